@@ -1,4 +1,4 @@
-// What has to be done before there is any Rust: ask for the adapter's name, which wgpu does not pass on, and load the page.
+// Done before any Rust runs: ask for the adapter's name, which wgpu does not pass on, and load the page.
 import init, { start } from "./gravitile.js";
 
 async function adapterName() {
@@ -8,8 +8,8 @@ async function adapterName() {
   return [vendor, architecture, description].filter(Boolean).join(" ") || "an adapter without a name";
 }
 
-// Where a screen is only pretended (a browser's tools for developers), Chromium tells the pixels of an element as if its scale
-// were 1. winit then goes by the scale, if nobody tells pixels.
+// With an emulated screen (developer tools), Chromium reports an element's device pixels as if the scale were 1. Without such
+// a report winit goes by the scale.
 async function mendPixels() {
   const told = await new Promise((done) => {
     const observer = new ResizeObserver(([entry]) => {

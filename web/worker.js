@@ -1,5 +1,5 @@
-// Makes bodies beside the page, by the same program: the page's thread stays free. A string is a refusal, anything else that
-// is thrown is a program that broke off.
+// Makes bodies in the background, with the same program: the page's thread stays free. A thrown string is a refusal, anything
+// else a crash.
 import init, { make } from "./gravitile.js";
 
 let ready;

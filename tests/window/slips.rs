@@ -172,7 +172,7 @@ fn a_slip_on_the_bar_costs_nothing() {
     person.presses("ctrl+z", "Character(\"z\")");
     person.eventually("where it was", || (person.step() > marked).then_some(()));
     person.eventually("going on", || (!person.has_paused()).then_some(()));
-    assert!(!person.has_said("says nothing is left"), "{}", person.said());
+    assert!(!person.has_said("says nothing to undo"), "{}", person.said());
 }
 
 #[test]

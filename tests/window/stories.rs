@@ -274,7 +274,7 @@ fn cells_are_drawn_and_what_acts_on_a_body_is_marked() {
     sky("no boxes", &|changed| changed < 50);
     // The middle of the sphere.
     let middle = egui::pos2(SKY[2] as f32 * 0.5, SIZE[1] as f32 * 0.5);
-    person.clicks(middle, "says looking at what acts on body");
+    person.clicks(middle, "says showing what acts on body");
     sky("lists", &|changed| changed > 1000);
     click_on("of the body clicked on", "");
     // The card of the body stays until it is closed.

@@ -1,4 +1,4 @@
-//! What winit does not hear in a browser: files that are dropped or picked, a page that is left.
+//! Events that winit does not handle in a browser: files dropped or picked, leaving the page.
 
 use wasm_bindgen::closure::Closure;
 use wasm_bindgen::{JsCast, JsValue};
@@ -8,7 +8,7 @@ use web_sys::{DragEvent, Event, EventTarget, FileList, HtmlInputElement};
 use super::{PICKER, browser, document, element, take_files};
 use crate::app::window::machine::tell;
 
-/// Calls `hear` for each event of that name, as long as the page is there.
+/// Calls `hear` for each event of that name, for the page's lifetime.
 pub fn on<E: JsCast + 'static>(
     target: &EventTarget,
     name: &str,
@@ -19,11 +19,11 @@ pub fn on<E: JsCast + 'static>(
     if added.is_err() {
         log::warn!("the page cannot listen to {name}");
     }
-    // As long as the page.
+    // It lives as long as the page.
     heard.forget();
 }
 
-/// The same for events before anybody else hears them.
+/// The same, before any other listener.
 pub fn on_first<E: JsCast + 'static>(
     target: &EventTarget,
     name: &str,
@@ -37,7 +37,7 @@ pub fn on_first<E: JsCast + 'static>(
     heard.forget();
 }
 
-/// Listens from now on.
+/// Begins to listen.
 pub fn set_up() {
     let (Some(browser), Some(document)) = (browser(), document()) else { return };
     on(&document, "dragover", |event: DragEvent| event.prevent_default());
@@ -55,12 +55,12 @@ pub fn set_up() {
             input.set_value("");
         });
     }
-    // Somebody has typed another link: all begins anew.
+    // Somebody has entered another link: start again from scratch.
     let address = browser.location();
     on(&browser, "hashchange", move |_: Event| {
         let _ = address.reload();
     });
-    // The last moment at which something can be kept.
+    // The last chance to save anything.
     let leaving = |_: Event| tell(Box::new(|frames| frames.remember()));
     on(&document, "visibilitychange", leaving);
     on(&browser, "pagehide", leaving);
@@ -88,11 +88,11 @@ fn read(list: Option<FileList>) {
 /// Hands a text to the clipboard.
 pub fn copy(text: &str) {
     let Some(browser) = browser() else { return };
-    // Pages that came unencrypted have none.
+    // Pages loaded without encryption have none.
     let navigator: JsValue = browser.navigator().into();
     let clipboard = js_sys::Reflect::get(&navigator, &"clipboard".into());
     if clipboard.is_ok_and(|clipboard| clipboard.is_undefined()) {
-        tell(Box::new(|frames| frames.say("this page may not copy".to_owned(), true)));
+        tell(Box::new(|frames| frames.say("this page may not use the clipboard".to_owned(), true)));
         return;
     }
     let writing = JsFuture::from(browser.navigator().clipboard().write_text(text));

@@ -1,4 +1,4 @@
-//! What is noted goes to the browser's console: warnings always, more where the page's address says `?log=trace`.
+//! The log goes to the browser's console: warnings always, more if the page's address has `?log=trace`.
 
 use log::{Level, LevelFilter, Log, Metadata, Record};
 use wasm_bindgen::JsValue;
@@ -25,7 +25,7 @@ impl Log for Console {
     fn flush(&self) {}
 }
 
-/// From now on.
+/// Starts logging.
 pub fn set_up() {
     static CONSOLE: Console = Console;
     let search = super::browser().and_then(|browser| browser.location().search().ok());

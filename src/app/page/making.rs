@@ -1,5 +1,5 @@
-//! Bodies are made by a worker, a thread of the browser's with the same program: a scene's tables, or a file of a million bodies,
-//! would hold the page up. Where there is no worker the page's own thread makes them.
+//! Bodies are made by a worker, a browser thread with the same program: a scene's tables, or a file of a million bodies,
+//! would stall the page. Without a worker the page's own thread makes them.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -16,10 +16,10 @@ use crate::files;
 use crate::input::Input;
 use crate::settings::InputRequest;
 
-/// The file with what the worker hears and says.
+/// The worker's script.
 const SCRIPT: &str = "worker.js";
 
-/// What has come of a request.
+/// The answer to a request.
 enum Answer {
     Made(Vec<u8>),
     Refused(String),
@@ -37,7 +37,7 @@ thread_local! {
     static MAKING: RefCell<Making> = RefCell::default();
 }
 
-/// Starts the worker, which gets the program that is here already.
+/// Starts the worker, which gets the program that the page has already.
 pub fn set_up() {
     let options = WorkerOptions::new();
     options.set_type(WorkerType::Module);
@@ -47,10 +47,10 @@ pub fn set_up() {
         return;
     }
     on(&worker, "message", |event: MessageEvent| take(&event.data()));
-    // Its file is not there, or says what this browser does not understand.
+    // Its file is missing, or this browser does not understand it.
     on(&worker, "error", |_: Event| {
         ::log::warn!("there is no worker: the page makes bodies itself");
-        // Whoever waits hears that nobody will answer.
+        // Tells those who wait that there will be no answer.
         MAKING.take();
     });
     MAKING.with_borrow_mut(|making| making.worker = Some(worker));
@@ -59,13 +59,13 @@ pub fn set_up() {
 fn object(fields: &[(&str, JsValue)]) -> Object {
     let object = Object::new();
     for (name, value) in fields {
-        // Of an object that was just made none is refused.
+        // Never refused for a new object.
         let _ = Reflect::set(&object, &(*name).into(), value);
     }
     object
 }
 
-/// What the worker says.
+/// Takes in what the worker says.
 fn take(said: &JsValue) {
     let get = |name: &str| Reflect::get(said, &name.into()).unwrap_or(JsValue::UNDEFINED);
     let Some(number) = get("number").as_f64() else { return };
@@ -75,17 +75,17 @@ fn take(said: &JsValue) {
         (_, None) => Answer::BrokeOff,
     };
     let asker = MAKING.with_borrow_mut(|making| making.waiting.remove(&(number as u32)));
-    // Nobody may want it any more.
+    // Maybe nobody wants it any more.
     asker.map(|asker| asker.send(answer));
 }
 
-/// Makes or reads the bodies of `request` beside the page.
+/// Makes or reads the bodies of `request` in the worker.
 ///
 /// Errors: those of [`InputRequest::load`].
 pub async fn load(request: &InputRequest, softening: Option<f64>) -> Result<Input> {
-    // What a scene without bodies can tell is told at once, in its own words.
+    // Errors of the scene itself are reported at once, in its own words.
     let scene = request.scene()?;
-    // A scene file may want other files.
+    // A scene file may need other files.
     let is_built_in = scene.is_some() && !request.input.contains('.');
     let lying = if is_built_in { Vec::new() } else { files::lying() };
     let names: Array = lying.iter().map(|(name, _)| JsValue::from(name.as_str())).collect();

@@ -1,5 +1,5 @@
-//! Every control once more as an element of the page, which is not to be seen: a canvas says nothing to a screen reader. egui
-//! tells its controls as it does natively; what somebody does with an element goes back to egui.
+//! Every control repeated as an invisible element of the page, since a canvas says nothing to a screen reader. egui reports
+//! its controls as it does natively; what a user does with an element goes back to egui.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -19,7 +19,7 @@ use crate::gpu::let_browser_turn;
 
 /// Where the elements are.
 const MIRROR: &str = "mirror";
-/// Milliseconds from change to change: numbers change with every frame, and nobody reads so fast.
+/// Milliseconds between updates: numbers change with every frame, and nobody reads that fast.
 const PAUSE_MS: f64 = 400.0;
 
 thread_local! {
@@ -39,7 +39,7 @@ struct Control {
     kind: Kind,
     name: String,
     value: String,
-    /// Pressed, chosen or not; none where that means nothing.
+    /// Whether it is pressed or chosen; none if that does not apply.
     is_on: Option<bool>,
 }
 
@@ -51,7 +51,7 @@ enum Kind {
     Words,
 }
 
-/// Shows what egui tells.
+/// Shows the controls that egui reports.
 pub fn mirror(update: &TreeUpdate) {
     let now = browser().and_then(|browser| browser.performance()).map_or(0.0, |clock| clock.now());
     let is_due = SHOWN.with_borrow(|shown| now - shown.at_ms > PAUSE_MS || shown.at_ms > now);
@@ -73,7 +73,7 @@ pub fn mirror(update: &TreeUpdate) {
     });
 }
 
-/// In a turn of its own, not in that of a frame: makes all elements, or changes those that are other than `before`.
+/// In a turn of its own, not a frame's: makes all elements, or changes those that differ from `before`.
 async fn show(document: Document, place: Element, now: Vec<Control>, before: Option<Vec<Control>>) {
     let_browser_turn().await;
     match before {
@@ -83,7 +83,7 @@ async fn show(document: Document, place: Element, now: Vec<Control>, before: Opt
         }
         None => build(&document, &place, &now),
     }
-    // The browser lays them out now, or would in the next frame's turn.
+    // Makes the browser lay them out now, not in the next frame's turn.
     place.scroll_width();
 }
 
@@ -166,7 +166,7 @@ fn fill(control: &Control) {
     }
 }
 
-/// What somebody has done with an element.
+/// What a user has done with an element.
 enum Done {
     Pressed,
     Changed,

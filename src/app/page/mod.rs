@@ -1,4 +1,4 @@
-//! The page: the window in a browser, and what a browser wants done by hand.
+//! The page: the window in a browser, and what a browser needs besides.
 
 mod listen;
 mod log;
@@ -29,9 +29,9 @@ pub use typing::{is_touched, type_into};
 
 /// The canvas that the window is.
 pub const CANVAS: &str = "window";
-/// Where a sentence is said that is no part of the window.
+/// The element for a sentence outside the window.
 const NOTE: &str = "note";
-/// What is said before anything is shown.
+/// The text shown before anything else.
 const BEGIN: &str = "begin";
 /// The browser's dialog for files.
 const PICKER: &str = "picker";
@@ -44,19 +44,20 @@ fn document() -> Option<Document> {
     browser()?.document()
 }
 
-/// The element of that name in the page.
+/// The page's element of that name.
 pub fn element(id: &str) -> Option<Element> {
     document()?.get_element_by_id(id)
 }
 
-/// Starts the page. `adapter` is what the browser says of the graphics adapter, empty where there is none.
+/// Starts the page. `adapter` is the browser's description of the graphics adapter, empty if there is
+/// none.
 #[wasm_bindgen]
 pub async fn start(adapter: String) {
     log::set_up();
     std::panic::set_hook(Box::new(|panic| {
         ::log::error!("{panic}");
         hide(BEGIN);
-        note(&format!("The page has broken off; this is an error in gravitile: {panic}"));
+        note(&format!("The page has stopped because of an error in gravitile: {panic}"));
     }));
     files::put_up(Box::new(shelf::Browser));
     making::set_up();
@@ -76,7 +77,7 @@ pub async fn start(adapter: String) {
     go_on_without(window::open(request, |_| ()));
 }
 
-/// What the link asks for; where that is nothing, the first scene.
+/// What the link asks for; with nothing, the first scene.
 async fn request() -> (ViewRequest, Option<Error>) {
     let fragment = browser().and_then(|browser| browser.location().hash().ok());
     match asked(&fragment.unwrap_or_default()).await {
@@ -90,7 +91,7 @@ async fn asked(fragment: &str) -> Result<ViewRequest> {
     let_browser_turn().await;
     let engine = &request.engine;
     if request.shaders.is_some() || !engine.adapter.names.is_empty() || engine.devices.is_some() {
-        let problem = "the link is not understood: folders and adapters are of one computer alone";
+        let problem = "the link names a folder or an adapter: these belong to one computer only";
         return Err(Error::Outside(problem.to_owned()));
     }
     request.input.scene()?;
@@ -100,7 +101,7 @@ async fn asked(fragment: &str) -> Result<ViewRequest> {
     Ok(request)
 }
 
-/// The page shows bodies: it is called so.
+/// Sets the page's title, once it shows bodies.
 pub fn named(title: &str) {
     if let Some(document) = document() {
         document.set_title(title);
@@ -120,7 +121,7 @@ fn hide(id: &str) {
     }
 }
 
-/// The page's address with another end, which it has from now on.
+/// Gives the page's address this fragment, and returns it.
 pub fn link(fragment: &str) -> String {
     let Some(browser) = browser() else { return fragment.to_owned() };
     if let Ok(history) = browser.history() {
@@ -129,17 +130,17 @@ pub fn link(fragment: &str) -> String {
     browser.location().href().unwrap_or_else(|_| fragment.to_owned())
 }
 
-/// The page's width in its own pixels.
+/// The page's width in CSS pixels.
 pub fn width() -> Option<f64> {
     browser()?.inner_width().ok()?.as_f64()
 }
 
-/// What the browser says of itself.
+/// The browser's user agent.
 pub fn agent() -> Option<String> {
     browser()?.navigator().user_agent().ok()
 }
 
-/// `Firefox 145`, of what a browser says of itself: of several names the first in this order is its own.
+/// `Firefox 145`, from a user agent: of several names in it the first in this order is its own.
 pub fn browser_of(agent: &str) -> String {
     let named = |(mark, name): (&str, &str)| {
         let version = agent.split_once(mark)?.1.split(['.', ' ']).next()?;
@@ -150,14 +151,14 @@ pub fn browser_of(agent: &str) -> String {
     marks.into_iter().find_map(named).unwrap_or_else(|| "a browser".to_owned())
 }
 
-/// Says a sentence in the page itself.
+/// Shows a sentence in the page itself.
 fn note(text: &str) {
     let Some(note) = element(NOTE) else { return };
     note.set_text_content(Some(text));
     show(NOTE);
 }
 
-/// The window has ended, or has not begun: the page says why.
+/// Says in the page why the window has ended or could not begin.
 pub fn go_on_without(ended: Result<()>) {
     match ended {
         Ok(()) => {}
@@ -175,11 +176,11 @@ pub fn ask_for_file() {
     }
 }
 
-/// Files that were dropped or picked, whole.
+/// Takes in whole files that were dropped or picked.
 fn take_files(dropped: Vec<(String, Vec<u8>)>) {
     let mut paths = Vec::new();
     for (name, bytes) in dropped {
-        // A name that is also a scene's would mean the scene.
+        // A file named like a scene would be taken for the scene.
         let path = PathBuf::from(format!("dropped/{name}"));
         files::lay_down(&path, bytes);
         paths.push(path);

@@ -1,4 +1,4 @@
-//! Where there is no WebGPU: the CPU's engine and painter, a canvas, a button, and one sentence that says so. There is no panel:
+//! Without WebGPU: the CPU's engine and painter, a canvas, a button, and one sentence that says so. There is no panel:
 //! nothing could draw it.
 
 use std::cell::Cell;
@@ -16,15 +16,15 @@ use crate::scene::Scene;
 use crate::settings::{EngineRequest, InputRequest, MethodRequest, ViewRequest};
 use crate::sim::Simulation;
 
-/// What is about the window here.
+/// The element around canvas and button.
 const PLAIN: &str = "plain";
 const PICTURE: &str = "picture";
 const PAUSE: &str = "pause";
-/// All pairs of so many bodies leave one thread of a processor time to paint.
+/// All pairs of this many bodies leave one processor thread time to paint.
 const MOST_BODIES: usize = 1500;
 /// Pixels of a picture, whatever the screen's.
 const PIXELS: f64 = 640.0 * 360.0;
-/// What a picture counts for, for light, colours and cameras that follow the bodies.
+/// How long a picture counts for exposure, colours and cameras that follow the bodies.
 const PICTURE_SECS: f64 = 1.0 / 30.0;
 
 /// Shows `request` without WebGPU, and says why.
@@ -32,16 +32,16 @@ pub fn start(request: &ViewRequest, why: &str) {
     let why = why.trim_end_matches('.');
     let request = request.clone();
     let text = format!(
-        "{why}: a few bodies on one thread of the processor, without the panel. With WebGPU (a recent Chrome, Edge, \
-         Safari or Firefox) there are tens of thousands."
+        "{why}: this shows a few bodies, computed on one processor thread, without the panel. With WebGPU (a \
+         recent Chrome, Edge, Safari or Firefox) there are tens of thousands."
     );
     spawn_local(async move {
-        // The sentence is to be seen before the work begins.
+        // The sentence must be visible before the work begins.
         hide(CANVAS);
         note(&text);
         if let Err(problem) = run(&request).await {
             hide(BEGIN);
-            note(&format!("{text} But: {problem}"));
+            note(&format!("{text} This failed: {problem}"));
         }
     });
 }
@@ -96,14 +96,14 @@ async fn run(request: &ViewRequest) -> Result<()> {
     }
 }
 
-/// With a number of bodies that a processor manages, where none was asked for.
+/// With as many bodies as a processor manages, if no number was asked for.
 fn fewer(input: &InputRequest) -> Result<InputRequest> {
     let of_scene = input.scene()?.as_ref().and_then(Scene::n);
     let n = input.n.or(of_scene.map(|n| n.min(MOST_BODIES)));
     Ok(InputRequest { n, ..input.clone() })
 }
 
-/// Of the screen's shape.
+/// A size of the screen's shape.
 fn picture_size() -> Result<PictureSize> {
     let side = |value: Option<std::result::Result<JsValue, JsValue>>| {
         value.and_then(|value| value.ok()?.as_f64()).unwrap_or(640.0).max(100.0)
@@ -114,7 +114,7 @@ fn picture_size() -> Result<PictureSize> {
     PictureSize::new((width * scale) as u32, (height * scale) as u32)
 }
 
-/// Whether time stands still, as the button has it.
+/// Whether the run is paused, as the button says.
 fn pause_button(paused: bool) -> Rc<Cell<bool>> {
     let state = Rc::new(Cell::new(paused));
     let Some(button) = element(PAUSE) else { return state };
@@ -148,6 +148,6 @@ impl Canvas {
         let (width, height) = (self.size.width(), self.size.height());
         ImageData::new_with_u8_clamped_array_and_sh(Clamped(rgba), width, height)
             .and_then(|image| self.context.put_image_data(&image, 0.0, 0.0))
-            .map_err(|_| Error::Display("the browser draws no pictures".to_owned()))
+            .map_err(|_| Error::Display("the browser cannot draw pictures".to_owned()))
     }
 }

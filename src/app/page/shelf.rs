@@ -1,4 +1,4 @@
-//! Where the page's files come to rest: in the browser's storage, or among the user's downloads.
+//! Where the page keeps files: in the browser's storage, or among the user's downloads.
 
 use std::io::{Error, Result};
 
@@ -7,7 +7,7 @@ use web_sys::{Blob, HtmlAnchorElement, Storage, Url};
 
 use crate::files::Shelf;
 
-/// Names in the storage begin with it: other pages of the host share it.
+/// Names in the storage begin with this: other pages of the host share it.
 const PREFIX: &str = "gravitile/";
 
 /// The browser.
@@ -17,7 +17,7 @@ fn storage() -> Option<Storage> {
     super::browser()?.local_storage().ok()?
 }
 
-/// What a browser says of a refusal.
+/// The browser's refusal as an error.
 fn refused(problem: JsValue) -> Error {
     let text = js_sys::Error::from(problem).message();
     Error::other(String::from(text))
@@ -30,7 +30,7 @@ impl Shelf for Browser {
 
     fn keep(&self, name: &str, bytes: &[u8]) -> Result<()> {
         let text = std::str::from_utf8(bytes).map_err(Error::other)?;
-        let storage = storage().ok_or_else(|| Error::other("this browser keeps nothing"))?;
+        let storage = storage().ok_or_else(|| Error::other("this browser has no storage"))?;
         storage.set_item(&format!("{PREFIX}{name}"), text).map_err(refused)
     }
 

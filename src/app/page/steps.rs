@@ -1,4 +1,5 @@
-//! Steps alone, without a window or a picture: what `web/tool/benches/steps.rs` asks a page for, to compare it with the program.
+//! Steps only, without a window or a picture: what `web/tool/benches/steps.rs` asks a page for, to compare it with the
+//! native program.
 
 use wasm_bindgen::prelude::*;
 
@@ -7,8 +8,8 @@ use crate::error::Result;
 use crate::gpu::name_adapter;
 use crate::sim::Simulation;
 
-/// Makes `count` steps of the bodies that a link asks for, and tells on what and how they were made. `adapter` is what the
-/// browser says of the graphics adapter.
+/// Makes `count` steps of the bodies that a link asks for, and returns on what and how they were made. `adapter` is the
+/// browser's description of the graphics adapter.
 ///
 /// Errors: those of the link, of its bodies and of the device, as a text.
 #[wasm_bindgen]

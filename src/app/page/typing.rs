@@ -1,6 +1,6 @@
-//! Texts that come otherwise than by keys on the canvas: pasted ones, and those of a phone, whose keyboard opens for an
-//! element of the page alone. What that element holds is compared with what it held: whatever a keyboard corrects or
-//! completes, egui hears as characters that go and come.
+//! Text that does not come from keys on the canvas: pasted text, and that of a phone, whose keyboard only opens for an
+//! element of the page. That element's text is compared with what it was: whatever a keyboard corrects or completes
+//! reaches egui as characters deleted and typed.
 
 use std::cell::RefCell;
 
@@ -14,7 +14,7 @@ use crate::app::window::machine::tell;
 
 /// The element that a phone types into.
 const TYPING: &str = "typing";
-/// What it holds at first, so that there is something to delete.
+/// Its first text, so that there is something to delete.
 const FILLING: &str = "                                ";
 
 thread_local! {
@@ -41,10 +41,10 @@ fn field() -> Option<HtmlInputElement> {
     element(TYPING)?.dyn_into().ok()
 }
 
-/// Listens from now on.
+/// Begins to listen.
 pub fn set_up() {
     let (Some(document), Some(field)) = (document(), field()) else { return };
-    // winit takes every key of the canvas from the browser, which then pastes nothing.
+    // winit takes every key on the canvas from the browser, which then does not paste.
     on_first(&document, "keydown", |event: KeyboardEvent| {
         if (event.ctrl_key() || event.meta_key()) && event.key().eq_ignore_ascii_case("v") {
             event.stop_propagation();
@@ -76,13 +76,13 @@ pub fn set_up() {
     });
 }
 
-/// Characters at the end of `before` that are gone in `now`, and those that have come.
+/// How many characters at the end of `before` are gone in `now`, and the new ones.
 fn change(before: &str, now: &str) -> (usize, String) {
     let same = before.chars().zip(now.chars()).take_while(|(a, b)| a == b).count();
     (before.chars().count() - same, now.chars().skip(same).collect())
 }
 
-/// Opens or closes the keyboard of a device without one of its own, as egui has a field to type into or not.
+/// Opens or closes the on-screen keyboard, as egui has a field to type into or not.
 pub fn type_into(wanted: bool) {
     let (Some(document), Some(field)) = (document(), field()) else { return };
     let is_open = document.active_element().is_some_and(|active| active.id() == TYPING);
@@ -95,7 +95,7 @@ pub fn type_into(wanted: bool) {
     }
 }
 
-/// Whether fingers point.
+/// Whether the pointer is a finger.
 pub fn is_touched() -> bool {
     let query = browser().and_then(|browser| browser.match_media("(pointer: coarse)").ok()?);
     query.is_some_and(|query| query.matches())

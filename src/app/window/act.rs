@@ -23,11 +23,11 @@ use crate::sim::{Moment, Settings};
 use crate::snapshot::{self, WriteOptions};
 
 impl Frames {
-    /// Carries out one action; what cannot be done is said and changes nothing.
+    /// Carries out one action; one that cannot be done is reported and changes nothing.
     pub(super) fn act(&mut self, action: Action) {
         super::seen::action(&action);
         self.note(&action);
-        // What it comes to is drawn by the frames that follow; who takes a picture changes nothing of it.
+        // The frames that follow draw the result; a screenshot changes nothing.
         if !matches!(action, Action::Screenshot(..)) {
             self.still.disturb();
         }
@@ -50,7 +50,7 @@ impl Frames {
             Action::Engine(kind) => {
                 let Some(session) = &self.simulated.session else { return Ok(()) };
                 let now = session.live.settings().clone();
-                // Another engine may have no such method; auto is chosen anew.
+                // Another engine may lack this method; auto is chosen again.
                 let wanted = self.simulated.wanted.settings.method;
                 let method = wanted.filter(|method| kind.methods_beside().contains(method));
                 let settings = Settings { method, ..with_engine(kind, now) };
@@ -79,7 +79,7 @@ impl Frames {
                 let Some(session) = &self.simulated.session else { return Ok(()) };
                 let Integration { integrator, blocks, precision } = wanted;
                 let now = session.live.settings().clone();
-                // The tree has not every integrator's forces: auto is chosen anew.
+                // The tree lacks the forces for some integrators: auto is chosen again.
                 let method = self.simulated.wanted.settings.method;
                 let settings = Settings { integrator, blocks, precision, method, ..now };
                 settings.validate()?;
@@ -92,7 +92,7 @@ impl Frames {
             Action::Restart { anew } => {
                 if let Some(session) = &self.simulated.session {
                     let (input, settings) = (session.input.clone(), session.live.settings());
-                    // Numbers that were tuned may be what ruined the run; the integrator is none of them.
+                    // Changed step and softening may be what ruined the run; the integrator is kept.
                     let steps = StepRequest::from(settings);
                     let own = &self.simulated.wanted.steps;
                     let steps = if anew {
@@ -109,11 +109,12 @@ impl Frames {
                 let Some(meeting) = &self.simulated.met else { return Ok(()) };
                 let path = meeting.write(&orbit, tilt_degrees)?;
                 self.load(InputRequest::named(path.display().to_string()))?;
-                self.output.say(format!("the encounter is the scene {}", path.display()), false);
+                self.output
+                    .say(format!("the encounter was saved as the scene {}", path.display()), false);
             }
             Action::OpenDialog => self.input.picker.open(),
             Action::SaveSnapshot(path) => {
-                // A wrong ending is said at once, not when the bodies have come.
+                // A wrong ending is reported at once, not when the bodies have come.
                 snapshot::by_extension(&path)?;
                 check_name(&path)?;
                 self.ask_moment(Waiting::Save(free_name(&path)));
@@ -197,7 +198,7 @@ impl Frames {
                     if let Some(session) = &mut self.simulated.session {
                         session.live.go_on();
                     }
-                    self.output.say("what was being made is not wanted any more".to_owned(), false);
+                    self.output.say("loading cancelled".to_owned(), false);
                 }
             }
             Action::LeaveForces => self.leave_forces(),
@@ -205,7 +206,8 @@ impl Frames {
             Action::GoTo(at) => self.ask_for_past(at)?,
             Action::Bookmark => {
                 if !self.simulated.past.mark_next() {
-                    let text = "the bookmarks take all the memory that there is for states: save this one (File)";
+                    let text =
+                        "bookmarks fill the memory for kept states: save this state (tab File)";
                     self.output.say(text.to_owned(), true);
                 } else if let Some(session) = &mut self.simulated.session {
                     session.live.apply(Command::Moment)?;
@@ -216,9 +218,9 @@ impl Frames {
             Action::Undo => self.undo()?,
             Action::Redo => self.redo(),
             Action::Escape => self.escape(),
-            // Who leaves a page closes its tab.
+            // A page is left by closing its tab.
             Action::AskToQuit | Action::Quit if !machine::can_close() => {}
-            // Asked twice, it is an answer.
+            // Asking twice counts as yes.
             Action::AskToQuit if self.panel.asks_to_quit => self.quit = true,
             Action::AskToQuit => self.panel.asks_to_quit = true,
             Action::Quit => self.quit = true,
@@ -226,7 +228,7 @@ impl Frames {
         Ok(())
     }
 
-    /// Saves the pictures that were drawn meanwhile.
+    /// Saves the pictures that have been drawn since.
     pub(super) fn save_drawn(&mut self) -> Result<()> {
         for (image, path) in std::mem::take(&mut self.output.drawn) {
             match image.take() {
@@ -263,7 +265,7 @@ impl Frames {
         self.output.say(format!("copied: {text}"), false);
     }
 
-    /// Closes what is open, then leaves the whole screen, then asks whether the window is to be closed.
+    /// Closes what is open, else leaves full screen, else asks whether to close the window.
     fn escape(&mut self) {
         let panel = &mut self.panel;
         if panel.asks_to_quit || panel.help {
@@ -282,11 +284,11 @@ impl Frames {
     }
 
     fn load(&mut self, input: InputRequest) -> Result<()> {
-        // A name that is nothing is said at once.
+        // An unknown name is reported at once.
         input.scene()?;
         self.panel.welcome.open = false;
         let input = suited(input, self.output.screen.gpu.adapter.class);
-        // Lengths and times that suited the last bodies are left behind.
+        // Lengths and times that suited the last bodies are dropped.
         let mut wanted = self.simulated.wanted.clone();
         (wanted.steps.eps, wanted.steps.dt, wanted.steps.blocks.dt_max) = (None, None, None);
         self.simulated.loading =
@@ -358,7 +360,7 @@ impl Frames {
                     form.body = found.or(form.body);
                     if let (Some(body), true) = (found, form.lists) {
                         let id = bodies.id[body];
-                        self.output.say(format!("looking at what acts on body {id}"), false);
+                        self.output.say(format!("showing what acts on body {id}"), false);
                     }
                     return Ok(());
                 }
@@ -381,7 +383,7 @@ impl Frames {
                 self.go_to_moment(&to)?;
             }
             Waiting::Change(settings) => {
-                // What is done meanwhile would be lost: the old engine rests.
+                // What it does meanwhile would be lost: the old engine stops.
                 let change = Loading::change(&self.output.screen.gpu, session, moment, *settings)?;
                 if let Some(session) = &mut self.simulated.session {
                     session.live.rest();
@@ -393,7 +395,7 @@ impl Frames {
     }
 }
 
-/// A path as anybody can use it.
+/// The absolute path, for messages.
 pub(super) fn absolute(path: &Path) -> String {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned()).display().to_string()
 }

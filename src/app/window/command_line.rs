@@ -15,7 +15,7 @@ use crate::settings::{
 };
 use crate::sim::Settings;
 
-/// What was asked for at the beginning and is not to be seen in what is shown.
+/// What was asked for at the start and cannot be read off what is shown.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Start {
     pub paused: bool,
@@ -44,18 +44,18 @@ pub struct Shown<'a> {
     pub wanted: &'a Settings,
     pub view: &'a ViewChoice,
     pub camera: &'a Camera,
-    /// What is followed where nobody says.
+    /// What is followed by default.
     pub usual_follow: Follow,
     pub start: &'a Start,
 }
 
 impl Shown<'_> {
-    /// `gravitile view ...`: the same bodies and numbers from the beginning, seen from here.
+    /// `gravitile view ...`: the same bodies and settings from the beginning, in this view.
     pub fn command_line(&self) -> CommandLine {
         CommandLine::of(["gravitile", "view"]).with(&self.request())
     }
 
-    /// The end of a link that shows the same in a browser.
+    /// The fragment of a link that shows the same in a browser.
     ///
     /// Errors: bodies that come from a file, which no link can hold.
     pub fn link(&self) -> Result<String> {
@@ -65,7 +65,7 @@ impl Shown<'_> {
             let problem = format!("a link holds a scene by its name, but not the file {name}");
             return Err(Error::Outside(problem));
         }
-        // What is of one computer alone.
+        // What means something on this computer only.
         (request.shaders, request.engine.adapter) = (None, Default::default());
         request.engine.devices = None;
         Ok(link::fragment(&request))
@@ -88,7 +88,7 @@ impl Shown<'_> {
 
     fn steps(&self) -> StepRequest {
         let mut steps = StepRequest::from(self.settings);
-        // A step of its own would also change what individual steps are at most.
+        // A given step would also change the longest individual step.
         steps.dt = steps.dt.filter(|dt| *dt != self.hints.dt);
         if self.settings.integrator == Settings::default().integrator && !self.names_integrator {
             steps.integrator = None;
@@ -98,7 +98,7 @@ impl Shown<'_> {
 
     fn engine(&self) -> EngineRequest {
         let KernelRequest { checked, .. } = self.settings.kernel;
-        // A tree that auto took and somebody then tuned is asked for by its name.
+        // A tree that auto chose and somebody then tuned is named explicitly.
         let is_tuned = self.settings.method == Some(Method::Tree)
             && self.settings.tree != Settings::default().tree;
         let method = self.wanted.method.or(is_tuned.then_some(Method::Tree));
@@ -111,7 +111,7 @@ impl Shown<'_> {
             devices: Some(self.wanted.devices)
                 .filter(|count| *count != DeviceCount::of_names(self.wanted.adapter.names.len())),
             kernel: match method {
-                // What is fixed of the all-pairs kernel means nothing to a tree, and is refused beside it.
+                // The all-pairs kernel's shape means nothing to a tree, and is refused beside it.
                 Some(Method::Tree) => KernelRequest { checked, ..KernelRequest::NONE },
                 _ => self.settings.kernel,
             },
@@ -157,10 +157,10 @@ impl Shown<'_> {
     }
 }
 
-/// Four digits are enough for a place, and can be read.
+/// Four digits: enough for a place, and legible.
 fn short(value: f64) -> f64 {
     let rounded: f64 = format!("{value:.3e}").parse().unwrap_or(value);
-    // No minus in front of a zero.
+    // Turns -0 into 0.
     rounded + 0.0
 }
 
@@ -186,7 +186,7 @@ mod tests {
         ViewRequest::augment_args(clap::Command::new("view"))
     }
 
-    /// What the window makes of a command line, but for the bodies.
+    /// What the window makes of a command line, except for the bodies.
     #[derive(Debug, PartialEq)]
     struct State {
         input: InputRequest,
@@ -239,7 +239,7 @@ mod tests {
             shown.command_line().0
         }
 
-        /// With the other's camera, if this one is the same to the digits of a command line.
+        /// With the other's camera, if this one agrees to the digits of a command line.
         fn seen_as(mut self, other: &Self) -> Self {
             let numbers = |c: &Camera| {
                 let [x, y, z] = c.target.to_array();
@@ -254,7 +254,7 @@ mod tests {
         }
     }
 
-    /// A value for each option that is not the usual one, with what else it needs.
+    /// For each option a value other than its default, with what else it needs.
     fn sample(option: &str) -> Option<&'static [&'static str]> {
         Some(match option {
             "n" => &["-n", "150"],
@@ -321,7 +321,7 @@ mod tests {
         })
     }
 
-    /// Options, what they lead to, the command line of that, and what this one leads to.
+    /// Options make a state, which makes a command line, which must make the same state.
     #[test]
     fn no_option_is_forgotten() {
         let plain = |count: &str| ["galaxy-collision", "-n", count].map(str::to_owned).to_vec();

@@ -1,4 +1,4 @@
-//! How the numbers of a snapshot become those of another one that it is to meet.
+//! How the numbers of a snapshot are converted to the units of another one that it is to meet.
 //!
 //! A scene has G = 1: what counts of a mass is G m, whose unit is that of length cubed per time squared. So lengths and times
 //! are all that has to be converted, and each galaxy keeps its own motion.
@@ -9,24 +9,23 @@ use crate::error::{Error, Result};
 use crate::messages;
 use crate::units::{Measure, Quantity, Units};
 
-/// Gravitational constants are the same up to this part: digits of them and of units are left out in files.
+/// Gravitational constants count as equal within this part: files round them and their units.
 const SAME_G: f64 = 0.01;
 
-/// Factors on what one snapshot says.
+/// Factors by which one snapshot's numbers are multiplied.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Conversion {
-    /// On lengths.
+    /// For lengths.
     pub length: f64,
-    /// On G m. Velocities follow: their factor is the root of this by that of lengths.
+    /// For G m. That for velocities follows: the square root of this over that for lengths.
     pub attraction: f64,
-    /// What its user has to know, and whether it is bad news.
+    /// What the user should know, and whether it is bad news.
     pub said: Option<(String, bool)>,
 }
 
 impl Conversion {
-    /// From the `own` units of a file to `wanted` ones. Where one of them says none, numbers are taken as they stand.
-    ///
-    /// Errors: a unit that nobody knows how to convert, with those that are known.
+    /// From a file's `own` units to the `wanted` ones. If only one of them gives a unit, numbers are taken as they are.
+    /// Errors: a unit that cannot be converted, with the known ones.
     pub fn new(file: &Path, own: &Units, wanted: &Units) -> Result<Self> {
         let as_it_stands =
             |text: String| Ok(Self { length: 1.0, attraction: 1.0, said: Some((text, true)) });
@@ -39,13 +38,14 @@ impl Conversion {
             if own.is_empty() != wanted.is_empty() {
                 let who = if own.is_empty() { "the second" } else { "the first" };
                 return as_it_stands(format!(
-                    "{who} of the two snapshots does not say its unit of {what}: their numbers are taken as they stand"
+                    "{who} snapshot does not give its unit of {what}: numbers are taken as they are"
                 ));
             }
             let (from, to) = (Measure::of(own), Measure::of(wanted));
             *factor = from.in_units_of(&to, of).ok_or_else(|| {
                 let problem = format!(
-                    "its unit of {what}, {own:?}, cannot be converted to the first snapshot's {wanted:?}: known are {}",
+                    "its unit of {what}, {own:?}, cannot be converted to the first snapshot's {wanted:?}: known \
+                     units are {}",
                     of.known_names()
                 );
                 Error::file(file, problem)
@@ -55,7 +55,7 @@ impl Conversion {
         let mut said = Vec::new();
         if factors != [1.0, 1.0] {
             said.push(format!(
-                "{} is converted to {} and {}: lengths times {length:.4}, velocities times {:.4}",
+                "{} was converted to {} and {}: lengths times {length:.4}, velocities times {:.4}",
                 messages::path(file, 40),
                 wanted.length,
                 wanted.time,
@@ -66,7 +66,7 @@ impl Conversion {
         let disagreement = disagreement(own, wanted, attraction);
         if let Some(ratio) = disagreement {
             said.push(format!(
-                "by its units its gravitational constant is {ratio:.3e} times the other one's: it keeps its own motion"
+                "its units give a gravitational constant {ratio:.3e} times the other snapshot's: its own motion is kept"
             ));
         }
         let said = (!said.is_empty()).then(|| (said.join("; "), disagreement.is_some()));
@@ -74,8 +74,7 @@ impl Conversion {
     }
 }
 
-/// How many times G of the `wanted` units that of one's `own` is, once converted; `None` where they agree, or it is not known
-/// what masses are worth.
+/// The converted G of the `own` units over that of the `wanted` ones; `None` if they agree, or if a unit of mass is unknown.
 fn disagreement(own: &Units, wanted: &Units, attraction: f64) -> Option<f64> {
     if own.mass.is_empty() || wanted.mass.is_empty() {
         return None;

@@ -1,4 +1,4 @@
-//! Cells, and what acts on a body, as they are drawn over the picture.
+//! Cells, and what acts on a body, drawn over the picture.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::forces::tree::{GroupWalk, TreeView};
 use crate::live::{Seen, Wish};
 use crate::render::{Diagram, DrawnBox, Follow, Mark, Scale};
 
-/// The ring around the body that the card is of.
+/// Colour of the ring around the body whose card is shown.
 const RING: egui::Color32 = egui::Color32::from_rgb(240, 240, 240);
 const RING_PX: f32 = 11.0;
 
@@ -20,17 +20,17 @@ pub struct Over {
     of: Option<Made>,
 }
 
-/// What decides a diagram.
+/// What a diagram was made from.
 struct Made {
     view: Option<Arc<TreeView>>,
-    /// The body that the card is of.
+    /// The body whose card is shown.
     ringed: Option<usize>,
     walk: Option<Arc<GroupWalk>>,
     depth: Option<u32>,
 }
 
 impl Made {
-    /// What is to be drawn by now; `None` if nothing is.
+    /// What is to be drawn now; `None` if nothing is.
     fn of(form: &TreeForm, ringed: Option<usize>, seen: &Seen) -> Option<Self> {
         let view = seen.tree.as_ref().map(|seen| Arc::clone(&seen.view));
         let walk = seen.walk.as_ref().filter(|_| form.lists).map(|seen| Arc::clone(&seen.walk));
@@ -62,7 +62,7 @@ impl Made {
         let Some(view) = view else { return diagram };
         diagram.scale = Some(Scale::from(view.frame()));
         if let Some(depth) = *depth {
-            // Beside the lists they stand back.
+            // Fainter beside the lists.
             let part = if walk.is_some() { 0.35 } else { 1.0 };
             let cells = view.boxes(0..shown_cells(view.levels(), depth));
             diagram.boxes.extend(
@@ -70,7 +70,7 @@ impl Made {
             );
         }
         let Some(walk) = walk else { return diagram };
-        // Hundreds of boxes in one place would hide what is in them.
+        // Hundreds of boxes in one place would hide their contents.
         let part = 0.6 * (150.0 / walk.cells.len().max(1) as f32).sqrt().clamp(0.3, 1.0);
         for &number in &walk.cells {
             let cell = view.cell_box(number as usize);
@@ -106,7 +106,7 @@ impl Over {
 }
 
 impl Frames {
-    /// Asks for what the panel wants to see of the forces, and draws what is there.
+    /// Asks for what the panel shows of the forces, and draws what has come.
     pub(super) fn look_into_forces(&mut self) {
         let form = &mut self.panel.tree;
         if let (true, None, Follow::Body(index)) =
@@ -131,8 +131,8 @@ fn drawn(lower: [f32; 3], upper: [f32; 3], colour: egui::Color32, alpha: f32) ->
     DrawnBox { lower, colour: [red, green, blue, opacity], upper, pad: 0 }
 }
 
-/// From violet for the root to yellow-green for the deepest level that is shown (after viridis), evenly bright to every
-/// eye on a dark sky. The deepest level, which together with leaves above it holds each body once, stands out.
+/// From violet for the root to yellow-green for the deepest level shown (after viridis), legible to colour-blind eyes
+/// on a dark sky. The deepest level stands out: together with leaves above it, it holds each body once.
 fn by_depth(level: u32, deepest: u32) -> egui::Color32 {
     const STOPS: [[f32; 3]; 4] =
         [[160.0, 120.0, 235.0], [85.0, 150.0, 225.0], [55.0, 195.0, 155.0], [180.0, 230.0, 90.0]];

@@ -1,5 +1,5 @@
-//! The camera that directs, as films have it: on the positions that come back while time passes, so it lags a few frames
-//! behind them and nobody waits. Also for which picture a camera is that is led, by this or along its path.
+//! The directed camera, as in films: it uses the positions that come back while time passes, so it lags a few frames behind
+//! them and nothing waits. Also the picture that a led camera (this one, or one on a path) is meant for.
 
 use glam::DVec3;
 
@@ -13,23 +13,23 @@ use crate::render::request::usual_follow;
 use crate::render::{Camera, CameraMotion, Director, Follow, PictureSize};
 use crate::settings::ViewRequest;
 
-/// Bodies that it keeps in sight, of more every second, third and so on.
+/// It keeps this many bodies in sight; of more, every second, third and so on.
 const SAMPLES: usize = 4096;
-/// A camera that would move by less, in parts of what it shows, rests: nobody would see it.
+/// The camera stays if it would move by less than this part of what it shows: nobody would see it.
 const UNSEEN: f64 = 1e-4;
 
-/// What the camera that directs goes by.
+/// The state of the directed camera.
 #[derive(Default)]
 pub struct Directing {
     director: Option<Director>,
-    /// Seconds that it has directed for, as films count them.
+    /// Seconds that it has directed for, in film time.
     secs: f64,
-    /// Where bodies that are drawn were seen last.
+    /// Last known places of drawn bodies.
     points: Vec<DVec3>,
 }
 
 impl Viewer {
-    /// Takes in where all bodies are, by their number, if the camera directs.
+    /// Takes in where all bodies are, by their index, if the camera directs.
     pub fn watch(&mut self, place: impl Fn(usize) -> DVec3, bodies: &Bodies) {
         if !self.choice.directs {
             return;
@@ -50,13 +50,13 @@ impl Viewer {
         }
     }
 
-    /// The camera is led by nobody any more; whether it was by a director.
+    /// Nothing leads the camera any more; returns whether it directed.
     pub fn take_over(&mut self) -> bool {
         self.choice.plays = false;
         std::mem::take(&mut self.choice.directs)
     }
 
-    /// One thing at a time leads the camera: what was chosen last, where that was `before`.
+    /// Only one thing leads the camera: the one chosen last; `before` led it until now.
     pub fn lead(&mut self, before: &Led) {
         let Led { follow, plays, directs } = *before;
         let choice = &mut self.choice;
@@ -72,7 +72,7 @@ impl Viewer {
         }
     }
 
-    /// Directs from now on, or no more; which it is.
+    /// Switches directing on or off; returns which it is now.
     pub fn toggle_directing(&mut self) -> bool {
         let led = self.led();
         self.choice.directs = !led.directs;
@@ -95,21 +95,21 @@ pub struct Led {
     pub directs: bool,
 }
 
-/// Whether a camera that is wanted to direct may do so from the start: as in films, where nobody has said what it is to
-/// show, and where it neither follows bodies that leave together nor goes along a path.
+/// Whether a camera set to direct may do so from the start. As in films: only if the request does not say what to show, and
+/// it neither follows bodies that move together nor a path.
 pub(super) fn may_direct(request: Option<&ViewRequest>, motion: &CameraMotion) -> bool {
     let is_said = request.is_some_and(|r| r.look.extent.is_some() || r.look.follow.is_some());
     !is_said && motion.follow == Follow::Nothing && motion.path.is_empty()
 }
 
-/// What is followed of these bodies where nobody says.
+/// What is followed by default with these bodies.
 pub(super) fn usual(session: &Session) -> Follow {
     usual_follow(&session.bodies, session.view.as_ref(), session.hints.until)
 }
 
 impl Frames {
-    /// The picture that a led camera is for, the film's while there is one; and how many times nearer the camera that the
-    /// window has shows it.
+    /// The picture that a led camera is meant for, the film's while one is recorded; and how many times nearer the window's
+    /// camera is.
     pub(super) fn led_picture(&self) -> (PictureSize, f64) {
         match &self.output.recording {
             Some(film) => (film.size(), 1.0),
@@ -120,8 +120,8 @@ impl Frames {
         }
     }
 
-    /// What is followed where `camera` is to be that of a place that is gone to, and the camera there: who rides on the centre of
-    /// mass stays with it, and whose bodies leave together find them again at the start.
+    /// Sets what is followed at a place to go to, and returns the camera there: one that rides on the centre of mass stays
+    /// with it, and at the start one finds bodies that move together again.
     pub(super) fn follow_at(&mut self, place: Place, camera: Camera) -> Camera {
         let Some(session) = &self.simulated.session else { return camera };
         let choice = &mut self.viewer.choice;
@@ -144,7 +144,7 @@ impl Frames {
         if let (true, Some(session)) =
             (self.viewer.directing.points.is_empty(), &self.simulated.session)
         {
-            // While time stands still nothing comes back.
+            // While paused nothing comes back.
             let known = session.last.as_ref().map_or(&*session.bodies, |moment| &moment.bodies);
             self.viewer.watch(|i| known.position[i], known);
         }
@@ -157,7 +157,7 @@ impl Frames {
 }
 
 impl Session {
-    /// Where the centre of mass is at the time of now: no force of the bodies on each other changes its motion.
+    /// Where the centre of mass is now: the bodies' forces on each other do not change its motion.
     pub(super) fn centre_now(&self) -> DVec3 {
         let [place, velocity] = self.centre;
         place + velocity * (self.live.status().time - self.template.time)
@@ -165,7 +165,7 @@ impl Session {
 }
 
 impl Directing {
-    /// Where the camera is `secs` later, for a picture and so many times nearer; `None` where it stays.
+    /// Where the camera is `secs` later, for a picture and this many times nearer; `None` if it stays.
     fn camera(
         &mut self,
         now: Camera,

@@ -1,5 +1,4 @@
-//! Two snapshots that meet on an orbit: what suits them, and the scene file that lets them, so that the command line can repeat
-//! it.
+//! Two snapshots that meet on an orbit: suitable numbers, and the scene file, so that the command line can repeat it.
 
 use std::path::{Path, PathBuf};
 
@@ -22,20 +21,20 @@ use crate::sim::suggest;
 use crate::snapshot;
 use crate::units::{Measure, Units};
 
-/// Most of a galaxy's bodies are within this part of all.
+/// The radius of a galaxy holds this part of its bodies.
 const MOST: f64 = 0.9;
-/// The first passage comes after this part of the run.
+/// The run lasts this many times the time to the first passage.
 const UNTIL_PASSAGES: f64 = 5.0;
 
 /// What is known of two snapshots that are to meet.
 pub struct Meeting {
     files: [PathBuf; 2],
-    /// Masses times G, and the radii that hold most bodies.
+    /// Their masses times G, and the radii that hold most bodies.
     mass: [f64; 2],
     radius: [f64; 2],
     units: Units,
     run: RunHints,
-    /// How the second one's numbers become the first one's.
+    /// How the second one's numbers are converted to the first one's units.
     pub conversion: Conversion,
 }
 
@@ -59,12 +58,12 @@ impl Meeting {
             if !(mass[k] > 0.0 && radius[k] > 0.0) {
                 return Err(Error::file(
                     &files[k],
-                    "its bodies have no mass or no extent: they cannot meet",
+                    "its bodies have no mass or no extent, so it cannot meet another",
                 ));
             }
             runs.push(suggest(&bodies, 1.0));
         }
-        // The finer of the two suits both.
+        // The smaller of the two suits both.
         let finer = |of: fn(&RunHints) -> f64| of(&runs[0]).min(of(&runs[1]));
         let run = RunHints { softening: finer(|r| r.softening), dt: finer(|r| r.dt), until: 0.0 };
         Ok(Self { files, mass, radius, units, run, conversion })
@@ -81,9 +80,7 @@ impl Meeting {
         }
     }
 
-    /// The text of the scene file.
-    ///
-    /// Errors: an orbit that there is not.
+    /// The text of the scene file. Errors: an impossible orbit.
     pub fn text(&self, name: &str, orbit: &Orbit, tilt_degrees: f64) -> Result<String> {
         let Orbit { eccentricity, pericentre, separation } = *orbit;
         let mass = self.mass[0] + self.mass[1];
@@ -96,7 +93,7 @@ impl Meeting {
         let until = rounded((UNTIL_PASSAGES * fall).max(100.0 * dt));
         let reach = |k: usize| separation * self.mass[1 - k] / mass + self.radius[k];
         let extent = rounded(reach(0).max(reach(1)) / ASPECT);
-        // The first stands at the left, the second at the right.
+        // The first is on the left, the second on the right.
         let azimuth = (start.y.atan2(start.x).to_degrees() - 90.0).rem_euclid(360.0).round();
         let file = |path: &Path| toml::Value::from(absolute(path)).to_string();
         let Conversion { length, attraction, .. } = self.conversion;
@@ -116,7 +113,7 @@ impl Meeting {
             file(&self.files[0]),
             file(&self.files[1]),
         );
-        // G goes into the masses of a scene: units of mass are worth something else then.
+        // A scene's masses include G: the unit of mass is then a different one.
         let g_is_one = self.units.gravitational_constant == 1.0;
         let known = [
             ("length", &self.units.length, true),
@@ -141,7 +138,7 @@ impl Meeting {
             |path: &Path| path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let name = format!("{} meets {}", stem(&self.files[0]), stem(&self.files[1]));
         let text = self.text(&name, orbit, tilt_degrees)?;
-        let nowhere = || Error::Outside("there is no folder for the encounter".to_owned());
+        let nowhere = || Error::Outside("there is no folder to save the encounter in".to_owned());
         let folder = folders::data().ok_or_else(nowhere)?;
         files::make_folder(&folder).map_err(|error| Error::io("make", &folder, error))?;
         let path = free_name(&folder.join(format!("{}.toml", name.replace(' ', "-"))));
@@ -168,11 +165,11 @@ fn rounded(value: f64) -> f64 {
 }
 
 impl Frames {
-    /// Reads two snapshots beside the window, to offer that they meet.
+    /// Reads two snapshots in the background, to offer an encounter.
     pub(super) fn read_meeting(&mut self, files: [PathBuf; 2]) -> Result<()> {
         let work = move || async move { Meeting::read(files) };
         self.simulated.meeting = Some(Beside::start("reading two snapshots", work)?);
-        self.output.say("reading two snapshots that may meet".to_owned(), false);
+        self.output.say("reading two snapshots for an encounter".to_owned(), false);
         Ok(())
     }
 

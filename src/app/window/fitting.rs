@@ -1,4 +1,4 @@
-//! The camera at the beginning, for the part of the window that the panel leaves free.
+//! The first camera, for the part of the window that the panel leaves free.
 
 use super::frame::Frames;
 use super::load::Session;
@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::render::{Camera, CameraMotion, PictureSize};
 
 impl Frames {
-    /// The part of the picture that the panel leaves free.
+    /// Size of the part of the picture that the panel leaves free.
     pub(super) fn free_size(&self) -> PictureSize {
         let size = self.output.screen.picture_size();
         let free = size.width() as f64 - self.covered_px();
@@ -22,7 +22,7 @@ impl Frames {
             .min(f64::from(self.output.screen.size()[0]))
     }
 
-    /// The size of the picture that a camera is to fit: of the free part, or of the whole where a panel on a phone leaves
+    /// The size that a camera should fit: that of the free part, or of the whole picture where a phone's panel leaves
     /// hardly any.
     pub(super) fn fitted_size(&self) -> PictureSize {
         match self.panel.leaves_room(&self.input.context) {
@@ -36,7 +36,7 @@ impl Frames {
         within(camera, self.fitted_size(), self.output.screen.picture_size())
     }
 
-    /// The camera at the beginning, as for a film: by the command line, then the scene's hints, then the bodies.
+    /// The first camera, as for a film: by the command line, else the scene's hints, else the bodies.
     pub(super) fn first_camera(&self, session: &Session) -> Result<CameraMotion> {
         let request = self.simulated.first_view.as_ref();
         let look = request.map(|request| request.look.clone()).unwrap_or_default();
@@ -53,8 +53,8 @@ impl Frames {
         Ok(motion)
     }
 
-    /// Where nobody has come nearer, gone away or aside, what was to be seen stays in sight: the window may be
-    /// another size now, or the panel be unfolded.
+    /// Keeps the first view in sight unless somebody has zoomed or moved aside: the window may have another size now, or
+    /// the panel be unfolded.
     pub(super) fn keep_in_sight(&mut self) {
         let size = self.fitted_size();
         let Some(session) = &self.simulated.session else { return };
@@ -72,7 +72,7 @@ fn within(camera: Camera, free: PictureSize, whole: PictureSize) -> Camera {
     camera.zoomed(part_of(free, whole))
 }
 
-/// What a camera, which fills the shorter side of the whole picture, has to be nearer for one that fills that of a part.
+/// The zoom that makes a camera, which fits the shorter side of the whole picture, fit that of a part.
 pub(super) fn part_of(free: PictureSize, whole: PictureSize) -> f64 {
     f64::from(free.shorter_side()) / f64::from(whole.shorter_side())
 }

@@ -29,19 +29,18 @@ use crate::live::Tempo;
 use crate::render::{self, Camera, DevicePoints, Look};
 use crate::settings::ViewRequest;
 
-/// What a frame may take of the device while somebody wants the simulation as fast as possible: the
-/// window still answers within 50 ms.
+/// Device time that steps may take per frame at tempo fastest: the window still answers within 50 ms.
 const FASTEST: Budget = Budget { dispatch_secs: 0.008, submission_secs: 0.030 };
-/// What steps take of the device beside a picture that takes long, in parts of its time.
+/// Device time for steps beside a slow picture, as a part of the picture's time.
 const STEPS_BESIDE: f64 = 0.5;
-/// A frame that took longer counts as so long: the computer slept, or the window was hidden.
+/// A frame that took longer counts as this long: the computer slept, or the window was hidden.
 const LONGEST_FRAME_SECS: f64 = 0.25;
-/// How often it is looked whether a new device is open.
+/// How often to look whether a new device is open.
 const REPLACING: Duration = Duration::from_millis(20);
-/// What a frame after a rest counts as: time stood still.
+/// What a frame after a rest counts as: nothing was drawn meanwhile.
 const USUAL_FRAME_SECS: f64 = 1.0 / 60.0;
 
-/// Everything that a frame needs: who looks, what is simulated, what comes in and what goes out.
+/// Everything that a frame needs: viewer, simulation, input and output.
 pub struct Frames {
     pub(super) viewer: Viewer,
     pub(super) simulated: Simulated,
@@ -54,18 +53,17 @@ pub struct Frames {
     pub(super) still: Stillness,
     pub(super) undo: Undo,
     pub(super) measuring: Option<Measuring>,
-    /// The last frame was taken into the film.
+    /// Whether the last frame was taken into the film.
     filmed: bool,
-    /// Nothing was drawn since the last frame because nothing moved.
+    /// Whether nothing was drawn since the last frame because nothing moved.
     rested: bool,
     pub(super) last: Instant,
     pub(super) begun: Instant,
 }
 
 impl Frames {
-    /// Opens the device of a window.
-    ///
-    /// Errors: the window cannot be drawn on; then no device that can draw on it, or what cannot be asked of it.
+    /// Opens the device of a window. Errors: the window cannot be drawn on; later, no device that can draw on it, or a
+    /// request that it cannot meet.
     pub fn open(
         window: Arc<Window>,
         display: winit::event_loop::OwnedDisplayHandle,
@@ -77,7 +75,7 @@ impl Frames {
         let opening = Output::open(window, display, &adapter, begin)?;
         let open = memory.panel_open && machine::has_room_for_panel();
         let mut panel = Panel::new(open, memory.tab);
-        // Who came without a wish is shown what there is, once; in a page not yet.
+        // Users who asked for nothing are shown the sheet of scenes, once; in a page only later.
         let is_page = cfg!(target_arch = "wasm32");
         panel.welcome.open = !is_page && !memory.welcomed && request == super::first_scene();
         Ok(async move {
@@ -111,7 +109,7 @@ impl Frames {
         &self.output.window
     }
 
-    /// Hands an event on; files that were dropped are kept for the next frame. True if a frame is to follow.
+    /// Hands an event on; dropped files are kept for the next frame. True if a frame should follow.
     pub fn on_event(&mut self, event: &WindowEvent) -> bool {
         seen::event(event);
         let taken = self.input.on_event(&self.output.window, event);
@@ -125,9 +123,8 @@ impl Frames {
         self.output.resized(width, height);
     }
 
-    /// One frame, and when the next is due. Of one that is `hidden` nothing is drawn.
-    ///
-    /// Errors: what nothing can be done about.
+    /// One frame, and when the next is due. A `hidden` one draws nothing. Errors: those that the window cannot recover
+    /// from.
     pub fn frame(&mut self, hidden: bool) -> Result<Pace> {
         if self.output.is_replacing() {
             self.go_on_elsewhere()?;
@@ -137,7 +134,7 @@ impl Frames {
         let longest = if self.rested { USUAL_FRAME_SECS } else { LONGEST_FRAME_SECS };
         let secs = (now - self.last).as_secs_f64().min(longest);
         self.last = now;
-        // In a page the first bodies are awaited by its own words, and nothing is drawn that takes from them.
+        // A page shows its own text until the first bodies come: drawing would only delay them.
         let awaits = self.simulated.request.is_some() && self.simulated.loading.is_some();
         let hidden = hidden || (cfg!(target_arch = "wasm32") && awaits);
         let mut repaint = Duration::MAX;
@@ -160,7 +157,7 @@ impl Frames {
         });
         match drawn {
             Err(error @ Error::Device(_)) => self.recover(&error)?,
-            // Anything else is a fault of what is asked for, not of the device.
+            // Anything else is the request's fault, not the device's.
             Err(error) => self.output.say_error(&error),
             Ok(()) => {}
         }
@@ -178,8 +175,8 @@ impl Frames {
         Ok(pace)
     }
 
-    /// What a frame of `secs` is for the camera: in a film that goes on it moves from picture to picture, so that
-    /// the film shows it as smoothly as the window would.
+    /// How many seconds a frame of `secs` is for the camera: while a film is recorded it moves from picture to picture,
+    /// so that the film is as smooth as the window.
     fn camera_secs(&self, secs: f64) -> f64 {
         let is_going = self.simulated.session.as_ref().is_some_and(|s| !s.live.keeper().is_still());
         match self.output.recording {
@@ -199,13 +196,13 @@ impl Frames {
         let egui::FullOutput {
             platform_output, mut textures_delta, shapes, pixels_per_point, ..
         } = output.unwrap_or_default();
-        // First of all, before anything can fail: egui insists that no texture is forgotten.
+        // First of all, before anything can fail: egui must not lose a texture.
         let freed = self.output.screen.take_textures(&mut textures_delta);
         if is_shown {
             machine::take_output(&platform_output);
             self.input.egui_state.handle_platform_output(&self.output.window, platform_output);
         }
-        // After a lost device egui has no fonts before it has drawn.
+        // After a lost device egui has no fonts until it has drawn.
         let clipped = match is_shown {
             true => self.input.context.tessellate(shapes, pixels_per_point),
             false => Vec::new(),
@@ -228,7 +225,7 @@ impl Frames {
         if let Some(session) = session {
             let now = (session.live.status().time, session.live.dt());
             let film = recording.as_ref().map(|film| film.until(now));
-            // An end is before time as it passes: the nearer one is the lesser.
+            // There is an end only while time runs forwards: the smaller time comes first.
             session.live.go_until(film.into_iter().chain(session.limit()).reduce(f64::min));
         }
         let target = if is_shown { screen.acquire()? } else { None };
@@ -263,7 +260,7 @@ impl Frames {
                 let seen = (&camera, look.unwrap_or(whole));
                 let (view, part) =
                     (&target.view, &mut |encoder: &mut _, part| timeline.end_part(encoder, part));
-                // The steps are in this encoder: it is submitted whatever becomes of the picture.
+                // The steps are in this encoder: it is submitted even if the picture fails.
                 painted = match drawing {
                     Drawing::Again => {
                         canvas.develop(borrowed, &mut encoder, view, points, seen, part)
@@ -351,8 +348,8 @@ impl Frames {
     }
 }
 
-/// A slice of steps beside what else a frame takes of the device: where a picture takes long, one of the usual size would
-/// leave the simulation hardly anything.
+/// The slice of steps beside what else a frame does on the device: with slow pictures, a slice of the usual size would
+/// hardly advance the simulation.
 fn beside(usual: Budget, last: Option<&FrameTimes>) -> Budget {
     let others = last.map_or(0.0, |times| times.total_secs() - times.secs("steps").unwrap_or(0.0));
     Budget { submission_secs: usual.submission_secs.max(STEPS_BESIDE * others), ..usual }

@@ -1,4 +1,4 @@
-//! What comes in: events for egui, files that are dropped or picked, shaders that change.
+//! Input: events for egui, files that are dropped or picked, shaders that change.
 
 use std::path::PathBuf;
 
@@ -19,9 +19,9 @@ pub struct Input {
     pub shaders: Option<ShaderWatch>,
 }
 
-/// What an event comes to.
+/// What an event leads to.
 pub struct Taken {
-    /// A frame is to follow.
+    /// A frame should follow.
     pub repaint: bool,
     /// It was the key that folds the panel.
     pub folds_panel: bool,
@@ -38,7 +38,7 @@ impl Input {
         Self { egui_state, context, picker: Picker::default(), dropped: Vec::new(), shaders }
     }
 
-    /// For another device egui has to send its textures again: it begins with a new memory of its own.
+    /// Starts egui anew for another device, to which it has to send its textures again.
     pub fn renew(&mut self, screen: &Screen) {
         self.context = egui::Context::default();
         panel::style(&self.context);
@@ -48,7 +48,7 @@ impl Input {
 
     /// Hands an event to egui.
     pub fn on_event(&mut self, window: &Window, event: &WindowEvent) -> Taken {
-        // egui moves its focus with Tab, and what has the focus takes all other keys.
+        // egui moves its focus with Tab, and the focused widget takes all other keys.
         if let WindowEvent::KeyboardInput { event: key, .. } = event
             && key.logical_key == Key::Named(NamedKey::Tab)
             && !self.context.text_edit_focused()

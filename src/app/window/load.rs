@@ -1,4 +1,4 @@
-//! What is simulated, and making it beside the window, so that the picture never stops.
+//! What is simulated, and making it in the background, so that the picture never stops.
 
 use std::sync::Arc;
 
@@ -19,16 +19,16 @@ use crate::settings::{InputRequest, StepRequest};
 use crate::sim::{Moment, Settings};
 use crate::snapshot::Snapshot;
 
-/// A scene or snapshot whole is to be seen in this many seconds at the usual speed.
+/// At the default speed a whole scene or snapshot lasts this many seconds.
 const WHOLE_SECS: f64 = 30.0;
 
-/// A simulation with all that is known about where it comes from.
+/// A simulation with everything known about its origin.
 pub struct Session {
     pub input: InputRequest,
     /// Units, facts and columns that a saved snapshot repeats; without bodies.
     pub template: Snapshot,
     pub hints: RunHints,
-    /// The integrator and its accuracy that the input has by itself.
+    /// The input's default integrator and accuracy.
     pub usual: Integration,
     pub view: Option<ViewHints>,
     /// Whether the scene names an integrator of its own.
@@ -38,12 +38,12 @@ pub struct Session {
     /// Their centre of mass at the time of the template, and its velocity, which stays.
     pub centre: [DVec3; 2],
     pub live: Live,
-    /// The newest state that has come back.
+    /// The latest state that has come back.
     pub last: Option<Arc<Moment>>,
     /// The scene's title; a snapshot's name. A page writes it nowhere.
     #[cfg_attr(target_arch = "wasm32", allow(dead_code))]
     pub title: String,
-    /// Whether time has come to the [end](Session::end) or beyond it.
+    /// Whether time has reached the [end](Session::end).
     pub beyond_end: bool,
     /// What looks need to know of the first bodies, with their ages.
     pub survey: Arc<Survey>,
@@ -59,7 +59,7 @@ pub struct Wanted {
     pub settings: Settings,
 }
 
-/// Something in the making.
+/// Something being made.
 pub struct Loading {
     pub what: String,
     begun: Instant,
@@ -103,7 +103,7 @@ impl Loading {
         let (gpu, moment) = (Arc::clone(gpu), Arc::clone(moment));
         let now = session.live.settings();
         let what = what_changes(now, &settings);
-        // Nothing is to be found out anew where other bodies come to the same place.
+        // Another state of the same bodies in the same place needs no new choice.
         let choice = session.live.choice();
         let is_there = choice.gpu.as_ref().is_none_or(|first| Arc::ptr_eq(first, &gpu))
             && choice.devices().all(|gpu| !gpu.is_lost());
@@ -149,7 +149,7 @@ impl Loading {
         })
     }
 
-    /// What is being made, and for how long, where somebody may wonder.
+    /// What is being made, and for how long if that takes a while.
     pub fn said(&self) -> String {
         match self.begun.elapsed().as_secs() {
             0..2 => self.what.clone(),
@@ -157,7 +157,7 @@ impl Loading {
         }
     }
 
-    /// The session once it is ready.
+    /// The session, once it is ready.
     pub fn poll(&self) -> Option<Result<Session>> {
         self.making.take()
     }
@@ -233,24 +233,24 @@ fn usual_speed(hints: &RunHints) -> f64 {
     if speed > 0.0 && speed.is_finite() { speed } else { hints.dt * 30.0 }
 }
 
-/// What people call an input: a scene by its name, a file without its folder.
+/// The short name of an input: a scene's name, a file without its folder.
 fn name_of(input: &InputRequest) -> &str {
     let file = input.input.rsplit(['/', '\\']).next().unwrap_or(&input.input);
     file.strip_suffix(".toml").unwrap_or(file)
 }
 
 impl Session {
-    /// What people call it.
+    /// Its short name.
     pub fn name(&self) -> &str {
         name_of(&self.input)
     }
 
-    /// A time of the run in its units, as the line at the bottom has it.
+    /// A time of the run in its units, as in the line at the bottom.
     pub fn time(&self, time: f64) -> String {
         format!("t = {}", quantity(time, &self.template.units.time))
     }
 
-    /// A moment as a snapshot, with what is known besides the bodies.
+    /// A moment as a snapshot, with everything known besides the bodies.
     pub fn snapshot(&self, moment: &Moment) -> Snapshot {
         let mut snapshot = self.template.clone();
         let settings = self.live.settings();

@@ -1,4 +1,4 @@
-//! Measuring beside the window, while the simulation rests: the adapter's score, a kernel against f64, the fastest kernel.
+//! Measuring in the background while the simulation waits: the adapter's score, a kernel against f64, the fastest kernel.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,9 +15,9 @@ use crate::live::Beside;
 use crate::measure::{Device, Machine, Record, Row, cases_around, check_soon, steps_of_score};
 use crate::tune::{Tuned, tune_steps};
 
-/// A step of the score that would take longer is left out: nobody waits for it in front of a window.
+/// A step of the score that would take longer is left out: nobody waits that long in front of a window.
 const MOST_SECS: f64 = 5.0;
-/// Seconds that shapes are raced for.
+/// How long shapes are raced.
 const RACE_SECS: f64 = 20.0;
 
 /// Something that is being measured.
@@ -27,12 +27,12 @@ pub struct Measuring {
     is_score: bool,
 }
 
-/// What came out.
+/// The result.
 enum Found {
     Score(Vec<Record>),
     Checked(Vec<Row>),
     Tuned(Box<Tuned>),
-    /// Somebody has stopped it.
+    /// It was stopped.
     Nothing,
 }
 
@@ -47,7 +47,7 @@ impl Shared {
         self.told.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tells how far it is, and whether to go on.
+    /// Reports progress; returns whether to go on.
     fn going(&self, part: f64, doing: &str) -> bool {
         *self.told() = (part, doing.to_owned());
         !self.stop.load(Ordering::Relaxed)
@@ -70,7 +70,7 @@ async fn race(gpu: Arc<Gpu>, shared: Arc<Shared>, n: usize) -> Result<Found> {
     let begun = Instant::now();
     let doing = format!("racing with {n} bodies");
     let go_on = || shared.going(begun.elapsed().as_secs_f64() / RACE_SECS, &doing);
-    // To measure ceilings takes longer than to try what they would leave out.
+    // Measuring ceilings takes longer than trying the shapes they would rule out.
     let tuned = tune_steps(&gpu, n, RACE_SECS, &mut |_| None, &go_on).await?;
     if !go_on() {
         return Ok(Found::Nothing);
@@ -82,7 +82,7 @@ async fn race(gpu: Arc<Gpu>, shared: Arc<Shared>, n: usize) -> Result<Found> {
 }
 
 impl Frames {
-    /// Lets `work` measure, unless something is being measured already.
+    /// Lets `work` measure, unless a measurement is running.
     fn measure<F>(
         &mut self,
         is_score: bool,
@@ -92,7 +92,7 @@ impl Frames {
         F: Future<Output = Result<Found>> + 'static,
     {
         if self.measuring.is_some() {
-            return Err(Error::Outside("something is being measured already".to_owned()));
+            return Err(Error::Outside("a measurement is already running".to_owned()));
         }
         let (gpu, shared) = (Arc::clone(&self.output.screen.gpu), Arc::<Shared>::default());
         let told = Arc::clone(&shared);
@@ -109,19 +109,19 @@ impl Frames {
         self.measure(true, score)
     }
 
-    /// Begins to race kernels for as many bodies as there are.
+    /// Begins to race kernels for the current number of bodies.
     pub(super) fn tune_kernel(&mut self) -> Result<()> {
         let Some(session) = &self.simulated.session else { return Ok(()) };
         let n = session.live.len();
         self.measure(false, move |gpu, shared| race(gpu, shared, n))
     }
 
-    /// Begins to compare the kernel of now with f64.
+    /// Begins to compare the current kernel with f64.
     pub(super) fn check_kernel(&mut self) -> Result<()> {
         let session = self.simulated.session.as_ref();
         let Some(config) = session.and_then(|session| session.live.config()) else { return Ok(()) };
         if config.is_in_one_workgroup() {
-            let allowed = "a kernel of forces; 'gravitile check' compares this one, too";
+            let allowed = "an ordinary force kernel; 'gravitile check' can check this one";
             return Err(Error::value("the kernel to check", "steps in one workgroup", allowed));
         }
         self.measure(false, move |gpu, shared| async move {
@@ -138,14 +138,14 @@ impl Frames {
         })
     }
 
-    /// Breaks measuring off, at its next sample.
+    /// Stops measuring at its next sample.
     pub(super) fn stop_measuring(&mut self) {
         if let Some(measuring) = &self.measuring {
             measuring.shared.stop.store(true, Ordering::Relaxed);
         }
     }
 
-    /// What has come of it since the last frame.
+    /// Takes in progress and results since the last frame.
     pub(super) fn take_measured(&mut self) {
         let Some(measuring) = &self.measuring else { return };
         let Some(made) = measuring.making.take() else {

@@ -1,4 +1,4 @@
-//! What is remembered from one time to the next: the window's size, the panel, the view.
+//! What is remembered for the next start: the window's size, the panel, the view.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use crate::files;
 use crate::render::captions::Captions;
 use crate::render::{Palette, Style};
 
-/// Kept in `gravitile/window.toml` in the user's folder for configuration.
+/// Kept in `gravitile/window.toml` in the user's configuration folder.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Memory {
@@ -18,7 +18,7 @@ pub struct Memory {
     pub window_size: [f64; 2],
     pub panel_open: bool,
     pub tab: Tab,
-    /// The scenes as pictures have been shown.
+    /// Whether the scenes as pictures have been shown.
     pub welcomed: bool,
     palette: String,
     show_halo: bool,
@@ -36,9 +36,10 @@ pub struct Memory {
     /// Words of `--captions`.
     captions: String,
     spares: bool,
-    /// Somebody wants the camera to direct: switched on, and not off again, whoever has moved it since.
+    /// Whether the camera was told to direct and not switched off since; moving it by hand does not
+    /// count.
     pub directs: bool,
-    /// The glow that the scene has by itself, in place of the one that is remembered.
+    /// The scene's own glow, used in place of the remembered one.
     #[serde(skip)]
     lent: Option<f64>,
 }
@@ -79,13 +80,13 @@ fn path() -> Option<PathBuf> {
 }
 
 impl Memory {
-    /// What was remembered; defaults where that is nothing or makes no sense.
+    /// What was remembered; defaults for anything missing or invalid.
     pub fn load() -> Self {
         let Some(path) = path() else { return Self::default() };
         let Ok(text) = files::read_text(&path) else { return Self::default() };
         match toml::from_str::<Self>(&text) {
             Ok(mut memory) => {
-                // A window that is too small to be found, or larger than any screen.
+                // Not too small to be found, nor larger than any screen.
                 memory.window_size = memory.window_size.map(|side| side.clamp(320.0, 16_384.0));
                 memory
             }
@@ -96,7 +97,7 @@ impl Memory {
         }
     }
 
-    /// Remembers; a failure is no reason to bother anybody who is about to leave.
+    /// Saves it; a failure is only logged, since the user is about to leave.
     pub fn save(&self) {
         let saved = path().ok_or("there is no folder for it".to_owned()).and_then(|path| {
             let text = toml::to_string(self).map_err(|error| error.to_string())?;
@@ -110,7 +111,7 @@ impl Memory {
         }
     }
 
-    /// Takes over the view as it is.
+    /// Remembers this view.
     pub fn take_view(&mut self, view: &ViewChoice) {
         // Colours belong to the scene: each begins with its own.
         self.palette = view.style.palette.name.to_owned();
@@ -129,7 +130,7 @@ impl Memory {
         self.spares = view.spares;
     }
 
-    /// Gives a scene the glow that it has by itself; the one of now is kept.
+    /// Gives a scene its own glow; the current one is kept for later.
     pub fn lend_glow(&mut self, style: &mut Style, glow: f64) {
         self.take_glow_back(style);
         self.bloom = style.bloom;
@@ -143,7 +144,7 @@ impl Memory {
         }
     }
 
-    /// Changes `view` to what was remembered, as far as that makes sense.
+    /// Changes `view` to what was remembered, as far as that is valid.
     pub fn give_view(&self, view: &mut ViewChoice) {
         let usual = view.style.clone();
         let style = &mut view.style;
@@ -184,7 +185,7 @@ mod tests {
         let mut given = ViewChoice::default();
         back.give_view(&mut given);
         assert_eq!(given, view);
-        // How one scene was coloured is no matter of the next start.
+        // One scene's colouring is not remembered.
         view.style.colour_by = crate::render::ColourBy::Speed;
         memory.take_view(&view);
         memory.give_view(&mut given);

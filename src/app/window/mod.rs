@@ -1,4 +1,4 @@
-//! The window: a picture of a simulation that runs, and a panel to tune it.
+//! The window: a picture of a running simulation, and a panel to control it.
 //!
 //! ```text
 //! events -> egui -> panel -> actions -> Live and view
@@ -47,7 +47,7 @@ pub use steer::Steering;
 use crate::error::{Error, Result};
 use crate::settings::{InputRequest, ViewRequest};
 
-/// What is shown where nothing is asked for.
+/// The scene shown if none is asked for.
 pub const FIRST_SCENE: &str = "galaxy-collision";
 
 /// The request for [`FIRST_SCENE`].
@@ -55,14 +55,12 @@ pub fn first_scene() -> ViewRequest {
     ViewRequest { input: InputRequest::named(FIRST_SCENE), ..ViewRequest::default() }
 }
 
-/// Takes something to call when the program is asked to end from outside: by Ctrl-C, or as the system shuts down.
+/// Takes a callback for when the program is told to end from outside: by Ctrl-C, or at the system's shutdown.
 pub type Listen = fn(Box<dyn Fn() + Send>);
 
-/// Opens the window and returns when it is closed, by its user or because what `listen` was given was called: a film that is
-/// being recorded is kept.
-///
-/// Errors: what is asked for and cannot be, before a window appears; no display, no graphics driver, bodies that cannot
-/// be made.
+/// Opens the window and returns when it is closed, by the user or by the callback given to `listen`: a film being recorded
+/// is kept. Errors: an invalid request, before a window appears; no display, no graphics driver, bodies that cannot be
+/// made.
 pub fn open(request: ViewRequest, listen: Listen) -> Result<()> {
     request.steps.check()?;
     request.engine.by.chosen()?;
@@ -71,10 +69,10 @@ pub fn open(request: ViewRequest, listen: Listen) -> Result<()> {
     machine::run(request, listen)
 }
 
-/// The one sentence where there is no display.
+/// The error if there is no display.
 fn no_display(why: &str) -> Error {
     let why = why.trim().trim_end_matches('.');
     Error::Display(format!(
-        "no window can be opened here ({why}); 'gravitile render' films the same without one"
+        "no window can be opened here ({why}); 'gravitile render' makes the same film without one"
     ))
 }

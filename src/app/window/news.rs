@@ -1,4 +1,4 @@
-//! What has come back since the last frame: bodies that were made, times, diagnostics, states.
+//! What has come back since the last frame: new bodies, times, diagnostics, states.
 
 use std::sync::Arc;
 
@@ -20,12 +20,12 @@ use crate::render::{ColourBy, Follow};
 use crate::scene::Colouring;
 use crate::sim::Moment;
 
-/// Said of bodies that are followed though nobody asked for it.
+/// Said if bodies are followed without being asked for.
 const DRIFTING: &str =
     "these bodies move together: the camera follows their centre of mass (tab View, follow)";
 
 impl Frames {
-    /// What has come back since the last frame.
+    /// Takes in what has come back since the last frame.
     pub(super) fn take_news(&mut self, secs: f64) {
         if let Some(loading) = &self.simulated.loading
             && let Some(made) = loading.poll()
@@ -34,14 +34,14 @@ impl Frames {
             self.simulated.loading = None;
             match made {
                 Ok(session) => self.begin(session, keeps_view),
-                // Whoever asked for it on the command line reads it there.
+                // A bad command line is reported on the command line.
                 Err(error @ Error::Value { .. })
                     if self.simulated.request.is_some() && !cfg!(target_arch = "wasm32") =>
                 {
                     self.simulated.refused = Some(error);
                 }
                 Err(error) => {
-                    // What was to be replaced goes on.
+                    // The bodies that were to be replaced go on.
                     if let Some(session) = &mut self.simulated.session {
                         session.live.go_on();
                         let settings = session.live.settings().clone();
@@ -70,7 +70,7 @@ impl Frames {
         while let Some(times) = self.output.screen.timeline.take() {
             if let Some(session) = &mut self.simulated.session {
                 session.live.learn(&times);
-                // What a picture at rest takes says nothing about those in motion.
+                // The time of a picture at rest says nothing about those in motion.
                 if self.viewer.rest.is_whole(times.number) {
                     continue;
                 }
@@ -122,26 +122,26 @@ impl Frames {
         }
     }
 
-    /// A simulation that is ready takes the place of the last one.
+    /// Replaces the simulation with one that is ready.
     pub(super) fn begin(&mut self, mut session: Session, keeps_view: bool) {
         let saves = self.waiting_saves(keeps_view);
         self.viewer.look_of = None;
         let last = self.simulated.session.take();
         if let Some(last) = last.as_ref().filter(|_| keeps_view) {
-            // What was paused, or told to go on, while this one was made.
+            // It may have been paused or resumed while this one was made.
             session.live.take_tempo_of(last.live.keeper());
         }
         let before = last.filter(|_| !keeps_view);
         let is_restart = before.as_ref().is_some_and(|before| before.input == session.input);
         if let Some(before) = before {
             let mut keeper = before.live.keeper().clone();
-            // Time rests at a scene's end by itself: who plays it again wants it to pass.
+            // A scene pauses at its end by itself: playing it again should run.
             keeper.paused &= !(is_restart && before.is_at_end());
             session.live.take_tempo_of(&keeper);
-            // One without its first forces would go on computing them.
+            // One still computing its first forces would go on with them.
             if before.live.status().ready {
                 let (name, time) = (before.name(), before.time(before.live.status().time));
-                self.output.say(format!("{name} rests at {time}: ctrl+z goes back to it"), false);
+                self.output.say(format!("{name} is kept at {time}: ctrl+z brings it back"), false);
                 self.keep(before);
             }
         }
@@ -149,7 +149,7 @@ impl Frames {
         if !keeps_view {
             self.simulated.history.restart();
             self.simulated.past = Past::default();
-            // Each scene has a colouring of its own; what somebody chose holds for the same bodies.
+            // Each scene has its own colouring; a choice holds only for the same bodies.
             let chosen = request.as_ref().is_some_and(|r| r.look.colour.is_some());
             let glows = request.as_ref().is_some_and(|r| r.look.bloom.is_some());
             if !is_restart {
@@ -159,7 +159,7 @@ impl Frames {
                 if !chosen {
                     style.colour_by = if speed { ColourBy::Speed } else { ColourBy::Component };
                 }
-                // What was remembered, or chosen for the last scene, stays where this one says nothing.
+                // What was remembered, or chosen for the last scene, stays if this one says nothing.
                 match hints.and_then(|hints| hints.glow) {
                     Some(glow) if !glows => self.memory.lend_glow(style, glow),
                     _ => self.memory.take_glow_back(style),
@@ -221,8 +221,8 @@ impl Frames {
         machine::named(&title);
     }
 
-    /// Snapshots that were asked for and whose bodies have not come yet. The same bodies with another engine
-    /// are asked again; of others, which are to come, it is said that they are not those.
+    /// Snapshots asked for whose bodies have not come yet. With the same bodies they are asked for again; if
+    /// other bodies follow, an error says that they were not saved.
     fn waiting_saves(&mut self, same_bodies: bool) -> Vec<Waiting> {
         let waiting = std::mem::take(&mut self.simulated.waiting);
         let (saves, _): (Vec<_>, Vec<_>) =
@@ -233,13 +233,14 @@ impl Frames {
         for save in saves {
             if let Waiting::Save(path) = save {
                 let path = path.display();
-                self.output.say(format!("{path} was not saved: other bodies came first"), true);
+                self.output
+                    .say(format!("{path} was not saved: other bodies were loaded first"), true);
             }
         }
         Vec::new()
     }
 
-    /// Asks for the bodies; what for is remembered until they come.
+    /// Asks for the bodies; their purpose is remembered until they come.
     pub(super) fn ask_moment(&mut self, purpose: Waiting) {
         if let Err(error) = self.simulated.ask_moment(purpose) {
             self.output.say_error(&error);
@@ -251,7 +252,7 @@ impl Frames {
         self.simulated.past.take(moment, dt > 0.0);
     }
 
-    /// The bodies have come.
+    /// Uses the bodies that have come.
     pub(super) fn use_moment(&mut self, moment: &Arc<Moment>) {
         self.keep_moment(moment);
         self.viewer.aim(moment);

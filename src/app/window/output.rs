@@ -1,4 +1,4 @@
-//! What goes out: the window with what is drawn on, films, and messages to the user.
+//! Output: the window and its device, films, and messages to the user.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,9 +16,9 @@ use crate::messages;
 use crate::render::Image;
 use crate::settings::AdapterRequest;
 
-/// How long good news stays, and how long bad news does, which has to be understood.
+/// How long good news stays, and bad news, which takes longer to read.
 const MESSAGE: [Duration; 2] = [Duration::from_secs(6), Duration::from_secs(30)];
-/// So long after its time something is over for certain.
+/// This long after its time a message is surely over.
 const MOMENT: Duration = Duration::from_millis(5);
 /// A device that breaks again so soon is not replaced once more.
 const TOO_SOON: Duration = Duration::from_secs(3);
@@ -27,18 +27,18 @@ pub struct Output {
     pub window: Arc<Window>,
     pub screen: Screen,
     pub recording: Option<Recording>,
-    /// Pictures that are being drawn, and where they are to be saved.
+    /// Pictures being drawn, and where to save them.
     pub drawn: Vec<(Soon<Result<Image>>, PathBuf)>,
-    /// Times of the parts of the last frame that is known.
+    /// Times of the parts of the last frame whose times are known.
     pub times: Option<FrameTimes>,
-    /// Seconds of the processor per frame that the panel takes.
+    /// Processor time that the panel takes per frame, in seconds.
     pub panel_secs: f64,
     /// A sentence, and whether it is bad news.
     pub message: Option<(String, bool)>,
     said: Instant,
-    /// The message is another one than was drawn last.
+    /// Whether the message differs from the one drawn last.
     pub has_news: bool,
-    /// The last picture could not be shown.
+    /// Whether the last picture could not be shown.
     pub missed: bool,
     display: OwnedDisplayHandle,
     /// When the last new device was made.
@@ -125,7 +125,7 @@ impl Output {
         }
     }
 
-    /// Whole screen or not.
+    /// Enters or leaves full screen.
     pub fn toggle_fullscreen(&self) {
         let full = match self.window.fullscreen() {
             Some(_) => None,
@@ -153,13 +153,13 @@ impl Output {
         self.has_news = true;
     }
 
-    /// After which time the message goes by itself.
+    /// After which time the message disappears by itself.
     pub fn message_ends(&self) -> Option<Duration> {
         let (_, is_error) = self.message.as_ref()?;
         Some(MESSAGE[usize::from(*is_error)].saturating_sub(self.said.elapsed()) + MOMENT)
     }
 
-    /// Call before a frame is drawn: takes a message away that everybody has read.
+    /// Call before a frame is drawn: removes a message whose time is up.
     pub fn pass(&mut self) {
         self.has_news = false;
         let elapsed = self.said.elapsed();

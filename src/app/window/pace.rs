@@ -1,5 +1,5 @@
-//! When the window is to draw next: at the display's rate while something moves, now and then while something is
-//! awaited, and not at all while nothing changes.
+//! When the window draws next: at the display's rate while something moves, now and then while something is awaited, and not
+//! at all while nothing changes.
 
 use web_time::{Duration, Instant};
 use winit::window::Window;
@@ -14,23 +14,23 @@ use crate::sim::EngineKind;
 pub enum Pace {
     /// As soon as the display shows another picture.
     Moving,
-    /// After this time, unless something happens before.
+    /// After this time, unless something happens earlier.
     Waiting(Duration),
     /// When something happens.
     Resting,
 }
 
-/// How often somebody looks for what is on its way.
+/// How often to look for what is awaited.
 const LOOK: Duration = Duration::from_millis(50);
-/// How often files that may change are looked at, and a measurement, which pictures disturb.
+/// How often to look at files that may change, and at a measurement, which pictures disturb.
 const FILES: Duration = Duration::from_millis(500);
-/// Light is followed, and trails fade, for so many times their own time: then no grey level changes any more.
+/// The exposure adapts, and trails fade, for this many times their time constant: then no grey level changes any more.
 const FADED: f64 = 6.0;
-/// What egui, the window system and a worker still have to show after the last change.
+/// How long egui, the window system and a worker may still have something to show after the last change.
 const AFTERMATH_SECS: f64 = 0.5;
-/// So late a window begins its next picture at most by its own will.
+/// The longest a window delays its next picture on purpose.
 const LATEST: Duration = Duration::from_millis(30);
-/// Where the display does not tell.
+/// If the display does not report its rate.
 const USUAL_RATE_HZ: f64 = 60.0;
 
 /// How long nothing has moved.
@@ -41,12 +41,12 @@ pub struct Stillness {
 }
 
 impl Stillness {
-    /// Something has changed that the picture follows for a while.
+    /// Notes a change that the picture follows for a while.
     pub fn disturb(&mut self) {
         self.secs = 0.0;
     }
 
-    /// A frame of `secs` has been drawn as `camera` sees it; whether something `moves`.
+    /// Notes that a frame of `secs` was drawn as `camera` sees it, and whether something `moves`.
     pub fn pass(&mut self, secs: f64, camera: Camera, moves: bool) {
         if moves || self.camera.replace(camera) != Some(camera) {
             self.secs = 0.0;
@@ -55,7 +55,7 @@ impl Stillness {
         }
     }
 
-    /// Whether a picture of that style as `camera` sees it goes on as the last ones did, which have come to rest.
+    /// Whether the picture has come to rest and one of this style as `camera` sees it would be the same.
     pub fn holds(&self, style: &Style, camera: Camera) -> bool {
         self.camera == Some(camera) && self.is_complete(style)
     }
@@ -99,7 +99,7 @@ impl Frames {
         next.sort();
         match next.into_iter().flatten().next() {
             Some(Duration::ZERO) => Pace::Moving,
-            // egui's way to say never.
+            // egui's way of saying never.
             Some(Duration::MAX) | None => Pace::Resting,
             Some(after) => Pace::Waiting(after),
         }
@@ -107,7 +107,7 @@ impl Frames {
 }
 
 impl Frames {
-    /// The time from picture to picture, where `display` is that of the display.
+    /// The time from picture to picture; `display` is the display's own.
     pub(super) fn pause(&self, display: Duration) -> Duration {
         let live = self.simulated.session.as_ref().map(|session| &session.live);
         let steps =
@@ -120,27 +120,27 @@ impl Frames {
     }
 }
 
-/// The time from picture to picture where pictures that take `picture_secs` and steps share the processor: about a half for
-/// either, unless the window would answer too late. Beside slow pictures steps have what these leave of the cores, and no less
-/// than their priority.
+/// The time from picture to picture where pictures that take `picture_secs` and steps share the processor: about half for
+/// each, unless the window would respond too late. Beside slow pictures steps get the cores that these leave idle, and at
+/// least their priority's share.
 fn shared(display: Duration, picture_secs: f64) -> Duration {
     display.max(Duration::from_secs_f64((2.0 * picture_secs).clamp(0.0, LATEST.as_secs_f64())))
 }
 
 /// The time from picture to picture of the display that the window is on.
 pub fn display_pause(window: &Window) -> Duration {
-    // A browser tells itself when the next picture is due: a clock beside it is late for one in twenty.
+    // A browser says when the next picture is due: a separate clock is late for one in twenty.
     if cfg!(target_arch = "wasm32") {
         return Duration::ZERO;
     }
     let monitor = window.current_monitor();
     let millihertz = monitor.and_then(|monitor| monitor.refresh_rate_millihertz());
     let hertz = millihertz.map_or(USUAL_RATE_HZ, |rate| f64::from(rate) / 1000.0);
-    // A display that is waited for decides by itself: never be later than it.
+    // With vertical sync the display decides: never be later than it.
     Duration::from_secs_f64(0.95 / hertz.clamp(20.0, 1000.0))
 }
 
-/// When a frame that was begun at `begun` is followed by the next.
+/// When the next frame after one that began at `begun` is due.
 pub fn due(pace: Pace, begun: Instant, pause: Duration) -> Option<Instant> {
     match pace {
         Pace::Moving => Some(begun + pause),

@@ -1,16 +1,14 @@
-//! States of the run so far that are kept, to go back to: as many as a stated memory holds, evenly over time.
-//!
-//! Who goes back loses nothing: later states stay until steps that are taken anew from there reach their times, and
-//! marked ones beyond that.
+//! Kept states of the run, to go back to: as many as a given memory holds, evenly over time. Going back loses nothing:
+//! later states stay until new steps from there reach their times, and bookmarks stay even then.
 
 use std::sync::Arc;
 
 use crate::app::panel::{PAST_BYTES, PastMark};
 use crate::sim::Moment;
 
-/// So many are enough for a bar.
+/// At most this many: enough for the bar.
 const MOST: usize = 240;
-/// So many can be marked, however large they are.
+/// This many can be bookmarked, however large they are.
 const LEAST_MARKS: usize = 4;
 
 /// A kept state.
@@ -25,14 +23,14 @@ struct Kept {
 pub struct Past {
     kept: Vec<Kept>,
     marks: Vec<PastMark>,
-    /// The next state is to be marked.
+    /// Whether the next state is to be bookmarked.
     wants_mark: bool,
-    /// Where the run stands, as far as states have come back.
+    /// The run's time, as far as states have come back.
     now: Option<f64>,
 }
 
 impl Past {
-    /// Takes in a state that has come back. Those that it has been reached past, forwards, have others in their place now.
+    /// Takes in a state that has come back. Kept states that the run passed on its way to it are outdated and dropped.
     pub fn take(&mut self, moment: &Arc<Moment>, forwards: bool) {
         let (time, from) = (moment.time, self.now.replace(moment.time));
         let is_same = |kept: &Kept| is_same(kept.moment.time, time);
@@ -49,12 +47,12 @@ impl Past {
         self.tell();
     }
 
-    /// The run goes on from the state of this time: whatever was kept stays.
+    /// The run goes on from the state at this time: all kept states stay.
     pub fn go_to(&mut self, time: f64) {
         self.now = Some(time);
     }
 
-    /// The next state that comes is marked: it stays. False where those that are marked leave no room for it.
+    /// Bookmarks the next state that comes: it stays. False if bookmarks leave no room for it.
     pub fn mark_next(&mut self) -> bool {
         let marked = self.kept.iter().filter(|kept| kept.marked).count();
         let has_room = marked < self.most().max(LEAST_MARKS);
@@ -71,13 +69,13 @@ impl Past {
         &self.marks
     }
 
-    /// A state by its place in [`Past::marks`].
+    /// A state by its index in [`Past::marks`].
     pub fn moment(&self, at: usize) -> Option<&Arc<Moment>> {
         self.kept.get(at).map(|kept| &kept.moment)
     }
 
-    /// Lets go, one after the other, of the state whose neighbours are nearest to each other; the first, the last and
-    /// marked ones stay.
+    /// Drops states while there are too many, each time the one whose neighbours are closest to each other; the first,
+    /// the last and bookmarks stay.
     fn thin(&mut self) {
         let most = self.most();
         while self.kept.len() > most {
@@ -97,12 +95,12 @@ impl Past {
     }
 }
 
-/// Whether two times are the same but for rounding.
+/// Whether two times are equal up to rounding.
 fn is_same(a: f64, b: f64) -> bool {
     (a - b).abs() <= 1e-12 * a.abs().max(b.abs())
 }
 
-/// What a state takes, nearly.
+/// Roughly the memory that a state takes.
 fn bytes(moment: &Moment) -> usize {
     // Position, velocity and acceleration, mass, id and component.
     moment.bodies.len().max(1) * (3 * 24 + 8 + 8 + 1)

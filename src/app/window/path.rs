@@ -12,7 +12,7 @@ use crate::scene::{Keyframe, Scene, path_text, with_keyframes};
 use crate::settings::InputRequest;
 
 impl Frames {
-    /// The camera is to be where it is at the time of now.
+    /// Adds the camera's current place, at the current time, to its path.
     pub(super) fn set_place(&mut self) {
         let Some(session) = &self.simulated.session else { return };
         let time = session.live.status().time;
@@ -20,7 +20,7 @@ impl Frames {
         let (size, nearer) = self.led_picture();
         let choice = &mut self.viewer.choice;
         let key = keyframe(&self.viewer.steering.camera().zoomed(1.0 / nearer), time, size);
-        // Digits that nobody sees would only be in the way in a file.
+        // Invisible digits would only clutter the file.
         let short = |value: f64| format!("{value:.6e}").parse().unwrap_or(value);
         let [extent, inclination, azimuth] = [key.extent, key.inclination, key.azimuth].map(short);
         set_keyframe(&mut choice.path, Keyframe { extent, inclination, azimuth, ..key });
@@ -28,7 +28,7 @@ impl Frames {
         self.output.say(format!("place {count} of the camera's path, at {told}"), false);
     }
 
-    /// Saves the scene with the camera's path, or the path alone where there is no scene.
+    /// Saves the scene with the camera's path, or the path alone if there is no scene.
     pub(super) fn save_path(&mut self, path: &Path) -> Result<()> {
         let Some(session) = &self.simulated.session else { return Ok(()) };
         if path.extension().is_none_or(|extension| extension != "toml") {
@@ -47,15 +47,15 @@ impl Frames {
     }
 }
 
-/// The scene file of `input` with these keyframes, to be written to `to`; `None` if it is none, or is not to be had as a
-/// file of that folder.
+/// The scene file of `input` with these keyframes, to be written to `to`; `None` if `input` is no scene, or one that
+/// only works in another folder.
 fn scene_text(input: &InputRequest, keys: &[Keyframe], to: &Path) -> Result<Option<String>> {
     let text = if Scene::names().any(|name| name == input.input) {
         Scene::builtin_text(&input.input)?.to_owned()
     } else {
         let from = Path::new(&input.input);
         let folder = |path: &Path| std::path::absolute(path).ok()?.parent().map(Path::to_owned);
-        // Files of parts are looked for beside the scene's.
+        // Files of parts are looked for beside the scene file.
         let stays = folder(from) == folder(to);
         let is_scene = from.extension().is_some_and(|extension| extension == "toml");
         if !is_scene || !stays {

@@ -14,7 +14,7 @@ use crate::render::{Camera, DevicePoints, Diagram, Image, Look, Painter, Picture
 /// Pictures per second of a film from the window.
 pub const FILM_RATE: u32 = 30;
 
-/// One picture of any size, with what is drawn over it: natively it is there at once.
+/// One picture of any size, with what is drawn over it: natively it is ready at once.
 pub fn picture(
     gpu: &Gpu,
     points: DevicePoints,
@@ -27,21 +27,21 @@ pub fn picture(
     Ok(finished(painter.begin(points, camera, look, 0.0)?, on_top))
 }
 
-/// What is drawn on a picture that is yet to come.
+/// What to draw on a picture that is still being made.
 #[derive(Default)]
 pub struct OnTop {
     pub lines: Option<Lines>,
     pub captions: Option<Caption>,
 }
 
-/// Lines along which a few bodies went, for a picture that is yet to come.
+/// Paths of a few bodies, for a picture that is still being made.
 pub struct Lines {
     pub paths: Paths,
     pub camera: Camera,
     pub colours: Vec<[u8; 3]>,
 }
 
-/// The picture with what is drawn on it.
+/// The picture with everything drawn on it.
 fn finished(
     coming: impl Future<Output = Result<Image>> + 'static,
     on_top: OnTop,
@@ -58,24 +58,24 @@ fn finished(
     })
 }
 
-/// A film in the making. Its pictures are equally far apart in simulated time: each shows another state, however fast
-/// the engine or the window is.
+/// A film being recorded. Its pictures are equally spaced in simulated time: each shows another state, however fast the
+/// engine or the window is.
 pub struct Recording {
     film: Film,
     painter: Painter,
-    /// A picture that is being drawn; the next one waits for it.
+    /// The picture being drawn; the next one waits for it.
     coming: Option<Soon<Result<Image>>>,
     pub path: PathBuf,
     pub pictures: u64,
     /// Simulated time from picture to picture, > 0.
     pause: f64,
-    /// The time of the next picture, and the direction towards it; none before the first.
+    /// The time of the next picture, and the direction of time; none before the first.
     next: Option<(f64, f64)>,
 }
 
 impl Recording {
-    /// Opens the film, whose sides are made even as video encoders want them. `units_per_sec` is the simulated time
-    /// that a second of it shows, > 0.
+    /// Opens the film; its sides are made even for video encoders. `units_per_sec` is the simulated time that a second of
+    /// it shows, > 0.
     pub fn begin(gpu: &Gpu, path: &Path, size: PictureSize, units_per_sec: f64) -> Result<Self> {
         let even = |side: u32| (side & !1).max(2);
         let size = PictureSize::new(even(size.width()), even(size.height()))?;
@@ -85,7 +85,7 @@ impl Recording {
         Ok(Self { film, painter, coming: None, path, pictures: 0, pause, next: None })
     }
 
-    /// Of its pictures.
+    /// Size of its pictures.
     pub fn size(&self) -> PictureSize {
         self.painter.size()
     }
@@ -95,13 +95,13 @@ impl Recording {
         self.painter.draw_over(diagram);
     }
 
-    /// Goes on with other bodies: the next state that is shown is the next picture.
+    /// Goes on with other bodies: the next state shown is the next picture.
     pub fn go_on(&mut self) {
         self.next = None;
     }
 
-    /// No step may go beyond this time before the next picture is taken: where none has been, or time has turned round, not
-    /// beyond now, that a whole state comes to be drawn. `dt` has the direction of time.
+    /// The time beyond which no step may go before the next picture is taken. Before the first picture, or when time was
+    /// reversed, that is now, so that a whole state is drawn. The sign of `dt` is the direction of time.
     pub fn until(&self, (now, dt): (f64, f64)) -> f64 {
         self.next.filter(|(_, direction)| *direction == dt.signum()).map_or(now, |(time, _)| time)
     }
@@ -111,7 +111,7 @@ impl Recording {
         self.pause
     }
 
-    /// Takes a picture if one is due at simulated time `time`, with what is drawn on it, and says whether it was.
+    /// Takes a picture, with what is drawn on it, if one is due at simulated time `time`; returns whether it was.
     pub fn pass(
         &mut self,
         (time, dt): (f64, f64),
@@ -127,13 +127,13 @@ impl Recording {
         let direction = dt.signum();
         match &mut self.next {
             Some((_, towards)) if *towards != direction => {
-                // Time was turned round: from here on pictures are as far apart as before.
+                // Time was reversed: from here on pictures are spaced as before.
                 self.next = Some((time + direction * self.pause, direction));
                 return Ok(false);
             }
             Some((next, _)) if (time - *next) * direction < -1e-6 * dt.abs() => return Ok(false),
             Some((next, _)) => {
-                // Steps longer than the pause make a picture each.
+                // Steps longer than the pause make one picture each.
                 let missed = ((time - *next) * direction / self.pause + 1e-6).floor().max(0.0);
                 *next += direction * self.pause * (missed + 1.0);
             }
@@ -150,7 +150,7 @@ impl Recording {
         Ok(true)
     }
 
-    /// Writes the picture that was drawn, if it is there.
+    /// Writes the picture that was being drawn, if it is ready.
     fn take_in(&mut self) -> Result<()> {
         if let Some(image) = self.coming.as_ref().and_then(Soon::take) {
             self.coming = None;
@@ -159,14 +159,14 @@ impl Recording {
         Ok(())
     }
 
-    /// Writes the film to its end and gives it its name. In a page without the picture that is being drawn.
+    /// Completes the film and gives it its name; in a page without the picture being drawn.
     pub fn end(self) -> Result<PathBuf> {
         self.film.finish()?;
         Ok(self.path)
     }
 }
 
-/// A name that is still free: what a user has made is never replaced.
+/// A name that is still free: a user's file is never replaced.
 pub fn free_name(path: &Path) -> PathBuf {
     if !files::exists(path) {
         return path.to_owned();
@@ -196,7 +196,7 @@ mod tests {
         assert_eq!(free_name(&path), folder.path().join("a.b-3.png"));
     }
 
-    /// A picture as black as night with this on it.
+    /// A black picture with this on it.
     fn night(on_top: OnTop) -> Image {
         let size = PictureSize::new(320, 180).unwrap();
         finished(async move { Ok(Image::new(size)) }, on_top).take().unwrap().unwrap()

@@ -1,5 +1,5 @@
-//! For work on the shaders: their texts are watched, and compiled again when one changes. A text that does
-//! not compile is told, and the last good kernels and passes go on.
+//! For work on the shaders: their files are watched, and compiled again when one changes. If one does not
+//! compile, the error is shown and the last good kernels and passes stay in use.
 
 use std::path::PathBuf;
 use std::time::SystemTime;
@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::gpu::template;
 use crate::live::Command;
 
-/// How often the files are looked at.
+/// How often to look at the files.
 const PAUSE: Duration = Duration::from_millis(400);
 
 /// Watches a copy of `shaders/`.
@@ -26,9 +26,8 @@ impl ShaderWatch {
         Self { folder, looked: None, newest: None }
     }
 
-    /// True when new texts have been taken over.
-    ///
-    /// Errors: a file that cannot be read, or a text that is no template; told once for each change.
+    /// True if new texts were read. Errors: a file that cannot be read, or a text that is no template;
+    /// reported once per change.
     pub fn changed(&mut self) -> Result<bool> {
         if self.looked.is_some_and(|looked| looked.elapsed() < PAUSE) {
             return Ok(false);
@@ -44,7 +43,7 @@ impl ShaderWatch {
         let is_first_look = self.newest.is_none() && newest.is_none();
         self.newest = newest;
         if is_first_look {
-            // Nothing there: say so once, then be quiet.
+            // No files: say so once, then be quiet.
             self.newest = Some(SystemTime::UNIX_EPOCH);
         }
         template::reload(&self.folder)?;
@@ -53,18 +52,18 @@ impl ShaderWatch {
 }
 
 impl Frames {
-    /// Compiles what runs now from the texts as they stand now.
+    /// Compiles what runs now from the current texts.
     pub(super) fn take_shaders(&mut self) {
         let mut taken = self.output.screen.renew_canvas();
         if let Some(session) = &mut self.simulated.session {
             match session.live.apply(Command::Recompile) {
-                // The text shown is the one that runs.
+                // The shown text must be the one that runs.
                 Ok(()) => session.wgsl = None,
                 Err(error) => taken = Err(error),
             }
         }
         match taken {
-            Ok(()) => self.output.say("The shaders were compiled again".to_owned(), false),
+            Ok(()) => self.output.say("shaders were recompiled".to_owned(), false),
             Err(error) => self.output.say_error(&error),
         }
     }

@@ -1,11 +1,11 @@
-//! The picture of a window in which nothing moves: once with all that is asked for, whatever a slow adapter leaves out in
-//! motion, and from then on only shown again.
+//! The picture of a window in which nothing moves: drawn once with everything asked for, even what a slow adapter leaves
+//! out in motion, and then only shown again.
 
 use super::frame::Frames;
 use super::seen;
 use crate::render::{Camera, PictureSize};
 
-/// What a picture depends on besides its look.
+/// What a picture depends on, besides its look.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct View {
     pub camera: Camera,
@@ -14,14 +14,14 @@ pub struct View {
     pub state: (u64, f64),
 }
 
-/// How a picture comes about.
+/// How a picture is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Drawing {
-    /// Without what is left out.
+    /// Drawn without what is left out.
     Usual,
-    /// With everything.
+    /// Drawn with everything.
     Whole,
-    /// It is there already, with everything.
+    /// Shown again, with everything.
     Again,
 }
 
@@ -30,19 +30,19 @@ pub enum Drawing {
 pub struct Rest {
     view: Option<View>,
     moved: bool,
-    /// Of the frame that is drawn; none where it has no picture.
+    /// That of the current frame; none if it has no picture.
     last: Option<Drawing>,
-    /// The picture before.
+    /// That of the picture before.
     before: Option<Drawing>,
-    /// When the light of the last usual picture was measured, by which all that follow at rest are exposed.
+    /// When the light of the last usual picture was measured; pictures at rest keep that exposure.
     measured_at: f64,
-    /// The last frame that had everything.
+    /// The last frame that was drawn with everything.
     whole: Option<u64>,
 }
 
 impl Rest {
-    /// How frame `number` is drawn at a time in seconds: `rests` says that nothing moves though something is left out,
-    /// `is_kept` that the last picture is still there to be shown again. With it the time by which the light is followed.
+    /// How frame `number` is drawn at a time in seconds, and the time for which the exposure adapts: `rests` says that
+    /// nothing moves though something is left out, `is_kept` that the last picture can still be shown again.
     pub fn next(
         &mut self,
         view: View,
@@ -70,33 +70,33 @@ impl Rest {
             Drawing::Again => {}
         }
         self.last = Some(drawing);
-        // Else what is left out would be seen in the exposure, before and after.
+        // Otherwise what is left out would change the exposure.
         (drawing, self.measured_at)
     }
 
-    /// A frame begins: it may come to no picture.
+    /// A frame begins, which may end without a picture.
     pub fn begin(&mut self) {
         (self.before, self.last) = (self.last.or(self.before), None);
     }
 
-    /// How the picture of the last frame came about; none where it had none.
+    /// How the last frame's picture was made; none if it had none.
     pub fn last(&self) -> Option<Drawing> {
         self.last
     }
 
-    /// Whether the last picture was of another view than the one before.
+    /// Whether the last picture showed another view than the one before.
     pub fn has_moved(&self) -> bool {
         self.moved
     }
 
-    /// Whether that frame had everything, which says nothing about those that follow.
+    /// Whether that frame was drawn with everything, so that its time says nothing about usual ones.
     pub fn is_whole(&self, number: u64) -> bool {
         self.whole == Some(number)
     }
 }
 
 impl Frames {
-    /// Whether nothing moves that a picture shows, though something is left out of it in motion.
+    /// Whether nothing visible moves, though something is left out in motion.
     pub(super) fn rests(&self) -> bool {
         let session = self.simulated.session.as_ref();
         let camera = self.viewer.steering.camera();

@@ -1,5 +1,5 @@
-//! What is drawn on: surface, device, canvas and egui's renderer. It can be built again on another
-//! device when the first is lost.
+//! What is drawn on: surface, device, canvas and egui's renderer. It can be rebuilt on another device when the first is
+//! lost.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::render::{GpuCanvas, PictureSize};
 
 pub struct Screen {
     window: Arc<Window>,
-    /// None once it was given back, for another device to take the window.
+    /// None once released, so that another device can take the window.
     surface: Option<wgpu::Surface<'static>>,
     config: wgpu::SurfaceConfiguration,
     pub gpu: Arc<Gpu>,
@@ -21,7 +21,7 @@ pub struct Screen {
     configured: bool,
 }
 
-/// A picture to draw into, and whether the surface wants to be set up again afterwards.
+/// A picture to draw into, and whether the surface has to be configured again afterwards.
 pub struct Target {
     pub texture: wgpu::SurfaceTexture,
     pub view: wgpu::TextureView,
@@ -29,14 +29,14 @@ pub struct Target {
 }
 
 fn refused(problem: &str) -> Error {
-    Error::Display(format!("the window has no surface: {problem}"))
+    Error::Display(format!("cannot draw on the window: {problem}"))
 }
 
 #[cfg(not(target_arch = "wasm32"))]
 fn no_driver(error: &Error) -> Error {
     Error::Display(format!(
         "a window needs a graphics driver, but {error}; on Debian or Ubuntu: sudo apt install \
-         mesa-vulkan-drivers; 'gravitile render' films without one"
+         mesa-vulkan-drivers; 'gravitile render' makes films without one"
     ))
 }
 
@@ -46,17 +46,16 @@ fn no_driver(_: &Error) -> Error {
 }
 
 impl Screen {
-    /// Opens a device that can draw on the window, the first one that is asked for. What is begun by `begin`, as soon as
-    /// the device is there, goes on beside the rest.
-    ///
-    /// Errors: the window has no surface; then no such device, or those of `begin`.
+    /// Opens a device that can draw on the window, the first of those asked for. `begin` is called as soon as the device
+    /// is open, and what it begins runs alongside the rest. Errors: the window has no surface; later, no such device, or
+    /// those of `begin`.
     pub fn open<T, B: FnOnce(&Arc<Gpu>) -> Result<T>>(
         window: Arc<Window>,
         display: Box<dyn wgpu::wgt::WgpuHasDisplayHandle>,
         request: &AdapterRequest,
         begin: B,
     ) -> Result<impl Future<Output = Result<(Self, T)>> + use<T, B>> {
-        // Window systems want this done by the thread of the window.
+        // Window systems require this on the window's thread.
         let instance = instance(Some(display));
         let made = instance.create_surface(Arc::clone(&window));
         let surface = made.map_err(|error| refused(&error.to_string()))?;
@@ -82,7 +81,7 @@ impl Screen {
         gpu: Arc<Gpu>,
     ) -> Result<Self> {
         let capabilities = surface.get_capabilities(&gpu.wgpu_adapter);
-        // egui blends in gamma space: it asks for a format without automatic sRGB.
+        // egui blends in gamma space: it needs a format without automatic sRGB.
         let format = egui_wgpu::preferred_framebuffer_format(&capabilities.formats)
             .map_err(|error| refused(&error.to_string()))?;
         let size = window.inner_size();
@@ -107,7 +106,7 @@ impl Screen {
         Ok(Self { window, surface, config, gpu, canvas, egui, timeline, configured: true })
     }
 
-    /// The window's new size in pixels; nothing is drawn while one of them is 0.
+    /// Sets the window's new size in pixels; nothing is drawn while one side is 0.
     pub fn resize(&mut self, width: u32, height: u32) -> Result<()> {
         let side = self.gpu.limits.texture_side;
         let (width, height) = (width.min(side), height.min(side));
@@ -135,7 +134,7 @@ impl Screen {
         self.canvas.size()
     }
 
-    /// Hands egui's new textures to the device, and names those that are to be let go after the next submission.
+    /// Hands egui's new textures to the device, and returns those to free after the next submission.
     pub fn take_textures(&mut self, delta: &mut egui::TexturesDelta) -> Vec<egui::TextureId> {
         for (id, deltas) in std::mem::take(&mut delta.set) {
             for delta in &deltas {
@@ -145,7 +144,7 @@ impl Screen {
         std::mem::take(&mut delta.free).into_iter().collect()
     }
 
-    /// The next picture to draw into; `None` where there is nothing to be seen just now.
+    /// The next picture to draw into; `None` if nothing can be shown just now.
     pub fn acquire(&mut self) -> Result<Option<Target>> {
         use wgpu::CurrentSurfaceTexture as Current;
         if !self.configured {
@@ -157,7 +156,7 @@ impl Screen {
                 Current::Success(texture) => (texture, false),
                 Current::Suboptimal(texture) => (texture, true),
                 Current::Timeout | Current::Occluded => return Ok(None),
-                // The window has changed under the surface: set it up again and try once more.
+                // The window has changed under the surface: configure it again and retry once.
                 Current::Outdated | Current::Lost if attempt == 0 => {
                     let size = self.window.inner_size();
                     self.configured = false;
@@ -188,12 +187,12 @@ impl Screen {
         }
     }
 
-    /// Gives the window back: some drivers refuse a second surface on it.
+    /// Drops the surface: some drivers refuse a second one on the same window.
     pub fn release(&mut self) {
         (self.surface, self.configured) = (None, false);
     }
 
-    /// Makes the passes of the picture anew, with the shaders as they stand now.
+    /// Rebuilds the passes of the picture with the current shaders.
     ///
     /// Errors: a text that does not compile; the passes stay as they were.
     pub fn renew_canvas(&mut self) -> Result<()> {
@@ -208,7 +207,7 @@ impl Screen {
         Ok(())
     }
 
-    /// What egui knows of the window and this device.
+    /// egui's state for the window and this device.
     pub fn egui_state(&self, context: &egui::Context) -> egui_winit::State {
         egui_winit::State::new(
             context.clone(),

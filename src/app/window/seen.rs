@@ -1,5 +1,5 @@
-//! What the window has taken in and done, told to the log: whoever hunts a lost key, or tests the window,
-//! waits for that and not for a time. `RUST_LOG=gravitile::seen=trace gravitile view ...` shows it.
+//! What the window has taken in and done, written to the log: to find a lost key, or to test the window, one waits
+//! for these lines and not for a time to pass. `RUST_LOG=gravitile::seen=trace gravitile view ...` shows them.
 
 use log::{log_enabled, trace};
 use winit::event::WindowEvent;
@@ -7,7 +7,7 @@ use winit::event::WindowEvent;
 use super::frame::Frames;
 use crate::app::panel::Action;
 
-/// What the lines are filtered by.
+/// The log target of the lines.
 const SEEN: &str = "gravitile::seen";
 
 /// A line for what a person does: keys, buttons, the pointer, the window's size.
@@ -41,28 +41,27 @@ pub fn message(text: &str) {
     trace!(target: SEEN, "says {text}");
 }
 
-/// A line where other effects are left out from now on.
+/// A line when other effects are left out from now on.
 pub fn spared(said: Option<&str>) {
     trace!(target: SEEN, "shows {}", said.unwrap_or("everything"));
 }
 
-/// A line where a picture at rest has `everything`, or one is drawn as it is in motion again.
+/// A line when a picture at rest has `everything`, or one is drawn as in motion again.
 pub fn drawn(everything: bool) {
     trace!(target: SEEN, "draws {}", if everything { "everything" } else { "as in motion" });
 }
 
-/// A line where a picture is drawn from elsewhere than the one before.
+/// A line when a picture shows another view than the one before.
 pub fn moved() {
     trace!(target: SEEN, "draws from elsewhere");
 }
 
-/// A line where no frame follows until something happens.
+/// A line when no frame follows until something happens.
 pub fn rest() {
     trace!(target: SEEN, "rests");
 }
 
-/// A line for a frame that is complete: what came before it has been looked at. Of one that is `hidden` nothing was
-/// drawn.
+/// A line for a complete frame: everything before it has been taken in. A `hidden` one drew nothing.
 pub fn frame(frames: &Frames, hidden: bool) {
     if !log_enabled!(target: SEEN, log::Level::Trace) {
         return;

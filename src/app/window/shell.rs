@@ -1,4 +1,4 @@
-//! The event loop: it makes the window, hands events on and asks for frames.
+//! The event loop: it creates the window, hands events on and asks for frames.
 
 use std::sync::Arc;
 
@@ -18,22 +18,25 @@ use super::soon::Soon;
 use crate::error::Result;
 use crate::settings::ViewRequest;
 
-/// While nothing can be seen, nothing is drawn, and the simulation goes on in slices that come so often.
+/// While the window is hidden nothing is drawn, and the simulation goes on in slices this often.
 const HIDDEN_FRAME: Duration = Duration::from_millis(50);
 
-/// How often a window that moves is asked whether it is minimised.
+/// How often a moving window is asked whether it is minimised.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// How often it is looked whether the device is open.
+/// How often to look whether the device is open.
 const OPENING: Duration = Duration::from_millis(10);
 
-/// What the window is told from outside.
+/// A message to the window from outside.
 #[derive(Clone, Copy, Debug)]
 pub enum Word {
     /// The program is to end.
-    #[cfg_attr(target_arch = "wasm32", expect(dead_code, reason = "a page is left by itself"))]
+    #[cfg_attr(
+        target_arch = "wasm32",
+        expect(dead_code, reason = "a page is closed by its browser")
+    )]
     Leave,
-    /// Something has come that the next frame takes in.
+    /// Something has arrived that the next frame takes in.
     #[cfg(target_arch = "wasm32")]
     Look,
 }
@@ -42,13 +45,13 @@ pub enum Word {
 #[derive(Default)]
 pub struct Shell {
     request: Option<ViewRequest>,
-    /// The device is being opened.
+    /// The frames, while their device is being opened.
     opening: Option<Soon<Result<Frames>>>,
     frames: Option<Box<Frames>>,
-    /// Behind other windows, beside the screen.
+    /// Behind other windows, or off the screen.
     covered: bool,
     minimised: bool,
-    /// When it was looked whether it is.
+    /// When that was last asked.
     looked: Option<Instant>,
     /// Without width or height.
     empty: bool,
@@ -56,22 +59,20 @@ pub struct Shell {
     begun: Option<Instant>,
     /// When the next one is due; none while nothing moves.
     due: Option<Instant>,
-    /// The window system has been asked for it.
+    /// Whether the window system has been asked for it.
     asked: bool,
-    /// From picture to picture of the display.
+    /// Time from picture to picture of the display.
     pause: Duration,
     failed: Option<crate::error::Error>,
 }
 
 impl Shell {
-    /// For what is to be shown.
+    /// A shell that will show this.
     pub fn new(request: ViewRequest) -> Self {
         Self { request: Some(request), ..Self::default() }
     }
 
-    /// After the event loop: remembers what is to be remembered.
-    ///
-    /// Errors: what has ended it.
+    /// After the event loop: saves what is to be remembered. Errors: whatever ended it.
     pub fn end(&mut self) -> Result<()> {
         if let Some(frames) = &mut self.frames {
             frames.close();
@@ -111,13 +112,13 @@ impl Shell {
         self.opening = None;
     }
 
-    /// Something has happened: a frame follows as soon as the display can show it.
+    /// Something has happened: asks for a frame as soon as the display can show it.
     fn wake(&mut self) {
         let next = self.begun.map_or_else(Instant::now, |begun| begun + self.pause);
         self.due = Some(self.due.map_or(next, |due| due.min(next)));
     }
 
-    /// Whether anybody can see the window. Not every window system tells when it is minimised: it is asked.
+    /// Asks whether the window is minimised: not every window system says so by itself.
     fn look_whether_minimised(&mut self) {
         let Some(frames) = &self.frames else { return };
         self.minimised = frames.window().is_minimized() == Some(true);
@@ -217,7 +218,7 @@ impl ApplicationHandler<Word> for Shell {
         let flow = match self.due {
             None => ControlFlow::Wait,
             Some(due) if due > now => ControlFlow::WaitUntil(due),
-            // Some window systems ask for no picture of a window that nobody sees.
+            // Some window systems ask for no picture of a hidden window.
             Some(_) if self.is_hidden() => {
                 self.frame(event_loop);
                 self.due.map_or(ControlFlow::Wait, ControlFlow::WaitUntil)

@@ -1,4 +1,4 @@
-//! Running the panel, and what is dropped onto the window or picked in a dialog.
+//! Running the panel, and taking in what is dropped onto the window or picked in a dialog.
 
 use web_time::Instant;
 
@@ -14,14 +14,15 @@ use crate::live::{Live, Tracking};
 use crate::render::Follow;
 use crate::settings::InputRequest;
 
-/// Said when somebody moves a camera that directs.
-const TAKEN_OVER: &str = "the camera is yours: it no longer directs (tab View, directs; ctrl+z)";
+/// Said when the user moves a camera that directs.
+const TAKEN_OVER: &str =
+    "the camera is yours: it no longer directs (tab View, directed camera; ctrl+z)";
 
 impl Frames {
     /// Runs the panel and carries out what it asks for.
     pub(super) fn show_panel(&mut self) -> egui::FullOutput {
         let begun = Instant::now();
-        // What is over is not drawn once more: it would stay until something happens.
+        // An expired message must not be drawn again: it would stay until something happens.
         self.output.pass();
         let input = self.input.egui_state.take_egui_input(&self.output.window);
         let context = self.input.context.clone();
@@ -80,7 +81,7 @@ impl Frames {
                     message_is_error: is_error,
                 };
                 panel::growth::begin(ui.ctx(), *last);
-                // The picture lies below everything else: first come, last served.
+                // The picture is below everything else, so it comes first.
                 let before = steering.camera();
                 asked = steering.input(ui, covered, size);
                 by_hand = steering.camera() != before;
@@ -96,7 +97,7 @@ impl Frames {
                     let pieces = paths.pieces(&seen, size);
                     panel::overlay::paths(ui, &pieces, path_colours, covered);
                 }
-                // What is left out has no colours to be explained.
+                // No legend for what is left out.
                 let drawn = spared_look.as_ref().filter(|_| !rests).or(look.as_ref());
                 if let (true, Some(look)) = (view.legend, drawn) {
                     panel::overlay::legend(ui, look, units, &session.bodies.components, covered);
@@ -123,12 +124,13 @@ impl Frames {
             picker.show(ui.ctx());
         });
         self.output.panel_secs += 0.1 * (begun.elapsed().as_secs_f64() - self.output.panel_secs);
-        // Switched in the panel: what else is chosen may end it, but is no wish that it never directs.
+        // Only the switch itself is remembered: another choice may end directing, but does not mean
+        // never to direct.
         if self.viewer.choice.directs != led.directs {
             self.memory.directs = self.viewer.choice.directs;
         }
         self.viewer.lead(&led);
-        // Who moves it by hand wants it there.
+        // Moving it by hand ends whatever leads it.
         if by_hand && self.viewer.take_over() {
             self.output.say(TAKEN_OVER.to_owned(), false);
         }
@@ -162,20 +164,20 @@ impl Frames {
         output
     }
 
-    /// What the page has to say.
+    /// Shows a message of the page.
     #[cfg(target_arch = "wasm32")]
     pub fn say(&mut self, text: String, is_error: bool) {
         self.output.say(text, is_error);
     }
 
-    /// What somebody does with the words that the page has for a control.
+    /// Takes in what a user does with the page's element for a control.
     #[cfg(target_arch = "wasm32")]
     pub fn hear(&mut self, event: egui::Event) {
         self.input.egui_state.egui_input_mut().events.push(event);
         self.input.context.request_repaint();
     }
 
-    /// Files that were dropped onto the page, or picked.
+    /// Takes in files that were dropped onto the page, or picked.
     #[cfg(target_arch = "wasm32")]
     pub fn drop_files(&mut self, paths: Vec<std::path::PathBuf>) {
         self.input.dropped.extend(paths);

@@ -1,4 +1,4 @@
-//! What is simulated, what is in the making, and what was asked of it.
+//! What is simulated, what is being made, and what was asked for.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -20,19 +20,19 @@ use crate::sim::{Moment, Settings};
 pub struct Simulated {
     pub session: Option<Session>,
     pub loading: Option<Loading>,
-    /// What moments that were asked for are for.
+    /// The purposes of moments that were asked for.
     pub waiting: Vec<Waiting>,
     pub wanted: Wanted,
-    /// What the window was opened with, until the first bodies are there.
+    /// What the window was opened with, until the first bodies come.
     pub request: Option<ViewRequest>,
-    /// What these bodies were to be looked at like, where that was said.
+    /// The view that was asked for with these bodies, if any.
     pub first_view: Option<ViewRequest>,
-    /// What of it cannot be had here: nothing is to be shown then.
+    /// Why the request cannot be met here: nothing is shown then.
     pub refused: Option<Error>,
     pub history: History,
     /// States of the run so far.
     pub past: Past,
-    /// Two snapshots that are being read to meet, and those that were.
+    /// Two snapshots being read for an encounter, and those that were read.
     pub meeting: Option<Beside<Meeting>>,
     pub met: Option<Meeting>,
     pub sharing: Sharing,
@@ -46,7 +46,7 @@ pub enum Waiting {
     Pick(PointerRequest),
     /// To go on with other settings.
     Change(Box<Settings>),
-    /// To be come back to: a kept state is to be shown. Whether time stood still.
+    /// To keep it before another kept state is shown; and whether the run was paused.
     GoTo(Arc<Moment>, bool),
 }
 
@@ -74,7 +74,7 @@ impl Simulated {
         })
     }
 
-    /// Asks for the bodies; what for is remembered until they come.
+    /// Asks for the bodies; their purpose is remembered until they come.
     pub fn ask_moment(&mut self, purpose: Waiting) -> Result<()> {
         let Some(session) = &mut self.session else { return Ok(()) };
         self.waiting.push(purpose);
@@ -82,8 +82,8 @@ impl Simulated {
     }
 }
 
-/// The same with a number of bodies that runs smoothly on a class of device, where none was asked for. A scene file's
-/// number is its author's, and stays.
+/// The same with a number of bodies that runs smoothly on this class of device, if none was asked for. A scene file's
+/// own number stays.
 pub fn suited(input: InputRequest, class: DeviceClass) -> InputRequest {
     if input.n.is_some() || !Scene::names().any(|name| name == input.input) {
         return input;
@@ -94,7 +94,7 @@ pub fn suited(input: InputRequest, class: DeviceClass) -> InputRequest {
         DeviceClass::Discrete if input.input == FIRST_SCENE => 48_000,
         DeviceClass::Discrete => n,
         DeviceClass::Integrated | DeviceClass::Virtual | DeviceClass::Unknown => n.min(16_000),
-        // It computes for the picture, too, and in a page has no engine on the processor beside it.
+        // It also draws the picture, and in a page there is no engine on the processor beside it.
         DeviceClass::Software if cfg!(target_arch = "wasm32") => n.min(3_000),
         DeviceClass::Software => n.min(6_000),
     };

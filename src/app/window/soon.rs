@@ -1,14 +1,14 @@
-//! What is awaited by the thread of the window itself: natively it is there at once, in a browser some frames later.
+//! Values that the window's own thread waits for: natively they are there at once, in a browser some frames later.
 
 use std::cell::RefCell;
 use std::future::Future;
 use std::rc::Rc;
 
-/// A value that is there, or comes.
+/// A value that is there or will come.
 pub struct Soon<T>(Rc<RefCell<Option<T>>>);
 
 impl<T: 'static> Soon<T> {
-    /// What `future` comes to.
+    /// The result of `future`.
     pub fn of(future: impl Future<Output = T> + 'static) -> Self {
         let slot = Rc::default();
         let soon = Self(Rc::clone(&slot));

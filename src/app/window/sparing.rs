@@ -1,39 +1,38 @@
-//! What a slow adapter leaves out of the window's pictures, by the time that they took: never of films and pictures that are
-//! saved, which are as they were asked for, nor of the picture of a window in which nothing moves (`rest`).
-//!
-//! One effect after the other goes, in the order of [`ORDER`], while pictures take longer than the next one allows: an extra is
-//! not worth a slow picture ([`EXTRA_SECS`]), but without its glow it is another picture ([`LOOK_SECS`]). To draw all of many
-//! bodies counts as effects, one for each of several numbers of bodies: where they go, fewer and fewer are drawn with the light
-//! of all ([`BODIES_SECS`]). The last one that went comes back once pictures with it, as far as is known, would take clearly
-//! less. One that then has to go again waits twice as long the next time, so that nothing flickers.
+//! What a slow adapter leaves out of the window's pictures, by the time that they took. Never from saved films and pictures,
+//! which have everything asked for, nor from the picture of a window in which nothing moves (`rest`). Effects are dropped
+//! one after the other, in the order of [`ORDER`], while pictures take longer than the next one allows: an extra is not
+//! worth a slow picture ([`EXTRA_SECS`]), but without its glow it is another picture ([`LOOK_SECS`]). Drawing all of many
+//! bodies counts as effects, one for each of several numbers of bodies: as these are dropped, fewer and fewer bodies are
+//! drawn, with the light of all ([`BODIES_SECS`]). The last effect dropped comes back once pictures with it are expected to
+//! take clearly less. If it then has to go again it stays away twice as long the next time, so that nothing flickers.
 
 use crate::gpu::FrameTimes;
 use crate::render::{PARTS, Style};
 
-/// The longest that a picture may take on the device, without steps and panel, while it has extras.
+/// The longest that a picture with extras may take on the device, steps and panel not counted.
 const EXTRA_SECS: f64 = 0.020;
-/// The same while all bodies are drawn that could be.
+/// The same for drawing all bodies.
 const BODIES_SECS: f64 = 0.025;
-/// The same for what the look is made of, glow and the sky. With steps and panel beside it the window is still alive.
+/// The same for glow and sky, which make the look. With steps and panel added the window still responds.
 const LOOK_SECS: f64 = 0.030;
-/// An effect comes back where a picture with it is expected to take no longer than this part of what it allows.
+/// An effect comes back if a picture with it is expected to take at most this part of what it allows.
 const EASY: f64 = 0.75;
-/// Pictures of which the median counts.
+/// The median of this many pictures counts.
 const PICTURES: usize = 15;
-/// So few are enough where each of them takes longer than this.
+/// This few are enough if each of them takes longer than this.
 const FAR_PICTURES: usize = 3;
 const FAR_SECS: f64 = 0.060;
 /// Pictures after a change that do not count: they compile what is new.
 const SETTLING: u64 = 3;
-/// How long an effect stays away at least, and at most where it had to go again.
+/// How long an effect stays away at least, and at most after it had to go again.
 const WAIT_SECS: [f64; 2] = [5.0, 600.0];
 
 /// Something that a picture can do without.
 struct Effect {
     name: &'static str,
-    /// It goes where pictures take longer.
+    /// It is dropped if pictures take longer.
     limit_secs: f64,
-    /// Of so many bodies one is drawn without it.
+    /// Without it, one of this many bodies is drawn.
     every: u32,
     is_asked: fn(&Asked) -> bool,
     leave_out: fn(&mut Style),
@@ -47,7 +46,7 @@ const fn extra(
     Effect { name, limit_secs: EXTRA_SECS, every: 1, is_asked, leave_out }
 }
 
-/// One of `every` bodies is drawn. That is a prime number, so that bodies in a file by turns, as pairs are, stay a mixture.
+/// One of `every` bodies is drawn. That is a prime number, so that kinds of bodies that alternate in a file stay mixed.
 const fn bodies(name: &'static str, every: u32, is_asked: fn(&Asked) -> bool) -> Effect {
     Effect { name, limit_secs: BODIES_SECS, every, is_asked, leave_out: |_| () }
 }
@@ -60,7 +59,7 @@ const fn look(
     Effect { name, limit_secs: LOOK_SECS, every: 1, is_asked, leave_out }
 }
 
-/// In this order: what costs software most and changes least of what the bodies are, first. No fewer than about 5,000 bodies
+/// In this order: first what costs a software adapter most and changes least about the bodies. At least about 5,000 bodies
 /// are drawn, and 20,000 of a million.
 const ORDER: [Effect; 11] = [
     extra("streaks", |asked| asked.style.streak_time > 0.0, |style| style.streak_time = 0.0),
@@ -83,7 +82,7 @@ const ORDER: [Effect; 11] = [
 /// What the time of a picture depends on, besides the camera.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Asked {
-    /// All that is asked for.
+    /// The style asked for.
     pub style: Style,
     /// Whether there is gas: without it its effects cost nothing.
     pub has_gas: bool,
@@ -103,16 +102,16 @@ impl Asked {
 #[derive(Debug, Default)]
 pub struct Sparing {
     asked: Option<Asked>,
-    /// The first so many are left out, where they are asked for.
+    /// This many are left out, from the first, if they are asked for.
     left: usize,
     /// Times of pictures since the last change.
     secs: Vec<f64>,
-    /// The first picture that counts.
+    /// Number of the first picture that counts.
     first: u64,
     changed_at: f64,
-    /// What pictures took before the last effect went.
+    /// The time of pictures before the last effect was dropped.
     before: Option<f64>,
-    /// What each effect took when it went, and how long it is to stay away.
+    /// The time of each effect when it was dropped, and how long it has to stay away.
     costs: [f64; ORDER.len()],
     waits: [f64; ORDER.len()],
     /// The effect that came back last.
@@ -120,18 +119,18 @@ pub struct Sparing {
 }
 
 impl Sparing {
-    /// Takes in the times of a frame, of which `newest` is the last that was recorded, at a time in seconds. True where
-    /// something else is left out from now on.
+    /// Takes in the times of a frame, at a time in seconds; `newest` is the last frame recorded. True if something else is
+    /// left out from now on.
     pub fn learn(&mut self, asked: &Asked, times: &FrameTimes, newest: u64, now: f64) -> bool {
         if self.asked.as_ref() != Some(asked) {
-            // What was learnt is of other pictures. What is left out stays so until it is known to be cheap.
+            // What was learnt is about other pictures. What is left out stays so until it is known to be cheap.
             self.asked = Some(asked.clone());
             (self.costs, self.waits) = ([0.0; ORDER.len()], [WAIT_SECS[0]; ORDER.len()]);
             (self.before, self.returned) = (None, None);
             self.begin(newest, now);
         }
         if self.first > newest + SETTLING {
-            // Frames are counted anew.
+            // Frames are numbered from the start again.
             self.begin(newest, now);
         }
         let parts: Vec<f64> = PARTS.iter().filter_map(|part| times.secs(part)).collect();
@@ -151,7 +150,7 @@ impl Sparing {
         changed
     }
 
-    /// Whether a few pictures tell that something has to go.
+    /// Whether a few pictures are enough to see that something has to go.
     fn is_far(&self) -> bool {
         self.secs.len() >= FAR_PICTURES && self.secs.iter().all(|&secs| secs > FAR_SECS)
     }
@@ -161,7 +160,7 @@ impl Sparing {
         (self.first, self.changed_at) = (newest + SETTLING, now);
     }
 
-    /// Whether something goes or comes back where pictures take so long.
+    /// Drops an effect or brings one back if pictures take this long; returns whether it did.
     fn decide(&mut self, asked: &Asked, secs: f64, now: f64) -> bool {
         let last = (0..self.left).rev().find(|&k| asked.has(k));
         if let (Some(before), Some(last)) = (self.before.take(), last) {
@@ -187,7 +186,7 @@ impl Sparing {
         false
     }
 
-    /// Nothing is left out any more: somebody wants all of it, or it is another device.
+    /// Leaves nothing out any more: the user wants everything, or the device is another one.
     pub fn forget(&mut self) {
         *self = Self::default();
     }
@@ -199,20 +198,20 @@ impl Sparing {
         style
     }
 
-    /// Of so many bodies one is drawn: 1 draws all.
+    /// One of this many bodies is drawn: 1 draws all.
     pub fn every(&self) -> u32 {
         let Some(asked) = &self.asked else { return 1 };
         let left = (0..self.left).filter(|&k| asked.has(k)).map(|k| ORDER[k].every);
         left.max().unwrap_or(1)
     }
 
-    /// What is left out, in a sentence; `None` where nothing is.
+    /// What is left out, in a sentence; `None` if nothing is.
     pub fn said(&self) -> Option<String> {
         let asked = self.asked.as_ref()?;
         let left: Vec<&Effect> =
             (0..self.left).filter(|&k| asked.has(k)).map(|k| &ORDER[k]).collect();
         let limit = 1e3 * left.last()?.limit_secs;
-        // The last word on bodies counts.
+        // Of several limits on bodies the strictest counts.
         let every = left.iter().map(|effect| effect.every).max().unwrap_or(1);
         let told = left.iter().filter(|effect| effect.every == 1 || effect.every == every);
         let names: Vec<&str> = told.map(|effect| effect.name).collect();

@@ -1,4 +1,4 @@
-//! Mouse, wheel and fingers to the camera; following; smooth changes.
+//! Moving the camera by mouse, wheel and fingers; following; smooth changes.
 
 use egui::{PointerButton, Sense, Ui};
 use glam::{DVec2, DVec3, DVec4};
@@ -8,90 +8,90 @@ use crate::live::Tracking;
 use crate::render::framing::median;
 use crate::render::{Camera, Follow, PictureSize};
 
-/// How long a change to another place takes.
+/// How long a move to another place takes.
 const MOVE_SECS: f64 = 0.7;
 /// Time in which the camera catches up with 63 % of what it follows.
 const FOLLOW_SECS: f64 = 0.15;
 /// How near to a body a double click must be.
 const PICK_POINTS: f64 = 14.0;
-/// Bodies of a component that its middle is taken from.
+/// The middle of a component is taken from this many of its bodies.
 const SAMPLES: usize = 4096;
 
 /// The camera and how it is moved.
 pub struct Steering {
     camera: Camera,
-    /// Where it began.
+    /// Where it started.
     pub start: Camera,
     moving: Option<(Camera, Camera, f64)>,
-    /// The part of the window that the beginning was for, as long as it is to fit it.
+    /// Size of the free part of the window that the start was fitted to, while it should stay fitted.
     fits: Option<PictureSize>,
-    /// Where what is followed was last seen.
+    /// Where the followed bodies were last seen.
     followed: Option<DVec3>,
     /// Where the centre of mass was.
     centre: Option<DVec3>,
 }
 
-/// What the pointer asks for beyond moving the camera.
+/// What the pointer asks for, besides moving the camera.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum PointerRequest {
-    /// To follow the body at this pixel, of a picture seen by this camera, or to show its card.
+    /// To find the body at this pixel of a picture seen by this camera, to follow it or show its card.
     Pick {
         /// The camera at the time.
         camera: Camera,
         /// The place in the picture.
         pixel: DVec2,
-        /// How far from it a body may be.
+        /// How far from the pixel a body may be.
         within_px: f64,
-        /// Whether it is to be followed.
+        /// Whether to follow it; else its card is shown.
         follow: bool,
     },
-    /// To follow nothing any more: the picture was moved by hand.
+    /// To stop following: the picture was moved by hand.
     Release,
 }
 
 impl Steering {
-    /// Begins at a camera.
+    /// Starts with this camera.
     pub fn new(camera: Camera) -> Self {
         Self { camera, start: camera, moving: None, fits: None, followed: None, centre: None }
     }
 
-    /// Where the camera is, the panel left aside.
+    /// The camera, without regard to the panel.
     pub fn camera(&self) -> Camera {
         self.camera
     }
 
-    /// The camera that puts its target into the middle of what `covered_px` at the right leaves free.
+    /// The camera shifted so that its target is in the middle of what `covered_px` at the right leave free.
     pub fn shown(&self, covered_px: f64, size: PictureSize) -> Camera {
         self.camera.panned(DVec2::new(-0.5 * covered_px, 0.0), size)
     }
 
-    /// Goes to another place smoothly.
+    /// Moves smoothly to another place.
     pub fn go(&mut self, camera: Camera) {
         self.moving = Some((self.camera, camera, 0.0));
     }
 
-    /// Is there now; where it began stays.
+    /// Puts the camera there; the start stays.
     pub fn put(&mut self, camera: Camera) {
         (self.camera, self.moving) = (camera, None);
     }
 
-    /// Goes there at once.
+    /// Goes there without a smooth move.
     pub fn jump(&mut self, camera: Camera) {
         *self = Self::new(camera);
     }
 
-    /// Begins there, where the free part of the window has that size.
+    /// Starts there, with a free part of the window of that size.
     pub fn begin(&mut self, camera: Camera, size: PictureSize) {
         *self = Self { fits: Some(size), ..Self::new(camera) };
     }
 
-    /// Whether nothing is to be changed where the free part of the window has that size now.
+    /// Whether the start fits a free part of the window of this size already.
     pub fn is_fit_for(&self, size: PictureSize) -> bool {
         self.fits.is_none_or(|fits| fits == size)
     }
 
-    /// The beginning is there where the free part of the window has that size. Goes along if nobody has come nearer or gone
-    /// elsewhere since; turning is none of that.
+    /// Sets the start for a free part of the window of this size. The camera goes along unless it was zoomed or moved since;
+    /// turning does not count.
     pub fn fit(&mut self, start: Camera, size: PictureSize) {
         let of = |camera: &Camera| (camera.distance, camera.target);
         if self.moving.is_none() && self.followed.is_none() && of(&self.camera) == of(&self.start) {
@@ -100,7 +100,7 @@ impl Steering {
         (self.start, self.fits) = (start, Some(size));
     }
 
-    /// Takes in the pointer over the picture. Points are egui's; `covered_px` as of [`Self::shown`].
+    /// Takes in the pointer over the picture. Points are egui's; `covered_px` as in [`Self::shown`].
     pub fn input(
         &mut self,
         ui: &mut Ui,
@@ -109,7 +109,7 @@ impl Steering {
     ) -> Option<PointerRequest> {
         let rect = ui.ctx().content_rect();
         let scale = f64::from(ui.ctx().pixels_per_point());
-        // What is done over the panel is the panel's, also where it has nothing that takes it.
+        // Input over the panel belongs to the panel, even where it has no control.
         let free = rect.with_max_x(rect.max.x - (covered_px / scale) as f32);
         let response = ui.interact(free, ui.scope_id().with("picture"), Sense::click_and_drag());
         let to_px = |v: egui::Vec2| DVec2::new(f64::from(v.x), f64::from(v.y)) * scale;
@@ -138,7 +138,7 @@ impl Steering {
             if factor != 1.0 && ui.input(|input| input.multi_touch()).is_none() {
                 self.camera = self.camera.zoomed_to(factor, place(at), size);
                 if self.followed.is_some() {
-                    // What is followed stays in the middle.
+                    // The followed bodies stay in the middle.
                     self.camera.target = before.target;
                 }
             }
@@ -178,8 +178,8 @@ impl Steering {
         }
     }
 
-    /// The centre of mass is there now. What is followed takes part in its motion, and so does a camera that follows it: bodies
-    /// in fast common motion would else be ahead of it by all that they do until they are seen and caught up with.
+    /// Tells where the centre of mass is now. What is followed shares its motion, and so does the camera: otherwise bodies
+    /// in fast common motion would always be ahead, by the way they move until they are seen and caught up with.
     pub fn ride(&mut self, centre: DVec3, what: Follow) {
         let way = centre - self.centre.replace(centre).unwrap_or(centre);
         if what == Follow::Nothing || !way.is_finite() {
@@ -217,16 +217,16 @@ impl Steering {
         self.followed = self.followed.filter(|point| point.is_finite());
     }
 
-    /// Follows nothing.
+    /// Stops following.
     pub fn release(&mut self) {
         self.followed = None;
     }
 }
 
-/// What the simulation is to tell of for this.
+/// What the simulation must report for this.
 pub fn tracking(what: Follow) -> Tracking {
     match what {
-        // Where the centre of mass is follows from its motion.
+        // The place of the centre of mass follows from its motion.
         Follow::Nothing | Follow::CentreOfMass => Tracking::Nothing,
         Follow::Body(index) => Tracking::Body(index),
         Follow::Component(_) => Tracking::All,

@@ -10,8 +10,8 @@ use crate::live::Command;
 use crate::sim::Moment;
 
 impl Frames {
-    /// Goes to a kept state, by its place in the bar, once the state of now has come: that is kept, too, to be come back to.
-    /// Time stands still there, so that a slip costs nothing.
+    /// Goes to a kept state, by its index in the bar, once the current state has come: that is kept as well, to come back
+    /// to. The run is paused there, so that a slip costs nothing.
     pub(super) fn ask_for_past(&mut self, at: usize) -> Result<()> {
         let Some(to) = self.simulated.past.moment(at).map(Arc::clone) else { return Ok(()) };
         let Some(session) = &mut self.simulated.session else { return Ok(()) };
@@ -20,7 +20,7 @@ impl Frames {
         self.simulated.ask_moment(Waiting::GoTo(to, paused))
     }
 
-    /// Shows a state of this run, from which it goes on when time passes again.
+    /// Shows a state of this run, from which it goes on when resumed.
     pub(super) fn go_to_moment(&mut self, moment: &Arc<Moment>) -> Result<()> {
         let Some(session) = &mut self.simulated.session else { return Ok(()) };
         let settings = session.live.settings().clone();

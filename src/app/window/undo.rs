@@ -1,5 +1,4 @@
-//! Taking back what was done last: numbers, looks, places of the camera and in the run, and the bodies that others took the
-//! place of.
+//! Undo: of settings, looks, places of the camera and in the run, and of bodies that were replaced.
 
 use std::sync::Arc;
 
@@ -15,26 +14,26 @@ use crate::render::Camera;
 use crate::sim::{Moment, Settings};
 use crate::units::Units;
 
-/// So many changes can be taken back.
+/// This many changes can be undone.
 const MOST: usize = 200;
-/// So many of them are places in the run.
+/// At most this many of them are places in the run.
 const MOST_PLACES: usize = 4;
 
-/// How something was before it was changed.
+/// What something was before it was changed.
 enum Before {
-    /// A command that brings it back.
+    /// A command that restores it.
     Live(Command),
     /// Engine, method, tree or integrator.
     Settings(Box<(Settings, Wanted)>),
     /// The looks.
     View(ViewChoice),
-    /// The camera, which a button or a key has moved.
+    /// The camera, moved by a button or a key.
     Camera(Camera, ViewChoice),
-    /// Where the run stood before somebody went elsewhere in it, and whether time stood still.
+    /// Where the run was before going elsewhere in it, and whether it was paused.
     Place(Arc<Moment>, bool),
 }
 
-/// Bodies that rest while others are shown.
+/// Bodies that are kept while others are shown.
 pub struct Resting {
     session: Session,
     wanted: Wanted,
@@ -46,30 +45,30 @@ pub struct Resting {
     changes: Vec<Before>,
 }
 
-/// What can be taken back.
+/// What can be undone.
 #[derive(Default)]
 pub struct Undo {
     changes: Vec<Before>,
-    /// The bodies before these, and those that were left by taking back.
+    /// The bodies before these, and those that an undo left.
     earlier: Option<Box<Resting>>,
     later: Option<Box<Resting>>,
-    /// The looks when nothing was held down, and whether the change that is under way is noted.
+    /// The looks when nothing was held down, and whether the current change is noted.
     view: Option<ViewChoice>,
     held: bool,
 }
 
 impl Undo {
-    /// Nothing can be taken back any more: the device is another one.
+    /// Forgets all changes: the device is another one.
     pub fn forget(&mut self) {
         *self = Self::default();
     }
 
-    /// The looks have changed by themselves.
+    /// Takes over looks that were not changed by the user.
     pub fn take_view(&mut self, view: &ViewChoice) {
         self.view = Some(view.clone());
     }
 
-    /// Notes how the looks were, once whoever changes them has let go.
+    /// Notes the looks before a change, once the control is released.
     pub fn watch_view(&mut self, view: &ViewChoice, held: bool) {
         self.held = held;
         if held {
@@ -82,7 +81,7 @@ impl Undo {
         }
     }
 
-    /// Notes where the run stood, and whether time stood still, before it is shown elsewhere.
+    /// Notes where the run is, and whether it is paused, before it is shown elsewhere.
     pub fn note_place(&mut self, moment: &Arc<Moment>, paused: bool) {
         self.note(Before::Place(Arc::clone(moment), paused));
     }
@@ -92,7 +91,7 @@ impl Undo {
             self.changes.remove(0);
         }
         self.changes.push(before);
-        // States are large: those of the latest journeys are enough.
+        // States are large: a few of the latest are enough.
         let is_place = |change: &Before| matches!(change, Before::Place(..));
         if self.changes.iter().filter(|change| is_place(change)).count() > MOST_PLACES
             && let Some(first) = self.changes.iter().position(is_place)
@@ -101,7 +100,7 @@ impl Undo {
         }
     }
 
-    /// Notes how to take back a command, of those that come while a slider is held down only the first.
+    /// Notes how to undo a command; while a slider is held down, only the first one.
     fn note_command(&mut self, back: Command) {
         if let (true, Some(Before::Live(last))) = (self.held, self.changes.last())
             && std::mem::discriminant(last) == std::mem::discriminant(&back)
@@ -147,7 +146,7 @@ impl Frames {
         }
     }
 
-    /// Keeps bodies that others take the place of, with all that is shown of them.
+    /// Keeps bodies that are being replaced, with everything shown of them.
     pub(super) fn keep(&mut self, session: Session) {
         let resting = self.rested_as_it_is(session);
         self.undo.later = None;
@@ -168,12 +167,12 @@ impl Frames {
         }
     }
 
-    /// Takes back what was done last.
+    /// Undoes the last change.
     pub(super) fn undo(&mut self) -> Result<()> {
         match self.undo.changes.pop() {
             Some(Before::Live(command)) => {
                 let units = self.simulated.session.as_ref().map(|s| s.template.units.clone());
-                let text = format!("taken back: {}", told(&command, &units.unwrap_or_default()));
+                let text = format!("undone: {}", told(&command, &units.unwrap_or_default()));
                 if let Some(session) = &mut self.simulated.session {
                     session.live.apply(command)?;
                     self.simulated.wanted.settings.kernel = session.live.kernel_request();
@@ -182,14 +181,14 @@ impl Frames {
             }
             Some(Before::Settings(before)) => {
                 let (settings, wanted) = *before;
-                // Time step and softening may have been changed since then, and are taken back by themselves.
+                // Time step and softening may have changed since then, and have their own undo.
                 let Some(session) = &self.simulated.session else { return Ok(()) };
                 let now = session.live.settings();
                 let (dt, softening) = (now.dt, now.softening);
                 let settings = Settings { dt, softening, ..settings };
                 self.simulated.wanted = wanted;
                 self.ask_moment(Waiting::Change(Box::new(settings)));
-                self.output.say("taken back: how forces are computed".to_owned(), false);
+                self.output.say("undone: how forces are computed".to_owned(), false);
             }
             Some(Before::View(view)) => {
                 if view.directs != self.viewer.choice.directs {
@@ -206,31 +205,31 @@ impl Frames {
                     session.live.apply(Command::Pause(paused))?;
                     let time = session.time(moment.time);
                     self.go_to_moment(&moment)?;
-                    self.output.say(format!("taken back: at {time} again"), false);
+                    self.output.say(format!("undone: back at {time}"), false);
                 }
             }
             None => match self.undo.earlier.take() {
                 Some(resting) => self.undo.later = self.swap(*resting),
-                None => self.output.say("nothing is left to be taken back".to_owned(), false),
+                None => self.output.say("nothing to undo".to_owned(), false),
             },
         }
         Ok(())
     }
 
-    /// Goes back to the bodies that were left by taking back.
+    /// Goes back to the bodies that an undo left.
     pub(super) fn redo(&mut self) {
         match self.undo.later.take() {
             Some(resting) => self.undo.earlier = self.swap(*resting),
             None => {
-                self.output.say("nothing was taken back that could be done again".to_owned(), false)
+                self.output.say("nothing to redo: no change of bodies was undone".to_owned(), false)
             }
         }
     }
 
-    /// Leaves bodies whose first forces take too long, for those before them, or for others to be chosen.
+    /// Gives up bodies whose first forces take too long, for those before them, or to choose others.
     pub(super) fn leave_forces(&mut self) {
         match self.undo.earlier.take() {
-            // They are not kept: whatever computes for them is to end.
+            // They are not kept: their computation should end.
             Some(resting) => drop(self.swap(*resting)),
             None => self.panel.welcome.open = true,
         }
@@ -242,7 +241,7 @@ impl Frames {
         self.still.disturb();
     }
 
-    /// Shows bodies that rested, and returns those that were shown.
+    /// Shows kept bodies, and returns those that were shown.
     fn swap(&mut self, resting: Resting) -> Option<Box<Resting>> {
         let Resting { mut session, wanted, view, camera, start, history, past, changes } = resting;
         self.simulated.loading = None;
@@ -271,14 +270,14 @@ impl Frames {
     }
 }
 
-/// What a command that takes back brings back.
+/// What an undoing command restores.
 fn told(command: &Command, units: &Units) -> String {
     match command {
         Command::Dt(dt) => format!("the time step is {} again", quantity(*dt, &units.time)),
         Command::Softening(length) => {
             format!("the softening is {} again", quantity(*length, &units.length))
         }
-        Command::Factor(factor) => format!("the speed is {factor} times the usual one again"),
+        Command::Factor(factor) => format!("the speed is {factor} times normal again"),
         Command::Reverse => "the direction of time".to_owned(),
         Command::Kernel(_) => "the kernel's shape".to_owned(),
         _ => "how time passes".to_owned(),

@@ -1,4 +1,4 @@
-//! Who looks: from where, and how it is to be painted.
+//! The viewer: the camera, and how the bodies are painted.
 
 use super::diagram::Over;
 use super::directing::Directing;
@@ -21,24 +21,24 @@ pub struct Viewer {
     pub choice: ViewChoice,
     pub steering: Steering,
     pub directing: Directing,
-    /// What the choice comes to for the bodies: films and pictures that are saved have all of it.
+    /// The look that the choice gives these bodies: saved films and pictures have all of it.
     pub look: Option<Look>,
-    /// The choice that it was made for; none where it must be made anew.
+    /// The choice that it was made for; none if it must be made again.
     pub look_of: Option<ViewChoice>,
-    /// The same without what is left out of the window's pictures, where that is something.
+    /// The same without what is left out of the window's pictures, if anything is.
     pub spared_look: Option<Look>,
     pub sparing: Sparing,
-    /// The picture where nothing moves.
+    /// The picture when nothing moves.
     pub rest: Rest,
     /// What is drawn over the picture.
     pub diagram: Over,
-    /// Where a few bodies went, and their colours.
+    /// The paths of a few bodies, and their colours.
     pub paths: Paths,
     pub path_colours: Vec<[u8; 3]>,
 }
 
 impl Viewer {
-    /// As it is asked for; where nothing is said of the looks, as they were remembered.
+    /// The view asked for; looks that it leaves open are as remembered.
     pub fn new(request: &ViewRequest, memory: &Memory) -> Result<Self> {
         let mut choice = ViewChoice { style: request.look.style()?, ..ViewChoice::default() };
         if choice.style == Style::default() {
@@ -60,7 +60,7 @@ impl Viewer {
         })
     }
 
-    /// Begins the lines of other bodies anew, if they are few.
+    /// Begins path lines for other bodies, if they are few.
     pub fn begin_paths(&mut self, session: &Session) {
         self.paths = Paths::new(paths::FADES_WITHIN * session.hints.until);
         self.path_colours = match Paths::suit(session.bodies.len()) {
@@ -69,12 +69,12 @@ impl Viewer {
         };
     }
 
-    /// Whether there are lines to be drawn.
+    /// Whether there are path lines to draw.
     pub fn has_paths(&self) -> bool {
         self.choice.style.paths && !self.path_colours.is_empty()
     }
 
-    /// What is drawn on a saved picture of now, or on those of a film that are so far apart in simulated time.
+    /// What is drawn on a saved picture of now, or on a film's pictures, which are this interval of simulated time apart.
     pub fn on_top(&self, session: &Session, interval: f64) -> OnTop {
         OnTop { lines: self.lines(), captions: Caption::of(self, session, interval) }
     }
@@ -87,7 +87,7 @@ impl Viewer {
         })
     }
 
-    /// Where the camera is by its path at a time of the run, if it goes along one, for a picture that it shows so many times
+    /// Moves the camera along its path to a time of the run, if it follows one, for a picture that it shows this many times
     /// nearer.
     pub fn go_along(&mut self, time: f64, (size, nearer): (PictureSize, f64)) {
         let camera = path_camera(&self.choice.path, self.steering.camera(), time, size);
@@ -96,30 +96,30 @@ impl Viewer {
         }
     }
 
-    /// Whether the last picture lacks something that one in which nothing moves has.
+    /// Whether the last picture lacks something that one at rest would have.
     pub fn owes_whole(&self) -> bool {
         self.spared_look.is_some() && self.rest.last() == Some(Drawing::Usual)
     }
 
-    /// Whether the last picture lacks something and was of another view than the one before.
+    /// Whether the last picture lacks something and showed another view than the one before.
     pub fn lacks_and_moved(&self) -> bool {
         self.spared_look.is_some() && self.rest.has_moved()
     }
 
-    /// Finds out which colour scale suits the bodies as they are at `moment`.
+    /// Finds the colour scale that suits the bodies at `moment`.
     pub fn aim(&mut self, moment: &Moment) {
         for look in [&mut self.look, &mut self.spared_look].into_iter().flatten() {
             look.aim_values(&moment.bodies, Some(&moment.acceleration));
         }
     }
 
-    /// Takes the colour scales there, as far as they go within `secs`; whether they moved.
+    /// Moves the colour scales towards it for `secs`; returns whether they moved.
     pub fn approach(&mut self, secs: f64) -> bool {
         let looks = [&mut self.look, &mut self.spared_look].into_iter().flatten();
         looks.fold(false, |moved, look| look.approach_values(secs) | moved)
     }
 
-    /// Makes the looks anew where the choice or the bodies have changed, and says whether they had.
+    /// Makes the looks again if the choice or the bodies have changed; returns whether they had.
     pub fn refresh(&mut self, session: Option<&Session>) -> Result<bool> {
         let Some(session) = session else { return Ok(false) };
         let is_known = self.look.is_some() && self.look_of.as_ref() == Some(&self.choice);
@@ -144,7 +144,7 @@ impl Viewer {
         let made = |style: &Style| -> Result<Look> {
             let mut look =
                 Look::surveyed(style, &session.bodies, Some(acceleration), &session.survey)?;
-            // In the middle of a run the scale is that of now.
+            // In the middle of a run the scale suits the current state.
             if let Some(moment) = &session.last {
                 look.follow_values(&moment.bodies, Some(&moment.acceleration), f64::INFINITY);
             }

@@ -1,6 +1,6 @@
-//! In a page what egui needs for its first frames is made ahead, in turns. A browser compiles a function when it is first called,
-//! some hundred of them with the first words that are laid out, and letters are made then, too: at once they would hold the page
-//! up, the more as the adapter's driver and the worker want the processor meanwhile.
+//! In a page, what egui needs for its first frames is made ahead, a little at a time. A browser compiles a function when it
+//! is first called, some hundred of them with the first words laid out, and letters are made then as well: all at once they
+//! would stall the page, the more so as the adapter's driver and the worker need the processor meanwhile.
 
 use egui::{Color32, FontFamily, FontId, RichText, TextStyle, Ui};
 
@@ -9,7 +9,7 @@ use super::input::Input;
 use super::output::Output;
 use crate::gpu::let_browser_turn;
 
-/// What the panel writes, and in which styles, most of it.
+/// Most of the letters that the panel uses, with their styles.
 const LETTERS: &[(TextStyle, &str)] = {
     use TextStyle::{Body, Heading, Monospace};
     &[
@@ -18,12 +18,12 @@ const LETTERS: &[(TextStyle, &str)] = {
         (Monospace, "pqrus0123456789.abcdefghiklmnot"),
     ]
 };
-/// And in which sizes else.
+/// Letters in other sizes.
 const SIZES: &[(f32, &str)] =
     &[(12.0, "0123456789.kpc"), (12.5, "abcdefghilmnoprstuwxy0123456789.,=%×"), (16.0, "gravitle")];
-/// Letters that are made in one turn of a page's browser.
+/// Letters made in one turn of the browser.
 const LETTERS_AT_ONCE: usize = 8;
-/// Words that take more and more of what lays words out and draws letters: none, a character that is never drawn, a blank, a
+/// Texts that use more and more of the layout and drawing of letters: none, a character that is never drawn, a blank, a
 /// letter of straight lines, one with curves.
 const FIRST: &[&str] = &["", "\r", " ", "l", "o"];
 /// Kinds of controls.
@@ -50,7 +50,7 @@ const CONTROLS: &[fn(&mut Ui)] = &[
     |ui| drop(egui::Panel::right("e").show(ui, |ui| ui.label("e"))),
 ];
 
-/// In a page: has egui make its fonts, letters and controls a few at a time, which would hold the first frames up.
+/// In a page: has egui make its fonts, letters and controls a few at a time, so that they do not stall the first frames.
 pub async fn up(input: &mut Input, output: &mut Output) {
     if !cfg!(target_arch = "wasm32") {
         return;
@@ -66,7 +66,7 @@ pub async fn up(input: &mut Input, output: &mut Output) {
     draw_ahead(input, output, |_| ()).await;
     let families = context.fonts(|fonts| fonts.families());
     for family in families.into_iter().filter(|family| matches!(family, FontFamily::Name(_))) {
-        // Each file for itself.
+        // Each font file by itself.
         let_browser_turn().await;
         context.fonts_mut(|fonts| fonts.row_height(&FontId::new(12.0, family)));
     }
@@ -94,7 +94,7 @@ pub async fn up(input: &mut Input, output: &mut Output) {
     let_browser_turn().await;
 }
 
-/// In a page: a first frame, of which nothing is shown, in turns.
+/// In a page: a first frame that is not shown, a little at a time.
 pub async fn begin(frames: &mut Frames) {
     if !cfg!(target_arch = "wasm32") {
         return;
@@ -102,12 +102,12 @@ pub async fn begin(frames: &mut Frames) {
     let_browser_turn().await;
     frames.take_news(0.0);
     let_browser_turn().await;
-    // The next frame finds what is wrong, too, and tells it.
+    // The next frame finds any error as well, and shows it.
     let _ = frames.draw(None, 0.0);
     let_browser_turn().await;
 }
 
-/// In turns of their own: draws something that is not shown.
+/// Draws something that is not shown, in turns of its own.
 async fn draw_ahead(input: &mut Input, output: &mut Output, draw: impl Fn(&mut Ui)) {
     let_browser_turn().await;
     let events = input.egui_state.take_egui_input(&output.window);

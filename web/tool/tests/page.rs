@@ -153,7 +153,7 @@ fn bodies_are_dropped_saved_and_read_again() {
     browser.line_with(&["says", "nothing.gvt"], 0);
     let table = "'x,y,z,vx,vy,vz,mass\\n1,0,0,0,0.5,0,1\\n-1,0,0,0,-0.5,0,1\\n'";
     drop_file(&mut browser, "two.csv", table);
-    browser.line_with(&["says", "rests at"], 0);
+    browser.line_with(&["says", "is kept at"], 0);
     assert_eq!(browser.value("document.title"), "gravitile: two.csv");
     keep_downloads(&mut browser);
     press(&mut browser, "File");

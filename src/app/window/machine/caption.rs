@@ -1,4 +1,4 @@
-//! What is written on pictures and films that are saved from a window: a page has no letters for it.
+//! Captions on pictures and films saved from a window; a page has no font for them.
 
 use super::super::load::Session;
 use super::super::viewer::Viewer;
@@ -7,7 +7,7 @@ use crate::render::captions::Captions;
 use crate::render::writing::Said;
 use crate::render::{Camera, Image, Look};
 
-/// What `said` says of these components, as `camera` sees them with `look` at a time.
+/// The captions `said` of these components, as `camera` sees them with `look` at a time.
 pub struct Caption {
     pub said: Said,
     pub camera: Camera,
@@ -17,8 +17,8 @@ pub struct Caption {
 }
 
 impl Caption {
-    /// Of what is seen now, with times that tell pictures apart which are `interval` of simulated time from each other; `None`
-    /// where nobody wants any.
+    /// Captions of what is seen now, with enough digits of time to tell pictures apart that are `interval` of simulated time
+    /// apart; `None` if none are wanted.
     pub fn of(viewer: &Viewer, session: &Session, interval: f64) -> Option<Self> {
         let captions = viewer.choice.captions;
         let look = viewer.look.as_ref().filter(|_| captions != Captions::default())?;
@@ -32,7 +32,7 @@ impl Caption {
         })
     }
 
-    /// The picture is one of that time.
+    /// Sets the picture's time.
     pub fn is_of(&mut self, time: f64) {
         self.time = time;
     }

@@ -1,4 +1,5 @@
-//! What a window has of a computer and a page of a browser: choosing a file, films, the event loop.
+//! What differs between a native window and a page in a browser: choosing a file, films, the event
+//! loop.
 
 #[cfg(not(target_arch = "wasm32"))]
 mod caption;
@@ -11,7 +12,7 @@ mod web;
 
 use super::frame::Frames;
 
-/// Something that comes from outside between two frames.
+/// Something that arrives from outside between two frames.
 pub type Arrival = Box<dyn FnOnce(&mut Frames)>;
 
 #[cfg(not(target_arch = "wasm32"))]

@@ -1,4 +1,4 @@
-//! A window on a computer.
+//! A native window.
 
 use winit::dpi::LogicalSize;
 use winit::event_loop::{ActiveEventLoop, EventLoop};
@@ -24,7 +24,7 @@ pub fn run(request: ViewRequest, listen: Listen) -> Result<()> {
     crate::live::let_engines_give_way();
     let outside = event_loop.create_proxy();
     listen(Box::new(move || {
-        // Where nobody is there any more, the window is closed already.
+        // If nobody receives it, the window is closed already.
         let _ = outside.send_event(Word::Leave);
     }));
     let mut shell = Shell::new(request);
@@ -33,7 +33,7 @@ pub fn run(request: ViewRequest, listen: Listen) -> Result<()> {
     ran.map_err(|error| no_display(&error.to_string()))
 }
 
-/// winit panics where a library of the display is missing; that is no reason to show a backtrace.
+/// winit panics if a display library is missing; that is no reason to show a backtrace.
 fn event_loop() -> Result<EventLoop<Word>> {
     #[cfg(all(unix, not(target_os = "macos")))]
     if std::env::var_os("DISPLAY").is_none_or(|value| value.is_empty())
@@ -51,12 +51,12 @@ fn event_loop() -> Result<EventLoop<Word>> {
         Err(panic) => {
             let text = panic.downcast_ref::<String>().map(String::as_str);
             let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
-            Err(no_display(text.unwrap_or("a library of the display is missing")))
+            Err(no_display(text.unwrap_or("a display library is missing")))
         }
     }
 }
 
-/// The size of a window, which was `remembered`, on this screen.
+/// The window's `remembered` size, adapted to this screen.
 ///
 /// Errors: none.
 pub fn dressed(
@@ -67,7 +67,7 @@ pub fn dressed(
     let mut size = remembered;
     let monitor = event_loop.primary_monitor().or_else(|| event_loop.available_monitors().next());
     if let Some(monitor) = monitor.filter(|monitor| monitor.size().width > 0) {
-        // Frame and task bar want some of the screen, too.
+        // Frame and task bar take part of the screen.
         let screen = monitor.size().to_logical::<f64>(monitor.scale_factor());
         size = [size[0].min(screen.width), size[1].min(0.92 * screen.height)];
     }
@@ -77,46 +77,46 @@ pub fn dressed(
         .with_inner_size(LogicalSize::new(width, height)))
 }
 
-/// All that comes to a window comes as events.
+/// None: everything comes to a native window as events.
 pub fn arrivals() -> Vec<Arrival> {
     Vec::new()
 }
 
-/// egui knows the clipboard by itself.
+/// Nothing to do: egui handles the clipboard itself.
 pub fn take_output(_: &egui::PlatformOutput) {}
 
-/// Nothing but egui's own windows needs it.
+/// Nothing to do.
 pub fn prepare(_: &egui::Context) {}
 
-/// A window shows its title itself.
+/// Nothing to do: a window shows its title itself.
 pub fn named(_: &str) {}
 
-/// Where the page is that a link leads to, is for whoever copies it to say.
+/// The fragment alone: whoever copies the link knows the page's address.
 pub fn link(fragment: &str) -> String {
     fragment.to_owned()
 }
 
-/// Whether a panel leaves some of the picture free.
+/// Whether there is room for the panel beside the picture.
 pub fn has_room_for_panel() -> bool {
     true
 }
 
-/// No browser is around it.
+/// None: there is no browser.
 pub fn browser() -> Option<(String, String)> {
     None
 }
 
-/// Whoever calls it is on a thread beside the window already.
+/// The caller is on a background thread already.
 ///
 /// Errors: those of [`InputRequest::load`].
 pub async fn load(input: &InputRequest, softening: Option<f64>) -> Result<Input> {
     input.load(softening)
 }
 
-/// Whether the window can be closed from within.
+/// Whether the program can close the window.
 pub fn can_close() -> bool {
     true
 }
 
-/// Whoever has started the event loop goes on after it.
+/// Nothing to do: the caller of the event loop goes on after it.
 pub fn ended(_: &mut Shell) {}

@@ -1,10 +1,10 @@
-//! A dialog to choose a file in, drawn by ourselves.
+//! A dialog for choosing a file, drawn with egui.
 
 use std::path::{Path, PathBuf};
 
 use crate::snapshot;
 
-/// Lists what may be opened, or all files.
+/// Lists files that can be opened, or all files.
 #[derive(Default)]
 pub struct Picker(Option<egui_file::FileDialog>);
 
@@ -25,7 +25,7 @@ impl Picker {
         self.0 = Some(dialog);
     }
 
-    /// Whether it lies over the window.
+    /// Whether it is open.
     pub fn is_open(&self) -> bool {
         self.0.as_ref().is_some_and(|dialog| dialog.visible())
     }
@@ -39,7 +39,7 @@ impl Picker {
         }
     }
 
-    /// The file that was picked, once; the dialog goes when it is closed.
+    /// The picked file, once; the dialog is dropped when it is closed.
     pub fn picked(&mut self) -> Option<PathBuf> {
         let dialog = self.0.as_ref()?;
         let picked = dialog.selected().then(|| dialog.path().map(PathBuf::from)).flatten();
@@ -50,7 +50,8 @@ impl Picker {
     }
 }
 
-/// Whether a file may be a scene or a snapshot, by its ending: many of these have none, or a number.
+/// Whether a file may be a scene or a snapshot, by its ending: many snapshots have none, or a
+/// number.
 fn may_be_bodies(path: &Path) -> bool {
     let Some(ending) = path.extension().map(|e| e.to_string_lossy().to_lowercase()) else {
         return true;
@@ -62,7 +63,7 @@ fn may_be_bodies(path: &Path) -> bool {
         || ending == "snap"
 }
 
-/// Folders whose hidden files are shown together with all others that the dialog leaves out.
+/// A file system that shows hidden files together with all others that the dialog leaves out.
 #[cfg(unix)]
 mod all_or_some {
     use std::io;
@@ -74,7 +75,7 @@ mod all_or_some {
     pub struct Folders;
 
     impl Vfs for Folders {
-        // Nothing is made or renamed in this dialog.
+        // This dialog makes and renames nothing.
         fn create_dir(&self, _: &Path) -> io::Result<()> {
             Err(io::ErrorKind::Unsupported.into())
         }
@@ -83,7 +84,7 @@ mod all_or_some {
             Err(io::ErrorKind::Unsupported.into())
         }
 
-        /// Folders first, by name; files that the filter knows, or with `all` whatever is there.
+        /// Folders first, by name; then files that pass the filter, or with `all` every file.
         fn read_folder(
             &self,
             path: &Path,

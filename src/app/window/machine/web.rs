@@ -29,9 +29,7 @@ thread_local! {
     static ARRIVALS: RefCell<Vec<Arrival>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Starts the window's event loop and returns at once: the browser goes on with it.
-///
-/// Errors: the browser refuses.
+/// Starts the window's event loop and returns at once: the browser goes on with it. Errors: the browser refuses.
 pub fn run(request: ViewRequest, _: Listen) -> Result<()> {
     let made = EventLoop::with_user_event().build();
     let event_loop = made.map_err(|error| no_display(&error.to_string()))?;
@@ -44,19 +42,17 @@ pub fn run(request: ViewRequest, _: Listen) -> Result<()> {
 pub fn tell(arrival: Arrival) {
     ARRIVALS.with_borrow_mut(|all| all.push(arrival));
     PROXY.with_borrow(|proxy| {
-        // Before the event loop is there, its first frame takes it.
+        // Without an event loop yet, its first frame takes it in.
         proxy.as_ref().map(|proxy| proxy.send_event(Word::Look));
     });
 }
 
-/// What has come since the last frame.
+/// What has arrived since the last frame.
 pub fn arrivals() -> Vec<Arrival> {
     ARRIVALS.take()
 }
 
-/// The canvas of the page, whose size the page gives.
-///
-/// Errors: a page without it.
+/// The page's canvas, whose size the page sets. Errors: the page has none.
 pub fn dressed(
     attributes: WindowAttributes,
     _: &ActiveEventLoop,
@@ -67,12 +63,12 @@ pub fn dressed(
     Ok(attributes.with_canvas(Some(canvas)))
 }
 
-/// The page goes on without the window, and says why.
+/// Lets the page go on without the window, and say why.
 pub fn ended(shell: &mut Shell) {
     page::go_on_without(shell.end());
 }
 
-/// What egui has for others: texts for the clipboard, and what is shown, in words.
+/// Takes egui's output: texts for the clipboard, and the controls in words.
 pub fn take_output(output: &egui::PlatformOutput) {
     for command in &output.commands {
         if let egui::OutputCommand::CopyText(text) = command {
@@ -88,7 +84,7 @@ pub fn take_output(output: &egui::PlatformOutput) {
 /// Fingers want larger controls than a mouse does.
 const ZOOM_FOR_FINGERS: f32 = 1.2;
 
-/// The page has every control once more, for who cannot see the picture of it.
+/// Has the page repeat every control as an element, for users of screen readers.
 pub fn prepare(context: &egui::Context) {
     context.enable_accesskit();
     context.set_fonts(fonts());
@@ -97,7 +93,7 @@ pub fn prepare(context: &egui::Context) {
     }
 }
 
-/// Those of egui, with the letters that a page shows. Shapes on buttons are in that for lines of code.
+/// egui's fonts, reduced to the letters that a page shows. Shapes on buttons are in the font for code.
 fn fonts() -> egui::FontDefinitions {
     use egui::FontFamily::{Monospace, Proportional};
     let mut fonts = egui::FontDefinitions::empty();
@@ -109,7 +105,7 @@ fn fonts() -> egui::FontDefinitions {
     for (name, bytes) in files {
         let data = std::sync::Arc::new(egui::FontData::from_static(bytes));
         fonts.font_data.insert(name.to_owned(), data);
-        // By itself, to be read before the others.
+        // A family of its own, to be read before the others.
         fonts.families.insert(egui::FontFamily::Name(name.into()), vec![name.to_owned()]);
     }
     let named = |names: [&str; 3]| names.map(str::to_owned).to_vec();
@@ -118,34 +114,34 @@ fn fonts() -> egui::FontDefinitions {
     fonts
 }
 
-/// The page is called so.
+/// Sets the page's title.
 pub fn named(title: &str) {
     page::named(title);
 }
 
-/// The whole link, which is the page's address from now on.
+/// The whole link, which becomes the page's address.
 pub fn link(fragment: &str) -> String {
     page::link(fragment)
 }
 
-/// Whether a panel leaves some of the picture free: on a phone it does not.
+/// Whether there is room for the panel beside the picture: on a phone there is not.
 pub fn has_room_for_panel() -> bool {
     page::width().is_none_or(|width| width >= 700.0)
 }
 
-/// The browser's name with its version, and all that it says of itself.
+/// The browser's name and version, and its full user agent.
 pub fn browser() -> Option<(String, String)> {
     page::agent().map(|agent| (page::browser_of(&agent), agent))
 }
 
-/// Bodies are made beside the page's thread.
+/// Makes bodies in a worker.
 ///
 /// Errors: those of [`InputRequest::load`].
 pub async fn load(input: &InputRequest, softening: Option<f64>) -> Result<Input> {
     page::load(input, softening).await
 }
 
-/// A page is closed by its browser.
+/// Only the browser closes a page.
 pub fn can_close() -> bool {
     false
 }
@@ -155,8 +151,7 @@ pub fn check_name(_: &Path) -> Result<()> {
     Ok(())
 }
 
-/// What a page asks its browser for: a file. The browser shows a dialog of its own, and what is picked comes as dropped
-/// files do.
+/// The browser's own file dialog. Picked files come as dropped ones do.
 #[derive(Default)]
 pub struct Picker(());
 
@@ -166,21 +161,21 @@ impl Picker {
         page::ask_for_file();
     }
 
-    /// The browser's dialog lies over the page by itself.
+    /// Never: the browser's dialog is no part of the page.
     pub fn is_open(&self) -> bool {
         false
     }
 
-    /// Nothing is to be drawn.
+    /// Draws nothing.
     pub fn show(&mut self, _: &egui::Context) {}
 
-    /// Files come as if they were dropped.
+    /// None: files come as if dropped.
     pub fn picked(&mut self) -> Option<PathBuf> {
         None
     }
 }
 
-/// A page has no letters for pictures.
+/// A page has no font for captions.
 pub enum Caption {}
 
 impl Caption {
@@ -202,15 +197,15 @@ pub struct FilmOptions {
     pub frames_per_sec: u32,
 }
 
-/// A film in the page's memory: an animated PNG, which is downloaded when it is whole.
+/// A film in the page's memory: an animated PNG, downloaded when it is complete.
 pub struct Film {
-    /// None once it was handed on.
+    /// None once downloaded.
     pictures: Option<AnimatedPng<Shared>>,
     bytes: Shared,
     path: PathBuf,
 }
 
-/// Bytes that are read while they are being written.
+/// Bytes that can be read while they are being written.
 #[derive(Clone, Default)]
 struct Shared(Rc<RefCell<Vec<u8>>>);
 
@@ -225,17 +220,15 @@ impl Write for Shared {
     }
 }
 
-/// Bytes of a film at most: a page has 4 GB, and the browser copies what it downloads.
+/// The largest film in bytes: a page has 4 GB, and the browser copies what it downloads.
 const LARGEST_FILM: usize = 500_000_000;
 
 impl Film {
-    /// Begins it.
-    ///
-    /// Errors: a name that says another kind of film.
+    /// Begins it. Errors: a name of another kind of film.
     pub fn open(path: &Path, options: FilmOptions) -> Result<Self> {
         if !path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("apng")) {
             let name = path.display();
-            let allowed = "a name that ends with .apng: a page makes animated PNG alone";
+            let allowed = "a name ending in .apng: a page only makes animated PNG";
             return Err(Error::value("the film's name", name, allowed));
         }
         let bytes = Shared::default();
@@ -245,9 +238,7 @@ impl Film {
         Ok(Self { pictures: Some(pictures), bytes, path: path.to_owned() })
     }
 
-    /// Adds a picture.
-    ///
-    /// Errors: the film is too long for a page; what there is of it has then been handed on.
+    /// Adds a picture. Errors: the film is too long for a page; what there is of it has then been downloaded.
     pub fn write(&mut self, image: Image) -> Result<()> {
         let Some(pictures) = &mut self.pictures else { return Ok(()) };
         pictures.add(&image).map_err(|error| Error::io("write", &self.path, error))?;
@@ -255,11 +246,11 @@ impl Film {
             return Ok(());
         }
         self.hand_on()?;
-        let words = "a film in a page ends at 500 MB: it was saved as far as it goes";
+        let words = "a film in a page ends at 500 MB: the film so far was saved";
         Err(Error::Outside(words.to_owned()))
     }
 
-    /// Hands it on.
+    /// Ends and downloads it.
     ///
     /// Errors: it has no picture; the browser refuses.
     pub fn finish(mut self) -> Result<()> {
@@ -269,7 +260,7 @@ impl Film {
     fn hand_on(&mut self) -> Result<()> {
         let Some(pictures) = self.pictures.take() else { return Ok(()) };
         if pictures.is_empty() {
-            return Err(Error::file(&self.path, "has no pictures: nothing is saved"));
+            return Err(Error::file(&self.path, "has no pictures: nothing was saved"));
         }
         let count = pictures.end().map_err(|error| Error::io("write", &self.path, error))?;
         let mut bytes = self.bytes.0.take();

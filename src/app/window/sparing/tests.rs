@@ -1,6 +1,6 @@
 use super::*;
 
-/// An adapter on which each effect takes its time, beside 10 ms.
+/// An adapter on which each effect takes its time, on top of 10 ms.
 struct Adapter {
     costs: [f64; ORDER.len()],
     base: f64,
@@ -65,7 +65,7 @@ fn one_effect_after_the_other_goes_until_pictures_are_fast_enough() {
     for gone in ["streaks", "trails", "dust", "glow of gas"] {
         assert!(is_left_out(&sparing, gone), "{gone}: {:?}", sparing.said());
     }
-    // 24 ms are no reason to take away the look.
+    // 24 ms is no reason to drop the look.
     let shown = sparing.spared(&asked.style);
     assert_eq!((shown.streak_time, shown.trail_secs), (0.0, 0.0));
     assert_eq!((shown.bloom, shown.sky), (asked.style.bloom, asked.style.sky));
@@ -79,7 +79,7 @@ fn one_effect_after_the_other_goes_until_pictures_are_fast_enough() {
     );
     let shown = sparing.spared(&asked.style);
     assert_eq!((shown.bloom, shown.local_exposure, shown.sky), (0.0, 0.0, asked.style.sky));
-    // What is not asked for, or not there, is not said to be left out.
+    // What is not asked for, or not there, is not reported as left out.
     let without = Asked { has_gas: false, ..asked.clone() };
     let mut sparing = Sparing::default();
     Adapter::new(costs(0.036, 0.004, [0.0; 5], 0.013, 0.001)).draw(&mut sparing, &without, 8.0);
@@ -124,7 +124,7 @@ fn effects_come_back_when_there_is_time_for_them() {
 fn nothing_flickers_where_an_effect_costs_more_each_time_that_it_comes_back() {
     let (mut sparing, asked) = (Sparing::default(), all());
     let mut adapter = Adapter::new([0.0; ORDER.len()]);
-    // Something else takes the adapter's time whenever streaks are there.
+    // Something else slows the adapter down whenever streaks are drawn.
     for _ in 0..2000 {
         adapter.base = if is_left_out(&sparing, "streaks") { 0.005 } else { 0.030 };
         adapter.draw(&mut sparing, &asked, 0.3);
