@@ -1,4 +1,4 @@
-//! Two bodies on an ellipse: make bodies, step them, read energies back.
+//! Two bodies on an ellipse: create bodies, step them, read back energies.
 //!
 //! Shows: a built-in scene, `Simulation`, `step`, `diagnostics`.
 //! Run: `cargo run --release --example 1_two_bodies`

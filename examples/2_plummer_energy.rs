@@ -1,4 +1,4 @@
-//! A star cluster in equilibrium with a log of what should not change.
+//! A star cluster in equilibrium, with a log of quantities that should not change.
 //!
 //! Shows: scene parameters, engines by name, the diagnostics of a run.
 //! Run: `cargo run --release --example 2_plummer_energy`
@@ -15,7 +15,7 @@ fn main() -> Result<()> {
     let settings = Settings {
         softening: scene.run.softening,
         dt: scene.run.dt,
-        // There on every machine; `measure::choose` tells which engine is faster here.
+        // Available on every machine; `measure::choose` finds out which engine is faster here.
         engine: EngineKind::Cpu,
         ..Settings::default()
     };

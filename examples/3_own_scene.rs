@@ -1,6 +1,6 @@
-//! A scene of one's own, as a text and as bodies made by hand, saved as a snapshot.
+//! A scene of your own, from text and from bodies created in code, saved as a snapshot.
 //!
-//! Shows: the scene format (the same as in a .toml file), building bodies one by one, joining sets,
+//! Shows: the scene format (the same as in a .toml file), adding bodies one by one, joining sets,
 //! writing a snapshot in any format, and what that format cannot hold.
 //! Run: `cargo run --release --example 3_own_scene`
 
@@ -36,7 +36,7 @@ fn main() -> Result<()> {
     let scene = Scene::from_toml(SCENE, Path::new("two-clusters.toml"))?;
     let mut bodies = scene.build(&|path| Ok(snapshot::read(path)?.bodies))?;
 
-    // A ring of test bodies: without mass they are pulled, and pull nobody.
+    // A ring of test bodies: without mass they feel gravity but exert none.
     let mut ring = Bodies::with_capacity(100);
     ring.components = vec![Component::new("ring", Role::Star)];
     for i in 0..100 {
@@ -51,7 +51,7 @@ fn main() -> Result<()> {
     let snapshot = Snapshot::new(bodies, 0.0);
     for name in ["two-clusters.gvt", "two-clusters.csv", "two-clusters.tipsy"] {
         let losses = snapshot::write(folder.join(name), &snapshot, &WriteOptions::default())?;
-        println!("{name}: {}", if losses.is_empty() { "holds all" } else { "cannot hold" });
+        println!("{name}: {}", if losses.is_empty() { "holds everything" } else { "cannot hold" });
         for loss in losses.iter() {
             println!("    {loss}");
         }

@@ -1,6 +1,6 @@
 //! Forces on a few chosen points from many other bodies.
 //!
-//! Shows: sinks and sources are two sets; any engine answers; the GPU engine and its kernel's shape.
+//! Shows: separate sets of sinks and sources; any engine; the GPU engine and its kernel's shape.
 //! Run: `cargo run --release --example 4_forces_on_sinks`
 
 use glam::DVec3;
@@ -25,7 +25,7 @@ fn main() -> Result<()> {
         vec![Box::new(Reference::default()), Box::new(CpuSingle::new())];
     match Gpu::open_blocking(&AdapterRequest::default()) {
         Ok(gpu) => {
-            // Few sinks and many sources: slices of the sources keep the device busy.
+            // With few sinks and many sources, cutting the sources into slices keeps the device busy.
             let shape = KernelRequest { s: Some(16), ..KernelRequest::default() };
             engines.push(Box::new(GpuSingle::new(gpu, shape)));
         }

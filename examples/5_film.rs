@@ -1,6 +1,6 @@
-//! A film from code: a small galaxy collision, without a window and without the command line.
+//! A film made in code: a small galaxy collision, without a window or the command line.
 //!
-//! Shows: `Shot`, camera and looks, the kinds of film.
+//! Shows: `Shot`, camera and style, film formats.
 //! Run: `cargo run --release --example 5_film`, then open the picture it names in a browser.
 
 use gravitile::error::Result;

@@ -1,9 +1,9 @@
-# What the scripts share. Sourced, not run.
+# Functions shared by the scripts. Sourced, not run.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
 
-# wgpu warns without it, and some drivers put their caches there.
+# Without it wgpu warns; some drivers put their caches there.
 if [ -z "${XDG_RUNTIME_DIR:-}" ]; then
   XDG_RUNTIME_DIR=$(mktemp -d)
   export XDG_RUNTIME_DIR
@@ -11,7 +11,7 @@ fi
 
 say() { printf '\n== %s\n' "$*"; }
 
-# True when some Vulkan driver is described where the loader looks.
+# True if some Vulkan driver is registered where the loader looks.
 have_vulkan() {
   # Not grep -q: it stops reading, and a broken pipe would count as failure.
   PATH="$PATH:/sbin:/usr/sbin" ldconfig -p 2>/dev/null | grep 'libvulkan\.so\.1' >/dev/null || return 1
@@ -19,7 +19,7 @@ have_vulkan() {
   compgen -G '/usr/share/vulkan/icd.d/*.json' >/dev/null || compgen -G '/etc/vulkan/icd.d/*.json' >/dev/null
 }
 
-# Installs packages where that is possible without asking; says so where it is not.
+# Installs packages if that is possible without a password; otherwise says that it is not.
 apt_install() {
   command -v apt-get >/dev/null || { echo "no apt-get here to install: $*"; return 1; }
   local sudo=""
@@ -40,14 +40,14 @@ ensure_vulkan() {
   fi
 }
 
-# What the tests of the window need: a display in memory, somebody who types and clicks, pictures of it,
-# and the libraries that winit loads by name.
+# What the window tests need: a virtual display, a tool that types and clicks, a tool that takes screenshots,
+# and the libraries that winit loads at run time.
 have_window_tools() {
   command -v Xvfb >/dev/null && command -v xdotool >/dev/null && command -v import >/dev/null \
     && PATH="$PATH:/sbin:/usr/sbin" ldconfig -p 2>/dev/null | grep 'libxkbcommon-x11\.so\.0' >/dev/null
 }
 
-# Sets GRAVITILE_WINDOW_TESTS where the window can be tested: the tests then fail instead of being skipped.
+# Sets GRAVITILE_WINDOW_TESTS if the window can be tested: the tests then fail instead of being skipped.
 ensure_window_tools() {
   if ! have_window_tools; then
     say "no display to test the window on: installing one (xvfb, xdotool, imagemagick)"
@@ -56,16 +56,16 @@ ensure_window_tools() {
   if have_window_tools; then
     export GRAVITILE_WINDOW_TESTS=1
   else
-    echo "the tests of the window will be skipped"
+    echo "the window tests will be skipped"
   fi
 }
 
-# The browser that the page is tested in, on a display without a screen.
+# The browser that the page is tested in, on a virtual display.
 ensure_browser() {
   command -v chromium >/dev/null || { say "no browser to test the page in: installing chromium"; apt_install chromium || true; }
 }
 
-# What clients of the C library are compiled and looked at with.
+# Tools that compile and check clients of the C library.
 ensure_capi_tools() {
   local missing=()
   command -v c++ >/dev/null || missing+=(g++)
@@ -73,12 +73,12 @@ ensure_capi_tools() {
   command -v pkg-config >/dev/null || missing+=(pkg-config)
   command -v valgrind >/dev/null || missing+=(valgrind)
   if [ ${#missing[@]} -gt 0 ]; then
-    say "installing what the C library is tested with: ${missing[*]}"
+    say "installing the tools that test the C library: ${missing[*]}"
     apt_install "${missing[@]}" || true
   fi
 }
 
-# True where a tool is there; else says aloud, and in the file of what was left out, what is not tested.
+# True if a tool is installed; otherwise prints what is not tested, and adds it to the list of skipped parts.
 have_tool() { # TOOL WHAT
   command -v "$1" >/dev/null && return 0
   echo "SKIPPED $2: there is no $1" | tee -a "${GRAVITILE_SKIPPED:-/dev/null}"

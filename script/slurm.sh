@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# An example for Slurm: one rank per GPU on two nodes of four. Build the program on the cluster first:
+# An example for Slurm: one rank per GPU on two nodes with four GPUs each. First build the program on the cluster:
 #   cargo build --release --features mpi        (docs/clusters.md)
 # Then: sbatch script/slurm.sh
 #SBATCH --job-name=gravitile
@@ -14,8 +14,8 @@ set -euo pipefail
 run=${RUN:-$PWD/run-$SLURM_JOB_ID}
 program=${GRAVITILE:-target/release/gravitile}
 
-# --kill-on-bad-exit: a rank that dies takes the others with it instead of leaving them waiting.
-# --signal above: two minutes before the time is up the run stops in good order and can be resumed.
+# --kill-on-bad-exit: if a rank dies, the others end instead of waiting for it.
+# --signal above: two minutes before the time limit the run saves its state and stops, and can be resumed.
 if [ -e "$run/run.toml" ]; then
   srun --kill-on-bad-exit=1 "$program" resume "$run"
 else
