@@ -1,4 +1,5 @@
-//! Work beside the frames: on a thread of its own, or, in a browser, in turns of the event loop.
+//! Work in the background of the frames: on a thread of its own or, in a browser, in turns of the event
+//! loop.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -7,7 +8,7 @@ use std::sync::mpsc::{Receiver, TryRecvError, channel};
 
 use crate::error::{Error, Result};
 
-/// Lets what `work` makes run beside the frames. The future is made where it runs, so it need not be `Send`.
+/// Runs the future that `work` makes in the background. It is made where it runs, so it need not be `Send`.
 ///
 /// Errors: no thread for it.
 pub(super) fn run_beside<F>(name: &str, work: impl FnOnce() -> F + Send + 'static) -> Result<()>
@@ -32,11 +33,11 @@ where
     }
 }
 
-/// Something in the making beside the frames.
+/// Something being made in the background.
 pub(crate) struct Beside<T> {
     name: &'static str,
     made: Receiver<Result<T>>,
-    /// Set when nobody wants it any more: engines that are at it give up.
+    /// Set when nobody wants it any more: engines working on it give up.
     left: Arc<AtomicBool>,
 }
 
@@ -60,11 +61,11 @@ impl<T: Send + 'static> Beside<T> {
         run_beside(name, move || {
             let making = work();
             async move {
-                // A browser has one thread, which goes on with other things.
+                // A browser has one thread, which other work shares.
                 if cfg!(not(target_arch = "wasm32")) {
                     crate::stop::heed(&own);
                 }
-                // Nobody may want it any more.
+                // Maybe nobody wants it any more.
                 let _ = sender.send(making.await);
             }
         })?;
@@ -77,7 +78,7 @@ impl<T: Send + 'static> Beside<T> {
             Ok(made) => Some(made),
             Err(TryRecvError::Empty) => None,
             Err(TryRecvError::Disconnected) => {
-                let problem = format!("{} broke off; this is an error in gravitile", self.name);
+                let problem = format!("{} stopped unexpectedly; this is an error in gravitile", self.name);
                 Some(Err(Error::Outside(problem)))
             }
         }

@@ -1,4 +1,4 @@
-//! What a watched simulation tells of its individual steps, when somebody looks at them.
+//! What a watched simulation reports of its individual steps, while they are shown.
 
 use web_time::Instant;
 
@@ -12,22 +12,22 @@ pub struct BlockFacts {
     pub dt_max: f64,
     /// How many bodies have a step of `dt_max` / 2^k: element k.
     pub steps_by_level: Vec<usize>,
-    /// Bodies in the block that ended last.
+    /// Bodies in the latest block.
     pub last_active: usize,
     /// Blocks since the start.
     pub blocks: u64,
-    /// Bodies per block, lately.
+    /// Recent mean of bodies per block.
     pub mean_active: f64,
-    /// Blocks per unit of simulated time, lately.
+    /// Recent blocks per unit of simulated time.
     pub blocks_per_time: f64,
-    /// Blocks per second of the clock on the wall, lately; pauses count.
+    /// Recent blocks per second of wall-clock time; pauses count.
     pub blocks_per_sec: f64,
 }
 
-/// Over how many seconds means are taken.
+/// Means are taken over this many seconds.
 const WINDOW_SECS: f64 = 0.5;
 
-/// Keeps what the counts were a little earlier.
+/// Keeps the counts from a little earlier.
 pub(super) struct BlockWatch {
     since: Instant,
     stats: BlockStats,
@@ -61,13 +61,13 @@ impl BlockWatch {
 }
 
 impl Live {
-    /// Says that [`Live::blocks`] will be looked at: the worker tells it between two steps, and nobody
-    /// waits. Call in each frame that shows them.
+    /// Asks for [`Live::blocks`]: the worker reports them between two steps, and nothing waits. Call
+    /// in each frame that shows them.
     pub fn watch_blocks(&mut self) {
         self.mover.ask_blocks();
     }
 
-    /// The individual steps as they were last told; `None` where the integrator has none, or before
+    /// The individual steps as last reported; `None` if the integrator has none, or before
     /// [`Live::watch_blocks`].
     pub fn blocks(&self) -> Option<&BlockFacts> {
         self.blocks.as_ref()

@@ -1,18 +1,18 @@
-//! What there is to say of one body: how it moves, whether the others hold it, who is near.
+//! Facts about one body: how it moves, whether it is bound to the others, its nearest neighbours.
 
 use glam::DVec3;
 
 use crate::sim::Moment;
 
-/// So many of the nearest bodies are named.
+/// This many of the nearest bodies are named.
 const NEIGHBOURS: usize = 3;
 
-/// One body at one time. Numbers are in the bodies' own units, energies per mass.
+/// One body at one time. Numbers are in the bodies' units, energies per unit mass.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BodyFacts {
-    /// Its number, from 0.
+    /// Its index, from 0.
     pub body: usize,
-    /// Its id, which files know it by.
+    /// Its id in files.
     pub id: u64,
     /// Its component's number.
     pub component: usize,
@@ -24,9 +24,9 @@ pub struct BodyFacts {
     pub speed: f64,
     /// Distance from that centre.
     pub distance: f64,
-    /// Energy of the motion of it and the others apart from each other, per mass of it.
+    /// Energy of its motion relative to the others, per unit of its mass.
     pub kinetic: f64,
-    /// Potential of the others where it is, 0 far away.
+    /// Potential of the others at its place, 0 far away.
     pub potential: f64,
     /// The nearest other bodies, nearest first.
     pub nearest: Vec<Neighbour>,
@@ -41,18 +41,18 @@ pub struct Neighbour {
     pub id: u64,
     /// Its component's number.
     pub component: usize,
-    /// How far away it is.
+    /// Its distance.
     pub distance: f64,
 }
 
 impl BodyFacts {
-    /// What there is to say of the body of that number, where the bodies gravitate with `mass` (G included); `None` if
-    /// there is no such body. One pass over all bodies, in f64.
+    /// Facts about the body with index `body`; `mass` are the gravitating masses, G included. `None` if there is no
+    /// such body. One pass over all bodies, in f64.
     pub fn of(moment: &Moment, mass: &[f64], body: usize) -> Option<Self> {
         let bodies = &moment.bodies;
         let (place, velocity) = (*bodies.position.get(body)?, *bodies.velocity.get(body)?);
         let softening2 = moment.softening * moment.softening;
-        // Counted from the body itself: far from the origin nothing is lost in the sums.
+        // Relative to the body itself: far from the origin the sums lose no digits.
         let (mut total, mut centre, mut drift) = (0.0, DVec3::ZERO, DVec3::ZERO);
         let mut potential = 0.0;
         let mut nearest: Vec<(f64, usize)> = Vec::with_capacity(NEIGHBOURS + 1);
@@ -76,7 +76,7 @@ impl BodyFacts {
                 nearest.truncate(NEIGHBOURS);
             }
         }
-        // Relative to the others; with it they share their centre, so that it has this part of the way.
+        // Relative to the others. The common centre includes the body, which is only this part of the way from it.
         let [apart, moving] = match total > 0.0 {
             true => [centre / total, drift / total].map(DVec3::length),
             false => [0.0, velocity.length()],
@@ -103,7 +103,7 @@ impl BodyFacts {
         })
     }
 
-    /// Kinetic and potential energy per mass.
+    /// Kinetic and potential energy per unit mass.
     pub fn energy(&self) -> f64 {
         self.kinetic + self.potential
     }

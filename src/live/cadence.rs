@@ -1,4 +1,4 @@
-//! How often something is brought back that costs time: seldom enough to take little of it.
+//! How often something costly is brought back: seldom enough to take little time.
 
 use std::sync::Arc;
 
@@ -7,10 +7,10 @@ use web_time::{Duration, Instant};
 use super::Event;
 use crate::sim::Moment;
 
-/// What comes back takes at most this part of the time.
+/// It takes at most this part of the time.
 const PART: f64 = 0.1;
-/// The first one waits for compilers, and for somebody to find out how fast the device is: later ones take about this part
-/// of its time.
+/// The first one also waits for compilers and while the device's speed is being found: later ones take about this part of
+/// its time.
 const LATER: f64 = 0.25;
 
 /// Why the bodies are brought back.
@@ -18,7 +18,7 @@ const LATER: f64 = 0.25;
 pub(super) enum Purpose {
     /// [`super::Command::Moment`] asked for them.
     Answer,
-    /// To go on from, should the device be lost.
+    /// To go on from if the device is lost.
     Keep,
 }
 
@@ -31,7 +31,7 @@ impl Purpose {
     }
 }
 
-/// When something is asked for, by the time that it took to come before.
+/// Decides when to ask for something, by the time that it took to come before.
 #[derive(Debug)]
 pub(super) struct Cadence {
     /// It comes at most this often.
@@ -39,7 +39,7 @@ pub(super) struct Cadence {
     /// When it was asked for, if it has not come yet.
     asked: Option<Instant>,
     took: Duration,
-    /// When it came last, and the step it told of; `None` of a failure.
+    /// When it came last, and its step; `None` after a failure.
     last: Option<(Instant, Option<u64>)>,
 }
 
@@ -58,7 +58,7 @@ impl Cadence {
         self.asked.is_some()
     }
 
-    /// Whether the newest that there is tells of `step`.
+    /// Whether the latest one is of `step`.
     pub fn is_of(&self, step: u64) -> bool {
         self.last.is_some_and(|(_, last)| last == Some(step))
     }
@@ -79,7 +79,7 @@ impl Cadence {
         }
     }
 
-    /// Whether it is time to ask again, if the simulation stands at `step`.
+    /// Whether it is time to ask again, if the simulation is at `step`.
     pub fn is_due(&self, step: u64) -> bool {
         let pause = self.took.div_f64(PART).max(self.pause);
         self.asked.is_none()
@@ -87,13 +87,13 @@ impl Cadence {
     }
 }
 
-/// How far a report has come.
+/// The state of a report.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Reporting {
     Nothing,
     /// Potentials are being computed.
     Potential,
-    /// So many of the dispatches of the [`crate::sim::Diagnosis`] are done.
+    /// This many of the dispatches of the [`crate::sim::Diagnosis`] are done.
     Summing(u32),
     /// The results are on their way.
     Flying,

@@ -1,4 +1,4 @@
-//! Another kernel or softening for bodies on a device: what is asked for, and what it comes to.
+//! Another kernel or softening for bodies on a device: the request, and what is compiled for it.
 
 use crate::forces::direct::gpu::KernelRequest;
 use crate::sim::{CompiledKernel, Diagnosis, Totals};
@@ -8,7 +8,7 @@ use crate::sim::{CompiledKernel, Diagnosis, Totals};
 pub(super) struct Change {
     pub request: KernelRequest,
     pub softening: f64,
-    /// The texts of shaders have changed: those of the diagnostics are compiled, too.
+    /// Whether the shaders' texts have changed: those of the diagnostics are then compiled as well.
     pub anew: bool,
 }
 
@@ -19,10 +19,10 @@ pub(super) struct Changed {
     pub softening: f64,
 }
 
-/// What reports need for it.
+/// What reports need after it.
 pub(super) enum Reports {
-    /// The sums over the potentials, which another kernel leaves elsewhere.
+    /// The sums over the potentials, which another kernel stores elsewhere.
     Totals(Totals),
-    /// All of it.
+    /// Everything.
     All(Box<Diagnosis>),
 }

@@ -11,15 +11,15 @@ use crate::sim::Moment;
 /// A request. The window's panel and keys make them; [`super::Live::apply`] carries them out.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Command {
-    /// Stops or goes on.
+    /// Pauses or resumes.
     Pause(bool),
-    /// Does so many single steps, paused or not.
+    /// Takes this many single steps, paused or not.
     Step(u64),
     /// Real time or as fast as possible.
     Tempo(Tempo),
-    /// Faster or slower than the usual speed, greater than 0.
+    /// Speed as a multiple of the usual one, greater than 0.
     Factor(f64),
-    /// Turns the direction of time round.
+    /// Reverses the direction of time.
     Reverse,
     /// Another length of the time step, greater than 0; the direction stays.
     Dt(f64),
@@ -27,35 +27,35 @@ pub enum Command {
     Softening(f64),
     /// Another shape of the GPU's kernel.
     Kernel(KernelRequest),
-    /// The kernels compiled again from their texts, which have changed.
+    /// Compiles the kernels again from their changed texts.
     Recompile,
     /// Diagnostics as soon as possible.
     Report,
-    /// The bodies as soon as possible, for saving, say.
+    /// The bodies as soon as possible, for example for saving.
     Moment,
 }
 
-/// What a running simulation has to tell.
+/// What a running simulation reports.
 #[derive(Debug)]
 pub enum Event {
     /// Diagnostics of a state.
     Report(Report),
     /// The state asked for with [`Command::Moment`].
     Moment(Arc<Moment>),
-    /// A state to go on from, should the device be lost; comes by itself, every few seconds.
+    /// A state to go on from if the device is lost; comes by itself, every few seconds.
     Kept(Arc<Moment>),
     /// Something went wrong; the simulation goes on unless the device was lost.
     Failed(Error),
 }
 
-/// Diagnostics with the time they belong to.
+/// Diagnostics and the time they belong to.
 #[derive(Clone, Debug)]
 pub struct Report {
     /// Simulated time.
     pub time: f64,
     /// Steps since the beginning.
     pub steps: u64,
-    /// Softening at that time: another one has another energy.
+    /// Softening at that time: another softening means another energy.
     pub softening: f64,
     /// The numbers.
     pub diagnostics: Diagnostics,

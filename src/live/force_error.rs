@@ -1,4 +1,4 @@
-//! How far an engine's accelerations are from the right ones, found from a few of them.
+//! How far an engine's accelerations are from the exact ones, estimated from a few of them.
 
 use glam::DVec3;
 
@@ -7,34 +7,33 @@ use crate::forces::direct::CpuDouble;
 use crate::forces::{Answers, ForceEngine, Identity, Sinks, Sources, Want};
 use crate::sim::Moment;
 
-/// Bodies that are looked at, spread evenly over their numbers.
+/// Bodies that are checked, spread evenly over the indices.
 pub const SAMPLES: usize = 256;
 
-/// In a browser the one thread that there is stands still for so many pairs at most.
+/// In a browser the only thread is blocked for at most this many pairs.
 const MOST_PAIRS: usize = if cfg!(target_arch = "wasm32") { 20_000_000 } else { usize::MAX };
 
 /// Relative errors |a - a_right| / |a_right| of the accelerations of some bodies.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ForceError {
-    /// The state that they belong to: simulated time, and steps since the beginning.
+    /// Simulated time of the state that they belong to.
     pub time: f64,
     /// Steps since the beginning.
     pub steps: u64,
-    /// Number of bodies that were looked at.
+    /// Number of bodies that were checked.
     pub samples: usize,
     /// Root of the mean square.
     pub rms: f64,
-    /// Half of them are smaller.
+    /// Half of the errors are smaller.
     pub median: f64,
-    /// The largest.
+    /// The largest error.
     pub largest: f64,
 }
 
 impl ForceError {
     /// Compares the accelerations of a moment, at [`SAMPLES`] bodies or all, with all pairs in f64; `gravitating_mass`
-    /// is G m of its bodies. Takes 256 N interactions on all cores.
-    ///
-    /// Errors: bodies that have left the range of numbers.
+    /// is G m of its bodies. Takes 256 N interactions on all cores. Errors: bodies with values beyond the range of
+    /// numbers.
     pub fn of(moment: &Moment, gravitating_mass: &[f64]) -> Result<Self> {
         let position = &moment.bodies.position;
         let n = position.len();
@@ -93,7 +92,7 @@ mod tests {
             assert!(right.largest < 1e-12, "{right:?}");
             assert_eq!((right.samples, right.steps), (n.min(SAMPLES), 20));
             moment.acceleration.iter_mut().for_each(|a| *a *= 1.01);
-            // One of those that are looked at.
+            // One of those that are checked.
             moment.acceleration[0] *= 2.0;
             let wrong = ForceError::of(&moment, &mass).unwrap();
             assert!((wrong.median - 0.01).abs() < 1e-9, "{wrong:?}");

@@ -1,14 +1,14 @@
-//! How much of a frame the simulation may take where the device has no timestamps: by the clock on the
-//! wall, between frames.
+//! How much of a frame the simulation may take if the device has no timestamps: by wall-clock time
+//! between frames.
 
-/// The usual pause between frames until one was seen, in seconds.
+/// The assumed pause between frames until one was measured, in seconds.
 const USUAL_SECS: f64 = 1.0 / 60.0;
 /// A slice that takes less of its budget than this says nothing about the rate.
 const FULL: f64 = 0.7;
-/// One below this leaves the frame as if there were no simulation.
+/// One below this leaves the frame as long as without a simulation.
 const HARDLY_ANY: f64 = 0.2;
 
-/// What frames without much simulation take, and so what a slice adds.
+/// How long frames with hardly any steps take, and so what a slice adds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct FramePace {
     /// Seconds between frames that hold hardly any steps: waiting for the screen, drawing.
@@ -23,10 +23,9 @@ impl Default for FramePace {
 
 impl FramePace {
     /// A frame came after `wall_secs`; its slice was thought to take `slice_secs` of `budget_secs`.
-    /// Returns by what the rate of the engine is to be multiplied.
-    ///
-    /// Only a slice that filled its budget tells anything: while little is due, frames come in time
-    /// whatever the rate, and a rate that grew meanwhile would make the next full slice far too long.
+    /// Returns the factor by which to multiply the engine's rate. Only a slice that filled its budget
+    /// says anything: while little is due, frames come in time whatever the rate, and a rate that
+    /// grew meanwhile would make the next full slice far too long.
     pub fn learn(&mut self, wall_secs: f64, slice_secs: f64, budget_secs: f64) -> f64 {
         let part = slice_secs / budget_secs;
         if part < HARDLY_ANY {
@@ -35,7 +34,8 @@ impl FramePace {
         if part < FULL {
             return 1.0;
         }
-        // A screen shows frames at multiples of its own pause: between the two limits all is well.
+        // A screen shows frames at multiples of its own pause: between the two limits nothing
+        // changes.
         let wanted_secs = self.idle_secs + budget_secs;
         match wall_secs / wanted_secs {
             late if late > 1.3 => 0.7,
@@ -51,7 +51,7 @@ mod tests {
 
     const BUDGET: f64 = 0.012;
 
-    /// Frames of a made-up device without timestamps: the rate after `frames`, begun at 1.
+    /// Frames of a simulated device without timestamps: the rate after `frames`, starting at 1.
     fn after(frames: u32, pace: &mut FramePace, true_rate: f64, due_secs: f64, other: f64) -> f64 {
         let mut rate = 1.0;
         for _ in 0..frames {

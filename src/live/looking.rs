@@ -1,8 +1,6 @@
-//! Looking into forces while they are computed: the error of some, the cells of the tree, what acts on a body, and what
-//! there is to say of one.
-//!
-//! It begins with a state that has come back from wherever the bodies live, and is worked on beside the frames. The
-//! simulation knows nothing of it, so that it changes no bit.
+//! Looking into forces while they are computed: the error of some, the cells of the tree, what acts on a body, and
+//! facts about a body. A look begins with a state that has come back from wherever the bodies live, and runs in the
+//! background. The simulation is not involved, so not a bit changes.
 
 use std::sync::Arc;
 
@@ -15,16 +13,16 @@ use crate::error::Result;
 use crate::forces::tree::{GroupWalk, TreeConfig, TreeView};
 use crate::sim::{Moment, Settings};
 
-/// What somebody wants to see.
+/// What is wanted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wish {
     /// The error of the accelerations.
     pub error: bool,
     /// The tree.
     pub tree: bool,
-    /// What acts on this body's group, by its number; needs no other wish.
+    /// What acts on the group of the body with this index; needs no other wish.
     pub body: Option<usize>,
-    /// What there is to say of this body, by its number.
+    /// Facts about the body with this index.
     pub about: Option<usize>,
 }
 
@@ -38,7 +36,7 @@ impl Wish {
     }
 }
 
-/// What is to be seen, each of the newest state that it was found for.
+/// What has been found, each for the latest state it was found for.
 #[derive(Clone, Debug, Default)]
 pub struct Seen {
     /// The error of the accelerations.
@@ -47,7 +45,7 @@ pub struct Seen {
     pub tree: Option<SeenTree>,
     /// What acts on the group of a body.
     pub walk: Option<SeenWalk>,
-    /// What there is to say of a body.
+    /// Facts about a body.
     pub about: Option<BodyFacts>,
 }
 
@@ -60,7 +58,7 @@ pub struct SeenTree {
     pub view: Arc<TreeView>,
 }
 
-/// A walk through the tree that is seen.
+/// A walk through the tree that was found.
 #[derive(Clone, Debug)]
 pub struct SeenWalk {
     /// The body that was asked for.
@@ -75,54 +73,54 @@ pub struct SeenWalk {
 const ERRORS: Duration = Duration::from_secs(3);
 /// Trees come at most this often.
 const TREES: Duration = Duration::from_millis(250);
-/// What is said of a body comes at most this often.
+/// Facts about a body come at most this often.
 const FACTS: Duration = Duration::from_millis(400);
-/// Of the time a look takes, so many times as long nothing is looked for.
+/// After a look there is a pause, this many times as long as the look.
 const REST: u32 = 3;
 
 #[derive(Default)]
 pub(super) struct Looking {
     wish: Wish,
-    /// The newest state that has come.
+    /// The latest state that has come.
     moment: Option<Arc<Moment>>,
-    /// The state of the tree that is seen, and of the error.
+    /// The states of the found tree and error.
     tree_of: Option<Arc<Moment>>,
     error_of: Option<(Arc<Moment>, Instant)>,
     making: Option<(Beside<Made>, Instant)>,
-    /// The body and the rule of the last walk through the tree that is seen, whether it came to one or not.
+    /// The body and the rule of the last walk through the found tree, even if it found nothing.
     walked: Option<(usize, TreeConfig)>,
-    /// The state and the body that something was last said of, or nothing because there is no such body.
+    /// The state and the body of the last facts, even if there is no such body.
     said_of: Option<(Arc<Moment>, usize)>,
     seen: Seen,
     /// When the last look ended, and how long it took.
     last: Option<(Instant, Duration)>,
 }
 
-/// What a look has found, of which state.
+/// What a look has found, and for which state.
 struct Made {
     of: Arc<Moment>,
     error: Option<ForceError>,
     tree: Option<Arc<TreeView>>,
-    /// Of a body that there is not it is none.
+    /// The walk itself is `None` if there is no such body.
     walk: Option<(usize, TreeConfig, Option<GroupWalk>)>,
     about: Option<(usize, Option<BodyFacts>)>,
 }
 
-/// What a look is to find.
+/// What a look should find.
 struct Task {
     of: Arc<Moment>,
     gravitational_constant: f64,
     config: TreeConfig,
     error: bool,
     tree: bool,
-    /// The tree of that state, if it is there already.
+    /// The tree of that state, if known already.
     known: Option<Arc<TreeView>>,
     body: Option<usize>,
     about: Option<usize>,
 }
 
 impl Looking {
-    /// Another wish: what is not wanted any more is forgotten.
+    /// Takes a new wish: forgets what is not wanted any more.
     pub fn wish(&mut self, wish: Wish) {
         self.wish = wish;
         if wish.is_nothing() {
@@ -146,14 +144,14 @@ impl Looking {
         &self.seen
     }
 
-    /// A state has come back.
+    /// Takes in a state that has come back.
     pub fn come(&mut self, moment: &Arc<Moment>) {
         if !self.wish.is_nothing() && moment.acceleration.len() == moment.bodies.len() {
             self.moment = Some(Arc::clone(moment));
         }
     }
 
-    /// Whether a newer state than is known would be looked at, if the simulation stands at `steps`.
+    /// Whether a newer state than the known one is needed, if the simulation is at `steps`.
     pub fn wants_bodies(&self, steps: u64, settings: &Settings) -> bool {
         if self.wish.is_nothing() || self.making.is_some() {
             return false;
@@ -171,7 +169,7 @@ impl Looking {
         self.last.is_none_or(|(at, took)| at.elapsed() > pause.max(took * REST))
     }
 
-    /// Whether all that is wished for has been found of the state at `steps`.
+    /// Whether everything wished for has been found for the state at `steps`.
     pub fn is_at_rest(&self, steps: u64, settings: &Settings) -> bool {
         if self.wish.is_nothing() || self.making.is_some() {
             return self.making.is_none();
@@ -187,9 +185,8 @@ impl Looking {
             && about.is_none_or(said)
     }
 
-    /// Takes in what was found, and looks further.
-    ///
-    /// Errors: what could not be looked at; it is looked at again with the next state.
+    /// Takes in what was found, and begins the next look. Errors: a look that failed; it is tried again with the
+    /// next state.
     pub fn poll(&mut self, settings: &Settings) -> Result<()> {
         if let Some((making, begun)) = &self.making
             && let Some(made) = making.take()
@@ -227,7 +224,7 @@ impl Looking {
         }
         if let (Some(view), true) = (tree, self.wish.wants_tree()) {
             self.seen.tree = Some(SeenTree { time: of.time, view });
-            // A walk through another tree is none through this one.
+            // A walk through another tree does not count for this one.
             (self.seen.walk, self.walked) = (None, None);
             self.tree_of = Some(of);
         }
@@ -240,7 +237,7 @@ impl Looking {
         }
     }
 
-    /// What is left to be found of the newest state.
+    /// What is still to be found for the latest state.
     fn task(&self, settings: &Settings) -> Option<Task> {
         let of = self.moment.as_ref()?;
         let is = |known: &Arc<Moment>| Arc::ptr_eq(known, of);

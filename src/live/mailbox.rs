@@ -1,4 +1,4 @@
-//! What a worker and its watcher tell each other, each whenever it likes.
+//! What a worker and its watcher tell each other, each at any time.
 
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -10,7 +10,7 @@ use super::{BlockFacts, Event};
 use crate::forces::direct::gpu::KernelRequest;
 use crate::gpu::DevicePart;
 
-/// Where the worker stands.
+/// How far the worker is.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Progress {
     pub time: f64,
@@ -18,12 +18,12 @@ pub(super) struct Progress {
     pub interactions: u64,
     /// Seconds that the worker has spent in steps.
     pub busy_secs: f64,
-    /// Whether the first forces are there.
+    /// Whether the first forces are known.
     pub ready: bool,
 }
 
 pub(super) struct Inbox {
-    /// The number of steps since the start that may be done.
+    /// How many steps since the start may be done.
     pub until: u64,
     pub dt: f64,
     pub softening: Option<f64>,
@@ -31,10 +31,10 @@ pub(super) struct Inbox {
     pub report: bool,
     pub bodies: Option<Purpose>,
     pub blocks: bool,
-    /// Whether the watcher has taken the last state and would like another.
+    /// Whether the watcher has taken the last state and wants another.
     pub wanted: bool,
     pub quit: bool,
-    /// Frames that the watcher has had since the start.
+    /// The watcher's frames since the start.
     pub frames: u64,
     /// The worker, if it waits for news.
     pub waiting: Option<Waker>,
@@ -43,7 +43,7 @@ pub(super) struct Inbox {
 #[derive(Default)]
 pub(super) struct Outbox {
     pub progress: Progress,
-    /// Filled when wanted, and never twice for one state.
+    /// Filled when wanted, never twice for the same state.
     pub points: Option<Points>,
     pub events: Vec<Event>,
     pub blocks: Option<BlockFacts>,
@@ -51,28 +51,28 @@ pub(super) struct Outbox {
     pub done: u64,
     /// What the worker computes with and where, once it knows.
     pub description: Option<String>,
-    /// What each device does, where several compute.
+    /// What each device does, if several compute.
     pub parts: Option<Vec<DevicePart>>,
     /// A set of points to fill again, so that none is allocated per step.
     pub spare: Option<Points>,
-    /// The worker has ended: with an error, or because nobody watches.
+    /// Whether the worker has ended: with an error, or because nobody watches.
     pub ended: bool,
 }
 
 impl Inbox {
-    /// Whether something has been asked for that comes before the next step.
+    /// Whether something was asked for that comes before the next step.
     pub fn news(&self) -> bool {
         let changes = self.softening.is_some() || self.kernel.is_some();
         changes || self.report || self.bodies.is_some() || self.blocks
     }
 
-    /// Steps that may be taken now by a worker that has taken `done`. It may be ahead of what was allowed last: who watches
-    /// counts from what is known there, and a pause allows nothing beyond that.
+    /// Steps that a worker may take now, having taken `done`. It may be ahead of what was allowed last: the watcher counts
+    /// from the steps it knows of, and a pause allows nothing beyond those.
     pub fn due(&self, done: u64) -> u64 {
         if self.news() { 0 } else { self.until.saturating_sub(done) }
     }
 
-    /// Whether the worker is to look up between two steps.
+    /// Whether the worker should stop between two steps.
     pub fn wants_worker(&self) -> bool {
         self.wanted || self.quit || self.news()
     }
@@ -81,7 +81,7 @@ impl Inbox {
 pub(super) struct Shared {
     pub inbox: Mutex<Inbox>,
     pub outbox: Mutex<Outbox>,
-    /// Set when nobody watches any more: forces that are being computed are to end.
+    /// Set when nobody watches any more: forces being computed should be given up.
     pub left: Arc<AtomicBool>,
 }
 

@@ -1,5 +1,5 @@
-//! A simulation that somebody watches: it owns time, takes commands, does a bounded slice of work per
-//! frame and never makes the watcher wait.
+//! A simulation that is watched: it owns time, takes commands, does a bounded slice of work per frame and never makes
+//! the watcher wait.
 //!
 //! ```text
 //! commands -> Live -> a slice of steps into the frame's encoder (device) or steps on worker threads (host)
@@ -67,7 +67,7 @@ use on_device::OnDevice;
 use on_host::OnHost;
 use worker::Home;
 
-/// A simulation that somebody watches: it takes commands and does a bounded slice of work per frame.
+/// A simulation that is watched: it takes commands and does a bounded slice of work per frame.
 pub struct Live {
     gpu: Arc<Gpu>,
     mover: Box<dyn Mover>,
@@ -80,7 +80,7 @@ pub struct Live {
     status: Status,
     blocks: Option<BlockFacts>,
     events: Vec<Event>,
-    /// Of diagnostics, and of states to go on from if the device is lost.
+    /// When diagnostics are asked for, and when states to go on from if the device is lost.
     reports: Cadence,
     kept: Cadence,
     looking: Looking,
@@ -90,9 +90,9 @@ pub struct Live {
     count: usize,
     tracker: Tracker,
     resting: bool,
-    /// Kernel and softening in force while others are being compiled.
+    /// Kernel and softening in use while others are being compiled.
     before_change: Option<(KernelRequest, f64)>,
-    /// What the last frame was given to do, and within what.
+    /// The work given to the last frame, and its budget.
     last_slice: (Work, Budget),
     frame_pace: FramePace,
 }
@@ -103,10 +103,9 @@ const REPORTS: Duration = Duration::from_millis(500);
 const KEPT: Duration = Duration::from_secs(1);
 
 impl Live {
-    /// Hands the bodies to the engine that was settled on, on the window's device where it is the GPU alone, and on all
-    /// of the choice where these are several; `units_per_sec` is the usual speed in units of
-    /// simulated time per second. The first accelerations are computed later, by the first frames or the
-    /// worker. May be awaited on any thread.
+    /// Hands the bodies to the chosen engine: on the window's device for a single GPU, on all chosen devices for
+    /// several. `units_per_sec` is the usual speed in units of simulated time per second. The first accelerations are
+    /// computed later, by the first frames or the worker. May be awaited on any thread.
     ///
     /// Errors: as of [`crate::sim::Simulation::open`].
     pub async fn open(
@@ -165,9 +164,7 @@ impl Live {
         })
     }
 
-    /// Carries out a command.
-    ///
-    /// Errors name what is wrong and leave everything as it was.
+    /// Carries out a command. Errors name what is wrong; everything then stays as it was.
     pub fn apply(&mut self, command: Command) -> Result<()> {
         match command {
             Command::Pause(paused) => {
@@ -219,8 +216,8 @@ impl Live {
         Ok(())
     }
 
-    /// Records the frame's part of the simulation into `encoder`. `wall_secs` is the time since the last
-    /// frame, `budget` what this frame may take of the device.
+    /// Records the frame's part of the simulation into `encoder`. `wall_secs` is the time since the last frame,
+    /// `budget` the device time that this frame may take.
     pub fn record(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -257,16 +254,15 @@ impl Live {
         Ok(work)
     }
 
-    /// Lets no step begin at this time or beyond it, until another time is told or none: so that the state that
-    /// is drawn is the one of that time.
+    /// Lets no step begin at this time or beyond it, until called again: so the state of that time is drawn.
     pub fn go_until(&mut self, time: Option<f64>) {
         self.until = time;
     }
 
-    /// Steps that are left to a time in the direction in which time passes; the last may reach beyond it.
+    /// Steps left to a time, in the direction of time; the last may reach beyond it.
     fn steps_to(&self, time: f64) -> u64 {
         let steps = (time - self.mover.reached().time) / self.dt;
-        // A time that is a whole number of steps away but for rounding needs no other one.
+        // A time a whole number of steps away, up to rounding, needs no extra one.
         (steps - 1e-6).ceil().max(0.0) as u64
     }
 
@@ -276,18 +272,18 @@ impl Live {
         self.tracker.submitted();
     }
 
-    /// Says whose positions are wanted from now on.
+    /// Sets whose positions are wanted from now on.
     pub fn track(&mut self, what: Tracking) {
         self.tracker.what = what;
     }
 
-    /// The newest positions of what is tracked, if any have come since the last call: one of a single
-    /// body, else all in the order of the bodies. The fourth number is G m in a unit of its own.
+    /// The latest positions of what is tracked, if any have come since the last call: one for a single body, else all
+    /// in the order of the bodies. The fourth number is G m in a unit of its own.
     pub fn tracked(&mut self) -> Option<Vec<DVec4>> {
         self.tracker.take()
     }
 
-    /// Says what of the forces is looked into from now on, beside the frames and without a change to any bit.
+    /// Sets what is looked for in the forces from now on, in the background and without changing a bit.
     pub fn look(&mut self, wish: Wish) {
         self.looking.wish(wish);
     }
@@ -297,16 +293,16 @@ impl Live {
         self.looking.seen()
     }
 
-    /// Takes in the times of an earlier frame, of which the part `steps` is the simulation's. The
-    /// frame's number is what [`Live::frame`] said after its recording.
+    /// Takes in the times of an earlier frame, whose part `steps` is the simulation's. The frame's number is what
+    /// [`Live::frame`] returned after its recording.
     pub fn learn(&mut self, times: &FrameTimes) {
         if let Some((work, secs)) = self.mover.learn(times) {
             self.rates.kernel(work.interactions, secs);
         }
     }
 
-    /// Where there are no timestamps: takes in that the last frame came after `wall_secs`, and makes
-    /// the slices smaller, or larger while there is time.
+    /// Without timestamps: takes in that the last frame came after `wall_secs`, and makes the slices smaller, or
+    /// larger while there is time.
     pub fn learn_from_frames(&mut self, wall_secs: f64) {
         if let Some(throughput) = self.mover.throughput() {
             let (work, budget) = self.last_slice;
@@ -350,7 +346,7 @@ impl Live {
         events
     }
 
-    /// What is asked for holds from now on, unless it turns out that it cannot be compiled.
+    /// The change holds from now on, unless it turns out not to compile.
     fn begin_change(&mut self) {
         if self.mover.is_changing() {
             let now = (self.settings.kernel, self.settings.softening);
@@ -358,7 +354,7 @@ impl Live {
         }
     }
 
-    /// Whether a kernel or softening that was asked for is being compiled: no step begins before it is ready.
+    /// Whether a requested kernel or softening is being compiled: no step begins before it is ready.
     pub fn is_changing(&self) -> bool {
         self.mover.is_changing()
     }
@@ -378,7 +374,7 @@ impl Live {
         self.mover.ask_bodies(purpose);
     }
 
-    /// Regular diagnostics and states to go on from, as long as something moves.
+    /// Asks for regular diagnostics and states to go on from, as long as something moves.
     fn ask_what_is_due(&mut self) {
         if !self.status.ready {
             return;

@@ -1,4 +1,4 @@
-//! Who moves the bodies that somebody watches.
+//! What moves the bodies that are watched.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::sim::Work;
 pub(super) struct FramePart<'a> {
     pub gpu: &'a Arc<Gpu>,
     pub encoder: &'a mut wgpu::CommandEncoder,
-    /// Steps that are due, and their length with its direction.
+    /// Steps that are due, and their length with its sign.
     pub due: u64,
     pub dt: f64,
     pub budget: Budget,
@@ -31,7 +31,7 @@ pub(super) struct Drawn<'a> {
     pub position_mass: &'a wgpu::Buffer,
     pub velocity: &'a wgpu::Buffer,
     pub acceleration: &'a wgpu::Buffer,
-    /// Of the numbers in them.
+    /// The frame of their numbers.
     pub frame: Frame,
 }
 
@@ -44,24 +44,24 @@ pub(super) struct Reached {
     pub ready: bool,
 }
 
-/// Bodies that move while frames are drawn. Nothing here waits: what takes long comes back as an [`Event`].
+/// Moves bodies while frames are drawn. Nothing here waits: what takes long comes back as an [`Event`].
 pub(super) trait Mover: Send {
     /// What it computes on and how, in one line.
     fn describe(&self) -> String;
 
-    /// Records what the frame does of the simulation. The work's steps count as done.
+    /// Records the frame's part of the simulation. The work's steps count as done.
     fn record(&mut self, part: FramePart<'_>) -> Result<Work>;
 
     /// How far it has come.
     fn reached(&self) -> Reached;
 
-    /// The number of steps after which the bodies were as they are drawn; none within a step.
+    /// The number of steps whose state is drawn; none within a step.
     fn drawn_after(&self) -> Option<u64>;
 
     /// What the sprites read.
     fn drawn(&self) -> Drawn<'_>;
 
-    /// Takes in what has come back, and says how many steps were done beside the frames since the last call.
+    /// Takes in what has come back, and returns how many steps were done in the background since the last call.
     fn poll(&mut self, rates: &mut Rates, events: &mut Vec<Event>) -> u64;
 
     /// Continues with another softening; new accelerations come before the next step, which does not begin before
@@ -70,26 +70,25 @@ pub(super) trait Mover: Send {
     /// Errors leave everything as it was.
     fn set_softening(&mut self, request: &KernelRequest, softening: f64) -> Result<()>;
 
-    /// Continues with another shape of the kernel, if it has one, as soon as it is compiled.
-    ///
-    /// Errors leave everything as it was: a shape that the adapter cannot hold.
+    /// Continues with another shape of the kernel, if it has one, as soon as it is compiled. Errors leave
+    /// everything as it was: a shape that the adapter cannot run.
     fn set_kernel(&mut self, gpu: &Gpu, request: &KernelRequest, softening: f64) -> Result<()>;
 
-    /// Diagnostics are wanted.
+    /// Asks for diagnostics.
     fn ask_report(&mut self);
 
-    /// The bodies are wanted.
+    /// Asks for the bodies.
     fn ask_bodies(&mut self, purpose: Purpose);
 
-    /// Somebody looks at individual steps.
+    /// Asks for the individual steps.
     fn ask_blocks(&mut self) {}
 
-    /// The individual steps, if they have been told since the last call.
+    /// The individual steps, if reported since the last call.
     fn take_blocks(&mut self) -> Option<BlockFacts> {
         None
     }
 
-    /// What each device does, where several move the bodies.
+    /// What each device does, if several move the bodies.
     fn parts(&self) -> &[DevicePart] {
         &[]
     }
@@ -99,10 +98,10 @@ pub(super) trait Mover: Send {
         let _ = dt;
     }
 
-    /// Whether it has something to do or to tell that frames must take in, although no step is due.
+    /// Whether it has work or news for frames to take in, although no step is due.
     fn is_busy(&self) -> bool;
 
-    /// Whether it has broken off and will never do anything again.
+    /// Whether it has failed and will never do anything again.
     fn has_ended(&self) -> bool {
         false
     }
@@ -120,12 +119,12 @@ pub(super) trait Mover: Send {
         false
     }
 
-    /// What came of a change, once: it is in force, or could not be made and everything is as it was.
+    /// The result of a change, once: it is in use, or failed and everything is as it was.
     fn take_change(&mut self) -> Option<Result<()>> {
         None
     }
 
-    /// Compiles everything anew from texts that have changed.
+    /// Compiles everything again from changed texts.
     fn recompile(&mut self, request: &KernelRequest, softening: f64) -> Result<()> {
         let _ = (request, softening);
         Ok(())
@@ -137,12 +136,12 @@ pub(super) trait Mover: Send {
         None
     }
 
-    /// The rate that its slices are cut by, if it works in slices.
+    /// The rate that sets the size of its slices, if it works in slices.
     fn throughput(&self) -> Option<Throughput> {
         None
     }
 
-    /// Takes a rate for granted.
+    /// Sets that rate.
     fn learn_rate(&mut self, interactions_per_sec: f64) {
         let _ = interactions_per_sec;
     }

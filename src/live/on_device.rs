@@ -1,5 +1,5 @@
-//! A simulation on the device of the window: every frame records a bounded slice of it, and diagnostics
-//! come back without anybody waiting.
+//! A simulation on the window's device: every frame records a bounded slice of it, and diagnostics come back without
+//! anything waiting.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::gpu::{BodyBuffers, FrameTimes, Gpu, Readback, layout::VEC4};
 use crate::integrate::Integrator;
 use crate::sim::{Clock, DeviceState, Diagnosis, Moment, Settings, Totals, Work};
 
-/// Visits of a body by the kernels of the diagnostics take as long as so many interactions, roughly.
+/// A visit of a body by the diagnostics' kernels takes roughly as long as this many interactions.
 const INTERACTIONS_PER_VISIT: f64 = 16.0;
 
 pub(super) struct OnDevice {
@@ -43,18 +43,18 @@ pub(super) struct OnDevice {
     copied: (f64, u64, f64),
     /// Work of the frames whose times have not come back.
     flying: VecDeque<(u64, Work)>,
-    /// Bodies that have come back and become f64.
+    /// Bodies that have come back and are being converted to f64.
     widening: Vec<Beside<Event>>,
     changing: Option<Beside<Changed>>,
-    /// What reports need, compiled beside the first steps.
+    /// What reports need, compiled during the first steps.
     preparing: Option<Beside<Changed>>,
     /// What was asked for while another change was being prepared.
     next_change: Option<Change>,
 }
 
 impl OnDevice {
-    /// Puts the bodies on the device and compiles all that frames will need. In a page, whose browser may take seconds for a
-    /// kernel, the first picture does not wait for those of the reports: they are compiled beside it.
+    /// Puts the bodies on the device and compiles what frames will need. In a page, whose browser may take seconds for a
+    /// kernel, the first picture does not wait for the reports' kernels: they are compiled in the background.
     ///
     /// Errors: as of [`DeviceState::begin`].
     pub async fn open(gpu: Arc<Gpu>, bodies: Bodies, settings: &Settings) -> Result<Self> {
@@ -100,10 +100,10 @@ impl OnDevice {
         *self.state.frame()
     }
 
-    /// Lets a change be compiled beside the frames; of several that come meanwhile the last one follows.
+    /// Compiles a change in the background; of several that come meanwhile the last one follows.
     fn change(&mut self, change: Change) -> Result<()> {
         if self.changing.is_some() {
-            // What cannot be is refused at once.
+            // An impossible change is refused at once.
             self.state.next_kernel(&change.request, change.softening, self.integrator)?;
             let anew = change.anew || self.next_change.is_some_and(|before| before.anew);
             self.next_change = Some(Change { anew, ..change });
@@ -132,14 +132,14 @@ impl OnDevice {
         })
     }
 
-    /// A change is ready: the bodies go on with it.
+    /// Puts a change that is ready into use.
     fn go_on_with(&mut self, changed: Changed) {
         let Changed { kernel, reports, softening } = changed;
         self.state.take_kernel(kernel);
         match (reports, &mut self.diagnosis) {
             (Reports::Totals(totals), Some(diagnosis)) => diagnosis.take_totals(totals),
             (Reports::All(made), diagnosis) => *diagnosis = Some(*made),
-            // Totals are made for what is there.
+            // Totals are only for existing diagnostics.
             (Reports::Totals(_), None) => {}
         }
         if let Reporting::Potential | Reporting::Summing(_) = self.reporting {
@@ -159,7 +159,7 @@ impl OnDevice {
         budget: Budget,
         frame: u64,
     ) -> Work {
-        // A step that was begun ends with its own dt, and so does the clock; then comes the new one.
+        // A begun step ends with its own dt, and so does the clock; then the new dt holds.
         let is_new = dt != self.clock.dt();
         let (due, dt) =
             if is_new && !self.state.is_between_steps() { (0, self.clock.dt()) } else { (due, dt) };
@@ -173,7 +173,7 @@ impl OnDevice {
                 return Work::default();
             }
         }
-        // Someone waits for the moment between two steps: begin no other one.
+        // Something needs the moment between two steps: begin no other one.
         let reports = self.want_report && self.diagnosis.is_some();
         let wanted = reports && self.reporting == Reporting::Nothing
             || self.want.is_some() && self.bodies.is_idle();
@@ -192,9 +192,9 @@ impl OnDevice {
         work
     }
 
-    /// Goes on with the report that is wanted; true while no step may begin.
+    /// Continues the report that is wanted; true while no step may begin.
     fn record_report(&mut self, encoder: &mut wgpu::CommandEncoder, budget: Budget) -> bool {
-        // What was asked for comes when the kernels are there.
+        // The report comes once the kernels are compiled.
         let Some(diagnosis) = &self.diagnosis else { return false };
         if self.reporting == Reporting::Nothing && self.want_report {
             self.want_report = false;
@@ -233,7 +233,7 @@ impl OnDevice {
         self.copied = (self.clock.time(), self.clock.steps(), self.softening);
     }
 
-    /// A million bodies take a while: they become f64 beside the window.
+    /// Converts bodies to f64 in the background: a million take a while.
     fn widen(&mut self, read: Vec<Vec<[f32; 4]>>) -> Result<()> {
         let (time, steps, softening) = self.copied;
         let frame = self.state.frame().at(time);
@@ -259,7 +259,7 @@ impl Mover for OnDevice {
     fn record(&mut self, part: FramePart<'_>) -> Result<Work> {
         let FramePart { gpu, encoder, due, dt, budget, number, tracker } = part;
         let work = match self.changing {
-            // What is half done would be done with the old kernel.
+            // A begun step would be finished by the old kernel.
             Some(_) => Work::default(),
             None => self.record_steps(encoder, (due, dt), budget, number),
         };
@@ -326,7 +326,7 @@ impl Mover for OnDevice {
                 Err(error) => events.push(Event::Failed(error)),
             }
         }
-        // The steps of a frame count when they are recorded.
+        // The steps of a frame count as done when recorded.
         0
     }
 

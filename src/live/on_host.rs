@@ -13,16 +13,16 @@ use crate::gpu::layout::VEC4;
 use crate::gpu::{DevicePart, Gpu, storage};
 use crate::sim::{Settings, Work};
 
-/// A worker, and what is drawn of its bodies.
+/// A worker, and the buffers its bodies are drawn from.
 pub(super) struct OnHost {
     worker: WorkerLink,
     reached: Progress,
     position_mass: wgpu::Buffer,
     velocity: wgpu::Buffer,
     acceleration: wgpu::Buffer,
-    /// Of the numbers in them.
+    /// The frame of their numbers.
     frame: Frame,
-    /// The steps that they come after.
+    /// The steps after which they are.
     drawn_after: u64,
     /// Whether all-pairs kernels of devices move the bodies.
     has_kernel: bool,
@@ -105,7 +105,7 @@ impl Mover for OnHost {
         Ok(())
     }
 
-    /// With an engine of the host it is kept for the day the engine becomes the GPU.
+    /// With an engine of the host it is only kept, for when the engine becomes the GPU.
     fn set_kernel(&mut self, gpu: &Gpu, request: &KernelRequest, _: f64) -> Result<()> {
         let n = (self.position_mass.size() / VEC4) as usize;
         request.resolve(gpu, n, n)?;
@@ -135,7 +135,7 @@ impl Mover for OnHost {
         &self.worker.parts
     }
 
-    /// A worker would go on until the next frame, beyond what is asked for after this.
+    /// Otherwise a worker would go on until the next frame, beyond what is asked for after this.
     fn pause(&mut self, dt: f64) {
         self.worker.allow(0, dt);
     }

@@ -1,4 +1,4 @@
-//! What a worker tells of the devices that share its bodies.
+//! What a worker reports of the devices that share its bodies.
 
 use web_time::{Duration, Instant};
 
@@ -6,23 +6,23 @@ use super::mailbox::{Shared, lock};
 use crate::gpu::DevicePart;
 use crate::sim::Residence;
 
-/// So often: shares of the time mean something then.
+/// It reports this often: long enough for parts of the time to mean something.
 const EVERY: Duration = Duration::from_millis(500);
 
-/// Keeps when it was told last.
+/// Keeps when it last reported.
 pub(super) struct PartWatch(Instant);
 
 impl PartWatch {
-    /// Tells of devices that have just been given the bodies.
+    /// Reports devices that have just been given the bodies.
     pub fn begin(residence: &mut dyn Residence, shared: &Shared) -> Self {
         let parts = residence.take_parts().into_iter();
-        // Of the time until now nothing is to be learnt.
+        // The time until now says nothing.
         let parts = parts.map(|part| DevicePart { exchanging: None, ..part });
         lock(&shared.outbox).parts = Some(parts.collect());
         Self(Instant::now())
     }
 
-    /// Tells it after steps, if that was long enough ago.
+    /// Reports after steps, if the last time was long enough ago.
     pub fn look(&mut self, residence: &mut dyn Residence, shared: &Shared) {
         if self.0.elapsed() > EVERY {
             lock(&shared.outbox).parts = Some(residence.take_parts());

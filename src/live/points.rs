@@ -1,4 +1,4 @@
-//! Bodies of the host as the sprites take them.
+//! Bodies of the host in the form that the sprites need.
 
 use glam::DVec3;
 
@@ -11,13 +11,13 @@ pub(super) struct Points {
     pub position_mass: Vec<[f32; 4]>,
     pub velocity: Vec<[f32; 4]>,
     pub acceleration: Vec<[f32; 4]>,
-    /// Steps that they come after.
+    /// Steps after which they are.
     pub steps: u64,
-    /// Of these numbers.
+    /// The frame of their numbers.
     pub frame: Frame,
 }
 
-/// What is drawn of bodies besides where they are, and in which numbers.
+/// What is drawn of bodies besides their places, and the frame of the numbers.
 pub(super) struct Narrowing {
     tags: Vec<u32>,
     gravitational_constant: f64,
@@ -25,7 +25,7 @@ pub(super) struct Narrowing {
 }
 
 impl Narrowing {
-    /// For bodies like these, which stand there at `time`.
+    /// For bodies like these, which are as they are at `time`.
     pub fn of(bodies: &Bodies, gravitational_constant: f64, time: f64) -> Self {
         Self {
             tags: (0..bodies.len()).map(|i| bodies.tag(i)).collect(),

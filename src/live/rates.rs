@@ -1,4 +1,4 @@
-//! How fast a watched simulation goes, over the last second or so.
+//! How fast a watched simulation runs, over the last second or so.
 
 use std::collections::VecDeque;
 
@@ -8,7 +8,7 @@ use super::mailbox;
 #[derive(Clone, Debug, Default)]
 pub struct Rates {
     frames: VecDeque<Passed>,
-    /// Interactions per second of the time that the engine spent in them.
+    /// Interactions per second of engine time.
     kernel: Option<f64>,
     host: mailbox::Progress,
 }
@@ -20,11 +20,11 @@ struct Passed {
     interactions: u64,
 }
 
-/// Over how many seconds rates are averaged.
+/// Rates are averaged over this many seconds.
 const WINDOW_SECS: f64 = 1.0;
 
 impl Rates {
-    /// Takes in a frame that came `secs` after the last one.
+    /// Adds a frame that came `secs` after the last one.
     pub(super) fn frame(&mut self, secs: f64, steps: u64, interactions: u64) {
         self.frames.push_back(Passed { secs, steps, interactions });
         let mut total: f64 = self.frames.iter().map(|frame| frame.secs).sum();
@@ -33,7 +33,7 @@ impl Rates {
         }
     }
 
-    /// Takes in what the worker has done since it was last asked.
+    /// Adds what the worker has done since it was last asked.
     pub(super) fn host(&mut self, steps: u64, now: mailbox::Progress) {
         let interactions = now.interactions.saturating_sub(self.host.interactions);
         let busy = now.busy_secs - self.host.busy_secs;
@@ -47,7 +47,7 @@ impl Rates {
         self.host = now;
     }
 
-    /// Takes in that the engine took `secs` for `interactions`.
+    /// Adds that the engine took `secs` for `interactions`.
     pub(super) fn kernel(&mut self, interactions: u64, secs: f64) {
         if interactions > 0 && secs > 0.0 {
             let seen = interactions as f64 / secs;
@@ -64,26 +64,26 @@ impl Rates {
 
     fn per_sec(&self, of: impl Fn(&Passed) -> f64) -> f64 {
         let secs: f64 = self.frames.iter().map(|frame| frame.secs).sum();
-        // The first frames come in a burst, before the picture is there.
+        // The first frames come in a burst, before the first picture is shown.
         if secs > 0.3 * WINDOW_SECS { self.frames.iter().map(of).sum::<f64>() / secs } else { 0.0 }
     }
 
-    /// Frames per second of the clock on the wall.
+    /// Frames per second of wall-clock time.
     pub fn frames_per_sec(&self) -> f64 {
         self.per_sec(|_| 1.0)
     }
 
-    /// Steps per second of the clock on the wall.
+    /// Steps per second of wall-clock time.
     pub fn steps_per_sec(&self) -> f64 {
         self.per_sec(|frame| frame.steps as f64)
     }
 
-    /// Interactions per second of the clock on the wall.
+    /// Interactions per second of wall-clock time.
     pub fn interactions_per_sec(&self) -> f64 {
         self.per_sec(|frame| frame.interactions as f64)
     }
 
-    /// Interactions per second while the engine is at work on them; `None` before it is known.
+    /// Interactions per second while the engine computes; `None` until known.
     pub fn engine_interactions_per_sec(&self) -> Option<f64> {
         self.kernel
     }

@@ -1,4 +1,4 @@
-//! What a watched simulation tells of itself.
+//! What a watched simulation reports about itself.
 
 use std::sync::Arc;
 
@@ -18,9 +18,9 @@ pub struct Status {
     pub steps: u64,
     /// Whether the first accelerations are known.
     pub ready: bool,
-    /// Interactions that have been asked of a device for the first accelerations.
+    /// Interactions so far submitted to a device for the first accelerations.
     pub first_interactions: u64,
-    /// Whether the engine cannot keep the speed asked for.
+    /// Whether the engine cannot keep up with the speed asked for.
     pub behind: bool,
 }
 
@@ -72,12 +72,12 @@ impl Live {
         &self.keeper
     }
 
-    /// Whether what is drawn is the newest state, and a whole one: not half a step, nor one that a worker has left.
+    /// Whether the latest state is drawn, and a whole one: not half a step, nor one that a worker has gone beyond.
     pub fn is_drawn_whole(&self) -> bool {
         self.mover.drawn_after() == Some(self.mover.reached().steps)
     }
 
-    /// Whether time passes, or is about to: the next frame shows something else than the last one.
+    /// Whether time passes, or is about to: the next frame will differ from the last one.
     pub fn is_moving(&self) -> bool {
         let is_due = !self.status.ready || !self.keeper.is_still() || self.mover.is_changing();
         !self.resting && is_due && !self.mover.has_ended()
@@ -94,18 +94,18 @@ impl Live {
         self.mover.is_busy() || !(self.resting || is_complete)
     }
 
-    /// Stops: another simulation is being made from this one's state.
+    /// Stops while another simulation is being made from this one's state.
     pub fn rest(&mut self) {
         self.resting = true;
         self.mover.pause(self.dt);
     }
 
-    /// Goes on after a rest: the other simulation could not be made.
+    /// Goes on after [`Live::rest`], if the other simulation could not be made.
     pub fn go_on(&mut self) {
         self.resting = false;
     }
 
-    /// Goes on as another simulation did: paused or not, with its speed.
+    /// Takes over another simulation's speed, and whether it is paused.
     pub fn take_tempo_of(&mut self, keeper: &TimeKeeper) {
         (self.keeper.paused, self.keeper.tempo, self.keeper.factor) =
             (keeper.paused, keeper.tempo, keeper.factor);
@@ -131,7 +131,7 @@ impl Live {
         self.mover.variant()
     }
 
-    /// The kernel's shape that runs, or that would if the engine were the GPU.
+    /// The shape of the kernel that runs, or would run if the engine were the GPU.
     pub fn config(&self) -> Option<KernelConfig> {
         match self.variant() {
             Some(variant) => Some(variant.config),
@@ -144,7 +144,7 @@ impl Live {
         self.mover.describe()
     }
 
-    /// What each device does, where several move the bodies: of the last half second in which steps were taken.
+    /// What each device does, if several move the bodies: over the last half second in which steps were taken.
     pub fn parts(&self) -> &[DevicePart] {
         self.mover.parts()
     }

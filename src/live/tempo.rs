@@ -1,24 +1,24 @@
-//! Who owns time while somebody watches: paused, step by step, real time with a factor, or as fast as
-//! possible.
+//! How time passes in a watched simulation: paused, step by step, real time with a factor, or as fast
+//! as possible.
 
-/// How fast simulated time is to pass.
+/// How fast simulated time passes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tempo {
-    /// So many units of simulated time per second of the clock on the wall.
+    /// A fixed amount of simulated time per second of wall-clock time.
     #[default]
     RealTime,
     /// As fast as the engine can.
     Fastest,
 }
 
-/// Turns time on the wall into steps that are due.
+/// Turns wall-clock time into steps that are due.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TimeKeeper {
     /// Nothing is due while paused, except single steps.
     pub paused: bool,
     /// How time passes otherwise.
     pub tempo: Tempo,
-    /// Faster or slower than the usual speed, greater than 0; for [`Tempo::RealTime`].
+    /// Speed as a multiple of the usual one, greater than 0; for [`Tempo::RealTime`].
     pub factor: f64,
     /// The usual speed: units of simulated time per second.
     pub units_per_sec: f64,
@@ -26,11 +26,11 @@ pub struct TimeKeeper {
     owed: f64,
     /// Single steps asked for and not yet done.
     singles: u64,
-    /// Whether the engine fell behind lately.
+    /// Whether the engine has fallen behind recently.
     behind: bool,
 }
 
-/// At most so many seconds of arrears are made up for: an engine that cannot keep up goes slower.
+/// An engine catches up on at most this many seconds: one that cannot keep up runs slower.
 const MOST_ARREARS_SECS: f64 = 0.1;
 
 impl TimeKeeper {
@@ -47,12 +47,12 @@ impl TimeKeeper {
         }
     }
 
-    /// Asks for single steps; they are done while paused, too.
+    /// Asks for single steps; they are taken even while paused.
     pub fn ask_steps(&mut self, steps: u64) {
         self.singles += steps;
     }
 
-    /// Lets `wall_secs` pass and tells how many steps of |`dt`| are now due.
+    /// Lets `wall_secs` pass and returns how many steps of |`dt`| are now due.
     pub fn due(&mut self, wall_secs: f64, dt: f64) -> u64 {
         if self.paused {
             self.owed = 0.0;
@@ -63,7 +63,7 @@ impl TimeKeeper {
             Tempo::RealTime => {
                 let per_sec = self.units_per_sec * self.factor;
                 self.owed += per_sec * wall_secs.max(0.0);
-                // A step that is not yet whole is no arrears.
+                // Part of a step does not count as being behind.
                 let most = per_sec * MOST_ARREARS_SECS + dt.abs();
                 self.behind = self.owed > most;
                 self.owed = self.owed.min(most);

@@ -14,13 +14,13 @@ pub enum Tracking {
     Nothing,
     /// One body's, by its index; in every frame.
     Body(usize),
-    /// All bodies', every few frames; in every frame where they are few.
+    /// All bodies', every few frames, or in every frame if they are few.
     All,
 }
 
-/// So few bodies are read as often as one.
+/// Up to this many bodies are read as often as one.
 const FEW: usize = 64;
-/// Frames between two readings of all positions of more.
+/// Frames between two readings of all positions, if there are more.
 const FRAMES_BETWEEN: u32 = 6;
 
 #[derive(Default)]
@@ -28,13 +28,13 @@ pub(super) struct Tracker {
     pub what: Tracking,
     readback: Readback,
     newest: Option<Vec<[f32; 4]>>,
-    /// Of the positions on their way, and of the newest.
+    /// The frames of the positions on their way, and of the latest.
     frames: [Frame; 2],
     pause: u32,
 }
 
 impl Tracker {
-    /// Positions on the device are copied on the frame's way.
+    /// Records a copy of positions on the device into the frame.
     pub fn record(
         &mut self,
         gpu: &Gpu,
@@ -64,7 +64,7 @@ impl Tracker {
         self.readback.submitted();
     }
 
-    /// Positions on the host are at hand.
+    /// Takes positions that are on the host.
     pub fn take_from(&mut self, positions: &[[f32; 4]], frame: Frame) {
         self.frames[1] = frame;
         self.newest = match self.what {
@@ -74,7 +74,7 @@ impl Tracker {
         };
     }
 
-    /// Where they are in the world, and their masses in the frame's unit.
+    /// Their positions in the world, and their masses in the frame's unit.
     pub fn take(&mut self) -> Option<Vec<DVec4>> {
         if let Some(Ok(mut read)) = self.readback.take() {
             self.newest = read.pop();

@@ -1,6 +1,5 @@
-//! A simulation beside the frames, for the engines that live on the host: on a thread, or in a browser in
-//! turns between frames. The watcher never waits: it tells how many steps are due and takes whatever state is
-//! finished.
+//! A simulation in the background, for the engines that live on the host: on a thread, or in a browser in turns
+//! between frames. The watcher never waits: it says how many steps are due and takes whatever state is finished.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
@@ -24,11 +23,11 @@ use crate::forces::tree::Rebuild;
 use crate::gpu::DevicePart;
 use crate::sim::{Clock, HostState, Moment, Residence, Settings};
 
-/// Who moves the bodies.
+/// What moves the bodies.
 pub(super) enum Home {
     /// The worker itself, which computes the first accelerations.
     Host(Box<dyn ForceEngine>),
-    /// Those who have them already, with their first accelerations.
+    /// A residence that has them already, with their first accelerations.
     Elsewhere(Box<dyn Residence>),
 }
 
@@ -77,7 +76,7 @@ impl WorkerLink {
         });
         let (for_worker, settings) = (Arc::clone(&shared), settings.clone());
         run_beside("the simulation", move || async move {
-            // A browser has one thread, which goes on with other things; devices leave by themselves.
+            // A browser has one thread, which other work shares; devices are given up in their own way.
             if cfg!(not(target_arch = "wasm32")) && matches!(home, Home::Host(_)) {
                 crate::stop::heed(&for_worker.left);
             }
@@ -93,8 +92,8 @@ impl WorkerLink {
         Ok(Self { shared, known: 0, description, parts: Vec::new() })
     }
 
-    /// Says how many steps beyond those last taken may be done, and of which length. Counted from
-    /// there, not from now, no step is allowed twice.
+    /// Says how many steps beyond those last taken in may be done, and of which length. Counting from there, not
+    /// from now, allows no step twice.
     pub fn allow(&self, due: u64, dt: f64) {
         self.shared.tell(|inbox| {
             (inbox.until, inbox.dt) = (self.known.saturating_add(due), dt);
@@ -126,12 +125,12 @@ impl WorkerLink {
         self.shared.tell(|inbox| inbox.blocks = true);
     }
 
-    /// The individual steps, if they have been told since the last call.
+    /// The individual steps, if reported since the last call.
     pub fn take_blocks(&self) -> Option<BlockFacts> {
         lock(&self.shared.outbox).blocks.take()
     }
 
-    /// Steps done since the last call, where the worker stands, and what it has to tell.
+    /// Steps done since the last call, how far the worker is, and its events.
     pub fn take(&mut self) -> (u64, Progress, Vec<Event>) {
         let mut outbox = lock(&self.shared.outbox);
         let steps = outbox.done - self.known;
@@ -145,7 +144,7 @@ impl WorkerLink {
         (steps, outbox.progress, std::mem::take(&mut outbox.events))
     }
 
-    /// Whether it works, or has done something that has not been taken.
+    /// Whether it works, or has results that have not been taken.
     pub fn is_busy(&self) -> bool {
         let works = lock(&self.shared.inbox).waiting.is_none();
         let outbox = lock(&self.shared.outbox);
@@ -153,13 +152,13 @@ impl WorkerLink {
         has_news || outbox.done != self.known || works && !outbox.ended
     }
 
-    /// Whether it has broken off, and that has been told.
+    /// Whether it has failed, and that has been reported.
     pub fn has_ended(&self) -> bool {
         let outbox = lock(&self.shared.outbox);
         outbox.ended && outbox.events.is_empty()
     }
 
-    /// The newest finished state that has not been taken yet, given to `show`; the next is then wanted.
+    /// Gives the latest finished state that has not been taken yet to `show`, and asks for the next.
     pub fn with_points(&self, show: impl FnOnce(&Points)) {
         let taken = lock(&self.shared.outbox).points.take();
         if let Some(points) = taken {
@@ -171,7 +170,8 @@ impl WorkerLink {
 }
 
 impl Drop for WorkerLink {
-    /// The worker breaks off what it is at, elsewhere than on the host after the step it is in; nobody waits for it.
+    /// The worker gives up its work at once, or after the current step if the bodies are not on the host; nothing
+    /// waits for it.
     fn drop(&mut self) {
         self.shared.left.store(true, Ordering::Relaxed);
         self.shared.tell(|inbox| inbox.quit = true);
@@ -180,7 +180,7 @@ impl Drop for WorkerLink {
 
 struct Worker {
     residence: Box<dyn Residence>,
-    /// The bodies as they were read last, where the residence has none on the host to show.
+    /// The bodies as last read, for a residence without any on the host.
     read: Read,
     clock: Clock,
     settings: Settings,
@@ -198,7 +198,7 @@ impl Worker {
         let drawn = Narrowing::of(&bodies, g, clock.time());
         let zero = vec![DVec3::ZERO; bodies.len()];
         let progress = Progress { time: clock.time(), steps: clock.steps(), ..Default::default() };
-        // The bodies are to be seen before their first forces are known.
+        // The bodies are shown before their first forces are known.
         publish(shared, &bodies, &zero, &drawn, progress);
         let read = Read { acceleration: zero, bodies: bodies.clone() };
         let mut residence: Box<dyn Residence> = match home {
@@ -266,8 +266,7 @@ impl Worker {
         }
     }
 
-    /// Takes one step, or up to `steps` where the bodies are elsewhere, until something is wanted of them; returns
-    /// how many.
+    /// Takes one step, or up to `steps` if the bodies are elsewhere and nothing is asked for; returns how many.
     async fn step(&mut self, dt: f64, steps: u64, shared: &Shared) -> Result<u64> {
         if dt != self.clock.dt() {
             self.clock.set_dt(dt);
@@ -282,13 +281,13 @@ impl Worker {
         self.progress.interactions = self.residence.interactions();
         (self.progress.time, self.progress.steps) = (self.clock.time(), self.clock.steps());
         if self.settings.tree.rebuild == Rebuild::Auto {
-            // It says what has been found out meanwhile.
+            // The description may have changed meanwhile.
             lock(&shared.outbox).description = Some(self.residence.describe());
         }
         Ok(done)
     }
 
-    /// Continues with another softening or another kernel, if there is one, from the bodies as they are.
+    /// Continues from the current bodies with another softening, or another kernel if there is one.
     async fn change(
         &mut self,
         changes: (Option<f64>, Option<KernelRequest>),
@@ -301,7 +300,7 @@ impl Worker {
         let softening = changes.0.unwrap_or(self.settings.softening);
         let kernel = changes.1.unwrap_or(self.settings.kernel);
         let (dt, steps_before) = (self.clock.dt(), self.clock.steps());
-        // From now on, and as if all steps had been of this length.
+        // The change holds from now on; the start is that of a run whose steps all had this length.
         let start = self.clock.time() - steps_before as f64 * dt;
         let settings = Settings { softening, kernel, ..self.settings.clone() };
         let now = Settings { start, dt, steps_before, ..settings.clone() };
@@ -349,13 +348,13 @@ struct Read {
 }
 
 impl Read {
-    /// Those of `residence`, if it has them on the host, or else those read last.
+    /// Those of `residence`, if it has them on the host, else those last read.
     fn of<'a>(&'a self, residence: &'a dyn Residence) -> (&'a Bodies, &'a [DVec3]) {
         residence.on_host().unwrap_or((&self.bodies, &self.acceleration))
     }
 }
 
-/// Hands the state over if it is wanted; says whether it was.
+/// Hands the state over if it is wanted; returns whether it was.
 fn publish(
     shared: &Shared,
     bodies: &Bodies,

@@ -5,8 +5,8 @@ use crate::forces::Method;
 use crate::scene::Scene;
 use crate::sim::{EngineKind, host_engine};
 
-/// Seconds from leaving bodies in the middle of their first forces until their worker has ended, and whether the forces
-/// were there before.
+/// Seconds from giving up bodies in the middle of their first forces until their worker has ended, and whether the
+/// forces were ready before.
 fn left(kind: EngineKind, method: Option<Method>, n: usize) -> (f64, bool) {
     let mut scene = Scene::builtin("plummer").unwrap();
     scene.set_n(n).unwrap();
@@ -39,7 +39,7 @@ fn first_forces_that_nobody_waits_for_any_more_end_at_once() {
         (EngineKind::Cpu, Some(Method::Tree), 400_000),
     ] {
         let (secs, ready) = left(kind, method, n);
-        // Many cores may have been too fast to be left.
+        // Many cores may have been too fast to give up.
         seen += usize::from(!ready);
         // Hundredths of a second, where nothing else runs.
         assert!(secs < 3.0, "{kind:?} {method:?} went on for {secs} s");

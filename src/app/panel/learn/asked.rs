@@ -105,7 +105,7 @@ mod tests {
         let refused = Asked::<u32>::ask(|| async { Err(Error::value("x", 1, "2")) });
         assert!(answer_of(refused).unwrap_err().contains('x'));
         let dead = Asked::<u32>::ask(|| async { panic!("on purpose") });
-        assert!(answer_of(dead).unwrap_err().contains("broke off"));
+        assert!(answer_of(dead).unwrap_err().contains("stopped unexpectedly"));
         assert!(!Asked::<u32>::Nothing.poll());
     }
 }
