@@ -1,4 +1,5 @@
-//! Forces of bodies that live on a device, recorded piece by piece between the kernels of an integrator.
+//! Forces on bodies that live on a device, recorded piece by piece between the kernels of an
+//! integrator.
 
 use std::future::Future;
 use std::ops::Range;
@@ -9,31 +10,34 @@ use super::direct::gpu::AllPairs;
 use crate::error::Result;
 use crate::gpu::{BodyBuffers, Gpu};
 
-/// What is recorded at once of an evaluation.
+/// A piece of an evaluation that is recorded at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Piece {
-    /// Interactions in it, by the method's own count.
+    /// Interactions in it, as counted by the method.
     pub interactions: u64,
-    /// Whether the evaluation is complete with it.
+    /// Whether it completes the evaluation.
     pub is_last: bool,
 }
 
-/// What is being made, or awaited from a device.
+/// Something being made, or awaited from a device.
 pub type Making<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + 'a>>;
 
-/// A method of forces, bound to bodies on a device.
+/// A method of computing forces, bound to bodies on a device.
 ///
-/// An evaluation is recorded in pieces, over as many submissions as its time asks for; how it is cut does
-/// not change its bits. Bodies keep their order and are only read: whoever sorts them sorts a copy.
-/// Work is counted in the method's own interactions, whose rate the caller learns ([`Throughput`]).
+/// An evaluation is recorded in pieces, over as many submissions as its time requires; the cuts do
+/// not change its bits. Bodies keep their order and are only read: a method that sorts them sorts a
+/// copy. Work is counted in the method's own interactions, whose rate the caller learns
+/// ([`Throughput`]).
 pub trait DeviceForces: Send {
     /// The kernel's shape, in a few words for reports.
     fn describe(&self) -> String;
 
-    /// Interactions of one whole evaluation; where that is not known beforehand, of the last one.
+    /// Interactions of one whole evaluation, or of the last one if the number is not known
+    /// beforehand.
     fn interactions(&self) -> u64;
 
-    /// Whether that says how long an evaluation takes: else pieces that count for as much may take a thousand times as long.
+    /// Whether equal counts of interactions take equal time. If not, some pieces may take a
+    /// thousand times as long as others of equal count.
     fn is_even(&self) -> bool {
         true
     }
@@ -41,37 +45,40 @@ pub trait DeviceForces: Send {
     /// Forgets the parameters of the last submission.
     fn begin_submission(&mut self);
 
-    /// Sends the parameters of all that was recorded. Call before submitting.
+    /// Sends the parameters of everything recorded. Call before submitting.
     fn end_submission(&mut self, gpu: &Gpu);
 
-    /// True when this submission can take no further piece.
+    /// Whether this submission cannot take another piece.
     fn is_full(&self) -> bool;
 
-    /// True while an evaluation has begun and not ended.
+    /// Whether an evaluation has begun and not ended.
     fn is_begun(&self) -> bool;
 
-    /// Gives up an evaluation that has begun: the next piece is the first of another.
+    /// Drops an evaluation that has begun: the next piece is the first of a new one.
     fn begin_again(&mut self);
 
-    /// Records the next piece, of about `interactions`, and of the least that keeps the device busy.
+    /// Records the next piece, of about `interactions`, but large enough to keep the device busy.
     fn record(&mut self, gpu: &Gpu, pass: &mut wgpu::ComputePass<'_>, interactions: u64) -> Piece;
 
-    /// What the last evaluation left: `array<vec4<f32>>`, [`DeviceForces::slices`] times as many entries as
-    /// sinks, acceleration and potential, to be added over the slices in their order. One of the two may be 0.
+    /// The result of the last evaluation: `array<vec4<f32>>`, [`DeviceForces::slices`] times as
+    /// many entries as sinks, acceleration and potential, to be added over the slices in order. One
+    /// of the two may be 0.
     fn partial_sums(&self) -> &wgpu::Buffer;
 
-    /// How many partial sums each sink has.
+    /// Number of partial sums of each sink.
     fn slices(&self) -> u32;
 
-    /// Makes what computes potentials, with these forces or without; it may take the memory of these partial sums.
+    /// Makes forces that compute potentials, with or without accelerations; they may use the memory
+    /// of these partial sums.
     fn with_potential<'a>(
         &'a self,
         gpu: &'a Gpu,
         bodies: &'a BodyBuffers,
     ) -> Making<'a, Box<dyn DeviceForces>>;
 
-    /// Makes what computes potentials with these forces, to the bits of these forces as far as can be foreseen: it may take
-    /// their place in a step. It takes the memory of these partial sums. `None` where a method has no such thing.
+    /// Makes forces that compute potentials and accelerations, the latter as far as can be foreseen
+    /// with the same bits as these, so that they can replace these in a step. They use the memory
+    /// of these partial sums. `None` if the method does not have them.
     fn with_both<'a>(
         &'a self,
         gpu: &'a Gpu,
@@ -81,40 +88,42 @@ pub trait DeviceForces: Send {
         None
     }
 
-    /// Whether an evaluation depends on the accelerations that the last one left with the bodies: a snapshot then
-    /// holds them, and a run goes on from them.
+    /// Whether an evaluation depends on the accelerations that the last one left with the bodies: a
+    /// snapshot then stores them for resuming the run.
     fn needs_last_accelerations(&self) -> bool {
         false
     }
 
-    /// The bodies have such accelerations already, from before a restart.
+    /// Declares that the bodies have such accelerations already, from before a restart.
     fn go_on_from_last(&mut self) {}
 
-    /// The next evaluation is that of the bodies after `step` steps: methods that do not build at each step have to know.
+    /// Announces that the next evaluation is that of the bodies after `step` steps, for methods
+    /// that do not rebuild at each step.
     fn begin_step(&mut self, step: u64) {
         let _ = step;
     }
 
-    /// So many more steps have been done, which took `secs` on the device: methods that may build seldom go by that.
+    /// Reports that this many more steps took `secs` on the device, for methods that choose how
+    /// often to rebuild.
     fn learn_steps(&mut self, steps: u64, secs: f64) {
         let _ = (steps, secs);
     }
 
-    /// Where the bodies were when what serves now was built, `array<vec4<f32>>`; `None` where they are there still, or
-    /// nothing is kept.
+    /// The bodies' positions when the present structure was built, `array<vec4<f32>>`; `None` if
+    /// they are still there, or if nothing is kept.
     fn built_at(&self) -> Option<&wgpu::Buffer> {
         None
     }
 
-    /// Goes on after `step` with what is built over the bodies where they were, `built_at`; `None`:
-    /// over `bodies` as they are, if that step is one to build at, and otherwise with nothing. Submits work and waits for
-    /// none.
+    /// Continues after `step` with the structure built over the bodies at `built_at`. With `None`
+    /// it is built over `bodies` if that step is one to build at; otherwise there is none. Submits
+    /// work without waiting for it.
     fn go_on(&mut self, gpu: &Gpu, bodies: &BodyBuffers, step: u64, built_at: Option<&[[f32; 4]]>) {
         let _ = (gpu, bodies, step, built_at);
     }
 
-    /// Makes what is needed to answer for a part of the sinks, where several devices have all bodies and share the
-    /// forces; `None` where a method has no such thing.
+    /// Makes what is needed to compute a part of the sinks, for several devices that each have all
+    /// bodies and share the forces; `None` if the method does not support it.
     fn share<'a>(&'a mut self, gpu: &'a Gpu) -> Option<Making<'a, ()>> {
         let _ = gpu;
         None
@@ -125,31 +134,34 @@ pub trait DeviceForces: Send {
         None
     }
 
-    /// The all-pairs kernel, if it is that: its text can be shown, and steps fused into it.
+    /// The all-pairs kernel, if this is one: its text can be shown, and steps can be fused into it.
     fn all_pairs(&self) -> Option<&AllPairs> {
         None
     }
 }
 
-/// Forces of which several devices with all bodies compute a part each. Sinks have an order of the method's own, which is
-/// the same on all devices, and a device's part is a range of them.
+/// Forces shared by several devices that each have all bodies. Sinks have an order of the method's
+/// own, the same on all devices, and each device computes a range of them.
 pub trait SharedForces {
-    /// Parts begin at multiples of this.
+    /// Parts must begin at multiples of this.
     fn unit(&self) -> usize;
 
-    /// From the next evaluation on it is of these sinks, in the method's order; `None`: of all, as without sharing.
+    /// Restricts evaluations to these sinks, in the method's order, from the next one on; `None` is
+    /// for all, without sharing.
     fn answer_for(&mut self, sinks: Option<&Range<u32>>);
 
-    /// Where the answers of a part are, and those of the others are awaited: `array<vec4<f32>>` in the method's order,
-    /// accelerations. The fourth number of every [`SharedForces::unit`]-th one is what it and those up to the next took.
+    /// Buffer for the results of this part and, once received, of the others: `array<vec4<f32>>` in
+    /// the method's order, accelerations. The fourth number of every [`SharedForces::unit`]-th
+    /// entry is the cost of the sinks from it to the next such entry.
     fn answers(&self) -> &wgpu::Buffer;
 
-    /// Records what makes partial sums of the answers of all, as an evaluation of all sinks leaves them.
+    /// Records the conversion of all parts' results to partial sums, as an evaluation of all sinks
+    /// leaves them.
     fn take_answers(&mut self, gpu: &Gpu, pass: &mut wgpu::ComputePass<'_>);
 }
 
-/// Records pieces until the evaluation is complete, the submission is full or `budget` is spent. Returns the
-/// interactions and dispatches, and whether it is complete.
+/// Records pieces until the evaluation is complete, the submission is full or `budget` is spent.
+/// Returns the interactions and dispatches, and whether it is complete.
 pub fn record_within(
     forces: &mut dyn DeviceForces,
     gpu: &Gpu,
@@ -172,7 +184,7 @@ pub fn record_within(
     (interactions, dispatches, complete)
 }
 
-/// Evaluates once, in slices that keep the headless budget.
+/// Evaluates once, in submissions that keep the headless budget.
 ///
 /// Errors: the device failed; [`crate::error::Error::Stopped`].
 pub async fn evaluate(
@@ -202,7 +214,7 @@ pub async fn evaluate(
     Ok(())
 }
 
-/// [`evaluate`], waiting.
+/// [`evaluate`], blocking.
 pub fn evaluate_blocking(
     forces: &mut dyn DeviceForces,
     gpu: &Gpu,

@@ -1,4 +1,5 @@
-//! The one interface of engines: sources that stay, an evaluation that is begun and finished.
+//! The one interface of engines: sources that stay, and evaluations that are begun and then
+//! collected.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -13,11 +14,11 @@ use super::{
 use crate::error::{Error, Result};
 use crate::gpu::Gpu;
 
-/// An engine: forces of sources that stay with it, on any sinks.
+/// An engine: computes the forces of the sources it holds on any sinks.
 ///
-/// Softening 0 is allowed: a pair at distance exactly 0 then adds nothing to any sum. It still counts
-/// as a neighbour. Massless sources attract nothing and count as neighbours.
-/// Results are reproducible: one engine, configuration and input give the same bits every time.
+/// Softening 0 is allowed: a pair at distance exactly 0 then adds nothing to any sum, but still
+/// counts as a neighbour. Massless sources attract nothing but count as neighbours. Results are
+/// reproducible: the same engine, configuration and input always give the same bits.
 pub trait ForceEngine: Send {
     /// The name on the command line: `reference`, `cpu`, `gpu`.
     fn name(&self) -> &'static str;
@@ -25,42 +26,44 @@ pub trait ForceEngine: Send {
     /// What it computes on and how, in one line for reports.
     fn describe(&self) -> String;
 
-    /// The tier that it computes in.
+    /// The precision that it computes in.
     fn precision(&self) -> Precision;
 
     /// Number of sources it holds.
     fn source_count(&self) -> usize;
 
-    /// Takes `sources` in the place of all that it held.
+    /// Replaces all sources by `sources`.
     ///
-    /// Errors: arrays of unequal length, more sources than it holds.
+    /// Errors: arrays of unequal length; more sources than the engine can hold.
     fn set_sources(&mut self, sources: &Sources) -> Result<()>;
 
-    /// Replaces source `index[k]` by entry k of `sources`, for all k; the others stay as they are, and
-    /// so do derivatives that `sources` lacks.
+    /// Replaces source `index[k]` by entry k of `sources`, for all k. Other sources are unchanged,
+    /// and so are derivatives that `sources` lacks.
     ///
     /// Errors: as [`ForceEngine::set_sources`]; an index that is not below
     /// [`ForceEngine::source_count`].
     fn update_sources(&mut self, index: &[u32], sources: &Sources) -> Result<()>;
 
-    /// The highest derivative that it computes; those that stop at accelerations find no neighbours either.
+    /// The highest derivative that it computes; engines that compute accelerations only do not find
+    /// neighbours either.
     fn highest_order(&self) -> Order;
 
-    /// Begins the computation of what `want` says for `sinks`; `softening` is the Plummer length
-    /// eps >= 0. It may still be going on when this returns: the host has time for other work.
+    /// Begins to compute what `want` asks for on `sinks`; `softening` is the Plummer length eps >=
+    /// 0. The computation may continue after this returns, so the host can do other work.
     ///
     /// Errors: a softening or radius that is negative or not finite; arrays of unequal length; a
-    /// velocity or acceleration that `want` needs and sinks or sources lack; more than
-    /// [`ForceEngine::highest_order`] allows.
+    /// velocity or acceleration that `want` needs and sinks or sources lack; a derivative above
+    /// [`ForceEngine::highest_order`].
     fn begin(&mut self, sinks: &Sinks, softening: f64, want: &Want) -> Result<()>;
 
-    /// Waits for what was begun and puts it into `out`, whose memory is reused. Without a
-    /// [`ForceEngine::begin`] before it: no sinks. What engines implement: numbers that are none are passed
-    /// on, for callers that look at them themselves. Others call [`ForceEngine::finish`].
+    /// Waits for what was begun and moves it into `out`, whose memory is reused. Without a
+    /// [`ForceEngine::begin`] before it: no sinks. Engines implement this; values that are not
+    /// finite are passed on, for callers that check themselves. Others call
+    /// [`ForceEngine::finish`].
     fn collect(&mut self, out: &mut Answers) -> Result<()>;
 
-    /// [`ForceEngine::begin`] and [`ForceEngine::collect`], awaiting the device if there is one. In a browser
-    /// engines on a device have this alone: the other two refuse to wait.
+    /// [`ForceEngine::begin`] and [`ForceEngine::collect`], awaiting the device if there is one. In
+    /// a browser, engines on a device support only this: the other two refuse to block.
     fn answer<'a>(
         &'a mut self,
         sinks: &'a Sinks<'a>,
@@ -74,46 +77,49 @@ pub trait ForceEngine: Send {
         })
     }
 
-    /// Interactions of the evaluation that was begun last, on `sinks` sinks: one for each pair, unless the
+    /// Number of interactions of the latest evaluation, on `sinks` sinks: one per pair, unless the
     /// method needs fewer.
     fn interactions(&self, sinks: usize) -> u64 {
         sinks as u64 * self.source_count() as u64
     }
 
-    /// Whether its answers depend on the accelerations that sinks bring along, those of the last step: a snapshot then
-    /// holds them, and a run goes on from them.
+    /// Whether results depend on the sinks' accelerations, those of the last step: a snapshot then
+    /// stores them for resuming the run.
     fn needs_last_accelerations(&self) -> bool {
         false
     }
 
-    /// What it builds over the bodies and keeps for several steps, if it does: whoever takes steps tells it which.
+    /// What it builds over the bodies and keeps for several steps, if it does; whoever takes steps
+    /// must announce each one.
     fn rebuilds(&mut self) -> Option<&mut dyn Rebuilds> {
         None
     }
 
-    /// Where the bodies were when what serves now was built; `None` where they are there still, or nothing is kept.
+    /// The bodies' positions when the present structure was built; `None` if they are still there,
+    /// or if nothing is kept.
     fn built_at(&self) -> Option<&[DVec3]> {
         None
     }
 
-    /// Takes the shapes that were found on its device in the place of its own rule, from the next evaluation on. Sums then have
-    /// another order, and forces other last bits. Engines that have no such shapes do nothing.
+    /// Uses the shapes found by tuning on its device instead of its own rule, from the next
+    /// evaluation on. Sums then have another order, so the last bits of forces change. Does nothing
+    /// in engines without such shapes.
     fn use_shapes(&mut self, found: &FittedShapes) {
         let _ = found;
     }
 
-    /// The engine on a device, if it is that: bodies on block steps may then live there, on those of all
-    /// [`ForceEngine::ranks`].
+    /// The engine on a device, if it is one: bodies on block steps may then live there, and on the
+    /// devices of all [`ForceEngine::ranks`].
     fn on_device(&self) -> Option<&GpuTiers> {
         None
     }
 
-    /// Further devices for bodies on block steps that live on its own; without meaning for other engines.
+    /// Further devices for bodies on block steps that live on its own; ignored by other engines.
     fn put_beside(&mut self, devices: &[Arc<Gpu>]) {
         let _ = devices;
     }
 
-    /// The ranks that answer together with this engine, if there are some.
+    /// The ranks that compute together with this engine, if there are any.
     #[cfg(not(target_arch = "wasm32"))]
     fn ranks(&self) -> Option<&crate::exchange::Ranks> {
         None
@@ -124,14 +130,14 @@ pub trait ForceEngine: Send {
         None
     }
 
-    /// The engine as one that answers for a part of the sinks as it does for all, if it does.
+    /// The engine as one that can compute a part of the sinks, if it can.
     fn in_parts(&mut self) -> Option<&mut dyn InParts> {
         None
     }
 
-    /// [`ForceEngine::collect`], and answers that are numbers.
+    /// [`ForceEngine::collect`], checking that all results are finite.
     ///
-    /// Errors: a sum that is not finite; the sink's number stands for its id ([`Error::with_ids`]).
+    /// Errors: a sum that is not finite; the sink's index stands for its id ([`Error::with_ids`]).
     fn finish(&mut self, out: &mut Answers) -> Result<()> {
         self.collect(out)?;
         out.check(self.precision())
@@ -149,7 +155,7 @@ pub trait ForceEngine: Send {
         self.finish(out)
     }
 
-    /// [`ForceEngine::set_sources`] and [`ForceEngine::evaluate`], where sources do not stay.
+    /// [`ForceEngine::set_sources`] and [`ForceEngine::evaluate`], for sources used once.
     fn evaluate_from(
         &mut self,
         sources: &Sources,
@@ -163,11 +169,11 @@ pub trait ForceEngine: Send {
     }
 }
 
-/// An engine that answers for a part of the sinks with the bits which they have where it answers for all: what ranks
-/// that share the sinks need.
+/// An engine that computes a part of the sinks with the same bits as when it computes all: needed
+/// by ranks that share the sinks.
 pub trait InParts {
-    /// [`ForceEngine::begin`] where only the answers of the sinks `part` are asked for: the others' entries of what is
-    /// collected hold anything. It takes so much less time as the part is smaller.
+    /// [`ForceEngine::begin`] for the sinks `part` only: the other sinks' entries are undefined
+    /// when collected. It takes time in proportion to the part.
     ///
     /// Errors: those of [`ForceEngine::begin`].
     fn begin_part(
@@ -179,16 +185,16 @@ pub trait InParts {
     ) -> Result<()>;
 }
 
-/// Refuses indices of [`ForceEngine::update_sources`] that do not fit.
+/// Checks the indices of [`ForceEngine::update_sources`].
 pub fn check_update(index: &[u32], sources: &Sources, count: usize) -> Result<()> {
     sources.check()?;
     check_indices(index, sources.position.len(), count)
 }
 
-/// Refuses indices of so many sources where `count` are held.
+/// Checks that there is one index per source, each below `count`.
 pub fn check_indices(index: &[u32], sources: usize, count: usize) -> Result<()> {
     if index.len() != sources {
-        let allowed = format!("{sources}, as of sources");
+        let allowed = format!("{sources}, one per source");
         return Err(Error::value("the number of source indices", index.len(), allowed));
     }
     match index.iter().find(|&&j| j as usize >= count) {
@@ -197,7 +203,7 @@ pub fn check_indices(index: &[u32], sources: usize, count: usize) -> Result<()> 
     }
 }
 
-/// Refuses places where `count` sources are held.
+/// Checks that all places are below `count`.
 pub fn check_places(sources: &[Placed], count: usize) -> Result<()> {
     let highest = sources.iter().map(|placed| placed.at).max();
     match highest.filter(|&j| j as usize >= count) {
@@ -206,7 +212,7 @@ pub fn check_places(sources: &[Placed], count: usize) -> Result<()> {
     }
 }
 
-/// Refuses what an engine that stops at accelerations and potentials does not compute.
+/// Checks that only accelerations and potentials are asked for.
 pub(super) fn check_plain(engine: &dyn ForceEngine, want: &Want) -> Result<()> {
     let (name, tier) = (engine.name(), engine.precision().name());
     let allowed = format!("acceleration and potential of the engine {name} in {tier}");

@@ -1,11 +1,11 @@
-//! Sources as an engine on the host keeps them, in the caller's numbers.
+//! Sources as a host engine stores them, in the caller's units.
 
 use glam::DVec3;
 
 use super::{Sources, check_update};
 use crate::error::Result;
 
-/// A copy of the sources that were set last; 32 bytes each, 80 with velocities and accelerations.
+/// A copy of the latest sources; 32 bytes each, 80 with velocities and accelerations.
 #[derive(Clone, Debug, Default)]
 pub(super) struct HeldSources {
     position: Vec<DVec3>,
@@ -15,7 +15,7 @@ pub(super) struct HeldSources {
 }
 
 impl HeldSources {
-    /// Takes `sources` in the place of all; see [`super::ForceEngine::set_sources`].
+    /// Replaces all sources; see [`super::ForceEngine::set_sources`].
     pub fn set(&mut self, sources: &Sources) -> Result<()> {
         sources.check()?;
         let copy = |into: &mut Vec<DVec3>, from: &[DVec3]| {
@@ -30,7 +30,7 @@ impl HeldSources {
         Ok(())
     }
 
-    /// Replaces some; see [`super::ForceEngine::update_sources`].
+    /// Replaces some sources; see [`super::ForceEngine::update_sources`].
     pub fn update(&mut self, index: &[u32], sources: &Sources) -> Result<()> {
         check_update(index, sources, self.len())?;
         for (k, j) in index.iter().map(|&j| j as usize).enumerate() {

@@ -1,4 +1,4 @@
-//! Where forces are computed and how: the words that users choose by.
+//! Where and how forces are computed: the names that users choose from.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +15,7 @@ pub enum Place {
     Gpu,
 }
 
-/// What leaves the method to the program.
+/// The name that leaves the method to the program.
 pub(super) const AUTO: &str = "auto";
 
 impl Method {
@@ -24,7 +24,7 @@ impl Method {
         Self::ALL.iter().find(|(method, ..)| *method == self).map_or(AUTO, |(_, name, _)| name)
     }
 
-    /// The method of that name; `auto` is `None`.
+    /// The method with this name; `auto` gives `None`.
     ///
     /// Errors: a name that no method has.
     pub fn from_name(name: &str) -> Result<Option<Self>> {
@@ -39,13 +39,13 @@ impl Method {
         })
     }
 
-    /// The name of what was asked for: of nothing, `auto`.
+    /// The name of a wanted method; `auto` for `None`.
     pub fn name_of(wanted: Option<Self>) -> &'static str {
         wanted.map_or(AUTO, Self::name)
     }
 }
 
-/// Place and method in one word, as `--engine` has it.
+/// Place and method in one word, for `--engine`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
@@ -57,7 +57,7 @@ pub enum EngineKind {
     Gpu,
     /// SIMD on all cores.
     Cpu,
-    /// Scalar f64 on all cores: slow and right.
+    /// Scalar f64 on all cores: slow but evidently correct.
     Reference,
 }
 
@@ -79,7 +79,9 @@ impl EngineKind {
         KINDS[self as usize].1
     }
 
-    /// The engine of that name.
+    /// The engine with this name.
+    ///
+    /// Errors: an unknown name, with all known ones.
     pub fn from_name(name: &str) -> Result<Self> {
         KINDS.iter().find(|(_, known)| *known == name).map(|(kind, _)| *kind).ok_or_else(|| {
             Error::Unknown {
@@ -90,12 +92,12 @@ impl EngineKind {
         })
     }
 
-    /// Where it computes; `auto` has no place before it is chosen and counts as the processor.
+    /// Where it computes; `auto`, before it is resolved, counts as the processor.
     pub fn place(self) -> Place {
         if self == Self::Gpu { Place::Gpu } else { Place::Cpu }
     }
 
-    /// How it computes where no method is asked for.
+    /// Its default method.
     pub fn method(self) -> Method {
         if self == Self::Reference { Method::Reference } else { Method::Direct }
     }

@@ -1,21 +1,21 @@
-//! The accelerations of the last step in a snapshot: forces of some methods depend on them, and a run then goes
-//! on from them to the same bits.
+//! The accelerations of the last step in a snapshot: some methods' forces depend on them, so a
+//! resumed run needs them for the same bits.
 
 use std::collections::BTreeMap;
 
 use glam::DVec3;
 
-/// The beginning of the names of the columns.
+/// Prefix of the names of the columns.
 pub const PREFIX: &str = "last.";
 
 const NAMES: [&str; 3] = ["last.ax", "last.ay", "last.az"];
 
-/// The columns of a snapshot with these accelerations.
+/// The columns that hold these accelerations in a snapshot.
 pub fn columns(acceleration: &[DVec3]) -> BTreeMap<String, Vec<f64>> {
     named(NAMES, acceleration)
 }
 
-/// The accelerations that `columns` of a snapshot of `n` bodies hold, if all are there and numbers.
+/// The accelerations in `columns` of a snapshot of `n` bodies, if all are present and finite.
 pub fn find(columns: &BTreeMap<String, Vec<f64>>, n: usize) -> Option<Vec<DVec3>> {
     find_named(NAMES, columns, n)
 }
@@ -26,7 +26,7 @@ pub(super) fn named(names: [&str; 3], vectors: &[DVec3]) -> BTreeMap<String, Vec
     names.into_iter().enumerate().map(|(axis, name)| (name.to_owned(), column(axis))).collect()
 }
 
-/// The vectors of `n` bodies in the columns of these names, if all are there and numbers.
+/// The vectors of `n` bodies in the columns with these names, if all are present and finite.
 pub(super) fn find_named(
     names: [&str; 3],
     columns: &BTreeMap<String, Vec<f64>>,

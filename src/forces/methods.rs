@@ -1,4 +1,4 @@
-//! Which methods an engine has, and what engine and method come to together.
+//! Which methods an engine has, and what an engine and a method amount to together.
 
 use super::kind::AUTO;
 use super::{ENGINES, EngineKind, Method, Place};
@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::messages::any_of;
 
 impl EngineKind {
-    /// The methods that it has.
+    /// The methods of this engine.
     pub fn methods(self) -> Vec<Method> {
         match self {
             Self::Reference => vec![Method::Reference],
@@ -15,16 +15,18 @@ impl EngineKind {
         }
     }
 
-    /// The methods to choose among beside this engine: not the one that is an engine's name by itself.
+    /// The methods to choose from with this engine, except the one that is also the name of an
+    /// engine.
     pub fn methods_beside(self) -> Vec<Method> {
         let beside = |method: &Method| self == Self::Reference || *method != Method::Reference;
         self.methods().into_iter().filter(beside).collect()
     }
 
-    /// Engine and method that come of this engine and the method `wanted`, where `None` is what suits: `cpu` by
-    /// `reference` is `reference`, and `auto` by a method that one place alone has is that place.
+    /// The engine and method that result from this engine and the method `wanted` (`None`: the
+    /// default). `cpu` with `reference` is the engine `reference`, and `auto` with a method that
+    /// only one place has is that place.
     ///
-    /// Errors: a method that the engine lacks, with those that it has.
+    /// Errors: a method that the engine does not have, with those that it has.
     pub fn by(self, wanted: Option<Method>) -> Result<(Self, Method)> {
         let Some(method) = wanted else { return Ok((self, self.method())) };
         let has = self.methods();
@@ -45,7 +47,7 @@ impl EngineKind {
     }
 }
 
-/// The methods that at least one of `places` has, in their usual order.
+/// The methods that at least one of `places` has, in the usual order.
 fn methods(places: &[Place]) -> Vec<Method> {
     let has = |method: &Method| {
         let is_listed = |place: &Place| {

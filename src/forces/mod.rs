@@ -1,12 +1,13 @@
-//! Forces: one question, one answer, and the engines that know it.
+//! Forces: what to ask for, what is returned, and the engines that compute it.
 //!
-//! The question is made of [`Sources`], [`Sinks`] and what is [`Want`]ed; the answer is [`Answers`]; who
-//! computes it is a [`ForceEngine`], with which the sources stay from call to call, as a GRAPE keeps its
-//! j-particles: set all of them, or replace a few, then ask for the forces on one sink or a million.
+//! A question consists of [`Sources`], [`Sinks`] and what to [`Want`]; the result is [`Answers`]. A
+//! [`ForceEngine`] computes it and keeps the sources from call to call, as a GRAPE keeps its
+//! j-particles: set all of them, or replace a few, then ask for the forces on one sink or a
+//! million.
 //!
-//! Numbers are f64 in the caller's units, masses are gravitating masses G m. Whoever computes in less
-//! narrows them itself and says so by its [`Precision`]. Three words are chosen apart: the [`Place`], the
-//! [`Method`] and the precision; [`ENGINES`] lists which engine is meant by them.
+//! Numbers are f64 in the caller's units; masses are gravitating masses G m. An engine that
+//! computes in less narrows them itself and states its [`Precision`]. [`Place`], [`Method`] and
+//! precision are chosen independently; [`ENGINES`] lists the engine for each combination.
 //!
 //! ```
 //! use gravitile::forces::{Answers, ForceEngine, Identity, Sinks, Sources, Want, direct::CpuSingle};
@@ -61,8 +62,8 @@ pub use throughput::{Budget, Throughput};
 
 use serde::{Deserialize, Serialize};
 
-/// How forces are computed. A new method is a file or folder here, and below it a variant, a name, and lines for
-/// its engines.
+/// How forces are computed. A new method is a file or folder here, a variant and a name below, and
+/// entries for its engines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
@@ -84,7 +85,7 @@ impl Method {
     ];
 }
 
-/// Every engine; of those that differ only in precision the usual one first.
+/// Every engine; among those that differ only in precision the default comes first.
 pub const ENGINES: &[Entry] = &[
     direct::CPU_SINGLE,
     direct::CPU_DOUBLE,

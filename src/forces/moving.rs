@@ -1,31 +1,34 @@
-//! Sources that move: each known at a time of its own, predicted by the engine that holds them.
+//! Moving sources: each known at its own time, and predicted by the engine that holds it.
 
 use glam::DVec3;
 
 use crate::error::Result;
 
-/// A source as its owner last corrected it.
+/// A source as last corrected by its owner.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Moving {
-    /// When `motion` holds.
+    /// The time at which `motion` holds.
     pub time: f64,
     /// Gravitating mass G m, at least 0.
     pub mass: f64,
-    /// Position and its derivatives by time at `time`, from velocity to crackle.
+    /// Position and its time derivatives at `time`, from velocity to crackle.
     pub motion: [DVec3; 6],
 }
 
 impl Moving {
-    /// 1 / k from k = 1 on: where engines predict by the same numbers in the same order, they have the same bits.
+    /// 1 / k from k = 1 on. Engines that use the same numbers in the same order predict the same
+    /// bits.
     pub(crate) const PARTS: [f64; 5] = [1.0, 0.5, 1.0 / 3.0, 0.25, 0.2];
 
-    /// Position, velocity and acceleration at `time`, by all derivatives; `None` does not predict.
+    /// Position, velocity and acceleration at `time`, from all derivatives; with `None` nothing is
+    /// predicted.
     ///
-    /// In GRAPE-6's coefficients x + v t + a2 t^2 + j6 t^3 + (3/4) k18 t^4, and the same derived by t.
+    /// In GRAPE-6's coefficients x + v t + a2 t^2 + j6 t^3 + (3/4) k18 t^4, and its derivatives
+    /// with respect to t.
     pub fn at(&self, time: Option<f64>) -> [DVec3; 3] {
         let [x, v, a, j, s, c] = self.motion;
         let t = time.map_or(0.0, |time| time - self.time);
-        // Horner: the k-th of a row is divided by k.
+        // Horner's scheme: term k is divided by k.
         let series = |terms: &[DVec3]| {
             let earlier = terms.iter().zip(Self::PARTS).rev();
             earlier.fold(c, |sum, (term, part)| *term + sum * (t * part))
@@ -34,24 +37,25 @@ impl Moving {
     }
 }
 
-/// A source on its way to the place of another.
+/// A source that is to replace another.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Placed {
-    /// What comes.
+    /// The new source.
     pub moving: Moving,
-    /// The source that it replaces.
+    /// Index of the source that it replaces.
     pub at: u32,
-    /// The owner's own: no engine looks at it.
+    /// For the owner's use; engines ignore it.
     pub tag: i32,
 }
 
-/// An engine that keeps the motion of its sources and predicts all of them before forces, as a GRAPE does
-/// ([`super::ForceEngine::moving`]): between two evaluations only those that changed are sent, whatever
-/// the time is. What [`super::ForceEngine::set_sources`] set is gone, and the other way round.
+/// An engine that stores the motion of its sources and predicts them all before computing forces,
+/// as a GRAPE does ([`super::ForceEngine::moving`]): between two evaluations only changed sources
+/// are sent, whatever the time. Setting moving sources discards those of
+/// [`super::ForceEngine::set_sources`], and vice versa.
 pub trait MovingSources {
-    /// Takes `sources` in the place of all that it held.
+    /// Replaces all sources by `sources`.
     ///
-    /// Errors: more sources than it holds; numbers that leave the range of its precision.
+    /// Errors: more sources than the engine can hold; numbers outside the range of its precision.
     fn set_moving(&mut self, sources: &[Moving]) -> Result<()>;
 
     /// Replaces source `index[k]` by `sources[k]`, for all k.
@@ -59,9 +63,9 @@ pub trait MovingSources {
     /// Errors: as [`MovingSources::set_moving`]; an index that is not below the number of sources.
     fn update_moving(&mut self, index: &[u32], sources: &[Moving]) -> Result<()>;
 
-    /// [`MovingSources::update_moving`] in two parts, around the beginning of an evaluation: an engine whose device is
-    /// to have them at once does now what that takes, and the rest in [`MovingSources::settle_moving`], while the device
-    /// computes. Where one place is given several times, the last counts.
+    /// [`MovingSources::update_moving`] in two parts, around the beginning of an evaluation: this
+    /// one does only what a device needs at once, and [`MovingSources::settle_moving`] does the
+    /// rest while the device computes. If a place occurs several times, the last entry counts.
     ///
     /// Errors: as [`MovingSources::update_moving`].
     fn announce_moving(&mut self, sources: &[Placed]) -> Result<()> {
@@ -70,12 +74,13 @@ pub trait MovingSources {
         self.update_moving(&index, &sources)
     }
 
-    /// The second part, by the same sources: to be called after the next [`super::ForceEngine::begin`], whether that
-    /// began anything or not, and before anything else.
+    /// The second part, with the same sources: must be called after the next
+    /// [`super::ForceEngine::begin`], whether or not that succeeded, and before anything else.
     fn settle_moving(&mut self, sources: &[Placed]) {
         let _ = sources;
     }
 
-    /// The time that sources are predicted to from the next evaluation on; `None` takes them as they are.
+    /// Sets the time to which sources are predicted from the next evaluation on; `None` uses them
+    /// unpredicted.
     fn predict_to(&mut self, time: Option<f64>);
 }

@@ -1,4 +1,4 @@
-//! Methods whose bodies can live on a device, out of [`ON_DEVICE`].
+//! Methods whose bodies can live on a device, from [`ON_DEVICE`].
 
 use super::direct::gpu::KernelVariant;
 use super::tree::TreeConfig;
@@ -7,16 +7,17 @@ use super::{DeviceForces, Making, Method, ON_DEVICE};
 use crate::error::{Error, Result};
 use crate::gpu::{BodyBuffers, Gpu};
 
-/// What forces on a device may need besides the bodies. Lengths and masses are in the frame's units.
+/// What forces on a device may need besides the bodies. Lengths and masses are in the frame's
+/// units.
 #[derive(Clone, Copy, Debug)]
 pub struct DeviceTools {
-    /// The all-pairs kernel's shape, which also tells how near and how heavy bodies may be.
+    /// The all-pairs kernel's variant, which also tells how close and how massive bodies may be.
     pub kernel: KernelVariant,
     /// Plummer softening length, >= 0.
     pub softening: f64,
-    /// How a tree is walked.
+    /// How a tree is built and walked.
     pub tree: TreeConfig,
-    /// How that walk is written.
+    /// How the walk is written.
     pub walk: WalkShape,
 }
 
@@ -28,14 +29,14 @@ pub type BindForces =
 pub struct DeviceEntry {
     /// How forces are computed.
     pub method: Method,
-    /// Bytes on the device for each body, those of [`BodyBuffers`] included: about as many as it takes at most.
+    /// Bytes on the device per body, including those of [`BodyBuffers`]; approximate upper bound.
     pub bytes_per_body: u64,
-    /// What binds it to bodies.
+    /// Binds it to bodies.
     pub bind: BindForces,
 }
 
 impl DeviceEntry {
-    /// Refuses more bodies than `gpu` has room for, before anything is made for them.
+    /// Checks that `gpu` has room for this many bodies, before anything is made for them.
     ///
     /// Errors: [`Error::Adapter`] with the largest number.
     pub fn check_room(&self, gpu: &Gpu, bodies: usize) -> Result<()> {
@@ -43,9 +44,9 @@ impl DeviceEntry {
     }
 }
 
-/// The method on a device.
+/// The entry of a method on devices.
 ///
-/// Errors: a method that has no kernels there, with those that have.
+/// Errors: a method that has no kernels for devices, with those that have.
 pub fn on_device(method: Method) -> Result<&'static DeviceEntry> {
     let found = ON_DEVICE.iter().find(|entry| entry.method == method);
     found.ok_or_else(|| {

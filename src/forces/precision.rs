@@ -1,16 +1,16 @@
-//! How precisely pairs and sums are computed: the tiers of `--precision`.
+//! The precision of pairs and sums: the values of `--precision`.
 
 use crate::error::{Error, Result};
 
-/// A tier of precision. Which tiers there are depends on the engine.
+/// A tier of precision. Not every engine has all of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Precision {
     /// f32 positions and pairs.
     Single,
-    /// Positions and velocities as pairs of f32 with differences exact to f32, interactions in f32, sums in
-    /// pairs of f32: what GRAPE-6 and Sapporo computed with, nearly. Better with few sources
+    /// Positions and velocities as pairs of f32 whose differences are exact to f32, interactions in
+    /// f32, sums in pairs of f32: nearly as in GRAPE-6 and Sapporo. More precise with few sources
     /// ([`Precision::refines`]).
     DoubleSingle,
     /// f64 throughout.
@@ -20,32 +20,34 @@ pub enum Precision {
 /// Relative errors of a body's forces.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Noise {
-    /// Of its acceleration, or of the mean acceleration where forces cancel.
+    /// Error of the acceleration, relative to it or, where forces cancel, to the mean acceleration.
     pub acceleration: f64,
-    /// Of its jerk.
+    /// Relative error of the jerk.
     pub jerk: f64,
 }
 
 impl Precision {
-    /// All tiers with their names, the coarsest first.
+    /// All precisions with their names, coarsest first.
     pub const ALL: [(Precision, &'static str); 3] = [
         (Precision::Single, "single"),
         (Precision::DoubleSingle, "double-single"),
         (Precision::Double, "double"),
     ];
 
-    /// Whether accelerations and jerks by so many sources are pairs of f32 throughout, not only their sums:
-    /// double-single with up to 4,096. One pair of few bodies holds so much of their energy that what f32
-    /// rounds in its attraction shows; of many it does not. And few sources leave a GPU idle.
+    /// Whether accelerations and jerks from this many sources are computed in pairs of f32
+    /// throughout, not only summed in them: double-single with up to 4,096. Among few bodies one
+    /// pair may hold so much of the energy that f32 rounding of its attraction matters; among many
+    /// it does not. And few sources leave a GPU idle.
     pub fn refines(self, sources: usize) -> bool {
         self == Self::DoubleSingle && sources <= 4096
     }
 
-    /// What of forces by so many sources may be noise: some times the rms error of a body's force, from
-    /// `gravitile check` and the tables of docs/direct.md. In [`Precision::Single`] near neighbours count, whose
-    /// differences are coarse. Nothing in [`Precision::Double`], with which no step comes that far.
+    /// The part of forces from this many sources that may be noise: a few times the rms error of a
+    /// body's force, from `gravitile check` and the tables of docs/direct.md. In
+    /// [`Precision::Single`] near neighbours dominate, whose differences are coarse. 0 in
+    /// [`Precision::Double`], whose noise no step reaches.
     pub fn noise(self, sources: usize) -> Noise {
-        // A jerk's relative error is some times that of an acceleration.
+        // The relative error of a jerk is a few times that of an acceleration.
         let of = |acceleration| Noise { acceleration, jerk: 4.0 * acceleration };
         match self {
             Self::Single => of(3e-5),
@@ -60,7 +62,9 @@ impl Precision {
         Self::ALL[self as usize].1
     }
 
-    /// The tier of that name.
+    /// The precision with this name.
+    ///
+    /// Errors: an unknown name, with all known ones.
     pub fn from_name(name: &str) -> Result<Self> {
         let found = Self::ALL.iter().find(|(_, known)| *known == name);
         found.map(|(precision, _)| *precision).ok_or_else(|| Error::Unknown {

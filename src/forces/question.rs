@@ -1,7 +1,8 @@
-//! What engines are asked: forces of which sources on which sinks, and how much of them.
+//! What engines are asked for: forces of which sources on which sinks, and which quantities.
 //!
-//! Sources and sinks are two sets. All on all is the case where each sink is also a source
-//! ([`Identity::Offset`] 0); forces on a few active bodies, on probes, or from another galaxy need nothing
+//! Sources and sinks are two separate sets. All bodies on all is the case in which each sink is
+//! also a source ([`Identity::Offset`] 0); forces on a few active bodies, on probes, or from
+//! another galaxy need nothing special.
 //! special.
 
 use glam::DVec3;
@@ -9,10 +10,10 @@ use glam::DVec3;
 use super::NO_SOURCE;
 use crate::error::{Error, Result};
 
-/// The bodies that attract, all at one moment: an individual-step code predicts them to it first.
+/// The attracting bodies at one moment; codes with individual steps first predict them to it.
 ///
-/// Positions and masses are always there. Velocities may be empty as long as only accelerations are
-/// asked for, accelerations as long as no snap is.
+/// Positions and masses are required. Velocities may be empty if only accelerations are asked for,
+/// accelerations if no snap is.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sources<'a> {
     /// Positions, length n, finite.
@@ -25,22 +26,24 @@ pub struct Sources<'a> {
     pub mass: &'a [f64],
 }
 
-/// The bodies, or points, that are attracted, at the sources' moment.
+/// The attracted bodies, or points, at the same moment as the sources.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sinks<'a> {
     /// Positions, any number, finite.
     pub position: &'a [DVec3],
-    /// Velocities, as many, or empty where only accelerations are wanted.
+    /// Velocities, as many, or empty if only accelerations are wanted.
     pub velocity: &'a [DVec3],
-    /// Accelerations, as many, or empty where no snap is wanted. A method that asks how large they are
-    /// ([`super::ForceEngine::needs_last_accelerations`]) does with those of the last step, or finds out by itself.
+    /// Accelerations, as many, or empty if no snap is wanted. A method that needs their size
+    /// ([`super::ForceEngine::needs_last_accelerations`]) accepts those of the last step, or
+    /// computes them itself.
     pub acceleration: &'a [DVec3],
-    /// Which source each sink is. That source is left out of everything: sums, potential, neighbours.
+    /// Which source each sink is. That source is left out of all results: sums, potential,
+    /// neighbours.
     pub identity: Identity<'a>,
 }
 
 impl<'a> Sinks<'a> {
-    /// Those of `part`, in their order.
+    /// The sinks of `part`, in their order.
     pub(crate) fn part(&self, part: std::ops::Range<usize>) -> Sinks<'a> {
         let of = |all: &'a [DVec3]| if all.is_empty() { all } else { &all[part.clone()] };
         Sinks {
@@ -56,14 +59,14 @@ impl<'a> Sinks<'a> {
     }
 }
 
-/// Up to which derivative of the acceleration.
+/// The highest derivative of the acceleration to compute.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
 )]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Order {
-    /// a alone (leapfrog, GRAPE-5).
+    /// a only (leapfrog, GRAPE-5).
     Acceleration,
     /// a and da/dt (Hermite 4, GRAPE-6).
     Jerk,
@@ -76,25 +79,25 @@ pub enum Order {
 pub struct Want<'a> {
     /// Derivatives.
     pub order: Order,
-    /// Potentials too.
+    /// Whether to compute potentials.
     pub potential: bool,
-    /// The nearest source of each sink too.
+    /// Whether to find the nearest source of each sink.
     pub nearest: bool,
-    /// How far away the nearest is, too, which takes a look at where it is.
+    /// Whether to compute its distance as well, which takes a lookup of its position.
     pub distance: bool,
-    /// The sources around each sink too.
+    /// Which sources around each sink to list.
     pub within: Option<Within<'a>>,
 }
 
 impl Want<'_> {
-    /// Accelerations and nothing else: what a step of a leapfrog needs.
+    /// Accelerations only: what a leapfrog step needs.
     pub const ACCELERATION: Want<'static> = Want::only(Order::Acceleration);
 
     /// Accelerations and potentials: what diagnostics need.
     pub const POTENTIAL: Want<'static> =
         Want { potential: true, ..Want::only(Order::Acceleration) };
 
-    /// Derivatives up to `order` and nothing else.
+    /// Derivatives up to `order` only.
     pub const fn only(order: Order) -> Self {
         Self { order, potential: false, nearest: false, distance: true, within: None }
     }
@@ -103,17 +106,18 @@ impl Want<'_> {
 /// Which neighbours to list.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Within<'a> {
-    /// One radius per sink, >= 0: sources at most that far away are listed. The distance is the plain
-    /// one, without softening.
+    /// One radius per sink, >= 0: sources at this distance or less are listed. The distance does
+    /// not include softening.
     pub radius: &'a [f64],
-    /// Entries kept per sink at most. More are counted, and not kept.
+    /// The most entries kept per sink; further ones are only counted.
     pub capacity: usize,
 }
 
-/// Which source, if any, a sink is itself.
+/// Which source, if any, a sink is.
 ///
-/// A body's own term adds nothing to its acceleration, but -m/eps to its potential: it is left out
-/// by index, never by a distance of zero, so that two bodies in one place still see each other.
+/// A body's own term adds nothing to its acceleration, but -m/eps to its potential. It is left out
+/// by index, never by a zero distance, so that two bodies at the same position still act on each
+/// other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Identity<'a> {
     /// No sink is a source (probes, another galaxy).
@@ -121,7 +125,7 @@ pub enum Identity<'a> {
     Foreign,
     /// Sink `i` is source `i + offset`.
     Offset(usize),
-    /// Sink `i` is source `index[i]`; `u32::MAX` says that it is none. Same length as the sinks.
+    /// Sink `i` is source `index[i]`; `u32::MAX` means none. Same length as the sinks.
     Each(&'a [u32]),
 }
 
@@ -137,12 +141,13 @@ impl Identity<'_> {
 }
 
 impl<'a> Sources<'a> {
-    /// Positions and gravitating masses G m, as many: all that accelerations and potentials need.
+    /// Sources with positions and gravitating masses G m, of equal length: enough for accelerations
+    /// and potentials.
     pub fn new(position: &'a [DVec3], mass: &'a [f64]) -> Self {
         Self { position, mass, ..Self::default() }
     }
 
-    /// Refuses arrays that do not fit each other.
+    /// Checks that the arrays fit each other and are not too long.
     pub fn check(&self) -> Result<()> {
         let n = self.position.len();
         if u32::try_from(n).is_err() || n == NO_SOURCE as usize {
@@ -156,13 +161,13 @@ impl<'a> Sources<'a> {
 }
 
 impl<'a> Sinks<'a> {
-    /// Positions, and which source each is: all that accelerations and potentials need.
+    /// Sinks with positions and the source that each is: enough for accelerations and potentials.
     pub fn new(position: &'a [DVec3], identity: Identity<'a>) -> Self {
         Self { position, identity, ..Self::default() }
     }
 
-    /// Refuses arrays that do not fit each other or lack what `want` needs, a softening or a radius
-    /// out of range. What an engine does first in [`super::ForceEngine::begin`].
+    /// Checks that the arrays fit each other and contain what `want` needs, and that softening and
+    /// radii are in range. Engines call it first in [`super::ForceEngine::begin`].
     pub fn check(&self, softening: f64, want: &Want) -> Result<()> {
         check_softening(softening)?;
         let n = self.position.len();
@@ -174,19 +179,19 @@ impl<'a> Sinks<'a> {
                 return Err(Error::value(
                     format!("the number of sink {name}"),
                     length,
-                    format!("{n}, as of sinks, for a {}", order.name()),
+                    format!("{n}, one per sink, for a {}", order.name()),
                 ));
             }
         }
         if let Identity::Each(index) = self.identity
             && index.len() != n
         {
-            let allowed = format!("{n}, as of sinks");
+            let allowed = format!("{n}, one per sink");
             return Err(Error::value("the number of sink identities", index.len(), allowed));
         }
         let Some(within) = want.within else { return Ok(()) };
         if within.radius.len() != n {
-            let allowed = format!("{n}, as of sinks");
+            let allowed = format!("{n}, one per sink");
             return Err(Error::value(
                 "the number of neighbour radii",
                 within.radius.len(),
@@ -208,7 +213,7 @@ impl Order {
         ["acceleration", "jerk", "snap"][self as usize]
     }
 
-    /// Refuses sources that lack what this order needs.
+    /// Checks that the sources have what this order needs.
     pub fn check_sources(self, count: usize, velocities: bool, accelerations: bool) -> Result<()> {
         let lacking = [
             (Order::Jerk, velocities, "velocities"),
@@ -219,7 +224,7 @@ impl Order {
                 return Err(Error::value(
                     format!("the number of source {name}"),
                     0,
-                    format!("{count}, as of sources, for a {}", order.name()),
+                    format!("{count}, one per source, for a {}", order.name()),
                 ));
             }
         }
@@ -227,7 +232,7 @@ impl Order {
     }
 }
 
-/// `whole` must have `n` entries, `derivatives` may have none.
+/// Checks that `whole` has `n` entries and that `derivatives` have `n` or none.
 fn check_lengths(
     of: &str,
     n: usize,
@@ -240,13 +245,13 @@ fn check_lengths(
         Some((name, length)) => Err(Error::value(
             format!("the number of {of} {name}"),
             length,
-            format!("{n}, as of {of} positions"),
+            format!("{n}, one per {of} position"),
         )),
         None => Ok(()),
     }
 }
 
-/// Refuses a softening that is negative, NaN or infinite.
+/// Checks that a softening is finite and not negative.
 pub fn check_softening(softening: f64) -> Result<()> {
     if softening.is_finite() && softening >= 0.0 {
         Ok(())

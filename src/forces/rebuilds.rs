@@ -1,5 +1,6 @@
-//! What a method builds over the bodies and keeps for several steps: the interface of engines that do, and where the
-//! bodies were then, which a snapshot holds so that a run goes on to the same bits.
+//! Structures that a method builds over the bodies and keeps for several steps: the interface of
+//! engines that have them, and the bodies' positions at the last build, which a snapshot stores so
+//! that a run resumes to the same bits.
 
 use std::collections::BTreeMap;
 
@@ -7,42 +8,44 @@ use glam::DVec3;
 
 use super::{Sources, last};
 
-/// The beginning of the names of the columns.
+/// Prefix of the names of the columns.
 pub const PREFIX: &str = "built.";
 
-/// In the caller's units, of bodies on the host.
+/// Positions of bodies on the host, in the caller's units.
 const ON_HOST: [&str; 3] = ["built.x", "built.y", "built.z"];
-/// In numbers of f32 of the run's frame, of bodies on a device.
+/// Positions of bodies on a device, in f32 numbers of the run's frame.
 const IN_FRAME: [&str; 3] = ["built.frame.x", "built.frame.y", "built.frame.z"];
 
-/// An engine that keeps what it has built over the bodies of a simulation, and builds it anew at some steps only.
-/// Evaluations that no step was told for, of potentials, say, use what is there and leave it as it is.
+/// An engine that keeps what it has built over the bodies of a simulation and rebuilds it only at
+/// some steps. Evaluations between steps, of potentials for example, use what exists and leave it
+/// unchanged.
 pub trait Rebuilds {
-    /// The next evaluation is that of the bodies after `step` steps; with `anew` they are others than before, and
-    /// nothing that was kept serves any more.
+    /// Announces that the next evaluation is that of the bodies after `step` steps. With `anew`
+    /// they are other bodies than before, so nothing that was kept can be used.
     fn begin_step(&mut self, step: u64, anew: bool);
 
-    /// Goes on after `step` with what is built over bodies at `built_at`; `None`: over `bodies` as they are at that step,
-    /// if that is one to build at, and otherwise with nothing.
+    /// Continues after `step` with the structure built over bodies at `built_at`. With `None` it is
+    /// built over `bodies` if that step is one to build at; otherwise there is none.
     fn go_on(&mut self, step: u64, built_at: Option<&[DVec3]>, bodies: &Sources, softening: f64);
 }
 
-/// The columns of a snapshot of bodies on the host: where they were.
+/// The columns of a snapshot of bodies on the host: their positions at the last build.
 pub fn on_host(position: &[DVec3]) -> BTreeMap<String, Vec<f64>> {
     last::named(ON_HOST, position)
 }
 
-/// The columns of a snapshot of bodies on a device: where they were in the run's frame.
+/// The columns of a snapshot of bodies on a device: their positions at the last build, in the run's
+/// frame.
 pub fn in_frame(position: &[DVec3]) -> BTreeMap<String, Vec<f64>> {
     last::named(IN_FRAME, position)
 }
 
-/// What [`on_host`] wrote for `n` bodies.
+/// The positions that [`on_host`] stored for `n` bodies, if present.
 pub fn find_on_host(columns: &BTreeMap<String, Vec<f64>>, n: usize) -> Option<Vec<DVec3>> {
     last::find_named(ON_HOST, columns, n)
 }
 
-/// What [`in_frame`] wrote for `n` bodies.
+/// The positions that [`in_frame`] stored for `n` bodies, if present.
 pub fn find_in_frame(columns: &BTreeMap<String, Vec<f64>>, n: usize) -> Option<Vec<DVec3>> {
     last::find_named(IN_FRAME, columns, n)
 }

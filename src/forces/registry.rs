@@ -1,4 +1,4 @@
-//! Engines by place, method and precision, out of [`ENGINES`].
+//! Engines by place, method and precision, from [`ENGINES`].
 
 use std::sync::Arc;
 
@@ -9,14 +9,14 @@ use crate::error::{Error, Result};
 use crate::gpu::{Gpu, blocking};
 use crate::messages::any_of;
 
-/// What an engine may need to be made.
+/// What may be needed to make an engine.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tools<'a> {
     /// An open device, for engines on an adapter.
     pub gpu: Option<&'a Arc<Gpu>>,
     /// What is fixed of an all-pairs kernel's shape.
     pub kernel: KernelRequest,
-    /// How a tree is walked.
+    /// How a tree is built and walked.
     pub tree: TreeConfig,
 }
 
@@ -26,18 +26,18 @@ pub struct Entry {
     pub place: Place,
     /// How it computes.
     pub method: Method,
-    /// In which tier.
+    /// In which precision.
     pub precision: Precision,
-    /// The derivatives for which it is taken, from the lowest to the highest.
+    /// The derivatives for which it is chosen, from the lowest to the highest.
     pub orders: (Order, Order),
-    /// Makes it; an engine on a device may be tried on it first.
+    /// Makes it; an engine on a device may be tested on it first.
     pub make: Make,
 }
 
 /// Makes an engine.
 pub type Make = for<'a> fn(&'a Tools<'a>) -> Making<'a, Box<dyn ForceEngine>>;
 
-/// As an engine of the registry.
+/// An engine as the registry returns it.
 pub(super) fn boxed(engine: impl ForceEngine + 'static) -> Result<Box<dyn ForceEngine>> {
     Ok(Box::new(engine))
 }
@@ -56,7 +56,7 @@ impl Tools<'_> {
 
 const NO_DEVICE: &str = "auto, cpu or reference: no device is open for it";
 
-/// The engines at `place` by `method` for forces up to `order`, the usual precision first.
+/// The engines at `place` by `method` for forces up to `order`, the default precision first.
 fn entries(place: Place, method: Method, order: Order) -> impl Iterator<Item = &'static Entry> {
     ENGINES.iter().filter(move |entry| {
         (entry.place, entry.method) == (place, method)
@@ -64,13 +64,13 @@ fn entries(place: Place, method: Method, order: Order) -> impl Iterator<Item = &
     })
 }
 
-/// The precisions that there are at `place` by `method` for forces up to `order`, the usual one first. An
-/// adapter may lack some of them, which only a look at it tells.
+/// The precisions available at `place` by `method` for forces up to `order`, the default first.
+/// Whether an adapter supports all of them is known only once it is open.
 pub fn tiers(place: Place, method: Method, order: Order) -> Vec<Precision> {
     entries(place, method, order).map(|entry| entry.precision).collect()
 }
 
-/// Refuses a method that has no forces up to `order` at `place`, where others have.
+/// Checks that the method has forces up to `order` at `place`, or that no method does.
 pub fn check_order(place: Place, method: Method, order: Order) -> Result<()> {
     let has = |method: &Method| entries(place, *method, order).next().is_some();
     let others: Vec<_> = Method::ALL.iter().filter(|(other, ..)| has(other)).collect();
@@ -83,9 +83,9 @@ pub fn check_order(place: Place, method: Method, order: Order) -> Result<()> {
     Err(Error::value("the method", method, allowed))
 }
 
-/// The engine for forces up to `order`, in `precision` or the usual one.
+/// The engine for forces up to `order`, in `precision` or the default one.
 ///
-/// Errors: a precision that there is not, with those that there are; those of [`check_order`].
+/// Errors: a precision that does not exist here, with those that do; those of [`check_order`].
 pub fn find(
     place: Place,
     method: Method,
@@ -107,9 +107,9 @@ pub fn find(
     })
 }
 
-/// [`find`], made.
+/// Makes the engine that [`find`] returns.
 ///
-/// Errors: those of [`find`]; no open device, or one on which the tier does not hold.
+/// Errors: those of [`find`]; no open device; a device on which the precision does not hold.
 pub async fn open(
     place: Place,
     method: Method,
@@ -120,7 +120,7 @@ pub async fn open(
     (find(place, method, precision, order)?.make)(tools).await
 }
 
-/// [`open`], waiting for the device. In a browser an engine on a device is refused.
+/// [`open`], blocking. In a browser an engine on a device is refused.
 pub fn make(
     place: Place,
     method: Method,

@@ -1,8 +1,10 @@
-//! An engine whose sinks are spread over ranks: each rank has all sources and answers for a part of the sinks.
+//! An engine whose sinks are shared by ranks: each rank has all sources and computes a part of the
+//! sinks.
 //!
-//! Most engines answer for a part as they do for all ([`InParts`](super::InParts)): the bits are those of the engine by
-//! itself. For the one on GPUs in single precision sinks are cut into pieces by their number alone, and a rank takes whole
-//! pieces: so the bits do not depend on how many ranks there are, but may differ from those of the engine by itself.
+//! Most engines compute a part with the same bits as the whole ([`InParts`](super::InParts)), so
+//! the bits are those of a single engine. For GPUs in single precision the sinks are cut into
+//! pieces that depend on their number only, and a rank takes whole pieces: the bits do not depend
+//! on the number of ranks, but may differ from those of a single engine.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -16,39 +18,40 @@ use crate::error::{Error, Result};
 use crate::exchange::{Exchange, Ranks, equal_shares, shares, while_looking};
 use crate::gpu::Gpu;
 
-/// An engine of this rank, and the way to those of the others.
+/// The engine of this rank, and the connection to the others.
 pub struct Spread {
     engine: Box<dyn ForceEngine>,
     ranks: Ranks,
     begun: Answers,
     weights: Weights,
-    /// The tier of the answers: all ranks take what depends on it alike.
+    /// The precision of the results: decisions that depend on it are the same on all ranks.
     precision: Precision,
 }
 
-/// How much of the sinks each rank answers for.
+/// The share of the sinks that each rank computes.
 enum Weights {
-    /// As much as the others.
+    /// Equal shares.
     Equal,
-    /// By how fast it is, as its first answers will show: ranks have engines of several kinds.
+    /// In proportion to speed, not measured yet: ranks have different kinds of engines.
     Unknown,
-    /// By that, in the order of ranks.
+    /// In proportion to these speeds, in the order of ranks.
     Known(Vec<f64>),
 }
 
-/// Sinks of a piece, a multiple of which makes whole tasks of the CPU's engines.
+/// Pieces have a multiple of this many sinks, so that they are whole tasks of the CPU engines.
 const PIECE: usize = 64;
 
-/// Pieces at most.
+/// The most pieces.
 const PIECES: usize = 64;
 
-/// From so many interactions on, some hundredths of a second, it is looked meanwhile whether another rank is to stop.
+/// From this many interactions on, some hundredths of a second, the rank checks during the work
+/// whether another one is to stop.
 const LONG: u64 = 1 << 27;
 
 impl Spread {
     /// `engine` is this rank's, of the same kind and with the same sources as those of all `ranks`.
     ///
-    /// Errors: an engine whose answers depend on more than sources and sinks.
+    /// Errors: an engine whose results depend on more than sources and sinks.
     pub fn new(engine: Box<dyn ForceEngine>, ranks: Ranks) -> Result<Self> {
         if engine.needs_last_accelerations() {
             let allowed = "direct where ranks share the bodies of an engine on the host";
@@ -58,10 +61,10 @@ impl Spread {
         Ok(Self { engine, ranks, begun: Answers::default(), weights, precision })
     }
 
-    /// [`Spread::new`] where ranks may have engines of several kinds: they answer for as many sinks as they are fast. The
-    /// bits depend on who answers for which.
+    /// [`Spread::new`] for ranks with different kinds of engines: they share the sinks in
+    /// proportion to their speeds. The bits depend on the shares.
     ///
-    /// Errors: those of [`Spread::new`]; ranks that cannot be heard.
+    /// Errors: those of [`Spread::new`]; a rank that cannot be reached.
     pub fn mixed(engine: Box<dyn ForceEngine>, ranks: Ranks) -> Result<Self> {
         // As coarse as the coarsest.
         let tiers = [Precision::Double, Precision::DoubleSingle, Precision::Single];
@@ -71,7 +74,7 @@ impl Spread {
         Ok(Self { weights: Weights::Unknown, precision, ..Self::new(engine, ranks)? })
     }
 
-    /// Which sinks each rank answers for, in whole pieces.
+    /// The sinks of each rank, in whole pieces.
     fn shares(&self, n: usize, piece: usize) -> Vec<Range<usize>> {
         let pieces = n.div_ceil(piece);
         let of_pieces = match &self.weights {
@@ -82,7 +85,7 @@ impl Spread {
         of_pieces.into_iter().map(|share| end(share.start)..end(share.end)).collect()
     }
 
-    /// Takes in how fast all are: this one has answered for so many sinks since `begun`.
+    /// Exchanges the ranks' speeds; this one has computed `own` sinks since `begun`.
     fn learn(&mut self, own: usize, begun: Instant) -> Result<()> {
         if !matches!(self.weights, Weights::Unknown) {
             return Ok(());
@@ -94,7 +97,7 @@ impl Spread {
         self.ranks.all_gather(&rate.to_le_bytes(), &bytes, &mut |rank, told| {
             rates[rank] = bytemuck::pod_read_unaligned(told);
         })?;
-        // Of few sinks some have none, and say nothing by that.
+        // With few sinks some ranks have none, and their speed stays unknown.
         if rates.iter().all(|rate| *rate > 0.0) {
             self.weights = Weights::Known(rates);
         }
@@ -102,8 +105,8 @@ impl Spread {
     }
 }
 
-/// Sinks `own` of `sinks` by this rank's engine, into the same entries of `out`: as a part of all where the engine
-/// knows how, else as so many evaluations of `piece` sinks.
+/// Computes sinks `own` of `sinks` with this rank's engine, into the same entries of `out`: as a
+/// part if the engine supports it, otherwise in evaluations of `piece` sinks.
 fn answer(
     engine: &mut dyn ForceEngine,
     (own, piece): (Range<usize>, usize),
@@ -124,7 +127,7 @@ fn answer(
     engine.collect(out)
 }
 
-/// Sinks `part` of `sinks` in an evaluation of their own, into the same entries of `out`.
+/// Computes sinks `part` of `sinks` in a separate evaluation, into the same entries of `out`.
 fn answer_piece(
     engine: &mut dyn ForceEngine,
     part: Range<usize>,
@@ -193,19 +196,19 @@ impl ForceEngine for Spread {
         let n = sinks.position.len();
         let mut out = std::mem::take(&mut self.begun);
         out.resize(n, want);
-        // Pieces go by the number of sinks alone, shares by the number of ranks too.
+        // Pieces depend on the number of sinks only, shares also on the number of ranks.
         let piece = n.div_ceil(PIECES).next_multiple_of(PIECE).max(PIECE);
         let shares = self.shares(n, piece);
         let own = shares[self.ranks.rank()].clone();
         let begun = Instant::now();
-        // Where bits are not those of one engine anyway, nothing is cut.
+        // If the bits depend on the ranks anyway, nothing is cut.
         let piece = if matches!(self.weights, Weights::Equal) { piece } else { n.max(1) };
         let sinks_of_own = own.len();
         let Self { engine, ranks, .. } = self;
         let is_long = ranks.size() > 1 && engine.interactions(own.len()) > LONG;
         let answer = || answer(engine.as_mut(), (own, piece), sinks, softening, want, &mut out);
         let answered = if is_long { while_looking(ranks, answer) } else { answer() };
-        // All ranks end alike: who cannot answer says so before the others wait for its answers.
+        // All ranks end alike: one that fails tells the others before they wait for its results.
         let failed = matches!(&answered, Err(error) if !matches!(error, Error::Stopped));
         if self.ranks.any(failed)? {
             answered?;
@@ -229,7 +232,7 @@ impl ForceEngine for Spread {
     }
 
     fn on_device(&self) -> Option<&GpuTiers> {
-        // Where ranks may have engines of several kinds some have no device.
+        // Ranks with different kinds of engines may have no device.
         let are_alike = matches!(self.weights, Weights::Equal);
         self.engine.on_device().filter(|_| are_alike)
     }
@@ -243,7 +246,7 @@ impl ForceEngine for Spread {
     }
 }
 
-/// Every rank gets the answers of all, of which each has those of its share.
+/// Gives every rank the results of all, each of which has those of its share.
 fn gather(
     ranks: &mut Ranks,
     shares: &[Range<usize>],
@@ -289,7 +292,7 @@ mod tests {
     use crate::forces::direct::{CpuDouble, CpuSingle, Reference};
     use crate::forces::{Identity, TestBodies};
 
-    /// What each of so many ranks answers.
+    /// The results of each of this many ranks.
     fn answers(
         ranks: usize,
         engine: fn() -> Box<dyn ForceEngine>,
@@ -348,7 +351,7 @@ mod tests {
         }
     }
 
-    /// One that answers for all sinks at once, as those on a device do.
+    /// An engine that computes all sinks at once, like those on a device.
     struct Whole(CpuSingle);
 
     impl ForceEngine for Whole {

@@ -1,6 +1,6 @@
-//! How much work goes into one dispatch and one submission, by the measured rate.
+//! How much work goes into one dispatch and one submission, from the measured rate.
 
-/// The longest a dispatch and a submission may take.
+/// The longest time that a dispatch and a submission may take.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Budget {
     /// Seconds per dispatch.
@@ -10,13 +10,13 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// With a window open: a frame must not wait.
+    /// With a window open: frames must not wait.
     pub const INTERACTIVE: Self = Self { dispatch_secs: 0.008, submission_secs: 0.012 };
-    /// Without: stay clear of drivers' watchdogs.
+    /// Without a window: stay clear of drivers' watchdogs.
     pub const HEADLESS: Self = Self { dispatch_secs: 0.05, submission_secs: 0.25 };
 }
 
-/// The rate of a kernel on a device, as seen so far.
+/// The rate of a kernel on a device, as measured so far.
 #[derive(Clone, Copy, Debug)]
 pub struct Throughput {
     interactions_per_sec: f64,
@@ -26,11 +26,11 @@ pub struct Throughput {
     uneven: bool,
 }
 
-/// Of uneven work a submission that takes so long teaches as much as another would.
+/// For uneven work, a submission this long gets full weight when learning.
 const UNEVEN_SECS: f64 = 1.0;
 
 impl Throughput {
-    /// Before anything was measured: what the slowest device of the class would do.
+    /// A first estimate: the rate of the slowest device of the class.
     pub fn guess(class: crate::gpu::DeviceClass) -> Self {
         use crate::gpu::DeviceClass::*;
         let interactions_per_sec = match class {
@@ -43,26 +43,26 @@ impl Throughput {
         Self { interactions_per_sec, dispatch_secs, measured: false, fixed: false, uneven: false }
     }
 
-    /// A rate that is taken for granted and never learns: for cutting work into pieces of known size.
+    /// A fixed rate that never changes: for cutting work into pieces of known size.
     pub fn fixed(interactions_per_sec: f64) -> Self {
         let dispatch_secs = 0.0;
         Self { interactions_per_sec, dispatch_secs, measured: true, fixed: true, uneven: false }
     }
 
-    /// Begins with this rate, until others are measured.
+    /// Starts from this rate, until others are measured.
     #[must_use]
     pub fn with_rate(self, interactions_per_sec: f64) -> Self {
         Self { interactions_per_sec, measured: true, ..self }
     }
 
-    /// From now on its pieces may take much longer than others that count for as much: the rate follows the slow ones at
-    /// once, so that none takes long twice, and quick ones by how long they are and by factors, so that they do not hide
-    /// the slow ones that come after them.
+    /// Declares that pieces of equal count may take very different times. The rate then follows
+    /// slow pieces at once, so that none is slow twice, and quick ones in proportion to their
+    /// length and by factors, so that they do not hide slow ones that follow.
     pub fn expect_uneven(&mut self) {
         self.uneven = true;
     }
 
-    /// Takes in a finished submission. Short ones say nothing about the rate.
+    /// Learns from a finished submission. Short ones say little about the rate.
     pub fn learn(&mut self, interactions: u64, dispatches: u64, secs: f64) {
         if self.fixed || interactions == 0 || !(secs > 0.0) {
             return;
@@ -75,13 +75,13 @@ impl Throughput {
             self.interactions_per_sec *= ratio.powf(weight);
             return;
         }
-        // A machine shared with others is slower now and then: follow slowly down, quickly at first.
+        // A shared machine is slower now and then: follow slowly, except from the first estimate.
         let weight = if self.measured { 0.3 } else { 1.0 };
         self.interactions_per_sec += weight * (seen - self.interactions_per_sec);
         self.measured = true;
     }
 
-    /// Interactions that take `secs`.
+    /// Number of interactions that take `secs`.
     pub fn interactions_in(&self, secs: f64) -> u64 {
         (secs * self.interactions_per_sec).max(1.0) as u64
     }
@@ -91,7 +91,7 @@ impl Throughput {
         interactions as f64 / self.interactions_per_sec + dispatches as f64 * self.dispatch_secs
     }
 
-    /// Interactions per second, as seen so far.
+    /// Interactions per second, as measured so far.
     pub fn rate(&self) -> f64 {
         self.interactions_per_sec
     }
@@ -113,7 +113,8 @@ mod tests {
         assert!((throughput.rate() / true_rate - 1.0).abs() < 0.01, "{}", throughput.rate());
     }
 
-    /// As a tree with hardly any errors: a second of walks after a tenth of building, which counts as much.
+    /// Like a tree with strict opening: a second of walking after a tenth of building that counts
+    /// as much.
     #[test]
     fn slow_pieces_take_long_once_where_work_is_uneven() {
         let slowest = |uneven: bool| {

@@ -1,33 +1,36 @@
-//! Momentum. The pull of A on B is not exactly that of B on A by a tree, so the forces of a closed system do not add up to
-//! nothing, and its centre of mass is accelerated. What is left over is shared out and taken off again.
+//! Conservation of momentum. In a tree, the force of A on B is not exactly opposite to that of B on
+//! A, so the forces of a closed system do not add up to zero, and its centre of mass accelerates.
+//! The remainder is shared among the bodies and subtracted.
 //!
-//! Each body gives a part that is as large as its acceleration, or as the mean one where it has more. So no body's acceleration
-//! changes by more of itself than the whole had left over, a few 10^-5; and a close pair, which attracts itself by far the most, is not
-//! pushed as a whole. On the device `shaders/tree/balance.wgsl` does the same.
+//! Each body's share is proportional to its acceleration, or to the mean one if its own is larger.
+//! So no body's acceleration changes by a larger part than the remainder is of the whole, a few
+//! 10^-5; and a close pair, whose mutual attraction is by far the largest, is not pushed as a
+//! whole. `shaders/tree/balance.wgsl` does the same on the device.
 
 use glam::DVec3;
 use rayon::prelude::*;
 
-/// A rest of momentum, as a part of all forces, that is left as it is: so much comes of rounding where a close pair attracts itself a
-/// million times as much as anything else does.
+/// The remainder, as a part of all forces, below which nothing is corrected: this much comes from
+/// rounding if a close pair attracts itself a million times as strongly as everything else.
 pub const LEAST_REST: f64 = 1e-6;
 
-/// Bodies whose sums are made one after the other: the order of sums does not depend on the number of threads.
+/// Bodies summed in sequence, so that the order of sums does not depend on the number of threads.
 const CHUNK: usize = 4096;
 
 /// Sums over bodies.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sums {
-    /// Of forces.
+    /// Sum of forces.
     rest: DVec3,
-    /// Of their sizes.
+    /// Sum of their magnitudes.
     force: f64,
-    /// Of masses.
+    /// Sum of masses.
     mass: f64,
 }
 
-/// Takes off what the accelerations of bodies with these masses leave over, if it is more than [`LEAST_REST`] of sum m |a|. Bodies
-/// without a finite acceleration count for nothing and stay as they are; those without mass are corrected like the others.
+/// Subtracts from the accelerations of bodies with these masses what their forces leave over, if it
+/// exceeds [`LEAST_REST`] of sum m |a|. Bodies without a finite acceleration are ignored and
+/// unchanged; massless ones are corrected like the others.
 pub fn balance(acceleration: &mut [DVec3], mass: &[f64]) {
     let Sums { rest, force, mass: total } = sum(acceleration, mass, |sums: &mut Sums, a, m| {
         sums.rest += m * a;
@@ -51,7 +54,7 @@ pub fn balance(acceleration: &mut [DVec3], mass: &[f64]) {
     acceleration.par_iter_mut().filter(|a| a.is_finite()).for_each(|a| *a -= each * share(*a));
 }
 
-/// What `add` makes of each chunk of bodies whose acceleration is finite, in their order.
+/// The result of `add` for each chunk, over bodies with finite acceleration, in order.
 fn sum<T: Default + Send>(
     acceleration: &[DVec3],
     mass: &[f64],
@@ -77,7 +80,7 @@ mod tests {
         finite().map(|(a, m)| *m * *a).sum::<DVec3>().length() / force
     }
 
-    /// Bodies on a spiral, whose accelerations are some way off balance.
+    /// Bodies on a spiral, with accelerations that do not balance.
     fn some(n: usize) -> (Vec<DVec3>, Vec<f64>) {
         let acceleration = |i: usize| {
             let (angle, size) = (i as f64 * 2.4, 1.0 / (1.0 + i as f64 * 0.01));
@@ -107,10 +110,11 @@ mod tests {
         mass.extend([1.0, 1.0]);
         balance(&mut a, &mass);
         assert!(rest(&a, &mass) < 1e-12);
-        // 0.9, twenty times what others feel, if bodies gave by their accelerations alone.
+        // It would be 0.9, twenty times what others feel, if shares were simply proportional to
+        // accelerations.
         let pushed = (a[10_000] + a[10_001]).length() / 2.0;
         assert!(pushed < 3e-3, "{pushed}");
-        // One that outdoes all others leaves no more than rounding: nothing is corrected by that.
+        // With one body far above all others, the remainder is mere rounding and is not corrected.
         a[10_000] *= 1e9;
         a[10_001] *= 1e9;
         let before = a.clone();

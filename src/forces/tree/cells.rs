@@ -1,57 +1,58 @@
 //! The cells of all levels, found from the sorted keys without a loop over levels.
 //!
-//! A cell of level L begins at body i where the keys of i - 1 and i share fewer than L digits and the cell
-//! around it of level L - 1 holds more than a leaf may. So each body tells by a look at its neighbours how many
-//! cells begin at it, and a sum over those numbers every cell in depth-first order. A stable sort by level then makes
-//! siblings neighbours, and levels follow each other.
+//! A cell of level L begins at body i if the keys of i - 1 and i share fewer than L digits and the
+//! enclosing cell of level L - 1 holds more bodies than a leaf may. So each body finds from its
+//! neighbours how many cells begin at it, and a prefix sum of those numbers gives every cell in
+//! depth-first order. A stable sort by level then makes siblings adjacent and levels consecutive.
 
 use rayon::prelude::*;
 
 use super::{Key, LEVELS};
 
-/// Parent of the root.
+/// Parent number of the root.
 pub const NO_PARENT: u32 = u32::MAX;
 
 /// One cell: a run of bodies along the curve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cell {
-    /// Place of its first body in the order of the curve.
+    /// Index of its first body along the curve.
     pub first: u32,
     /// Number of bodies, at least 1.
     pub count: u32,
-    /// Digits that its bodies share at least; 0 of the root.
+    /// Number of leading digits shared by its bodies, at least; 0 for the root.
     pub level: u32,
-    /// Number of the parent; [`NO_PARENT`] of the root.
+    /// Number of the parent; [`NO_PARENT`] for the root.
     pub parent: u32,
-    /// Number of the first child; meaningless of a leaf.
+    /// Number of the first child; undefined for a leaf.
     pub child: u32,
-    /// Number of children, 0 of a leaf, otherwise 1 to 8. They are neighbours, in the order of the curve.
+    /// Number of children: 0 for a leaf, otherwise 1 to 8. They are adjacent, in the order of the
+    /// curve.
     pub children: u32,
 }
 
 impl Cell {
-    /// Whether its bodies, not its children, take its place when it is opened.
+    /// Whether it has no children, so that opening it means taking its bodies.
     pub fn is_leaf(&self) -> bool {
         self.children == 0
     }
 }
 
-/// All cells, level after level, on each along the curve. No bodies, no cells.
+/// All cells, level by level, along the curve on each. Empty if there are no bodies.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cells {
     /// The root is number 0.
     pub cells: Vec<Cell>,
-    /// Where each level begins in `cells`, and after the last one that there is their end.
+    /// The start of each level in `cells`, followed by the end of the last level.
     pub levels: Vec<u32>,
 }
 
 impl Cells {
-    /// The cells of bodies with these `keys` along the curve, those inside the cube alone. Leaves hold up to
-    /// `leaf` bodies, on the last level any number.
+    /// The cells of the bodies with these `keys` along the curve, which must all be inside the
+    /// cube. Leaves hold up to `leaf` bodies, on the last level any number.
     pub fn new(keys: &[Key], leaf: usize) -> Self {
         let runs = Runs { keys, leaf };
         let begins: Vec<Begin> = (0..keys.len()).into_par_iter().map(|i| runs.begin(i)).collect();
-        // Depth first, with parents as they are met.
+        // Depth first; `above` holds the current parents.
         let mut above = [NO_PARENT; LEVELS as usize + 1];
         let mut depth_first: Vec<Cell> = Vec::new();
         for (i, begin) in begins.iter().enumerate() {
@@ -71,7 +72,7 @@ impl Cells {
         self.cells.len()
     }
 
-    /// Whether there are none: no bodies in the cube.
+    /// Whether there are no cells, because no body is in the cube.
     pub fn is_empty(&self) -> bool {
         self.cells.is_empty()
     }
@@ -82,7 +83,7 @@ impl Cells {
 struct Begin {
     /// Level of the first of them.
     level: u32,
-    /// How many, each a level deeper than the one before.
+    /// Number of cells, each one level deeper than the one before.
     cells: u32,
 }
 
@@ -96,15 +97,15 @@ impl Runs<'_> {
         self.keys[i].shared(self.keys[j])
     }
 
-    /// The deepest level of a run that begins at `i` or before and reaches past body `i + leaf`, plus one: 0 if
-    /// not even the root does.
+    /// One more than the deepest level of a run that begins at `i` or before and reaches past body
+    /// `i + leaf`; 0 if not even the root does.
     fn reaches(&self, i: usize) -> u32 {
         if i + self.leaf < self.keys.len() { self.shared(i, i + self.leaf) + 1 } else { 0 }
     }
 
     /// Which cells begin at body `i`.
     fn begin(&self, i: usize) -> Begin {
-        // Levels below this begin anew at i; the root begins at body 0.
+        // Levels below this one begin anew at i; the root begins at body 0.
         let level = if i == 0 { 0 } else { self.shared(i - 1, i) + 1 };
         if level > LEVELS {
             return Begin { level, cells: 0 };
@@ -114,12 +115,13 @@ impl Runs<'_> {
         Begin { level, cells: least.max((deepest + 1).saturating_sub(level)) }
     }
 
-    /// Whether the run of `level` that body `i` is in, and does not begin, holds more than a leaf.
+    /// Whether the run of `level` that contains, but does not begin with, body `i` holds more than
+    /// a leaf.
     fn is_divided(&self, i: usize, level: u32) -> bool {
         if i >= self.leaf && self.shared(i - self.leaf, i) >= level {
             return true;
         }
-        // It begins at most leaf - 1 bodies before i.
+        // The run begins at most leaf - 1 bodies before i.
         let (mut low, mut high) = ((i + 1).saturating_sub(self.leaf), i - 1);
         while low < high {
             let middle = (low + high) / 2;
@@ -140,7 +142,7 @@ impl Runs<'_> {
     }
 }
 
-/// From depth-first order to level after level.
+/// Reorders cells from depth-first to level by level.
 fn by_level(depth_first: &[Cell]) -> Cells {
     let mut levels = vec![0u32; LEVELS as usize + 2];
     for cell in depth_first {
@@ -168,7 +170,8 @@ fn by_level(depth_first: &[Cell]) -> Cells {
         let parent = cells[number].parent as usize;
         cells[parent].children += 1;
     }
-    // Levels follow each other and siblings are neighbours: so are the children of one cell and the next.
+    // Levels are consecutive and siblings adjacent, so the children of one cell are followed by
+    // those of the next.
     let mut child = 1;
     for cell in &mut cells {
         cell.child = child;

@@ -1,4 +1,4 @@
-//! What a tree is walked by.
+//! How a tree is built and walked.
 
 use std::fmt;
 
@@ -14,23 +14,23 @@ use crate::settings::{Rebuild, TreeRequest};
 pub struct TreeConfig {
     /// When cells act as a whole.
     pub opening: Opening,
-    /// Up to which multipole.
+    /// The highest multipole of cells.
     pub moments: MultipoleOrder,
-    /// At which steps the tree is built anew. At the others bodies keep their cells and groups; boxes, radii and moments
-    /// are those of the bodies as they are now. Where forces are asked for without steps it is built each time.
+    /// At which steps the tree is rebuilt. At the others bodies keep their cells and groups, while
+    /// boxes, radii and moments follow the bodies. For forces outside steps it is always rebuilt.
     #[serde(default, skip_serializing_if = "is_each_step")]
     pub rebuild: Rebuild,
 }
 
-/// As in runs from before it could be chosen.
+/// As in runs made before this could be chosen.
 fn is_each_step(rebuild: &Rebuild) -> bool {
     !rebuild.keeps()
 }
 
-/// Of the rule `acceleration`: rms errors of 4e-4, one body in a hundred above 1e-3.
+/// Default of the rule `acceleration`: rms errors of 4e-4, one body in a hundred above 1e-3.
 const ALPHA: f64 = 0.003;
 
-/// What numbers of rules are allowed.
+/// The allowed range of the rules' parameters.
 const ALLOWED: &str = "greater than 0 and at most 1";
 
 impl Default for TreeConfig {
@@ -41,16 +41,16 @@ impl Default for TreeConfig {
 }
 
 impl TreeConfig {
-    /// The rule of a first force, which no accelerations are known for.
+    /// The rule for a first force, when no accelerations are known.
     pub const FIRST: Opening = Opening::Radius { theta: 0.6 };
 
-    /// What a request comes to.
+    /// The configuration for a request.
     ///
-    /// Errors: a rule that there is not, a number out of range or of another rule.
+    /// Errors: an unknown rule; a parameter out of range, or one that the rule does not have.
     pub fn of(request: &TreeRequest) -> Result<Self> {
         let name = match (&request.opening, request.theta) {
             (Some(name), _) => name,
-            // An angle is of no other rule.
+            // theta without a named rule implies `radius`.
             (None, Some(_)) if request.alpha.is_none() => "radius",
             (None, _) => "acceleration",
         };
@@ -86,7 +86,7 @@ impl TreeConfig {
         Self { opening, moments, rebuild }.check()
     }
 
-    /// Refuses numbers out of range.
+    /// Checks that the parameters are in range.
     pub fn check(self) -> Result<Self> {
         if self.rebuild == Rebuild::Every(0) {
             let allowed = "1 (at each step) or a larger number of steps";
@@ -104,7 +104,7 @@ impl TreeConfig {
         }
     }
 
-    /// The request that comes to this; what is usual is left out.
+    /// The request that gives this configuration, without values that are the default.
     pub fn request(&self) -> TreeRequest {
         let usual = Self::default();
         let (opening, alpha, theta) = match self.opening {
@@ -119,15 +119,16 @@ impl TreeConfig {
         TreeRequest { opening: opening.map(str::to_owned), alpha, theta, moments, rebuild }
     }
 
-    /// Whether an evaluation depends on the accelerations of the last step: by the rule; and where the tree of an earlier
-    /// step serves, so that none has to be computed again by the wrong one when a run goes on.
+    /// Whether an evaluation depends on the accelerations of the last step: if the rule uses them,
+    /// and if the tree of an earlier step is kept, so that a resumed run need not recompute
+    /// accelerations with the wrong tree.
     pub(super) fn needs_accelerations(&self) -> bool {
         self.opening.needs_accelerations() || self.rebuild.keeps()
     }
 }
 
 impl fmt::Display for TreeConfig {
-    /// For one line: `quadrupoles, acceleration 0.003`, and `, built every 4 steps` where it is not at each.
+    /// In one line: `quadrupoles, acceleration 0.003`, with `, built every 4 steps` unless at each.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let moments = match self.moments {
             MultipoleOrder::Monopole => "monopoles",

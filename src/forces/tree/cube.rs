@@ -1,15 +1,15 @@
-//! The cube around the bodies, whose halves, quarters and so on are the cells.
+//! The cube around the bodies, which cells divide into halves, quarters and so on.
 
 use super::{LEVELS, Place};
 
-/// Coordinates beyond this are none that a tree has: their squares leave f32.
+/// The largest coordinate in a tree: squares of larger ones exceed f32.
 pub const FARTHEST: f32 = f32::from_bits((127 + 60) << 23);
 
-/// The least half edge: its inverse times 2^20 is a number of f32.
+/// The least half edge: its inverse times 2^20 still fits f32.
 const LEAST: f32 = f32::from_bits((127 - 61) << 23);
 
-/// The root's cube. Its edge is a power of two, so that a body's place in it is found without rounding but that of
-/// the distance from the lower corner: the same on every device.
+/// The root's cube. Its edge is a power of two, so the only rounding in a body's position within it
+/// is that of the distance from the lower corner, which is the same on every device.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cube {
     /// The middle.
@@ -19,10 +19,10 @@ pub struct Cube {
 }
 
 impl Cube {
-    /// The smallest cube about `centre` that leaves out at most [`Cube::spare`] of the bodies: a few that fly away
-    /// would else make its cells coarse for all others.
+    /// The smallest cube about `centre` that leaves out at most [`Cube::spare`] of the bodies: a
+    /// few escapers would make the cells too coarse for all others.
     pub fn around(centre: [f32; 3], places: &[Place]) -> Self {
-        // Bodies by the exponent of their distance from the centre along the farthest axis.
+        // Counts bodies by the exponent of their distance from the centre along the farthest axis.
         let mut bins = [0usize; 256];
         for place in places {
             if let Some(distance) = distance(centre, place) {
@@ -31,14 +31,14 @@ impl Cube {
         }
         let mut left_out = places.len() - bins.iter().sum::<usize>();
         let spare = Self::spare(places.len());
-        // Bodies that no cube can hold use up none of what may be left out.
+        // Bodies that no cube can hold do not count towards the spare ones.
         let most = left_out + spare;
         let mut exponent = 255;
         while exponent > 0 && left_out + bins[exponent] <= most {
             left_out += bins[exponent];
             exponent -= 1;
         }
-        // Far from the origin neighbouring numbers of f32 are apart: cells need be no smaller.
+        // Far from the origin f32 numbers are spaced widely, so cells need not be smaller.
         let from_origin = centre.iter().fold(0.0f32, |far, x| far.max(x.abs()));
         let coarse = (from_origin.to_bits() >> 23).saturating_sub(LEVELS - 1);
         let exponent = (exponent as u32 + 1).max(coarse);
@@ -51,12 +51,12 @@ impl Cube {
         (n / 10_000).min(128)
     }
 
-    /// Whether a body is in the cube; one that is nowhere in f32 is not.
+    /// Whether a body is in the cube; false for positions that are not finite.
     pub fn holds(&self, place: &Place) -> bool {
         distance(self.centre, place).is_some_and(|distance| distance < self.half)
     }
 
-    /// In which of the 2^21 intervals of each axis a body of the cube is.
+    /// The interval, of 2^21 along each axis, that contains a body of the cube.
     pub fn index(&self, place: &Place) -> [u32; 3] {
         let scale = (1u32 << (LEVELS - 1)) as f32 / self.half;
         std::array::from_fn(|axis| {
@@ -66,7 +66,8 @@ impl Cube {
     }
 }
 
-/// The distance from `centre` along the farthest axis; `None` of a body that is nowhere or beyond [`FARTHEST`].
+/// The distance from `centre` along the farthest axis; `None` if it is not finite or beyond
+/// [`FARTHEST`].
 fn distance(centre: [f32; 3], place: &Place) -> Option<f32> {
     let is_somewhere = |x: &f32| x.abs() <= FARTHEST;
     let offsets = (0..3).map(|axis| (place[axis] - centre[axis]).abs());

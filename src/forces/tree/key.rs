@@ -1,11 +1,11 @@
-//! Keys along a Hilbert curve: 63 bits in two words, as a device without 64-bit integers has them.
+//! Keys along a Hilbert curve: 63 bits in two words, since devices lack 64-bit integers.
 
 use rayon::prelude::*;
 
 use super::{Cube, LEVELS, Place};
 
-/// The Hilbert curve of Skilling (2004) as an automaton: by state and octant (4 x + 2 y + z, a bit each) the next
-/// state times 8 and the octal digit of the key. It begins in state 0.
+/// Skilling's (2004) Hilbert curve as an automaton: for each state and octant (4 x + 2 y + z, one
+/// bit each), 8 times the next state plus the octal digit of the key. It starts in state 0.
 #[rustfmt::skip]
 pub const HILBERT: [[u8; 8]; 24] = [
     [8, 17, 27, 2, 39, 46, 52, 5],
@@ -34,7 +34,7 @@ pub const HILBERT: [[u8; 8]; 24] = [
     [186, 163, 89, 112, 189, 100, 150, 159],
 ];
 
-/// A place on the curve, of 21 octal digits.
+/// A position on the curve: 21 octal digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key {
     /// The upper 32 bits.
@@ -44,7 +44,7 @@ pub struct Key {
 }
 
 impl Key {
-    /// Of bodies outside the cube: after all others.
+    /// The key of bodies outside the cube, after all others.
     pub const OUTSIDE: Self = Self { hi: u32::MAX, lo: u32::MAX };
 
     /// How many leading octal digits two keys share, 0 to 21.
@@ -52,20 +52,20 @@ impl Key {
         if self.hi != other.hi {
             (self.hi ^ other.hi).leading_zeros() / 3
         } else if self.lo != other.lo {
-            // 31 bits in 32: one leading zero is not a digit's.
+            // 31 bits in 32: one leading zero belongs to no digit.
             (31 + (self.lo ^ other.lo).leading_zeros()) / 3
         } else {
             LEVELS
         }
     }
 
-    /// Both words as one number of the same order.
+    /// Both words as one number with the same order.
     fn number(self) -> u64 {
         u64::from(self.hi) << 32 | u64::from(self.lo)
     }
 }
 
-/// The key of a body: of the octants that it is in, from the root down.
+/// The key of a body, from the octants that contain it, root first.
 pub fn key(cube: &Cube, place: &Place) -> Key {
     if !cube.holds(place) {
         return Key::OUTSIDE;
@@ -73,7 +73,7 @@ pub fn key(cube: &Cube, place: &Place) -> Key {
     at(cube.index(place))
 }
 
-/// The key of interval numbers, each below 2^21.
+/// The key for interval numbers along the axes, each below 2^21.
 pub(super) fn at([x, y, z]: [u32; 3]) -> Key {
     let (mut state, mut key) = (0, 0u64);
     for bit in (0..LEVELS).rev() {
@@ -90,7 +90,7 @@ pub fn keys(cube: &Cube, places: &[Place]) -> Vec<Key> {
     places.par_iter().map(|place| key(cube, place)).collect()
 }
 
-/// The bodies' numbers along the curve; bodies of equal keys keep their order.
+/// The bodies' indices along the curve; bodies with equal keys keep their order.
 pub fn order(keys: &[Key]) -> Vec<u32> {
     let numbered = |(i, key): (usize, &Key)| (key.number(), i as u32);
     let mut numbered: Vec<_> = keys.par_iter().enumerate().map(numbered).collect();
@@ -102,7 +102,7 @@ pub fn order(keys: &[Key]) -> Vec<u32> {
 mod tests {
     use super::*;
 
-    /// The key of interval numbers, in a cube whose intervals are one wide.
+    /// The key for interval numbers, in a cube whose intervals have width one.
     fn of(x: u32, y: u32, z: u32) -> u64 {
         let half = (1 << 20) as f32;
         let cube = Cube { centre: [half; 3], half };
@@ -110,7 +110,7 @@ mod tests {
         u64::from(key.hi) << 31 | u64::from(key.lo)
     }
 
-    /// Values by Skilling's own loop over bits.
+    /// Compares with Skilling's own loop over bits.
     #[test]
     fn keys_are_those_of_skillings_transform() {
         let last = (1 << 21) - 1;

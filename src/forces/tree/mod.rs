@@ -1,13 +1,14 @@
-//! Method `tree`: far bodies attract as cells of an octree (Barnes and Hut 1986).
+//! Method `tree`: distant bodies attract as cells of an octree (Barnes and Hut 1986).
 //!
-//! Bodies are put in order along a Hilbert curve. A cell of level L is a run of bodies whose keys share L octal
-//! digits; runs of more than [`LEAF`] bodies have children. Runs of [`GROUP`] sinks along the curve share one walk
-//! through the cells (Barnes 1990): it accepts a cell, whose multipoles then attract them, or opens it.
+//! Bodies are sorted along a Hilbert curve. A cell of level L is a run of bodies whose keys share L
+//! octal digits; runs of more than [`LEAF`] bodies have children. Each [`GROUP`] of consecutive
+//! sinks along the curve shares one walk through the cells (Barnes 1990): it accepts a cell, whose
+//! multipoles then attract the sinks, or opens it.
 //!
-//! The stages, each a function of the one before, so that kernels on a device can be compared stage by stage:
-//! [`Cube`] -> [`keys`] -> [`order`] -> [`Cells`] -> [`moments()`] -> [`CellRecord`]. All begin with positions in f32 in
-//! the frame of a call or a run. Keys, order and cells are whole numbers, the same wherever they are computed;
-//! sums are in f64 here.
+//! Each stage is a function of the one before, so that kernels on a device can be compared stage by
+//! stage: [`Cube`] -> [`keys`] -> [`order`] -> [`Cells`] -> [`moments()`] -> [`CellRecord`]. The
+//! input is f32 positions in the frame of a call or a run. Keys, order and cells are integers,
+//! equal wherever they are computed; sums are in f64 here.
 
 mod balance;
 mod cells;
@@ -53,7 +54,7 @@ pub const CPU: Entry = Entry {
     make: |tools| made(CpuTree::new(tools.tree)),
 };
 
-/// Kernels for single calls.
+/// Kernels for single evaluations.
 pub const GPU: Entry = Entry {
     place: Where::Gpu,
     make: |tools| {
@@ -84,15 +85,15 @@ pub const ON_DEVICE: DeviceEntry = DeviceEntry {
     },
 };
 
-/// Sinks that walk together: a run along the curve.
+/// Number of sinks that walk together: consecutive along the curve.
 pub const GROUP: usize = 64;
 
-/// Bodies in a cell without children at most, but on the last level. 8 to 48 cost the walk the same; 32 makes half
-/// the cells that 16 does, 0.12 a body.
+/// The most bodies in a cell without children, except on the last level. The walk costs the same
+/// with 8 to 48; 32 makes half as many cells as 16, 0.12 per body.
 pub const LEAF: usize = 32;
 
-/// Levels below the root: octal digits of a key.
+/// Number of levels below the root, equal to the octal digits of a key.
 pub const LEVELS: u32 = 21;
 
-/// Where bodies are and what they weigh in a frame: x, y, z, mass. As the kernels have them.
+/// Position and mass of a body in a frame, as in the kernels: x, y, z, mass.
 pub type Place = [f32; 4];

@@ -1,25 +1,26 @@
-//! What a cell weighs and how its mass is spread: from bodies to leaves, from children to parents.
+//! Masses and multipoles of cells: from bodies to leaves, from children to parents.
 
 use glam::DVec3;
 use rayon::prelude::*;
 
 use super::{Cell, Cells, Place};
 
-/// By how much a cell's radius is widened on every level, so that rounding in f32 never puts a body outside.
+/// Factor by which a cell's radius grows on every level, so that f32 rounding never puts a body
+/// outside.
 pub const WIDENED: f64 = 1.0 + 1.0 / (1 << 18) as f64;
 
-/// The multipoles of a cell, its reach and its box.
+/// The multipoles of a cell, its radius and its box.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Moment {
     /// Sum of the bodies' masses.
     pub mass: f64,
-    /// Their centre of mass; of a cell without mass the middle of its box.
+    /// Their centre of mass; for a cell without mass the middle of its box.
     pub centre: DVec3,
-    /// Second moments about `centre`, the sums of m x x and so on: xx, yy, zz, xy, xz, yz. Their trace is left in:
-    /// softening makes it count.
+    /// Second moments about `centre`, the sums of m x x etc.: xx, yy, zz, xy, xz, yz. The trace is
+    /// not removed, since with softening it matters.
     pub second: [f64; 6],
-    /// Every body is at most this far from `centre` as f32 has it; a little more, see [`WIDENED`]. 0 where all
-    /// bodies are in that place.
+    /// The distance from the f32 `centre` within which all bodies lie, widened by [`WIDENED`]; 0 if
+    /// all bodies are there.
     pub radius: f64,
     /// The lower corner of the smallest box around the bodies.
     pub lower: [f32; 3],
@@ -28,7 +29,7 @@ pub struct Moment {
 }
 
 impl Moment {
-    /// What children are added to.
+    /// The start for adding children.
     const NONE: Self = Self {
         mass: 0.0,
         centre: DVec3::ZERO,
@@ -38,7 +39,7 @@ impl Moment {
         upper: [f32::NEG_INFINITY; 3],
     };
 
-    /// The centre of mass as f32 has it.
+    /// The centre of mass in f32.
     pub fn centre_f32(&self) -> [f32; 3] {
         crate::frame::narrow(self.centre)
     }
@@ -55,7 +56,8 @@ impl Moment {
 
     fn of_bodies(places: &[Place]) -> Self {
         let mut sum = Self::NONE;
-        // Counted from among them: bodies in one place have their centre exactly there.
+        // Relative to the first body, so that bodies at one position have their centre exactly
+        // there.
         let origin = position(&places[0]);
         let mut centre = DVec3::ZERO;
         for place in places {
@@ -106,7 +108,7 @@ impl Moment {
         }
     }
 
-    /// The centre from the first moments about `origin`.
+    /// Sets the centre from the first moments about `origin`.
     fn settle(&mut self, origin: DVec3, first_moments: DVec3) {
         self.centre =
             if self.mass > 0.0 { origin + first_moments / self.mass } else { self.middle() };
@@ -120,10 +122,10 @@ impl Moment {
     }
 }
 
-/// The moments of all cells over bodies in the order of the curve.
+/// The moments of all cells over the bodies in the order of the curve.
 pub fn moments(cells: &Cells, sorted: &[Place]) -> Vec<Moment> {
     let mut moments = vec![Moment::NONE; cells.len()];
-    // The deepest level first: children follow their parents.
+    // The deepest level first, because parents need their children.
     for level in (1..cells.levels.len()).rev() {
         let (first, end) = (cells.levels[level - 1] as usize, cells.levels[level] as usize);
         let (level, below) = moments[first..].split_at_mut(end - first);
@@ -134,7 +136,7 @@ pub fn moments(cells: &Cells, sorted: &[Place]) -> Vec<Moment> {
     moments
 }
 
-/// The children of a cell among the cells that begin with number `end`.
+/// The children of a cell, among the cells from number `end` on.
 fn children(cell: &Cell, end: usize) -> std::ops::Range<usize> {
     if cell.is_leaf() {
         return 0..0;

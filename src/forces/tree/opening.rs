@@ -1,22 +1,22 @@
-//! When a cell may act as a whole: the opening rules, one function each.
+//! The opening rules, one function each: when a cell may act as a whole.
 //!
-//! Whatever the rule, the test is one comparison of numbers made before: a cell is accepted where
-//! d^2 * [`Opening::reach`] > [`Opening::critical`], and d^2 > r^2 times [`Opening::least_distance_squared`], which is 1
-//! or more, so that no body of it is among the sinks. d is
-//! the distance from the cell's centre of mass to the box around the sinks, but with `octgrav` in the first
-//! comparison from box to box.
+//! Every rule is one comparison of precomputed numbers: a cell is accepted if d^2 *
+//! [`Opening::reach`] > [`Opening::critical`] and d^2 > r^2 times
+//! [`Opening::least_distance_squared`], which is 1 or more, so that no body of the cell is among
+//! the sinks. d is the distance from the cell's centre of mass to the box around the sinks; for
+//! `octgrav` the first comparison uses the distance from box to box.
 
 use serde::{Deserialize, Serialize};
 
 use super::Moment;
 
-/// Up to which multipole cells attract.
+/// The highest multipole of cells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MultipoleOrder {
-    /// As their mass at the centre of mass.
+    /// The mass at the centre of mass.
     Monopole,
-    /// With the second moments.
+    /// Also the second moments.
     #[default]
     Quadrupole,
 }
@@ -26,41 +26,42 @@ pub enum MultipoleOrder {
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Opening {
-    /// By what the cell may spoil of the sinks' accelerations: m r^3 < alpha a d^5, a the least of their last
-    /// accelerations; with monopoles m r^2 < alpha a d^4 (Miki and Umemura 2017). And r < 0.9 d.
+    /// By the error that the cell may cause in the sinks' accelerations: m r^3 < alpha a d^5, where
+    /// a is the least of their last accelerations; with monopoles m r^2 < alpha a d^4 (Miki and
+    /// Umemura 2017). Also r < 0.9 d.
     Acceleration {
-        /// The part of the acceleration.
+        /// Tolerated part of the acceleration, > 0.
         alpha: f64,
     },
-    /// By the cell's size as the sinks see it: r < theta d (Dehnen 2000).
+    /// By the cell's angular size: r < theta d (Dehnen 2000).
     Radius {
-        /// An angle.
+        /// Opening angle, radians.
         theta: f64,
     },
     /// d > l / theta + the distance from the box's middle to the centre of mass (Bedorf, Gaburov and Portegies Zwart
     /// 2012).
     Bonsai {
-        /// An angle.
+        /// Opening angle, radians.
         theta: f64,
     },
     /// l < theta times the distance between the boxes (Gaburov, Bedorf and Portegies Zwart 2010).
     Octgrav {
-        /// An angle.
+        /// Opening angle, radians.
         theta: f64,
     },
 }
 
-/// By `acceleration` r is at most this part of d.
+/// With `acceleration`, r is at most this part of d.
 const NEAR: f64 = 0.9;
 
-/// Its square, as kernels have it.
+/// Its square, as the kernels use it.
 pub(super) const NEAR_SQUARED: f32 = (NEAR * NEAR) as f32;
 
-/// The least acceleration that `acceleration` knows, so that powers of it stay within f32.
+/// The least acceleration that `acceleration` uses, so that powers of it stay within f32.
 const LEAST_ACCELERATION: f64 = f64::from_bits((1023 - 100) << 52);
 
 impl Opening {
-    /// What d^2 times the reach must exceed: of a cell without mass -1, and it is passed over.
+    /// What d^2 times the reach must exceed; -1 for a cell without mass, which is skipped.
     pub fn critical(&self, cell: &Moment, order: MultipoleOrder) -> f64 {
         match *self {
             _ if !(cell.mass > 0.0) => -1.0,
@@ -81,9 +82,10 @@ impl Opening {
         }
     }
 
-    /// How many times a cell's r^2 the square of d must exceed, whatever else the rule says. A cell of little mass may be
-    /// accepted from as near as its farthest body by `acceleration`, which knows nothing of where the mass is: a few
-    /// bodies of a cluster that share a cell with another cluster would be missed by the rest of their own.
+    /// The factor by which d^2 must exceed the cell's r^2, whatever else the rule says.
+    /// `acceleration` ignores where a cell's mass is and might accept a light cell from no farther
+    /// than its outermost body: then a few bodies of a cluster that share a cell with another
+    /// cluster would be missed by the rest of their own.
     pub fn least_distance_squared(&self) -> f64 {
         match self {
             Self::Acceleration { .. } => 1.0 / (NEAR * NEAR),
@@ -96,13 +98,13 @@ impl Opening {
         matches!(self, Self::Octgrav { .. })
     }
 
-    /// Whether it asks for accelerations of the sinks.
+    /// Whether the rule needs accelerations of the sinks.
     pub fn needs_accelerations(&self) -> bool {
         matches!(self, Self::Acceleration { .. })
     }
 }
 
-/// (m r^3)^(2/5), by powers of which neither leaves f32; with monopoles (m r^2)^(1/2).
+/// (m r^3)^(2/5), computed by powers that stay within f32; with monopoles (m r^2)^(1/2).
 fn acceleration(cell: &Moment, order: MultipoleOrder) -> f64 {
     match order {
         MultipoleOrder::Monopole => cell.mass.sqrt() * cell.radius,

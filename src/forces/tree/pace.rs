@@ -1,28 +1,28 @@
-//! How often a tree is built where the clock decides.
+//! How often a tree is rebuilt when that is chosen by timing.
 
 use crate::settings::Rebuild;
 
-/// Steps from tree to tree that are tried, from few to many.
+/// Intervals between rebuilds to try, in steps.
 const TRIED: [u64; 5] = [1, 2, 4, 8, 16];
 
-/// A trial goes on for so many trees and so many seconds at least.
+/// A trial lasts at least this many trees and seconds.
 const TREES: u64 = 4;
 const SECS: f64 = 0.1;
 
-/// What wins less is noise.
+/// A smaller gain is noise.
 const WORTH: f64 = 0.98;
 
-/// What was found holds for so many seconds of steps, while bodies and lists change.
+/// How long a result is kept, in seconds of steps: bodies and lists change.
 const HOLDS_SECS: f64 = 10.0;
 
-/// The steps from tree to tree: a fixed number, or the one that was fastest lately. Longer and longer intervals are tried
-/// until one is slower than the one before; after a while all over again.
+/// The number of steps between rebuilds: fixed, or the one measured to be fastest. Longer intervals
+/// are tried until one is slower than the one before; after a while the search starts again.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RebuildPace {
     rebuild: Rebuild,
-    /// Steps from tree to tree.
+    /// Steps between rebuilds.
     now: u64,
-    /// The fastest of those tried in this round, with its seconds per step; which is tried next.
+    /// The fastest interval tried in this round with its seconds per step, and the next one to try.
     fastest: Option<(u64, f64)>,
     trial: Option<usize>,
     steps: u64,
@@ -43,12 +43,13 @@ impl RebuildPace {
         self.rebuild.keeps()
     }
 
-    /// Whether the forces of that step need a new tree.
+    /// Whether the forces of this step need a new tree.
     pub fn builds_at(&self, step: u64) -> bool {
         step.is_multiple_of(self.now)
     }
 
-    /// Behind what [`super::TreeConfig`] says of itself: the interval that was found, and nothing of a fixed one.
+    /// Follows the description of [`super::TreeConfig`]: the current interval, or nothing if it is
+    /// fixed.
     pub fn told(&self) -> String {
         match (self.rebuild, self.now) {
             (Rebuild::Auto, 1) => " (at each step now)".to_owned(),
@@ -57,7 +58,7 @@ impl RebuildPace {
         }
     }
 
-    /// Takes in that `steps` more have been done and that they took `secs` where forces are computed.
+    /// Records that `steps` more steps took `secs`.
     pub fn learn(&mut self, steps: u64, secs: f64) {
         if self.rebuild != Rebuild::Auto || secs.is_nan() || secs < 0.0 {
             return;
@@ -98,7 +99,8 @@ impl RebuildPace {
 mod tests {
     use super::*;
 
-    /// Steps of a machine on which building takes `build`, and each step that a tree is old `older` more.
+    /// The interval found on a machine on which building takes `build`, and each step `older` more
+    /// per step of the tree's age.
     fn settled(build: f64, older: f64) -> u64 {
         let mut pace = RebuildPace::new(Rebuild::Auto);
         let mut age = 0;

@@ -1,10 +1,11 @@
-//! A cell as the kernels have it: seven vec4 in three arrays, so that each phase reads what it needs.
+//! A cell as the kernels store it: seven vec4 in three arrays, so that each phase reads only what
+//! it needs.
 
 use bytemuck::{Pod, Zeroable};
 
 use super::{Cell, Moment, MultipoleOrder, Opening};
 
-/// `child` of a [`CellOpen`] without children.
+/// `child` of a [`CellOpen`] that has no children.
 pub const IS_LEAF: u32 = u32::MAX;
 
 /// What the opening test reads: two vec4.
@@ -15,17 +16,18 @@ pub struct CellOpen {
     pub centre: [f32; 3],
     /// [`Opening::critical`].
     pub critical: f32,
-    /// The square of the radius.
+    /// Squared radius.
     pub radius_squared: f32,
-    /// Number of the first child times 16, plus their number less one; or [`IS_LEAF`].
+    /// 16 times the number of the first child, plus the number of children less one; or
+    /// [`IS_LEAF`].
     pub child: u32,
-    /// Place of the first body along the curve.
+    /// Index of the first body along the curve.
     pub first: u32,
     /// Number of bodies.
     pub count: u32,
 }
 
-/// What an accepted cell attracts with: three vec4. Q are the second moments.
+/// The multipoles of an accepted cell: three vec4. Q are the second moments.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 pub struct CellForce {
@@ -43,7 +45,7 @@ pub struct CellForce {
     pub half_trace: f32,
 }
 
-/// Where the bodies are: two vec4.
+/// The box around the bodies: two vec4.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 pub struct CellBox {
@@ -53,14 +55,14 @@ pub struct CellBox {
     pub level: u32,
     /// Upper corner.
     pub upper: [f32; 3],
-    /// Number of the parent, [`super::NO_PARENT`] of the root.
+    /// Number of the parent; [`super::NO_PARENT`] for the root.
     pub parent: u32,
 }
 
-/// All of a cell.
+/// The complete record of a cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CellRecord {
-    /// For the test.
+    /// For the opening test.
     pub open: CellOpen,
     /// For the force.
     pub force: CellForce,
@@ -69,7 +71,7 @@ pub struct CellRecord {
 }
 
 impl CellRecord {
-    /// The record of a cell, opened by that rule.
+    /// The record of a cell for this opening rule.
     pub fn of(cell: &Cell, moment: &Moment, opening: &Opening, order: MultipoleOrder) -> Self {
         let centre = moment.centre_f32();
         let [xx, yy, zz, xy, xz, yz] = moment.second;

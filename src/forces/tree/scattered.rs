@@ -1,21 +1,23 @@
-//! Groups whose sinks lie around many other bodies: out where bodies are few, or where the curve leaves them and comes
-//! back elsewhere.
+//! Groups whose sinks have many other bodies between them: in sparse outskirts, or where the curve
+//! leaves a region and returns elsewhere.
 
 use super::{Cube, GROUP, Key, LEVELS, Place, key::at};
 
-/// Where more bodies than these are among a group's sinks, they are scattered. As a rule they are fewer than 2,000 for
-/// any number of bodies (Plummer and Hernquist spheres, uniform cubes, galaxies); where 64 bodies of the outskirts lie
-/// around a core there are many thousands.
+/// A group is scattered if more bodies than this are among its sinks. Usually there are fewer than
+/// 2,000 for any number of bodies (Plummer and Hernquist spheres, uniform cubes, galaxies); if 64
+/// bodies of the outskirts surround a core there are many thousands.
 pub const CROWD: usize = 4096;
 
-/// Of how many groups, of so many, sinks may walk one by one. If more than these are scattered all walk as groups.
+/// The most groups, of this many, whose sinks may walk one by one. If more are scattered, all walk
+/// as groups.
 pub fn room_for(groups: usize) -> usize {
     groups.min((groups / 128).max(64))
 }
 
-/// Whether more than [`CROWD`] bodies are in the cells that the box around the `sinks` touches: cells of the smallest
-/// edge, halved twice, that is larger than the box. Such a group would open all of them: its sinks walk one by one.
-/// `keys` are the keys of the bodies in the cube, in order.
+/// Whether more than [`CROWD`] bodies are in the cells that the box around the `sinks` touches,
+/// where cells have a quarter of the smallest edge that is larger than the box. Such a group would
+/// open all of them, so its sinks walk one by one. `keys` are the sorted keys of the bodies in the
+/// cube.
 pub fn is_scattered(cube: &Cube, keys: &[Key], sinks: &[Place]) -> bool {
     let corner = |choose: fn(f32, f32) -> f32| {
         let all = sinks.iter().copied();
@@ -31,7 +33,7 @@ pub fn is_scattered(cube: &Cube, keys: &[Key], sinks: &[Place]) -> bool {
     bodies_among(keys, nearest, farthest, coarse.saturating_sub(2)) > CROWD
 }
 
-/// The bodies in the cells of 2^shift intervals between two corners, both included.
+/// The number of bodies in the cells of 2^shift intervals between two corners, both included.
 fn bodies_among(keys: &[Key], nearest: [u32; 3], farthest: [u32; 3], shift: u32) -> usize {
     let range = |axis: usize| nearest[axis] >> shift..=farthest[axis] >> shift;
     let mut bodies = 0;
@@ -50,7 +52,7 @@ fn bodies_among(keys: &[Key], nearest: [u32; 3], farthest: [u32; 3], shift: u32)
     bodies
 }
 
-/// For each group along the curve whether its sinks walk one by one.
+/// For each group along the curve, whether its sinks walk one by one.
 pub fn split(cube: &Cube, keys: &[Key], sinks: &[Place]) -> Vec<bool> {
     use rayon::prelude::*;
     let scattered: Vec<bool> =
@@ -64,7 +66,7 @@ mod tests {
     use super::super::{keys as keys_of, order};
     use super::*;
 
-    /// A dense block, and as many bodies as asked for far around it, in their order along the curve.
+    /// A dense block and `shell` bodies far around it, in their order along the curve.
     fn block_and_shell(shell: usize) -> (Cube, Vec<Key>, Vec<Place>) {
         let mut places = Vec::new();
         for i in 0..20_000 {
@@ -96,7 +98,7 @@ mod tests {
             assert!(!is || scattered(sinks));
         }
         assert!(found.contains(&true));
-        // One that fills its cube has none, nor have bodies in one place.
+        // A block that fills its cube has no scattered groups, nor have bodies at one position.
         let (cube, keys, places) = block_and_shell(0);
         assert!(!split(&cube, &keys, &places).contains(&true));
         let same = vec![places[0]; 20_000];

@@ -1,4 +1,5 @@
-//! The tree against a recursive octree, against sums over bodies, and by what must hold of any bodies.
+//! The tree against a recursive octree, against sums over bodies, and against invariants that hold
+//! for any bodies.
 
 use glam::DVec3;
 use proptest::prelude::*;
@@ -6,7 +7,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::forces::test_bodies::Random;
 
-/// Keys along the curve of what the cube holds, and their places.
+/// The keys along the curve of the bodies in the cube, and their positions.
 fn sorted(places: &[Place]) -> (Vec<Key>, Vec<Place>) {
     let cube = Cube::around([0.0; 3], places);
     let keys = keys(&cube, places);
@@ -16,7 +17,7 @@ fn sorted(places: &[Place]) -> (Vec<Key>, Vec<Place>) {
     (along().map(|i| keys[i]).collect(), along().map(|i| places[i]).collect())
 }
 
-/// (first body, bodies, level) of every cell by dividing runs, depth first.
+/// (first body, bodies, level) of every cell by recursive division of runs, depth first.
 fn by_recursion(keys: &[Key], leaf: usize) -> Vec<(u32, u32, u32)> {
     fn divide(keys: &[Key], first: usize, level: u32, leaf: usize, out: &mut Vec<(u32, u32, u32)>) {
         out.push((first as u32, keys.len() as u32, level));
@@ -39,7 +40,7 @@ fn by_recursion(keys: &[Key], leaf: usize) -> Vec<(u32, u32, u32)> {
     out
 }
 
-/// Everything that holds of the cells of any bodies.
+/// Checks the invariants of cells over any bodies.
 fn check_cells(keys: &[Key], places: &[Place], leaf: usize) {
     let cells = Cells::new(keys, leaf);
     let found: Vec<_> = cells.cells.iter().map(|c| (c.first, c.count, c.level)).collect();
@@ -81,7 +82,7 @@ fn check_cells(keys: &[Key], places: &[Place], leaf: usize) {
     assert_eq!(next as usize, keys.len());
 }
 
-/// `n` bodies of a kind.
+/// `n` bodies of one kind.
 fn bodies(kind: u32, n: usize, seed: u64) -> Vec<Place> {
     let mut random = Random(seed);
     let side = (n as f64).cbrt().ceil().max(1.0) as usize;
@@ -90,9 +91,10 @@ fn bodies(kind: u32, n: usize, seed: u64) -> Vec<Place> {
         let mass = random.unit() as f32;
         let at = match kind {
             0 => v,
-            // A dense middle.
+            // A dense centre.
             1 => v * (random.unit() as f32).powi(12),
-            // One place, a line, a lattice on the borders of cells, two clusters far apart, copies.
+            // One position, a line, a lattice on the borders of cells, two distant clusters,
+            // copies.
             2 => glam::Vec3::splat(0.25),
             3 => glam::Vec3::X * v.x,
             4 => glam::Vec3::new(

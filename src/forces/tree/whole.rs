@@ -1,21 +1,22 @@
-//! All stages of a tree, one after the other.
+//! All stages of building a tree.
 
 use super::{Cells, Cube, FARTHEST, Key, LEAF, Moment, Place, keys, moments, order};
 
-/// A tree over bodies, and the bodies in its order.
+/// A tree over bodies, with the bodies in its order.
 #[derive(Clone, Debug)]
 pub struct Tree {
     /// The root's cube.
     pub cube: Cube,
-    /// The bodies' numbers along the curve, those outside the cube last.
+    /// The bodies' indices along the curve, those outside the cube last.
     pub order: Vec<u32>,
     /// Number of bodies in the cube.
     pub inside: usize,
-    /// The keys of those, in order.
+    /// The sorted keys of the bodies inside.
     pub keys: Vec<Key>,
-    /// The bodies in that order. Those that are nowhere stand without mass in the middle of the cube.
+    /// The bodies in that order. Bodies without a finite position are in the middle of the cube,
+    /// with mass 0.
     pub sorted: Vec<Place>,
-    /// The cells over the bodies inside.
+    /// The cells over the bodies inside the cube.
     pub cells: Cells,
     /// Their moments.
     pub moments: Vec<Moment>,
@@ -35,14 +36,14 @@ impl Tree {
         Self { cube, order, inside, keys: along, sorted, cells, moments }
     }
 
-    /// The same cells over the same bodies, which have moved: cube and keys stay what they were.
+    /// Updates the moments of the same cells after the bodies have moved; cube and keys are kept.
     pub fn refit(&mut self, places: &[Place]) {
         self.sorted = sorted(&self.order, self.cube.centre, places);
         self.moments = moments(&self.cells, &self.sorted);
     }
 }
 
-/// The bodies in that order.
+/// The bodies in the given order.
 fn sorted(order: &[u32], [x, y, z]: [f32; 3], places: &[Place]) -> Vec<Place> {
     let place = |&i: &u32| {
         let place = places[i as usize];

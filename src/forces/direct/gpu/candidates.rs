@@ -1,21 +1,21 @@
-//! Which shapes of the kernel a device could run: what a tuner races and a full sweep measures.
+//! The kernel shapes that a device could run: raced by the tuner, measured by a full sweep.
 
 use super::{Dispatch, KernelConfig, WINDOW};
 use crate::gpu::{DeviceClass, Gpu, Limits};
 
-/// What a device can hold and needs.
+/// The limits and needs of a device.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
     /// Threads that keep the device busy.
     pub threads_to_fill: u64,
-    /// Whether it is a CPU: it has no workgroup memory, and needs no more than a few workgroups.
+    /// Whether it is a CPU, which has no workgroup memory and needs only a few workgroups.
     pub software: bool,
     /// Its limits.
     pub limits: Limits,
 }
 
 impl Bounds {
-    /// Of an open device.
+    /// The bounds of an open device.
     pub fn of(gpu: &Gpu) -> Self {
         let class = gpu.adapter.class;
         Self {
@@ -25,32 +25,34 @@ impl Bounds {
         }
     }
 
-    /// Whether the device can hold a shape, for `n` bodies.
+    /// Whether the device can run a shape for `n` bodies.
     fn hold(&self, config: &KernelConfig, n: usize) -> bool {
         let sums = n as u64 * u64::from(config.s) * crate::gpu::layout::VEC4;
         config.fits(&self.limits).is_ok()
-            // Partial sums may not take more than a share of the device's memory.
+            // Partial sums may take only a share of the device's memory.
             && sums <= self.limits.storage_buffer / 4
     }
 
-    /// Threads that a dispatch of the whole force keeps busy.
+    /// Number of threads that a dispatch of the whole force keeps busy.
     fn threads(config: &KernelConfig, n: usize) -> u64 {
         let groups = (n as u64).div_ceil(u64::from(config.sinks_per_workgroup()));
         groups * u64::from(config.threads()) * u64::from(config.s)
     }
 }
 
-/// Shapes, and how many more there would be on a device without limits.
+/// Candidate shapes, and those that the device's limits rule out.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Found {
-    /// What the device can hold, each once.
+    /// Shapes that the device can run, each once.
     pub shapes: Vec<KernelConfig>,
-    /// What it cannot: threads or memory of a workgroup, or its buffers.
+    /// Shapes that it cannot run: too many threads, too much workgroup memory, or too large
+    /// buffers.
     pub beyond_limits: Vec<KernelConfig>,
 }
 
 impl Found {
-    /// Notes a shape where it belongs. What is no kernel for `n` bodies on any device is passed over.
+    /// Adds a shape to one of the lists. Shapes that are invalid for `n` bodies on any device are
+    /// skipped.
     fn add(&mut self, config: KernelConfig, n: usize, bounds: &Bounds) {
         if config.validate(None).is_err() || config.holds(n).is_err() {
             return;
@@ -63,18 +65,18 @@ impl Found {
     }
 }
 
-/// p, r and u of shapes that read windows of uniform memory, the most promising first.
+/// p, r and u of shapes that read windows of uniform memory, most promising first.
 const WINDOWS: [(u32, u32, u32); 5] =
     [(256, 4, 32), (256, 8, 16), (256, 8, 8), (64, 4, 16), (128, 8, 16)];
 
-/// Turns a shape into one without workgroup memory: the baseline that tiles are compared with.
+/// The shape without workgroup memory, the baseline for tiles.
 pub fn untiled(shape: KernelConfig) -> KernelConfig {
     KernelConfig { untiled: true, uniform: false, dispatch: Dispatch::Auto, q: 1, ..shape }
 }
 
-/// Shapes for `n` bodies, the most promising first: `default`, the same untiled, of many bodies windows of uniform
-/// memory, and then p, q, r, s and the untiled loop with the unrolling of `default`; and one workgroup for all, where it
-/// holds them.
+/// Shapes for `n` bodies, most promising first: `default`, the same untiled, windows of uniform
+/// memory if there are many bodies, then variations of p, q, r, s and the untiled loop with the
+/// unrolling of `default`; and one workgroup for all bodies if it can hold them.
 pub fn shapes(default: KernelConfig, n: usize, bounds: &Bounds) -> Found {
     let mut found = Found::default();
     let mut add = |config: KernelConfig| found.add(config, n, bounds);
@@ -87,11 +89,11 @@ pub fn shapes(default: KernelConfig, n: usize, bounds: &Bounds) -> Found {
         for r in [1, 2, 4, 8, 16] {
             for q in [1, 2, 4, 8, 16] {
                 let config = KernelConfig { p, q, r, s: 1, untiled: false, ..default };
-                // Slices below two tiles are all overhead.
+                // Slices of less than two tiles are all overhead.
                 let tiles = n as u64 / (2 * u64::from(config.tile()));
                 let most = (tiles.clamp(1, 1024) as u32 + 1).next_power_of_two() / 2;
                 let fill = slices_to_fill(&config, n, bounds);
-                // Without slices a step may be a single dispatch.
+                // Without slices a step may be one dispatch.
                 for s in [fill, 1, fill / 4, fill * 4] {
                     let s = s.clamp(1, most);
                     add(KernelConfig { s, ..config });
@@ -102,8 +104,9 @@ pub fn shapes(default: KernelConfig, n: usize, bounds: &Bounds) -> Found {
             }
         }
     }
-    // Windows of uniform memory. On an H200 with sources in blocks of one mass p = 256, r = 4, u = 32 makes 2,333
-    // where the best tiles make 2,181 (262,144 bodies, 10^9 interactions/s), and no shape beside it comes near.
+    // Windows of uniform memory. On an H200 with sources in blocks of equal mass, p = 256, r = 4, u
+    // = 32 reaches 2,333 where the best tiles reach 2,181 (262,144 bodies, 10^9 interactions/s),
+    // and no similar shape comes near.
     let mut windows = None;
     if n >= 1 << 15 && !bounds.software {
         for (p, r, u) in WINDOWS {
@@ -112,14 +115,16 @@ pub fn shapes(default: KernelConfig, n: usize, bounds: &Bounds) -> Found {
             let most = WINDOW / p;
             let fill = slices_to_fill(&config, n, bounds);
             let of = |s: u32| KernelConfig { s: s.clamp(1, most), ..config };
-            // A large force takes long to time, so that few shapes are: the best windows are among them.
+            // A large force takes long to time, so few shapes are timed: the best windows must be
+            // among them.
             windows = windows.or(Some(of(fill * 4)));
             for s in [fill * 4, fill, fill * 2, fill / 2] {
                 add(of(s));
             }
         }
     }
-    // Of few bodies some per workgroup, with many threads each: all of the device takes part in one dispatch.
+    // Few bodies: some per workgroup with many threads each, so that one dispatch uses the whole
+    // device.
     if n <= 16_384 && !bounds.software {
         for p in [16, 8] {
             for q in [16, 32, 64] {
@@ -128,12 +133,13 @@ pub fn shapes(default: KernelConfig, n: usize, bounds: &Bounds) -> Found {
         }
     }
     let distance = |config: &KernelConfig| {
-        // How far the device is from being just full, and how unlike the default the shape is.
+        // How far the device is from being exactly full, and how much the shape differs from the
+        // default.
         let threads = Bounds::threads(config, n) as f64 / bounds.threads_to_fill as f64;
         let fill = if bounds.software { 0.0 } else { threads.max(1e-9).log2().abs() };
         let far = |a: u32, b: u32| (f64::from(a).log2() - f64::from(b).log2()).abs();
-        // Few bodies make few threads, unless several share a sink; and a step without slices is one
-        // dispatch instead of two.
+        // Few bodies give few threads unless several share a sink; and a step without slices takes
+        // one dispatch instead of two.
         let (q_weight, one_dispatch) = match n {
             0..=16_384 if config.s == 1 => (0.25, -1.5),
             0..=16_384 => (0.5, 0.0),
@@ -144,7 +150,7 @@ pub fn shapes(default: KernelConfig, n: usize, bounds: &Bounds) -> Found {
             + far(config.r, default.r)
             + one_dispatch;
         let other_loop = if config.untiled == default.untiled { 0.0 } else { 1.5 };
-        // Few shapes take one workgroup, and where they win they win by far.
+        // Few shapes use one workgroup, and when they win they win by far.
         if config.dispatch == Dispatch::OneWorkgroup {
             -2.0
         } else {
@@ -181,26 +187,26 @@ pub fn neighbours(shape: KernelConfig, n: usize, bounds: &Bounds) -> Found {
     found
 }
 
-/// The power of two of slices that fills the device.
+/// The number of slices, a power of two, that fills the device.
 fn slices_to_fill(config: &KernelConfig, n: usize, bounds: &Bounds) -> u32 {
     let missing = bounds.threads_to_fill / Bounds::threads(config, n).max(1);
     (missing.clamp(1, 128) as u32 + 1).next_power_of_two() / 2
 }
 
-/// Shapes of a single workgroup that has room for the whole size class of `n`.
+/// Shapes of one workgroup with room for the whole size class of `n`.
 fn one_workgroup(default: KernelConfig, n: usize, bounds: &Bounds) -> Vec<KernelConfig> {
     let room = n.next_power_of_two() as u32;
     let base = KernelConfig { s: 1, untiled: false, dispatch: Dispatch::OneWorkgroup, ..default };
     let mut found = Vec::new();
     for p in [32, 64, 128, 256, 512, 1024] {
         let r = room.div_ceil(p);
-        // p beyond the bodies would only add idle threads.
+        // More threads than bodies would idle.
         if r > 8 || p > room.max(32) {
             continue;
         }
         for q in [1, 2, 4, 8] {
             let config = KernelConfig { p, q, r, ..base };
-            // One workgroup needs all the threads that it can have.
+            // One workgroup needs as many threads as possible.
             let few = config.threads() < bounds.limits.threads_per_workgroup.min(1024) / 4;
             if !few || bounds.software {
                 found.push(config);

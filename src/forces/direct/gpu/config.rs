@@ -1,4 +1,4 @@
-//! How the all-pairs kernel is cut up: p, q, r, u, s and the rest.
+//! The shape of the all-pairs kernel: p, q, r, u, s and the rest.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::gpu::{Checks, DeviceClass, Gpu, Limits};
 use crate::settings::Dispatch;
 
-/// The shape of an all-pairs kernel. See the words of `shaders/force/all_pairs.wgsl`.
+/// The shape of an all-pairs kernel. The letters are explained in `shaders/force/all_pairs.wgsl`.
 ///
 /// Accelerations of two shapes differ by rounding only; p, q and s decide the order of the sums.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -19,46 +19,48 @@ pub struct KernelConfig {
     pub q: u32,
     /// Sinks per thread, 1 to 16.
     pub r: u32,
-    /// Interactions written out per iteration of the inner loop; divides p when tiled. 1 to 128.
+    /// Interactions unrolled per iteration of the inner loop; divides p when tiled. 1 to 128.
     pub u: u32,
     /// Slices of the sources, 1 to 1024.
     pub s: u32,
-    /// Without workgroup memory: the baseline.
+    /// Without workgroup memory, as a baseline.
     pub untiled: bool,
-    /// Untiled, with the sources in a uniform buffer, one window after the other. p times s divides a window.
+    /// Untiled, with the sources in a uniform buffer, one window after another. p times s divides a
+    /// window.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub uniform: bool,
-    /// How steps with it are dispatched.
+    /// How its steps are dispatched.
     #[serde(rename = "one_workgroup", default, skip_serializing_if = "Dispatch::is_auto")]
     pub dispatch: Dispatch,
-    /// Whether wgpu's run-time checks stay in.
+    /// Whether wgpu's run-time checks are kept.
     #[serde(rename = "checked")]
     pub checks: Checks,
-    /// The user's own kernel of this shape ([`super::own`]); u says nothing then. Belongs to a process, not to files.
+    /// The user's own kernel of this shape ([`super::own`]), for which u has no meaning. Not stored
+    /// in files: it belongs to a process.
     #[serde(skip)]
     pub own: bool,
 }
 
-/// Bodies in the workgroup memory that WebGPU promises, 16 KiB.
+/// Bodies that fit the workgroup memory WebGPU guarantees, 16 KiB.
 const LOADED_BODIES: u32 = 1024;
 
 impl KernelConfig {
-    /// The chapter's kernel at its plainest: tiles of `p` sources, one sink per thread, nothing unrolled.
-    /// All other shapes are told as what they change of it.
+    /// The chapter's kernel in its simplest form: tiles of `p` sources, one sink per thread,
+    /// nothing unrolled. All other shapes are described by their differences from it.
     pub const fn tiled(p: u32) -> Self {
         let (untiled, uniform, own) = (false, false, false);
         let (dispatch, checks) = (Dispatch::Auto, Checks::Off);
         Self { p, q: 1, r: 1, u: 1, s: 1, untiled, uniform, dispatch, checks, own }
     }
 
-    /// A sensible shape for a class of device and a number of sinks and sources, until a tuner has
+    /// A sensible shape for a class of device and a number of sinks and sources, until tuning has
     /// measured a better one.
     pub fn for_device(class: DeviceClass, sinks: usize, sources: usize) -> Self {
-        // Few bodies: rows of threads share the sinks, and one dispatch per step (s = 1) saves the time
-        // to start another. On an H200 (driver 580) this is 1.4 to 3 times as fast as slices, and p = 8 at
-        // N = 512, 1024, 2048 1.17, 1.25, 1.29 times as fast as p = 32, p = 16 at 4096 1.1 times: all
-        // compute units get a workgroup. 256 threads are what every device has; with 512 and 1024 the
-        // tuner finds 5 to 15 % more.
+        // Few bodies: rows of threads share the sinks, and one dispatch per step (s = 1) saves the
+        // time to start another. On an H200 (driver 580) this is 1.4 to 3 times as fast as slices.
+        // p = 8 at N = 512, 1024, 2048 is 1.17, 1.25, 1.29 times as fast as p = 32, and p = 16 at
+        // 4096 1.1 times: every compute unit gets a workgroup. All devices have 256 threads; with
+        // 512 and 1024 the tuner finds 5 to 15 % more.
         let is_large = !matches!(class, DeviceClass::Integrated | DeviceClass::Software);
         if sinks <= 8192 && is_large {
             let p = (sinks as u32 / 256).next_power_of_two().clamp(8, 32);
@@ -68,22 +70,23 @@ impl KernelConfig {
         Self::by_slices(class, sinks, sources)
     }
 
-    /// A sensible shape with one thread per sink, that fills the device by slices of the sources.
+    /// A sensible shape with one thread per sink, which fills the device by slices of the sources.
     pub fn by_slices(class: DeviceClass, sinks: usize, sources: usize) -> Self {
         if class == DeviceClass::Software {
-            // A CPU has no workgroup memory, and every read of a source is dear: many sinks in registers
-            // share it. lavapipe (Mesa 22.3.6, LLVM 15, 2 cores shared with others), untiled, in G
-            // interactions/s with r = 1, 4, 8, 16: 0.07 to 0.11, 0.43, 0.56, 0.65 at N = 1024 with p = 64,
-            // and 0.70 with p = 32, r = 16; at 4096 0.02 to 0.15, 0.3 to 0.4, 0.62, and 0.84 with p = 32.
-            // At 16,384 0.02 to 0.08 with r = 1, 0.4 with r = 8 and p = 32, r = 16. Tiled, the same shapes
-            // made about as much. u = 1 is about as fast as u = 4 there, and leaves less to compile.
-            // Two workgroups at least, for two cores.
+            // A CPU has no workgroup memory, and reading a source is expensive: many sinks in
+            // registers share each read. lavapipe (Mesa 22.3.6, LLVM 15, 2 cores shared with
+            // others), untiled, in G interactions/s with r = 1, 4, 8, 16: 0.07 to 0.11, 0.43, 0.56,
+            // 0.65 at N = 1024 with p = 64, and 0.70 with p = 32, r = 16; at 4096 0.02 to 0.15, 0.3
+            // to 0.4, 0.62, and 0.84 with p = 32. At 16,384 0.02 to 0.08 with r = 1, 0.4 with r = 8
+            // and p = 32, r = 16. Tiled, the same shapes are about as fast. u = 1 is about as fast
+            // as u = 4 and leaves less to compile. At least two workgroups, for two cores.
             let r = (sinks / 64).clamp(1, 16) as u32;
             let r = if r.is_power_of_two() { r } else { r.next_power_of_two() / 2 };
             return Self { r, u: 1, untiled: true, ..Self::tiled(32) };
         }
-        // Registers first serve reuse (r), then the sources are sliced until the device is full. r = 8 instead of
-        // 2 or 4 is 1.11, 1.09 and 1.11 times as fast on an H200 with 16,384, 65,536 and 262,144 bodies.
+        // First registers for reuse (r), then slices of the sources until the device is full. r = 8
+        // instead of 2 or 4 is 1.11, 1.09 and 1.11 times as fast on an H200 with 16,384, 65,536 and
+        // 262,144 bodies.
         let wanted_threads = class.threads_to_fill() as usize;
         let r = if class != DeviceClass::Integrated && sinks >= 16_384 {
             8
@@ -97,17 +100,18 @@ impl KernelConfig {
         let p = if sinks >= 16_384 { 256 } else { 64 };
         let threads = sinks.div_ceil(r as usize);
         let slices_to_fill = (wanted_threads / threads.max(1)).max(1);
-        // A slice holds a tile at least: on the same GPU, N = 1024 in 16 slices of one tile was fastest.
+        // A slice holds at least one tile: on the same GPU, 16 slices of one tile were fastest for
+        // N = 1024.
         let slices_allowed = (sources / p as usize).clamp(1, 64);
         let s = slices_to_fill.min(slices_allowed);
         let s = if s.is_power_of_two() { s } else { s.next_power_of_two() / 2 } as u32;
         Self { r, u: 4, s, ..Self::tiled(p) }
     }
 
-    /// The shape for steps in one workgroup: threads of `gpu` side by side for all `n` bodies, then as
-    /// many more as share a sink, then registers. `p`, `q` and `r` stay as they are given.
+    /// The shape for steps in one workgroup: threads of `gpu` side by side for all `n` bodies, then
+    /// more threads that share a sink, then registers. `p`, `q` and `r` of the request are kept.
     ///
-    /// Errors: more bodies than one workgroup holds on this adapter.
+    /// Errors: more bodies than one workgroup can hold on this adapter.
     pub fn in_one_workgroup(gpu: &Gpu, n: usize, request: &super::KernelRequest) -> Result<Self> {
         let limits = &gpu.limits;
         let threads = limits.threads_per_workgroup.min(limits.workgroup_x).min(1024);
@@ -119,18 +123,18 @@ impl KernelConfig {
         }
         let n = n.max(1) as u32;
         let widest = (threads / 32 * 32).max(1);
-        // Kept in range here; what was given is looked at by `validate`.
+        // Clamped here; `validate` checks what was requested.
         let wide = n.div_ceil(request.r.unwrap_or(1).clamp(1, 16)).next_multiple_of(32).min(widest);
         let p = request.p.unwrap_or(wide).clamp(1, 1024);
         let r = request.r.unwrap_or(n.div_ceil(p)).clamp(1, 16);
         let base = Self { r, u: 4, dispatch: Dispatch::OneWorkgroup, ..Self::tiled(p) };
-        // On a CPU threads of a workgroup run one after the other: no use in more than needed.
+        // On a CPU the threads of a workgroup run one after another, so extra ones are useless.
         let qs: &[u32] = if gpu.adapter.class == DeviceClass::Software { &[] } else { &[8, 4, 2] };
         let rows = qs.iter().map(|q| Self { q: *q, ..base });
         Ok(rows.into_iter().find(|config| config.fits(limits).is_ok()).unwrap_or(base))
     }
 
-    /// Whether steps are taken many per dispatch of one workgroup.
+    /// Whether one workgroup takes many steps per dispatch.
     pub fn is_in_one_workgroup(&self) -> bool {
         self.dispatch == Dispatch::OneWorkgroup
     }
@@ -145,14 +149,15 @@ impl KernelConfig {
         self.p * self.r
     }
 
-    /// Sources that all threads of a workgroup take in one turn of the outer loop.
+    /// Sources that all threads of a workgroup process in one turn of the outer loop.
     pub fn tile(&self) -> u32 {
         self.p * self.q
     }
 
-    /// Tiles that are asked for together, 1 to 4. Where rows share a sink a tile is soon done, and a step of few bodies
-    /// waits for most of the time: on an H200 (driver 580) four tiles at once are 1.25 times as fast at N = 1024
-    /// (p = 8, q = 32) and 1.14 times at 4096 (p = 16, q = 16), to the same bits.
+    /// Tiles requested from memory together, 1 to 4. If rows share a sink, a tile is soon done, and
+    /// a step of few bodies mostly waits for memory: on an H200 (driver 580) four tiles at once are
+    /// 1.25 times as fast at N = 1024 (p = 8, q = 32) and 1.14 times at 4096 (p = 16, q = 16), with
+    /// the same bits.
     pub fn tiles_at_once(&self) -> u32 {
         let waits = self.q >= 8 && !self.untiled && self.dispatch != Dispatch::OneWorkgroup;
         if waits { (LOADED_BODIES / self.tile()).clamp(1, 4) } else { 1 }
@@ -161,7 +166,7 @@ impl KernelConfig {
     /// Bytes of workgroup memory.
     pub fn workgroup_memory(&self) -> u32 {
         let entries = if self.dispatch == Dispatch::OneWorkgroup {
-            // All bodies, and what the rows of threads beyond the first hand to it.
+            // All bodies, and the sums that rows of threads beyond the first pass to it.
             let shares = (self.q - 1) * self.sinks_per_workgroup();
             (self.one_workgroup_capacity() + shares).max(self.tile())
         } else if self.untiled {
@@ -172,14 +177,14 @@ impl KernelConfig {
         entries * crate::gpu::layout::VEC4 as u32
     }
 
-    /// Bodies that the kernel for one workgroup keeps room for: p * r, filled up to whole turns of the
+    /// Bodies for which the one-workgroup kernel has room: p * r, rounded up to whole turns of the
     /// inner loop for each of the q rows of threads.
     pub fn one_workgroup_capacity(&self) -> u32 {
         self.sinks_per_workgroup().next_multiple_of(self.q * self.u)
     }
 
-    /// Refuses a number of bodies that one workgroup of this shape has no room for. Any number is right
-    /// for the other kernels.
+    /// Checks that one workgroup of this shape has room for `n` bodies. Other kernels take any
+    /// number.
     pub fn holds(&self, n: usize) -> Result<()> {
         let most = self.sinks_per_workgroup();
         if self.dispatch != Dispatch::OneWorkgroup || n <= most as usize {
@@ -190,7 +195,8 @@ impl KernelConfig {
         Err(Error::value("the number of bodies", n, allowed))
     }
 
-    /// Whether the kernel takes so many sources in blocks of one mass, where their masses allow.
+    /// Whether the kernel takes this many sources in blocks of equal mass, if their masses allow
+    /// it.
     pub fn sorts_by_mass(&self, sources: usize) -> bool {
         self.q == 1 && (self.uniform || sources >= super::variant::MANY_SOURCES)
     }
@@ -200,7 +206,7 @@ impl KernelConfig {
         sources.div_ceil(self.s).max(1).next_multiple_of(self.tile())
     }
 
-    /// Refuses what no adapter, or not this one, can hold.
+    /// Checks the shape against all ranges, and against the limits of `gpu` if given.
     ///
     /// Errors: [`Error::Value`] for a number out of its range; [`Error::Adapter`] names the limit.
     pub fn validate(&self, gpu: Option<&Gpu>) -> Result<()> {
@@ -248,7 +254,7 @@ impl KernelConfig {
         self.fits(&gpu.limits).map_err(|problem| gpu.refuse(problem))
     }
 
-    /// Which limit the shape breaks, if any.
+    /// The limit that the shape exceeds, as an error text.
     pub fn fits(&self, limits: &Limits) -> Result<(), String> {
         let (p, q) = (self.p, self.q);
         if self.threads() > limits.threads_per_workgroup {
@@ -361,7 +367,7 @@ mod tests {
                 let config = KernelConfig::for_device(class, n, n);
                 config.validate(None).unwrap();
                 assert!(config.threads() <= 256 && config.workgroup_memory() <= 16384);
-                // 48 bytes of state and 16 per slice: at most 64 where memory counts.
+                // 48 bytes of state and 16 per slice: at most 64 if memory is limited.
                 assert!(n < 1 << 19 || config.s == 1, "{class:?} {n} {config}");
             }
         }

@@ -1,4 +1,4 @@
-//! Sources in the order that a kernel wants them: blocks of one mass, or windows of a uniform buffer.
+//! Sources in the order a kernel needs: blocks of equal mass, or windows of a uniform buffer.
 
 use std::collections::HashMap;
 
@@ -9,31 +9,31 @@ use crate::error::Result;
 use crate::gpu::layout::VEC4;
 use crate::gpu::{Binding, BoundKernel, Checks, Gpu, compile, storage, template};
 
-/// Sources in a window: 64 KiB, the largest uniform buffer that WebGPU promises.
+/// Sources in a window: 64 KiB, the largest uniform buffer that WebGPU guarantees.
 pub const WINDOW: u32 = 4096;
 
-/// Sources in a block of the shapes that are fast for many bodies.
+/// Sources in a block, for the shapes that are fast with many bodies.
 pub const USUAL_BLOCK: u32 = 256;
 
-/// Fills a block up.
+/// Index of the filling of a block.
 const NOBODY: u32 = u32::MAX;
 
-/// Blocks may be filled up as long as they become more by this part at most.
+/// Filling may add at most this part of the blocks: 1 in 64.
 const MOST_FILLING: usize = 64;
 
 const THREADS: u32 = 256;
 
-/// Whether a kernel can take its sources in blocks of one mass.
+/// Whether a kernel can take its sources in blocks of equal mass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Masses {
-    /// There are few different masses: sorted by them, the sources fill whole blocks.
+    /// Few different masses: sorted by mass, the sources fill whole blocks.
     InBlocks,
-    /// Too many for that; each source may have its own.
+    /// Too many different masses.
     Various,
 }
 
 impl Masses {
-    /// Of these sources, for blocks of `block`, 1 or more.
+    /// Classifies these sources for blocks of `block`, 1 or more.
     pub fn of(mass: &[f32], block: u32) -> Self {
         let block = block as usize;
         let plain = mass.len().div_ceil(block);
@@ -50,28 +50,29 @@ impl Masses {
     }
 }
 
-/// Neighbours of one mass together: bodies of a kind stand side by side, as a rule.
+/// Runs of neighbours of equal mass: bodies of one kind are usually adjacent.
 fn runs(mass: &[f32]) -> impl Iterator<Item = &[f32]> {
     mass.chunk_by(|a, b| a.to_bits() == b.to_bits())
 }
 
-/// Which source stands where, in whole blocks.
+/// Which source is at which place, in whole blocks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Packing {
     order: Vec<u32>,
-    /// The mass of each block's sources; empty where they are not sorted by it.
+    /// The mass of each block's sources; empty if they are not sorted by mass.
     block_mass: Vec<f32>,
 }
 
 impl Packing {
-    /// In their own order, the last block filled up.
+    /// Sources in their own order, with the last block filled up.
     pub fn in_order(sources: u32, block: u32) -> Self {
         let mut order: Vec<u32> = (0..sources).collect();
         order.resize(sources.next_multiple_of(block) as usize, NOBODY);
         Self { order, block_mass: Vec::new() }
     }
 
-    /// One mass after the other as they first come, the last block of each filled up; of one mass in their own order.
+    /// Sources by mass, in the order in which masses first occur and in their own order within
+    /// each; each mass's last block is filled up.
     pub fn by_mass(mass: &[f32], block: u32) -> Self {
         let mut places = HashMap::new();
         let mut classes: Vec<(f32, Vec<u32>)> = Vec::new();
@@ -94,26 +95,27 @@ impl Packing {
         Self { order, block_mass }
     }
 
-    /// Places, filled ones included.
+    /// Number of places, including filling.
     pub fn places(&self) -> u32 {
         self.order.len() as u32
     }
 }
 
-/// A packing on the device, with the copy of the sources that it fills.
+/// A packing on the device, with the copy of the sources made by it.
 #[derive(Debug)]
 pub(super) struct Packed {
-    /// The copy: whole windows where it is read in such.
+    /// The copy; whole windows if it is read in windows.
     pub sources: wgpu::Buffer,
-    /// `array<f32>`, the mass of each block; one entry where blocks have none.
+    /// `array<f32>`, the mass of each block; one entry if blocks have none.
     pub block_masses: wgpu::Buffer,
-    /// Places.
+    /// Number of places.
     pub len: u32,
     kernel: BoundKernel,
 }
 
 impl Packed {
-    /// For a kernel of shape `config` that reads `bodies`; if they are `numbered`, with their numbers in place of masses.
+    /// For a kernel of shape `config` that reads `bodies`; if `numbered`, the copy has the sources'
+    /// indices instead of masses.
     ///
     /// Errors: a copy larger than the adapter's largest buffer.
     pub async fn new(
@@ -154,7 +156,7 @@ impl Packed {
         Ok(Self { sources, block_masses, len, kernel })
     }
 
-    /// Records the copy.
+    /// Records the copying.
     pub fn record(&self, gpu: &Gpu, pass: &mut wgpu::ComputePass<'_>) {
         let groups = self.len.div_ceil(THREADS).max(1);
         let x = groups.min(gpu.limits.workgroups);
@@ -163,7 +165,7 @@ impl Packed {
     }
 }
 
-/// A storage buffer of these words and no more, whose length the kernel asks for.
+/// A storage buffer of exactly these words, because the kernel queries its length.
 fn exactly(gpu: &Gpu, label: &str, words: &[u32]) -> wgpu::Buffer {
     let buffer = gpu.device.create_buffer(&wgpu::BufferDescriptor {
         label: Some(label),
@@ -208,7 +210,7 @@ mod tests {
         assert_eq!(Masses::of(&different, 64), Masses::Various);
         let mut few = vec![1.0; 64 * 200];
         assert_eq!(Masses::of(&few, 64), Masses::InBlocks);
-        // A black hole and its galaxy: one block more in 200.
+        // A black hole and its galaxy: one more block in 200.
         few[7] = 1e6;
         assert_eq!(Masses::of(&few, 64), Masses::InBlocks);
         assert_eq!(Masses::of(&few[..64 * 3], 64), Masses::Various);

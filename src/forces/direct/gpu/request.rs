@@ -1,4 +1,4 @@
-//! How a request for a kernel's shape is filled in.
+//! Completes a request for a kernel's shape.
 
 use super::KernelConfig;
 use crate::error::Result;
@@ -6,7 +6,7 @@ use crate::gpu::{DeviceClass, Gpu};
 use crate::settings::{Dispatch, KernelRequest};
 
 impl KernelRequest {
-    /// The request with the gaps filled, valid on `gpu`.
+    /// The request with its gaps filled, valid on `gpu`.
     pub fn resolve(&self, gpu: &Gpu, sinks: usize, sources: usize) -> Result<KernelConfig> {
         let default = if self.dispatch == Dispatch::OneWorkgroup {
             KernelConfig::in_one_workgroup(gpu, sinks, self)?
@@ -19,8 +19,8 @@ impl KernelRequest {
         Ok(config)
     }
 
-    /// What fills the gaps. Where a number is given, rows of threads (q) are not added to it: they would
-    /// multiply a p that was chosen without them, and have no place in a kernel without tiles.
+    /// The values for the gaps. If any number is given, no rows of threads (q) are added: they
+    /// would multiply a p chosen without them, and kernels without tiles cannot have them.
     fn default_for(&self, class: DeviceClass, sinks: usize, sources: usize) -> KernelConfig {
         if (Self { dispatch: Dispatch::Auto, ..*self }).fixes_nothing() {
             KernelConfig::for_device(class, sinks, sources)
@@ -29,20 +29,20 @@ impl KernelRequest {
         }
     }
 
-    /// The request with the gaps filled from `default`; what comes out is yet to be validated.
+    /// The request with its gaps filled from `default`; not yet validated.
     pub fn fill(&self, default: KernelConfig) -> KernelConfig {
         if let (true, Some(config)) = (self.own, super::own::config()) {
             return KernelConfig { checks: self.checked.into(), ..config };
         }
         let p = self.p.unwrap_or(default.p);
-        // A number given for what only tiles have asks for tiles.
+        // A number that only tiled kernels have asks for tiles.
         let may_be_untiled = !self.tiled && self.q.is_none_or(|q| q == 1);
         let uniform = self.uniform || (default.uniform && may_be_untiled && !self.untiled);
         let untiled = self.untiled || uniform || (default.untiled && may_be_untiled);
         let largest_unroll = (1..=default.u).rev().find(|u| p.is_multiple_of(*u)).unwrap_or(1);
         KernelConfig {
             p,
-            // Several threads per sink are found by tuning, not by guessing.
+            // Several threads per sink come from tuning, not from guessing.
             q: self.q.unwrap_or(default.q),
             r: self.r.unwrap_or(default.r),
             u: self.u.unwrap_or(largest_unroll),

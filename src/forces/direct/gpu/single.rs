@@ -229,7 +229,7 @@ impl GpuSingle {
             return Err(Error::Body {
                 index: j,
                 id: j as u64,
-                problem: format!("position {position} or G m {mass} is no finite number"),
+                problem: format!("position {position} or G m {mass} is not finite"),
             });
         }
         let (sink_buffer, source_buffer) = self.buffers.as_ref().expect("made with the kernel");

@@ -1,4 +1,4 @@
-//! One call for forces: a frame, a tree over the sources, groups of sinks, and what acts on each.
+//! One force evaluation: a frame, a tree over the sources, groups of sinks, and what acts on each.
 
 use std::borrow::Cow;
 
@@ -17,28 +17,28 @@ use crate::forces::{Answers, Identity, Sinks, Sources};
 use crate::frame::Frame;
 use crate::stop;
 
-/// No source.
+/// Index that means no source.
 const NONE: u32 = u32::MAX;
 
-/// The tree and the sinks; forces by any rule are found from it.
+/// The tree and the sinks, from which forces by any rule can be computed.
 pub(super) struct Call {
     frame: Frame,
     loops: &'static Loops,
     softening_squared: f32,
     tree: Tree,
     groups: Groups,
-    /// Of each sink in the groups' order its source's place along the curve, or [`NONE`].
+    /// For each sink, in the groups' order, the index of its source along the curve, or [`NONE`].
     own: Vec<u32>,
-    /// Whether own pairs add nothing to accelerations by themselves.
+    /// Whether sinks' pairs with themselves add nothing to accelerations.
     at_own_source: bool,
-    /// Sinks that are nowhere.
+    /// Sinks without a finite position.
     lost: Vec<u32>,
 }
 
-/// A tree over bodies with the groups of the same bodies, to be used again.
+/// A tree over bodies with the groups of the same bodies, for reuse.
 pub(super) type Kept = (Tree, Groups);
 
-/// What is the same for all groups of an evaluation.
+/// What all groups of an evaluation share.
 struct Rule {
     opened: Opened,
     forces: Vec<CellForce>,
@@ -48,7 +48,8 @@ struct Rule {
 }
 
 impl Call {
-    /// Builds a tree, or takes the one that was `kept`, made over the same bodies elsewhere, where they are the sinks, too.
+    /// Builds a tree, or reuses `kept`, built over the same bodies at earlier positions, if they
+    /// are also the sinks.
     ///
     /// Errors: [`crate::error::Error::Stopped`].
     pub fn new(
@@ -59,7 +60,7 @@ impl Call {
         kept: Option<Kept>,
     ) -> Result<Self> {
         let same = are_the_same(sinks, sources);
-        // What has left the range of numbers must not take the frame with it.
+        // Positions that are not finite must not spoil the frame.
         let (at, from) = (finite(sinks.position), finite(sources.position));
         let frame = Frame::of_call(&at, &from, sources.mass, softening);
         let place = |(&position, &mass): (&DVec3, &f64)| -> Place {
@@ -74,7 +75,8 @@ impl Call {
                 (tree, groups)
             }
             None => {
-                // Each part takes a tenth of a second or more for a million bodies. A tree that was kept is not left.
+                // Each part takes a tenth of a second or more for a million bodies. An evaluation
+                // with a kept tree is not interrupted here.
                 stop::check()?;
                 let tree = Tree::new([0.0; 3], &places);
                 stop::check()?;
@@ -111,13 +113,13 @@ impl Call {
         })
     }
 
-    /// The tree and its groups, for another call.
+    /// The tree and its groups, for another evaluation.
     pub fn into_kept(self) -> Kept {
         (self.tree, self.groups)
     }
 
-    /// Fills `out` by that rule; `acceleration` are the sinks' own as far as they are known, if the rule asks for
-    /// them. Returns the number of interactions.
+    /// Computes `out` by this rule and returns the number of interactions. `acceleration` has the
+    /// sinks' own as far as they are known, if the rule needs them.
     ///
     /// Errors: [`crate::error::Error::Stopped`].
     pub fn evaluate(
@@ -181,7 +183,7 @@ impl Call {
         lists: &mut Lists,
     ) -> (Vec<Gathered>, u64) {
         let mut block = self.groups.block(range.clone());
-        // SAFETY of all calls below: a kernel that is not available cannot be had.
+        // SAFETY of all calls below: unavailable kernels cannot be constructed.
         unsafe { (self.loops.walk)(&rule.opened, &block.reach(reach), lists) };
         let (inside, all) = (self.tree.inside as u32, self.tree.sorted.len() as u32);
         if all > inside {
@@ -225,7 +227,7 @@ impl Call {
         ((0..block.count).map(gathered).collect(), interactions)
     }
 
-    /// Takes off what its own source adds to a sink as part of a cell.
+    /// Subtracts what a sink's own source contributes as part of a cell.
     fn take_off(&self, sums: &mut Sums, block: &Block, k: usize, source: &Place) {
         let d = DVec3::from_array(std::array::from_fn(|axis| {
             f64::from(source[axis]) - f64::from(block.position[axis][k])
@@ -239,12 +241,12 @@ impl Call {
     }
 }
 
-/// Whether the sinks are the sources, one by one.
+/// Whether the sinks are the sources, in the same order.
 pub(super) fn are_the_same(sinks: &Sinks, sources: &Sources) -> bool {
     sinks.identity == Identity::Offset(0) && same_places(sinks, sources)
 }
 
-/// Those positions that are somewhere: as a rule all, and no copy is made.
+/// The finite positions; usually all, without a copy.
 pub(super) fn finite(position: &[DVec3]) -> Cow<'_, [DVec3]> {
     match position.par_iter().all(|x| x.is_finite()) {
         true => Cow::Borrowed(position),
@@ -252,7 +254,7 @@ pub(super) fn finite(position: &[DVec3]) -> Cow<'_, [DVec3]> {
     }
 }
 
-/// Where along the curve each sink's own source is.
+/// The index along the curve of each sink's own source.
 fn own_places(tree: &Tree, groups: &Groups, sinks: &Sinks) -> Vec<u32> {
     let mut place = vec![NONE; tree.order.len()];
     for (along, &source) in (0..).zip(&tree.order) {
@@ -265,9 +267,9 @@ fn own_places(tree: &Tree, groups: &Groups, sinks: &Sinks) -> Vec<u32> {
     groups.order.iter().map(of_sink).collect()
 }
 
-/// Tells each sink which number of the list of bodies it is itself. Returns those that are sources and are not
-/// there: in a cell that acts as a whole, which happens to sinks away from their sources alone, or in one without
-/// mass.
+/// Sets for each sink its own index in the list of bodies. Returns the sinks that are sources but
+/// are not in the list: their source is in a cell that acts as a whole, which happens only to sinks
+/// away from their sources, or in one without mass.
 fn find_own(block: &mut Block, own: &[u32], runs: &[(u32, u32)]) -> Vec<usize> {
     let mut missed: Vec<usize> = (0..own.len()).filter(|&k| own[k] != NONE).collect();
     let mut index = 0;

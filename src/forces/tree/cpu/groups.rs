@@ -1,4 +1,4 @@
-//! The sinks of a call in groups along the curve.
+//! The sinks of an evaluation in groups along the curve.
 
 use std::ops::Range;
 
@@ -9,36 +9,37 @@ use super::super::{GROUP, Key, Place, Tree, keys, order, split};
 use super::kernel::Block;
 use super::walk::Reach;
 
-/// Of the mean acceleration (of logarithms): a body in the middle of all others would open every cell.
+/// Lower bound on a group's acceleration, as a part of the (logarithmic) mean: a body in the centre
+/// of all others, with hardly any acceleration, would open every cell.
 const FLOOR: f64 = 1e-3;
 
-/// The least acceleration that counts.
+/// Smaller accelerations count as this.
 const LEAST: f64 = f64::from_bits((1023 - 100) << 52);
 
-/// Sinks in the order of the curve: first those in the cube in groups of 64 or, where these are scattered, one by one;
-/// then each of the others by itself.
+/// Sinks in the order of the curve: first those in the cube, in groups of 64 or, if these are
+/// scattered, one by one; then the others, each by itself.
 #[derive(Debug)]
 pub(super) struct Groups {
-    /// The sinks' numbers.
+    /// The sinks' indices.
     pub order: Vec<u32>,
-    /// Their places in that order.
+    /// Their positions and masses in that order.
     pub sorted: Vec<Place>,
-    /// Where those that walk together are in the order.
+    /// The ranges that walk together.
     pub ranges: Vec<Range<usize>>,
 }
 
 impl Groups {
-    /// The tree's own bodies.
+    /// The groups of the tree's own bodies.
     pub fn of_tree(tree: &Tree) -> Self {
         Self::along(tree, tree.order.clone(), tree.sorted.clone(), tree.inside)
     }
 
-    /// The same groups of the tree's bodies, which have moved.
+    /// The same groups after the tree's bodies have moved.
     pub fn refit(&mut self, tree: &Tree) {
         self.sorted.clone_from(&tree.sorted);
     }
 
-    /// Any sinks.
+    /// The groups of any sinks.
     pub fn new(tree: &Tree, places: &[Place]) -> Self {
         let keys = keys(&tree.cube, places);
         let order = order(&keys);
@@ -61,8 +62,8 @@ impl Groups {
         Self { order, sorted, ranges }
     }
 
-    /// The least acceleration of each group, of what is known of the sinks', and at least a thousandth of what
-    /// is usual.
+    /// The least acceleration of each group among those known of its sinks, and at least a
+    /// thousandth of the mean.
     pub fn least_accelerations(&self, acceleration: &[DVec3], unit: f64) -> Vec<f64> {
         let size = |i: &u32| (acceleration[*i as usize] / unit).length();
         let sizes: Vec<f64> = self.order.par_iter().map(size).collect();
@@ -75,7 +76,7 @@ impl Groups {
         self.ranges.iter().map(least).collect()
     }
 
-    /// A group as the kernels have it.
+    /// The sinks of a group as the kernels need them.
     pub fn block(&self, range: Range<usize>) -> Block {
         let places = &self.sorted[range];
         let mut block =
@@ -90,7 +91,7 @@ impl Groups {
 }
 
 impl Block {
-    /// The box of the sinks.
+    /// The box of the sinks with the given reach.
     pub fn reach(&self, reach: f64) -> Reach {
         let over = |from: f32, choose: fn(f32, f32) -> f32| {
             self.position.map(|lanes| lanes.into_iter().fold(from, choose))

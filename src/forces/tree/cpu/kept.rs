@@ -1,4 +1,4 @@
-//! The tree of one step that serves the next ones, too.
+//! The tree of one step that is reused in later ones.
 
 use glam::DVec3;
 
@@ -8,36 +8,36 @@ use super::call::{Call, Kept};
 use crate::forces::{Identity, Rebuilds, Sinks, Sources};
 use crate::settings::Rebuild;
 
-/// A tree from step to step, where it is not built at each.
+/// A tree kept from step to step, for when it is not rebuilt at each.
 #[derive(Debug)]
 pub(super) struct KeptTree {
-    /// How often one is built.
+    /// How often it is rebuilt.
     pub pace: RebuildPace,
-    /// The step whose forces are asked for next, and whether the bodies are others than before.
+    /// The step whose forces are asked for next, and whether it has other bodies than before.
     next: Option<(u64, bool)>,
     tree: Option<Kept>,
-    /// Where the bodies were when it was built.
+    /// The bodies' positions when it was built.
     built_at: Vec<DVec3>,
-    /// Whether the last step's forces came of bodies that had moved since.
+    /// Whether the bodies had moved since then at the last step's forces.
     is_refitted: bool,
 }
 
-/// What an evaluation begins with.
+/// The start of an evaluation.
 pub(super) struct Begun {
     /// The tree of an earlier step.
     pub tree: Option<Kept>,
-    /// Whether it is that of a step, so that its tree serves the next ones.
+    /// Whether it is the evaluation of a step, whose tree is kept for later ones.
     pub is_step: bool,
 }
 
 impl KeptTree {
-    /// Without a tree yet.
+    /// No tree yet.
     pub fn new(rebuild: Rebuild) -> Self {
         let pace = RebuildPace::new(rebuild);
         Self { pace, next: None, tree: None, built_at: Vec::new(), is_refitted: false }
     }
 
-    /// What serves an evaluation of `n` bodies on themselves.
+    /// Starts an evaluation of `n` bodies on themselves.
     pub fn begin(&mut self, n: usize) -> Begun {
         let next = self.next.take();
         let is_anew = next.is_some_and(|(step, anew)| anew || self.pace.builds_at(step));
@@ -46,7 +46,7 @@ impl KeptTree {
         Begun { tree, is_step: self.pace.keeps() && next.is_some() }
     }
 
-    /// Where the bodies were when the tree was built, if they have moved since.
+    /// The bodies' positions when the tree was built, if they have moved since.
     pub fn built_at(&self) -> Option<&[DVec3]> {
         (self.is_refitted && self.tree.is_some()).then_some(&self.built_at[..])
     }
@@ -77,7 +77,7 @@ impl Rebuilds for CpuTree {
         };
         let sinks = Sinks::new(position, Identity::Offset(0));
         let then = Sources::new(position, bodies.mass);
-        // One that is stopped here is stopped before its forces, too.
+        // If this is interrupted, so are its forces before they begin.
         let Ok(call) = Call::new(self.kernel, &sinks, &then, softening, None) else { return };
         self.kept.end(call.into_kept(), true, Some(position));
         self.kept.is_refitted = built_at.is_some();

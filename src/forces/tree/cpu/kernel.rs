@@ -1,25 +1,26 @@
-//! Cells and bodies on the sinks of a group: vectors of sinks, one source after the other.
+//! Cells and bodies acting on the sinks of a group: vectors of sinks, one source after another.
 //!
-//! All sinks of a group have the same lists, so sources are read as they lie in memory and no sum is taken across a
-//! vector. Sums have two levels: f32 in registers over a tile of sources, f64 from tile to tile.
+//! All sinks of a group have the same lists, so sources are read as they lie in memory and nothing
+//! is summed across a vector. Sums have two levels: f32 in registers over a tile of sources, f64
+//! across tiles.
 
 use super::super::{CellForce, GROUP, Place};
 use crate::forces::direct::cpu::{Lanes, PACK, Separation};
 
-/// Sources to a tile.
+/// Number of sources in a tile.
 const TILE: usize = 64;
 
-/// The sinks of a group in the frame of a call. Lanes past the last sink repeat it.
+/// The sinks of a group in the frame of a call. Lanes beyond the last sink repeat it.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 pub(super) struct Block {
     pub position: [[f32; GROUP]; 3],
-    /// Where in the list of bodies each sink is itself; -1 where it is not to be looked for.
+    /// Index of each sink in the list of bodies; -1 if it need not be looked for.
     pub own: [f32; GROUP],
     pub count: usize,
 }
 
-/// What the sinks have gathered, in the frame's units: acceleration, potential.
+/// The sums of the sinks in the frame's units: acceleration, potential.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 pub(super) struct Sums {
@@ -86,10 +87,11 @@ unsafe fn sinks<V: Lanes, const S: usize>(block: &Block, first: usize) -> [[V; 3
     })
 }
 
-/// Adds the attraction of bodies, numbered in the list from `index` on, to `sums`.
+/// Adds the attraction of bodies, whose indices in the list start at `index`, to `sums`.
 ///
-/// `EXCLUDE` leaves a sink's own number out; without it a sink that is where its source is adds 0. The potential leaves
-/// out pairs in one place where `guard` says so. Safety: the processor has the instructions of `V`.
+/// `EXCLUDE` leaves out a sink's own index; without it a sink at its source's position adds 0. With
+/// `guard` the potential leaves out pairs at the same position. Safety: the processor has the
+/// instructions of `V`.
 #[inline(always)]
 pub(super) unsafe fn bodies<
     V: Lanes,
@@ -146,8 +148,8 @@ pub(super) unsafe fn bodies<
     }
 }
 
-/// Adds the attraction of the cells in `list` to `sums`: of their masses, with `QUADRUPOLE` of their second moments
-/// too.
+/// Adds the attraction of the cells in `list` to `sums`: of their masses, and with `QUADRUPOLE`
+/// also of their second moments.
 ///
 /// With s from sink to cell, i = (s^2 + eps^2)^(-1/2), v = 3 Q s and q = v s the acceleration is
 /// i^3 (m + i^2 (5/2 q i^2 - 3/2 tr Q)) s - i^5 v, the potential -i (m + i^2 (1/2 q i^2 - 1/2 tr Q)).

@@ -12,7 +12,7 @@ type Cells = unsafe fn(&[u32], &[CellForce], &Block, &mut Sums, f32);
 /// See [`super::walk::walk`].
 type Walk = unsafe fn(&Opened, &Reach, &mut Lists);
 
-/// The loops of an instruction set. Calling one is safe where [`Kernel::is_available`].
+/// The loops of an instruction set. Safe to call if [`Kernel::is_available`].
 pub(super) struct Loops {
     pub walk: Walk,
     pub bodies: Bodies,
@@ -96,7 +96,8 @@ entry!(simd128, crate::math::arithmetic::wasm32::Singles, 2);
 #[cfg(not(all(target_arch = "wasm32", target_feature = "simd128")))]
 entry!(scalar, crate::math::arithmetic::Plain<f32, 4>, 1);
 
-/// The loops of a kernel. Of one that this target does not know: those of the kernel that it always has.
+/// The loops of a kernel; for a kernel that this target does not have, those of the one it always
+/// has.
 pub(super) fn of(kernel: Kernel) -> &'static Loops {
     match kernel {
         #[cfg(target_arch = "x86_64")]

@@ -1,4 +1,5 @@
-//! The tree on the processor: built in parallel, one walk per group of sinks, SIMD over their lists, all cores.
+//! The tree on the processor: built in parallel, one walk per group of sinks, SIMD over their
+//! lists, all cores.
 
 use glam::DVec3;
 use web_time::Instant;
@@ -25,26 +26,29 @@ mod walk;
 pub use view::{GroupWalk, LevelWalk, TreeView};
 pub use walk::Lists;
 
-/// The engine. Keeps the sources from call to call, 32 bytes each; a call takes about 150 bytes per source and 60 per
-/// sink for its time. With a tree that serves several steps it keeps that, too: about 120 bytes per source.
+/// The engine. Keeps the sources from call to call, 32 bytes each; during a call it needs about 150
+/// bytes per source and 60 per sink. A tree that serves several steps is kept too: about 120 bytes
+/// per source.
 #[derive(Debug)]
 pub struct CpuTree {
     kernel: Kernel,
     config: TreeConfig,
     sources: HeldSources,
     begun: Answers,
-    /// Of the evaluation that was begun last.
+    /// Interactions of the latest evaluation.
     interactions: u64,
     kept: kept::KeptTree,
 }
 
 impl CpuTree {
-    /// With the fastest kernel of this processor.
+    /// An engine with this processor's fastest kernel.
     pub fn new(config: TreeConfig) -> Self {
         Self::of_kernel(Kernel::available()[0], config)
     }
 
-    /// With that kernel; an error where the processor lacks its instructions.
+    /// An engine with this kernel.
+    ///
+    /// Errors: the processor lacks its instructions.
     pub fn with_kernel(kernel: Kernel, config: TreeConfig) -> Result<Self> {
         kernel.check().map(|()| Self::of_kernel(kernel, config))
     }
@@ -68,7 +72,7 @@ impl CpuTree {
         if sinks.position.is_empty() {
             return Ok(());
         }
-        // A tree serves its own bodies again, as sinks.
+        // A kept tree can be reused only if its bodies are the sinks too.
         let is_whole = call::are_the_same(sinks, &sources);
         let n = sources.position.len();
         let begun = is_whole.then(|| kept.begin(n));
@@ -81,7 +85,7 @@ impl CpuTree {
             if !opening.needs_accelerations() || sinks.acceleration.len() == sinks.position.len() {
                 call.evaluate(opening, moments, sinks.acceleration, potential, out)
             } else {
-                // Nothing is known of the accelerations: a first force finds them.
+                // No accelerations are known yet; a first evaluation finds them.
                 let mut first = Answers::default();
                 first.resize(sinks.position.len(), &Want::ACCELERATION);
                 call.evaluate(TreeConfig::FIRST, moments, &[], false, &mut first).and_then(|some| {
@@ -92,7 +96,7 @@ impl CpuTree {
         if is_whole && evaluated.is_ok() {
             super::balance(&mut out.acceleration, sources.mass);
         }
-        // One that was built but has not served, or for no step, is of no further use.
+        // A tree that failed to serve, or was not built for a step, is not kept.
         if is_refit || (is_step && evaluated.is_ok()) {
             kept.end(call.into_kept(), is_step, (!is_refit).then_some(sources.position));
         }
@@ -146,7 +150,7 @@ impl ForceEngine for CpuTree {
     }
 
     fn collect(&mut self, out: &mut Answers) -> Result<()> {
-        // Memory goes round: what was in `out` is filled by the next `begin`.
+        // Memory is reused: the next `begin` fills what was in `out`.
         std::mem::swap(out, &mut self.begun);
         self.begun.resize(0, &Want::ACCELERATION);
         Ok(())
@@ -169,7 +173,7 @@ impl ForceEngine for CpuTree {
     }
 }
 
-/// What a sink has gathered, in the caller's units.
+/// The sums of one sink, in the caller's units.
 #[derive(Clone, Copy, Debug)]
 struct Gathered {
     acceleration: DVec3,

@@ -1,4 +1,4 @@
-//! Forces of the tree against pairs in f64.
+//! Forces of the tree against direct summation in f64.
 
 use glam::DVec3;
 
@@ -14,7 +14,7 @@ fn config(opening: Opening) -> TreeConfig {
     TreeConfig { opening, moments: QUADRUPOLE, ..TreeConfig::default() }
 }
 
-/// A Plummer sphere of `n` bodies without the outermost.
+/// A Plummer sphere of `n` bodies without its outermost ones.
 fn plummer(n: usize, seed: u64) -> TestBodies {
     let mut random = Random(seed);
     let mut bodies = TestBodies::default();
@@ -39,7 +39,7 @@ fn answers(engine: &mut dyn ForceEngine, bodies: &TestBodies, eps: f64, want: &W
     out
 }
 
-/// In f64 on every `stride`-th body.
+/// Forces in f64 on every `stride`-th body.
 fn right(bodies: &TestBodies, stride: usize, eps: f64) -> Answers {
     let some: Vec<usize> = (0..bodies.len()).step_by(stride).collect();
     let position: Vec<DVec3> = some.iter().map(|&i| bodies.position[i]).collect();
@@ -51,7 +51,7 @@ fn right(bodies: &TestBodies, stride: usize, eps: f64) -> Answers {
     out
 }
 
-/// Relative errors of accelerations and of potentials: rms, and the worst.
+/// Relative errors of accelerations and of potentials: rms and maximum.
 fn errors(found: &Answers, right: &Answers, stride: usize) -> [[f64; 2]; 2] {
     let sinks = || right.acceleration.iter().enumerate();
     let of = |error: &dyn Fn(usize) -> f64| {
@@ -67,16 +67,16 @@ fn errors(found: &Answers, right: &Answers, stride: usize) -> [[f64; 2]; 2] {
     [of(&a), of(&phi)]
 }
 
-/// Counts and errors at 65,536 bodies as a simulation of the walk in f64 found them, with radii that are the
-/// bodies' own farthest: here they are bounds, so that a little more is opened and errors are smaller. It knew no
-/// scattered groups, which make up to a sixth of the interactions at this number.
+/// Counts and errors for 65,536 bodies as found by a simulation of the walk in f64 with exact
+/// radii. Here radii are upper bounds, so slightly more cells are opened and errors are smaller. It
+/// had no scattered groups, which make up to a sixth of the interactions at this size.
 #[test]
 fn rules_err_and_cost_as_designed() {
     let bodies = plummer(65_536, 7);
     let stride = 32;
     let exact = right(&bodies, stride, 0.01);
     let radius = Opening::Radius { theta: 0.6 };
-    // Interactions of a sink, rms error.
+    // Interactions per sink, rms error.
     for (opening, count, rms) in [
         (radius, 1882.0, 7.0e-4),
         (Opening::Acceleration { alpha: 0.01 }, 1579.0, 7.5e-4),
@@ -100,7 +100,7 @@ fn rules_err_and_cost_as_designed() {
     }
 }
 
-/// A few bodies and cells far from a sink, where only multipoles are left to err.
+/// A few bodies and cells far from a sink, so that only multipoles cause errors.
 #[test]
 fn errors_fall_with_the_order_of_the_multipoles() {
     let cloud = TestBodies::new(30, 3);
@@ -124,7 +124,7 @@ fn errors_fall_with_the_order_of_the_multipoles() {
                     / exact.acceleration[0].length()
             });
             if let Some(before) = before {
-                // d^-2 and d^-3; f32 adds 1e-7.
+                // Proportional to d^-2 and d^-3; f32 adds 1e-7.
                 assert!(errors[0] < 0.35 * before[0] + 2e-7, "eps {eps}: {errors:?} {before:?}");
                 assert!(errors[1] < 0.2 * before[1] + 2e-7, "eps {eps}: {errors:?} {before:?}");
             }
@@ -133,7 +133,7 @@ fn errors_fall_with_the_order_of_the_multipoles() {
     }
 }
 
-/// Bodies that are hard on a tree, by name.
+/// Bodies that are difficult for a tree, with names.
 fn hard_cases() -> Vec<(&'static str, TestBodies)> {
     let mut random = Random(9);
     let mut of = |n: usize, place: &dyn Fn(usize, DVec3) -> (DVec3, f64)| {
@@ -148,7 +148,7 @@ fn hard_cases() -> Vec<(&'static str, TestBodies)> {
     let lattice = |i: usize| DVec3::new((i % 16) as f64, (i / 16 % 16) as f64, (i / 256) as f64);
     let mut all = vec![
         ("one place", of(1000, &|_, _| (DVec3::splat(0.7), 1.0))),
-        // Closer than that f32 could not tell neighbours apart.
+        // Any closer, and f32 could not distinguish neighbours.
         ("a line", of(2000, &|_, v| (DVec3::X * (v.x * 65536.0).round() / 65536.0, 1.0))),
         ("a lattice", of(4096, &|i, _| (lattice(i), 1.0))),
         ("two clusters", of(3000, &|i, v| (v + DVec3::X * (1e6 * (i % 2) as f64), 1.0))),
@@ -181,10 +181,11 @@ fn hard_cases_are_right_at_any_softening() {
             let found =
                 answers(&mut CpuTree::new(TreeConfig::default()), &bodies, eps, &Want::POTENTIAL);
             assert!(found.lost().is_none(), "{name}, eps {eps}");
-            // Sums that nearly cancel are compared with what they are made of.
+            // Sums that nearly cancel are compared with the size of their terms.
             let usual = exact.acceleration.iter().map(|a| a.length()).sum::<f64>()
                 / exact.acceleration.len() as f64;
-            // Nearer to each other than f32 tells apart, the pair has lost its own pull.
+            // The two bodies of the pair are closer than f32 resolves, so their mutual attraction
+            // is lost.
             let told_apart = if name == "a close pair" { 2 } else { 0 };
             for (k, right) in exact.acceleration.iter().enumerate().skip(told_apart) {
                 let error = found.acceleration[k * stride].distance(*right);
@@ -202,7 +203,7 @@ fn hard_cases_are_right_at_any_softening() {
     }
 }
 
-/// What a rule spoils of one body's acceleration no other body's makes good: in sum it is to be as good as nothing.
+/// The errors of one body's acceleration are not balanced by others: their sum should be nearly 0.
 #[test]
 fn forces_of_all_bodies_cancel() {
     let bodies = plummer(100_000, 14);
@@ -212,13 +213,14 @@ fn forces_of_all_bodies_cancel() {
         let forces = || bodies.mass.iter().zip(&found.acceleration).map(|(mass, a)| *a * *mass);
         forces().sum::<DVec3>().length() / forces().map(DVec3::length).sum::<f64>()
     };
-    // With rms errors of 4e-4 and 2e-4 a body, alike for the 64 of a group.
+    // With rms errors of 4e-4 and 2e-4 per body, correlated within the 64 of a group.
     let [usual, octgrav] =
         [TreeConfig::default().opening, Opening::Octgrav { theta: 0.75 }].map(residual);
     assert!(usual < 5e-5 && octgrav < 1.5e-5, "{usual:.1e} {octgrav:.1e}");
 }
 
-/// Sinks that are no sources, that are some of them, and that are away from where their sources are.
+/// Sinks that are not sources, that are some of them, and that are away from their sources'
+/// positions.
 #[test]
 fn any_sinks_are_served_and_none_attracts_itself() {
     let bodies = plummer(3000, 11);
@@ -285,7 +287,7 @@ fn kernels_agree_and_threads_change_no_bit() {
     for kernel in Kernel::available() {
         let found = run(kernel);
         for (a, b) in found.acceleration.iter().zip(&fastest.acceleration) {
-            // A cell at the edge of the rule may fall to either side.
+            // A cell at the limit of the rule may be accepted by one kernel and opened by another.
             assert!(a.distance(*b) < 1e-3 * b.length(), "{}", kernel.name());
         }
     }

@@ -1,4 +1,4 @@
-//! A tree to look into: its cells, and what acts on the group of one body.
+//! A tree for inspection: its cells, and what acts on the group of one body.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ use super::groups::Groups;
 use super::walk::{Lists, Opened, walk};
 use crate::frame::Frame;
 
-/// The tree over the bodies of one moment as the engine on the processor builds it, kept to be looked into.
+/// The tree over the bodies at one moment as the CPU engine builds it, kept for inspection.
 #[derive(Debug)]
 pub struct TreeView {
     frame: Frame,
@@ -19,17 +19,17 @@ pub struct TreeView {
     groups: Groups,
 }
 
-/// What acts on the bodies of one group, by one walk for all of them.
+/// What acts on the bodies of one group, found by one walk for all of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GroupWalk {
-    /// The group's bodies by their numbers, 64 or fewer.
+    /// Indices of the group's bodies, 64 or fewer.
     pub members: Vec<u32>,
     /// Cells that act as a whole, by their numbers in [`TreeView::boxes`].
     pub cells: Vec<u32>,
-    /// Bodies that act one by one, by their numbers: of leaves that were opened and of those outside the cube. The
-    /// group's own are among them.
+    /// Indices of bodies that act individually: those of opened leaves and those outside the cube,
+    /// including the group's own.
     pub bodies: Vec<u32>,
-    /// Level by level, the root's first.
+    /// Counts per level, the root's first.
     pub levels: Vec<LevelWalk>,
 }
 
@@ -38,22 +38,22 @@ pub struct GroupWalk {
 pub struct LevelWalk {
     /// Cells that were tested.
     pub tested: u32,
-    /// Those of them that act as a whole.
+    /// Tested cells that act as a whole.
     pub accepted: u32,
-    /// Those of them whose bodies act one by one.
+    /// Tested cells whose bodies act individually.
     pub leaves: u32,
 }
 
 impl GroupWalk {
-    /// Cells that were tested on all levels.
+    /// Number of cells tested on all levels.
     pub fn tests(&self) -> u32 {
         self.levels.iter().map(|level| level.tested).sum()
     }
 }
 
 impl TreeView {
-    /// The tree over bodies at `position` with `gravitating_mass` G m, one for each; `softening` as their forces
-    /// have it.
+    /// The tree over bodies at `position` with `gravitating_mass` G m, one for each, and the
+    /// `softening` of their forces.
     pub fn new(position: &[DVec3], gravitating_mass: &[f64], softening: f64) -> Self {
         let known: Cow<'_, [DVec3]> = finite(position);
         let frame = Frame::of_call(&known, &known, gravitating_mass, softening);
@@ -66,7 +66,7 @@ impl TreeView {
         Self { frame, groups: Groups::of_tree(&tree), tree }
     }
 
-    /// What the numbers of its boxes mean.
+    /// The frame of its boxes.
     pub fn frame(&self) -> &Frame {
         &self.frame
     }
@@ -81,12 +81,13 @@ impl TreeView {
         self.tree.cells.len()
     }
 
-    /// Where each level begins among the cells, and after the last one their end; empty without cells.
+    /// The start of each level among the cells, followed by the end of the last; empty without
+    /// cells.
     pub fn levels(&self) -> &[u32] {
         &self.tree.cells.levels
     }
 
-    /// The boxes around the bodies of the cells from number `begin` to `end`, level after level, the root first.
+    /// The boxes around the bodies of the given range of cells, level by level, the root first.
     pub fn boxes(&self, cells: std::ops::Range<usize>) -> impl Iterator<Item = CellBox> + '_ {
         cells.map(|number| self.cell_box(number))
     }
@@ -94,12 +95,12 @@ impl TreeView {
     /// The box of one cell.
     pub fn cell_box(&self, number: usize) -> CellBox {
         let (cell, moment) = (&self.tree.cells.cells[number], &self.tree.moments[number]);
-        // The rule does not show in boxes.
+        // Boxes do not depend on the opening rule.
         let rule = (&TreeConfig::FIRST, MultipoleOrder::Monopole);
         CellRecord::of(cell, moment, rule.0, rule.1).bounds
     }
 
-    /// The box around the sinks of a group, as the walk has it: lower and upper corner.
+    /// The box around the sinks of a group as used in its walk: lower and upper corner.
     pub fn group_box(&self, walk: &GroupWalk) -> [[f32; 3]; 2] {
         let first = walk.members.first().map_or(0, |first| self.along(*first));
         let block = self.groups.block(first..first + walk.members.len().max(1));
@@ -107,9 +108,9 @@ impl TreeView {
         [reach.lower, reach.upper]
     }
 
-    /// What acts on the group that `body` belongs to, when cells are opened by `config`. `acceleration`, one for each body,
-    /// are those of the last step; where there are none, and the rule asks for them, cells are opened as for a
-    /// first force. `None` of a body that there is not.
+    /// What acts on the group of `body` if cells are opened by `config`. `acceleration` has those
+    /// of the last step, one per body; if it is empty and the rule needs them, cells are opened as
+    /// for a first force. `None` if there is no such body.
     pub fn walk(
         &self,
         body: usize,
@@ -137,7 +138,7 @@ impl TreeView {
         Some(self.told(range.clone(), &lists))
     }
 
-    /// Place along the curve of the body with that number.
+    /// Index along the curve of the body with this number.
     fn along(&self, body: u32) -> usize {
         self.tree.order.iter().position(|&other| other == body).unwrap_or(0)
     }
@@ -158,7 +159,7 @@ impl TreeView {
         for number in accepted.clone() {
             levels[cells.cells[number].level as usize].accepted += 1;
         }
-        // Whatever acts was tested because the cell around it was opened.
+        // Everything that acts was tested because its parent was opened.
         for number in accepted.chain(leaves) {
             let mut parent = cells.cells[number].parent;
             while parent != NO_PARENT && !std::mem::replace(&mut is_opened[parent as usize], true) {
@@ -196,7 +197,7 @@ mod tests {
     #[test]
     fn every_body_acts_once_and_tests_are_counted() {
         let mut bodies = plummer(12_000);
-        // One outside the cube.
+        // One body outside the cube.
         bodies.position[17] = DVec3::splat(1e7);
         let view = TreeView::new(&bodies.position, &bodies.mass, 0.01);
         let sinks = Sinks::new(&bodies.position, Identity::Offset(0));
@@ -228,9 +229,9 @@ mod tests {
                 assert!(walk.members.iter().all(|member| walk.bodies.contains(member)));
                 let sum = |of: fn(&LevelWalk) -> u32| walk.levels.iter().map(of).sum::<u32>();
                 assert_eq!(sum(|level| level.accepted) as usize, walk.cells.len());
-                // What is tested acts, or is opened and its children are tested.
+                // A tested cell acts, or is opened and its children are tested.
                 let opened = sum(|l| l.tested) - sum(|l| l.accepted) - sum(|l| l.leaves);
-                // From outside the cube the root acts as a whole.
+                // For a body outside the cube the root acts as a whole.
                 assert_eq!(opened == 0, body == 17, "{walk:?}");
                 for pair in walk.levels.windows(2) {
                     let opened = pair[0].tested - pair[0].accepted - pair[0].leaves;

@@ -1,25 +1,26 @@
-//! The walk of a group: which cells act on it as a whole, and which bodies one by one.
+//! The walk of a group: which cells act on it as a whole, and which bodies individually.
 
 use super::super::{Cell, Moment, MultipoleOrder, Opening, Tree};
 
-/// Cells tested at once: all children of one.
+/// Cells tested at once: all children of one cell.
 const CHILDREN: usize = 8;
 
-/// Nearer than this, about 2^-39 of the extent, cells do not act as a whole: the fifth power of 1/d leaves f32.
+/// Nearer than this, about 2^-39 of the extent, no cell acts as a whole, because the fifth power of
+/// 1/d would exceed f32.
 const NEAREST_SQUARED: f32 = f32::from_bits((127 - 48) << 23);
 
-/// What the test reads of all cells, number by number beside each other, for one opening rule.
+/// What the test reads of all cells, as a structure of arrays, for one opening rule.
 #[derive(Debug, Default)]
 pub(super) struct Opened {
     centre: [Vec<f32>; 3],
     critical: Vec<f32>,
     radius_squared: Vec<f32>,
-    /// Corners of boxes, lower and upper, where the rule asks for them.
+    /// Lower and upper corners of the boxes, if the rule needs them.
     corners: Option<[[Vec<f32>; 3]; 2]>,
     cells: Vec<Cell>,
 }
 
-/// The box of a group's sinks, and how far the rule lets cells be opened for them.
+/// The box of a group's sinks, and the reach that the rule gives them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reach {
     pub lower: [f32; 3],
@@ -33,9 +34,9 @@ pub(super) struct Reach {
 pub struct Lists {
     /// Numbers of the cells that act as a whole.
     pub cells: Vec<u32>,
-    /// Runs of bodies along the curve: first and number.
+    /// Runs of bodies along the curve: first body and count.
     pub runs: Vec<(u32, u32)>,
-    /// Children still to be tested: first and number.
+    /// Children still to be tested: first cell and count.
     stack: Vec<(u32, u32)>,
 }
 
@@ -47,12 +48,12 @@ impl Lists {
 }
 
 impl Opened {
-    /// All cells of a tree by that rule.
+    /// All cells of a tree for this rule.
     pub fn new(tree: &Tree, opening: &Opening, order: MultipoleOrder) -> Self {
         let moments = &tree.moments;
         let column = |value: &dyn Fn(&Moment) -> f32| {
             let mut column: Vec<f32> = moments.iter().map(value).collect();
-            // So that all eight lanes can be read from the last cell on.
+            // Padding, so that all eight lanes can be read from the last cell on.
             column.resize(moments.len() + CHILDREN, 0.0);
             column
         };
@@ -108,7 +109,7 @@ impl Opened {
     }
 }
 
-/// Fills `lists` for a group, from the root down.
+/// Fills `lists` for a group, starting at the root.
 #[inline(always)]
 pub(super) fn walk(opened: &Opened, group: &Reach, lists: &mut Lists) {
     lists.cells.clear();
@@ -123,7 +124,7 @@ pub(super) fn walk(opened: &Opened, group: &Reach, lists: &mut Lists) {
             let number = first as usize + k;
             let cell = &opened.cells[number];
             if opened.critical[number] < 0.0 {
-                // Without mass.
+                // A cell without mass.
             } else if accepted {
                 lists.cells.push(number as u32);
             } else if cell.is_leaf() {

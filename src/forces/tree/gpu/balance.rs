@@ -1,4 +1,4 @@
-//! The balance of forces on a device: `shaders/tree/balance.wgsl`, bound and recorded.
+//! The correction of the total force on a device: `shaders/tree/balance.wgsl`, bound and recorded.
 
 use minijinja::context;
 
@@ -7,13 +7,13 @@ use crate::error::Result;
 use crate::forces::tree::LEAST_REST;
 use crate::gpu::{Binding, BoundKernel, compile, storage, template};
 
-/// Threads of a workgroup, and workgroups at most: each reads what all of them have found.
+/// Threads of a workgroup, and also the most workgroups, because each reads the results of all.
 const THREADS: u32 = 256;
 
-/// Bodies that a thread takes at least, while there are few of them.
+/// The fewest bodies per thread.
 const ROWS: u32 = 4;
 
-/// The three kernels in their order.
+/// The three kernels in order.
 #[derive(Debug)]
 pub(super) struct Balance {
     kernels: [BoundKernel; 3],
@@ -21,7 +21,7 @@ pub(super) struct Balance {
 }
 
 impl Balance {
-    /// Compiles and binds them to the partial sums and to `bodies`, positions and masses.
+    /// Compiles them and binds them to the partial sums and to `bodies`, positions and masses.
     pub async fn new(bound: &Bound<'_>, bodies: &wgpu::Buffer) -> Result<Self> {
         let Bound { gpu, shape, buffers, partial_sums, .. } = *bound;
         let workgroups = buffers.count.div_ceil(THREADS * ROWS).clamp(1, THREADS);

@@ -1,4 +1,4 @@
-//! What a tree keeps on the device.
+//! The buffers of a tree on the device.
 
 use std::sync::atomic::AtomicBool;
 
@@ -8,56 +8,61 @@ use crate::forces::tree::{Cube, GROUP, room_for};
 use crate::gpu::layout::{TreeParams, TreeState, VEC4};
 use crate::gpu::{Gpu, Params, storage};
 
-/// What all kernels of a tree are bound with.
+/// What all kernels of a tree are bound to.
 #[derive(Clone, Copy, Debug)]
 pub struct Bound<'a> {
     /// The device.
     pub gpu: &'a Gpu,
-    /// What is chosen of the tree.
+    /// The tree's parameters.
     pub shape: &'a TreeShape,
-    /// What stages leave for each other.
+    /// Buffers that pass data between stages.
     pub buffers: &'a TreeBuffers,
-    /// What the walk leaves: `array<vec4<f32>>`, acceleration and potential in the bodies' own order.
+    /// The result of the walk: `array<vec4<f32>>`, acceleration and potential in the bodies' own
+    /// order.
     pub partial_sums: &'a wgpu::Buffer,
     /// The parameters of a submission.
     pub params: &'a Params<TreeParams>,
 }
 
-/// Numbers that kernels count by atomic additions; see `shaders/tree/common.wgsl`.
+/// Counters that kernels increment atomically; see `shaders/tree/common.wgsl`.
 pub(super) const TALLY: u32 = 6416;
 
-/// Cells for which there is room at least, however few bodies there are.
+/// The fewest cells for which there is room, however few bodies there are.
 const FEWEST_CELLS: u32 = 256;
 
-/// Bytes on the device for each body: its own 48 ([`crate::gpu::BodyBuffers`]), what the walk leaves 16, the buffers
-/// below 33 and 0.28 cells of 128, the sort of keys 13, that of cells 0.28 times 8.
+/// Bytes on the device for each body: its own 48 ([`crate::gpu::BodyBuffers`]), 16 for the result
+/// of the walk, 33 for the buffers below, 0.28 cells of 128, 13 for sorting keys, 0.28 times 8 for
+/// sorting cells.
 pub const BYTES_PER_BODY: u64 = 150;
 
-/// Everything that the stages of a tree leave for each other: about 70 bytes a body, and 15 more in the sorts.
+/// The buffers that the stages of a tree share: about 70 bytes per body, and 15 more in the sorts.
 #[derive(Debug)]
 pub struct TreeBuffers {
-    /// Bodies.
+    /// Number of bodies.
     pub count: u32,
-    /// Cells that there is room for: 0.28 a body, where 0.12 are usual, and the largest leaves make 0.26 at most.
+    /// Number of cells for which there is room: 0.28 per body. Usually 0.12 are needed; the largest
+    /// leaves need at most 0.26.
     pub reserve: u32,
     /// [`TreeState`].
     pub state: wgpu::Buffer,
     pub(super) tally: wgpu::Buffer,
-    /// `array<vec2<u32>>`: the keys' lower 31 bits, their upper 32, along the curve after the sort.
+    /// `array<vec2<u32>>`: the keys' lower 31 bits and upper 32, along the curve after the sort.
     pub keys: wgpu::Buffer,
-    /// `array<u32>`: the bodies' own numbers along the curve.
+    /// `array<u32>`: the bodies' indices along the curve.
     pub order: wgpu::Buffer,
     /// `array<vec4<f32>>`: positions and masses along the curve.
     pub sources: wgpu::Buffer,
-    /// `array<vec4<f32>>`: the bodies in their own order as they were when the tree was built, if it serves several steps.
+    /// `array<vec4<f32>>`: the bodies in their own order at the time the tree was built, if it
+    /// serves several steps.
     pub built_at: wgpu::Buffer,
-    /// Whether such a tree is there.
+    /// Whether such a tree exists.
     pub(super) is_kept: AtomicBool,
     /// Sinks that walk together: see `shaders/tree/sinks.wgsl`.
     pub groups: wgpu::Buffer,
-    /// `array<u32>`: how many cells begin before each body.
+    /// `array<u32>`: the number of cells that begin before each body.
     pub offsets: wgpu::Buffer,
-    /// Four `array<u32>` of cells in the making: level, number in depth-first order, first body, rank.
+    /// Four `array<u32>` for cells under construction: level, number in depth-first order, first
+    /// body, rank.
     pub(super) levels: wgpu::Buffer,
     pub(super) numbers: wgpu::Buffer,
     pub(super) starts: wgpu::Buffer,
@@ -71,12 +76,13 @@ pub struct TreeBuffers {
 }
 
 impl TreeBuffers {
-    /// Cells for which there is room with that many bodies.
+    /// The number of cells for which there is room with this many bodies.
     pub fn reserve_for(bodies: u32) -> u32 {
         (u64::from(bodies) * 7 / 25).max(u64::from(FEWEST_CELLS)) as u32
     }
 
-    /// Where the records of sinks that walk one by one begin, and of how many groups there is room for them.
+    /// Where the records of sinks that walk one by one begin, and for how many groups of them there
+    /// is room.
     pub fn singles(&self) -> (u32, u32) {
         Self::singles_of(self.count)
     }
@@ -87,7 +93,7 @@ impl TreeBuffers {
         (groups + Cube::spare(bodies as usize) as u32, room_for(groups as usize) as u32)
     }
 
-    /// The most groups and single sinks that walk.
+    /// The largest number of groups and single sinks that walk.
     pub fn most_walks(&self) -> u32 {
         Self::most_walks_of(self.count)
     }
@@ -97,17 +103,18 @@ impl TreeBuffers {
         singles + room * GROUP as u32
     }
 
-    /// Makes them for `count` bodies.
+    /// Creates the buffers for `count` bodies.
     ///
-    /// Errors: more bodies than one of the adapter's storage buffers holds, told before anything is made.
+    /// Errors: more bodies than fit one of the adapter's storage buffers; checked before anything
+    /// is created.
     pub fn new(gpu: &Gpu, count: u32) -> Result<Self> {
         Self::of_steps(gpu, count, false)
     }
 
-    /// [`TreeBuffers::new`], for a tree that `is_kept` from step to step or is not.
+    /// [`TreeBuffers::new`], for a tree that is or is not kept from step to step.
     pub fn of_steps(gpu: &Gpu, count: u32, is_kept: bool) -> Result<Self> {
         let reserve = Self::reserve_for(count);
-        // Ranks of cells have 28 bits beside the number of children.
+        // Ranks of cells have 28 bits, because the number of children takes the others.
         let most = (gpu.limits.storage_buffer / VEC4).min(800_000_000);
         if u64::from(count) > most || u64::from(reserve) * 3 * VEC4 > gpu.limits.storage_buffer {
             return Err(gpu.refuse(format!(

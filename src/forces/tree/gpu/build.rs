@@ -13,34 +13,35 @@ use crate::gpu::{
     rows_of_workgroups, template,
 };
 
-/// Bodies that one thread of the statistics takes.
+/// Bodies per thread in the statistics.
 const ROWS: u32 = 16;
 /// Threads of a workgroup.
 const THREADS: u32 = 256;
-/// Cells of a workgroup: of leaves, and of those with children.
+/// Cells per workgroup: leaves, and cells with children.
 const LEAVES: u32 = 64;
 const INNER: u32 = 64;
 
-/// A part of the building that is recorded at once.
+/// A part of the build that is recorded at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
-    /// The cube, and a key and a number for each body.
+    /// Finds the cube, and a key and an index for each body.
     Keys,
-    /// Keys and numbers in the order of the curve.
+    /// Sorts keys and indices along the curve.
     Sort,
-    /// The tree's copy of positions and masses, and the cells of all levels with their bodies and children.
+    /// Copies positions and masses in that order, and finds the cells of all levels with their
+    /// bodies and children.
     Cells,
-    /// What cells weigh.
+    /// Computes the moments of the cells.
     Moments,
-    /// Which sinks walk together, and how strongly they were attracted last.
+    /// Finds which sinks walk together, and their last accelerations.
     Groups,
 }
 
 impl Stage {
-    /// All stages in their order.
+    /// All stages in order.
     pub const ALL: [Self; 5] = [Self::Keys, Self::Sort, Self::Cells, Self::Moments, Self::Groups];
 
-    /// What it takes, in interactions for each body. (On an H200 a million bodies take 0.35 ms to sort.)
+    /// Its cost in interactions per body. (On an H200 a million bodies take 0.35 ms to sort.)
     pub(super) fn interactions(self) -> u64 {
         match self {
             Self::Keys | Self::Groups => 20,
@@ -50,18 +51,18 @@ impl Stage {
     }
 }
 
-/// How strongly sinks were attracted, which [`Stage::Groups`] asks for by some rules.
+/// Where [`Stage::Groups`] gets the sinks' accelerations, which some rules need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strengths {
-    /// As the bodies' accelerations say.
+    /// From the bodies' accelerations.
     Last,
-    /// As a walk that has just ended says.
+    /// From a walk that has just ended.
     Walked,
-    /// Nobody knows yet.
+    /// They are not known yet.
     Unknown,
 }
 
-/// The kernels of the building, bound to the buffers of a tree and to the bodies.
+/// The kernels of the build, bound to the buffers of a tree and to the bodies.
 #[derive(Debug)]
 pub struct Build {
     kernels: Kernels,
@@ -83,7 +84,7 @@ struct Kernels {
     edge: BoundKernel,
     keys: BoundKernel,
     gather: BoundKernel,
-    /// The same for bodies that have moved since the tree was built, where it serves several steps.
+    /// The same for bodies that have moved since the tree was built, if it serves several steps.
     gather_again: Option<BoundKernel>,
     count: BoundKernel,
     choose: BoundKernel,
@@ -92,13 +93,14 @@ struct Kernels {
     link: BoundKernel,
     leaves: BoundKernel,
     inner: BoundKernel,
-    /// By accelerations of the last step, and by those that the walk has left.
+    /// With the accelerations of the last step, and with those left by a walk.
     strengths: [BoundKernel; 2],
     groups: [BoundKernel; 2],
     scattered: BoundKernel,
 }
 
-/// The text of a kernel of the building; `again` for bodies that have moved since the tree was built.
+/// The text of a kernel of the build; `again` is for bodies that have moved since the tree was
+/// built.
 fn text(name: &str, shape: &TreeShape, again: bool) -> Result<String> {
     let rule = Rule::of(&shape.opening).name();
     let quadrupole = shape.order == crate::forces::tree::MultipoleOrder::Quadrupole;
@@ -119,7 +121,7 @@ impl Build {
     /// Compiles the kernels and binds them: `bodies` and `accelerations` are those of
     /// [`crate::gpu::BodyBuffers`].
     ///
-    /// Errors: buffers larger than the adapter's.
+    /// Errors: buffers larger than the adapter allows.
     pub async fn new(
         bound: &Bound<'_>,
         bodies: &wgpu::Buffer,
@@ -138,7 +140,7 @@ impl Build {
             let mut bindings: Vec<_> = bound.iter().map(|(binding, _)| *binding).collect();
             let mut resources: Vec<_> =
                 bound.iter().map(|(_, buffer)| buffer.as_entire_binding()).collect();
-            // The moments' kernels share a file that has the parameters as number 4.
+            // The kernels of the moments share a file that has the parameters as binding 4.
             let at = if name == "leaves" { 4 } else { bindings.len() };
             if has_params {
                 bindings.insert(at, row);
@@ -252,15 +254,15 @@ impl Build {
         self.level_sort.begin_submission();
     }
 
-    /// Sends the parameters of all that was recorded. Call before submitting.
+    /// Sends the parameters of everything recorded. Call before submitting.
     pub fn end_submission(&mut self, gpu: &Gpu) {
         self.sort.end_submission(gpu);
         self.scan.end_submission(gpu);
         self.level_sort.end_submission(gpu);
     }
 
-    /// Records what comes before [`Stage::Moments`] where the cells are those of an earlier step: the bodies as they are
-    /// now. Of a shape that builds at each step nothing.
+    /// Records what precedes [`Stage::Moments`] if the cells of an earlier step are kept: copying
+    /// the bodies as they are now. Nothing if the shape rebuilds at each step.
     pub(super) fn record_again(
         &self,
         pass: &mut wgpu::ComputePass<'_>,
@@ -327,7 +329,7 @@ impl Build {
                 run(pass, &kernels.choose, row, (1, 1), 1);
                 scan.record(pass, count);
                 run(pass, &kernels.write, None, (count, THREADS), 1);
-                // 22 levels are 5 bits.
+                // 22 levels need 5 bits.
                 level_sort.record(pass, reserve, 5);
                 run(pass, &kernels.rank, None, (reserve, THREADS), 1);
                 run(pass, &kernels.link, None, (reserve, THREADS), 1);
@@ -336,7 +338,7 @@ impl Build {
                 run(pass, &kernels.leaves, row, (reserve, LEAVES), 1);
                 for level in (0..LEVELS).rev() {
                     let row = Some(params.offset_of(TreeParams { level, ..base }));
-                    // No level has more cells than eight times the one above.
+                    // No level has more than eight times the cells of the one above.
                     let cells = 8u32.checked_pow(level).map_or(reserve, |most| most.min(reserve));
                     run(pass, &kernels.inner, row, (cells, INNER), 1);
                 }
@@ -353,7 +355,7 @@ impl Build {
     }
 }
 
-/// Rows of parameters that the building needs.
+/// Number of rows of parameters that the build needs.
 pub(super) const PARAMS_ROWS: usize = 1 + LEVELS as usize;
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! The tree on a device behind the interface of engines: bodies go up, forces come back with each call.
+//! The tree on a device behind the interface of engines: each call sends bodies to the device and
+//! returns forces.
 
 use std::sync::Arc;
 
@@ -15,8 +16,9 @@ use crate::forces::{
 use crate::frame::Frame;
 use crate::gpu::{BodyBuffers, Gpu, blocking, read, storage};
 
-/// The engine. Sinks that are no sources are in the tree as bodies without mass: they walk as all others do and
-/// attract nothing. So a call takes as long as one for all sources, however few the sinks.
+/// The engine. Sinks that are not sources are in the tree as bodies without mass: they walk like
+/// all others and attract nothing. So a call takes at least as long as one for all sources, however
+/// few sinks there are.
 #[derive(Debug)]
 pub struct GpuTree {
     gpu: Arc<Gpu>,
@@ -31,7 +33,7 @@ struct Call {
     frame: Frame,
     /// Sources, then sinks without mass.
     places: Vec<[f32; 4]>,
-    /// Which of them each sink is.
+    /// The index among them of each sink.
     of_sink: Vec<usize>,
 }
 
@@ -46,12 +48,12 @@ impl Call {
         let mut places: Vec<_> = masses.map(|(&position, &mass)| place(position, mass)).collect();
         if let Some(j) = places.iter().position(|place| !place.iter().all(|x| x.is_finite())) {
             let (position, mass) = (sources.position[j], sources.mass[j]);
-            let problem = format!("position {position} or G m {mass} is no finite number");
+            let problem = format!("position {position} or G m {mass} is not finite");
             return Err(Error::Body { index: j, id: j as u64, problem });
         }
         let mut of_sink = Vec::with_capacity(sinks.position.len());
         for (i, &position) in sinks.position.iter().enumerate() {
-            // A sink that is a source, but elsewhere, is one more body.
+            // A sink that is a source, but at another position, is an additional body.
             let source =
                 sinks.identity.of(i).filter(|&j| sources.position.get(j) == Some(&position));
             of_sink.push(source.unwrap_or(places.len()));
@@ -62,7 +64,7 @@ impl Call {
         Ok(Self { frame, places, of_sink })
     }
 
-    /// Whether the sinks are the sources, one by one.
+    /// Whether the sinks are the sources, in the same order.
     fn is_closed(&self) -> bool {
         self.of_sink.len() == self.places.len()
             && self.of_sink.iter().enumerate().all(|(i, &j)| i == j)
@@ -101,7 +103,7 @@ impl GpuTree {
             softening: eps as f32,
             guarded: guard.guarded,
             potential: want.potential,
-            // Rules that ask for accelerations find them first.
+            // Rules that need accelerations compute them first.
             has_accelerations: false,
             is_closed: call.is_closed(),
         };
@@ -132,7 +134,7 @@ impl GpuTree {
     }
 }
 
-/// Takes off what sinks that are sources, but elsewhere, have had from themselves.
+/// Subtracts what sinks that are sources, but at another position, receive from themselves.
 fn take_off_own(call: &Call, sinks: &Sinks, sources: &Sources, softening: f64, out: &mut Answers) {
     for (i, &body) in call.of_sink.iter().enumerate() {
         let Some(j) = sinks.identity.of(i).filter(|&j| j != body) else { continue };

@@ -1,4 +1,4 @@
-//! The tree as a method of forces on bodies that live on a device.
+//! The tree as a method for forces on bodies that live on a device.
 
 use std::sync::Arc;
 
@@ -18,47 +18,49 @@ use crate::forces::{DeviceForces, Making, Piece, SharedForces};
 use crate::gpu::layout::TreeParams;
 use crate::gpu::{BodyBuffers, Gpu, Params, storage};
 
-/// Pieces of walks that one submission may hold.
+/// The most pieces of walks in one submission.
 pub(super) const MOST_PIECES: usize = 256;
 
-/// What a sink counts for, in interactions: about what it meets with usual openings, cells by what they take.
+/// The interactions that a sink counts as: about the number it has with usual openings, with cells
+/// weighted by their cost.
 const PER_SINK: u64 = 1000;
 
-/// So many pieces of a walk that nobody has timed are as small as keeps the device busy, each in a submission of its own:
-/// with few errors a sink may meet a thousand times as much as it counts for.
+/// The first pieces of a walk that has not been timed are as small as still keeps the device busy,
+/// each in its own submission: with strict openings a sink may have a thousand times as many
+/// interactions as it counts for.
 const CAREFUL: u32 = 2;
 
-/// The step that an evaluation takes next.
+/// The next step of an evaluation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Next {
-    /// A stage of the building.
+    /// A stage of the build.
     Build(usize),
-    /// Groups from this one on, by the rule of first forces.
+    /// Groups from this one on, by the rule for first forces.
     First(u32),
-    /// Groups again, by the accelerations that it has left.
+    /// The grouping again, with the accelerations that the first walk has left.
     Groups,
     /// Groups from this one on.
     Walk(u32),
-    /// What the forces leave over, of a closed system.
+    /// The correction of the total force, in a closed system.
     Balance,
 }
 
-/// What an evaluation is made of, for who times it.
+/// A part of an evaluation, for timing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// A stage of the building.
+    /// A stage of the build.
     Build(Stage),
-    /// Forces by the rule of first forces.
+    /// Forces by the rule for first forces.
     FirstWalk,
-    /// Forces.
+    /// Forces by the chosen rule.
     Walk,
-    /// Their balance.
+    /// The correction of the total force.
     Balance,
 }
 
 const BEGIN: Next = Next::Build(0);
 
-/// Among the stages, the first that bodies which have moved need again.
+/// The first stage that is needed again when bodies have moved.
 const MOMENTS: usize = 3;
 
 /// Forces by the tree, bound to bodies.
@@ -69,40 +71,43 @@ pub struct TreeForces {
     pub(super) buffers: Arc<TreeBuffers>,
     pub(super) build: Build,
     walk: Walk,
-    /// Where the rule needs accelerations and there are none yet.
+    /// The walk for first forces, if the rule needs accelerations and there are none yet.
     first: Option<Walk>,
     pub(super) partial_sums: wgpu::Buffer,
-    /// Of a closed system.
+    /// Only in a closed system.
     pub(super) balance: Option<Balance>,
     pub(super) params: Params<TreeParams>,
     next: Next,
-    /// Pieces that are to be small, and whether the submission ends with one.
+    /// The number of pieces still to be kept small, and whether the submission ends with one.
     careful: u32,
     ends_submission: bool,
     pub(super) steps: Steps,
-    /// Where several devices answer for a part of the sinks each.
+    /// Present if several devices each compute a part of the sinks.
     pub(super) shared: Option<SharedWalk>,
 }
 
-/// What a tree is bound with beyond its shape.
+/// What a tree is bound with besides its shape.
 #[derive(Clone, Copy, Debug)]
 pub struct Field {
     /// Plummer softening length.
     pub softening: f32,
-    /// With the guard that softening 0 needs: see [`crate::forces::direct::gpu::KernelVariant::new`].
+    /// Whether to include the guard that softening 0 needs: see
+    /// [`crate::forces::direct::gpu::KernelVariant::new`].
     pub guarded: bool,
-    /// With potentials.
+    /// Whether to compute potentials.
     pub potential: bool,
     /// Whether the bodies' accelerations are those of an earlier step.
     pub has_accelerations: bool,
-    /// Whether nothing else acts on the bodies: what their forces leave over is taken off ([`crate::forces::tree::balance()`]).
+    /// Whether nothing else acts on the bodies: then the total force is corrected to 0
+    /// ([`crate::forces::tree::balance()`]).
     pub is_closed: bool,
 }
 
 impl TreeForces {
     /// Compiles the kernels and binds them to `bodies`.
     ///
-    /// Errors: more bodies than the adapter's buffers hold; bodies of which the device moves a part.
+    /// Errors: more bodies than the adapter's buffers hold; bodies of which the device moves only a
+    /// part.
     pub async fn new(
         gpu: &Gpu,
         shape: TreeShape,
@@ -188,12 +193,13 @@ impl TreeForces {
         }
     }
 
-    /// What the stages have left, for tests and for who draws cells.
+    /// The buffers of the stages, for tests and for drawing cells.
     pub fn buffers(&self) -> &TreeBuffers {
         &self.buffers
     }
 
-    /// The groups after `begin` that about so many interactions take, and no fewer than keep the device busy.
+    /// The end of the groups from `begin` on that take about this many interactions, but enough to
+    /// keep the device busy.
     pub(super) fn groups(&self, gpu: &Gpu, begin: u32, interactions: u64) -> u32 {
         let busy = u64::from(gpu.adapter.class.threads_to_fill() / self.shape.walk.lanes);
         let wanted = (interactions / (PER_SINK * GROUP as u64)).max(busy);
@@ -201,7 +207,7 @@ impl TreeForces {
         (u64::from(begin) + wanted).min(most) as u32
     }
 
-    /// The evaluation is complete.
+    /// Notes that the evaluation is complete.
     fn note_end(&mut self) {
         self.first = None;
         self.note_step();
@@ -249,7 +255,7 @@ impl DeviceForces for TreeForces {
         self.next = BEGIN;
     }
 
-    /// A stage of the building, or some groups of sinks.
+    /// Records a stage of the build, or some groups of sinks.
     fn record(&mut self, gpu: &Gpu, pass: &mut wgpu::ComputePass<'_>, interactions: u64) -> Piece {
         let count = u64::from(self.buffers.count);
         let most = self.buffers.most_walks();
@@ -294,7 +300,7 @@ impl DeviceForces for TreeForces {
                 let shared = self.shared.as_ref().and_then(SharedWalk::walk);
                 let walk = first.or(shared).unwrap_or(&self.walk);
                 walk.record(pass, &mut self.params, begin, end);
-                // The devices that share the forces balance those of all.
+                // Devices that share the forces correct the total of all.
                 let balances = self.balance.is_some() && shared.is_none();
                 let is_last = end == most && first.is_none() && !balances;
                 if end == most && first.is_some() {
@@ -318,7 +324,8 @@ impl DeviceForces for TreeForces {
                 }
                 self.next = BEGIN;
                 self.note_end();
-                // A hundredth of the walk's time, and the same for a device that shares the walk: it counts for nothing.
+                // A hundredth of the walk's time, and the same on a device that shares the walk, so
+                // it is not counted.
                 Piece { interactions: 0, is_last: true }
             }
         }
@@ -373,7 +380,7 @@ impl DeviceForces for TreeForces {
             softening: self.softening,
             guarded: self.guarded,
             potential: true,
-            // Potentials are asked for between steps, and accelerations are not.
+            // Potentials are asked for between steps, when accelerations are known.
             has_accelerations: true,
             is_closed: false,
         };

@@ -1,4 +1,4 @@
-//! A tree that serves several steps: when it is built anew, and how a run goes on with one.
+//! A tree that serves several steps: when it is rebuilt, and how a run resumes with one.
 
 use std::sync::atomic::Ordering;
 
@@ -6,31 +6,33 @@ use super::super::pace::RebuildPace;
 use super::{Stage, Strengths, TreeForces};
 use crate::gpu::{BodyBuffers, Gpu, storage};
 
-/// More bytes on the device for each body, where a tree serves several steps: where it was when that was built.
+/// Additional bytes on the device per body if a tree serves several steps: the body's position when
+/// it was built.
 pub const KEPT_BYTES_PER_BODY: u64 = 16;
 
-/// From evaluation to evaluation.
+/// State kept between evaluations.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Steps {
-    /// How often a tree is built.
+    /// How often the tree is rebuilt.
     pub pace: RebuildPace,
-    /// Whose forces come next.
+    /// The step whose forces come next.
     pub next: u64,
-    /// Whether the last ones came of bodies that had moved since the tree was built.
+    /// Whether the bodies had moved since the build at the last forces.
     pub is_refitted: bool,
-    /// Whether these forces are those of steps: others, of potentials between them, leave the tree as it is.
+    /// Whether these forces are those of steps; others, for potentials between steps, leave the
+    /// tree unchanged.
     pub are_counted: bool,
 }
 
 impl TreeForces {
-    /// Whether the evaluation that comes next takes the tree that is there.
+    /// Whether the next evaluation uses the existing tree.
     pub(super) fn takes_kept(&self) -> bool {
         let Steps { next, are_counted, .. } = self.steps;
         let is_due = are_counted && self.steps.pace.builds_at(next);
         self.steps.pace.keeps() && !is_due && self.buffers.is_kept.load(Ordering::Relaxed)
     }
 
-    /// Before the building begins, and when cells are complete.
+    /// Set before the build begins, and when the cells are complete.
     pub(super) fn note_kept(&mut self, is_kept: bool) {
         if self.steps.pace.keeps() && self.steps.are_counted {
             self.buffers.is_kept.store(is_kept, Ordering::Relaxed);
@@ -38,7 +40,7 @@ impl TreeForces {
         }
     }
 
-    /// An evaluation is complete.
+    /// Notes that an evaluation is complete.
     pub(super) fn note_step(&mut self) {
         if self.steps.are_counted {
             self.steps.next += 1;
@@ -65,7 +67,8 @@ impl TreeForces {
             encoder.copy_buffer_to_buffer(from, 0, to, 0, from.size());
             gpu.queue.submit([encoder.finish()]);
         };
-        // Kernels are bound to one buffer of bodies: they stand in it for a moment where they were.
+        // Kernels are bound to one buffer of bodies, so the earlier positions are put into it for
+        // the build.
         if let Some(then) = built_at {
             copy(places, &now);
             gpu.queue.write_buffer(places, 0, bytemuck::cast_slice(then));

@@ -1,4 +1,4 @@
-//! What acts on each group of a tree, as the walk on the device finds it: for tests, and for who wants to know.
+//! What acts on each group of a tree, as found by the walk on the device: for tests and inspection.
 
 use super::walk::Output;
 use super::{Bound, Rule, TreeForces, Walk, WalkVariant};
@@ -8,23 +8,24 @@ use crate::gpu::{Gpu, read};
 /// What acts on the sinks of a group.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GroupLists {
-    /// The lower corner of the box around the sinks.
+    /// The lower corner of the box around the sinks, as the bits of f32.
     pub lower: [u32; 3],
-    /// Its upper corner. Both as the bits of f32.
+    /// Its upper corner, as the bits of f32.
     pub upper: [u32; 3],
-    /// Of the least of their last accelerations the bits, in the frame's units.
+    /// The least of the sinks' last accelerations in the frame's units, as the bits of f32.
     pub least_acceleration: u32,
     /// Numbers of the cells that act as a whole.
     pub cells: Vec<u32>,
-    /// Places along the curve of the bodies that act one by one.
+    /// Indices along the curve of the bodies that act individually.
     pub bodies: Vec<u32>,
 }
 
 impl TreeForces {
-    /// Walks once more through the tree of the last evaluation and tells the lists of every group that walks. Takes 4 bytes
-    /// for each cell and body, for each group and single sink: for a few thousand bodies.
+    /// Repeats the walk through the tree of the last evaluation and returns the lists of every
+    /// group. Takes 4 bytes for each cell and body, for each group and single sink: only for a few
+    /// thousand bodies.
     ///
-    /// Errors: lists that are larger than a storage buffer; the device failed.
+    /// Errors: lists larger than a storage buffer; the device failed.
     pub async fn lists(&self, gpu: &Gpu) -> Result<Vec<GroupLists>> {
         let (buffers, shape) = (&self.buffers, &self.shape);
         let most = [buffers.reserve, buffers.count];

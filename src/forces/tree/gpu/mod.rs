@@ -1,10 +1,12 @@
-//! The tree on a graphics adapter: built, walked and evaluated there, without a way back to the host.
+//! The tree on a graphics adapter: built, walked and evaluated there, without a round trip to the
+//! host.
 //!
-//! [`Build`] records the stages that the host has as functions: cube, keys, sort, cells of all levels, moments, each
-//! from the [`TreeBuffers`] of the one before. [`Walk`] records forces on groups of sinks. [`TreeForces`] puts both
-//! behind [`crate::forces::DeviceForces`], [`GpuTree`] behind the interface of engines. Counts that only the device knows stay there; dispatches are as large as
-//! they may have to be, and workgroups without work end at once, which takes less time than to fetch their number
-//! from memory.
+//! [`Build`] records the stages that the host has as functions: cube, keys, sort, cells of all
+//! levels, moments, each from the [`TreeBuffers`] of the one before. [`Walk`] records forces on
+//! groups of sinks. [`TreeForces`] provides both as [`crate::forces::DeviceForces`], [`GpuTree`] as
+//! an engine. Counts known only to the device stay there: dispatches have the largest size that may
+//! be needed, and workgroups without work end at once, which takes less time than an indirect
+//! dispatch.
 
 mod balance;
 mod buffers;

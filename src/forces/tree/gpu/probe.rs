@@ -1,4 +1,4 @@
-//! Walks that count, and may leave out most of what acts: what the lists of a tree cost, each by itself.
+//! Walks that count interactions and may skip most of them, to time the lists of a tree separately.
 
 use super::walk::{Output, TILE};
 use super::{Bound, Rule, TreeForces, Walk, WalkVariant};
@@ -7,38 +7,38 @@ use crate::forces::tree::GROUP;
 use crate::gpu::layout::TreeParams;
 use crate::gpu::{Gpu, Params, read};
 
-/// How much of each tile of a list attracts.
+/// How much of each tile of a list is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Taken {
     /// All of it, as in a run.
     All,
-    /// One turn of the unrolled loop, no less than keeps the tile from being left out by a compiler.
+    /// One turn of the unrolled loop, the least that a compiler cannot remove.
     OneTurn,
 }
 
-/// How much a walk did.
+/// The counts of a walk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WalkCounts {
-    /// Cells that groups looked at, to open or to accept them.
+    /// Cells that groups tested, to open or to accept them.
     pub looked_at: u64,
-    /// Sinks times the cells that act on them as a whole.
+    /// Sum over cells that act as a whole of the sinks they act on.
     pub cell_interactions: u64,
-    /// Sinks times the bodies that act on them one by one.
+    /// Sum over bodies that act individually of the sinks they act on.
     pub body_interactions: u64,
 }
 
-/// A walk through the tree of the last evaluation, whose forces nobody takes.
+/// A walk through the tree of the last evaluation, whose forces are discarded.
 pub struct WalkProbe {
     walk: Walk,
     params: Params<TreeParams>,
-    /// Of the interactions with bodies, the part that is computed.
+    /// The part of the interactions with bodies that is computed.
     pub body_part: f64,
-    /// The same of cells.
+    /// The same for cells.
     pub cell_part: f64,
 }
 
 impl TreeForces {
-    /// Compiles such a walk. Its counts go where forces would go.
+    /// Compiles such a walk. Its counts are written in place of forces.
     ///
     /// Errors: the kernel does not compile here.
     pub async fn probe(&self, gpu: &Gpu, bodies: Taken, cells: Taken) -> Result<WalkProbe> {
@@ -69,7 +69,8 @@ impl TreeForces {
         Ok(WalkProbe { walk, params, body_part: part(bodies), cell_part: part(cells) })
     }
 
-    /// Records a probe's groups from `begin` on, as many as about so many interactions take; returns where to go on.
+    /// Records a probe's groups from `begin` on, for about this many interactions; returns where to
+    /// continue.
     pub fn record_probe(
         &self,
         gpu: &Gpu,
@@ -85,12 +86,12 @@ impl TreeForces {
         (end < self.buffers.most_walks()).then_some(end)
     }
 
-    /// What the last probe counted.
+    /// The counts of the last probe.
     pub async fn probed(&self, gpu: &Gpu) -> Result<WalkCounts> {
         let count = self.buffers.count as usize;
         let answers = read::<[f32; 4]>(gpu, &[&self.partial_sums], count).await?.remove(0);
         let mut counts = WalkCounts::default();
-        // A group has the sinks up to the next that tells, and no more than make a group.
+        // A group extends to the next sink with a count, and has at most a group's number of sinks.
         let tells: Vec<usize> = (0..count).filter(|&sink| answers[sink][1] > 0.0).collect();
         for (k, &begin) in tells.iter().enumerate() {
             let next = tells.get(k + 1).copied().unwrap_or(count);

@@ -1,4 +1,4 @@
-//! What is chosen of a tree on the device.
+//! The parameters of a tree on the device.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,27 +6,27 @@ use crate::forces::tree::{LEAF, MultipoleOrder, Opening, TreeConfig};
 use crate::gpu::{Checks, Gpu};
 use crate::settings::Rebuild;
 
-/// Bodies in the largest of the leaves that are tried: their cells always have room.
+/// The largest leaf size tried: its cells always have room.
 pub const LARGEST_LEAF: u32 = 512;
 
-/// How the walk is written: none of it changes a bit.
+/// How the walk is written; does not affect any bit of the results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WalkShape {
     /// Threads of a workgroup of the walk, which share 64 sinks: 32 or 64.
     pub lanes: u32,
-    /// Interactions written out per turn of the inner loops: a power of two up to 32.
+    /// Interactions unrolled per turn of the inner loops: a power of two up to 32.
     pub unroll: u32,
-    /// Whether 32 threads that are one subgroup use its operations; elsewhere they do as without. On an H200 (580.159)
-    /// both ways take the same time.
+    /// Whether 32 threads that form one subgroup use subgroup operations; otherwise the walk works
+    /// without. On an H200 (580.159) both take the same time.
     pub subgroups: bool,
 }
 
 impl WalkShape {
-    /// What serves without tuning.
+    /// The default without tuning.
     pub const USUAL: Self = Self { lanes: 32, unroll: 8, subgroups: false };
 
-    /// Every one that `gpu` can hold, the usual one first.
+    /// All shapes that `gpu` supports, the default first.
     pub fn all(gpu: &Gpu) -> Vec<Self> {
         let mut all = vec![Self::USUAL];
         for lanes in [32, 64] {
@@ -42,7 +42,7 @@ impl WalkShape {
         all
     }
 
-    /// Whether it is one that there is, and `gpu` has what it asks for.
+    /// Whether the shape exists and `gpu` supports it.
     pub fn suits(&self, gpu: &Gpu) -> bool {
         let is_one = [32, 64].contains(&self.lanes)
             && self.unroll.is_power_of_two()
@@ -53,48 +53,49 @@ impl WalkShape {
 }
 
 impl std::fmt::Display for WalkShape {
-    /// `lanes 32, u 8`, and `, subgroups`.
+    /// Formats it as `lanes 32, u 8`, with `, subgroups` if used.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "lanes {}, u {}", self.lanes, self.unroll)?;
         f.write_str(if self.subgroups { ", subgroups" } else { "" })
     }
 }
 
-/// What decides the bits of a tree's forces, and the run-time checks of its kernels.
+/// The parameters that determine the bits of a tree's forces, and the run-time checks of its
+/// kernels.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TreeShape {
     /// When a cell may act as a whole.
     pub opening: Opening,
-    /// Up to which multipole cells attract.
+    /// The highest multipole of cells.
     pub order: MultipoleOrder,
-    /// Bodies in a leaf at most, while there is room for the cells that come of it.
+    /// The most bodies in a leaf, as long as there is room for the resulting cells.
     pub leaf: u32,
     /// How the walk is written.
     pub walk: WalkShape,
     /// Run-time checks.
     pub checks: Checks,
-    /// At which steps the tree is built anew: [`TreeConfig::rebuild`].
+    /// At which steps the tree is rebuilt: [`TreeConfig::rebuild`].
     pub rebuild: Rebuild,
 }
 
 impl TreeShape {
-    /// What a configuration comes to.
+    /// The shape for a configuration.
     pub fn of(config: &TreeConfig, checks: Checks) -> Self {
         Self { checks, rebuild: config.rebuild, ..Self::new(config.opening, config.moments) }
     }
 
-    /// The configuration that it is made for.
+    /// The configuration of this shape.
     pub fn config(&self) -> TreeConfig {
         TreeConfig { opening: self.opening, moments: self.order, rebuild: self.rebuild }
     }
 
-    /// The usual one for an opening rule.
+    /// The default shape for an opening rule.
     pub fn new(opening: Opening, order: MultipoleOrder) -> Self {
         let (leaf, walk) = (LEAF as u32, WalkShape::USUAL);
         Self { opening, order, leaf, walk, checks: Checks::Off, rebuild: Rebuild::EACH_STEP }
     }
 
-    /// Sizes of leaves that there may be, each twice the one before.
+    /// Number of possible leaf sizes, each twice the one before.
     pub(super) fn leaf_sizes(&self) -> u32 {
         1 + (LARGEST_LEAF / self.leaf.max(1)).max(1).ilog2()
     }

@@ -1,5 +1,5 @@
-//! A tree on each of several devices, of which each answers for a part of the sinks: a range of them along the curve, which
-//! is the same on all devices.
+//! A tree on each of several devices, each of which computes forces for a part of the sinks: a
+//! range along the curve, which is the same on all devices.
 
 use std::ops::Range;
 
@@ -10,28 +10,29 @@ use crate::forces::SharedForces;
 use crate::forces::tree::GROUP;
 use crate::gpu::{Binding, BoundKernel, Gpu, compile, rows_of_workgroups, storage, template};
 
-/// Threads of a workgroup that puts answers in place.
+/// Threads of a workgroup that scatters answers.
 const THREADS: u32 = 256;
 
-/// What a share of the sinks is walked with.
+/// The walk for a share of the sinks.
 pub(super) struct SharedWalk {
     walk: Walk,
     put: BoundKernel,
-    /// `array<vec4<f32>>` along the curve: of each sink its acceleration; the first sink of a group has what that took.
+    /// `array<vec4<f32>>` along the curve: each sink's acceleration; the fourth number of a group's
+    /// first sink is the group's cost.
     answers: wgpu::Buffer,
-    /// Whether the next evaluation is of a share: else of all sinks.
+    /// Whether the next evaluation is of a share; otherwise of all sinks.
     is_on: bool,
 }
 
 impl SharedWalk {
-    /// The walk of a share, while that is what is asked for.
+    /// The walk of a share, while a share is asked for.
     pub fn walk(&self) -> Option<&Walk> {
         self.is_on.then_some(&self.walk)
     }
 }
 
 impl TreeForces {
-    /// Compiles what walks a share.
+    /// Compiles the walk of a share.
     pub(super) async fn make_shared(&mut self, gpu: &Gpu) -> Result<()> {
         let (shape, buffers) = (&self.shape, &*self.buffers);
         let answers = storage(gpu, "answers along the curve", buffers.count as usize);

@@ -1,4 +1,4 @@
-//! The walk of groups of sinks through the cells, bound and recorded.
+//! The walk of groups of sinks through the cells: binding and recording.
 
 use std::ops::Range;
 
@@ -11,14 +11,14 @@ use crate::forces::tree::{GROUP, MultipoleOrder, Opening};
 use crate::gpu::layout::TreeParams;
 use crate::gpu::{Binding, BoundKernel, Params, compile, rows_of_workgroups, template};
 
-/// An opening rule without its number: a file in `shaders/tree/opening/`.
+/// An opening rule without its parameter: a file in `shaders/tree/opening/`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Rule {
-    /// By what a cell may spoil of the sinks' accelerations.
+    /// By the error that a cell may cause in the sinks' accelerations.
     Acceleration,
     /// By the cell's radius.
     Radius,
-    /// By its edge and the way to its centre of mass.
+    /// By its edge and the offset of its centre of mass.
     Bonsai,
     /// By its edge, from box to box.
     Octgrav,
@@ -45,7 +45,7 @@ impl Rule {
         }
     }
 
-    /// The number that goes with it, as the kernels have it.
+    /// The rule's parameter as the kernels use it.
     pub fn number(opening: &Opening) -> f32 {
         match *opening {
             Opening::Acceleration { alpha } => alpha.log2() as f32,
@@ -56,41 +56,42 @@ impl Rule {
     }
 }
 
-/// What a walk leaves in the place of forces.
+/// What a walk writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Output {
     /// The forces of all sinks.
     Forces,
-    /// The forces of a part of the sinks along the curve, with what they took.
+    /// The forces of a part of the sinks along the curve, with their cost.
     Share,
-    /// What acts on each group: at most so many cells and bodies.
+    /// What acts on each group: up to this many cells and bodies.
     Lists([u32; 2]),
     /// How much acts on each group, along the curve: [`super::WalkProbe`].
     Counts {
-        /// Bodies of each tile of bodies that attract: [`TILE`] as in a run, or one turn of the loop, to time the rest.
+        /// Bodies per tile that are computed: [`TILE`] as in a run, or one turn of the loop, to
+        /// time the rest.
         bodies: u32,
-        /// The same of cells.
+        /// The same for cells.
         cells: u32,
     },
 }
 
-/// Entries of a tile of bodies or cells.
+/// Number of bodies or cells in a tile.
 pub const TILE: u32 = 32;
 
-/// One text of the walk.
+/// One variant of the walk's text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct WalkVariant {
     /// When a cell may act as a whole.
     pub rule: Rule,
-    /// Up to which multipole.
+    /// The highest multipole of cells.
     pub order: MultipoleOrder,
     /// How it is written.
     pub shape: WalkShape,
-    /// With the guard that softening 0 needs.
+    /// Whether it includes the guard that softening 0 needs.
     pub guarded: bool,
-    /// With the potential.
+    /// Whether it computes the potential.
     pub potential: bool,
-    /// What it leaves.
+    /// What it writes.
     pub output: Output,
 }
 
@@ -110,7 +111,7 @@ impl WalkVariant {
         };
         let WalkShape { lanes, unroll, subgroups } = self.shape;
         let lanes_tell = if subgroups { "subgroups" } else { "memory" };
-        // Browsers want to be told; naga does not know the line.
+        // Browsers require the `enable` line; naga does not know it.
         let enabled = subgroups && cfg!(target_arch = "wasm32");
         let quadrupole = self.order == MultipoleOrder::Quadrupole;
         let (rule, r, u) = (self.rule.name(), GROUP as u32 / lanes, unroll);
@@ -132,7 +133,8 @@ pub struct Walk {
 }
 
 impl Walk {
-    /// Compiles and binds it; accelerations, and potentials where the variant has them, go into the partial sums.
+    /// Compiles and binds the walk; accelerations, and potentials if the variant has them, go into
+    /// the partial sums.
     pub async fn new(
         bound: &Bound<'_>,
         variant: WalkVariant,
@@ -173,7 +175,7 @@ impl Walk {
         Ok(Self { kernel, base, most_workgroups: gpu.limits.workgroups })
     }
 
-    /// From now on it answers for these sinks along the curve, if its variant is shared.
+    /// Restricts the walk to these sinks along the curve from now on, if its variant is shared.
     pub fn take_part(&mut self, sinks: &Range<u32>) {
         (self.base.sink_begin, self.base.sink_end) = (sinks.start, sinks.end);
     }

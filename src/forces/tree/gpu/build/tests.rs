@@ -1,4 +1,4 @@
-//! Every text of the building.
+//! Validates every text of the build.
 
 use super::*;
 use crate::forces::tree::{MultipoleOrder, Opening, Rebuild};
@@ -36,7 +36,7 @@ fn every_text_validates_and_translates() {
     for (k, opening) in rules.into_iter().enumerate() {
         for order in [MultipoleOrder::Monopole, MultipoleOrder::Quadrupole] {
             let shape = TreeShape::new(opening, order);
-            // The rule is in moments and groups alone.
+            // Only moments and groups depend on the rule.
             let names = if k == 0 { &NAMES[..] } else { &NAMES[12..15] };
             let rebuilt = TreeShape { rebuild: Rebuild::Every(4), ..shape };
             let usual = names.iter().map(|name| (name, text(name, &shape, false).unwrap()));
