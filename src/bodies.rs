@@ -259,7 +259,7 @@ impl Bodies {
                 return Err(Error::value(
                     format!("the number of {name}"),
                     length,
-                    format!("{n}, as of masses"),
+                    format!("{n}, one per mass"),
                 ));
             }
         }

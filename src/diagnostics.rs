@@ -98,7 +98,7 @@ pub fn diagnose(bodies: &Bodies, potential: &[f64]) -> Result<Diagnostics> {
     let n = bodies.len();
     if potential.len() != n {
         let what = "the number of potentials";
-        return Err(Error::value(what, potential.len(), format!("{n}, as of bodies")));
+        return Err(Error::value(what, potential.len(), format!("{n}, one per body")));
     }
     let (centre, drift) = bodies.centre_of_mass();
     let all: Vec<usize> = (0..n).collect();

@@ -58,7 +58,7 @@ pub fn recognise(head: &[u8], length: u64, path: &Path) -> Result<&'static Forma
             let shown = &head[..head.len().min(8)];
             let hex: Vec<_> = shown.iter().map(|byte| format!("{byte:02x}")).collect();
             let problem = format!(
-                "is no snapshot of a known kind: it begins with the bytes {} ('{}'); known kinds are: {}",
+                "is not a snapshot of a known kind: it begins with the bytes {} ('{}'); known kinds are: {}",
                 hex.join(" "),
                 shown.escape_ascii(),
                 names(),
@@ -116,7 +116,7 @@ fn unknown_extension(path: &Path, extension: &str) -> Error {
                 names()
             ),
             _ => format!(
-                "has the extension '.{}', which is no snapshot format's: name the format ({}) or use one of {known}",
+                "has the extension '.{}', which belongs to no snapshot format: name the format ({}) or use one of {known}",
                 messages::piece(extension),
                 names()
             ),

@@ -47,7 +47,7 @@ impl Snapshot {
                 return Err(Error::value(
                     format!("the number of values in column '{name}'"),
                     column.len(),
-                    format!("{}, as of bodies", self.bodies.len()),
+                    format!("{}, one per body", self.bodies.len()),
                 ));
             }
         }

@@ -130,5 +130,5 @@ fn what_cannot_be_read_is_said() {
     // A large file of another kind is not read to be told; a sparse one would take minutes.
     let large = folder.path().join("large.iso");
     fs::File::create(&large).unwrap().set_len(1 << 40).unwrap();
-    check(&large, "no snapshot of a known kind");
+    check(&large, "not a snapshot of a known kind");
 }

@@ -48,7 +48,7 @@ pub(super) fn read_csv(bytes: &[u8], options: &ReadOptions) -> Result<Snapshot, 
                     table.row(line, record.iter().map(str::trim))?;
                 }
             }
-            Err(error) => return Err(format!("is no readable table: {error}")),
+            Err(error) => return Err(format!("is not a readable table: {error}")),
         }
     }
     table.finish()
