@@ -1,4 +1,4 @@
-//! Hermite of order 6 (Nitadori and Makino 2008) with individual steps in blocks.
+//! Hermite scheme of order 6 (Nitadori and Makino 2008) with individual steps in blocks.
 
 use super::blocks::{Accuracy, Change, Pull, Scheme, Track, aarseth, beyond, ratio};
 use super::{HostSide, Integrator};
@@ -21,19 +21,19 @@ impl Scheme for Hermite6 {
         Order::Snap
     }
 
-    /// All that is known, the crackle of the last step included.
+    /// Uses all known derivatives, including the crackle of the last step.
     fn predict(&self, track: &Track, h: f64) -> Change {
         track.taylor(h)
     }
 
-    /// The trapezoidal rule with two corrections (Nitadori and Makino 2008, section 2), and the quintic
-    /// through both ends' accelerations, jerks and snaps for the higher derivatives.
+    /// The trapezoidal rule with two corrections (Nitadori and Makino 2008, section 2); higher
+    /// derivatives from the quintic through acceleration, jerk and snap at both ends.
     fn correct(&self, track: &Track, h: f64, pull: &Pull, accuracy: &Accuracy) -> (Track, f64) {
         let (h2, h3) = (h * h, h * h * h);
         let velocity = (h / 2.0) * (track.acceleration + pull.acceleration)
             - (h2 / 10.0) * (pull.jerk - track.jerk)
             + (h3 / 120.0) * (track.snap + pull.snap);
-        // The mean of the two velocities is the first and half of its change.
+        // The first velocity plus half its change is the mean of the two velocities.
         let position = h * track.velocity
             + ((h / 2.0) * velocity - (h2 / 10.0) * (pull.acceleration - track.acceleration)
                 + (h3 / 120.0) * (track.jerk + pull.jerk));
@@ -59,7 +59,7 @@ impl Scheme for Hermite6 {
         let [a, a1, a2, a3, a4, a5] = [acceleration, jerk, snap, crackle, fourth, fifth]
             .map(|derivative| derivative.length());
         // Nitadori and Makino (2008): eta (A1 / A4)^(1/3), A_k^2 = |a_(k-1)||a_(k+1)| + |a_k|^2.
-        // As the forces' errors enter the quintic's derivatives at the end of the step.
+        // The noise of the forces as it enters the quintic's derivatives at the end of the step.
         let noise = accuracy.noise_over_step(pull, h);
         let wanted = accuracy.settled(h, |times| {
             let noise = times * noise;
@@ -78,8 +78,8 @@ impl Scheme for Hermite6 {
         (corrected, wanted)
     }
 
-    /// A quarter of what the criterion says, its higher derivatives guessed from the lower: there is no
-    /// step before it to learn from.
+    /// A quarter of what the criterion gives, with higher derivatives guessed from the lower: there
+    /// is no previous step to take them from.
     fn first_step(&self, track: &Track, accuracy: &Accuracy) -> f64 {
         let natural = aarseth(track, accuracy.least_acceleration, [0.0; 2]);
         0.125 * (accuracy.settings.eta.sqrt() + accuracy.settings.eta6) * natural
@@ -119,8 +119,8 @@ mod tests {
         }
     }
 
-    /// Along x = t^7 the velocity has no error, for the acceleration is a quintic; along t^6 the
-    /// position has none, for the velocity is one.
+    /// For x = t^7 the velocity is exact, because the acceleration is a quintic; for x = t^6 the
+    /// position is exact, because the velocity is one.
     #[test]
     fn orbits_of_sixth_and_seventh_degree_are_exact() {
         let settings = BlockSettings { eta: 0.04, eta6: 0.3, ..BlockSettings::default() };

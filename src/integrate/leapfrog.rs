@@ -48,7 +48,8 @@ impl HostIntegrator for HostLeapfrog {
     }
 }
 
-/// Threads per workgroup of the leapfrog kernel; it is bound by memory, so any multiple of a subgroup does.
+/// Threads per workgroup of the leapfrog kernel; it is memory-bound, so any multiple of a subgroup
+/// will do.
 const WORKGROUP: u32 = 64;
 
 struct DeviceLeapfrog {

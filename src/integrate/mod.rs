@@ -1,10 +1,11 @@
-//! Integrators: how positions and velocities go on in time.
+//! Integrators: how positions and velocities advance in time.
 //!
-//! An integrator is one file and one line in [`ALL`]. It has a host side, which steps f64 bodies with
-//! any engine, and may have a device side, which records its O(N) kernels around the force
-//! kernel, so that the bodies never leave the device.
+//! An integrator is one file and one line in [`ALL`]. Its host side steps f64 bodies with any
+//! engine. It may have a device side, which records its O(N) kernels around the force kernel, so
+//! that the bodies never leave the device.
 //!
-//! Host sides are of two kinds: one step for all bodies, or individual steps in blocks (see [`blocks`]).
+//! There are two kinds of host sides: one step for all bodies, or individual steps in blocks (see
+//! [`blocks`]).
 
 pub mod blocks;
 mod fused;
@@ -24,15 +25,15 @@ use crate::gpu::{BodyBuffers, Gpu};
 
 use glam::DVec3;
 
-/// What the registry knows of an integrator.
+/// An integrator's entry in the registry.
 pub struct Integrator {
     /// The name on the command line and in snapshots.
     pub name: &'static str,
-    /// One line for lists.
+    /// One line for listings.
     pub summary: &'static str,
     /// Order of convergence of the global error in dt.
     pub order: u32,
-    /// Whether stepping back with -dt retraces the way, up to rounding.
+    /// Whether stepping with -dt retraces the path, up to rounding.
     pub reversible: bool,
     /// The host side.
     pub host: HostSide,
@@ -40,7 +41,7 @@ pub struct Integrator {
     pub device: Option<MakeDevice>,
 }
 
-/// Two are the same if their names are, which the registry has once each.
+/// Integrators are equal if their names are, since names are unique in the registry.
 impl PartialEq for Integrator {
     fn eq(&self, other: &Self) -> bool {
         self.name == other.name
@@ -64,12 +65,12 @@ pub enum HostSide {
 }
 
 impl Integrator {
-    /// Whether bodies have steps of their own, chosen by `eta` and at most `dt_max`.
+    /// Whether bodies have individual steps, chosen by `eta` and at most `dt_max`.
     pub fn has_block_steps(&self) -> bool {
         matches!(self.host, HostSide::Blocks(_))
     }
 
-    /// Up to which derivative it needs forces.
+    /// The highest derivative of the force that it needs.
     pub fn order_of_forces(&self) -> Order {
         match self.host {
             HostSide::Shared(_) => Order::Acceleration,
@@ -88,12 +89,12 @@ pub type MakeDevice = for<'a> fn(
 /// Every integrator.
 pub const ALL: &[Integrator] = &[leapfrog::LEAPFROG, hermite4::HERMITE4, hermite6::HERMITE6];
 
-/// What bodies are stepped with where nothing is said.
+/// The default integrator.
 pub const DEFAULT: &Integrator = &leapfrog::LEAPFROG;
 
-/// The integrator of that name.
+/// The integrator with this name.
 ///
-/// Errors: [`Error::Unknown`] names all there are.
+/// Errors: [`Error::Unknown`] with all known names.
 pub fn find(name: &str) -> Result<&'static Integrator> {
     ALL.iter().find(|integrator| integrator.name == name).ok_or_else(|| Error::Unknown {
         kind: "integrator",
@@ -102,22 +103,22 @@ pub fn find(name: &str) -> Result<&'static Integrator> {
     })
 }
 
-/// Integrators in files, for `#[serde(with)]`: by their names.
+/// Integrators in files by their names, for `#[serde(with)]`.
 pub mod by_name {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
     use super::Integrator;
 
-    /// The name.
+    /// Writes the name.
     ///
     /// Errors: those of the format.
     pub fn serialize<S: Serializer>(of: &Integrator, into: S) -> Result<S::Ok, S::Error> {
         of.name.serialize(into)
     }
 
-    /// The integrator of a name.
+    /// Reads the integrator with a name.
     ///
-    /// Errors: a name that none has.
+    /// Errors: an unknown name; those of the format.
     pub fn deserialize<'de, D>(from: D) -> Result<&'static Integrator, D::Error>
     where
         D: Deserializer<'de>,
@@ -126,13 +127,13 @@ pub mod by_name {
     }
 }
 
-/// Computes the accelerations of all bodies at their present positions.
+/// Computes the accelerations of all bodies at their current positions.
 pub type Accelerate<'a> = dyn FnMut(&Bodies, &mut Vec<DVec3>) -> Result<()> + 'a;
 
 /// The host side of an integrator with one step for all bodies.
 pub trait HostIntegrator: Send {
-    /// One step of `dt` (negative goes back). `acceleration` belongs to the positions on entry and on
-    /// return; `accelerate` makes it anew.
+    /// Takes one step of `dt`; a negative one goes back. `acceleration` belongs to the positions on
+    /// entry and on return; `accelerate` recomputes it.
     fn step(
         &mut self,
         bodies: &mut Bodies,
@@ -144,17 +145,17 @@ pub trait HostIntegrator: Send {
 
 /// The device side of an integrator that evaluates the force once per step, at the end.
 ///
-/// A step is `open`, the force kernel, `close`. Where another step follows at once, its `open` takes
-/// the `close` of the last one into the same pass over the bodies.
+/// A step is `open`, the force kernel, `close`. If another step follows at once, its `open`
+/// includes the `close` of the last one in the same pass over the bodies.
 pub trait DeviceIntegrator: Send {
     /// Forgets the parameters of the last submission.
     fn begin_submission(&mut self);
 
-    /// Sends the parameters of what was recorded. Call before submitting.
+    /// Sends the parameters of everything recorded. Call before submitting.
     fn end_submission(&mut self, gpu: &Gpu);
 
-    /// Records the beginning of a step of `dt`; with `close_last` also the end of a step of that
-    /// length, whose partial sums have just been made.
+    /// Records the beginning of a step of `dt`; with `close_last`, also the end of a step of that
+    /// length, whose partial sums have just been computed.
     fn open(
         &mut self,
         gpu: &Gpu,
@@ -163,7 +164,7 @@ pub trait DeviceIntegrator: Send {
         close_last: Option<f64>,
     );
 
-    /// Records the end of a step of `dt`, whose partial sums have just been made. A `dt` of 0 only
-    /// brings the accelerations up to date.
+    /// Records the end of a step of `dt`, whose partial sums have just been computed. A `dt` of 0
+    /// only updates the accelerations.
     fn close(&mut self, gpu: &Gpu, pass: &mut wgpu::ComputePass<'_>, dt: f64);
 }

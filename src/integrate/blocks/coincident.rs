@@ -1,11 +1,13 @@
-//! Bodies in one place: without softening no step is short enough for them.
+//! Bodies at the same position: without softening no step is short enough for them.
 
 use glam::DVec3;
 
 use super::Attractors;
 use crate::error::{Error, Result};
 
-/// Refuses two bodies in one place, unless eps > 0 or both are massless.
+/// Checks that no two bodies are at the same position, unless eps > 0 or both are massless.
+///
+/// Errors: [`crate::error::Error::Body`] with two such bodies.
 pub(super) fn refuse_bodies_in_one_place(position: &[DVec3], field: &Attractors) -> Result<()> {
     if field.softening > 0.0 {
         return Ok(());
@@ -13,7 +15,7 @@ pub(super) fn refuse_bodies_in_one_place(position: &[DVec3], field: &Attractors)
     let compare = |a: &u32, b: &u32| {
         let (p, q) = (position[*a as usize], position[*b as usize]);
         let axes = p.x.total_cmp(&q.x).then(p.y.total_cmp(&q.y)).then(p.z.total_cmp(&q.z));
-        // Massive ones first, so that they are next to any other in their place.
+        // Massive ones first, so that each is adjacent to any other at its position.
         let (m, l) = (field.mass[*a as usize], field.mass[*b as usize]);
         axes.then(l.total_cmp(&m)).then(a.cmp(b))
     };

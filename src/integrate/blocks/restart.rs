@@ -1,4 +1,5 @@
-//! Individual steps in a snapshot: columns and facts, from which a run goes on to the same bits.
+//! Individual steps in a snapshot: columns and attributes from which a run resumes to the same
+//! bits.
 
 use std::collections::BTreeMap;
 
@@ -8,18 +9,18 @@ use crate::error::{Error, Result};
 use crate::forces::{last, rebuilds};
 use crate::frame::{self, Rests};
 
-/// The beginning of all names that belong to a restart.
+/// Prefix of all names that belong to a restart.
 pub const PREFIX: &str = "blocks.";
 
 const PERIODS: &str = "blocks.periods";
 const LEAST: &str = "blocks.least_acceleration";
 
-/// What a snapshot holds besides the synchronised bodies. Columns, one value per body: `blocks.time`
-/// and `blocks.step` in units of dt-max / 2^44 (whole numbers, exact in f64), and the body's Taylor
-/// series at its own time, `blocks.x` ... `blocks.cz` (position x, velocity v, acceleration a, jerk j,
-/// snap s, crackle c), and the low parts of position and velocity, `blocks.lx` ... `blocks.lvz`, which are
-/// left out where all of them are 0. The fact `blocks.periods` is how many dt-max are over, `blocks.least_acceleration`
-/// that of [`super::Accuracy`].
+/// What a snapshot holds besides the synchronised bodies. Columns, one value per body:
+/// `blocks.time` and `blocks.step` in units of dt-max / 2^44 (whole numbers, exact in f64); the
+/// body's Taylor series at its own time, `blocks.x` ... `blocks.cz` (position x, velocity v,
+/// acceleration a, jerk j, snap s, crackle c); and the low parts of position and velocity,
+/// `blocks.lx` ... `blocks.lvz`, which are left out if all are 0. The fact `blocks.periods` is the
+/// number of completed dt-max, `blocks.least_acceleration` that of [`super::Accuracy`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Restart {
     /// Columns by name.
@@ -28,7 +29,7 @@ pub struct Restart {
     pub facts: BTreeMap<String, String>,
 }
 
-/// The vectors of a track and their letters, the low parts last.
+/// The vectors of a track with their letters, the low parts last.
 fn rows(track: &mut Track) -> [(&'static str, &mut glam::DVec3); LOW + 2] {
     let Track { position, velocity, position_low, velocity_low, acceleration, jerk, snap, crackle } =
         track;
@@ -44,14 +45,14 @@ fn rows(track: &mut Track) -> [(&'static str, &mut glam::DVec3); LOW + 2] {
     ]
 }
 
-/// The row of [`rows`] from which on they may be missing: snapshots of earlier versions lack them, and those
-/// of bodies on a device.
+/// The index in [`rows`] of the first row that may be missing: snapshots of earlier versions do not
+/// have the low parts, nor do those of bodies on a device.
 const LOW: usize = 6;
 
 const AXES: [&str; 3] = ["x", "y", "z"];
 
 impl Restart {
-    /// The part of a snapshot's columns and attributes that is a restart's; `None` if there is none.
+    /// The columns and attributes of a snapshot that belong to a restart; `None` if there are none.
     pub fn find(
         columns: &BTreeMap<String, Vec<f64>>,
         facts: &BTreeMap<String, String>,
@@ -72,17 +73,17 @@ impl Restart {
         })
     }
 
-    /// What bodies on a device lack in f64: see [`Rests`].
+    /// The digits that f64 lacks of bodies on a device: see [`Rests`].
     pub fn of_rests(rests: &Rests) -> Self {
         Self { columns: rests.columns(), ..Self::default() }
     }
 
-    /// The accelerations of the last step, which forces go on from.
+    /// The accelerations of the last step, for methods whose forces depend on them.
     pub fn of_last(acceleration: &[glam::DVec3]) -> Self {
         Self { columns: last::columns(acceleration), ..Self::default() }
     }
 
-    /// Whether it holds individual steps.
+    /// Whether it has individual steps.
     pub fn has_steps(&self) -> bool {
         self.facts.contains_key(PERIODS)
     }
@@ -108,14 +109,14 @@ impl Restart {
         }
         let facts = [
             (PERIODS.to_owned(), period.to_string()),
-            // The shortest text that leads back to the same bits.
+            // The shortest text that parses to the same bits.
             (LEAST.to_owned(), least_acceleration.to_string()),
         ];
         let facts = facts.into();
         Self { columns, facts }
     }
 
-    /// The bodies' times and steps, the least acceleration and the tracks.
+    /// Reads the bodies' times and steps, the least acceleration and the tracks.
     pub(super) fn read(&self) -> Result<(Schedule, f64, Vec<Track>)> {
         let bad = |name: &str| {
             Error::value(

@@ -1,36 +1,36 @@
-//! What the blocks of a run are like.
+//! Statistics of the blocks of a run.
 
 /// Counts since the start (or the restart) of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BlockStats {
     /// Blocks taken.
     pub blocks: u64,
-    /// Steps of single bodies.
+    /// Number of individual steps.
     pub body_steps: u64,
     /// Bodies in the last block.
     pub last_active: usize,
-    /// Interactions computed, the first forces included.
+    /// Interactions computed, including the first forces.
     pub interactions: u64,
-    /// Steps that the criteria would have made shorter, had they not left out what may be noise of the forces.
+    /// Steps that were made longer because the criteria leave out what may be noise of the forces.
     pub lengthened: u64,
-    /// By how many halvings, added up over these steps.
+    /// The number of halvings avoided by it, summed over these steps.
     pub lengthened_levels: u64,
 }
 
-/// What of the blocks several devices have shared, since the bodies live on them.
+/// Statistics of the blocks that several devices shared, since the bodies live on them.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SharedBlocks {
-    /// Blocks of which each device computed a part of the forces.
+    /// Blocks whose forces were shared by the devices.
     pub blocks: u64,
-    /// Steps of single bodies in them.
+    /// Number of individual steps in them.
     pub body_steps: u64,
-    /// Bytes that all devices told.
+    /// Bytes sent by all devices.
     pub bytes: u64,
-    /// Seconds that the first device of this process spent telling, and waiting for what others told.
+    /// Seconds that the first device of this process spent sending, and waiting for others.
     pub secs: f64,
 }
 
-/// How often a step is halved for a wanted step in its units; -1 where it is doubled. As in
+/// How often a step is halved for a wanted step given in units of it; -1 if it is doubled. As in
 /// `shaders/blocks/correct.wgsl`.
 fn halvings(wanted: f64) -> i64 {
     (-wanted.log2()).ceil().clamp(-1.0, 44.0) as i64
@@ -44,7 +44,7 @@ impl BlockStats {
         self.interactions += (active * n) as u64;
     }
 
-    /// Takes in some blocks at once, of so many bodies in all; the last had `last`.
+    /// Adds several blocks with `body_steps` active bodies in all; the last one had `last`.
     pub(super) fn note_all(&mut self, blocks: u64, body_steps: u64, last: usize, n: usize) {
         self.blocks += blocks;
         self.body_steps += body_steps;
@@ -54,13 +54,14 @@ impl BlockStats {
         self.interactions += body_steps * n as u64;
     }
 
-    /// Takes in steps that noise made longer, and by how many halvings in all.
+    /// Adds steps lengthened because of noise, and the number of halvings avoided.
     pub(super) fn note_noise(&mut self, [steps, levels]: [u64; 2]) {
         self.lengthened += steps;
         self.lengthened_levels += levels;
     }
 
-    /// Compares a wanted step for a step, in units of the last, with what it would have been without noise.
+    /// Compares a wanted step, in units of the last, with what it would have been without regard to
+    /// noise.
     pub(super) fn compare(&mut self, wanted: f64, plain: f64) {
         let longer = halvings(plain) - halvings(wanted);
         if longer > 0 {
@@ -68,15 +69,15 @@ impl BlockStats {
         }
     }
 
-    /// The part of all steps that noise made longer, and how many times as long as wanted, on average. Where
-    /// these are many, an accuracy that asks for steps so much longer is as good.
+    /// The part of all steps lengthened because of noise, and by what factor on average. If it is
+    /// large, an accuracy setting that asks for steps longer by this factor is as good.
     pub fn noise(&self) -> (f64, f64) {
         let share = self.lengthened as f64 / self.body_steps.max(1) as f64;
         let levels = self.lengthened_levels as f64 / self.lengthened.max(1) as f64;
         (share, levels.exp2())
     }
 
-    /// Adds what was before.
+    /// Adds the counts from before.
     pub(super) fn add(&mut self, before: &Self) {
         self.blocks += before.blocks;
         self.body_steps += before.body_steps;
@@ -84,7 +85,7 @@ impl BlockStats {
         self.note_noise([before.lengthened, before.lengthened_levels]);
     }
 
-    /// Bodies per block on average; 0 before the first.
+    /// Mean number of bodies per block; 0 before the first.
     pub fn mean_active(&self) -> f64 {
         if self.blocks == 0 { 0.0 } else { self.body_steps as f64 / self.blocks as f64 }
     }
