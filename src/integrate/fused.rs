@@ -1,9 +1,9 @@
-//! Force and leapfrog in one dispatch per step, where a force needs neither slices nor pieces.
+//! Force and leapfrog in one dispatch per step, for forces that need neither slices nor pieces.
 //!
-//! The force kernel itself, with another end: what it has summed kicks and drifts its own sinks. The new
-//! positions go into a second buffer, because other workgroups still read the old ones; steps come in
-//! pairs, so that positions are back in their place. The arithmetic and its order are those of the force
-//! kernel and `leapfrog.wgsl`: the bits do not depend on which of the two ways a step takes.
+//! The force kernel itself with another ending: the sums kick and drift its own sinks. The new
+//! positions go into a second buffer, because other workgroups still read the old ones; steps come
+//! in pairs, so that positions end in their own buffer. The arithmetic and its order are those of
+//! the force kernel and `leapfrog.wgsl`: the bits do not depend on which way a step is taken.
 
 use minijinja::context;
 
@@ -23,8 +23,8 @@ pub struct Fused {
     workgroups: u32,
 }
 
-/// The assembled WGSL for so many bodies: the force kernel of `variant` (its potential switch has no meaning
-/// here).
+/// The assembled WGSL for this many bodies: the force kernel of `variant` (whose potential switch
+/// is ignored).
 pub fn wgsl(variant: &KernelVariant, bodies: u32) -> Result<String> {
     let KernelConfig { p, q, r, u, .. } = variant.config;
     let (guarded, loaded) = (variant.guarded, variant.config.tiles_at_once());
@@ -36,12 +36,12 @@ pub fn wgsl(variant: &KernelVariant, bodies: u32) -> Result<String> {
 }
 
 impl Fused {
-    /// Beyond this number of bodies a dispatch more or less is nothing beside the force.
+    /// Beyond this number of bodies the cost of a dispatch is negligible beside the force.
     pub const MOST_BODIES: u32 = 1 << 16;
 
-    /// The fused kernel beside `force`, whose sinks and sources are `bodies`; `None` where steps cannot be
-    /// fused: another integrator than leapfrog, slices, sources that are copied, more bodies than one dispatch takes, or bodies that
-    /// something else moves between two steps.
+    /// The fused kernel for `force`, whose sinks and sources are `bodies`. `None` if steps cannot
+    /// be fused: an integrator other than leapfrog, slices, sources that are copied, more bodies
+    /// than one dispatch takes, or bodies that something else moves between steps.
     pub async fn new(
         gpu: &Gpu,
         bodies: &BodyBuffers,
@@ -89,13 +89,13 @@ impl Fused {
         self.params.clear();
     }
 
-    /// Sends the parameters of all that was recorded. Call before submitting.
+    /// Sends the parameters of everything recorded. Call before submitting.
     pub fn end_submission(&mut self, gpu: &Gpu) {
         self.params.upload(gpu);
     }
 
-    /// Records two dispatches. Each computes the force of a step of `dt` that has begun, ends the step,
-    /// and begins the next one of the same length. Accelerations are not kept.
+    /// Records two dispatches. Each computes the force of a step of `dt` that has begun, ends the
+    /// step, and begins the next one of the same length. Accelerations are not stored.
     pub fn record_two(&mut self, pass: &mut wgpu::ComputePass<'_>, dt: f64) {
         let half = (0.5 * dt) as f32;
         let offset = self.params.offset_of(ForceParams {

@@ -1,4 +1,5 @@
-//! Hermite of order 4 (Makino and Aarseth 1992) with individual steps in blocks: what GRAPE codes run.
+//! Hermite scheme of order 4 (Makino and Aarseth 1992) with individual steps in blocks, as used by
+//! GRAPE codes.
 
 use super::blocks::{Accuracy, Change, Pull, Scheme, Track, aarseth};
 use super::{HostSide, Integrator};
@@ -31,7 +32,8 @@ impl Scheme for Hermite4 {
         }
     }
 
-    /// Equations 3.6 to 3.8 of the same: a cubic through both ends' accelerations and jerks.
+    /// Equations 3.6 to 3.8 of the same paper: a cubic through accelerations and jerks at both
+    /// ends.
     fn correct(&self, track: &Track, h: f64, pull: &Pull, accuracy: &Accuracy) -> (Track, f64) {
         let fall = track.acceleration - pull.acceleration;
         let snap = (-6.0 * fall - h * (4.0 * track.jerk + 2.0 * pull.jerk)) / (h * h);
@@ -48,7 +50,7 @@ impl Scheme for Hermite4 {
             ..track.moved(&change, h)
         };
         let least = accuracy.least_acceleration;
-        // As the forces' errors enter the two derivatives above.
+        // The noise of the forces as it enters the two derivatives above.
         let noise = accuracy.noise_over_step(pull, h);
         let wanted = accuracy.settled(h, |times| {
             let noise = [6.0 * times * noise / (h * h), 12.0 * times * noise / h3];
@@ -57,7 +59,8 @@ impl Scheme for Hermite4 {
         (corrected, wanted)
     }
 
-    /// Half of what the criterion says, for there is no step before it to learn from.
+    /// Half of what the criterion gives, because there is no previous step to take derivatives
+    /// from.
     fn first_step(&self, track: &Track, accuracy: &Accuracy) -> f64 {
         0.5 * accuracy.settings.eta.sqrt() * aarseth(track, accuracy.least_acceleration, [0.0; 2])
     }
@@ -75,7 +78,8 @@ mod tests {
     use super::*;
     use crate::forces::Noise;
 
-    /// Along x = t^5 the corrector has no error, for the acceleration is a cubic; the predictor has.
+    /// For x = t^5 the corrector is exact, because the acceleration is a cubic; the predictor is
+    /// not.
     #[test]
     fn a_quintic_orbit_is_exact() {
         let at = |t: f64| Track {
@@ -100,7 +104,7 @@ mod tests {
         assert!(off(found.snap, to.snap) < 1e-13 && off(found.crackle, to.crackle) < 1e-13);
         // sqrt(0.04 (67.5 * 180 + 135^2) / (135 * 120 + 180^2))
         assert!((wanted - 0.2 * (30375.0f64 / 48600.0).sqrt()).abs() < 1e-12);
-        // The series with all derivatives is exact where the derivatives are.
+        // The series with all derivatives is exact if the derivatives are.
         assert!(off(from.at(0.5).position, to.position) < 1e-14);
         assert!(off(from.at(0.5).velocity, to.velocity) < 1e-14);
         assert!(off(from.at(0.5).acceleration, to.acceleration) < 1e-14);

@@ -1,7 +1,7 @@
-//! Leapfrog for bodies that all fit one workgroup: many steps in one dispatch.
+//! Leapfrog for bodies that all fit in one workgroup: many steps per dispatch.
 //!
-//! The same steps as the ordinary device side takes with two dispatches each, with sums in an order of
-//! its own. See `shaders/integrate/one_workgroup.wgsl`.
+//! Takes the same steps as the ordinary device side does with two dispatches each, but sums in an
+//! order of its own. See `shaders/integrate/one_workgroup.wgsl`.
 
 use minijinja::context;
 
@@ -14,7 +14,8 @@ use crate::gpu::{Binding, BodyBuffers, BoundKernel, Gpu, Params, compile, templa
 /// The kernel's file below `shaders/`.
 const FILE: &str = "integrate/one_workgroup.wgsl";
 
-/// Sources that share one register's sum, about: short enough for the rounding, long enough for speed.
+/// Approximate number of sources whose sum is kept in one register: few enough for rounding, enough
+/// for speed.
 const BLOCK: u32 = 64;
 
 /// The kernel bound to the bodies of a simulation.
@@ -25,7 +26,7 @@ pub struct OneWorkgroup {
     same: StepsParams,
 }
 
-/// The assembled WGSL for a variant (its potential switch has no meaning here).
+/// The assembled WGSL for a variant (whose potential switch is ignored).
 ///
 /// Errors: a shape that is out of range.
 pub fn wgsl(variant: &KernelVariant) -> Result<String> {
@@ -43,7 +44,8 @@ pub fn wgsl(variant: &KernelVariant) -> Result<String> {
 impl OneWorkgroup {
     /// Compiles the kernel for `variant` and binds it to `bodies`.
     ///
-    /// Errors: more bodies than p * r, or some that are no sinks; a shape that the adapter cannot hold.
+    /// Errors: more bodies than p * r; bodies that are not all sinks; a shape that the adapter
+    /// cannot run.
     pub async fn new(
         gpu: &Gpu,
         variant: &KernelVariant,
@@ -61,7 +63,8 @@ impl OneWorkgroup {
         let size = size_of::<StepsParams>() as u64;
         let bindings = [Binding::Write, Binding::Write, Binding::Write, Binding::Params(size)];
         let kernel = compile(gpu, FILE, &wgsl(variant)?, &bindings, config.checks).await?;
-        // A submission has at most three different rows: a first force, whole dispatches, a last one.
+        // A submission has at most three different rows: a first force, whole dispatches, a last
+        // one.
         let params = Params::new(gpu, "steps params", 16);
         let resources = [
             bodies.position_mass.as_entire_binding(),
@@ -79,7 +82,7 @@ impl OneWorkgroup {
         Ok(Self { kernel, params, same })
     }
 
-    /// Refuses integrators that have no such kernel.
+    /// Checks that the integrator has such a kernel.
     pub fn takes(integrator: &Integrator) -> Result<()> {
         if integrator.name == super::leapfrog::LEAPFROG.name {
             return Ok(());
@@ -97,17 +100,17 @@ impl OneWorkgroup {
         self.params.clear();
     }
 
-    /// Sends the parameters of all that was recorded. Call before submitting.
+    /// Sends the parameters of everything recorded. Call before submitting.
     pub fn end_submission(&mut self, gpu: &Gpu) {
         self.params.upload(gpu);
     }
 
-    /// True when this submission can take no further different dispatch.
+    /// Whether this submission cannot take another distinct dispatch.
     pub fn is_full(&self) -> bool {
         self.params.is_full()
     }
 
-    /// Records one dispatch of `steps` steps of `dt`; 0 steps only bring the accelerations up to date.
+    /// Records one dispatch of `steps` steps of `dt`; 0 steps only update the accelerations.
     pub fn record(&mut self, pass: &mut wgpu::ComputePass<'_>, dt: f64, steps: u32) {
         let row = StepsParams { steps, kick: (0.5 * dt) as f32, drift: dt as f32, ..self.same };
         let offset = self.params.offset_of(row);

@@ -1,4 +1,4 @@
-//! Predicted bodies as the engines take them.
+//! Predicted bodies in the layout of the engines.
 
 use glam::DVec3;
 use rayon::prelude::*;
@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use super::Predicted;
 use crate::forces::{Identity, Order, Sinks, Sources};
 
-/// Positions, velocities and, if wanted, accelerations as the engines take them.
+/// Positions, velocities and, if wanted, accelerations in the layout of the engines.
 #[derive(Default)]
 pub(super) struct Arrays {
     position: Vec<DVec3>,
@@ -14,7 +14,7 @@ pub(super) struct Arrays {
     acceleration: Vec<DVec3>,
 }
 
-/// Bodies from which on predictions are spread over the cores.
+/// Number of bodies from which predictions are spread over the cores.
 const PARALLEL: usize = 4096;
 
 impl Arrays {
@@ -24,7 +24,7 @@ impl Arrays {
         self.acceleration.resize(if order >= Order::Snap { n } else { 0 }, DVec3::ZERO);
     }
 
-    /// Entry i is what `predict` makes of i.
+    /// Sets entry i to `predict(i)`.
     pub fn fill(&mut self, n: usize, order: Order, predict: impl Fn(usize) -> Predicted + Sync) {
         self.resize(n, order);
         let one = |i: usize, x: &mut DVec3, v: &mut DVec3, a: Option<&mut DVec3>| {

@@ -1,10 +1,10 @@
-//! Work that is broken off takes the bodies back to where it began.
+//! Interrupted work returns the bodies to where it began.
 
 use super::{Attractors, BlockSteps, Track};
 use crate::error::{Error, Result};
 use crate::forces::ForceEngine;
 
-/// Where the bodies were when [`BlockSteps::advance_whole`] began.
+/// The bodies' state when [`BlockSteps::advance_whole`] began.
 #[derive(Default)]
 pub(super) struct Mark {
     tracks: Vec<Track>,
@@ -12,14 +12,14 @@ pub(super) struct Mark {
     time: Vec<u64>,
     step: Vec<u64>,
     least_acceleration: f64,
-    /// Whether a device holds bodies that are further than these.
+    /// Whether a device holds the bodies in a later state.
     is_behind_device: bool,
 }
 
 impl BlockSteps {
-    /// [`BlockSteps::advance`], to `time` or not at all if it is broken off ([`crate::stop`]).
+    /// [`BlockSteps::advance`] to `time`, or not at all if it is interrupted ([`crate::stop`]).
     ///
-    /// Errors: as there, and [`Error::Stopped`].
+    /// Errors: those of [`BlockSteps::advance`]; [`Error::Stopped`].
     pub async fn advance_whole(
         &mut self,
         time: f64,

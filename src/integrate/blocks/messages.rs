@@ -1,10 +1,10 @@
-//! What is said of a body that cannot go on.
+//! Errors for bodies that cannot continue.
 
 use super::{Attractors, BlockSteps, LEVELS};
 use crate::error::Error;
 
 impl BlockSteps {
-    /// The words for a body whose step falls under the shortest.
+    /// The error for a body whose step would become shorter than the shortest.
     pub(super) fn too_short(&self, i: usize, field: &Attractors) -> Error {
         let problem = format!(
             "at t = {} its step would fall under the shortest, dt-max / 2^{LEVELS} = {:e}; {}; a larger softening or a larger eta is needed",
@@ -15,7 +15,7 @@ impl BlockSteps {
         Error::Body { index: i, id: field.id[i], problem }
     }
 
-    /// The words for a body on which no finite force acts.
+    /// The error for a body whose force is not finite.
     pub(super) fn lost(&self, i: usize, field: &Attractors) -> Error {
         let problem = format!(
             "after t = {} the force on it leaves the range of numbers; {}; a larger softening is needed",
@@ -25,7 +25,7 @@ impl BlockSteps {
         Error::Body { index: i, id: field.id[i], problem }
     }
 
-    /// Which body is nearest to body `i` now, in words.
+    /// Describes the body that is now nearest to body `i`.
     fn nearest(&self, i: usize, field: &Attractors) -> String {
         let latest = self.schedule.now();
         let at = |k: usize| {

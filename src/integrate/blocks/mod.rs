@@ -1,16 +1,16 @@
-//! Individual steps in powers of two, taken in blocks (McMillan 1986; Makino 1991), on the
-//! host, or on the engine's device (`resident/`).
+//! Individual steps in powers of two, taken in blocks (McMillan 1986; Makino 1991), on the host or
+//! on the engine's device (`resident/`).
 //!
-//! Each body has its own time and step. The bodies whose steps end first are the block: all bodies are
-//! predicted to that time, the forces on the block are computed, the block is corrected, and each of its
-//! bodies gets its next step. Steps are `dt_max` / 2^k, and a body's time is a whole number of its steps,
-//! so that blocks are large; once every `dt_max` all bodies meet at one time.
+//! Each body has its own time and step. The bodies whose steps end first are the block: all bodies
+//! are predicted to that time, the forces on the block are computed, the block is corrected, and
+//! each of its bodies gets its next step. Steps are `dt_max` / 2^k, and a body's time is a multiple
+//! of its step, so that blocks are large; once every `dt_max` all bodies are at the same time.
 //!
-//! Times are integers, counted in the shortest step within the present `dt_max`: nothing drifts, and
-//! what a step is does not depend on how long the run is.
+//! Times are integers that count the shortest step within the present `dt_max`: nothing drifts, and
+//! steps do not depend on how long the run is.
 //!
-//! Positions and velocities are kept with what their rounding loses, and close pairs attract each other over
-//! distances that know it (`near`).
+//! The rounding errors of positions and velocities are kept, and the attraction of close pairs
+//! takes them into account (`near`).
 
 mod arrays;
 mod coincident;
@@ -44,7 +44,8 @@ use arrays::Arrays;
 use residence::Residence;
 use schedule::{PERIOD, Schedule};
 
-/// What attracts, besides the bodies' motion: the same from step to step.
+/// The properties of the bodies, besides their motion, that determine forces; constant from step to
+/// step.
 #[derive(Clone, Copy)]
 pub struct Attractors<'a> {
     /// Gravitating masses G m, one per body.
@@ -55,7 +56,7 @@ pub struct Attractors<'a> {
     pub id: &'a [u64],
 }
 
-/// All bodies on their individual steps.
+/// All bodies, on individual steps.
 pub struct BlockSteps {
     scheme: &'static dyn Scheme,
     accuracy: Accuracy,
@@ -69,17 +70,17 @@ pub struct BlockSteps {
     sinks: Arrays,
     active: Vec<u32>,
     found: Answers,
-    /// Where the bodies live, if not here.
+    /// Where the bodies live.
     residence: Residence,
     mark: mark::Mark,
 }
 
 impl BlockSteps {
-    /// Begins with `bodies`, all at time `now` (in the caller's unit, since the beginning of the run):
-    /// computes their derivatives and first steps.
+    /// Starts with `bodies`, all at time `now` (in the caller's unit, since the beginning of the
+    /// run): computes their derivatives and first steps.
     ///
-    /// Errors: settings out of range; two bodies, not both massless, in one place while eps = 0; a
-    /// first step below the shortest.
+    /// Errors: settings out of range; two bodies, not both massless, at the same position while eps
+    /// = 0; a first step below the shortest.
     pub async fn start(
         scheme: &'static dyn Scheme,
         settings: BlockSettings,
@@ -136,7 +137,7 @@ impl BlockSteps {
         }
     }
 
-    /// Begins the present scheme again with `bodies` at time `now`, in another field.
+    /// Restarts the present scheme with `bodies` at time `now` and other attractors.
     ///
     /// Errors: as [`BlockSteps::start`].
     pub async fn again(
@@ -152,11 +153,12 @@ impl BlockSteps {
         Ok(made)
     }
 
-    /// Takes all blocks that end up to `time` (in the caller's unit, since the beginning of the run).
+    /// Takes all blocks that end up to `time` (in the caller's unit, since the beginning of the
+    /// run).
     ///
-    /// Errors: a step that would fall under the shortest; a force that leaves the range of numbers. The
-    /// bodies are then where the last whole block left them; on a device those of the failed block that
-    /// could be corrected are at its end.
+    /// Errors: a step that would become shorter than the shortest; a force that is not finite. The
+    /// bodies are then at the end of the last whole block; on a device, those of the failed block
+    /// that could be corrected are at its end.
     pub async fn advance(
         &mut self,
         time: f64,
@@ -179,8 +181,9 @@ impl BlockSteps {
         }
     }
 
-    /// Puts into `bodies` and `acceleration` where all bodies are at `time`, by their Taylor series. At
-    /// whole multiples of `dt_max` they have all been corrected to it, and nothing is extrapolated.
+    /// Writes the motion of all bodies at `time`, from their Taylor series, into `bodies` and
+    /// `acceleration`. At whole multiples of `dt_max` all have been corrected to it, and nothing is
+    /// extrapolated.
     pub fn synchronise(&self, time: f64, bodies: &mut Bodies, acceleration: &mut Vec<DVec3>) {
         let (period, offset) = self.place_of(time);
         let now = (period as f64 - self.schedule.period as f64) * PERIOD as f64 + offset;
@@ -192,28 +195,28 @@ impl BlockSteps {
         }
     }
 
-    /// The latest time that any body has been corrected to.
+    /// The latest time to which any body has been corrected.
     pub fn time(&self) -> f64 {
         let within = self.schedule.now() as f64 / PERIOD as f64;
         (self.origin + self.schedule.period as f64 + within) * self.accuracy.settings.dt_max
     }
 
-    /// What the blocks were like so far.
+    /// Statistics of the blocks so far.
     pub fn stats(&self) -> &BlockStats {
         &self.stats
     }
 
-    /// The closest passage since this was asked last; none where the bodies live on a device.
+    /// The closest passage since the last call; none if the bodies live on a device.
     pub fn take_passage(&mut self) -> Option<Passage> {
         self.watch.take()
     }
 
-    /// How many bodies have a step of `dt_max` / 2^k: element k, up to the shortest there is.
+    /// The number of bodies with a step of `dt_max` / 2^k, as element k, up to the shortest in use.
     pub fn steps_by_level(&self) -> Vec<usize> {
         self.schedule.by_level()
     }
 
-    /// Up to which derivative of the acceleration the scheme goes.
+    /// The highest derivative of the acceleration in the scheme.
     pub fn order(&self) -> Order {
         self.scheme.order()
     }
@@ -223,14 +226,14 @@ impl BlockSteps {
         &self.accuracy.settings
     }
 
-    /// What a later run needs to go on to the same bits.
+    /// What a later run needs to continue to the same bits.
     pub fn restart(&self) -> Restart {
         Restart::of(&self.schedule, self.accuracy.least_acceleration, &self.tracks)
     }
 
-    /// Goes on from what [`BlockSteps::restart`] told of a run that began at time 0.
+    /// Resumes from what [`BlockSteps::restart`] returned in a run that began at time 0.
     ///
-    /// Errors: numbers that no such run has.
+    /// Errors: numbers that no such run can have.
     pub fn resume(
         scheme: &'static dyn Scheme,
         settings: BlockSettings,
@@ -238,23 +241,23 @@ impl BlockSteps {
     ) -> Result<Self> {
         settings.validate()?;
         let (schedule, least_acceleration, tracks) = restart.read()?;
-        // The engine tells its own at the next step.
+        // The engine's noise is set at the next step.
         let accuracy = Accuracy { settings, least_acceleration, noise: Noise::default() };
         Ok(Self::on_host(scheme, accuracy, tracks, schedule, 0.0))
     }
 
-    /// The shortest step as a time.
+    /// The shortest step, as a time.
     fn tick(&self) -> f64 {
         self.accuracy.settings.dt_max / PERIOD as f64
     }
 
-    /// The period that a time lies in and how far into it, in shortest steps.
+    /// The period that contains a time, and the offset within it in shortest steps.
     fn place_of(&self, time: f64) -> (u64, f64) {
         let periods = (time / self.accuracy.settings.dt_max - self.origin).max(0.0);
         (periods.floor() as u64, periods.fract() * PERIOD as f64)
     }
 
-    /// One block: the bodies whose steps end at `next`.
+    /// Takes one block: the bodies whose steps end at `next`.
     async fn block(
         &mut self,
         next: u64,
@@ -281,7 +284,7 @@ impl BlockSteps {
             engine.answer(&sinks, field.softening, &want, &mut self.found).await?;
         }
         self.stats.note(self.active.len(), n);
-        // A narrower engine errs by more than rounding takes.
+        // With a less precise engine, its own errors exceed those of rounding.
         if engine.precision() == Precision::Double {
             let exact = |i: usize| {
                 let change = scheme.predict(&tracks[i], since(i));

@@ -1,9 +1,9 @@
-//! Pairs so close that the rounding of their coordinates is felt.
+//! Corrections for pairs so close that the rounding of their coordinates matters.
 //!
-//! Engines take positions as f64. Two bodies a millionth of their coordinates apart have a difference that
-//! is good to ten digits only, and an attraction as good as that: where bodies fall head-on into each other, no
-//! shorter step helps against it. What the rounding took is known here ([`Track::moved`]), and for such a
-//! pair it is added to what the engine found.
+//! Engines take f64 positions. For two bodies a millionth of their coordinates apart, the
+//! difference is accurate to ten digits only, and so is their attraction; in a head-on fall no
+//! shorter step helps. The rounding error is known here ([`Track::moved`]), and for such pairs its
+//! effect is added to what the engine found.
 
 use glam::DVec3;
 
@@ -11,18 +11,19 @@ use super::arrays::Arrays;
 use super::{Attractors, Pull, Track};
 use crate::forces::Answers;
 
-/// A body is looked at where its own time squared times its acceleration, about the distance to what
+/// A body is examined if its own time squared times its acceleration, roughly the distance to what
 /// bends its path most (a 28th of it in a head-on fall), is less than this part of its coordinates.
 const SUSPECT: f64 = 1.0 / (1 << 14) as f64;
 
-/// Pairs at less than this part of their coordinates are mended.
+/// Pairs closer than this part of their coordinates are corrected.
 const CLOSE: f64 = 1.0 / (1 << 9) as f64;
 
-/// So few bodies are all mended: looking for close ones would save nothing.
+/// Up to this many bodies all pairs are corrected: searching for close ones would save nothing.
 const FEW: usize = 8;
 
-/// Adds to `found`, the forces on the bodies `active` at the rounded places `at`, what rounding took from close
-/// pairs. `exact` is where a body is, with its low parts and the acceleration predicted for it.
+/// Adds to `found`, the forces on the bodies `active` at the rounded positions `at`, what rounding
+/// has changed for close pairs. `exact` gives a body's position with its low parts, and its
+/// predicted acceleration.
 pub(super) fn mend(
     found: &mut Answers,
     active: &[u32],
@@ -69,8 +70,8 @@ pub(super) fn mend(
     }
 }
 
-/// What a source of gravitating mass `mass` does over differences of position, velocity and acceleration (Nitadori
-/// and Makino 2008, equations 5 to 8); nothing where it is in the sink's place.
+/// The force of a source of gravitating mass `mass` for differences of position, velocity and
+/// acceleration (Nitadori and Makino 2008, equations 5 to 8); zero if it is at the sink's position.
 fn pull(r: DVec3, v: DVec3, a: DVec3, mass: f64, softening: f64) -> Pull {
     let square = r.length_squared() + softening * softening;
     if square == 0.0 {
@@ -92,12 +93,12 @@ mod tests {
     use crate::forces::direct::Reference;
     use crate::forces::{ForceEngine, Identity, Order, Want};
 
-    /// Two bodies 1e-9 apart at coordinates of order one, and others: with the low parts their forces are
-    /// those of the same bodies around the origin, which f64 holds.
+    /// Two bodies 1e-9 apart at coordinates of order one, and others: with the low parts their
+    /// forces are those of the same bodies around the origin, where f64 holds them.
     #[test]
     fn what_rounding_took_is_given_back() {
         given_back(3);
-        // So many that close ones are looked for.
+        // Enough bodies that close ones are searched for.
         given_back(FEW + 4);
     }
 
@@ -124,7 +125,7 @@ mod tests {
             found
         };
         let track = |i: usize, offset: DVec3| {
-            // The third derivative of such a pair: enough to be suspected.
+            // The third derivative in such a pair: enough for it to be examined.
             let still = Track { position: offset, snap: DVec3::X * 1e40, ..Track::default() };
             let change = super::super::Change {
                 position: places[i],

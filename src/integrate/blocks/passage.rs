@@ -1,14 +1,14 @@
-//! The closest passage of a stretch of a run: where the errors of unsoftened bodies are made.
+//! The closest passage in an interval of a run: without softening, errors arise there.
 
 use std::fmt;
 use std::str::FromStr;
 
 use super::arrays::Arrays;
 
-/// Where the shortest step of a stretch of a run was taken, and what was nearest then.
+/// When the shortest step in an interval of a run was taken, and which body was nearest then.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Passage {
-    /// When, since the beginning of the run.
+    /// Time since the beginning of the run.
     pub time: f64,
     /// The body's id.
     pub id: u64,
@@ -19,7 +19,7 @@ pub struct Passage {
 }
 
 impl fmt::Display for Passage {
-    /// Four numbers from which the same passage is read.
+    /// Formats it as text with the four numbers, from which the same passage can be parsed.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {} {} {}", self.time, self.id, self.other, self.distance)
     }
@@ -41,7 +41,7 @@ impl FromStr for Passage {
     }
 }
 
-/// Takes note of the shortest step.
+/// Records the shortest step.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Watch {
     step: u64,
@@ -60,7 +60,8 @@ impl Watch {
         step < self.step
     }
 
-    /// Body `i`, now `at` its place among the others, has got a shorter `step` than all before.
+    /// Records that body `i`, now `at` its position among the others, has got a shorter `step` than
+    /// all before.
     pub fn note(&mut self, i: usize, step: u64, time: f64, at: &Arrays, id: &[u64]) {
         let here = at.get(i).position;
         let others = at.positions().iter().enumerate().filter(|(k, _)| *k != i);
@@ -75,7 +76,7 @@ impl Watch {
         *self = Self { step, closest: nearest.map(passage) };
     }
 
-    /// What was noted since the last call.
+    /// Returns and resets what was recorded since the last call.
     pub fn take(&mut self) -> Option<Passage> {
         std::mem::take(self).closest
     }

@@ -1,4 +1,4 @@
-//! What ranks settle before bodies on individual steps live on the devices of all of them.
+//! What ranks agree on before bodies on individual steps live on the devices of all of them.
 
 use crate::error::{Error, Result};
 use crate::exchange::Ranks;
@@ -6,9 +6,11 @@ use crate::forces::ForceEngine;
 use crate::forces::direct::gpu::tiers::GpuTiers;
 use crate::gpu::AdapterInfo;
 
-/// The ranks that share the bodies with this one, and how many devices each has; `None` where there are no others.
+/// The ranks that share the bodies with this one, and the number of devices of each; `None` if
+/// there are no others.
 ///
-/// Errors: devices of several kinds, of which each would move the bodies in its own way; ranks that cannot be heard.
+/// Errors: devices of different kinds, which would move the bodies differently; a rank that cannot
+/// be reached.
 pub(super) fn of(
     engine: &dyn ForceEngine,
     first: &GpuTiers,
@@ -26,7 +28,8 @@ pub(super) fn of(
     members_of(&told).map(|members_of| Some((ranks.clone(), members_of)))
 }
 
-/// How many devices each rank has, out of the kinds that each has told, one a line: a name, and what else may differ.
+/// The number of devices of each rank, from the kinds that each has sent, one per line: a name, and
+/// anything else that may differ.
 fn members_of(told: &[Vec<u8>]) -> Result<Vec<usize>> {
     let told: Vec<_> = told.iter().map(|lines| String::from_utf8_lossy(lines)).collect();
     let all = || {
@@ -44,9 +47,10 @@ fn members_of(told: &[Vec<u8>]) -> Result<Vec<usize>> {
     )))
 }
 
-/// What this rank has made where all others have, too.
+/// What this rank has made, if all others have succeeded too.
 ///
-/// Errors: this rank's own; else that of the first rank that has one; ranks that cannot be heard.
+/// Errors: this rank's own; otherwise that of the first rank with one; a rank that cannot be
+/// reached.
 pub(super) fn all_or_none<T>(ranks: Option<&(Ranks, Vec<usize>)>, made: Result<T>) -> Result<T> {
     let Some((ranks, _)) = ranks else { return made };
     let why = made.as_ref().err().map_or(String::new(), Error::to_string);

@@ -1,4 +1,4 @@
-//! Where bodies on individual steps live: here, or on the engine's device.
+//! Where bodies on individual steps live: on the host, or on the engine's device.
 
 #[cfg(not(target_arch = "wasm32"))]
 use super::ranks;
@@ -11,7 +11,7 @@ use crate::gpu::DevicePart;
 
 /// Where bodies are predicted and corrected.
 pub(super) enum Residence {
-    /// On the host, and why.
+    /// On the host, with the reason.
     Host(String),
     Device(Residents),
 }
@@ -23,8 +23,9 @@ impl Default for Residence {
 }
 
 impl BlockSteps {
-    /// Lets the bodies live on the engine's device from now on, if it has one, its tier is wider than f32
-    /// and its arithmetic holds; else they stay on the host, and [`BlockSteps::describe_residence`] tells why.
+    /// Moves the bodies to the engine's device, if it has one, its precision exceeds f32 and its
+    /// arithmetic holds; otherwise they stay on the host, and [`BlockSteps::describe_residence`]
+    /// says why.
     pub async fn move_to_device(&mut self, field: &Attractors<'_>, engine: &dyn ForceEngine) {
         self.residence = Residence::default();
         if let Some(gpu) = engine.on_device() {
@@ -45,14 +46,14 @@ impl BlockSteps {
         }
     }
 
-    /// The bodies on the engine's device, on those beside it, and on those of other ranks.
+    /// The bodies on the engine's device, on further devices, and on those of other ranks.
     async fn residents(
         &self,
         field: &Attractors<'_>,
         engine: &dyn ForceEngine,
         first: &GpuTiers,
     ) -> Result<Residents> {
-        // Those of the first device for all.
+        // All devices take the shapes of the first.
         let shapes =
             SHAPED.map(|sinks| first.block_shape(self.scheme.order(), sinks, self.tracks.len()));
         let make = |gpu| {
@@ -83,7 +84,7 @@ impl BlockSteps {
         !matches!(self.residence, Residence::Host(_))
     }
 
-    /// What of the blocks several devices have shared.
+    /// Statistics of the blocks that several devices have shared.
     pub fn shared(&self) -> SharedBlocks {
         match &self.residence {
             Residence::Host(_) => SharedBlocks::default(),
@@ -91,7 +92,7 @@ impl BlockSteps {
         }
     }
 
-    /// What each device does, where several share blocks.
+    /// What each device does, if several share blocks.
     pub fn take_parts(&mut self) -> Vec<DevicePart> {
         match &mut self.residence {
             Residence::Host(_) => Vec::new(),
@@ -99,7 +100,7 @@ impl BlockSteps {
         }
     }
 
-    /// Where the bodies are predicted and corrected, in words.
+    /// Describes where the bodies are predicted and corrected.
     pub fn describe_residence(&self) -> &str {
         match &self.residence {
             Residence::Host(why) => why,

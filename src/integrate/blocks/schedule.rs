@@ -1,28 +1,29 @@
-//! Who steps when: integer times.
+//! Which bodies step when, in integer times.
 
 use super::LEVELS;
 
-/// Shortest steps per `dt_max`.
+/// Number of shortest steps per `dt_max`.
 pub(super) const PERIOD: u64 = 1 << LEVELS;
 
 /// The bodies' own times and steps, in shortest steps since the present period began.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Schedule {
-    /// Periods (of `dt_max`) that are over.
+    /// Number of completed periods (of `dt_max`).
     pub period: u64,
-    /// Up to where each body has been corrected, <= PERIOD; a multiple of its step.
+    /// The time to which each body has been corrected, <= PERIOD; a multiple of its step.
     pub time: Vec<u64>,
     /// Each body's next step, a power of two <= PERIOD.
     pub step: Vec<u64>,
 }
 
-/// The first step for a wanted step in shortest steps: the power of two below, at most a period. `None` if
-/// that is less than one.
+/// The first step for a wanted step in shortest steps: the largest power of two not above it, at
+/// most a period. `None` if it is less than one.
 pub(super) fn first(wanted: f64) -> Option<u64> {
     shortened(PERIOD, wanted)
 }
 
-/// `step`, halved as often as `wanted` demands; `None` below 1. What is no number demands nothing.
+/// `step`, halved as often as `wanted` requires; `None` below 1. A `wanted` of NaN requires
+/// nothing.
 fn shortened(mut step: u64, wanted: f64) -> Option<u64> {
     while wanted < step as f64 {
         step /= 2;
@@ -39,12 +40,12 @@ impl Schedule {
         Self { period: 0, time: vec![0; step.len()], step }
     }
 
-    /// The latest time that any body has come to.
+    /// The latest time that any body has reached.
     pub fn now(&self) -> u64 {
         self.time.iter().copied().max().unwrap_or(0)
     }
 
-    /// When the next step ends.
+    /// The time at which the next step ends.
     pub fn next(&self) -> u64 {
         let ends = self.time.iter().zip(&self.step).map(|(time, step)| time + step);
         ends.min().unwrap_or(PERIOD)
@@ -57,9 +58,10 @@ impl Schedule {
         active.extend(ends.enumerate().filter(|(_, end)| *end == next).map(|(i, _)| i as u32));
     }
 
-    /// Body `i` has arrived at `now` and would like a step of `wanted` shortest steps: it gets the power of
-    /// two below, at most twice its last step, and twice only where its time is a multiple of that. False
-    /// if it is below 1; the step is 1 then.
+    /// Sets the next step of body `i`, which has arrived at `now` and wants a step of `wanted`
+    /// shortest steps: the largest power of two not above that, at most twice its last step, and
+    /// twice only if its time is a multiple of it. Returns false if it is below 1; the step is then
+    /// 1.
     pub fn step_done(&mut self, i: usize, now: u64, wanted: f64) -> bool {
         let last = self.step[i];
         self.time[i] = now;
@@ -73,7 +75,8 @@ impl Schedule {
         step.is_some()
     }
 
-    /// Begins the next period once all bodies have come to the end of this one; whether they have.
+    /// Begins the next period if all bodies have reached the end of this one; returns whether they
+    /// have.
     pub fn turn_over(&mut self) -> bool {
         let over = self.time.iter().all(|&time| time == PERIOD);
         if over {
@@ -83,7 +86,7 @@ impl Schedule {
         over
     }
 
-    /// How many bodies have a step of PERIOD / 2^k: element k.
+    /// The number of bodies with a step of PERIOD / 2^k, as element k.
     pub fn by_level(&self) -> Vec<usize> {
         let mut levels = Vec::new();
         for step in &self.step {

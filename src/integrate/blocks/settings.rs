@@ -1,4 +1,4 @@
-//! How accurately individual steps are chosen.
+//! The accuracy of individual steps.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,15 +8,15 @@ use crate::error::{Error, Result};
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BlockSettings {
-    /// eta of Aarseth's criterion, dt = sqrt(eta (|a||a2| + |a1|^2) / (|a1||a3| + |a2|^2)), > 0. The error
-    /// of hermite4 goes with its square, at fixed steps.
+    /// eta of Aarseth's criterion, dt = sqrt(eta (|a||a2| + |a1|^2) / (|a1||a3| + |a2|^2)), > 0.
+    /// With steps thus proportional to sqrt(eta), the error of hermite4 goes with eta^2.
     pub eta: f64,
-    /// eta of the criterion's form for order 6, > 0; only hermite6 has it.
+    /// eta of the criterion's sixth-order form, > 0; used by hermite6 only.
     pub eta6: f64,
     /// The longest step, a power of two.
     pub dt_max: f64,
-    /// Whether bodies are predicted and corrected on the host in f64, also where the engine's device could
-    /// do it.
+    /// Whether bodies are predicted and corrected on the host in f64 even if the engine's device
+    /// could do it.
     #[serde(default)]
     pub on_host: bool,
 }
@@ -27,11 +27,11 @@ impl Default for BlockSettings {
     }
 }
 
-/// The shortest step is `dt_max` * 2^-44: times within a `dt_max` are whole numbers of it.
+/// The shortest step is `dt_max` * 2^-LEVELS: times within a `dt_max` are multiples of it.
 pub const LEVELS: u32 = 44;
 
 impl BlockSettings {
-    /// Refuses what is out of range.
+    /// Checks that all settings are in range.
     pub fn validate(&self) -> Result<()> {
         for (what, eta) in [("eta", self.eta), ("eta6", self.eta6)] {
             if !(eta.is_finite() && eta > 0.0) {
@@ -57,7 +57,7 @@ fn is_power_of_two(value: f64) -> bool {
         && value == power_of_two_below(value)
 }
 
-/// The largest power of two not above `value`; 0 or infinite where there is none.
+/// The largest power of two not above `value`; 0 or infinite if there is none.
 pub fn power_of_two_below(value: f64) -> f64 {
     if value.is_normal() && value > 0.0 {
         f64::from_bits(value.to_bits() & (0x7ff << 52))

@@ -1,4 +1,4 @@
-//! The derivatives that a run begins with.
+//! The initial derivatives of a run.
 
 use glam::DVec3;
 
@@ -8,12 +8,12 @@ use crate::bodies::Bodies;
 use crate::error::Result;
 use crate::forces::{Answers, ForceEngine, Identity, Order, Want};
 
-/// The bodies' tracks, and the number of times that all forces were computed.
+/// Computes the bodies' tracks; returns them with the number of evaluations of all forces.
 ///
-/// Accelerations and jerks come from positions and velocities; snaps need the accelerations, hence a
-/// second pass; crackles are the change of the snaps over a small trial step of all bodies. Both orders
-/// begin with all of these: a first step chosen from accelerations and jerks alone is too long for
-/// bodies at rest, whose jerk is 0.
+/// Accelerations and jerks follow from positions and velocities; snaps need the accelerations and
+/// so a second pass; crackles come from the change of the snaps over a small trial step of all
+/// bodies. Both orders start with all of these: a first step chosen from accelerations and jerks
+/// only is too long for bodies at rest, whose jerk is 0.
 pub(super) async fn tracks(
     accuracy: &BlockSettings,
     bodies: &Bodies,
@@ -47,7 +47,7 @@ pub(super) async fn tracks(
     Ok((tracks, 3))
 }
 
-/// Forces of all on all, up to `order`, a time `h` after the tracks' own.
+/// Forces of all bodies on all, up to `order`, at a time `h` after the tracks' own.
 async fn evaluate(
     engine: &mut dyn ForceEngine,
     at: &mut Arrays,
@@ -63,8 +63,8 @@ async fn evaluate(
     found.check(engine.precision()).map_err(|error| error.with_ids(field.id))
 }
 
-/// A step so short that no body's snap changes much in it, and long enough for a difference to be told
-/// from rounding.
+/// A step so short that no body's snap changes much in it, yet long enough to distinguish the
+/// change from rounding.
 fn trial(tracks: &[Track], accuracy: &BlockSettings) -> f64 {
     let shortest = tracks
         .iter()

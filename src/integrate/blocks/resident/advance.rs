@@ -1,11 +1,11 @@
-//! The host's side of blocks on a device: how far to let them run, and what came back.
+//! The host's side of blocks on a device: how far they may run, and what came back.
 
 use super::super::{Attractors, BlockSteps, Residence};
 use super::PERIOD;
 use crate::error::Result;
 
 impl BlockSteps {
-    /// [`BlockSteps::advance`] to that many periods and ticks of the next, on the device.
+    /// [`BlockSteps::advance`] on the device, to this many periods and ticks of the next.
     pub(in super::super) async fn advance_there(
         &mut self,
         period: u64,

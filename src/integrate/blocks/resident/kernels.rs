@@ -1,4 +1,4 @@
-//! The kernels of a block and the buffers that they share.
+//! The kernels of a block and their shared buffers.
 
 use minijinja::context;
 
@@ -21,7 +21,7 @@ pub(super) struct BlockKernels {
     pub many: BoundKernel,
     pub sum: BoundKernel,
     pub correct: BoundKernel,
-    /// After predict, where several devices share a block: a browser has one.
+    /// Runs after predict if several devices share a block; a browser has one.
     #[cfg_attr(target_arch = "wasm32", allow(dead_code))]
     pub share: BoundKernel,
     pub turn: BoundKernel,
@@ -32,10 +32,10 @@ pub(super) struct Buffers {
     pub state: wgpu::Buffer,
     pub tracks: wgpu::Buffer,
     pub levels: wgpu::Buffer,
-    /// What [`BlockKernels::predict`] makes: for the proof.
+    /// The output of [`BlockKernels::predict`], read by the proof.
     pub sources: wgpu::Buffer,
     pub workgroups: wgpu::Buffer,
-    /// Which bodies the sinks of a block are, and what acts on them: what devices tell each other.
+    /// The block's sinks as indices of bodies, and the forces on them: what devices exchange.
     #[cfg_attr(target_arch = "wasm32", allow(dead_code))]
     pub itself: wgpu::Buffer,
     #[cfg_attr(target_arch = "wasm32", allow(dead_code))]
@@ -43,7 +43,7 @@ pub(super) struct Buffers {
     /// Words of `sums` for each sink.
     #[cfg_attr(target_arch = "wasm32", allow(dead_code))]
     pub sum_words: usize,
-    /// Bytes from one piece's parameters to the next.
+    /// Bytes between the parameters of successive pieces.
     pub stride: u32,
 }
 
@@ -61,7 +61,7 @@ pub(super) struct KernelTier<'a> {
 }
 
 impl KernelTier<'_> {
-    /// The kernels of the forces in a shape.
+    /// The variant of the force kernels in this shape.
     pub fn variant(&self, shape: Shape) -> DirectVariant {
         let Self { precision, pairs, refined, order, softened, .. } = *self;
         let (near, brief) = (Near::Nothing, false);
@@ -83,7 +83,7 @@ impl KernelTier<'_> {
     }
 }
 
-/// What `blocks/NAME.wgsl` binds, in order.
+/// The bindings of `blocks/NAME.wgsl`, in order.
 pub(super) fn bindings(name: &str) -> Vec<Binding> {
     use Binding::{Params, Read, Write};
     let block = Params(size_of::<BlockParams>() as u64);
@@ -96,8 +96,8 @@ pub(super) fn bindings(name: &str) -> Vec<Binding> {
     }
 }
 
-/// Compiles everything and makes the buffers for `count` bodies and `pieces` dispatches of forces per
-/// block, whose partial sums have at most `partial` entries (sums of one sink in one segment).
+/// Compiles the kernels and makes the buffers for `count` bodies and `pieces` dispatches of forces
+/// per block, with at most `partial` partial sums (sums of one sink in one segment).
 pub(super) async fn make(
     gpu: &Gpu,
     tier: &KernelTier<'_>,
@@ -134,7 +134,7 @@ pub(super) async fn make(
     let itself = buffer("identities of sinks", count * 4, STORAGE);
     let partial_sums = buffer("partial sums", partial * sums, STORAGE);
     let all_sums = buffer("sums", count * sums, STORAGE);
-    // Bound, never used: the variants have no neighbours.
+    // Bound but never used: these variants have no neighbours.
     let unused: [wgpu::Buffer; 2] = std::array::from_fn(|_| buffer("unused", 2 * vector, STORAGE));
     let uniform = STORAGE | wgpu::BufferUsages::UNIFORM;
     let piece_rows = buffer("pieces", pieces * u64::from(stride), uniform);

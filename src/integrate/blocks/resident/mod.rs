@@ -1,10 +1,12 @@
-//! Block steps that live on the device: time, the next block, the list of its bodies, predictor, forces,
-//! corrector and next steps, many blocks per submission and no way back to the host between them.
+//! Block steps on the device: time, the next block, the list of its bodies, predictor, forces,
+//! corrector and next steps, with many blocks per submission and no round trip to the host between
+//! them.
 //!
-//! A block is seven kernels, dispatched indirectly with what `shaders/blocks/plan.wgsl` finds:
-//! plan, predict, forces (in one of two shapes, in pieces), sum, correct. The host submits some blocks, reads
-//! whether anything is still due, and gets all bodies back at the end of an
-//! [`Resident::run`]. The formulas are those of the host's [`super::Scheme`], in double-single or in f64.
+//! A block consists of these kernels, dispatched indirectly with the sizes found by
+//! `shaders/blocks/plan.wgsl`: plan, predict, forces (in one of two shapes, in pieces), sum,
+//! correct. The host submits several blocks, reads whether any are left, and reads all bodies back
+//! at the end of a [`Resident::run`]. The formulas are those of the host's [`super::Scheme`], in
+//! double-single or in f64.
 
 mod advance;
 mod kernels;
@@ -33,13 +35,14 @@ const MOST_PIECES: u64 = 64;
 /// Bodies per dispatch of the kernels with one thread or one workgroup per body.
 const MOST_BODIES: u64 = 64 * 65_535;
 
-/// Blocks of so many bodies at most are computed in a shape of their own.
+/// Blocks of up to this many bodies are computed with a shape of their own.
 const FEW: usize = 16;
 
-/// Blocks of these sizes decide the two shapes: what is found for the first holds for all up to [`FEW`].
+/// Block sizes for which the two shapes are chosen; the first shape is used for all blocks of up to
+/// [`FEW`].
 pub(super) const SHAPED: [usize; 2] = [8, 1024];
 
-/// No block has this body: no number of one.
+/// Marks that no body is in the block.
 const NONE: u32 = u32::MAX;
 
 /// All bodies of a run, on the device.
@@ -51,30 +54,30 @@ pub(super) struct Resident {
     common: BlockParams,
     kernels: BlockKernels,
     buffers: Buffers,
-    /// Blocks to submit at once.
+    /// Number of blocks to submit at once.
     at_once: u32,
     seen: BlockState,
     #[cfg(not(target_arch = "wasm32"))]
     shared: Option<shared::Shared>,
 }
 
-/// What a run of blocks came to.
+/// The result of running blocks.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Done {
     pub blocks: u64,
     pub body_steps: u64,
     pub last_active: usize,
-    /// Up to where blocks are done, in ticks.
+    /// The time up to which blocks are done, in ticks.
     pub now: u64,
-    /// Steps that noise made longer, and by how many halvings in all.
+    /// Steps lengthened because of noise, and the number of halvings avoided.
     pub lengthened: [u64; 2],
-    /// The body that no finite force acts on.
+    /// A body whose force is not finite.
     pub lost: Option<usize>,
-    /// The body whose step would be too short.
+    /// A body whose step would be too short.
     pub too_short: Option<usize>,
 }
 
-/// Interactions of a dispatch at most: some hundredths of a second.
+/// The most interactions of a dispatch: some hundredths of a second.
 fn most_interactions(class: DeviceClass) -> u64 {
     match class {
         DeviceClass::Software => 1 << 20,
@@ -84,10 +87,11 @@ fn most_interactions(class: DeviceClass) -> u64 {
 }
 
 impl Resident {
-    /// Puts bodies on the device, as they stand, and proves on them that its arithmetic holds. The shapes are those for
-    /// blocks of a few bodies, and for larger ones.
+    /// Uploads the bodies' present state, and checks with them that the device's arithmetic holds.
+    /// The shapes are for blocks of a few bodies and for larger ones.
     ///
-    /// Errors: more bodies than fit; numbers out of the tier's range; arithmetic that does not hold there.
+    /// Errors: more bodies than fit; numbers out of the precision's range; arithmetic that does not
+    /// hold.
     pub async fn new(
         gpu: &Arc<Gpu>,
         (precision, pairs): (Precision, Pairs),
@@ -170,8 +174,8 @@ impl Resident {
             ..Default::default()
         };
         let params = Params::new(gpu, "blocks", 2);
-        // As many segments as keep the device busy; pieces have their sums one after the other in the same
-        // place, each from its first body's on.
+        // Enough segments to keep the device busy. Pieces have their sums one after another in the
+        // same room, each from the index of its first body on.
         let room = u64::from(common.room) + n;
         let sizes = (n, pieces, room);
         let (kernels, buffers) =
@@ -197,7 +201,7 @@ impl Resident {
         Ok(made)
     }
 
-    /// Everything that the blocks change, from the host.
+    /// Uploads everything that the blocks change.
     fn upload(
         &mut self,
         accuracy: &Accuracy,
@@ -284,7 +288,7 @@ impl Resident {
         self.indirect(pass, 1);
     }
 
-    /// All bodies have come to the end of a `dt_max`: the next begins.
+    /// Begins the next `dt_max`, once all bodies have reached the end of this one.
     pub fn turn_over(&mut self) {
         let mut encoder = self.gpu.device.create_command_encoder(&Default::default());
         {
@@ -295,7 +299,7 @@ impl Resident {
         self.gpu.queue.submit([encoder.finish()]);
     }
 
-    /// All bodies as they stand, back to the host.
+    /// Reads the present state of all bodies back to the host.
     ///
     /// Errors: the device failed.
     pub async fn download(
@@ -326,7 +330,7 @@ impl Resident {
     }
 }
 
-/// A time as the device has it: low word, high word.
+/// A time in the device's form: low word, high word.
 fn two_words(time: u64) -> [u32; 2] {
     [time as u32, (time >> 32) as u32]
 }

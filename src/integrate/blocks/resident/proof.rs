@@ -1,5 +1,5 @@
-//! Does the arithmetic of the kernels hold on this adapter? Shown on the bodies of the run itself: all are
-//! predicted to a moment between their steps, there and on the host.
+//! Checks that the arithmetic of the kernels holds on this adapter, with the run's own bodies: all
+//! are predicted to a time within their steps, on the device and on the host.
 
 use super::{BlockState, Resident, records, two_words};
 use crate::error::Result;
@@ -9,13 +9,14 @@ use crate::gpu::read;
 use crate::integrate::blocks::schedule::Schedule;
 use crate::integrate::blocks::{Scheme, Track};
 
-/// The largest error of a predicted position or velocity, in units of the largest of all (a lost low part is
-/// 2^-24, sums of pairs are good to 2^-46), and what it may have besides of the terms that are f32.
+/// The largest error allowed in a predicted position or velocity, in units of the largest of all (a
+/// lost low part is 2^-24, sums of pairs are accurate to 2^-46), and the additional error allowed
+/// in units of the terms that are f32.
 fn limits(precision: Precision) -> (f64, f64) {
     if precision == Precision::Double { (1e-14, 1e-12) } else { (2f64.powi(-40), 2f64.powi(-21)) }
 }
 
-/// The size of the terms beyond the acceleration in a velocity `h` later.
+/// The size of the terms beyond the acceleration in a velocity after `h`.
 fn narrow_terms(track: &Track, h: f64) -> f64 {
     let Track { jerk, snap, crackle, .. } = *track;
     let sizes = [jerk, snap, crackle].map(|derivative| derivative.length());
@@ -23,9 +24,9 @@ fn narrow_terms(track: &Track, h: f64) -> f64 {
 }
 
 impl Resident {
-    /// Leaves the device as it found it.
+    /// Leaves the device's state as it was.
     ///
-    /// Errors: predictions that are not what they must be; the device failed.
+    /// Errors: predictions outside the limits; the device failed.
     pub(super) async fn prove(
         &mut self,
         scheme: &dyn Scheme,
@@ -33,7 +34,7 @@ impl Resident {
         schedule: &Schedule,
     ) -> Result<()> {
         let now = schedule.now();
-        // Within every body's step, and with as many bits as there are below the shortest.
+        // Within every body's step, with all bits below the shortest in use.
         let shortest = schedule.step.iter().copied().min().unwrap_or(1);
         let next = now + (shortest / 8 * 5).max(1);
         let queue = &self.gpu.queue;
@@ -79,7 +80,7 @@ impl Resident {
                 (fast, narrow),
             ] {
                 let beyond = error.abs().max_element() - limits.1 * narrow;
-                // Also what is no number.
+                // True for NaN as well.
                 worst = if beyond <= worst { worst } else { beyond };
             }
         }

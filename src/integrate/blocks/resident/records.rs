@@ -1,4 +1,4 @@
-//! Bodies on their individual steps as the device keeps them: see `shaders/blocks/track.wgsl`.
+//! Bodies on individual steps in the device's layout: see `shaders/blocks/track.wgsl`.
 
 use glam::DVec3;
 
@@ -6,10 +6,10 @@ use super::super::Track;
 use crate::forces::Precision;
 use crate::forces::direct::gpu::tiers::TierFrame;
 
-/// Which numbers of a track are kept as pairs of f32, in double-single: all but the last row.
+/// The rows of a track that double-single keeps as pairs of f32: all but the last.
 const PAIRED_ROWS: usize = 5;
 
-/// Vectors of a track.
+/// Number of vectors in a track.
 const ROWS: usize = 6;
 
 /// Bytes of a record.
@@ -20,8 +20,8 @@ pub(super) fn track_bytes(precision: Precision) -> u64 {
     }
 }
 
-/// A track's rows with what each is worth in the frame's units. The low parts of position and velocity have
-/// none: pairs of f32 hold fewer bits than the high part alone, and the kernels in f64 do not keep them.
+/// A track's rows with their units in the frame. The low parts of position and velocity have no
+/// row: pairs of f32 hold fewer bits than the high part, and the f64 kernels do not keep them.
 fn rows<'a>(track: &'a mut Track, tier: &TierFrame) -> [(&'a mut DVec3, f64); ROWS] {
     let Track { position, velocity, acceleration, jerk, snap, crackle, .. } = track;
     let (l, v) = (tier.frame.length, tier.frame.velocity_unit());
@@ -37,7 +37,7 @@ fn rows<'a>(track: &'a mut Track, tier: &TierFrame) -> [(&'a mut DVec3, f64); RO
     ]
 }
 
-/// Appends a body's record. False if a number of it leaves the tier's range.
+/// Appends a body's record. Returns false if a number is outside the precision's range.
 pub(super) fn push(track: &Track, mass: f64, tier: &TierFrame, out: &mut Vec<u32>) -> bool {
     let mut copy = *track;
     let mut good = true;
@@ -64,7 +64,7 @@ pub(super) fn push(track: &Track, mass: f64, tier: &TierFrame, out: &mut Vec<u32
     good
 }
 
-/// Vector `at` (in units of a `vec4` of the tier) of a device's numbers.
+/// Vector `at` (in units of a `vec4` of the precision) in a device's data.
 pub(super) fn vector(words: &[u32], at: usize, precision: Precision) -> DVec3 {
     let number = |axis: usize| match precision {
         Precision::Double => {
@@ -76,7 +76,7 @@ pub(super) fn vector(words: &[u32], at: usize, precision: Precision) -> DVec3 {
     DVec3::new(number(0), number(1), number(2))
 }
 
-/// Body `i` of what the device holds.
+/// Body `i` in the device's data.
 pub(super) fn track(words: &[u32], i: usize, tier: &TierFrame) -> Track {
     let precision = tier.precision;
     let mut track = Track::default();

@@ -1,4 +1,4 @@
-//! Blocks submitted, as many as take a while, until nothing is due any more.
+//! Submitting blocks until none are left.
 
 use web_time::Instant;
 
@@ -7,13 +7,14 @@ use crate::error::Result;
 use crate::gpu::layout::BlockState;
 use crate::gpu::read;
 
-/// A submission should take about this long: a window on the same device still answers.
+/// Desired duration of a submission: a window on the same device stays responsive.
 const SUBMISSION_SECS: f64 = 0.02;
 
 impl Resident {
-    /// All blocks that end up to `end` ticks, at most those of one `dt_max`.
+    /// Takes all blocks that end up to `end` ticks, at most those of one `dt_max`.
     ///
-    /// Errors: the device failed; [`crate::error::Error::Stopped`], on devices that share blocks after the same one.
+    /// Errors: the device failed; [`crate::error::Error::Stopped`], after the same block on all
+    /// devices that share blocks.
     pub async fn run(&mut self, end: u64) -> Result<Done> {
         let offset = std::mem::offset_of!(BlockState, end) as u64;
         self.gpu.queue.write_buffer(
@@ -37,7 +38,7 @@ impl Resident {
                 continue;
             }
             if self.seen.members == 0 {
-                // Of what comes after the last block every kernel is started for nothing.
+                // Beyond the last block, kernels would be started for nothing.
                 self.at_once = self.at_once.min(2 * done + 2);
                 break;
             }

@@ -1,6 +1,7 @@
-//! Blocks that several devices share. Each has all bodies and takes the same blocks; of one that is large enough to be
-//! worth it each computes what acts on a part of the bodies, and hears the rest from the others through the host. Every
-//! body's sums have the order that they have on one device, so the bits are those of one.
+//! Blocks shared by several devices. Each device has all bodies and takes the same blocks. If a
+//! block is large enough to pay, each computes the forces on a part of its bodies and receives the
+//! rest from the others through the host. Every body's sums have the same order as on one device,
+//! so the bits are those of one.
 
 use web_time::Instant;
 
@@ -12,34 +13,35 @@ use crate::gpu::{DeviceClass, DevicePart, Share, Spent, read_each};
 use crate::integrate::blocks::SharedBlocks;
 use crate::stop;
 
-/// A device's place among those that share blocks.
+/// A device's state as one of those that share blocks.
 pub(super) struct Shared {
     pub member: Member,
     /// The parameters of blocks that are shared.
     row: u32,
-    /// Whether a block waits for the forces that were heard to be put to use.
+    /// Whether a block has received forces that are still to be used.
     is_heard: bool,
-    /// Sinks of this device in the last such block.
+    /// Number of this device's sinks in the last such block.
     last_own: usize,
-    /// Blocks that were taken, as [`Resident::taken`] counts them, when all have met last.
+    /// The number of blocks taken, as counted by [`Resident::taken`], at the last meeting.
     met: u32,
     spent: SharedBlocks,
-    /// Since it was asked last what it does.
+    /// Time spent, since it was last asked for.
     lately: Spent,
 }
 
-/// A block of more interactions is shared: one of so many takes a device twice as long as an exchange does.
+/// Blocks with more interactions than this are shared: computing one of this size takes a device
+/// twice as long as an exchange.
 fn most_alone(class: DeviceClass) -> u64 {
     match class {
         DeviceClass::Discrete => 1 << 27,
-        // Too few to win anything by it, but enough for blocks of both kinds in small runs.
+        // Too few to gain anything, but enough to have blocks of both kinds in small runs.
         DeviceClass::Software => 1 << 14,
         _ => 1 << 25,
     }
 }
 
-/// After so many blocks that each device takes by itself, or a shared one, they hear from each other whether to stop:
-/// less than a second of the largest that are not shared.
+/// After this many blocks that each device takes by itself, or after a shared one, the devices
+/// agree whether to stop: less than a second of the largest blocks that are not shared.
 fn between_meetings(class: DeviceClass) -> u32 {
     match class {
         DeviceClass::Discrete => 1024,
@@ -49,7 +51,8 @@ fn between_meetings(class: DeviceClass) -> u32 {
 }
 
 impl Resident {
-    /// From now on blocks of many bodies are shared with the other members, all of which have the same bodies.
+    /// From now on shares blocks of many bodies with the other members, all of which have the same
+    /// bodies.
     pub fn share(&mut self, member: Member) {
         let (parts, part) = (member.members() as u32, member.member() as u32);
         let most = most_alone(self.gpu.adapter.class) / self.count.max(1) as u64;
@@ -65,12 +68,12 @@ impl Resident {
             Some(Shared { member, row, is_heard: false, last_own: 0, met, spent, lately });
     }
 
-    /// Blocks that were taken so far: the device counts one when it looks for the next.
+    /// Number of blocks taken so far; the device counts a block when it looks for the next.
     fn taken(&self) -> u32 {
         self.seen.blocks.wrapping_add(u32::from(self.seen.members > 0))
     }
 
-    /// Refuses to go on where work is to be broken off: devices that share blocks after the same one, once they meet.
+    /// Stops if requested. Devices that share blocks stop after the same one, when they meet.
     ///
     /// Errors: [`Error::Stopped`]; another device gave up.
     pub(super) fn check_stop(&mut self) -> Result<()> {
@@ -86,28 +89,28 @@ impl Resident {
         }
     }
 
-    /// How many blocks may be taken before the devices have to meet.
+    /// Number of blocks that may be taken before the devices must meet.
     pub(super) fn until_meeting(&self) -> u32 {
         let Some(Shared { met, .. }) = self.shared else { return u32::MAX };
         let since = self.taken().wrapping_sub(met);
-        // One that was shared is counted before it is done.
+        // A shared block is counted before it is done.
         let since = if since > u32::MAX / 2 { 0 } else { since };
         between_meetings(self.gpu.adapter.class).saturating_sub(since)
     }
 
-    /// What it has shared with others so far.
+    /// Statistics of the blocks it has shared with others.
     pub fn shared_blocks(&self) -> SharedBlocks {
         self.shared.as_ref().map(|shared| shared.spent).unwrap_or_default()
     }
 
-    /// Notes that steps have taken so long.
+    /// Records that steps have taken this long.
     pub fn spend(&mut self, secs: f64) {
         if let Some(shared) = &mut self.shared {
             shared.lately.steps += secs;
         }
     }
 
-    /// What it does.
+    /// What it does, since the last call.
     pub fn told(&mut self) -> DevicePart {
         DevicePart {
             device: self.gpu.adapter.in_words(),
@@ -116,23 +119,23 @@ impl Resident {
         }
     }
 
-    /// Tells the others that this device gives up.
+    /// Tells the others that this device has given up.
     pub fn give_up(&self, why: &Error) {
         if let Some(shared) = &self.shared {
             shared.member.abort(&why.to_string());
         }
     }
 
-    /// Records the end of a block whose forces have been heard.
+    /// Records the end of a block whose forces have been received.
     pub(super) fn end_shared(&mut self, pass: &mut wgpu::ComputePass<'_>) {
         if self.shared.as_mut().is_some_and(|shared| std::mem::take(&mut shared.is_heard)) {
             self.correct(pass);
         }
     }
 
-    /// Computes this device's part of the block that waits, and hears the others'.
+    /// Computes this device's part of the waiting block, and receives the parts of the others.
     ///
-    /// Errors: [`Error::Stopped`], on all devices alike; the device failed; another one gave up.
+    /// Errors: [`Error::Stopped`], on all devices together; the device failed; another one gave up.
     pub(super) async fn take_part(&mut self) -> Result<()> {
         let Some(Shared { row, last_own, .. }) = self.shared else { return Ok(()) };
         let members = self.seen.waiting as usize;
@@ -148,7 +151,8 @@ impl Resident {
             self.forces(&mut pass);
         }
         self.gpu.queue.submit([encoder.finish()]);
-        // How many sinks are this device's own it knows only then: about as many as last time.
+        // The number of this device's own sinks is known only afterwards; about as many as last
+        // time are read at once.
         let state_words = size_of::<BlockState>() / 4;
         let most = self.count.min(members);
         let mut guess = (last_own + last_own / 8 + 64).min(most);
@@ -169,7 +173,7 @@ impl Resident {
         let Some(shared) = &mut self.shared else { return Ok(()) };
         shared.last_own = own;
         let begun = Instant::now();
-        // Whether to stop is heard by all at the same block.
+        // All devices learn at the same block whether to stop.
         let count = if stop::is_wanted() { NONE } else { own as u32 };
         let all = vec![size_of::<u32>(); shared.member.members()];
         let mut counts = Vec::with_capacity(all.len());
@@ -211,7 +215,7 @@ impl Resident {
         Ok(())
     }
 
-    /// Leaves a block that was begun as if it had not been: its bodies are still where they were.
+    /// Drops a block that has begun: its bodies have not been changed.
     async fn abandon(&mut self) -> Result<()> {
         let members = std::mem::offset_of!(BlockState, members) as u64;
         self.gpu.queue.write_buffer(&self.buffers.state, members, &[0; 4]);

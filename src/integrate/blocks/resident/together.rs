@@ -1,5 +1,5 @@
-//! The device on which bodies on individual steps live, or several of them, of this process and of others, that share their
-//! blocks.
+//! The device or devices on which bodies on individual steps live, of this process and of others,
+//! which share their blocks.
 
 use super::{Done, Resident};
 use crate::error::Result;
@@ -12,7 +12,7 @@ use crate::integrate::blocks::{Accuracy, Schedule, SharedBlocks, Track};
 pub(in super::super) struct Residents {
     first: Box<Resident>,
     beside: Vec<Resident>,
-    /// Whether they share blocks, with each other or with those of other ranks.
+    /// Whether they share blocks, with each other or with devices of other ranks.
     #[cfg_attr(target_arch = "wasm32", expect(dead_code, reason = "a page has one device"))]
     are_several: bool,
     words: String,
@@ -25,8 +25,8 @@ impl Residents {
         Self { first: Box::new(first), beside: Vec::new(), are_several: false, words }
     }
 
-    /// With others that have the same bodies: in this process, and on other ranks, of which `members_of` says how many
-    /// devices each has.
+    /// With other devices that have the same bodies, in this process and on other ranks; the second
+    /// part of `ranks` is the number of devices of each.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn with(self, beside: Vec<Resident>, ranks: Option<(Ranks, Vec<usize>)>) -> Self {
         let own = 1 + beside.len();
@@ -44,12 +44,12 @@ impl Residents {
         Self { first, beside, are_several: true, words }
     }
 
-    /// Where the bodies are predicted and corrected, in words.
+    /// Describes where the bodies are predicted and corrected.
     pub fn describe(&self) -> &str {
         &self.words
     }
 
-    /// What of the blocks they have shared.
+    /// Statistics of the blocks they have shared.
     pub fn shared(&self) -> SharedBlocks {
         #[cfg(not(target_arch = "wasm32"))]
         return self.first.shared_blocks();
@@ -57,7 +57,7 @@ impl Residents {
         SharedBlocks::default()
     }
 
-    /// What each device does, where several share blocks.
+    /// What each device does, if several share blocks.
     pub fn take_parts(&mut self) -> Vec<DevicePart> {
         #[cfg(not(target_arch = "wasm32"))]
         if self.are_several {
@@ -84,7 +84,7 @@ impl Residents {
             let begun = web_time::Instant::now();
             let done = pollster::block_on(resident.run(end));
             resident.spend(begun.elapsed().as_secs_f64());
-            // Who stops does so with all others.
+            // A stop happens on all devices together.
             if let Err(error) = &done
                 && !matches!(error, Error::Stopped)
             {
@@ -102,7 +102,7 @@ impl Residents {
             }));
             all
         });
-        // Who only heard that another gave up has nothing to say beside that one.
+        // A device that was only told that another gave up has no error of its own to report.
         let has_failed =
             |done: &Result<Done>| matches!(done, Err(error) if !matches!(error, Error::Member(_)));
         let told = all.iter().position(has_failed).unwrap_or(0);
