@@ -1,11 +1,11 @@
-//! RADV, told by its environment to compile for a GPU that is not there.
+//! RADV, configured by environment variables to compile for a GPU that is not present.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 
-/// Folders where Vulkan drivers leave their manifests.
+/// Folders in which Vulkan drivers install their manifests.
 const FOLDERS: [&str; 4] = [
     "/usr/share/vulkan/icd.d",
     "/etc/vulkan/icd.d",
@@ -17,7 +17,7 @@ const FOLDERS: [&str; 4] = [
 pub fn driver_manifest() -> Option<PathBuf> {
     let is_radv = |path: &PathBuf| {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        // Drivers for other processors than this one are installed beside it at times.
+        // Drivers for other processors may be installed beside it.
         let foreign = ["i686", "i386"].iter().any(|word| name.contains(word));
         name.starts_with("radeon_icd") && name.ends_with(".json") && !foreign
     };
@@ -29,7 +29,7 @@ pub fn driver_manifest() -> Option<PathBuf> {
     })
 }
 
-/// Beginnings of AMD's names for families of GPUs.
+/// Prefixes of AMD's names for GPU families.
 const FAMILIES: [&str; 26] = [
     "aldebaran",
     "arcturus",
@@ -59,14 +59,14 @@ const FAMILIES: [&str; 26] = [
     "mi",
 ];
 
-/// Where a manifest that names the library without a folder may mean it to be.
+/// Folders to search if a manifest names the library without one.
 const LIBRARIES: [&str; 4] =
     ["/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib"];
 
-/// Families that RADV has compiled for since long; taken for known where its library is not found.
+/// Families that RADV has long supported; assumed to be known if its library is not found.
 const OLD: [&str; 6] = ["polaris10", "vega10", "raven", "renoir", "navi10", "navi21"];
 
-/// Refuses a family that the driver does not know: it would end the whole program.
+/// Checks that the driver knows a family: an unknown one would end the whole program.
 pub(super) fn check_family(manifest: &Path, family: &str) -> Result<()> {
     let known = library_of(manifest)
         .and_then(|library| std::fs::read(library).ok())
@@ -91,7 +91,7 @@ fn library_of(manifest: &Path) -> Option<PathBuf> {
     std::iter::once(beside).chain(elsewhere).find(|path| path.is_file())
 }
 
-/// The names of families among the texts of a library, in lower case.
+/// Names of families among the texts of a library, in lower case.
 fn families_in(library: &[u8]) -> Vec<String> {
     let is_name = |text: &&[u8]| {
         (4..=12).contains(&text.len())
@@ -102,7 +102,7 @@ fn families_in(library: &[u8]) -> Vec<String> {
         .filter(is_name)
         .map(|text| String::from_utf8_lossy(text).to_lowercase())
         .filter(|name| FAMILIES.iter().any(|family| name.starts_with(family)))
-        // mi100, but not min_lod.
+        // Accepts mi100 but not min_lod.
         .filter(|name| {
             name.strip_prefix("mi")
                 .is_none_or(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
@@ -113,18 +113,18 @@ fn families_in(library: &[u8]) -> Vec<String> {
     found
 }
 
-/// Variables as they were before, put back at the end.
+/// Saved values of variables, restored on drop.
 pub(super) struct Environment(Vec<(&'static str, Option<OsString>)>);
 
 impl Environment {
-    /// Sets the variables that make the loader take RADV alone, and RADV the GPU of that name.
+    /// Sets the variables that make the loader use only RADV, and RADV use this GPU.
     ///
     /// # Safety
     /// No other thread may read or write the environment until the value is dropped.
     pub(super) unsafe fn set(manifest: &Path, family: &str) -> Self {
         let wanted: [(&'static str, OsString); 3] = [
             ("VK_DRIVER_FILES", manifest.into()),
-            // The same for loaders before 1.3.207.
+            // The same for loaders older than 1.3.207.
             ("VK_ICD_FILENAMES", manifest.into()),
             ("RADV_FORCE_FAMILY", family.into()),
         ];

@@ -1,7 +1,7 @@
-//! The inner loop in a driver's machine code: which instructions an interaction costs.
+//! Finds the inner loop in a driver's machine code and counts its instructions.
 //!
-//! AMD's dialect, as Mesa's compiler prints it: labels `BB3:`, branches `s_cbranch_scc0 BB3`, and
-//! `v_rsq_f32` for the reciprocal square root, of which there is one per interaction.
+//! Reads AMD's dialect as Mesa's compiler prints it: labels `BB3:`, branches `s_cbranch_scc0 BB3`,
+//! and `v_rsq_f32` for the reciprocal square root, of which there is one per interaction.
 
 /// The loop over the sources.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,8 +30,8 @@ impl InnerLoop {
     }
 }
 
-/// The innermost loop with the most reciprocal square roots, of which each interaction has
-/// `roots_per_interaction`. `None` where there is no such loop, or the text is in another dialect.
+/// The innermost loop with the most reciprocal square roots, with `roots_per_interaction` per
+/// interaction. `None` if there is no such loop, or the text is in another dialect.
 pub fn inner_loop(assembly: &str, roots_per_interaction: usize) -> Option<InnerLoop> {
     let lines: Vec<&str> = assembly.lines().map(str::trim).collect();
     let mut loops: Vec<(usize, usize)> = Vec::new();

@@ -1,4 +1,5 @@
-//! The driver asked: a Vulkan device of its own, a pipeline compiled on it, what is said of it.
+//! Queries the driver: compiles a pipeline on a separate Vulkan device and collects what the driver
+//! reports.
 
 use std::ffi::CStr;
 
@@ -12,23 +13,23 @@ use crate::forces::direct::gpu::KernelVariant;
 use crate::forces::direct::gpu::tiers::DirectVariant;
 use crate::gpu::{AdapterInfo, Binding, Checks, Language, translate};
 
-/// A driver that tells about the kernels that it compiles.
+/// A driver that reports on the kernels that it compiles.
 pub struct Inspector {
-    /// Kept open: the functions of the driver live as long.
+    /// Keeps the driver's functions loaded.
     _entry: ash::Entry,
     instance: ash::Instance,
     device: ash::Device,
     properties: extension::Device,
     name: String,
     driver: String,
-    /// Threads of its smallest subgroup.
+    /// Threads in its smallest subgroup.
     least_subgroup: u32,
 }
 
 impl Inspector {
-    /// The driver of an adapter in use.
+    /// The driver of an available adapter.
     ///
-    /// Errors: [`Error::Adapter`] where it is not driven through Vulkan or its driver reports nothing.
+    /// Errors: [`Error::Adapter`] if it is not driven through Vulkan or its driver reports nothing.
     pub fn present(adapter: &AdapterInfo) -> Result<Self> {
         let silent = |problem: String| Error::Adapter { adapter: adapter.name.clone(), problem };
         if adapter.backend != "vulkan" {
@@ -44,13 +45,15 @@ impl Inspector {
         .map_err(silent)
     }
 
-    /// Mesa's compiler for an AMD GPU that is not there: `navi21`, `gfx1100`, `vega10`, `polaris10`.
+    /// Mesa's compiler for an AMD GPU that is not present: `navi21`, `gfx1100`, `vega10`,
+    /// `polaris10`.
     ///
-    /// Errors: [`Error::Outside`] where RADV is not installed; [`Error::Unknown`] lists the GPUs it knows.
+    /// Errors: [`Error::Outside`] if RADV is not installed; [`Error::Unknown`] lists the GPUs it
+    /// knows.
     ///
     /// # Safety
-    /// Sets variables of the environment, which RADV reads, and puts them back before it returns: no
-    /// other thread may use the environment meanwhile.
+    /// Sets environment variables that RADV reads, and restores them before it returns: no other
+    /// thread may use the environment meanwhile.
     pub unsafe fn absent(family: &str) -> Result<Self> {
         let outside = |problem: String| Error::Outside(problem);
         let manifest = driver_manifest().ok_or_else(|| {
@@ -62,13 +65,13 @@ impl Inspector {
         check_family(&manifest, family)?;
         // SAFETY: as the caller promises.
         let environment = unsafe { Environment::set(&manifest, family) };
-        // The loader was given this driver alone, and the driver this GPU alone.
+        // The loader was given only this driver, and the driver only this GPU.
         let opened = Self::open(&|_| true);
         drop(environment);
         opened.map_err(|problem| outside(format!("RADV does not compile for {family}: {problem}")))
     }
 
-    /// The first device that `is_wanted`, opened with the extension; in words what is missing.
+    /// Opens the first device that `is_wanted` with the extension; the error says what is missing.
     fn open(is_wanted: &dyn Fn(&vk::PhysicalDeviceProperties) -> bool) -> Result<Self, String> {
         let failed = |what: &str| {
             let what = what.to_owned();
@@ -153,9 +156,9 @@ impl Inspector {
         }
     }
 
-    /// Compiles a kernel and tells what the driver says of it.
+    /// Compiles a kernel and returns what the driver reports about it.
     ///
-    /// Instructions per interaction are [`Report::per_interaction`].
+    /// [`Report::per_interaction`] gives the instructions per interaction.
     ///
     /// Errors: a shape out of range; a kernel that the driver does not compile.
     pub fn report(&self, variant: &KernelVariant) -> Result<Report> {
@@ -167,7 +170,7 @@ impl Inspector {
         self.ask(&bytes, &bindings, *variant, &variant.config, roots)
     }
 
-    /// What the driver says of a kernel for forces with derivatives.
+    /// What the driver reports about a kernel for forces with derivatives.
     ///
     /// Errors: as [`Inspector::report`].
     pub fn report_direct(&self, variant: &DirectVariant) -> Result<Report<DirectVariant>> {
@@ -356,14 +359,14 @@ fn statistic(said: &vk::PipelineExecutableStatisticKHR<'_>) -> Statistic {
     Statistic { name: words(name), description: words(description), value }
 }
 
-/// Checksums tell a reader nothing.
+/// Whether a statistic is a checksum, which tells a reader nothing.
 fn is_hash(statistic: &Statistic) -> bool {
     statistic.name.to_lowercase().contains("hash")
 }
 
 fn name_of(properties: &vk::PhysicalDeviceProperties) -> String {
     let name = properties.device_name_as_c_str().unwrap_or_default().to_string_lossy().into_owned();
-    // What RADV calls a GPU that is not there: the GPU's name stands within.
+    // RADV's name for a GPU that is not present contains the GPU's name.
     match name.strip_prefix("Null hardware (").and_then(|rest| rest.strip_suffix(')')) {
         Some(absent) => absent.to_owned(),
         None => name,

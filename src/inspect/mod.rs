@@ -1,8 +1,10 @@
-//! What a Vulkan driver says of a compiled force kernel: registers, spills, occupancy, machine code.
+//! What a Vulkan driver reports about a compiled force kernel: registers, spills, occupancy,
+//! machine code.
 //!
-//! Through VK_KHR_pipeline_executable_properties, which wgpu does not show: the same SPIR-V is compiled
-//! once more on an instance and device of its own. Mesa's drivers for AMD and Intel and NVIDIA's own
-//! offer it; lavapipe does not. RADV, Mesa's driver for AMD, also compiles for GPUs that are not there.
+//! Uses VK_KHR_pipeline_executable_properties, which wgpu does not expose: the same SPIR-V is
+//! compiled again on a separate instance and device. Mesa's drivers for AMD and Intel and NVIDIA's
+//! own support it; lavapipe does not. RADV, Mesa's driver for AMD, also compiles for GPUs that are
+//! not present.
 
 #[cfg(all(feature = "inspect", not(target_arch = "wasm32")))]
 mod absent;
@@ -20,18 +22,18 @@ pub use occupancy::{Limit as RoomLimit, Processor, Room};
 
 use crate::forces::direct::gpu::KernelVariant;
 
-/// A number that a driver gives about a kernel.
+/// A number that a driver reports about a kernel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Statistic {
-    /// The driver's name for it: `VGPRs`, `Register Count`.
+    /// The driver's name for it, such as `VGPRs` or `Register Count`.
     pub name: String,
     /// What it means, in the driver's words.
     pub description: String,
-    /// Its value; a truth is 0 or 1.
+    /// Its value; booleans are 0 or 1.
     pub value: f64,
 }
 
-/// All that a driver says of one kernel.
+/// Everything a driver reports about one kernel.
 #[derive(Clone, Debug)]
 pub struct Report<V = KernelVariant> {
     /// The device, in the driver's words.
@@ -40,20 +42,20 @@ pub struct Report<V = KernelVariant> {
     pub driver: String,
     /// What was compiled.
     pub variant: V,
-    /// Threads per subgroup (wave, warp) that the kernel was compiled for; 0 if the driver is silent.
+    /// Threads per subgroup (wave, warp) for which the kernel was compiled; 0 if not reported.
     pub subgroup_size: u32,
-    /// Threads of the smallest subgroup that the device offers; 0 if the driver is silent.
+    /// Threads of the smallest subgroup that the device supports; 0 if not reported.
     pub least_subgroup_size: u32,
-    /// Every number, in the driver's order.
+    /// All numbers, in the driver's order.
     pub statistics: Vec<Statistic>,
-    /// The machine code as text, where the driver gives it.
+    /// The machine code as text, if the driver provides it.
     pub assembly: Option<String>,
-    /// The loop over the sources in it, where its dialect is known (AMD's).
+    /// Its loop over the sources, if its dialect is known (AMD's).
     pub inner_loop: Option<InnerLoop>,
 }
 
 impl<V> Report<V> {
-    /// The first statistic with one of these names, in any case.
+    /// The first statistic with one of these names, ignoring case.
     fn find(&self, names: &[&str]) -> Option<f64> {
         let named = |name: &&str| {
             self.statistics.iter().find(|known| known.name.eq_ignore_ascii_case(name))
@@ -66,7 +68,7 @@ impl<V> Report<V> {
         self.find(&["VGPRs", "Register Count", "Registers", "Max live registers"]).map(as_count)
     }
 
-    /// Registers that did not fit and went to memory, of all threads' and of the subgroup's.
+    /// Registers spilled to memory, of all threads and of the subgroup.
     pub fn spilled(&self) -> Option<u64> {
         let vector = self.find(&["Spilled VGPRs", "Spill count"]);
         let scalar = self.find(&["Spilled SGPRs"]);
@@ -81,8 +83,9 @@ impl<V> Report<V> {
         self.find(&["LDS size", "Shared Memory Size", "Workgroup Memory Size"]).map(as_count)
     }
 
-    /// Subgroups that the registers and the workgroup memory leave room for on one SIMD unit. Mesa counts in subgroups
-    /// of 32 on AMD's GPUs that have them (RDNA), also where the kernel runs in subgroups of 64; here it is these.
+    /// Subgroups that fit on one SIMD unit, by registers and workgroup memory. On AMD GPUs with
+    /// subgroups of 32 (RDNA) Mesa counts in these even if the kernel runs in subgroups of 64; here
+    /// the count is in the kernel's own.
     pub fn subgroups_per_simd(&self) -> Option<u64> {
         let halves = match (self.subgroup_size, self.least_subgroup_size) {
             (64, 32) => 2.0,
@@ -91,7 +94,7 @@ impl<V> Report<V> {
         self.find(&["Subgroups per SIMD"]).map(|count| as_count(count / halves))
     }
 
-    /// The same counted by hand, and what leaves no room for more; where the processor is known.
+    /// The same computed from the resources, with the limiting one, if the processor is known.
     pub fn room(&self, threads: u32) -> Option<Room> {
         let processor = Processor::of_device(&self.device)?;
         let size = match self.subgroup_size {
@@ -118,8 +121,8 @@ impl<V> Report<V> {
     }
 }
 
-/// What one thread of the kernel needs at least per interaction: 3 subtractions, 3 fused multiply-adds,
-/// 1 reciprocal square root, 3 multiplications, 3 fused multiply-adds.
+/// The fewest instructions per interaction of one thread: 3 subtractions, 3 fused multiply-adds, 1
+/// reciprocal square root, 3 multiplications, 3 fused multiply-adds.
 pub const LEAST_PER_INTERACTION: f64 = 13.0;
 
 fn as_count(value: f64) -> u64 {

@@ -1,36 +1,38 @@
-//! How many subgroups of a kernel find room on a SIMD unit, counted by hand, and what leaves no room for more.
+//! Computes how many subgroups of a kernel fit on a SIMD unit, and which resource limits them.
 
 use serde::{Deserialize, Serialize};
 
-/// What a processor has, of which a kernel's threads take their parts. Registers hold 32 bits of one thread.
+/// The resources of a processor that a kernel's threads share. A register holds 32 bits of one
+/// thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Processor {
-    /// What it is called.
+    /// Its name.
     pub name: &'static str,
-    /// Threads that a subgroup may have, the usual number first.
+    /// Possible subgroup sizes in threads, the usual one first.
     pub subgroup_sizes: &'static [u32],
-    /// Registers of a SIMD unit, of all threads that live there.
+    /// Registers of a SIMD unit, for all threads on it.
     pub registers: u32,
-    /// A subgroup's registers are handed out in so many.
+    /// Granularity in which registers are allocated to a subgroup.
     pub register_unit: u32,
-    /// Most registers of a thread.
+    /// The most registers of a thread.
     pub most_registers: u32,
-    /// Subgroups that a SIMD unit keeps in mind: its slots.
+    /// Slots of a SIMD unit: the most subgroups resident on it.
     pub slots: u32,
-    /// SIMD units that share a workgroup and its memory: those of a compute unit, of a pair of them (RDNA), of a
-    /// streaming multiprocessor (CUDA).
+    /// Number of SIMD units that share a workgroup and its memory: those of a compute unit, of a
+    /// pair of them (RDNA), or of a streaming multiprocessor (CUDA).
     pub simds: u32,
-    /// Bytes of memory that these share for all workgroups on them.
+    /// Bytes of workgroup memory for all workgroups on these units.
     pub memory: u32,
-    /// Memory is handed out in so many bytes.
+    /// Granularity of memory allocation, in bytes.
     pub memory_unit: u32,
-    /// Bytes that each workgroup takes beside its own.
+    /// Bytes that each workgroup takes in addition to its own.
     pub memory_reserved: u32,
-    /// Workgroups that may live there at once; on AMD's those of a single subgroup do not count.
+    /// The most workgroups resident on these units; on AMD, those of a single subgroup do not
+    /// count.
     pub workgroups: u32,
 }
 
-/// GCN and its children: Radeon HD 7000 to RX Vega, Ryzen's graphics up to 5000, the MI series.
+/// GCN and its descendants: Radeon HD 7000 to RX Vega, Ryzen's graphics up to 5000, the MI series.
 pub const GCN: Processor = Processor {
     name: "GCN",
     subgroup_sizes: &[64],
@@ -45,7 +47,7 @@ pub const GCN: Processor = Processor {
     workgroups: 16,
 };
 
-/// The last of GCN that Mesa knows fewer slots of: Radeon RX 460 to 590.
+/// Polaris, for which Mesa has fewer slots: Radeon RX 460 to 590.
 pub const POLARIS: Processor = Processor { name: "GCN, Polaris", slots: 8, ..GCN };
 
 /// RDNA: Radeon RX 5000. Two compute units work as a pair.
@@ -68,7 +70,7 @@ pub const RDNA_2: Processor =
 pub const RDNA_3: Processor =
     Processor { name: "RDNA 3", registers: 1536 * 32, register_unit: 24 * 32, ..RDNA_2 };
 
-/// RDNA 3 without them: Radeon RX 7600, Ryzen 7040 and 8040.
+/// RDNA 3 without the additional registers: Radeon RX 7600, Ryzen 7040 and 8040.
 pub const RDNA_3_SMALL: Processor = Processor { name: "RDNA 3, small", ..RDNA_2 };
 
 /// NVIDIA's H100 and H200 (compute capability 9.0).
@@ -100,11 +102,11 @@ pub const CUDA_8_6: Processor = Processor {
 };
 
 impl Processor {
-    /// All that are known.
+    /// All known processors.
     pub const ALL: [Self; 9] =
         [GCN, POLARIS, RDNA, RDNA_2, RDNA_3, RDNA_3_SMALL, CUDA_9_0, CUDA_8_0, CUDA_8_6];
 
-    /// That of a device, by the name that its driver gives it.
+    /// The processor of a device, from the name that its driver gives it.
     pub fn of_device(name: &str) -> Option<Self> {
         let name = name.to_uppercase();
         let has = |words: &[&str]| words.iter().any(|word| name.contains(word));
@@ -126,8 +128,9 @@ impl Processor {
         self.memory_reserved == 0
     }
 
-    /// What a kernel finds room for: `registers` per thread, `memory` bytes and `threads` per workgroup, in subgroups
-    /// of `subgroup` threads. `None` where not even one workgroup finds room.
+    /// What fits on the processor: a kernel with `registers` per thread, `memory` bytes and
+    /// `threads` per workgroup, in subgroups of `subgroup` threads. `None` if not even one
+    /// workgroup fits.
     pub fn room(&self, registers: u32, memory: u32, threads: u32, subgroup: u32) -> Option<Room> {
         let subgroup = subgroup.max(1);
         let of_workgroup = threads.max(1).div_ceil(subgroup);
@@ -135,7 +138,7 @@ impl Processor {
         let by_registers = self.registers / per_subgroup;
         let own = (memory + self.memory_reserved).next_multiple_of(self.memory_unit);
         let workgroups_by_memory = if memory == 0 { u32::MAX } else { self.memory / own };
-        // A subgroup alone needs no barrier to be kept for it.
+        // A workgroup of a single subgroup needs no barrier resources.
         let free = self.is_amd() && of_workgroup == 1;
         let workgroups_by_number = if free { u32::MAX } else { self.workgroups };
         let parts = [
@@ -151,7 +154,7 @@ impl Processor {
         }
         let per_simd = |workgroups: u32| {
             let subgroups = u64::from(workgroups) * u64::from(of_workgroup);
-            // Not more than there are slots to name.
+            // Clamped to a number that can be displayed.
             (subgroups.div_ceil(u64::from(self.simds)).min(9999)) as u32
         };
         let parts = parts.map(|(limit, workgroups)| {
@@ -167,22 +170,22 @@ impl Processor {
     }
 }
 
-/// What leaves no room for more.
+/// A resource that limits the occupancy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Limit {
-    /// A SIMD unit keeps no more subgroups in mind.
+    /// Slots for subgroups.
     Slots,
     /// Registers.
     Registers,
     /// Workgroup memory.
     Memory,
-    /// No more workgroups may live there.
+    /// Number of resident workgroups.
     Workgroups,
 }
 
 impl Limit {
-    /// In words.
+    /// Its name for display.
     pub fn name(self) -> &'static str {
         match self {
             Self::Slots => "slots",
@@ -193,23 +196,23 @@ impl Limit {
     }
 }
 
-/// What a kernel finds room for.
+/// How much of a kernel fits on a processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Room {
     /// Subgroups per SIMD unit: the occupancy.
     pub subgroups: u32,
     /// Workgroups on the SIMD units that share them.
     pub workgroups: u32,
-    /// What leaves no room for more.
+    /// The limiting resource.
     pub limit: Limit,
-    /// How many subgroups per SIMD unit each resource alone would allow.
+    /// Subgroups per SIMD unit that each resource alone would allow.
     pub parts: [(Limit, u32); 4],
     /// Slots of a SIMD unit.
     pub slots: u32,
 }
 
 impl Room {
-    /// In words: `10 of 16, limited by registers`.
+    /// Formats it as `10 of 16, limited by registers`.
     pub fn in_words(&self) -> String {
         format!("{} of {}, limited by {}", self.subgroups, self.slots, self.limit.name())
     }
@@ -232,7 +235,7 @@ mod tests {
             let room = RDNA_2.room(registers, 4096, 256, 64).unwrap();
             assert_eq!((room.subgroups, room.limit), (subgroups, limit), "{registers}");
         }
-        // Subgroups of 32 are twice as many, of half the size.
+        // Twice as many subgroups of 32, each half the size.
         assert_eq!(RDNA_2.room(128, 4096, 256, 32).unwrap().subgroups, 8);
     }
 
@@ -248,7 +251,7 @@ mod tests {
         assert_eq!(limit(24, 0, 128), (8, "number of workgroups"));
         assert_eq!(GCN.room(24, 65 << 10, 64, 64), None);
         assert_eq!(GCN.room(257, 0, 64, 64), None);
-        // NVIDIA's own calculator: 63 registers, 256 threads, 4 KiB on 9.0 are 4 workgroups.
+        // NVIDIA's own calculator: 63 registers, 256 threads, 4 KiB on 9.0 give 4 workgroups.
         let room = CUDA_9_0.room(63, 4096, 256, 32).unwrap();
         assert_eq!((room.workgroups, room.subgroups, room.limit), (4, 8, Limit::Registers));
     }
