@@ -1,18 +1,18 @@
-//! How far forces are from the reference.
+//! Errors of forces relative to the reference.
 
 use glam::DVec3;
 
-/// Worst and root-mean-square relative error over all sinks.
+/// Maximum and root-mean-square relative error over all sinks.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ErrorStats {
-    /// Largest error; infinite where a value is not a number.
+    /// Largest error; infinite if a value is NaN.
     pub worst: f64,
     /// Root of the mean square.
     pub rms: f64,
 }
 
-/// Where the forces on a sink nearly cancel, its error is taken relative to this part of the rms
-/// force of all sinks: rounding errors are relative to the terms, not to what is left of them.
+/// If the forces on a sink nearly cancel, its error is taken relative to this part of the rms force
+/// of all sinks, because rounding errors are relative to the terms, not to their sum.
 const FLOOR: f64 = 0.01;
 
 impl ErrorStats {
@@ -30,7 +30,7 @@ impl ErrorStats {
     }
 }
 
-/// Errors of accelerations, |a - a_ref| / |a_ref|. Slices of different length are all wrong.
+/// Errors of accelerations, |a - a_ref| / |a_ref|. Slices of different lengths count as all wrong.
 pub fn acceleration_errors(found: &[DVec3], reference: &[DVec3]) -> ErrorStats {
     if found.len() != reference.len() {
         return ErrorStats { worst: f64::INFINITY, rms: f64::INFINITY };
@@ -38,7 +38,8 @@ pub fn acceleration_errors(found: &[DVec3], reference: &[DVec3]) -> ErrorStats {
     ErrorStats::of(found.iter().zip(reference).map(|(a, b)| ((*a - *b).length(), b.length())))
 }
 
-/// Errors of potentials, |phi - phi_ref| / |phi_ref|. Slices of different length are all wrong.
+/// Errors of potentials, |phi - phi_ref| / |phi_ref|. Slices of different lengths count as all
+/// wrong.
 pub fn potential_errors(found: &[f64], reference: &[f64]) -> ErrorStats {
     if found.len() != reference.len() {
         return ErrorStats { worst: f64::INFINITY, rms: f64::INFINITY };

@@ -1,4 +1,4 @@
-//! Which engine is faster here: asked for by name, or chosen by measurement.
+//! Which engine is faster here: named by the user, or chosen by measurement.
 
 use std::sync::{Arc, Mutex};
 
@@ -18,32 +18,34 @@ use crate::sim::{ASKED_FOR, Choice, DeviceState, EngineKind, Settings, check_tie
 
 /// Chooses the engine for `n` bodies.
 ///
-/// `auto` takes the CPU where no adapter answers or the adapter is software (which shares the CPU's
-/// cores and has none of its SIMD kernels); else both are timed on bodies of this number. In a browser it takes the
-/// adapter wherever there is one.
+/// `auto` takes the CPU if no adapter is available or the adapter is software (which shares the
+/// CPU's cores and has none of its SIMD kernels); otherwise both are timed on this number of
+/// bodies. In a browser it takes the adapter if there is one.
 ///
-/// Where no method is asked for, it is `direct` or `tree`, whichever is faster there for this number of bodies. That
-/// is measured once per device, where `settings.known` does not have it, and comes back with the choice. Few bodies
-/// are `direct` without any measurement.
+/// If no method is asked for, it is `direct` or `tree`, whichever is faster there for this number
+/// of bodies. This is measured once per device, unless `settings.known` has it, and is returned
+/// with the choice. For few bodies it is `direct` without any measurement.
 ///
-/// Errors: an adapter that was asked for by name, or an engine `gpu`, that is not there; a method that the engine lacks.
+/// Errors: an adapter asked for by name, or the engine `gpu`, is not available; a method that the
+/// engine does not have.
 pub async fn choose(n: usize, settings: &Settings) -> Result<Choice> {
     choose_on(None, n, settings).await
 }
 
-/// Chooses the engine for `n` bodies where a device is `open` already, whose adapter is then the one to take or not.
+/// Chooses the engine for `n` bodies when a device is already `open`, whose adapter is then the
+/// only candidate.
 ///
 /// Errors: those of [`choose`].
 pub async fn choose_on(open: Option<&Arc<Gpu>>, n: usize, settings: &Settings) -> Result<Choice> {
     let choice = choose_engine(open, n, settings).await?;
     let choice = match settings.method {
         Some(_) => choice,
-        // What several devices can do is asked for with them.
+        // Several devices are considered only if they are asked for.
         None if asks_for_several(settings) => choice,
         None => choose_method(choice, n, settings).await?,
     };
     choice.check_devices(settings)?;
-    // A browser has one.
+    // A browser has one device.
     #[cfg(not(target_arch = "wasm32"))]
     let choice = choose_devices(choice, n, settings).await?;
     Ok(choice)
@@ -54,7 +56,7 @@ fn asks_for_several(settings: &Settings) -> bool {
     matches!(settings.devices, DeviceCount::These(2..))
 }
 
-/// The engine, by the method that is asked for or the usual one.
+/// Chooses the engine, with the method asked for or the default.
 async fn choose_engine(open: Option<&Arc<Gpu>>, n: usize, settings: &Settings) -> Result<Choice> {
     let open = async || match open {
         Some(gpu) => Ok(Arc::clone(gpu)),
@@ -92,7 +94,8 @@ async fn choose_engine(open: Option<&Arc<Gpu>>, n: usize, settings: &Settings) -
         EngineKind::Auto => {
             let gpu = match open().await {
                 Ok(gpu) => gpu,
-                // An adapter asked for by name must be there; any other lack is no obstacle.
+                // An adapter asked for by name must be available; other failures fall back to the
+                // CPU.
                 Err(error) if settings.adapter.is_certain() => return Err(error),
                 Err(error) => return cpu(error.to_string()),
             };
@@ -122,15 +125,16 @@ async fn choose_engine(open: Option<&Arc<Gpu>>, n: usize, settings: &Settings) -
     }
 }
 
-/// The largest number of bodies that is tried; beyond it both places are full, and their times grow alike.
+/// The largest number of bodies that is tried; beyond it both are fully used, and their times grow
+/// alike.
 const LARGEST_TRIAL: usize = 16_384;
 
 /// Races so far: adapter, number of bodies, method and kernel; seconds on the CPU and on the GPU.
 type Races = Vec<((AdapterIdentity, usize, Method, KernelRequest), (f64, f64))>;
 static RACES: Mutex<Races> = Mutex::new(Vec::new());
 
-/// Seconds per step on the CPU and on the GPU, measured once per process: a window that loads one scene
-/// after the other does not wait for it again.
+/// Seconds per step on the CPU and on the GPU, measured once per process: a window that loads one
+/// scene after another does not wait again.
 async fn race(
     gpu: &Arc<Gpu>,
     trial: usize,
@@ -148,7 +152,7 @@ async fn race(
     Ok(times)
 }
 
-/// These settings for test bodies, which hardly move.
+/// These settings for test bodies, with a step so short that they hardly move.
 pub(super) fn test_settings(method: Method, settings: &Settings) -> Settings {
     Settings {
         softening: 0.01,

@@ -1,4 +1,4 @@
-//! Direct or tree: which is faster here for a number of bodies, by a measurement that is made once per device.
+//! Whether direct summation or the tree is faster for a number of bodies, measured once per device.
 
 use std::sync::Mutex;
 
@@ -11,16 +11,16 @@ use crate::scene::{Spread, test_bodies};
 use crate::sim::{Choice, EngineKind, Settings, Simulation};
 use crate::tuned::{Crossover, Device, Kernels, Trial};
 
-/// Fewer bodies are computed directly everywhere, and nothing is measured for them: a step takes less than a tree
-/// takes to build on a GPU, and a millisecond on two cores.
+/// Fewer bodies are always computed directly, without a measurement: a step takes less time than
+/// building a tree on a GPU, and a millisecond on two cores.
 pub const FEWEST: usize = 4096;
 
-/// Most bodies that are tried: trees are faster then on all that is known, or nothing is.
+/// The most bodies tried: by then trees are faster on all known devices, or they never are.
 const MOST: u64 = 1 << 18;
 
-/// The method that nobody asked for: `direct` where few bodies, their integrator, their precision or a fixed shape of its
-/// kernel leave nothing to choose, else the faster one. A measurement that fails, or a device without room for a tree, is a
-/// reason for `direct`.
+/// Chooses the method if none was asked for: `direct` if few bodies, the integrator, the precision
+/// or a fixed kernel shape leave no choice, otherwise the faster one. If the measurement fails, or
+/// the device has no room for a tree, it is `direct`.
 ///
 /// Errors: [`Error::Stopped`].
 pub(super) async fn choose_method(
@@ -53,7 +53,7 @@ pub(super) async fn choose_method(
     Ok(choice)
 }
 
-/// Why there is nothing to choose.
+/// The reason why only `direct` is possible, if so.
 fn only_direct(choice: &Choice, n: usize, settings: &Settings) -> Option<String> {
     let (place, integrator) = (choice.kind.place(), settings.integrator);
     let order = integrator.order_of_forces();
@@ -75,10 +75,10 @@ fn only_direct(choice: &Choice, n: usize, settings: &Settings) -> Option<String>
     refused.map(|error| format!("direct, since there is no room for a tree ({error})"))
 }
 
-/// Measured in this process.
+/// Measurements of this process.
 static MEASURED: Mutex<Vec<Crossover>> = Mutex::new(Vec::new());
 
-/// What is known of the choice's device, measured if need be.
+/// The crossover on the choice's device, measured if it is not known.
 async fn crossover(choice: &Choice, settings: &Settings) -> Result<Crossover> {
     let by_tree = |gpu| Device::of(gpu, Kernels::Tree);
     let on = choice.gpu.as_deref().map_or_else(Device::processor, by_tree);
@@ -91,7 +91,7 @@ async fn crossover(choice: &Choice, settings: &Settings) -> Result<Crossover> {
     }
     let is_software =
         choice.gpu.as_ref().map(|gpu| gpu.adapter.class) == Some(DeviceClass::Software);
-    // What is over is not timed again: a trial takes about three times what it is foreseen to.
+    // Once the time is up nothing else is timed; a trial takes about three times its prediction.
     let budget = Duration::from_millis(match choice.kind {
         EngineKind::Gpu if !is_software => 400,
         _ => 150,
@@ -107,7 +107,7 @@ async fn crossover(choice: &Choice, settings: &Settings) -> Result<Crossover> {
     Ok(crossover)
 }
 
-/// Seconds of one step, as runs take them.
+/// Seconds of one step as runs take them.
 async fn secs_per_step(
     choice: &Choice,
     method: Method,
@@ -130,13 +130,13 @@ async fn secs_per_step(
         sim.advance(steps, &mut |_| true).await?;
         Ok::<_, Error>(begun.elapsed().as_secs_f64() / steps as f64)
     };
-    // The first step may compile; short ones are told by several together.
+    // The first step may include compilation; short steps are timed several at once.
     let first = timed(1).await?;
     let steps = (0.02 / first).clamp(1.0, 8.0) as u64;
     Ok(timed(steps).await?.min(timed(steps).await?))
 }
 
-/// Trials in rising numbers of bodies until the tree is faster or the time is up.
+/// Trials with increasing numbers of bodies until the tree is faster or the time is up.
 struct Search {
     budget_secs: f64,
     tried: Vec<Trial>,
@@ -147,7 +147,8 @@ impl Search {
         Self { budget_secs, tried: Vec::new() }
     }
 
-    /// The number to try next, if any: four times the last, if one step by each method is foreseen to fit what is left.
+    /// The next number to try, if any: four times the last, if one step by each method is predicted
+    /// to fit in the remaining time.
     fn next(&self) -> Option<u64> {
         let Some(last) = self.tried.last() else { return Some(FEWEST as u64) };
         let spent: f64 = self.tried.iter().map(|trial| trial.direct_secs + trial.tree_secs).sum();
@@ -156,8 +157,8 @@ impl Search {
         (is_open && spent + foreseen < self.budget_secs).then_some(4 * last.n)
     }
 
-    /// Where the tree begins to be faster: between two trials by their ratios' power law; beyond the last by the laws of
-    /// large numbers, N^2 and N; never below the first.
+    /// The number from which the tree is faster: between two trials by a power law in their ratios;
+    /// beyond the last by the asymptotic laws N^2 and N; never below the first.
     fn from(&self) -> u64 {
         let ratio = |trial: &Trial| trial.tree_secs / trial.direct_secs;
         let from = match self.tried.as_slice() {
@@ -177,7 +178,7 @@ impl Search {
 mod tests {
     use super::*;
 
-    /// A search on a device where steps take these seconds.
+    /// The result of a search on a device where steps take these seconds.
     fn found(
         budget_secs: f64,
         direct: impl Fn(f64) -> f64,
@@ -194,12 +195,12 @@ mod tests {
     #[test]
     fn the_crossing_is_found_between_trials_and_beyond_them() {
         let direct = |n: f64| n * n / 1e12;
-        // 5e-8 s a body: the same at 50,000 bodies.
+        // 5e-8 s per body: both are equal at 50,000 bodies.
         let (from, trials) = found(1.0, direct, |n| 5e-8 * n);
         assert!((49_500..50_500).contains(&from) && trials == 3, "{from}, {trials}");
         let short = found(1e-4, direct, |n| 5e-8 * n);
         assert!((49_500..50_500).contains(&short.0) && short.1 == 1, "{short:?}");
-        // A floor of the tree's time: what is foreseen from few bodies alone is too many.
+        // With a constant part in the tree's time, an estimate from few bodies alone is too large.
         let (from, _) = found(1.0, direct, |n| 4e-4 + 1e-8 * n);
         let there = from as f64;
         let ratio = (4e-4 + 1e-8 * there) / direct(there);

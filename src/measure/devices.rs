@@ -1,4 +1,4 @@
-//! On how many devices: as many as are asked for, or as many as are faster than one.
+//! How many devices to use: as many as asked for, or as many as are faster than one.
 
 use super::choose::test_settings;
 use crate::error::Result;
@@ -7,10 +7,10 @@ use crate::gpu::{DeviceClass, DeviceCount, Gpu};
 use crate::scene::{Spread, test_bodies};
 use crate::sim::{Choice, Settings};
 
-/// The choice, which has been looked at ([`Choice::check_devices`]), with the devices that are to share `n` bodies with
-/// its first one.
+/// Adds to the choice, already checked by [`Choice::check_devices`], the devices that share `n`
+/// bodies with its first one.
 ///
-/// Errors: devices that are not there, where a number of them is asked for.
+/// Errors: fewer devices than the number asked for.
 pub(super) async fn choose_devices(
     choice: Choice,
     n: usize,
@@ -32,11 +32,11 @@ pub(super) async fn choose_devices(
     }
 }
 
-/// Several devices are taken from this part of the time of one on.
+/// Several devices are used if they take at most this part of the time of one.
 const WORTH_IT: f64 = 0.97;
 
-/// The largest number of bodies that is tried: beyond it exchanges are next to nothing beside all pairs. The steps of a
-/// tree are short, and what is exchanged grows as they do.
+/// The largest number of bodies that is tried: beyond it exchanges are negligible beside all pairs.
+/// With a tree, steps are short, and exchanges grow as they do.
 fn largest_trial(choice: &Choice) -> usize {
     let is_software =
         choice.gpu.as_ref().is_some_and(|gpu| gpu.adapter.class == DeviceClass::Software);
@@ -47,7 +47,7 @@ fn largest_trial(choice: &Choice) -> usize {
     }
 }
 
-/// All devices of the first one's kind, if steps are faster on them.
+/// All devices of the same kind as the first, if steps are faster on them.
 async fn several(first: &Gpu, choice: Choice, n: usize, settings: &Settings) -> Result<Choice> {
     let beside = first.open_beside(&settings.adapter, DeviceCount::Auto).await?;
     if beside.is_empty() {

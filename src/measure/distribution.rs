@@ -1,16 +1,16 @@
-//! How the errors of many forces are distributed.
+//! The distribution of errors among many forces.
 
 use glam::DVec3;
 
-/// Relative errors, |a - a_ref| / |a_ref| each, from the smallest to the largest. Where there is no force an error is
-/// infinite, unless there is none.
+/// Relative errors |a - a_ref| / |a_ref| in ascending order. If the reference force is 0 the error
+/// is infinite, unless the force is 0 too.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ErrorDistribution {
     sorted: Vec<f64>,
 }
 
 impl ErrorDistribution {
-    /// Of accelerations. Slices of different length are all wrong.
+    /// The errors of accelerations. Slices of different lengths count as all wrong.
     pub fn of(found: &[DVec3], reference: &[DVec3]) -> Self {
         if found.len() != reference.len() {
             return Self { sorted: vec![f64::INFINITY] };
@@ -25,24 +25,24 @@ impl ErrorDistribution {
         Self { sorted }
     }
 
-    /// The errors, from the smallest to the largest.
+    /// The errors in ascending order.
     pub fn sorted(&self) -> &[f64] {
         &self.sorted
     }
 
-    /// The error that this part of all, 0 to 1, does not exceed; 0 of none.
+    /// The error that this part of all, 0 to 1, does not exceed; 0 if there are none.
     pub fn quantile(&self, part: f64) -> f64 {
         let last = self.sorted.len().saturating_sub(1);
         let at = (part * self.sorted.len() as f64).ceil() as usize;
         self.sorted.get(at.saturating_sub(1).min(last)).copied().unwrap_or(0.0)
     }
 
-    /// Half of the errors are at most this.
+    /// The median error.
     pub fn median(&self) -> f64 {
         self.quantile(0.5)
     }
 
-    /// The largest.
+    /// The largest error.
     pub fn worst(&self) -> f64 {
         self.quantile(1.0)
     }

@@ -1,6 +1,6 @@
-//! What a set of timing samples says: the middle, the spread, and whether the machine held still.
+//! Statistics of timing samples: median, spread, and whether the machine was steady.
 
-/// Order statistics of a set of samples. All in the samples' unit (seconds, where they are times).
+/// Order statistics of a set of samples, all in the samples' unit (seconds for times).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Summary {
     /// Number of samples, at least 1.
@@ -9,7 +9,7 @@ pub struct Summary {
     pub min: f64,
     /// Lower quartile.
     pub lower: f64,
-    /// Middle.
+    /// Median.
     pub median: f64,
     /// Upper quartile.
     pub upper: f64,
@@ -18,7 +18,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// The summary of `samples`; `None` where there is none, or one that is not finite.
+    /// The summary of `samples`; `None` if there are none, or if one is not finite.
     pub fn of(samples: &[f64]) -> Option<Self> {
         if samples.is_empty() || samples.iter().any(|x| !x.is_finite()) {
             return None;
@@ -35,13 +35,13 @@ impl Summary {
         })
     }
 
-    /// Distance of the quartiles, relative to the median: 0 where all samples are equal.
+    /// Interquartile range relative to the median: 0 if all samples are equal.
     pub fn spread(&self) -> f64 {
         if self.median == 0.0 { 0.0 } else { (self.upper - self.lower) / self.median.abs() }
     }
 }
 
-/// The value below which a part `at` (0 to 1) of `sorted` lies, with linear interpolation.
+/// The quantile `at` (0 to 1) of `sorted`, with linear interpolation.
 fn quantile(sorted: &[f64], at: f64) -> f64 {
     let place = at * (sorted.len() - 1) as f64;
     let below = place.floor() as usize;
@@ -49,25 +49,25 @@ fn quantile(sorted: &[f64], at: f64) -> f64 {
     sorted[below] + (place - below as f64) * (sorted[above] - sorted[below])
 }
 
-/// Whether the machine was the same from the first sample to the last.
+/// Whether the machine behaved the same from the first sample to the last.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Steadiness {
-    /// Median of the last third over that of the first, minus 1: positive where it became slower.
-    /// 0 below [`Steadiness::FEWEST`] samples.
+    /// Median of the last third divided by that of the first, minus 1: positive if it became
+    /// slower. 0 with fewer than [`Steadiness::FEWEST`] samples.
     pub drift: f64,
-    /// [`Summary::spread`] with the drift taken out.
+    /// [`Summary::spread`] after removing the drift.
     pub noise: f64,
 }
 
 impl Steadiness {
-    /// Samples that a drift can be seen in.
+    /// The fewest samples in which a drift can be detected.
     pub const FEWEST: usize = 6;
-    /// A drift that is said.
+    /// The smallest drift that is reported.
     const DRIFT: f64 = 0.05;
-    /// A noise that is said.
+    /// The smallest noise that is reported.
     const NOISE: f64 = 0.10;
 
-    /// What a sequence of samples, in the order they were taken, says.
+    /// The steadiness of a sequence of samples in the order they were taken.
     pub fn of(samples: &[f64]) -> Self {
         let Some(all) = Summary::of(samples) else { return Self::default() };
         if samples.len() < Self::FEWEST || all.median <= 0.0 {
@@ -76,7 +76,7 @@ impl Steadiness {
         let third = samples.len() / 3;
         let median = |part: &[f64]| Summary::of(part).map_or(all.median, |s| s.median);
         let (first, last) = (median(&samples[..third]), median(&samples[samples.len() - third..]));
-        // What is left when a straight line through the two thirds is taken out.
+        // What remains after subtracting a straight line through the two thirds.
         let slope = (last - first) / (samples.len() - third) as f64;
         let middle = (samples.len() - 1) as f64 / 2.0;
         let level: Vec<f64> =
@@ -85,8 +85,8 @@ impl Steadiness {
         Self { drift: last / first - 1.0, noise }
     }
 
-    /// The steadiness of the machine while several candidates were sampled in turns: `sets[c][round]`.
-    /// Each sample counts relative to its candidate's median, and each round by its middle.
+    /// The steadiness while several candidates were sampled in turn: `sets[c][round]`. Each sample
+    /// counts relative to its candidate's median, and each round by its own median.
     pub fn of_rounds(sets: &[Vec<f64>]) -> Self {
         let rounds = sets.iter().map(Vec::len).max().unwrap_or(0);
         let medians: Vec<f64> =
@@ -103,9 +103,9 @@ impl Steadiness {
         Self::of(&(0..rounds).filter_map(of_round).collect::<Vec<_>>())
     }
 
-    /// What is to be said of it; `None` where all is well.
+    /// A remark on unsteadiness; `None` if all is well.
     pub fn remark(&self) -> Option<String> {
-        // A drift within the noise is none.
+        // A drift within the noise does not count.
         if self.drift.abs() > Self::DRIFT.max(self.noise) {
             let (how, percent) =
                 (if self.drift > 0.0 { "rose" } else { "fell" }, 100.0 * self.drift.abs());
@@ -132,7 +132,7 @@ mod tests {
         assert_eq!((summary.min, summary.lower, summary.median), (1.0, 2.0, 3.0));
         assert_eq!((summary.upper, summary.max, summary.count), (4.0, 5.0, 5));
         assert!((summary.spread() - 2.0 / 3.0).abs() < 1e-15);
-        // One wild sample does not move the median.
+        // One outlier does not move the median.
         assert_eq!(Summary::of(&[1.0, 1.0, 1.0, 1.0, 1e9]).unwrap().median, 1.0);
         assert_eq!(Summary::of(&[7.0]).unwrap().spread(), 0.0);
         assert_eq!(Summary::of(&[1.0, 2.0]).unwrap().median, 1.5);

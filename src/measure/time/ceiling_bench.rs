@@ -1,4 +1,5 @@
-//! Measures the ceilings: kernels that do one thing, made longer until a sample is long enough.
+//! Measures the ceilings with kernels that do one thing only, run longer until a sample is long
+//! enough.
 
 use std::sync::Arc;
 
@@ -12,8 +13,8 @@ use crate::gpu::layout::VEC4;
 use crate::gpu::{Binding, BoundKernel, Checks, DeviceClass, Gpu, Params, compile, template};
 
 impl Ceilings {
-    /// Measures all of them, in about two seconds. `before` is told which comes next, and says whether
-    /// to go on; where it does not, the samples so far come back.
+    /// Measures all ceilings, in about two seconds. `before` is called with the next one and
+    /// returns whether to continue; if not, the samples so far are returned.
     pub fn measure(
         gpu: &Arc<Gpu>,
         effort: Effort,
@@ -31,7 +32,7 @@ impl Ceilings {
     }
 }
 
-/// As `shaders/measure/ceiling.wgsl` has it; a test compares the offsets.
+/// Must match `shaders/measure/ceiling.wgsl`; a test compares the offsets.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
 struct CeilingParams {
@@ -44,12 +45,14 @@ struct CeilingParams {
     unused: [u32; 2],
 }
 
-/// Chains side by side in one thread, and their copies per turn of the loop. Where there are several
-/// cuts the fastest is the ceiling: on an H200 eight chains of pairs made less than the force kernel.
+/// Independent chains in one thread, and their copies per turn of the loop. If there are several
+/// variants, the fastest is the ceiling: on an H200 eight chains of pairs reached less than the
+/// force kernel.
 fn cuts(ceiling: Ceiling) -> &'static [(u32, u32)] {
     match ceiling {
-        // On an H200 copies decide, since counting and branching are slots, too: 64, 256 and 1,024 multiply-adds
-        // per turn reach 92, 97 and 98.6 % of what its units and clock allow.
+        // On an H200 the number of copies matters, since counting and branching take issue slots
+        // too: 64, 256 and 1,024 multiply-adds per turn reach 92, 97 and 98.6 % of what its units
+        // and clock allow.
         Ceiling::Fma => &[(8, 32), (16, 64)],
         Ceiling::Rsqrt => &[(8, 8), (4, 16)],
         Ceiling::Pair | Ceiling::LoneGroup => &[(8, 2), (4, 4), (2, 4), (8, 4)],
@@ -63,10 +66,10 @@ fn cuts(ceiling: Ceiling) -> &'static [(u32, u32)] {
 
 const GROUP: u32 = 256;
 
-/// Entries that are read through the caches, 1 MiB: as many as there are sources where tiling is of interest.
+/// Entries read through the caches, 1 MiB: the number of sources for which tiling is of interest.
 const CACHED_ENTRIES: u32 = 1 << 16;
 
-/// Seconds of a sample at most.
+/// The most seconds of a sample.
 const LONGEST_SAMPLE: f64 = 0.1;
 
 /// llvmpipe leaves any loop after 65,536 turns.
@@ -89,13 +92,13 @@ struct Ready {
     threads: u32,
     /// Work of one thread in one turn.
     per_turn: f64,
-    /// Most turns that the data allow.
+    /// The most turns that the data allow.
     most_turns: u32,
 }
 
 impl Bench {
     fn new(gpu: &Arc<Gpu>, effort: Effort) -> Result<Self> {
-        // Beyond any cache where memory is plentiful: 512 MiB against the 256 MiB of the largest.
+        // Beyond any cache if memory is plentiful: 512 MiB, where the largest cache has 256 MiB.
         let bytes: u64 = match (effort, gpu.adapter.class) {
             (Effort::Quick, _) => 4 << 20,
             (_, DeviceClass::Software) => 64 << 20,
@@ -148,14 +151,14 @@ impl Bench {
             (_, DeviceClass::Software) => 2e-2,
             _ => 5e-3,
         };
-        // The first run compiles on some drivers. Then longer and longer, until a sample is as long as
-        // it should be; the shorter of two counts, so that one interruption is not taken for work.
+        // The first run compiles on some drivers. Then longer and longer, until a sample is long
+        // enough; the shorter of two counts, so that one interruption is not taken for work.
         let mut turns = ready.most_turns.min(4);
         self.run(&ready, turns, 1)?;
         let mut shorter = |turns| -> Result<f64> {
             Ok(self.run(&ready, turns, 1)?.min(self.run(&ready, turns, 1)?))
         };
-        // What a pass costs that does nothing must not count: on a busy machine that may be milliseconds.
+        // The cost of an empty pass must not matter: on a busy machine it may be milliseconds.
         let goal = goal.max(20.0 * shorter(0)?).min(LONGEST_SAMPLE);
         let mut once = shorter(turns)?;
         while once < goal && turns < ready.most_turns {
@@ -163,7 +166,7 @@ impl Bench {
             turns = (f64::from(turns) * factor).min(f64::from(ready.most_turns)) as u32;
             once = shorter(turns)?;
         }
-        // Where turns are used up, the same is done again.
+        // If the turns are exhausted, the dispatch is repeated.
         let dispatches = (goal / once).ceil().clamp(1.0, 64.0) as u32;
         let mut secs = Vec::new();
         for round in 0..=self.samples() {
@@ -181,17 +184,17 @@ impl Bench {
         if self.effort == Effort::Quick { 3 } else { 9 }
     }
 
-    /// The kernel of a ceiling, and how many threads run it.
+    /// The kernel of a ceiling, and the number of threads that run it.
     fn ready(&self, ceiling: Ceiling, chains: u32, copies: u32) -> Result<Ready> {
         let gpu = &self.gpu;
-        // Many times what fills a GPU: the last wave of workgroups hardly counts.
+        // Many times what fills a GPU, so that the last wave of workgroups hardly matters.
         let times = if gpu.adapter.class == DeviceClass::Software { 8 } else { 32 };
         let full = gpu.adapter.class.threads_to_fill().saturating_mul(times).div_ceil(GROUP);
         let (file, group, groups) = match ceiling {
             Ceiling::Fma => ("fma", GROUP, full),
             Ceiling::Rsqrt => ("rsqrt", GROUP, full),
             Ceiling::Pair => ("pair", GROUP, full),
-            // As many threads as it may have: fewer do not fill a compute unit of every GPU.
+            // As many threads as allowed: fewer do not fill a compute unit of every GPU.
             Ceiling::LoneGroup => ("pair", 1024, 1),
             Ceiling::LoneThread | Ceiling::LoneChains => ("pair", 1, 1),
             Ceiling::TileRead => ("tile", GROUP, full),
@@ -246,7 +249,7 @@ impl Bench {
         })
     }
 
-    /// Dispatches that do nothing, one after the other: each may write what the next may write.
+    /// Empty dispatches in sequence: each may write what the next may write.
     fn dispatches(&mut self) -> Result<CeilingSamples> {
         let mut ready = self.ready(Ceiling::LoneThread, 1, 4)?;
         ready.groups = 1;
@@ -262,7 +265,7 @@ impl Bench {
         Ok(CeilingSamples { ceiling: Ceiling::Dispatch, secs, work: f64::from(count), method })
     }
 
-    /// Submissions of an empty pass, each waited for: by the wall clock always.
+    /// Submissions of an empty pass, each waited for; always timed by the wall clock.
     fn submissions(&mut self) -> Result<CeilingSamples> {
         let mut watch = Stopwatch::by_wall_clock(&self.gpu);
         let mut secs = Vec::new();
@@ -284,7 +287,7 @@ impl Bench {
     }
 }
 
-/// Numbers without a pattern: memory that is all alike is read faster on some devices.
+/// Random numbers: some devices read uniform memory faster.
 fn fill(gpu: &Gpu, buffer: &wgpu::Buffer, entries: u32) {
     const PIECE: usize = 1 << 20;
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
@@ -300,7 +303,7 @@ fn fill(gpu: &Gpu, buffer: &wgpu::Buffer, entries: u32) {
         }
         let part = ((bytes - at) as usize).min(PIECE * 8);
         gpu.queue.write_buffer(buffer, at, &bytemuck::cast_slice(&piece)[..part]);
-        // Staging memory is freed piece by piece.
+        // An empty submission lets wgpu free staging memory piece by piece.
         gpu.queue.submit([]);
         at += part as u64;
     }

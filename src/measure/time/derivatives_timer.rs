@@ -1,4 +1,5 @@
-//! Times forces with derivatives from host to host: what an integrator on the host or a client of the C library waits for.
+//! Times forces with derivatives including transfers: what an integrator on the host or a client of
+//! the C library waits for.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,37 +16,38 @@ use crate::gpu::{Checks, Gpu};
 
 const SOFTENING: f64 = 1.0 / 256.0;
 
-/// Sinks that are compared with f64.
+/// Number of sinks compared with f64.
 const PROBED: usize = 16;
 
-/// How many times the noise of its tier a right kernel may be off, and what it may be off whatever the tier, of the mean
-/// acceleration; of jerks a hundred times that.
+/// Allowed error of a correct kernel in multiples of its precision's noise, and a floor relative to
+/// the mean acceleration whatever the precision; for jerks a hundred times that.
 const NOISES: f64 = 100.0;
 const LEAST_BOUND: f64 = 1e-9;
 
-/// Seconds that a sample takes about, and evaluations in it at most.
+/// Approximate seconds of a sample, and the most evaluations in it.
 const SAMPLE_SECS: f64 = 0.01;
 const MOST: f64 = 1000.0;
 
-/// Times forces up to a derivative, with potentials and the nearest, on some sinks; the sources stay on the device.
+/// Times forces up to a derivative, with potentials and nearest sources, on some sinks; the sources
+/// stay on the device.
 pub struct DerivativesTimer {
     order: Order,
     bodies: TestBodies,
     sinks: usize,
-    /// Always there but while it gets another shape.
+    /// Always present except while its shape is changed.
     engine: Option<GpuTiers>,
     usual: Shape,
-    /// In f64, of the first sinks.
+    /// Results in f64 for the first sinks.
     right: Answers,
-    /// Evaluations in a sample of each shape that is ready.
+    /// Evaluations per sample for each shape that is ready.
     prepared: HashMap<Shape, usize>,
     found: Answers,
 }
 
 impl DerivativesTimer {
-    /// A timer on `gpu` of evaluations on `sinks` of so many sources, both 1 or more.
+    /// A timer on `gpu` for evaluations with this many sinks and sources, each 1 or more.
     ///
-    /// Errors: a tier that does not hold there; bodies that do not fit.
+    /// Errors: a precision that does not hold there; bodies that do not fit.
     pub fn new(
         gpu: &Arc<Gpu>,
         precision: Precision,
@@ -70,13 +72,13 @@ impl DerivativesTimer {
         Ok(Self { order, bodies, sinks, engine: Some(engine), usual, right, prepared, found })
     }
 
-    /// What the rule takes.
+    /// The shape that the engine's rule chooses.
     pub fn usual(&self) -> Shape {
         self.usual
     }
 
     fn evaluate(&mut self, shape: &Shape) -> Result<f64> {
-        // A shape that is refused takes no engine with it.
+        // Checked first, so that an invalid shape does not lose the engine.
         shape.validate()?;
         let Some(engine) = self.engine.take() else {
             return Err(Error::Outside("the engine was lost with an earlier shape".to_owned()));
@@ -88,7 +90,7 @@ impl DerivativesTimer {
         Ok(begun.elapsed().as_secs_f64())
     }
 
-    /// Refuses a shape with other forces than f64 has.
+    /// Checks that a shape's forces agree with f64.
     fn check(&self, shape: &Shape) -> Result<()> {
         let precision = self.engine.as_ref().map_or(Precision::Double, GpuTiers::precision);
         let noise = precision.noise(self.bodies.len()).acceleration;
@@ -102,7 +104,7 @@ impl DerivativesTimer {
             let mean = right.iter().map(|v| v.length()).sum::<f64>() / right.len().max(1) as f64;
             let off = |(a, b): (&DVec3, &DVec3)| (*a - *b).length();
             let worst = found.iter().zip(right).map(off).fold(0.0, |a: f64, b| a.max(b));
-            // NaN is refused, too.
+            // Also rejects NaN.
             if !(worst <= bound * mean || right.is_empty()) {
                 let words = format!("{shape}, off by {:.1e}", worst / mean);
                 return Err(Error::value("a kernel", words, format!("right to {bound:.0e}")));
@@ -121,7 +123,7 @@ impl Timer<Shape> for DerivativesTimer {
         if self.prepared.contains_key(candidate) {
             return Ok(());
         }
-        // The first compiles.
+        // The first evaluation compiles.
         self.evaluate(candidate)?;
         self.check(candidate)?;
         let secs = self.evaluate(candidate)?.max(1e-9);
@@ -132,7 +134,7 @@ impl Timer<Shape> for DerivativesTimer {
     fn sample(&mut self, candidate: &Shape) -> Result<f64> {
         self.prepare(candidate)?;
         let evaluations = self.prepared[candidate];
-        // The first after another shape may find other buffers.
+        // The first one after another shape may reallocate buffers.
         if evaluations > 1 {
             self.evaluate(candidate)?;
         }

@@ -1,30 +1,31 @@
-//! The arithmetic model of GPU Gems 3, chapter 31, section 31.4, on measured ceilings.
+//! The arithmetic model of GPU Gems 3, chapter 31, section 31.4, with measured ceilings.
 //!
-//! The chapter counts the instructions of the inner loop, gives each its cycles, and adds them up: 52
-//! for FP32, 16 for four reciprocal roots, 4 for the loop. Today's GPUs take roots in a unit of their
-//! own, beside the FP32 pipes, so that the two overlap: then the slower of the two counts, not the sum.
-//! How far they overlap on an adapter is measured, by a kernel that does nothing else
-//! ([`Ceiling::Pair`]). Memory is a resource apart; the slowest resource gives the rate, and its name is
-//! the answer to "what limits this kernel".
+//! The chapter counts the instructions of the inner loop, gives each its cycles, and adds them up:
+//! 52 for FP32, 16 for four reciprocal roots, 4 for the loop. Current GPUs compute roots in a
+//! separate unit beside the FP32 pipes, so the two overlap, and the slower of the two counts
+//! instead of the sum. How far they overlap on an adapter is measured by a kernel that does nothing
+//! else ([`Ceiling::Pair`]). Memory is a separate resource; the slowest resource gives the rate,
+//! and its name answers "what limits this kernel".
 //!
 //! Per interaction (shaders/interaction/gravity.wgsl):
-//! - 12 FP32 instructions and 1 reciprocal root (the slot that issues it is part of the measured overlap); 11 where
-//!   sources stand in blocks of one mass;
+//! - 12 FP32 instructions and 1 reciprocal root (the slot that issues it is part of the measured
+//!   overlap); 11 if sources are in blocks of equal mass;
 //! - [`READ`]/r instructions that read the tile (or, untiled, a storage buffer), and 1/r reads;
 //! - [`LOOP`] instructions of loop control, divided by u x r;
 //! - 16/(p r) bytes from storage for the tiles: the chapter's N^2/p.
 //!
-//! Untiled, reads through the caches and arithmetic take their time one after the other: so they do on an NVIDIA H200,
-//! where 1/986 is 1/2,049 + 1/1,911 to a per cent. On a software adapter all of these are instructions of one
-//! processor: all their times add up ([`Ceilings::in_series`]).
+//! Untiled, the times of reads through the caches and of arithmetic add up. This is so on an NVIDIA
+//! H200, where 1/986 is 1/2,049 + 1/1,911 to a per cent. On a software adapter all of these are
+//! instructions of one processor, and all their times add up ([`Ceilings::in_series`]).
 //!
-//! Workgroups of fewer threads than a subgroup leave lanes idle. Where workgroups are few, the compute unit that has
-//! most of them is waited for; how many units there are the driver tells, else it is what all do over what one does
-//! ([`Ceiling::LoneGroup`]).
-//! And a thread alone waits for its latency with every source: a first interaction takes what a lone thread needs for
-//! one ([`Ceiling::LoneThread`]), each further of its r sinks what it takes to issue it ([`Ceiling::LoneChains`]);
-//! untiled, the read comes first ([`Ceiling::LoneRead`]). Unrolling was not seen to hide any of that. The longer of
-//! throughput and latency counts, and where they are alike, both: they are added by their squares.
+//! Workgroups with fewer threads than a subgroup leave lanes idle. With few workgroups, the compute
+//! unit that has most of them determines the time; the number of units comes from the driver, or
+//! else from the rate of all divided by the rate of one ([`Ceiling::LoneGroup`]). A single thread
+//! waits for latency with every source: its first interaction takes what a lone thread needs for
+//! one ([`Ceiling::LoneThread`]), each further of its r sinks the time to issue it
+//! ([`Ceiling::LoneChains`]); untiled, the read comes first ([`Ceiling::LoneRead`]). Unrolling was
+//! not observed to hide any of that. The larger of throughput and latency time counts; where they
+//! are similar both do: they are added in squares.
 
 use super::ceilings::{Ceiling, Ceilings};
 use crate::forces::direct::gpu::KernelConfig;
@@ -33,22 +34,24 @@ use crate::forces::direct::gpu::KernelConfig;
 /// multiply-adds.
 pub const FP32: f64 = 12.0;
 
-/// Instructions per source besides its interactions: the read. (AMD's compiler takes 4, with address, move and wait,
-/// and 5 for a turn of the loop; part of them are scalar, and are issued beside those of other threads.)
+/// Instructions per source besides its interactions: the read. (AMD's compiler takes 4, with
+/// address, move and wait, and 5 for a turn of the loop; some of them are scalar, and are issued
+/// beside those of other threads.)
 pub const READ: f64 = 1.0;
 
-/// Instructions that one turn of the inner loop costs: count, compare, branch, and the address.
+/// Instructions per turn of the inner loop: count, compare, branch, and the address.
 pub const LOOP: f64 = 4.0;
 
-/// How well the number of compute units is known where the driver does not tell: a workgroup that is alone runs at a higher clock than when all do
-/// (6 % on an H200, which then seems to have 126 units and has 132). Where this part of a round of workgroups decides
-/// whether another round is needed, none is.
+/// Uncertainty in the number of compute units if the driver does not report it: a single workgroup
+/// runs at a higher clock than many (6 % on an H200, which then seems to have 126 units instead of
+/// 132). If this part of a round of workgroups decides whether another round is needed, none is
+/// added.
 const UNSURE_OF_UNITS: f64 = 0.07;
 
-/// Threads of the workgroup that [`Ceiling::LoneRead`] is measured with.
+/// Threads of the workgroup with which [`Ceiling::LoneRead`] is measured.
 const GROUP_OF_READS: f64 = 256.0;
 
-/// What can limit a kernel.
+/// A resource that can limit a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Limit {
     /// Issue of FP32 and other instructions.
@@ -70,7 +73,7 @@ pub enum Limit {
 }
 
 impl Limit {
-    /// In words.
+    /// Its name for display.
     pub fn name(self) -> &'static str {
         match self {
             Self::Arithmetic => "arithmetic",
@@ -85,7 +88,7 @@ impl Limit {
     }
 }
 
-/// What the model says of a kernel at a size.
+/// The model's prediction for a kernel at a size.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prediction {
     /// Seconds per force evaluation.
@@ -97,14 +100,14 @@ pub struct Prediction {
 }
 
 impl Prediction {
-    /// Interactions per second, for so many sinks and sources.
+    /// Interactions per second for this many sinks and sources.
     pub fn rate(&self, sinks: usize, sources: usize) -> f64 {
         sinks as f64 * sources as f64 / self.secs
     }
 }
 
-/// Part of the shorter of arithmetic and roots that is hidden behind the longer: 1 where they overlap
-/// wholly, 0 where their times add up, as on the chapter's GeForce 8800 GTX.
+/// The part of the shorter of arithmetic and roots that is hidden behind the longer: 1 if they
+/// overlap fully, 0 if their times add up, as on the chapter's GeForce 8800 GTX.
 pub fn overlap(ceilings: &Ceilings) -> f64 {
     let per = |ceiling| 1.0 / ceilings.get(ceiling);
     let (issue, root) = (FP32 * per(Ceiling::Fma), per(Ceiling::Rsqrt));
@@ -113,8 +116,8 @@ pub fn overlap(ceilings: &Ceilings) -> f64 {
     if hidden.is_finite() { hidden.clamp(0.0, 1.0) } else { 1.0 }
 }
 
-/// What `config` should take for `sinks` x `sources` on an adapter of these ceilings.
-/// `None` where a ceiling that counts was not measured.
+/// The predicted time of `config` for `sinks` x `sources` on an adapter with these ceilings. `None`
+/// if a ceiling that matters was not measured.
 pub fn predict(
     ceilings: &Ceilings,
     config: &KernelConfig,
@@ -131,7 +134,7 @@ pub fn predict(
     let KernelConfig { p, q, r, u, s, .. } = config;
     let [p, q, r, u, s] = [*p, *q, *r, *u, *s].map(f64::from);
 
-    // Lanes without a sink and places of a tile without a source work as well.
+    // Lanes without a sink and places in a tile without a source take time as well.
     let rows = (sinks as f64 / (p * r)).ceil();
     let slice = f64::from(config.slice_length(sources as u32));
     let taken = if config.untiled { sources as f64 } else { slice * s };
@@ -143,7 +146,7 @@ pub fn predict(
     let others = READ / r + LOOP / (u * r);
     let (issue, root) = ((fp32 + others) * per(Ceiling::Fma), per(Ceiling::Rsqrt));
     let hidden = overlap(ceilings);
-    // What is not hidden of the shorter is added to the longer.
+    // The part of the shorter that is not hidden is added to the longer.
     let each = issue + if issue >= root { (1.0 - hidden) * root } else { 0.0 };
     let arithmetic = work * lanes * each;
     let roots = work * lanes * (root + if issue < root { (1.0 - hidden) * issue } else { 0.0 });
@@ -157,13 +160,13 @@ pub fn predict(
         parts.push((Limit::Cache, reads * per(Ceiling::CachedRead)));
     }
     let slowest = |a: &(Limit, f64), b: &(Limit, f64)| a.1.total_cmp(&b.1);
-    // Arithmetic and roots hold what is not hidden of each other already.
+    // Arithmetic and roots already contain the unhidden part of each other.
     let (mut limit, longest) = parts.iter().copied().max_by(slowest)?;
     let together = arithmetic.max(roots) + parts[2..].iter().map(|part| part.1).sum::<f64>();
     let adds_up = ceilings.are_in_series() || config.untiled;
     let mut throughput = if adds_up { longest.max(together) } else { longest };
 
-    // The unit that has most of the workgroups.
+    // The unit with the most workgroups.
     let seen = (per(Ceiling::LoneGroup) / per(Ceiling::Pair)).round().max(1.0);
     let (units, unsure) =
         ceilings.units().map_or((seen, UNSURE_OF_UNITS), |units| (f64::from(units), 0.0));
@@ -176,7 +179,7 @@ pub fn predict(
     }
     throughput *= uneven;
 
-    // A thread's sources, one after the other.
+    // A thread's sources, one after another.
     let first = per(Ceiling::LoneThread);
     let further = per(Ceiling::LoneChains).min(first);
     let read = if config.untiled && !config.uniform {
@@ -210,7 +213,7 @@ mod tests {
     /// Too few to be sorted by mass.
     const N: usize = 1 << 14;
 
-    /// A device with no limit but the given ones.
+    /// A device with no limits but the given ones.
     fn device(rates: &[(Ceiling, f64)]) -> Ceilings {
         let free = Ceiling::ALL.map(|ceiling| (ceiling, 1e18));
         Ceilings::of(free.into_iter().chain(rates.iter().copied()))
@@ -223,15 +226,15 @@ mod tests {
 
     #[test]
     fn the_chapters_gpu_makes_ten_billion_interactions() {
-        // GeForce 8800 GTX: 128 processors at 1.35 GHz; a reciprocal root takes four times as long as an
-        // addition, and nothing overlaps.
+        // GeForce 8800 GTX: 128 processors at 1.35 GHz; a reciprocal root takes four times as long
+        // as an addition, and nothing overlaps.
         let fma = 128.0 * 1.35e9;
         let pair = 1.0 / (12.0 / fma + 4.0 / fma);
         let gpu =
             device(&[(Ceiling::Fma, fma), (Ceiling::Rsqrt, fma / 4.0), (Ceiling::Pair, pair)]);
         assert!(overlap(&gpu).abs() < 1e-9);
-        // The chapter's 72 cycles per 4 interactions: 52 + 16 + 4. Here the 13th FP32 instruction is the
-        // read of the tile, and the loop is the same 4.
+        // The chapter's 72 cycles per 4 interactions: 52 + 16 + 4. Here the 13th FP32 instruction
+        // is the read of the tile, and the loop is the same 4.
         let (limit, rate) = limit_of(&gpu, CONFIG, N);
         assert_eq!(limit, Limit::Arithmetic);
         assert!((rate / (fma * 4.0 / 72.0) - 1.0).abs() < 1e-9, "{rate:e}");
@@ -318,11 +321,11 @@ mod tests {
             let n = 256 * groups;
             predict(gpu, &CONFIG, n, n).unwrap().rate(n, n)
         };
-        // Two rounds of 132 units; 126 would need a third for 264 workgroups.
+        // Two rounds of 132 units; with 126, 264 workgroups would need a third.
         let told = gpu.with_units(Some(132));
         assert!((rate(&told, 264) / rate(&told, 132) - 1.0).abs() < 1e-6);
         assert!(rate(&told, 265) < 0.7 * rate(&told, 264));
-        // Without, the sixth that is in doubt asks for no round of its own.
+        // Without the reported number, the uncertain part does not add a round.
         assert!((rate(&gpu, 264) / rate(&gpu, 252) - 1.0).abs() < 1e-6);
     }
 
