@@ -18,7 +18,7 @@ struct ForceParams {
     // Sink i is source i + self_offset. FOREIGN: no sink is a source. IN_SINK: the sink's w holds the number.
     self_offset: u32,
     softening_squared: f32,
-    // As in LeapfrogParams, where force and leapfrog are one.
+    // As in LeapfrogParams, if force and leapfrog are fused.
     close_kick: f32,
     open_kick: f32,
     drift: f32,
@@ -34,11 +34,11 @@ const IN_SINK: u32 = 0xfffffffeu;
 // Steps of all bodies in one workgroup.
 struct StepsParams {
     count: u32,
-    // 0: only the accelerations are brought up to date.
+    // 0: only the accelerations are updated.
     steps: u32,
     // Sources that each row of threads takes.
     per_row: u32,
-    // Always 0, which the compiler does not know.
+    // Always 0, but the compiler cannot know that.
     zero: u32,
     // Time of each of the two kicks of a step, and of its drift.
     kick: f32,
@@ -51,14 +51,14 @@ struct StepsParams {
 struct LeapfrogParams {
     // Bodies [first, first + count).
     count: u32,
-    // Slices of partial sums to add up; 0 takes the acceleration as it is.
+    // Slices of partial sums to add up; 0 uses the acceleration as it is.
     slices: u32,
     // Time by which the velocity is kicked to end the last step, then to begin the next.
     close_kick: f32,
     open_kick: f32,
     // Time by which the position drifts.
     drift: f32,
-    // Always 0, which the compiler does not know.
+    // Always 0, but the compiler cannot know that.
     zero: u32,
     first: u32,
     unused_0: u32,

@@ -1,4 +1,4 @@
-// The bodies of the block to its end, with the forces found there, and their next steps.
+// Moves the bodies of the block to its end with the forces found there, and chooses their next steps.
 //% include "direct/params.wgsl"
 //% include "direct/arithmetic.wgsl"
 //% include "blocks/params.wgsl"
@@ -7,7 +7,7 @@
 @group(0) @binding(1) var<storage, read_write> tracks: array<Real4>;
 @group(0) @binding(2) var<storage, read_write> levels: array<u32>;
 @group(0) @binding(3) var<storage, read> itself: array<u32>;
-// As direct/sum.wgsl leaves them: SUMS vec4 per sink.
+// SUMS vec4 per sink, as written by direct/sum.wgsl.
 @group(0) @binding(4) var<storage, read> sums: array<Real4>;
 @group(0) @binding(5) var<uniform> params: DirectParams;
 @group(0) @binding(6) var<uniform> block: BlockParams;
@@ -31,7 +31,7 @@ fn pull_of(k: u32, which: u32) -> Wide {
 
 fn is_finite(x: Real3) -> bool {
 //% if pairs
-    // By its bits: a compiler may take for granted that nothing is infinite.
+    // Tested by bits: a compiler may assume that nothing is infinite.
     let bits = bitcast<vec3<u32>>(x) & vec3(0x7f800000u);
     return all(bits != vec3(0x7f800000u));
 //% else
@@ -63,7 +63,7 @@ fn keep(i: u32, track: Track) {
 //% endif
 }
 
-// The power of two below the wish, at most twice the last step, and twice only where time allows it.
+// The power of two below the wish; at most twice the last step, and twice only if the time is a multiple of it.
 fn next_level(i: u32, level: u32, wish: f32) -> u32 {
     if wish >= 2.0 {
         let doubled = max(level, 1u) - 1u;
@@ -82,7 +82,7 @@ fn next_level(i: u32, level: u32, wish: f32) -> u32 {
     return next;
 }
 
-// How often a step is halved for a wish; -1 where it is doubled. As in src/integrate/blocks/stats.rs.
+// How often a step is halved for a wish; -1 if it is doubled. As in src/integrate/blocks/stats.rs.
 fn halvings(wish: f32) -> i32 {
     return i32(clamp(ceil(-log2(wish)), -1.0, 44.0));
 }
@@ -106,7 +106,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
 //% else
     let size = Real(0.0);
 //% endif
-    // Of f32 the squares must be in range, too.
+    // In f32 the squares must be in range as well.
     if !(all(abs(narrow(acceleration)) < Real3({{ "1e19" if pairs else "1e150lf" }})) && is_finite(narrow(acceleration)) && is_finite(narrow(jerk)) && is_finite(narrow(snap))) {
         atomicMin(&state.lost, i);
         return;

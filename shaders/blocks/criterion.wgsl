@@ -1,7 +1,7 @@
 // How long the next step may be, in units of the last one. All derivatives come multiplied by powers of the
 // last step, so that they are accelerations, and only their ratios matter: f32 is enough in every tier.
 struct Sizes {
-    // |a|, |a1| h, |a2| h^2, ... and what may be error of them is left out of the far ones.
+    // |a|, |a1| h, |a2| h^2, ...; the higher ones without what may be error in them.
     a: f32,
     a1: f32,
     a2: f32,
@@ -12,8 +12,8 @@ struct Sizes {
     far_5: f32,
 }
 
-// What of a difference of forces over a step of h may be error: relative to all pulls on the body, where their sizes
-// are known, else to the mean acceleration at least; for where forces cancel their errors do not.
+// How much of a difference of forces over a step of h may be error: relative to all pulls on the body if their sizes
+// are known, otherwise at least to the mean acceleration. Where forces cancel, their errors do not.
 fn noise_of(pull: Pull, h: Real) -> Real {
     let mean = Real(state.least) * Real(1e8);
     let size = select(mean, pull.pull, pull.pull > Real(0.0));
@@ -25,7 +25,7 @@ fn noise_of(pull: Pull, h: Real) -> Real {
 fn sizes(a: Real3, a1: Real3, a2: Real3, a3: Real3, a4: Real3, a5: Real3, noise: Real4) -> Sizes {
     let near = vec4(length(a), length(a1), length(a2), length(a3));
     let far = vec4(near.zw, length(a4), length(a5)) - noise;
-    // Squares of all of them stay in range.
+    // Keeps the squares of all of them in range.
     let unit = max(max(max(near.x, near.y), max(near.z, near.w)), max(far.z, far.w));
     let least = max(near.x, Real(state.least));
     let by = select(Real(1.0) / unit, Real(0.0), unit == Real(0.0));
@@ -36,19 +36,19 @@ fn sizes(a: Real3, a1: Real3, a2: Real3, a3: Real3, a4: Real3, a5: Real3, noise:
 
 const ALWAYS: f32 = 1e30;
 
-// A shorter step needs a sign that stands so far above the noise: `sure` is the wish without it. Where there is
-// noise, a step is not shortened to less than an eighth.
+// To shorten a step, a derivative must exceed the noise by this factor; `sure` is the wish with that much noise
+// subtracted. With noise, a step is never shortened to less than an eighth.
 const FAR_ABOVE: Real = Real(16.0);
 const SHORTEST: f32 = 0.125;
 
-// The mean of both; where the higher derivatives are lost in noise, what the lower ones say.
+// The mean of both criteria; the lower derivatives decide alone if the higher ones are lost in noise.
 fn mean_wish(s: Sizes) -> f32 {
     let fourth = aarseth(s);
     let other = sixth(s);
     return 0.5 * (fourth + select(other, fourth, other == ALWAYS));
 }
 
-// Of the noise: none, once, and so many times that what is left stands far above it.
+// How many times the noise is subtracted: not at all, once, and so often that what is left is far above it.
 fn left_out(i: u32) -> Real {
     return select(select(FAR_ABOVE, Real(1.0), i == 1u), Real(0.0), i == 0u);
 }
@@ -58,7 +58,7 @@ fn settled(wish: f32, sure: f32) -> f32 {
     return select(wish, clamp(sure, shortest, 1.0), wish < 1.0);
 }
 
-// Aarseth's (2003, equation 2.13).
+// Aarseth's criterion (2003, equation 2.13).
 fn aarseth(s: Sizes) -> f32 {
     let below = s.a1 * s.far_3 + s.far_2 * s.far_2;
     let above = s.a * s.a2 + s.a1 * s.a1;

@@ -12,7 +12,7 @@ fn predict(track: Track, h: Span) -> Predicted {
     );
 }
 
-// By 3, and by 6.
+// Products with 3 and 6.
 fn thrice(a: Wide) -> Wide {
     return sum(scaled(a, Real(2.0)), a);
 }
@@ -21,19 +21,19 @@ fn six(a: Wide) -> Wide {
     return sum(scaled(a, Real(4.0)), scaled(a, Real(2.0)));
 }
 
-// Differences in full width: what they leave of strict steps is small.
+// Differences are taken in full width: with short steps little remains of them.
 fn correct(track: Track, h: Real, pull: Pull) -> Corrected {
     let h2 = h * h;
     let pulls = rise(track.acceleration, pull.acceleration);
     let before = scaled(track.jerk, h);
     let now = scaled(pull.jerk, h);
-    // The cubic's derivatives at the beginning of the step, times powers of h.
+    // Derivatives of the cubic at the beginning of the step, times powers of h.
     let snap_begin = narrow(rise(sum(scaled(before, Real(4.0)), scaled(now, Real(2.0))), six(pulls)));
     let crackle = narrow(rise(scaled(six(pulls), Real(2.0)), six(sum(before, now))));
     let snap = snap_begin + crackle;
 
     var after = track;
-    // Equation 3.8 of Belleman et al. with 3.2 and 3.7 put in: h^2 (a / 2 + (9 rise + (3 j_0 - 2 j_1) h) / 60).
+    // Equation 3.8 of Belleman et al. with 3.2 and 3.7 inserted: h^2 (a / 2 + (9 rise + (3 j_0 - 2 j_1) h) / 60).
     let bow = sum(sum(scaled(pulls, Real(8.0)), pulls), sum(thrice(before), scaled(now, Real(-2.0))));
     after.position = sum(
         sum(track.position, scaled(track.velocity, h)),

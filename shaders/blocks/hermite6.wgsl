@@ -9,7 +9,7 @@ fn less_six(a: Wide, b: Wide) -> Wide {
     return sum(sum(a, scaled(b, Real(-4.0))), scaled(b, Real(-2.0)));
 }
 
-// Differences in full width: what they leave of strict steps is small.
+// Differences are taken in full width: with short steps little remains of them.
 fn correct(track: Track, h: Real, pull: Pull) -> Corrected {
     let k = Real(0.5) * h;
     let h2 = h * h;

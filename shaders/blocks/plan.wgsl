@@ -1,13 +1,13 @@
-// What the next block is: one thread finds when it ends, how many bodies are in it, and how many
-// workgroups its kernels have. Steps are powers of two and times multiples of them, so it is the
-// shortest step present that ends next, and the bodies' numbers by level tell everything.
+// Plans the next block: one thread finds when it ends, how many bodies are in it, and how many
+// workgroups its kernels need. Steps are powers of two and times multiples of them, so the shortest
+// step present ends next, and the numbers of bodies by level are all that is needed.
 //% include "direct/params.wgsl"
 //% include "blocks/params.wgsl"
 //% include "blocks/time.wgsl"
 @group(0) @binding(0) var<storage, read_write> state: BlockState;
-// Rows of 64 bytes; the forces' kernels have them as uniforms.
+// Rows of 64 bytes, read by the force kernels as uniforms.
 @group(0) @binding(1) var<storage, read_write> pieces: array<DirectParams>;
-// Workgroups, three numbers each: of predict, of correct, then per piece of forces on few, on many, of sums.
+// Workgroup counts, three numbers each: predict, correct, then per piece forces on few, forces on many, sums.
 @group(0) @binding(2) var<storage, read_write> workgroups: array<u32>;
 @group(0) @binding(3) var<uniform> block: BlockParams;
 
@@ -21,7 +21,7 @@ fn in_groups(count: u32, size: u32) -> u32 {
     return (count + size - 1u) / size;
 }
 
-// As many slices of the sources as fill the device, of two tiles at least, and with room for their sums.
+// Enough slices of the sources to fill the device, each of at least two tiles, with room for their sums.
 fn slices(width: u32, sinks: u32, threads: u32, tile: u32) -> u32 {
     let busy = in_groups(width, sinks) * threads;
     let wanted = min(block.fill / busy, block.room / width);
@@ -75,7 +75,7 @@ fn main() {
         var row = DirectParams();
         row.sink_begin = begin;
         row.sink_end = end;
-        // A segment of partial sums is as long as the piece: the next piece has the same room.
+        // A segment of partial sums is as long as the piece: the next piece uses the same memory.
         row.sink_count = width;
         row.source_count = block.count;
         row.slice_length = slice_length;

@@ -1,5 +1,5 @@
-// All bodies to the end of the block: they are the sources, and those whose step ends there the sinks.
-// Sinks come in any order: what acts on one does not depend on the others.
+// Predicts all bodies to the end of the block: they are the sources; those whose step ends there are the sinks.
+// Sinks come in any order: the force on one does not depend on the others.
 //% include "direct/params.wgsl"
 //% include "direct/arithmetic.wgsl"
 //% include "blocks/params.wgsl"

@@ -1,5 +1,5 @@
-// Of a block that several devices share, this one's part: as many workgroups as its own sinks need. Slices of the sources
-// are those of the whole block, and so are the sums.
+// This device's part of a block that several devices share: as many workgroups as its own sinks need. The sources are
+// sliced as for the whole block, so that sums are the same.
 //% include "direct/params.wgsl"
 //% include "blocks/params.wgsl"
 @group(0) @binding(0) var<storage, read_write> state: BlockState;

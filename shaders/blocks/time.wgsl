@@ -1,4 +1,4 @@
-// Integer times of two words, and what they are as numbers.
+// Integer times of two words, and their values as floats.
 const LEVELS: u32 = 44u;
 const NONE: u32 = 0xffffffffu;
 

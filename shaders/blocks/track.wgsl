@@ -1,4 +1,4 @@
-// How a body moves around its own time, in units of the frame. Records of WORDS vec4:
+// A body's motion around its own time, in units of the frame. Records of WORDS vec4:
 //% if pairs
 //   0, 1 position (w: mass)    2, 3 velocity    4, 5 acceleration    6, 7 jerk    8, 9 snap, each with its low
 //   part    10 crackle
@@ -54,24 +54,24 @@ fn track_of(i: u32) -> Track {
 //% endif
 }
 
-// What acts on a body at the end of its step.
+// The forces on a body at the end of its step.
 struct Pull {
     acceleration: Wide,
     jerk: Wide,
     snap: Wide,
-    // The sizes of all its parts, added up; 0 where nobody knows.
+    // The sum of the sizes of all pulls; 0 if not known.
     pull: Real,
 }
 
-// A body at the end of its step, and how long it would like the next to be, in units of this one; `plain` is what
-// it would have liked if all that may be noise were none.
+// A body at the end of its step, and the length it wishes for the next one, in units of this one; `plain` is the
+// wish as if there were no noise.
 struct Corrected {
     track: Track,
     wish: f32,
     plain: f32,
 }
 
-// Derivatives that are only extrapolated with: of a step too short for them nothing is kept.
+// Derivatives used only for extrapolation: zero if the step was too short to find them.
 fn kept(derivative: Real3) -> Real3 {
     let size = abs(derivative.x) + abs(derivative.y) + abs(derivative.z);
     return select(Real3(), derivative, size < Real(1e36));

@@ -1,4 +1,4 @@
-// All bodies have come to the end of a dt_max: time begins anew, and what counts as the least acceleration.
+// All bodies have reached the end of a dt_max: restarts time, and finds the least acceleration to count anew.
 // One workgroup, whose sums have the same order each time.
 //% include "direct/params.wgsl"
 //% include "direct/arithmetic.wgsl"

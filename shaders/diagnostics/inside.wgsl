@@ -1,4 +1,4 @@
-// What a sphere holds, as parts that are added up by a workgroup. Needs diagnostics/params.wgsl.
+// The contents of a sphere, as parts that a workgroup adds up. Needs diagnostics/params.wgsl.
 
 struct Inside {
     // Sum of weight times distance from the centre, and the weight.
@@ -12,7 +12,7 @@ var<workgroup> parts_weighted: array<vec4<f32>, THREADS>;
 var<workgroup> parts_reach: array<f32, THREADS>;
 var<workgroup> parts_count: array<u32, THREADS>;
 
-// The parts of all threads as one, in a fixed order; whole in thread 0 only.
+// The sum of all threads' parts, in a fixed order; complete only in thread 0.
 fn gathered(lane: u32, mine: Inside) -> Inside {
     parts_weighted[lane] = mine.weighted;
     parts_reach[lane] = mine.reach_squared;

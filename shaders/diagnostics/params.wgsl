@@ -8,31 +8,31 @@ struct DiagnosisParams {
     unused_1: u32,
 }
 
-// Bodies whose centre and radii are wanted: those of a component, or all.
+// Bodies whose centre and radii are computed: those of a component, or all.
 struct DiagnosisGroup {
-    // The centre as known so far, and the square of the radius around it that is looked at.
+    // The centre found so far, and the squared radius of the sphere around it.
     centre: vec3<f32>,
     radius_squared: f32,
     // A body weighs its share of all mass times `weight` plus `each`; the group weighs 1.
     weight: f32,
     each: f32,
-    // In whole numbers for the radii: the share times `units`, rounded, plus `whole`. A group's are about 2^31
-    // together.
+    // Integer weight for the radii: the share times `units`, rounded, plus `whole`. A group's weights add up to
+    // about 2^31.
     units: f32,
     whole: u32,
-    // The sphere shrinks as long as it holds this number of bodies.
+    // The sphere shrinks as long as it holds at least this number of bodies.
     least: u32,
     // Its chunks, [first_chunk, end_chunk).
     first_chunk: u32,
     end_chunk: u32,
-    // Spheres looked at, and whether the last was the last.
+    // Number of spheres so far, and whether the search is done.
     round: u32,
     done: u32,
-    // Digits of the radii that are known, 8 bits each.
+    // Number of known digits of the radii, 8 bits each.
     digit: u32,
     unused_0: u32,
     unused_1: u32,
-    // Squares of the radii as bits of f32, from the top; and the weight still to be found below that.
+    // Squared radii as bits of f32, from the highest down; and the weight still to be found below them.
     found: array<u32, 4>,
     left: array<u32, 4>,
 }

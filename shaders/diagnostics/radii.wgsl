@@ -1,6 +1,6 @@
-// How a group's weight is spread over the next 8 bits of the squared distances from its centre: positive
-// floats have the order of their bits, so four rounds find the very body with which a part of the mass is
-// reached. Weights are whole numbers, and the order of their addition does not matter.
+// Histogram of a group's weight over the next 8 bits of the squared distances from its centre. Positive
+// floats sort like their bits, so four rounds find the exact body at which a part of the mass is
+// reached. Weights are integers, so the order of addition does not matter.
 //% include "diagnostics/visit.wgsl"
 
 @group(0) @binding(5) var<storage, read_write> histogram: array<atomic<u32>>;

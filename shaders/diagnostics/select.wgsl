@@ -1,4 +1,4 @@
-// In which bin of the histogram each radius lies, one workgroup per group. Empties the histogram.
+// Finds the bin of the histogram in which each radius lies, one workgroup per group. Empties the histogram.
 //% include "diagnostics/params.wgsl"
 
 @group(0) @binding(0) var<storage, read_write> histogram: array<u32>;
@@ -30,7 +30,7 @@ fn main(
             for (var bin = 0u; bin < BINS; bin += 1u) {
                 total += bins[{{ k }}u * BINS + bin];
             }
-            // In whole numbers, so that a tenth of ten equal bodies is one of them; rounded up.
+            // In integers, so that a tenth of ten equal bodies is one of them; rounded up.
             left = total / 1000u * {{ parts }}u + (total % 1000u * {{ parts }}u + 999u) / 1000u;
         }
         var bin = 0u;

@@ -30,7 +30,7 @@ fn main(
     }
     let shift = inside.weighted.xyz / inside.weighted.w;
     groups[workgroup.x].centre = before.centre + shift;
-    // The first sphere holds everything around any point; so does the second, now around the mean.
+    // The first sphere holds everything, around an arbitrary point; so does the second, around the mean.
     if before.round > 0u {
         let reach = sqrt(inside.reach_squared) + length(shift);
         let radius = {{ shrink }} * min(sqrt(before.radius_squared), reach);

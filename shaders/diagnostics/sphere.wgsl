@@ -1,4 +1,4 @@
-// What of a chunk of members lies within its group's sphere.
+// Finds which members of a chunk lie within its group's sphere.
 //% include "diagnostics/visit.wgsl"
 //% include "diagnostics/inside.wgsl"
 

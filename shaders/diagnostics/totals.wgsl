@@ -1,13 +1,13 @@
-// Sums over all bodies, left to the host as one set of partial sums per thread: it adds them in f64, and no
-// thread adds enough for the rounding of f32 to show.
+// Sums over all bodies, as one set of partial sums per thread. The host adds these in f64, and no thread
+// adds enough values for the rounding of f32 to show.
 //% include "diagnostics/params.wgsl"
 
 @group(0) @binding(0) var<storage, read> positions: array<vec4<f32>>;
 @group(0) @binding(1) var<storage, read> velocities: array<vec4<f32>>;
 @group(0) @binding(2) var<storage, read> partial_sums: array<vec4<f32>>;
-// Of the whole mass.
+// Shares of the total mass.
 @group(0) @binding(3) var<storage, read> shares: array<f32>;
-// Three entries per thread: sum m v and m v^2; sum m x * v and m phi; sum m x and m. The whole mass is 1.
+// Three entries per thread: sum m v and m v^2; sum m x * v and m phi; sum m x and m. The total mass is 1.
 @group(0) @binding(4) var<storage, read_write> totals: array<vec4<f32>>;
 @group(0) @binding(5) var<uniform> params: DiagnosisParams;
 

@@ -1,11 +1,11 @@
-// What the kernels that visit members of groups read, a workgroup per chunk.
+// Inputs of the kernels that visit the members of groups, a workgroup per chunk.
 //% include "diagnostics/params.wgsl"
 
 @group(0) @binding(0) var<storage, read> positions: array<vec4<f32>>;
 @group(0) @binding(1) var<storage, read> members: array<u32>;
 @group(0) @binding(2) var<storage, read> chunks: array<DiagnosisChunk>;
 @group(0) @binding(3) var<storage, read> groups: array<DiagnosisGroup>;
-// Of the whole mass.
+// Shares of the total mass.
 @group(0) @binding(4) var<storage, read> shares: array<f32>;
 
 // The body that is member k of a chunk.

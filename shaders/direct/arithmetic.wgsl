@@ -1,5 +1,5 @@
 // The numbers of a precision tier, and how sums are carried.
-//   single         f32; but positions are pairs where it is asked who is near
+//   single         f32; but positions are pairs if neighbours are requested
 //   double-single  positions and velocities are pairs of f32, differences are exact to f32, the pair
 //                  function is f32 (few sources: interaction/refined.wgsl), sums are carried as pairs
 //   double         f64
@@ -7,21 +7,21 @@ alias Real = {{ "f64" if tier == "double" else "f32" }};
 alias Real3 = vec3<Real>;
 alias Real4 = vec4<Real>;
 
-// A coordinate that no body has: its square is still a number, and farther than any neighbour.
+// A coordinate that no body has: farther than any neighbour, but its square is still finite.
 const NOWHERE: Real = Real(1e18);
 const FAR: Real = Real(1e36);
-// Smallest normal f32: squared distances below it count as zero, as where denormals are flushed.
+// Smallest normal f32: smaller squared distances count as zero, as on devices that flush denormals.
 const SMALLEST: Real = Real(1.1754944e-38);
 
 fn inverse_root(x: Real) -> Real {
 //% if tier == "double"
-    // Drivers differ in what an f64 root is worth: one turn of Newton's makes all of them good.
+    // Drivers differ in the accuracy of an f64 root: one Newton step makes all of them accurate.
     let y = inverseSqrt(x);
     return y * fma(-0.5 * x * y, y, Real(1.5));
 //% elif pairs
-    // Roots of drivers are off by up to some units in the last place, and more often to one side: over all
-    // pairs that is another constant of gravity. One turn of Newton's takes the bias away (5e-8 becomes 1e-10,
-    // 1e-9 where a driver has no fused fma: there around 3/4 and not 1, on both sides of which f32 is as fine).
+    // Drivers' roots are off by up to a few units in the last place, more often to one side: over all pairs
+    // that acts like a different constant of gravity. One Newton step removes the bias (5e-8 becomes 1e-10;
+    // 1e-9 without a fused fma: there around 3/4 and not 1, as f32 is equally fine on both sides of 3/4).
     let y = inverseSqrt(x);
 //% if fused
     return fma(y, fma(-(x * y), 0.5 * y, 0.5), y);
@@ -35,14 +35,14 @@ fn inverse_root(x: Real) -> Real {
 }
 
 //% if tier != "double"
-// A one that the compiler cannot know.
+// A 1 that the compiler cannot know.
 fn one() -> f32 {
     return bitcast<f32>(params.zero ^ 0x3f800000u);
 }
 
-// What a compiler takes for algebra, it simplifies: b - ((a + b) - a) becomes 0 in Mesa and under Metal's
-// fast math. A term multiplied by a one that it cannot know hides the sum from it, at no cost where fma is one
-// instruction. Without the fence the device's self-test sees low parts being lost.
+// Compilers simplify such terms algebraically: b - ((a + b) - a) becomes 0 in Mesa and under Metal's fast
+// math. Multiplying a term by a 1 that it cannot know hides the sum from the compiler, at no cost where fma
+// is one instruction. Without this fence the device's self-test finds that low parts are lost.
 //% for n in [3, 4]
 fn rounded_sum_{{ n }}(a: vec{{ n }}<f32>, b: vec{{ n }}<f32>) -> vec{{ n }}<f32> {
 //% if fence or not pairs
@@ -52,7 +52,7 @@ fn rounded_sum_{{ n }}(a: vec{{ n }}<f32>, b: vec{{ n }}<f32>) -> vec{{ n }}<f32
 //% endif
 }
 
-// What a + b lost when it was rounded to `sum` (Knuth's two-sum).
+// The rounding error of a + b, rounded to `sum` (Knuth's two-sum).
 fn lost_{{ n }}(a: vec{{ n }}<f32>, b: vec{{ n }}<f32>, sum: vec{{ n }}<f32>) -> vec{{ n }}<f32> {
     let b_there = rounded_sum_{{ n }}(sum, -a);
     let a_there = rounded_sum_{{ n }}(sum, -b_there);
@@ -60,14 +60,14 @@ fn lost_{{ n }}(a: vec{{ n }}<f32>, b: vec{{ n }}<f32>, sum: vec{{ n }}<f32>) ->
 }
 //% endfor
 
-// b - a of two pairs. The high parts of near neighbours differ exactly.
+// b - a of two pairs. The difference of the high parts is exact for near neighbours.
 fn difference(a: vec3<f32>, a_low: vec3<f32>, b: vec3<f32>, b_low: vec3<f32>) -> vec3<f32> {
     return rounded_sum_3(b, -a) + (b_low - a_low);
 }
 //% endif
 
-// The neighbours of a sink: smallest squared distance, number of the source at it, number of sources in
-// the list's radius, and once that is known where in the list they go. Bits of f32, or numbers in f64.
+// The neighbours of a sink: smallest squared distance, number of that source, number of sources within
+// the list's radius and, once known, where they go in the list. Bits of f32, or numbers in f64.
 //% if tier == "double"
 alias Neighbours = vec4<f64>;
 

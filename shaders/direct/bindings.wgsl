@@ -1,4 +1,4 @@
-// What the kernels of forces with derivatives read and write. Bodies are records of PARTS vec4:
+// Bindings of the kernels for forces with derivatives. Bodies are records of PARTS vec4:
 //   0 position and mass (of a sink: the square of the radius of its list, negative for none)
 //% if tier == "double-single"
 //   1 the low part of both    2 velocity    3 its low part    4 acceleration    5 its low part
@@ -7,12 +7,12 @@
 //% endif
 @group(0) @binding(0) var<storage, read> sources: array<Real4>;
 @group(0) @binding(1) var<storage, read> sinks: array<Real4>;
-// Which source each sink is; FOREIGN says none.
+// Which source each sink is; FOREIGN means none.
 @group(0) @binding(2) var<storage, read> itself: array<u32>;
 // Per segment and sink SUMS vec4: acceleration and potential{{ ", jerk" if order >= 1 }}{{ ", snap" if order >= 2 }}{{ "; each followed by its low part" if tier == "double-single" }}.
-// Refined, beside the jerk: the sizes of all pulls, added up.
+// Refined, next to the jerk: the sum of the sizes of all pulls.
 @group(0) @binding(3) var<storage, read_write> partial_sums: array<Real4>;
-// Per segment and sink; where entries go in the list is known once the sums are added.
+// Per segment and sink; the places of entries in the list are known once the sums are added.
 @group(0) @binding(4) var<storage, read_write> neighbours: array<Neighbours>;
 // Per sink `capacity` numbers of sources.
 @group(0) @binding(5) var<storage, read_write> lists: array<u32>;

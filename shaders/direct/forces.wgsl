@@ -1,11 +1,11 @@
 // Forces with derivatives of all sources on some sinks, in tiles, with
 //   p  sinks side by side, q rows of threads that share them, r sinks per thread,
-//   u  interactions written out per turn of the inner loop; their sum is formed first, and added to the
-//      totals once per turn: in double-single only the totals are pairs,
+//   u  interactions per iteration of the unrolled inner loop; their sum is formed first and added to the
+//      totals once per iteration: in double-single only the totals are pairs,
 //   l  sources that each thread brings to a tile; the rows take its sources in turns.
-// Refined, accelerations and derivatives are pairs from the differences of bodies on, and added one by one.
-// Each slice of the sources is a segment with sums of its own, which its rows come to together at its end; sum.wgsl adds
-// them. Where lists are made each row of each slice is a segment: each has a part of the list to itself.
+// If refined, everything after the differences of positions is computed in pairs, and interactions are added one by one.
+// Each slice of the sources is a segment with its own sums, which its rows form together at its end; sum.wgsl adds
+// them. When lists are made, each row of each slice is a segment, which has its own part of the list.
 //% if fill
 // This variant computes no force: it writes the lists of sources within each sink's radius.
 //% endif
@@ -26,14 +26,14 @@ const SINKS_PER_WORKGROUP: u32 = {{ p * r }}u;
 const TILE: u32 = {{ p * q * l }}u;
 const COLUMNS: u32 = {{ p * l }}u;
 //% if meets
-// The power of two from which rows meet in pairs.
+// The power of two at which the pairwise sum over rows begins.
 const HALF: u32 = {{ half }}u;
 //% endif
 
 //% if neighbours and meets
 var<workgroup> near: array<Neighbours, P * Q>;
 //% endif
-// Of a record the parts that this variant needs.
+// The parts of a record that this variant needs.
 //% for part, _ in parts
 var<workgroup> tile_{{ part }}: array<Real4, TILE>;
 //% endfor
@@ -45,7 +45,7 @@ fn main(
 ) {
     let lane = local.y * P + local.x;
 //% if meets
-    // Where a row leaves its sums for the next chunk of its slice: behind the segments.
+    // Where a row saves its sums for the next chunk of its slice: after the segments.
     let segment = (params.segments + workgroup.y * Q + local.y) * params.sink_count;
     let slice_segment = workgroup.y * params.sink_count;
 //% else
@@ -54,7 +54,7 @@ fn main(
     let first_sink = params.sink_begin + workgroup.x * SINKS_PER_WORKGROUP + local.x;
 //% for k in range(r)
 
-    // A lane past the last sink works on the last one and keeps its answer to itself.
+    // A lane past the last sink works on the last one and does not write its result.
     let sink_index_{{ k }} = first_sink + {{ k }}u * P;
     let sink_{{ k }} = min(sink_index_{{ k }}, params.sink_end - 1u);
     let itself_{{ k }} = itself[params.itself_at + sink_{{ k }}];
@@ -94,7 +94,7 @@ fn main(
 //% if fill
     var next_{{ k }} = u32(neighbours[segment + sink_{{ k }}].w);
 //% else
-    // A later chunk of the sources goes on from the totals of the earlier ones.
+    // A later chunk of the sources continues from the totals of the earlier ones.
     if params.chunk_begin > 0u {
         let at = (segment + sink_{{ k }}) * SUMS;
 //% set step = 2 if pairs else 1
@@ -140,7 +140,7 @@ fn main(
                 tile_{{ part }}[slot] = sources[j * PARTS + {{ word }}u];
 //% endfor
             } else {
-                // Past the end a body of no mass, nowhere near: every lane reaches every barrier.
+                // Past the end, a massless body far away, so that every lane reaches every barrier.
                 tile_position[slot] = Real4(NOWHERE, NOWHERE, NOWHERE, Real(0.0));
 //% for part, _ in parts if part != "position"
                 tile_{{ part }}[slot] = Real4();
@@ -180,7 +180,7 @@ fn main(
                     fma(towards.y, towards.y, towards.x * towards.x));
                 let is_itself = number_{{ copy }} == itself_{{ k }};
 //% if close
-                // Who is near is told by more than f32 positions: their rounding would swap near ones.
+                // The nearest body needs more than f32 positions, whose rounding would swap close ones.
                 let apart = difference(sink_position_{{ k }}.xyz, sink_position_low_{{ k }}.xyz,
                     position_{{ copy }}.xyz, position_low_{{ copy }}.xyz);
                 let near_squared = select(fma(apart.z, apart.z, fma(apart.y, apart.y, apart.x * apart.x)), FAR, is_itself);
@@ -190,7 +190,7 @@ fn main(
 //% if not fill
 //% if not refined
                 sums_{{ k }} = attract(sums_{{ k }}, towards, distance_squared,
-                    // A body does not attract itself, known by its number.
+                    // A body, recognised by its number, does not attract itself.
                     select(position_{{ copy }}.w, Real(0.0), is_itself)
 //% if order >= 1
                     , velocity_{{ copy }}.xyz - sink_velocity_{{ k }}.xyz
@@ -230,7 +230,7 @@ fn main(
 //% endif
 //% endif
 //% if neighbours
-                // Later ones have higher numbers: of equals the lowest stays.
+                // Later sources have higher numbers: among equals the lowest is kept.
                 let is_nearer = near_squared < nearest_distance_{{ k }};
                 nearest_distance_{{ k }} = select(nearest_distance_{{ k }}, near_squared, is_nearer);
                 nearest_{{ k }} = select(nearest_{{ k }}, number_{{ copy }}, is_nearer);
@@ -276,7 +276,7 @@ fn main(
     }
 //% if meets
 
-    // At the end of its slice the rows add up what they found, in pairs; the tile's memory serves once more.
+    // At the end of a slice its rows add up their results pairwise, in the memory of the tile.
     let is_last = params.chunk_end >= params.slice_length;
     if is_last {
 //% for k in range(r)

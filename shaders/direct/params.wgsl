@@ -1,6 +1,6 @@
 // Structs shared with the host (src/gpu/layout.rs); a test compares the offsets.
 
-// As a number of a source: none.
+// As the number of a source: none.
 const FOREIGN: u32 = 0xffffffffu;
 
 // Forces with derivatives: which part of the (sink, source) square one dispatch computes.
@@ -16,42 +16,42 @@ struct DirectParams {
     chunk_end: u32,
     // Entries of a sink's list.
     capacity: u32,
-    // eps^2 as an f32, and what it lacks of an f64 in two more.
+    // eps^2 as an f32, and the rest of its f64 value in two more.
     softening_squared: f32,
     softening_low: f32,
     softening_lowest: f32,
     // Slices times rows of threads.
     segments: u32,
-    // Always 0, which the compiler does not know.
+    // Always 0, but the compiler cannot know that.
     zero: u32,
-    // Where sinks and their own numbers begin in their buffers: a vec4, a number.
+    // Where sinks and their numbers begin in their buffers, in vec4 and in numbers.
     sinks_at: u32,
     itself_at: u32,
     unused: u32,
 }
 
-// Some sources take new values.
+// New values for some sources.
 struct ScatterParams {
     // Sources that change, and the words (vec4<u32>) of each.
     count: u32,
     words: u32,
     // Where changes begin in their buffer.
     at: u32,
-    // Of each so many words are sent; those after them are 0.
+    // Words sent for each; the words after them are 0.
     sent: u32,
 }
 
-// To when sources are predicted, and in what.
+// The time to which sources are predicted, and their frame.
 struct PredictParams {
     count: u32,
     unused: u32,
     // Whether they are predicted at all.
     moves: u32,
-    // Always 0, which the compiler does not know.
+    // Always 0, but the compiler cannot know that.
     zero: u32,
-    // The time as an f32, and what that lacks of an f64 in two more.
+    // The time as an f32, and the rest of its f64 value in two more.
     time: vec4<f32>,
-    // What all velocities have in common and records leave out, and its low part.
+    // The common velocity that records leave out, and its low part.
     drift: vec4<f32>,
     drift_low: vec4<f32>,
 }

@@ -1,7 +1,7 @@
-// All sources to the time of a call: from records of their motion to those that the forces read.
+// Predicts all sources to the time of a call: from records of their motion to the records that the force kernels read.
 //% include "direct/params.wgsl"
 //% include "direct/arithmetic.wgsl"
-// Records of WORDS vec4, those above the jerk only where some body has them:
+// Records of WORDS vec4, those above the jerk only if some body has them:
 //% if pairs
 //   0, 1 position (w: mass)    2, 3 velocity (w: the time of it all, in two parts)    4, 5 acceleration (w of 4: the
 //   time's third part)    6, 7 jerk    8, 9 snap, each with its low part    10 crackle
@@ -18,16 +18,16 @@
 const WORDS: u32 = {{ (11 if pairs else 6) if high else (8 if pairs else 4) }}u;
 const PARTS: u32 = {{ words }}u;
 const BODIES: u32 = 64u;
-// Words up to the jerk, and those of a source that are made.
+// Words up to the jerk, and words of the resulting source.
 //% set low = 8 if pairs else 4
 const LOW: u32 = {{ low }}u;
 //% set made = (3 if snaps else 2) if not pairs else 6 if snaps and tier != "single" else 4
 const MADE: u32 = {{ made }}u;
 
-// Records on their way in, then sources on their way out: threads beside one another take words beside one another, where
-// a thread that takes a record takes lines of memory apart. One word more than a record has: banks of memory take turns.
+// Staging for records read, then for sources written, so that neighbouring threads access neighbouring words; a thread
+// that read a whole record would access separate cache lines. One word of padding spreads records over the banks.
 const BESIDE: u32 = LOW + 1u;
-// Bodies between two words that a thread brings: there are as many of them as a record has.
+// Bodies between two words that a thread loads; it loads as many words as a record has.
 const APART: u32 = BODIES / LOW;
 var<workgroup> passing: array<Real4, BODIES * BESIDE>;
 
@@ -38,7 +38,7 @@ fn wide_at(at: u32) -> Wide {
 
 //% endif
 //% if pairs
-// The time from a record's, in three parts, to the call's: what cancels is exact.
+// The time from a record's, in three parts, to the call's: the parts that cancel are exact.
 fn span_from(time: vec3<f32>) -> Span {
     let now = params.time.xyz;
     let high = rounded_sum_3(now, -time);
@@ -60,8 +60,8 @@ fn main(
 ) {
     for (var begin = workgroup.x * BODIES; begin < params.count; begin += workgroups.x * BODIES) {
         let here = min(BODIES, params.count - begin);
-        // All are asked for before the first has come. Threads beyond the last body take its words once more, and nobody
-        // reads them.
+        // All loads are issued before the first arrives. Threads past the last body load its words again; those are not
+        // used.
 //% for i in range(low)
         let word_{{ i }} = motions[(begin + min(thread / LOW + {{ i }}u * APART, here - 1u)) * WORDS + thread % LOW];
 //% endfor
@@ -70,7 +70,7 @@ fn main(
 //% endfor
         workgroupBarrier();
         let at = thread * BESIDE;
-        // Threads beyond the last body work on what is there, and nobody reads it.
+        // Threads past the last body compute with what is there; the result is not used.
 //% if pairs
         let first = passing[at];
         let second = passing[at + 1u];
@@ -100,7 +100,7 @@ fn main(
         }
 //% endif
 //% if high
-        // Threads beyond the last body work on what is there, and nobody reads it.
+        // Threads past the last body compute with what is there; the result is not used.
         let rest = (begin + min(thread, here - 1u)) * WORDS;
         let snap = wide_at(rest + {{ 8 if pairs else 4 }}u);
         let crackle = motions[rest + {{ 10 if pairs else 5 }}u].xyz;
@@ -108,9 +108,9 @@ fn main(
 //% else
         let there = taylor_to_jerk(position, velocity, acceleration, jerk, h);
 //% endif
-        // Each thread has read its own entries, and puts its source there.
+        // Each thread has read its own entries, and puts its source in their place.
 //% if pairs
-        // Velocities are counted beside what all have in common, positions are not.
+        // Velocities are relative to the common drift, positions are not.
         let moved = sum(there.position, times(drift, h));
         passing[at] = vec4(moved.high, first.w);
 //% if tier == "single"

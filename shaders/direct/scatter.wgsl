@@ -1,8 +1,8 @@
-// New values of some sources, sent in one piece, put where they belong. A change is the source's number
-// in a vec4<u32> and the first words of its record, which has `words`: the others are 0. Bits are moved,
-// whatever numbers they are.
+// Writes new values of some sources, sent in one piece, to their places. A change is the source's number
+// in a vec4<u32> and the first words of its record of `words` words; the others become 0. Bits are copied
+// unchanged.
 //% include "direct/params.wgsl"
-// No number comes twice.
+// No source appears twice.
 @group(0) @binding(0) var<storage, read> changes: array<vec4<u32>>;
 @group(0) @binding(1) var<storage, read_write> sources: array<vec4<u32>>;
 @group(0) @binding(2) var<uniform> params: ScatterParams;

@@ -1,6 +1,6 @@
-// Does the fence hold? Sums carried as pairs and differences of pairs, in loops like those of forces.wgsl.
-// Entry i: b added to a, 1 + i % 4 times over, and the difference of two pairs; the host knows all
-// of it exactly. And what a product loses, which only an fma that is rounded once tells.
+// Tests whether the fence works: sums carried as pairs and differences of pairs, in loops like those of forces.wgsl.
+// Entry i: b added to a, 1 + i % 4 times, and the difference of two pairs; the host knows the exact
+// results. Also the rounding error of a product, which only an fma that is rounded once gives.
 //% include "direct/params.wgsl"
 //% include "direct/arithmetic.wgsl"
 @group(0) @binding(0) var<storage, read> numbers: array<vec4<f32>>;
@@ -25,7 +25,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
     }
     answers[out] = total;
     answers[out + 1u] = low;
-    // The sink stays, the source changes from turn to turn: what invites to subtract its low part first.
+    // The sink stays and the source changes, which tempts a compiler to subtract the sink's low part first.
     let sink = numbers[at + 2u].xxy;
     let sink_low = numbers[at + 2u].zzw;
     var largest = vec3<f32>();

@@ -1,6 +1,6 @@
-// Adds the segments' sums of each sink, in an order that depends on their number alone; finds the
-// nearest of their nearest (of equals the lowest number); counts where each segment's part of a list begins.
-// One workgroup per sink: each thread takes some segments one after the other, then they meet in pairs.
+// Adds the segments' sums for each sink, in an order that depends only on their number; finds the
+// nearest of their nearest (among equals the lowest number); finds where each segment's part of a list begins.
+// One workgroup per sink: each thread adds some segments in sequence, then threads are summed pairwise.
 //% include "direct/params.wgsl"
 //% include "direct/arithmetic.wgsl"
 @group(0) @binding(0) var<storage, read> partial_sums: array<Real4>;
@@ -11,7 +11,7 @@
 @group(0) @binding(3) var<uniform> params: DirectParams;
 
 const SUMS: u32 = {{ (order + 1) * (2 if pairs else 1) }}u;
-// Entries of a sink in what comes of it.
+// Entries per sink in the result.
 const STRIDE: u32 = {{ (order + 1) * (2 if pairs else 1) + (1 if neighbours else 0) }}u;
 const THREADS: u32 = 64u;
 var<workgroup> shares: array<Real4, THREADS * SUMS>;

@@ -1,11 +1,11 @@
-// Where a body will be, as far as forces need it. Needs direct/wide.wgsl.
+// Prediction of a body, as far as forces need it. Needs direct/wide.wgsl.
 struct Predicted {
     position: Wide,
     velocity: Wide,
     acceleration: Wide,
 }
 
-// Taylor series over the time h, from the highest term on.
+// Taylor series over the time h, starting with the highest term.
 fn taylor(position: Wide, velocity: Wide, acceleration: Wide, jerk: Wide, snap: Wide, crackle: Real3, h: Span) -> Predicted {
     let t = short(h);
     let bend_x = plus(snap, crackle * (t / Real(5.0)));

@@ -1,4 +1,4 @@
-// The numbers in which bodies are kept, whatever the tier: `Wide` vectors and a `Span` of time.
+// Number types for the motion of bodies, in every tier: `Wide` vectors and a `Span` of time.
 //% if pairs
 //% include "direct/pairs.wgsl"
 
@@ -12,7 +12,7 @@ fn plus(a: Wide, b: vec3<f32>) -> Wide {
     return sum(a, Wide(b, vec3<f32>()));
 }
 
-// By a power of two.
+// Times a power of two.
 fn scaled(a: Wide, by: f32) -> Wide {
     return Wide(a.high * by, a.low * by);
 }
@@ -30,7 +30,7 @@ fn rise(a: Wide, b: Wide) -> Wide {
     return sum(b, scaled(a, -1.0));
 }
 
-// In no more bits than an f64 has, in which bodies are saved: a small lower part may have bits far below.
+// Reduced to the bits of an f64, in which bodies are saved: a small lower part may have bits far below.
 fn storable(a: Wide) -> Wide {
     let coarse = a.high * 7.450580596923828e-9;
     return Wide(a.high, rounded_sum_3(rounded_sum_3(a.low, coarse), -coarse));

@@ -1,12 +1,12 @@
 // All-pairs gravity in tiles (GPU Gems 3, chapter 31, listings 31-2 and 31-3), with
 //   p  sinks per workgroup row, and sources per thread and tile,
-//   q  threads per sink: the tile holds p * q sources, and each of the q rows of threads takes p of them,
-//      the rows in turns: rows of one subgroup then read neighbours, which lie in different banks,
+//   q  threads per sink: the tile holds p * q sources, of which each of the q rows of threads takes p,
+//      interleaved: rows of one subgroup then read neighbouring sources, which lie in different banks,
 //   r  sinks per thread in registers, so that each read of the tile serves r interactions,
-//   u  interactions written out per turn of the inner loop,
+//   u  interactions per iteration of the unrolled inner loop,
 //   s  slices of the sources, one per workgroup in y; their partial sums are added by the next kernel.
-// Sums have two levels: a tile's in one register, the tiles' in another, so that the rounding error
-// grows with the number of tiles and not of bodies. Their order depends on p, q and s alone.
+// Sums have two levels, within a tile in one register and over tiles in another, so that the rounding
+// error grows with the number of tiles, not of bodies. Their order depends only on p, q and s.
 //% include "body.wgsl"
 //% include "force/bindings.wgsl"
 //% include "interaction/gravity.wgsl"
@@ -15,7 +15,7 @@
 //% endif
 
 const TILE: u32 = P * Q;
-// Tiles that are asked for together: the first is worked on while the others are on their way.
+// Tiles loaded together: the first is processed while the others are still loading.
 const LOADED: u32 = {{ loaded }}u;
 var<workgroup> tile: array<vec4<f32>, LOADED * TILE>;
 
@@ -28,12 +28,12 @@ fn main(
 //% include "force/begin.wgsl"
     for (var tiles_begin = begin; tiles_begin < end; tiles_begin += LOADED * TILE) {
 //% if loaded > 1
-        // What comes after the last tile does not touch it: one barrier fewer.
+        // Nothing after the last tile overwrites it, which saves a barrier.
         if tiles_begin > begin {
             workgroupBarrier();
         }
 //% endif
-        // Past the end a body of no mass is loaded: every lane reaches every barrier.
+        // Past the end a massless body is loaded, so that every lane reaches every barrier.
 //% for load in range(loaded)
         let j_{{ load }} = tiles_begin + {{ load }}u * TILE + lane;
         var body_{{ load }} = vec4<f32>(0.0);
@@ -55,7 +55,7 @@ fn main(
 //% endif
 //% endfor
 //% if potential
-            // A body is left out of its own potential. Only tiles that may hold a sink of this thread look for it.
+            // A body is left out of its own potential. Only tiles that may hold a sink of this thread check for it.
             let first_{{ load }} = {{ "bitcast<u32>(tile[" ~ load ~ "u * TILE].w)" if one_mass else "tiles_begin + " ~ load ~ "u * TILE" }};
             let span_{{ load }} = {{ "bitcast<u32>(tile[" ~ load ~ "u * TILE + TILE - 1u].w) - first_" ~ load if one_mass else "TILE - 1u" }};
             let is_apart_{{ load }} = {% for k in range(r) %}{{ " && " if k > 0 }}itself_{{ k }} - first_{{ load }} > span_{{ load }}{% endfor %};
@@ -104,8 +104,8 @@ fn main(
     }
 
 //% if q > 1
-    // The q threads of a sink hand their shares to the first, which adds them in their order. (In a tree it
-    // takes as long on an H200: reads that do not depend on each other overlap, barriers do not.)
+    // The q threads of a sink pass their shares to the first, which adds them in order. (A tree of sums takes
+    // as long on an H200: independent reads overlap, barriers do not.)
 //% for k in range(r)
     tile[lane] = vec4(total_{{ k }}, {% if potential %}potential_total_{{ k }}{% else %}0.0{% endif %});
     workgroupBarrier();

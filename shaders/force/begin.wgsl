@@ -6,17 +6,17 @@
 //% else
     let first_sink = params.sink_begin + workgroup.x * SINKS_PER_WORKGROUP + local.x;
     let sink_end = params.sink_end;
-    // Sums begin with the first sink; that this may wrap around is made good when a sink is added.
+    // Sums begin with the first sink; if this wraps around, adding a sink wraps it back.
     let partial_base = workgroup.y * params.sink_count - params.first_sink;
 //% endif
 
-    // A lane past the last sink works on the last one and keeps its answer to itself.
+    // A lane past the last sink works on the last one and does not write its result.
 //% for k in range(r)
     let sink_index_{{ k }} = first_sink + {{ k }}u * P;
     let sink_{{ k }} = sinks[min(sink_index_{{ k }}, sink_end - 1u)];
     var total_{{ k }} = vec3<f32>(0.0);
 //% if then_step and r == 1
-    // Asked for now, there when it is needed.
+    // Loaded early, so that it has arrived when it is needed.
     var old_0 = vec4<f32>(0.0);
     if local.y == 0u && sink_index_0 < sink_end {
         old_0 = velocities[sink_index_0];
@@ -27,7 +27,7 @@
     var potential_total_{{ k }} = 0.0;
 //% endif
 //% if not then_step
-    // A later chunk of the sources goes on from the totals of the earlier ones.
+    // A later chunk of the sources continues from the totals of the earlier ones.
     if params.chunk_begin > 0u && local.y == 0u && sink_index_{{ k }} < sink_end {
         let before = partial_sums[partial_base + sink_index_{{ k }}];
         total_{{ k }} = before.xyz;

@@ -1,7 +1,7 @@
 // What every force kernel reads and writes, and the sums that each thread keeps in registers.
-// Sinks and sources are apart: they may be one buffer or two.
+// Sinks and sources have separate bindings: they may be one buffer or two.
 //% if uniform
-// A window of the sources: some adapters have a path of its own for what all threads read at once.
+// A window of the sources: some adapters have a separate path for data that all threads read at once.
 @group(0) @binding(0) var<uniform> sources: array<vec4<f32>, {{ window }}>;
 //% else
 @group(0) @binding(0) var<storage, read> sources: array<vec4<f32>>;
@@ -9,8 +9,8 @@
 @group(0) @binding(1) var<storage, read> sinks: array<vec4<f32>>;
 @group(0) @binding(3) var<uniform> params: ForceParams;
 //% if then_step
-// Force and leapfrog in one: sinks and sources are the same bodies, and so are what these hold. Their number
-// is a constant, because with few bodies it shows how long a uniform takes to come.
+// Fused force and leapfrog: sinks, sources and these buffers all hold the same bodies. Their number is a
+// constant because with few bodies the latency of loading a uniform shows.
 const BODIES: u32 = {{ bodies }}u;
 @group(0) @binding(2) var<storage, read_write> new_positions: array<vec4<f32>>;
 @group(0) @binding(4) var<storage, read_write> velocities: array<vec4<f32>>;
@@ -37,8 +37,8 @@ fn source_index_of(sink_index: u32, sink: vec4<f32>) -> u32 {
 }
 //% if one_mass
 
-// In place of a mass, which is the block's, each source has its number: among the powers of two from 2 on, where no
-// number is too small for a float.
+// Where the mass is the block's, w holds the source's number instead, as bits of a float of at least 2, so that it is
+// never denormal.
 const NUMBERS: u32 = 0x40000000u;
 //% endif
 //% endif

@@ -1,5 +1,5 @@
-// The end of both force kernels: the totals, by the first of the threads that share a sink; or what
-// leapfrog.wgsl makes of them, with the same two additions kept apart in the same way.
+// The end of both force kernels: the first of the threads that share a sink writes the totals, or makes the
+// step of leapfrog.wgsl with them, with the same two additions kept apart in the same way.
 //% for k in range(r)
     if local.y == 0u && sink_index_{{ k }} < sink_end {
 //% if then_step

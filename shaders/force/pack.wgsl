@@ -1,11 +1,11 @@
-// A copy of the sources in another order, filled up with bodies of no mass, for kernels that take whole blocks.
+// Copies the sources in another order, padded with massless bodies, for kernels that take whole blocks.
 @group(0) @binding(0) var<storage, read> bodies: array<vec4<f32>>;
-// Which body stands at each place; NOBODY fills up.
+// Which body goes to each place; NOBODY is padding.
 @group(0) @binding(1) var<storage, read> order: array<u32>;
 @group(0) @binding(2) var<storage, read_write> packed: array<vec4<f32>>;
 
 const NOBODY: u32 = 0xffffffffu;
-// So far out that a pull from there is 0 in f32, while its square is still a number.
+// So far away that a pull from there is 0 in f32, while its square is still finite.
 const NOWHERE: f32 = 1e18;
 
 @compute @workgroup_size({{ threads }})

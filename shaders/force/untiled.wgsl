@@ -1,8 +1,8 @@
 // The same loop without workgroup memory: each thread reads every source from the storage buffer.
-// The baseline that tiling is measured against. All threads of a workgroup read the same source at
-// the same time, so a cache can serve them; on such devices, and on a CPU, this may be the faster one.
-// The sources may also be one uniform buffer after the other, filled up to whole blocks of p.
-// r, u and s as in all_pairs.wgsl; the sums are cut into blocks of p sources, with the same order.
+// This is the baseline that tiling is measured against. All threads of a workgroup read the same source
+// at the same time, so a cache can serve them; on such devices, and on a CPU, this kernel may be faster.
+// The sources may also come in uniform buffers, one after the other, padded to whole blocks of p.
+// r, u and s as in all_pairs.wgsl; sums are formed over blocks of p sources, in the same order.
 //% include "body.wgsl"
 //% include "force/bindings.wgsl"
 //% include "interaction/gravity.wgsl"
@@ -29,7 +29,7 @@ fn main(
         let block_end = min(block_begin + P, end);
 //% endif
 //% if potential
-        // A body is left out of its own potential. Only blocks that may hold a sink of this thread look for it.
+        // A body is left out of its own potential. Only blocks that may hold a sink of this thread check for it.
         let first = {{ "bitcast<u32>(sources[block_begin].w)" if one_mass else ("window_begin + " if uniform else "") ~ "block_begin" }};
         let span = {{ "bitcast<u32>(sources[" ~ ("block_begin + P" if uniform else "block_end") ~ " - 1u].w) - first" if one_mass else "P - 1u" }};
         let is_apart = {% for k in range(r) %}{{ " && " if k > 0 }}itself_{{ k }} - first > span{% endfor %};
@@ -40,11 +40,11 @@ fn main(
         {{ "if is_apart" if apart else "} else" }} {
 //% endif
 //% if uniform
-        // Blocks are filled up: there is no rest.
+        // Blocks are padded, so there is no remainder.
         for (var j = block_begin; j < block_begin + P; j += {{ turns }}u) {
 //% else
         var j = block_begin;
-        // Whole turns of u first, then the rest of the last block one by one.
+        // First whole groups of u, then the rest of the last block one by one.
         for (; j + {{ turns - 1 }}u < block_end; j += {{ turns }}u) {
 //% endif
 //% for copy in range(turns)

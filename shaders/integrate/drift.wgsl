@@ -4,9 +4,9 @@ struct Drifted {
     velocity: vec3<f32>,
 }
 
-// One that leaves the numbers of f32, for which the step was too long, stays where it was, without mass, and its
-// velocity is no number from then on: the host names it, and it takes nobody along. By bits, because compilers may take
-// for granted that no number is NaN; `zero` is one that they do not know.
+// A body that leaves the range of f32, because its step was too long, stays in place without mass and with NaN as its
+// velocity: the host then reports it, and it does not affect others. Tested by bits, because compilers may assume that
+// no number is NaN; `zero` is unknown to them.
 fn drifted(position: vec4<f32>, velocity: vec3<f32>, time: f32, zero: u32) -> Drifted {
     let moved = fma(velocity, vec3(time), position.xyz);
     let infinite = vec3(0x7f800000u);

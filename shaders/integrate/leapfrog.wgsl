@@ -1,8 +1,8 @@
 // Leapfrog, kick-drift-kick, one thread per body. The kick that ends a step and the kick that begins
-// the next share one pass with the drift: together with the force that makes two dispatches per step.
-// The two kicks stay two additions, so that a run that pauses between steps gives the same bits.
-// WGSL lets a compiler join them, and Mesa does: an exclusive-or with an unknown zero in between
-// is opaque to it.
+// the next share one pass with the drift, which with the force makes two dispatches per step.
+// The two kicks remain two additions, so that a run that pauses between steps gives the same bits.
+// WGSL lets a compiler merge them, and Mesa does; an exclusive-or with an unknown zero in between
+// prevents that.
 //% include "body.wgsl"
 //% include "integrate/drift.wgsl"
 

@@ -1,12 +1,12 @@
 // Many leapfrog steps in one dispatch, for bodies that all fit one workgroup: positions in workgroup
-// memory, velocities and accelerations in registers, barriers where there are dispatches otherwise.
-// At small N a step is shorter than what it takes to begin a dispatch; here it costs two barriers.
-//   p  sinks side by side; p * r of them are all there are,
+// memory, velocities and accelerations in registers, barriers instead of dispatches.
+// At small N a step takes less time than starting a dispatch; here it costs two barriers.
+//   p  sinks side by side; there are at most p * r bodies,
 //   q  threads per sink, each with its share of the sources,
-//   r  sinks per thread, u interactions written out per turn of the inner loop.
-// The same kick, drift and pair function as leapfrog.wgsl and the force kernels. The first row of
-// threads owns the bodies; the others lend a hand with the sums. Sums have two levels, blocks of sources
-// and rows of threads, in an order that depends on p, q, u and the number of bodies alone.
+//   r  sinks per thread, u interactions per iteration of the unrolled inner loop.
+// Kick, drift and pair function are those of leapfrog.wgsl and the force kernels. The first row of
+// threads owns the bodies; the others help with the sums. Sums have two levels, blocks of sources and
+// rows of threads, in an order that depends only on p, q, u and the number of bodies.
 //% include "body.wgsl"
 //% include "interaction/gravity.wgsl"
 //% include "integrate/drift.wgsl"
@@ -19,14 +19,14 @@
 const P: u32 = {{ p }}u;
 const Q: u32 = {{ q }}u;
 const THREADS: u32 = P * Q;
-// Bodies with room for what the last row reads beyond them, which has no mass.
+// Bodies, plus massless ones that the last row reads past the end.
 const CAPACITY: u32 = {{ capacity }}u;
-// Sources that share one register's sum: a multiple of u.
+// Sources summed in one register: a multiple of u.
 const BLOCK: u32 = {{ block }}u;
 
 var<workgroup> bodies: array<vec4<f32>, CAPACITY>;
 //% if q > 1
-// What the rows beyond the first found: row by row, then by r, then along p.
+// Results of the rows after the first: row by row, then by r, then along p.
 var<workgroup> shares: array<vec4<f32>, {{ (q - 1) * p * r }}u>;
 //% endif
 
@@ -53,7 +53,7 @@ fn main(@builtin(local_invocation_id) local: vec3<u32>) {
     let end_source = first_source + params.per_row;
     workgroupBarrier();
 
-    // No step at all is still one force: the accelerations that a run begins with.
+    // Zero steps still compute the force once: the accelerations that a run begins with.
     for (var step = 0u; step < max(params.steps, 1u); step += 1u) {
         if params.steps > 0u && owns {
 //% for k in range(r)
@@ -95,7 +95,7 @@ fn main(@builtin(local_invocation_id) local: vec3<u32>) {
 //% endfor
         }
 //% endif
-        // Every sum is done: positions may change again, and the shares are there.
+        // All sums are done: positions may change, and the shares are complete.
         workgroupBarrier();
         if owns {
 //% for k in range(r)
@@ -106,7 +106,7 @@ fn main(@builtin(local_invocation_id) local: vec3<u32>) {
 //% endif
             acceleration_{{ k }} = total_{{ k }};
             if params.steps > 0u {
-                // The kick that ends a step and the next one stay two additions, as in leapfrog.wgsl:
+                // The kick that ends a step and the next one remain two additions, as in leapfrog.wgsl:
                 // the bits do not depend on how many steps a dispatch takes.
                 let velocity = fma(total_{{ k }}, vec3(params.kick), velocity_{{ k }}.xyz);
                 let apart = bitcast<vec3<f32>>(bitcast<vec3<u32>>(velocity) ^ vec3(params.zero));

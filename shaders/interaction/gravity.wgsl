@@ -1,9 +1,9 @@
 // The pair function: Plummer-softened gravity of one source on one sink (GPU Gems 3, listing 31-1).
-// 12 FP32 instructions and one reciprocal square root per acceleration; counted as 20 flops by custom. The square
-// of the softening is handed in: kept in a register, it is not read again in each turn of a loop.
+// 12 FP32 instructions and one reciprocal square root per acceleration, by convention counted as 20 flops. The squared
+// softening is an argument: kept in a register, it is not read again in each iteration of a loop.
 
 //% if guarded
-// Softening zero or so small that 1/r^3 leaves the range of f32: a pair at distance 0 is left out,
+// For softening of zero, or so small that 1/r^3 leaves the range of f32: a pair at distance 0 is left out,
 // and no power beyond 1/r^2 is formed.
 fn attract(sum: vec3<f32>, sink: vec3<f32>, source: vec4<f32>, softening_squared: f32) -> vec3<f32> {
     let towards = source.xyz - sink;
@@ -22,7 +22,7 @@ fn attract(sum: vec3<f32>, sink: vec3<f32>, source: vec4<f32>, softening_squared
     let towards = source.xyz - sink;
     let inverse = inverseSqrt(softened_square(towards, softening_squared));
 //% if one_mass
-    // Sources of one mass, which their sum is multiplied by: one instruction less.
+    // Sources of equal mass: only their sum is multiplied by it, one instruction less.
     let pull = inverse * (inverse * inverse);
 //% else
     let pull = (source.w * inverse) * (inverse * inverse);
@@ -31,12 +31,12 @@ fn attract(sum: vec3<f32>, sink: vec3<f32>, source: vec4<f32>, softening_squared
 }
 //% endif
 
-// Smallest normal f32: keeps the reciprocal square root finite where denormals are flushed.
+// Smallest normal f32: keeps the reciprocal square root finite on devices that flush denormals.
 const SMALLEST: f32 = 1.17549435e-38;
 
 //% if potential
-// The same pair's share of the potential; a body is left out of its own by number. What it has in common with the
-// acceleration a compiler computes once.
+// The same pair's share of the potential; a body is left out of its own by number. The compiler computes the terms
+// shared with the acceleration once.
 fn potential_of(
     sum: f32,
     sink: vec3<f32>,

@@ -36,7 +36,7 @@ fn attract(before: Sums, towards: Real3, distance_squared: Real, mass: Real
 //% if softened
     let inverse = inverse_root(softened);
 //% else
-    // eps = 0 and two bodies in one place: nothing.
+    // eps = 0 and two bodies in one place: no force.
     let inverse = select(inverse_root(softened), Real(0.0), softened < SMALLEST);
 //% endif
     let inverse_squared = inverse * inverse;

@@ -1,8 +1,8 @@
-// Acceleration, jerk and snap by one source with all of it in pairs of f32, good to some 1e-13. The formulas of
+// Acceleration, jerk and snap from one source, all in pairs of f32, accurate to some 1e-13. The formulas of
 // interaction/hermite.wgsl: A = P r, J = P (v - 3 alpha r), S = P (a - 6 alpha J / P - 3 beta r) with P = m / R^3.
 struct Refined {
     potential: f32,
-    // The size of the acceleration, and what of its rounding comes from places: see NEARNESS.
+    // The size of the acceleration, and the part of its rounding due to positions: see NEARNESS.
     pull: f32,
     acceleration: Wide,
 //% if order >= 1
@@ -13,13 +13,13 @@ struct Refined {
 //% endif
 }
 
-// A place at x is rounded to about 2^-49 x, which a pull over the distance R feels as 2^-49 x / R of itself: as much
-// as all else that it rounds, some 1e-13, where R is this part of x. Of bodies that fall onto each other all that is
-// left is noise; that is not told, so that their steps still shrink.
+// A position x is rounded to about 2^-49 x, which changes a pull over the distance R by 2^-49 x / R of itself. If R is
+// this fraction of x, that equals all other rounding, some 1e-13. For bodies that fall onto each other only noise is
+// left; it is not counted as noise, so that their steps still shrink.
 const NEARNESS: f32 = 0.02;
 const NEAREST: f32 = 1e4;
 
-// A number for all three axes: compilers compute it once.
+// The same number on all three axes: compilers compute it once.
 fn on_each_axis(high: f32, low: f32) -> Wide {
     return Wide(vec3(high), vec3(low));
 }
@@ -29,7 +29,7 @@ fn sum_of_axes(a: Wide) -> Wide {
     return loose_sum(plane, on_each_axis(a.high.z, a.low.z));
 }
 
-// b - a of two pairs; as far as they cancel, the lower part of the result grows.
+// b - a of two pairs; the more they cancel, the larger the lower part of the result.
 fn loose_difference(a: vec3<f32>, a_low: vec3<f32>, b: vec3<f32>, b_low: vec3<f32>) -> Wide {
     let high = rounded_sum_3(b, -a);
     return Wide(high, lost_3(b, -a, high) + (b_low - a_low));
@@ -52,7 +52,7 @@ fn attract_refined(towards: Wide, mass: vec2<f32>, is_itself: bool, reach: f32
     // The driver's root y is a little off: R^-2 = y^2 / (1 - e) and R^-3 = y^3 (1 - e)^(-3/2) with e = 1 - R^2 y^2.
     let nearly_one = product(softened, inverse_squared);
     let off = rounded_sum_3(vec3(1.0), -nearly_one.high) - nearly_one.low;
-    // The mass first: y^3 alone would leave the range of f32 long before.
+    // Multiplied by the mass first: y^3 alone would leave the range of f32 much earlier.
     let cube = product(multiple(on_each_axis(mass.x, mass.y), y), inverse_squared);
     let potential = -(mass.x * y.x) * fma(off.x, 0.5, 1.0);
     let strength = -potential * y.x;

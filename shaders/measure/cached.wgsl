@@ -1,5 +1,5 @@
-// Reads of a storage buffer per second, as the untiled kernel makes them: all threads of a workgroup read the
-// same vec4, out of a cache where there is one.
+// Reads of a storage buffer per second, as in the untiled kernel: all threads of a workgroup read the same
+// vec4, from a cache if there is one.
 //% include "measure/ceiling.wgsl"
 
 const LENGTH: u32 = {{ length }}u;

@@ -1,15 +1,15 @@
-// What every measuring kernel reads and writes. None of them writes in earnest: the answer of a thread
-// is compared with a number that it never is, which the compiler cannot know, so no work is left out.
+// Bindings of the measuring kernels. None of them really writes: a thread's result is compared with a number
+// that it never equals, but the compiler cannot know that and so leaves out no work.
 struct Ceiling {
-    // Turns of the loop.
+    // Iterations of the loop.
     turns: u32,
     // Threads of the dispatch.
     threads: u32,
-    // x -> a x + b has its rest at 1.
+    // x -> a x + b has its fixed point at 1.
     a: f32,
     b: f32,
     softening_squared: f32,
-    // No answer of any kernel.
+    // Not the result of any kernel.
     never: f32,
     unused_0: u32,
     unused_1: u32,

@@ -1,4 +1,4 @@
-// FP32 multiply-adds per second: chains side by side, so that one waits while the others work.
+// FP32 multiply-adds per second: several chains side by side, so that others work while one waits.
 //% include "measure/ceiling.wgsl"
 
 @compute @workgroup_size({{ threads }}, 1, 1)

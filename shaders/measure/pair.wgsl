@@ -1,6 +1,6 @@
-// Interactions per second with everything in registers: the text of the force kernel's pair function,
-// 12 FP32 instructions and 1 reciprocal square root, and nothing else. What falls on a sink moves it, so
-// that no two interactions are the same and none can be taken out of the loop.
+// Interactions per second with everything in registers: the source of the force kernel's pair function,
+// 12 FP32 instructions and 1 reciprocal square root, and nothing else. Each result moves the sink, so
+// that no two interactions are the same and none can be moved out of the loop.
 //% include "measure/ceiling.wgsl"
 //% include "interaction/gravity.wgsl"
 

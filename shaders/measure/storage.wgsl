@@ -1,4 +1,4 @@
-// Bytes per second out of a storage buffer larger than the caches: neighbours read neighbours.
+// Bytes per second from a storage buffer larger than the caches: neighbouring threads read neighbouring entries.
 //% include "measure/ceiling.wgsl"
 
 @compute @workgroup_size({{ threads }}, 1, 1)

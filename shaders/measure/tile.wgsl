@@ -1,5 +1,5 @@
-// Reads of workgroup memory per second, as the tile loop makes them: all threads read the same vec4.
-// They are joined by exclusive or, which costs less than any arithmetic and cannot be foreseen.
+// Reads of workgroup memory per second, as in the tile loop: all threads read the same vec4.
+// They are combined by exclusive or, which is cheaper than any arithmetic and cannot be predicted.
 //% include "measure/ceiling.wgsl"
 
 const TILE: u32 = 256u;

@@ -1,4 +1,4 @@
-// Where and how a body is drawn: one text for both ways of adding up light, sprite.wgsl and splat.wgsl.
+// Where and how a body is drawn, for both ways of adding up light, sprite.wgsl and splat.wgsl.
 // The CPU twin is src/render/splat.rs: same formulas, same names.
 
 //% include "render/view.wgsl"
@@ -7,17 +7,17 @@ struct SpriteUniform {
     view: View,
     least_radius_px: f32,
     most_radius_px: f32,
-    // One unit of the sums in splat.wgsl, and its reciprocal: powers of two.
+    // The unit of the sums in splat.wgsl, and its reciprocal: powers of two.
     light_of_unit: f32,
     units_of_light: f32,
     count: u32,
-    // Of streaks (streak_path.wgsl): what velocities and accelerations times the streaks' time come to in
-    // lengths, the number of pieces, and the way up to which each body draws its own.
+    // For streaks (streak_path.wgsl): factors that turn velocities and accelerations into lengths over the
+    // streaks' time, the number of pieces, and the length up to which every body draws its own.
     streak_reach: f32,
     streak_bend: f32,
     streak_pieces: u32,
     streak_most: f32,
-    // Of so many bodies one is drawn, as bright as all of them.
+    // One of this many bodies is drawn, as bright as all of them.
     every: u32,
 }
 
@@ -37,7 +37,7 @@ const OLD = vec3f(1.18, 0.88, 0.54);
 const THIN_GAS = vec3f(0.30, 0.20, 0.18);
 const GLOWING_GAS = vec3f(10.0, 1.70, 3.60);
 const NEW_STARS = vec3f(6.00, 10.5, 21.0);
-// How much more dust takes of red, green and blue.
+// Relative absorption of red, green and blue by dust.
 const REDDENING = vec3f(0.72, 1.0, 1.36);
 
 struct LookUniform {
@@ -46,10 +46,10 @@ struct LookUniform {
     scale_from: f32,
     scale_factor: f32,
     depth_cue: f32,
-    // How dense gas is where it begins to shine, in octaves, and 1 / (where it shines most - that).
+    // Density at which gas begins to shine, in octaves, and 1 / (density where it shines most - that).
     gas_from: f32,
     gas_factor: f32,
-    // 1 where densities are known, 2 where dust is, 3 both.
+    // 1 if densities are known, 2 if there is dust, 3 for both.
     medium: u32,
     scale: array<vec4f, SCALE_STEPS>,
     components: array<ComponentLook, 256>,
@@ -58,17 +58,17 @@ struct LookUniform {
 @group(0) @binding(0) var<uniform> sprite: SpriteUniform;
 @group(0) @binding(1) var<uniform> look: LookUniform;
 @group(0) @binding(2) var<storage, read> pos_mass: array<vec4f>;
-// Velocity or acceleration, whichever the colour shows; or the age in x, where it does.
+// Velocity or acceleration, whichever the colour shows; or the age in x, if it shows that.
 @group(0) @binding(3) var<storage, read> vectors: array<vec4f>;
-// A whole number in w: component in the low 8 bits, 16 bits of chance above them (Bodies::tag).
+// An integer in w: component in the low 8 bits, 16 random bits above them (Bodies::tag).
 @group(0) @binding(4) var<storage, read> tags: array<vec4f>;
-// log2 of the density around a body, and the optical depth before it (medium.wgsl), where look.medium says so.
+// log2 of the density around a body, and the optical depth in front of it (medium.wgsl), if look.medium says so.
 @group(0) @binding(5) var<storage, read> surroundings: array<vec2f>;
 
 // A soft round spot: peak * profile(), in pixels from the picture's upper left corner.
 struct BodySprite {
     centre_px: vec2f,
-    // 0 where nothing of the body is seen.
+    // 0 if nothing of the body is seen.
     radius_px: f32,
     peak: vec3f,
 }
@@ -89,7 +89,7 @@ fn sprite_of(body: u32) -> BodySprite {
     return sprite_within(body, 0.0);
 }
 
-// The same of a body that may lie so far outside the picture.
+// The same for a body that may lie up to `margin_px` outside the picture.
 fn sprite_within(body: u32, margin_px: f32) -> BodySprite {
     let tag = u32(tags[body].w);
     let component = look.components[tag & 0xffu];
@@ -114,7 +114,7 @@ fn sprite_within(body: u32, margin_px: f32) -> BodySprite {
     if !(all(centre_px + reach_px > vec2f(0.0)) && all(centre_px - reach_px < size_px)) {
         return unseen_sprite();
     }
-    // A sprite enlarged to the least radius spreads its light: the sum over its pixels is kept.
+    // A sprite enlarged to the least radius spreads its light, so that the sum over its pixels is preserved.
     let coverage = min(true_radius_px / radius_px, 1.0);
     let towards_near = min((depth - view.near) / (3.0 * view.near), 1.0);
     let fade = towards_near * towards_near * (3.0 - 2.0 * towards_near);
@@ -154,7 +154,7 @@ fn sprite_within(body: u32, margin_px: f32) -> BodySprite {
     return BodySprite(centre_px, radius_px, colour * light);
 }
 
-// Part of the peak at that offset from the centre.
+// Fraction of the peak at that offset from the centre.
 fn profile(offset_px: vec2f, inverse_square_radius: f32) -> f32 {
     let within = max(1.0 - dot(offset_px, offset_px) * inverse_square_radius, 0.0);
     let square = within * within;

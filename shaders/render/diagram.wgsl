@@ -1,4 +1,4 @@
-// Boxes by their edges and marks on bodies, over a finished picture: see src/render/diagram.rs.
+// Edges of boxes and marks on bodies, over a finished picture: see src/render/diagram.rs.
 
 //% include "render/view.wgsl"
 
@@ -7,9 +7,9 @@ struct DiagramUniform {
     // Half the width of an edge, and the radius of a mark.
     half_width_px: f32,
     radius_px: f32,
-    // Of what the camera looks at.
+    // Depth of the camera's target.
     target_depth: f32,
-    // Of the picture, per pixel of one of 720 lines.
+    // Pixels of the picture per pixel of a picture of 720 lines.
     pixels: f32,
 }
 
@@ -24,7 +24,7 @@ struct DrawnBox {
 struct Mark {
     body: u32,
     colour: u32,
-    // Of a picture of 720 lines; 0 is a dot.
+    // In pixels of a picture of 720 lines; 0 is a dot.
     ring_px: f32,
     pad: u32,
 }
@@ -39,10 +39,10 @@ override LINEAR: bool = false;
 
 struct Varyings {
     @builtin(position) position: vec4f,
-    // Pixels from the middle of the line, or of the mark; in z where it ends. In w how much of it is left by distance.
+    // Pixels from the middle of the line or mark; in z where it ends. In w how visible it is at its distance.
     @location(0) offset_px: vec4f,
     @location(1) @interpolate(flat) colour: vec4f,
-    // How far from the middle the line goes round; 0 where it is straight, or a mark.
+    // Radius at which the line circles the middle; 0 for a straight line or a dot.
     @location(2) @interpolate(flat) ring_px: f32,
 }
 
@@ -81,7 +81,7 @@ fn screen(packed: u32) -> vec4f {
     return vec4f(select(high, low, colour.rgb <= vec3f(0.04045)), colour.a);
 }
 
-// Far edges are fainter than near ones, so that the eye finds its way in a heap of boxes.
+// Far edges are fainter than near ones, which helps to tell many boxes apart.
 fn haze(depth: f32) -> f32 {
     return clamp(exp(-0.9 * (depth / diagram.target_depth - 1.0)), 0.12, 1.0);
 }
@@ -116,7 +116,7 @@ fn vs_box(@builtin(vertex_index) vertex: u32, @builtin(instance_index) instance:
     if !(max(from_place.z, to_place.z) > near) {
         return unseen();
     }
-    // What is behind the eye is cut off.
+    // Clips what is behind the eye.
     if from_place.z < near {
         from_place = mix(to_place, from_place, (to_place.z - near) / (to_place.z - from_place.z));
     }
@@ -131,13 +131,13 @@ fn vs_box(@builtin(vertex_index) vertex: u32, @builtin(instance_index) instance:
     }
     let way = to_px - from_px;
     let length_px = length(way);
-    // Edges that end in one pixel are no lines.
+    // Edges shorter than that are not drawn.
     if !(length_px > 0.5) {
         return unseen();
     }
     let direction = way / length_px;
     let across = vec2f(-direction.y, direction.x);
-    // A pixel more on each side, to fade in.
+    // One more pixel on each side, for the soft border.
     let reach = diagram.half_width_px + 1.0;
     let side = side_of(vertex % 6u);
     let place_px = mix(from_px, to_px, side.x) + across * (side.y * reach);

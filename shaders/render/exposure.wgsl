@@ -1,5 +1,5 @@
-// Automatic exposure on the device: nothing is read back. `meter` counts intensities, `adapt`
-// makes levels and a tone curve of the counts. CPU twins: src/render/{exposure,tone}.rs.
+// Automatic exposure on the device, without reading anything back. `meter` counts intensities, `adapt`
+// derives levels and a tone curve from the counts. CPU twins: src/render/{exposure,tone}.rs.
 
 //% include "render/exposure_state.wgsl"
 
@@ -23,7 +23,7 @@ const FAR_LOG2: f32 = 2.0;
 @group(0) @binding(5) var<storage, read_write> tiles: array<u32>;
 
 var<workgroup> tile_counts: array<atomic<u32>, BINS>;
-// Of the four tiles that a workgroup looks at.
+// The same for the four tiles that a workgroup covers.
 var<workgroup> tile_light: array<atomic<u32>, 4>;
 
 // The most light and the largest gain that the tone map may interpolate from the smooth picture around a pixel of
@@ -38,7 +38,7 @@ fn brightest_glow(pixel: vec2u, here: vec4f) -> vec2f {
     return vec2f(intensity(most), most.a);
 }
 
-// One thread a pixel of the shrunk picture; counts within the workgroup first.
+// One thread per pixel of the shrunk picture; counts within the workgroup first.
 @compute @workgroup_size(16, 16)
 fn meter(
     @builtin(global_invocation_id) pixel: vec3u,
@@ -62,8 +62,8 @@ fn meter(
         }
         let counted = (log2(max(level, 1e-30)) - LEAST_LOG2) * BINS_PER_OCTAVE;
         atomicAdd(&tile_counts[u32(clamp(counted, 0.0, f32(BINS - 1u)))], 1u);
-        // `sharp` is the mean of a block of pixels, one of which may hold it all. Bits of floats that are
-        // not negative are ordered as they are.
+        // `sharp` is the mean of a block of pixels, one of which may hold all the light. Nonnegative floats
+        // sort like their bits.
         let side_px = 1.0 + ceil(0.5 * shrink_factor(vec2f(textureDimensions(hdr))));
         let most = max(side_px * side_px * sharp, brightest.x) * brightest.y;
         atomicMax(&tile_light[place.x / 8u + place.y / 8u * 2u], bitcast<u32>(max(most, 0.0)));
@@ -84,7 +84,7 @@ fn light(bin: u32) -> f32 {
     return f32(atomicLoad(&counts[bin])) * level;
 }
 
-// log2 of the intensity above which the part `wanted` of the light lies.
+// log2 of the intensity above which the amount `wanted` of light lies.
 fn level_below(wanted: f32) -> f32 {
     var above = 0.0;
     for (var bin = BINS - 1u; bin > 0u; bin--) {
@@ -102,7 +102,7 @@ fn arsinh(x: f32) -> f32 {
     return log(x + sqrt(x * x + 1.0));
 }
 
-// How much of a change is followed when `part` of it should be.
+// How much of a change to follow when `part` of it is wanted: hardly any of changes too small to be seen.
 fn followed(change: f32, part: f32) -> f32 {
     if part >= 1.0 {
         return change;
@@ -126,7 +126,7 @@ fn adapt() {
     } else if total > 0.0 {
         let white = level_below(LIGHT_ABOVE_WHITE * total);
         let mid = level_below(LIGHT_ABOVE_MID * total);
-        // Before the first picture the state may hold anything.
+        // Before the first picture the state is undefined.
         if state.primed == 1u {
             let part = select(tone.follow_to_dark, tone.follow_to_bright, white > state.white_log2);
             state.white_log2 += followed(white - state.white_log2, part);

@@ -1,5 +1,5 @@
-// What the tone of a picture is made by, for the passes that find it and that use it. On the host: src/render/exposure_pass.rs
-// and src/render/tone.rs.
+// The state of exposure and tone, for the passes that compute it and that use it. On the host:
+// src/render/exposure_pass.rs and src/render/tone.rs.
 
 //% include "render/smoothing.wgsl"
 
@@ -10,9 +10,9 @@ struct ToneUniform {
     fixed_mid_log2: f32,
     // Brightening in powers of two.
     stops: f32,
-    // Parts of a change to follow, 0 to 1.
+    // Fractions of a change to follow, 0 to 1.
     follow_to_dark: f32,
-    // 0 follows, 1 starts anew with this picture, 2 takes the fixed levels.
+    // 0 follows, 1 starts anew with this picture, 2 uses the fixed levels.
     mode: u32,
     dither: u32,
     follow_to_bright: f32,

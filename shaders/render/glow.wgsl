@@ -1,14 +1,14 @@
-// Smoothing and glow: shrink the picture, halve it again and again, mix every level over what the coarser ones made
-// on the way back. The CPU twin is src/render/glow.rs. Taps are bilinear where the format can be filtered.
+// Smoothing and glow: shrinks the picture, halves it repeatedly and, on the way back, mixes every level over the result
+// of the coarser ones. The CPU twin is src/render/glow.rs. Taps are bilinear if the format can be filtered.
 
 //% include "render/smoothing.wgsl"
 
-// The part of a finer level that is mixed in where there are very many bodies.
+// The share of a finer level that is mixed in where there are very many bodies.
 const MOST_PART: f32 = 0.97;
 
 @group(0) @binding(0) var source: texture_2d<f32>;
 @group(0) @binding(1) var smoothly: sampler;
-// The finer level, for fs_refine, and the shrunk picture, by which its size counts.
+// The finer level, for fs_refine, and the shrunk picture, which sizes are relative to.
 @group(1) @binding(0) var own: texture_2d<f32>;
 @group(1) @binding(1) var base: texture_2d<f32>;
 @group(1) @binding(2) var<uniform> smoothing: Smoothing;
@@ -27,11 +27,11 @@ fn tap(place_px: vec2f, size_px: vec2f) -> vec4f {
 fn mean_and_most(a: vec3f, b: vec3f, c: vec3f, d: vec3f) -> vec4f {
     let sums = vec4f(a.r + a.g + a.b, b.r + b.g + b.b, c.r + c.g + c.b, d.r + d.g + d.b);
     let brightest = max(max(sums.x, sums.y), max(sums.z, sums.w)) * (1.0 / 3.0);
-    // What half floats hold, with room for the sums of the levels.
+    // The range of half floats, with room for the sums of the levels.
     return min(vec4f((a + b + c + d) * 0.25, brightest), vec4f(60000.0));
 }
 
-// Mean colour of 4 x 4 pixels: pictures of 720 lines, the usual ones, by four taps.
+// Mean colour of 4 x 4 pixels by four taps, for the usual pictures of 720 lines.
 @fragment
 fn fs_shrink_by_4(@builtin(position) position: vec4f) -> @location(0) vec4f {
     let size_px = vec2f(textureDimensions(source));
@@ -43,7 +43,7 @@ fn fs_shrink_by_4(@builtin(position) position: vec4f) -> @location(0) vec4f {
     return mean_and_most(a, b, c, d);
 }
 
-// Sum of 2 x 2 pixels, the picture's last ones repeated.
+// Sum of 2 x 2 pixels, with the pixels at the picture's end repeated.
 fn four(corner: vec2u, last: vec2u) -> vec3f {
     let near = min(corner, last);
     let far = min(corner + 1u, last);
@@ -51,7 +51,7 @@ fn four(corner: vec2u, last: vec2u) -> vec3f {
         + textureLoad(source, vec2u(near.x, far.y), 0).rgb + textureLoad(source, far, 0).rgb;
 }
 
-// The same of 32-bit floats, which are not filtered.
+// The same for 32-bit floats, which are not filtered.
 @fragment
 fn fs_shrink_wide_by_4(@builtin(position) position: vec4f) -> @location(0) vec4f {
     let last = textureDimensions(source) - 1u;
@@ -63,7 +63,7 @@ fn fs_shrink_wide_by_4(@builtin(position) position: vec4f) -> @location(0) vec4f
     return mean_and_most(a, b, c, d);
 }
 
-// Mean of a block's pixels, parts of pixels counted as such, the picture's last ones repeated.
+// Mean of a block's pixels, weighted by coverage, with the pixels at the picture's end repeated.
 fn block(which: vec2u, length: f32, last: vec2u) -> vec3f {
     let low = vec2f(which) * length;
     let high = vec2f(which + 1u) * length;
@@ -80,7 +80,7 @@ fn block(which: vec2u, length: f32, last: vec2u) -> vec3f {
     return sum;
 }
 
-// A picture of any size, in either format.
+// For a picture of any size, in either format.
 @fragment
 fn fs_shrink(@builtin(position) position: vec4f) -> @location(0) vec4f {
     let size = textureDimensions(source);
@@ -93,7 +93,7 @@ fn fs_shrink(@builtin(position) position: vec4f) -> @location(0) vec4f {
     return mean_and_most(a, b, c, d);
 }
 
-// Half the size by the binomial kernel 1 3 3 1 on each axis: two bilinear taps hold four pixels.
+// Halves the size by the binomial kernel 1 3 3 1 on each axis: two bilinear taps cover four pixels.
 @fragment
 fn fs_halve(@builtin(position) position: vec4f) -> @location(0) vec4f {
     let size_px = vec2f(textureDimensions(source));
@@ -102,8 +102,8 @@ fn fs_halve(@builtin(position) position: vec4f) -> @location(0) vec4f {
         + tap(centre + vec2f(-0.75, 0.75), size_px) + tap(centre + vec2f(0.75, 0.75), size_px));
 }
 
-// Twice the size by a quadratic B-spline. An even pixel lies a quarter to the left of its coarse
-// pixel's centre, an odd one to the right; the weights 9/32, 22/32, 1/32 make two taps an axis.
+// Doubles the size by a quadratic B-spline. An even pixel lies a quarter to the left of its coarse
+// pixel's centre, an odd one to the right; the weights 9/32, 22/32, 1/32 take two taps per axis.
 fn doubled(position: vec2f) -> vec4f {
     let size_px = vec2f(textureDimensions(source));
     let here = floor(position);
@@ -118,14 +118,14 @@ fn doubled(position: vec2f) -> vec4f {
         + weak * strong * tap(vec2f(near.x, far.y), size_px) + weak * weak * tap(far, size_px);
 }
 
-// The finer level over what the coarser ones made: the more of it, the more bodies its pixels hold. Alpha is the
-// second scale of exposure, the gain of the neighbourhood.
+// Mixes the finer level over the result of the coarser ones: the more bodies its pixels hold, the larger its share.
+// Alpha is the second scale of exposure, the gain of the neighbourhood.
 @fragment
 fn fs_refine(@builtin(position) position: vec4f) -> @location(0) vec4f {
     let coarse = doubled(position.xy);
     let fine = textureLoad(own, vec2u(position.xy), 0).rgb;
     let sides = vec2f(textureDimensions(base)) / vec2f(textureDimensions(own));
-    // Levels are rounded up: the power of two that is meant.
+    // Sizes of levels are rounded up: finds the intended power of two.
     let cell = exp2(round(log2(max(sides.x, sides.y))));
     let part = enough(intensity(coarse) * smoothing.crowding * (cell * cell));
     let light = mix(coarse.rgb, fine, mix(smoothing.least_part, MOST_PART, part));

@@ -1,26 +1,26 @@
-// What lies around a body and before it: how dense bodies are where it is, and how much dust its light comes through.
+// The medium around and in front of a body: the density of bodies there, and the dust its light passes through.
 // The CPU twin is src/render/medium.rs: same formulas, same names.
 
 //% include "render/body_sprite.wgsl"
 
 struct MediumUniform {
-    // From where cells are counted, in the points' units.
+    // Origin of the cells, in the points' units.
     lattice: vec3f,
     // 1 / side of the finest cell.
     cells_per_length: f32,
     weight_per_mass: f32,
     // Entries of a level of the table, less 1.
     mask: u32,
-    // 1: all bodies that are drawn count; 0: gas alone.
+    // 1: all bodies that are drawn count; 0: only gas.
     counts_all: u32,
-    // Of the columns through the picture; 0 where there is no dust.
+    // Number of columns through the picture; 0 without dust.
     columns: u32,
     rows: u32,
     column_px: f32,
-    // Depth at which slices begin, and their number in a unit of depth.
+    // Depth at which slices begin, and number of slices per unit of depth.
     from_depth: f32,
     slices_per_depth: f32,
-    // Units of opacity that a body of gas of mean weight lays over a column of one pixel, at depth 1.
+    // Units of opacity that a gas body of mean weight adds to a column of one pixel, at depth 1.
     opacity: f32,
     pad_0: u32,
     pad_1: u32,
@@ -31,15 +31,15 @@ const THREADS = 64u;
 const ROW_OF_GROUPS = 1024u;
 const LEVELS = 6u;
 const SLICES = 64u;
-// Of a body of mean mass.
+// Weight of a body of mean mass.
 const WEIGHT: f32 = 16.0;
 const MOST_WEIGHT: f32 = 65535.0;
 // Units of an optical depth of 1, and the most that one body adds.
 const OPACITY_UNITS: f32 = 65536.0;
 const MOST_OPACITY: f32 = 262144.0;
-// What of the density around gas does not count, so that it shines where it is denser than its surroundings.
+// The fraction of the surrounding density to subtract, so that gas shines where it is denser than its surroundings.
 const SURROUNDING: f32 = 0.75;
-// Bodies in a cell from which its level begins to count, and how many more make it count alone.
+// Number of bodies in a cell above which its level begins to count, and how many more make it the only one to count.
 const FEW: f32 = 4.0;
 const MORE: f32 = 8.0;
 
@@ -57,7 +57,7 @@ fn mix_bits(word: u32) -> u32 {
     return x ^ (x >> 16u);
 }
 
-// Two entries of a level's table for a cell: what two cells share in one they hardly share in both.
+// Two entries of a level's table for a cell: two cells that share one entry are unlikely to share both.
 fn entries(cell: vec3i, level: u32) -> vec2u {
     let x = mix_bits(bitcast<u32>(cell.x) + level * 0x9e3779b9u);
     let first = mix_bits(mix_bits(x ^ bitcast<u32>(cell.y)) ^ bitcast<u32>(cell.z));
@@ -66,7 +66,7 @@ fn entries(cell: vec3i, level: u32) -> vec2u {
 }
 
 fn cell_of(place: vec3f) -> vec3i {
-    // What is farther away than an i32 reaches is in one cell with its like.
+    // Everything beyond the range of i32 falls into the outermost cells.
     return vec3i(clamp(floor(place), vec3f(-1e9), vec3f(1e9)));
 }
 
@@ -131,7 +131,7 @@ fn gather(@builtin(global_invocation_id) thread: vec3u) {
     }
 }
 
-// One thread a column: what lies before the end of each slice.
+// One thread per column: the opacity in front of the end of each slice.
 @compute @workgroup_size(THREADS)
 fn accumulate(@builtin(global_invocation_id) thread: vec3u) {
     let column = body_of(thread);
@@ -145,10 +145,10 @@ fn accumulate(@builtin(global_invocation_id) thread: vec3u) {
     }
 }
 
-// log2 of the bodies of mean mass in a finest cell around that place; of gas, in a picture that counts it alone, less a
-// part of that in the largest cell.
+// log2 of the number of bodies of mean mass in a finest cell around that place. If only gas is counted, a fraction of the
+// value in the largest cell is subtracted.
 fn density_at(point: vec3f, tag: u32) -> f32 {
-    // Each body looks half a cell aside by chance: the mean of many is that of neighbouring cells.
+    // Each body samples at a random offset of up to half a cell: on average this blends neighbouring cells.
     let chance = mix_bits(tag);
     let aside = vec3f(vec3u(chance, chance >> 10u, chance >> 20u) & vec3u(1023u)) * (1.0 / 1024.0) - 0.5;
     let finest = (point - medium.lattice) * medium.cells_per_length;

@@ -1,4 +1,4 @@
-// Far stars and galaxies over the finished picture. The CPU twin is src/render/sky.rs, which makes the sprites.
+// Background stars and galaxies over the finished picture. The CPU twin is src/render/sky.rs, which makes the sprites.
 
 struct SkySprite {
     centre_px: vec2f,
@@ -11,7 +11,7 @@ struct SkySprite {
 
 struct SkyUniform {
     size_px: vec2f,
-    // 1 where the target holds encoded values, not linear ones.
+    // 1 if the target holds encoded values, not linear ones.
     encodes: u32,
     pad: u32,
 }

@@ -1,4 +1,4 @@
-// How smooth and how evenly exposed a picture is to be; the host's Smoothing. CPU twins: src/render/{glow,bloom}.rs.
+// How smooth and how evenly exposed a picture should be; the host's Smoothing. CPU twins: src/render/{glow,bloom}.rs.
 
 struct Smoothing {
     crowding: f32,
@@ -17,25 +17,25 @@ struct Smoothing {
 
 // Lines of the shrunk picture, along its shorter side.
 const LINES: f32 = 180.0;
-// The part of the sharp picture that is shown where so many bodies overlap that it is smooth by itself.
+// The share of the sharp picture that is shown where so many bodies overlap that it is smooth by itself.
 const MOST_SHARP: f32 = 0.85;
 
 fn intensity(pixel: vec4f) -> f32 {
     return (pixel.r + pixel.g + pixel.b) * (1.0 / 3.0);
 }
 
-// How many times a picture of that size is shrunk.
+// The factor by which a picture of that size is shrunk.
 fn shrink_factor(size_px: vec2f) -> f32 {
     return max(min(size_px.x, size_px.y) / LINES, 1.0);
 }
 
-// How far bodies are enough where so many times those enough for a half overlap. Nearing 1 faster would leave dark rings
-// around bright cores.
+// How sufficient the bodies are, 0 to 1, for a number of overlapping bodies in units of the number that gives a half.
+// Approaching 1 faster would leave dark rings around bright cores.
 fn enough(crowded: f32) -> f32 {
     return 1.0 - 1.0 / (1.0 + crowded);
 }
 
-// How much of a pixel's light comes from the smooth picture, `glow` there.
+// How much of a pixel's light comes from the smooth picture, whose value there is `glow`.
 fn bloom_weight(glow: vec4f, smoothing: Smoothing) -> f32 {
     let part = enough(intensity(glow) * smoothing.sharp_crowding);
     return smoothing.bloom * (1.0 - mix(smoothing.least_sharp, MOST_SHARP, part));

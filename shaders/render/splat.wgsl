@@ -1,6 +1,6 @@
-// The same picture as sprite.wgsl's, added up by compute: for devices whose arithmetic is faster than their
-// rasteriser. Sums are whole numbers of 64 bits, so that their order does not matter and each picture
-// has the same bits on every run.
+// The same picture as sprite.wgsl's, added up in compute shaders, for devices whose arithmetic is faster than their
+// rasteriser. Sums are 64-bit integers, so that their order does not matter and each picture has the same bits on
+// every run.
 
 //% include "render/body_sprite.wgsl"
 //% include "render/sums.wgsl"
@@ -16,9 +16,9 @@ struct Large {
 @group(1) @binding(1) var<storage, read_write> large_sprites: Large;
 @group(2) @binding(0) var picture: texture_storage_2d<{{ light_format }}, write>;
 
-// Light that fades behind what moves: see src/render/trails.rs.
+// Fading light behind moving bodies: see src/render/trails.rs.
 struct Trailing {
-    // Part of the trail that stays, and part of the picture that comes from the trail.
+    // Fraction of the trail that remains, and fraction of the picture that comes from the trail.
     kept: f32,
     shown: f32,
 }
@@ -31,7 +31,7 @@ fn add_pixel(pixel: vec2u, seen: BodySprite, inverse_square_radius: f32) {
     add_light(pixel, seen.peak * profile(vec2f(pixel) + 0.5 - seen.centre_px, inverse_square_radius));
 }
 
-// Pixels whose centres lie in the square around a sprite, the ends not among them.
+// Pixels whose centres lie in the square around a sprite; the ends are exclusive.
 struct Box {
     first: vec2u,
     end: vec2u,
@@ -44,7 +44,7 @@ fn box_of(seen: BodySprite) -> Box {
     return Box(vec2u(clamp(first, vec2f(0.0), size_px)), vec2u(clamp(end, vec2f(0.0), size_px)));
 }
 
-// One thread a body that is drawn.
+// One thread per drawn body.
 @compute @workgroup_size(GROUP)
 fn small(@builtin(global_invocation_id) thread: vec3u) {
     let body = (thread.y * (GROUPS_A_ROW * GROUP) + thread.x) * sprite.every;
@@ -68,7 +68,7 @@ fn small(@builtin(global_invocation_id) thread: vec3u) {
     }
 }
 
-// One workgroup a sprite, whose pixels its threads share. The list has another order on every run.
+// One workgroup per sprite, whose pixels its threads share. The order of the list differs from run to run.
 @compute @workgroup_size(GROUP)
 fn large(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) thread: u32) {
     let count = atomicLoad(&large_sprites.count);
@@ -97,7 +97,7 @@ fn is_one(pixel: vec2u) -> bool {
     return all(pixel < vec2u(u32(sprite.view.width_px), u32(sprite.view.height_px)));
 }
 
-// The sums become light, and all is left as the next picture wants it.
+// Converts the sums to light and clears them for the next picture.
 fn light_of(pixel: vec2u) -> vec3f {
     if all(pixel == vec2u(0u)) {
         atomicStore(&large_sprites.count, 0u);
@@ -117,7 +117,7 @@ fn paint(pixel: vec2u, light: vec3f) {
 //% endif
 }
 
-// One thread a pixel.
+// One thread per pixel.
 @compute @workgroup_size(8, 8)
 fn resolve(@builtin(global_invocation_id) pixel: vec3u) {
     if is_one(pixel.xy) {
@@ -125,7 +125,7 @@ fn resolve(@builtin(global_invocation_id) pixel: vec3u) {
     }
 }
 
-// The same over trails. Here and not in passes of their own (trail.wgsl): devices that are made for arithmetic may have a
+// The same over trails. Done here, not in separate passes (trail.wgsl): devices made for arithmetic may have a
 // rasteriser so small that two passes over the picture take longer than a million bodies.
 @compute @workgroup_size(8, 8)
 fn resolve_trailing(@builtin(global_invocation_id) pixel: vec3u) {

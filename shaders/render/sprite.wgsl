@@ -1,5 +1,5 @@
-// Bodies as soft round sprites, added up in linear light by the rasteriser. Three vertices a body, pulled from
-// the engine's own buffers; no instances, which fill vectors and waves with three vertices each.
+// Bodies as soft round sprites, added up in linear light by the rasteriser. Three vertices per body, pulled from
+// the engine's own buffers; no instances, which would fill each wave with only three vertices.
 
 //% include "render/body_sprite.wgsl"
 

@@ -11,7 +11,7 @@ struct Varyings {
     @location(0) @interpolate(flat) ends: vec4f,
     @location(1) @interpolate(flat) joints: vec4f,
     @location(2) @interpolate(flat) shape: vec4f,
-    // Its alpha is the length of the pieces before.
+    // Alpha is the length of the pieces before.
     @location(3) @interpolate(flat) peak: vec4f,
 }
 
@@ -41,10 +41,10 @@ fn vs_streak(@builtin(vertex_index) vertex: u32) -> Varyings {
     }
     let piece = pieces.piece;
     let own = direction_of(piece);
-    // Corners are rounded to parts of a pixel, and no pixel at a joint is to be left out.
+    // Corners are rounded to fractions of a pixel; the margin keeps every pixel at a joint.
     let before = margin_px(radius_px, own, piece.enters) + 0.1;
     let after = margin_px(radius_px, own, piece.leaves) + 0.1;
-    // Half of the rectangle with twice its sides.
+    // The triangle is half of a rectangle with sides twice as long.
     let along = select(-before, 2.0 * (distance(piece.first, piece.last) + after) + before, corner == 1u);
     let across = select(-radius_px, 3.0 * radius_px, corner == 2u);
     let corner_px = piece.first + own * along + vec2f(-own.y, own.x) * across;

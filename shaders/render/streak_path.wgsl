@@ -1,35 +1,35 @@
-// The light that a body left behind it, as straight pieces along the circle that its velocity and acceleration say:
+// The light that a body left behind it, as straight pieces along the circle given by its velocity and acceleration:
 // for streak.wgsl and streak_splat.wgsl, which declare `accelerations`. The CPU twins are src/render/streaks/path.rs and
-// share.rs. Points are found anew wherever they are needed: arrays of them would be memory of each thread.
+// share.rs. Points are recomputed wherever they are needed: arrays of them would take memory in every thread.
 
 // Most pieces of a streak.
 const MOST_PIECES = 24u;
-// Most that a piece turns, and that a streak does, in radians.
+// Largest turn of a piece, and of a whole streak, in radians.
 const PIECE_TURN: f32 = 0.6;
 const STREAK_TURN: f32 = 4.7;
 // Points nearer than this to the one before are left out, and farther ones end the streak.
 const LEAST_PX: f32 = 0.5;
 const MOST_PX: f32 = 1e6;
-// Half the width of the tail, in that of the head and in pixels.
+// Half the width of the tail, relative to that of the head, and in pixels.
 const TAIL_PART: f32 = 0.4;
 const TAIL_PX: f32 = 1.5;
-// Light of a streak, in that of its sprite.
+// Light of a streak, relative to that of its sprite.
 const STREAK_LIGHT: f32 = 1.5;
-// Of profile(): across a line of half the width 1, and half of a disk of radius 1.
+// Integrals of profile(): across a line of half-width 1, and over half a disk of radius 1.
 const LINE_LIGHT: f32 = 0.8126984;
 const HALF_DISK_LIGHT: f32 = 0.31415927;
-// Where not all draw streaks: the least part of bodies that do, and of that part how many more are on their way in.
+// If not all bodies draw streaks: the smallest share that do and, relative to that share, how many more are fading in.
 const LEAST_SHARE: f32 = 0.015625;
 const ENTERING: f32 = 0.25;
 
-// The body's way back through the last streak_reach in space: along a circle, which circular orbits are and others are
-// for a while, and which stays near where a parabola leaves.
+// The body's path back over the streaks' time, as a circle: exact for circular orbits, good for a while for others, and
+// unlike a parabola it stays near the orbit.
 struct Course {
     velocity: vec3f,
-    // Length of the way, 0 for a body at rest.
+    // Length of the path, 0 for a body at rest.
     way: f32,
     forward: vec3f,
-    // Of the circle, 0 where the way is straight.
+    // Radius of the circle, 0 for a straight path.
     radius: f32,
     inward: vec3f,
     // 0 for a body at rest.
@@ -42,7 +42,7 @@ fn course_of(body: u32) -> Course {
     var course: Course;
     course.velocity = tags[body].xyz * sprite.streak_reach;
     let square = dot(course.velocity, course.velocity);
-    // False for NaN, and for what f32 does not hold.
+    // False for NaN and for values out of range.
     if !(square > 1e-36 && square < 1e36) {
         return course;
     }
@@ -58,7 +58,7 @@ fn course_of(body: u32) -> Course {
     course.forward = forward;
     if turn > 1e-3 && turn < 1e12 {
         let most = min(PIECE_TURN * f32(pieces), STREAK_TURN);
-        // Of one piece.
+        // The angle of one piece.
         let angle = min(turn, most) / f32(pieces);
         let square_angle = angle * angle;
         let sine = angle * (1.0 - square_angle * (1.0 / 6.0 - square_angle * (1.0 / 120.0 - square_angle / 5040.0)));
@@ -71,15 +71,15 @@ fn course_of(body: u32) -> Course {
     return course;
 }
 
-// A number from 0 up to 1 that is a body's own.
+// A random number from 0 to 1, fixed for each body.
 fn chance_of(body: u32) -> f32 {
     let mixed = body * 747796405u + 2891336453u;
     let word = ((mixed >> ((mixed >> 28u) + 4u)) ^ mixed) * 277803737u;
     return f32(((word >> 22u) ^ word) >> 8u) * 5.9604645e-8;
 }
 
-// Light of the streak that a body draws in that of its own, mean 1: where all ways together are longer than is seen, long
-// ones are drawn by some bodies for the others.
+// Brightness factor of a body's streak, with mean 1. If all paths together are longer than can be seen, some bodies draw
+// the long ones on behalf of the others.
 fn share_of(body: u32, way: f32) -> f32 {
     let part = max(sprite.streak_most / max(way, 1e-30), LEAST_SHARE);
     if part >= 1.0 {
@@ -97,19 +97,19 @@ struct Streak {
     course: Course,
     // From the eye to the body.
     head: vec3f,
-    // 0 where nothing is seen.
+    // 0 if nothing is seen.
     radius_px: f32,
     centre_px: vec2f,
-    // All pieces together.
+    // Length of all pieces together.
     length_px: f32,
-    // Part of half the width at the head, radius_px, that the tail lacks.
+    // Fraction of the half-width at the head, radius_px, that is missing at the tail.
     taper: f32,
     peak: vec3f,
     // How far the light fades towards the tail: 0 for a body at rest, towards 1 for a long streak.
     fading: f32,
 }
 
-// Someone who goes from point to point of a streak.
+// State of a walk from point to point of a streak.
 struct Walk {
     place: vec2f,
     step_px: f32,
@@ -122,7 +122,7 @@ fn walk_from(centre_px: vec2f) -> Walk {
     return Walk(centre_px, 0.0, 0u, vec2f(1.0, 0.0));
 }
 
-// To the next point; false where there is none.
+// Moves to the next point; false if there is none.
 fn go_on(course: Course, head: vec3f, walk: ptr<function, Walk>) -> bool {
     let view = sprite.view;
     while (*walk).passed < course.pieces {
@@ -153,7 +153,7 @@ fn go_on(course: Course, head: vec3f, walk: ptr<function, Walk>) -> bool {
     return false;
 }
 
-// Of nothing where the body draws none, or is not seen.
+// The streak of a body; empty if the body draws none or is not seen.
 fn streak_of(body: u32) -> Streak {
     var streak: Streak;
     let course = course_of(body);
@@ -192,14 +192,14 @@ fn streak_of(body: u32) -> Streak {
 struct Piece {
     first: vec2f,
     last: vec2f,
-    // Across the joints with the pieces before and after; 0 where there is none.
+    // Normals of the joints with the pieces before and after; 0 if there is none.
     enters: vec2f,
     leaves: vec2f,
     // Length of the pieces before.
     before_px: f32,
 }
 
-// The pieces of a streak, one after the other; there is at least one, for a body at rest of no length.
+// The pieces of a streak, one after the other. There is at least one; for a body at rest its length is 0.
 struct Pieces {
     piece: Piece,
     walk: Walk,
@@ -238,7 +238,7 @@ fn next_piece(streak: Streak, before: Pieces) -> Pieces {
     return pieces;
 }
 
-// Of length 1; to the right where there is no way.
+// The unit vector; to the right if the length is 0.
 fn unit(way: vec2f) -> vec2f {
     let size = length(way);
     return select(vec2f(1.0, 0.0), way / size, size > 0.0);
@@ -248,7 +248,8 @@ fn direction_of(piece: Piece) -> vec2f {
     return unit(piece.last - piece.first);
 }
 
-// Along the bisector of two neighbours, which leaves neither gap nor overlap; across the one where they fold back.
+// The normal of the joint: cutting along the bisector of two neighbours leaves neither gap nor overlap; if they fold
+// back, the cut is across this piece.
 fn joint(own: vec2f, other: vec2f) -> vec2f {
     let both = own + other;
     return select(own, both, dot(both, both) >= 1.0);
@@ -262,12 +263,12 @@ fn margin_px(radius_px: f32, own: vec2f, end: vec2f) -> f32 {
     return radius_px * abs(own.x * end.y - own.y * end.x) / dot(own, end);
 }
 
-// What all pieces of a streak have in common: length, half the width, taper and fading.
+// Values common to all pieces of a streak: length, half-width, taper and fading.
 fn shape_of(streak: Streak) -> vec4f {
     return vec4f(streak.length_px, streak.radius_px, streak.taper, streak.fading);
 }
 
-// Part of the peak at that place.
+// Fraction of the peak at that place.
 fn piece_light(piece: Piece, shape: vec4f, place: vec2f) -> f32 {
     let own = direction_of(piece);
     let behind = place - piece.first;

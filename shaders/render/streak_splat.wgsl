@@ -1,9 +1,9 @@
-// The same light as streak.wgsl's, added up by compute, beside splat.wgsl's.
+// The same light as streak.wgsl's, added up in compute shaders together with splat.wgsl's.
 
 //% include "render/body_sprite.wgsl"
 //% include "render/sums.wgsl"
 
-// Bodies that draw streaks, and behind them, in the second half, those of them whose streaks are large.
+// Bodies that draw streaks and, in the second half of the list, those with large streaks.
 struct Drawn {
     count: atomic<u32>,
     large: atomic<u32>,
@@ -15,18 +15,18 @@ struct Drawn {
 
 //% include "render/streak_path.wgsl"
 
-// Threads that share a streak of up to so many pixels; larger ones are a workgroup's.
+// Threads that share a streak of up to this many pixels; a whole workgroup draws a larger one.
 const STREAK_LANES = 16u;
 const SMALL_PX: f32 = 2048.0;
 // Workgroups that share the streaks of STREAK_LANES threads each.
 const STREAK_GROUPS = 8192u;
 
-// From and up to which number the centres of pixels (at halves) lie between two places.
+// The range of pixels whose centres (at halves) lie between two places.
 fn between(low: f32, high: f32, size: f32) -> vec2i {
     return vec2i(clamp(vec2f(ceil(low - 0.5), floor(high + 0.5)), vec2f(0.0), vec2f(size)));
 }
 
-// Where a line's number from `least` to `most` is, for a number that grows by `slope` from `start`; all where it hardly does.
+// Where a value that grows by `slope` from `start` lies between `least` and `most`; everywhere if it hardly grows.
 fn crossing(start: f32, slope: f32, least: f32, most: f32) -> vec2f {
     if abs(slope) < 1e-4 {
         return vec2f(-MOST_PX, MOST_PX);
@@ -35,13 +35,13 @@ fn crossing(start: f32, slope: f32, least: f32, most: f32) -> vec2f {
     return vec2f(min(ends.x, ends.y), max(ends.x, ends.y));
 }
 
-// Adds every so-many-th pixel of a piece along it and across, from these on.
+// Adds the pixels of a piece, from `start` in steps of `stride`, along the piece and across it.
 fn add_piece(piece: Piece, shape: vec4f, peak: vec3f, start: vec2i, stride: vec2i) {
     let radius_px = shape.y;
     let along_piece = direction_of(piece);
     let least = -margin_px(radius_px, along_piece, piece.enters);
     let most = distance(piece.first, piece.last) + margin_px(radius_px, along_piece, piece.leaves);
-    // Rows of pixels go across the piece: those of the picture, or its columns.
+    // Scan lines run across the piece: rows of the picture, or columns.
     let is_steep = abs(along_piece.y) >= abs(along_piece.x);
     let own = select(along_piece.yx, along_piece, is_steep);
     let first = select(piece.first.yx, piece.first, is_steep);
@@ -51,7 +51,7 @@ fn add_piece(piece: Piece, shape: vec4f, peak: vec3f, start: vec2i, stride: vec2
     let half = 0.5 * (most - least) * abs(own.y) + radius_px * abs(own.x);
     let rows = between(middle.y - half, middle.y + half, size.y);
     for (var y = rows.x + start.y; y < rows.y; y += stride.y) {
-        // The row within the rectangle around the piece.
+        // The part of the row within the rectangle around the piece.
         let down = f32(y) + 0.5 - first.y;
         let beside = crossing(own.x * down, -own.y, -radius_px, radius_px);
         let along = crossing(own.y * down, own.x, least, most);
@@ -79,7 +79,7 @@ fn add_streak(streak: Streak, start: vec2i, stride: vec2i) {
 var<workgroup> chosen: atomic<u32>;
 var<workgroup> first_chosen: u32;
 
-// One thread a body: who draws. The list has another order on every run.
+// One thread per body: lists those that draw. The order of the list differs from run to run.
 @compute @workgroup_size(GROUP)
 fn choose_streaks(
     @builtin(global_invocation_id) thread: vec3u,
@@ -109,7 +109,7 @@ fn choose_streaks(
     }
 }
 
-// A few threads a streak; large ones are put off.
+// A few threads per streak; large ones are left for later.
 @compute @workgroup_size(GROUP)
 fn small_streaks(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) thread: u32) {
     let count = atomicLoad(&drawn.count);
@@ -131,7 +131,7 @@ fn small_streaks(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_
     }
 }
 
-// One workgroup a streak.
+// One workgroup per streak.
 @compute @workgroup_size(GROUP)
 fn large_streaks(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) thread: u32) {
     let count = atomicLoad(&drawn.large);

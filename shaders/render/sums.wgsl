@@ -1,15 +1,16 @@
-// Sums of light in whole numbers, three of 64 bits for each pixel: splat.wgsl, streak_splat.wgsl. Needs the sprite uniform.
+// Sums of light as integers, three of 64 bits per pixel, for splat.wgsl and streak_splat.wgsl. Needs the sprite uniform.
 
 const GROUP = 64u;
-// Workgroups in a row of a dispatch of one thread a body.
+// Workgroups in a row of a dispatch with one thread per body.
 const GROUPS_A_ROW = 1024u;
 // Workgroups that share the large sprites.
 const LARGE_GROUPS = 2048u;
-// 128 times what a body can give (light_unit() in adding.rs), which may have the streaks of 64: what is larger is an infinity.
+// 128 times the most light of a body (light_unit() in adding.rs), which may carry the streaks of 64. Anything larger is
+// an infinity.
 const MOST_UNITS: f32 = 8796093022208.0;
 const WORD: f32 = 4294967296.0;
 const PER_WORD: f32 = 2.3283064365386963e-10;
-// Of a pixel: low and high for red, green and blue.
+// Words per pixel: low and high for red, green and blue.
 const WORDS = 6u;
 
 @group(1) @binding(0) var<storage, read_write> sums: array<atomic<u32>>;
@@ -20,7 +21,7 @@ fn add(word: u32, value: f32) {
     if !(units >= 1.0 && units <= MOST_UNITS) {
         return;
     }
-    // Both exact: powers of two, and a difference of no more bits than `units` has.
+    // Both are exact: powers of two, and a difference with no more bits than `units`.
     let high = u32(units * PER_WORD);
     let low = u32(units - f32(high) * WORD);
     let before = atomicAdd(&sums[word], low);
@@ -30,7 +31,7 @@ fn add(word: u32, value: f32) {
     }
 }
 
-// The number of a pixel that is one.
+// The number of a pixel inside the picture.
 fn index_of(pixel: vec2u) -> u32 {
     return pixel.y * u32(sprite.view.width_px) + pixel.x;
 }

@@ -1,18 +1,18 @@
-// From linear light to the screen by the asinh curve of Lupton et al. (2004), colours kept.
+// Maps linear light to the screen by the asinh curve of Lupton et al. (2004), which preserves colours.
 // The CPU twin is src/render/tone.rs.
 
 //% include "render/exposure_state.wgsl"
 
-// False where the smooth picture is left out. A constant, because software renderers run both sides of a branch.
+// False if the smooth picture is left out. A constant, because software renderers run both sides of a branch.
 override HAS_GLOW: bool = true;
-// Whether one of its pixels is so many of the picture's that straight lines between them would show as squares.
+// Whether its pixels are so large in the picture that linear interpolation between them would show as squares.
 override IS_LARGE: bool = false;
 
 // Half floats end at 65504.
 const LARGEST: f32 = 60000.0;
 const BLEACH: f32 = 0.5;
 const MOST_BLEACH: f32 = 0.8;
-// From here on the brightest channel approaches 1 without getting there.
+// Above this the brightest channel approaches 1 without reaching it.
 const KNEE: f32 = 0.7;
 // Side of a tile in pixels of the shrunk picture.
 const TILE = 8u;
@@ -25,15 +25,15 @@ const TILE = 8u;
 // The most light of any pixel in each tile.
 @group(0) @binding(5) var<storage, read> tiles: array<f32>;
 
-// Whether a tile is too dark to be told from the empty sky: less than a quarter of an 8-bit step.
+// Whether a tile is too dark to be distinguished from the empty sky: less than a quarter of an 8-bit step.
 fn is_dark(tile: u32) -> bool {
     // asinh(x) <= x, and one channel has at most three times the mean. NaN is not dark.
     let shown = state.slope * tiles[tile] * state.scale;
     return 3.0 * shown * shown < 0.25 / (255.0 * 12.92);
 }
 
-// Two triangles for each tile. Most of a picture is empty sky, to which the target
-// was cleared: tiles of it are put outside of clip space.
+// Two triangles for each tile. Most of a picture is empty sky, the colour to which the
+// target was cleared: such tiles are moved outside of clip space.
 @vertex
 fn vs_tile(@builtin(vertex_index) vertex: u32) -> @builtin(position) vec4f {
     let tile = vertex / 6u;
@@ -51,7 +51,7 @@ fn vs_tile(@builtin(vertex_index) vertex: u32) -> @builtin(position) vec4f {
     return vec4f(place.x * 2.0 - 1.0, 1.0 - place.y * 2.0, 0.5, 1.0);
 }
 
-// The smooth picture there. Where its pixels are large, by a quadratic B-spline: two bilinear taps an axis hold its three
+// The smooth picture there. If its pixels are large, by a quadratic B-spline: two bilinear taps per axis cover its three
 // pixels.
 fn glow_at(position: vec2f, size_px: vec2f) -> vec4f {
     let glow_px = vec2f(textureDimensions(glow));
@@ -110,17 +110,17 @@ fn srgb_encode(linear: vec3f) -> vec3f {
 
 // Three entry points, for the same reason.
 
-// For targets that encode themselves (...UnormSrgb).
+// For targets that do the encoding (...UnormSrgb).
 @fragment
 fn fs_linear(@builtin(position) position: vec4f) -> @location(0) vec4f {
     return vec4f(develop(position.xy), 1.0);
 }
 
-// The same with the pattern, which belongs to encoded values.
+// The same with the pattern, which is defined on encoded values.
 @fragment
 fn fs_linear_dithered(@builtin(position) position: vec4f) -> @location(0) vec4f {
     let linear = develop(position.xy);
-    // What a step of encoded values is worth there, to a fifth: roots cost software less than powers.
+    // The size of a step of encoded values there, to within a fifth: roots cost software less than powers.
     let step = max(1.95 * sqrt(linear), vec3f(1.0 / 12.92)) / 255.0;
     return vec4f(max(linear + step * pattern(position.xy), vec3f(0.0)), 1.0);
 }

@@ -15,7 +15,7 @@ fn entries() -> u32 {
     return select(0u, (count - 1u) / params.each + 1u, count > 0u);
 }
 
-// Where this thread's entries begin. A dispatch of many workgroups has several rows of them.
+// Where this thread's entries begin. A dispatch of many workgroups arranges them in several rows.
 fn begin(workgroup: vec3<u32>, row: u32, thread: u32) -> u32 {
     return (workgroup.y * row + workgroup.x) * BLOCK + thread * EACH_THREAD;
 }

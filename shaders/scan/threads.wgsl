@@ -3,9 +3,9 @@
 const THREADS = 256u;
 var<workgroup> thread_sums: array<u32, 512>;
 
-// The sum of what the threads before this one brought, and of what all brought. All threads must call it.
+// The sum of the values of all threads before this one, and of all threads. All threads must call it.
 fn sum_before(own: u32, thread: u32) -> vec2<u32> {
-    // Two halves by turns: what one step writes, none of it reads.
+    // Two halves used alternately: no step reads what it writes.
     var side = 0u;
     thread_sums[thread] = own;
     workgroupBarrier();
@@ -19,7 +19,7 @@ fn sum_before(own: u32, thread: u32) -> vec2<u32> {
         workgroupBarrier();
     }
     let sums = vec2(thread_sums[side + thread] - own, thread_sums[side + THREADS - 1u]);
-    // The next call writes where slower threads may still read.
+    // The next call writes to memory that slower threads may still be reading.
     workgroupBarrier();
     return sums;
 }

@@ -1,4 +1,4 @@
-// First part of a digit: how often each of its values stands in each workgroup's keys.
+// First pass for a digit: counts how often each value occurs in each workgroup's keys.
 
 //% include "sort/keys.wgsl"
 
@@ -8,7 +8,7 @@
 @group(0) @binding(2) var<storage, read> count_on_device: array<u32>;
 @group(0) @binding(3) var<uniform> params: SortParams;
 
-// Additions of whole numbers: their order leaves no trace.
+// Integer additions: their order does not affect the result.
 var<workgroup> found: array<atomic<u32>, 256>;
 
 @compute @workgroup_size(256)

@@ -1,5 +1,5 @@
-// Second part of a digit: each count becomes the sum of those of the workgroups before. One workgroup for each value
-// of the digit; the sums over all workgroups stand behind the counts.
+// Second pass for a digit: each count becomes the sum of the counts of the workgroups before. One workgroup for each
+// value of the digit; the sums over all workgroups follow the counts.
 
 //% include "sort/params.wgsl"
 //% include "scan/threads.wgsl"

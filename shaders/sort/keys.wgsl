@@ -5,7 +5,7 @@ const DIGITS = 256u;
 const ROWS = {{ rows }}u;
 
 //% if words == 2
-// A number of 64 bits as it lies in memory: the low word comes first.
+// A 64-bit number as stored in memory: the low word comes first.
 alias Key = vec2<u32>;
 //% else
 alias Key = u32;
@@ -20,7 +20,7 @@ fn digit_of(key: Key, shift: u32) -> u32 {
     return (word >> (shift & 31u)) & (DIGITS - 1u);
 }
 
-// The keys of a workgroup come behind those of the one before; a dispatch of many has several rows of workgroups.
+// Workgroups take consecutive blocks of keys; a dispatch of many workgroups arranges them in several rows.
 fn block_of(workgroup: vec3<u32>, row: u32) -> u32 {
     return workgroup.y * row + workgroup.x;
 }

@@ -1,10 +1,10 @@
 // One digit of a radix sort.
 struct SortParams {
-    // Keys, as the host knows them; the count on the device may be smaller.
+    // Number of keys known to the host; the count on the device may be smaller.
     count: u32,
     // Workgroups that share the keys.
     blocks: u32,
-    // Bit at which the digit begins, counted from the lowest of the key.
+    // Bit at which the digit begins, counted from the key's lowest.
     shift: u32,
     unused: u32,
 }

@@ -1,9 +1,8 @@
-// Third part of a digit: every key goes to its place, with what it carries. Keys whose digits are equal keep their
-// order.
+// Third pass for a digit: moves every key and its value to their place. Keys with equal digits keep their order.
 //
-// A workgroup takes its keys in rows of 256, and a row in waves of 32. Each key leaves its bit in the mask of its wave
-// and digit; then the bits before its own, in its wave and in those before, say which of its digit it is. So no
-// subgroups are needed, and no atomic operation whose order could be seen.
+// A workgroup takes its keys in rows of 256, and a row in waves of 32. Each key sets its bit in the mask of its wave
+// and digit; the bits before its own, in its wave and in earlier ones, then give its rank among the keys with that
+// digit. This needs no subgroups, and no atomic operation whose order affects the result.
 
 //% include "sort/keys.wgsl"
 //% include "scan/threads.wgsl"
@@ -67,7 +66,7 @@ fn main(
             sorted_payloads[to] = payloads[i];
         }
         workgroupBarrier();
-        // A thread now looks after one digit: the keys of this row are placed.
+        // Now each thread handles one digit: it counts the keys placed from this row.
         var placed = 0u;
         for (var w = 0u; w < WAVES; w++) {
             let at = w * DIGITS + thread;

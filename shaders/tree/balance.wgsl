@@ -1,6 +1,7 @@
-// Momentum: what the forces of a closed system leave over is shared out and taken off again (src/forces/tree/balance.rs tells why
-// and how). Three kernels in a row: "sum" adds up forces, their sizes and masses, "share" what each body may give, and "take"
-// takes it. Each has the same workgroups, 256 at most; the order of sums is fixed.
+// Momentum: the net force that should vanish in a closed system is distributed over the bodies and subtracted again
+// (src/forces/tree/balance.rs explains why and how). Three kernels run in turn: "sum" adds up forces, their sizes and
+// masses, "share" what each body may give, and "take" subtracts it. Each has the same workgroups, 256 at most; the order
+// of sums is fixed.
 
 //% if stage == "take"
 @group(0) @binding(0) var<storage, read_write> partial_sums: array<vec4<f32>>;
@@ -10,7 +11,7 @@
 @group(0) @binding(0) var<storage, read> partial_sums: array<vec4<f32>>;
 @group(0) @binding(1) var<storage, read> bodies: array<vec4<f32>>;
 //% if stage == "sum"
-// Of each workgroup the sum of its bodies' forces with their mass, and that of the forces' sizes.
+// For each workgroup the sum of its bodies' forces, with their mass, and the sum of the forces' sizes.
 @group(0) @binding(2) var<storage, read_write> sums: array<vec4<f32>>;
 //% else
 @group(0) @binding(2) var<storage, read> sums: array<vec4<f32>>;
@@ -25,12 +26,12 @@ const INFINITE = 0x7f800000u;
 var<workgroup> rests: array<vec4<f32>, THREADS>;
 var<workgroup> sizes: array<f32, THREADS>;
 
-// By bits: compilers may take for granted that every number is finite.
+// Tested by bits: compilers may assume that every number is finite.
 fn is_finite(x: vec3<f32>) -> bool {
     return all((bitcast<vec3<u32>>(x) & vec3(INFINITE)) != vec3(INFINITE));
 }
 
-// The length, where its square leaves f32, too.
+// The length, even if its square leaves the range of f32.
 fn size_of(x: vec3<f32>) -> f32 {
     let greatest = max(abs(x.x), max(abs(x.y), abs(x.z)));
     return select(0.0, greatest * length(x / greatest), greatest > 0.0);
@@ -116,7 +117,7 @@ fn main(
     }
     add_up(thread);
     let each = rest.xyz / sizes[0];
-    // So little is rounding.
+    // A smaller rest is rounding.
     if is_finite(vec3(size)) && size_of(rest.xyz) > LEAST_REST * size {
         for (var i = first; i < count; i += stride) {
             let sum = partial_sums[i];

@@ -1,11 +1,11 @@
 // A cell as the walk reads it, two entries of `cell_open`:
 //   centre of mass, what its distance is compared with (below 0: it has no mass),
 //   square of its radius about the centre of mass, first child and number of children, first body, number of bodies.
-// As forces read it, three entries of `cell_force`:
+// As the forces read it, three entries of `cell_force`:
 //   centre of mass, mass; three times the second moments xx, yy, zz, 1.5 times their sum; of xy, xz, yz, 0.5 times it.
-// And its box, two entries of `cell_box`: the lower corner, level; the upper corner, parent.
+// Its box, two entries of `cell_box`: the lower corner, level; the upper corner, parent.
 
-// In the place of children: there are none.
+// Instead of the first child: there are no children.
 const IS_LEAF = 0xffffffffu;
 const NO_PARENT = 0xffffffffu;
 

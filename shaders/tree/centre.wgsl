@@ -1,5 +1,5 @@
-// The cube's centre: on each axis the median, to two bits. It depends on where bodies are now and on nothing earlier,
-// so that a run that was interrupted finds the same; and bodies that fly away do not move it.
+// The cube's centre: the median on each axis, to two bits. It depends only on the present positions, so that an
+// interrupted run finds the same centre; and bodies that fly away do not move it.
 // One workgroup for each axis.
 //% include "tree/common.wgsl"
 //% include "scan/threads.wgsl"

@@ -1,5 +1,5 @@
-// The size of leaves: the smallest of those tried whose cells there is room for. The largest needs room for 0.26
-// cells a body, and always has it.
+// Chooses the size of leaves: the smallest of those tried for which there is room for the cells. The largest needs room
+// for 0.26 cells per body, which it always has.
 //% include "tree/common.wgsl"
 
 @group(0) @binding(0) var<storage, read> tally: array<u32>;

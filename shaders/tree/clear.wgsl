@@ -1,4 +1,4 @@
-// Takes back all that a tree counts by atomic additions.
+// Clears everything that a tree counts by atomic additions.
 //% include "tree/common.wgsl"
 
 @group(0) @binding(0) var<storage, read_write> tally: array<u32>;

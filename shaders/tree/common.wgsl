@@ -1,11 +1,11 @@
 //% include "tree/params.wgsl"
 
-// Threads of a workgroup where each looks after one body or cell.
+// Threads of a workgroup in kernels where each handles one body or cell.
 const THREADS_EACH = 256u;
 // Levels below the root: octal digits of a key.
 const LEVELS = 21u;
 
-// Numbers of the tally: medians of three axes, distances by exponent, cells for each size of leaf, the sum of the
+// Layout of the tally: medians of three axes, distances by exponent, cells for each size of leaf, the sum of the
 // logarithms of accelerations in two parts, and scattered groups.
 const MEDIAN_BINS = 2048u;
 const DISTANCES = 6144u;
@@ -15,14 +15,14 @@ const LOG_HIGH = 6409u;
 const SCATTERED = 6410u;
 const TALLY = 6416u;
 
-// Which entry a thread looks after. A dispatch of many workgroups has several rows of them.
+// The entry that a thread handles. A dispatch of many workgroups arranges them in several rows.
 fn entry_of(workgroup: vec3<u32>, row: u32, thread: u32) -> u32 {
     return (workgroup.y * row + workgroup.x) * THREADS_EACH + thread;
 }
 
-// Whether a body is in reach of the tree: by bits, because compilers may take for granted that no number is NaN.
+// Whether a body is within the tree's range. Tested by bits, because compilers may assume that no number is NaN.
 fn is_somewhere(position: vec3<f32>) -> bool {
-    // 2^60: the square of no distance leaves f32.
+    // 2^60: the square of every distance stays within f32.
     return all((bitcast<vec3<u32>>(position) & vec3(0x7fffffffu)) <= vec3(0x5d800000u));
 }
 

@@ -1,8 +1,8 @@
-// How many cells begin at each body. A cell of level L begins where neighbouring keys share fewer than L digits and
-// the cell around it, of level L - 1, holds more than a leaf may. So each body tells by a look at its neighbours.
+// Counts the cells that begin at each body. A cell of level L begins where neighbouring keys share fewer than L digits
+// and the cell around it, of level L - 1, holds more bodies than a leaf may. So each body only looks at its neighbours.
 //
 // If there are more cells than there is room for, larger leaves are tried: this kernel runs once for each size, and
-// does nothing where a smaller one has sufficed.
+// does nothing if a smaller one was sufficient.
 //% include "tree/common.wgsl"
 //% include "tree/digits.wgsl"
 
@@ -15,8 +15,7 @@
 var<workgroup> found: atomic<u32>;
 var<workgroup> wanted: u32;
 
-// One more than the deepest level of a run that begins at body i, or before, and reaches past body i + leaf; 0 where
-// not even the root does.
+// One more than the deepest level of a run that contains both body i and body i + leaf; 0 if not even the root does.
 fn reaches(i: u32, leaf: u32, end: u32) -> u32 {
     if i + leaf >= end {
         return 0u;
@@ -24,7 +23,7 @@ fn reaches(i: u32, leaf: u32, end: u32) -> u32 {
     return shared_digits(keys[i], keys[i + leaf]) + 1u;
 }
 
-// Whether the run of `level` that body i is in, and does not begin, holds more than a leaf.
+// Whether the run of `level` that contains body i, but does not begin with it, holds more bodies than a leaf.
 fn is_divided(i: u32, level: u32, leaf: u32, end: u32) -> bool {
     let key = keys[i];
     if i >= leaf && shared_digits(keys[i - leaf], key) >= level {
@@ -45,7 +44,7 @@ fn is_divided(i: u32, level: u32, leaf: u32, end: u32) -> bool {
 }
 
 fn cells_at(i: u32, leaf: u32, end: u32) -> u32 {
-    // Levels below this begin anew here; the root begins at the first body.
+    // Cells of this level and deeper begin here; the root begins at the first body.
     var level = 0u;
     var least = 1u;
     if i > 0u {

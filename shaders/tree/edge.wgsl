@@ -1,5 +1,5 @@
-// The cube's edge: the smallest power of two that leaves out no more bodies than it may. A few that fly away would
-// else make cells coarse for all others. One workgroup.
+// The cube's edge: the smallest power of two that leaves out no more bodies than allowed. Otherwise a few that fly away
+// would make the cells too coarse for all others. One workgroup.
 //% include "tree/common.wgsl"
 //% include "scan/threads.wgsl"
 
@@ -16,7 +16,7 @@ fn main(@builtin(local_invocation_index) thread: u32) {
         exponent = 0u;
     }
     let sums = sum_before(own, thread);
-    // Those here and farther.
+    // Bodies at this distance and farther.
     let farther = sums.y - sums.x;
     if farther > params.spare && farther - own <= params.spare {
         exponent = thread;
@@ -24,9 +24,9 @@ fn main(@builtin(local_invocation_index) thread: u32) {
     let outermost = workgroupUniformLoad(&exponent);
     let centre = vec3(state.centre[0], state.centre[1], state.centre[2]);
     let far = max(abs(centre.x), max(abs(centre.y), abs(centre.z)));
-    // Far from the origin neighbouring numbers of f32 are apart: cells need be no smaller.
+    // Far from the origin the spacing of f32 is coarse: cells need not be finer.
     let coarse = max(bitcast<u32>(far) >> 23u, LEVELS - 1u) - (LEVELS - 1u);
-    // At least 2^-61, whose inverse times 2^20 is a number.
+    // At least 2^-61, whose inverse times 2^20 is finite.
     let edge = max(max(outermost + 1u, coarse), 66u);
     let held = sum_before(select(0u, own, thread < edge), thread);
     if thread == 0u {

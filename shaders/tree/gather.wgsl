@@ -10,7 +10,7 @@
 @group(0) @binding(3) var<storage, read_write> sources: array<vec4<f32>>;
 @group(0) @binding(4) var<storage, read_write> partial_sums: array<vec4<f32>>;
 //% if keeps
-// Where bodies are when the tree is built, for a run that goes on between two such steps.
+// Where bodies are when the tree is built, for a run that resumes between two such steps.
 @group(0) @binding(5) var<storage, read_write> built_at: array<vec4<f32>>;
 @group(0) @binding(6) var<uniform> params: TreeParams;
 //% else
@@ -32,7 +32,7 @@ fn main(
     built_at[body] = bodies[body];
     //% endif
     //% if again
-    // One that has left the range since must not take its cell along.
+    // A body that has left the range since must not distort its cell.
     let is_known = i < state.inside + state.outside && is_somewhere(bodies[body].xyz);
     //% else
     let is_known = i < state.inside + state.outside;
@@ -40,7 +40,7 @@ fn main(
     if is_known {
         sources[i] = bodies[body];
     } else {
-        // Nowhere in f32: it attracts nothing, and whoever reads its acceleration shall see it.
+        // Out of the range of f32: it attracts nothing, and its acceleration shows that it is lost.
         sources[i] = vec4(state.centre[0], state.centre[1], state.centre[2], 0.0);
         partial_sums[body] = vec4(bitcast<f32>(params.not_a_number));
     }

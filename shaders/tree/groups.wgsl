@@ -1,8 +1,8 @@
 // The sinks of each walk: 64 neighbours on the curve, or one body outside the cube.
 //
-// Out where bodies are few, 64 of them may lie around all the others, and nothing in between is far from all of them:
-// three such groups of a million bodies took ten times as long as all the rest, which had to wait. So where more than
-// CROWD bodies are in the cells that a group's box touches, of a quarter of its size, its sinks walk one by one.
+// In sparse outer regions the box of 64 bodies may enclose all the others, and nothing in it is far from the group: three
+// such groups among a million bodies took ten times as long as all the rest, which had to wait. So if there are more than
+// CROWD bodies in the cells that a group's box touches, of a quarter of its size, its sinks walk one by one.
 //% include "tree/common.wgsl"
 //% include "tree/hilbert.wgsl"
 //% include "tree/sinks.wgsl"
@@ -56,7 +56,7 @@ fn bodies_in(cell: vec3<u32>, shift: u32) -> u32 {
     return rank_of(key | lower, true) - rank_of(key & ~lower, false);
 }
 
-// What all threads have found together.
+// The sum of what all threads have found.
 fn total(thread: u32) -> u32 {
     workgroupBarrier();
     if thread == 0u {
@@ -84,7 +84,7 @@ fn main(
     let sink = min(first + thread, end - 1u);
     let position = sources[sink].xyz;
     //% if rule == "acceleration"
-    // A body at a centre of symmetry feels next to nothing: at least a thousandth of the mean counts, by logarithms.
+    // A body at a centre of symmetry feels almost no force: at least a thousandth of the (logarithmic) mean counts.
     let logs = f32(atomicLoad(&tally[LOG_LOW])) + 128.0 * f32(atomicLoad(&tally[LOG_HIGH]));
     let mean = logs / (64.0 * f32(inside + state.outside)) - 128.0;
     var strength = length(accelerations[order[sink]].xyz);
@@ -113,7 +113,7 @@ fn main(
 
     var word = first | select(0u, IS_SINGLE, is_outside);
     if !is_outside {
-        // Cells no smaller than the box first: it touches eight at most, and as a rule they hold few enough.
+        // First cells no smaller than the box: it touches at most eight, and usually they hold few enough bodies.
         let nearest = intervals_of(low.xyz);
         let farthest = intervals_of(high);
         let extents = farthest - nearest;

@@ -1,5 +1,5 @@
-// Places on a Hilbert curve through the cube: 21 octal digits, as 31 lower bits in x and 32 upper ones in y, which is
-// how the sort wants them.
+// Positions on a Hilbert curve through the cube: 21 octal digits, as 31 lower bits in x and 32 upper ones in y, as the
+// sort expects them.
 
 // Skilling (2004): from coordinates to the transpose of the Hilbert index.
 fn along_curve(place: vec3<u32>) -> vec3<u32> {
@@ -35,7 +35,7 @@ fn along_curve(place: vec3<u32>) -> vec3<u32> {
     return x ^ vec3(flip);
 }
 
-// Ten bits of each, taken in turn.
+// Interleaves ten bits of each.
 fn woven(x: vec3<u32>) -> u32 {
     var v = x & vec3(0x3ffu);
     v = (v | (v << vec3(16u))) & vec3(0x030000ffu);
@@ -45,13 +45,13 @@ fn woven(x: vec3<u32>) -> u32 {
     return (v.x << 2u) | (v.y << 1u) | v.z;
 }
 
-// In which of the 2^21 intervals of each axis a place in the cube is; the nearest one of a place that has left it.
+// Which of the 2^21 intervals on each axis a position is in; the nearest one if it has left the cube.
 fn intervals_of(position: vec3<f32>) -> vec3<u32> {
     let centre = vec3(state.centre[0], state.centre[1], state.centre[2]);
-    // A power of two: nothing is rounded but the distance from the corner.
+    // A power of two: only the distance from the corner is rounded.
     let scale = f32(1u << (LEVELS - 1u)) / state.half;
     let interval = max(((position - centre) + vec3(state.half)) * scale, vec3(0.0));
-    // Numbers beyond u32 have no fixed conversion.
+    // The conversion of numbers beyond u32 is not defined.
     return min(vec3<u32>(min(interval, vec3(4194304.0))), vec3((1u << LEVELS) - 1u));
 }
 

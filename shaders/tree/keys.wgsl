@@ -1,4 +1,4 @@
-// Each body's place on the curve.
+// Each body's position on the curve.
 //% include "tree/common.wgsl"
 //% include "tree/hilbert.wgsl"
 
@@ -21,7 +21,7 @@ fn main(
     order[i] = i;
     let position = bodies[i].xyz;
     if !is_somewhere(position) {
-        // Behind all others.
+        // After all others.
         keys[i] = vec2(0xffffffffu);
         return;
     }

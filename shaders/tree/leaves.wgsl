@@ -1,5 +1,5 @@
-// Moments of leaves, a thread for each: it adds up its bodies in their order. Leaves of very many bodies, which stand
-// in one place as far as keys can tell, are added up by all threads of the workgroup together, in a fixed order, too.
+// Moments of leaves, one thread for each, which adds up the bodies in order. Leaves of very many bodies, all in one place
+// as far as keys can tell, are added up by all threads of the workgroup together, also in a fixed order.
 //% include "tree/common.wgsl"
 //% include "tree/record.wgsl"
 
@@ -17,7 +17,7 @@ var<workgroup> crowded: array<atomic<u32>, 2>;
 var<workgroup> told: vec2<u32>;
 var<workgroup> leaf: vec2<u32>;
 
-// What bodies from `begin` on, every `stride`-th, add to the first moments about `anchor`, and to the box.
+// What every `stride`-th body from `begin` on adds to the first moments about `anchor`, and to the box.
 struct First {
     moments: vec4<f32>,
     lower: vec3<f32>,
@@ -35,7 +35,7 @@ fn first_of(begin: u32, end: u32, stride: u32, anchor: vec3<f32>) -> First {
     return first;
 }
 
-// And to the second moments about `centre` (three times xx, yy, zz; xy, xz, yz), and the square of the radius.
+// The same for the second moments about `centre` (three times xx, yy, zz; xy, xz, yz) and the squared radius.
 struct Second {
     diagonal: vec3<f32>,
     radius_squared: f32,
@@ -89,7 +89,7 @@ fn main(
     if count > MANY {
         atomicOr(&crowded[thread / 32u], 1u << (thread % 32u));
     } else if count > 0u {
-        // Counted from a body: bodies in one place have their centre exactly there.
+        // Relative to a body, so that bodies in one place have their centre exactly there.
         let anchor = sources[begin].xyz;
         let first = first_of(begin, begin + count, 1u, anchor);
         let centre = centre_of(anchor, first.moments, first.lower, first.upper);

@@ -1,5 +1,5 @@
-// Each cell's bodies and children. Cells are sorted by level, and stand in the order of the curve on each: siblings
-// are neighbours, and the first child is the cell that came next in depth-first order.
+// Finds each cell's bodies and children. Cells are sorted by level and, within a level, in the order of the curve:
+// siblings are neighbours, and the first child is the cell that came next in depth-first order.
 //% include "tree/common.wgsl"
 //% include "tree/digits.wgsl"
 //% include "tree/cell.wgsl"

@@ -1,5 +1,5 @@
-// How many bodies there are in each range of a coordinate: by sign, exponent and two bits. One row of workgroups (z)
-// for each axis.
+// Counts the bodies in each range of a coordinate, by sign, exponent and two bits. One row of workgroups (z) for each
+// axis.
 //% include "tree/common.wgsl"
 
 @group(0) @binding(0) var<storage, read> bodies: array<vec4<f32>>;
@@ -7,7 +7,7 @@
 @group(0) @binding(2) var<uniform> params: TreeParams;
 
 const ROWS = {{ rows }}u;
-// Additions of whole numbers: their order leaves no trace.
+// Integer additions: their order does not affect the result.
 var<workgroup> found: array<atomic<u32>, MEDIAN_BINS>;
 
 @compute @workgroup_size(256)
@@ -27,7 +27,7 @@ fn main(
             let body = bodies[i];
             if is_somewhere(body.xyz) {
                 let bits = bitcast<u32>(body[workgroup.z]);
-                // Negative numbers come before positive ones, the largest first.
+                // Negative numbers come before positive ones, those of largest size first.
                 let ordered = bits ^ select(0x80000000u, 0xffffffffu, (bits >> 31u) == 1u);
                 atomicAdd(&found[ordered >> 21u], 1u);
             }

@@ -1,4 +1,4 @@
-// What all devices have answered, from the order of the curve into the bodies' own.
+// Copies the results of all devices from the order of the curve to the order of the bodies.
 //% include "tree/common.wgsl"
 
 @group(0) @binding(0) var<storage, read> answers: array<vec4<f32>>;
@@ -13,7 +13,7 @@ fn main(
     @builtin(local_invocation_index) thread: u32,
 ) {
     let i = entry_of(workgroup, workgroups.x, thread);
-    // Bodies that are nowhere have been told so already.
+    // Bodies out of range have been marked already.
     if i < state.inside + state.outside {
         partial_sums[order[i]] = vec4(answers[i].xyz, 0.0);
     }

@@ -1,4 +1,4 @@
-// Where each cell has gone when they were sorted by level.
+// Where each cell went when they were sorted by level.
 //% include "tree/common.wgsl"
 
 @group(0) @binding(0) var<storage, read> numbers: array<u32>;

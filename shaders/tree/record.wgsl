@@ -7,10 +7,10 @@
 @group(0) @binding(3) var<storage, read> state: TreeState;
 @group(0) @binding(4) var<uniform> params: TreeParams;
 
-// On every level a little wider, so that rounding never puts a body outside.
+// Boxes become a little wider on every level, so that rounding never puts a body outside.
 const WIDENED = 1.0 + 1.0 / 262144.0;
 
-// What a cell weighs, how its mass is spread, and where its bodies are.
+// A cell's mass, how it is distributed, and where its bodies are.
 struct Moment {
     centre: vec3<f32>,
     mass: f32,
@@ -22,7 +22,7 @@ struct Moment {
     upper: vec3<f32>,
 }
 
-// Where the mass is, from its first moments about `anchor`; without mass the middle of the box.
+// The centre of mass, from the first moments about `anchor`; without mass, the middle of the box.
 fn centre_of(anchor: vec3<f32>, first_moments: vec4<f32>, lower: vec3<f32>, upper: vec3<f32>) -> vec3<f32> {
     if first_moments.w > 0.0 {
         return anchor + first_moments.xyz / first_moments.w;
@@ -44,7 +44,7 @@ fn record(cell: u32, moment: Moment) {
     cell_force[3u * cell] = vec4(moment.centre, moment.mass);
     cell_force[3u * cell + 1u] = vec4(moment.diagonal, 0.5 * trace);
     cell_force[3u * cell + 2u] = vec4(moment.beside, trace / 6.0);
-    // What stands behind the corners is no number.
+    // Component by component: the fourth words hold bits that are not floats.
     cell_box[2u * cell].x = moment.lower.x;
     cell_box[2u * cell].y = moment.lower.y;
     cell_box[2u * cell].z = moment.lower.z;

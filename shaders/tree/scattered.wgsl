@@ -1,5 +1,5 @@
-// How many groups' sinks walk one by one: those that are scattered, or none, where they are more than there is room for.
-// (Not some of them: which ones come first is a matter of luck.)
+// Number of groups whose sinks walk one by one: all scattered groups, or none if there is not enough room. (Not some of
+// them, because which come first is a matter of chance.)
 //% include "tree/common.wgsl"
 
 @group(0) @binding(0) var<storage, read_write> tally: array<u32>;

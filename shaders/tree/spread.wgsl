@@ -1,4 +1,4 @@
-// How many bodies there are at each distance from the centre, by powers of two.
+// Counts the bodies at each distance from the centre, by powers of two.
 //% include "tree/common.wgsl"
 
 @group(0) @binding(0) var<storage, read> bodies: array<vec4<f32>>;

@@ -1,5 +1,5 @@
-// How strongly bodies were attracted last, as the sum of the logarithms: the rule `acceleration` counts no body for
-// less than a thousandth of the mean.
+// The sum of the logarithms of the last accelerations: in the rule `acceleration`, every body counts with at least a
+// thousandth of the mean.
 //% include "tree/common.wgsl"
 
 @group(0) @binding(0) var<storage, read> accelerations: array<vec4<f32>>;
@@ -28,7 +28,7 @@ fn main(
         if !is_somewhere(vec3(strength)) {
             strength = 0.0;
         }
-        // 64ths of the power of two, in whole numbers, whose sums are the same in any order. At least 2^-100.
+        // 64 log2, as an integer, whose sums are the same in any order. At least 2^-100.
         let part = u32((log2(max(strength, 7.888609e-31)) + 128.0) * 64.0);
         atomicAdd(&low, part & 127u);
         atomicAdd(&high, part >> 7u);

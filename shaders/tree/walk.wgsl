@@ -2,15 +2,15 @@
 enable subgroups;
 //% endif
 // Forces on 64 sinks that are neighbours on the curve: one workgroup walks through the cells for all of them
-// (Barnes 1990), turn by turn. A turn takes up to 32 cells from the stack; each is opened, or accepted, which puts it
-// on a list; bodies of opened leaves come on another. Whenever a list holds 32 entries they become a tile in workgroup
-// memory, and all sinks take it.
+// (Barnes 1990), turn by turn. A turn takes up to 32 cells from the stack. Each is opened, or accepted and put on a
+// list; bodies of opened leaves go on another list. Whenever a list holds 32 entries they become a tile in workgroup
+// memory, which is applied to all sinks.
 //
 // The stack cannot overflow: a turn pushes at most 32 entries and takes at least 4; with more than 208 on it a turn
-// takes one, which nets at most 7 a level, 147 in all.
+// takes one, which adds at most 7 per level, 147 in all.
 //
-// The order of the sums depends on the tree and the group alone, not on how groups are spread over dispatches, nor on
-// LANES. No workgroup waits for another.
+// The order of the sums depends only on the tree and the group, not on how groups are distributed over dispatches, nor
+// on LANES. No workgroup waits for another.
 //% include "tree/common.wgsl"
 //% include "tree/cell.wgsl"
 //% include "tree/sinks.wgsl"
@@ -18,14 +18,14 @@ enable subgroups;
 //% include "interaction/gravity.wgsl"
 //% include "tree/pull.wgsl"
 
-// Positions and masses in the order of the curve, and the bodies' own numbers.
+// Positions and masses in the order of the curve, and the bodies' numbers.
 @group(0) @binding(0) var<storage, read> sources: array<vec4<f32>>;
 @group(0) @binding(1) var<storage, read> order: array<u32>;
 @group(0) @binding(2) var<storage, read> cell_open: array<vec4<u32>>;
 @group(0) @binding(3) var<storage, read> cell_force: array<vec4<f32>>;
 @group(0) @binding(4) var<storage, read> state: TreeState;
 //% if output == "lists"
-// For each group the numbers of cells and of bodies that act on it, its cells, and from MOST_CELLS on its bodies.
+// For each group the numbers of cells and of bodies that act on it, the cells, and from MOST_CELLS on the bodies.
 @group(0) @binding(5) var<storage, read_write> lists: array<u32>;
 const MOST_CELLS = {{ most_cells }}u;
 const LENGTH = 2u + MOST_CELLS + {{ most_bodies }}u;
@@ -59,11 +59,12 @@ var<workgroup> tile: array<vec4<f32>, 96>;
 //% if potential
 var<workgroup> tile_bodies: array<u32, UNIT>;
 //% endif
-// What all lanes must know.
+// Values shared with all lanes.
 var<workgroup> told: vec4<u32>;
 //% include "tree/lanes/" ~ lanes_tell ~ ".wgsl"
 
-// The k-th of the bodies that wait and of this turn's leaves, where `sums` has how many bodies there are up to each leaf.
+// The k-th among the waiting bodies followed by those of this turn's leaves; `sums` holds the number of bodies up to each
+// leaf.
 fn listed(k: u32, waiting: u32) -> u32 {
     if k < waiting {
         return rest[k];
@@ -91,7 +92,7 @@ fn main(
     let group = params.group_begin + workgroup.y * workgroups.x + workgroup.x;
     let inside = state.inside;
     let outside = state.outside;
-    // Groups, bodies outside the cube, and behind a gap the sinks of scattered groups.
+    // Groups, bodies outside the cube and, after a gap, the sinks of scattered groups.
     let others = (inside + GROUP - 1u) / GROUP + outside;
     if group >= params.group_end || (group >= others && group < params.singles)
         || group >= params.singles + GROUP * state.scattered {
@@ -112,12 +113,12 @@ fn main(
     if begin < params.sink_begin || begin >= params.sink_end {
         return;
     }
-    // What it takes, in tiles of bodies.
+    // The cost of this walk, in tiles of bodies.
     var work = 0u;
     //% endif
     let cells = state.cells;
 
-    // A lane past the last sink works on the last one and keeps its answer to itself.
+    // A lane past the last sink works on the last one and does not write its result.
     //% for k in range(r)
     let sink_index_{{ k }} = begin + lane + {{ k }}u * LANES;
     let from_{{ k }} = min(sink_index_{{ k }}, end - 1u);
@@ -150,10 +151,10 @@ fn main(
         //% if output == "share"
         work += 1u;
         //% endif
-        // How many cells are accepted, how many are pushed, how many leaves are opened.
+        // Numbers of cells accepted, cells pushed, and leaves opened.
         var found = vec4(0u);
         if height > 0u {
-            // Ranges of children from the top of the stack, as many as make up to 32 cells.
+            // Takes ranges of children from the top of the stack, for up to 32 cells.
             let taking = select(min(height, UNIT), 1u, height > NARROW);
             var word = 0u;
             var children = 0u;
@@ -197,7 +198,7 @@ fn main(
                 //% endif
                 let radius_squared = bitcast<f32>(open.x);
                 let far = distance_squared > radius_squared && is_far(compared, reach, about.w, radius_squared);
-                // A cell without mass is passed over.
+                // A cell without mass is skipped.
                 if about.w >= 0.0 {
                     kind = select(select(2u, 3u, open.y == IS_LEAF), 1u, far);
                 }
@@ -217,7 +218,7 @@ fn main(
         }
         var leaves = found.z;
         if is_first && outside > 0u {
-            // Bodies outside the cube attract one by one. They stand behind all others, like one more leaf.
+            // Bodies outside the cube attract one by one. They come after all others, like one more leaf.
             if lane == 0u {
                 leaf_first[leaves] = inside;
                 sums[leaves] = outside;
@@ -289,7 +290,7 @@ fn main(
                 //% endif
                 done += UNIT;
             }
-            // What does not fill a tile waits.
+            // Bodies that do not fill a tile wait.
             var left = 0u;
             if bodies > done {
                 left = bodies - done;
@@ -310,7 +311,7 @@ fn main(
             let many = min(waiting_cells, UNIT);
             waiting_cells -= many;
             if lane < UNIT {
-                // Past the last one a cell of no mass, where there is none of the sinks.
+                // Past the last one a massless cell, at a place where there are no sinks.
                 let cell = accepted[waiting_cells + min(lane, many - 1u)];
                 let is_one = lane < many;
                 //% if output == "lists"
@@ -377,8 +378,8 @@ fn main(
         lists[list + 1u] = told_bodies;
     }
     //% elif output == "share"
-    // In the order of the curve, in which every device's part is one range. The first sink of a group tells what that took;
-    // where sinks walk one by one, what all of them take about.
+    // In the order of the curve, where each device's part is one range. The first sink of a group holds the group's cost;
+    // if sinks walk one by one, an estimate for all of them.
     let each = select(1u, GROUP, (word & IS_SINGLE) != 0u && begin < inside);
     //% for k in range(r)
     if sink_index_{{ k }} < end {
@@ -387,8 +388,8 @@ fn main(
     }
     //% endfor
     //% elif output == "counts"
-    // Along the curve. The first sink of a group tells the cells that were looked at, and what it met; of the forces as much
-    // is kept as keeps them from being left out.
+    // In the order of the curve. The first sink of a group holds the numbers of cells looked at, and of cells and bodies
+    // applied; enough of the forces is written to keep the compiler from leaving them out.
     let met = vec3(f32(looked_at), f32(met_cells), f32(met_bodies));
     //% for k in range(r)
     if sink_index_{{ k }} < end {

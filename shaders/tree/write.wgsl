@@ -1,9 +1,9 @@
-// The cells of all levels in depth-first order: each body writes those that begin at it.
+// Writes the cells of all levels in depth-first order: each body those that begin at it.
 //% include "tree/common.wgsl"
 //% include "tree/digits.wgsl"
 
 @group(0) @binding(0) var<storage, read> keys: array<vec2<u32>>;
-// Cells that begin before each body.
+// Number of cells that begin before each body.
 @group(0) @binding(1) var<storage, read> offsets: array<u32>;
 @group(0) @binding(2) var<storage, read> state: TreeState;
 @group(0) @binding(3) var<storage, read_write> levels: array<u32>;

@@ -23,7 +23,7 @@ impl Input {
         Ok(bytes)
     }
 
-    /// The input that another thread made for `request`. The scene's hints are taken from the scene, not from the bytes.
+    /// The input that another thread made for `request`. A scene's hints are taken from the scene, not from the bytes.
     ///
     /// Errors: bytes that are not an input; those of [`InputRequest::scene`].
     pub fn unpack(request: &InputRequest, bytes: &[u8]) -> Result<Self> {

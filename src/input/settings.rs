@@ -13,7 +13,7 @@ use crate::settings::{
 use crate::sim::{EngineKind, Settings};
 
 impl MethodRequest {
-    /// Engine and method by name. `cpu` with the method `reference` is the engine `reference`, which has only that method.
+    /// Engine and method by name. `cpu` with the method `reference` is the engine `reference`, which has only this one.
     ///
     /// Errors: an unknown engine or method; a method that the engine lacks.
     pub fn chosen(&self) -> Result<(EngineKind, Option<Method>)> {

@@ -1,8 +1,8 @@
-// What the first 32 lanes of a workgroup tell each other, through its memory. All lanes call these together.
+// Communication among the first 32 lanes of a workgroup through its memory. All lanes call these together.
 
-// A bit for each lane: what it brings. Their order leaves no trace.
+// One bit per lane. The order in which they are set does not matter.
 var<workgroup> bits: array<atomic<u32>, 7>;
-// Two halves, by turns.
+// Two halves, used alternately.
 var<workgroup> sums: array<u32, 64>;
 const SUMS = 32u;
 
@@ -34,7 +34,7 @@ fn few_up_to(value: u32, lane: u32) -> u32 {
         + 8u * bits_before(3u, below);
 }
 
-// How many lanes before this one are of its kind, 1 to 3, or 0 for none; how many there are of each comes to be told.
+// How many lanes before this one have the same kind, 1 to 3, or 0 for none; `told` becomes the number of each kind.
 fn rank_of(kind: u32, lane: u32) -> u32 {
     if kind > 0u {
         atomicOr(&bits[3u + kind], 1u << lane);
@@ -52,7 +52,7 @@ fn rank_of(kind: u32, lane: u32) -> u32 {
     return bits_before(3u + max(kind, 1u), (1u << (lane % 32u)) - 1u);
 }
 
-// Sums of all lanes up to each, in `sums` from SUMS on; the sum of all comes to be told.
+// Sums of all lanes up to each, in `sums` from SUMS on; `told` becomes the sum of all.
 fn sum_up(value: u32, lane: u32) {
     if lane < 32u {
         sums[lane] = value;

@@ -1,5 +1,4 @@
-// What the 32 lanes of a workgroup tell each other, where they are one subgroup: as lanes/memory.wgsl does, with the
-// same numbers.
+// Communication among the 32 lanes of a workgroup that are one subgroup: like lanes/memory.wgsl, with the same results.
 
 var<workgroup> sums: array<u32, 32>;
 const SUMS = 0u;
@@ -11,7 +10,7 @@ fn few_up_to(value: u32, lane: u32) -> u32 {
     return subgroupInclusiveAdd(value);
 }
 
-// How many lanes before this one are of its kind, 1 to 3, or 0 for none; how many there are of each comes to be told.
+// How many lanes before this one have the same kind, 1 to 3, or 0 for none; `told` becomes the number of each kind.
 fn rank_of(kind: u32, lane: u32) -> u32 {
     let kinds = vec3(
         subgroupBallot(kind == 1u).x, subgroupBallot(kind == 2u).x, subgroupBallot(kind == 3u).x);
@@ -22,7 +21,7 @@ fn rank_of(kind: u32, lane: u32) -> u32 {
     return countOneBits(own & ((1u << lane) - 1u));
 }
 
-// Sums of all lanes up to each, in `sums` from SUMS on; the sum of all comes to be told.
+// Sums of all lanes up to each, in `sums` from SUMS on; `told` becomes the sum of all.
 fn sum_up(value: u32, lane: u32) {
     let sum = subgroupInclusiveAdd(value);
     sums[lane] = sum;

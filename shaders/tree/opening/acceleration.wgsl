@@ -1,4 +1,4 @@
-// By what the cell may spoil of the sinks' accelerations (Miki and Umemura 2017): m r^3 < alpha a d^5, or
+// By the error that a cell may cause in the sinks' accelerations (Miki and Umemura 2017): m r^3 < alpha a d^5, or
 // m r^2 < alpha a d^4 with monopoles. In powers that stay within f32; the opening is log2 of alpha.
 fn critical_of(mass: f32, radius: f32, edge: f32, offset: f32, opening: f32) -> f32 {
     //% if quadrupole
@@ -15,6 +15,6 @@ fn reach_of(least_acceleration: f32, opening: f32) -> f32 {
 }
 
 fn is_far(distance_squared: f32, reach: f32, critical: f32, radius_squared: f32) -> bool {
-    // Never from next to it: what the cell may spoil says nothing of bodies at its border.
+    // Never right next to the cell: the error bound does not hold for sinks at its border.
     return distance_squared * reach > critical && distance_squared * {{ near_squared }} > radius_squared;
 }
