@@ -120,10 +120,10 @@ fn a_measurement_is_made_once_and_told() {
     let found = store.load().crossovers;
     let [found] = found.as_slice() else { panic!("{found:?}") };
     assert!(found.from >= 4096 && found.tried[0].n == 4096, "{found:?}");
-    assert!(told.contains(&format!("tree from {} bodies on", found.from)), "{told}");
+    assert!(told.contains(&format!("tree faster from {} bodies", found.from)), "{told}");
     assert_eq!(info("4096"), told, "what is kept is measured again");
     let more = info("1000000000");
-    assert!(more.contains("by tree") && more.contains("from"), "{more}");
+    assert!(more.contains("method tree") && more.contains("from"), "{more}");
 }
 
 /// The test's adapter, said to have so little memory.

@@ -90,7 +90,7 @@ const VERSION: u32 = 1;
 /// No valid file is longer.
 const MOST_BYTES: u64 = 4 << 20;
 
-const HEADER: &str = "# What 'gravitile tune' has found, and from how many bodies on the tree is faster.\n\
+const HEADER: &str = "# Results of 'gravitile tune', and the numbers of bodies from which the tree is faster.\n\
                       # 'gravitile tune --forget' deletes it.\n";
 
 /// A file of choices.

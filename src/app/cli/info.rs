@@ -77,7 +77,7 @@ pub fn main(args: &Args) -> Result<Ended> {
         }
     }
     text += &format!(
-        "auto, for {} bodies: {} by {}\n  because {}\n",
+        "auto, for {} bodies: engine {}, method {}\n  because {}\n",
         args.n,
         choice.kind.name(),
         choice.method.name(),
@@ -101,11 +101,11 @@ fn others(choice: &Choice) -> Vec<Crossover> {
 /// The number of bodies from which the tree is faster on a device, and the measurements behind it.
 fn in_words(crossover: &Crossover) -> String {
     let Crossover { on, from, tried } = crossover;
-    let mut text = format!("tree from {from} bodies on: {} ({})\n", on.device, on.backend);
+    let mut text = format!("tree faster from {from} bodies: {} ({})\n", on.device, on.backend);
     for Trial { n, direct_secs, tree_secs } in tried {
         let [direct_ms, tree_ms] = [direct_secs, tree_secs].map(|secs| secs * 1e3);
         text += &format!(
-            "  {n} bodies: a step takes {direct_ms:.3} ms by direct, {tree_ms:.3} ms by tree\n"
+            "  {n} bodies: a step takes {direct_ms:.3} ms with direct, {tree_ms:.3} ms with tree\n"
         );
     }
     text
