@@ -1,21 +1,21 @@
-//! What a record tells of forces with derivatives, and of runs on individual steps.
+//! The parts of a record about forces with derivatives and about runs on individual steps.
 
 use serde::{Deserialize, Serialize};
 
 use crate::forces::{Order, Precision};
 use crate::integrate;
 
-/// Which forces were timed, and how far they are from f64.
+/// Which forces were timed, and their errors against f64.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DirectFacts {
     /// `gpu`, `cpu` or `reference`.
     pub engine: String,
-    /// The tier, as [`Precision::name`] has it.
+    /// The precision, as in [`Precision::name`].
     pub precision: String,
-    /// The highest derivative, as [`Order::name`] has it.
+    /// The highest derivative, as in [`Order::name`].
     pub order: String,
-    /// Whether potentials were computed too.
+    /// Whether potentials were computed.
     pub potential: bool,
     /// Rms relative error of the jerks, if there are any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -25,7 +25,7 @@ pub struct DirectFacts {
     pub rms_snap: Option<f64>,
 }
 
-/// A run on individual steps: how, and what came out.
+/// A run on individual steps: settings and result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunFacts {
@@ -33,28 +33,28 @@ pub struct RunFacts {
     pub integrator: String,
     /// `gpu`, `cpu` or `reference`.
     pub engine: String,
-    /// The tier, as [`Precision::name`] has it.
+    /// The precision, as in [`Precision::name`].
     pub precision: String,
-    /// Whether the bodies lived on the engine's device, and not on the host.
+    /// Whether the bodies lived on the engine's device rather than on the host.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub resident: bool,
     /// Plummer softening length.
     pub softening: f64,
     /// Aarseth's accuracy parameter.
     pub eta: f64,
-    /// That of the sixth-order criterion, where there is one.
+    /// Accuracy parameter of the sixth-order criterion, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub eta6: Option<f64>,
     /// The longest step.
     pub dt_max: f64,
-    /// From time 0 to this one.
+    /// The time at which the run ends; it begins at 0.
     pub until: f64,
-    /// What came out; nothing where it was skipped.
+    /// The result; missing if the run was skipped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<RunOutcome>,
 }
 
-/// What came out of a run.
+/// The result of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunOutcome {
@@ -62,12 +62,12 @@ pub struct RunOutcome {
     pub energy_error: f64,
     /// Blocks taken.
     pub blocks: u64,
-    /// Steps of single bodies.
+    /// Number of individual steps.
     pub body_steps: u64,
 }
 
 impl RunOutcome {
-    /// Bodies per block.
+    /// Mean number of bodies per block.
     pub fn mean_active(&self) -> f64 {
         self.body_steps as f64 / self.blocks.max(1) as f64
     }
@@ -76,12 +76,12 @@ impl RunOutcome {
 const ENGINES: [&str; 3] = ["gpu", "cpu", "reference"];
 
 impl DirectFacts {
-    /// `gpu double-single`.
+    /// Formats engine and precision: `gpu double-single`.
     pub fn tier(&self) -> String {
         format!("{} {}", self.engine, self.precision)
     }
 
-    /// What no measurement says, if anything: a reader of foreign files asks.
+    /// What no measurement can contain, if anything; for reading foreign files.
     pub(super) fn fault(&self) -> Option<String> {
         let orders = [Order::Acceleration, Order::Jerk, Order::Snap].map(Order::name);
         let errors = [self.rms_jerk, self.rms_snap];
@@ -101,13 +101,13 @@ impl DirectFacts {
 }
 
 impl RunFacts {
-    /// `gpu double-single`, and where bodies live on a device that they do.
+    /// Formats engine and precision: `gpu double-single`, with a note if bodies live on the device.
     pub fn tier(&self) -> String {
         let place = if self.resident { ", bodies there" } else { "" };
         format!("{} {}{place}", self.engine, self.precision)
     }
 
-    /// What no run says, if anything: a reader of foreign files asks.
+    /// What no run can contain, if anything; for reading foreign files.
     pub(super) fn fault(&self) -> Option<String> {
         let positive = [Some(self.eta), self.eta6, Some(self.dt_max), Some(self.until)];
         let good = |x: f64| x.is_finite() && x >= 0.0;
@@ -131,7 +131,7 @@ impl RunFacts {
 
 #[cfg(test)]
 impl RunFacts {
-    /// A sound one, for tests.
+    /// A valid one, for tests.
     pub(super) fn example() -> Self {
         Self {
             integrator: "hermite4".to_owned(),

@@ -1,4 +1,4 @@
-//! Timing of engines through the host's interface: bodies go in, forces come out, by the wall clock.
+//! Times engines through the host's interface, including transfers, by the wall clock.
 
 use web_time::Instant;
 
@@ -7,7 +7,7 @@ use crate::forces::{Answers, ForceEngine, Identity, Sinks, Sources, Want};
 use crate::measure::ErrorStats;
 use crate::measure::time::problem::{Problem, SOFTENING};
 
-/// An engine and what it is timed on.
+/// An engine, and the problem it is timed on.
 pub(super) struct HostTimer<'a> {
     engine: Box<dyn ForceEngine>,
     problem: &'a Problem,
@@ -16,18 +16,18 @@ pub(super) struct HostTimer<'a> {
     pub repeats: u32,
     /// Seconds per evaluation in the last sample.
     last: f64,
-    /// Against f64, on a sample of the sinks.
+    /// Error against f64, for a sample of the sinks.
     pub error: ErrorStats,
 }
 
 /// Shortest time of a sample.
 const SAMPLE_SECS: f64 = 5e-3;
 
-/// Largest rms error of a right engine: f32 pairs, and sums of at least two levels.
+/// Largest rms error of a correct engine: f32 pairs, and sums of at least two levels.
 const RMS_LIMIT: f64 = 1e-5;
 
 impl<'a> HostTimer<'a> {
-    /// Evaluates until the time of a sample is known; finds out whether the engine is right.
+    /// Evaluates until the time of a sample is known, and checks the engine's results.
     ///
     /// Errors: the engine's own, and forces that differ from f64.
     pub fn prepare(engine: Box<dyn ForceEngine>, problem: &'a Problem) -> Result<Self> {
@@ -62,7 +62,7 @@ impl<'a> HostTimer<'a> {
         Ok(self.last)
     }
 
-    /// Seconds that a sample takes, about.
+    /// Approximate seconds of a sample.
     pub fn sample_secs(&self) -> f64 {
         self.last * f64::from(self.repeats)
     }
@@ -74,9 +74,10 @@ impl Problem {
         self.sinks as f64 * self.sources as f64
     }
 
-    /// Runs an engine of the host once.
+    /// Runs the engine once.
     fn evaluate(&self, engine: &mut dyn ForceEngine, out: &mut Answers) -> Result<()> {
-        // A body's own pair adds nothing to its acceleration: sinks beyond the sources are foreign.
+        // A body's pair with itself adds nothing to its acceleration, so sinks beyond the sources
+        // can be foreign.
         let identity =
             if self.sinks <= self.sources { Identity::Offset(0) } else { Identity::Foreign };
         engine.evaluate_from(

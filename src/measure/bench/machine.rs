@@ -1,7 +1,7 @@
-//! The machine that a run was measured on: what of it bears on the numbers, as far as it can be read.
+//! The machine on which a run was measured: what affects the numbers, as far as it can be read.
 //!
-//! Facts have names ([`FACTS`]), so that whoever hands in a result sees each and can leave it out. No name of a user, a
-//! host or a folder is among them.
+//! Facts have names ([`FACTS`]), so that anyone who submits a result can see each and leave it out.
+//! They contain no name of a user, a host or a folder.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,10 +12,10 @@ mod state;
 
 pub use state::State;
 
-/// The figure that records of machines belong to; it is not drawn.
+/// The figure to which records of machines belong; it is not drawn.
 pub(super) const MACHINE: &str = "machine";
 
-/// What is known of a machine. What cannot be read, or was left out, is not there.
+/// What is known of a machine; `None` for anything that cannot be read or was left out.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Machine {
@@ -34,7 +34,7 @@ pub struct Machine {
     /// wgpu's version.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wgpu: Option<String>,
-    /// Threads of a subgroup, the fewest and the most: `32`, `32 to 64`.
+    /// Threads per subgroup, minimum and maximum: `32`, `32 to 64`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub subgroups: Option<String>,
     /// Compute units (NVIDIA: multiprocessors).
@@ -46,15 +46,15 @@ pub struct Machine {
     /// Clocks, power, temperature and supply before the first figure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<State>,
-    /// The same right after the last: under load.
+    /// The same right after the last figure: under load.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<State>,
-    /// What whoever measured has to say.
+    /// A remark by the person who measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub remark: Option<String>,
 }
 
-/// A fact: its name, how it is read and how it is left out.
+/// A fact: its name, how to read it, and how to leave it out.
 type Fact = (&'static str, fn(&Machine) -> Option<String>, fn(&mut Machine));
 
 /// All facts, in the order in which they are shown.
@@ -98,7 +98,7 @@ impl Machine {
         FACTS.iter().map(|(name, _, _)| *name)
     }
 
-    /// Of this machine with the adapter in use.
+    /// Reads the facts of this machine, with the adapter in use.
     pub fn read(gpu: Option<&Gpu>) -> Self {
         let cpu = cpu_device();
         let mut machine = Self {
@@ -111,7 +111,7 @@ impl Machine {
             let info = gpu.wgpu_adapter.get_info();
             let (least, most) = (info.subgroup_min_size, info.subgroup_max_size);
             let limits = &gpu.limits;
-            // Browsers tell none.
+            // Browsers do not report it.
             machine.pci = (gpu.adapter.pci != (0, 0)).then(|| pci(&gpu.adapter));
             machine.place = gpu.adapter.place.clone().map(|place| plain(&place));
             machine.wgpu = option_env!("GRAVITILE_WGPU").map(str::to_owned);
@@ -128,12 +128,12 @@ impl Machine {
         machine
     }
 
-    /// Facts that are known: name and value.
+    /// The known facts: name and value.
     pub fn facts(&self) -> Vec<(&'static str, String)> {
         FACTS.iter().filter_map(|(name, value, _)| Some((*name, value(self)?))).collect()
     }
 
-    /// Without a fact; false where there is none of that name.
+    /// Removes a fact; returns false if there is none with this name.
     pub fn leave_out(&mut self, name: &str) -> bool {
         let known = FACTS.iter().find(|(known, _, _)| *known == name);
         if let Some((_, _, leave_out)) = known {
@@ -142,7 +142,7 @@ impl Machine {
         known.is_some()
     }
 
-    /// What is wrong with one from a foreign file.
+    /// What is wrong with a machine from a foreign file, if anything.
     pub(super) fn fault(&self) -> Option<String> {
         let texts = self.facts().into_iter();
         let bad = |text: &str| text.chars().count() > 700 || text.chars().any(char::is_control);
@@ -156,7 +156,7 @@ fn pci(adapter: &AdapterInfo) -> String {
     format!("{:04x}:{:04x}", adapter.pci.0, adapter.pci.1)
 }
 
-/// The operating system as it calls itself.
+/// The operating system's own name.
 fn system() -> String {
     let read = |path| std::fs::read_to_string(path).unwrap_or_default();
     let release = read("/etc/os-release");
@@ -195,7 +195,7 @@ pub(super) mod tests {
             assert!(machine.leave_out(name), "{name}");
         }
         assert!(machine.facts().is_empty() && !machine.leave_out("user"));
-        // Nothing is kept that was not shown.
+        // Nothing remains that was not shown.
         let left = serde_json::to_string(&machine).unwrap();
         assert_eq!(left, r#"{"before":{},"after":{}}"#);
     }

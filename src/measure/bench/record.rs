@@ -1,7 +1,7 @@
-//! One line of a result file: a set of samples with everything needed to believe it.
+//! One line of a result file: a set of samples with everything needed to trust it.
 //!
-//! A result file is JSON lines, one [`Record`] each, in the order they were measured. Nothing in it names
-//! a user, a host or a folder.
+//! A result file is JSON lines, one [`Record`] each, in the order of measurement. It does not
+//! contain the name of a user, a host or a folder.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,27 +14,28 @@ use crate::forces::direct::gpu::KernelConfig;
 use crate::gpu::AdapterInfo;
 use crate::measure::{Ceiling, Summary};
 
-/// Version of the file format. Files of the first one, without machines and times of day, are read too.
+/// Version of the file format. Files of version 1, without machines and times of day, can be read
+/// too.
 pub const FORMAT: u32 = 2;
-/// The earliest version that is read.
+/// The oldest version that can be read.
 pub(super) const OLDEST: u32 = 1;
 
-/// What was measured on.
+/// The device that was measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Device {
-    /// The driver's or the processor's name for itself.
+    /// Its name according to the driver or the processor.
     pub name: String,
     /// `discrete GPU`, ..., `software`, or `CPU`.
     pub kind: String,
     /// `vulkan`, `metal`, `dx12`; or `cpu`.
     pub backend: String,
-    /// The driver and its version; of a CPU, the instructions in use and the number of threads.
+    /// The driver and its version; for a CPU, the instruction set in use and the number of threads.
     pub driver: String,
 }
 
 impl Device {
-    /// Of a graphics adapter.
+    /// The entry for a graphics adapter.
     pub fn of(adapter: &AdapterInfo) -> Self {
         Self {
             name: adapter.name.clone(),
@@ -44,13 +45,13 @@ impl Device {
         }
     }
 
-    /// True for the CPU engine.
+    /// Whether it is the CPU engine.
     pub fn is_cpu(&self) -> bool {
         self.backend == "cpu"
     }
 }
 
-/// What a record tells of.
+/// What a record contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
@@ -65,21 +66,21 @@ pub enum Kind {
     Derivatives,
     /// A run on individual steps.
     Run,
-    /// Errors of a tree with the time of its forces, or times of whole steps by it.
+    /// Errors of a tree with the time of its forces, or times of whole steps with it.
     Tree,
-    /// Times of whole steps of bodies that several devices share.
+    /// Times of whole steps of bodies shared by several devices.
     Devices,
-    /// Times of bytes that travel to the device or back.
+    /// Times of transfers to or from the device.
     Transfer,
-    /// What the driver's compiler says of a kernel; no times.
+    /// What the driver's compiler reports about a kernel; no times.
     Compiled,
-    /// The machine that the run was measured on; no times.
+    /// The machine on which the run was measured; no times.
     Machine,
     /// Nothing was measured; `remark` says why.
     Skipped,
 }
 
-/// A set of samples, with everything that is needed to believe it: one line of a result file.
+/// A set of samples, with everything needed to trust it: one line of a result file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Record {
@@ -91,20 +92,20 @@ pub struct Record {
     pub commit: String,
     /// The day, in UTC: 2026-11-20.
     pub date: String,
-    /// When the run began, in UTC: 15:04:05. With the day it tells runs of one machine apart.
+    /// When the run began, in UTC: 15:04:05. With the date it distinguishes runs of one machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub begun: Option<String>,
-    /// What was measured on.
+    /// The device that was measured.
     pub device: Device,
     /// The figure it belongs to.
     pub figure: String,
     /// The curve it belongs to.
     pub series: String,
-    /// Where it stands on the figure's x axis.
+    /// Its value on the figure's x axis.
     pub x: f64,
-    /// What it tells of.
+    /// What the record contains.
     pub kind: Kind,
-    /// Number of sinks, of a run the bodies; 0 for a ceiling.
+    /// Number of sinks, or of bodies in a run; 0 for a ceiling.
     pub sinks: u64,
     /// Number of sources; 0 for a ceiling.
     pub sources: u64,
@@ -114,63 +115,64 @@ pub struct Record {
     /// [`Ceiling::key`], for a ceiling.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ceiling: Option<String>,
-    /// What the driver's compiler says of the kernel, where it was asked.
+    /// What the driver's compiler reports about the kernel, if it was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compiled: Option<Compiled>,
-    /// Which forces, where they have derivatives.
+    /// Which forces, if they have derivatives.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub direct: Option<DirectFacts>,
-    /// Which run, and what came out.
+    /// Which run, and its result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<RunFacts>,
     /// Which tree, and its errors.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tree: Option<TreeFacts>,
-    /// The machine, in the one record that tells of it.
+    /// The machine, in the record that describes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<Box<Machine>>,
-    /// How many devices shared the bodies, and what that cost.
+    /// How many devices shared the bodies, and the cost of sharing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub devices: Option<DevicesFacts>,
-    /// What one sample did: interactions, or the ceiling's unit.
+    /// The work of one sample: interactions, or the ceiling's unit.
     pub work: f64,
-    /// Seconds per evaluation or step, in the order they were taken; the first one after warming up is dropped.
+    /// Seconds per evaluation or step, in the order they were taken; the first one after warming up
+    /// is discarded.
     pub samples: Vec<f64>,
     /// Evaluations or steps that each sample is the mean of.
     pub repeats: u32,
     /// How the times were taken.
     pub method: String,
-    /// Rms relative error of the accelerations against f64, on a sample of the sinks.
+    /// Rms relative error of the accelerations against f64, for a sample of the sinks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rms_error: Option<f64>,
-    /// Interactions per second by the model.
+    /// Interactions per second predicted by the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub predicted_per_sec: Option<f64>,
-    /// The resource that limits the kernel by the model.
+    /// The limiting resource according to the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<String>,
-    /// What is to be said of it: noise, drift, why it was skipped; of steps, how it compares.
+    /// A remark: noise, drift, why it was skipped; for steps, how it compares.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remark: Option<String>,
 }
 
 impl Record {
-    /// Notes the samples, with the digits that a clock tells.
+    /// Stores the samples, with the digits that a clock resolves.
     pub(super) fn set_samples(&mut self, secs: &[f64]) {
         self.samples = secs.iter().map(|secs| rounded(*secs)).collect();
     }
 
-    /// The statistics of its samples; `None` where it was skipped.
+    /// The statistics of its samples; `None` if it was skipped.
     pub fn summary(&self) -> Option<Summary> {
         Summary::of(&self.samples)
     }
 
-    /// Work per second, by the median: interactions, or the ceiling's unit.
+    /// Work per second from the median: interactions, or the ceiling's unit.
     pub fn per_sec(&self) -> Option<f64> {
         self.summary().map(|summary| self.work / summary.median)
     }
 
-    /// The run it belongs to: the day, and the time where it is known.
+    /// The run it belongs to: the date, and the time if known.
     pub fn run_key(&self) -> (&str, &str) {
         (&self.date, self.begun.as_deref().unwrap_or(""))
     }
@@ -180,7 +182,7 @@ impl Record {
         self.ceiling.as_deref().and_then(Ceiling::from_key)
     }
 
-    /// The kernel in words: `p=64 q=1 ...`, or the engine.
+    /// Describes the kernel: `p=64 q=1 ...`, or the engine.
     pub fn kernel_in_words(&self) -> String {
         if let Some(direct) = &self.direct {
             return format!("{}, {}", direct.tier(), direct.order);
@@ -199,7 +201,7 @@ impl Record {
         }
     }
 
-    /// What is wrong with it, if anything is: a reader of foreign files asks.
+    /// What is wrong with the record, if anything; for reading foreign files.
     pub(super) fn fault(&self) -> Option<String> {
         const LONGEST: usize = 300;
         const MOST_SAMPLES: usize = 100_000;
@@ -282,7 +284,8 @@ impl Record {
     }
 }
 
-/// A number with seven significant digits: what a clock tells, and no more; it survives being written.
+/// A number rounded to seven significant digits, all that a clock resolves; written and read back
+/// it is the same.
 pub(super) fn rounded(value: f64) -> f64 {
     format!("{value:.6e}").parse().unwrap_or(value)
 }
@@ -291,7 +294,7 @@ pub(super) fn rounded(value: f64) -> f64 {
 pub(crate) mod tests {
     use super::*;
 
-    /// A record as the session makes them.
+    /// A record as made by a session.
     pub fn example() -> Record {
         Record {
             format: FORMAT,

@@ -1,4 +1,4 @@
-//! How much is measured: for a GPU, for a software adapter, and for a test.
+//! How much is measured: on a GPU, on a software adapter, and in tests.
 
 use super::score::SIZES;
 use crate::gpu::{DeviceClass, Gpu};
@@ -7,56 +7,56 @@ use crate::measure::Effort;
 /// Sizes and times of all figures.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sizes {
-    /// In words, for the report.
+    /// Name for the report.
     pub name: &'static str,
     /// Largest number of bodies.
     pub largest: usize,
-    /// The three numbers of bodies of the chapter's figures, or smaller ones.
+    /// The three numbers of bodies in the chapter's figures, or smaller ones.
     pub chapter: [usize; 3],
     /// The number of bodies at which kernels are compared.
     pub many: usize,
-    /// Factors of unrolling.
+    /// Unrolling factors.
     pub unroll: &'static [u32],
-    /// Sources for few sinks.
+    /// Number of sources for few sinks.
     pub sources: usize,
     /// Largest side of the map of sinks and sources.
     pub map: usize,
-    /// Numbers of bodies at which the whole sweep of shapes is measured.
+    /// Numbers of bodies for the full sweep of shapes.
     pub rule: &'static [usize],
-    /// Most shapes of that sweep.
+    /// The most shapes in that sweep.
     pub rule_shapes: usize,
     /// Numbers of bodies of runs on individual steps, ascending.
     pub runs: &'static [usize],
-    /// Of those, the ones with more accuracies.
+    /// Those of them that are run with more accuracies.
     pub runs_closer: &'static [usize],
-    /// Seconds that all runs may take.
+    /// Time limit for all runs, in seconds.
     pub runs_secs: f64,
-    /// The three numbers of bodies of the tree's errors and times over the opening angle.
+    /// The three numbers of bodies for the tree's errors and times against the opening angle.
     pub tree: [usize; 3],
-    /// Those of the tree's figure over the number of bodies, ascending.
+    /// Numbers of bodies for the tree's figure against the number of bodies, ascending.
     pub tree_n: &'static [usize],
-    /// Numbers of bodies that several devices share, ascending.
+    /// Numbers of bodies shared by several devices, ascending.
     pub devices: &'static [usize],
-    /// The same by the tree.
+    /// The same with the tree.
     pub devices_tree: &'static [usize],
-    /// The same on individual steps.
+    /// The same with individual steps.
     pub devices_blocks: &'static [usize],
     /// Opening angles of the tree, ascending.
     pub tree_thetas: &'static [f64],
-    /// The numbers of bodies of the score.
+    /// The numbers of bodies for the score.
     pub score: [usize; 3],
-    /// Most seconds of one evaluation; what would take longer is skipped.
+    /// The most seconds of one evaluation; longer ones are skipped.
     pub sample_secs: f64,
-    /// Seconds that the samples of a figure may take.
+    /// Time limit for the samples of a figure, in seconds.
     pub figure_secs: f64,
-    /// Fewest and most rounds of samples.
+    /// The fewest and most rounds of samples.
     pub rounds: (usize, usize),
-    /// For the ceilings.
+    /// How thoroughly ceilings are measured.
     pub effort: Effort,
 }
 
 impl Sizes {
-    /// For a GPU, and for a CPU alone: the sizes of the chapter and beyond.
+    /// For a GPU or a CPU alone: the sizes of the chapter and beyond.
     pub fn full() -> Self {
         Self {
             name: "full",
@@ -85,8 +85,8 @@ impl Sizes {
         }
     }
 
-    /// For a software adapter: what a processor does in reasonable time. A kernel makes about 0.1 to 0.5 G
-    /// interactions/s on llvmpipe with two cores.
+    /// For a software adapter: what a processor can do in reasonable time. A kernel reaches about
+    /// 0.1 to 0.5 G interactions/s on llvmpipe with two cores.
     pub fn reduced() -> Self {
         Self {
             name: "reduced (software adapter)",
@@ -112,7 +112,7 @@ impl Sizes {
         }
     }
 
-    /// For a look, and for tests: seconds for everything.
+    /// For a quick look and for tests: seconds for everything.
     pub fn quick() -> Self {
         Self {
             name: "quick",
@@ -141,7 +141,7 @@ impl Sizes {
         }
     }
 
-    /// What suits an adapter.
+    /// The sizes for an adapter.
     pub fn for_adapter(gpu: Option<&Gpu>, quick: bool) -> Self {
         match gpu {
             _ if quick => Self::quick(),
@@ -150,7 +150,7 @@ impl Sizes {
         }
     }
 
-    /// Powers of two from `first` to `last`, every `step`-th.
+    /// Every `step`-th power of two from `first` to `last`.
     pub fn powers(first: usize, last: usize, step: u32) -> Vec<usize> {
         std::iter::successors(Some(first), |n| n.checked_shl(step))
             .take_while(|n| *n <= last && *n > 0)

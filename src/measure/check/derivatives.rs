@@ -1,4 +1,4 @@
-//! Forces with derivatives on an adapter, in every tier and order, against f64.
+//! Checks forces with derivatives on an adapter against f64, in every precision and order.
 
 use std::sync::Arc;
 
@@ -12,26 +12,27 @@ use crate::forces::{
 use crate::gpu::{Checks, Gpu};
 use crate::measure::{ErrorStats, acceleration_errors, potential_errors};
 
-/// One thing to check.
+/// A case to check.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DirectCase {
-    /// The tier.
+    /// The precision.
     pub precision: Precision,
-    /// Up to which derivative. With jerks neighbours are checked too.
+    /// The highest derivative. With jerks, neighbours are checked too.
     pub order: Order,
     /// The kernels' shape; `None` lets the engine choose.
     pub shape: Option<Shape>,
-    /// With or without run-time checks.
+    /// Whether run-time checks are kept.
     pub checks: Checks,
     /// Plummer softening length.
     pub softening: f64,
-    /// Number of sinks: the last of the sources, or none of them if there are more.
+    /// Number of sinks: the last of the sources; if there are more sinks than sources, none is a
+    /// source.
     pub sinks: usize,
     /// Number of sources.
     pub sources: usize,
 }
 
-/// What came out of a case.
+/// The result of a case.
 #[derive(Clone, Debug)]
 pub struct DirectRow {
     /// What was checked.
@@ -46,18 +47,20 @@ pub struct DirectRow {
     pub snap: Option<ErrorStats>,
     /// What is wrong with nearest neighbours or lists, if they were asked for.
     pub neighbours: std::result::Result<(), String>,
-    /// True when nothing was written behind the end of an output.
+    /// Whether nothing was written beyond the end of an output.
     pub in_bounds: bool,
-    /// True when a second time, in many small dispatches, all bits are the same.
+    /// Whether all bits are the same when recomputed in many small dispatches.
     pub same_in_pieces: bool,
 }
 
-/// Largest rms and largest single error that pass, for accelerations, potentials, jerks, snaps.
+/// Largest rms error and largest single error that pass, for accelerations, potentials, jerks,
+/// snaps.
 ///
-/// Single: a position is rounded to 6e-8 of the extent, which is 1e-6 of the distance of the nearest of
-/// a thousand bodies; derivatives weigh near pairs more. Double-single: an f32 interaction is off by about
-/// 2e-7, and the sum of many by less; what derivatives cancel counts more. Where it is refined, accelerations,
-/// jerks and snaps are near f64. Double: rounding of f64, and a root that is good to some units.
+/// Single: a position is rounded to 6e-8 of the extent, which is 1e-6 of the distance of the
+/// nearest of a thousand bodies; derivatives weight close pairs more. Double-single: an f32
+/// interaction errs by about 2e-7, and a sum of many by less, but cancellation in derivatives
+/// counts more. If it is refined, accelerations, jerks and snaps are close to f64. Double: rounding
+/// of f64, and a root with an error of a few units.
 pub(super) fn limits(precision: Precision, sources: usize) -> [(f64, f64); 4] {
     let refined = (1e-12, 1e-10);
     match precision {
@@ -69,7 +72,7 @@ pub(super) fn limits(precision: Precision, sources: usize) -> [(f64, f64); 4] {
 }
 
 impl DirectRow {
-    /// Whether everything is right.
+    /// Whether everything is within the limits.
     pub fn passed(&self) -> bool {
         let limits = limits(self.case.precision, self.case.sources);
         let good = |e: ErrorStats, k: usize| e.rms < limits[k].0 && e.worst < limits[k].1;
@@ -83,8 +86,8 @@ impl DirectRow {
     }
 }
 
-/// The cases for an adapter on which `tiers` hold: every tier and order, at sizes around the tile, in
-/// every shape; if `quick`, in two shapes each.
+/// The cases for an adapter on which `tiers` hold: every precision and order, at sizes around the
+/// tile, in every shape; with `quick`, in two shapes each.
 pub fn direct_cases(tiers: &[Precision], quick: bool) -> Vec<DirectCase> {
     let mut cases = Vec::new();
     let (off, on) = (Checks::Off, Checks::On);
@@ -97,7 +100,7 @@ pub fn direct_cases(tiers: &[Precision], quick: bool) -> Vec<DirectCase> {
                 (Some(Shape { p: 64, q: 1, u: 4, l: 1, slices: 3, ..base }), on),
                 (Some(Shape { p: 16, q: 4, r: 2, u: 2, l: 1, slices: 5 }), off),
             ];
-            // One more beside the engine's own, another for each tier and order.
+            // One shape besides the engine's own, a different one for each precision and order.
             let chosen = 1 + (precision as usize + order as usize) % 3;
             for (_, (shape, checks)) in
                 shapes.into_iter().enumerate().filter(|(k, _)| !quick || [0, chosen].contains(k))
@@ -135,7 +138,7 @@ pub fn direct_cases(tiers: &[Precision], quick: bool) -> Vec<DirectCase> {
 
 /// Runs one case on `gpu` and compares it with [`Reference`].
 ///
-/// Errors: a tier that does not hold on the adapter; a device that fails.
+/// Errors: a precision that does not hold on the adapter; the device failed.
 pub fn check_direct(gpu: &Arc<Gpu>, case: DirectCase) -> Result<DirectRow> {
     let cloud = TestBodies::new(case.sources.max(case.sinks), 0xd1ce);
     let m = case.sources;
@@ -146,7 +149,7 @@ pub fn check_direct(gpu: &Arc<Gpu>, case: DirectCase) -> Result<DirectRow> {
         false => cloud.sinks(0..case.sinks, Identity::Foreign),
     };
     let radius: Vec<f64> = (0..case.sinks).map(|i| 0.1 * (i % 5) as f64).collect();
-    // Too small for some where there are many, large enough for all elsewhere.
+    // Too small for some lists if there are many sources, large enough for all otherwise.
     let capacity = if m > 1000 { 20 } else { m };
     let with_neighbours = case.order == Order::Jerk;
     let want = Want {
@@ -172,14 +175,14 @@ pub fn check_direct(gpu: &Arc<Gpu>, case: DirectCase) -> Result<DirectRow> {
     };
     let (mut whole, mut pieces) = (engine()?, engine()?.with_rate(4e3));
     let (mut found, mut again) = (Answers::default(), Answers::default());
-    // Whatever the numbers are: the rows tell.
+    // Errors in the numbers are not errors of the call: the rows report them.
     let ask = |engine: &mut GpuTiers, out: &mut Answers| {
         engine.begin(&sinks, case.softening, &want)?;
         engine.collect(out)
     };
     whole.set_sources(&sources)?;
     ask(&mut whole, &mut again)?;
-    // Not a number everywhere: what a kernel does not write is seen.
+    // Filled with NaN, so that anything a kernel does not write shows.
     whole.poison();
     ask(&mut whole, &mut found)?;
     let in_bounds = whole.kept_bounds()?;
@@ -204,7 +207,7 @@ pub fn check_direct(gpu: &Arc<Gpu>, case: DirectCase) -> Result<DirectRow> {
     })
 }
 
-/// Nearest sources and lists, up to what the tier rounds.
+/// Compares nearest sources and lists, up to the rounding of the precision.
 fn compare_neighbours(
     found: &Answers,
     right: &Answers,

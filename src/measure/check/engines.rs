@@ -1,4 +1,4 @@
-//! Engines of the registry against f64, whatever they are: every precision and order of a place and a method.
+//! Checks engines of the registry against f64: every precision and order for a place and a method.
 
 use super::derivatives::limits;
 use crate::error::Result;
@@ -9,14 +9,14 @@ use crate::forces::{
 };
 use crate::measure::{ErrorStats, acceleration_errors, potential_errors};
 
-/// What came out of one evaluation by an engine.
+/// The result of one evaluation by an engine.
 #[derive(Clone, Debug)]
 pub struct EngineRow {
-    /// The engine, in its own words.
+    /// The engine's description.
     pub engine: String,
-    /// In which tier it computed.
+    /// The precision it computed in.
     pub precision: Precision,
-    /// Up to which derivative.
+    /// The highest derivative.
     pub order: Order,
     /// Number of sinks.
     pub sinks: usize,
@@ -35,7 +35,7 @@ pub struct EngineRow {
 }
 
 impl EngineRow {
-    /// Whether everything is right, by the limits of the tier.
+    /// Whether everything is within the limits of the precision.
     pub fn passed(&self) -> bool {
         let limits = limits(self.precision, self.sources);
         let good = |e: ErrorStats, k: usize| e.rms < limits[k].0 && e.worst < limits[k].1;
@@ -46,8 +46,8 @@ impl EngineRow {
     }
 }
 
-/// Sinks, the last of the sources or none of them if there are more, and sources: around the lanes of SIMD and
-/// the blocks of caches.
+/// Sinks and sources: sizes around the lanes of SIMD and the blocks of caches. The sinks are the
+/// last of the sources; if there are more sinks than sources, none is a source.
 const SIZES: [(usize, usize); 7] =
     [(1, 1), (2, 2), (7, 9), (65, 63), (64, 64), (130, 200), (7, 4097)];
 
@@ -123,7 +123,7 @@ mod tests {
             assert!(!EngineRow { potential: bad, ..row.clone() }.passed());
             assert!(!EngineRow { snap: Some(bad), ..row.clone() }.passed());
         }
-        // What single may be off by is too much for double.
+        // Single's errors are too large for double.
         let single = rows.iter().find(|row| row.precision == Precision::Single && row.sources > 60);
         let precision = Precision::Double;
         assert!(!EngineRow { precision, ..single.unwrap().clone() }.passed());

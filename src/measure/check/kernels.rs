@@ -1,4 +1,4 @@
-//! Every kernel variant on an adapter against f64.
+//! Checks every kernel variant on an adapter against f64.
 
 use glam::DVec3;
 
@@ -12,40 +12,41 @@ use crate::gpu::{Checks, Gpu, read, storage};
 use crate::measure::{ErrorStats, acceleration_errors, potential_errors};
 use crate::scene::{Spread, test_bodies};
 
-/// Largest rms relative error that passes. Each f32 interaction is off by about 2e-7 at random; a sum
-/// over a tile and then over tiles adds rounding of the same size.
+/// Largest rms relative error that passes. Each f32 interaction errs by about 2e-7 at random; sums
+/// over a tile and over tiles add rounding of the same size.
 const RMS_LIMIT: f64 = 2e-6;
 
-/// Largest single error that passes: a sink whose forces cancel to a hundredth of their size.
+/// Largest single error that passes: for a sink whose forces cancel to a hundredth of their size.
 const WORST_LIMIT: f64 = 1e-4;
 
-/// One thing to check: a kernel on so many sinks and sources.
+/// A case to check: a kernel with numbers of sinks and sources.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Case {
     /// The kernel.
     pub config: KernelConfig,
-    /// With potential.
+    /// Whether to compute the potential.
     pub potential: bool,
-    /// Sources of three masses, one after the other, by the kernel that takes blocks of one mass.
+    /// Whether to use sources of three masses and the kernel for blocks of equal mass.
     pub one_mass: bool,
     /// Softening length; 0 takes the guarded kernel.
     pub softening: f64,
     /// Number of sinks.
     pub sinks: usize,
-    /// Number of sources. The sinks are the last ones of them if there are at least as many sources.
+    /// Number of sources. The sinks are the last of the sources; if there are more sinks than
+    /// sources, none is a source.
     pub sources: usize,
 }
 
-/// A configuration that this adapter cannot hold.
+/// A configuration that this adapter cannot run.
 #[derive(Clone, Debug)]
 pub struct Skipped {
     /// The configuration.
     pub config: KernelConfig,
-    /// The limit that it meets.
+    /// The limit that it exceeds.
     pub reason: String,
 }
 
-/// What came out of a case.
+/// The result of a case.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
     /// What was checked.
@@ -54,14 +55,14 @@ pub struct Row {
     pub acceleration: ErrorStats,
     /// Error of the potentials, if wanted.
     pub potential: Option<ErrorStats>,
-    /// True when nothing was written beyond the last sink.
+    /// Whether nothing was written beyond the last sink.
     pub in_bounds: bool,
-    /// True when the same forces, computed in many small dispatches, have the same bits.
+    /// Whether the same forces, computed in many small dispatches, have the same bits.
     pub same_in_pieces: bool,
 }
 
 impl Row {
-    /// Whether the variant is right.
+    /// Whether the variant is correct.
     pub fn passed(&self) -> bool {
         let good = |e: ErrorStats| e.rms < RMS_LIMIT && e.worst < WORST_LIMIT;
         good(self.acceleration)
@@ -71,7 +72,8 @@ impl Row {
     }
 }
 
-/// All cases for an adapter: every kind of kernel at sizes around its tile, and what it cannot hold.
+/// All cases for an adapter: every kind of kernel at sizes around its tile, and the configurations
+/// it cannot run.
 pub fn cases(gpu: &Gpu) -> (Vec<Case>, Vec<Skipped>) {
     let (mut cases, mut skipped) = (Vec::new(), Vec::new());
     for config in configurations() {
@@ -92,9 +94,9 @@ pub fn cases(gpu: &Gpu) -> (Vec<Case>, Vec<Skipped>) {
     (cases, skipped)
 }
 
-/// The cases for a kernel of the user's own, which has accelerations with softening alone.
+/// The cases for a user's own kernel, which computes only softened accelerations.
 ///
-/// Errors: a shape that this adapter cannot hold.
+/// Errors: a shape that this adapter cannot run.
 pub fn cases_of(gpu: &Gpu, config: KernelConfig) -> Result<Vec<Case>> {
     config.validate(Some(gpu))?;
     let (potential, softening) = (false, 0.05);
@@ -103,7 +105,7 @@ pub fn cases_of(gpu: &Gpu, config: KernelConfig) -> Result<Vec<Case>> {
     Ok(sizes(&config).into_iter().map(case).collect())
 }
 
-/// The cases for one kernel: at sizes around its tile, with potential and without, softened and not.
+/// The cases for one kernel: at sizes around its tile, with and without potential and softening.
 pub fn cases_around(config: KernelConfig) -> Vec<Case> {
     let mut cases = Vec::new();
     for (potential, softening) in [(false, 0.05), (false, 0.0), (true, 0.05)] {
@@ -129,7 +131,7 @@ fn sizes(config: &KernelConfig) -> Vec<(usize, usize)> {
     sizes
 }
 
-/// Shapes that between them use every path of the shaders.
+/// Shapes that together use every path of the shaders.
 fn configurations() -> Vec<KernelConfig> {
     let base = KernelConfig::tiled(64);
     let checked = KernelConfig { checks: Checks::On, ..base };
@@ -149,7 +151,8 @@ fn configurations() -> Vec<KernelConfig> {
         KernelConfig { r: 4, u: 4, s: 4, ..checked },
         KernelConfig { p: 512, u: 4, ..base },
         KernelConfig { p: 1024, r: 4, u: 8, ..base },
-        // What defaults and tuning take: much unrolled, many sinks per thread, many threads per sink.
+        // Shapes as chosen by defaults and tuning: much unrolling, many sinks per thread, many
+        // threads per sink.
         KernelConfig { p: 8, q: 32, u: 8, ..base },
         KernelConfig { p: 16, q: 16, u: 16, ..base },
         KernelConfig { p: 256, r: 8, u: 16, s: 2, ..base },
@@ -165,21 +168,21 @@ fn configurations() -> Vec<KernelConfig> {
     ]
 }
 
-/// Entries that are not a number behind the last one: of what is written, to see that they stay as they were; of
-/// what is read, so that a kernel that takes one too many shows it. A binding that ended there would give it zeros.
+/// Number of NaN entries beyond the last one: in outputs they show stray writes, in inputs they
+/// show a kernel that reads too far. If the binding ended there, such a kernel would read zeros.
 const GUARD: usize = 96;
 
-/// Runs one case on `gpu` and compares it with [`Reference`], waiting.
+/// Runs one case on `gpu` and compares it with [`Reference`], blocking.
 ///
-/// Errors: a device that is lost, a text that does not compile.
+/// Errors: the device is lost; a text that does not compile.
 #[cfg(not(target_arch = "wasm32"))]
 pub fn check(gpu: &Gpu, case: Case) -> Result<Row> {
     crate::gpu::blocking(check_soon(gpu, case))
 }
 
-/// [`check`] without waiting.
+/// [`check`] without blocking.
 ///
-/// Errors: those of it.
+/// Errors: those of [`check`].
 pub async fn check_soon(gpu: &Gpu, case: Case) -> Result<Row> {
     let bodies = test_bodies(case.sources.max(case.sinks), Spread::Uneven);
     let Bodies { position, mut mass, .. } = bodies;
@@ -188,7 +191,7 @@ pub async fn check_soon(gpu: &Gpu, case: Case) -> Result<Row> {
         mass.iter_mut().enumerate().for_each(|(i, mass)| *mass = f64::from(third(i) as f32));
     }
     let (sources, masses) = (&position[..case.sources], &mass[..case.sources]);
-    // Sinks that are the last of the sources, or that go beyond them and are none.
+    // The sinks are the last of the sources, or if there are more of them, no sources.
     let own = case.sinks <= case.sources;
     let sinks = if own {
         &position[case.sources - case.sinks..case.sources]
@@ -236,7 +239,7 @@ pub async fn check_soon(gpu: &Gpu, case: Case) -> Result<Row> {
     let variant = KernelVariant { one_mass: case.one_mass, ..variant };
     let entries = case.config.s as usize * case.sinks;
     let computed = async |mut throughput: Throughput| -> Result<Vec<[f32; 4]>> {
-        // Not a number everywhere: what the kernel does not write is seen.
+        // Filled with NaN, so that anything the kernel does not write shows.
         let sums = storage(gpu, "check", entries + GUARD);
         let poison = vec![[f32::NAN; 4]; entries + GUARD];
         gpu.queue.write_buffer(&sums, 0, bytemuck::cast_slice(&poison));
@@ -245,7 +248,7 @@ pub async fn check_soon(gpu: &Gpu, case: Case) -> Result<Row> {
         Ok(read::<[f32; 4]>(gpu, &[&sums], entries + GUARD).await?.remove(0))
     };
     let whole = computed(Throughput::guess(gpu.adapter.class)).await?;
-    // A device that seems to do 4,000 interactions/s gets the smallest pieces there are.
+    // A device that seems to do 4,000 interactions/s gets the smallest possible pieces.
     let pieces = computed(Throughput::fixed(4e3)).await?;
 
     let total = |i: usize, axis: usize| -> f64 {

@@ -1,4 +1,4 @@
-//! Whether kernels are right: everything that a device computes, against f64.
+//! Correctness of kernels: checks everything a device computes against f64.
 
 #[cfg(not(target_arch = "wasm32"))]
 mod derivatives;

@@ -1,4 +1,5 @@
-//! The kernel that takes many steps in one workgroup, against f64 and against itself cut up.
+//! Checks the kernel that takes many steps in one workgroup, against f64 and against itself in
+//! pieces.
 
 use glam::DVec3;
 
@@ -13,17 +14,17 @@ use crate::integrate::{self, OneWorkgroup};
 use crate::measure::{ErrorStats, acceleration_errors};
 use crate::scene::{Spread, test_bodies};
 
-/// Steps that are taken.
+/// Number of steps taken.
 const STEPS: u32 = 24;
-/// Their length: short enough that rounding is not blown up by a close encounter.
+/// Their length: so short that no close encounter amplifies rounding.
 const DT: f64 = 1e-3;
 /// Largest rms relative error of the accelerations, as for the force kernels.
 const RMS_LIMIT: f64 = 2e-6;
 const WORST_LIMIT: f64 = 1e-4;
-/// Largest distance, in units of the cloud's size, from where f64 brings a body. A position of size 1
-/// is rounded to 6e-8 in each step.
+/// Largest distance, in units of the cloud's size, from the position that f64 gives. A position of
+/// size 1 is rounded to 6e-8 in each step.
 const DRIFT_LIMIT: f64 = 2e-6;
-/// Entries behind the last body that must stay as they were.
+/// Entries beyond the last body that must not change.
 const GUARD: usize = 64;
 
 /// One shape at one size.
@@ -37,16 +38,16 @@ pub struct StepsRow {
     pub softening: f64,
     /// Error of the accelerations at the end, against f64 at the same positions.
     pub acceleration: ErrorStats,
-    /// Largest distance from where the same steps in f64 end.
+    /// Largest distance from the end of the same steps in f64.
     pub drift: f64,
-    /// True when one dispatch of all steps and a dispatch for each give the same bits.
+    /// Whether one dispatch of all steps and one dispatch for each give the same bits.
     pub same_in_pieces: bool,
-    /// True when nothing was written beyond the last body.
+    /// Whether nothing was written beyond the last body.
     pub in_bounds: bool,
 }
 
 impl StepsRow {
-    /// Whether the kernel is right.
+    /// Whether the kernel is correct.
     pub fn passed(&self) -> bool {
         self.acceleration.rms < RMS_LIMIT
             && self.acceleration.worst < WORST_LIMIT
@@ -56,8 +57,8 @@ impl StepsRow {
     }
 }
 
-/// Shapes that between them use every path of the kernel, at sizes around their capacity. Those that
-/// the adapter cannot hold are left out.
+/// Shapes that together use every path of the kernel, at sizes around their capacity, without those
+/// that the adapter cannot run.
 pub fn steps_cases(gpu: &Gpu) -> Vec<(KernelConfig, usize, f64)> {
     let base = KernelConfig { u: 4, dispatch: Dispatch::OneWorkgroup, ..KernelConfig::tiled(64) };
     let shapes = [
@@ -117,7 +118,7 @@ pub fn check_steps(gpu: &Gpu, config: KernelConfig, n: usize, softening: f64) ->
         })?;
     }
     let apart = |(a, b): (&DVec3, &DVec3)| (*a - *b).length();
-    // Not f64::max, which would pass over a NaN.
+    // Not f64::max, which ignores NaN.
     let farther = |a: f64, b: f64| if b > a || b.is_nan() { b } else { a };
     Ok(StepsRow {
         config,
@@ -130,7 +131,8 @@ pub fn check_steps(gpu: &Gpu, config: KernelConfig, n: usize, softening: f64) ->
     })
 }
 
-/// The first force, then a dispatch for each number of steps: positions, velocities, accelerations.
+/// Computes the first force, then one dispatch for each number of steps; returns positions,
+/// velocities, accelerations.
 fn run(
     gpu: &Gpu,
     config: KernelConfig,
@@ -140,7 +142,7 @@ fn run(
 ) -> Result<Vec<Vec<[f32; 4]>>> {
     let n = bodies.len();
     let narrow = BodyBuffers::upload(gpu, bodies, 1.0, &Frame::PLAIN, None)?;
-    // The same with room behind: not a number there, so that a stray write is seen.
+    // The buffers have room beyond the end filled with NaN, so that stray writes show.
     let entries = n + GUARD;
     let guarded = |label, from: Option<&wgpu::Buffer>| -> Result<wgpu::Buffer> {
         let buffer = storage(gpu, label, entries);

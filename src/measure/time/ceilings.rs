@@ -1,13 +1,13 @@
-//! What an adapter can do at most, measured on it by kernels that do one thing only.
+//! The maximum rates of an adapter, measured with kernels that do one thing only.
 //!
-//! Rates count what threads do: a multiply-add, a reciprocal square root, a read of one `vec4` by one
-//! thread. No table of cores and clocks is needed, and none can be out of date.
+//! Rates count what threads do: a multiply-add, a reciprocal square root, a read of one `vec4` by
+//! one thread. So no table of cores and clocks is needed that could become outdated.
 
 use super::Method;
 use crate::gpu::{DeviceClass, Gpu};
 use crate::measure::Summary;
 
-/// One limit of an adapter.
+/// A maximum rate of an adapter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Ceiling {
     /// FP32 multiply-adds per second.
@@ -16,30 +16,32 @@ pub enum Ceiling {
     Rsqrt,
     /// Interactions per second with sinks and sources in registers: 12 FP32 and 1 reciprocal root each.
     Pair,
-    /// Reads of a `vec4` from workgroup memory per second and thread, all threads the same one.
+    /// Reads of a `vec4` from workgroup memory, per second and thread, with all threads reading the
+    /// same one.
     TileRead,
-    /// Reads of a `vec4` from a small storage buffer per second and thread, through the caches.
+    /// Reads of a `vec4` from a small storage buffer through the caches, per second and thread.
     CachedRead,
-    /// Bytes per second from a storage buffer that no cache holds.
+    /// Bytes per second from a storage buffer larger than any cache.
     Storage,
-    /// Interactions per second of a lone workgroup, as large as the adapter allows and at most of 1,024 threads: what one
-    /// compute unit does.
+    /// Interactions per second of a single workgroup, as large as the adapter allows up to 1,024
+    /// threads: the rate of one compute unit.
     LoneGroup,
-    /// Reads of a `vec4` from a storage buffer per second and thread by a lone workgroup of 256 threads: it waits for
-    /// each.
+    /// Reads of a `vec4` from a storage buffer, per second and thread, by a single workgroup of 256
+    /// threads that waits for each.
     LoneRead,
-    /// Interactions per second of a lone thread that has one at a time: its inverse is the latency.
+    /// Interactions per second of a single thread with one at a time: the inverse is the latency.
     LoneThread,
-    /// Interactions per second of a lone thread that has eight at a time: its inverse is what issuing one takes.
+    /// Interactions per second of a single thread with eight at a time: the inverse is the time to
+    /// issue one.
     LoneChains,
-    /// Dispatches per second in one pass, each waiting for the one before.
+    /// Dispatches per second in one pass, each waiting for the previous one.
     Dispatch,
     /// Submissions per second, each waited for.
     Submission,
 }
 
 impl Ceiling {
-    /// All, in the order they are measured and shown.
+    /// All ceilings, in the order in which they are measured and shown.
     pub const ALL: [Self; 12] = [
         Self::Fma,
         Self::Rsqrt,
@@ -73,12 +75,12 @@ impl Ceiling {
         }
     }
 
-    /// The ceiling of that name.
+    /// The ceiling with this name.
     pub fn from_key(key: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|ceiling| ceiling.key() == key)
     }
 
-    /// What it is, in words.
+    /// Its description for display.
     pub fn title(self) -> &'static str {
         match self {
             Self::Fma => "FP32 multiply-adds",
@@ -96,8 +98,8 @@ impl Ceiling {
         }
     }
 
-    /// The unit in which people read it, and its size in the unit that is measured; negative where the
-    /// inverse is read (seconds instead of rates).
+    /// The unit for display, and its size in the unit of measurement; negative if the inverse is
+    /// shown (seconds instead of rates).
     pub fn unit(self) -> (&'static str, f64) {
         match self {
             Self::Storage => ("GB/s", 1e9),
@@ -107,7 +109,7 @@ impl Ceiling {
         }
     }
 
-    /// A value in its unit.
+    /// A value converted to the unit for display.
     pub fn in_unit(self, per_sec: f64) -> f64 {
         let (_, size) = self.unit();
         if size < 0.0 { 1.0 / per_sec / -size } else { per_sec / size }
@@ -117,24 +119,24 @@ impl Ceiling {
 /// Samples of one ceiling.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CeilingSamples {
-    /// Which.
+    /// The ceiling.
     pub ceiling: Ceiling,
     /// Seconds per sample.
     pub secs: Vec<f64>,
-    /// What was done in each sample, in the ceiling's unit (operations, reads, bytes, ...).
+    /// Work done per sample, in the ceiling's unit (operations, reads, bytes, ...).
     pub work: f64,
     /// How the times were taken.
     pub method: Method,
 }
 
 impl CeilingSamples {
-    /// Work per second, by the median.
+    /// Work per second, from the median.
     pub fn per_sec(&self) -> f64 {
         Summary::of(&self.secs).map_or(0.0, |s| self.work / s.median)
     }
 }
 
-/// The ceilings of an adapter, as the model takes them. Rates per second.
+/// The ceilings of an adapter as used by the model. Rates per second.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Ceilings {
     rates: [f64; Ceiling::ALL.len()],
@@ -144,7 +146,7 @@ pub struct Ceilings {
 }
 
 impl Ceilings {
-    /// With the given rates; what is not given is 0.
+    /// Ceilings with the given rates; the others are 0.
     pub fn of(rates: impl IntoIterator<Item = (Ceiling, f64)>) -> Self {
         let mut ceilings = Self::default();
         for (ceiling, rate) in rates {
@@ -153,38 +155,39 @@ impl Ceilings {
         ceilings
     }
 
-    /// As measured on `gpu`: with its subgroups and compute units, and in series if it is a CPU.
+    /// The ceilings measured on `gpu`, with its subgroups and compute units, and in series if it is
+    /// a CPU.
     pub fn on(gpu: &Gpu, samples: &[CeilingSamples]) -> Self {
         let is_cpu = gpu.adapter.class == DeviceClass::Software;
         let ceilings = samples.iter().collect::<Self>().in_series(is_cpu);
         ceilings.with_subgroup(gpu.tier.subgroup_size).with_units(gpu.limits.units)
     }
 
-    /// Whether all resources are one: a software adapter computes, takes roots and reads its workgroup
-    /// memory with the same instructions of a processor, so that their times add up.
+    /// Whether all resources are one: a software adapter computes, takes roots and reads its
+    /// workgroup memory with the same instructions of a processor, so their times add up.
     #[must_use]
     pub fn in_series(self, in_series: bool) -> Self {
         Self { in_series, ..self }
     }
 
-    /// With subgroups of so many threads, where the adapter tells.
+    /// Sets the number of threads per subgroup, if the adapter reports it.
     #[must_use]
     pub fn with_subgroup(self, subgroup: Option<u32>) -> Self {
         Self { subgroup, ..self }
     }
 
-    /// With so many compute units, where the adapter tells.
+    /// Sets the number of compute units, if the adapter reports it.
     #[must_use]
     pub fn with_units(self, units: Option<u32>) -> Self {
         Self { units, ..self }
     }
 
-    /// Compute units, where the adapter tells.
+    /// Number of compute units, if the adapter reports it.
     pub fn units(&self) -> Option<u32> {
         self.units.filter(|units| *units > 0)
     }
 
-    /// Threads of a subgroup; 1, so that no lane is ever idle, where nobody tells.
+    /// Threads per subgroup; 1 if not reported, so that no lane counts as idle.
     pub fn subgroup(&self) -> u32 {
         self.subgroup.unwrap_or(1).max(1)
     }
@@ -206,12 +209,12 @@ impl<'a> FromIterator<&'a CeilingSamples> for Ceilings {
     }
 }
 
-/// How much trouble to take.
+/// How thoroughly to measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effort {
-    /// For numbers that are kept.
+    /// For results that are kept.
     Full,
-    /// For a look, and for tests: short samples, few of them.
+    /// For a quick look and for tests: few and short samples.
     Quick,
 }
 

@@ -1,4 +1,4 @@
-//! Times force kernels on the device, each found right first.
+//! Times force kernels on the device after checking their results.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::gpu::layout::VEC4;
 use crate::gpu::{DeviceClass, Gpu, storage};
 use crate::measure::ErrorStats;
 
-/// Times all-pairs kernels on a device, on a made-up cloud: accelerations, with softening.
+/// Times all-pairs kernels on a device for a synthetic cloud: accelerations, with softening.
 #[derive(Debug)]
 pub struct KernelTimer {
     gpu: Arc<Gpu>,
@@ -28,7 +28,7 @@ pub struct KernelTimer {
     source_mass: Vec<f32>,
     prepared: HashMap<KernelConfig, Prepared>,
     warm: bool,
-    /// Shortest time of a sample; evaluations are repeated in one pass until it is reached.
+    /// Shortest time of a sample; evaluations are repeated in one pass to reach it.
     sample_secs: f64,
 }
 
@@ -42,19 +42,21 @@ struct Prepared {
     last: f64,
 }
 
-/// Largest rms relative error of a right kernel with few tiles; see [`error_limit`].
+/// Largest rms relative error of a correct kernel with few tiles; see [`error_limit`].
 const RMS_LIMIT: f64 = 2e-6;
 
-/// Worst over rms that passes: the worst sink is one whose forces nearly cancel.
+/// Largest ratio of worst to rms error that passes: the worst sink is one whose forces nearly
+/// cancel.
 const WORST_OVER_RMS: f64 = 50.0;
 
-/// Most evaluations in one sample.
+/// The most evaluations in a sample.
 const MOST_REPEATS: f64 = 4096.0;
 
 impl KernelTimer {
-    /// A timer for `sinks` sinks, the first of `sources` sources where there are as many, on `gpu`.
+    /// A timer on `gpu` for `sinks` sinks, the first of the `sources` sources if there are that
+    /// many.
     ///
-    /// Errors: bodies that do not fit the device; 0 of either.
+    /// Errors: bodies that do not fit on the device; no sinks or no sources.
     pub fn new(gpu: &Arc<Gpu>, sinks: usize, sources: usize) -> Result<Self> {
         Self::of_masses(gpu, sinks, sources, Masses::InBlocks)
     }
@@ -83,7 +85,7 @@ impl KernelTimer {
         let sink_buffer =
             if sinks == sources { source_buffer.clone() } else { upload("sinks", sinks) };
 
-        // A wall clock sees the submission too: its samples are longer.
+        // A wall clock includes the submission, so its samples are longer.
         let watch = Stopwatch::new(gpu);
         let sample_secs = match (gpu.adapter.class, watch.method()) {
             (DeviceClass::Software, _) | (_, Method::WallClock) => 5e-3,
@@ -107,12 +109,12 @@ impl KernelTimer {
         (self.problem.sinks, self.problem.sources)
     }
 
-    /// How times are taken, and why not by the device's clock if that gave nonsense.
+    /// The clock that it uses, and why not the device's if that was implausible.
     pub fn stopwatch(&self) -> &Stopwatch {
         &self.watch
     }
 
-    /// Error of a prepared candidate against f64, on a sample of the sinks.
+    /// Error of a prepared candidate against f64, for a sample of the sinks.
     pub fn error_of(&self, candidate: &KernelConfig) -> Option<ErrorStats> {
         self.prepared.get(candidate).map(|prepared| prepared.error)
     }
@@ -122,7 +124,7 @@ impl KernelTimer {
         self.prepared.get(candidate).map(|prepared| prepared.repeats)
     }
 
-    /// Seconds that a sample of a prepared candidate takes, about.
+    /// Approximate seconds of a sample of a prepared candidate.
     pub fn sample_secs_of(&self, candidate: &KernelConfig) -> Option<f64> {
         self.prepared.get(candidate).map(|known| known.last * f64::from(known.repeats))
     }
@@ -163,7 +165,7 @@ impl Timer for KernelTimer {
             return Ok(());
         }
         let mut prepared = self.compile_and_check(*candidate)?;
-        // An idle GPU has low clocks: it is kept busy for a moment before the first time is believed.
+        // An idle GPU has low clocks, so it is kept busy for a moment before the first time counts.
         let busy = if self.gpu.adapter.class == DeviceClass::Software { 0.0 } else { 0.2 };
         let begun = Instant::now();
         loop {
@@ -192,7 +194,7 @@ impl Timer for KernelTimer {
 }
 
 impl Prepared {
-    /// Seconds per evaluation, over `repeats` of them, in as few passes as the budget allows.
+    /// Seconds per evaluation over `repeats` evaluations, in as few passes as the budget allows.
     fn run(&mut self, gpu: &Gpu, watch: &mut Stopwatch) -> Result<f64> {
         let budget = Budget::HEADLESS;
         let (mut left, mut total) = (self.repeats, 0.0);
@@ -223,14 +225,14 @@ impl Prepared {
     }
 }
 
-/// Largest rms error of a right kernel: f32 interactions are off by 2e-7 each; the tiles' sums are added
-/// in f32 one after the other, which adds half a rounding each at random.
+/// Largest rms error of a correct kernel: f32 interactions err by 2e-7 each; the tiles' sums are
+/// added in f32 one after another, each adding half a rounding at random.
 fn error_limit(config: &KernelConfig, sources: usize) -> f64 {
     let tiles = sources as f64 / f64::from(config.s * config.tile());
     RMS_LIMIT.max(6e-8 * tiles.sqrt())
 }
 
-/// Accelerations of the probed sinks: their entries of all slices, added up.
+/// The accelerations of the probed sinks, summed over all slices.
 fn read_probes(gpu: &Gpu, kernel: &AllPairs, problem: &Problem) -> Result<Vec<DVec3>> {
     let (probes, sinks) = (&problem.probes, problem.sinks);
     let slices = kernel.variant.config.s as usize;

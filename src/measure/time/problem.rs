@@ -1,4 +1,5 @@
-//! What is timed: sinks and sources of a made-up cloud, and the right answer for a sample of the sinks.
+//! The timed problem: sinks and sources of a synthetic cloud, and the correct result for a sample
+//! of the sinks.
 
 use std::ops::Range;
 
@@ -12,31 +13,31 @@ use crate::forces::{Answers, ForceEngine, Identity, Sinks, Sources, Want};
 use crate::measure::{ErrorStats, acceleration_errors};
 use crate::scene::{Spread, test_bodies};
 
-/// Plummer softening length of everything that is timed.
+/// Plummer softening length used for all timings.
 pub(in crate::measure) const SOFTENING: f64 = 0.05;
 
-/// Sinks that are compared with f64.
+/// Number of sinks compared with f64.
 const PROBED: usize = 64;
 
-/// The first of the bodies are the sinks, and the sources.
+/// A set of bodies; the first of them are the sinks, and the sources.
 #[derive(Debug)]
 pub(in crate::measure) struct Problem {
     pub position: Vec<DVec3>,
     pub mass: Vec<f64>,
     pub sinks: usize,
     pub sources: usize,
-    /// The sinks that are compared, in blocks.
+    /// The compared sinks, in blocks.
     pub probes: Vec<Range<usize>>,
     reference: Vec<DVec3>,
 }
 
 impl Problem {
-    /// Both numbers at least 1.
+    /// Both numbers must be at least 1.
     pub fn new(sinks: usize, sources: usize, masses: Masses) -> Result<Self> {
         let n = sources.max(sinks);
         let Bodies { position, mut mass, .. } = test_bodies(n, Spread::Uneven);
         if masses == Masses::InBlocks {
-            // Two masses, as the components of a galaxy have: one that is left out is seen.
+            // Two masses, like the components of a galaxy, so that a mass that is ignored shows.
             let narrow = |mass: f64| f64::from((mass / n as f64) as f32);
             mass[..n / 2].fill(narrow(0.75));
             mass[n / 2..].fill(narrow(1.25));
@@ -62,7 +63,7 @@ impl Problem {
     }
 }
 
-/// Blocks of sinks to look at: the first, the last, and two between.
+/// The compared blocks of sinks: the first, the last, and two between.
 pub(in crate::measure) fn probes(sinks: usize) -> Vec<Range<usize>> {
     if sinks <= PROBED {
         return vec![0..sinks; 1];

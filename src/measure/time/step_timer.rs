@@ -1,4 +1,4 @@
-//! Times whole steps on the device, force and leapfrog together: what a run will pay.
+//! Times whole steps on the device, force and leapfrog together, as a run pays for them.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,28 +20,29 @@ use crate::sim::{DeviceState, EngineKind, Settings};
 
 const SOFTENING: f64 = 0.05;
 pub(super) const DT: f64 = 1e-6;
-/// Sinks that are compared with f64.
+/// Number of sinks compared with f64.
 const PROBED: usize = 48;
-/// Largest errors of a right kernel. Rounding grows with the root of the number of tiles, of which
-/// there are at most some ten thousand.
+/// Largest errors of a correct kernel. Rounding grows as the square root of the number of tiles, of
+/// which there are at most some ten thousand.
 const RMS_LIMIT: f64 = 1e-5;
 const WORST_LIMIT: f64 = 1e-3;
-/// Of these so many at once.
+/// Number of them compared at once.
 const PROBED_AT_ONCE: usize = 4;
-/// Seconds that a sample takes about. The timestamps of browsers may be 0.1 ms apart.
+/// Approximate seconds of a sample. The timestamps of browsers may be 0.1 ms apart.
 const SAMPLE_SECS: f64 = if cfg!(target_arch = "wasm32") { 0.05 } else { 0.01 };
-/// Most steps in a sample.
+/// The most steps in a sample.
 const MOST_STEPS: f64 = 20_000.0;
 
-/// Times whole steps on the device, force and leapfrog together. A sample is many steps in as few submissions as a
-/// run makes of them, from the begin of the first pass to the end of the last ([`Stopwatch::span`]): by the device's
-/// clock where it has one, so that neither the waiting host nor other programs count, else by the wall clock.
+/// Times whole steps on the device, force and leapfrog together. A sample is many steps in as few
+/// submissions as in a run, from the beginning of the first pass to the end of the last
+/// ([`Stopwatch::span`]). The device's clock, if it has one, counts neither the waiting host nor
+/// other programs; otherwise the wall clock is used.
 pub struct StepTimer {
     gpu: Arc<Gpu>,
     watch: Stopwatch,
     bodies: Bodies,
     prepared: HashMap<KernelConfig, Prepared>,
-    /// How the samples so far were taken.
+    /// The clock used for the samples so far.
     sampled_by: Option<Method>,
     mixed: bool,
 }
@@ -54,12 +55,12 @@ struct Prepared {
 }
 
 impl StepTimer {
-    /// A timer of steps of `n` bodies, n >= 1, by the device's clock where it has one.
+    /// A timer for steps of `n` bodies, n >= 1, by the device's clock if it has one.
     pub fn new(gpu: &Arc<Gpu>, n: usize) -> Self {
         Self::with(Stopwatch::new(gpu), gpu, n)
     }
 
-    /// A timer that goes by the wall clock, whatever the device offers.
+    /// A timer that uses the wall clock, whatever the device offers.
     pub fn by_wall_clock(gpu: &Arc<Gpu>, n: usize) -> Self {
         Self::with(Stopwatch::by_wall_clock(gpu), gpu, n)
     }
@@ -75,7 +76,7 @@ impl StepTimer {
         }
     }
 
-    /// The same for bodies of such masses; equal ones are what it begins with.
+    /// Times bodies of these masses instead of equal ones.
     #[must_use]
     pub fn of_masses(mut self, masses: Masses) -> Self {
         let n = self.bodies.len();
@@ -84,22 +85,22 @@ impl StepTimer {
         self
     }
 
-    /// How the next sample will be taken.
+    /// The clock for the next sample.
     pub fn method(&self) -> Method {
         self.watch.method()
     }
 
-    /// Why the device's timestamps are no longer believed, if that came to pass.
+    /// Why the device's timestamps are no longer trusted, if so.
     pub fn doubt(&self) -> Option<&str> {
         self.watch.doubt()
     }
 
-    /// True when the clock was changed between two samples: they cannot be compared.
+    /// Whether the clock was changed between two samples, which then cannot be compared.
     pub fn is_mixed(&self) -> bool {
         self.mixed
     }
 
-    /// Error of a prepared candidate against f64, on a sample of the bodies.
+    /// Error of a prepared candidate against f64, for a sample of the bodies.
     pub fn error_of(&self, candidate: &KernelConfig) -> Option<ErrorStats> {
         self.prepared.get(candidate).map(|prepared| prepared.error)
     }
@@ -109,14 +110,14 @@ impl StepTimer {
         self.prepared.get(candidate).map(|prepared| prepared.steps)
     }
 
-    /// What two timestamps are apart at least, as far as is known: [`Stopwatch::quantum_secs`].
+    /// The known resolution of timestamps: [`Stopwatch::quantum_secs`].
     pub fn quantum_secs(&self) -> Option<f64> {
         self.watch.quantum_secs()
     }
 
-    /// [`Timer::prepare`] without waiting, for a browser.
+    /// [`Timer::prepare`] without blocking, for a browser.
     ///
-    /// Errors: those of it.
+    /// Errors: those of [`Timer::prepare`].
     pub async fn prepare_soon(&mut self, candidate: &KernelConfig) -> Result<()> {
         if self.prepared.contains_key(candidate) {
             return Ok(());
@@ -130,7 +131,7 @@ impl StepTimer {
         };
         let gpu = Arc::clone(&self.gpu);
         let mut state = DeviceState::new(gpu, &self.bodies, None, &settings).await?;
-        // A step more than the first force: what steps alone do is checked too.
+        // One step more than the first force, so that the code of steps is checked too.
         state.advance(DT, 1, None, &mut |_| true).await?;
         let error = self.check(&mut state, candidate).await?;
         let steps = steps_of_a_sample(&mut self.watch, &mut state).await?;
@@ -138,9 +139,9 @@ impl StepTimer {
         Ok(())
     }
 
-    /// [`Timer::sample`] without waiting, for a browser.
+    /// [`Timer::sample`] without blocking, for a browser.
     ///
-    /// Errors: those of it.
+    /// Errors: those of [`Timer::sample`].
     pub async fn sample_soon(&mut self, candidate: &KernelConfig) -> Result<f64> {
         self.prepare_soon(candidate).await?;
         let Prepared { state, steps, .. } =
@@ -152,12 +153,12 @@ impl StepTimer {
         Ok(secs / *steps as f64)
     }
 
-    /// Lets go of what a candidate holds on the device.
+    /// Releases what a candidate holds on the device.
     pub fn forget_soon(&mut self, candidate: &KernelConfig) {
         self.prepared.remove(candidate);
     }
 
-    /// Whether the accelerations that belong to the state's bodies are those of f64.
+    /// Checks that the accelerations of the state's bodies agree with f64.
     async fn check(&self, state: &mut DeviceState, config: &KernelConfig) -> Result<ErrorStats> {
         let mut now = self.bodies.clone();
         let found = state.read(&mut now, 0.0).await?;
@@ -168,13 +169,13 @@ impl StepTimer {
         let mut reference = Reference::default();
         reference.set_sources(&Sources::new(&now.position, &now.mass))?;
         for few in position.chunks(PROBED_AT_ONCE) {
-            // The softened force of a body on itself is nothing.
+            // The softened force of a body on itself is 0.
             let sinks = Sinks::new(few, Identity::Foreign);
             let mut answers = Answers::default();
             reference.begin(&sinks, SOFTENING, &Want::ACCELERATION)?;
             reference.collect(&mut answers)?;
             right.extend(answers.acceleration);
-            // A browser has its turn.
+            // Gives the browser a turn.
             self.gpu.finish(self.gpu.queue.submit([])).await?;
         }
         let found: Vec<DVec3> = probes.iter().map(|i| found[*i]).collect();
@@ -201,7 +202,7 @@ pub(super) async fn time(
     watch.span_soon(run).await
 }
 
-/// Warms up, longer and longer, until the number of steps that fill a sample is known.
+/// Warms up with growing numbers of steps until the number that fills a sample is known.
 pub(super) async fn steps_of_a_sample(
     watch: &mut Stopwatch,
     state: &mut DeviceState,

@@ -1,5 +1,5 @@
-//! Times work on the device: by its own timestamps where it has them, else by the wall clock around a
-//! drained queue.
+//! Times work on the device: by its own timestamps if it has them, otherwise by the wall clock
+//! around a drained queue.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use super::Method;
 use crate::error::Result;
 use crate::gpu::Gpu;
 
-/// Times work on the device: by its own timestamps where it has them, else by the wall clock.
+/// Times work on the device: by its own timestamps if it has them, otherwise by the wall clock.
 #[derive(Debug)]
 pub struct Stopwatch {
     gpu: Arc<Gpu>,
@@ -22,15 +22,15 @@ struct Queries {
     set: wgpu::QuerySet,
     resolved: wgpu::Buffer,
     nanos_per_tick: f64,
-    /// What all ticks so far are multiples of.
+    /// Greatest common divisor of all ticks so far.
     quantum: u64,
 }
 
 /// Two 64-bit ticks.
 const BYTES: u64 = 16;
 
-/// Work cannot take longer on the device than from submission to the end of the wait; beyond this
-/// much, its clock is not believed. The slack is for periods that drivers round.
+/// Work cannot take longer on the device than from submission to the end of the wait; if it exceeds
+/// that by this factor, its clock is not trusted. The margin is for periods that drivers round.
 const PLAUSIBLE: f64 = 1.05;
 
 impl Stopwatch {
@@ -40,30 +40,30 @@ impl Stopwatch {
         Self { gpu: Arc::clone(gpu), queries, doubt: None }
     }
 
-    /// A stopwatch that goes by the wall clock, whatever the device offers.
+    /// A stopwatch that uses the wall clock, whatever the device offers.
     pub fn by_wall_clock(gpu: &Arc<Gpu>) -> Self {
         Self { gpu: Arc::clone(gpu), queries: None, doubt: None }
     }
 
-    /// How the next time will be taken.
+    /// The clock for the next measurement.
     pub fn method(&self) -> Method {
         if self.queries.is_some() { Method::GpuTimestamps } else { Method::WallClock }
     }
 
-    /// Why the device's timestamps are no longer believed, if that came to pass.
+    /// Why the device's timestamps are no longer trusted, if so.
     pub fn doubt(&self) -> Option<&str> {
         self.doubt.as_deref()
     }
 
-    /// Seconds between two timestamps that the device can tell apart, by those so far: browsers make them coarse. `None`
-    /// before the first, and where there are none.
+    /// The resolution of the device's timestamps in seconds, judged from those so far: browsers
+    /// make them coarse. `None` before the first, and if there are none.
     pub fn quantum_secs(&self) -> Option<f64> {
         let queries = self.queries.as_ref().filter(|queries| queries.quantum > 0)?;
         Some(queries.quantum as f64 * queries.nanos_per_tick * 1e-9)
     }
 
-    /// Seconds that one compute pass takes. `record` fills the pass, and may write buffers; it must keep
-    /// the pass within the driver's watchdog ([`crate::forces::Budget`]).
+    /// Seconds that one compute pass takes. `record` fills the pass, and may write buffers; the
+    /// pass must stay within the driver's watchdog ([`crate::forces::Budget`]).
     #[cfg(not(target_arch = "wasm32"))]
     pub fn time(&mut self, record: impl FnOnce(&mut wgpu::ComputePass<'_>)) -> Result<f64> {
         let gpu = Arc::clone(&self.gpu);
@@ -82,7 +82,7 @@ impl Stopwatch {
             encoder.resolve_query_set(&q.set, 0..2, &q.resolved, 0);
         }
         let commands = encoder.finish();
-        // Buffers written so far go first, on their own: the clock starts on an empty queue.
+        // Submits pending buffer writes separately, so that the clock starts on an empty queue.
         gpu.queue.submit([]);
         gpu.wait()?;
         let begun = Instant::now();
@@ -92,16 +92,16 @@ impl Stopwatch {
         pollster::block_on(self.believed(begun.elapsed().as_secs_f64()))
     }
 
-    /// Seconds from the begin of the first compute pass of `run` to the end of its last, with all that
-    /// lies between: dispatches that wait for each other, and the gaps between submissions. `run` submits
-    /// any number of passes and waits for them. Where it is given a query set it has the device write the
-    /// begin of the first pass into entry 0, and the end of the last into entry 1.
+    /// Seconds from the beginning of the first compute pass of `run` to the end of its last,
+    /// including waits between dispatches and gaps between submissions. `run` submits any number of
+    /// passes and waits for them. If it is given a query set, it has the device write the beginning
+    /// of the first pass to entry 0 and the end of the last to entry 1.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn span(&mut self, run: impl FnOnce(Option<&wgpu::QuerySet>) -> Result<()>) -> Result<f64> {
         pollster::block_on(self.span_soon(async |stamps| run(stamps)))
     }
 
-    /// [`Stopwatch::span`] without waiting, for a browser.
+    /// [`Stopwatch::span`] without blocking, for a browser.
     ///
     /// Errors: those of `run`; the device was lost.
     pub async fn span_soon(
@@ -112,7 +112,7 @@ impl Stopwatch {
         gpu.finish(gpu.queue.submit([])).await?;
         let begun = Instant::now();
         run(self.queries.as_ref().map(|q| &q.set)).await?;
-        // What was broken off took another time.
+        // Interrupted work did not take its real time.
         crate::stop::check()?;
         let wall = begun.elapsed().as_secs_f64();
         if let Some(q) = &self.queries {
@@ -123,14 +123,14 @@ impl Stopwatch {
         self.believed(wall).await
     }
 
-    /// What the device's clock says of what took `wall` seconds on ours, if that can be.
+    /// The time by the device's clock of what took `wall` seconds on the host's, if plausible.
     async fn believed(&mut self, wall: f64) -> Result<f64> {
         let Some(queries) = &mut self.queries else { return Ok(wall) };
         let secs = queries.read(&self.gpu).await?;
         if secs > 0.0 && secs <= wall * PLAUSIBLE {
             return Ok(secs);
         }
-        // This sample and all that follow: two methods are never mixed unseen.
+        // This sample and all later ones use the wall clock: methods are never mixed silently.
         self.doubt = Some(format!(
             "the device's timestamps say {secs:e} s for what took at most {wall:e} s: not believed"
         ));
@@ -167,7 +167,7 @@ impl Queries {
     }
 }
 
-/// The greatest number that divides both; of 0 and another that one.
+/// The greatest common divisor; if one number is 0, the other.
 fn common_divisor(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { common_divisor(b, a % b) }
 }

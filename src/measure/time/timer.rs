@@ -1,24 +1,27 @@
-//! What a tuner and the figures ask for: kernel shapes timed, and compared in turns.
+//! The interface for timing candidates, used by the tuner and the figures, and sampling in turns.
 
 use crate::error::Result;
 use crate::forces::direct::gpu::KernelConfig;
 
-/// Times candidates. On a device [`super::KernelTimer`] times forces alone and [`super::StepTimer`] whole
-/// steps; a test gives its own.
+/// Times candidates. On a device [`super::KernelTimer`] times forces alone and [`super::StepTimer`]
+/// whole steps; tests provide their own.
 pub trait Timer<Candidate = KernelConfig> {
-    /// Makes a candidate ready: compiled, found right, warmed up. Again for a known one costs nothing.
+    /// Prepares a candidate: compiles it, checks its results, warms up. Costs nothing if it is
+    /// already prepared.
     ///
-    /// Errors: what the device cannot hold, and what computes wrong forces. Both are no reason to stop
-    /// a sweep; [`crate::error::Error::Device`] is.
+    /// Errors: a candidate that the device cannot run, or that computes wrong forces; neither is a
+    /// reason to stop a sweep, but [`crate::error::Error::Device`] is.
     fn prepare(&mut self, candidate: &Candidate) -> Result<()>;
 
-    /// One sample: seconds per force evaluation or step. Prepares first where that was not done.
+    /// Takes one sample: seconds per force evaluation or step. Prepares the candidate first if
+    /// needed.
     fn sample(&mut self, candidate: &Candidate) -> Result<f64>;
 
-    /// Lets go of what a candidate holds on the device.
+    /// Releases what a candidate holds on the device.
     fn forget(&mut self, _candidate: &Candidate) {}
 
-    /// `samples` samples in a row, after one that is dropped. For comparisons use [`interleave`].
+    /// Takes `samples` samples in a row, after one that is discarded. For comparisons use
+    /// [`interleave`].
     fn time(&mut self, candidate: &Candidate, samples: usize) -> Result<Vec<f64>> {
         self.prepare(candidate)?;
         self.sample(candidate)?;
@@ -26,8 +29,9 @@ pub trait Timer<Candidate = KernelConfig> {
     }
 }
 
-/// Samples of prepared candidates, in turns, so that a drifting clock meets all alike. The first round
-/// is dropped. Stops early where `go_on` says so; what is there is given back, `[candidate][round]`.
+/// Samples prepared candidates in turn, so that a drifting clock affects all alike. The first round
+/// is discarded. Stops early if `go_on` returns false; returns the samples so far as
+/// `[candidate][round]`.
 pub fn interleave(
     timer: &mut dyn Timer,
     candidates: &[KernelConfig],
@@ -37,7 +41,7 @@ pub fn interleave(
     in_turns(candidates, rounds, &mut |candidate| timer.sample(candidate), go_on)
 }
 
-/// [`interleave`] for whatever can be sampled.
+/// [`interleave`] for anything that can be sampled.
 pub fn in_turns<C>(
     candidates: &[C],
     rounds: usize,
@@ -63,7 +67,7 @@ pub fn in_turns<C>(
 mod tests {
     use super::*;
 
-    /// Counts rounds; candidate p takes p microseconds, and more each round.
+    /// Counts rounds; candidate p takes p microseconds, and more in each round.
     struct Fake {
         asked: Vec<u32>,
     }

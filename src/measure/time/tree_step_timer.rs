@@ -1,4 +1,5 @@
-//! Times whole steps by the tree on the device, force and leapfrog together: what a run will pay.
+//! Times whole steps with the tree on the device, force and leapfrog together, as a run pays for
+//! them.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,8 +15,8 @@ use crate::gpu::Gpu;
 use crate::sim::{DeviceState, EngineKind, Settings};
 use crate::tuned::Known;
 
-/// Times whole steps by the tree, many to a sample and in as few submissions as a run makes of them: by the device's clock
-/// where it has one, else by the wall clock.
+/// Times whole steps with the tree, many per sample and in as few submissions as in a run: by the
+/// device's clock if it has one, otherwise by the wall clock.
 pub struct TreeStepTimer {
     gpu: Arc<Gpu>,
     watch: Stopwatch,
@@ -26,18 +27,18 @@ pub struct TreeStepTimer {
 }
 
 impl TreeStepTimer {
-    /// A timer of steps of these bodies (G = 1), by that rule.
+    /// A timer for steps of these bodies (G = 1) with this rule.
     pub fn new(gpu: &Arc<Gpu>, bodies: Bodies, softening: f64, config: TreeConfig) -> Self {
         let (watch, prepared) = (Stopwatch::new(gpu), HashMap::new());
         Self { gpu: Arc::clone(gpu), watch, bodies, softening, config, prepared }
     }
 
-    /// How the next sample will be taken.
+    /// The clock for the next sample.
     pub fn method(&self) -> Method {
         self.watch.method()
     }
 
-    /// Why the device's timestamps are no longer believed, if that came to pass.
+    /// Why the device's timestamps are no longer trusted, if so.
     pub fn doubt(&self) -> Option<&str> {
         self.watch.doubt()
     }

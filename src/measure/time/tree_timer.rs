@@ -12,12 +12,12 @@ use crate::gpu::{BodyBuffers, Checks, Gpu, read_blocking, storage};
 /// Seconds of one evaluation, by its parts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TreeTimes {
-    /// The parts in the order in which they ran, and how long each took.
+    /// The parts in the order in which they ran, with the seconds of each.
     pub parts: Vec<(Part, f64)>,
 }
 
 impl TreeTimes {
-    /// Seconds of a part; 0 where it did not run.
+    /// Seconds of a part; 0 if it did not run.
     pub fn of(&self, part: Part) -> f64 {
         self.parts.iter().filter(|(ran, _)| *ran == part).map(|(_, secs)| secs).sum()
     }
@@ -28,7 +28,7 @@ impl TreeTimes {
     }
 }
 
-/// Times evaluations of the tree on bodies that stay where they are.
+/// Times evaluations of the tree on bodies that do not move.
 pub struct TreeTimer {
     pub(super) gpu: Arc<Gpu>,
     pub(super) watch: Stopwatch,
@@ -38,10 +38,10 @@ pub struct TreeTimer {
 }
 
 impl TreeTimer {
-    /// A timer on `gpu`. `places` are positions and masses; the first evaluation, which finds the accelerations that the
-    /// rule `acceleration` asks for, is done here and not timed.
+    /// A timer on `gpu` for bodies at `places` (position and mass). The first evaluation, which
+    /// finds the accelerations that the rule `acceleration` needs, is done here and not timed.
     ///
-    /// Errors: bodies that do not fit the device.
+    /// Errors: bodies that do not fit on the device.
     pub fn new(
         gpu: &Arc<Gpu>,
         config: &TreeConfig,
@@ -71,7 +71,7 @@ impl TreeTimer {
         let watch = Stopwatch::new(gpu);
         let mut timer = Self { gpu: Arc::clone(gpu), watch, bodies, forces, throughput };
         evaluate_blocking(&mut timer.forces, gpu, &mut timer.throughput)?;
-        // As after a step: the last accelerations are the bodies'.
+        // As after a step: the last accelerations are stored with the bodies.
         let mut encoder = gpu.device.create_command_encoder(&Default::default());
         let (from, to) = (timer.forces.partial_sums(), &timer.bodies.acceleration);
         encoder.copy_buffer_to_buffer(from, 0, to, 0, to.size());
@@ -79,12 +79,12 @@ impl TreeTimer {
         Ok(timer)
     }
 
-    /// How times are taken.
+    /// The clock that it uses.
     pub fn stopwatch(&self) -> &Stopwatch {
         &self.watch
     }
 
-    /// One evaluation, each part in a pass of its own.
+    /// Times one evaluation with each part in a pass of its own.
     pub fn parts(&mut self) -> Result<TreeTimes> {
         let mut times = TreeTimes::default();
         loop {
@@ -108,7 +108,7 @@ impl TreeTimer {
         }
     }
 
-    /// Seconds of one evaluation in as few passes as may be: one, but on slow devices.
+    /// Seconds of one evaluation in as few passes as possible: one, except on slow devices.
     pub fn whole(&mut self) -> Result<f64> {
         let (mut total, mut is_last) = (0.0, false);
         while !is_last {
@@ -134,7 +134,7 @@ impl TreeTimer {
         Ok(total)
     }
 
-    /// The accelerations (G = 1) that the last evaluation found, in the order of the bodies.
+    /// The accelerations (G = 1) of the last evaluation, in the order of the bodies.
     pub fn accelerations(&self) -> Result<Vec<[f32; 4]>> {
         let n = self.bodies.count as usize;
         Ok(read_blocking(&self.gpu, &[self.forces.partial_sums()], n)?.remove(0))

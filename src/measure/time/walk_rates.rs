@@ -1,29 +1,31 @@
-//! Times the walk of a tree without most of one list or the other: what each list costs, and what is left of the walk.
+//! Times the walk of a tree with most of one list skipped: the cost of each list, and of the rest
+//! of the walk.
 
 use super::{Stopwatch, TreeTimer};
 use crate::error::Result;
 use crate::forces::tree::gpu::{Taken, WalkCounts, WalkProbe};
 use crate::forces::{Budget, Throughput};
 
-/// Seconds of a walk by what it is made of, one entry for each round, the quickest first.
+/// Seconds of a walk by component, one entry per round, fastest first.
 #[derive(Clone, Debug, Default)]
 pub struct WalkSamples {
-    /// The walk as a run makes it, lists and all.
+    /// The walk as in a run, including all lists.
     pub whole: Vec<f64>,
     /// What the interactions with bodies add to it.
     pub bodies: Vec<f64>,
     /// What the interactions with cells add to it.
     pub cells: Vec<f64>,
-    /// What is left without both: cells looked at, lists filled, tiles read.
+    /// What remains without both: cells tested, lists filled, tiles read.
     pub rest: Vec<f64>,
-    /// How much was done.
+    /// The amount of work.
     pub counts: WalkCounts,
 }
 
 impl TreeTimer {
-    /// Walks `rounds` times through the tree: whole, with one turn of each tile of bodies, and with one of each tile of cells,
-    /// by turns. What a list costs is what the walk is faster by without it, over the part that was left out; where
-    /// other work of the same workgroups hides it, that is less than it would take alone.
+    /// Walks `rounds` times through the tree, alternately in full, with one turn per tile of
+    /// bodies, and with one turn per tile of cells. The cost of a list is the time saved without
+    /// it, divided by the part that was skipped; if other work of the same workgroups hides it,
+    /// this is less than it would take alone.
     pub fn walk_samples(&mut self, warming: usize, rounds: usize) -> Result<WalkSamples> {
         let make = |bodies, cells| pollster::block_on(self.forces.probe(&self.gpu, bodies, cells));
         let mut whole = make(Taken::All, Taken::All)?;
@@ -40,9 +42,9 @@ impl TreeTimer {
                 }
             }
         }
-        // The bodies rest: all walks count the same.
+        // The bodies do not move, so all walks have the same counts.
         let counts = pollster::block_on(self.forces.probed(&self.gpu))?;
-        // The least with the least, and so on: what else a machine does falls on all of them.
+        // Sorted times are compared: other load on the machine affects all variants.
         times.iter_mut().for_each(|times| times.sort_by(f64::total_cmp));
         let [whole_secs, without_bodies, without_cells] = times;
         let mut samples = WalkSamples { counts, ..WalkSamples::default() };
@@ -59,7 +61,7 @@ impl TreeTimer {
         Ok(samples)
     }
 
-    /// Seconds of one walk, in as few submissions as the device's watchdog allows.
+    /// Seconds of one walk, in as few submissions as the driver's watchdog allows.
     fn walk(&mut self, probe: &mut WalkProbe) -> Result<f64> {
         let Self { gpu, watch, forces, throughput, .. } = self;
         let (watch, throughput): (&mut Stopwatch, &Throughput) = (watch, throughput);

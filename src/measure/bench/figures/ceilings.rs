@@ -1,4 +1,4 @@
-//! What each ceiling of the adapter allows a kernel.
+//! The rate that each ceiling of the adapter allows a kernel.
 
 use super::Figure;
 use super::roofline::ceilings_of;
@@ -24,7 +24,7 @@ fn measure(session: &mut Session<'_>) -> Result<()> {
     session.ceilings().map(|_| ())
 }
 
-/// Bodies at which latency, dispatch and idle units do not count.
+/// Enough bodies that latency, dispatch and idle units do not matter.
 const MANY: usize = 1 << 22;
 
 fn plots(records: &[Record]) -> Vec<Plot> {

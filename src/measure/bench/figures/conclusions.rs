@@ -1,14 +1,14 @@
-//! What a figure's numbers say, in words that are made from them.
+//! Sentences on a figure, generated from its numbers.
 
 use crate::measure::plot::{number, short};
 use crate::measure::{Ceiling, Kind, Record};
 
-/// Curves whose values lie within this part of each other are called the same.
+/// Curves whose values differ by less than this part count as equal.
 const SAME: f64 = 0.03;
-/// A prediction this near is called right.
+/// A prediction within this part counts as right.
 const NEAR: f64 = 0.25;
 
-/// What the x axis of a figure is called, where its curves have a best place.
+/// The name of a figure's x axis, if its curves have an optimum.
 fn axis(figure: &str) -> Option<&'static str> {
     match figure {
         "unroll" => Some("u"),
@@ -17,7 +17,7 @@ fn axis(figure: &str) -> Option<&'static str> {
     }
 }
 
-/// Sentences about a figure, from its records.
+/// The sentences on a figure, from its records.
 pub fn conclusions(figure: &str, records: &[Record]) -> Vec<String> {
     let own: Vec<&Record> = records
         .iter()
@@ -48,7 +48,7 @@ pub fn conclusions(figure: &str, records: &[Record]) -> Vec<String> {
     said
 }
 
-/// The measured multiply-adds beside what the chip says of itself: its units and its clock.
+/// The measured multiply-adds per unit and clock, with units and clock as reported by the chip.
 fn per_unit_and_clock(records: &[Record]) -> Option<String> {
     let is_it = |r: &&Record| r.ceiling() == Some(Ceiling::Fma);
     let measured = records.iter().rev().find(is_it)?;
@@ -65,7 +65,7 @@ fn per_unit_and_clock(records: &[Record]) -> Option<String> {
     ))
 }
 
-/// In the order in which keys first appear.
+/// Groups in the order in which keys first appear.
 fn grouped<'r>(
     records: &[&'r Record],
     key: impl Fn(&Record) -> String,
@@ -92,7 +92,7 @@ fn ends<'r>(rows: &[&'r Record]) -> Option<(&'r Record, &'r Record)> {
     Some((least, most))
 }
 
-/// Where a curve is highest, in words and as a number.
+/// Describes where a curve is highest, and returns the place as a number.
 fn along(series: &str, x: &str, curve: &[&Record]) -> Option<(String, f64)> {
     if curve.len() < 3 {
         return None;
@@ -118,7 +118,7 @@ fn along(series: &str, x: &str, curve: &[&Record]) -> Option<(String, f64)> {
     Some((line, most.x))
 }
 
-/// Whether the best place moves from one curve to the next, which have ever more bodies.
+/// Whether the optimum shifts from one curve to the next, with increasing numbers of bodies.
 fn trend(best: &[f64]) -> Option<String> {
     if best.len() < 2 {
         return None;
@@ -136,7 +136,7 @@ fn trend(best: &[f64]) -> Option<String> {
     Some(format!("The best p here {words}: {}", list.join(", ")))
 }
 
-/// Who is fastest at one number of bodies, and by how much.
+/// The fastest at one number of bodies, and by how much.
 fn at_size(n: f64, rows: &[&Record]) -> Option<String> {
     if rows.len() < 2 {
         return None;
@@ -154,7 +154,7 @@ fn at_size(n: f64, rows: &[&Record]) -> Option<String> {
     ))
 }
 
-/// How far the model's predictions are from what was measured.
+/// How far the model's predictions are from the measurements.
 fn model(rows: &[&Record]) -> Option<String> {
     let known = rows.iter().filter_map(|row| {
         let predicted = row.predicted_per_sec.filter(|rate| *rate > 0.0)? / 1e9;

@@ -19,14 +19,15 @@ pub(super) const FIGURE: Figure = Figure {
     plots,
 };
 
-/// Workgroups for each compute unit.
+/// Workgroups per compute unit.
 const PER_UNIT: [u32; 4] = [1, 2, 4, 8];
-/// Compute units where the driver tells no number.
+/// Number of compute units assumed if the driver does not report it.
 const USUAL_UNITS: u32 = 16;
 
 fn measure(session: &mut Session<'_>) -> Result<()> {
     let Some(gpu) = session.gpu.clone() else { return Ok(()) };
-    // A GPU takes so many that a slice has a whole tile even where tiles and slices are largest.
+    // On a GPU, enough sources that a slice has a whole tile even with the most slices and the
+    // largest tiles.
     let is_software = gpu.adapter.class == DeviceClass::Software;
     let sources = session.sizes.sources * if is_software { 1 } else { 8 };
     let units = gpu.limits.units.unwrap_or(USUAL_UNITS);
@@ -38,7 +39,7 @@ fn measure(session: &mut Session<'_>) -> Result<()> {
         for per_unit in PER_UNIT {
             let s = (per_unit * units).clamp(1, 1024);
             if sources < (p * s) as usize {
-                // Workgroups without a source would only be counted.
+                // Workgroups without sources would only be counted.
                 continue;
             }
             let candidate = Candidate::Kernel(KernelConfig { p, s, ..CHAPTER });

@@ -1,4 +1,4 @@
-//! Sapporo2, figure 4: what jerk and snap cost.
+//! Sapporo2, figure 4: the cost of jerk and snap.
 
 use super::{Figure, derivatives_of, grouped, marks, millis, values};
 use crate::error::Result;
@@ -41,7 +41,7 @@ fn measure(session: &mut Session<'_>) -> Result<()> {
     session.sweep_direct(FIGURE.name, &points, session.sizes.figure_secs)
 }
 
-/// The highest derivative of a record, as the legend has it.
+/// The highest derivative of a record, for the legend.
 fn order_of(record: &Record) -> String {
     match record.direct.as_ref().map(|direct| direct.order.as_str()) {
         Some("jerk") => "with jerk".to_owned(),
@@ -58,7 +58,7 @@ fn plots(records: &[Record]) -> Vec<Plot> {
     let own = derivatives_of(records, FIGURE.name);
     let mut tiers: Vec<String> = Vec::new();
     for tier in own.clone().map(tier_of) {
-        // A foreign file may hold any number of them; there are six.
+        // A foreign file may contain any number of them; only six are drawn.
         if !tiers.contains(&tier) && tiers.len() < 6 {
             tiers.push(tier);
         }

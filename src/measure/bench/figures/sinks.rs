@@ -28,7 +28,7 @@ pub(super) const FIGURE: Figure = Figure {
 
 const SINKS: [usize; 16] = [1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128, 129, 160, 192, 224, 256];
 
-/// Named on the axis.
+/// Labelled on the axis.
 const NUMBERS: [f64; 9] = [1.0, 32.0, 64.0, 96.0, 128.0, 160.0, 192.0, 224.0, 256.0];
 
 fn measure(session: &mut Session<'_>) -> Result<()> {
@@ -82,7 +82,7 @@ fn with_jerk(session: &mut Session<'_>) -> Result<()> {
     for sinks in SINKS {
         few.extend(tiers.iter().map(|&who| point(AGAINST_SINKS, who, sinks, sinks, sources)));
     }
-    // What integrators use by themselves: double-single on a GPU, double on the CPU.
+    // The defaults of integrators: double-single on a GPU, double on the CPU.
     let is_usual = |tier: &&EngineTier| {
         tier.kind != EngineKind::Gpu || tier.precision == Precision::DoubleSingle
     };
@@ -98,7 +98,8 @@ fn with_jerk(session: &mut Session<'_>) -> Result<()> {
             over_n.push(point(AGAINST_N, who, n, 128, n));
         }
     }
-    // Each has a part of the time to itself: the slow ones at the end of one take none from the next.
+    // Each has its own share of the time, so that slow points of one do not use up the time of the
+    // next.
     let secs = session.sizes.figure_secs / 2.0;
     for points in [few, from_one, blocks, over_n] {
         session.sweep_direct(FIGURE.name, &points, secs)?;
@@ -120,7 +121,7 @@ fn plots(records: &[Record]) -> Vec<Plot> {
         let direct = derivatives_of(records, FIGURE.name);
         direct.filter(move |record| record.series.starts_with(what))
     };
-    // Without the words that the title says.
+    // The title already says the rest.
     let rest = |what: &'static str| {
         move |record: &Record| {
             let series = record.series.strip_prefix(what).unwrap_or_default();

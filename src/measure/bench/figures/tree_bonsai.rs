@@ -1,4 +1,4 @@
-//! Whole steps by the tree against their error, beside Bonsai.
+//! Whole steps with the tree against their error, compared with Bonsai.
 
 use web_time::Instant;
 
@@ -21,12 +21,12 @@ pub(super) const FIGURE: Figure = Figure {
     plots,
 };
 
-/// Numbers of bodies, with milliseconds of a whole step of Bonsai's for each of [`THETAS`].
+/// Numbers of bodies, with milliseconds of a whole step of Bonsai for each of [`THETAS`].
 const BONSAI: [(usize, [f64; 2]); 3] =
     [(262_144, [2.54, 3.97]), (1_048_576, [6.18, 11.14]), (4_194_304, [22.7, 42.8])];
-/// Its opening angles: as it is delivered, and careful.
+/// Its opening angles: the default, and a careful one.
 const THETAS: [f64; 2] = [0.75, 0.5];
-/// Steps for so long before those that count, of a second that a sample may take.
+/// Duration of the steps before those that count, as a part of the second that a sample may take.
 const WARMING_SECS: f64 = 0.8;
 const ALPHAS: [f64; 3] = [0.013, 0.003, 0.0008];
 
@@ -37,7 +37,7 @@ fn measure(session: &mut Session<'_>) -> Result<()> {
         .into_iter()
         .chain(THETAS.map(|theta| Opening::Bonsai { theta }))
         .collect();
-    // Where other figures of the tree take far fewer, so does this one, with nothing in grey.
+    // With reduced sizes, as in the other figures of the tree, nothing is drawn in grey.
     let most = session.sizes.tree_n.last().copied().unwrap_or(0);
     let mut sizes: Vec<usize> = BONSAI.iter().map(|(n, _)| *n).filter(|n| *n <= 2 * most).collect();
     if sizes.is_empty() {
@@ -58,11 +58,11 @@ fn measure(session: &mut Session<'_>) -> Result<()> {
             let mut record = match problem.record(session, FIGURE.name, &config) {
                 Ok(record) => record,
                 Err(error @ (Error::Device(_) | Error::Stopped)) => return Err(error),
-                // More than fit, and so will be all that follow.
+                // More than fits, and so are all larger ones.
                 Err(_) => return Ok(()),
             };
             let mut steps = TreeStepTimer::new(&gpu, sphere(n), 0.01, config);
-            // While the host compiled and compared, the device's clock went down.
+            // The device's clock went down while the host compiled and compared.
             let begun = Instant::now();
             while begun.elapsed().as_secs_f64() < WARMING_SECS * session.sizes.sample_secs.min(1.0)
             {
@@ -101,7 +101,7 @@ fn plots(records: &[Record]) -> Vec<Plot> {
         curve.colour = colour % super::GREY;
     }
     for (n, millis) in BONSAI {
-        // At the errors of its rule here.
+        // Placed at the errors that its rule has here.
         let error = |theta: f64| {
             let is_it = |(record, facts): &(&Record, &TreeFacts)| {
                 facts.bodies == n as u64

@@ -1,4 +1,5 @@
-//! Octgrav, figures 5 (middle and right) and 7: errors, times and the speed-up over the number of bodies.
+//! Octgrav, figures 5 (middle and right) and 7: errors, times and speed-up against the number of
+//! bodies.
 
 use super::tree::{curves, errors, exactly, in_grey, octgrav, rows, sphere, step_secs, times};
 use super::{Curve, Figure, marks};
@@ -19,7 +20,7 @@ pub(super) const FIGURE: Figure = Figure {
     plots,
 };
 
-/// Octgrav's angle of choice.
+/// Octgrav's preferred angle.
 const THETA: f64 = 0.5;
 
 fn bodies(facts: &TreeFacts) -> f64 {
@@ -33,7 +34,7 @@ fn measure(session: &mut Session<'_>) -> Result<()> {
     let mut rules: Vec<TreeConfig> = chosen.map(octgrav).collect();
     rules.dedup();
     rules.push(TreeConfig::default());
-    // Seconds of a step by all pairs, measured or foreseen, and of how many bodies.
+    // The number of bodies and the measured or predicted seconds of a step by all pairs.
     let mut direct: Option<(usize, f64)> = None;
     for (done, &n) in sizes.iter().enumerate() {
         let third =
@@ -114,7 +115,7 @@ fn plots(records: &[Record]) -> Vec<Plot> {
     sets.into_iter().filter(|(.., curves)| !curves.is_empty()).map(plot).collect()
 }
 
-/// A law of growth through the last place of the first curve, in grey.
+/// A growth law through the last point of the first curve, in grey.
 fn law_through_last(curves: &[Curve], name: &str, law: &dyn Fn(f64) -> f64) -> Option<Curve> {
     let first = curves.first()?;
     let last = *first.places.last()?;

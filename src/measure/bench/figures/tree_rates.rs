@@ -20,11 +20,11 @@ pub(super) const FIGURE: Figure = Figure {
     plots,
 };
 
-/// Flops of an interaction with a body and with a cell, as the paper counts (its third footnote).
+/// Flops of an interaction with a body and with a cell, as counted in the paper's third footnote.
 const FLOPS: [f64; 2] = [38.0, 70.0];
-/// FP32 instructions of them here, and of a look at a cell.
+/// FP32 instructions of these interactions here, and of testing a cell.
 const SLOTS: [f64; 3] = [13.0, 32.0, 60.0];
-/// Bytes that a group reads of a cell it looks at: by Octgrav's rule its box, too.
+/// Bytes that a group reads of a cell it tests; Octgrav's rule needs its box too.
 const BYTES_OF_A_CELL: f64 = 64.0;
 
 const BODIES: &str = "list of bodies";
@@ -50,7 +50,7 @@ fn measure(session: &mut Session<'_>) -> Result<()> {
             let mut timer = match TreeTimer::new(&gpu, &config, &places, 0.01) {
                 Ok(timer) => timer,
                 Err(error @ (Error::Device(_) | Error::Stopped)) => return Err(error),
-                // More than fit, and so will be all that follow.
+                // More than fits, and so are all larger ones.
                 Err(_) => return Ok(()),
             };
             let samples = timer.walk_samples(WARMING, session.sizes.rounds.0)?;

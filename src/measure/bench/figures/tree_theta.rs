@@ -1,4 +1,4 @@
-//! Octgrav, figures 5 (left) and 6: errors and times over the opening angle.
+//! Octgrav, figures 5 (left) and 6: errors and times against the opening angle.
 
 use super::tree::{curves, errors, exactly, in_grey, octgrav, rows, times};
 use super::{Figure, marks};
@@ -74,7 +74,7 @@ fn plots(records: &[Record]) -> Vec<Plot> {
     sets.into_iter().map(plot).collect()
 }
 
-/// A curve that grows as theta^4 through the last place of the first one.
+/// A curve proportional to theta^4 through the last point of the first one.
 fn fourth_power(curves: &[super::Curve]) -> Option<super::Curve> {
     let first = curves.first()?;
     let last = *first.places.last()?;

@@ -41,13 +41,13 @@ fn measure(session: &mut Session<'_>) -> Result<()> {
     session.sweep(FIGURE.name, &points)
 }
 
-/// What the chapter's text says of unrolling by four: 163 GFLOP/s became more than 200.
+/// The chapter's text on unrolling by four: from 163 to more than 200 GFLOP/s.
 const G80: (f64, f64) = (4.0, 200.0 / 163.0);
 
 fn plots(records: &[Record]) -> Vec<Plot> {
     let found = of(records, FIGURE.name);
     let n = found.clone().map(|record| record.sinks).max().unwrap_or(0);
-    // Earlier records have one slice, and so fewer workgroups where r is larger.
+    // Earlier records have one slice, and so fewer workgroups for larger r.
     let is_even = |record: &Record| record.kernel.is_some_and(|kernel| kernel.s == kernel.r);
     let slices = if found.clone().all(is_even) { "r" } else { "1" };
     let curves = rates_and_model(found.clone());

@@ -1,4 +1,4 @@
-//! What changes while a machine works: clocks, power, temperature, and whether it runs on a battery.
+//! The varying state of a machine: clocks, power, temperature, and whether it runs on battery.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -7,23 +7,23 @@ use serde::{Deserialize, Serialize};
 
 use crate::gpu::AdapterInfo;
 
-/// The state at one moment. Where a system does not tell, nothing is there.
+/// The state at one moment; `None` for anything the system does not report.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct State {
-    /// Clock of the adapter's units.
+    /// Clock of the adapter's compute units, in MHz.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clock_mhz: Option<f64>,
     /// Clock of its memory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_mhz: Option<f64>,
-    /// Power that it takes.
+    /// Power drawn, in watts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub watts: Option<f64>,
-    /// Power that it may take.
+    /// Power limit, in watts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub most_watts: Option<f64>,
-    /// Its temperature.
+    /// Its temperature in degrees Celsius.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub celsius: Option<f64>,
     /// `mains`, or `battery`.
@@ -32,7 +32,7 @@ pub struct State {
 }
 
 impl State {
-    /// Now, of this machine and an adapter of it.
+    /// The present state of this machine and one of its adapters.
     pub fn read(adapter: Option<&AdapterInfo>) -> Self {
         let place = adapter.and_then(|adapter| adapter.place.as_deref());
         let nvidia = adapter.is_some_and(|adapter| adapter.pci.0 == 0x10de);
@@ -45,25 +45,25 @@ impl State {
         state
     }
 
-    /// In words, as all of these.
+    /// The clocks for display.
     pub fn clocks(&self) -> Option<String> {
         let memory = self.memory_mhz.map(|mhz| format!(", memory {mhz:.0} MHz"));
         self.clock_mhz.map(|mhz| format!("{mhz:.0} MHz{}", memory.unwrap_or_default()))
     }
 
-    /// Power taken and allowed.
+    /// Power drawn and its limit, for display.
     pub fn power(&self) -> Option<String> {
         let most = self.most_watts.map(|watts| format!(" of {watts:.0}"));
         self.watts.map(|watts| format!("{watts:.0}{} W", most.unwrap_or_default()))
     }
 
-    /// Temperature.
+    /// The temperature for display.
     pub fn temperature(&self) -> Option<String> {
         self.celsius.map(|celsius| format!("{celsius:.0} °C"))
     }
 }
 
-/// NVIDIA's tool, where it is installed.
+/// Asks NVIDIA's tool, if it is installed.
 fn nvidia_says(place: &str) -> Option<State> {
     let query = "--query-gpu=clocks.sm,clocks.mem,power.draw,power.limit,temperature.gpu";
     let output = Command::new("nvidia-smi")
@@ -75,7 +75,7 @@ fn nvidia_says(place: &str) -> Option<State> {
     output.status.success().then(|| of_line(&String::from_utf8_lossy(&output.stdout)))
 }
 
-/// `1980, 3201, 512.3, 700.00, 41`; what it does not know is `[N/A]`.
+/// Parses `1980, 3201, 512.3, 700.00, 41`; unknown values are `[N/A]`.
 fn of_line(line: &str) -> State {
     let mut numbers = line.trim().split(',').map(|field| known(field.trim().parse().ok()));
     let mut next = || numbers.next().flatten();
@@ -93,7 +93,7 @@ fn known(value: Option<f64>) -> Option<f64> {
     value.filter(|value| value.is_finite() && value.abs() < 1e9)
 }
 
-/// Linux' sensors of a device (AMD's and Intel's drivers): hertz, microwatts, thousandths of a degree.
+/// Reads Linux sensors of a device (AMD's and Intel's drivers): hertz, microwatts, millidegrees.
 fn sensors(device: &Path) -> State {
     let hwmon: Option<PathBuf> = std::fs::read_dir(device.join("hwmon"))
         .ok()
@@ -113,7 +113,7 @@ fn sensors(device: &Path) -> State {
     }
 }
 
-/// Battery where one is being emptied, mains where there is one that is not or none at all; Linux only.
+/// `battery` if one is being discharged, `mains` otherwise; Linux only.
 fn supply(folder: &Path) -> Option<String> {
     let found = std::fs::read_dir(folder).ok()?;
     let read = |path: PathBuf| std::fs::read_to_string(path).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Several result files side by side: one table and one plot over adapters, machines or versions.
+//! Compares result files: one table and one plot over adapters, machines or versions.
 
 use minijinja::context;
 
@@ -8,14 +8,15 @@ use crate::forces::direct::FLOPS;
 use crate::measure::plot::{Axis, Curve, Lines, Look, Place, Plot, number, short};
 use crate::measure::{Kind, Record, Summary};
 
-/// Files side by side.
+/// The comparison of several files.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Compared {
-    /// The table: a header, and a row for each run; behind several of one device and version a row for all of them.
+    /// The table: a header and a row for each run; several runs of one device and version are
+    /// followed by a row for all of them.
     pub table: Vec<Vec<String>>,
-    /// What is to be said of numbers that are marked with an asterisk.
+    /// Remarks on the numbers marked with an asterisk.
     pub remarks: Vec<String>,
-    /// Rates over the number of bodies.
+    /// Rates against the number of bodies.
     pub plot: Plot,
 }
 
@@ -27,11 +28,11 @@ struct Side {
     version: String,
     run: String,
     is_cpu: bool,
-    /// The best kernel at each number of bodies.
+    /// The best kernel for each number of bodies.
     best: Vec<Best>,
 }
 
-/// Rate in G/s of the best kernel, and what was remarked of it.
+/// Rate in G/s of the best kernel, and the remark on it.
 struct Best {
     place: Place,
     kernel: String,
@@ -47,14 +48,14 @@ impl Side {
         self.best.iter().map(|best| best.place.y).fold(0.0, f64::max)
     }
 
-    /// What is the same in runs that can be taken together.
+    /// The key by which runs are grouped.
     fn what(&self) -> (&str, &str, &str) {
         (&self.name, &self.driver, &self.version)
     }
 }
 
-/// Compares the records of several files: the best all-on-all rate of each run at each number of bodies. Runs are told
-/// apart by file, day and time. `files`: names and records.
+/// Compares the records of several files: the best all-on-all rate of each run for each number of
+/// bodies. Runs are distinguished by file, day and time. `files` has names and records.
 pub fn compare(files: &[(String, Vec<Record>)]) -> Compared {
     let sides = sides(files);
     let columns = columns(&sides);
@@ -90,7 +91,7 @@ fn begin(side: &Side, run: String) -> Vec<String> {
     vec![side.name.clone(), side.driver.clone(), side.version.clone(), run]
 }
 
-/// The row of several runs: the median of them at each number of bodies, and how far apart they are at most.
+/// The row for several runs: their median for each number of bodies, and the largest spread.
 fn together(runs: &[Side], columns: &[f64]) -> Vec<String> {
     let mut row = begin(&runs[0], format!("median of {} runs", runs.len()));
     let (mut apart, mut most) = (0.0, 0.0f64);
@@ -113,7 +114,7 @@ fn half_width(place: Place) -> f64 {
     if place.y > 0.0 { (place.range.1 - place.range.0) / (2.0 * place.y) } else { 0.0 }
 }
 
-/// The numbers of bodies that get a column: those that the standard table has, as far as they are there.
+/// The numbers of bodies that get a column: those of the standard table that occur.
 fn columns(sides: &[Side]) -> Vec<f64> {
     let mut sizes: Vec<f64> = Vec::new();
     for best in sides.iter().flat_map(|side| &side.best) {
@@ -137,7 +138,7 @@ fn sides(files: &[(String, Vec<Record>)]) -> Vec<Side> {
     for (file, records) in files {
         for record in records {
             let all_on_all = record.sinks == record.sources && record.kind == Kind::Forces;
-            // Host to host is another thing than on the device.
+            // Timing including transfers is not comparable with timing on the device.
             let counts = record.kernel.is_some() || record.device.is_cpu();
             let (true, true, Some(summary)) = (all_on_all, counts, record.summary()) else {
                 continue;
@@ -175,7 +176,7 @@ fn sides(files: &[(String, Vec<Record>)]) -> Vec<Side> {
             }
         }
     }
-    // Runs of the same day in two files: the files' names tell them apart.
+    // Runs of the same day in two files are told apart by the files' names.
     let keys: Vec<String> =
         sides.iter().map(|side| format!("{:?} {}", side.what(), side.run)).collect();
     for (at, side) in sides.iter_mut().enumerate() {
@@ -184,7 +185,7 @@ fn sides(files: &[(String, Vec<Record>)]) -> Vec<Side> {
         }
         side.best.sort_by(|a, b| a.place.x.total_cmp(&b.place.x));
     }
-    // The fastest device and version first, its runs beside each other.
+    // The fastest device and version comes first, with its runs together.
     let mut most: Vec<((String, String, String), f64)> = Vec::new();
     let owned = |side: &Side| (side.name.clone(), side.driver.clone(), side.version.clone());
     for side in &sides {
@@ -249,7 +250,7 @@ impl Compared {
         out
     }
 
-    /// Table and plot as one HTML page.
+    /// Table and plot as an HTML page.
     pub fn page(&self) -> String {
         let (svg, devices) = (svg(&self.plot), table(&self.table));
         let values = context! { svg, devices, remarks => self.remarks.clone() };
@@ -280,7 +281,7 @@ mod tests {
         ]);
         let names: Vec<_> = compared.table.iter().map(|row| row[0].as_str()).collect();
         assert_eq!(names, ["device", "fast|er", "middle", "slow"]);
-        // The better of the two, and a gap where nothing was measured.
+        // The better of the two, and a gap if nothing was measured.
         assert_eq!(compared.table[1][4..], ["–", "33.6", "±0.0 %", "671"]);
         assert_eq!(compared.table[3][4], "0.105");
         let markdown = compared.markdown();

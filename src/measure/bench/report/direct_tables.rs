@@ -10,8 +10,8 @@ fn small(value: Option<f64>) -> String {
     value.map_or(String::new(), |value| format!("{value:.1e}"))
 }
 
-/// Rates and errors of forces with derivatives: a header, and a line for each that was measured. GFLOP/s
-/// count 20 flops for an acceleration and 60 with the jerk.
+/// Rates and errors of forces with derivatives: a header, and a row for each measurement. GFLOP/s
+/// count 20 flops for an acceleration and 60 including the jerk.
 pub fn derivatives_table<'r>(records: impl Iterator<Item = &'r Record>) -> Vec<Vec<String>> {
     let header = [
         "sinks x sources",
@@ -50,7 +50,7 @@ pub fn derivatives_table<'r>(records: impl Iterator<Item = &'r Record>) -> Vec<V
     table
 }
 
-/// Runs on individual steps: a header, and a line for each.
+/// Runs on individual steps: a header, and a row for each.
 pub fn runs_table<'r>(records: impl Iterator<Item = &'r Record>) -> Vec<Vec<String>> {
     let header = [
         "N",
@@ -72,7 +72,7 @@ pub fn runs_table<'r>(records: impl Iterator<Item = &'r Record>) -> Vec<Vec<Stri
         let (Some(run), Some(summary)) = (&record.run, record.summary()) else { continue };
         let Some(outcome) = run.outcome else { continue };
         let (secs, rate) = (summary.median, record.work / summary.median);
-        // Forces with snaps are more work, of which there is no usual count.
+        // There is no customary flop count for forces with snaps.
         let with_snap = run.eta6.is_some();
         table.push(vec![
             short(record.x),

@@ -1,4 +1,4 @@
-//! The report: one page with everything in it, light or dark as its reader likes.
+//! The report: one self-contained page that follows the reader's light or dark setting.
 
 use minijinja::{Value, context};
 
@@ -9,7 +9,7 @@ use crate::measure::report::direct_tables::{derivatives_table, runs_table};
 use crate::measure::report::tables::{ceilings_table, compiled_table, rates_table, times_table};
 use crate::measure::{Device, Kind, Record};
 
-/// The page of a session's records.
+/// The page for a session's records.
 pub fn page(records: &[Record]) -> String {
     let shown = FIGURES.iter().filter(|f| records.iter().any(|r| r.figure == f.name));
     let figures: Vec<Value> = shown.map(|f| figure(f, records)).collect();
@@ -21,7 +21,7 @@ pub fn page(records: &[Record]) -> String {
     render("bench.html", "gravitile bench", context! { devices, made, figures })
 }
 
-/// A figure's section.
+/// The section of a figure.
 fn figure(figure: &Figure, records: &[Record]) -> Value {
     let own: Vec<&Record> = records.iter().filter(|r| r.figure == figure.name).collect();
     let all = || own.iter().copied();
@@ -43,12 +43,12 @@ fn figure(figure: &Figure, records: &[Record]) -> Value {
     }
 }
 
-/// A plot as it stands in a page.
+/// A plot embedded in a page.
 pub(super) fn svg(plot: &Plot) -> Value {
     safe(plot.svg())
 }
 
-/// On what was measured: a header, and a row for each device.
+/// The devices measured: a header, and a row for each.
 fn devices(records: &[Record]) -> Vec<Vec<String>> {
     let mut devices: Vec<&Device> = Vec::new();
     for record in records {
@@ -80,7 +80,7 @@ fn remarks(records: &[&Record]) -> Vec<Value> {
         };
         let size = match record.kind {
             Kind::Ceiling | Kind::Compiled => String::new(),
-            // Nothing was to be timed at all.
+            // No size is given if nothing was to be timed.
             Kind::Skipped if record.sinks == 0 => String::new(),
             _ => format!(", {} x {}", record.sinks, record.sources),
         };

@@ -1,4 +1,4 @@
-//! From records to what people read: tables, and one HTML page that needs nothing else.
+//! Reports made from records: tables, and one self-contained HTML page.
 
 mod compare;
 mod direct_tables;

@@ -4,7 +4,7 @@ use crate::forces::direct::FLOPS;
 use crate::measure::plot::{number, short};
 use crate::measure::{Ceiling, Kind, Record};
 
-/// A time as people read it: 1.23 ms.
+/// A time for display: 1.23 ms.
 pub fn duration(secs: f64) -> String {
     let (value, unit) = match secs {
         s if s >= 1.0 => (s, "s"),
@@ -15,7 +15,7 @@ pub fn duration(secs: f64) -> String {
     format!("{} {unit}", number(value))
 }
 
-/// Rates of records: a header, and a line for each that was measured.
+/// Rates of records: a header, and a row for each measurement.
 pub fn rates_table<'r>(records: impl Iterator<Item = &'r Record>) -> Vec<Vec<String>> {
     let header = [
         "sinks x sources",
@@ -50,7 +50,7 @@ pub fn rates_table<'r>(records: impl Iterator<Item = &'r Record>) -> Vec<Vec<Str
     table
 }
 
-/// Times of trees and of transfers: a header, and a line for each that was measured.
+/// Times of trees and of transfers: a header, and a row for each measurement.
 pub fn times_table<'r>(records: impl Iterator<Item = &'r Record>) -> Vec<Vec<String>> {
     let header =
         ["what", "bodies", "rule", "median time", "spread", "rms error", "all pairs / tree"];
@@ -71,7 +71,7 @@ pub fn times_table<'r>(records: impl Iterator<Item = &'r Record>) -> Vec<Vec<Str
     table
 }
 
-/// The ceilings: a header, and a line each.
+/// The ceilings: a header, and a row for each.
 pub fn ceilings_table<'r>(records: impl Iterator<Item = &'r Record>) -> Vec<Vec<String>> {
     let mut table = vec![["ceiling", "measured", "spread"].map(str::to_owned).to_vec()];
     for record in records.filter(|record| record.kind == Kind::Ceiling) {
@@ -85,7 +85,7 @@ pub fn ceilings_table<'r>(records: impl Iterator<Item = &'r Record>) -> Vec<Vec<
     table
 }
 
-/// What compilers said: a header, and a line for each kernel.
+/// What compilers reported: a header, and a row for each kernel.
 pub fn compiled_table<'r>(records: impl Iterator<Item = &'r Record>) -> Vec<Vec<String>> {
     let header = [
         "kernel",

@@ -1,8 +1,8 @@
-//! The pages' templates: HTML files in which every value is escaped by the engine.
+//! The templates of the pages: HTML files in which the template engine escapes every value.
 
 use minijinja::{Environment, UndefinedBehavior, Value, context};
 
-/// Every page and what they share.
+/// All pages and their shared parts.
 const FILES: [(&str, &str); 4] = [
     ("layout.html", include_str!("layout.html")),
     ("parts.html", include_str!("parts.html")),
@@ -12,11 +12,11 @@ const FILES: [(&str, &str); 4] = [
 
 const STYLE: &str = include_str!("report.css");
 
-/// The page that the template `name` makes of `values`.
+/// Renders the template `name` with `values`.
 pub(super) fn render(name: &str, title: &str, values: Value) -> String {
     let mut pages = Environment::new();
     pages.set_undefined_behavior(UndefinedBehavior::Strict);
-    // Which control characters there are in a name, nobody wants to see.
+    // Control characters in names are not shown.
     pages.set_formatter(|out, state, value| match value.as_str() {
         Some(text) if !value.is_safe() && text.contains(char::is_control) => {
             let shown = Value::from(text.replace(char::is_control, " "));
@@ -32,12 +32,13 @@ pub(super) fn render(name: &str, title: &str, values: Value) -> String {
     page.render(context! { title, style, ..values }).expect("a page should have all its values")
 }
 
-/// HTML or SVG of our own, which stays as it is.
+/// Our own HTML or SVG, which is not escaped.
 pub(super) fn safe(text: impl Into<String>) -> Value {
     Value::from_safe_string(text.into())
 }
 
-/// A table by its header, which is the first row, its other rows, and which columns hold numbers.
+/// A table for a template: its header (the first row), the other rows, and which columns are
+/// numeric.
 pub(super) fn table(rows: &[Vec<String>]) -> Value {
     let (header, rows) = match rows {
         [header, rows @ ..] => (header.clone(), rows),
@@ -47,7 +48,7 @@ pub(super) fn table(rows: &[Vec<String>]) -> Value {
     context! { header, numeric, rows => rows.to_vec() }
 }
 
-/// A table where there is a row; else nothing.
+/// A table if it has rows; otherwise nothing.
 pub(super) fn filled(rows: &[Vec<String>]) -> Value {
     if rows.len() > 1 { table(rows) } else { Value::from(()) }
 }

@@ -1,4 +1,4 @@
-//! Bodies that a tree is checked on: what it is made for, and what trees have failed on.
+//! Bodies for checking trees: typical ones, and ones that trees have failed on.
 
 use std::f64::consts::TAU;
 
@@ -7,23 +7,23 @@ use glam::DVec3;
 use crate::bodies::Bodies;
 use crate::forces::tree::Place;
 
-/// How bodies lie. All masses add up to 1; numbers are those of f32, the same on every machine.
+/// A distribution of bodies. Masses add up to 1; numbers are f32 values, the same on every machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cloud {
-    /// A Plummer sphere of length 1 out to 20.
+    /// A Plummer sphere of scale length 1 out to radius 20.
     Plummer,
-    /// A thin exponential disk of length 1 with a tenth of its mass in a small bulge.
+    /// A thin exponential disk of scale length 1 with a tenth of its mass in a small bulge.
     Disk,
-    /// A Plummer sphere of length 1, a hundred lengths from the origin.
+    /// A Plummer sphere of scale length 1, a hundred lengths from the origin.
     FarAway,
-    /// Two Plummer spheres of length 1, a thousand lengths apart.
+    /// Two Plummer spheres of scale length 1, a thousand lengths apart.
     TwoClusters,
-    /// All bodies in one place.
+    /// All bodies at one position.
     OnePlace,
 }
 
 impl Cloud {
-    /// All of them with their names.
+    /// All clouds with their names.
     pub const ALL: &[(Self, &'static str)] = &[
         (Self::Plummer, "Plummer sphere"),
         (Self::Disk, "disk"),
@@ -32,12 +32,12 @@ impl Cloud {
         (Self::OnePlace, "one place"),
     ];
 
-    /// In words.
+    /// Its name for display.
     pub fn name(self) -> &'static str {
         Self::ALL.iter().find(|(cloud, _)| *cloud == self).map_or("", |(_, name)| name)
     }
 
-    /// `n` bodies. Masses differ by up to a factor of three.
+    /// `n` bodies, with masses that differ by up to a factor of three.
     pub fn places(self, n: usize) -> Vec<Place> {
         let of = |i: usize| {
             let [x, y, z] = self.position(i, n).map(|x| x as f32);
@@ -47,7 +47,7 @@ impl Cloud {
         (0..n).map(of).collect()
     }
 
-    /// The same at rest.
+    /// The same bodies, at rest.
     pub fn bodies(self, n: usize) -> Bodies {
         let mut bodies = Bodies::with_capacity(n);
         for [x, y, z, mass] in self.places(n) {
@@ -74,12 +74,12 @@ impl Cloud {
     }
 }
 
-/// Evenly between 0 and 1, by steps that never meet (M. Roberts 2018).
+/// Evenly distributed numbers between 0 and 1 that never repeat (M. Roberts 2018).
 fn part(i: usize, step: f64) -> f64 {
     ((i + 1) as f64 * step).fract()
 }
 
-/// Three numbers between 0 and 1 that fill the cube evenly.
+/// Three numbers between 0 and 1 that fill the unit cube evenly.
 fn even(i: usize) -> [f64; 3] {
     [0.819_172_513_4, 0.671_043_606_7, 0.549_700_477_9].map(|step| part(i, step))
 }
@@ -98,7 +98,7 @@ fn disk(i: usize) -> [f64; 3] {
     let [mass, height, turn] = even(i);
     let radius = -libm::log(1.0 - mass.min(0.9999));
     let (sin, cos) = libm::sincos(TAU * turn);
-    // As the squared hyperbolic secant, a twentieth of the length thick.
+    // Vertical profile sech^2, with a thickness of a twentieth of the scale length.
     let z = 0.025 * libm::log(height.max(1e-9) / (1.0 - height).max(1e-9));
     [radius * cos, radius * sin, z]
 }

@@ -1,4 +1,5 @@
-//! The tree against direct sums in f64, and what its building leaves on a device against the host's functions.
+//! Checks the tree against direct sums in f64, and the stages of its build on a device against the
+//! host's functions.
 
 mod clouds;
 mod stages;
@@ -20,24 +21,25 @@ use crate::forces::{
 use crate::gpu::{Checks, DeviceClass, Gpu, read_blocking};
 use crate::measure::{ErrorDistribution, ErrorStats, potential_errors};
 
-/// One thing to check.
+/// A case to check.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TreeCase {
-    /// How the bodies lie.
+    /// The distribution of the bodies.
     pub cloud: Cloud,
     /// Number of bodies.
     pub n: usize,
-    /// How many of them forces are compared of.
+    /// Number of bodies whose forces are compared.
     pub sinks: usize,
     /// Plummer softening length; 0 takes the guarded kernels.
     pub softening: f64,
-    /// With potentials.
+    /// Whether to compute potentials.
     pub potential: bool,
-    /// Opening rule, multipoles and what else is chosen; of an engine on the processor the first two alone.
+    /// Opening rule, multipoles and other parameters; an engine on the processor uses only the
+    /// first two.
     pub shape: TreeShape,
 }
 
-/// What came out of a case.
+/// The result of a case.
 #[derive(Clone, Debug)]
 pub struct TreeRow {
     /// What was checked.
@@ -50,33 +52,35 @@ pub struct TreeRow {
     pub momentum: f64,
     /// What is wrong with the order, the cells or their moments on a device, if anything.
     pub stages: Compared,
-    /// True when a second time, in many small pieces, all bits are the same.
+    /// Whether all bits are the same when recomputed in many small pieces.
     pub same_in_pieces: bool,
 }
 
-/// What the accelerations of a case may be off by.
+/// The largest errors allowed in the accelerations of a case.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TreeLimits {
     /// Root of the mean square.
     pub rms: f64,
-    /// Of half of the sinks.
+    /// Median error.
     pub median: f64,
-    /// Of all but a hundredth.
+    /// Error of all but one in a hundred.
     pub most: f64,
-    /// Of all.
+    /// Largest error.
     pub worst: f64,
     /// |sum m a| / sum m |a|.
     pub momentum: f64,
 }
 
 impl TreeCase {
-    /// What passes.
+    /// The limits for this case.
     ///
-    /// The rms is twice that of a Plummer sphere or a disk of a million bodies by that rule, whichever is larger, by a count in
-    /// f64 (`acceleration` 0.003: 4.4e-4, with monopoles 1.3e-3; `radius` 0.6: 6.4e-4 and 3.8e-3; `bonsai` 0.75: 7.9e-4 and
-    /// 4.3e-3; `octgrav` 0.75: 2.5e-4 and, at 4,097 bodies, 1e-3): the other clouds have errors of the same size. Errors of
-    /// trees have tails: one sink in a hundred is off by up to four times the rms, and where forces nearly cancel one may be
-    /// off by fifty times. What they leave of momentum is taken off, all but rounding.
+    /// The rms limit is twice the error of a Plummer sphere or a disk of a million bodies with the
+    /// rule, whichever is larger, as counted in f64 (`acceleration` 0.003: 4.4e-4, with monopoles
+    /// 1.3e-3; `radius` 0.6: 6.4e-4 and 3.8e-3; `bonsai` 0.75: 7.9e-4 and 4.3e-3; `octgrav` 0.75:
+    /// 2.5e-4 and, at 4,097 bodies, 1e-3); the other clouds have similar errors. Errors of trees
+    /// have tails: one sink in a hundred is off by up to four times the rms, and if forces nearly
+    /// cancel one may be off by fifty times. The remaining total momentum is corrected, up to
+    /// rounding.
     pub fn limits(&self) -> TreeLimits {
         let quadrupole = self.shape.order == MultipoleOrder::Quadrupole;
         let known = match self.shape.opening {
@@ -86,7 +90,7 @@ impl TreeCase {
             Opening::Octgrav { .. } => [1e-3, 2.5e-4],
         };
         let rms = match self.cloud {
-            // Nothing but pairs at no distance.
+            // Only pairs at zero distance.
             Cloud::OnePlace => 1e-6,
             _ => 2.0 * known[usize::from(quadrupole)],
         };
@@ -96,10 +100,11 @@ impl TreeCase {
 }
 
 impl TreeRow {
-    /// Whether everything is right.
+    /// Whether everything is within the limits.
     pub fn passed(&self) -> bool {
         let (errors, most) = (&self.acceleration, self.case.limits());
-        // What is left out of a cell falls off faster by one power, and nothing cancels: a tenth is usual.
+        // The potential's error falls off faster with distance by one power, and nothing cancels: a
+        // tenth is usual.
         let good = |e: ErrorStats| e.rms < most.rms / 4.0 && e.worst < 4.0 * most.rms;
         errors.rms() < most.rms
             && errors.median() < most.median
@@ -112,11 +117,12 @@ impl TreeRow {
     }
 }
 
-/// The cases for an adapter, or for the processor where there is none: the usual rule on every cloud, with and without
-/// softening and potentials; every rule with both multipoles, in every shape of the kernels.
+/// The cases for an adapter, or for the processor if there is none: the default rule on every
+/// cloud, with and without softening and potentials; every rule with both multipoles, in every
+/// shape of the kernels.
 pub fn tree_cases(gpu: Option<&Gpu>) -> Vec<TreeCase> {
     let is_small = gpu.is_some_and(|gpu| gpu.adapter.class == DeviceClass::Software);
-    // Direct sums are the host's.
+    // Direct sums are computed on the host.
     let (n, sinks) = if is_small { (4_097, 1_024) } else { (65_536, 4_096) };
     let usual = TreeConfig::default();
     let shape = TreeShape::of(&usual, Checks::Off);
@@ -126,7 +132,7 @@ pub fn tree_cases(gpu: Option<&Gpu>) -> Vec<TreeCase> {
     for &(cloud, _) in Cloud::ALL {
         for (softening, potential) in [(0.01, false), (0.0, false), (0.01, true), (0.0, true)] {
             let is_infinite = cloud == Cloud::OnePlace && potential && softening == 0.0;
-            // Bodies in one place are one leaf: all pairs.
+            // Bodies at one position form one leaf: all pairs.
             let n = if cloud == Cloud::OnePlace { n.min(4_097) } else { n };
             if !is_infinite {
                 cases.push(TreeCase { cloud, n, softening, potential, ..base });
@@ -161,7 +167,7 @@ pub fn tree_cases(gpu: Option<&Gpu>) -> Vec<TreeCase> {
     cases
 }
 
-/// What an evaluation gives: accelerations and potentials of all bodies.
+/// The result of an evaluation: accelerations and potentials of all bodies.
 type Found = (Vec<DVec3>, Vec<f64>);
 
 /// Runs a case on `gpu`, or on the processor.
@@ -200,13 +206,13 @@ pub fn check_tree(gpu: Option<&Gpu>, case: TreeCase) -> Result<TreeRow> {
     })
 }
 
-/// As f64 has them.
+/// The bodies in f64.
 fn wide(places: &[Place]) -> (Vec<DVec3>, Vec<f64>) {
     let position = |&[x, y, z, _]: &Place| DVec3::new(x.into(), y.into(), z.into());
     (places.iter().map(position).collect(), places.iter().map(|place| place[3].into()).collect())
 }
 
-/// |sum m a| / sum m |a|; 0 where nothing pulls.
+/// |sum m a| / sum m |a|; 0 if there are no forces.
 fn residual(acceleration: &[DVec3], mass: &[f64]) -> f64 {
     let forces = || acceleration.iter().zip(mass).map(|(a, m)| *a * *m);
     let (sum, sizes) = (forces().sum::<DVec3>().length(), forces().map(DVec3::length).sum::<f64>());
@@ -241,7 +247,7 @@ fn on_device(gpu: &Gpu, case: &TreeCase, places: &[Place]) -> Result<(Found, Com
     };
     let evaluate = |throughput: &mut Throughput| -> Result<(TreeForces, Vec<[f32; 4]>)> {
         let mut forces = pollster::block_on(TreeForces::new(gpu, case.shape, &bodies, field))?;
-        // Not a number everywhere: what the walk does not write is seen.
+        // Filled with NaN, so that anything the walk does not write shows.
         let poison = vec![[f32::NAN; 4]; case.n];
         gpu.queue.write_buffer(forces.partial_sums(), 0, bytemuck::cast_slice(&poison));
         evaluate_blocking(&mut forces, gpu, throughput)?;
@@ -251,7 +257,7 @@ fn on_device(gpu: &Gpu, case: &TreeCase, places: &[Place]) -> Result<(Found, Com
     let (forces, whole) = evaluate(&mut Throughput::guess(gpu.adapter.class))?;
     let stages = BuiltTree::read(gpu, &forces)?.compare(places, &case.shape);
     drop(forces);
-    // A device that seems slow gets the smallest pieces there are.
+    // A device that seems slow gets the smallest possible pieces.
     let (_, pieces) = evaluate(&mut Throughput::fixed(4e3))?;
     let bits = |sums: &[[f32; 4]]| -> Vec<[u32; 4]> {
         sums.iter().map(|sum| sum.map(f32::to_bits)).collect()

@@ -1,5 +1,5 @@
-//! What the building of a tree leaves on a device, against the host's functions of the same stages: each takes what the
-//! device's stage before has left. Whole numbers must be equal, sums to rounding.
+//! Compares the stages of a tree built on a device with the host's functions, each applied to the
+//! output of the device's previous stage. Integers must be equal, sums equal up to rounding.
 
 use crate::error::Result;
 use crate::forces::tree::gpu::{Field, TreeForces, TreeShape};
@@ -11,7 +11,7 @@ use crate::forces::{Throughput, evaluate_blocking};
 use crate::gpu::layout::TreeState;
 use crate::gpu::{BodyBuffers, Gpu, read_blocking, storage};
 
-/// What a comparison finds: nothing, or the first thing that is wrong.
+/// The result of a comparison: nothing, or the first difference.
 pub type Compared = std::result::Result<(), String>;
 
 macro_rules! ensure {
@@ -22,7 +22,7 @@ macro_rules! ensure {
     };
 }
 
-/// Bodies on a device at rest, as they are.
+/// Uploads bodies at rest, unscaled.
 pub fn upload_places(gpu: &Gpu, places: &[Place]) -> BodyBuffers {
     let buffers = BodyBuffers {
         count: places.len() as u32,
@@ -36,27 +36,27 @@ pub fn upload_places(gpu: &Gpu, places: &[Place]) -> BodyBuffers {
     buffers
 }
 
-/// A tree as a device has built it.
+/// A tree as built by a device.
 #[derive(Clone, Debug)]
 pub struct BuiltTree {
     /// Cube, numbers of bodies inside and of cells, leaf size, levels.
     pub state: TreeState,
     /// Keys along the curve.
     pub keys: Vec<Key>,
-    /// The bodies' numbers along the curve.
+    /// The bodies' indices along the curve.
     pub order: Vec<u32>,
     /// The bodies along the curve.
     pub sources: Vec<Place>,
-    /// Cells, to be opened.
+    /// Opening records of the cells.
     pub open: Vec<CellOpen>,
-    /// Cells, as they attract.
+    /// Force records of the cells.
     pub force: Vec<CellForce>,
     /// Boxes of cells.
     pub bounds: Vec<CellBox>,
 }
 
 impl BuiltTree {
-    /// Builds a tree over `places` and reads it.
+    /// Builds a tree over `places` and reads it back.
     ///
     /// Errors: more bodies than there is room for; the device failed.
     pub fn build(gpu: &Gpu, shape: TreeShape, places: &[Place]) -> Result<Self> {
@@ -73,7 +73,7 @@ impl BuiltTree {
         Self::read(gpu, &forces)
     }
 
-    /// Reads what an evaluation has left.
+    /// Reads back what an evaluation has left.
     ///
     /// Errors: the device failed.
     pub fn read(gpu: &Gpu, forces: &TreeForces) -> Result<Self> {
@@ -104,7 +104,8 @@ impl BuiltTree {
         self.compare_moved(places, places, shape)
     }
 
-    /// [`BuiltTree::compare`] for bodies that are at `now` and were at `built_at` when keys and cells were found.
+    /// [`BuiltTree::compare`] for bodies that are at `now` and were at `built_at` when keys and
+    /// cells were found.
     ///
     /// Errors: the first difference, in words.
     pub fn compare_moved(&self, built_at: &[Place], now: &[Place], shape: &TreeShape) -> Compared {
@@ -119,7 +120,7 @@ impl BuiltTree {
         Ok(())
     }
 
-    /// The cube, the keys and the order. Returns how many bodies are inside.
+    /// Compares cube, keys and order. Returns the number of bodies inside.
     fn compare_order(&self, places: &[Place], now: &[Place]) -> std::result::Result<usize, String> {
         let state = &self.state;
         let cube = Cube { centre: state.centre, half: state.half };
@@ -175,7 +176,7 @@ impl BuiltTree {
         ensure!(open.child == twin.open.child, "other children");
         let boxes = (bounds.lower, bounds.upper);
         ensure!(boxes == (twin.bounds.lower, twin.bounds.upper), "another box");
-        // Sums of up to eight children or 32 bodies, level by level: a few units of f32's last place.
+        // Sums of up to eight children or 32 bodies per level: a few units in f32's last place.
         let near = |a: f32, b: f32, scale: f32, what: &str| {
             ensure!((a - b).abs() <= 1e-6 * scale, "{what} {a} instead of {b}");
             Ok(())
@@ -183,18 +184,18 @@ impl BuiltTree {
         near(force.mass, twin.force.mass, twin.force.mass, "mass")?;
         let size = (moment.radius as f32).max(1e-30);
         for axis in 0..3 {
-            // Places far from the origin are themselves no finer than this.
+            // Positions far from the origin are no more precise than this.
             let place = size + open.centre[axis].abs();
             near(force.centre[axis], twin.force.centre[axis], place, "centre")?;
             ensure!(force.centre[axis] == open.centre[axis], "two centres");
-            // The device's are about centres as f32 has them, the cell's and its children's.
+            // The device's moments are about f32 centres, of the cell and of its children.
             let reach: f32 = open.centre.iter().map(|x| 1.2e-7 * x.abs()).sum();
             let moved = 1e6 * reach * (reach + size);
             let scale = 3.0 * twin.force.mass * (size * size + moved);
             near(force.diagonal[axis], twin.force.diagonal[axis], scale, "second moment")?;
             near(force.beside[axis], twin.force.beside[axis], scale, "second moment")?;
         }
-        // Of inner cells it may be wider by what rounding has moved the centre.
+        // In inner cells the radius may be larger by the rounding of the centre.
         let far = open.radius_squared.sqrt();
         let off = (f64::from(far) - moment.radius).abs();
         let room = 1e-5 * moment.radius + 1e-6 * moment.centre.length();
@@ -205,7 +206,7 @@ impl BuiltTree {
                 (0..3).map(|a| (f64::from(place[a]) - f64::from(open.centre[a])).powi(2)).sum();
             ensure!(square <= f64::from(open.radius_squared), "a body beyond the radius");
         }
-        // From the device's own radius, in powers by logarithms.
+        // From the device's own radius, with powers computed by logarithms.
         let moment = Moment { radius: f64::from(far), ..*moment };
         let twin = shape.opening.critical(&moment, shape.order) as f32;
         let off = (open.critical - twin).abs();

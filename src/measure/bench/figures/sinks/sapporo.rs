@@ -1,5 +1,5 @@
-//! From one sink to a large block, and three numbers of sources: what an evaluation takes here, and what Sapporo2's
-//! calls took.
+//! From one sink to a large block, with three numbers of sources: the time of an evaluation here,
+//! and of Sapporo2's calls.
 
 use super::super::{GREY, derivatives_of, grouped, marks};
 use super::FIGURE;
@@ -7,23 +7,24 @@ use crate::measure::bench::session::{DirectPoint, EngineTier};
 use crate::measure::plot::{Axis, Curve, Lines, Look, Place, Plot, short};
 use crate::measure::{Record, Sizes};
 
-/// What the series' names begin with.
+/// Prefix of the series' names.
 const SERIES: &str = "from one sink on";
 
 /// Numbers of sinks of [`SAPPORO2`].
 const SINKS: [f64; 6] = [1.0, 16.0, 64.0, 256.0, 1024.0, 4096.0];
 
-/// By the number of sources, microseconds of Sapporo2 (of 2021, ported to CUDA 13 without other changes) on an NVIDIA
-/// H200, driver 580.159.04, 2026-11-21: medians, from host to host, of g6_set_ti with a new time and both halves with
-/// jerk, potential and nearest neighbour in double-single, with the fastest of 2, 4, 8 and 16 blocks per
-/// multiprocessor. A Plummer sphere, eps = 1/256.
+/// Microseconds of Sapporo2 (version of 2021, ported to CUDA 13 without other changes) on an NVIDIA
+/// H200, driver 580.159.04, 2026-11-21, by number of sources: medians including transfers of
+/// g6_set_ti with a new time and both halves with jerk, potential and nearest neighbour in
+/// double-single, with the fastest of 2, 4, 8 and 16 blocks per multiprocessor. A Plummer sphere,
+/// eps = 1/256.
 const SAPPORO2: [(u64, [f64; 6]); 3] = [
     (16_384, [46.1, 55.4, 65.2, 77.8, 190.0, 639.0]),
     (131_072, [62.4, 64.4, 74.7, 136.0, 415.0, 1525.0]),
     (524_288, [99.3, 104.0, 157.0, 365.0, 1251.0, 4788.0]),
 ];
 
-/// The points of `who`, around a usual number of sources.
+/// The points of `who`, around the usual number of sources.
 pub(super) fn points(who: EngineTier, sources: usize) -> Vec<DirectPoint> {
     let mut points = Vec::new();
     for n in [sources / 8, sources, 4 * sources] {
@@ -43,7 +44,7 @@ pub(super) fn points(who: EngineTier, sources: usize) -> Vec<DirectPoint> {
     points
 }
 
-/// One plot for each tier that was measured.
+/// One plot for each precision that was measured.
 pub(super) fn plots(records: &[Record]) -> Vec<Plot> {
     let own = || derivatives_of(records, FIGURE.name).filter(|r| r.series.starts_with(SERIES));
     let mut tiers: Vec<String> = Vec::new();
@@ -68,7 +69,8 @@ fn plot<'r>(tier: &str, own: impl Iterator<Item = &'r Record> + Clone) -> Plot {
     let name = |record: &Record| format!("N = {}", short(record.sources as f64));
     let mut curves = grouped(own.clone(), Look::Measured, name, micros);
     for (sources, times) in SAPPORO2 {
-        // What one code took says nothing of the other's sizes, nor of the CPU's times.
+        // Sapporo2's times are comparable only for the same number of sources, and not with the
+        // CPU's.
         if own.clone().any(|r| r.sources == sources && !r.device.is_cpu()) {
             let place = |(&x, &y): (&f64, &f64)| Place { x, y, range: (y, y) };
             curves.push(Curve {
