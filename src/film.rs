@@ -1,4 +1,4 @@
-//! A simulation filmed: a picture, some steps, the next picture.
+//! Filming a simulation: a picture, some steps, the next picture.
 //!
 //! Bodies that live on a device are painted there, from the engine's own buffers; others by the CPU, or
 //! by a graphics adapter if that is a real one. A single picture needs neither engine nor forces ([`still`]).
@@ -21,14 +21,14 @@ use crate::render::{
 };
 use crate::sim::{Choice, EngineKind, Moment, Settings, Simulation, host_engine};
 
-/// Who paints.
+/// What paints the pictures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Renderer {
-    /// The device that the bodies are on; else a real graphics adapter; else the CPU.
+    /// The device that the bodies are on, else a real graphics adapter, else the CPU.
     #[default]
     Auto,
-    /// A graphics adapter, a software one too.
+    /// A graphics adapter, even a software one.
     Gpu,
     /// The CPU.
     Cpu,
@@ -51,7 +51,7 @@ impl Renderer {
     }
 }
 
-/// The lines of a few bodies know so many states from one picture to the next at least, and so many of the whole film.
+/// Path lines of a few bodies use at least this many states per picture, and about this many for the whole film.
 const STATES_PER_PICTURE: u64 = 8;
 const STATES_OF_FILM: u64 = 2048;
 
@@ -70,16 +70,16 @@ pub struct Shot {
     pub motion: CameraMotion,
     /// The looks.
     pub style: Style,
-    /// Who paints.
+    /// What paints the pictures.
     pub renderer: Renderer,
-    /// What is written on the pictures.
+    /// The captions on the pictures.
     pub said: Said,
-    /// The simulated time in which the lines of a few bodies fade, if the style has them; 0 for none.
+    /// The simulated time in which path lines of a few bodies fade, if the style has them; 0 for none.
     pub paths_fade_in: f64,
 }
 
 impl Shot {
-    /// Whether nothing of it depends on a force: no step is taken, no colour shows an acceleration, which bends no streak.
+    /// Whether it needs no forces: no step is taken, no colour shows an acceleration, and no streak is bent by one.
     pub fn is_still(&self) -> bool {
         let has_streaks = self.style.streak_time > 0.0;
         self.frames == 1 && self.style.colour_by != ColourBy::Acceleration && !has_streaks
@@ -92,7 +92,7 @@ pub struct Cinema {
     look: Look,
     director: Director,
     said: Said,
-    /// Where the bodies went and their colours, if they are few enough.
+    /// The bodies' paths and colours, if they are few enough.
     paths: Option<(Paths, Vec<[u8; 3]>)>,
     components: Vec<Component>,
     last_secs: Option<f64>,
@@ -102,7 +102,7 @@ pub struct Cinema {
 }
 
 impl Cinema {
-    /// Makes a painter that suits `sim`, and fits the looks to its present bodies.
+    /// Makes a painter that suits `sim`, and fits the looks to its current bodies.
     pub fn new(
         sim: &mut Simulation,
         style: &Style,
@@ -112,7 +112,7 @@ impl Cinema {
         let mut moment = sim.moment()?;
         let shares_device = sim.device().is_some() && renderer != Renderer::Cpu;
         if shares_device {
-            // What the device knows of masses includes G.
+            // Masses on the device include G.
             let g = sim.settings().gravitational_constant;
             moment.bodies.mass = moment.bodies.gravitating_mass(g);
         }
@@ -132,7 +132,7 @@ impl Cinema {
         })
     }
 
-    /// On what it paints.
+    /// What it paints on.
     pub fn describe(&self) -> &str {
         &self.described
     }
@@ -147,7 +147,7 @@ impl Cinema {
         let times = (time_secs, sim.time());
         let follows = self.look.follows_values();
         let (mut image, camera) = if self.shares_device {
-            // Only a camera that follows or directs, and colours that do, need to know what is on the device.
+            // Bodies are read back only for a camera that follows or directs, and for colours that follow.
             let stays = motion.follow == Follow::Nothing && !motion.directs;
             let camera = if follows {
                 let Moment { bodies, acceleration, .. } = sim.moment()?;
@@ -186,7 +186,7 @@ impl Cinema {
         self.said = said;
     }
 
-    /// Draws the ways of `sim`'s bodies from now on, if they are few, which fade within a simulated time.
+    /// Draws the paths of `sim`'s bodies from now on, if they are few, fading within this simulated time.
     pub fn follow_ways(&mut self, sim: &mut Simulation, fades_in: f64) -> Result<()> {
         if Paths::suit(sim.len()) && fades_in > 0.0 {
             self.paths = Some((Paths::new(fades_in), paths::colours(&sim.bodies()?)));
@@ -194,7 +194,7 @@ impl Cinema {
         self.take_places(sim)
     }
 
-    /// Takes in where the bodies are; says nothing of many.
+    /// Takes in where the bodies are, if they are few.
     fn take_places(&mut self, sim: &mut Simulation) -> Result<()> {
         if let Some((paths, _)) = &mut self.paths {
             paths.take(sim.time(), &sim.bodies()?.position);
@@ -230,7 +230,7 @@ impl Cinema {
     }
 }
 
-/// Who paints pictures of bodies that live on `device`, or else on the host; and its name.
+/// The painter for bodies that live on `device`, or else on the host; and its name.
 fn painter(
     device: Option<&Arc<Gpu>>,
     request: &AdapterRequest,
@@ -246,17 +246,16 @@ fn painter(
         (Some(gpu), _) => on(gpu),
         (None, Renderer::Gpu) => on(&*Gpu::open_blocking(request)?),
         (None, Renderer::Auto) => match Gpu::open_blocking(&AdapterRequest::default()) {
-            // The CPU's own painter is faster than software that stands in for a GPU.
+            // The CPU painter is faster than a software adapter.
             Ok(gpu) if gpu.adapter.class != DeviceClass::Software => on(&gpu),
             _ => on_cpu(),
         },
     }
 }
 
-/// The only picture of a [still](Shot::is_still) shot: what [`shoot`] would make of a simulation with these
-/// `settings`, but without one, so that a million bodies take no longer than their sprites. Returns who painted it.
-///
-/// Errors: those of [`Simulation::new`] that can be told without its forces, and those of painting.
+/// Paints the only picture of a [still](Shot::is_still) shot: the same as [`shoot`] makes of a simulation with
+/// these `settings`, but without one, so that a million bodies take no longer than their sprites. Returns what
+/// painted it. Errors: those of [`Simulation::new`] that can be found without forces, and those of painting.
 pub fn still(bodies: &Bodies, settings: &Settings, shot: &Shot, mut film: Film) -> Result<String> {
     bodies.validate()?;
     settings.validate()?;
@@ -275,7 +274,7 @@ pub fn still(bodies: &Bodies, settings: &Settings, shot: &Shot, mut film: Film) 
     let device = device.filter(|_| shot.renderer != Renderer::Cpu);
     let mut seen = seen;
     if device.is_some() {
-        // What the device knows of masses includes G.
+        // Masses on the device include G.
         seen.to_mut().mass = seen.gravitating_mass(settings.gravitational_constant);
     }
     let (mut painter, described) =
@@ -289,12 +288,11 @@ pub fn still(bodies: &Bodies, settings: &Settings, shot: &Shot, mut film: Film) 
     Ok(described)
 }
 
-/// The device that a simulation of `n` bodies would live on, as far as that can be told without a race.
-///
-/// Errors: an engine, a method, a precision, an adapter or a kernel that cannot be had.
+/// The device that a simulation of `n` bodies would live on, as far as is known without timing engines. Errors: an
+/// engine, a method, a precision, an adapter or a kernel that is not available.
 fn device_of(n: usize, settings: &Settings) -> Result<Option<Arc<Gpu>>> {
     match settings.engine.by(settings.method)?.0 {
-        // Whoever would win: where a real adapter is there it paints.
+        // Whichever engine would win: a real adapter paints, if there is one.
         EngineKind::Auto if !settings.adapter.is_certain() => Ok(None),
         EngineKind::Auto => {
             let gpu = Gpu::open_blocking(&settings.adapter)?;
@@ -312,7 +310,7 @@ fn device_of(n: usize, settings: &Settings) -> Result<Option<Arc<Gpu>>> {
     }
 }
 
-/// Positions and velocities as f32 holds them.
+/// The bodies with positions and velocities rounded to f32.
 fn as_on_device(bodies: &Bodies, frame: &Frame) -> Bodies {
     let mut bodies = bodies.clone();
     for x in &mut bodies.position {
@@ -324,10 +322,9 @@ fn as_on_device(bodies: &Bodies, frame: &Frame) -> Bodies {
     bodies
 }
 
-/// Films `sim` into `film`, which has been opened for pictures of the shot's size: what is wrong with the
-/// target is then known before anything long is computed. `watch` sees the pictures done so far,
-/// after each step too, and ends the film early by returning false; what was filmed is kept. Returns the
-/// number of pictures.
+/// Films `sim` into `film`, which has been opened for pictures of the shot's size: problems with the target are
+/// then known before anything long is computed. `watch` gets the number of pictures so far, also after each step,
+/// and ends the film early by returning false; what was filmed is kept. Returns the number of pictures.
 pub fn shoot(
     sim: &mut Simulation,
     shot: &Shot,
@@ -352,7 +349,7 @@ pub fn shoot(
         }
         if filmed < shot.frames {
             let mut left = shot.steps_per_frame;
-            // Lines know where bodies were between the pictures.
+            // Path lines also need states between the pictures.
             let states = (STATES_OF_FILM / shot.frames).max(STATES_PER_PICTURE);
             let most = if cinema.paths.is_some() { left.div_ceil(states) } else { left };
             while left > 0 {

@@ -78,7 +78,8 @@ impl<T: Send + 'static> Beside<T> {
             Ok(made) => Some(made),
             Err(TryRecvError::Empty) => None,
             Err(TryRecvError::Disconnected) => {
-                let problem = format!("{} stopped unexpectedly; this is an error in gravitile", self.name);
+                let problem =
+                    format!("{} stopped unexpectedly; this is an error in gravitile", self.name);
                 Some(Err(Error::Outside(problem)))
             }
         }

@@ -1,4 +1,4 @@
-//! Two ways of adding up the bodies' light on the device, with the same picture but for rounding.
+//! Two ways of adding up the bodies' light on the device. The pictures agree up to rounding.
 
 use super::camera::{Camera, View};
 use super::image::PictureSize;
@@ -17,17 +17,19 @@ pub enum Adding {
     Compute,
 }
 
-/// Bodies from which [`Adding::Compute`] is taken, on a GPU with memory of its own and on one without, for
-/// which reading the sums of all pixels is dear. With fewer, a picture costs what its pixels cost.
+/// Number of bodies from which [`Adding::Compute`] is used, on a GPU with its own memory and on one
+/// without, for which reading the sums of all pixels is expensive. With fewer, a picture costs what its
+/// pixels cost.
 const MANY: [u32; 2] = [10_000, 100_000];
 /// Bytes of the sums of a pixel: 64 bits for each of three colours.
 const PIXEL_BYTES: u64 = 24;
 
 impl Adding {
-    /// The way for `count` bodies on pictures of `size`: compute for many bodies, where the device is no
-    /// software (it rasterises as it computes, without the atomic additions) and has room for the sums. An
-    /// NVIDIA H200, which has few graphics units, adds up 10 thousand, 100 thousand and a million bodies of
-    /// a galaxy collision at 1280x720 in 0.19, 0.17 and 0.26 ms, and blends them in 0.38, 0.78 and 6.5 ms.
+    /// The way for `count` bodies on pictures of `size`: compute for many bodies, if the device is not
+    /// software (which rasterises as it computes, without the atomic additions) and has room for the sums.
+    /// An NVIDIA H200, which has few graphics units, adds up 10 thousand, 100 thousand and a million bodies
+    /// of a galaxy collision at 1280x720 in 0.19, 0.17 and 0.26 ms, and blends them in 0.38, 0.78 and 6.5
+    /// ms.
     pub fn choose(device: &wgpu::Device, count: u32, size: PictureSize) -> Self {
         let is_many = Self::many(device).is_some_and(|many| count >= many);
         match is_many && Self::Compute.check(device, count, size).is_ok() {
@@ -36,7 +38,7 @@ impl Adding {
         }
     }
 
-    /// Bodies from which [`Adding::Compute`] is chosen on a device, if it ever is.
+    /// Number of bodies from which [`Adding::Compute`] is chosen on a device, if it ever is.
     pub(crate) fn many(device: &wgpu::Device) -> Option<u32> {
         match device.adapter_info().device_type {
             _ if !can_compute(&device.limits()) => None,
@@ -46,7 +48,7 @@ impl Adding {
         }
     }
 
-    /// In a word: `raster` or `compute`.
+    /// Its name: `raster` or `compute`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Raster => "raster",
@@ -54,7 +56,7 @@ impl Adding {
         }
     }
 
-    /// An error if the device cannot add up so many bodies on pictures of that size this way.
+    /// An error if the device cannot add up this many bodies on pictures of that size this way.
     pub fn check(self, device: &wgpu::Device, count: u32, size: PictureSize) -> Result<()> {
         let limits = device.limits();
         let most = limits.max_storage_buffer_binding_size.min(limits.max_buffer_size);
@@ -98,13 +100,12 @@ pub(crate) fn list_bytes(count: u32) -> u64 {
     4 * (u64::from(count.max(1)) + 1)
 }
 
-/// The light of one unit of the sums: a power of two, so that multiplying by it rounds nothing.
-///
-/// The brightest body gives up to 2^28 units at the distance of the camera's target, and typical ones, some
-/// 2^4 fainter, lose nothing that is seen to rounding. Nearer bodies give more where their sprites have
-/// the least radius: up to (1 / `Camera::NEAR_PART`)^2 times as much but for the fade towards the eye, of
-/// which a factor of 208 remains. So no body gives more than 2^36 units, and the 2^27 bodies that a buffer
-/// holds at most stay within 64 bits.
+/// The light of one unit of the sums: a power of two, so that multiplying by it rounds nothing. The
+/// brightest body gives up to 2^28 units at the distance of the camera's target, and typical ones, some 2^4
+/// fainter, lose nothing visible to rounding. Nearer bodies give more if their sprites have the least
+/// radius: up to (1 / `Camera::NEAR_PART`)^2 times as much without the fade towards the eye, a factor of
+/// 208 with it. So no body gives more than 2^36 units, and the 2^27 bodies that a buffer can hold stay
+/// within 64 bits.
 pub fn light_unit(view: &View, look: &LookUniform, [least_radius_px, _]: RadiusLimits) -> f32 {
     let variety = f64::from(look.variety);
     let (heaviest, luckiest, tint) = (3.0, 1.0 + 3.0 * variety, 1.0 + 0.35 * variety);

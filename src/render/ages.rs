@@ -1,10 +1,9 @@
-//! What "age" means for colours: 0 for the oldest light, 1 for the youngest, one number a body.
-//!
-//! Where a snapshot says when its stars formed (tipsy's `tform`, GADGET's `AGE`, which is a time of
-//! formation, too), the colour follows that time. Scenes know no such thing. There a body's number is
+//! What "age" means for colours: one number per body, 0 for the oldest light, 1 for the youngest. If a
+//! snapshot says when its stars formed (tipsy's `tform`, GADGET's `AGE`, which is also a time of
+//! formation), the colour follows that time. Scenes have no such times. There a body's number says
 //! where it came from: the part of its component's bodies that began nearer to the component's centre.
-//! In a disk galaxy the middle is the oldest, so this has the right order, and it shows what a
-//! collision mixes and what it leaves in place; but it is an origin, not a time.
+//! In a disk galaxy the middle is the oldest, so the order is right, and it shows what a collision
+//! mixes and what it leaves in place; but it is an origin, not a time.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -19,12 +18,12 @@ use crate::snapshot::Column;
 /// One number from 0 (oldest, innermost) to 1 (youngest, outermost) for each body, shared cheaply.
 pub type Ages = Arc<[f32]>;
 
-/// Ages of `bodies`, which should be the first of a run: later the origins are not to be seen.
+/// Ages of `bodies`, which should be those at the start of a run: later their origins cannot be told.
 ///
 /// `formed` holds a time of formation for each body, NaN where it has none (dark matter, gas), as the
 /// column `tform` of [`crate::snapshot::Snapshot::extra`] does. Their 2nd to 98th percentile span the
-/// scale; bodies without one count as oldest. With fewer values than bodies, or all the same, origins
-/// are taken.
+/// scale; bodies without one count as oldest. With fewer values than bodies, or all equal ones,
+/// origins are used.
 pub fn ages(bodies: &Bodies, formed: Option<&[f64]>) -> Ages {
     match formed.filter(|formed| formed.len() == bodies.len()).and_then(by_formation) {
         Some(ages) => ages,
@@ -43,7 +42,7 @@ fn by_formation(formed: &[f64]) -> Option<Ages> {
         return None;
     }
     let [first, last] = [0.02, 0.98].map(|part| quantile(&mut known, part));
-    // Initial conditions often say 0 for all.
+    // Initial conditions often have 0 for all.
     if !(last > first) {
         return None;
     }
@@ -57,7 +56,7 @@ fn by_origin(bodies: &Bodies) -> Ages {
         let members: Vec<usize> = bodies.of_component(component as u8).collect();
         let places: Vec<DVec3> = members.iter().map(|&i| bodies.position[i]).collect();
         let centre = median(&places);
-        // A body at no place counts as outermost, as total_cmp puts NaN last.
+        // A body without a valid place counts as outermost: total_cmp puts NaN last.
         let mut by_radius: Vec<(f64, usize)> =
             members.iter().map(|&i| (bodies.position[i].distance(centre), i)).collect();
         by_radius.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));

@@ -1,16 +1,15 @@
-//! Pictures in a row as one animated PNG, in pure Rust.
-//!
-//! After the first picture only the rectangle that changed is stored. The number of pictures stands near the start and is
-//! not known there yet: whoever has the bytes puts it in at the end ([`COUNT_AT`], [`count_chunk`]).
+//! A sequence of pictures as one animated PNG, in pure Rust. After the first picture only the rectangle that changed is
+//! stored. The number of pictures belongs near the start, where it is not known yet: whoever has the bytes puts it in at
+//! the end ([`COUNT_AT`], [`count_chunk`]).
 
 use std::io::{Result, Write};
 
 use super::image::{Image, PictureSize, fast_png};
 
-/// Where the bytes of [`count_chunk`] belong: behind the signature (8), the header chunk (25) and a length (4).
+/// Where the bytes of [`count_chunk`] belong: after the signature (8), the header chunk (25) and a length (4).
 pub(crate) const COUNT_AT: u64 = 37;
 
-/// An animated PNG in the making.
+/// An animated PNG being written.
 pub(crate) struct AnimatedPng<W: Write> {
     writer: png::Writer<W>,
     previous: Option<Image>,
@@ -18,7 +17,7 @@ pub(crate) struct AnimatedPng<W: Write> {
 }
 
 impl<W: Write> AnimatedPng<W> {
-    /// Begins one of pictures of that size in `out`.
+    /// Begins one in `out`, with pictures of that size.
     ///
     /// Errors: those of `out`.
     pub fn begin(out: W, size: PictureSize, frames_per_sec: u16) -> Result<Self> {
@@ -31,7 +30,7 @@ impl<W: Write> AnimatedPng<W> {
         Ok(Self { writer: encoder.write_header()?, previous: None, count: 0 })
     }
 
-    /// Adds a picture, of the size that it was begun with.
+    /// Adds a picture, of the size given to [`Self::begin`].
     ///
     /// Errors: those of the output.
     pub fn add(&mut self, picture: &Image) -> Result<()> {
@@ -53,7 +52,7 @@ impl<W: Write> AnimatedPng<W> {
         self.count == 0
     }
 
-    /// Writes the end, and says how many pictures there are.
+    /// Writes the end, and returns the number of pictures.
     ///
     /// Errors: those of the output.
     pub fn end(self) -> Result<u32> {
@@ -67,7 +66,7 @@ pub(crate) fn count_chunk(count: u32) -> [u8; 16] {
     let mut chunk = [0; 16];
     chunk[..4].copy_from_slice(b"acTL");
     chunk[4..8].copy_from_slice(&count.to_be_bytes());
-    // Four bytes of 0: it is played for ever.
+    // Four bytes of 0: it loops for ever.
     let checksum = crc32fast::hash(&chunk[..12]);
     chunk[12..].copy_from_slice(&checksum.to_be_bytes());
     chunk

@@ -3,14 +3,13 @@
 use super::glow::{Smoothing, enough, intensity};
 use super::splat::HdrImage;
 
-/// The part of the sharp picture that is shown where so many bodies overlap that it is smooth by itself. The rest
-/// is glow around bright places.
+/// The part of the sharp picture that is shown where enough bodies overlap to make it smooth by itself. The rest is glow
+/// around bright places.
 pub const MOST_SHARP: f32 = 0.85;
 
-/// How much of a pixel's light comes from the smooth picture, `glow` there.
-///
-/// Structure that many bodies make is real and kept sharp; where bodies are sparse their places are
-/// noise, and a haze with faint stars in it tells the truth better than dots.
+/// How much of a pixel's light comes from the smooth picture, `glow` there. Structure made by many bodies is real and kept
+/// sharp; where bodies are sparse their places are noise, and a haze with faint stars in it shows the truth better than
+/// dots.
 #[inline(always)]
 pub fn bloom_weight(glow: [f32; 4], smoothing: &Smoothing) -> f32 {
     let part = enough(intensity(glow) * smoothing.sharp_crowding);
@@ -18,7 +17,7 @@ pub fn bloom_weight(glow: [f32; 4], smoothing: &Smoothing) -> f32 {
     smoothing.bloom * (1.0 - sharp)
 }
 
-/// Mixes a pixel with the smooth picture, and exposes it as its neighbourhood asks for.
+/// Mixes a pixel with the smooth picture, and exposes it to suit its neighbourhood.
 #[inline(always)]
 pub fn blend(sharp: [f32; 4], glow: [f32; 4], smoothing: &Smoothing) -> [f32; 4] {
     mix(sharp, glow, bloom_weight(glow, smoothing)).map(|channel| channel * glow[3])
@@ -29,17 +28,17 @@ fn mix(a: [f32; 4], b: [f32; 4], weight: f32) -> [f32; 4] {
     std::array::from_fn(|k| a[k] + (b[k] - a[k]) * weight)
 }
 
-/// Pixels of a picture that one of the glow may be long and still be interpolated in straight lines: more show its squares.
+/// A pixel of the glow up to this many pixels long is interpolated linearly: larger ones would show as squares.
 pub const STRAIGHT: f32 = 4.5;
 
-/// The pixels of a shrunk picture along an axis that the middle of a pixel of the full one is made of, and their parts.
+/// The pixels of a shrunk picture along an axis from which a pixel of the full one is interpolated, and their weights.
 #[derive(Clone, Copy, Debug)]
 pub struct Taps {
     at: [usize; 3],
     part: [f32; 3],
 }
 
-/// What pixel `at` of the full picture is made of, of `pixels` along an axis: two of them, and where they are far larger than
+/// The taps for pixel `at` of the full picture, among `pixels` along an axis: two of them, or if these are much larger than
 /// its own, three by a quadratic B-spline.
 pub fn place(at: usize, factor: f32, pixels: usize) -> Taps {
     let along = (at as f32 + 0.5) / factor - 0.5;

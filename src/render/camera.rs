@@ -38,11 +38,11 @@ impl Default for Camera {
     }
 }
 
-/// What the sprite passes know of the camera; the same layout on the host and in `body_sprite.wgsl`.
+/// The camera for the sprite passes; the same layout on the host and in `body_sprite.wgsl`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct View {
-    /// The eye, as the points' [`Scale`] counts.
+    /// The eye, in the points' [`Scale`].
     pub eye_in_world: [f32; 3],
     /// Pixels per unit of (sideways distance / depth).
     pub focal_px: f32,
@@ -103,7 +103,7 @@ impl Camera {
         self.distance * Self::NEAR_PART
     }
 
-    /// Checks the ranges that the fields' texts name.
+    /// Checks the ranges given for the fields.
     pub fn validate(&self) -> Result<()> {
         let angles = [("azimuth", self.azimuth_rad), ("elevation", self.elevation_rad)];
         for (name, angle) in angles {
@@ -128,15 +128,15 @@ impl Camera {
         Ok(())
     }
 
-    /// The numbers that the sprite passes need for a picture of that size, of points in world units.
+    /// The view for the sprite passes, for a picture of that size of points in world units.
     pub fn view(&self, size: PictureSize) -> Result<View> {
         self.view_in(size, &Scale::PLAIN)
     }
 
-    /// The view of points that have their own scale.
+    /// The same for points with a scale of their own.
     pub fn view_in(&self, size: PictureSize, scale: &Scale) -> Result<View> {
         self.validate()?;
-        // The target counted from the origin first: the eye is near it.
+        // Subtract the origin from the target first: the eye is near it.
         let eye = (self.target - scale.origin) + self.axes_in_world()[2] * self.distance;
         let [right, up, backward] = self.axes_in_world();
         Ok(View {

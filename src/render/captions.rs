@@ -1,5 +1,5 @@
-//! Which captions a picture has: title, time, a scale bar, what colours mean. Each by itself may be left out. They are written
-//! by `writing`, where there are letters for it.
+//! Which captions a picture has: title, time, a scale bar, what colours mean. Each may be left out. `writing` writes them,
+//! where there is a font for it.
 
 use crate::error::{Error, Result};
 
@@ -19,10 +19,10 @@ pub struct Captions {
 impl Captions {
     /// Their words on the command line.
     pub const ALL: [&'static str; 4] = ["title", "time", "scale", "colours"];
-    /// Whether they can be written here: a page has no letters for pictures.
+    /// Whether they can be written here: a page has no font for pictures.
     pub const ARE_WRITTEN: bool = cfg!(not(target_arch = "wasm32"));
 
-    /// Words for [`Captions::from_names`].
+    /// Their names, for [`Captions::from_names`].
     pub fn names(&self) -> String {
         let Self { title, time, scale, colours } = *self;
         let all = [title, time, scale, colours].into_iter().zip(Self::ALL);
@@ -31,9 +31,7 @@ impl Captions {
         if names.is_empty() { "none".to_owned() } else { names.join(",") }
     }
 
-    /// By words with commas between them; `all` and `none` are words, too.
-    ///
-    /// Errors: any other word, with those that are known.
+    /// From names separated by commas; also `all` and `none`. Errors: any other name, with the known ones.
     pub fn from_names(names: &str) -> Result<Self> {
         let mut found = Self::default();
         for name in names.split(',').map(str::trim) {

@@ -19,7 +19,7 @@ use crate::error::Result;
 pub struct CpuCanvas {
     size: PictureSize,
     splatter: Splatter,
-    /// Only while streaks are shown.
+    /// Present only while streaks are shown.
     streaks: Option<Box<Streaks>>,
     medium: Option<Box<Medium>>,
     hdr: HdrImage,
@@ -56,21 +56,20 @@ impl CpuCanvas {
         self.size
     }
 
-    /// Exposes the next picture for itself, after a jump in time or a new scene.
-    /// Trails begin anew, too.
+    /// Exposes the next picture by itself, after a jump in time or a new scene. Trails begin again as well.
     pub fn reset_exposure(&mut self) {
         self.trail_clock.reset();
         self.last_secs = None;
         self.meter.reset();
     }
 
-    /// The picture in linear light that was painted last.
+    /// The last picture painted, in linear light.
     pub fn hdr(&self) -> &HdrImage {
         &self.hdr
     }
 
-    /// Paints `count` bodies, each asked for once through `point`, in numbers of `scale`. `time_secs` is the film's time,
-    /// by which the exposure follows.
+    /// Paints `count` bodies, each obtained once through `point`, in numbers of `scale`. `time_secs` is the film's time,
+    /// by which the exposure adapts.
     pub fn paint(
         &mut self,
         count: usize,

@@ -1,4 +1,4 @@
-//! Thin boxes and marked bodies over a finished picture, for who wants to see how forces are computed.
+//! Thin boxes and marked bodies over a finished picture, to show how forces are computed.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ pub const SHADER: &str = "render/diagram.wgsl";
 pub struct DrawnBox {
     /// Lower corner, in units of the diagram's scale.
     pub lower: [f32; 3],
-    /// Colour of its edges: red, green, blue, alpha, as a screen has them; not multiplied by alpha.
+    /// Colour of its edges: red, green, blue, alpha in sRGB, not multiplied by alpha.
     pub colour: [u8; 4],
     /// Upper corner.
     pub upper: [f32; 3],
@@ -31,9 +31,9 @@ pub struct DrawnBox {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct Mark {
-    /// The body's number.
+    /// The body's index.
     pub body: u32,
-    /// Its colour, as of [`DrawnBox`].
+    /// Its colour, as in [`DrawnBox`].
     pub colour: [u8; 4],
     /// Radius of a ring in pixels of a picture of 720 lines; 0 is a dot.
     pub ring_px: f32,
@@ -48,7 +48,7 @@ pub struct Diagram {
     pub scale: Option<Scale>,
     /// In the order in which they are painted.
     pub boxes: Vec<DrawnBox>,
-    /// In the order in which they are painted. Of bodies that there are not nothing is drawn.
+    /// In the order in which they are painted. Marks on bodies that do not exist are not drawn.
     pub marks: Vec<Mark>,
 }
 
@@ -62,9 +62,9 @@ pub struct DiagramUniform {
     pub half_width_px: f32,
     /// Radius of a mark in pixels.
     pub radius_px: f32,
-    /// How far away is what the camera looks at, in units of the scale.
+    /// Distance of what the camera looks at, in units of the scale.
     pub target_depth: f32,
-    /// Pixels of the picture per pixel of one of 720 lines, at least 1.
+    /// Pixels of the picture per pixel of one with 720 lines, at least 1.
     pub pixels: f32,
 }
 
@@ -74,7 +74,7 @@ const VERTICES: [u32; 2] = [72, 6];
 /// The pipelines for one target format, and the diagram drawn last.
 pub struct DiagramPass {
     layout: wgpu::BindGroupLayout,
-    /// Of boxes and of marks.
+    /// For boxes and for marks.
     pipelines: [wgpu::RenderPipeline; 2],
     uniforms: [wgpu::Buffer; 2],
     shown: Option<Shown>,
@@ -83,7 +83,7 @@ pub struct DiagramPass {
 /// A diagram on the device.
 struct Shown {
     diagram: Arc<Diagram>,
-    /// Boxes, and marks on bodies that there are.
+    /// Boxes, and marks on existing bodies.
     counts: [u32; 2],
     /// Bound to these positions.
     positions: wgpu::Buffer,
@@ -105,7 +105,7 @@ impl DiagramPass {
             ],
         );
         let module = shader(gpu.device, SHADER, HDR_FORMAT)?;
-        // Colours come multiplied by alpha.
+        // Colours come premultiplied by alpha.
         let over = wgpu::BlendComponent::OVER;
         let constants = [("LINEAR", f64::from(u8::from(format.is_srgb())))];
         let pipelines = ["vs_box", "vs_mark"].map(|vertex| {
@@ -130,12 +130,12 @@ impl DiagramPass {
         Ok(Self { layout, pipelines, uniforms, shown: None })
     }
 
-    /// Gives the memory of the diagram drawn last back.
+    /// Frees the memory of the diagram drawn last.
     pub fn forget(&mut self) {
         self.shown = None;
     }
 
-    /// Draws a diagram over what is in `target`, a picture of `points` seen by `camera`, left of the column `shown_px`.
+    /// Draws a diagram over `target`, a picture of `points` seen by `camera`, left of the column `shown_px`.
     ///
     /// Errors: a camera out of range.
     #[allow(clippy::too_many_arguments)] // What all passes take, and the diagram.
@@ -152,9 +152,9 @@ impl DiagramPass {
         if shown_px == 0 {
             return Ok(());
         }
-        // Many marks are smaller, or they cover everything.
+        // If there are many, marks are smaller, or they would cover everything.
         let radius_px = 2.4 * (300.0 / diagram.marks.len().max(1) as f32).powf(0.3).clamp(0.5, 1.0);
-        // Lines keep their looks in larger pictures.
+        // Lines look the same in larger pictures.
         let pixels = (size.shorter_side() as f32 / 720.0).max(1.0);
         let uniform = |scale: &Scale| -> Result<DiagramUniform> {
             let view = camera.view_in(size, scale)?;
@@ -197,7 +197,7 @@ impl DiagramPass {
         };
         let boxes = bytemuck::cast_slice(&diagram.boxes);
         let boxes = buffer("boxes", boxes, size_of::<DrawnBox>());
-        // Nothing is read beyond the bodies that there are.
+        // Nothing is read beyond the existing bodies.
         let there = |mark: &&Mark| mark.body < points.count;
         let marks: Vec<Mark> = diagram.marks.iter().filter(there).copied().collect();
         let counts = [diagram.boxes.len() as u32, marks.len() as u32];

@@ -1,8 +1,7 @@
-//! A camera that directs: it keeps what is worth seeing in the picture, and follows a path of keyframes.
-//!
-//! Directed, it frames the box that holds the bodies' light as it is now, so it comes close where galaxies do and
-//! steps back for their tails. It moves as a person would: at once where light is about to leave the picture, slowly
-//! where there is more room than needed.
+//! Moving the camera of a film: directed, which keeps what is worth seeing in the picture, or along a path of keyframes.
+//! Directed, it frames the box that holds the bodies' light as it is now, so it moves in where galaxies meet and steps
+//! back for their tails. It moves as a person would: at once when light is about to leave the picture, slowly when there
+//! is more room than needed.
 
 use glam::DVec3;
 
@@ -15,15 +14,15 @@ use crate::bodies::Bodies;
 use crate::error::{Error, Result};
 use crate::scene::Keyframe;
 
-/// Part of the bodies drawn that the directed camera keeps in the picture.
+/// Part of the drawn bodies that the directed camera aims to keep in the picture.
 const FRAMED: f64 = 0.985;
-/// Part of them that is there at any time.
+/// Part of them that is in the picture at any time.
 const LEAST_FRAMED: f64 = 0.955;
-/// Seconds of film in which 63 % of a step back, of coming nearer, and of a turn aside are done.
+/// Seconds of film in which 63 % of a step back, of moving in, and of a shift aside are done.
 const BACK_SECS: f64 = 0.25;
 const NEAR_SECS: f64 = 1.5;
 const ASIDE_SECS: f64 = 0.4;
-/// Bodies that a box is taken from, of more every second, third and so on.
+/// The box is taken from this many bodies; of more, every second, third and so on.
 const MOST_POINTS: usize = 16_384;
 
 /// Moves a camera through a film, picture by picture.
@@ -33,13 +32,13 @@ pub struct Director {
 }
 
 impl Director {
-    /// One that goes on from a camera that was there at `secs`.
+    /// One that goes on from a camera that was at this place at `secs`.
     pub fn going_on_from(camera: &Camera, secs: f64) -> Self {
         Self { last: Some((secs, camera.target, libm::log(camera.distance))) }
     }
 
-    /// The camera for the picture at `secs` of the film, when the simulation's time is `time` and the bodies are as
-    /// given. Pictures are asked for in their order. Errors as of [`CameraMotion::at`].
+    /// The camera for the picture at `secs` of the film, when the simulation's time is `time` and the bodies are as given.
+    /// Call in the order of the pictures. Errors as in [`CameraMotion::at`].
     pub fn camera(
         &mut self,
         motion: &CameraMotion,
@@ -63,8 +62,8 @@ impl Director {
         Ok(camera)
     }
 
-    /// The camera that looks in the direction of `from` at `secs`, for points of which most are to be in a picture of that
-    /// size. Cameras are asked for in the order of their times.
+    /// The camera that looks in the direction of `from` at `secs`, with most of the points in a picture of that size. Call
+    /// in the order of times.
     pub fn frame(
         &mut self,
         from: Camera,
@@ -86,7 +85,7 @@ impl Director {
             None => (target, log_distance),
         };
         let camera = Camera { target, distance: libm::exp(log_distance), ..wanted };
-        // Whatever moves too fast to be followed smoothly stays inside nevertheless.
+        // What moves too fast to be followed smoothly stays inside nevertheless.
         let least = camera.holding(points, LEAST_FRAMED, size);
         let camera = Camera { distance: camera.distance.max(least), ..camera };
         self.last = Some((secs, target, libm::log(camera.distance)));
@@ -94,8 +93,8 @@ impl Director {
     }
 }
 
-/// The camera of a path at a time of the simulation, for a picture of that size: through every keyframe, smoothly, and at
-/// rest before the first and after the last. `None` without keyframes. Field of view as `camera` has it.
+/// The camera on a path at a time of the simulation, for a picture of that size: smoothly through every keyframe, at rest
+/// before the first and after the last. `None` without keyframes. The field of view is that of `camera`.
 pub fn path_camera(
     path: &[Keyframe],
     camera: Camera,
@@ -157,8 +156,8 @@ pub fn keyframe(camera: &Camera, time: f64, size: PictureSize) -> Keyframe {
     }
 }
 
-/// Puts a keyframe into a path, in the place of one at the same time. Azimuths are counted on, so that from each to the
-/// next the camera turns the short way.
+/// Puts a keyframe into a path, replacing one at the same time. Azimuths are unwrapped, so that from each to the next the
+/// camera turns the short way.
 pub fn set_keyframe(path: &mut Vec<Keyframe>, key: Keyframe) {
     path.retain(|known| known.time != key.time);
     let at = path.partition_point(|known| known.time < key.time);
@@ -169,9 +168,8 @@ pub fn set_keyframe(path: &mut Vec<Keyframe>, key: Keyframe) {
     }
 }
 
-/// How the camera of a film may be moved, by its word.
-///
-/// Errors: another word than `still` and `directed`.
+/// Whether the camera of a film directs, by the word of the command line. Errors: a word other than `still` and
+/// `directed`.
 pub fn directs(name: &str) -> Result<bool> {
     match name {
         "still" => Ok(false),
@@ -211,7 +209,7 @@ mod tests {
             assert!((found.target[0] - wanted.target[0]).abs() < 1e-12);
         }
         assert_eq!((at(-3.0), at(9.0)), (at(1.0), at(5.0)));
-        // Without corners: what it moves in a moment changes little from one to the next.
+        // Smooth: its speed changes little from one moment to the next.
         let speeds: Vec<f64> = (0..399)
             .map(|i| 1.0 + 0.01 * f64::from(i))
             .map(|t| at(t + 0.01).target.x - at(t).target.x)

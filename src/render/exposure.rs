@@ -1,13 +1,11 @@
 //! Automatic exposure: a histogram of intensities, two levels from it, followed slowly.
 //!
-//! Levels are quantiles *by light*, not by pixels: `white` is the intensity above which 1.5 % of
-//! the picture's light lies, `mid` the one above which 72 % lies. Empty sky has no light, so
-//! neither the picture's format nor how much of it is empty matters, and no threshold has to say
-//! what counts as lit. Mirrors `exposure.wgsl`.
-//!
-//! Levels are followed as an eye does: a change of brightness by an exponential approach, faster where
-//! the picture has become too bright than where it has become too dark, at most so fast, and hardly at
-//! all where it is so small that nobody sees it: the noise of counting must not move the picture.
+//! Levels are quantiles *by light*, not by pixels: `white` is the intensity above which 1.5 % of the
+//! picture's light lies, `mid` the one above which 72 % lies. Empty sky has no light, so neither the
+//! picture's format nor how much of it is empty matters, and no threshold has to say what counts as lit.
+//! Mirrors `exposure.wgsl`. Levels are followed as an eye adapts: by an exponential approach to a change
+//! of brightness, faster if the picture has become too bright than too dark, with a limited speed, and
+//! hardly at all for changes too small to be seen: counting noise must not move the picture.
 
 use super::bloom::bloom_weight;
 use super::glow::{Smoothing, intensity};
@@ -25,14 +23,14 @@ pub const LIGHT_ABOVE_WHITE: f32 = 0.015;
 /// Part of the light that lies above the mid level.
 pub const LIGHT_ABOVE_MID: f32 = 0.72;
 
-/// How much faster than towards the dark the eye follows towards the bright.
+/// How much faster the eye adapts to brighter than to darker.
 pub const FASTER_TO_BRIGHT: f64 = 3.0;
-/// Changes far below this, in powers of two, are not followed; an eye tells no less apart.
+/// Changes far below this, in powers of two, are not followed; an eye does not see them.
 pub const UNSEEN_LOG2: f32 = 0.05;
 /// Larger changes, in powers of two, are followed as if they were this large.
 pub const FAR_LOG2: f32 = 2.0;
 
-/// The two levels that make a tone curve, as log2 of intensities.
+/// The two levels that define a tone curve, as log2 of intensities.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Levels {
     /// Shown as white.
@@ -47,7 +45,7 @@ impl Levels {
         Self { white_log2: libm::log2(white) as f32, mid_log2: libm::log2(mid) as f32 }
     }
 
-    /// Followed towards `new` by the parts of [`follow_steps`].
+    /// Moved towards `new` by the parts of [`follow_steps`].
     fn towards(self, new: Self, [to_dark, to_bright]: [f32; 2]) -> Self {
         // A picture brighter than its white level hurts; mid has to keep up with white.
         let part = if new.white_log2 > self.white_log2 { to_bright } else { to_dark };
@@ -83,7 +81,7 @@ fn bin_of(intensity: f32) -> usize {
     bin.max(0.0).min((BINS - 1) as f32) as usize
 }
 
-/// The levels of one picture; `None` where all is dark.
+/// The levels of one picture; `None` if all is dark.
 pub fn levels_of(counts: &Histogram) -> Option<Levels> {
     let light = |bin: usize| {
         counts[bin] as f32 * ((bin as f32 + 0.5) / BINS_PER_OCTAVE + LEAST_LOG2).exp2()
@@ -100,7 +98,7 @@ pub fn levels_of(counts: &Histogram) -> Option<Levels> {
         for bin in (1..BINS).rev() {
             let here = light(bin);
             if above + here >= wanted && here > 0.0 {
-                // Within the bin the light counts as evenly spread.
+                // Within the bin the light is taken as evenly spread.
                 let rest = (wanted - above) / here;
                 return (bin as f32 + 1.0 - rest) / BINS_PER_OCTAVE + LEAST_LOG2;
             }
@@ -127,7 +125,7 @@ pub struct Meter {
 }
 
 impl Meter {
-    /// Forgets what it followed: the next picture is exposed for itself.
+    /// Forgets what it followed: the next picture is exposed by itself.
     pub fn reset(&mut self) {
         self.followed = None;
     }

@@ -29,7 +29,7 @@ pub struct ToneUniform {
     pub stops: f32,
     /// Part of a change towards dark to follow, 0 to 1.
     pub follow_to_dark: f32,
-    /// 0 follows, 1 starts anew, 2 takes the fixed levels.
+    /// 0 follows, 1 starts afresh, 2 takes the fixed levels.
     pub mode: u32,
     /// 1 hides 8-bit steps.
     pub dither: u32,

@@ -1,31 +1,31 @@
-//! How a colour scale follows the bodies: in a collapse all would else soon have the colour of its end.
+//! How a colour scale follows the bodies: otherwise, in a collapse, all would soon have the colour of its end.
 
 /// Seconds of film in which a colour scale follows 63 % of a change: a sphere at rest may collapse within two.
 const FOLLOWING_SECS: f64 = 0.4;
-/// A scale has arrived where what is left is a thousandth of a value.
+/// A scale has arrived when it is within a thousandth of a value.
 const ARRIVED: f64 = 1e-3;
-/// Where no body has a value other than 0.
+/// The scale while no body has a value other than 0.
 const UNKNOWN: [f64; 2] = [1e-3, 1e3];
 
-/// Where a colour scale, its least and its largest value, is going.
+/// The values towards which a colour scale's ends move.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Following {
-    /// What suits the bodies, if that is elsewhere.
+    /// The scale that suits the bodies, if it is another one.
     aim: Option<[f64; 2]>,
-    /// Seconds since bodies that were all at rest have had values; `None` where they had some from the beginning.
+    /// Seconds since bodies that were all at rest first had values; `None` if they had some from the start.
     known_secs: Option<f64>,
-    /// No body has had a value yet.
+    /// Whether no body has had a value yet.
     is_unknown: bool,
 }
 
 impl Following {
-    /// Of bodies for which that was found, if they have values; and the scale.
+    /// Begins with what was found for the bodies, `None` if they have no values yet; also returns the first scale.
     pub(super) fn begin(found: Option<[f64; 2]>) -> (Self, [f64; 2]) {
         (Self { is_unknown: found.is_none(), ..Self::default() }, found.unwrap_or(UNKNOWN))
     }
 
-    /// Goes to what was `found` to suit the bodies. The scale, if that is another one at once: the first of bodies that were
-    /// all at rest is.
+    /// Aims for what was `found` to suit the bodies. Returns a scale that holds at once: the first one, if the bodies were
+    /// all at rest until now.
     pub(super) fn aim(&mut self, found: [f64; 2]) -> Option<[f64; 2]> {
         if std::mem::take(&mut self.is_unknown) {
             (self.aim, self.known_secs) = (None, Some(0.0));
@@ -35,10 +35,10 @@ impl Following {
         None
     }
 
-    /// Where the scale that is `now` comes to `elapsed_secs` later, if it is not where it was going.
+    /// The scale `elapsed_secs` after `now`, if it has not arrived yet.
     pub(super) fn approach(&mut self, now: [f64; 2], elapsed_secs: f64) -> Option<[f64; 2]> {
         let secs = elapsed_secs.max(0.0);
-        // What begins to move is soon twice as fast: a scale that is as old as that is no slower.
+        // Bodies that have just begun to move are soon twice as fast: a young scale follows as fast.
         let known_secs = self.known_secs.get_or_insert(FOLLOWING_SECS);
         *known_secs = (*known_secs + secs).min(FOLLOWING_SECS);
         let lag = known_secs.max(f64::MIN_POSITIVE);

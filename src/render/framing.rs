@@ -1,5 +1,5 @@
-//! Pointing the camera at bodies: centres that escapers do not pull away, and distances at which a
-//! given part of the bodies lies in the picture.
+//! Pointing the camera at bodies: centres that escapers do not pull away, and distances from which a
+//! given part of the bodies is in the picture.
 
 use glam::DVec3;
 
@@ -26,9 +26,8 @@ pub enum Follow {
 }
 
 impl Follow {
-    /// By the word of the command line: `nothing`, `centre`, a component's name, or `body:INDEX`.
-    ///
-    /// Errors: any other word, with those that are known.
+    /// From the word of the command line: `nothing`, `centre`, a component's name, or `body:INDEX`.
+    /// Errors: any other word, with the known ones.
     pub fn from_name(name: &str, bodies: &Bodies) -> Result<Self> {
         let names = || bodies.components.iter().map(|component| component.name.as_str());
         let body = |index: &str| index.parse().ok().filter(|index| *index < bodies.len());
@@ -64,8 +63,8 @@ impl Follow {
         }
     }
 
-    /// The point to look at now, or `None` where the camera stays as it was aimed.
-    /// A component without bodies is an error.
+    /// The point to look at now, or `None` if the camera stays as it was aimed. A component without
+    /// bodies is an error.
     pub fn target(self, bodies: &Bodies) -> Result<Option<DVec3>> {
         match self {
             Self::Nothing => Ok(None),
@@ -98,25 +97,26 @@ impl Follow {
 pub struct CameraMotion {
     /// Where it starts.
     pub start: Camera,
-    /// Turning around its target, in radians per second of the film; 0 stands still.
+    /// How fast it turns around its target, in radians per second of the film; 0 is still.
     pub orbit_rad_per_sec: f64,
     /// What it keeps in the middle.
     pub follow: Follow,
-    /// Whether it keeps the bodies' light in the picture instead, no larger than needed; see
+    /// Whether it keeps the bodies' light in the picture instead, as close as possible; see
     /// [`super::directing`].
     pub directs: bool,
-    /// Where it is at which times of the simulation, ascending; if there are any, nothing else counts.
+    /// Keyframes at ascending times of the simulation; if there are any, nothing else counts.
     pub path: Vec<Keyframe>,
 }
 
 impl CameraMotion {
-    /// The camera at `time_secs` of the film, when the bodies are as given. Errors as of
+    /// The camera at `time_secs` of the film, when the bodies are as given. Errors as in
     /// [`Follow::target`].
     pub fn at(&self, time_secs: f64, bodies: &Bodies) -> Result<Camera> {
         Ok(self.at_target(time_secs, self.follow.target(bodies)?))
     }
 
-    /// The camera at a time, for a caller that knows the target by itself: where bodies live on a device.
+    /// The camera at a time, for a caller that knows the target already, because the bodies live on a
+    /// device.
     pub fn at_target(&self, time_secs: f64, target: Option<DVec3>) -> Camera {
         let camera = self.start.orbited(self.orbit_rad_per_sec * time_secs);
         Camera { target: target.unwrap_or(camera.target), ..camera }
@@ -165,7 +165,7 @@ impl Camera {
     pub fn framing_points(self, points: &[DVec3], fraction: f64, size: PictureSize) -> Self {
         let mut camera = Self { target: self.middle(points, fraction), ..self }
             .stepped_back(points, fraction, size);
-        // Perspective enlarges the near side: move the box that is seen to the picture's middle.
+        // Perspective enlarges the near side: move the visible box to the picture's middle.
         for _ in 0..2 {
             camera.target += camera.off_centre(points, fraction);
             camera = camera.stepped_back(points, fraction, size);
@@ -224,7 +224,7 @@ impl Camera {
         let mut distances = self.needed_distances(points, MARGIN, size);
         let distance = quantile(&mut distances, fraction);
         let largest = self.target.abs().max_element();
-        // One body, or all at one point: any distance shows it; take one unit's view.
+        // One body, or all at one point: any distance shows it; show one unit.
         let distance = if distance > 1e-6 * largest && distance.is_finite() {
             distance
         } else {
@@ -234,7 +234,7 @@ impl Camera {
         Self { distance, ..self }
     }
 
-    /// From how far each point is seen, that many times as far from the edge as it need be.
+    /// The distance needed to see each point, `margin` times as far from the edge as necessary.
     fn needed_distances(&self, points: &[DVec3], margin: f64, size: PictureSize) -> Vec<f64> {
         let [right, up, backward] = self.axes_in_world();
         let focal = margin * self.focal_px(size);

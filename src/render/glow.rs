@@ -1,15 +1,13 @@
-//! Smoothing and glow on the CPU: a picture as wide as its bodies are sparse. Mirrors `glow.wgsl`.
+//! Smoothing and glow on the CPU: a picture as wide as its bodies are sparse. Mirrors `glow.wgsl`. The picture is shrunk to
+//! [`LINES`] lines, then again and again by 2. On the way back each level is mixed with the result of the coarser ones, by
+//! how many bodies its kernel holds there: the more there are, the more of the finer level is taken; where there are few,
+//! their places are noise, and the wider kernel is closer to the truth. A little of every level stays everywhere, so that a
+//! single bright body has the wings of a real point-spread function. All widths are parts of the picture's shorter side:
+//! the same state looks the same at any resolution.
 //!
-//! The picture is shrunk to [`LINES`] lines, then again and again by 2. On the way back each level is mixed with
-//! what the coarser ones made, by how many bodies its kernel holds there: the more there are, the more of the
-//! finer level is taken; where there are few, their places are noise, and the wider kernel tells the truth. A little of every
-//! level stays everywhere, so that a single bright body has the wings of a real point-spread function.
-//!
-//! All widths are parts of the picture's shorter side: the same state looks alike at any resolution.
-//!
-//! Alpha carries two things: in the shrunk picture the largest mean intensity of its four blocks, for the
-//! exposure meter; in what comes out the second scale of exposure, a gain that follows the light of the
-//! neighbourhood (see [`Smoothing::gain`]).
+//! Alpha carries two things: in the shrunk picture the largest mean intensity of its four blocks, for the exposure meter;
+//! in the result the second scale of exposure, a gain that follows the light of the neighbourhood (see
+//! [`Smoothing::gain`]).
 
 use rayon::prelude::*;
 
@@ -25,7 +23,7 @@ pub const LINES: f32 = 180.0;
 const NEIGHBOURHOOD_LINES: u32 = 20;
 /// The part of a finer level that is mixed in where there are very many bodies. The rest is glow.
 pub const MOST_PART: f32 = 0.97;
-/// Bodies within a pixel of a level that are enough for half of it.
+/// This many bodies within a pixel of a level are enough for half of it.
 const ENOUGH: f64 = 3.0;
 /// The area of a kernel of the sharp picture, in pixels of the shrunk one: that of the least sprite.
 const SHARP_AREA: f64 = 0.3;
@@ -66,11 +64,11 @@ pub fn shrink_factor(picture: PictureSize) -> f32 {
     (picture.shorter_side() as f32 / LINES).max(1.0)
 }
 
-/// How smooth and how evenly exposed a picture is to be; the same layout on the host and in three shaders.
+/// How smooth and how evenly exposed a picture should be; the same layout on the host and in three shaders.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct Smoothing {
-    /// An intensity times this is 1 where a pixel of the shrunk picture holds bodies enough for half of it.
+    /// An intensity times this is 1 where a pixel of the shrunk picture holds enough bodies for half of it.
     pub crowding: f32,
     /// The same for the sharp picture's kernel.
     pub sharp_crowding: f32,
@@ -82,11 +80,11 @@ pub struct Smoothing {
     pub bloom: f32,
     /// Exponent of the local exposure, 0 (none) to 1.
     pub evenness: f32,
-    /// Light that a neighbourhood has at least, for its gain.
+    /// The least light of a neighbourhood, for its gain.
     pub dimmest: f32,
     /// See [`Pyramid::neighbourhood`].
     pub neighbourhood: f32,
-    /// 1 where what comes out of the levels is mixed in.
+    /// 1 if the result of the levels is mixed in.
     pub is_on: u32,
     /// Keeps the layout a multiple of 16 bytes.
     pub pad: [u32; 3],
@@ -101,7 +99,7 @@ impl Smoothing {
         let world_per_px = camera.world_per_px(picture) * f64::from(pyramid.factor);
         let radius_px = look.median_radius / world_per_px;
         let stars = (look.light / (std::f64::consts::PI * radius_px * radius_px)).min(1e12);
-        // Of few bodies each is looked at by itself, with wings around it.
+        // A few bodies are each seen by themselves, with wings around them.
         let few = (200.0 / look.seen.max(1) as f64).sqrt().min(1.0);
         let cell = f64::from(pyramid.neighbourhood);
         Self {
@@ -111,7 +109,7 @@ impl Smoothing {
             least_part: (0.3 * few).max(0.05) as f32,
             bloom: style.bloom as f32,
             evenness: (0.5 * style.local_exposure * (1.0 - few)) as f32,
-            // A star or two in the whole neighbourhood are no more than sky.
+            // A star or two in the whole neighbourhood count as sky.
             dimmest: (2.0 / (stars.max(1e-12) * cell * cell)).clamp(3e-4, 1e4) as f32,
             neighbourhood: pyramid.neighbourhood,
             is_on: u32::from(style.bloom > 0.0 || style.local_exposure > 0.0),
@@ -127,18 +125,17 @@ impl Smoothing {
             + (MOST_PART - self.least_part) * enough(light * self.crowding * (cell * cell))
     }
 
-    /// The second scale of exposure: by what all light of a neighbourhood of that mean intensity is multiplied.
-    /// 1 for an intensity of 1; a power below 1 of it, so that order stays and contrast shrinks.
+    /// The second scale of exposure: the factor for all light of a neighbourhood of that mean intensity. 1 for an intensity
+    /// of 1; a power below 1 of it, so that order stays and contrast shrinks.
     #[inline(always)]
     pub fn gain(&self, light: f32) -> f32 {
         libm::exp2f(-self.evenness * libm::log2f(light + self.dimmest))
     }
 }
 
-/// How far bodies are enough, 0 to 1, where `crowded` times as many as are enough for a half of it overlap.
-///
-/// Light of a coarse level that a finer one does not have, beside a bright core, is shown with the rest of this: a curve
-/// that nears 1 faster would take more away where there is more of that light, and leave dark rings around the core.
+/// How far bodies are enough, 0 to 1, if `crowded` times as many overlap as give a half. Light that a coarse level has
+/// beside a bright core and a finer one has not is shown with 1 minus this: a curve that approaches 1 faster would remove
+/// more where there is more of that light, and leave dark rings around the core.
 #[inline(always)]
 pub fn enough(crowded: f32) -> f32 {
     1.0 - 1.0 / (1.0 + crowded)
@@ -159,7 +156,7 @@ pub struct Glow {
     pyramid: Pyramid,
     base: HdrImage,
     levels: Vec<HdrImage>,
-    /// What comes of all levels but the coarsest, with the coarser ones mixed in.
+    /// The results of all levels but the coarsest, with the coarser ones mixed in.
     smooth: Vec<HdrImage>,
     glow: HdrImage,
 }
@@ -233,7 +230,7 @@ impl Glow {
         refine(from, &self.base, 1.0, smoothing, &mut self.glow);
     }
 
-    /// What the last [`Glow::spread`] made, of the shrunk picture's size. Alpha is the gain.
+    /// The result of the last [`Glow::spread`], of the shrunk picture's size. Alpha is the gain.
     pub fn glow(&self) -> &HdrImage {
         &self.glow
     }

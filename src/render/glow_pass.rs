@@ -34,7 +34,7 @@ pub struct GlowGroups {
     base: wgpu::BindGroup,
     levels: Vec<wgpu::BindGroup>,
     smooth: Vec<wgpu::BindGroup>,
-    /// The shrunk picture and the levels, as what is refined.
+    /// The shrunk picture and the levels, to be refined.
     own: Vec<wgpu::BindGroup>,
 }
 
@@ -115,7 +115,7 @@ impl GlowPass {
         }
     }
 
-    /// HDR picture to shrunk picture, which the meter needs also without a glow.
+    /// HDR picture to shrunk picture, which the meter needs even without glow.
     pub fn shrink(
         &self,
         encoder: &mut wgpu::CommandEncoder,

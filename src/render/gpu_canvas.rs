@@ -21,11 +21,11 @@ use super::trails::TrailClock;
 use crate::error::Result;
 use crate::gpu::{Handles, let_browser_turn};
 
-/// Parts of a picture, in the order of their work: adding up the bodies' light and their trails;
-/// shrinking the picture and spreading its light; finding the exposure; making grey levels.
+/// Parts of a picture, in order: adding up the bodies' light and their trails; shrinking the picture and spreading its
+/// light; finding the exposure; making grey levels.
 pub const PARTS: [&str; 4] = ["sprites", "glow", "exposure", "tone map"];
 
-/// The part that comes last where something is drawn over a picture.
+/// The last part, if something is drawn over a picture.
 pub const DIAGRAM: &str = "diagram";
 
 /// Pipelines, textures and the exposure's state.
@@ -44,15 +44,15 @@ pub struct GpuCanvas {
     glow_groups: GlowGroups,
     exposure_group: wgpu::BindGroup,
     tone_group: wgpu::BindGroup,
-    /// The way that somebody asked for.
+    /// The way that was asked for.
     wanted: Option<Adding>,
     last_secs: Option<f64>,
     covered_px: u32,
-    /// Who saw the light that the textures hold.
+    /// The camera that saw the light in the textures.
     held: Option<Camera>,
 }
 
-/// What a picture is made by.
+/// The passes that make a picture.
 struct Passes {
     glow: GlowPass,
     exposure: ExposurePass,
@@ -64,7 +64,7 @@ struct Passes {
 }
 
 impl GpuCanvas {
-    /// For pictures of `size` in `format` (see [`ToneMapPass::new`]), with the shaders as they stand now.
+    /// For pictures of `size` in `format` (see [`ToneMapPass::new`]), with the current shaders.
     pub fn new(gpu: Handles, size: PictureSize, format: wgpu::TextureFormat) -> Result<Self> {
         let passes = Passes {
             glow: GlowPass::new(gpu)?,
@@ -78,7 +78,7 @@ impl GpuCanvas {
         Self::of(passes, gpu, size)
     }
 
-    /// The same, one pass after the other: a page answers in between.
+    /// The same, one pass after the other: a page stays responsive in between.
     pub async fn open(
         gpu: Handles<'_>,
         size: PictureSize,
@@ -130,7 +130,7 @@ impl GpuCanvas {
         self.targets.size
     }
 
-    /// Another size, for a resized window. The exposure goes on from where it was.
+    /// Sets another size, for a resized window. The exposure goes on from where it was.
     pub fn resize(&mut self, gpu: Handles, size: PictureSize) -> Result<()> {
         self.retarget(gpu, size, self.targets.light_format, self.targets.adding)
     }
@@ -154,8 +154,8 @@ impl GpuCanvas {
         Ok(())
     }
 
-    /// Adds light up in that way from now on, for tests and comparisons; `None` takes what
-    /// [`Adding::choose`] names. Painting in a way that the device has no room for is an error.
+    /// Adds light up in this way from now on, for tests and comparisons; `None` takes what [`Adding::choose`] returns.
+    /// Painting in a way for which the device has no room is an error.
     pub fn add_by(&mut self, wanted: Option<Adding>) {
         self.wanted = wanted;
     }
@@ -165,7 +165,7 @@ impl GpuCanvas {
         self.targets.adding
     }
 
-    /// Leaves so many columns at the right empty sky from now on: something will cover them.
+    /// Leaves this many columns at the right empty from now on: something will cover them.
     pub fn cover(&mut self, columns_px: u32) {
         self.covered_px = columns_px;
     }
@@ -178,15 +178,14 @@ impl GpuCanvas {
         }
     }
 
-    /// Exposes the next picture for itself, after a jump in time or a new scene.
-    /// Trails begin anew, too.
+    /// Exposes the next picture by itself, after a jump in time or a new scene. Trails begin again as well.
     pub fn reset_exposure(&mut self) {
         self.last_secs = None;
         self.trail_clock.reset();
     }
 
-    /// Records one picture into `encoder`; `target` must have the canvas's size and format.
-    /// `time_secs` is the film's time, by which the exposure follows.
+    /// Records one picture into `encoder`; `target` must have the canvas's size and format. `time_secs` is the film's time,
+    /// by which the exposure adapts.
     pub fn paint(
         &mut self,
         gpu: Handles,
@@ -199,7 +198,7 @@ impl GpuCanvas {
         self.paint_in_parts(gpu, encoder, target, points, seen, time_secs, &mut |_, _| ())
     }
 
-    /// Paints a picture in parts: `ended` is called where each of the [`PARTS`] has been recorded, to take its time
+    /// Paints a picture in parts: `ended` is called after each of the [`PARTS`] is recorded, to take its time
     /// ([`crate::gpu::Timeline::end_part`]).
     #[allow(clippy::too_many_arguments)] // As paint() and the callback.
     pub fn paint_in_parts(
@@ -257,15 +256,14 @@ impl GpuCanvas {
         self.develop(gpu, encoder, target, points, (camera, look), ended)
     }
 
-    /// Whether the last picture's light is still there, as `camera` saw it.
+    /// Whether the light of the last picture, as `camera` saw it, is still there.
     pub fn holds(&self, camera: &Camera) -> bool {
         self.held.as_ref() == Some(camera)
     }
 
-    /// From light to grey levels, and what lies over them: of light that is [held](GpuCanvas::holds) it makes the last picture
-    /// once more. Of the [`PARTS`] the last one is recorded alone.
-    ///
-    /// Errors: what lies over the picture has no room on the device.
+    /// Makes grey levels of light, and draws what goes over them: from light that is still [held](GpuCanvas::holds) it makes
+    /// the last picture again. Records only the last of the [`PARTS`]. Errors: the device has no room for what is drawn over
+    /// the picture.
     pub fn develop(
         &mut self,
         gpu: Handles,

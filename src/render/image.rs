@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 
 pub use crate::settings::{MAX_PIXELS, MAX_SIDE_PX, PictureSize};
 
-/// An opaque sRGB picture: four bytes a pixel (red, green, blue, 255), rows from top to bottom.
+/// An opaque sRGB picture: four bytes per pixel (red, green, blue, 255), rows from top to bottom.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Image {
     size: PictureSize,
@@ -15,7 +15,7 @@ pub struct Image {
 }
 
 impl std::fmt::Debug for Image {
-    /// Its size alone: nobody reads a million pixels.
+    /// Only its size: nobody reads a million pixels.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Image({}x{})", self.size.width(), self.size.height())
     }
@@ -63,7 +63,7 @@ impl Image {
         self.rgba[first..first + 4].try_into().ok()
     }
 
-    /// The colours alone, three bytes a pixel, of the rectangle that starts at (`left`, `top`).
+    /// Only the colours, three bytes per pixel, of the rectangle that starts at (`left`, `top`).
     /// The rectangle must lie inside the picture.
     pub(crate) fn rgb_of(&self, left: u32, top: u32, width: u32, height: u32) -> Vec<u8> {
         let mut rgb = Vec::with_capacity(3 * width as usize * height as usize);
@@ -77,7 +77,7 @@ impl Image {
     }
 
     /// Writes the picture as a PNG file (8-bit RGB, sRGB) to `out`. Fast: a tenth larger than the
-    /// best that was tried, in a thirtieth of its time (see `fast_png`).
+    /// best setting tried, in a thirtieth of its time (see `fast_png`).
     pub fn write_png(&self, out: impl Write) -> Result<(), png::EncodingError> {
         let mut encoder = png::Encoder::new(out, self.size.width(), self.size.height());
         encoder.set_color(png::ColorType::Rgb);
@@ -89,7 +89,7 @@ impl Image {
         writer.finish()
     }
 
-    /// Writes the picture to a PNG file, over what is there.
+    /// Writes the picture to a PNG file, replacing an existing one.
     pub fn save_png(&self, path: &Path) -> Result<()> {
         let file = std::fs::File::create(path).map_err(|e| Error::io("create", path, e))?;
         self.write_png(std::io::BufWriter::new(file))

@@ -7,11 +7,11 @@ use super::tone::srgb_encode;
 use crate::bodies::{Component, Role};
 use crate::units::{Measure, Quantity, Units};
 
-/// A legend longer than this is no help.
+/// A longer legend would not help.
 const MOST_NAMES: usize = 8;
 
-/// The name of what a colour scale shows, with its unit, and the numbers at its ends; `None` where colours are
-/// those of components.
+/// What a colour scale shows, with its unit, and the numbers at its ends; `None` if colours are those of
+/// components.
 pub fn colour_bar(look: &Look, units: &Units) -> Option<(String, [String; 2])> {
     let (length, time) = (Measure::of(&units.length), Measure::of(&units.time));
     let ends = [look.least_value, look.most_value];
@@ -47,7 +47,7 @@ pub fn colour_bar(look: &Look, units: &Units) -> Option<(String, [String; 2])> {
     }
 }
 
-/// What one unit of speed is worth: in km/s where the units are known, else in units of length per unit of time.
+/// What one unit of speed is worth: in km/s if the units are known, else in units of length per unit of time.
 pub(crate) fn speed_unit(units: &Units) -> Measure {
     let (length, time) = (Measure::of(&units.length), Measure::of(&units.time));
     if let Some(factor) = km_per_sec(&length, &time) {
@@ -58,12 +58,12 @@ pub(crate) fn speed_unit(units: &Units) -> Measure {
     Measure { factor: length.factor / time.factor, name }
 }
 
-/// What one unit of speed is in km/s, where the units are known.
+/// One unit of speed in km/s, if the units are known.
 fn km_per_sec(length: &Measure, time: &Measure) -> Option<f64> {
     Some(1e-3 * length.si(Quantity::Length)? / time.si(Quantity::Time)?)
 }
 
-/// Two digits that count.
+/// Two significant digits.
 fn short(value: f64) -> String {
     let power = libm::floor(libm::log10(value.abs().max(1e-300)));
     if !(-3.0..5.0).contains(&power) {
@@ -74,7 +74,7 @@ fn short(value: f64) -> String {
     format!("{:.digits$}", (value / unit).round() * unit)
 }
 
-/// Linear light as the screen shows it at its brightest.
+/// A colour in linear light as the screen shows it at its brightest.
 pub(crate) fn shown(colour: [f32; 3]) -> [u8; 3] {
     let most = colour.into_iter().fold(1e-6, f32::max);
     colour.map(|channel| (255.0 * srgb_encode(channel / most) + 0.5) as u8)
@@ -96,7 +96,7 @@ pub fn component_colours(look: &Look, components: &[Component]) -> Vec<(String, 
             true => vec![THIN_GAS, GLOWING_GAS, NEW_STARS],
             false => vec![component_colour(component.role, nth)],
         };
-        // What no pressure acts on is not to be taken for a fluid.
+        // No pressure acts on it: it should not be taken for a fluid.
         let note = if is_gas { " (collisionless)" } else { "" };
         let colours = colours.into_iter().map(shown).collect();
         entries.push((format!("{}{note}", component.name), colours));
@@ -112,7 +112,7 @@ mod tests {
     use crate::render::Style;
     use glam::DVec3;
 
-    /// A disk, and gas of so many bodies.
+    /// A disk, and gas of this many bodies.
     fn galaxy(gas: usize) -> Bodies {
         let mut bodies = Bodies::default();
         bodies.components.push(Component::new("disk", Role::Disk));
@@ -145,7 +145,7 @@ mod tests {
         let with = names_and_colours(&galaxy(40), &style);
         assert_eq!(with.len(), 2);
         assert_eq!(with[1], ("gas (collisionless)".to_owned(), of_gas.to_vec()));
-        // Where its glow is left out gas has one colour.
+        // Without its glow gas has one colour.
         let plain = names_and_colours(&galaxy(40), &Style { gas: 0.0, ..style });
         assert_eq!(plain[1].1, [shown(component_colour(Role::Gas, 0))]);
     }

@@ -11,12 +11,12 @@ pub struct Lettering {
     size_px: f64,
 }
 
-/// What letters look like.
+/// The colour of letters.
 const COLOUR: [u8; 3] = [235, 238, 245];
 const STRENGTH: f32 = 0.92;
 
 impl Lettering {
-    /// Letters as high as `size_px` from line to line but for the leading.
+    /// Letters of height `size_px`, from line to line without the leading.
     pub fn new(size_px: f64) -> Self {
         let font = FontRef::try_from_slice(epaint_default_fonts::UBUNTU_LIGHT).ok();
         Self { font, size_px }
@@ -32,13 +32,13 @@ impl Lettering {
         self.laid_out(text, [0.0; 2]).1
     }
 
-    /// A text in as many lines as it takes to be no wider than that, cut at words: at most so many, the last one shortened.
+    /// A text broken between words into lines no wider than `width_px`: at most `most`, the last one shortened.
     pub fn lines(&self, text: &str, width_px: f64, most: usize) -> Vec<String> {
         let mut lines: Vec<String> = Vec::new();
         let mut words = text.split_whitespace().peekable();
         while let Some(word) = words.next() {
             let mut line = word.to_owned();
-            // What follows the last line belongs to it, to be shortened.
+            // All the rest goes into the last line, to be shortened.
             let is_last = lines.len() + 1 == most;
             while let Some(next) = words.peek() {
                 let longer = format!("{line} {next}");
@@ -53,7 +53,7 @@ impl Lettering {
         lines
     }
 
-    /// A text that is no wider than that: what is too much is an ellipsis, and all of it where not even that has room.
+    /// A text no wider than `width_px`: what is too much becomes an ellipsis, or nothing if not even that fits.
     pub fn shortened(&self, text: &str, width_px: f64) -> String {
         if self.width(text) <= width_px {
             return text.to_owned();
@@ -64,7 +64,7 @@ impl Lettering {
         room.checked_sub(1).map_or(String::new(), |last| cut(&ends[last]))
     }
 
-    /// Glyphs with their places, and where the text ends.
+    /// Glyphs with their places, and the place where the text ends.
     fn laid_out(&self, text: &str, [left, top]: [f64; 2]) -> (Vec<ab_glyph::Glyph>, f64) {
         let Some(font) = &self.font else { return (Vec::new(), left) };
         let scale = PxScale::from(self.size_px as f32);
@@ -81,7 +81,7 @@ impl Lettering {
         (glyphs, f64::from(x))
     }
 
-    /// Writes a text whose upper left corner is at `place`, with a soft shadow, so that it is read over light, too.
+    /// Writes a text with its upper left corner at `place`, with a soft shadow, so that it is legible over light.
     pub fn write(&self, image: &mut Image, place: [f64; 2], text: &str) {
         let Some(font) = &self.font else { return };
         let (glyphs, _) = self.laid_out(text, place);

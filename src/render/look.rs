@@ -1,11 +1,9 @@
-//! A style made concrete for one set of bodies: colours, sizes and light of every component.
+//! A style made concrete for one set of bodies: colours, sizes and light of every component. Made once per film, from its
+//! first bodies, so that nothing jumps from picture to picture.
 //!
-//! Made once for a film, from its first bodies, so that nothing jumps from picture to picture.
-//!
-//! Sizes: a component's sprites get a radius in world units of its median radius times
-//! `0.45 n^(-1/3)`, about half the distance between neighbours, at most 0.07 of the median radius.
-//! Light: all bodies seen share a total that is the same for every n, so that 100 bodies and a
-//! million expose alike. A role's bodies differ by its weight alone.
+//! Sizes: a component's sprites get a radius in world units of its median radius times `0.45 n^(-1/3)`, about half the
+//! distance between neighbours, at most 0.07 of the median radius. Light: all visible bodies share a total that is the same
+//! for every n, so that 100 bodies and a million expose alike. Roles differ only by their weight.
 
 use glam::DVec3;
 
@@ -27,10 +25,10 @@ use crate::bodies::{Bodies, Role};
 use crate::error::Result;
 use crate::frame::power_below;
 
-/// Bodies of a disk that show what was born where.
+/// A disk with fewer bodies does not show by colour where they were born.
 const LEAST_DISK: usize = 200;
 
-/// Parts of the gas, by how dense it is beside its surroundings: from where on it shines, and from where most.
+/// Quantiles of the gas, by its density relative to its surroundings: from the first on it shines, at the second most.
 const GAS_SHINES: [f64; 2] = [0.5, 0.985];
 
 /// A [`Style`] made concrete for one set of bodies.
@@ -40,27 +38,27 @@ pub struct Look {
     pub style: Style,
     /// What the sprite passes read.
     pub uniform: Box<LookUniform>,
-    /// Bodies that are drawn.
+    /// Number of bodies drawn.
     pub seen: usize,
-    /// Their light, in that of a star.
+    /// Their light, in units of a star's.
     pub light: f64,
     /// Median distance of what is drawn from its middle, in world units.
     pub median_radius: f64,
-    /// One for each body where colours depend on it ([`Look::shows_ages`]), else `None`.
+    /// One per body if colours depend on it ([`Look::shows_ages`]), else `None`.
     pub ages: Option<Ages>,
-    /// Densities and dust, where colours depend on them.
+    /// Densities and dust, if colours depend on them.
     pub medium: Option<Plan>,
-    /// How all bodies move together, which their colours by speed leave out.
+    /// The common motion of all bodies, which colours by speed leave out.
     pub drift: DVec3,
-    /// Sprite radius and mean mass of each component in f64, from which `uniform` follows in any units.
+    /// Sprite radius and mean mass of each component in f64; `uniform` follows from them in any units.
     pub sizes: Vec<[f64; 2]>,
     /// The colour scale's least value.
     pub least_value: f64,
     /// And its largest.
     pub most_value: f64,
-    /// Of so many bodies one is drawn, see [`Look::thinned`]; 1, or 0, draws all.
+    /// One of this many bodies is drawn, see [`Look::thinned`]; 1 or 0 draws all.
     pub every: u32,
-    /// Where the colour scale is going.
+    /// The movement of the colour scale.
     pub following: Following,
 }
 
@@ -84,16 +82,15 @@ fn role_size(role: Role) -> f64 {
 }
 
 impl Look {
-    /// Fits `style` to `bodies` (any number, also none). `acceleration` (one per body) is needed
-    /// only for the range of [`ColourBy::Acceleration`]; without it the scale spans 1e-3 to 1e3 until it is known.
-    /// Ages are made from `bodies`, too: in the middle of a run [`Look::with_ages`] tells older ones.
-    /// A style out of range is an error.
+    /// Fits `style` to `bodies` (any number, even none). `acceleration` (one per body) is needed only for the range of
+    /// [`ColourBy::Acceleration`]; without it the scale spans 1e-3 to 1e3 until it is known. Ages are also made from
+    /// `bodies`: in the middle of a run set the original ones with [`Look::with_ages`]. A style out of range is an error.
     pub fn new(style: &Style, bodies: &Bodies, acceleration: Option<&[DVec3]>) -> Result<Self> {
         style.validate()?;
         Self::surveyed(style, bodies, acceleration, &Survey::of(bodies))
     }
 
-    /// The same, of bodies that were surveyed before, whose ages it may tell: for styles that change.
+    /// The same for bodies surveyed before, which may include their ages: for styles that change.
     pub fn surveyed(
         style: &Style,
         bodies: &Bodies,
@@ -114,7 +111,7 @@ impl Look {
             let points: Vec<DVec3> = seen_parts.flat_map(|p| p.points.iter().copied()).collect();
             median_radius(&points)
         };
-        // The rest of a body's light is its streak's.
+        // The rest of a body's light belongs to its streak.
         let own_part = if style.streak_time > 0.0 { 1.0 - STREAK_PART } else { 1.0 };
         let mut uniform: Box<LookUniform> = bytemuck::zeroed_box();
         uniform.variety = style.variety as f32;
@@ -131,7 +128,7 @@ impl Look {
             // Bodies at one point have no size of their own: take the scene's.
             let own = if part.radius > 0.0 { part.radius } else { scene_radius };
             let closeness = (0.45 / libm::cbrt(part.count as f64)).min(0.07);
-            // One component may be several clumps far apart: then its neighbours tell, not its extent.
+            // A component may be several clumps far apart: then the spacing of neighbours counts, not its extent.
             let apart = if part.spacing > 0.0 { 0.4 * part.spacing } else { f64::INFINITY };
             let radius = (own * closeness).min(apart) * role_size(part.role) * style.sprite_size;
             let ratio = scene_radius / radius;
@@ -189,8 +186,8 @@ impl Look {
             || self.uniform.components.iter().any(|component| component.by_birth > 0.0)
     }
 
-    /// What sprites need of the medium, and from which to which density gas shines brighter and brighter: those of the
-    /// bodies at hand, which the film begins with.
+    /// What sprites need of the medium, and the range of densities over which gas brightens: by the given bodies, with
+    /// which the film begins.
     fn prepare_medium(&mut self, bodies: &Bodies) {
         let Some(plan) = &self.medium else { return };
         let shows_gas = self.style.gas > 0.0 && self.style.colour_by == ColourBy::Component;
@@ -204,13 +201,13 @@ impl Look {
             return;
         }
         let [from, to] = GAS_SHINES.map(|part| quantile(&mut densities, part));
-        // Less strength is a later beginning.
+        // With less strength gas begins to shine later.
         let octaves = (to - from).max(1.0) / self.style.gas;
         self.uniform.gas_from = from as f32;
         self.uniform.gas_factor = (1.0 / octaves) as f32;
     }
 
-    /// Whether the colour scale has numbers, and they are those of the bodies.
+    /// Whether the colour scale has numbers that follow the bodies.
     pub fn follows_values(&self) -> bool {
         let has_numbers = !matches!(self.style.colour_by, ColourBy::Component | ColourBy::Age);
         has_numbers && self.style.value_range.is_none()
@@ -227,8 +224,8 @@ impl Look {
         }
     }
 
-    /// Finds out which colour scale suits the bodies as they are now, for [`Look::approach_values`]: some milliseconds. The
-    /// first one of bodies that were all at rest holds at once. A scale that was set stays.
+    /// Finds the colour scale that suits the bodies now, for [`Look::approach_values`]: some milliseconds. The first scale
+    /// of bodies that were all at rest holds at once. A scale that was set by hand stays.
     pub fn aim_values(&mut self, bodies: &Bodies, acceleration: Option<&[DVec3]>) {
         if !self.follows_values() {
             return;
@@ -239,8 +236,8 @@ impl Look {
         }
     }
 
-    /// Takes the colour scale towards what was found to suit the bodies, `elapsed_secs` of film later; whether it was
-    /// elsewhere.
+    /// Moves the colour scale, `elapsed_secs` of film later, towards what was found to suit the bodies; returns whether it
+    /// moved.
     pub fn approach_values(&mut self, elapsed_secs: f64) -> bool {
         let now = [self.least_value, self.most_value];
         let next = self.following.approach(now, elapsed_secs);
@@ -250,7 +247,7 @@ impl Look {
         next.is_some_and(|next| next != now)
     }
 
-    /// Both: takes the colour scale towards what suits the bodies as they are now, `elapsed_secs` of film later.
+    /// Both: moves the colour scale, `elapsed_secs` of film later, towards what suits the bodies now.
     pub fn follow_values(
         &mut self,
         bodies: &Bodies,
@@ -261,8 +258,8 @@ impl Look {
         self.approach_values(elapsed_secs);
     }
 
-    /// 2nd and 98th percentile of what the colours of the bodies drawn show; `None` where that is no number, and where all
-    /// have none but 0.
+    /// 2nd and 98th percentile of the number that colours show, over the bodies drawn; `None` if they show no number, or if
+    /// all are 0.
     fn values_of(&self, bodies: &Bodies, acceleration: Option<&[DVec3]>) -> Option<[f64; 2]> {
         let is_drawn = |&i: &usize| {
             let component = bodies.component.get(i).copied().unwrap_or_default();
@@ -311,7 +308,7 @@ impl Look {
         uniform
     }
 
-    /// One unit of what colours show, as the sprite passes count.
+    /// One unit of what colours show, in the sprite passes' numbers.
     fn value_unit(&self, scale: &Scale) -> f64 {
         match (self.style.colour_by, &self.medium) {
             (ColourBy::Density, Some(plan)) => plan.unit(),
@@ -319,11 +316,11 @@ impl Look {
         }
     }
 
-    /// A scale that suits points on the host for a picture of what `camera` sees.
+    /// A scale for points on the host that suits a picture of what `camera` sees.
     pub(super) fn scale(&self, camera: &Camera) -> Scale {
         let length = power_below(camera.distance);
         let value = power_below(self.least_value);
-        // Where colours do not show them velocities and accelerations are those of streaks.
+        // If colours do not show them, velocities and accelerations are for streaks.
         let time = self.style.streak_time;
         let own = |by: ColourBy, streaks: f64| match self.style.colour_by == by || time <= 0.0 {
             true => value,
@@ -343,21 +340,21 @@ impl Look {
         (self.style.streak_time, own_way(self.median_radius, self.seen))
     }
 
-    /// Of all components' mean masses.
+    /// The largest of all components' mean masses.
     fn largest_mean_mass(&self) -> f64 {
         self.sizes.iter().map(|[_, mean_mass]| *mean_mass).fold(0.0, f64::max)
     }
 
-    /// Gives the bodies these ages, made by [`super::ages::ages`] when the run began.
+    /// Sets the bodies' ages, made by [`super::ages::ages`] when the run began.
     #[must_use]
     pub fn with_ages(self, ages: Ages) -> Self {
         Self { ages: Some(ages), ..self }
     }
 
-    /// Least and largest radius of a sprite on a picture of that size. The least keeps a moving
-    /// sprite from flickering between pixels (at 2 px its light varies by 1 % with where the
-    /// pixels' centres happen to lie) and lets few stars be seen as stars. Where there are very many,
-    /// no single one is seen, and drawing them costs what their pixels cost: they may be smaller.
+    /// Least and largest radius of a sprite on a picture of that size. The least keeps a moving sprite from flickering
+    /// between pixels (at 2 px its light varies by 1 % with its place between pixel centres) and makes few stars look like
+    /// stars. If there are very many, no single one is seen, and drawing them costs what their pixels cost: they may be
+    /// smaller.
     pub fn radius_limits_px(&self, size: PictureSize) -> [f32; 2] {
         let side = size.shorter_side() as f32;
         let seen = self.seen.max(1) as f32;

@@ -13,7 +13,7 @@ const THREADS: u32 = 64;
 /// Workgroups in a row of a dispatch, as in `medium.wgsl`.
 const GROUPS_A_ROW: u32 = 1024;
 
-/// The pipelines and the buffers, there while a picture shows the medium.
+/// The pipelines and the buffers, kept while a picture shows the medium.
 pub(super) struct MediumPass {
     gather: wgpu::ComputePipeline,
     accumulate: wgpu::ComputePipeline,
@@ -62,7 +62,7 @@ impl MediumPass {
     }
 
     /// Makes room for a picture of `count` bodies and returns the buffer in which each finds its surroundings,
-    /// 8 bytes a body. More than a buffer of this device holds is an error.
+    /// 8 bytes per body. More than a buffer of this device can hold is an error.
     pub fn make_room(
         &mut self,
         gpu: Handles,
@@ -107,7 +107,7 @@ impl MediumPass {
         Ok(found)
     }
 
-    /// Finds the surroundings of `count` bodies, which `sprites` binds, in the room that was made.
+    /// Finds the surroundings of `count` bodies, which `sprites` binds, in that buffer.
     pub fn find(
         &self,
         gpu: Handles,

@@ -6,9 +6,9 @@
 //!                                                +--------------------------------------++-> tones -> far sky -> 8-bit picture -> film
 //! ```
 //!
-//! Everything exists twice, by the same formulas: in WGSL for the device (`sprites`, `splat_pass`,
-//! `glow_pass`, `exposure_pass`, `tone_map`) and in f32 on the CPU (`splat`, `glow`, `exposure`, `tone`), so that
-//! films need no graphics driver and the one can be held against the other. [`Painter`] hides which.
+//! Everything exists twice, by the same formulas: in WGSL for the device (`sprites`, `splat_pass`, `glow_pass`,
+//! `exposure_pass`, `tone_map`) and in f32 on the CPU (`splat`, `glow`, `exposure`, `tone`), so that films need no graphics
+//! driver and each can be checked against the other. [`Painter`] hides which is used.
 
 pub mod adding;
 pub mod ages;
@@ -104,9 +104,7 @@ pub const SHADERS: &[(&str, &str)] = &[
     ("diagram", diagram::SHADER),
 ];
 
-/// The WGSL of a pass that [`SHADERS`] names, for light in half floats.
-///
-/// Errors: an unknown name, with those that are known.
+/// The WGSL of a pass that [`SHADERS`] names, for light in half floats. Errors: an unknown name, with the known ones.
 pub fn wgsl(name: &str) -> Result<String> {
     match SHADERS.iter().find(|(known, _)| *known == name) {
         Some((_, file)) => light::wgsl_for(file, light::HDR_FORMAT),

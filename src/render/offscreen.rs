@@ -1,4 +1,4 @@
-//! A picture that nobody watches: an 8-bit target and its way back to the host.
+//! A picture without a screen: an 8-bit target, and reading it back to the host.
 
 use super::image::{Image, PictureSize};
 use super::targets::{check_side, texture_of};
@@ -8,7 +8,7 @@ use crate::gpu::{Handles, poll};
 /// Format of the target: the device encodes sRGB.
 pub const FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba8UnormSrgb;
 
-/// Target texture and read-back buffer, made once for a picture size.
+/// Target texture and read-back buffer, made once per picture size.
 pub struct Offscreen {
     size: PictureSize,
     texture: wgpu::Texture,
@@ -23,7 +23,7 @@ impl Offscreen {
         check_side(gpu, size)?;
         let usage = wgpu::TextureUsages::RENDER_ATTACHMENT | wgpu::TextureUsages::COPY_SRC;
         let texture = gpu.device.create_texture(&texture_of("picture", size, FORMAT, usage));
-        // Copies to buffers want rows of whole 256 bytes.
+        // Copies to buffers need rows of a multiple of 256 bytes.
         let row_bytes = (4 * size.width()).next_multiple_of(wgpu::COPY_BYTES_PER_ROW_ALIGNMENT);
         let bytes = u64::from(row_bytes) * u64::from(size.height());
         let most = gpu.device.limits().max_buffer_size;
@@ -49,10 +49,9 @@ impl Offscreen {
         &self.view
     }
 
-    /// Hands in `encoder`, whose last pass drew [`Offscreen::view`]; the picture comes back later, and no other
-    /// may be begun before. Natively whoever awaits it waits for the device, in a browser for the browser.
-    ///
-    /// Errors of what is awaited: a lost device.
+    /// Submits `encoder`, whose last pass drew [`Offscreen::view`]; the picture comes back later, and no other may be
+    /// begun before. Awaiting it waits for the device natively, and for the browser in a page. Errors of the future: a
+    /// lost device.
     pub fn begin(
         &self,
         gpu: Handles,
@@ -86,8 +85,8 @@ impl Offscreen {
                 let mapped = arrives.await.map_err(|e| failed(&e))?;
                 mapped.map_err(|e| failed(&e))?;
             } else {
-                // The callback tells nothing that is not known below, and it may come late: where other threads wait on
-                // the same device, one of them may be about to call it.
+                // The callback adds nothing to what is known below, and may come late: another thread that waits on the
+                // same device may be about to call it.
                 drop(arrives);
                 let so_far =
                     wgpu::PollType::Wait { submission_index: Some(submission), timeout: None };

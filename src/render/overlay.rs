@@ -1,7 +1,5 @@
-//! What is drawn over a picture to tell its size and direction: a scale bar and axes.
-//!
-//! Only places and texts come from here; the window draws them with its own lines and letters.
-//! Films stay without: their makers add titles anyway.
+//! What is drawn over a picture to show its scale and direction: a scale bar and axes. Only places and texts come
+//! from here; the window draws them with its own lines and letters.
 
 use glam::{DVec2, DVec3};
 
@@ -9,7 +7,7 @@ use super::camera::Camera;
 use super::image::PictureSize;
 use crate::units::Measure;
 
-/// A line of a round length, as it is seen at the target's depth.
+/// A line of a round length, as seen at the target's depth.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScaleBar {
     /// Length in world units.
@@ -47,7 +45,7 @@ pub fn round_below(value: f64) -> (u32, i32) {
     if digit == 10 { (1, power + 1) } else { (digit, power) }
 }
 
-/// The number in plain digits where that is short.
+/// The number in plain digits if that is short.
 fn number_of(digit: u32, power: i32) -> String {
     match power {
         -4..=-1 => format!(
@@ -60,7 +58,7 @@ fn number_of(digit: u32, power: i32) -> String {
     }
 }
 
-/// One axis as it is seen.
+/// One axis as seen in the picture.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
     /// `x`, `y` or `z`, to be written at `to_px`.
@@ -69,12 +67,12 @@ pub struct Axis {
     pub from_px: DVec2,
     /// The far end.
     pub to_px: DVec2,
-    /// Depth of the far end in world units: axes that are drawn from far to near overlap rightly.
+    /// Depth of the far end in world units: axes drawn from far to near overlap correctly.
     pub depth: f64,
 }
 
-/// The three axes of `length` world units from `origin`, from far to near. What lies behind the eye
-/// is cut off; an axis wholly behind it is left out.
+/// The three axes of `length` world units from `origin`, from far to near. What is behind the eye is cut off; an
+/// axis entirely behind it is left out.
 pub fn axes(camera: &Camera, size: PictureSize, origin: DVec3, length: f64) -> Vec<Axis> {
     let [_, _, backward] = camera.axes_in_world();
     // As seen along the line of sight; a little in front of the near plane.

@@ -1,4 +1,4 @@
-//! One way to paint, whichever of device and CPU does it. Headless: pictures come back as [`Image`].
+//! One interface for painting on the device or the CPU. Headless: pictures come back as [`Image`].
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ pub enum Points<'a> {
     Host {
         /// The bodies.
         bodies: &'a Bodies,
-        /// One for each body; needed to colour by it.
+        /// One per body; needed to colour by it.
         acceleration: Option<&'a [DVec3]>,
     },
     /// In the device's buffers; only a painter on that device can paint them.
@@ -44,7 +44,7 @@ impl<'a> From<&'a Bodies> for Points<'a> {
 pub struct Painter {
     canvas: Canvas,
     tags: Option<(Vec<u64>, Vec<u8>, Vec<u32>)>,
-    /// The scale that somebody asked for.
+    /// The scale that was asked for.
     scale: Option<Scale>,
 }
 
@@ -66,7 +66,7 @@ struct GpuPart {
 struct Uploads {
     pos_mass: wgpu::Buffer,
     vectors: wgpu::Buffer,
-    /// Accelerations beside velocities, only while streaks are shown.
+    /// Accelerations besides velocities, only while streaks are shown.
     accelerations: Option<wgpu::Buffer>,
     room: usize,
 }
@@ -99,7 +99,7 @@ impl Painter {
         }
     }
 
-    /// Exposes the next picture for itself, after a jump in time or a new scene.
+    /// Exposes the next picture by itself, after a jump in time or a new scene.
     pub fn reset_exposure(&mut self) {
         match &mut self.canvas {
             Canvas::Cpu(canvas) => canvas.reset_exposure(),
@@ -107,28 +107,28 @@ impl Painter {
         }
     }
 
-    /// See [`GpuCanvas::add_by`]; means nothing on the CPU.
+    /// See [`GpuCanvas::add_by`]; no effect on the CPU.
     pub fn add_by(&mut self, wanted: Option<Adding>) {
         if let Canvas::Gpu(part) = &mut self.canvas {
             part.canvas.add_by(wanted);
         }
     }
 
-    /// Draws this over pictures from now on, or nothing; means nothing on the CPU.
+    /// Draws this over pictures from now on, or nothing; no effect on the CPU.
     pub fn draw_over(&mut self, diagram: Option<&Arc<Diagram>>) {
         if let Canvas::Gpu(part) = &mut self.canvas {
             part.canvas.draw_over(diagram);
         }
     }
 
-    /// Narrows bodies on the host as that scale has them, from now on, for the very picture that a device makes
-    /// of its own; `None` takes what suits the camera.
+    /// Narrows bodies on the host to f32 by this scale from now on, for exactly the picture that a device makes
+    /// of its own bodies; `None` takes the scale that suits the camera.
     pub fn scale_by(&mut self, wanted: Option<Scale>) {
         self.scale = wanted;
     }
 
-    /// Headless: paints one picture and waits for it. `time_secs` is the film's time, by which an
-    /// automatic exposure follows; it should not run backwards without a reset.
+    /// Headless: paints one picture and waits for it. `time_secs` is the film's time, by which an automatic
+    /// exposure adapts; it should not run backwards without a reset.
     ///
     /// Errors: a camera out of range, bodies of unequal arrays, a colouring without its numbers,
     /// device buffers that are too short or on the CPU, a lost device.
@@ -197,8 +197,8 @@ impl Painter {
         }
     }
 
-    /// Begins one picture of bodies on the device, for programs that must not wait: what is returned comes to the
-    /// picture, and must have done so before the next one is begun.
+    /// Begins one picture of bodies on the device, for programs that must not wait: the returned future gives the
+    /// picture, and must be complete before the next one is begun.
     ///
     /// Errors: those of [`Painter::paint`]; a painter on the CPU.
     #[cfg(feature = "panel")]
@@ -225,7 +225,7 @@ impl Painter {
     }
 }
 
-/// No accelerations to bring.
+/// No accelerations to upload.
 const NOTHING: Option<std::iter::Empty<[f32; 3]>> = None;
 
 fn on_the_host() -> Error {
@@ -269,7 +269,7 @@ fn vectors_of<'a>(
     }
 }
 
-/// Velocity and acceleration of one body in units of the scale, with the colours' numbers where they show either.
+/// Velocity and acceleration of one body in units of the scale, or as the colours need them if they show either.
 fn motion_of(
     bodies: &Bodies,
     acceleration: Option<&[DVec3]>,
@@ -284,7 +284,7 @@ fn motion_of(
     ]
 }
 
-/// What of a body the colour shows, in f32.
+/// The vector that the colour shows of a body, in f32.
 fn narrow_vector(vector: DVec3, scale: &Scale, look: &Look) -> [f32; 3] {
     let colour_by = look.style.colour_by;
     let drift = if colour_by == ColourBy::Speed { look.drift } else { DVec3::ZERO };
@@ -316,7 +316,7 @@ impl GpuPart {
         Ok(self.offscreen.begin(gpu, encoder))
     }
 
-    /// Brings host bodies to the device, in the engine's own layout.
+    /// Uploads host bodies to the device, in the engine's own layout.
     fn upload(
         &mut self,
         bodies: &Bodies,

@@ -1,9 +1,9 @@
-//! Colours: of components, and of a number between 0 and 1.
+//! Colours: of components, and colour scales for a number between 0 and 1.
 //!
-//! Scales are given by a few stops in OKLab (Ottosson 2020), where equal steps look equal, and are
-//! mixed there. All but `frost` grow steadily lighter, so any eye can order them; `frost` runs along
-//! the blue-yellow axis, which red-green colour-blind eyes keep. `viridis`, `inferno` (Smith & van der
-//! Walt 2015) and `cividis` (Nunez et al. 2018) begin lighter than in plots: dark light is none. All colours here are *linear* RGB with sRGB primaries.
+//! Scales are given by a few stops in OKLab (Ottosson 2020), where equal steps look equal, and are mixed there. All but
+//! `frost` grow steadily lighter, so any eye can order them; `frost` runs along the blue-yellow axis, which red-green
+//! colour-blind eyes keep. `viridis`, `inferno` (Smith & van der Walt 2015) and `cividis` (Nunez et al. 2018) begin lighter
+//! than in plots: dark light cannot be seen. All colours here are *linear* RGB with sRGB primaries.
 
 use crate::bodies::Role;
 use crate::error::{Error, Result};
@@ -14,13 +14,13 @@ pub const SCALE_STEPS: usize = 32;
 /// The colour of a disk's middle, where the oldest stars are: gold.
 pub const OLD: [f32; 3] = [1.18, 0.88, 0.54];
 
-/// Gas that is thin.
+/// Thin gas.
 pub const THIN_GAS: [f32; 3] = [0.30, 0.20, 0.18];
 /// Gas where stars begin to form in it: hydrogen's pink.
 pub const GLOWING_GAS: [f32; 3] = [10.0, 1.70, 3.60];
-/// Gas where they have formed.
+/// Gas where stars have formed.
 pub const NEW_STARS: [f32; 3] = [6.00, 10.5, 21.0];
-/// How much more dust takes of red, green and blue.
+/// How strongly dust absorbs red, green and blue.
 pub const REDDENING: [f32; 3] = [0.72, 1.0, 1.36];
 
 /// A colour scale for a number between 0 and 1.
@@ -142,7 +142,7 @@ fn lab_of([lightness, chroma, hue_degrees]: [f32; 3]) -> [f32; 3] {
     [lightness, chroma * cos, chroma * sin]
 }
 
-/// OKLab to linear RGB; what the screen cannot show is cut off.
+/// OKLab to linear RGB; clipped to what a screen can show.
 fn linear_rgb_of([l, a, b]: [f32; 3]) -> [f32; 3] {
     let long = l + 0.396_337_78 * a + 0.215_803_76 * b;
     let medium = l - 0.105_561_346 * a - 0.063_854_17 * b;
@@ -177,7 +177,7 @@ pub fn component_colour(role: Role, nth: usize) -> [f32; 3] {
 mod tests {
     use super::*;
 
-    /// Lightness and blue-yellow axis of a linear colour: what red-green blind eyes tell apart.
+    /// Lightness and blue-yellow axis of a linear colour: what red-green colour-blind eyes can tell apart.
     fn seen_by_all([r, g, b]: [f32; 3]) -> (f32, f32) {
         let long = (0.412_221_46 * r + 0.536_332_55 * g + 0.051_445_995 * b).cbrt();
         let medium = (0.211_903_5 * r + 0.680_699_5 * g + 0.107_396_96 * b).cbrt();

@@ -1,4 +1,4 @@
-//! What a look needs to know of one component, and numbers that stand for many.
+//! What a look needs to know of one component, and statistics of many numbers.
 
 use glam::DVec3;
 
@@ -9,25 +9,25 @@ use crate::diagnostics::neighbour_distance;
 /// What a look needs to know of one component.
 #[derive(Debug)]
 pub(super) struct Part {
-    /// What they are.
+    /// The role of its bodies.
     pub role: Role,
-    /// How many.
+    /// Number of its bodies.
     pub count: usize,
-    /// Median distance from their middle.
+    /// Their median distance from their middle.
     pub radius: f64,
-    /// Typical distance to the eighth neighbour.
+    /// Their typical distance to the eighth neighbour.
     pub spacing: f64,
     /// Their mean mass.
     pub mean_mass: f64,
-    /// Some thousands of them.
+    /// Positions of a few thousand of them.
     pub points: Vec<DVec3>,
 }
 
 impl Part {
-    /// Of the bodies with that component.
+    /// Measures the bodies of that component.
     pub fn measure(bodies: &Bodies, component: u8, role: Role) -> Self {
         let members: Vec<usize> = bodies.of_component(component).collect();
-        // A few thousand bodies tell the median to a percent; a million need not be sorted.
+        // A few thousand bodies give the median to a percent; a million need not be sorted.
         let stride = members.len().div_ceil(16_384).max(1);
         let points: Vec<DVec3> =
             members.iter().step_by(stride).map(|&i| bodies.position[i]).collect();
@@ -51,7 +51,7 @@ pub(super) fn median_radius(points: &[DVec3]) -> f64 {
     if radius > 0.0 && radius.is_finite() { radius } else { 1.0 }
 }
 
-/// 2nd and 98th percentile of the values above 0, never equal; `None` where there are none.
+/// 2nd and 98th percentile of the values above 0, never equal; `None` if there are none.
 pub(super) fn percentiles(values: impl Iterator<Item = f64>) -> Option<[f64; 2]> {
     let mut values: Vec<f64> = values.filter(|v| *v > 0.0 && v.is_finite()).collect();
     if values.is_empty() {

@@ -1,7 +1,6 @@
-//! Where a few bodies went: thin lines in space, over finished pictures, brightest where they were last.
-//!
-//! Lines belong to the bodies' world, not to the picture: the camera may move as it likes. They are for scenes of two or
-//! three bodies, of which nothing else tells the orbits.
+//! The paths of a few bodies: thin lines in space, over finished pictures, brightest at the latest places. Lines are in
+//! the bodies' world, not in the picture: the camera may move freely. They are for scenes of two or three bodies, whose
+//! orbits nothing else shows.
 
 use std::collections::VecDeque;
 
@@ -13,33 +12,33 @@ use super::legend::shown;
 use super::palette::component_colour;
 use crate::bodies::{Bodies, Role};
 
-/// Lines fade within this part of the time that suits the bodies.
+/// Lines fade within this part of the run's length.
 pub const FADES_WITHIN: f64 = 1.0 / 3.0;
-/// More bodies have no lines.
+/// With more bodies there are no lines.
 pub const MOST_BODIES: usize = 3;
 /// States that are kept.
 const MOST_STATES: usize = 4096;
-/// Pieces of a line between two states are about so long, in pixels, and at most so many.
+/// Pieces of a line between two states are about this long, in pixels, and at most this many.
 const PIECE_PX: f64 = 6.0;
 const MOST_PIECES: f64 = 24.0;
 /// Half a line's width, in pixels of a picture of 720 lines.
 const HALF_WIDTH_PX: f64 = 0.6;
-/// How bright a line is where it begins.
+/// How bright a line is at its head.
 const STRENGTH: f64 = 0.75;
 
-/// The way of a few bodies so far.
+/// The paths of a few bodies so far.
 #[derive(Clone, Debug, Default)]
 pub struct Paths {
-    /// Time and places, in the order of the run.
+    /// Times and places, in the order of the run.
     states: VecDeque<(f64, Vec<DVec3>)>,
     /// The simulated time in which a line fades, > 0.
     fades_in: f64,
 }
 
-/// A straight piece of a line as it is seen.
+/// A straight piece of a line, as seen in the picture.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Piece {
-    /// Whose line it is of.
+    /// The body whose line it is part of.
     pub body: usize,
     /// Its ends, in pixels of the picture.
     pub ends: [DVec2; 2],
@@ -53,17 +52,17 @@ impl Paths {
         Self { states: VecDeque::new(), fades_in }
     }
 
-    /// Whether so many bodies have lines.
+    /// Whether this many bodies have lines.
     pub fn suit(count: usize) -> bool {
         (1..=MOST_BODIES).contains(&count)
     }
 
-    /// Forgets all ways: the bodies are others, or elsewhere.
+    /// Forgets all paths: the bodies are others, or elsewhere.
     pub fn clear(&mut self) {
         self.states.clear();
     }
 
-    /// Takes in where the bodies are at a time. Whoever goes back in time loses what lies ahead.
+    /// Takes in where the bodies are at a time. Going back in time drops what was ahead.
     pub fn take(&mut self, time: f64, places: &[DVec3]) {
         if !Self::suit(places.len()) || !places.iter().all(|place| place.is_finite()) {
             return;
@@ -88,7 +87,7 @@ impl Paths {
         }
     }
 
-    /// What of the lines is seen, oldest first.
+    /// The visible pieces of the lines, oldest first.
     pub fn pieces(&self, camera: &Camera, size: PictureSize) -> Vec<Piece> {
         let Some((now, places)) = self.states.back() else { return Vec::new() };
         let mut pieces = Vec::new();
@@ -100,8 +99,8 @@ impl Paths {
         pieces
     }
 
-    /// The line of a body from the state before `index` to that one: a cubic with the velocities that follow from the
-    /// states around.
+    /// The line of a body from the state before `index` to that one: a cubic with velocities taken from the
+    /// neighbouring states.
     fn between(
         &self,
         index: usize,
@@ -140,7 +139,7 @@ impl Paths {
         }
     }
 
-    /// Draws the lines on a finished picture that `camera` saw, in the colours of the bodies.
+    /// Draws the lines on a finished picture seen by `camera`, in the colours of the bodies.
     pub fn draw(&self, image: &mut Image, camera: &Camera, colours: &[[u8; 3]]) {
         let size = image.size();
         let pieces = self.pieces(camera, size);
@@ -154,7 +153,7 @@ impl Paths {
             for piece in pieces.iter().filter(|piece| piece.body == body) {
                 cover(&mut covered, size, piece, half_px);
             }
-            // As light is added to what is there.
+            // Light is added to what is there.
             for (pixel, &part) in image.rgba_mut().chunks_exact_mut(4).zip(&covered) {
                 for (byte, wanted) in pixel.iter_mut().zip(colour).filter(|_| part > 0.0) {
                     let left = 255.0 - f32::from(*byte);

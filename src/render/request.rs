@@ -1,4 +1,4 @@
-//! From a request to looks and a camera.
+//! Turns a request into looks and a camera.
 
 use super::framing::quantile;
 use super::{Camera, CameraMotion, ColourBy, Exposure, Follow, Palette, PictureSize, Style};
@@ -10,22 +10,20 @@ use crate::settings::{LookRequest, ValueRange};
 /// The shape of the pictures that a scene's extent is meant for, width by height.
 pub(crate) const ASPECT: f64 = 16.0 / 9.0;
 
-/// Bodies that are on the move together have left their picture where they went so far, in parts of the radius that holds
-/// most of them; it is taken from so many of them.
+/// Bodies moving together count as leaving their picture when they go this far, in parts of the radius that holds most of
+/// them; and how many bodies that radius is taken from.
 const DRIFTING: f64 = 0.5;
 const SAMPLES: usize = 16_384;
 
-/// How many times as large the extent of the shorter side is in a picture of that size, so that a narrower one has in it what
-/// one of [`ASPECT`] has; 1 in that one and in wider ones.
+/// The factor for the extent of the shorter side in a picture of that size, so that a picture narrower than [`ASPECT`] shows
+/// as much; 1 for that shape and wider ones.
 pub(super) fn widening(size: PictureSize) -> f64 {
     let aspect = f64::from(size.width()) / f64::from(size.height());
     (ASPECT / aspect.max(1.0)).max(1.0)
 }
 
 impl LookRequest {
-    /// The looks.
-    ///
-    /// Errors: a name in no registry, a number out of its range.
+    /// The looks. Errors: an unknown name, a number out of its range.
     pub fn style(&self) -> Result<Style> {
         let default = Style::default();
         let colour_by = match &self.colour {
@@ -62,7 +60,7 @@ impl LookRequest {
         Ok(style)
     }
 
-    /// Changes the looks to what a scene says of its own, where the options say nothing.
+    /// Changes the looks to the scene's own where the options say nothing.
     pub fn suit(&self, style: &mut Style, hints: Option<&ViewHints>) {
         let Some(hints) = hints else { return };
         if self.colour.is_none() && hints.colouring == Colouring::Speed {
@@ -73,11 +71,10 @@ impl LookRequest {
         }
     }
 
-    /// The camera by the options, then by the scene's hints, then by where the bodies are, for a picture of `size`. An extent
-    /// of the options is half its shorter side as it stands; one of the hints is meant for pictures of 16 by 9. `lasts` is
-    /// the simulated time through which they are looked at.
-    ///
-    /// Errors: numbers out of their range, a component or body to follow that is not there.
+    /// The camera by the options, else by the scene's hints, else by where the bodies are, for a picture of `size`. An
+    /// extent in the options is half its shorter side as given; one in the hints is meant for pictures of 16 by 9. `lasts`
+    /// is the simulated time for which the bodies are shown. Errors: numbers out of their range, a component or body to
+    /// follow that does not exist.
     pub fn motion(
         &self,
         bodies: &Bodies,
@@ -124,8 +121,8 @@ impl LookRequest {
     }
 }
 
-/// What the camera follows where nobody says: nothing in a scene, whose view was chosen for it; of bare bodies the centre of
-/// mass if their common motion would take them out of the picture within the simulated time `lasts`.
+/// What the camera follows by default: nothing in a scene, whose view was chosen for it; with a snapshot the centre of mass,
+/// if the bodies' common motion would take them out of the picture within the simulated time `lasts`.
 pub(crate) fn usual_follow(bodies: &Bodies, hints: Option<&ViewHints>, lasts: f64) -> Follow {
     let (centre, drift) = bodies.centre_of_mass();
     let way = drift.length() * lasts;

@@ -1,5 +1,4 @@
-//! Where the numbers of points have their origin, and their units: f32 numbers of a picture are counted from a
-//! place in it.
+//! Origin and units of the numbers of points: f32 numbers of a picture are relative to a place in it.
 
 use glam::DVec3;
 
@@ -22,11 +21,11 @@ pub struct Scale {
 }
 
 impl Scale {
-    /// Numbers that are world units as they stand.
+    /// Numbers in world units.
     pub const PLAIN: Self =
         Self { origin: DVec3::ZERO, length: 1.0, mass: 1.0, speed: 1.0, acceleration: 1.0 };
 
-    /// One unit of what colours show, but for densities, which have units of their own.
+    /// One unit of what colours show, except for densities, which have units of their own.
     pub fn value(&self, colour_by: ColourBy) -> f64 {
         match colour_by {
             ColourBy::Component | ColourBy::Age | ColourBy::Density => 1.0,

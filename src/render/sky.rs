@@ -1,14 +1,13 @@
-//! What lies behind everything: far stars and galaxies, so that an empty sky is not black.
-//!
-//! They stand at infinity: turning the camera moves them, stepping back does not. They are put over the finished
-//! picture, as light on a screen is, so that no exposure makes them flicker. Their places come from numbers that are
-//! the same everywhere. Mirrored by `sky.wgsl`, which gets the very sprites of `sprites`.
+//! The background: far stars and galaxies, so that an empty sky is not black. They are at infinity: turning the
+//! camera moves them, stepping back does not. They are added to the finished picture, as light on a screen is, so
+//! that no exposure makes them flicker. Their places come from pseudo-random numbers that are the same everywhere.
+//! Mirrored by `sky.wgsl`, which gets the same sprites as `sprites` returns.
 
 use super::camera::View;
 use super::image::Image;
 use super::tone::srgb_encode;
 
-/// Stars and galaxies in all directions.
+/// Numbers of stars and galaxies in all directions.
 pub const COUNTS: [usize; 2] = [6000, 260];
 
 /// One far star or galaxy on a picture; the same layout on the host and in `sky.wgsl`.
@@ -42,7 +41,7 @@ impl Chances {
     }
 }
 
-/// A star or galaxy before anybody looks.
+/// A star or galaxy, independent of the camera.
 struct Source {
     direction: [f32; 3],
     /// Direction of the long axis, in half turns.
@@ -67,7 +66,7 @@ impl Default for Sky {
             let direction = [across * cos, across * sin, height].map(|x| x as f32);
             let (turn, size, luck, tint) =
                 (chances.next(), chances.next(), chances.next(), chances.next() as f32);
-            // Of things in space all alike, a part of luck^(-2/3) is as bright: few bright ones, many faint.
+            // Equal sources spread evenly in space have brightness luck^(-2/3): few bright ones, many faint.
             let bright = libm::pow(luck.max(1e-6), -0.667) as f32;
             if index < stars {
                 let peak = (0.008 * bright).min(0.7);
@@ -85,7 +84,7 @@ impl Default for Sky {
 }
 
 impl Sky {
-    /// What of it lies in the picture of `view`, of the brightness `strength` (0 to 1).
+    /// The sprites of the sky in the picture of `view`, with brightness `strength` (0 to 1).
     pub fn sprites(&self, view: &View, strength: f32) -> Vec<SkySprite> {
         let dot = |a: &[f32; 3], b: &[f32; 3]| a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
         let lines = view.width_px.min(view.height_px) / 720.0;
@@ -99,7 +98,7 @@ impl Sky {
                 0.5 * view.width_px + dot(&source.direction, &view.right_in_world) * scale_px,
                 0.5 * view.height_px - dot(&source.direction, &view.up_in_world) * scale_px,
             ];
-            // On small pictures nothing is narrower than pixels are, but fainter.
+            // On small pictures nothing is narrower than a pixel, but fainter instead.
             let reach_px = (source.reach * lines).max(1.5);
             let width_px = (source.reach * source.flatness * lines).max(1.5);
             let thinned = source.reach * source.reach * source.flatness * lines * lines
@@ -123,7 +122,7 @@ impl Sky {
     }
 }
 
-/// Puts sprites over a picture, on the CPU: light is added as if the picture let through what it lacks.
+/// Adds sprites to a picture, on the CPU: the brighter the picture, the less of the sky it lets through.
 pub fn paint(image: &mut Image, sprites: &[SkySprite]) {
     let size = image.size();
     let (width, height) = (size.width() as usize, size.height() as usize);

@@ -15,7 +15,7 @@ pub const SHADER: &str = "render/sky.wgsl";
 pub struct SkyUniform {
     /// Size of the picture.
     pub size_px: [f32; 2],
-    /// 1 where the target holds encoded values, not linear ones.
+    /// 1 if the target holds encoded values, not linear ones.
     pub encodes: u32,
     /// Keeps the layout a multiple of 16 bytes.
     pub pad: u32,
@@ -39,7 +39,7 @@ impl SkyPass {
         let both = wgpu::ShaderStages::VERTEX_FRAGMENT;
         let layout =
             group_layout(gpu.device, "sky", &[(Binding::Uniform, both), (Binding::Read, both)]);
-        // Light over what lets through as much as it lacks.
+        // The brighter the picture, the less of the sky it lets through.
         let over = wgpu::BlendComponent {
             src_factor: wgpu::BlendFactor::One,
             dst_factor: wgpu::BlendFactor::OneMinusSrc,
@@ -91,7 +91,7 @@ impl SkyPass {
         if strength <= 0.0 || shown_px == 0 {
             return;
         }
-        // Where the eye is does not matter to what is so far away.
+        // The place of the eye does not matter for anything this far away.
         let seen = (View { eye_in_world: [0.0; 3], near: 0.0, ..*view }, strength);
         if self.shown != Some(seen) {
             let sprites = self.sky.sprites(view, strength);

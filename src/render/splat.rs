@@ -19,13 +19,14 @@ pub struct Point {
     pub position: [f32; 3],
     /// At least 0.
     pub mass: f32,
-    /// Velocity or acceleration, whichever the colour shows; or the age in x, where it does.
+    /// Velocity or acceleration, whichever the colour shows; or in x the age, if the colour shows that.
     pub vector: [f32; 3],
     /// See [`crate::bodies::Bodies::tag`].
     pub tag: u32,
-    /// Velocity and acceleration in units of the points' scale, where there are streaks.
+    /// Velocity and acceleration in units of the points' scale, if there are streaks.
     pub motion: [[f32; 3]; 2],
-    /// log2 of the density around it and the optical depth before it ([`super::medium`]), where the look shows them.
+    /// log2 of the density around it and the optical depth in front of it ([`super::medium`]), if the look shows
+    /// them.
     pub surroundings: [f32; 2],
 }
 
@@ -47,7 +48,7 @@ fn dot(a: [f32; 3], b: [f32; 3]) -> f32 {
     a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 }
 
-/// Where and how a body is drawn; `None` where nothing of it is seen. Mirrors `body_sprite.wgsl`.
+/// Where and how a body is drawn; `None` if nothing of it is seen. Mirrors `body_sprite.wgsl`.
 pub fn project(
     view: &View,
     look: &LookUniform,
@@ -57,7 +58,7 @@ pub fn project(
     project_within(view, look, limits, point, 0.0)
 }
 
-/// The same of a body that may lie so far outside the picture.
+/// The same for a body that may be up to this far outside the picture.
 #[allow(clippy::manual_clamp)] // clamp() would let a NaN pass.
 pub(crate) fn project_within(
     view: &View,
@@ -72,7 +73,7 @@ pub(crate) fn project_within(
     }
     let offset: [f32; 3] = std::array::from_fn(|k| point.position[k] - view.eye_in_world[k]);
     let depth = dot(offset, view.forward_in_world);
-    // False for a NaN position, too.
+    // False for a NaN position as well.
     let is_in_front = depth > view.near;
     if !is_in_front {
         return None;
@@ -137,7 +138,7 @@ pub(crate) fn project_within(
     Some(Sprite { centre_px, radius_px, peak: colour.map(|c| c * light) })
 }
 
-/// Thin gas is seen faintly; where it is dense it glows, and where it is densest young stars outshine it.
+/// Thin gas is faint; where it is dense it glows, and where it is densest young stars outshine it.
 fn gas_colour(look: &LookUniform, density: f32) -> [f32; 3] {
     let dense = ((density - look.gas_from) * look.gas_factor).clamp(0.0, 1.0);
     let smoothstep = |low: f32, high: f32| {
@@ -151,7 +152,7 @@ fn gas_colour(look: &LookUniform, density: f32) -> [f32; 3] {
     mix(glowing, NEW_STARS, smoothstep(0.6, 1.0))
 }
 
-/// A picture in linear light, four f32 a pixel (red, green, blue, unused).
+/// A picture in linear light, four f32 per pixel (red, green, blue, unused).
 #[derive(Clone, Debug)]
 pub struct HdrImage {
     size: PictureSize,
@@ -199,7 +200,7 @@ pub struct Splatter {
 }
 
 impl Splatter {
-    /// Replaces the content of `hdr` by `count` bodies, each asked for once through `point`.
+    /// Replaces the content of `hdr` by `count` bodies, each obtained once through `point`.
     pub fn draw(
         &mut self,
         hdr: &mut HdrImage,

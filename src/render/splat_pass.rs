@@ -13,7 +13,7 @@ use crate::gpu::{Binding, Handles, bind, compute_pipeline, group_layout};
 /// The file of the passes, below `shaders/`.
 pub const SHADER: &str = "render/splat.wgsl";
 
-/// Side of the square of pixels that a workgroup makes light of.
+/// Side of the square of pixels that a workgroup turns into light.
 const RESOLVE_PX: u32 = 8;
 
 /// Bytes of a pixel's trail: three floats.
@@ -29,7 +29,7 @@ pub(crate) struct SplatPass {
     /// For each format of light.
     resolves: [Option<Resolve>; 2],
     room: Option<Room>,
-    /// Once streaks were shown.
+    /// Made when streaks are first shown.
     streaks: Option<StreakSplats>,
 }
 
@@ -38,12 +38,11 @@ struct Resolve {
     layout: wgpu::BindGroupLayout,
     pipeline: wgpu::ComputePipeline,
     module: wgpu::ShaderModule,
-    /// With trails: compiled when these are first shown.
+    /// With trails; compiled when they are first shown.
     trailing: OnceLock<wgpu::ComputePipeline>,
 }
 
-/// Sums for one picture and a list for so many bodies. All sums and the list's length are 0 between
-/// pictures.
+/// Sums for one picture and a list for the bodies. All sums and the list's length are 0 between pictures.
 struct Room {
     bodies: u32,
     sums: wgpu::BindGroup,
@@ -53,7 +52,7 @@ struct Room {
     trail: Option<Trail>,
 }
 
-/// What fades of the pictures past.
+/// The fading light of past pictures.
 struct Trail {
     /// [`TrailUniform`].
     uniform: wgpu::Buffer,
@@ -109,14 +108,15 @@ impl SplatPass {
         })
     }
 
-    /// Gives the buffers back: light is added up the other way.
+    /// Frees the buffers: light is added up the other way.
     pub fn forget(&mut self) {
         self.room = None;
         self.streaks = None;
     }
 
-    /// Replaces the picture by the light of `count` bodies, which `sprites` binds and of which so many are one; over a trail of which the part `kept`
-    /// stays, where there is to be one, and with the streaks that these accelerations bend, where there are to be some.
+    /// Replaces the picture by the light of `count` bodies, which `sprites` binds and of which one in `every` is drawn; over
+    /// a trail of which the part `kept` stays, if there is one, and with streaks bent by these accelerations, if there are
+    /// any.
     pub fn draw(
         &mut self,
         gpu: Handles,
@@ -190,7 +190,7 @@ impl SplatPass {
 }
 
 impl SplatPass {
-    /// What mixes trails into the light of one format.
+    /// The pipeline that mixes trails into light of one format.
     fn trailing<'a>(&'a self, gpu: Handles, resolve: &'a Resolve) -> &'a wgpu::ComputePipeline {
         let Resolve { layout, module, trailing, .. } = resolve;
         let layouts = [&self.sprites_layout, &self.sums_layout, layout, &self.trail_layout];
@@ -224,7 +224,7 @@ impl Room {
         }
     }
 
-    /// Says how much of the trail stays under the next picture. A new one takes the whole picture.
+    /// Sets how much of the trail stays under the next picture. A new trail takes the whole picture.
     fn trail(
         &mut self,
         gpu: Handles,
@@ -246,7 +246,7 @@ impl Room {
     }
 }
 
-/// A new one holds zeros.
+/// A new buffer, filled with zeros.
 fn buffer(gpu: Handles, label: &str, size: u64, usage: wgpu::BufferUsages) -> wgpu::Buffer {
     gpu.device.create_buffer(&wgpu::BufferDescriptor {
         label: Some(label),

@@ -2,7 +2,7 @@
 
 use super::palette::SCALE_STEPS;
 
-/// Components that a [`LookUniform`] has room for, as many as [`crate::bodies::Bodies`] may have.
+/// Number of components in a [`LookUniform`], as many as [`crate::bodies::Bodies`] may have.
 pub const MAX_COMPONENTS: usize = 256;
 
 /// One component's sprites; the same layout on the host and in `body_sprite.wgsl`.
@@ -15,15 +15,15 @@ pub struct ComponentLook {
     pub radius_in_world: f32,
     /// Intensity without colour, for colour scales.
     pub white_peak: f32,
-    /// 1 / mean mass of the component's bodies; 0 where all masses are 0.
+    /// 1 / mean mass of the component's bodies; 0 if all masses are 0.
     pub inverse_mean_mass: f32,
-    /// 1 where bodies' own colours go from that of old stars to `peak` by where they were born; else 0.
+    /// 1 if bodies are coloured from old stars to `peak` by where they were born; else 0.
     pub by_birth: f32,
     /// 1 for gas, else 0.
     pub is_gas: f32,
 }
 
-/// All that is the same for every sprite of a film; one layout on the host and in `body_sprite.wgsl`.
+/// What is the same for every sprite of a film; one layout on the host and in `body_sprite.wgsl`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct LookUniform {
@@ -35,16 +35,16 @@ pub struct LookUniform {
     pub scale_from: f32,
     /// 1 / (log2 of the largest value - `scale_from`).
     pub scale_factor: f32,
-    /// How much what is farther away is dimmed, 0 to 1.
+    /// How much more distant bodies are dimmed, 0 to 1.
     pub depth_cue: f32,
-    /// How dense gas is, beside its surroundings, where it begins to shine; in octaves.
+    /// Density of gas relative to its surroundings at which it begins to shine, in octaves.
     pub gas_from: f32,
     /// 1 / (log2 of that at which it shines most - `gas_from`).
     pub gas_factor: f32,
-    /// 1 where densities are known, 2 where dust is, 3 both.
+    /// 1 if densities are known, 2 if dust is, 3 if both.
     pub medium: u32,
     /// The colour scale, linear RGB.
     pub scale: [[f32; 4]; SCALE_STEPS],
-    /// One entry for each component.
+    /// One entry per component.
     pub components: [ComponentLook; MAX_COMPONENTS],
 }

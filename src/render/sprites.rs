@@ -1,5 +1,5 @@
-//! The sprites: adds up the light of the engine's own buffers into the HDR picture, without a copy,
-//! in either way of [`Adding`].
+//! The sprites: adds up the light of bodies in the engine's own buffers into the HDR picture, without a copy, in
+//! either way of [`Adding`].
 
 use super::adding::{Adding, light_unit};
 use super::ages::Ages;
@@ -66,24 +66,24 @@ pub struct DevicePoints<'a> {
     pub scale: Scale,
 }
 
-/// What lies around the bodies of a picture and behind them.
+/// The surroundings of a picture's bodies, and the trail behind them.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Backdrop<'a> {
-    /// Densities and dust, where the look shows them.
+    /// Densities and dust, if the look shows them.
     pub medium: Option<&'a MediumUniform>,
-    /// The part of the trail that stays, where light is added up by compute and there are trails; blended pictures get
+    /// The part of the trail that stays, if there are trails and light is added up by compute; blended pictures get
     /// theirs from [`super::trail_pass`].
     pub kept: Option<f32>,
 }
 
-/// Bind groups kept: engines take turns between two or three sets of buffers.
+/// Bind groups kept: engines alternate between two or three sets of buffers.
 const KEPT_GROUPS: usize = 6;
 
 /// The pipelines, their uniforms, and bind groups for the buffers seen last.
 pub struct SpritePass {
     pipelines: LightPipelines,
     splats: Option<SplatPass>,
-    /// Once streaks were shown.
+    /// Made when streaks are first shown.
     streaks: Option<StreakPass>,
     layout: wgpu::BindGroupLayout,
     uniform: wgpu::Buffer,
@@ -92,7 +92,7 @@ pub struct SpritePass {
     groups: Vec<([wgpu::Buffer; 4], wgpu::BindGroup)>,
     /// Only while densities or dust are shown.
     medium: Option<MediumPass>,
-    /// 16 bytes a body, only while colours depend on ages.
+    /// 16 bytes per body, only while colours depend on ages.
     ages: Option<(Ages, wgpu::Buffer)>,
 }
 
@@ -152,9 +152,9 @@ impl SpritePass {
         })
     }
 
-    /// Draws `points` into the picture in linear light over darkness or a trail, with what `backdrop` says of their
-    /// surroundings where the look shows that. Buffers too short for `points.count`, and
-    /// colouring by acceleration or age without one, are errors.
+    /// Draws `points` into the picture in linear light over darkness or a trail, with the surroundings in
+    /// `backdrop` if the look shows them. Buffers too short for `points.count`, and colouring by acceleration or
+    /// age without these, are errors.
     pub(crate) fn draw(
         &mut self,
         gpu: Handles,
@@ -194,7 +194,7 @@ impl SpritePass {
         }
         let has_accelerations = points.acceleration.is_some();
         let reach = Reach::new(look.streaks(), &points.scale, points.count, has_accelerations);
-        // Without accelerations something that is not read is bound.
+        // Without accelerations something is bound that is not read.
         let accelerations = points.acceleration.unwrap_or(points.pos_mass);
         let [least_radius_px, most_radius_px] = limits;
         let look_uniform = look.uniform_in(&points.scale);
@@ -220,7 +220,7 @@ impl SpritePass {
             self.shown_look = Some(look_uniform);
         }
         let vectors = vectors.clone();
-        // Bound in the place of surroundings that nobody reads.
+        // Bound in place of surroundings, which are not read.
         let without = [points.pos_mass, &vectors, points.velocity, points.pos_mass];
         let group = match backdrop.medium {
             Some(medium) => {
@@ -244,7 +244,7 @@ impl SpritePass {
         };
         let group = &self.groups[group].1;
         if targets.adding == Adding::Compute {
-            // Not there on a device for which it is not chosen, but asked for.
+            // May not exist yet on a device for which it would not be chosen but was asked for.
             let splats = match &mut self.splats {
                 Some(splats) => splats,
                 none => none.insert(SplatPass::new(gpu, &self.layout)?),
@@ -279,7 +279,7 @@ impl SpritePass {
         Ok(())
     }
 
-    /// Brings the look's ages to the device where colours show them; else gives their memory back.
+    /// Uploads the look's ages if colours show them; else frees their memory.
     fn bring_ages(&mut self, gpu: Handles, look: &Look) -> Result<()> {
         if !look.shows_ages() {
             if self.ages.take().is_some() {
@@ -311,7 +311,7 @@ impl SpritePass {
         Ok(())
     }
 
-    /// The place in `self.groups` of the bind group for these buffers, made if it is not there.
+    /// The index in `self.groups` of the bind group for these buffers, made if missing.
     fn group(&mut self, gpu: Handles, buffers: [&wgpu::Buffer; 4]) -> usize {
         let same = |kept: &[wgpu::Buffer; 4]| kept.iter().zip(buffers).all(|(a, b)| a == b);
         if let Some(known) = self.groups.iter().position(|(kept, _)| same(kept)) {
@@ -329,7 +329,7 @@ impl SpritePass {
     }
 }
 
-/// A look that was not made for the style it has.
+/// The error for a look that was not made for its style.
 pub(crate) fn missing_ages() -> Error {
     Error::value("the colouring", "age", "component or speed for a look that has no ages")
 }

@@ -2,7 +2,7 @@
 //!
 //! Pixels count from the upper left corner of the picture, x to the right and y down; fractions are
 //! allowed. "At the target's depth" means in the plane through the target that faces the eye: what
-//! lies there stays under the pointer while it is dragged.
+//! is there stays under the pointer while it is dragged.
 
 use std::f64::consts::{FRAC_PI_2, PI, TAU};
 
@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Preset {
-    /// From above the front edge: x to the right, tilted. What [`Camera::default`] has.
+    /// From above the front edge: x to the right, tilted. The direction of [`Camera::default`].
     Oblique,
     /// Along +y: x to the right, z up.
     Front,
@@ -68,7 +68,7 @@ impl Camera {
         Self { elevation_rad, ..self.orbited(azimuth_rad) }
     }
 
-    /// Turned as by dragging the picture: a drag across its shorter side is half a turn. What is
+    /// Turned as by dragging the picture: a drag across its shorter side is half a turn. Whatever is
     /// in front of the target follows the pointer.
     #[must_use]
     pub fn dragged(self, drag_px: DVec2, size: PictureSize) -> Self {
@@ -114,8 +114,8 @@ impl Camera {
         self.target + (right * from_middle.x - up * from_middle.y) * self.world_per_px(size)
     }
 
-    /// Pixel (perhaps outside the picture) and depth in world units of a point; `None` where it is
-    /// not finite or nearer than what is drawn.
+    /// Pixel (perhaps outside the picture) and depth in world units of a point; `None` if it is not
+    /// finite or too near to be drawn.
     pub fn pixel_of(&self, point: DVec3, size: PictureSize) -> Option<(DVec2, f64)> {
         let [right, up, backward] = self.axes_in_world();
         let offset = point - self.target;
@@ -130,7 +130,7 @@ impl Camera {
     }
 
     /// The index of the body seen nearest to `pixel`, at most `within_px` away from it; of bodies
-    /// less than a pixel apart the one in front. Bodies for which `is_seen` says no do not count.
+    /// less than a pixel apart the one in front. Bodies for which `is_seen` is false do not count.
     pub fn pick(
         &self,
         positions: &[DVec3],
@@ -309,7 +309,7 @@ mod tests {
             assert!((pair[1].azimuth_rad.sin()).abs() < 0.1 + 1e-9, "the short way");
             assert!(pair[1].distance < pair[0].distance);
             assert!(pair[0].distance / pair[1].distance < 1.2, "no jump");
-            // The goal stays in the picture and comes ever nearer to its middle.
+            // The goal stays in the picture and moves steadily towards its middle.
             let away = |c: &Camera| (c.target - to.target).length() / c.distance;
             assert!(away(&pair[1]) <= away(&pair[0]) + 1e-9);
         }

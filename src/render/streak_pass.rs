@@ -10,12 +10,13 @@ pub const SHADER: &str = "render/streak.wgsl";
 /// The file of the computed one.
 pub const SPLAT_SHADER: &str = "render/streak_splat.wgsl";
 
-/// Bytes of the list of streaks, which all bodies may have, and all of them large: two numbers of streaks, and two words each.
+/// Bytes of the list of streaks, for the case that all bodies have one and all are large: two counts of streaks, and two
+/// words each.
 fn list_bytes(count: u32) -> u64 {
     8 * (u64::from(count.max(1)) + 1)
 }
 
-/// Bind groups kept, as of the sprites.
+/// Bind groups kept, as for the sprites.
 const KEPT_GROUPS: usize = 6;
 
 /// The blended pass, made when streaks are first shown.
@@ -49,7 +50,7 @@ impl StreakPass {
         Ok(Self { pipelines, layout, groups: Vec::new() })
     }
 
-    /// Adds the streaks of `count` bodies, of so many pieces each, after the sprites in the same pass.
+    /// Adds the streaks of `count` bodies, of `pieces` pieces each, after the sprites in the same pass.
     pub fn draw(
         &mut self,
         gpu: Handles,
@@ -70,12 +71,12 @@ impl StreakPass {
         let group = self.groups.iter().find(|(known, _)| known == accelerations);
         pass.set_pipeline(pipeline);
         pass.set_bind_group(1, group.map(|(_, group)| group), &[]);
-        // Of 2^27 bodies, which have two pieces each, a u32 holds it.
+        // With 2^27 bodies, which have two pieces each, this fits a u32.
         pass.draw(0..3 * pieces * count, 0..1);
     }
 }
 
-/// The computed passes and their list of streaks, 8 bytes a body; made when streaks are first shown.
+/// The computed passes and their list of streaks, 8 bytes per body; made when streaks are first shown.
 pub(crate) struct StreakSplats {
     choose: wgpu::ComputePipeline,
     small: wgpu::ComputePipeline,
@@ -102,7 +103,7 @@ impl StreakSplats {
         Ok(Self { choose, small, large, layout, list: None, groups: Vec::new() })
     }
 
-    /// Gives the list back: no streaks are shown.
+    /// Frees the list: no streaks are shown.
     pub fn forget(&mut self) {
         self.list = None;
         self.groups.clear();

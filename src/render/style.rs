@@ -1,12 +1,12 @@
-//! What a user may choose about the looks of a picture.
+//! What a user can choose about the looks of a picture.
 
 use super::palette::{PALETTES, Palette};
 use crate::error::{Error, Result};
 
-/// The longest trail in seconds: with half floats a slower fading would stand still.
+/// The longest trail in seconds: with half floats slower fading would come to a halt.
 pub const LONGEST_TRAIL_SECS: f64 = 30.0;
 
-/// What a body's colour says.
+/// What a body's colour shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ColourBy {
@@ -17,8 +17,7 @@ pub enum ColourBy {
     Speed,
     /// Its acceleration, on a logarithmic scale.
     Acceleration,
-    /// When it formed or, where nobody knows, how far out in its component it began: see
-    /// [`mod@super::ages`].
+    /// When it formed or, if that is unknown, how far out in its component it began: see [`mod@super::ages`].
     Age,
     /// Mass per volume around it, on a logarithmic scale; see [`mod@super::medium`].
     Density,
@@ -52,9 +51,8 @@ impl ColourBy {
 pub enum Exposure {
     /// Found from each picture, following changes slowly, so that nothing flickers.
     Auto {
-        /// Time in which 63 % of a change towards dark is followed, in seconds of the film; towards
-        /// bright it takes a third of that. 0 follows at once, infinity keeps what the first picture
-        /// asked for.
+        /// Time in which the exposure follows 63 % of a change towards dark, in seconds of the film; towards bright
+        /// it takes a third of that. 0 follows at once, infinity keeps the first picture's exposure.
         adapt_secs: f64,
     },
     /// One exposure for every picture.
@@ -70,12 +68,12 @@ pub enum Exposure {
 /// All choices about the looks. [`Style::default`] is meant to be good for any scene.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Style {
-    /// What colour says.
+    /// What colours show.
     pub colour_by: ColourBy,
     /// The scale for speed, acceleration, age and density.
     pub palette: &'static Palette,
-    /// Least and largest speed, acceleration or density of the scale, in scene units; found from the bodies
-    /// at hand (2nd and 98th percentile) where `None`. Ages have a range of their own.
+    /// Least and largest speed, acceleration or density of the scale, in scene units; `None` takes them from the
+    /// bodies (2nd and 98th percentile). Ages have a range of their own.
     pub value_range: Option<[f64; 2]>,
     /// Draws dark matter too, as a faint violet haze.
     pub show_halo: bool,
@@ -83,37 +81,36 @@ pub struct Style {
     pub sprite_size: f64,
     /// How much stars of one component differ in brightness and tint, 0 (alike) to 1.
     pub variety: f64,
-    /// Brighter (positive) or darker than the exposure asks for, in powers of two, -10 to 10.
+    /// Brightens (positive) or darkens the exposure, in powers of two, -10 to 10.
     pub stops: f64,
     /// How light becomes grey levels.
     pub exposure: Exposure,
     /// Strength of smoothing and glow, 0 (off) to 1: bright places shine, and where single bodies stand apart
     /// most of their light becomes a haze with faint stars in it, the wider the fewer they are.
     pub bloom: f64,
-    /// Strength of the second scale of exposure, 0 (off) to 1: dim neighbourhoods are exposed longer than bright
-    /// ones, so that tails are seen beside the core.
+    /// Strength of the local exposure, 0 (off) to 1: dim neighbourhoods are exposed longer than bright ones, so that
+    /// tails can be seen beside the core.
     pub local_exposure: f64,
     /// How much darker the corners are than the middle, 0 to 1.
     pub vignette: f64,
-    /// Seconds in which light fades behind moving bodies to a third, 0 (no trails) to 30; see
-    /// [`super::trails`].
+    /// Seconds in which light behind moving bodies fades to a third, 0 (no trails) to 30; see [`super::trails`].
     pub trail_secs: f64,
-    /// Time, in the bodies' units, through which bodies draw streaks of light behind them in space, 0 (none) or more.
+    /// Time, in the bodies' units, over which bodies draw streaks of light behind them in space, 0 (none) or more.
     pub streak_time: f64,
     /// The empty sky, linear RGB, 0 to 0.5 each.
     pub background: [f32; 3],
     /// How bright the far stars and galaxies behind everything are, 0 (none) to 1; see [`super::sky`].
     pub sky: f64,
-    /// How much what is farther away than the camera's target is dimmed beyond what distance does, and what is
-    /// nearer brightened, 0 to 1.
+    /// How much bodies beyond the camera's target are dimmed, in addition to the effect of distance, and nearer ones
+    /// brightened, 0 to 1.
     pub depth_cue: f64,
-    /// How far gas glows pink and blue where it is dense, 0 (one colour) to 1. Costs nothing where there is no gas.
+    /// How strongly dense gas glows pink and blue, 0 (one colour) to 1. Costs nothing without gas.
     pub gas: f64,
-    /// How much the dust in gas dims and reddens what lies behind it, 0 (none) to 1. Costs nothing without gas.
+    /// How much dust in the gas dims and reddens what is behind it, 0 (none) to 1. Costs nothing without gas.
     pub dust: f64,
-    /// Hides the steps of 8-bit grey levels by a fixed fine pattern. Costs size in PNG files.
+    /// Hides the steps of 8-bit grey levels with a fixed fine pattern. Makes PNG files larger.
     pub dither: bool,
-    /// Thin lines along which bodies went, if they are three at most; see [`super::paths`].
+    /// Thin lines along the paths of bodies, if there are at most three; see [`super::paths`].
     pub paths: bool,
 }
 
@@ -145,7 +142,7 @@ impl Default for Style {
 }
 
 impl Style {
-    /// Checks the ranges that the fields' texts name.
+    /// Checks the ranges given for the fields.
     pub fn validate(&self) -> Result<()> {
         let in_range = |what: &str, value: f64, least: f64, most: f64| {
             if (least..=most).contains(&value) {

@@ -1,5 +1,5 @@
-//! What looks need to know of bodies, whatever the style: it takes a tenth of a second of a million bodies, so a window whose style
-//! changes measures it once.
+//! What looks need to know of bodies, whatever the style: with a million bodies it takes a tenth of a second, so a window
+//! measures it only once when its style changes.
 
 use glam::DVec3;
 
@@ -15,16 +15,16 @@ use crate::frame::Frame;
 /// For [`super::Look::surveyed`].
 #[derive(Debug)]
 pub struct Survey {
-    /// Of each component, up to [`MAX_COMPONENTS`].
+    /// One per component, up to [`MAX_COMPONENTS`].
     pub(super) parts: Vec<Part>,
-    /// How all bodies move together.
+    /// The common motion of all bodies.
     pub(super) drift: DVec3,
-    /// Where somebody knows them from the beginning of a run.
+    /// The ages, if known from the beginning of a run.
     pub(super) ages: Option<Ages>,
 }
 
 impl Survey {
-    /// Of these bodies, any number, also none. Their ages are made when a look needs them.
+    /// Surveys these bodies (any number, even none). Their ages are made when a look needs them.
     pub fn of(bodies: &Bodies) -> Self {
         let components = bodies.components.iter().take(MAX_COMPONENTS).enumerate();
         Self {
@@ -36,13 +36,13 @@ impl Survey {
         }
     }
 
-    /// Gives the bodies these ages, one each, made by [`super::ages::ages`] when the run began.
+    /// Sets the bodies' ages, one each, made by [`super::ages::ages`] when the run began.
     #[must_use]
     pub fn with_ages(self, ages: Ages) -> Self {
         Self { ages: Some(ages), ..self }
     }
 
-    /// Densities and dust where a style shows them of these bodies.
+    /// Densities and dust, if a style shows them for these bodies.
     pub(super) fn medium(&self, style: &Style) -> Option<Plan> {
         let is_drawn = |p: &&Part| p.count > 0 && (style.show_halo || p.role != Role::Halo);
         let counts_all = style.colour_by == ColourBy::Density;

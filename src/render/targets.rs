@@ -7,7 +7,7 @@ use super::light::HDR_FORMAT;
 use crate::error::{Error, Result};
 use crate::gpu::Handles;
 
-/// Side of a tile in pixels of the shrunk picture: a quarter of what one workgroup of the meter looks at.
+/// Side of a tile in pixels of the shrunk picture: a quarter of what one workgroup of the meter reads.
 pub const TILE: u32 = 8;
 
 /// Textures in linear light, made once for a picture size.
@@ -18,21 +18,21 @@ pub struct Targets {
     pub hdr: wgpu::TextureView,
     /// Its format, see [`super::light::light_format`].
     pub light_format: wgpu::TextureFormat,
-    /// How light comes into it.
+    /// How light is added up in it.
     pub adding: Adding,
-    /// The sizes of all that follow.
+    /// The sizes of all textures below.
     pub pyramid: Pyramid,
     /// The shrunk picture; see [`super::glow::Glow::shrink`].
     pub base: wgpu::TextureView,
     /// From fine to coarse.
     pub levels: Vec<wgpu::TextureView>,
-    /// What comes of all levels but the coarsest.
+    /// The results of all levels but the coarsest.
     pub smooth: Vec<wgpu::TextureView>,
     /// The finished smooth picture, of the size of `base`.
     pub glow: wgpu::TextureView,
     /// Columns and rows of tiles of [`TILE`] pixels of `base` a side that cover the picture.
     pub tiles: [u32; 2],
-    /// The most light of any pixel in each tile: what is dark need not be developed.
+    /// The most light of any pixel in each tile: dark tiles need not be developed.
     pub tile_light: wgpu::Buffer,
 }
 
@@ -48,7 +48,7 @@ impl Targets {
         let pyramid = Pyramid::new(size);
         use wgpu::TextureUsages as Usage;
         let drawn = Usage::RENDER_ATTACHMENT | Usage::TEXTURE_BINDING;
-        // Some devices keep pictures that can be stored into uncompressed.
+        // Some devices do not compress textures that can be stored into.
         let hdr_usage = match adding {
             Adding::Raster => drawn,
             Adding::Compute => drawn | Usage::STORAGE_BINDING,
@@ -85,7 +85,7 @@ impl Targets {
     }
 }
 
-/// Refuses sizes beyond the device's limit, by name.
+/// An error for sizes beyond the device's limit.
 pub(crate) fn check_side(gpu: Handles, size: PictureSize) -> Result<()> {
     let most = gpu.device.limits().max_texture_dimension_2d;
     if size.width().max(size.height()) <= most {

@@ -1,10 +1,10 @@
-//! Pictures of some of the bodies that have the light of all, for adapters on which all take too long.
+//! Pictures of some of the bodies with the light of all, for adapters on which drawing all takes too long.
 
 use super::look::Look;
 
 impl Look {
-    /// The look by which one of `every` bodies is drawn, each as bright as so many, and smoothed as so few are: the same light
-    /// and the same shapes, coarser. Streaks are drawn by all bodies or none: with them the look stays as it is.
+    /// The look that draws one of `every` bodies, each as bright as `every` of them, and smooths as for that few: the same
+    /// light and the same shapes, coarser. Streaks are drawn by all bodies or none: with them the look is unchanged.
     #[must_use]
     pub fn thinned(mut self, every: u32) -> Self {
         if every < 2 || self.style.streak_time > 0.0 {

@@ -1,10 +1,7 @@
-//! From linear light to 8-bit sRGB: the asinh curve of Lupton et al. (2004, PASP 116, 133).
-//!
-//! The curve acts on the intensity alone, so colours keep their hue at every brightness; a pixel
-//! that would leave the gamut is dimmed as a whole, by a soft shoulder, not clipped channel by channel. The softening
-//! is solved for, so that two levels come out where they should: `white` at 1 and `mid` at
-//! [`MID_TONE`]. Very bright places are bleached a little, as the eye expects. Mirrors
-//! `tone_map.wgsl`.
+//! From linear light to 8-bit sRGB: the asinh curve of Lupton et al. (2004, PASP 116, 133). The curve acts on the intensity
+//! only, so colours keep their hue at every brightness; a pixel that would leave the gamut is dimmed as a whole, by a soft
+//! shoulder, not clipped channel by channel. The softening is solved for, so that `white` comes out at 1 and `mid` at
+//! [`MID_TONE`]. Very bright places are bleached a little, as the eye expects. Mirrors `tone_map.wgsl`.
 
 use rayon::prelude::*;
 
@@ -18,13 +15,13 @@ use super::style::Style;
 
 /// Where the mid level is shown, as a part of full scale (perceptual, 0 to 1).
 pub const MID_TONE: f32 = 0.38;
-/// The brightest intensity that is told from brighter ones; half floats end at 65504.
+/// Brighter intensities are treated as this one; half floats end at 65504.
 pub const LARGEST: f32 = 60000.0;
 /// How far the brightest places lose their colour.
 pub const BLEACH: f32 = 0.5;
-/// No place loses more of its colour than this.
+/// The most of its colour that any place loses.
 pub const MOST_BLEACH: f32 = 0.8;
-/// From here on the brightest channel approaches 1 without getting there.
+/// From here on the brightest channel approaches 1 without reaching it.
 pub const KNEE: f32 = 0.7;
 
 /// A tone curve; the same layout on the host and in `tone_map.wgsl`.
@@ -85,8 +82,8 @@ fn ln(x: f32) -> f32 {
         + 2.0 * s * (1.0 + s2 * (1.0 / 3.0 + s2 * (0.2 + s2 * (1.0 / 7.0))))
 }
 
-/// Linear RGB of one pixel of the finished picture, of whose light the part `lit` (0 to 1) is let through. Arithmetic without branches, so that a loop
-/// over a row of pixels becomes vector instructions.
+/// Linear RGB of one pixel of the finished picture, with the part `lit` (0 to 1) of its light. Without branches, so that a
+/// loop over a row of pixels is vectorised.
 #[inline(always)]
 pub fn develop(rgb: [f32; 3], curve: &ToneCurve, background: [f32; 3], lit: f32) -> [f32; 3] {
     let [r, g, b] = rgb.map(|channel| at_most(channel, LARGEST));

@@ -19,9 +19,9 @@ pub const SHADER: &str = "render/tone_map.wgsl";
 pub struct ToneMapPass {
     layout: wgpu::BindGroupLayout,
     sampler: wgpu::Sampler,
-    /// Whether the shader encodes sRGB, not the device.
+    /// Whether the shader encodes sRGB, instead of the device.
     encodes: bool,
-    /// By dither (no, yes) and then by glow (without, with, with one that is enlarged far).
+    /// By dither (no, yes) and then by glow (without, with, with a much enlarged one).
     pipelines: [[wgpu::RenderPipeline; 3]; 2],
 }
 
@@ -94,7 +94,8 @@ impl ToneMapPass {
     }
 
     /// Fills `target`, which has the picture's size. `style` says whether there is a glow and a
-    /// dither; all else comes from the exposure's buffers. Columns from `shown_px` on stay empty sky.
+    /// dither; everything else comes from the exposure's buffers. Columns from `shown_px` on stay
+    /// empty sky.
     pub fn draw(
         &self,
         encoder: &mut wgpu::CommandEncoder,
@@ -104,7 +105,7 @@ impl ToneMapPass {
         style: &Style,
         shown_px: u32,
     ) {
-        // What a dark pixel would become: the device encodes a clear colour where it encodes at all.
+        // What a dark pixel would become: a device that encodes sRGB also encodes the clear colour.
         let sky = style.background.map(|c| match self.encodes {
             true => f64::from(srgb_encode(c)),
             false => f64::from(c),

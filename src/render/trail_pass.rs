@@ -50,7 +50,7 @@ impl TrailPass {
         Ok(Self { layout, pipelines, trail: None })
     }
 
-    /// Gives the texture back: no trails are wanted, or the picture has another size or format.
+    /// Frees the texture: no trails are wanted, or the picture has another size or format.
     pub fn forget(&mut self) {
         self.trail = None;
     }
@@ -68,7 +68,7 @@ impl TrailPass {
         let is_new = self.trail.is_none();
         let trail = self.trail.get_or_insert_with(|| Trail::new(gpu, &self.layout, targets));
         let load = if is_new || kept <= 0.0 { DARK } else { wgpu::LoadOp::Load };
-        // A texture that was dark before takes the whole picture.
+        // A new, dark texture takes the whole picture.
         let kept = if is_new { 0.0 } else { kept };
         let pass = begin_drawing(encoder, "trail", &trail.view, load);
         draw(pass, pipeline, &trail.hdr_group, 1.0 - kept);

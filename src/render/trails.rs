@@ -1,12 +1,10 @@
-//! Trails: light that fades in seconds instead of vanishing with its picture.
-//!
-//! A second picture in linear light keeps the mean of the pictures past, the recent ones counting
-//! more: `trail = kept * trail + (1 - kept) * now`, with `kept = exp(-elapsed / trail_secs)`. What is
-//! shown is 40 % of the picture now and 60 % of the trail, so that a body at rest looks as it did, a
-//! moving one draws a line behind it, and the light of all stays the same for the exposure.
-//!
-//! The trail lies in the picture, not in space: where the camera moves it fades within about eight
-//! pixels' move instead, and after a jump there is none.
+//! Trails: light that fades in seconds instead of vanishing with its picture. A second picture in
+//! linear light keeps the mean of past pictures, recent ones counting more: `trail = kept * trail +
+//! (1 - kept) * now`, with `kept = exp(-elapsed / trail_secs)`. Shown are 40 % of the current
+//! picture and 60 % of the trail, so that a body at rest looks the same, a moving one draws a line
+//! behind it, and the total light stays the same for the exposure. The trail is in the picture, not
+//! in space: if the camera moves it fades within about eight pixels' move, and after a jump there is
+//! none.
 
 use rayon::prelude::*;
 
@@ -16,7 +14,7 @@ use super::splat::HdrImage;
 
 /// Part of the light shown that comes from the trail.
 pub const TRAIL_PART: f32 = 0.6;
-/// Moves of the camera, in pixels, within which a trail fades.
+/// A trail fades while the camera moves by this many pixels.
 const FADE_PX: f64 = 8.0;
 
 /// How old the trail is that the next picture adds to.
@@ -26,7 +24,7 @@ pub struct TrailClock {
 }
 
 impl TrailClock {
-    /// Forgets all: the next picture begins a new trail.
+    /// Starts over: the next picture begins a new trail.
     pub fn reset(&mut self) {
         self.last = None;
     }

@@ -1,4 +1,4 @@
-//! Writes captions on pictures that are finished, on the host: for films, stills and whoever else has an [`Image`].
+//! Writes captions on finished pictures, on the host: for films, stills and anything else that is an [`Image`].
 
 use super::camera::Camera;
 use super::captions::Captions;
@@ -10,24 +10,25 @@ use super::overlay::ScaleBar;
 use crate::bodies::Component;
 use crate::units::{Measure, Units};
 
-/// Lines that a title may take where the picture is narrow.
+/// The most lines of a title, in a narrow picture.
 const TITLE_LINES: usize = 3;
 
 /// What captions say about a simulation.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Said {
-    /// Which ones there are.
+    /// Which captions to write.
     pub captions: Captions,
-    /// For the title; may be empty, then there is none.
+    /// The title; none is written if it is empty.
     pub title: String,
-    /// What numbers are worth.
+    /// The units of numbers.
     pub units: Units,
-    /// The time between pictures, or 0: as many digits are shown as tell them apart.
+    /// The simulated time between pictures, or 0: enough digits are shown to tell them apart.
     pub interval: f64,
 }
 
 impl Said {
-    /// Writes the captions on a picture that `camera` saw with `look` of bodies with these components, at a time of the simulation.
+    /// Writes the captions on a picture of bodies with these components, seen by `camera` with `look` at a time of the
+    /// simulation.
     pub fn draw(
         &self,
         image: &mut Image,
@@ -55,7 +56,7 @@ impl Said {
         }
         let mut bottom = f64::from(size.height()) - edge;
         let right = f64::from(size.width()) - edge;
-        // Left end of what the colours mean; above the scale bar where there is no room beside it.
+        // Left end of the legend; above the scale bar if there is no room beside it.
         let bar_px = (12.0 * letters.size_px()).min(room);
         let colours = colour_bar(look, &self.units);
         let entries: Vec<_> = match (self.captions.colours, &colours) {
@@ -94,7 +95,7 @@ impl Said {
     }
 }
 
-/// The time in words, with digits that tell times `interval` apart from each other.
+/// The time in words, with enough digits to tell times apart that differ by `interval`.
 pub fn time_label(time: f64, interval: f64, units: &Units) -> String {
     let Measure { factor, name } = Measure::of(&units.time);
     let step = (interval * factor).abs();
@@ -128,14 +129,14 @@ fn bar(
 /// Dots and a name for each entry.
 struct Names {
     entries: Vec<(String, Vec<[u8; 3]>)>,
-    /// Of the widest name.
+    /// Width of the widest name.
     names_px: f64,
-    /// With the dots before it.
+    /// The same with the dots before it.
     width_px: f64,
 }
 
 impl Names {
-    /// As wide as that at most.
+    /// Names at most `room_px` wide.
     fn new(letters: &Lettering, entries: Vec<(String, Vec<[u8; 3]>)>, room_px: f64) -> Self {
         let size = letters.size_px();
         let most = entries.iter().map(|(_, colours)| colours.len()).max().unwrap_or(0);
@@ -148,7 +149,7 @@ impl Names {
         Self { entries, names_px, width_px: names_px + dots_px }
     }
 
-    /// Names below each other, and so the dots before them, those alone that have room below `top`.
+    /// Writes names aligned at their left, with the dots before them; only those that fit below `top`.
     fn write(&self, image: &mut Image, letters: &Lettering, [right, bottom]: [f64; 2], top: f64) {
         let size = letters.size_px();
         let left = right - self.names_px;

@@ -173,7 +173,7 @@ mod tests {
         let text: Vec<&str> = said.iter().map(|(line, _)| line.as_str()).collect();
         let text = text.join("\n");
         for part in
-            ["fastest of 2 for 1000 bodies", "2.00 times", "100.0 us apart", "3 more shapes"]
+            ["fastest of 2 for 1000 bodies", "2.00 times", "resolution 100.0 us", "3 more shapes"]
         {
             assert!(text.contains(part), "{part}: {text}");
         }
@@ -181,7 +181,7 @@ mod tests {
         assert_eq!(click(form, "Use the fastest"), [taken]);
         let fine = TrialForm::of_race(&Tuned { quantum_secs: Some(1e-8), ..race() });
         let TrialForm::Done { said, .. } = fine else { panic!("it is done") };
-        assert!(said.iter().any(|(line, _)| line.ends_with(", 10 ns apart")), "{said:?}");
+        assert!(said.iter().any(|(line, _)| line.ends_with(", resolution 10 ns")), "{said:?}");
         let none = Tuned { outcome: Outcome::default(), ..race() };
         assert!(matches!(TrialForm::of_race(&none), TrialForm::Done { fastest: None, .. }));
     }

@@ -1,8 +1,7 @@
-//! Films: pictures in a row, written to whatever the target's name asks for.
-//!
-//! A film is written beside its target under a hidden temporary name and takes the target's name
-//! when it is whole. A [`Film`] that is dropped before [`Film::finish`] leaves nothing behind, and
-//! a target that was there before stays as it was.
+//! Films: sequences of pictures, written in the format that the target's name asks for. A film is
+//! written beside its target under a hidden temporary name and takes the target's name when
+//! complete. A [`Film`] dropped before [`Film::finish`] leaves nothing behind, and an earlier
+//! target stays as it was.
 //!
 //! Pictures are compressed on a thread of their own while the simulation goes on.
 
@@ -41,9 +40,9 @@ pub trait FilmWriter: Send {
 
 /// A kind of film.
 pub struct FilmFormat {
-    /// How its targets' names look.
+    /// What its targets' names look like.
     pub pattern: &'static str,
-    /// One line on what it is good for.
+    /// What it is good for, in one line.
     pub about: &'static str,
     /// Whether it holds one picture only.
     pub single: bool,
@@ -52,7 +51,7 @@ pub struct FilmFormat {
     open: fn(&Path, &FilmOptions) -> Result<Box<dyn FilmWriter>>,
 }
 
-/// All kinds; one entry each.
+/// All kinds, one entry each.
 pub const FILM_FORMATS: &[FilmFormat] = &[
     #[cfg(feature = "webp")]
     FilmFormat {
@@ -96,9 +95,10 @@ fn has_suffix(target: &Path, suffix: &str) -> bool {
     target.extension().is_some_and(|have| have.eq_ignore_ascii_case(suffix))
 }
 
-/// The kind of film that a target's name asks for. Unknown suffixes are an error that lists all.
+/// The kind of film that a target's name asks for. An unknown suffix is an error that lists all
+/// kinds.
 pub fn format_of(target: &Path) -> Result<&'static FilmFormat> {
-    // A name that ends in a separator is a folder, whatever dots it has.
+    // A name that ends in a separator is a folder, even with dots in it.
     let is_folder = target.to_string_lossy().ends_with(std::path::is_separator);
     let mut formats = FILM_FORMATS.iter();
     let found =
@@ -122,14 +122,13 @@ enum Message {
     Finish,
 }
 
-/// Pictures that may wait for the writer, so that memory stays bounded.
+/// At most this many pictures wait for the writer, so that memory stays bounded.
 const WAITING: usize = 3;
 
 impl Film {
-    /// Opens a film at `target`, of the kind that its name asks for.
-    ///
-    /// Errors: an unknown suffix, pictures per second outside 1 to 240, a folder that is not there
-    /// or cannot be written, no ffmpeg for a video.
+    /// Opens a film at `target`, of the kind that its name asks for. Errors: an unknown suffix,
+    /// pictures per second outside 1 to 240, a folder that does not exist or cannot be written to,
+    /// no ffmpeg for a video.
     pub fn open(target: &Path, options: FilmOptions) -> Result<Self> {
         if !(1..=240).contains(&options.frames_per_sec) {
             let rate = options.frames_per_sec;
@@ -144,8 +143,8 @@ impl Film {
         Ok(Self { size: options.size, frames: Some(sender), worker: Some(worker) })
     }
 
-    /// Adds a picture; waits when the writer is behind by several. An error of an earlier picture
-    /// may come up here, and ends the film.
+    /// Adds a picture; waits if the writer is several behind. An error with an earlier picture may
+    /// come up here, and ends the film.
     pub fn write(&mut self, frame: Image) -> Result<()> {
         let (have, size) = (frame.size(), self.size);
         if have != size {
@@ -178,7 +177,7 @@ impl Film {
         match self.worker.take().map(JoinHandle::join) {
             None => Ok(()),
             Some(Ok(result)) => result,
-            Some(Err(_)) => Err(Error::Outside("the film's thread broke down".into())),
+            Some(Err(_)) => Err(Error::Outside("the film's thread crashed".into())),
         }
     }
 }
@@ -201,7 +200,7 @@ fn work(mut writer: Box<dyn FilmWriter>, messages: &Receiver<Message>) -> Result
     }
 }
 
-/// A refusal to make a film without pictures.
+/// The error for a film without pictures.
 fn no_frames(target: &Path) -> Error {
     Error::value(format!("the number of pictures for {}", target.display()), 0, "at least 1")
 }

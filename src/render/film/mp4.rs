@@ -24,7 +24,7 @@ pub(super) fn open(target: &Path, options: &FilmOptions) -> Result<Box<dyn FilmW
 
 /// Like [`open`], with another program in ffmpeg's place.
 fn open_with(program: &str, target: &Path, options: &FilmOptions) -> Result<Box<dyn FilmWriter>> {
-    // Says early whether the place can be written to; ffmpeg overwrites the empty file.
+    // Fails early if the target cannot be written to; ffmpeg overwrites the empty file.
     let (partial, _) = Partial::create_file(target)?;
     let size = options.size;
     let mut command = Command::new(program);
@@ -33,7 +33,7 @@ fn open_with(program: &str, target: &Path, options: &FilmOptions) -> Result<Box<
         .args(["-f", "rawvideo", "-pix_fmt", "rgba"])
         .args(["-video_size", &format!("{}x{}", size.width(), size.height())])
         .args(["-framerate", &options.frames_per_sec.to_string(), "-i", "pipe:0"])
-        // yuv420p, which every player knows, wants even sides; colours as BT.709 video.
+        // yuv420p, which every player knows, needs even sides; colours as BT.709 video.
         .args(["-vf", "pad=ceil(iw/2)*2:ceil(ih/2)*2,scale=out_color_matrix=bt709:out_range=tv"])
         .args(["-c:v", "libx264", "-preset", "medium", "-crf", "18", "-pix_fmt", "yuv420p"])
         .args(["-colorspace", "bt709", "-color_primaries", "bt709", "-color_trc", "bt709"])
@@ -44,7 +44,7 @@ fn open_with(program: &str, target: &Path, options: &FilmOptions) -> Result<Box<
         .stderr(Stdio::piped());
     #[cfg(unix)]
     {
-        // A group of its own: Ctrl-C is for this program, which then decides about the film.
+        // Its own process group: Ctrl-C is for this program, which then decides about the film.
         use std::os::unix::process::CommandExt;
         command.process_group(0);
     }
@@ -61,7 +61,7 @@ fn open_with(program: &str, target: &Path, options: &FilmOptions) -> Result<Box<
     })?;
     let pipe = child.stdin.take();
     let messages = child.stderr.take().map(|mut stderr| {
-        // Read while it runs, or a talkative ffmpeg would wait for us for ever.
+        // Read while it runs, or a verbose ffmpeg would block for ever.
         std::thread::spawn(move || {
             let mut text = Vec::new();
             let _ = stderr.read_to_end(&mut text);
@@ -72,7 +72,7 @@ fn open_with(program: &str, target: &Path, options: &FilmOptions) -> Result<Box<
 }
 
 impl Mp4 {
-    /// Ends the input, waits, and tells whether and why the program failed.
+    /// Ends the input, waits, and reports whether and why the program failed.
     fn wait(&mut self) -> Result<()> {
         drop(self.pipe.take());
         let status = self.child.wait();
@@ -118,7 +118,7 @@ impl FilmWriter for Mp4 {
 impl Drop for Mp4 {
     fn drop(&mut self) {
         if self.pipe.is_some() {
-            // Not finished: what it has written so far is not wanted.
+            // Not finished: discard what it has written so far.
             let _ = self.child.kill();
             let _ = self.wait();
         }

@@ -1,4 +1,4 @@
-//! A file or folder that takes its name when it is whole.
+//! A file or folder that takes its final name when complete.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -15,11 +15,11 @@ pub(super) struct Partial {
 }
 
 impl Partial {
-    /// Chooses the name; creates nothing. The target's folder must be there.
+    /// Chooses the name; creates nothing. The target's folder must exist.
     pub(super) fn beside(target: &Path) -> Result<Self> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let Some(name) = target.file_name() else {
-            return Err(Error::file(target, "is not a name that a film could have"));
+            return Err(Error::file(target, "cannot be the name of a film"));
         };
         let folder = match target.parent() {
             Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -62,7 +62,7 @@ impl Partial {
         &self.target
     }
 
-    /// Gives it its name, in place of a file that had it before.
+    /// Gives it its final name, replacing an earlier file.
     pub(super) fn complete(&mut self) -> Result<()> {
         std::fs::rename(&self.path, &self.target)
             .map_err(|e| Error::io("rename the finished film to", &self.target, e))?;
@@ -74,7 +74,7 @@ impl Partial {
 impl Drop for Partial {
     fn drop(&mut self) {
         if !self.is_complete {
-            // Nothing can be done about a failure here, and the name says what it is.
+            // A failure here cannot be helped, and the file's name says what it is.
             let _ = if self.path.is_dir() {
                 std::fs::remove_dir_all(&self.path)
             } else {

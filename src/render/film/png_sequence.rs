@@ -50,7 +50,7 @@ impl FilmWriter for PngSequence {
         if !target.exists() {
             return self.partial.complete();
         }
-        // An existing folder keeps what else is in it; pictures of an earlier film go.
+        // An existing folder keeps its other files; pictures of an earlier film are removed.
         let entries = std::fs::read_dir(&target).map_err(|e| Error::io("read", &target, e))?;
         for entry in entries.flatten() {
             if entry.file_name().to_str().is_some_and(is_ours) {

@@ -1,7 +1,6 @@
-//! `film.webp`: an animated WebP, lossy, which browsers play.
-//!
-//! Each picture is a frame of its own (VP8, as libwebp makes it), in a container that is written here: sizes
-//! stand before what they count, and are put in at the end.
+//! `film.webp`: an animated WebP, lossy, which browsers play. Each picture is a frame of its own (VP8, as
+//! libwebp makes it), in a container that is written here: sizes come before what they count, and are filled
+//! in at the end.
 
 use std::fs::File;
 use std::io::{Seek, SeekFrom, Write};
@@ -12,7 +11,7 @@ use super::{FilmOptions, FilmWriter, no_frames};
 use crate::error::{Error, Result};
 use crate::render::image::Image;
 
-/// What libwebp makes of light on black: at 75 of 100 nobody sees the loss in motion.
+/// libwebp's quality: with light on black, the loss at 75 of 100 is invisible in motion.
 const QUALITY: f32 = 75.0;
 
 struct WebP {
@@ -23,7 +22,7 @@ struct WebP {
     partial: Partial,
 }
 
-/// A chunk: its name, its length, its content, and a byte more where that is odd.
+/// A chunk: its name, its length, its content, and a padding byte if that is odd.
 fn chunk(name: &[u8; 4], content: &[&[u8]]) -> Vec<u8> {
     let length: usize = content.iter().map(|part| part.len()).sum();
     let mut bytes = Vec::with_capacity(length + 9);
@@ -49,7 +48,7 @@ pub(super) fn open(target: &Path, options: &FilmOptions) -> Result<Box<dyn FilmW
     let canvas = [three_bytes(width - 1), three_bytes(height - 1)].concat();
     film.put(b"RIFF\0\0\0\0WEBP")?;
     film.put(&chunk(b"VP8X", &[&[ANIMATION, 0, 0, 0], &canvas]))?;
-    // Black behind all, played for ever.
+    // On black, looping for ever.
     film.put(&chunk(b"ANIM", &[&[0, 0, 0, 255], &[0, 0]]))?;
     Ok(Box::new(film))
 }
@@ -86,7 +85,7 @@ impl FilmWriter for WebP {
         let made = made.map_err(|e| Error::Outside(format!("libwebp refuses a picture: {e:?}")))?;
         let data = picture_data(&made)
             .ok_or_else(|| Error::Outside("libwebp made a picture without data".into()))?;
-        // Whole milliseconds, so rounded that all pictures together take as long as they should.
+        // Whole milliseconds, rounded so that the whole film has the right length.
         let at = |picture: u64| (1000 * picture + self.frames_per_sec / 2) / self.frames_per_sec;
         let shown = (at(self.count + 1) - at(self.count)) as u32;
         const OVERWRITE: u8 = 2;

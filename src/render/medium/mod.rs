@@ -1,11 +1,10 @@
-//! What lies around a body and before it: how dense bodies are where it is, and how much dust its light comes
-//! through. Made anew for each picture, from the bodies alone; only while a picture shows it. Mirrors `medium.wgsl`.
-//!
-//! Densities: bodies are counted in cubes of six sizes, each twice as large as the one before, by a hash of the cube,
-//! and each body takes the smallest cube around it that holds enough. Cells have no borders to be seen, since each body
-//! looks up to half a cell aside by chance. Dust lies where gas is: its opacity is added up in columns through the
-//! picture, cut into slices by depth, so that what is behind is dimmed and reddened and what is before it is not. Order
-//! within a slice is not known; light is taken to be spread evenly in it.
+//! The medium around a body and in front of it: how dense bodies are at its place, and how much dust its light passes
+//! through. Computed for each picture from the bodies, only if the picture shows it. Mirrors `medium.wgsl`. Densities:
+//! bodies are counted in cubes of six sizes, each twice as large as the one before, by a hash of the cube, and each
+//! body takes the smallest cube around it that holds enough. Cell borders do not show, since each body looks up to half
+//! a cell aside at random. Dust is where gas is: its opacity is added up in columns through the picture, cut into
+//! slices by depth, so that what is behind is dimmed and reddened and what is in front is not. The order within a slice
+//! is unknown; light is taken to be spread evenly in it.
 
 mod plan;
 
@@ -25,17 +24,17 @@ pub const LEVELS: u32 = 6;
 pub const SLICES: u32 = 64;
 /// Weight of a body of mean mass.
 pub const WEIGHT: f32 = 16.0;
-/// The largest weight of one.
+/// The largest weight of a body.
 pub const MOST_WEIGHT: f32 = 65535.0;
 /// Units of an optical depth of 1.
 pub const OPACITY_UNITS: f32 = 65536.0;
 /// The most units that one body adds.
 pub const MOST_OPACITY: f32 = 262_144.0;
-/// What of the density around gas does not count, so that it shines where it is denser than its surroundings.
+/// The part of the surrounding density that is subtracted, so that gas shines where it is denser than its surroundings.
 pub const SURROUNDING: f32 = 0.75;
 /// Bodies in a cube from which its size begins to count.
 pub const FEW: f32 = 4.0;
-/// How many more make it count alone.
+/// This many more make it the only one that counts.
 pub const MORE: f32 = 8.0;
 
 /// Bodies projected by one task.
@@ -47,7 +46,7 @@ fn mix_bits(mut x: u32) -> u32 {
     x ^ (x >> 16)
 }
 
-/// Two entries of a level's table for a cell: what two cells share in one they hardly share in both.
+/// Two entries of a level's table for a cell: two cells that share one of them hardly ever share both.
 fn entries(cell: [i32; 3], level: u32, mask: u32) -> [usize; 2] {
     let x = mix_bits((cell[0] as u32).wrapping_add(level.wrapping_mul(0x9e37_79b9)));
     let first = mix_bits(mix_bits(x ^ cell[1] as u32) ^ cell[2] as u32);
@@ -73,8 +72,8 @@ fn cleared(words: &mut Vec<AtomicU32>, count: usize) {
 }
 
 impl Medium {
-    /// For each of `count` bodies log2 of the density around it, in [`Plan::unit`], where it is counted, and the
-    /// optical depth before it.
+    /// For each of `count` bodies log2 of the density around it, in [`Plan::unit`], if it is counted, and the optical
+    /// depth in front of it.
     pub fn find(
         &mut self,
         (medium, view, look): (&MediumUniform, &View, &LookUniform),
@@ -99,7 +98,7 @@ impl Medium {
     }
 }
 
-/// All that the work on one body reads.
+/// Everything that is read for one body.
 struct One<'a> {
     medium: &'a MediumUniform,
     view: &'a View,

@@ -1,4 +1,4 @@
-//! What of the medium a look shows, and that in the numbers of one picture.
+//! What a look shows of the medium, and the same in the numbers of one picture.
 
 use glam::DVec3;
 use rayon::prelude::*;
@@ -15,7 +15,7 @@ use crate::render::sprite_look::LookUniform;
 const FINEST: f64 = 0.3;
 /// Mean optical depth of the inner half of the gas, where dust is at full strength.
 const DEPTH_OF_GAS: f64 = 1.6;
-/// Bodies of gas that a column should hold there.
+/// Bodies of gas that a column there should hold.
 const GAS_PER_COLUMN: f64 = 10.0;
 /// The narrowest and the widest column, as parts of the picture's shorter side.
 const COLUMNS: [f64; 2] = [1.0 / 96.0, 1.0 / 12.0];
@@ -24,20 +24,20 @@ const DEPTHS: [f64; 2] = [0.4, 1.6];
 /// Entries of a level's table, least and most.
 const ENTRIES: [usize; 2] = [1 << 10, 1 << 20];
 
-/// What of the medium a look shows, in world units.
+/// What a look shows of the medium, in world units.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Plan {
-    /// From where cells are counted: the same place throughout a film.
+    /// Origin of the cells: the same place throughout a film.
     pub anchor: DVec3,
     /// Side of the finest cell, greater than 0.
     pub cell: f64,
-    /// Mean mass of the bodies that are counted; 0 where they have none.
+    /// Mean mass of the bodies that are counted; 0 if they have none.
     pub mean_mass: f64,
     /// How many of them there are.
     pub counted: usize,
-    /// Whether all bodies that are drawn are counted, or gas alone.
+    /// Whether all drawn bodies are counted, or only gas.
     pub counts_all: bool,
-    /// Bodies of gas, and the median distance of them from their middle.
+    /// Number of gas bodies, and their median distance from their middle.
     pub gas: (usize, f64),
     /// Strength of dust, 0 (none) to 1.
     pub dust: f64,
@@ -55,9 +55,9 @@ pub struct MediumUniform {
     pub weight_per_mass: f32,
     /// Entries of a level of the table, a power of two, less 1.
     pub mask: u32,
-    /// 1: all bodies that are drawn count; 0: gas alone.
+    /// 1: all drawn bodies count; 0: only gas.
     pub counts_all: u32,
-    /// Columns through the picture, 0 where there is no dust.
+    /// Columns through the picture, 0 without dust.
     pub columns: u32,
     /// Rows of them.
     pub rows: u32,
@@ -141,12 +141,12 @@ impl MediumUniform {
     }
 }
 
-/// Bodies among which densities are looked at on the host.
+/// Densities are sampled on the host among this many bodies.
 const SAMPLED: usize = 65_536;
 
 impl Plan {
-    /// Numbers of some of the bodies that are counted, in octaves above [`Plan::unit`], as a picture finds them but
-    /// for coarser cells where there are very many; of gas alone, if told to.
+    /// Densities at some of the counted bodies, in octaves above [`Plan::unit`], as a picture finds them, except
+    /// for coarser cells if there are very many; only of gas if `of_gas`.
     pub fn sampled(&self, bodies: &Bodies, look: &LookUniform, of_gas: bool) -> Vec<f64> {
         let stride = bodies.len().div_ceil(SAMPLED).max(1);
         let chosen: Vec<usize> = (0..bodies.len()).step_by(stride).collect();
@@ -163,7 +163,7 @@ impl Plan {
             mass: self.unit_mass(),
             ..Scale::PLAIN
         };
-        // Densities depend on neither.
+        // Densities do not depend on camera or size.
         let Ok(size) = PictureSize::new(64, 64) else { return Vec::new() };
         let Ok(view) = camera.view_in(size, &scale) else { return Vec::new() };
         let uniform = plan.uniform(&camera, size, &scale);

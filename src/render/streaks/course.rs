@@ -1,13 +1,14 @@
-//! The way of one body back through space. Mirrors `course_of` of `streak_path.wgsl`.
+//! The path of one body back through space. Mirrors `course_of` of `streak_path.wgsl`.
 
 use super::super::splat::Point;
 use super::Reach;
 
-/// Most pieces of a streak.
+/// The most pieces of a streak.
 pub const MOST_PIECES: usize = 24;
-/// Most that a piece of a streak turns, in radians.
+/// The most that a piece of a streak turns, in radians.
 pub const PIECE_TURN: f32 = 0.6;
-/// Most that a streak turns, in radians: three quarters of a circle, whose tail still keeps away from its head.
+/// The most that a streak turns, in radians: three quarters of a circle, so that the tail stays clear of the
+/// head.
 pub const STREAK_TURN: f32 = 4.7;
 
 pub(super) fn dot3(a: [f32; 3], b: [f32; 3]) -> f32 {
@@ -20,7 +21,7 @@ pub struct Course {
     velocity: [f32; 3],
     forward: [f32; 3],
     inward: [f32; 3],
-    /// Of the circle; 0 where the way is straight.
+    /// Radius of the circle; 0 if the path is straight.
     radius: f32,
     /// Cosine and sine of the angle of a piece.
     turn: [f32; 2],
@@ -31,12 +32,12 @@ pub struct Course {
 }
 
 impl Course {
-    /// Of a body with that motion.
+    /// The course of a body with that motion.
     pub fn of(reach: &Reach, point: &Point) -> Self {
         let [velocity, pull] = point.motion;
         let velocity = velocity.map(|v| v * reach.of_velocity);
         let square = dot3(velocity, velocity);
-        // False for NaN, and for what f32 does not hold.
+        // False for NaN, and for values beyond f32.
         let is_number = square > 1e-36 && square < 1e36;
         if !is_number {
             return Self::default();
@@ -68,7 +69,7 @@ impl Course {
         }
     }
 
-    /// From the body to the ends of its pieces, from the nearest on.
+    /// Vectors from the body to the ends of its pieces, nearest first.
     pub fn offsets(&self) -> impl Iterator<Item = [f32; 3]> {
         let course = *self;
         let mut turned = [1.0, 0.0];

@@ -1,23 +1,23 @@
-//! The way of one streak through the picture. Mirrors `streak_path.wgsl`.
+//! The path of one streak through the picture. Mirrors `streak_path.wgsl`.
 
 use super::super::camera::View;
 use super::super::splat::{Point, Sprite};
 use super::STREAK_PART;
 use super::course::{Course, MOST_PIECES, dot3};
 
-/// Most points of a streak.
+/// The most points of a streak.
 const POINTS: usize = MOST_PIECES + 1;
 /// Points nearer than this to the one before are left out.
 pub const LEAST_PX: f32 = 0.5;
 /// A point farther than this from the one before ends the streak, and a body so far outside the picture has none.
 pub const MOST_PX: f32 = 1e6;
-/// Half the width of the tail, in that of the head,
+/// Half the width of the tail, as a part of the head's,
 pub const TAIL_PART: f32 = 0.4;
-/// and at least: what is finer falls between the pixels' centres.
+/// and at least, in pixels: anything finer falls between pixel centres.
 pub const TAIL_PX: f32 = 1.5;
-/// Light of a streak in that of its sprite.
+/// Light of a streak, as a multiple of its sprite's.
 pub const STREAK_LIGHT: f32 = (STREAK_PART / (1.0 - STREAK_PART)) as f32;
-/// Light of the profile (1 - u^2)^4 across a line of half the width 1 and as long.
+/// Light of the profile (1 - u^2)^4 across a line of half width 1, per unit of length.
 pub const LINE_LIGHT: f32 = 0.812_698_4;
 /// And over half of a disk of radius 1.
 pub const HALF_DISK_LIGHT: f32 = 0.314_159_27;
@@ -46,7 +46,7 @@ pub struct Streak {
     pub length_px: f32,
     /// Half the width at the head.
     pub radius_px: f32,
-    /// Part of that which the tail lacks.
+    /// By which part of that the tail is narrower.
     pub taper: f32,
     /// How far light fades towards the tail, 0 to 1.
     pub fading: f32,
@@ -55,7 +55,8 @@ pub struct Streak {
 }
 
 impl Streak {
-    /// Along that course of the body that `sprite` shows, which may lie outside the picture; with so many times its light.
+    /// The streak along the course of the body that `sprite` shows, which may be outside the picture; with its light
+    /// multiplied by `share`.
     pub fn of(view: &View, course: &Course, point: &Point, sprite: &Sprite, share: f32) -> Self {
         let mut points = [sprite.centre_px; POINTS];
         let (mut count, mut length_px) = (1, 0.0);
@@ -88,7 +89,7 @@ impl Streak {
         let radius_px = sprite.radius_px;
         let fading = length_px / (length_px + 2.0 * radius_px);
         let taper = fading * (1.0 - TAIL_PART.max(TAIL_PX / radius_px)).max(0.0);
-        // All light of the shape for an intensity of 1: the line, and the halves of disks at its ends.
+        // All light of the shape for an intensity of 1: the line, and half disks at its ends.
         let line = LINE_LIGHT * radius_px * length_px * (1.0 - 0.5 * taper + 0.25 * taper * fading);
         let tail = (1.0 - taper) * (1.0 - taper) * (1.0 - fading);
         let ends = HALF_DISK_LIGHT * radius_px * radius_px * (1.0 + 2.0 * fading + tail);
@@ -98,7 +99,7 @@ impl Streak {
         Self { points, count, length_px, radius_px, taper, fading, peak }
     }
 
-    /// Where it goes through the picture, from the head on: at least one point.
+    /// Its points in the picture, from the head on: at least one.
     pub fn points(&self) -> &[Pair] {
         &self.points[..self.count]
     }
@@ -131,14 +132,15 @@ pub struct Piece {
     fading: f32,
 }
 
-/// A unit vector from one place to another, to the right where they are one.
+/// A unit vector from one place to another; to the right if they are the same.
 fn direction(from: Pair, to: Pair) -> Pair {
     let way = minus(to, from);
     let length = dot(way, way).sqrt();
     if length > 0.0 { way.map(|x| x / length) } else { [1.0, 0.0] }
 }
 
-/// Along the bisector of two neighbours, which leaves neither gap nor overlap; across the one where they fold back.
+/// Along the bisector of two neighbours, which leaves neither gap nor overlap; perpendicular to the first if they
+/// fold back.
 fn joint(own: Pair, other: Pair) -> Pair {
     let both = [own[0] + other[0], own[1] + other[1]];
     if dot(both, both) >= 1.0 { both } else { own }
@@ -172,13 +174,13 @@ impl Piece {
         })
     }
 
-    /// From and to where along its direction it reaches.
+    /// Where it begins and ends along its direction.
     fn along(&self) -> [f32; 2] {
         let length = distance(self.first, self.last);
         [-self.margin_px(self.enters), length + self.margin_px(self.leaves)]
     }
 
-    /// From and to which height of the picture it reaches.
+    /// Its lowest and highest row of the picture.
     pub fn heights(&self) -> [f32; 2] {
         let [least, most] = self.along();
         let middle = self.first[1] + self.own[1] * 0.5 * (least + most);
@@ -186,7 +188,7 @@ impl Piece {
         [middle - half, middle + half]
     }
 
-    /// From and to where it reaches at that height.
+    /// Where it begins and ends in the row at that height.
     pub fn widths(&self, y: f32) -> [f32; 2] {
         let (down, own) = (y - self.first[1], self.own);
         let radius = self.radius_px;
@@ -195,7 +197,7 @@ impl Piece {
         [beside[0].max(along[0]) + self.first[0], beside[1].min(along[1]) + self.first[0]]
     }
 
-    /// Part of the streak's peak at that place.
+    /// Its light at that place, as a part of the streak's peak.
     pub fn light(&self, place: Pair) -> f32 {
         let (from, to) = (minus(place, self.first), minus(place, self.last));
         let is_outside = self.enters.is_some_and(|enters| dot(from, enters) < 0.0)
@@ -222,7 +224,7 @@ impl Piece {
     }
 }
 
-/// Where a number that is `start` at 0 and grows by `slope` lies between two; everywhere if it hardly grows.
+/// Where a number that is `start` at 0 and grows by `slope` is between two values; everywhere if it hardly grows.
 fn crossing(start: f32, slope: f32, [least, most]: [f32; 2]) -> [f32; 2] {
     if slope.abs() < 1e-4 {
         return [-MOST_PX, MOST_PX];

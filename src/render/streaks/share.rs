@@ -1,22 +1,21 @@
-//! Which bodies draw streaks where there are very many. Mirrors `share_of` of `streak_path.wgsl`.
-//!
-//! What streaks cost is their length, and single ones of a million cannot be told apart. So all but those of as many bodies as
-//! can be ([`FEW`]) are together [`MOST_LENGTH`] long at most: those of more than their part of it are drawn by some bodies, with
-//! the light of the others. Along a longer streak there is then as much light as along one of just that part. Who draws follows from a body's
-//! number and the length of its way in space, not from the picture: no streak comes or goes as the camera moves, and pictures
-//! of any size show the same ones. As a way grows its streak does not vanish at once, but fades.
+//! Which bodies draw streaks if there are very many. Mirrors `share_of` of `streak_path.wgsl`. The cost of streaks is their
+//! length, and single ones among a million cannot be told apart. So all streaks beyond those of [`FEW`] bodies are together
+//! at most [`MOST_LENGTH`] long: streaks longer than their part of it are drawn by some of the bodies, with the light of the
+//! others. Along a longer streak there is then as much light as along one of just that part. Which bodies draw depends on
+//! their index and the length of their path in space, not on the picture: no streak comes or goes as the camera moves, and
+//! pictures of any size show the same ones. As a path grows its streak does not vanish at once, but fades.
 
-/// So many bodies draw their own streaks, however long.
+/// This many bodies draw their own streaks, however long.
 pub const FEW: usize = 20_000;
-/// Length of the others' streaks together, in median radii of what is drawn. Where a picture of 1080 lines shows the whole,
-/// some four streaks lie over each of its lit pixels.
+/// Total length of the other streaks, in median radii of what is drawn. If a picture of 1080 lines shows everything, some
+/// four streaks cover each of its lit pixels.
 pub const MOST_LENGTH: f64 = 4_000.0;
-/// The least part of bodies that draw.
+/// The least part of the bodies that draw.
 pub const LEAST_SHARE: f32 = 1.0 / 64.0;
-/// Of that part, how many more are on their way in or out.
+/// How many more, relative to that part, are fading in or out.
 pub const ENTERING: f32 = 0.25;
 
-/// The way up to which each of so many bodies draws its own streak, in the unit of `median_radius`.
+/// The length of a path up to which each of `seen` bodies draws its own streak, in the unit of `median_radius`.
 pub fn own_way(median_radius: f64, seen: usize) -> f64 {
     match seen.checked_sub(FEW) {
         // Bodies in one place have no size to measure by.
@@ -25,15 +24,15 @@ pub fn own_way(median_radius: f64, seen: usize) -> f64 {
     }
 }
 
-/// A number from 0 up to 1 that is a body's own.
+/// A body's own pseudo-random number from 0 up to 1.
 pub fn chance_of(body: u32) -> f32 {
     let mixed = body.wrapping_mul(747_796_405).wrapping_add(2_891_336_453);
     let word = ((mixed >> ((mixed >> 28) + 4)) ^ mixed).wrapping_mul(277_803_737);
     (((word >> 22) ^ word) >> 8) as f32 * (1.0 / 16_777_216.0)
 }
 
-/// Light of the streak that a body draws in that of its own, for a way of that length where `most` are everyone's own: 0 where
-/// others draw it, and with mean 1 over all bodies.
+/// Light of the streak that a body draws, as a multiple of its own, for a path of length `way` if paths up to `most` are
+/// each body's own: 0 if others draw it, with mean 1 over all bodies.
 pub fn share_of(body: u32, way: f32, most: f32) -> f32 {
     let part = (most / way.max(1e-30)).max(LEAST_SHARE);
     if part >= 1.0 {

@@ -1,4 +1,4 @@
-//! Streaks drawn on the CPU: the same ones by the same formulas as `streak.wgsl`.
+//! Streaks drawn on the CPU, by the same formulas as in `streak.wgsl`.
 
 use rayon::prelude::*;
 
@@ -19,7 +19,7 @@ const BAND_ROWS: usize = 24;
 
 #[derive(Default)]
 struct Chunk {
-    /// Each with the light of its streak.
+    /// Each with the peak of its streak.
     pieces: Vec<(Piece, [f32; 3])>,
     /// For each band, indices into `pieces`, ascending.
     of_band: Vec<Vec<u32>>,
@@ -32,7 +32,7 @@ pub(crate) struct Streaks {
 }
 
 impl Streaks {
-    /// Adds the streaks of `count` bodies, each asked for once through `point`.
+    /// Adds the streaks of `count` bodies, each obtained once through `point`.
     pub fn draw(
         &mut self,
         hdr: &mut HdrImage,
@@ -90,7 +90,7 @@ impl Chunk {
     }
 }
 
-/// From and up to which number the centres of pixels (at halves) lie between two places.
+/// The range of pixels whose centres (at halves) are between two places.
 fn between([low, high]: [f32; 2], size: usize) -> [usize; 2] {
     [((low - 0.5).ceil().max(0.0) as usize).min(size), ((high + 0.5).max(0.0) as usize).min(size)]
 }

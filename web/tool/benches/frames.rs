@@ -1,12 +1,10 @@
-//! Frames and steps a second of the page in a browser on this machine's own GPU:
+//! Frames and steps per second of the page in a browser on this machine's GPU:
 //!
-//!     script/web --out target/page
-//!     GRAVITILE_PAGE=target/page cargo bench --package gravitile-web --bench frames [-- OPTION...]
-//!
-//! `--bodies A,B,...` asks for other numbers of bodies. Other options go to Chromium, in place of those below: on a machine with a
-//! screen none are needed (`-- ""`). A browser shows no more frames than its screen; on a display without one (Xvfb), which it is
-//! given where there is no `DISPLAY`, it takes 60 a second. A picture of each page is left in the folder of temporary files of
-//! the build.
+//!     script/web --out target/page GRAVITILE_PAGE=target/page cargo bench --package gravitile-web --bench frames [--
+//!     OPTION...] `--bodies A,B,...` asks for other numbers of bodies. Other options go to Chromium, in place of those
+//!     below: on a machine with a screen none are needed (`-- ""`). A browser shows no more frames than its screen; on a
+//!     display without one (Xvfb), which it gets if there is no `DISPLAY`, it shows 60 per second. A picture of each page is
+//!     left in the build's folder for temporary files.
 
 #[allow(dead_code, reason = "the tests drive it further")]
 #[path = "../tests/page/browser.rs"]
@@ -18,7 +16,8 @@ use std::time::{Duration, Instant};
 use browser::Browser;
 use gravitile_web::Server;
 
-/// Vulkan without a screen: what Chromium needs on a server with a GPU. Not `--headless=new`: an NVIDIA GPU is no adapter then.
+/// Vulkan without a screen: what Chromium needs on a server with a GPU. Not `--headless=new`, with which it offers no NVIDIA
+/// GPU.
 const NO_SCREEN: &[&str] = &[
     "--ozone-platform=x11",
     "--disable-dev-shm-usage",
@@ -28,20 +27,20 @@ const NO_SCREEN: &[&str] = &[
     "--use-angle=vulkan",
     "--disable-vulkan-surface",
 ];
-/// Numbers of bodies of the galaxy collision that is watched.
+/// Numbers of bodies of the galaxy collision.
 const BODIES: &[u32] = &[16_384, 65_536, 262_144, 1_000_000];
-/// From so many on they attract each other by the tree.
+/// From this many on forces are computed by the tree.
 const BY_TREE: u32 = 100_000;
 /// How long each page is watched, once it has made its first steps.
 const WATCHED: Duration = Duration::from_secs(8);
 
-/// Step and time of the newest of `lines` that tells of a frame.
+/// The step in a line that reports a frame.
 fn step_of(line: &str) -> Option<u64> {
     let (_, rest) = line.split_once("frame on")?;
     rest.split_once("step ")?.1.split(' ').next()?.parse().ok()
 }
 
-/// What comes after `--`: numbers of bodies (`--bodies A,B`), and the browser's options if there are any.
+/// The arguments after `--`: numbers of bodies (`--bodies A,B`), and the browser's options if there are any.
 fn asked() -> (Vec<u32>, Option<Vec<String>>) {
     let mut words = std::env::args().skip(1).filter(|word| word != "--bench");
     let (mut bodies, mut options) = (BODIES.to_vec(), None);

@@ -1,8 +1,7 @@
-//! What holds a page's thread up while it begins, load after load, and of several pages by turns:
+//! What blocks a page's thread while it loads, load after load, with several pages by turns:
 //!
-//!     GRAVITILE_PAGE=target/page:target/other cargo bench --package gravitile-web --bench loads [-- LOADS]
-//!
-//! A task of more than 50 ms is one that a browser tells of as long. Those before the program is there are the browser's own.
+//!     GRAVITILE_PAGE=target/page:target/other cargo bench --package gravitile-web --bench loads [-- LOADS] A browser
+//!     reports tasks of more than 50 ms as long. Those before the program has loaded are the browser's own.
 
 #[allow(dead_code, reason = "the tests drive it further")]
 #[path = "../tests/page/browser.rs"]
@@ -14,20 +13,20 @@ use std::path::PathBuf;
 use browser::{Browser, Sight};
 use gravitile_web::Server;
 
-/// Loads of either page where no number is given.
+/// Loads of each page if no number is given.
 const USUAL: u32 = 20;
-/// Keeps begin and length in milliseconds of each long task.
+/// Script: keeps begin and length in milliseconds of each long task.
 const WATCH: &str = "window.long = []; new PerformanceObserver(list => { for (const task of list.getEntries()) \
      window.long.push([task.startTime, task.duration]); }).observe({ type: 'longtask', buffered: true });";
-/// Of these the longest since the program was there, or 0.
+/// Script: the longest of these since the program was loaded, or 0.
 const LONGEST: &str = "(() => { const begun = performance.getEntriesByName('begun')[0].startTime; \
      return Math.max(0, ...window.long.filter(([at]) => at >= begun).map(([, ms]) => ms)); })()";
 
-/// A folder that is served, and what its loads have shown.
+/// A folder that is served, and the results of its loads.
 struct Page {
     folder: PathBuf,
     address: SocketAddr,
-    /// Milliseconds of the longest task of each load; 0 where none was long.
+    /// Milliseconds of the longest task of each load; 0 if none was long.
     longest: Vec<f64>,
     /// Milliseconds to the first picture.
     pictured: Vec<f64>,
@@ -80,7 +79,7 @@ fn main() {
         return;
     };
     browser.before(WATCH);
-    // The first load of either fills the browser's caches of compiled code, as a visitor's does; it counts.
+    // The first load of each fills the browser's caches of compiled code, as a visitor's does; it counts.
     for turn in 0..loads as usize {
         let count = pages.len();
         for place in 0..count {

@@ -1,13 +1,12 @@
-//! Steps a second of the page and of the program, on the same adapter by the same kernel, by one clock: that of this bench.
+//! Steps per second of the page and of the native program, on the same adapter with the same kernel, by one clock: this
+//! bench's.
 //!
-//!     script/web --out target/page
-//!     GRAVITILE_PAGE=target/page GRAVITILE_PROGRAM=target/release/gravitile \
-//!         cargo bench --package gravitile-web --bench steps [-- N:STEPS:SHAPE ...]
-//!
-//! By turns either side is asked for `STEPS` steps of `N` bodies and for twice as many; the time is that from the asking to the
-//! answer, and what both take (the start, compiling, the first forces) goes with the difference. The page is in Chromium
-//! and shows nothing; the program is `gravitile run --checked`, since browsers keep a kernel's run-time checks. The
-//! adapter is the SwiftShader that comes with Chromium. `SHAPE` is a kernel as in `gravitile run`: `p=32,r=16,untiled`.
+//!     script/web --out target/page GRAVITILE_PAGE=target/page GRAVITILE_PROGRAM=target/release/gravitile \ cargo bench
+//!     --package gravitile-web --bench steps [-- N:STEPS:SHAPE ...] By turns each side is asked for `STEPS` steps of `N`
+//!     bodies and for twice as many; times are from request to answer, and the difference removes what both include (the
+//!     start, compiling, the first forces). The page is in Chromium and shows nothing; the program is `gravitile run
+//!     --checked`, since browsers keep a kernel's run-time checks. The adapter is the SwiftShader that comes with Chromium.
+//!     `SHAPE` is a kernel as in `gravitile run`: `p=32,r=16,untiled`.
 
 #[allow(dead_code, reason = "the tests drive it further")]
 #[path = "../tests/page/browser.rs"]
@@ -21,13 +20,13 @@ use std::time::Instant;
 use browser::Browser;
 use gravitile_web::Server;
 
-/// What is measured where nothing is asked for: few bodies, whose steps are mostly what the host does, and many.
+/// What is measured by default: few bodies, whose steps are mostly work of the host, and many.
 const USUAL: [&str; 3] = [
     "1024:2000:p=32,q=1,r=16,unroll=1,untiled",
     "4096:200:p=32,q=1,r=16,unroll=1,untiled",
     "16384:12:p=32,q=1,r=16,unroll=1,untiled",
 ];
-/// Either side has so many turns, and the first one goes first in every other.
+/// Each side has this many turns; which goes first alternates.
 const TURNS: usize = 5;
 const BROWSER: &[&str] =
     &["--headless=new", "--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader"];
@@ -48,7 +47,7 @@ impl Case {
         Some(Self { n, steps, shape: parts.next()?.to_owned() })
     }
 
-    /// Options that either side takes, by name and value.
+    /// Options for both sides, by name and value.
     fn options(&self) -> Vec<(String, Option<String>)> {
         let given = [
             ("eps", "0.05".to_owned()),
@@ -72,7 +71,7 @@ impl Case {
     }
 }
 
-/// The program, with the adapter that comes with Chromium.
+/// The native program, with the adapter that comes with Chromium.
 struct Native {
     program: PathBuf,
     adapter: PathBuf,
@@ -112,7 +111,7 @@ impl Page {
     /// Loads the program, but not the window.
     fn open(address: SocketAddr) -> Option<Self> {
         let mut browser = Browser::with(BROWSER, false, [1280, 720])?;
-        // A file of the same place, where there is nothing to see.
+        // A file of the same origin that shows nothing.
         browser.go(&format!("http://{address}/page.css"));
         browser.until("location.pathname === '/page.css' && document.readyState === 'complete'");
         browser.value(
@@ -137,7 +136,7 @@ impl Page {
     }
 }
 
-/// The middle one, and the least and the largest.
+/// The median, the least and the largest.
 fn middle(mut values: Vec<f64>) -> [f64; 3] {
     values.sort_by(f64::total_cmp);
     let (half, last) = (values.len() / 2, values.len() - 1);

@@ -1,4 +1,5 @@
-//! The JavaScript around the program, by wasm-bindgen's own crate: there is no program to install whose version may be another.
+//! The JavaScript around the program, made by wasm-bindgen's own crate: so no separate program with another version is
+//! needed.
 
 use std::path::Path;
 

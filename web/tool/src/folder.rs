@@ -1,7 +1,5 @@
-//! The folder: compiled, bound, and the files beside it.
-//!
-//! Binaryen's `wasm-opt` has no part in it: compressed, the page is no smaller for it, and Debian 12's (108) makes one that
-//! does not load.
+//! The page's folder: the compiled program, its bindings, and the other files. Binaryen's `wasm-opt` is not used:
+//! compressed, the page gets no smaller, and Debian 12's version (108) makes one that does not load.
 
 use std::fmt::{Display, Formatter};
 use std::fs;
@@ -18,16 +16,16 @@ use super::bindings;
 /// How the program is compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Profile {
-    /// Small and fast: minutes.
+    /// A small and fast page; takes minutes.
     Release,
-    /// Soon: for work on the page.
+    /// Quick, for work on the page.
     Dev,
 }
 
-/// Files that are taken as they are.
+/// Files that are copied as they are.
 const FILES: &[&str] = &["index.html", "page.css", "page.js", "worker.js", "icon.svg"];
 
-/// How often zopfli looks for a better division; fifteen are hardly smaller.
+/// Iterations of zopfli; with fifteen files are hardly smaller.
 const ROUNDS: NonZeroU64 = NonZeroU64::new(5).expect("more than none");
 
 /// What was made.
@@ -37,7 +35,7 @@ pub struct Made {
     pub bytes: u64,
     /// Bytes of all files, compressed by gzip, as every host sends them.
     pub by_gzip: u64,
-    /// And by brotli, as some do.
+    /// Compressed by brotli, as some hosts send them.
     pub by_brotli: u64,
 }
 
@@ -49,9 +47,9 @@ impl Display for Made {
     }
 }
 
-/// Compiles the page of the repository `root` and puts it into the folder `out`, each file also compressed, with `.gz` and `.br`
-/// after its name: servers that are told so (nginx: `gzip_static`, `brotli_static`) send these; functions keep their names where
-/// `names` are wanted.
+/// Compiles the page of the repository `root` into the folder `out`, each file also compressed, with `.gz` and `.br` after
+/// its name: servers configured for it (nginx: `gzip_static`, `brotli_static`) send these. With `names` functions keep their
+/// names.
 pub fn make(root: &Path, out: &Path, profile: Profile, names: bool) -> Result<Made> {
     bindings::check_version(&fs::read_to_string(root.join("Cargo.lock"))?)?;
     let program = compile(root, profile)?;
@@ -74,7 +72,7 @@ pub fn make(root: &Path, out: &Path, profile: Profile, names: bool) -> Result<Ma
     Ok(made)
 }
 
-/// For a page that is published by zopfli, whose files any host can send: 4 % smaller than zlib's best, in some twenty seconds.
+/// For a release by zopfli, whose files any host can send: 4 % smaller than zlib's best, in some twenty seconds.
 fn by_gzip(bytes: &[u8], profile: Profile) -> Result<Vec<u8>> {
     if profile == Profile::Dev {
         let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
@@ -87,7 +85,7 @@ fn by_gzip(bytes: &[u8], profile: Profile) -> Result<Vec<u8>> {
     Ok(packed)
 }
 
-/// As well as can be for a page that is published.
+/// As small as possible for a release.
 fn by_brotli(bytes: &[u8], profile: Profile) -> Result<Vec<u8>> {
     let quality = if profile == Profile::Release { 11 } else { 2 };
     let mut packed = brotli::CompressorWriter::new(Vec::new(), 1 << 16, quality, 24);
@@ -95,7 +93,7 @@ fn by_brotli(bytes: &[u8], profile: Profile) -> Result<Vec<u8>> {
     Ok(packed.into_inner())
 }
 
-/// The program as the compiler leaves it.
+/// Compiles the program; returns the compiler's file.
 fn compile(root: &Path, profile: Profile) -> Result<PathBuf> {
     let (name, folder) = match profile {
         Profile::Release => ("web-release", "web-release"),
@@ -110,7 +108,7 @@ fn compile(root: &Path, profile: Profile) -> Result<PathBuf> {
         .args(["--target", "wasm32-unknown-unknown", "--no-default-features"])
         .args(["--features", "panel", "--profile", name, "--target-dir"])
         .arg(&target)
-        // 128-bit vectors, which every browser with WebAssembly of today has.
+        // 128-bit vectors, which every current browser with WebAssembly has.
         .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS", "-Ctarget-feature=+simd128");
     if profile == Profile::Dev {
         // Compiling takes the time here, not the page.

@@ -1,4 +1,4 @@
-//! A server for this machine alone.
+//! A server for this machine only.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Result as IoResult, Write};
@@ -27,7 +27,7 @@ impl Server {
         self.address
     }
 
-    /// Serves until the program ends; what goes wrong with one connection is no matter of the others.
+    /// Serves until the program ends; a failed connection does not affect others.
     pub fn run(self) {
         for stream in self.listener.incoming().flatten() {
             let folder = self.folder.clone();
@@ -58,7 +58,7 @@ fn answer(stream: TcpStream, folder: &Path) -> IoResult<()> {
         Some(found) => ("200 OK", found),
         None => ("404 Not Found", ("text/plain", "", b"there is no such file\n".to_vec())),
     };
-    // Isolated pages have finer clocks.
+    // Cross-origin isolated pages have finer clocks.
     write!(
         stream,
         "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\n{encoding}\

@@ -1,4 +1,4 @@
-//! The page in a browser, on a real WebGPU device. Where no browser can be had, this is said aloud.
+//! The page in a browser, on a real WebGPU device. Without a browser the tests are skipped, and say so.
 
 #[path = "page/browser.rs"]
 mod browser;
@@ -16,8 +16,8 @@ use browser::{Browser, Sight};
 use gravitile_web::{Profile, Server, make};
 use shown::{keep_downloads, offered};
 
-/// The address of the page, made once and served as long as the tests run; or of the one that lies in the folder
-/// GRAVITILE_PAGE, as that which is to be published.
+/// The address of the page, made once and served while the tests run; or of the one in the folder
+/// GRAVITILE_PAGE, for example the release.
 fn page() -> String {
     static ADDRESS: OnceLock<String> = OnceLock::new();
     let address = ADDRESS.get_or_init(|| {
@@ -69,7 +69,7 @@ fn lit(path: &Path) -> f64 {
     light.count() as f64 / f64::from(frame.width * frame.height)
 }
 
-/// Presses the control of that name by the words that the page has for it.
+/// Presses the control of that name through the page's element for it.
 fn press(browser: &mut Browser, name: &str) {
     let found = format!(
         "[...document.querySelectorAll('#mirror button')].find(e => e.textContent === {name:?})"

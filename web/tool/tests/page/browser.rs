@@ -1,4 +1,4 @@
-//! A browser that is driven: Chromium, through its own protocol.
+//! Drives a browser: Chromium, through its own protocol.
 
 use std::io::{BufRead, BufReader};
 use std::net::TcpStream;
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tungstenite::{Message, WebSocket, client};
 
-/// How a browser is to be.
+/// What a browser is needed for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sight {
     /// WebGPU on SwiftShader, and pictures that can be looked at: on a display without a screen.
@@ -48,7 +48,7 @@ pub struct Browser {
     pub console: Vec<String>,
     /// When, in milliseconds since 1970.
     written: Vec<f64>,
-    /// What was noted of its threads, and whether that is all.
+    /// What was traced of its threads, and whether that is all.
     traced: (Vec<Value>, bool),
     _profile: tempfile::TempDir,
 }
@@ -57,7 +57,7 @@ pub struct Browser {
 const PATIENCE: Duration = Duration::from_secs(180);
 
 impl Browser {
-    /// None where no browser, or for pictures no display, is to be had.
+    /// None without a browser, or for pictures without a display.
     pub fn open(sight: Sight, size: [u32; 2]) -> Option<Self> {
         match sight {
             Sight::Pictures => Self::with(&[WEBGPU, SHOWN].concat(), true, size),
@@ -65,7 +65,7 @@ impl Browser {
         }
     }
 
-    /// One with more options of its command line, on a display without a screen where `unseen`; None where it does not start.
+    /// One with more command-line options, on a display without a screen if `unseen`; None if it does not start.
     pub fn with(options: &[&str], unseen: bool, size: [u32; 2]) -> Option<Self> {
         let program =
             ["chromium", "chromium-browser", "google-chrome"].into_iter().find(|name| {
@@ -88,7 +88,7 @@ impl Browser {
             .by_ref()
             .map_while(Result::ok)
             .find_map(|line| Some(line.strip_prefix("DevTools listening on ")?.to_owned()));
-        // A browser that does not start here is none.
+        // A browser that does not start counts as missing.
         let Some(address) = address else {
             let _ = child.kill();
             let _ = child.wait();
@@ -98,7 +98,7 @@ impl Browser {
             }
             return None;
         };
-        // It goes on writing, and must not wait for somebody who reads.
+        // It goes on writing, and must not block on a full pipe.
         std::thread::spawn(move || said.for_each(drop));
         let host = address.strip_prefix("ws://").unwrap().split('/').next().unwrap();
         let stream = TcpStream::connect(host).unwrap();
@@ -178,7 +178,7 @@ impl Browser {
         Some(value)
     }
 
-    /// The last of what the console says.
+    /// The last lines of the console.
     pub fn last(&self) -> &[String] {
         &self.console[self.console.len().saturating_sub(12)..]
     }
@@ -192,7 +192,7 @@ impl Browser {
         first - self.value("performance.timeOrigin").as_f64().unwrap_or(f64::NAN)
     }
 
-    /// Begins to note what the browser's threads do, as far as it is of these categories.
+    /// Begins to trace the browser's threads, in these categories.
     pub fn trace(&mut self, categories: &[&str]) {
         self.traced = (Vec::new(), false);
         let wanted = json!({"includedCategories": categories});
@@ -200,7 +200,7 @@ impl Browser {
         self.call("Tracing.start", parameters);
     }
 
-    /// What was noted since.
+    /// What was traced since.
     pub fn traced(&mut self) -> Vec<Value> {
         self.call("Tracing.end", json!({}));
         while !self.traced.1 {
@@ -219,7 +219,7 @@ impl Browser {
         self.call("Page.reload", json!({}));
     }
 
-    /// What an expression of JavaScript comes to; promises are awaited.
+    /// The value of a JavaScript expression; promises are awaited.
     pub fn value(&mut self, expression: &str) -> Value {
         let asked = json!({"expression": expression, "awaitPromise": true, "returnByValue": true, "userGesture": true});
         let answer = self.call("Runtime.evaluate", asked);
@@ -231,7 +231,7 @@ impl Browser {
         answer["result"]["value"].clone()
     }
 
-    /// Waits until an expression of JavaScript comes to something (neither nothing nor false), and returns it.
+    /// Waits until a JavaScript expression has a value other than null and false, and returns it.
     pub fn until(&mut self, expression: &str) -> Value {
         let begun = Instant::now();
         loop {
@@ -257,7 +257,7 @@ impl Browser {
         }
     }
 
-    /// Waits for a frame that begins after now, and whatever it took in before: the second from here.
+    /// Waits for a frame that begins after now, so that earlier input is taken in: the second from here.
     pub fn frame(&mut self) {
         for _ in 0..2 {
             self.line_with(&["frame on"], self.console.len());
@@ -287,7 +287,7 @@ impl Browser {
                 return line.clone();
             }
             assert!(begun.elapsed() < PATIENCE, "no line with {what}; {:#?}", self.last());
-            // A page that is just being left answers with an error; the next one will not.
+            // A page that is being left answers with an error; the next one will not.
             std::thread::sleep(Duration::from_millis(50));
             self.answer("Runtime.evaluate", json!({"expression": "0"}));
         }
@@ -300,7 +300,7 @@ impl Browser {
         std::fs::write(to, bytes).unwrap();
     }
 
-    /// Shows the page as a screen of that size does; `scale` pixels are one of the page's.
+    /// Shows the page as on a screen of that size; `scale` pixels are one CSS pixel.
     pub fn resize(&mut self, [width, height]: [u32; 2], scale: f64, phone: bool) {
         let screen =
             json!({"width": width, "height": height, "deviceScaleFactor": scale, "mobile": phone});
@@ -313,7 +313,7 @@ impl Browser {
         self.call("Page.addScriptToEvaluateOnNewDocument", json!({"source": script}));
     }
 
-    /// Presses and lets go of a key, by its name and its number in Windows.
+    /// Presses and releases a key, by its name and its Windows key code.
     pub fn key(&mut self, name: &str, number: u32) {
         for kind in ["keyDown", "keyUp"] {
             let pressed =

@@ -7,7 +7,7 @@ use super::browser::Sight;
 use super::shown::{keep_downloads, offered};
 use super::{open, page, picture, press, skipped};
 
-/// The native program, with the adapter that Chromium brings where it is wanted.
+/// Runs the native program, with Chromium's adapter if one is given.
 pub fn gravitile(words: &[&str], adapter: Option<&Path>) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
@@ -27,7 +27,7 @@ fn swiftshader() -> Option<PathBuf> {
     path.exists().then_some(path)
 }
 
-/// Bodies of a table, by their ids, and what it says of them.
+/// Bodies of a table, by their ids, and its metadata.
 struct Table {
     time: String,
     softening: f64,
@@ -37,7 +37,7 @@ struct Table {
 }
 
 impl Table {
-    /// Of a snapshot, which the native program reads.
+    /// From a snapshot, converted by the native program.
     fn of(snapshot: &Path) -> Self {
         let csv = snapshot.with_extension("csv");
         let _ = std::fs::remove_file(&csv);

@@ -1,21 +1,21 @@
-//! Nothing holds the page's thread up: no long task but the browser's own.
+//! Nothing blocks the page's thread: there are no long tasks but the browser's own.
 
 use serde_json::Value;
 
 use super::browser::{Browser, Sight};
 use super::{open, page, press};
 
-/// Keeps begin and length in milliseconds of each task of more than 50 ms, as browsers tell them.
+/// Script: keeps begin and length in milliseconds of each task of more than 50 ms, as browsers report them.
 const WATCH: &str = "window.long = []; new PerformanceObserver(list => { for (const task of list.getEntries()) \
      window.long.push([task.startTime, task.duration]); }).observe({ type: 'longtask', buffered: true });";
 
-/// The longest task of a load may take so many milliseconds in a page that is compiled to be published, beside other work. The aim
-/// is 50 on a machine without any.
+/// The longest task of a load may take this many milliseconds in a release, beside other work. The aim is 50 on an idle
+/// machine.
 const LONGEST_MS: f64 = 100.0;
-/// And so many of a core, which other work hardly changes: what is beyond is not the page's, whose thread has to wait for a core
-/// while the adapter's driver, the worker and the browser's compiler have them.
+/// And this many of a core's time, which other work hardly changes: the rest is waiting for a core while the adapter's
+/// driver, the worker and the browser's compiler have them.
 const LONGEST_OWN_MS: f64 = 15.0;
-/// Of so many loads the one counts that was disturbed least.
+/// Of this many loads the least disturbed one counts.
 const LOADS: usize = 4;
 
 /// Begins and lengths of long tasks so far.
@@ -25,12 +25,12 @@ fn long_tasks(browser: &mut Browser) -> Vec<[f64; 2]> {
     told.as_array().unwrap().iter().map(pair).collect()
 }
 
-/// When the program was there, in milliseconds: what comes before is the browser's, which compiles it.
+/// When the program was loaded, in milliseconds: before that the browser compiles it.
 fn begun(browser: &mut Browser) -> f64 {
     browser.value("performance.getEntriesByName('begun')[0].startTime").as_f64().unwrap()
 }
 
-/// The longest task of the page's thread since the program was there, in milliseconds of a core.
+/// The longest task of the page's thread since the program was loaded, in milliseconds of a core.
 fn longest_own(events: &[Value]) -> f64 {
     let number = |event: &Value, name: &str| event[name].as_f64().unwrap_or(0.0);
     let begun = events.iter().find(|event| event["name"] == "begun");
@@ -40,7 +40,7 @@ fn longest_own(events: &[Value]) -> f64 {
             && ["pid", "tid"].iter().all(|key| event[key] == begun[key])
             && number(event, "ts") >= number(begun, "ts")
     };
-    // A clock that was read late tells more than has passed.
+    // A clock that was read late shows more than has passed.
     let own = |event: &Value| number(event, "tdur").min(number(event, "dur")) / 1e3;
     let tasks: Vec<f64> = events.iter().filter(is_of_page).map(own).collect();
     assert!(tasks.len() > 100, "{} tasks were noted", tasks.len());
@@ -94,11 +94,13 @@ fn a_kernel_is_checked_and_the_fastest_is_found_and_remembered() {
     press(&mut browser, "Find the fastest");
     let said = super::shown::words_with(&mut browser, "for 1000 bodies:");
     assert!(said.starts_with("fastest of "), "{said}");
-    let clock = super::shown::words(&mut browser, "by ");
+    let clock = super::shown::words(&mut browser, "timed by ");
     // How fine is for the browser to say: 1 ns where it may, 100 us where pages are kept from it.
-    let apart = clock.strip_prefix("by GPU timestamps, ").and_then(|c| c.strip_suffix("s apart"));
+    let apart = clock
+        .strip_prefix("timed by GPU timestamps, resolution ")
+        .and_then(|c| c.strip_suffix("s"));
     let is_stated = apart.is_some_and(|apart| apart.starts_with(|c: char| c.is_ascii_digit()));
-    assert!(is_stated || clock == "by wall clock", "{clock}");
+    assert!(is_stated || clock == "timed by wall clock", "{clock}");
     let kept = browser.value("localStorage.getItem('gravitile/tuned.toml')");
     assert!(kept.as_str().is_some_and(|text| text.contains("[[choice]]")), "{kept}");
     press(&mut browser, "Use the fastest");

@@ -7,12 +7,12 @@ use serde_json::Value;
 use super::browser::{Browser, Sight};
 use super::{lit, open, picture, press, small};
 
-/// The first words in the page that begin so, once they are there.
+/// The first text in the page that begins like this, once it is there.
 pub fn words(browser: &mut Browser, begin: &str) -> String {
     awaited(browser, &format!("startsWith({begin:?})"))
 }
 
-/// The first words in the page with that part, once they are there.
+/// The first text in the page with that part, once it is there.
 pub fn words_with(browser: &mut Browser, part: &str) -> String {
     awaited(browser, &format!("includes({part:?})"))
 }
