@@ -1,4 +1,4 @@
-//! Who is timed in a session, and how each is asked.
+//! What a session times, and how it samples it.
 
 use super::host_timer::HostTimer;
 pub use super::names::cpu_device;
@@ -7,13 +7,13 @@ use crate::error::Result;
 use crate::forces::direct::gpu::KernelConfig;
 use crate::measure::{KernelTimer, Timer};
 
-/// Whom to time.
+/// What to time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Candidate {
     /// A kernel on the device's own bodies.
     Kernel(KernelConfig),
-    /// The GPU through the host's interface: bodies go up and forces come back.
+    /// The GPU through the host's interface: bodies are sent and forces returned.
     GpuFromHost,
     /// The CPU engine.
     Cpu,
@@ -24,17 +24,17 @@ pub enum Candidate {
 pub struct Point {
     /// The curve.
     pub series: String,
-    /// Where on the x axis.
+    /// Value on the x axis.
     pub x: f64,
     /// Number of sinks.
     pub sinks: usize,
     /// Number of sources.
     pub sources: usize,
-    /// Whom to time.
+    /// What to time.
     pub candidate: Candidate,
 }
 
-/// A candidate that is ready to be sampled.
+/// A candidate ready to be sampled.
 pub(super) enum Ready<'p> {
     Kernel,
     Host(Box<HostTimer<'p>>),

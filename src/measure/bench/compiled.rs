@@ -1,34 +1,34 @@
-//! What a driver's compiler made of a kernel, as a record keeps it.
+//! The results of a driver's compiler for a kernel, as stored in a record.
 
 use serde::{Deserialize, Serialize};
 
 use crate::inspect::{Report, RoomLimit};
 
-/// Numbers of [`Report`]; what the driver does not tell is not there.
+/// Numbers of a [`Report`]; `None` if the driver does not provide them.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Compiled {
     /// Machine instructions per interaction in the loop over the sources.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub per_interaction: Option<f64>,
-    /// Those of the vector units.
+    /// Vector instructions per interaction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vector_per_interaction: Option<f64>,
     /// Registers per thread.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub registers: Option<u64>,
-    /// Registers that went to memory.
+    /// Registers spilled to memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spilled: Option<u64>,
     /// Bytes of workgroup memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workgroup_memory: Option<u64>,
-    /// Threads per subgroup; 0 if the driver is silent.
+    /// Threads per subgroup; 0 if not reported.
     pub subgroup_size: u32,
     /// Subgroups that fit one SIMD unit at once: the occupancy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subgroups_per_simd: Option<u64>,
-    /// What leaves no room for more of them, counted by hand.
+    /// The computed limit on their number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limited_by: Option<RoomLimit>,
 }
@@ -49,7 +49,7 @@ impl Compiled {
         }
     }
 
-    /// What no compiler says, if anything: a reader of foreign files asks.
+    /// What no compiler can report, if anything; for reading foreign files.
     pub(super) fn fault(&self) -> Option<String> {
         let counts = [self.per_interaction, self.vector_per_interaction];
         let sound = |x: &f64| x.is_finite() && *x >= 0.0 && *x < 1e9;

@@ -9,7 +9,7 @@ use super::{DirectFacts, RunFacts, RunOutcome, TreeFacts};
 use crate::error::{Error, Result};
 use crate::measure::Summary;
 
-/// Largest result file that is read: a hundred times what `--figure all` writes.
+/// Largest result file that is read: a hundred times the size of what `--figure all` writes.
 const LARGEST: u64 = 64 << 20;
 
 /// The records as JSON lines.
@@ -24,7 +24,7 @@ pub fn to_json_lines(records: &[Record]) -> String {
 /// Reads a result file.
 ///
 /// Errors: [`Error::Io`]; [`Error::File`] with the line, for a file that is truncated, of another
-/// version, not a result file at all, or has numbers that no measurement gives.
+/// version, not a result file, or contains impossible numbers.
 pub fn read_json_lines(path: &Path) -> Result<Vec<Record>> {
     let io = |error| Error::io("read", path, error);
     let file = std::fs::File::open(path).map_err(io)?;
@@ -62,7 +62,7 @@ pub fn read_json_lines(path: &Path) -> Result<Vec<Record>> {
     Ok(records)
 }
 
-/// Of records of several runs those that figures show: of each figure the last run that has it.
+/// For each figure, the records of the latest run that has it.
 pub fn latest(records: &[Record]) -> Vec<Record> {
     let key = |record: &Record| {
         let (day, time) = record.run_key();
@@ -73,7 +73,7 @@ pub fn latest(records: &[Record]) -> Vec<Record> {
 }
 
 fn parse(line: &[u8]) -> Result<Record, String> {
-    // The version first, so that a newer file is not blamed for its new fields.
+    // Checks the version first, so that a newer file is not rejected for its new fields.
     #[derive(serde::Deserialize)]
     struct Head {
         format: u32,
@@ -88,7 +88,7 @@ fn parse(line: &[u8]) -> Result<Record, String> {
     record.fault().map_or(Ok(record), Err)
 }
 
-/// A record with what its row in the CSV is made of.
+/// A record with what its row in the CSV needs.
 struct Row<'a> {
     record: &'a Record,
     summary: Option<Summary>,
@@ -121,7 +121,7 @@ fn either(a: Option<&String>, b: Option<&String>) -> String {
 
 type Value = fn(&Row) -> String;
 
-/// The columns of the CSV: name, and the value of a row.
+/// The columns of the CSV: name, and value for a row.
 const COLUMNS: [(&str, Value); 46] = [
     ("figure", |r| r.record.figure.clone()),
     ("series", |r| r.record.series.clone()),

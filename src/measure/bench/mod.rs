@@ -1,5 +1,5 @@
-//! Records of measurements, and one number of them that is measured wherever there is a device. Figures, files and reports
-//! are the program's alone.
+//! Records of measurements, and the score, which can be measured wherever there is a device.
+//! Figures, files and reports are for the program only.
 
 mod compiled;
 mod devices_facts;

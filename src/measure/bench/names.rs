@@ -1,10 +1,10 @@
-//! Names and numbers as records and people have them.
+//! Names and numbers as shown in records and to people.
 
 use super::record::Device;
 use crate::forces::ForceEngine;
 use crate::forces::direct::CpuSingle;
 
-/// The processor, as it calls itself.
+/// The processor as a device, under its own name.
 pub fn cpu_device() -> Device {
     let engine = CpuSingle::new();
     Device {
@@ -16,7 +16,7 @@ pub fn cpu_device() -> Device {
 }
 
 fn cpu_name() -> String {
-    // Linux tells; elsewhere the architecture has to do.
+    // Linux reports it; elsewhere the architecture must do.
     let told = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let name = told.lines().find_map(|line| {
         let (key, value) = line.split_once(':')?;
@@ -25,7 +25,7 @@ fn cpu_name() -> String {
     plain(&name.unwrap_or_else(|| format!("{} CPU", std::env::consts::ARCH)))
 }
 
-/// One line without control characters, not too long for a result file.
+/// One line without control characters, short enough for a result file.
 pub(super) fn plain(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(290).collect()
 }

@@ -1,8 +1,8 @@
-//! A run of measurements: what all its records have, and when it began.
+//! A run of measurements: what all its records share, and when it began.
 
 use super::record::{Device, FORMAT, Kind, Record};
 
-/// What all records of one run have.
+/// What all records of one run share.
 #[derive(Clone, Debug)]
 pub struct Run {
     commit: String,
@@ -11,13 +11,13 @@ pub struct Run {
 }
 
 impl Run {
-    /// One that begins now.
+    /// A run that begins now.
     pub fn begin() -> Self {
         let commit = option_env!("GRAVITILE_COMMIT").unwrap_or("unknown").to_owned();
         Self { commit, date: today(), begun: now() }
     }
 
-    /// A record of `device` in a figure's series, without anything that was measured.
+    /// A record of `device` in a figure's series, without measurements yet.
     pub fn record(&self, device: Device, figure: &str, series: &str) -> Record {
         Record {
             format: FORMAT,

@@ -1,12 +1,12 @@
-//! One number that may be quoted: whole steps at three numbers of bodies.
+//! A single number for quoting: whole steps at three numbers of bodies.
 
 use super::names::number;
 use super::record::{Kind, Record};
 use crate::forces::direct::FLOPS;
 
-/// The numbers of bodies whose steps make the score.
+/// The numbers of bodies that make up the score.
 pub const SIZES: [usize; 3] = [1024, 16_384, 262_144];
-/// The figure that it is measured by.
+/// The figure that measures it.
 pub(super) const FIGURE: &str = "score";
 
 /// The score of one run on one device.
@@ -18,18 +18,19 @@ pub struct Score {
     pub driver: String,
     /// gravitile's version and commit.
     pub version: String,
-    /// Day and time of the run.
+    /// Date and time of the run.
     pub date: String,
-    /// 10^9 interactions per second in whole steps at each number of bodies; `None` where a step took too long.
+    /// 10^9 interactions per second in whole steps at each number of bodies; `None` if a step took
+    /// too long.
     pub rates: [Option<f64>; 3],
-    /// Largest part by which the quartiles of one size are apart.
+    /// Largest relative interquartile range of any size.
     pub spread: f64,
-    /// What is to be said of the samples or the machine.
+    /// Remarks on the samples or the machine.
     pub remarks: Vec<String>,
 }
 
 impl Score {
-    /// One for each run and device of some records, in their order.
+    /// The score of each run and device in some records, in their order.
     pub fn all(records: &[Record]) -> Vec<Self> {
         let mut scores: Vec<((String, String), Self)> = Vec::new();
         for record in records.iter().filter(|record| record.figure == FIGURE) {
@@ -73,13 +74,14 @@ impl Score {
         }
     }
 
-    /// The score: the geometric mean of the three rates in 10^9 interactions per second; `None` where one is blank.
+    /// The score: the geometric mean of the three rates in 10^9 interactions per second; `None` if
+    /// one is blank.
     pub fn value(&self) -> Option<f64> {
         let product = self.rates.iter().try_fold(1.0, |product, rate| Some(product * (*rate)?));
         product.map(f64::cbrt)
     }
 
-    /// The line that can be pasted.
+    /// The score as one line of text.
     pub fn line(&self) -> String {
         let rate = |rate: Option<f64>| rate.map_or("–".to_owned(), number);
         let [few, some, many] = self.rates.map(rate);
@@ -97,7 +99,7 @@ impl Score {
         )
     }
 
-    /// Device, score and the three rates as people read them.
+    /// Device, score and the three rates, formatted.
     pub fn cells(&self) -> [String; 5] {
         let cell = |rate: Option<f64>| rate.map_or("–".to_owned(), number);
         let [few, some, many] = self.rates.map(cell);
@@ -108,7 +110,7 @@ impl Score {
     pub const HEADER: [&'static str; 8] =
         ["device", "driver", "score", "N = 1,024", "16,384", "262,144", "version", "date"];
 
-    /// Scores in Markdown, the best first; those without a score at the end.
+    /// Scores in Markdown, best first; those without a score last.
     pub fn table(scores: &[Self]) -> String {
         let mut sorted: Vec<&Self> = scores.iter().collect();
         sorted.sort_by(|a, b| b.value().unwrap_or(0.0).total_cmp(&a.value().unwrap_or(0.0)));

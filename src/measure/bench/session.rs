@@ -1,4 +1,4 @@
-//! A session of measuring: one adapter or none, the CPU engine, and the records so far.
+//! A measuring session: one adapter or none, the CPU engine, and the records so far.
 
 mod direct;
 mod machine;
@@ -28,48 +28,48 @@ use crate::measure::{
 };
 use crate::tuned::Known;
 
-/// The least that a figure's time is taken for: compilers take their part of it, too.
+/// The least time assumed for a figure, since compilers take a part of it too.
 const LEAST_SECS: f64 = 3.0;
 
-/// A figure goes on to its next size until it has taken so many times its budget.
+/// A figure continues with its next size until it has taken this many times its budget.
 const PATIENCE: f64 = 2.5;
 
-/// Who watches: told how far it is, and asked whether to go on.
+/// Observes a session: is told of its progress, and asked whether to continue.
 pub trait Observer {
-    /// Part of the figure that is done, 0 to 1, and what is under way.
+    /// Called with the part of the figure that is done, 0 to 1, and what is under way.
     fn progress(&mut self, part: f64, doing: &str);
-    /// False once the user wants to stop; what is measured by then is kept.
+    /// Returns false once the user wants to stop; results so far are kept.
     fn go_on(&mut self) -> bool;
 }
 
-/// A session of measuring: one adapter or none, the CPU engine, and the records so far.
+/// A measuring session: one adapter or none, the CPU engine, and the records so far.
 pub struct Session<'a> {
-    /// The adapter, where there is one.
+    /// The adapter, if there is one.
     pub gpu: Option<Arc<Gpu>>,
-    /// Further adapters, which share its bodies in the figure of several devices.
+    /// Further adapters that share its bodies, in the figure of several devices.
     pub beside: Vec<Arc<Gpu>>,
-    /// Whether the CPU's engines are measured beside it.
+    /// Whether the CPU engines are measured too.
     pub cpu: bool,
     /// How much is measured.
     pub sizes: Sizes,
-    /// What tuning has found, if somebody has looked it up.
+    /// Stored results of tuning; empty unless the caller looks them up.
     pub known: Known,
-    /// All that was measured, in order.
+    /// All records, in order.
     pub records: Vec<Record>,
-    /// The compiler for a GPU that need not be there, or why there is none: making one sets variables of
-    /// the environment, so that a program does it before it starts threads.
+    /// The compiler for a GPU that need not be present, or why there is none. Making one sets
+    /// environment variables, so a program does it before starting threads.
     pub absent: Result<Inspector, String>,
     observer: &'a mut dyn Observer,
     ceilings: Option<Ceilings>,
-    /// The best rates seen: how long a size will take.
+    /// The best rate observed, for predicting how long a size will take.
     gpu_rate: f64,
     cpu_rate: f64,
     stopped: bool,
     run: Run,
     machine: Option<Machine>,
-    /// What whoever measures has to say of the machine.
+    /// A remark on the machine by the person who measures.
     pub remark: Option<String>,
-    /// A shape of the kernel that is measured beside the default, if one was asked for.
+    /// A kernel shape that is measured besides the default, if one was asked for.
     pub asked: KernelRequest,
 }
 
@@ -96,17 +96,17 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// True once the user wanted to stop.
+    /// Whether the user wants to stop.
     pub fn is_stopped(&self) -> bool {
         self.stopped
     }
 
-    /// The shape that the program takes for so many sinks and sources; `None` without a GPU.
+    /// The shape that the program chooses for this many sinks and sources; `None` without a GPU.
     pub fn default_kernel(&self, sinks: usize, sources: usize) -> Option<KernelConfig> {
         self.kernel(&KernelRequest::default(), sinks, sources)
     }
 
-    /// What it would take for n sinks and m sources if so much were fixed; `None` also where the adapter cannot hold that.
+    /// The same with some parts of the shape fixed; `None` also if the adapter cannot run it.
     pub fn kernel(&self, request: &KernelRequest, n: usize, m: usize) -> Option<KernelConfig> {
         request.resolve(self.gpu.as_ref()?, n, m).ok()
     }
@@ -116,7 +116,7 @@ impl<'a> Session<'a> {
         !self.stopped
     }
 
-    /// The adapter's ceilings, measured the first time, and recorded then.
+    /// The adapter's ceilings, measured and recorded the first time.
     pub fn ceilings(&mut self) -> Result<Option<Ceilings>> {
         let Some(gpu) = self.gpu.clone().filter(|_| self.ceilings.is_none()) else {
             return Ok(self.ceilings);
@@ -145,13 +145,13 @@ impl<'a> Session<'a> {
         Ok(self.ceilings)
     }
 
-    /// Tells the observer; false once the user wants to stop.
+    /// Informs the observer; returns false once the user wants to stop.
     pub(super) fn progress(&mut self, part: f64, doing: &str) -> bool {
         self.observer.progress(part, doing);
         self.go_on()
     }
 
-    /// A record for what a compiler says: of `device`, or of one that is yet to be named.
+    /// A record for a compiler's report, of `device` or of one to be named later.
     pub(super) fn compiled_record(
         &self,
         figure: &str,
@@ -165,7 +165,7 @@ impl<'a> Session<'a> {
         record
     }
 
-    /// A record for whole steps of `n` bodies, yet without its times.
+    /// A record for whole steps of `n` bodies, without times yet.
     pub(super) fn step_record(
         &self,
         figure: &str,
@@ -178,7 +178,7 @@ impl<'a> Session<'a> {
         let mut record =
             self.of_point(figure, &Point { series, x, sinks: n, sources: n, candidate });
         record.kind = Kind::Steps;
-        // The model is of forces alone.
+        // The model covers forces only.
         (record.predicted_per_sec, record.limit) = (None, None);
         record
     }
@@ -187,16 +187,17 @@ impl<'a> Session<'a> {
         self.run.record(cpu_device(), figure, series)
     }
 
-    /// Times all points of a figure; those of one size in turns, but the CPU engine apart from a GPU, whose clock falls
-    /// while it waits (an H200's by a fifth). What cannot be measured is recorded as skipped, with the reason.
+    /// Times all points of a figure. Points of one size are timed in turn, but the CPU engine
+    /// separately from a GPU, whose clock falls while it waits (an H200's by a fifth). Points that
+    /// cannot be measured are recorded as skipped, with the reason.
     pub fn sweep(&mut self, figure: &str, points: &[Point]) -> Result<()> {
-        // The model's side of each record.
+        // For the model's part of each record.
         if points.iter().any(|point| matches!(point.candidate, Candidate::Kernel(_))) {
             self.ceilings()?;
         }
         let has_clock =
             self.gpu.as_ref().is_some_and(|gpu| gpu.adapter.class != DeviceClass::Software);
-        // By numbers of sinks and sources, and whether apart.
+        // Numbers of sinks and sources, and whether separate.
         type Key = (usize, usize, bool);
         let mut groups: Vec<(Key, Vec<&Point>)> = Vec::new();
         let here = |point: &&Point| self.cpu || point.candidate != Candidate::Cpu;
@@ -214,7 +215,7 @@ impl<'a> Session<'a> {
             if !self.go_on() {
                 break;
             }
-            // A device far slower than expected must not keep its user for ever.
+            // A device far slower than expected must not keep its user waiting indefinitely.
             let most = PATIENCE * self.sizes.figure_secs.max(LEAST_SECS);
             if begun.elapsed().as_secs_f64() > most {
                 for point in points {
@@ -257,7 +258,7 @@ impl<'a> Session<'a> {
         record
     }
 
-    /// Points of one size.
+    /// Times the points of one size.
     fn group(
         &mut self,
         figure: &str,
@@ -291,7 +292,7 @@ impl<'a> Session<'a> {
             }
         }
 
-        // As many rounds as there is time for, after the one that is dropped.
+        // As many rounds as there is time for, after the one that is discarded.
         let places: Vec<usize> = (0..ready.len()).collect();
         let secs: f64 = ready.iter().map(|(point, r)| r.sample_secs(point, &kernels)).sum();
         let left = budget - begun.elapsed().as_secs_f64();
@@ -320,7 +321,7 @@ impl<'a> Session<'a> {
             )?
         };
         self.stopped = self.stopped || stopped;
-        // The machine's drift is common to all; a sample set's noise is its own.
+        // The machine's drift is common to all; the noise of a sample set is its own.
         let doubt = kernels.as_ref().and_then(|timer| timer.stopwatch().doubt());
         let doubt = doubt.map(plain);
         let machine = doubt.or_else(|| Steadiness::of_rounds(&sets).remark());
@@ -362,7 +363,7 @@ impl<'a> Session<'a> {
     }
 }
 
-/// Errors of a device that measuring cannot go on after.
+/// Whether measuring cannot continue after this error of a device.
 fn is_fatal(error: &Error) -> bool {
     matches!(error, Error::Device(_))
 }

@@ -1,4 +1,5 @@
-//! Whole steps at the sizes of the score, measured without waiting: by the program, and by a page in a browser.
+//! Whole steps at the sizes of the score, measured without blocking: by the program, and by a page
+//! in a browser.
 
 use std::sync::Arc;
 
@@ -13,14 +14,15 @@ use crate::gpu::Gpu;
 use crate::measure::{Steadiness, StepTimer, Summary};
 use crate::tuned::Known;
 
-/// Samples of each size, without the first, which is dropped: clocks rise.
+/// Samples per size, not counting the first, which is discarded because clocks rise.
 const SAMPLES: usize = 7;
 
-/// Told which part of the work is done, from 0 to 1, and what is under way; false to break it off.
+/// Called with the part of the work that is done, 0 to 1, and what is under way; returns false to
+/// stop.
 pub type Going<'a> = dyn FnMut(f64, &str) -> bool + 'a;
 
-/// Measures steps of `record.sinks` bodies by that kernel and puts all about it into `record`; `None` where it was broken
-/// off. A kernel that is wrong or too large is recorded as skipped.
+/// Measures steps of `record.sinks` bodies with this kernel and stores the results in `record`;
+/// `None` if it was stopped. A kernel that is wrong or too large is recorded as skipped.
 ///
 /// Errors: [`Error::Device`].
 pub async fn measure_steps(
@@ -61,31 +63,32 @@ pub async fn measure_steps(
     Ok(Some(record))
 }
 
-/// Timestamps that are farther apart are remarked upon: those of browsers.
+/// Timestamps coarser than this, as in browsers, are remarked upon.
 const COARSE_SECS: f64 = 10e-6;
 
-/// That a size was left out, and why.
+/// Records that a size was left out, and why.
 pub(super) fn skipped(mut record: Record, why: &str) -> Record {
     record.kind = Kind::Skipped;
     record.remark = Some(plain(why));
     record
 }
 
-/// The record of a size whose steps would take longer than `most_secs`, where steps so far took `each` seconds an
-/// interaction; larger ones take no more.
+/// The record of a size whose steps would take longer than `most_secs`, judging by `each` seconds
+/// per interaction so far; larger sizes are no slower per interaction.
 pub(super) fn too_long(record: &Record, each: Option<f64>, most_secs: f64) -> Option<Record> {
     let estimate = each.map_or(0.0, |each| each * record.work);
     let words = || format!("a step would take about {estimate:.0} s, more than {most_secs} s");
     (estimate > most_secs).then(|| skipped(record.clone(), &words()))
 }
 
-/// Seconds an interaction in a record.
+/// Seconds per interaction in a record.
 pub(super) fn each_of(record: &Record) -> Option<f64> {
     record.summary().map(|summary: Summary| summary.median / record.work)
 }
 
-/// The records of the score of `gpu`, which they call `device`, on such a `machine`: by the kernels that the program takes; sizes whose steps would take longer than `most_secs`
-/// are left out. Nothing where it was broken off.
+/// The records for the score of `gpu`, listed as `device`, on this `machine`, with the kernels that
+/// the program chooses. Sizes whose steps would take longer than `most_secs` are left out. `None`
+/// if it was stopped.
 ///
 /// Errors: [`Error::Device`].
 pub async fn steps_of_score(

@@ -1,4 +1,4 @@
-//! What a record of the tree tells beyond its times.
+//! The parts of a record about a tree besides its times.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,13 +6,13 @@ use crate::forces::tree::{MultipoleOrder, Opening, TreeConfig};
 use crate::measure::ErrorDistribution;
 use crate::measure::bench::record::rounded;
 
-/// Parts of all sinks, from the most to the least, whose errors are noted.
+/// Parts of all sinks, in descending order, for which errors are recorded.
 const PARTS: [f64; 25] = [
     1.0, 0.99, 0.95, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.25, 0.2, 0.15, 0.1, 0.07, 0.05, 0.03,
     0.02, 0.015, 0.01, 0.007, 0.005, 0.003, 0.002, 0.001,
 ];
 
-/// Which tree, and its errors where they were found.
+/// Which tree, and its errors if they were measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TreeFacts {
@@ -26,16 +26,17 @@ pub struct TreeFacts {
     pub moments: u32,
     /// Number of bodies.
     pub bodies: u64,
-    /// Parts of the sinks, from the most to the least, and the relative error that so many exceed or reach.
+    /// Parts of the sinks in descending order, each with the relative error that this part reaches
+    /// or exceeds.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<(f64, f64)>,
-    /// How many times as long a step by all pairs takes, where that was measured or foreseen.
+    /// The time of a step by all pairs divided by that of the tree, if measured or predicted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub speed_up: Option<f64>,
 }
 
 impl TreeFacts {
-    /// Of a tree of so many bodies.
+    /// The facts of a tree over this many bodies.
     pub fn new(engine: &str, config: &TreeConfig, bodies: usize) -> Self {
         let (rule, parameter) = match config.opening {
             Opening::Acceleration { alpha } => ("acceleration", alpha),
@@ -54,7 +55,7 @@ impl TreeFacts {
         }
     }
 
-    /// With these errors.
+    /// The same with these errors.
     #[must_use]
     pub fn with_errors(self, found: &ErrorDistribution) -> Self {
         let error = |part: f64| (part, rounded(found.quantile(1.0 - part)));
@@ -67,13 +68,13 @@ impl TreeFacts {
         self.errors.iter().find(|(other, _)| *other == part).map(|(_, error)| *error)
     }
 
-    /// `octgrav 0.5`, and with monopoles that it is.
+    /// Describes the rule: `octgrav 0.5`, with a note if with monopoles.
     pub fn rule_in_words(&self) -> String {
         let monopoles = if self.moments == 1 { ", monopoles" } else { "" };
         format!("{} {}{monopoles}", self.rule, self.parameter)
     }
 
-    /// What no measurement says, if anything: a reader of foreign files asks.
+    /// What no measurement can contain, if anything; for reading foreign files.
     pub(super) fn fault(&self) -> Option<String> {
         let good = |x: &f64| x.is_finite() && *x >= 0.0 && *x < 1e30;
         let words = if !["gpu", "cpu"].contains(&self.engine.as_str()) {

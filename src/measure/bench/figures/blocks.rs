@@ -38,27 +38,27 @@ pub(super) const FIGURE: Figure = Figure {
     plots,
 };
 
-/// Kirin's accuracies, of its tables.
+/// Accuracies of Kirin's tables.
 const ACCURACIES: [f64; 3] = [0.3, 0.2, 0.1];
-/// Those that its figures 4.7 and 4.8 go on with.
+/// Additional accuracies of its figures 4.7 and 4.8.
 const CLOSER: [f64; 2] = [0.05, 0.025];
 const SOFTENINGS: [f64; 2] = [1.0 / 256.0, 0.0];
-/// How long kirin's runs are, and Sapporo2's.
+/// Duration of Kirin's runs, and of Sapporo2's.
 const QUARTER: f64 = 0.25;
 const WHOLE: f64 = 1.0;
-/// The longest step; bodies meet at its multiples.
+/// The longest step; bodies are at one time at its multiples.
 const DT_MAX: f64 = 1.0 / 16.0;
-/// How often a run looks up.
+/// Interval at which a run checks whether to stop.
 const PAUSE: Duration = Duration::from_millis(200);
-/// The part of the figure's time that a single run may take: where the noise of a tier drives steps to
-/// nothing, it would take all of it.
+/// The largest part of the figure's time for a single run: if the noise of a precision drives steps
+/// to zero, a run would take all of it.
 const PART: f64 = 0.1;
-/// Times grow at most with this power of N: N^2 per step of all, and N^(1/3) more steps.
+/// Times grow at most as this power of N: N^2 per step of all bodies, and N^(1/3) more steps.
 const GROWTH: f64 = 7.0 / 3.0;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Case {
-    /// Kirin's a with hermite4; `None` is hermite6.
+    /// Kirin's a, for hermite4; `None` for hermite6.
     a: Option<f64>,
     softening: f64,
     until: f64,
@@ -78,8 +78,8 @@ impl Case {
         self.a.map_or("hermite6".to_owned(), |a| format!("hermite4, a = {a}"))
     }
 
-    /// Whether a run of this needs no less time than one of `other`: the same integrator at most as loose,
-    /// for at least as long.
+    /// Whether this run takes no less time than one of `other`: the same integrator, no less
+    /// accurate, for at least as long.
     fn is_as_long_as(self, other: Self) -> bool {
         let as_strict = match (self.a, other.a) {
             (Some(a), Some(b)) => a <= b,
@@ -88,7 +88,7 @@ impl Case {
         as_strict && self.until >= other.until
     }
 
-    /// All at one number of bodies, the most telling first.
+    /// All cases at one number of bodies, the most informative first.
     fn all(closer: bool) -> Vec<Self> {
         let mut cases = Vec::new();
         for softening in SOFTENINGS {
@@ -101,16 +101,16 @@ impl Case {
     }
 }
 
-/// Who computes, and where the bodies live.
+/// The engine, and where the bodies live.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Who {
     tier: EngineTier,
-    /// On the engine's device.
+    /// Whether the bodies live on the engine's device.
     resident: bool,
 }
 
 impl Who {
-    /// All ways to run `case`: on a device bodies live there, but once, to tell what that brings.
+    /// All ways to run `case`: on a device the bodies live there, except once for comparison.
     fn all(tiers: &[EngineTier], case: Case) -> Vec<Self> {
         let compared = case.a == Some(0.1) && case.softening > 0.0;
         let mut all = Vec::new();
@@ -127,20 +127,21 @@ impl Who {
     }
 }
 
-/// What a run gave with its seconds, or why there is none.
+/// The result of a run with its seconds, or why there is none.
 type Ran = std::result::Result<(RunOutcome, f64), String>;
 
 fn measure(session: &mut Session<'_>) -> Result<()> {
     let begun = Instant::now();
     let budget = session.sizes.runs_secs;
     let mut tiers = session.tiers(FIGURE.name)?;
-    // The fastest on any machine first: what is left out for time should be the least telling.
+    // Usually the fastest first, so that what is left out for lack of time is the least
+    // informative.
     tiers.sort_by_key(|tier| {
         (tier.kind == EngineKind::Gpu, tier.precision != Precision::DoubleSingle)
     });
-    // The longest of each kind so far: case, tier, N, seconds.
+    // The longest of each kind so far: case, engine, N, seconds.
     let mut seen: Vec<(Case, Who, usize, f64)> = Vec::new();
-    // Whose runs did not end within their part of the time.
+    // Runs that did not end within their time.
     let mut endless: Vec<(Case, Who)> = Vec::new();
     let sizes = session.sizes.runs;
     for (done, &n) in sizes.iter().enumerate() {
@@ -194,7 +195,7 @@ fn measure(session: &mut Session<'_>) -> Result<()> {
                     }
                 }
                 Err(reason) => {
-                    // It had its whole part of the time.
+                    // It had its full share of the time.
                     if left > most && asked.elapsed().as_secs_f64() > most {
                         endless.push((case, who));
                     }
@@ -242,7 +243,7 @@ fn plummer(n: usize, softening: f64) -> Result<Bodies> {
     scene.build(&|path| Err(Error::file(path, "this scene has no files")))
 }
 
-/// In f64, whatever the run's engine.
+/// The energy in f64, whatever the run's engine.
 fn energy(bodies: &Bodies, softening: f64) -> Result<f64> {
     let (mut engine, mut found) = (CpuDouble::new(), Answers::default());
     let (position, mass) = (&bodies.position[..], &bodies.mass[..]);
@@ -252,7 +253,7 @@ fn energy(bodies: &Bodies, softening: f64) -> Result<f64> {
     Ok(diagnose(bodies, &found.potential)?.energy())
 }
 
-/// One run, of at most `most_secs`; inside, why there is none.
+/// Runs one case, for at most `most_secs`; the inner error says why there is no result.
 fn run(
     session: &mut Session<'_>,
     n: usize,
@@ -279,7 +280,7 @@ fn run(
             return Ok(Err(steps.describe_residence().to_owned()));
         }
     }
-    // What lives on a device cannot be paused within a slice.
+    // On a device, a run cannot be paused within a slice.
     let slice = if who.resident { DT_MAX / 4.0 } else { case.until };
     let mut target = slice;
     let begun = Instant::now();
@@ -333,7 +334,7 @@ mod tests {
     fn the_sphere_is_in_standard_units() {
         let bodies = plummer(512, 0.0).unwrap();
         let energy = energy(&bodies, 0.0).unwrap();
-        // The grain of so few bodies is a few per cent.
+        // The graininess of so few bodies is a few per cent.
         assert!((energy + 0.25).abs() < 0.03, "{energy}");
     }
 }

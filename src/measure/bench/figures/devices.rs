@@ -1,4 +1,4 @@
-//! Sapporo2, figure 5, and kirin's thesis, tables 5.1 and 5.2: several devices share the bodies.
+//! Sapporo2, figure 5, and Kirin's thesis, tables 5.1 and 5.2: bodies shared by several devices.
 
 use std::sync::Arc;
 
@@ -38,17 +38,17 @@ pub(super) const FIGURE: Figure = Figure {
 
 const SOFTENING: f64 = 0.01;
 const DT: f64 = 1e-6;
-/// With few errors walks take longer than building, which is each device's own.
+/// A strict rule: walks then take longer than the build, which each device does by itself.
 const STRICT: Opening = Opening::Acceleration { alpha: 1e-4 };
-/// The longest of the individual steps; all bodies meet after each.
+/// The longest individual step; bodies are at one time at its multiples.
 const DT_MAX: f64 = 1.0 / 64.0;
 
 /// How the bodies are stepped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
-    /// Leapfrog by all pairs.
+    /// Leapfrog with all pairs.
     Pairs,
-    /// Leapfrog by the tree.
+    /// Leapfrog with the tree.
     Tree,
     /// Individual steps.
     Blocks,
@@ -57,7 +57,7 @@ enum Way {
 impl Way {
     const ALL: [Self; 3] = [Self::Pairs, Self::Tree, Self::Blocks];
 
-    /// What names of its series end with.
+    /// The suffix of its series' names.
     fn words(self) -> &'static str {
         match self {
             Self::Pairs => "",
@@ -66,7 +66,7 @@ impl Way {
         }
     }
 
-    /// Whose record it is.
+    /// The way to which a record belongs.
     fn of(record: &Record) -> Self {
         let named = |way: &Self| *way != Self::Pairs && record.series.ends_with(way.words());
         Self::ALL.into_iter().find(named).unwrap_or(Self::Pairs)
@@ -111,7 +111,7 @@ fn measure(session: &mut Session<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Each number of bodies on each number of devices.
+/// Measures each number of bodies on each number of devices.
 fn one_way(session: &mut Session<'_>, devices: &[Arc<Gpu>], way: Way, before: f64) -> Result<()> {
     let counts = counts(devices.len());
     let sizes = way.sizes(&session.sizes);
@@ -143,7 +143,8 @@ fn one_way(session: &mut Session<'_>, devices: &[Arc<Gpu>], way: Way, before: f6
     Ok(())
 }
 
-/// One number of bodies on these devices. The first time, on one device, gives the `model` of the others.
+/// Measures one number of bodies on these devices. The first measurement, on one device, gives the
+/// `model` for the others.
 fn one(
     session: &Session<'_>,
     devices: &[Arc<Gpu>],

@@ -1,6 +1,7 @@
 //! What the compiler makes of each shape: instructions per interaction, registers, occupancy.
 //!
-//! Nothing is timed here. The driver's compiler is asked, and for an AMD GPU it need not even be there.
+//! Nothing is timed here. Only the driver's compiler is used; for an AMD GPU the device need not be
+//! present.
 
 use super::table::CHAPTER;
 use super::{Figure, marks};
@@ -25,7 +26,7 @@ pub(super) const FIGURE: Figure = Figure {
 
 fn measure(session: &mut Session<'_>) -> Result<()> {
     let points = points(session.sizes.unroll);
-    // The adapter in use first, then the AMD GPU that was asked for.
+    // The adapter in use first, then the AMD GPU asked for.
     let (mut asked, mut refused) = (0, Vec::new());
     if let Some(gpu) = session.gpu.clone() {
         match Inspector::present(&gpu.adapter) {
@@ -55,7 +56,7 @@ fn measure(session: &mut Session<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Curves, places on them and shapes: r and u with p = 256, then p and q with r = 1, u = 4.
+/// Series, x values and shapes: r and u with p = 256, then p and q with r = 1, u = 4.
 fn points(unroll: &[u32]) -> Vec<(String, u32, KernelConfig)> {
     let mut points = Vec::new();
     for &u in unroll.iter().filter(|u| **u <= 16) {
@@ -117,7 +118,7 @@ fn ask(
     }
 }
 
-/// The kind of a device that only its compiler is there of.
+/// The kind of a device of which only the compiler is present.
 const ABSENT: &str = "compiler alone";
 
 fn plots(records: &[Record]) -> Vec<Plot> {

@@ -1,4 +1,4 @@
-//! The figures: what each measures and how it is shown. One file and one line of [`FIGURES`] each.
+//! The figures: what each measures and how it is shown. Each has a file and a line in [`FIGURES`].
 
 use super::plot::{Curve, Look, Place, Plot};
 use super::{Kind, Record, Session};
@@ -36,13 +36,13 @@ pub use conclusions::conclusions;
 /// A figure.
 #[derive(Clone, Copy, Debug)]
 pub struct Figure {
-    /// Its name on the command line, and of its records.
+    /// Its name, on the command line and in its records.
     pub name: &'static str,
     /// What it shows, in one line.
     pub title: &'static str,
     /// How to read it: a paragraph.
     pub about: &'static str,
-    /// Measures it; records go into the session.
+    /// Measures it; adds records to the session.
     pub measure: fn(&mut Session<'_>) -> Result<()>,
     /// Draws it, from all records of a file.
     pub plots: fn(&[Record]) -> Vec<Plot>,
@@ -76,12 +76,12 @@ pub const FIGURES: &[Figure] = &[
     devices::FIGURE,
 ];
 
-/// Figures that take minutes whatever the adapter: asked for by name alone.
+/// Figures that take minutes on any adapter: measured only if asked for by name.
 const LONG: &[&str] = &[rule::FIGURE.name, blocks::FIGURE.name];
 
-/// The figures of a name: one, or `all` but those that take long.
+/// The figures that a name stands for: one, or with `all` every one except those that take long.
 ///
-/// Errors: [`Error::Unknown`] with the names that there are.
+/// Errors: [`Error::Unknown`] with the known names.
 pub fn named(name: &str) -> Result<Vec<Figure>> {
     if name == "all" {
         let short = FIGURES.iter().filter(|figure| !LONG.contains(&figure.name));
@@ -100,7 +100,7 @@ fn of<'r>(records: &'r [Record], figure: &'static str) -> impl Iterator<Item = &
     records.iter().filter(move |r| r.figure == figure && r.kind == Kind::Forces)
 }
 
-/// The records of forces with derivatives of a figure.
+/// A figure's records of forces with derivatives.
 fn derivatives_of<'r>(
     records: &'r [Record],
     figure: &'static str,
@@ -108,14 +108,14 @@ fn derivatives_of<'r>(
     records.iter().filter(move |r| r.figure == figure && r.kind == Kind::Derivatives)
 }
 
-/// GFLOP/s of forces with jerk and potential, 60 flops per interaction.
+/// GFLOP/s of forces with jerk and potential, at 60 flops per interaction.
 fn gflops_with_jerk(record: &Record) -> Option<Place> {
     let Place { x, y, range: (low, high) } = rate(record)?;
     let flops = FLOPS_WITH_JERK;
     Some(Place { x, y: flops * y, range: (flops * low, flops * high) })
 }
 
-/// Interactions per second in G/s, with its quartiles.
+/// Rate in 10^9 interactions per second, with its quartiles.
 fn rate(record: &Record) -> Option<Place> {
     let summary = record.summary()?;
     let of = |secs: f64| record.work / secs / 1e9;
@@ -136,7 +136,8 @@ fn predicted(record: &Record) -> Option<Place> {
     Some(Place { x: record.x, y, range: (y, y) })
 }
 
-/// One curve per series, in the order in which they first appear, numbered from `first_colour`.
+/// One curve per series, in the order in which series first appear, with colours numbered from
+/// `first_colour`.
 fn curves<'r>(
     records: impl Iterator<Item = &'r Record>,
     look: Look,
@@ -145,7 +146,7 @@ fn curves<'r>(
     grouped(records, look, |record| record.series.clone(), place)
 }
 
-/// Groups records into curves that are named anew.
+/// Groups records into curves with new names.
 fn grouped<'r>(
     records: impl Iterator<Item = &'r Record>,
     look: Look,
@@ -157,7 +158,7 @@ fn grouped<'r>(
         let name = name(record);
         let known = curves.iter().position(|curve| curve.name == name);
         let index = known.unwrap_or_else(|| {
-            // The CPU engine is grey in every figure.
+            // The CPU engine is grey in all figures.
             let colour = if name == table::CPU || name == CPU_F64 { GREY } else { curves.len() };
             curves.push(Curve { name, places: Vec::new(), look, colour });
             curves.len() - 1
@@ -170,7 +171,7 @@ fn grouped<'r>(
     curves
 }
 
-/// Curves of the rates, and beside each what the model says of it.
+/// Curves of the rates, each followed by the model's prediction.
 fn rates_and_model<'r>(records: impl Iterator<Item = &'r Record> + Clone) -> Vec<Curve> {
     let measured = curves(records.clone(), Look::Measured, rate);
     let mut all = measured.clone();
@@ -185,7 +186,7 @@ fn rates_and_model<'r>(records: impl Iterator<Item = &'r Record> + Clone) -> Vec
     all
 }
 
-/// Curves as multiples of their first places, which stand at 1; those that begin elsewhere than at `from` are left out.
+/// Curves divided by their first values; curves that begin elsewhere than at `from` are left out.
 fn gains(curves: &[Curve], from: f64) -> Vec<Curve> {
     let begins = |curve: &&Curve| curve.places.first().is_some_and(|first| first.x == from);
     let of = |curve: &Curve| {
@@ -199,8 +200,8 @@ fn gains(curves: &[Curve], from: f64) -> Vec<Curve> {
     curves.iter().filter(begins).map(of).collect()
 }
 
-/// What the chapter's text says its GeForce 8800 GTX won: from 1 at the first place to this at the other. Its figures are
-/// not given as numbers.
+/// The gain of the GeForce 8800 GTX according to the chapter's text: from 1 at the first place to
+/// this value at the other. Its figures do not give numbers.
 fn chapters_gain(name: &str, from: f64, to: (f64, f64)) -> Curve {
     let place = |x: f64, y: f64| Place { x, y, range: (y, y) };
     let places = vec![place(from, 1.0), place(to.0, to.1)];
@@ -212,7 +213,7 @@ fn values(curves: &[Curve]) -> impl Iterator<Item = f64> + '_ {
     curves.iter().flat_map(|curve| curve.places.iter().map(|place| place.y))
 }
 
-/// The x values of some curves, each once, in order: where marks should stand.
+/// The x values of some curves in order, each once, for the axis marks.
 fn marks(curves: &[Curve]) -> Vec<f64> {
     let mut xs: Vec<f64> =
         curves.iter().flat_map(|curve| curve.places.iter().map(|place| place.x)).collect();
@@ -224,17 +225,17 @@ fn marks(curves: &[Curve]) -> Vec<f64> {
 /// The series of the CPU engine in f64.
 const CPU_F64: &str = "cpu double";
 
-/// Flops per interaction with jerk and potential, by the custom of GRAPE codes (kirin's
-/// thesis, equation 4.1).
+/// Flops per interaction with jerk and potential, by the convention of GRAPE codes (Kirin's thesis,
+/// equation 4.1).
 pub const FLOPS_WITH_JERK: f64 = 60.0;
 
-/// Number of the colour that is none.
+/// Number of the neutral colour.
 const GREY: usize = 7;
 
-/// The name of every curve that the model predicts; its colour tells which it belongs to.
+/// Name of all curves predicted by the model; the colour tells which curve each belongs to.
 const MODEL: &str = "by the model, same colour";
 
-/// What the vertical axis of rates says.
+/// Label of the vertical axis of rates.
 const RATE: &str = "rate, 10⁹ interactions/s (times 20: GFLOP/s)";
 
 #[cfg(test)]

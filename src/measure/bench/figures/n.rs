@@ -17,8 +17,8 @@ pub(super) const FIGURE: Figure = Figure {
     plots,
 };
 
-/// What the chapter's text says of its GeForce 8800 GTX: 10 billion interactions per second, more than 200 GFLOP/s, with
-/// many bodies. Its curves are not given as numbers.
+/// The rate of the GeForce 8800 GTX according to the chapter's text: 10 billion interactions per
+/// second, more than 200 GFLOP/s, with many bodies. Its curves are not given as numbers.
 const G80: f64 = 10.0;
 const G80_FROM: f64 = 16_384.0;
 

@@ -37,7 +37,8 @@ fn measure(session: &mut Session<'_>) -> Result<()> {
     session.sweep(FIGURE.name, &points)
 }
 
-/// A plot for each number of bodies: on one axis the smallest would be a line along the bottom.
+/// A plot for each number of bodies: on a common axis the smallest would be a line along the
+/// bottom.
 fn plots(records: &[Record]) -> Vec<Plot> {
     let mut names: Vec<&str> = Vec::new();
     for record in of(records, FIGURE.name) {

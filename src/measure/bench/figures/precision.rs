@@ -1,4 +1,4 @@
-//! Sapporo2, figure 3, and kirin's table 4.1: what each tier of precision costs, and what it gives.
+//! Sapporo2, figure 3, and Kirin's table 4.1: the cost and accuracy of each precision.
 
 use super::{CPU_F64, Figure, derivatives_of, gflops_with_jerk, grouped, marks, millis, values};
 use crate::error::Result;
@@ -38,7 +38,7 @@ fn measure(session: &mut Session<'_>) -> Result<()> {
     session.sweep_direct(FIGURE.name, &points, session.sizes.figure_secs)
 }
 
-/// A plain value.
+/// A value without a range.
 fn exactly(x: f64, y: f64) -> Place {
     Place { x, y, range: (y, y) }
 }
@@ -80,7 +80,7 @@ fn plots(records: &[Record]) -> Vec<Plot> {
     if sets[0].2.is_empty() { Vec::new() } else { sets.into_iter().map(plot).collect() }
 }
 
-/// A line that grows as N^2, through the last place of the first curve of a device.
+/// A line proportional to N^2 through the last point of a device's first curve.
 fn scaling(curves: &[super::Curve]) -> Option<super::Curve> {
     let model = curves.iter().find(|c| c.name != CPU_F64).or(curves.first())?;
     let last = *model.places.last()?;

@@ -40,14 +40,14 @@ fn measure(session: &mut Session<'_>) -> Result<()> {
     session.sweep(FIGURE.name, &points)
 }
 
-/// What two threads per body won on the chapter's GPU, and with how many bodies.
+/// The gain of two threads per body on the chapter's GPU, and the number of bodies.
 const G80: f64 = 1.44;
 const G80_BODIES: u64 = 1024;
 
 fn plots(records: &[Record]) -> Vec<Plot> {
     let found = of(records, FIGURE.name);
     let curves = rates_and_model(found.clone());
-    // By the number of bodies, over q: slices are none of it.
+    // Grouped by number of bodies, against q; records with slices do not belong here.
     let split = found
         .filter(|r| r.kernel.is_some_and(|kernel| kernel.s == 1 && kernel.p * kernel.q == 256));
     let by_size = grouped(

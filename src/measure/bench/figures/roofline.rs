@@ -46,13 +46,13 @@ fn measure(session: &mut Session<'_>) -> Result<()> {
     session.sweep(FIGURE.name, &points)
 }
 
-/// Flops per byte asked of storage.
+/// Flops per byte requested from storage.
 fn intensity(config: &KernelConfig) -> f64 {
     let interactions_per_source = if config.untiled { config.r } else { config.p * config.r };
     FLOPS * f64::from(interactions_per_source) / 16.0
 }
 
-/// The ceilings among some records; `None` where none was measured.
+/// The ceilings among some records; `None` if none was measured.
 pub(super) fn ceilings_of(records: &[Record]) -> Option<Ceilings> {
     let mut found = records.iter().filter(|r| r.kind == Kind::Ceiling).peekable();
     let in_series = found.peek()?.device.kind == DeviceClass::Software.name();
@@ -60,7 +60,7 @@ pub(super) fn ceilings_of(records: &[Record]) -> Option<Ceilings> {
     Some(Ceilings::of(rates).in_series(in_series))
 }
 
-/// `35.2 GB/s`, `4.61 TB/s`.
+/// Formats a bandwidth: `35.2 GB/s`, `4.61 TB/s`.
 fn bandwidth(bytes_per_sec: f64) -> String {
     let (size, unit) = if bytes_per_sec < 1e12 { (1e9, "GB/s") } else { (1e12, "TB/s") };
     let value = bytes_per_sec / size;
@@ -75,7 +75,8 @@ fn plots(records: &[Record]) -> Vec<Plot> {
         let range = (of(summary.upper), of(summary.lower));
         Some(Place { x: record.x, y: of(summary.median), range })
     };
-    // What a kernel asks of storage stands beside its name: caches may serve more of it than memory could.
+    // The name includes what a kernel requests from storage: caches may serve more of it than
+    // memory could.
     let named = |record: &Record| {
         let bytes = record.per_sec().map_or(0.0, |rate| FLOPS * rate / record.x);
         format!("{}: {}", record.series, bandwidth(bytes))

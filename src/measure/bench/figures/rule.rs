@@ -1,4 +1,5 @@
-//! The 5 % rule: what `auto` takes, against the best of a full sweep over the kernel's shapes.
+//! The 5 % rule: the shape that `auto` takes compared with the best of a full sweep over the
+//! kernel's shapes.
 
 use std::sync::Arc;
 
@@ -25,16 +26,16 @@ pub(super) const FIGURE: Figure = Figure {
     plots,
 };
 
-/// What the program takes by itself.
+/// The shape that the program takes by default.
 const AUTO: &str = "auto";
 const BEST: &str = "best of the sweep";
 const FINALIST: &str = "also in the final";
 
-/// Shapes that the sweep sends into the final.
+/// Number of shapes that reach the final.
 const FINALISTS: usize = 6;
-/// Samples of a shape in the sweep; the shortest counts.
+/// Samples per shape in the sweep; the shortest counts.
 const SAMPLES: usize = 2;
-/// The best of the sweep whose neighbours and unrollings are swept as well.
+/// Number of the best shapes whose neighbours and unrollings are swept too.
 const WITH_NEIGHBOURS: usize = 3;
 
 fn measure(session: &mut Session<'_>) -> Result<()> {
@@ -50,7 +51,7 @@ fn measure(session: &mut Session<'_>) -> Result<()> {
         let mut sweep = Sweep::new(StepTimer::new(&gpu, n), given);
         let mut sets = sweep.run(session, &gpu, n, &part)?;
         if sweep.timer.is_mixed() {
-            // Times of two clocks cannot be compared: once more, by the one that is left.
+            // Times by two clocks cannot be compared: starts again with the remaining clock.
             sweep = Sweep::new(StepTimer::by_wall_clock(&gpu, n), given);
             sets = sweep.run(session, &gpu, n, &part)?;
         }
@@ -62,7 +63,7 @@ fn measure(session: &mut Session<'_>) -> Result<()> {
     Ok(())
 }
 
-/// What is in every final.
+/// Shapes that are in every final.
 #[derive(Clone, Copy)]
 struct Given {
     auto: KernelConfig,
@@ -72,10 +73,10 @@ struct Given {
 struct Sweep {
     timer: StepTimer,
     given: Given,
-    /// Every shape that was sampled or refused.
+    /// Every shape that was sampled or rejected.
     tried: Vec<KernelConfig>,
     refused: usize,
-    /// The fastest so far with their seconds, the best first.
+    /// The fastest so far with their seconds, fastest first.
     best: Vec<(KernelConfig, f64)>,
 }
 
@@ -84,7 +85,7 @@ impl Sweep {
         Self { timer, given, tried: Vec::new(), refused: 0, best: Vec::new() }
     }
 
-    /// Sweeps all shapes for `n` bodies; the finalists with their samples, taken in turns.
+    /// Sweeps all shapes for `n` bodies; returns the finalists with their samples, taken in turn.
     fn run(
         &mut self,
         session: &mut Session<'_>,
@@ -149,7 +150,7 @@ impl Sweep {
         Ok(())
     }
 
-    /// Keeps the best few, and lets go of what the others hold on the device.
+    /// Keeps the best few, and releases what the others hold on the device.
     fn note(&mut self, shape: KernelConfig, secs: f64) {
         let place = self.best.partition_point(|(_, other)| *other <= secs);
         self.best.insert(place, (shape, secs));
@@ -212,7 +213,7 @@ fn record(
     }
 }
 
-/// Rate over the best's rate, by turns: samples of one turn met the same state of the machine.
+/// Rate relative to the best, per round: samples of one round met the same state of the machine.
 fn part_of(samples: &[f64], best: &[f64]) -> Option<Summary> {
     let parts: Vec<f64> = samples.iter().zip(best).map(|(own, best)| best / own).collect();
     Summary::of(&parts)
@@ -277,7 +278,7 @@ mod tests {
 
     #[test]
     fn the_part_is_taken_turn_by_turn() {
-        // The machine became twice as slow after the first turn; auto is behind by a tenth in each.
+        // The machine became half as fast after the first round; auto is slower by a tenth in each.
         let best = [1.0, 2.0, 2.0];
         let auto = best.map(|secs| secs / 0.9);
         assert!((part_of(&auto, &best).unwrap().median - 0.9).abs() < 1e-12);

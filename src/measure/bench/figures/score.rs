@@ -1,4 +1,4 @@
-//! The score: whole steps at three numbers of bodies, by the kernel that the program takes.
+//! The score: whole steps at three numbers of bodies, with the kernel that the program chooses.
 
 use super::{Figure, RATE};
 use crate::error::Result;
@@ -19,7 +19,7 @@ pub(super) const FIGURE: Figure = Figure {
     plots,
 };
 
-/// A step that takes longer leaves the score blank.
+/// If a step takes longer, the score is left blank.
 const MOST_SECS: f64 = 60.0;
 
 fn measure(session: &mut Session<'_>) -> Result<()> {

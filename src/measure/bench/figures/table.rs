@@ -1,4 +1,4 @@
-//! The standard table: an adapter's rates at the numbers of bodies that people compare.
+//! The standard table: an adapter's rates at commonly compared numbers of bodies.
 
 use super::{Figure, RATE, of, rates_and_model, values};
 use crate::error::Result;
@@ -18,9 +18,9 @@ pub(super) const FIGURE: Figure = Figure {
     plots,
 };
 
-/// What the engine takes by itself.
+/// The kernel that the engine chooses by default.
 pub(super) const DEFAULT: &str = "default kernel";
-/// What the options fix of the kernel's shape.
+/// The kernel shape fixed by options.
 pub(super) const ASKED: &str = "as asked";
 /// The user's own kernel.
 const OWN: &str = "own kernel";
@@ -42,7 +42,7 @@ fn measure(session: &mut Session<'_>) -> Result<()> {
     session.sweep(FIGURE.name, &points)
 }
 
-/// The points of a figure of rates over N.
+/// The points of a figure of rates against N.
 pub(super) fn rates(session: &Session<'_>, sizes: &[usize], with_untiled: bool) -> Vec<Point> {
     let mut points = Vec::new();
     for &n in sizes {
@@ -53,7 +53,8 @@ pub(super) fn rates(session: &Session<'_>, sizes: &[usize], with_untiled: bool) 
         if let Some(default) = session.default_kernel(n, n) {
             add(DEFAULT, Candidate::Kernel(default));
             add("the chapter's kernel", Candidate::Kernel(CHAPTER));
-            // Not the default with another flag: rows of threads have no place in a kernel without tiles.
+            // Not simply the default with a flag changed: kernels without tiles cannot have rows of
+            // threads.
             let other = KernelRequest {
                 untiled: !default.untiled,
                 tiled: default.untiled,

@@ -1,4 +1,4 @@
-//! kirin's thesis, figure 4.1: what it takes to send bodies to the device and to fetch them.
+//! Kirin's thesis, figure 4.1: the time to send bodies to the device and to fetch them.
 
 use web_time::Instant;
 
@@ -23,14 +23,14 @@ pub(super) const FIGURE: Figure = Figure {
     plots,
 };
 
-/// Pieces of a transfer that is cut up.
+/// Number of pieces in a split transfer.
 const PIECES: usize = 8;
 /// Transfers before the first that counts.
 const WARMING: usize = 3;
-/// No sample is shorter than this: the same transfer is made several times.
+/// The shortest sample: the same transfer is repeated to reach it.
 const LEAST_SECS: f64 = 5e-4;
 
-/// How the bodies travel.
+/// A way of transferring the bodies.
 #[derive(Clone, Copy)]
 enum Way {
     To,

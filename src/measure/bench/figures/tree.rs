@@ -1,4 +1,5 @@
-//! What the figures of the tree share: the bodies, errors against all pairs in f64, times of steps.
+//! What the figures of the tree have in common: bodies, errors against all pairs in f64, times of
+//! steps.
 
 use glam::DVec3;
 use web_time::Instant;
@@ -19,9 +20,9 @@ use crate::measure::plot::{Curve, Look, Place};
 use crate::measure::{Cloud, ErrorDistribution, Kind, Record, Session, TreeFacts};
 use crate::sim::{ASKED_FOR, Choice, EngineKind, Settings, Simulation};
 
-/// Plummer softening of the bodies, whose length is 1.
+/// Plummer softening for bodies whose scale length is 1.
 const SOFTENING: f64 = 0.01;
-/// Sinks whose forces are compared.
+/// Number of sinks whose forces are compared.
 const SINKS: usize = 4096;
 
 /// Octgrav's opening rule.
@@ -29,7 +30,7 @@ pub(super) fn octgrav(theta: f64) -> TreeConfig {
     TreeConfig { opening: Opening::Octgrav { theta }, ..TreeConfig::default() }
 }
 
-/// Where the session measures.
+/// The engine that the session measures.
 fn kind(session: &Session<'_>) -> EngineKind {
     if session.gpu.is_some() { EngineKind::Gpu } else { EngineKind::Cpu }
 }
@@ -47,7 +48,7 @@ fn blank(session: &Session<'_>, figure: &str, config: &TreeConfig, n: usize) -> 
     record
 }
 
-/// A record of something of the tree's on the session's adapter, timed by that method.
+/// A record about the tree on the session's adapter, timed by this method.
 pub(super) fn on_device(
     session: &Session<'_>,
     figure: &str,
@@ -62,12 +63,12 @@ pub(super) fn on_device(
     record
 }
 
-/// A Plummer sphere of length and mass 1, at rest.
+/// A Plummer sphere of scale length and mass 1, at rest.
 pub(super) fn sphere(n: usize) -> Bodies {
     Cloud::Plummer.bodies(n)
 }
 
-/// Bodies with the accelerations of some of them in f64.
+/// Bodies with some of their accelerations in f64.
 pub(super) struct Problem {
     bodies: Bodies,
     index: Vec<usize>,
@@ -92,7 +93,7 @@ impl Problem {
         Ok(Self { bodies, index, right: out.acceleration })
     }
 
-    /// A record of the errors of a tree, and of the time of its forces from host to host.
+    /// A record of the errors of a tree, and of the time of its forces including transfers.
     pub(super) fn record(
         &self,
         session: &Session<'_>,
@@ -121,8 +122,8 @@ impl Problem {
     }
 }
 
-/// Records errors of all `rules` at `n` bodies; what fails is recorded as skipped, with the reason. False once the user
-/// wants to stop.
+/// Records errors of all `rules` with `n` bodies; failures are recorded as skipped, with the
+/// reason. Returns false once the user wants to stop.
 pub(super) fn errors(
     session: &mut Session<'_>,
     figure: &str,
@@ -157,7 +158,8 @@ fn skipped(mut record: Record, reason: &str) -> Record {
     record
 }
 
-/// Seconds per step by `method`, several times, as runs take them; `None` where one takes longer than is allowed.
+/// Several samples of seconds per step with `method`, as runs take them; `None` if one exceeds the
+/// limit.
 pub(super) fn step_secs(
     session: &Session<'_>,
     method: Method,
@@ -180,7 +182,7 @@ pub(super) fn step_secs(
         sim.step(steps)?;
         Ok(begun.elapsed().as_secs_f64() / steps as f64)
     };
-    // The first may compile, and tells how long the others take.
+    // The first step may include compilation, and tells how long the others take.
     timed(1)?;
     let first = timed(1)?;
     if first > session.sizes.sample_secs {
@@ -190,7 +192,8 @@ pub(super) fn step_secs(
     (0..session.sizes.rounds.0).map(|_| timed(steps)).collect::<Result<_>>().map(Some)
 }
 
-/// Records times of steps by all `rules` at `n` bodies, beside `direct_secs` of a step by all pairs.
+/// Records times of steps with all `rules` and `n` bodies; `direct_secs` is that of a step by all
+/// pairs.
 pub(super) fn times(
     session: &mut Session<'_>,
     figure: &str,
@@ -224,7 +227,7 @@ pub(super) fn times(
     Ok(true)
 }
 
-/// The measured records of a figure, with what they tell of the tree.
+/// A figure's records with their facts about the tree.
 pub(super) fn rows<'r>(
     records: &'r [Record],
     figure: &'static str,
@@ -233,7 +236,7 @@ pub(super) fn rows<'r>(
     own.filter_map(|record| Some((record, record.tree.as_ref()?)))
 }
 
-/// A plain value.
+/// A value without a range.
 pub(super) fn exactly(x: f64, y: f64) -> Place {
     Place { x, y, range: (y, y) }
 }
@@ -262,7 +265,7 @@ pub(super) fn curves<'r>(
     curves
 }
 
-/// What the paper says, in grey.
+/// Published values, in grey.
 pub(super) fn in_grey(name: &str, places: Vec<Place>, look: Look) -> Curve {
     Curve { name: name.to_owned(), places, look, colour: GREY }
 }

@@ -1,4 +1,4 @@
-//! Octgrav, figure 4: how the errors of accelerations are distributed.
+//! Octgrav, figure 4: the distribution of the errors of accelerations.
 
 use super::Figure;
 use super::tree::{curves, errors, exactly, octgrav, rows};
@@ -36,7 +36,7 @@ fn plots(records: &[Record]) -> Vec<Plot> {
     let mut sizes: Vec<u64> = own.clone().map(|(_, facts)| facts.bodies).collect();
     sizes.sort_unstable();
     sizes.dedup();
-    // A foreign file may hold any number of them.
+    // A foreign file may contain any number of them.
     sizes.truncate(6);
     let plot = |n: &u64| {
         let of_size = own.clone().filter(|(_, facts)| facts.bodies == *n);
@@ -55,7 +55,7 @@ fn plots(records: &[Record]) -> Vec<Plot> {
         })
     };
     let mut plots: Vec<Plot> = sizes.iter().map(plot).collect();
-    // The shape of the curves over the size, at a glance.
+    // A summary of the curves over the number of bodies.
     let medians = curves(
         own,
         |facts| facts.rule_in_words(),

@@ -1,4 +1,4 @@
-//! Octgrav, figure 7 (left and middle): where the time of a force evaluation goes.
+//! Octgrav, figure 7 (left and middle): the parts of a force evaluation's time.
 
 use super::tree::{curves, exactly, on_device, rows, sphere};
 use super::{Figure, marks};
@@ -29,10 +29,10 @@ const PARTS: [(&str, Part); 7] = [
     ("balance", Part::Balance),
 ];
 
-/// A step of a run, among the parts.
+/// A step of a run, shown among the parts.
 const STEP: &str = "step";
 
-/// Evaluations before the first that counts: an idle device is slow at first.
+/// Evaluations before the first that counts, because an idle device is slow at first.
 const WARMING: usize = 3;
 
 fn measure(session: &mut Session<'_>) -> Result<()> {
@@ -47,7 +47,7 @@ fn measure(session: &mut Session<'_>) -> Result<()> {
         let mut timer = match TreeTimer::new(&gpu, &config, &Cloud::Plummer.places(n), 0.01) {
             Ok(timer) => timer,
             Err(error @ (Error::Device(_) | Error::Stopped)) => return Err(error),
-            // More than fit, and so will be all that follow.
+            // More than fits, and so are all larger ones.
             Err(_) => break,
         };
         let (mut parts, mut whole) = (Vec::new(), Vec::new());
@@ -76,7 +76,7 @@ fn measure(session: &mut Session<'_>) -> Result<()> {
 }
 
 fn plots(records: &[Record]) -> Vec<Plot> {
-    // Curves are by the part, which is the record's series.
+    // One curve per part, which is the record's series.
     let mut lines = Vec::new();
     for name in PARTS.iter().map(|(name, _)| *name).chain(["whole", STEP]) {
         let own = rows(records, FIGURE.name).filter(|(record, _)| record.series == name);

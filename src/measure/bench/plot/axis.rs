@@ -1,49 +1,49 @@
-//! Axes: where they begin and end, and what stands at their marks.
+//! Axes: their range and the labels of their marks.
 
 use plotters::coord::ranged1d::{DefaultFormatting, KeyPointHint, Ranged};
 
 pub use crate::measure::bench::names::number;
 use crate::measure::bench::names::thousands;
 
-/// A quantity with its unit, and how it is laid out.
+/// A quantity with its unit and scale.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
     /// Quantity and unit.
     pub label: String,
-    /// How it is laid out.
+    /// The scale.
     pub scale: Scale,
-    /// Marks, where the values at hand should be the marks.
+    /// Mark positions, if the given values should be marked.
     pub marks: Vec<f64>,
 }
 
-/// How an axis is laid out.
+/// The scale of an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
-    /// Even, from 0.
+    /// Linear, from 0.
     Linear,
-    /// By powers of two.
+    /// Logarithmic, in powers of two.
     Powers,
-    /// By powers of ten.
+    /// Logarithmic, in powers of ten.
     Decades,
 }
 
 impl Axis {
-    /// Even, from 0.
+    /// Linear, from 0.
     pub fn linear(label: &str) -> Self {
         Self { label: label.to_owned(), scale: Scale::Linear, marks: Vec::new() }
     }
 
-    /// By powers of two.
+    /// Logarithmic, in powers of two.
     pub fn powers(label: &str) -> Self {
         Self { label: label.to_owned(), scale: Scale::Powers, marks: Vec::new() }
     }
 
-    /// By powers of ten.
+    /// Logarithmic, in powers of ten.
     pub fn decades(label: &str) -> Self {
         Self { label: label.to_owned(), scale: Scale::Decades, marks: Vec::new() }
     }
 
-    /// Even where the values are of one size, by powers of ten where they are not.
+    /// Linear if the values are of similar size, otherwise in powers of ten.
     pub fn fitting(label: &str, values: impl Iterator<Item = f64>) -> Self {
         let (least, most) = values
             .filter(|x| x.is_finite() && *x > 0.0)
@@ -57,12 +57,12 @@ impl Axis {
         Self { marks, ..self }
     }
 
-    /// Whether it is even, from 0.
+    /// Whether it is linear, from 0.
     pub(super) fn is_linear(&self) -> bool {
         self.scale == Scale::Linear
     }
 
-    /// The place of a value on the drawn axis; `None` where it has none.
+    /// The position of a value on the drawn axis; `None` if it has none.
     pub(super) fn place(&self, value: f64) -> Option<f64> {
         let place = match self.scale {
             Scale::Linear => value,
@@ -80,7 +80,8 @@ impl Axis {
         }
     }
 
-    /// Begin and end of the drawn axis around `values`, and its marks; at most `most` of them are named.
+    /// The range of the drawn axis around `values`, and its marks; at most `most` of them are
+    /// labelled.
     pub(super) fn layout(&self, values: impl Iterator<Item = f64>, most: usize) -> Layout {
         let places = values.filter_map(|value| self.place(value));
         let (mut low, mut high) =
@@ -117,7 +118,7 @@ impl Axis {
         let (mut low, mut high) = (low, high);
         let decades = self.scale == Scale::Decades;
         if decades {
-            // Whole decades where there are several, so that a mark stands at both ends.
+            // Whole decades if there are several, so that both ends have a mark.
             (low, high) = ((low + 0.001).floor(), (high - 0.001).ceil().max(low.floor() + 1.0));
         } else {
             let room = 0.03 * (high - low).max(1.0);
@@ -133,7 +134,7 @@ impl Axis {
         Layout { low, high, marks }
     }
 
-    /// What stands at a mark.
+    /// The label of a mark.
     pub(super) fn name(&self, place: f64) -> String {
         short(self.value(place))
     }
@@ -147,7 +148,7 @@ pub(super) struct Layout {
     pub marks: Vec<f64>,
 }
 
-/// For plotters: an even axis whose marks are given.
+/// For plotters: a linear axis with given marks.
 impl Ranged for Layout {
     type FormatOption = DefaultFormatting;
     type ValueType = f64;
@@ -180,7 +181,7 @@ pub fn short(value: f64) -> String {
         return format!("{value:.1e}");
     }
     if size >= 1e6 {
-        // 2^20 is 1 M as people say it; what is no round number keeps a digit.
+        // 2^20 counts as 1 M; numbers that are not round keep a digit.
         let millions = size / 1e6;
         let binary = size / f64::from(1 << 20);
         let shown = if (binary - binary.round()).abs() < 1e-9 { binary } else { millions };

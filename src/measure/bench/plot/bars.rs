@@ -1,4 +1,5 @@
-//! Values with names: bars from 0, or dots on a logarithmic scale, where the length of a bar would mean nothing.
+//! Named values: bars from 0, or dots on a logarithmic scale, where the length of a bar has no
+//! meaning.
 
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, VPos};
@@ -9,7 +10,7 @@ use super::{Bars, theme};
 const ROW: i32 = 32;
 const BAR: i32 = 16;
 const LEFT: i32 = 14;
-/// Room for the value's words behind the longest bar.
+/// Space for the value after the longest bar.
 const RIGHT: i32 = 110;
 
 /// The plot as SVG.

@@ -32,19 +32,19 @@ pub(super) fn sheet(title: &str, height: u32, draw: impl FnOnce(&Area<'_>) -> Dr
         };
         all()
     };
-    // Writing into a string does not fail; if plotters refuses a range, the sheet stays empty.
+    // Writing into a string cannot fail; if plotters rejects a range, the sheet stays empty.
     if drawn.is_err() {
         log::warn!("the plot '{title}' could not be drawn");
     }
     theme::finish(&svg, title)
 }
 
-/// The font of a size in pixels.
+/// The font at a size in pixels.
 pub(super) fn font(pixels: f64) -> FontDesc<'static> {
     ("sans-serif", pixels * SCALE).into_font()
 }
 
-/// Text at a place.
+/// Draws text at a position.
 pub(super) fn text(
     area: &Area<'_>,
     words: &str,
@@ -57,12 +57,12 @@ pub(super) fn text(
     area.draw(&Text::new(words.to_owned(), at, style))
 }
 
-/// About how wide text will be, in pixels: browsers choose the font.
+/// Approximate width of text in pixels: browsers choose the font.
 pub(super) fn width(words: &str, pixels: f64) -> i32 {
     (words.chars().count() as f64 * pixels * 0.56).ceil() as i32
 }
 
-/// The sheet of a plot that has nothing to show.
+/// The sheet of a plot without data.
 pub(super) fn nothing(title: &str) -> String {
     sheet(title, 110, |area| {
         let place = (HPos::Left, VPos::Center);

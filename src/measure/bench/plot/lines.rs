@@ -28,7 +28,7 @@ pub(super) fn draw(plot: &Lines) -> String {
     })
 }
 
-/// Without what no axis has a place for.
+/// The plot without points that the axes cannot show.
 fn drawable(plot: &Lines) -> Lines {
     let mut plot = plot.clone();
     for curve in &mut plot.curves {
@@ -102,12 +102,12 @@ fn draw_curve(
     Ok(())
 }
 
-/// Numbers of the curves in each row of the legend.
+/// Indices of the curves in each row of the legend.
 fn legend_rows(plot: &Lines) -> Vec<Vec<usize>> {
     let mut rows: Vec<Vec<usize>> = Vec::new();
     let mut used = i32::MAX / 2;
     for (i, curve) in plot.curves.iter().enumerate() {
-        // Curves of one name share an entry.
+        // Curves with the same name share an entry.
         if plot.curves[..i].iter().any(|other| other.name == curve.name) {
             continue;
         }

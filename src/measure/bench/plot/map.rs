@@ -59,7 +59,7 @@ pub(super) fn draw(plot: &Map) -> String {
     })
 }
 
-/// What the colours mean.
+/// Draws the colour scale.
 fn scale(root: &canvas::Area<'_>, plot: &Map, x: i32, top: i32) -> canvas::Drawn {
     let steps = [16.0, 4.0, 2.0, 1.0, 0.5, 0.25, 1.0 / 16.0];
     let place = (HPos::Left, VPos::Center);

@@ -1,6 +1,8 @@
-//! Plots as SVG, by the `plotters` crate: curves, bars and maps, right in light and in dark.
+//! Plots as SVG, drawn with the `plotters` crate: curves, bars and maps, for light and dark
+//! backgrounds.
 //!
-//! A plot is described first, and drawn by one function for all figures, so that they look alike.
+//! A plot is a description first, and one function draws it for all figures, so that they look
+//! alike.
 
 mod axis;
 mod bars;
@@ -25,7 +27,7 @@ pub enum Plot {
 /// Curves.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lines {
-    /// What is seen, in one line.
+    /// What it shows, in one line.
     pub title: String,
     /// Horizontal.
     pub x: Axis,
@@ -38,13 +40,13 @@ pub struct Lines {
 /// One curve.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curve {
-    /// In the legend.
+    /// Name in the legend.
     pub name: String,
-    /// From left to right.
+    /// Points from left to right.
     pub places: Vec<Place>,
     /// How it is drawn.
     pub look: Look,
-    /// Number of its colour; curves of one colour belong together.
+    /// Number of its colour; curves of the same colour belong together.
     pub colour: usize,
 }
 
@@ -64,38 +66,38 @@ pub struct Place {
 pub enum Look {
     /// A line with a mark at each point: measured.
     Measured,
-    /// Broken, without marks: a prediction or a limit.
+    /// A dashed line without marks: a prediction or a limit.
     Predicted,
 }
 
-/// Values with a name each: bars, or dots on a logarithmic scale.
+/// Named values: bars, or dots on a logarithmic scale.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bars {
-    /// What is seen, in one line.
+    /// What it shows, in one line.
     pub title: String,
     /// The scale.
     pub x: Axis,
-    /// Names, values, and the values in words.
+    /// Names, values, and the values as text.
     pub bars: Vec<(String, f64, String)>,
 }
 
-/// Coloured cells: how many times as fast one is as another.
+/// Coloured cells: the ratio of the speeds of two candidates.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Map {
-    /// What is seen, in one line.
+    /// What it shows, in one line.
     pub title: String,
-    /// Words below, and the columns' names.
+    /// Label below, and the columns' names.
     pub x: (String, Vec<String>),
-    /// Words at the left, and the rows' names, from below.
+    /// Label at the left, and the rows' names, from the bottom.
     pub y: (String, Vec<String>),
-    /// Cells `[row][column]`; `None` where there is no measurement. Above 1 the first is faster.
+    /// Cells `[row][column]`; `None` if not measured. Above 1 the first candidate is faster.
     pub cells: Vec<Vec<Option<f64>>>,
-    /// Who is faster below 1, and above.
+    /// Which candidate is faster below 1, and above.
     pub ends: (String, String),
 }
 
 impl Plot {
-    /// The plot as an SVG document; empty plots say so in words.
+    /// The plot as an SVG document; an empty plot says so.
     pub fn svg(&self) -> String {
         match self {
             Self::Lines(plot) => lines::draw(plot),
@@ -104,7 +106,7 @@ impl Plot {
         }
     }
 
-    /// What is seen, in one line.
+    /// What it shows, in one line.
     pub fn title(&self) -> &str {
         match self {
             Self::Lines(plot) => &plot.title,

@@ -1,4 +1,4 @@
-//! Colours. Each is used for one thing only, so that a style sheet can turn light into dark.
+//! Colours. Each has a single use, so that a style sheet can turn light into dark.
 
 use plotters::style::RGBColor;
 
@@ -15,7 +15,8 @@ const SOFT: Pair = (rgb(0x5B6066), rgb(0xA9AFB7));
 const GRID: Pair = (rgb(0xE4E6E9), rgb(0x30343A));
 const FRAME: Pair = (rgb(0xA0A5AB), rgb(0x666C74));
 
-/// Told apart by people who see fewer colours, and in grey by their lightness as far as eight can be.
+/// Distinguishable with colour vision deficiencies, and in greyscale by lightness as far as eight
+/// colours can be.
 const CURVES: [Pair; 8] = [
     (rgb(0x0B62A4), rgb(0x6DB3F2)),
     (rgb(0xC8451B), rgb(0xFF9166)),
@@ -46,10 +47,10 @@ pub(super) const fn curve(number: usize) -> RGBColor {
     CURVES[number % CURVES.len()].0
 }
 
-/// The colour of a cell: orange where the ratio is below 1, blue above, pale where there is little in it.
-/// It serves light and dark pages alike, with dark words upon it.
+/// The colour of a cell: orange for ratios below 1, blue above, pale near 1. It suits light and
+/// dark pages alike, with dark text on it.
 pub(super) fn cell(ratio: f64) -> RGBColor {
-    // Sixteen times is as far as the scale goes.
+    // The scale ends at a factor of sixteen.
     let at = (ratio.log2() / 4.0).clamp(-1.0, 1.0);
     let (pale, full) = if at < 0.0 {
         ((0xEF, 0xEC, 0xE6), (0xF2, 0x8E, 0x49))
@@ -60,12 +61,12 @@ pub(super) fn cell(ratio: f64) -> RGBColor {
     RGBColor(mix(pale.0, full.0), mix(pale.1, full.1), mix(pale.2, full.2))
 }
 
-/// Words upon cells.
+/// The colour of text on cells.
 pub(super) const fn on_cell() -> RGBColor {
     rgb(0x23211E)
 }
 
-/// A drawn SVG with its style sheet, and its words for those who do not see it.
+/// An SVG with its style sheet, and a description for screen readers.
 pub(super) fn finish(svg: &str, title: &str) -> String {
     let hex = |c: RGBColor| format!("#{:02X}{:02X}{:02X}", c.0, c.1, c.2);
     let mut dark = String::new();
@@ -85,12 +86,12 @@ pub(super) fn finish(svg: &str, title: &str) -> String {
     let with_head = svg.trim_start().replacen("<svg ", &head, 1);
     let end = with_head.find('>').map_or(0, |at| at + 1);
     let (open, rest) = with_head.split_at(end);
-    // plotters leaves the last tag open when it writes into a string.
+    // plotters does not close the last tag when it writes into a string.
     let close = if rest.contains("</svg>") { "" } else { "</svg>\n" };
     format!("{open}\n{style}<title>{title}</title>{rest}{close}")
 }
 
-/// Text as it may stand in HTML and XML, in elements and in attributes.
+/// Text escaped for HTML and XML, in elements and in attributes.
 fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

@@ -1,4 +1,4 @@
-//! Timing of engines for forces with derivatives, through the host's interface.
+//! Times engines for forces with derivatives through the host's interface.
 
 use std::sync::Arc;
 
@@ -16,24 +16,24 @@ use crate::measure::time::problem::{SOFTENING, probes};
 use crate::measure::{Device, DirectFacts, ErrorStats, Kind, Record, Steadiness, Summary};
 use crate::sim::{EngineKind, direct_engine};
 
-/// An engine in one of its tiers.
+/// An engine with a precision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EngineTier {
     /// `Gpu` or `Cpu`.
     pub kind: EngineKind,
-    /// The tier.
+    /// The precision.
     pub precision: Precision,
 }
 
 impl EngineTier {
-    /// `gpu double-single`.
+    /// Its name, such as `gpu double-single`.
     pub fn name(self) -> String {
         format!("{} {}", self.kind.name(), self.precision.name())
     }
 
-    /// Makes it; `gpu` is for the engine on a GPU.
+    /// Makes the engine; `gpu` is used by the engine on a GPU.
     ///
-    /// Errors: a tier that does not hold there.
+    /// Errors: a precision that does not hold there.
     pub fn engine(self, gpu: Option<&Arc<Gpu>>) -> Result<Box<dyn ForceEngine>> {
         direct_engine(self.kind, self.kind.method(), gpu, Some(self.precision))
     }
@@ -44,29 +44,29 @@ impl EngineTier {
 pub struct DirectPoint {
     /// The curve.
     pub series: String,
-    /// Where on the x axis.
+    /// Value on the x axis.
     pub x: f64,
     /// Number of sinks, the first of the sources.
     pub sinks: usize,
     /// Number of sources.
     pub sources: usize,
-    /// Whom to time.
+    /// The engine to time.
     pub who: EngineTier,
-    /// Derivatives up to here.
+    /// The highest derivative.
     pub order: Order,
-    /// Potentials too, as a GRAPE computes them.
+    /// Whether to compute potentials too, as a GRAPE does.
     pub potential: bool,
-    /// Whether the sources are sent anew for each evaluation.
+    /// Whether the sources are sent again for each evaluation.
     pub resend: bool,
 }
 
 /// Shortest time of a sample.
 const SAMPLE_SECS: f64 = 5e-3;
-/// Interactions of an evaluation that is tried where no rate is known.
+/// Interactions of a first evaluation if no rate is known.
 const TRIAL: f64 = 3e7;
 
-/// The largest rms error of accelerations of an engine that is right, by tier: ten times and more what is
-/// seen at the largest numbers of bodies.
+/// The largest rms error of accelerations of a correct engine, by precision: at least ten times
+/// what is observed at the largest numbers of bodies.
 fn limit(precision: Precision) -> f64 {
     match precision {
         Precision::Single => 1e-4,
@@ -75,7 +75,7 @@ fn limit(precision: Precision) -> f64 {
     }
 }
 
-/// Bodies with the right answers for a sample of the sinks.
+/// Bodies with correct results for a sample of the sinks.
 struct Trial {
     cloud: TestBodies,
     probed: Vec<u32>,
@@ -99,7 +99,7 @@ impl Trial {
         Ok(Self { cloud, probed, right })
     }
 
-    /// Errors of accelerations, jerks and snaps, of those that were computed.
+    /// Errors of accelerations, jerks and snaps, as far as computed.
     fn errors(&self, found: &Answers) -> [Option<ErrorStats>; 3] {
         let of = |found: &[glam::DVec3], right: &[glam::DVec3]| {
             let some: Option<Vec<_>> =
@@ -111,7 +111,7 @@ impl Trial {
     }
 }
 
-/// A point that is being timed.
+/// A point being timed.
 struct Ready<'p> {
     point: &'p DirectPoint,
     engine: usize,
@@ -124,8 +124,8 @@ struct Ready<'p> {
 type Engines = Vec<(EngineTier, Box<dyn ForceEngine>)>;
 
 impl Session<'_> {
-    /// The engines and tiers that there are here, the CPU's last. Tiers that the adapter lacks are recorded
-    /// as skipped, with the reason.
+    /// The engines and precisions available here, the CPU's last. Those that the adapter does not
+    /// have are recorded as skipped, with the reason.
     pub(in crate::measure) fn tiers(&mut self, figure: &str) -> Result<Vec<EngineTier>> {
         let mut tiers = Vec::new();
         if let Some(gpu) = self.gpu.clone() {
@@ -148,7 +148,7 @@ impl Session<'_> {
         Ok(tiers)
     }
 
-    /// A record of a tier, yet without anything measured.
+    /// A record for an engine, without measurements yet.
     pub(in crate::measure) fn tier_record(
         &self,
         figure: &str,
@@ -163,8 +163,8 @@ impl Session<'_> {
         record
     }
 
-    /// Times all points within `budget_secs`, or a few times that where there is no doing it in less; those
-    /// of one size in turns. What cannot be measured is recorded as skipped.
+    /// Times all points within `budget_secs`, or a few times that if it takes more; points of one
+    /// size are timed in turn. Points that cannot be measured are recorded as skipped.
     pub(in crate::measure) fn sweep_direct(
         &mut self,
         figure: &str,
@@ -228,7 +228,7 @@ impl Session<'_> {
         record
     }
 
-    /// Points of one size; false once the user wants to stop.
+    /// Times the points of one size; returns false once the user wants to stop.
     fn direct_group(
         &mut self,
         figure: &str,
@@ -345,7 +345,7 @@ impl Session<'_> {
     }
 }
 
-/// Seconds per evaluation, over `repeats` of them.
+/// Seconds per evaluation, over `repeats` evaluations.
 fn sample(
     point: &DirectPoint,
     trial: &Trial,

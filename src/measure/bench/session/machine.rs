@@ -5,8 +5,8 @@ use super::super::record::{Device, Kind};
 use super::Session;
 
 impl Session<'_> {
-    /// Looks at the machine: before the first figure, and after each, while the device is still warm. The records hold
-    /// one of it, up to date.
+    /// Reads the machine's state: before the first figure, and after each, while the device is
+    /// still warm. There is one record of it, kept up to date.
     pub fn look_at_machine(&mut self) {
         let gpu = self.gpu.clone();
         let adapter = gpu.as_ref().map(|gpu| &gpu.adapter);

@@ -1,4 +1,4 @@
-//! How fast each candidate is, as far as seen: what tells how long a size will take.
+//! The observed rate of each candidate, for predicting how long a size will take.
 
 use super::Session;
 use crate::error::Result;
@@ -18,7 +18,7 @@ impl Session<'_> {
         *known = known.max(rate);
     }
 
-    /// Interactions per second, as far as seen; measured at a modest size the first time.
+    /// Interactions per second as observed; measured at a modest size the first time.
     pub(super) fn rate(&mut self, candidate: Candidate) -> Result<f64> {
         let known = if candidate == Candidate::Cpu { self.cpu_rate } else { self.gpu_rate };
         if known > 0.0 {

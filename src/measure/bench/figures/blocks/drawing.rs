@@ -6,7 +6,7 @@ use crate::measure::figures::{grouped, marks, values};
 use crate::measure::plot::{Axis, Curve, Lines, Look, Place, Plot, short};
 use crate::measure::{Kind, Record, RunFacts, RunOutcome};
 
-/// A run with what came out of it.
+/// A run with its result.
 #[derive(Clone, Copy)]
 struct Row<'r> {
     record: &'r Record,
@@ -19,12 +19,12 @@ impl Row<'_> {
         self.run.integrator == "hermite6"
     }
 
-    /// Kirin's a, from eta.
+    /// Kirin's a, computed from eta.
     fn a(&self) -> f64 {
         rounded(self.run.eta.sqrt())
     }
 
-    /// `hermite4, a = 0.3`, or the integrator alone.
+    /// Formats integrator and accuracy: `hermite4, a = 0.3`, or the integrator alone.
     fn case(&self) -> String {
         let tier = format!(", {}", self.run.tier());
         self.record.series.strip_suffix(&tier).unwrap_or(&self.record.series).to_owned()
@@ -66,7 +66,7 @@ pub fn plots(records: &[Record]) -> Vec<Plot> {
         .collect();
     let mut tiers: Vec<String> = Vec::new();
     for tier in rows.iter().map(|row| row.run.tier()) {
-        // A foreign file may hold any number of them; there are six.
+        // A foreign file may contain any number of them; only six are drawn.
         if !tiers.contains(&tier) && tiers.len() < 6 {
             tiers.push(tier);
         }

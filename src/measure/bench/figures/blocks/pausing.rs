@@ -1,4 +1,4 @@
-//! An engine that looks at the clock.
+//! An engine with a deadline.
 
 use web_time::Instant;
 
@@ -6,11 +6,11 @@ use crate::error::{Error, Result};
 use crate::forces::direct::gpu::tiers::GpuTiers;
 use crate::forces::{Answers, ForceEngine, Order, Precision, Sinks, Sources, Want};
 
-/// Refuses its work from a time on. An integrator then stops before the block that it was about to begin,
-/// and can go on with it later: how a run of unknown length is interrupted.
+/// Refuses work from a given time on. An integrator then stops before its next block and can
+/// continue later: this interrupts runs of unknown length.
 pub struct Pausing {
     engine: Box<dyn ForceEngine>,
-    /// From when on; `None` for never.
+    /// The time from which it refuses; `None` for never.
     pub pause_at: Option<Instant>,
     /// Whether it has refused.
     pub paused: bool,

@@ -25,7 +25,7 @@ pub(super) fn plots(records: &[Record]) -> Vec<Plot> {
             });
             curves[index].places.extend(y(record, facts).map(|y| exactly(record.x, y)));
         }
-        // Not everything has a model.
+        // Not every curve has a model.
         curves.retain(|curve| !curve.places.is_empty());
         for curve in &mut curves {
             curve.places.sort_by(|a: &Place, b: &Place| a.x.total_cmp(&b.x));

@@ -1,4 +1,4 @@
-//! What several devices should take.
+//! Predicts the time on several devices.
 
 use std::sync::Arc;
 
@@ -14,24 +14,25 @@ use crate::forces::{Answers, ForceEngine, Identity, Order, Precision, Sinks, Sou
 use crate::gpu::Gpu;
 use crate::measure::{Cloud, TreeTimer};
 
-/// Seconds that an exchange takes however little is exchanged.
+/// Fixed time of an exchange, in seconds.
 const LATENCY: f64 = 300e-6;
 /// Bytes per second between a device and the host.
 const BANDWIDTH: f64 = 25e9;
 
-/// What is known of one device.
+/// Measurements on one device.
 pub(super) struct Model {
-    /// Seconds that a step takes.
+    /// Seconds of a step on one device.
     alone: f64,
     way: Way,
-    /// Seconds of a step that each device needs for itself.
+    /// Seconds of a step that are not shared.
     own: f64,
-    /// Interactions per second of forces of all bodies on all.
+    /// Interactions per second for forces of all bodies on all.
     rate: f64,
 }
 
 impl Model {
-    /// Of `n` bodies, of which a step takes so long on `gpu` alone; what else it takes is measured, unless it is the only device.
+    /// The model for `n` bodies, with `alone` seconds per step on `gpu` alone; the other times are
+    /// measured, unless it is the only device.
     ///
     /// Errors: the device failed.
     pub fn of(way: Way, gpu: &Arc<Gpu>, n: usize, alone: f64, is_only: bool) -> Result<Self> {
@@ -45,7 +46,7 @@ impl Model {
         self.alone
     }
 
-    /// Seconds of a step on so many devices, which share what they share.
+    /// Predicted seconds of a step on `count` devices with this exchange.
     pub fn secs(&self, count: usize, shared: &Shared) -> f64 {
         if count == 1 {
             return self.alone;
@@ -85,7 +86,7 @@ fn rate(gpu: &Arc<Gpu>, n: usize) -> Result<f64> {
     let mut sinks = Sinks::new(&bodies.position, Identity::Offset(0));
     sinks.velocity = &bodies.velocity;
     let (mut out, mut best) = (Answers::default(), f64::INFINITY);
-    // The first may compile.
+    // The first may include compilation.
     for _ in 0..4 {
         let begun = Instant::now();
         engine.evaluate(&sinks, SOFTENING, &Want::only(Order::Jerk), &mut out)?;

@@ -1,4 +1,4 @@
-//! Steps on one device and on several, by the clock.
+//! Times steps on one and on several devices.
 
 use std::sync::Arc;
 
@@ -14,32 +14,32 @@ use crate::measure::bench::figures::tree::sphere;
 use crate::scene::Scene;
 use crate::sim::{ASKED_FOR, Choice, DeviceGroup, EngineKind, Settings, Simulation};
 
-/// Bytes that devices tell of a body, by all pairs and by the tree.
+/// Bytes per body that devices exchange, with all pairs and with the tree.
 const BYTES: f64 = 16.0;
 
-/// Of runs on individual steps a step is as much as many others, and may take so many times as long.
+/// A step of a run on individual steps stands for many, and may take this many times as long.
 const LONGER: f64 = 10.0;
 
-/// What one or several devices took for some steps.
+/// The times of steps on one or several devices.
 pub(super) struct Timed {
     /// Seconds per step.
     pub secs: Vec<f64>,
-    /// How many steps a sample has.
+    /// Steps per sample.
     pub steps: u64,
-    /// Interactions per step; by the tree bodies.
+    /// Interactions per step; with the tree, bodies.
     pub work: f64,
     pub shared: Shared,
 }
 
-/// What devices told each other in a step.
+/// What devices exchanged in a step.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Shared {
-    /// Seconds that the first one spent on that, and waiting.
+    /// Seconds that the first device spent on it, including waiting.
     pub secs: f64,
-    /// How often.
+    /// Number of exchanges.
     pub times: f64,
     pub bytes: f64,
-    /// Interactions of blocks that were shared, where there are blocks.
+    /// Interactions in shared blocks, if there are blocks.
     pub interactions: f64,
 }
 
@@ -50,7 +50,7 @@ pub(super) fn virial(n: usize) -> Result<Bodies> {
     scene.build(&|path| Ok(crate::snapshot::read(path)?.bodies))
 }
 
-/// Steps of `n` bodies on `devices`, as runs take them; `None` where one takes longer than is allowed.
+/// Steps of `n` bodies on `devices`, as runs take them; `None` if one exceeds the limit.
 pub(super) fn timed(
     session: &Session<'_>,
     devices: &[Arc<Gpu>],
@@ -86,7 +86,7 @@ fn choice(devices: &[Arc<Gpu>], settings: &Settings) -> Choice {
     Choice { beside: devices[1..].to_vec(), ..choice }
 }
 
-/// Samples of `take`, which takes so many steps and tells what devices told each other.
+/// Samples of `take`, which takes the given number of steps and returns what devices exchanged.
 fn samples(
     session: &Session<'_>,
     work: f64,
@@ -97,13 +97,13 @@ fn samples(
         let shared = take(steps)?;
         Ok((begun.elapsed().as_secs_f64() / steps as f64, shared.per(steps as f64)))
     };
-    // The first may compile, and tells how long the others take.
+    // The first step may include compilation, and tells how long the others take.
     timed(1)?;
     let first = timed(1)?.0;
     if first > session.sizes.sample_secs {
         return Ok(None);
     }
-    // What is done once for an advance is next to nothing beside so many steps.
+    // Enough steps that the fixed cost of an advance is negligible.
     let steps = (0.5 / first).clamp(2.0, 1000.0) as u64;
     timed(steps)?;
     let (mut secs, mut all) = (Vec::new(), Shared::default());
@@ -116,7 +116,7 @@ fn samples(
     Ok(Some(Timed { secs, steps, work, shared }))
 }
 
-/// The same with individual steps: whatever the number of devices, the blocks are the same.
+/// The same with individual steps: the blocks do not depend on the number of devices.
 fn blocks(
     session: &Session<'_>,
     devices: &[Arc<Gpu>],
@@ -143,7 +143,7 @@ fn blocks(
         };
         Ok((secs, shared, (after.1 - before.1) as f64))
     };
-    // The first may compile.
+    // The first may include compilation.
     if timed()?.0 > LONGER * session.sizes.sample_secs {
         return Ok(None);
     }
