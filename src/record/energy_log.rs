@@ -1,4 +1,4 @@
-//! `energy.csv`: one row per snapshot, conserved quantities and structure.
+//! `energy.csv`: one row per snapshot, with conserved quantities and structure.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -13,9 +13,9 @@ use crate::integrate::blocks::Passage;
 #[derive(Debug)]
 pub struct EnergyLog {
     path: PathBuf,
-    /// `None` where somebody else writes it.
+    /// `None` if another process writes it.
     file: Option<File>,
-    /// Total energy of the first row, that errors are relative to.
+    /// Total energy in the first row, to which errors are relative.
     initial: Option<f64>,
     /// Time and total energy of the last row.
     last: Option<(f64, f64)>,
@@ -23,31 +23,33 @@ pub struct EnergyLog {
     has_passages: bool,
 }
 
-/// A change of the energy from one row to the next that is worth a word: individual steps keep it better than
-/// that, unless bodies pass each other more closely than their steps or their numbers can follow.
+/// A notable change of energy between rows. Individual steps conserve energy better than that,
+/// unless bodies pass each other more closely than their steps or numbers can follow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Jump {
     /// Time and total energy before it.
     pub before: (f64, f64),
     /// Time and total energy after it.
     pub after: (f64, f64),
-    /// The change, relative to the first row's energy.
+    /// The change relative to the energy in the first row.
     pub change: f64,
-    /// The closest passage in between, where it is known.
+    /// The closest passage in between, if known.
     pub passage: Option<Passage>,
 }
 
-/// The least change that is worth a word.
+/// The smallest change that is reported.
 const JUMP: f64 = 1e-5;
 
 const FIXED_COLUMNS: &str = "step,time,kinetic,potential,total,energy_error,\
     momentum_x,momentum_y,momentum_z,angular_momentum_x,angular_momentum_y,angular_momentum_z,virial_ratio";
 
-/// When the shortest step since the row before was taken, by which body, and how far its nearest was.
+/// Time of the shortest step since the previous row, the body that took it, its nearest body, and
+/// their distance.
 const PASSAGE_COLUMNS: &str = ",passage_time,passage_id,passage_other,passage_distance";
 
 impl EnergyLog {
-    /// Opens the log in `folder`, keeping whole rows up to step `last_step` and dropping the rest.
+    /// Opens the log in `folder`, keeping complete rows up to step `last_step` and dropping the
+    /// rest.
     pub fn open(folder: &Path, last_step: Option<u64>) -> Result<Self> {
         let path = folder.join("energy.csv");
         let io = |action| move |source| Error::io(action, &folder.join("energy.csv"), source);
@@ -63,26 +65,26 @@ impl EnergyLog {
         let initial = kept.lines().nth(1).and_then(|row| number(row, 4));
         let rows = kept.lines().skip(1);
         let last = rows.last().and_then(|row| Some((number(row, 1)?, number(row, 4)?)));
-        // Versions before these columns began logs without.
+        // Earlier versions wrote logs without these columns.
         let has_passages = kept.lines().next().is_some_and(|row| row.ends_with(PASSAGE_COLUMNS));
         Ok(Self { path, file: Some(file), initial, last, has_passages })
     }
 
-    /// A log that another process writes, whose last row is of the step at hand or not; `initial` is the energy of its
-    /// first row.
+    /// A log that another process writes. `ends_here` says whether its last row is of the present
+    /// step; `initial` is the energy in its first row.
     pub fn elsewhere(ends_here: bool, initial: Option<f64>) -> Self {
-        // A row that is there already is one that has a time.
+        // An existing row is represented by one with a time.
         let last = ends_here.then_some((0.0, 0.0));
         Self { path: PathBuf::new(), file: None, initial, last, has_passages: false }
     }
 
-    /// A log whose rows go into `file`.
+    /// A log that appends rows to `file`.
     #[cfg(all(test, unix, feature = "cli"))]
     pub(super) fn into(file: File) -> Self {
         Self { file: Some(file), path: PathBuf::from("/dev/null"), ..Self::elsewhere(false, None) }
     }
 
-    /// True when a row of step `step` is the last one.
+    /// Whether the last row is of step `step`.
     pub fn ends_with(&self, step: u64) -> Result<bool> {
         if self.file.is_none() {
             return Ok(self.last.is_some());
@@ -97,8 +99,9 @@ impl EnergyLog {
         self.initial
     }
 
-    /// Appends a row. `passage`: whether passages are noted at all, and the closest since the last row.
-    /// Tells of a jump of the energy since the last row, if passages are noted.
+    /// Appends a row. `passage` is `None` if passages are not logged, otherwise the closest since
+    /// the last row, if any. Returns a jump of the energy since the last row, if passages are
+    /// logged.
     pub fn append(
         &mut self,
         step: u64,
@@ -156,7 +159,7 @@ impl EnergyLog {
             });
         }
         text.push('\n');
-        // One write per row: a reader sees whole rows.
+        // One write per row, so that readers see complete rows.
         if let Some(file) = &mut self.file {
             file.write_all(text.as_bytes())
                 .map_err(|source| Error::io("write", &self.path, source))?;
@@ -170,7 +173,7 @@ impl EnergyLog {
     }
 }
 
-/// The header and the whole rows of steps up to `last`.
+/// The header and the complete rows of steps up to `last`.
 fn whole_rows(text: &str, last: u64) -> String {
     let whole = |line: &&str| line.ends_with('\n');
     let wanted = |line: &&str| {

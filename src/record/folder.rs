@@ -1,4 +1,4 @@
-//! The folder of a run: made, found again, held by one process at a time, never overwritten.
+//! The folder of a run: created, found again, held by one process at a time, never overwritten.
 
 use std::path::{Path, PathBuf};
 
@@ -9,25 +9,25 @@ use crate::files;
 use crate::sim::MOST_STEPS;
 use crate::snapshot::{self, Snapshot, WriteOptions};
 
-/// A folder that holds a run, and is held by this process until dropped.
+/// A folder that holds a run, held by this process until dropped.
 #[derive(Debug)]
 pub struct RunFolder {
-    /// Where it is.
+    /// Path of the folder.
     pub path: PathBuf,
-    /// What is run.
+    /// What the run does.
     pub plan: Plan,
-    /// `None` where another process holds and writes it.
+    /// `None` if another process holds and writes it.
     lock: Option<Lock>,
 }
 
-/// The last whole snapshot of a run.
+/// The last intact snapshot of a run.
 #[derive(Debug)]
 pub struct Found {
     /// Its step.
     pub step: u64,
     /// Its content.
     pub snapshot: Snapshot,
-    /// Later snapshots that are damaged, and how.
+    /// Errors of later snapshots, which are damaged.
     pub damaged: Vec<Error>,
 }
 
@@ -35,12 +35,12 @@ const PLAN: &str = "run.toml";
 const LOG: &str = "energy.csv";
 const STOPPED: &str = "stopped.gvt";
 
-/// The first snapshot until the plan is there. Without a plan it is what a killed process left, and
-/// nobody's loss.
+/// The first snapshot before the plan exists. Without a plan it was left by a killed process and
+/// can be removed.
 const FIRST: &str = ".first.gvt.part";
 
-/// A folder in which a run can begin, held by this process. Dropped before [`Prepared::begin`], it
-/// leaves no trace.
+/// A folder in which a run can begin, held by this process. If dropped before [`Prepared::begin`],
+/// it leaves no trace.
 #[derive(Debug)]
 pub struct Prepared {
     path: PathBuf,
@@ -49,8 +49,8 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// Begins the run. The first snapshot gets its name last, so that a folder holds either no run or one
-    /// that can be resumed, whenever this is interrupted.
+    /// Begins the run. The first snapshot gets its name last, so that at any interruption the
+    /// folder holds either no run or one that can be resumed.
     pub fn begin(mut self, plan: Plan, first: &Snapshot) -> Result<RunFolder> {
         let options = WriteOptions { format: Some("gravitile".to_owned()), ..Default::default() };
         snapshot::write(self.path.join(FIRST), first, &options)?;
@@ -65,23 +65,23 @@ impl Prepared {
         Ok(folder)
     }
 
-    /// Why no other process is kept out of it, where its file system has no locks.
+    /// Why other processes are not kept out of it, if its file system has no locks.
     pub fn unprotected(&self) -> Option<&str> {
         self.lock.as_ref()?.unprotected.as_deref()
     }
 
-    /// What a program does that ends without dropping anything: removes what `prepare` made at `path`.
+    /// For a program that ends without dropping anything: removes what `prepare` made at `path`.
     pub fn sweep(path: &Path, made_here: bool) {
         for name in [FIRST, LOCK] {
             let _ = std::fs::remove_file(path.join(name));
         }
         if made_here {
-            // Only an empty folder goes.
+            // Removes only an empty folder.
             let _ = std::fs::remove_dir(path);
         }
     }
 
-    /// Whether the folder was not there before.
+    /// Whether the folder did not exist before.
     pub fn made_here(&self) -> bool {
         self.made_here
     }
@@ -100,20 +100,20 @@ impl Drop for Prepared {
 }
 
 impl RunFolder {
-    /// Makes sure that `path` is a folder, created if need be, in which a run can begin, and holds it.
-    ///
-    /// Errors: it holds a run, or files that a run would write over; another process is at work in it;
-    /// it cannot be written.
+    /// Creates the folder `path` if it does not exist, checks that a run can begin in it, and holds
+    /// it.
+    /// Errors: it holds a run, or files that a run would overwrite; another process works in it; it
+    /// cannot be written.
     pub fn prepare(path: &Path) -> Result<Prepared> {
         let made_here = !path.exists();
         std::fs::create_dir_all(path).map_err(|e| Error::io("create the folder", path, e))?;
         let was_held = path.join(LOCK).exists();
         if !was_held {
-            // Somebody's own files are left without so much as a lock beside them.
+            // A user's own files get not even a lock beside them.
             refuse_what_is_there(path)?;
         }
         let lock = Lock::take(path)?;
-        // Another run may have begun and ended between that look and the lock.
+        // Another run may have begun and ended between the check and the lock.
         if let Err(error) = refuse_what_is_there(path) {
             if !was_held {
                 lock.erase();
@@ -128,7 +128,7 @@ impl RunFolder {
 
     /// Opens the folder of a run and holds it.
     ///
-    /// Errors: it holds none, or a plan that cannot be followed; another process is at work in it.
+    /// Errors: it holds no run, or a plan that cannot be followed; another process works in it.
     pub fn open(path: &Path) -> Result<Self> {
         let mut folder = Self::look(path)?;
         folder.lock = Some(Lock::take(path)?);
@@ -137,12 +137,12 @@ impl RunFolder {
         Ok(folder)
     }
 
-    /// The folder of a run that another process holds: what is written to it here is written nowhere.
+    /// The folder of a run that another process holds: writing here does nothing.
     pub fn elsewhere(path: &Path, plan: Plan) -> Self {
         Self { path: path.to_owned(), plan, lock: None }
     }
 
-    /// [`RunFolder::open`] where another process holds it, and writes to it.
+    /// [`RunFolder::open`] for a folder that another process holds and writes.
     ///
     /// Errors: it holds no run, or a plan that cannot be followed.
     pub fn look(path: &Path) -> Result<Self> {
@@ -166,12 +166,12 @@ impl RunFolder {
         Ok(Self::elsewhere(path, plan))
     }
 
-    /// Why no other process is kept out of it, where its file system has no locks.
+    /// Why other processes are not kept out of it, if its file system has no locks.
     pub fn unprotected(&self) -> Option<&str> {
         self.lock.as_ref()?.unprotected.as_deref()
     }
 
-    /// Gives the first snapshot its name, if it has not got it yet.
+    /// Gives the first snapshot its name, if it does not have it yet.
     fn name_first(&self) -> Result<()> {
         let (from, to) = (self.path.join(FIRST), self.snapshot_path(0));
         if from.exists() && !to.exists() {
@@ -180,12 +180,12 @@ impl RunFolder {
         Ok(())
     }
 
-    /// Where the snapshot of a step is.
+    /// Path of the snapshot of a step.
     pub fn snapshot_path(&self, step: u64) -> PathBuf {
         self.path.join(format!("step_{step:010}.gvt"))
     }
 
-    /// Writes the snapshot of a step, whole or not at all.
+    /// Writes the snapshot of a step, as a whole or not at all.
     pub fn write(&self, step: u64, snapshot: &Snapshot) -> Result<()> {
         if self.lock.is_none() {
             return Ok(());
@@ -193,7 +193,7 @@ impl RunFolder {
         snapshot::write(self.snapshot_path(step), snapshot, &WriteOptions::default()).map(|_| ())
     }
 
-    /// Writes the state in which a run could not go on; returns where.
+    /// Writes the state in which a run could not continue; returns the path.
     pub fn write_stopped(&self, snapshot: &Snapshot) -> Result<PathBuf> {
         let path = self.path.join(STOPPED);
         if self.lock.is_none() {
@@ -203,7 +203,9 @@ impl RunFolder {
         Ok(path)
     }
 
-    /// The snapshot with the highest step that is whole.
+    /// The intact snapshot with the highest step.
+    ///
+    /// Errors: there is none; the folder cannot be read.
     pub fn last_whole(&self) -> Result<Found> {
         let folder = &self.path;
         let entries =
@@ -226,9 +228,9 @@ impl RunFolder {
     }
 }
 
-/// Refuses a snapshot's name that a run beside it would take for its own.
+/// Checks that a snapshot's name does not collide with the files of a run in the same folder.
 ///
-/// Errors: `path` is a snapshot, energy log or plan of the run in its folder, or could become one.
+/// Errors: `path` is, or could become, a snapshot, energy log or plan of that run.
 pub fn refuse_names_of_runs(path: &Path) -> Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -241,12 +243,12 @@ pub fn refuse_names_of_runs(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Whether a run writes a file of that name.
+/// Whether a run writes a file with this name.
 fn is_a_runs(name: &str) -> bool {
     [PLAN, LOG, STOPPED].contains(&name) || step_of(name).is_some()
 }
 
-/// Refuses a folder with files that a run writes, which are then a run's or somebody's own.
+/// Checks that a folder has no files that a run writes, whether a run's or the user's own.
 fn refuse_what_is_there(path: &Path) -> Result<()> {
     let entries = std::fs::read_dir(path).map_err(|e| Error::io("read the folder", path, e))?;
     let names = entries.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()));
@@ -270,7 +272,7 @@ fn refuse_what_is_there(path: &Path) -> Result<()> {
     Err(Error::file(path, problem))
 }
 
-/// Why a folder without a plan cannot be resumed.
+/// The reason why a folder without a plan cannot be resumed.
 fn no_plan(path: &Path) -> Error {
     let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
     let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
@@ -283,7 +285,7 @@ fn no_plan(path: &Path) -> Error {
     }
 }
 
-/// A run that has lost its plan, or was ended before it had one: said alike by all who find it.
+/// The error for a run that has lost its plan, or was ended before it had one.
 fn without_plan(path: &Path, name: &str) -> Error {
     Error::file(
         path,
@@ -293,7 +295,8 @@ fn without_plan(path: &Path, name: &str) -> Error {
     )
 }
 
-/// Removes what a process left that was killed while it wrote. Only whoever holds the folder may.
+/// Removes files left by a process that was killed while writing. Only the holder of the folder may
+/// call it.
 fn remove_leftovers(path: &Path) {
     for entry in std::fs::read_dir(path).into_iter().flatten().flatten() {
         let name = entry.file_name();
@@ -304,7 +307,7 @@ fn remove_leftovers(path: &Path) {
     }
 }
 
-/// The step that a snapshot's file name tells.
+/// The step in a snapshot's file name.
 fn step_of(name: &str) -> Option<u64> {
     name.strip_prefix("step_")?.strip_suffix(".gvt")?.parse().ok()
 }

@@ -1,7 +1,7 @@
-//! One process at a time works in the folder of a run.
+//! Only one process at a time works in the folder of a run.
 //!
-//! An advisory lock of the operating system on `run.lock`, which goes with the process, however that
-//! ends: nothing stale is ever left. The file itself stays, and says who held it last.
+//! An advisory lock of the operating system on `run.lock`, released when the process ends in any
+//! way, so it never becomes stale. The file itself stays, and names the last holder.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, Write};
@@ -9,21 +9,21 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 
-/// The file's name.
+/// Name of the lock file.
 pub(super) const LOCK: &str = "run.lock";
 
-/// A folder held by this process, until dropped.
+/// A folder held by this process until dropped.
 #[derive(Debug)]
 pub(super) struct Lock {
     path: PathBuf,
-    /// Holds the lock as long as it is open.
+    /// Open as long as the lock is held.
     file: File,
-    /// Why there is none, where the file system knows no locks.
+    /// Why there is no lock, if the file system has none.
     pub unprotected: Option<String>,
 }
 
 impl Lock {
-    /// Takes the folder.
+    /// Locks the folder.
     ///
     /// Errors: another process holds it; `run.lock` cannot be written.
     pub fn take(folder: &Path) -> Result<Self> {
@@ -38,7 +38,7 @@ impl Lock {
                 // Some network file systems have no locks: better to run without than not at all.
                 Err(TryLockError::Error(error)) => Some(error.to_string()),
             };
-            // Whoever held it may have taken the file away in the meantime.
+            // The previous holder may have removed the file in the meantime.
             if unprotected.is_none() && !is_at(&file, &path) {
                 continue;
             }
@@ -52,9 +52,9 @@ impl Lock {
         }
     }
 
-    /// Takes the file away too: nothing came of the run.
+    /// Removes the file too, for a run that did not begin.
     pub fn erase(self) {
-        // Where an open file cannot be removed, it is closed first.
+        // On systems that cannot remove an open file, it is closed first.
         if std::fs::remove_file(&self.path).is_err() {
             let Self { path, file, .. } = self;
             drop(file);
@@ -63,7 +63,7 @@ impl Lock {
     }
 }
 
-/// Whether `path` still leads to this very file.
+/// Whether `path` still refers to this file.
 #[cfg(unix)]
 fn is_at(file: &File, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
@@ -71,14 +71,14 @@ fn is_at(file: &File, path: &Path) -> bool {
     matches!((file.metadata(), std::fs::metadata(path)), (Ok(a), Ok(b)) if place(&a) == place(&b))
 }
 
-/// Elsewhere an open file keeps its name.
+/// On other systems an open file keeps its name.
 #[cfg(not(unix))]
 fn is_at(_: &File, _: &Path) -> bool {
     true
 }
 
 fn held(folder: &Path, file: &mut File) -> Error {
-    // Not readable while it is locked on some systems; then nobody is named.
+    // On some systems the file cannot be read while locked; then the holder is not named.
     let mut holder = String::new();
     let _ = file.take(200).read_to_string(&mut holder);
     let holder = holder.lines().next().filter(|line| line.starts_with("process "));
@@ -89,7 +89,7 @@ fn held(folder: &Path, file: &mut File) -> Error {
     )
 }
 
-/// The machine's name, as far as it is known without asking anybody: folders are shared over networks.
+/// The machine's name as far as it is known locally: folders are shared over networks.
 fn on_host() -> String {
     let told = std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
     let name = told.or_else(|| std::env::var("HOSTNAME").ok());
@@ -113,7 +113,7 @@ mod tests {
         assert!(refused.contains("is at work in it"), "{refused}");
         drop(first);
         assert!(folder.path().join(LOCK).exists());
-        // A file that a dead process left, longer than what is written now.
+        // A file left by a dead process, longer than what is written now.
         std::fs::write(folder.path().join(LOCK), "process 1 on a machine\n".repeat(20)).unwrap();
         let second = Lock::take(folder.path()).unwrap();
         if cfg!(unix) {

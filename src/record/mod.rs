@@ -1,5 +1,5 @@
-//! A run on disk: a folder that says what is run, holds snapshots and an energy log, and can be gone
-//! on with after any interruption, to the same bits.
+//! A run on disk: a folder with the run's settings, snapshots and an energy log, which can be
+//! resumed after any interruption to the same bits.
 //!
 //! ```text
 //! DIR/run.toml               what is run, with the engine and kernel that `auto` chose

@@ -1,4 +1,4 @@
-//! What is run: the content of `run.toml`.
+//! The settings of a run: the content of `run.toml`.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,13 +13,13 @@ use crate::integrate::blocks::BlockSettings;
 use crate::settings::{AdapterIdentity, AdapterName, AdapterRequest, DeviceCount, one_or_several};
 use crate::sim::{EngineKind, Settings, Simulation};
 
-/// Everything that decides the bits of a run besides its first snapshot.
+/// Everything that determines the bits of a run besides its first snapshot.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
-    /// The program's version that began the run.
+    /// The version of the program that began the run.
     pub gravitile: String,
-    /// Where the bodies came from, as the user named it; for the reader only.
+    /// Where the bodies came from, as given by the user; informational.
     pub input: String,
     /// Number of bodies.
     pub n: usize,
@@ -33,50 +33,52 @@ pub struct Plan {
     pub steps: u64,
     /// Steps from one snapshot to the next.
     pub steps_per_snapshot: u64,
-    /// Factor on masses wherever they attract.
+    /// G, a factor on all masses that attract.
     pub gravitational_constant: f64,
     /// Name of the integrator.
     pub integrator: String,
     /// Name of the engine, never `auto`.
     pub engine: String,
-    /// Name of the method, never `auto`; runs from before it could be chosen have none, and the engine's own.
+    /// Name of the method, never `auto`. Missing in runs made before it could be chosen, which use
+    /// the engine's default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub method: Option<String>,
-    /// How precisely forces are computed, if that was asked for.
+    /// The precision of forces, if one was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub precision: Option<String>,
-    /// Whether the adapter is used as if it had WebGPU's baseline only.
+    /// Whether the adapter is restricted to WebGPU's baseline.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub baseline: bool,
-    /// The graphics adapter, if the engine is the GPU, in older files its name alone; of several a list.
+    /// The graphics adapters, if the engine is the GPU: one, or a list; in older files just a name.
     #[serde(default, skip_serializing_if = "Vec::is_empty", with = "one_or_several")]
     pub adapter: Vec<AdapterIdentity>,
-    /// How many devices share the bodies: as many as there are adapters above, unless somebody has written another number.
+    /// Number of devices that share the bodies: that of the adapters above, unless the file has
+    /// been edited.
     #[serde(default, skip_serializing_if = "DeviceCount::is_one")]
     pub devices: DeviceCount,
-    /// Whether an engine on the host takes its sinks in pieces, as it does on the ranks of MPI.
+    /// Whether an engine on the host splits its sinks into pieces, as on the ranks of MPI.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub spread: bool,
     /// Shape of the kernel, if the engine is the GPU.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel: Option<KernelConfig>,
-    /// How the tree is walked, if that is the method.
+    /// How the tree is walked, for the method `tree`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tree: Option<TreeConfig>,
     /// How individual steps are chosen, if the integrator has them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocks: Option<BlockSettings>,
-    /// Shapes of the kernels with derivatives that tuning had found when the run began; runs from before those were looked at
-    /// have none, and go on by the rule.
+    /// Shapes of the kernels with derivatives that tuning had found when the run began. Missing in
+    /// older runs, which use the rule.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shapes: Vec<Fitted>,
-    /// In which frame a device has the bodies in f32; runs from before there were frames have none, and go on
-    /// with the plain numbers that they began with.
+    /// The frame in which a device stores the bodies in f32. Missing in older runs, which use the
+    /// unscaled numbers they began with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frame: Option<Frame>,
 }
 
-/// What a plan says besides the settings.
+/// The parts of a plan besides the settings.
 struct Course {
     input: String,
     n: usize,
@@ -85,7 +87,7 @@ struct Course {
 }
 
 impl Plan {
-    /// The plan of a simulation that has just been made, for `steps` steps.
+    /// The plan of a newly made simulation, for `steps` steps.
     pub fn of(sim: &Simulation, input: String, steps: u64, steps_per_snapshot: u64) -> Self {
         let (asked, gpu) = (sim.settings(), sim.choice().gpu.as_ref());
         let devices = sim.choice().devices();
@@ -107,15 +109,15 @@ impl Plan {
         Self::of_settings(came_to, sim.kernel_config(), course)
     }
 
-    /// The plan of a simulation that is run with exactly these settings and, on a GPU, this kernel.
+    /// The plan of a simulation run with exactly these settings and, on a GPU, this kernel.
     ///
-    /// All settings are taken apart here: one that is new and not kept does not compile.
+    /// All settings are destructured here, so that a new one that is not stored does not compile.
     fn of_settings(settings: Settings, kernel: Option<KernelConfig>, course: Course) -> Self {
         let Settings {
             softening,
             dt,
             start,
-            // The snapshot tells, which the run goes on from.
+            // Not stored: the snapshot from which the run resumes has it.
             steps_before: _,
             gravitational_constant,
             integrator,
@@ -126,7 +128,7 @@ impl Plan {
             adapter: AdapterRequest { names, baseline },
             devices,
             spread,
-            // What it came to is kept.
+            // Not stored: the resulting shape is.
             kernel: _,
             tree,
             known: _,
@@ -164,7 +166,7 @@ impl Plan {
         }
     }
 
-    /// The settings that go on with the plan from the snapshot of that step.
+    /// The settings that resume the plan from the snapshot of this step.
     pub fn settings(&self, step: u64) -> Result<Settings> {
         let names = self.adapter.iter().cloned().map(AdapterName::Known).collect();
         let kernel = self.kernel.map(KernelRequest::from);
@@ -189,14 +191,14 @@ impl Plan {
             spread: self.spread,
             kernel: kernel.unwrap_or_default(),
             tree: self.tree.unwrap_or_default(),
-            // Never what tuning has found since.
+            // Not the shapes that tuning may have found since.
             shapes: Some(self.shapes.clone()),
             frame: Some(self.frame.unwrap_or(Frame::PLAIN)),
             ..Settings::default()
         })
     }
 
-    /// Time at which the run is over.
+    /// Time at which the run ends.
     pub fn until(&self) -> f64 {
         self.start + self.steps as f64 * self.dt
     }
@@ -210,7 +212,7 @@ mod tests {
     use crate::forces::Order;
     use crate::forces::direct::gpu::tiers::Shape;
 
-    /// Settings of which a plan keeps everything.
+    /// Settings that a plan stores completely.
     fn settings() -> Settings {
         let identity = AdapterIdentity {
             backend: Some("vulkan".to_owned()),
@@ -242,7 +244,7 @@ mod tests {
         }
     }
 
-    /// Through a file and back.
+    /// The settings after a round trip through a file.
     fn resumed(settings: &Settings) -> Settings {
         let course =
             Course { input: "plummer".to_owned(), n: 10, steps: 100, steps_per_snapshot: 10 };
@@ -254,7 +256,7 @@ mod tests {
         read.settings(settings.steps_before).unwrap()
     }
 
-    /// Where the plain values of `value` are.
+    /// The paths of the plain values in `value`.
     fn leaves(value: &Value, path: &str, into: &mut Vec<String>) {
         match value {
             Value::Object(fields) => {
@@ -271,7 +273,7 @@ mod tests {
         }
     }
 
-    /// Other settings by one value.
+    /// Settings that differ in one value.
     fn changed(path: &str) -> Vec<Settings> {
         let samples = [
             Value::from(3),
@@ -289,7 +291,7 @@ mod tests {
         let with = |sample: Value| {
             let mut all = serde_json::to_value(settings()).unwrap();
             *all.pointer_mut(path).unwrap() = sample;
-            // A kernel has tiles or not.
+            // A kernel either has tiles or not.
             let kernel = &mut all["kernel"];
             match path {
                 "/kernel/untiled" => kernel["tiled"] = Value::from(kernel["untiled"] != true),

@@ -1,5 +1,5 @@
-//! The loop of a recorded run: steps, a snapshot, a row of the energy log, and again. Files are written beside the
-//! next steps.
+//! The loop of a recorded run: steps, a snapshot, a row of the energy log, and so on. Files are
+//! written while the next steps are taken.
 
 use std::sync::Arc;
 
@@ -16,19 +16,19 @@ use crate::snapshot::Snapshot;
 /// How a run ended.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// The first row's total energy, of the whole run; `None` if it was stopped before that.
+    /// Total energy in the run's first row; `None` if it was stopped before that.
     pub energy_initial: Option<f64>,
-    /// The last state's diagnostics; `None` if they were stopped too.
+    /// Diagnostics of the last state; `None` if they were stopped too.
     pub last: Option<Diagnostics>,
-    /// False when it was stopped before its last step.
+    /// Whether it reached its last step.
     pub complete: bool,
 }
 
-/// Runs `sim` from where it is to the end of the folder's plan. `template` is a snapshot whose units,
-/// facts and columns every written one repeats. `watch` sees the steps of the run done so far, and
-/// stops it by returning false: a last snapshot is then written at that step. [`crate::stop`] stops it
-/// too, without waiting for a step or diagnostics that take long.
-/// `tell` hears of jumps of the energy from one snapshot to the next, where bodies have individual steps.
+/// Runs `sim` from its present state to the end of the folder's plan. `template` is a snapshot
+/// whose units, attributes and columns are repeated in every snapshot. `watch` is called with the
+/// steps of the run done so far, and stops it by returning false: a last snapshot is then written
+/// at that step. [`crate::stop`] also stops it, without waiting for long steps or diagnostics.
+/// `tell` is called for jumps of the energy between snapshots, if bodies have individual steps.
 pub fn run(
     sim: &mut Simulation,
     folder: &RunFolder,
@@ -46,14 +46,14 @@ pub fn run(
     })?;
     let Written { jumps, last } = written;
     jumps.iter().for_each(&mut *tell);
-    // What was to be written before comes first.
+    // Errors of earlier writes come first.
     let last = last?;
     let logged = match ended {
         Ok(logged) => logged,
         Err(Failure::Step(error)) => return Err(stopped(sim, folder, template, error)),
         Err(Failure::Other(error)) => return Err(with_way_on(folder, error)),
     };
-    // A run that has nothing left to do writes no row.
+    // A run with no steps left writes no row.
     let last = match (last, logged) {
         (None, true) => {
             let last = unless_stopped(sim.diagnostics());
@@ -66,9 +66,9 @@ pub fn run(
     Ok(Outcome { energy_initial, last, complete })
 }
 
-/// What ended a run before its time.
+/// Why a run ended early.
 enum Failure {
-    /// A step that could not be taken.
+    /// A step failed.
     Step(Error),
     Other(Error),
 }
@@ -79,8 +79,9 @@ impl From<Error> for Failure {
     }
 }
 
-/// Steps to the end of the plan. What they come to at each snapshot is read here, and written by `writer` while the
-/// next steps are taken. Returns whether all of them have their rows: false where diagnostics were broken off.
+/// Takes steps to the end of the plan. States at each snapshot are read here, and written by
+/// `writer` during the next steps. Returns whether all have their rows: false if diagnostics were
+/// interrupted.
 fn steps(
     sim: &mut Simulation,
     folder: &RunFolder,
@@ -93,7 +94,7 @@ fn steps(
     let plan = &folder.plan;
     let mut goes_on = true;
     if !has_row {
-        // The run was broken off between the snapshot, which has it, and the row.
+        // If the run was interrupted between a snapshot and its row, the snapshot has the passage.
         let noted = template.attributes.get(PASSAGE).and_then(|text| text.parse().ok());
         let Moment { steps, time, bodies, .. } = sim.moment()?;
         let state = Arc::new(State { step: steps, snapshot: Snapshot::new(bodies, time) });
@@ -106,11 +107,13 @@ fn steps(
     }
     while goes_on && sim.steps() < plan.steps && !writer.has_failed() {
         let begun = sim.steps();
-        // The next multiple: after a stop in between, the later snapshots fall where they would have.
+        // The next multiple, so that after a stop in between later snapshots fall on the same
+        // steps.
         let next =
             ((begun / plan.steps_per_snapshot + 1) * plan.steps_per_snapshot).min(plan.steps);
-        // Where ranks take steps together one of them alone knows that: it leaves between two snapshots, with the others
-        // waiting for it in a step, and not in the middle of what all tell each other.
+        // Among ranks that step together, only one knows of the stop: it leaves between two
+        // snapshots, while the others wait for it in a step, rather than in the middle of an
+        // exchange.
         let is_shared = sim.choice().is_shared();
         let mut watch = |done| watch(begun + done) && (is_shared || !writer.has_failed());
         let done = match sim.step_watched(next - begun, &mut watch) {
@@ -132,7 +135,7 @@ fn steps(
         }
         let state = Arc::new(State { step, snapshot });
         writer.write(&state);
-        // Going on writes a row that is missing here.
+        // A missing row is written when the run is resumed.
         match unless_stopped(sim.potentials())? {
             Some(potential) => writer.log(&state, potential, passage),
             None => return Ok(false),
@@ -142,15 +145,16 @@ fn steps(
     Ok(true)
 }
 
-/// A snapshot's fact: the closest passage before it, for its row in the log if that is missing.
+/// Attribute of a snapshot: the closest passage before it, for its row in the log if that is
+/// missing.
 const PASSAGE: &str = "blocks.passage";
 
-/// The closest passage since the last row; `None` where there are no individual steps.
+/// The closest passage since the last row; `None` if there are no individual steps.
 fn passage(sim: &mut Simulation) -> Option<Option<Passage>> {
     sim.blocks().is_some().then(|| sim.take_passage())
 }
 
-/// `None` for what was broken off.
+/// `None` if it was interrupted.
 fn unless_stopped<T>(result: Result<T>) -> Result<Option<T>> {
     match result {
         Ok(value) => Ok(Some(value)),
@@ -159,11 +163,11 @@ fn unless_stopped<T>(result: Result<T>) -> Result<Option<T>> {
     }
 }
 
-/// What the names of columns of a restart begin with.
+/// Prefixes of the columns of a restart.
 const COLUMNS: [&str; 4] = [PREFIX, frame::PREFIX, last::PREFIX, rebuilds::PREFIX];
 
-/// Puts into `snapshot` what it needs besides the bodies to be resumed, and takes out what was there of
-/// an earlier state's.
+/// Adds to `snapshot` what it needs besides the bodies to be resumed, replacing that of an earlier
+/// state.
 pub fn set_restart(snapshot: &mut Snapshot, restart: Restart) {
     let is_old = |name: &str| COLUMNS.iter().any(|prefix| name.starts_with(prefix));
     snapshot.extra.retain(|name, _| !is_old(name));
@@ -173,12 +177,12 @@ pub fn set_restart(snapshot: &mut Snapshot, restart: Restart) {
     snapshot.attributes.extend(restart.facts);
 }
 
-/// What a snapshot holds besides the bodies to be resumed, as [`set_restart`] put it; `None` without it.
+/// What [`set_restart`] added to a snapshot; `None` if there is nothing.
 pub fn restart_of(snapshot: &Snapshot) -> Option<Restart> {
     Restart::find(&snapshot.reals(&COLUMNS), &snapshot.attributes)
 }
 
-/// An error that has nothing to do with what was asked for, with how to go on.
+/// Adds to an error unrelated to the request how to resume the run.
 fn with_way_on(folder: &RunFolder, mut error: Error) -> Error {
     if let Error::Device(problem) | Error::Member(problem) = &mut error {
         let path = folder.path.display();
@@ -187,7 +191,8 @@ fn with_way_on(folder: &RunFolder, mut error: Error) -> Error {
     error
 }
 
-/// Saves where the bodies came to before `error` stopped them, if they are whole; the error, with where that is.
+/// Saves the state at which `error` stopped the bodies, if it is complete; returns the error with
+/// the path.
 fn stopped(sim: &mut Simulation, folder: &RunFolder, template: &Snapshot, error: Error) -> Error {
     let mut error = with_way_on(folder, error);
     if !matches!(error, Error::Body { .. }) {
@@ -207,7 +212,7 @@ fn stopped(sim: &mut Simulation, folder: &RunFolder, template: &Snapshot, error:
     error
 }
 
-/// A moment as a snapshot, with what `template` says besides the bodies.
+/// A moment as a snapshot, with everything else taken from `template`.
 fn snapshot(moment: Moment, template: &Snapshot) -> Snapshot {
     let mut attributes = template.attributes.clone();
     attributes.insert("step".to_owned(), moment.steps.to_string());

@@ -1,5 +1,5 @@
-//! Who writes a run's files: a thread, so that the next steps are taken meanwhile. Snapshots and rows come to
-//! disk one after the other, in the order in which they are handed over.
+//! The thread that writes a run's files while the next steps are taken. Snapshots and rows are
+//! written one after another, in the order in which they are queued.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,8 +13,8 @@ use crate::error::{Error, Result};
 use crate::integrate::blocks::Passage;
 use crate::snapshot::Snapshot;
 
-/// Pieces of work that may wait: the snapshot and the row of one state. With the one that is being written and the one
-/// that has just been read, three states are in memory at most.
+/// Queue length: the snapshot and the row of one state. With the state being written and the one
+/// just read, at most three are in memory.
 const WAITING: usize = 2;
 
 /// The bodies after a step.
@@ -25,19 +25,19 @@ pub(super) struct State {
 
 enum Job {
     Snapshot(Arc<State>),
-    /// With the potentials of all bodies, and the closest passage since the last row.
+    /// A state with the potentials of all bodies, and the closest passage since the last row.
     Row(Arc<State>, Vec<f64>, Option<Option<Passage>>),
 }
 
-/// What came of all that was handed over.
+/// The result of everything that was queued.
 pub(super) struct Written {
-    /// Jumps of the energy that nobody has been told of.
+    /// Jumps of the energy that have not been reported.
     pub jumps: Vec<Jump>,
     /// The last row's diagnostics, if there was one; or why something could not be written.
     pub last: Result<Option<Diagnostics>>,
 }
 
-/// The thread's other end.
+/// The handle of the thread.
 pub(super) struct Writer<'scope> {
     jobs: SyncSender<Job>,
     jumps: Receiver<Jump>,
@@ -46,9 +46,9 @@ pub(super) struct Writer<'scope> {
 }
 
 impl<'scope> Writer<'scope> {
-    /// Begins the thread.
+    /// Starts the thread.
     ///
-    /// Errors: the system has none to give.
+    /// Errors: the system cannot create one.
     pub fn begin<'env>(
         scope: &'scope Scope<'scope, 'env>,
         folder: &'env RunFolder,
@@ -64,7 +64,7 @@ impl<'scope> Writer<'scope> {
             let worked = taken
                 .iter()
                 .try_for_each(|job| work(job, folder, log, components, &told, &mut last));
-            // Nothing more is taken: what comes after something that is missing would not be found either.
+            // Nothing more is written: files after a missing one would not be found either.
             seen.store(worked.is_err(), Ordering::Release);
             worked.map(|()| last)
         };
@@ -73,27 +73,27 @@ impl<'scope> Writer<'scope> {
         Ok(Self { jobs, jumps, failed, thread })
     }
 
-    /// Whether something could not be written, and nothing more will be.
+    /// Whether writing has failed, so that nothing more will be written.
     pub fn has_failed(&self) -> bool {
         self.failed.load(Ordering::Acquire)
     }
 
-    /// Hands over a snapshot; waits while too much is on its way.
+    /// Queues a snapshot; waits if the queue is full.
     pub fn write(&self, state: &Arc<State>) {
         self.hand_over(Job::Snapshot(Arc::clone(state)));
     }
 
-    /// Hands over what a row of the log is made from.
+    /// Queues a row of the log.
     pub fn log(&self, state: &Arc<State>, potential: Vec<f64>, passage: Option<Option<Passage>>) {
         self.hand_over(Job::Row(Arc::clone(state), potential, passage));
     }
 
     fn hand_over(&self, job: Job) {
-        // Nobody takes it once something has failed, which `finish` tells.
+        // Fails only if writing has failed, which `finish` reports.
         let _ = self.jobs.send(job);
     }
 
-    /// Jumps of the energy that have been seen since this was asked last.
+    /// Jumps of the energy seen since the last call.
     pub fn jumps(&self) -> impl Iterator<Item = Jump> + '_ {
         self.jumps.try_iter()
     }
@@ -123,7 +123,7 @@ fn work(
             let jump = log.append(*step, snapshot.time, &found, components, passage)?;
             *last = Some(found);
             if let Some(jump) = jump {
-                // Nobody listens at the very end of a run that has failed.
+                // At the end of a failed run there is no receiver.
                 let _ = told.send(jump);
             }
             Ok(())

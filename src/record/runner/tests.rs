@@ -10,7 +10,7 @@ fn simulation() -> (Simulation, Snapshot) {
     (Simulation::new(bodies.clone(), settings).unwrap(), Snapshot::new(bodies, 0.0))
 }
 
-/// A run of 12 steps and 6 snapshots in a folder of its own.
+/// Begins a run of 12 steps and 6 snapshots in its own folder.
 fn begun(at: &std::path::Path, sim: &Simulation, first: &Snapshot) -> RunFolder {
     let plan = crate::record::Plan::of(sim, "plummer".to_owned(), 12, 2);
     RunFolder::prepare(at).unwrap().begin(plan, first).unwrap()
@@ -28,7 +28,7 @@ fn a_snapshot_that_cannot_be_written_ends_the_run_with_its_error() {
             while !std::fs::read_to_string(at.join("energy.csv")).unwrap().contains("\n2,") {
                 std::thread::yield_now();
             }
-            // What could be written so far stays where it is, and nothing comes to it.
+            // What has been written stays there, and nothing more is added.
             std::fs::rename(&at, place.path().join("elsewhere")).unwrap();
         }
         true
@@ -43,8 +43,8 @@ fn a_snapshot_that_cannot_be_written_ends_the_run_with_its_error() {
     assert!(there.join("step_0000000002.gvt").exists());
 }
 
-/// The log is a pipe that is full: no row can be written before somebody reads, which is done by whoever watches
-/// the steps. With rows written between the steps, nobody would.
+/// The log is a full pipe: no row can be written before somebody reads, which the watcher of the
+/// steps does. If rows were written between the steps, it never would.
 #[cfg(all(unix, feature = "cli"))]
 #[test]
 fn steps_are_taken_while_files_are_written() {
@@ -65,7 +65,7 @@ fn steps_are_taken_while_files_are_written() {
         let reading = scope.spawn(move || {
             let begun = std::time::Instant::now();
             while !seen.load(Ordering::SeqCst) {
-                // Only if the test fails.
+                // Only when the test fails.
                 if begun.elapsed().as_secs() > 20 {
                     late.store(false, Ordering::SeqCst);
                     break;
@@ -77,7 +77,7 @@ fn steps_are_taken_while_files_are_written() {
             text
         });
         let mut log = EnergyLog::into(file);
-        // The first row has been begun, and the step after it.
+        // The first row has begun, and so has the step after it.
         let mut watch = |steps| {
             is_read.fetch_or(steps >= 2, Ordering::SeqCst);
             true
@@ -92,12 +92,12 @@ fn steps_are_taken_while_files_are_written() {
         text.trim_start_matches(' ').lines().filter_map(|row| row.split(',').next()).collect();
     assert_eq!(rows, ["step", "0", "2", "4", "6", "8", "10", "12"]);
 
-    /// Spaces, as many as there is room for.
+    /// Writes as many spaces as there is room for.
     fn fill(writer: &mut std::io::PipeWriter) {
         use std::os::fd::AsRawFd;
         let descriptor = writer.as_raw_fd();
         let blocking = |yes: bool| {
-            // SAFETY: flags of a descriptor that is open.
+            // SAFETY: changes flags of an open descriptor.
             unsafe {
                 let flags = libc::fcntl(descriptor, libc::F_GETFL);
                 let flags = match yes {
