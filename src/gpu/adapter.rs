@@ -1,10 +1,10 @@
-//! Which graphics adapters are there, and which one is taken.
+//! The available graphics adapters, and choosing one.
 
 use super::identity::position;
 use crate::error::{Error, Result};
 use crate::settings::{AdapterIdentity, AdapterName, AdapterRequest};
 
-/// What kind of machine an adapter is.
+/// The kind of device that an adapter is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DeviceClass {
@@ -12,16 +12,16 @@ pub enum DeviceClass {
     Discrete,
     /// Graphics in the processor's package.
     Integrated,
-    /// A share of somebody's graphics card.
+    /// A share of a graphics card in a virtual machine.
     Virtual,
     /// Software: lavapipe, SwiftShader, WARP. Always slower than the CPU engine.
     Software,
-    /// The driver does not say.
+    /// Not reported by the driver.
     Unknown,
 }
 
 impl DeviceClass {
-    /// In words.
+    /// Its name for display.
     pub fn name(self) -> &'static str {
         match self {
             Self::Discrete => "discrete GPU",
@@ -32,19 +32,20 @@ impl DeviceClass {
         }
     }
 
-    /// Threads that keep a large device of the class busy: a dispatch with fewer leaves part of it idle.
+    /// Number of threads that keep a large device of the class busy: with fewer, a dispatch leaves
+    /// part of it idle.
     pub fn threads_to_fill(self) -> u32 {
         match self {
-            // 132 multiprocessors of 2048 threads, of which half hide the latency.
+            // 132 multiprocessors of 2048 threads, half of which hide the latency.
             Self::Discrete | Self::Virtual | Self::Unknown => 1 << 17,
             Self::Integrated => 1 << 14,
-            // A few workgroups: as many as there are cores.
+            // A few workgroups: one per core.
             Self::Software => 1 << 8,
         }
     }
 }
 
-/// An adapter as reports show it.
+/// An adapter as shown in reports.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AdapterInfo {
     /// The driver's name for it.
@@ -53,19 +54,19 @@ pub struct AdapterInfo {
     pub backend: String,
     /// The driver and its version.
     pub driver: String,
-    /// What kind of machine it is.
+    /// The kind of device.
     pub class: DeviceClass,
     /// PCI vendor and device number.
     pub pci: (u32, u32),
-    /// Place on the PCI bus (`0000:01:00.0`), where there is one and the driver tells it.
+    /// Place on the PCI bus (`0000:01:00.0`), if there is one and the driver reports it.
     pub place: Option<String>,
 }
 
-/// What the browser says of its adapter, which wgpu does not pass on.
+/// The browser's name for its adapter, which wgpu does not pass on.
 #[cfg(target_arch = "wasm32")]
 static NAMED: std::sync::OnceLock<String> = std::sync::OnceLock::new();
 
-/// Gives the browser's adapter a name.
+/// Sets the name of the browser's adapter.
 #[cfg(target_arch = "wasm32")]
 pub fn name_adapter(name: &str) {
     NAMED.get_or_init(|| name.to_owned());
@@ -101,7 +102,7 @@ impl AdapterInfo {
         }
     }
 
-    /// Its name, and its place where there is one: so that two of one kind are told apart.
+    /// Its name, and its place if known, to distinguish two of one kind.
     pub fn in_words(&self) -> String {
         match &self.place {
             Some(place) => format!("{} at {place}", self.name),
@@ -109,7 +110,7 @@ impl AdapterInfo {
         }
     }
 
-    /// What it is known again by.
+    /// The identity by which it is recognised later.
     pub fn identity(&self) -> AdapterIdentity {
         AdapterIdentity {
             name: self.name.clone(),
@@ -121,18 +122,19 @@ impl AdapterInfo {
     }
 }
 
-/// The way to all drivers; with a display, also to windows on it.
+/// The entry point to all drivers; with a display, also to its windows.
 pub fn instance(display: Option<Box<dyn wgpu::wgt::WgpuHasDisplayHandle>>) -> wgpu::Instance {
     let mut description = match display {
         Some(display) => wgpu::InstanceDescriptor::new_with_display_handle(display),
         None => wgpu::InstanceDescriptor::new_without_display_handle(),
     };
-    // An indirect dispatch would otherwise cost a second, validating one, in release builds too.
+    // Otherwise each indirect dispatch would cost a second, validating one, even in release builds.
     description.flags.remove(wgpu::InstanceFlags::VALIDATION_INDIRECT_CALL);
     super::instance::open(description)
 }
 
-/// The instance of everything that has no window: one, which is never taken down (see [`super::Gpu::open`]).
+/// The instance for everything without a window; there is one, and it is never destroyed (see
+/// [`super::Gpu::open`]).
 #[cfg(not(target_arch = "wasm32"))]
 pub(super) fn shared() -> wgpu::Instance {
     static SHARED: std::sync::LazyLock<wgpu::Instance> =
@@ -140,13 +142,13 @@ pub(super) fn shared() -> wgpu::Instance {
     SHARED.clone()
 }
 
-/// In a browser there is nothing to take down.
+/// In a browser there is nothing to destroy.
 #[cfg(target_arch = "wasm32")]
 pub(super) fn shared() -> wgpu::Instance {
     instance(None)
 }
 
-/// All adapters with what is told of them, best first.
+/// All adapters with their properties, best first.
 pub(super) async fn enumerate(instance: &wgpu::Instance) -> Vec<(wgpu::Adapter, AdapterInfo)> {
     let found = instance.enumerate_adapters(wgpu::Backends::PRIMARY).await;
     let told = |adapter: wgpu::Adapter| {
@@ -154,7 +156,7 @@ pub(super) async fn enumerate(instance: &wgpu::Instance) -> Vec<(wgpu::Adapter, 
         (adapter, info)
     };
     let mut found: Vec<_> = found.into_iter().map(told).collect();
-    // The sort is stable, so equals keep the driver's order.
+    // The sort is stable, so that adapters of equal rank keep the driver's order.
     found.sort_by_key(|(_, info)| match info.class {
         DeviceClass::Discrete => 0,
         DeviceClass::Integrated => 1,
@@ -170,7 +172,7 @@ pub async fn adapters() -> Vec<AdapterInfo> {
     enumerate(&shared()).await.into_iter().map(|(_, info)| info).collect()
 }
 
-/// The adapter asked for; with a surface, of those that can present on it.
+/// Chooses the adapter asked for; with a surface, among those that can present on it.
 pub(super) async fn choose(
     instance: &wgpu::Instance,
     surface: Option<&wgpu::Surface<'_>>,
@@ -187,7 +189,7 @@ pub(super) async fn choose(
     found.into_iter().nth(index).ok_or_else(|| missing(wanted, listed(&infos, &usable)))
 }
 
-/// The error that none in `found` is the one that is `wanted`.
+/// The error for no adapter in `found` matching `wanted`.
 pub(super) fn not_found(wanted: Option<&AdapterName>, found: &[AdapterInfo]) -> Error {
     missing(wanted, listed(found, &vec![true; found.len()]))
 }
@@ -203,7 +205,7 @@ fn missing(wanted: Option<&AdapterName>, found: String) -> Error {
     Error::NoAdapter { wanted, found }
 }
 
-/// The adapters with their numbers, in one line.
+/// Lists the adapters with their numbers, in one line.
 fn listed(infos: &[AdapterInfo], usable: &[bool]) -> String {
     if infos.is_empty() {
         return "none".to_owned();

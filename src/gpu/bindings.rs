@@ -1,23 +1,24 @@
-//! What shaders are bound to: layouts of bind groups, and the groups themselves. For compute and for drawing.
+//! Bindings of shaders: layouts of bind groups, and the groups themselves, for compute and for
+//! drawing.
 
 use wgpu::{BindingType, BufferBindingType, ShaderStages};
 
 /// A binding of a bind group; bindings are numbered in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Binding {
-    /// A storage buffer that is only read.
+    /// A read-only storage buffer.
     Read,
-    /// A storage buffer that is written.
+    /// A writable storage buffer.
     Write,
     /// A uniform buffer.
     Uniform,
-    /// A row of that many bytes in a uniform buffer; each dispatch says at which offset it begins.
+    /// A row of this many bytes in a uniform buffer; each dispatch gives its offset.
     Params(u64),
-    /// A picture of that format that is only stored into.
+    /// A write-only storage texture of this format.
     Store(wgpu::TextureFormat),
-    /// A picture of floats that can be filtered.
+    /// A texture of floats that can be filtered.
     Texture,
-    /// A picture of floats that is only loaded from.
+    /// A texture of floats that is only loaded from.
     Unfiltered,
     /// A filtering sampler.
     Sampler,
@@ -42,7 +43,8 @@ impl Binding {
     }
 }
 
-/// With `row_bytes` a row of a table, whose offset is given with each dispatch.
+/// The binding type of a buffer; with `row_bytes`, of a table row whose offset is given with each
+/// dispatch.
 fn buffer(ty: BufferBindingType, row_bytes: Option<u64>) -> BindingType {
     BindingType::Buffer {
         ty,
@@ -59,7 +61,7 @@ fn texture(filterable: bool) -> BindingType {
     }
 }
 
-/// The layout of a bind group, each binding visible to the kinds of shader given with it.
+/// The layout of a bind group; each binding is visible to the shader stages given with it.
 pub fn group_layout(
     device: &wgpu::Device,
     label: &str,
@@ -93,7 +95,7 @@ pub fn bind(
     })
 }
 
-/// What a pipeline is bound to: a bind group for each layout.
+/// The layout of a pipeline with these bind groups.
 pub(super) fn pipeline_layout(
     device: &wgpu::Device,
     label: &str,

@@ -11,33 +11,35 @@ use crate::bodies::Bodies;
 use crate::error::{Error, Result};
 use crate::frame::{Frame, Rests};
 
-/// The bodies of a simulation on the device, in units of a [`Frame`] and around its origin: 48 bytes each,
-/// and 16 more per slice of partial sums in the force kernel's own buffer.
+/// The bodies of a simulation on the device, in units of a [`Frame`] and relative to its origin: 48
+/// bytes each, and 16 more per slice of partial sums in the force kernel's own buffer.
 ///
-/// All three are `array<vec4<f32>>` of `count` entries, bound as storage by kernels and sprites alike. All bodies
-/// attract; this device moves the `sinks` among them, and of the others it has what was written last.
+/// All three buffers are `array<vec4<f32>>` of `count` entries, bound as storage by kernels and
+/// sprites alike. All bodies attract; this device moves the `sinks` among them, and has of the
+/// others what was written last.
 #[derive(Clone, Debug)]
 pub struct BodyBuffers {
     /// Number of bodies.
     pub count: u32,
-    /// The bodies whose forces are computed here, and that are kicked and drift: part of `0..count`.
+    /// The bodies whose forces are computed and which are moved here: a part of `0..count`.
     pub sinks: Range<u32>,
-    /// Position x, y, z; gravitating mass G m. All in the frame's units.
+    /// Position x, y, z; gravitating mass G m. In the frame's units.
     pub position_mass: wgpu::Buffer,
     /// The masses of `position_mass`, which do not change.
     pub mass: Arc<[f32]>,
     /// Velocity x, y, z; [`Bodies::tag`] as a float.
     pub velocity: wgpu::Buffer,
-    /// Acceleration x, y, z; potential where the last force evaluation made it.
+    /// Acceleration x, y, z; potential if the last force evaluation computed it.
     pub acceleration: wgpu::Buffer,
 }
 
 impl BodyBuffers {
-    /// Copies `bodies` to the device, masses times `gravitational_constant`, as `frame` has them at its epoch.
-    /// With `rests` the numbers are those, to the bit, that the bodies were read from.
+    /// Copies `bodies` to the device as seen in `frame` at its epoch, with masses times
+    /// `gravitational_constant`. With `rests` the numbers are, to the bit, those from which the
+    /// bodies were read.
     ///
-    /// Errors: [`Error::Adapter`] when they do not fit; [`Error::Body`] when a number leaves the range
-    /// of f32 even there.
+    /// Errors: [`Error::Adapter`] if they do not fit; [`Error::Body`] if a number is outside the
+    /// range of f32 even in the frame.
     pub fn upload(
         gpu: &Gpu,
         bodies: &Bodies,
@@ -94,9 +96,9 @@ impl BodyBuffers {
         Ok(buffers)
     }
 
-    /// These bodies, of which the device moves the `sinks` alone.
+    /// The same buffers, of which the device moves only the `sinks`.
     ///
-    /// Errors: [`Error::Value`] where they are no part of the bodies.
+    /// Errors: [`Error::Value`] if they are not a part of the bodies.
     pub fn with_sinks(self, sinks: Range<u32>) -> Result<Self> {
         if sinks.start > sinks.end || sinks.end > self.count {
             let (given, n) = (format!("{}..{}", sinks.start, sinks.end), self.count);
@@ -109,7 +111,7 @@ impl BodyBuffers {
         Ok(Self { sinks, ..self })
     }
 
-    /// How many bodies the device moves.
+    /// Number of bodies that the device moves.
     pub fn sink_count(&self) -> u32 {
         self.sinks.end - self.sinks.start
     }
@@ -120,7 +122,7 @@ impl BodyBuffers {
     }
 }
 
-/// `n` entries of three numbers and one, as many at a time as there are cores.
+/// `n` entries of three numbers and one, made by all cores.
 fn entries(n: usize, of: impl Fn(usize) -> ([f32; 3], f32) + Sync) -> Vec<[f32; 4]> {
     let entry = |i: usize| {
         let ([x, y, z], w) = of(i);
@@ -134,8 +136,8 @@ pub(crate) fn storage(gpu: &Gpu, label: &str, count: usize) -> wgpu::Buffer {
     stored(gpu, label, count, wgpu::BufferUsages::empty())
 }
 
-/// The same in the host's memory, for what kernels write once and the host reads: where the device has
-/// [`super::Tier::mapped_storage`].
+/// The same in the host's memory, for results that kernels write once and the host reads; used if
+/// the device has [`super::Tier::mapped_storage`].
 pub(crate) fn read_in_place(gpu: &Gpu, label: &str, count: usize) -> wgpu::Buffer {
     stored(gpu, label, count, wgpu::BufferUsages::MAP_READ)
 }
@@ -152,13 +154,14 @@ fn stored(gpu: &Gpu, label: &str, count: usize, more: wgpu::BufferUsages) -> wgp
     })
 }
 
-/// A small table of parameter blocks in one uniform buffer; each dispatch names its row by offset.
+/// A small table of parameter blocks in one uniform buffer; each dispatch selects its row by
+/// offset.
 #[derive(Debug)]
 pub struct Params<T> {
     buffer: wgpu::Buffer,
     stride: u32,
     rows: Vec<T>,
-    /// Those that the device has: a write takes the host longer than to record a step.
+    /// The rows that the device has: a write takes the host longer than recording a step.
     sent: Vec<T>,
     capacity: usize,
     staging: Vec<u8>,
@@ -178,24 +181,24 @@ impl<T: bytemuck::Pod + PartialEq> Params<T> {
         Self { buffer, stride, rows, sent, capacity, staging: Vec::new() }
     }
 
-    /// Empties the table, for the next submission.
+    /// Empties the table for the next submission.
     pub fn clear(&mut self) {
         self.rows.clear();
     }
 
-    /// True when no further different row fits.
+    /// Whether no further distinct row fits.
     pub fn is_full(&self) -> bool {
         self.rows.len() >= self.capacity
     }
 
-    /// True when so many further rows fit.
+    /// Whether this many further rows fit.
     pub(crate) fn has_room(&self, rows: usize) -> bool {
         self.rows.len() + rows <= self.capacity
     }
 
-    /// The offset of a row that equals `row`, added if there is none yet. The table must not be full.
+    /// The offset of a row equal to `row`, which is added if necessary. The table must not be full.
     pub fn offset_of(&mut self, row: T) -> u32 {
-        // Looked for from the end: a step repeats the rows of the step before.
+        // Searched from the end, because a step repeats the rows of the step before.
         let known = self.rows.iter().rposition(|r| *r == row);
         let index = known.unwrap_or_else(|| {
             assert!(!self.is_full(), "the caller should submit before the table is full");
@@ -205,7 +208,7 @@ impl<T: bytemuck::Pod + PartialEq> Params<T> {
         index as u32 * self.stride
     }
 
-    /// Sends the rows to the device; they hold for the next submission.
+    /// Sends the rows to the device; they are valid for the next submission.
     pub fn upload(&mut self, gpu: &Gpu) {
         if self.sent.starts_with(&self.rows) {
             return;

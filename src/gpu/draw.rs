@@ -1,26 +1,26 @@
-//! Drawing: pipelines without vertex buffers, passes into one picture.
+//! Drawing: pipelines without vertex buffers, and passes into one picture.
 
 use super::bindings::pipeline_layout;
 
-/// A pipeline that draws into one picture, with vertices made from their index alone.
+/// A pipeline that draws into one picture, with vertices computed from their index.
 #[derive(Clone, Copy)]
 pub struct DrawPipeline<'a> {
     /// The module of both entry points.
     pub module: &'a wgpu::ShaderModule,
-    /// The vertex shader's and the fragment shader's.
+    /// Names of the vertex and fragment entry points.
     pub entry_points: [&'a str; 2],
-    /// Values of the module's overrides.
+    /// Values of the module's `override` constants.
     pub constants: &'a [(&'a str, f64)],
-    /// Of its bind groups.
+    /// Layouts of its bind groups.
     pub layouts: &'a [&'a wgpu::BindGroupLayout],
-    /// The picture's.
+    /// Format of the picture.
     pub format: wgpu::TextureFormat,
-    /// How colour and alpha meet what is there; `None` replaces it.
+    /// How colour and alpha are blended with the picture; `None` replaces it.
     pub blend: Option<wgpu::BlendComponent>,
 }
 
 impl DrawPipeline<'_> {
-    /// Makes the pipeline. What is wrong with it reaches the device's error scope.
+    /// Creates the pipeline. Errors are reported to the device's error scope.
     pub fn make(self, device: &wgpu::Device) -> wgpu::RenderPipeline {
         let Self { module, entry_points: [vertex, fragment], constants, .. } = self;
         let compilation_options =
@@ -53,7 +53,7 @@ impl DrawPipeline<'_> {
     }
 }
 
-/// Load operation that starts from darkness.
+/// Load operation that clears to transparent black.
 pub const DARK: wgpu::LoadOp<wgpu::Color> = wgpu::LoadOp::Clear(wgpu::Color::TRANSPARENT);
 
 /// Begins a pass that draws into one view.
@@ -78,7 +78,7 @@ pub fn begin_drawing<'e>(
     })
 }
 
-/// A sampler that mixes neighbouring pixels and repeats those at the edges.
+/// A sampler with linear filtering that repeats the edge pixels.
 pub fn smooth_sampler(device: &wgpu::Device) -> wgpu::Sampler {
     device.create_sampler(&wgpu::SamplerDescriptor {
         label: Some("smooth, edges repeated"),

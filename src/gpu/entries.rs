@@ -16,14 +16,15 @@ impl Gpu {
         })
     }
 
-    /// What stands for a count on the device where the host knows it.
+    /// A count that never limits, for when the host knows the number.
     pub(crate) fn unlimited_count(&self) -> wgpu::Buffer {
         let count = self.words("no count of its own", 1);
         self.queue.write_buffer(&count, 0, bytemuck::bytes_of(&u32::MAX));
         count
     }
 
-    /// Refuses a buffer of `what` that has fewer than `bytes` bytes, and more bytes than a shader sees of one buffer.
+    /// Checks that a buffer of `what` has at least `bytes` bytes, and that a shader can bind that
+    /// many.
     pub(crate) fn check_room(&self, what: &str, buffer: &wgpu::Buffer, bytes: u64) -> Result<()> {
         let (has, most) = (buffer.size(), self.limits.storage_buffer);
         if bytes > most {
@@ -49,8 +50,8 @@ pub(crate) fn words_of(buffer: &wgpu::Buffer, count: u64) -> wgpu::BindingResour
     })
 }
 
-/// At least so many workgroups, of which a dimension holds `most`: in x and y. A shader counts them as
-/// `y * num_workgroups.x + x`.
+/// At least this many workgroups in x and y, with at most `most` per dimension. A shader numbers
+/// them as `y * num_workgroups.x + x`.
 pub(crate) fn rows_of_workgroups(count: u32, most: u32) -> [u32; 2] {
     let x = count.clamp(1, most);
     [x, count.max(1).div_ceil(x)]

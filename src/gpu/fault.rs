@@ -1,21 +1,21 @@
-//! What a compiler says of a shader, in one line: where, what, and the line of the text that it means.
+//! Formats a compiler's error about a shader in one line: where, what, and the line of the text.
 
 use std::error::Error;
 
 use naga::front::wgsl::ParseError;
 use naga::{SourceLocation, WithSpan};
 
-/// Of a long line of the text so much is shown.
+/// The most characters shown of a line of the text.
 const MOST_CHARS: usize = 100;
 
-/// A text that is no WGSL.
+/// The error for a text that is not WGSL.
 pub(super) fn unread(error: &ParseError, text: &str) -> String {
     let labels = error.labels().map(|(_, label)| label);
     let words = [error.message()].into_iter().chain(labels).chain(error.notes());
     pointed(words, error.location(text), text)
 }
 
-/// A text that is WGSL, but no valid one.
+/// The error for a text that is WGSL but not valid.
 pub(super) fn invalid<E: Error>(error: &WithSpan<E>, text: &str) -> String {
     let mut words = vec![error.as_inner().to_string()];
     let mut because = error.as_inner().source();
@@ -60,7 +60,7 @@ mod tests {
         let text = told("const A = 1;\n  fn f(x: vek3<f32>) -> f32 { return 1.0; }\n");
         assert!(text.starts_with("shader mine.wgsl: line 2, column 11: no definition"), "{text}");
         assert!(text.contains("`vek3`") && text.contains("in 'fn f(x: vek3<f32>)"), "{text}");
-        // What parses and does not hold.
+        // Parses, but is not valid.
         let text = told("@compute @workgroup_size(0)\nfn main() {}\n");
         assert!(text.contains("orkgroup"), "{text}");
         let text = told(&format!("fn f() -> f32 {{ return {}; }}", "1.0 + ".repeat(60)));

@@ -1,4 +1,4 @@
-//! Several devices at once.
+//! Opening several devices.
 
 use std::sync::Arc;
 #[cfg(not(target_arch = "wasm32"))]
@@ -12,29 +12,30 @@ use super::identity::position;
 use crate::error::{Error, Result};
 use crate::settings::{AdapterName, AdapterRequest, DeviceCount};
 
-/// For so long a device that is ahead of the others looks again and again whether they have come so far: being woken
-/// costs some 10 microseconds, which is a tenth of a step of 16,384 bodies.
+/// How long a device that is ahead of the others keeps polling for them: waking up costs some 10
+/// microseconds, a tenth of a step of 16,384 bodies.
 #[cfg(not(target_arch = "wasm32"))]
 const PATIENCE: Duration = Duration::from_micros(500);
 
 impl Gpu {
-    /// How long it waits awake for other devices: a software adapter needs the cores itself.
+    /// How long it polls for other devices before sleeping: a software adapter needs the cores
+    /// itself.
     #[cfg(not(target_arch = "wasm32"))]
     pub(crate) fn patience(&self) -> Duration {
         if self.adapter.class == DeviceClass::Software { Duration::ZERO } else { PATIENCE }
     }
 
-    /// Opens the first of the adapters that are asked for, or the only one.
+    /// Opens the first of the adapters asked for, or the only one.
     ///
     /// Errors: those of [`Gpu::open`].
     pub async fn open_first(request: &AdapterRequest) -> Result<Arc<Self>> {
         Self::open(&request.first()).await
     }
 
-    /// Opens those that are asked for beside this one, which is the first of them, one after the other, a device on each. An
-    /// adapter that is named twice gets two devices.
+    /// Opens the further adapters asked for, in order, a device on each; this one is the first. An
+    /// adapter named twice gets two devices.
     ///
-    /// Errors: those of [`Gpu::open`]; fewer adapters than are asked for.
+    /// Errors: those of [`Gpu::open`]; fewer adapters than asked for.
     pub async fn open_beside(
         &self,
         request: &AdapterRequest,
@@ -53,9 +54,10 @@ impl Gpu {
         Ok(devices)
     }
 
-    /// The adapters that could share bodies with this one, which is the first of them, as [`Gpu::open_beside`] takes them.
+    /// The adapters that could share bodies with this one, which is the first of them, as
+    /// [`Gpu::open_beside`] would open them.
     ///
-    /// Errors: adapters that are named and not there.
+    /// Errors: a named adapter does not exist.
     pub async fn may_share(
         adapter: &AdapterInfo,
         names: &[AdapterName],
@@ -66,8 +68,9 @@ impl Gpu {
     }
 }
 
-/// Those of the adapters in `found` that may make up a group, the best first: all that are named, where these are several;
-/// else `first` or the one that is named, those of the same kind, and `of_other_kinds` the rest of its class.
+/// The adapters in `found` that may form a group, best first: all that are named, if several are;
+/// otherwise `first` or the named one, those of the same kind, and with `of_other_kinds` the rest
+/// of its class.
 fn candidates(
     found: &[AdapterInfo],
     first: &AdapterInfo,
@@ -94,8 +97,9 @@ fn candidates(
     Ok(all)
 }
 
-/// Which of the adapters in `found` make up the group that is asked for, of which `first` is open. With one name, or none,
-/// further ones are those of the same kind, and then the others; the same device through another interface is none of them.
+/// The adapters in `found` that form the requested group, of which `first` is open. With at most
+/// one name, the further ones are first those of the same kind, then others; the same device
+/// through another interface does not count.
 fn group(
     found: &[AdapterInfo],
     first: &AdapterInfo,
@@ -106,7 +110,8 @@ fn group(
         DeviceCount::These(wanted) => wanted as usize,
         DeviceCount::Auto => usize::MAX,
     };
-    // Other kinds are for who asks for so many without a name: the slowest would only hold up the others.
+    // Other kinds are used only if a number is asked for without names: the slowest would delay the
+    // others.
     let of_other_kinds = count != DeviceCount::Auto && names.is_empty();
     let mut all = candidates(found, first, names, of_other_kinds)?;
     if names.len() > 1 {
@@ -163,11 +168,11 @@ mod tests {
         assert_eq!(asked("A100", "auto").unwrap(), [1]);
         assert_eq!(asked("2", "2").unwrap(), [2, 0]);
         assert_eq!(asked("A100,0", "2").unwrap(), [1, 0]);
-        // Two devices on one.
+        // Two devices on one adapter.
         assert_eq!(asked("4,4,4", "3").unwrap(), [4, 4, 4]);
     }
 
-    /// A window's device is one that can show it, which need not be the best.
+    /// The device for a window must be able to present, and need not be the best.
     #[test]
     fn a_group_has_the_device_that_is_open_and_what_may_share_is_the_largest_group() {
         let found = found();

@@ -1,18 +1,18 @@
-//! A device somebody else owns.
+//! A device owned by somebody else.
 
 use super::Gpu;
 
-/// A device with its queue, borrowed: drawing needs no more of a device than this, whoever has opened it.
+/// A borrowed device with its queue: all that drawing needs, whoever has opened the device.
 #[derive(Clone, Copy, Debug)]
 pub struct Handles<'a> {
-    /// Where resources are made.
+    /// Creates resources.
     pub device: &'a wgpu::Device,
-    /// Where work is handed in.
+    /// Receives submissions.
     pub queue: &'a wgpu::Queue,
 }
 
 impl Gpu {
-    /// What drawing needs of it.
+    /// The handles for drawing.
     pub fn handles(&self) -> Handles<'_> {
         Handles { device: &self.device, queue: &self.queue }
     }

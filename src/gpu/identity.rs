@@ -1,10 +1,10 @@
-//! Which of the adapters that are there is meant.
+//! Finding the adapter that is meant.
 
 use super::AdapterInfo;
 use crate::settings::AdapterName;
 
-/// Which of the adapters in `found`, of which only `usable` ones will do, is asked for; without a name the first. Its
-/// number counts all of them, so that it is the same everywhere.
+/// The index of the requested adapter in `found`; only the `usable` ones are acceptable. Without a
+/// name it is the first. Numbers count all adapters, so that they are the same everywhere.
 pub(super) fn position(
     found: &[AdapterInfo],
     wanted: Option<&AdapterName>,
@@ -28,12 +28,12 @@ pub(super) fn position(
     };
     match number < found.len() {
         true => Some(number).filter(|&i| usable(i)),
-        // A model's number: 4090. The 1 in 15 is none.
+        // A model number, such as 4090; the 1 in 15 is not one.
         false => all().find(|&i| holds_number(&found[i].name, name)),
     }
 }
 
-/// Whether `digits` stand in `name` with no further digit beside them.
+/// Whether `name` contains `digits` without further digits beside them.
 fn holds_number(name: &str, digits: &str) -> bool {
     name.split(|c: char| !c.is_ascii_digit()).any(|number| number == digits)
 }
@@ -74,7 +74,7 @@ mod tests {
         assert_eq!(position(&found, None, &|_| true), Some(0));
         assert_eq!([named("0"), named("1"), named(" 2 ")], [Some(0), Some(1), Some(2)]);
         assert_eq!([named("rtx"), named("LLVM 15"), named("4090")], [Some(0), Some(2), Some(0)]);
-        // Not the 9 in 4090, nor the 5 in 15.
+        // Neither the 9 in 4090 nor the 5 in 15.
         assert_eq!([named("9"), named("5"), named("409"), named("radeon")], [None; 4]);
         assert_eq!(named("15"), Some(2));
     }
@@ -98,14 +98,14 @@ mod tests {
             adapter("A100", 2, None),
         ];
         for (i, info) in found.iter().enumerate() {
-            // The third tells no place: it is known by its device number.
+            // The third reports no place and is recognised by its device number.
             assert_eq!(at(&found, &AdapterName::Known(info.identity())), Some(i));
         }
         let mut moved = found[1].identity();
         moved.place = Some("0000:81:00.0".to_owned());
         assert_eq!(at(&found, &AdapterName::Known(moved.clone())), Some(0));
         assert!(!moved.is(&found[0].identity()));
-        // The place is what a command line can name.
+        // A command line can name the place.
         assert_eq!(at(&found, &matching("0000:41:00.0")), Some(1));
         assert_eq!(at(&found, &AdapterName::Known(AdapterIdentity::of_name("A100"))), Some(0));
         assert_eq!(at(&found, &AdapterName::Known(AdapterIdentity::of_name("A10"))), None);

@@ -1,12 +1,12 @@
-//! Opening the way to the drivers without a word from libraries on the way.
+//! Opening the drivers without messages from the libraries involved.
 //!
-//! Where an instance could show windows on Wayland, Mesa's layer that puts devices in order asks
-//! Wayland's library for the display, which complains on standard error where the environment names no
-//! folder to look in, as in containers and batch jobs: `error: XDG_RUNTIME_DIR is invalid or not set`.
-//! There is no Wayland then, and an instance without that extension is the same one, in silence. (Seen
+//! If an instance could show windows on Wayland, Mesa's device selection layer asks Wayland's
+//! library for the display. The library complains on standard error if the environment names no
+//! runtime folder, as in containers and batch jobs: `error: XDG_RUNTIME_DIR is invalid or not set`.
+//! There is no Wayland then, and an instance without that extension is equivalent and silent. (Seen
 //! with Mesa 22.3 and libwayland 1.21.)
 
-/// An instance as `description` asks for.
+/// Opens an instance as `description` asks for.
 pub(super) fn open(description: wgpu::InstanceDescriptor) -> wgpu::Instance {
     #[cfg(all(unix, not(target_vendor = "apple"), not(target_os = "android")))]
     if description.display.is_none()
@@ -18,7 +18,7 @@ pub(super) fn open(description: wgpu::InstanceDescriptor) -> wgpu::Instance {
     wgpu::Instance::new(description)
 }
 
-/// What Wayland's library asks before it complains.
+/// What Wayland's library checks before it complains.
 #[cfg(all(unix, not(target_vendor = "apple"), not(target_os = "android")))]
 fn wayland_has_a_place(variable: impl Fn(&str) -> Option<std::ffi::OsString>) -> bool {
     let absolute =
@@ -28,7 +28,7 @@ fn wayland_has_a_place(variable: impl Fn(&str) -> Option<std::ffi::OsString>) ->
         || variable("WAYLAND_SOCKET").is_some()
 }
 
-/// The instance without the extension; `None` where there is no Vulkan.
+/// An instance without the extension; `None` if there is no Vulkan.
 #[cfg(all(unix, not(target_vendor = "apple"), not(target_os = "android")))]
 fn without_wayland(description: &wgpu::InstanceDescriptor) -> Option<wgpu::Instance> {
     use wgpu::hal::vulkan;
@@ -46,8 +46,8 @@ fn without_wayland(description: &wgpu::InstanceDescriptor) -> Option<wgpu::Insta
     let leave_out = |arguments: vulkan::CreateInstanceCallbackArgs<'_, '_, '_>| {
         arguments.extensions.retain(|name| name.to_bytes() != b"VK_KHR_wayland_surface");
     };
-    // SAFETY: the one extension that is taken out serves surfaces on Wayland alone, and the list that
-    // wgpu keeps, and asks before it makes one, is this very list.
+    // SAFETY: the extension that is removed serves only surfaces on Wayland, and wgpu checks this
+    // same list before it creates one.
     let opened =
         unsafe { vulkan::Instance::init_with_callback(&wanted, Some(Box::new(leave_out))) }.ok()?;
     // SAFETY: the instance was just made, and nothing else holds it.

@@ -1,5 +1,5 @@
-//! Compiled kernels from one start of the program to the next: what a driver makes of them, in a file per adapter and
-//! driver. Vulkan only; elsewhere the system does it.
+//! A cache of compiled kernels across starts of the program: one file per adapter and driver.
+//! Vulkan only; other systems cache by themselves.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -9,19 +9,19 @@ use super::adapter::AdapterInfo;
 
 static FOLDER: OnceLock<PathBuf> = OnceLock::new();
 
-/// Says where devices that are opened from now on keep what they compile; the library itself keeps nothing. The
-/// first word counts.
+/// Sets where devices opened from now on store what they compile; by default the library stores
+/// nothing. Only the first call has an effect.
 pub fn keep_kernels_in(folder: impl Into<PathBuf>) {
     let _ = FOLDER.set(folder.into());
 }
 
 const MAGIC: [u8; 8] = *b"gvtkern1";
-/// Magic, checksum of what follows.
+/// Length of the header: magic, and checksum of what follows.
 const HEADER: usize = 12;
-/// A file that has grown beyond is begun anew: kernels that nobody asks for any more go with it.
+/// A file larger than this is restarted, which drops kernels no longer in use.
 const MOST_BYTES: usize = 64 << 20;
 
-/// A device's compiled kernels and their file.
+/// The compiled kernels of a device, and their file.
 #[derive(Debug)]
 pub(super) struct KernelCache {
     cache: wgpu::PipelineCache,
@@ -30,14 +30,14 @@ pub(super) struct KernelCache {
 }
 
 impl KernelCache {
-    /// The feature that it takes, where kernels are to be kept.
+    /// The feature it requires, if kernels are to be stored.
     pub fn feature() -> wgpu::Features {
         let is_wanted = FOLDER.get().is_some();
         if is_wanted { wgpu::Features::PIPELINE_CACHE } else { wgpu::Features::empty() }
     }
 
-    /// What earlier starts left for this device. `None` where nothing is to be kept or cannot be. A damaged file is
-    /// as good as none; one of another driver has another name.
+    /// Opens what earlier starts stored for this device. `None` if nothing is or can be stored. A
+    /// damaged file is ignored; another driver has another file name.
     pub fn open(device: &wgpu::Device, adapter: &AdapterInfo) -> Option<Self> {
         let folder = FOLDER.get()?;
         if !device.features().contains(wgpu::Features::PIPELINE_CACHE) {
@@ -46,8 +46,8 @@ impl KernelCache {
         let of = format!("{} {} {}", adapter.name, adapter.backend, adapter.driver);
         let file = folder.join(format!("kernels-{:08x}.bin", crc32fast::hash(of.as_bytes())));
         let data = read(&file);
-        // SAFETY: the data's checksum is that of what such a cache gave earlier, and wgpu and the driver compare
-        // adapter and version themselves.
+        // SAFETY: the checksum shows that the data came from such a cache, and wgpu and the driver
+        // compare adapter and version themselves.
         let cache = unsafe {
             device.create_pipeline_cache(&wgpu::PipelineCacheDescriptor {
                 label: Some("kernels"),
@@ -60,14 +60,14 @@ impl KernelCache {
         Some(Self { cache, file, has_grown: AtomicBool::new(false) })
     }
 
-    /// For a pipeline that is made now.
+    /// The cache to pass to new pipelines.
     pub fn for_next(&self) -> &wgpu::PipelineCache {
         self.has_grown.store(true, Ordering::Relaxed);
         &self.cache
     }
 
-    /// Writes the file whole, if anything was compiled since it was read. What cannot be written is compiled again
-    /// at the next start.
+    /// Writes the file as a whole if anything was compiled since it was read. If that fails,
+    /// kernels are compiled again at the next start.
     pub fn keep(&self) {
         if !self.has_grown.swap(false, Ordering::Relaxed) {
             return;
@@ -82,7 +82,7 @@ impl KernelCache {
     }
 }
 
-/// The data of a file that is whole.
+/// The data of an intact file.
 fn read(file: &Path) -> Option<Vec<u8>> {
     let length = std::fs::metadata(file).ok()?.len();
     if length > (HEADER + MOST_BYTES) as u64 {
@@ -97,7 +97,7 @@ fn read(file: &Path) -> Option<Vec<u8>> {
 
 #[cfg(target_arch = "wasm32")]
 fn write(_: &Path, _: &[u8]) -> crate::error::Result<()> {
-    // Nobody names a folder in a browser, which keeps compiled kernels itself.
+    // In a browser no folder is set: it caches compiled kernels itself.
     Ok(())
 }
 

@@ -1,18 +1,18 @@
-//! The structs that shaders share with the host, alone in this file. A test compares every size and
-//! offset with what naga makes of `shaders/body.wgsl` and of `params.wgsl` in
+//! The structs that shaders share with the host; this file has nothing else. A test compares every
+//! size and offset with naga's layout of `shaders/body.wgsl` and of `params.wgsl` in
 //! `shaders/direct/`, `blocks/`, `diagnostics/`, `scan/`, `sort/` and `tree/`.
 
 use bytemuck::{Pod, Zeroable};
 
-/// Bytes of one `vec4<f32>`: of a position, a velocity, an acceleration or a partial sum.
+/// Bytes of a `vec4<f32>`: a position, velocity, acceleration or partial sum.
 pub const VEC4: u64 = 16;
 
 /// `self_offset` of a [`ForceParams`]: no sink is a source.
 pub const FOREIGN: u32 = u32::MAX;
-/// `self_offset` of a [`ForceParams`]: the sink's w holds the bits of its source's number.
+/// `self_offset` of a [`ForceParams`]: w of each sink has the bits of its source's index.
 pub const IN_SINK: u32 = u32::MAX - 1;
 
-/// Which part of the (sink, source) square one dispatch computes. See `shaders/body.wgsl`.
+/// The part of the (sink, source) square that one dispatch computes. See `shaders/body.wgsl`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
 #[allow(missing_docs)]
@@ -87,7 +87,7 @@ pub struct DirectParams {
     pub unused: u32,
 }
 
-/// New values of some sources. See `shaders/direct/params.wgsl`.
+/// New values for some sources. See `shaders/direct/params.wgsl`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
 #[allow(missing_docs)]
@@ -98,7 +98,7 @@ pub struct ScatterParams {
     pub sent: u32,
 }
 
-/// To when sources are predicted. See `shaders/direct/params.wgsl`.
+/// The time to which sources are predicted. See `shaders/direct/params.wgsl`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
 #[allow(missing_docs)]
@@ -112,7 +112,7 @@ pub struct PredictParams {
     pub drift_low: [f32; 4],
 }
 
-/// What the blocks of a run have in common. See `shaders/blocks/params.wgsl`.
+/// Parameters of all blocks of a run. See `shaders/blocks/params.wgsl`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
 #[allow(missing_docs)]
@@ -147,7 +147,7 @@ pub struct BlockParams {
     pub unused: u32,
 }
 
-/// Where blocks stand. See `shaders/blocks/params.wgsl`.
+/// The state of the blocks. See `shaders/blocks/params.wgsl`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[allow(missing_docs)]
@@ -175,7 +175,7 @@ impl Default for BlockState {
     }
 }
 
-/// What the kernels of diagnostics have in common. See `shaders/diagnostics/params.wgsl`.
+/// Parameters of all kernels of diagnostics. See `shaders/diagnostics/params.wgsl`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
 #[allow(missing_docs)]
@@ -185,7 +185,7 @@ pub struct DiagnosisParams {
     pub unused: [u32; 2],
 }
 
-/// Bodies whose centre and radii are wanted. See `shaders/diagnostics/params.wgsl`.
+/// A group of bodies whose centre and radii are wanted. See `shaders/diagnostics/params.wgsl`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
 #[allow(missing_docs)]
@@ -207,7 +207,7 @@ pub struct DiagnosisGroup {
     pub left: [u32; 4],
 }
 
-/// Members of a group for one workgroup. See `shaders/diagnostics/params.wgsl`.
+/// Members of a group, for one workgroup. See `shaders/diagnostics/params.wgsl`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
 #[allow(missing_docs)]
@@ -218,7 +218,7 @@ pub struct DiagnosisChunk {
     pub listed: u32,
 }
 
-/// Which part of a prefix sum one dispatch computes. See `shaders/scan/params.wgsl`.
+/// The part of a prefix sum that one dispatch computes. See `shaders/scan/params.wgsl`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
 #[allow(missing_docs)]
@@ -262,7 +262,7 @@ pub struct TreeParams {
     pub unused_2: u32,
 }
 
-/// What the tree's kernels find out. See `shaders/tree/params.wgsl`.
+/// Results of the tree's kernels. See `shaders/tree/params.wgsl`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
 #[allow(missing_docs)]

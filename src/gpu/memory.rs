@@ -1,14 +1,15 @@
-//! What memory an adapter has: how much of its own, and whether the host reaches into it. WebGPU does not tell; Vulkan does.
+//! The memory of an adapter: its size, and whether the host can access it. WebGPU does not report
+//! it; Vulkan does.
 
-/// `VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT`, and that of heaps.
+/// `VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT`, which has the same value for heaps.
 #[cfg(any(windows, all(unix, not(target_vendor = "apple"))))]
 const DEVICE_LOCAL: u32 = 1;
 
-/// With it, `VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT` and `VK_MEMORY_PROPERTY_HOST_COHERENT_BIT`.
+/// The same with `VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT` and `VK_MEMORY_PROPERTY_HOST_COHERENT_BIT`.
 #[cfg(any(windows, all(unix, not(target_vendor = "apple"))))]
 const REACHED: u32 = DEVICE_LOCAL | 2 | 4;
 
-/// Bytes of the largest heap of the device's own, if that can be known.
+/// Bytes of the largest device-local heap, if known.
 #[cfg(any(windows, all(unix, not(target_vendor = "apple"))))]
 pub(super) fn of(adapter: &wgpu::Adapter) -> Option<u64> {
     look(adapter, |heaps, _| {
@@ -16,8 +17,8 @@ pub(super) fn of(adapter: &wgpu::Adapter) -> Option<u64> {
     })?
 }
 
-/// The feature by which storage buffers are mapped, where such that the host writes lie in the device's own memory:
-/// kernels that read them across a bus would be slow.
+/// The feature for mapping storage buffers, if buffers that the host writes are in device-local
+/// memory: otherwise kernels would read them slowly across a bus.
 #[cfg(any(windows, all(unix, not(target_vendor = "apple"))))]
 pub(super) fn mapping(adapter: &wgpu::Adapter) -> wgpu::Features {
     let is_reached = look(adapter, |_, types| types.iter().any(|flags| flags & REACHED == REACHED));
@@ -27,10 +28,11 @@ pub(super) fn mapping(adapter: &wgpu::Adapter) -> wgpu::Features {
     }
 }
 
-/// What comes of the flags and sizes of heaps, and of the flags of types; `None`: it is not a Vulkan adapter.
+/// Calls `look` with the flags and sizes of heaps and the flags of memory types; `None` if it is
+/// not a Vulkan adapter.
 #[cfg(any(windows, all(unix, not(target_vendor = "apple"))))]
 fn look<R>(adapter: &wgpu::Adapter, look: impl FnOnce(&[(u32, u64)], &[u32]) -> R) -> Option<R> {
-    // SAFETY: of the physical device, which lives as long as the adapter, properties are read and nothing else.
+    // SAFETY: only reads properties of the physical device, which lives as long as the adapter.
     let properties = unsafe {
         let adapter = adapter.as_hal::<wgpu::hal::api::Vulkan>()?;
         let instance = adapter.shared_instance().raw_instance();
@@ -43,13 +45,13 @@ fn look<R>(adapter: &wgpu::Adapter, look: impl FnOnce(&[(u32, u64)], &[u32]) -> 
     Some(look(&heaps, &types))
 }
 
-/// Other drivers are not asked.
+/// Other drivers are not queried.
 #[cfg(not(any(windows, all(unix, not(target_vendor = "apple")))))]
 pub(super) fn of(_: &wgpu::Adapter) -> Option<u64> {
     None
 }
 
-/// On other drivers nobody has measured it.
+/// Not measured on other drivers.
 #[cfg(not(any(windows, all(unix, not(target_vendor = "apple")))))]
 pub(super) fn mapping(_: &wgpu::Adapter) -> wgpu::Features {
     wgpu::Features::empty()

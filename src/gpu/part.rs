@@ -1,16 +1,16 @@
-//! What each of several devices does of the work that they share.
+//! What each of several devices does of their shared work.
 
 use std::ops::Range;
 
-/// A device's part of the work that several share.
+/// A device's part of shared work.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DevicePart {
     /// Name and place of its adapter.
     pub device: String,
-    /// Of what it has a part, and which.
+    /// What it computes of each force.
     pub share: Share,
-    /// How much of the time of the steps since this was asked last it spent in exchanges, waiting for the others and copying,
-    /// from 0 to 1; `None` where no step was taken since.
+    /// The part of the time of steps since the last call that it spent in exchanges, waiting for
+    /// the others and copying, from 0 to 1; `None` if no step was taken.
     pub exchanging: Option<f64>,
 }
 
@@ -18,15 +18,16 @@ pub struct DevicePart {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Share {
-    /// All pairs: what acts on these of the bodies, which it moves.
+    /// All pairs: the forces on these bodies, which it also moves.
     Bodies(Range<usize>),
-    /// A tree: what acts on so many bodies, these in their order along the tree's curve, cut anew at each step.
+    /// The tree: the forces on this range of bodies along the tree's curve, chosen anew at each
+    /// step.
     Curve(Range<usize>),
-    /// Individual steps: what acts on its part of the bodies of each large block.
+    /// Individual steps: the forces on its part of each large block.
     Blocks,
 }
 
-/// Seconds of steps, and those of them that went into exchanges, since they were taken last.
+/// Seconds of steps, and of exchanges within them, since they were last taken.
 #[cfg(not(target_arch = "wasm32"))]
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Spent {
@@ -36,7 +37,7 @@ pub(crate) struct Spent {
 
 #[cfg(not(target_arch = "wasm32"))]
 impl Spent {
-    /// The part of the steps' time that exchanges took; from now on counts anew.
+    /// The part of the steps' time that exchanges took; resets the counts.
     pub fn take(&mut self) -> Option<f64> {
         let Self { steps, exchanges } = std::mem::take(self);
         (steps > 0.0).then(|| (exchanges / steps).clamp(0.0, 1.0))

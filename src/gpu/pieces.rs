@@ -1,40 +1,40 @@
-//! Sinks times sources, cut into dispatches that keep a budget.
+//! Splitting sinks times sources into dispatches that keep a time budget.
 
 use std::ops::Range;
 
-/// All sinks and all sources of an evaluation, and what its kernel takes of them at a time.
+/// All sinks and sources of an evaluation, and the units in which its kernel processes them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rectangle {
     /// Number of sinks.
     pub sinks: u32,
     /// Number of sources.
     pub sources: u32,
-    /// Slices of the sources, each with workgroups of its own.
+    /// Number of slices of the sources, each with its own workgroups.
     pub slices: u32,
-    /// Length of one slice: whole tiles, together at least `sources`.
+    /// Length of a slice: whole tiles, together at least `sources`.
     pub slice_length: u32,
     /// Sinks per workgroup.
     pub rows: u32,
-    /// Sources that a workgroup takes at a time.
+    /// Sources that a workgroup processes at a time.
     pub tile: u32,
     /// Threads per workgroup.
     pub threads: u32,
-    /// Length of a chunk, where it is part of the order of the sums: whole tiles. `None` where a later chunk
-    /// continues from the totals of the earlier ones, so that any cut gives the same bits.
+    /// Length of a chunk, if it affects the order of the sums: whole tiles. `None` if a later chunk
+    /// continues from the totals of the earlier ones, so that any split gives the same bits.
     pub fixed_chunk: Option<u32>,
 }
 
-/// How far an evaluation has come: the next sinks, then the next sources.
+/// How far an evaluation has come: the next sinks and the next sources.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
     sink: u32,
-    /// End of the sinks whose sources are under way; meaningful while `chunk` > 0.
+    /// End of the sinks whose sources are in progress; meaningful if `chunk` > 0.
     sink_end: u32,
     chunk: u32,
 }
 
 impl Progress {
-    /// With all sources of the sinks below this one.
+    /// The sinks below this one are complete.
     pub fn from_sink(sink: u32) -> Self {
         Self { sink, sink_end: sink, chunk: 0 }
     }
@@ -43,25 +43,25 @@ impl Progress {
 /// One dispatch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Piece {
-    /// Which sinks.
+    /// Its sinks.
     pub sinks: Range<u32>,
-    /// Which part of each slice of the sources.
+    /// Its part of each slice of the sources.
     pub chunk: Range<u32>,
     /// Interactions in it.
     pub interactions: u64,
-    /// Workgroups that it needs in x; in y there are as many as slices.
+    /// Workgroups in x; in y there are as many as slices.
     pub workgroups: u32,
-    /// Where the next piece begins; `None` after the last one.
+    /// Where the next piece begins; `None` if this is the last.
     pub next: Option<Progress>,
 }
 
 impl Rectangle {
-    /// The piece of about `interactions` interactions that begins at `progress`: at least one tile for as many
-    /// workgroups as make `threads_to_fill` threads, at most `most_workgroups`.
+    /// The piece of about `interactions` interactions that begins at `progress`: at least one tile
+    /// for as many workgroups as make `threads_to_fill` threads, at most `most_workgroups`.
     ///
-    /// Workgroups that fill the device come first, then as many of their sources as the budget allows; more
-    /// sinks only where those take all their sources. Fewer workgroups would leave the device idle, look
-    /// slow, and make the next piece smaller still.
+    /// First come workgroups to fill the device, then as many of their sources as the budget
+    /// allows; further sinks only if those get all their sources. Fewer workgroups would leave the
+    /// device idle, appear slow, and make the next piece even smaller.
     pub fn piece(
         &self,
         progress: Progress,
@@ -90,7 +90,7 @@ impl Rectangle {
         }
     }
 
-    /// Sinks and length of the chunk for a budget; `fill` sinks keep the device busy.
+    /// The number of sinks and the chunk length for a budget; `fill` sinks keep the device busy.
     fn size(&self, interactions: u64, fill: u64) -> (u64, u32) {
         let rows_of = |sources: u64| {
             let rows = u64::from(self.rows);
@@ -108,15 +108,16 @@ impl Rectangle {
         (fill, (part / self.tile * self.tile).max(self.tile))
     }
 
-    /// Sources up to this place of each slice, over all slices, which fill up one after the other: the last tile that
-    /// holds any is not counted as if it were full, so that pieces add up to all pairs however they are cut.
+    /// The number of sources up to this place of each slice, over all slices, which fill up one
+    /// after another. A partly filled last tile counts only its sources, so that pieces add up to
+    /// all pairs however they are split.
     fn reached(&self, place: u32) -> u64 {
         let length = self.slice_length.max(1);
         let (full, rest) = (self.sources / length, self.sources % length);
         u64::from(full) * u64::from(place) + u64::from(place.min(rest))
     }
 
-    /// Sources that a chunk of this length takes at most, over all slices.
+    /// The most sources in a chunk of this length, over all slices.
     fn reach(&self, chunk: u32) -> u64 {
         (u64::from(chunk) * u64::from(self.slices)).min(u64::from(self.sources))
     }
@@ -215,7 +216,8 @@ mod tests {
     fn a_small_budget_cuts_the_sources_before_it_cuts_the_workgroups() {
         let whole = rectangle(100_000, 100_000, 1, None);
         let piece = whole.piece(Progress::default(), 1 << 20, 1 << 17, 65_535);
-        // 2^17 threads are 2,048 workgroups of 8 sinks, which take the budget's share of the sources.
+        // 2^17 threads are 2,048 workgroups of 8 sinks, which take the share of the sources that
+        // the budget allows.
         assert_eq!(piece.workgroups, 2048);
         assert_eq!(piece.chunk, 0..64);
         let piece = whole.piece(Progress::default(), 2_500_000_000, 1 << 17, 65_535);

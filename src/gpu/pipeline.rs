@@ -1,23 +1,23 @@
-//! From shader text to kernels, and kernels bound to their buffers.
+//! Compiling shader text to kernels, and binding them to buffers.
 
 use super::Gpu;
 use super::bindings::{self, Binding, pipeline_layout};
 use super::kernel_cache::KernelCache;
 use crate::error::{Error, Result};
 
-/// Whether the driver's run-time checks stay in a kernel.
+/// Whether run-time checks are kept in a kernel.
 ///
-/// In files a yes or no.
+/// A boolean in files.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize,
 )]
 #[serde(from = "bool", into = "bool")]
 pub enum Checks {
-    /// None: no index clamps, no loop counters, no zeroing of workgroup memory. For our own kernels,
-    /// which tests run both ways.
+    /// None: no index clamps, no loop counters, no zeroing of workgroup memory. For our own
+    /// kernels, which tests run both ways.
     #[default]
     Off,
-    /// All that wgpu offers.
+    /// All checks that wgpu offers.
     On,
 }
 
@@ -33,7 +33,7 @@ impl From<Checks> for bool {
     }
 }
 
-/// A compute pipeline and the layout of its one bind group.
+/// A compute pipeline with the layout of its single bind group.
 #[derive(Clone, Debug)]
 pub struct ComputeKernel {
     /// The pipeline; entry point `main`.
@@ -41,10 +41,10 @@ pub struct ComputeKernel {
     layout: wgpu::BindGroupLayout,
 }
 
-/// Compiles `text` and makes a pipeline of its entry point `main`, once per text and device. `bindings` are those of
-/// bind group 0.
+/// Compiles `text` and creates a pipeline for its entry point `main`, once per text and device.
+/// `bindings` are those of bind group 0.
 ///
-/// Errors: [`Error::Shader`] with the compiler's words.
+/// Errors: [`Error::Shader`] with the compiler's message.
 pub async fn compile(
     gpu: &Gpu,
     name: &str,
@@ -64,8 +64,9 @@ pub async fn compile(
     };
     let module = match checks {
         Checks::On => gpu.device.create_shader_module(description),
-        // SAFETY: the kernels keep every index below the lengths that the host binds, and every loop
-        // ends; tests run them with checks on and off, poison what they write and look past its end.
+        // SAFETY: the kernels keep every index below the lengths that the host binds, and every
+        // loop ends; tests run them with checks on and off, poison their outputs and look beyond
+        // their ends.
         Checks::Off => unsafe {
             gpu.device
                 .create_shader_module_trusted(description, wgpu::ShaderRuntimeChecks::unchecked())
@@ -88,8 +89,8 @@ pub async fn compile(
     }
 }
 
-/// A compute pipeline of a module of several entry points, with a bind group for each layout. What is wrong with it
-/// reaches the device's error scope.
+/// A compute pipeline of a module with several entry points and a bind group for each layout.
+/// Errors are reported to the device's error scope.
 pub fn compute_pipeline(
     device: &wgpu::Device,
     module: &wgpu::ShaderModule,
@@ -142,13 +143,13 @@ pub struct BoundKernel {
 }
 
 impl BoundKernel {
-    /// Makes the kernel the one that is dispatched next; one offset for each table of parameters.
+    /// Makes this the kernel for the next dispatch; one offset for each table of parameters.
     pub fn set(&self, pass: &mut wgpu::ComputePass<'_>, offsets: &[u32]) {
         pass.set_pipeline(&self.pipeline);
         pass.set_bind_group(0, &self.group, offsets);
     }
 
-    /// Changes only the buffers, after a kernel that was bound from the same [`ComputeKernel`].
+    /// Changes only the buffers, after another kernel bound from the same [`ComputeKernel`].
     pub fn rebind(&self, pass: &mut wgpu::ComputePass<'_>, offsets: &[u32]) {
         pass.set_bind_group(0, &self.group, offsets);
     }

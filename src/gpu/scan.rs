@@ -1,9 +1,10 @@
 //! Exclusive prefix sums of 32-bit numbers on the device.
 //!
-//! Reduce, then scan: sums of workgroups, sums of those, and back. Up to 2,048 numbers take one dispatch, up to 4
-//! million three, more five. A single sweep with look-back would read the numbers once less, but one workgroup would
-//! wait for another there, and WebGPU does not promise that the other ever runs. Whole numbers have one sum whatever
-//! the order, modulo 2^32: the bits are the same on every adapter.
+//! Reduce, then scan: sums of workgroups, sums of those, and back. Up to 2,048 numbers take one
+//! dispatch, up to 4 million three, more five. A single-pass scan with look-back would read the
+//! numbers once less, but there one workgroup waits for another, and WebGPU does not guarantee that
+//! the other ever runs. Integer sums modulo 2^32 do not depend on the order, so the bits are the
+//! same on every adapter.
 
 use minijinja::context;
 
@@ -12,18 +13,18 @@ use super::layout::ScanParams;
 use super::{Binding, BoundKernel, Checks, Gpu, Params, compile, template};
 use crate::error::Result;
 
-/// Numbers of a thread. A read of 32 bytes is what memory gives at a time.
+/// Numbers per thread; 32 bytes are one memory transaction.
 const EACH_THREAD: u32 = 8;
-/// Numbers of a workgroup of 256 threads.
+/// Numbers per workgroup of 256 threads.
 const BLOCK: u32 = 256 * EACH_THREAD;
 
-/// Rows of parameters for one submission: some different counts, of three levels each.
+/// Rows of parameters for one submission: several different counts, of three levels each.
 const PARAMS_ROWS: usize = 48;
 
-/// The files below `shaders/`, in the order of their work.
+/// The files below `shaders/`, in order of use.
 const FILES: [&str; 2] = ["scan/reduce.wgsl", "scan/scan.wgsl"];
 
-/// What is bound, in order: the numbers, sums of workgroups, the count on the device, parameters.
+/// The bindings in order: the numbers, sums of workgroups, the count on the device, parameters.
 fn bindings(kernel: &Kernel) -> [Binding; 4] {
     let [values, blocks] = match kernel {
         Kernel::Reduce => [Binding::Read, Binding::Write],
@@ -35,11 +36,11 @@ fn bindings(kernel: &Kernel) -> [Binding; 4] {
 
 #[derive(Clone, Copy, Debug)]
 enum Kernel {
-    /// Numbers to sums of workgroups.
+    /// Reduces numbers to sums of workgroups.
     Reduce,
-    /// A level whose sums of workgroups have become what stands before them.
+    /// Scans a level whose sums of workgroups have been replaced by their prefix sums.
     Below,
-    /// A level of one workgroup.
+    /// Scans a level of one workgroup.
     Uppermost,
 }
 
@@ -54,7 +55,8 @@ impl Kernel {
     }
 }
 
-/// Exclusive prefix sums in place, bound to one buffer. Everything is made once; a call records dispatches.
+/// Exclusive prefix sums in place, bound to one buffer. Everything is created once; a call records
+/// dispatches.
 #[derive(Debug)]
 pub struct Scan {
     levels: Vec<Level>,
@@ -67,7 +69,7 @@ pub struct Scan {
 /// The numbers themselves, or sums of workgroups of the level below.
 #[derive(Debug)]
 struct Level {
-    /// Numbers that an entry stands for.
+    /// Numbers that an entry represents.
     each: u32,
     reduce: BoundKernel,
     below: BoundKernel,
@@ -75,10 +77,11 @@ struct Level {
 }
 
 impl Scan {
-    /// For up to `capacity` numbers (`array<u32>`) at the beginning of `values`. With `count` (`array<u32>`, another
-    /// buffer, whose first entry counts when the dispatches run) no more numbers take part than it says.
+    /// Creates a scan of up to `capacity` numbers (`array<u32>`) at the beginning of `values`. With
+    /// `count` (`array<u32>`, another buffer), at most as many numbers take part as its first entry
+    /// says when the dispatches run.
     ///
-    /// Errors: a buffer that is too short for `capacity`, or larger than the adapter's storage buffers.
+    /// Errors: a buffer too short for `capacity`, or larger than the adapter's storage buffers.
     pub async fn new(
         gpu: &Gpu,
         values: &wgpu::Buffer,
@@ -123,7 +126,7 @@ impl Scan {
         Ok(Self { levels, total, params, capacity, most_workgroups: gpu.limits.workgroups })
     }
 
-    /// Where the dispatches leave the sum of all numbers (one `u32`).
+    /// Where the dispatches write the sum of all numbers (one `u32`).
     pub fn total(&self) -> &wgpu::Buffer {
         &self.total
     }
@@ -133,18 +136,18 @@ impl Scan {
         self.params.clear();
     }
 
-    /// Sends the parameters of all that was recorded. Call before submitting.
+    /// Sends the parameters of everything recorded. Call before submitting.
     pub fn end_submission(&mut self, gpu: &Gpu) {
         self.params.upload(gpu);
     }
 
-    /// True when this submission may have no room for another count.
+    /// Whether this submission may have no room for another count.
     pub fn is_full(&self) -> bool {
         !self.params.has_room(self.levels.len())
     }
 
-    /// Records the sums of the first `count` numbers, at most the capacity: each becomes the sum of those before it.
-    /// What is behind them stays as it is.
+    /// Records the sums of the first `count` numbers, at most the capacity: each is replaced by the
+    /// sum of those before it. Numbers beyond them do not change.
     pub fn record(&mut self, pass: &mut wgpu::ComputePass<'_>, count: u32) {
         debug_assert!(count <= self.capacity, "a scan takes no more numbers than it was made for");
         let count = count.min(self.capacity);
@@ -168,7 +171,8 @@ impl Scan {
     }
 }
 
-/// Prefix sums on the host: each number becomes the sum of those before it, modulo 2^32; returns the sum of all.
+/// Prefix sums on the host: each number is replaced by the sum of those before it, modulo 2^32;
+/// returns the sum of all.
 pub fn scan_on_host(values: &mut [u32]) -> u32 {
     let mut sum = 0u32;
     for value in values {

@@ -1,16 +1,17 @@
-//! A stable sort of keys with what they carry, on the device.
+//! A stable sort of keys with payloads, on the device.
 //!
-//! Digit by digit from the lowest (LSD radix sort), 8 bits at a time, three dispatches each: count the digits of every
-//! workgroup, add up, scatter. No workgroup waits for another, which WebGPU would not promise to end, and no subgroups
-//! are needed, whose size differs from adapter to adapter. A stable sort has one answer: the bits are the same on
-//! every adapter and in every run.
+//! An LSD radix sort: digit by digit from the lowest, 8 bits at a time, with three dispatches each:
+//! count the digits of every workgroup, add up, scatter. No workgroup waits for another, which
+//! WebGPU does not guarantee to end, and no subgroups are needed, whose size differs between
+//! adapters. The result of a stable sort is unique, so the bits are the same on every adapter and
+//! in every run.
 //!
-//! On an H200 (driver 580) a million keys of 64 bits take 0.35 ms, of 32 bits 0.17 ms; 16 million 7.3 ms and 3.1 ms:
-//! beyond its cache scattered writes are what takes long. `benches/sort.rs` tells.
+//! On an H200 (driver 580) a million 64-bit keys take 0.35 ms, 32-bit keys 0.17 ms; 16 million 7.3
+//! ms and 3.1 ms: beyond its cache the scattered writes dominate. Measured by `benches/sort.rs`.
 //!
-//! Crates were looked at: lampshade 0.13 (wgpu 30, one maintainer) sorts 32-bit keys only and wants its own buffers;
-//! wgpu_sort 0.1 is for wgpu 0.19 and guesses the size of subgroups. Keys of a tree have 63 bits, and their number is
-//! known on the device alone.
+//! Existing crates do not fit: lampshade 0.13 (wgpu 30, one maintainer) sorts 32-bit keys only and
+//! needs its own buffers; wgpu_sort 0.1 is for wgpu 0.19 and guesses the size of subgroups. Keys of
+//! a tree have 63 bits, and only the device knows their number.
 
 use minijinja::context;
 
@@ -19,28 +20,28 @@ use super::layout::SortParams;
 use super::{Binding, BoundKernel, Checks, DeviceClass, Gpu, Params, compile, template};
 use crate::error::{Error, Result};
 
-/// Threads of a workgroup, values of a digit, and keys of a row.
+/// Threads per workgroup, values of a digit, and keys per row.
 const DIGITS: u32 = 256;
 const BITS: u32 = 8;
 
-/// Rows of keys that a workgroup takes one after the other, fewest and most. Each workgroup has 256 counts of its own:
-/// fewer rows would make more counts than keys, more would leave a device idle.
+/// The fewest and most rows of keys that a workgroup processes in sequence. Each workgroup has 256
+/// counts of its own: fewer rows would make more counts than keys, more would leave a device idle.
 const ROWS: [u32; 2] = [4, 16];
 
-/// Rows of parameters for one submission: some different counts, of 8 digits each.
+/// Rows of parameters for one submission: several different counts, of 8 digits each.
 const PARAMS_ROWS: usize = 64;
 
-/// What is sorted by.
+/// The type of the keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyWidth {
     /// `array<u32>`.
     Bits32,
-    /// `array<vec2<u32>>`, the low word first: a `u64` as it lies in memory.
+    /// `array<vec2<u32>>`, the low word first: a little-endian `u64`.
     Bits64,
 }
 
 impl KeyWidth {
-    /// 32-bit words of a key.
+    /// Number of 32-bit words in a key.
     pub fn words(self) -> u32 {
         match self {
             Self::Bits32 => 1,
@@ -48,25 +49,25 @@ impl KeyWidth {
         }
     }
 
-    /// Bits of a key.
+    /// Number of bits in a key.
     pub fn bits(self) -> u32 {
         32 * self.words()
     }
 }
 
-/// What is sorted: the first entries of two buffers.
+/// What to sort: the first entries of two buffers.
 #[derive(Clone, Copy, Debug)]
 pub struct SortedBuffers<'a> {
     /// Keys.
     pub keys: &'a wgpu::Buffer,
-    /// How wide they are.
+    /// Their type.
     pub width: KeyWidth,
-    /// What they carry (`array<u32>`), numbers of bodies for example.
+    /// Their payloads (`array<u32>`), for example indices of bodies.
     pub payloads: &'a wgpu::Buffer,
-    /// The most entries that are ever sorted.
+    /// The most entries ever sorted.
     pub capacity: u32,
-    /// No more entries take part than the first number in here (`array<u32>`, another buffer) when the dispatches
-    /// run.
+    /// If given, at most as many entries take part as its first number (`array<u32>`, another
+    /// buffer) says when the dispatches run.
     pub count: Option<&'a wgpu::Buffer>,
 }
 
@@ -101,7 +102,7 @@ impl Kernel {
     }
 }
 
-/// The sort of two buffers. Everything is made once; a call records dispatches.
+/// A sort of two buffers. Everything is created once; a call records dispatches.
 #[derive(Debug)]
 pub struct Sort {
     /// From the caller's buffers to those of the sort, and back.
@@ -121,9 +122,10 @@ struct Way {
 }
 
 impl Sort {
-    /// Compiles the kernels and makes what they need: a second set of keys and payloads, and 1 KiB for each workgroup.
+    /// Compiles the kernels and creates their buffers: a second set of keys and payloads, and 1 KiB
+    /// for each workgroup.
     ///
-    /// Errors: buffers that are too short for the capacity, or larger than the adapter's storage buffers.
+    /// Errors: buffers too short for the capacity, or larger than the adapter's storage buffers.
     pub async fn new(gpu: &Gpu, buffers: SortedBuffers<'_>, checks: Checks) -> Result<Self> {
         let SortedBuffers { keys, width, payloads, capacity, count } = buffers;
         let room = u64::from(capacity.max(1));
@@ -177,19 +179,20 @@ impl Sort {
         self.params.clear();
     }
 
-    /// Sends the parameters of all that was recorded. Call before submitting.
+    /// Sends the parameters of everything recorded. Call before submitting.
     pub fn end_submission(&mut self, gpu: &Gpu) {
         self.params.upload(gpu);
     }
 
-    /// True when this submission may have no room for another count.
+    /// Whether this submission may have no room for another count.
     pub fn is_full(&self) -> bool {
         !self.params.has_room((self.width.bits() / BITS) as usize)
     }
 
-    /// Records the sort of the first `count` entries, at most the capacity, by the lowest `bits` bits of their keys, at
-    /// most [`KeyWidth::bits`]. What is behind them stays as it is. Bits are taken 16 at a time: higher ones that
-    /// share such a part with the `bits` must be 0, or they sort, too.
+    /// Records the sort of the first `count` entries, at most the capacity, by the lowest `bits`
+    /// bits of their keys, at most [`KeyWidth::bits`]. Entries beyond them do not change. Bits are
+    /// processed 16 at a time: higher bits within the last such group must be 0, or they affect the
+    /// order too.
     pub fn record(&mut self, pass: &mut wgpu::ComputePass<'_>, count: u32, bits: u32) {
         debug_assert!(count <= self.capacity, "a sort takes no more keys than it was made for");
         let count = count.min(self.capacity);
@@ -198,7 +201,7 @@ impl Sort {
         }
         let blocks = blocks_of(count, self.rows);
         let [x, y] = rows_of_workgroups(blocks, self.most_workgroups);
-        // An even number of digits: the last one brings the keys back into their own buffer.
+        // An even number of digits, so that the keys end in their own buffer.
         let digits = bits.min(self.width.bits()).div_ceil(2 * BITS) * 2;
         for digit in 0..digits {
             let way = &self.ways[digit as usize % 2];
@@ -214,7 +217,7 @@ impl Sort {
     }
 }
 
-/// Rows of keys for each workgroup.
+/// Number of rows of keys per workgroup.
 fn rows_for(class: DeviceClass, capacity: u32) -> u32 {
     let [fewest, most] = ROWS;
     (capacity / class.threads_to_fill()).clamp(fewest, most)
@@ -224,7 +227,8 @@ fn blocks_of(count: u32, rows: u32) -> u32 {
     count.div_ceil(rows * DIGITS)
 }
 
-/// Sorts on the host as the device does: pairs of a key and what it carries, by the lowest `bits` bits of the keys.
+/// Sorts on the host as the device does: pairs of a key and its payload, by the lowest `bits` bits
+/// of the keys.
 pub fn sort_on_host(pairs: &mut [(u64, u32)], bits: u32) {
     let mask = u64::MAX.checked_shr(64 - bits.min(64)).unwrap_or(0);
     pairs.sort_by_key(|(key, _)| key & mask);

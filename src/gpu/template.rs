@@ -1,8 +1,8 @@
-//! Shader text: the files of `shaders/`, put together for one variant.
+//! Shader text, assembled from the files of `shaders/` for one variant.
 //!
-//! The files are WGSL with two additions: a line that begins with `//%` is a statement of the template
-//! engine (include, if, for), and `{{ name }}` is a value. WGSL has no unroll hint, so unrolling is
-//! such a `for`. A name that is not defined is an error with file and line.
+//! The files are WGSL with two additions: a line that begins with `//%` is a statement of the
+//! template engine (include, if, for), and `{{ name }}` is a value. WGSL has no unroll hint, so
+//! unrolling is done by such a `for`. An undefined name is an error with file and line.
 
 use std::sync::{OnceLock, RwLock};
 
@@ -129,7 +129,7 @@ pub const FILES: &[(&str, &str)] = &[
     ("tree/write.wgsl", include_str!("../../shaders/tree/write.wgsl")),
 ];
 
-/// Files that are parsed between two turns of a page's browser.
+/// Files parsed before a page's browser gets a turn.
 const AT_ONCE: usize = 8;
 
 static TEMPLATES: OnceLock<RwLock<Environment<'static>>> = OnceLock::new();
@@ -142,9 +142,9 @@ fn templates() -> &'static RwLock<Environment<'static>> {
     })
 }
 
-/// Parses all files ahead, a few at a time: in a page nothing else moves meanwhile.
+/// Parses all files in advance, a few at a time, since nothing else in a page runs meanwhile.
 ///
-/// Errors: none of texts that pass the tests.
+/// Errors: none for texts that pass the tests.
 pub async fn prepare() -> Result<()> {
     if TEMPLATES.get().is_some() {
         return Ok(());
@@ -154,7 +154,7 @@ pub async fn prepare() -> Result<()> {
         parsed = with(parsed, files.iter().map(|(name, text)| (*name, (*text).to_owned())))?;
         super::let_browser_turn().await;
     }
-    // Whoever was faster has the same texts.
+    // If another thread was faster, it has the same texts.
     let _ = TEMPLATES.set(RwLock::new(parsed));
     Ok(())
 }
@@ -164,7 +164,7 @@ fn empty() -> Environment<'static> {
     let syntax = SyntaxConfig::builder().line_statement_prefix("//%").build();
     environment.set_syntax(syntax.expect("the syntax should be valid"));
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
-    // All that shaders want of the engine's functions: a page has no others.
+    // The only function of the template engine that shaders need; a page has no others.
     environment.add_function("range", |count: u32| (0..count).collect::<Vec<u32>>());
     environment
 }
@@ -189,10 +189,11 @@ fn told(name: &str, error: &minijinja::Error) -> Error {
     }
 }
 
-/// Takes the shader texts from `folder` (a copy of `shaders/`) instead of those built in, for work on
-/// them while the program runs. Kernels that are compiled later have the new texts.
+/// Replaces the built-in shader texts by those in `folder` (a copy of `shaders/`), for working on
+/// them while the program runs. Kernels compiled later use the new texts.
 ///
-/// Errors: a file of [`FILES`] that cannot be read or is no template; the texts then stay as they were.
+/// Errors: a file of [`FILES`] that cannot be read or is not a template; the texts are then
+/// unchanged.
 pub fn reload(folder: &std::path::Path) -> Result<()> {
     let mut texts = Vec::with_capacity(FILES.len());
     for (name, _) in FILES {
@@ -207,8 +208,8 @@ pub fn reload(folder: &std::path::Path) -> Result<()> {
 
 /// The text of `name` (a path below `shaders/`) with `values` filled in.
 ///
-/// Errors: [`Error::Shader`] for an unknown file, or a value that the text needs and `values` lacks,
-/// with file and line.
+/// Errors: [`Error::Shader`] with file and line, for an unknown file or a value that the text needs
+/// and `values` lacks.
 pub fn assemble(name: &str, values: Value) -> Result<String> {
     let templates = templates().read().unwrap_or_else(|poisoned| poisoned.into_inner());
     let render = || templates.get_template(name)?.render(values);

@@ -1,18 +1,18 @@
-//! How long each part of a frame takes on the device, by timestamps, without waiting for them.
+//! The device time of each part of a frame, from timestamps, without waiting for them.
 
 use super::Readback;
 
-/// Parts of one frame at most.
+/// The most parts of a frame.
 const MOST_PARTS: u32 = 15;
-/// Frames on their way.
+/// The most frames in flight.
 const FRAMES: usize = 4;
 
-/// Timestamps at the borders between the parts of a frame. Without timestamps on the device, all calls
-/// do nothing and no times come back.
+/// Timestamps at the boundaries between the parts of a frame. On a device without timestamps, all
+/// calls do nothing and no times are returned.
 #[derive(Debug)]
 pub struct Timeline {
     frames: Vec<Recorded>,
-    /// The frame that is being recorded.
+    /// The frame being recorded.
     current: Option<usize>,
     secs_per_tick: f64,
 }
@@ -36,7 +36,7 @@ pub struct FrameTimes {
 }
 
 impl FrameTimes {
-    /// Seconds of one part; `None` if the frame had none of that name.
+    /// Seconds of one part; `None` if the frame had no part with this name.
     pub fn secs(&self, part: &str) -> Option<f64> {
         self.parts.iter().find(|(name, _)| *name == part).map(|(_, secs)| *secs)
     }
@@ -48,7 +48,7 @@ impl FrameTimes {
 }
 
 impl Timeline {
-    /// For the frames of one device.
+    /// A timeline for the frames of one device.
     pub fn new(device: &wgpu::Device, queue: &wgpu::Queue) -> Self {
         let has_timestamps = device.features().contains(wgpu::Features::TIMESTAMP_QUERY);
         let count = if has_timestamps { FRAMES } else { 0 };
@@ -76,14 +76,14 @@ impl Timeline {
         }
     }
 
-    /// Whether times will come back.
+    /// Whether times are returned.
     pub fn is_supported(&self) -> bool {
         !self.frames.is_empty()
     }
 
-    /// Begins a frame. It is not timed while all earlier ones are still on their way.
+    /// Begins a frame. It is not timed if all earlier ones are still in flight.
     pub fn begin(&mut self, encoder: &mut wgpu::CommandEncoder, number: u64) {
-        // An encoder may have been dropped without being submitted.
+        // An encoder may have been dropped without submission.
         if let Some(dropped) = self.current.take() {
             self.frames[dropped].readback.forget_recorded();
         }
@@ -112,14 +112,15 @@ impl Timeline {
         frame.readback.record(device, encoder, &[(&frame.resolved, 0..u64::from(count) * 8)]);
     }
 
-    /// Call after the submission.
+    /// Must be called after the submission.
     pub fn submitted(&mut self) {
         if let Some(frame) = self.current.take().map(|i| &mut self.frames[i]) {
             frame.readback.submitted();
         }
     }
 
-    /// The times of a frame that have arrived, oldest first; the device must be polled meanwhile.
+    /// Returns the times of a frame that has arrived, oldest first; the device must be polled in
+    /// between.
     pub fn take(&mut self) -> Option<FrameTimes> {
         let mut order: Vec<usize> = (0..self.frames.len()).collect();
         order.sort_unstable_by_key(|&i| self.frames[i].number);
@@ -135,7 +136,8 @@ impl Timeline {
     }
 }
 
-/// WebGPU's baseline writes timestamps at the borders of passes only: an empty pass is a border.
+/// WebGPU's baseline writes timestamps only at the boundaries of passes, so an empty pass marks a
+/// boundary.
 fn stamp(encoder: &mut wgpu::CommandEncoder, queries: &wgpu::QuerySet, index: u32) {
     drop(encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
         label: Some("timestamp"),

@@ -1,4 +1,4 @@
-//! The text or binary that a driver would get: WGSL through naga, without a GPU.
+//! The text or binary that a driver would receive: WGSL translated by naga, without a GPU.
 
 use naga::back::{hlsl, msl, spv};
 use naga::valid::{Capabilities, ValidationFlags, Validator};
@@ -6,7 +6,7 @@ use naga::valid::{Capabilities, ValidationFlags, Validator};
 use super::{Checks, fault};
 use crate::error::{Error, Result};
 
-/// A language that a kernel can be shown in.
+/// A language in which a kernel can be shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Language {
@@ -21,15 +21,15 @@ pub enum Language {
 }
 
 impl Language {
-    /// All languages by file extension.
+    /// All languages with their file extensions.
     pub const ALL: [(Language, &'static str); 4] =
         [(Self::Wgsl, "wgsl"), (Self::SpirV, "spv"), (Self::Msl, "msl"), (Self::Hlsl, "hlsl")];
 }
 
-/// Validates `text` and translates it: with the capabilities of WebGPU's baseline, and f64 for SPIR-V,
-/// which alone has it.
+/// Validates `text` and translates it, with the capabilities of WebGPU's baseline, and f64 for
+/// SPIR-V, the only one that has it.
 ///
-/// Errors: [`Error::Shader`] with the compiler's words, pointing into the text.
+/// Errors: [`Error::Shader`] with the compiler's message, pointing into the text.
 pub fn translate(name: &str, text: &str, language: Language, checks: Checks) -> Result<Vec<u8>> {
     let failed = |problem: String| Error::Shader { name: name.to_owned(), problem };
     let module =

@@ -1,11 +1,12 @@
-//! The thread of a page has an event loop, which waits for whatever runs on it.
+//! Yielding to the event loop of a page, which waits for whatever runs on its thread.
 
-/// Lets the browser do what has come meanwhile: to be awaited between two pieces of long work. A native program has threads, and
-/// goes on at once.
+/// Lets the browser handle pending events: await it between pieces of long work. A native program
+/// has threads and continues at once.
 pub async fn let_browser_turn() {
     #[cfg(all(target_arch = "wasm32", feature = "panel"))]
     {
-        // A message to oneself comes behind all that waits; timers would be held up in a page that nobody sees.
+        // A message to oneself is queued after everything pending; timers are throttled in a hidden
+        // page.
         let Ok(channel) = web_sys::MessageChannel::new() else { return };
         let come = js_sys::Promise::new(&mut |done, _| channel.port1().set_onmessage(Some(&done)));
         if channel.port2().post_message(&wasm_bindgen::JsValue::NULL).is_ok() {

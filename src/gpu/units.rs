@@ -1,11 +1,11 @@
-//! How many compute units an adapter has. WebGPU does not tell; some Vulkan drivers do.
+//! The number of compute units of an adapter. WebGPU does not report it; some Vulkan drivers do.
 
-/// Multiprocessors (NVIDIA) or compute units (AMD), where the driver tells.
+/// Multiprocessors (NVIDIA) or compute units (AMD), if reported.
 #[cfg(all(feature = "inspect", any(windows, all(unix, not(target_vendor = "apple")))))]
 pub(super) fn of(adapter: &wgpu::Adapter) -> Option<u32> {
     use ash::{amd, nv, vk};
-    // SAFETY: of the physical device, which lives as long as the adapter, properties are read and nothing else; each
-    // structure is one that the driver says it knows.
+    // SAFETY: only reads properties of the physical device, which lives as long as the adapter;
+    // each structure is one that the driver declares to support.
     let units = unsafe {
         let adapter = adapter.as_hal::<wgpu::hal::api::Vulkan>()?;
         let instance = adapter.shared_instance().raw_instance();
@@ -30,7 +30,7 @@ pub(super) fn of(adapter: &wgpu::Adapter) -> Option<u32> {
     Some(units).filter(|units| *units > 0)
 }
 
-/// Other drivers are not asked.
+/// Other drivers are not queried.
 #[cfg(not(all(feature = "inspect", any(windows, all(unix, not(target_vendor = "apple"))))))]
 pub(super) fn of(_: &wgpu::Adapter) -> Option<u32> {
     None

@@ -1,10 +1,10 @@
-//! Sizes and offsets on the host against those that naga makes of the shaders.
+//! Compares sizes and offsets on the host with naga's layout of the shaders.
 
 use std::mem::{offset_of, size_of};
 
 use super::*;
 
-/// The files that hold them.
+/// The files that define the structs.
 const FILES: [&str; 7] = [
     include_str!("../../../shaders/body.wgsl"),
     include_str!("../../../shaders/direct/params.wgsl"),
