@@ -255,7 +255,9 @@ fn painter(
 
 /// Paints the only picture of a [still](Shot::is_still) shot: the same as [`shoot`] makes of a simulation with
 /// these `settings`, but without one, so that a million bodies take no longer than their sprites. Returns what
-/// painted it. Errors: those of [`Simulation::new`] that can be found without forces, and those of painting.
+/// painted it.
+///
+/// Errors: those of [`Simulation::new`] that can be found without forces, and those of painting.
 pub fn still(bodies: &Bodies, settings: &Settings, shot: &Shot, mut film: Film) -> Result<String> {
     bodies.validate()?;
     settings.validate()?;
@@ -288,8 +290,9 @@ pub fn still(bodies: &Bodies, settings: &Settings, shot: &Shot, mut film: Film) 
     Ok(described)
 }
 
-/// The device that a simulation of `n` bodies would live on, as far as is known without timing engines. Errors: an
-/// engine, a method, a precision, an adapter or a kernel that is not available.
+/// The device that a simulation of `n` bodies would live on, as far as is known without timing engines.
+///
+/// Errors: an engine, a method, a precision, an adapter or a kernel that is not available.
 fn device_of(n: usize, settings: &Settings) -> Result<Option<Arc<Gpu>>> {
     match settings.engine.by(settings.method)?.0 {
         // Whichever engine would win: a real adapter paints, if there is one.

@@ -32,8 +32,9 @@ pub struct ForceError {
 
 impl ForceError {
     /// Compares the accelerations of a moment, at [`SAMPLES`] bodies or all, with all pairs in f64; `gravitating_mass`
-    /// is G m of its bodies. Takes 256 N interactions on all cores. Errors: bodies with values beyond the range of
-    /// numbers.
+    /// is G m of its bodies. Takes 256 N interactions on all cores.
+    ///
+    /// Errors: bodies with values beyond the range of numbers.
     pub fn of(moment: &Moment, gravitating_mass: &[f64]) -> Result<Self> {
         let position = &moment.bodies.position;
         let n = position.len();

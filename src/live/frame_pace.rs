@@ -23,9 +23,10 @@ impl Default for FramePace {
 
 impl FramePace {
     /// A frame came after `wall_secs`; its slice was thought to take `slice_secs` of `budget_secs`.
-    /// Returns the factor by which to multiply the engine's rate. Only a slice that filled its budget
-    /// says anything: while little is due, frames come in time whatever the rate, and a rate that
-    /// grew meanwhile would make the next full slice far too long.
+    /// Returns the factor by which to multiply the engine's rate.
+    ///
+    /// Only a slice that filled its budget says anything: while little is due, frames come in time
+    /// whatever the rate, and a rate that grew meanwhile would make the next full slice far too long.
     pub fn learn(&mut self, wall_secs: f64, slice_secs: f64, budget_secs: f64) -> f64 {
         let part = slice_secs / budget_secs;
         if part < HARDLY_ANY {

@@ -1,6 +1,8 @@
 //! Looking into forces while they are computed: the error of some, the cells of the tree, what acts on a body, and
-//! facts about a body. A look begins with a state that has come back from wherever the bodies live, and runs in the
-//! background. The simulation is not involved, so not a bit changes.
+//! facts about a body.
+//!
+//! A look begins with a state that has come back from wherever the bodies live, and runs in the background. The
+//! simulation is not involved, so not a bit changes.
 
 use std::sync::Arc;
 
@@ -185,8 +187,9 @@ impl Looking {
             && about.is_none_or(said)
     }
 
-    /// Takes in what was found, and begins the next look. Errors: a look that failed; it is tried again with the
-    /// next state.
+    /// Takes in what was found, and begins the next look.
+    ///
+    /// Errors: a look that failed; it is tried again with the next state.
     pub fn poll(&mut self, settings: &Settings) -> Result<()> {
         if let Some((making, begun)) = &self.making
             && let Some(made) = making.take()

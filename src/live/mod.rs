@@ -164,7 +164,9 @@ impl Live {
         })
     }
 
-    /// Carries out a command. Errors name what is wrong; everything then stays as it was.
+    /// Carries out a command.
+    ///
+    /// Errors name what is wrong; everything then stays as it was.
     pub fn apply(&mut self, command: Command) -> Result<()> {
         match command {
             Command::Pause(paused) => {

@@ -70,8 +70,9 @@ pub(super) trait Mover: Send {
     /// Errors leave everything as it was.
     fn set_softening(&mut self, request: &KernelRequest, softening: f64) -> Result<()>;
 
-    /// Continues with another shape of the kernel, if it has one, as soon as it is compiled. Errors leave
-    /// everything as it was: a shape that the adapter cannot run.
+    /// Continues with another shape of the kernel, if it has one, as soon as it is compiled.
+    ///
+    /// Errors leave everything as it was: a shape that the adapter cannot run.
     fn set_kernel(&mut self, gpu: &Gpu, request: &KernelRequest, softening: f64) -> Result<()>;
 
     /// Asks for diagnostics.

@@ -100,9 +100,10 @@ pub(crate) fn list_bytes(count: u32) -> u64 {
     4 * (u64::from(count.max(1)) + 1)
 }
 
-/// The light of one unit of the sums: a power of two, so that multiplying by it rounds nothing. The
-/// brightest body gives up to 2^28 units at the distance of the camera's target, and typical ones, some 2^4
-/// fainter, lose nothing visible to rounding. Nearer bodies give more if their sprites have the least
+/// The light of one unit of the sums: a power of two, so that multiplying by it rounds nothing.
+///
+/// The brightest body gives up to 2^28 units at the distance of the camera's target, and typical ones, some
+/// 2^4 fainter, lose nothing visible to rounding. Nearer bodies give more if their sprites have the least
 /// radius: up to (1 / `Camera::NEAR_PART`)^2 times as much without the fade towards the eye, a factor of
 /// 208 with it. So no body gives more than 2^36 units, and the 2^27 bodies that a buffer can hold stay
 /// within 64 bits.

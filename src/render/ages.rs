@@ -1,5 +1,6 @@
-//! What "age" means for colours: one number per body, 0 for the oldest light, 1 for the youngest. If a
-//! snapshot says when its stars formed (tipsy's `tform`, GADGET's `AGE`, which is also a time of
+//! What "age" means for colours: one number per body, 0 for the oldest light, 1 for the youngest.
+//!
+//! If a snapshot says when its stars formed (tipsy's `tform`, GADGET's `AGE`, which is also a time of
 //! formation), the colour follows that time. Scenes have no such times. There a body's number says
 //! where it came from: the part of its component's bodies that began nearer to the component's centre.
 //! In a disk galaxy the middle is the oldest, so the order is right, and it shows what a collision

@@ -1,6 +1,7 @@
-//! A sequence of pictures as one animated PNG, in pure Rust. After the first picture only the rectangle that changed is
-//! stored. The number of pictures belongs near the start, where it is not known yet: whoever has the bytes puts it in at
-//! the end ([`COUNT_AT`], [`count_chunk`]).
+//! A sequence of pictures as one animated PNG, in pure Rust.
+//!
+//! After the first picture only the rectangle that changed is stored. The number of pictures belongs near the start,
+//! where it is not known yet: whoever has the bytes puts it in at the end ([`COUNT_AT`], [`count_chunk`]).
 
 use std::io::{Result, Write};
 

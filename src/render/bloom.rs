@@ -7,9 +7,10 @@ use super::splat::HdrImage;
 /// around bright places.
 pub const MOST_SHARP: f32 = 0.85;
 
-/// How much of a pixel's light comes from the smooth picture, `glow` there. Structure made by many bodies is real and kept
-/// sharp; where bodies are sparse their places are noise, and a haze with faint stars in it shows the truth better than
-/// dots.
+/// How much of a pixel's light comes from the smooth picture, `glow` there.
+///
+/// Structure made by many bodies is real and kept sharp; where bodies are sparse their places are noise, and a haze with
+/// faint stars in it shows the truth better than dots.
 #[inline(always)]
 pub fn bloom_weight(glow: [f32; 4], smoothing: &Smoothing) -> f32 {
     let part = enough(intensity(glow) * smoothing.sharp_crowding);

@@ -31,7 +31,9 @@ impl Captions {
         if names.is_empty() { "none".to_owned() } else { names.join(",") }
     }
 
-    /// From names separated by commas; also `all` and `none`. Errors: any other name, with the known ones.
+    /// From names separated by commas; also `all` and `none`.
+    ///
+    /// Errors: any other name, with the known ones.
     pub fn from_names(names: &str) -> Result<Self> {
         let mut found = Self::default();
         for name in names.split(',').map(str::trim) {

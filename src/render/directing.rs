@@ -1,4 +1,5 @@
 //! Moving the camera of a film: directed, which keeps what is worth seeing in the picture, or along a path of keyframes.
+//!
 //! Directed, it frames the box that holds the bodies' light as it is now, so it moves in where galaxies meet and steps
 //! back for their tails. It moves as a person would: at once when light is about to leave the picture, slowly when there
 //! is more room than needed.
@@ -168,8 +169,9 @@ pub fn set_keyframe(path: &mut Vec<Keyframe>, key: Keyframe) {
     }
 }
 
-/// Whether the camera of a film directs, by the word of the command line. Errors: a word other than `still` and
-/// `directed`.
+/// Whether the camera of a film directs, by the word of the command line.
+///
+/// Errors: a word other than `still` and `directed`.
 pub fn directs(name: &str) -> Result<bool> {
     match name {
         "still" => Ok(false),

@@ -3,9 +3,11 @@
 //! Levels are quantiles *by light*, not by pixels: `white` is the intensity above which 1.5 % of the
 //! picture's light lies, `mid` the one above which 72 % lies. Empty sky has no light, so neither the
 //! picture's format nor how much of it is empty matters, and no threshold has to say what counts as lit.
-//! Mirrors `exposure.wgsl`. Levels are followed as an eye adapts: by an exponential approach to a change
-//! of brightness, faster if the picture has become too bright than too dark, with a limited speed, and
-//! hardly at all for changes too small to be seen: counting noise must not move the picture.
+//! Mirrors `exposure.wgsl`.
+//!
+//! Levels are followed as an eye adapts: by an exponential approach to a change of brightness, faster if
+//! the picture has become too bright than too dark, with a limited speed, and hardly at all for changes
+//! too small to be seen: counting noise must not move the picture.
 
 use super::bloom::bloom_weight;
 use super::glow::{Smoothing, intensity};

@@ -27,6 +27,7 @@ pub enum Follow {
 
 impl Follow {
     /// From the word of the command line: `nothing`, `centre`, a component's name, or `body:INDEX`.
+    ///
     /// Errors: any other word, with the known ones.
     pub fn from_name(name: &str, bodies: &Bodies) -> Result<Self> {
         let names = || bodies.components.iter().map(|component| component.name.as_str());

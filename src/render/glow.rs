@@ -1,9 +1,11 @@
-//! Smoothing and glow on the CPU: a picture as wide as its bodies are sparse. Mirrors `glow.wgsl`. The picture is shrunk to
-//! [`LINES`] lines, then again and again by 2. On the way back each level is mixed with the result of the coarser ones, by
-//! how many bodies its kernel holds there: the more there are, the more of the finer level is taken; where there are few,
-//! their places are noise, and the wider kernel is closer to the truth. A little of every level stays everywhere, so that a
-//! single bright body has the wings of a real point-spread function. All widths are parts of the picture's shorter side:
-//! the same state looks the same at any resolution.
+//! Smoothing and glow on the CPU: a picture as wide as its bodies are sparse. Mirrors `glow.wgsl`.
+//!
+//! The picture is shrunk to [`LINES`] lines, then again and again by 2. On the way back each level is mixed with the result
+//! of the coarser ones, by how many bodies its kernel holds there: the more there are, the more of the finer level is
+//! taken; where there are few, their places are noise, and the wider kernel is closer to the truth. A little of every level
+//! stays everywhere, so that a single bright body has the wings of a real point-spread function.
+//!
+//! All widths are parts of the picture's shorter side: the same state looks the same at any resolution.
 //!
 //! Alpha carries two things: in the shrunk picture the largest mean intensity of its four blocks, for the exposure meter;
 //! in the result the second scale of exposure, a gain that follows the light of the neighbourhood (see
@@ -133,9 +135,10 @@ impl Smoothing {
     }
 }
 
-/// How far bodies are enough, 0 to 1, if `crowded` times as many overlap as give a half. Light that a coarse level has
-/// beside a bright core and a finer one has not is shown with 1 minus this: a curve that approaches 1 faster would remove
-/// more where there is more of that light, and leave dark rings around the core.
+/// How far bodies are enough, 0 to 1, if `crowded` times as many overlap as give a half.
+///
+/// Light that a coarse level has beside a bright core and a finer one has not is shown with 1 minus this: a curve that
+/// approaches 1 faster would remove more where there is more of that light, and leave dark rings around the core.
 #[inline(always)]
 pub fn enough(crowded: f32) -> f32 {
     1.0 - 1.0 / (1.0 + crowded)

@@ -262,8 +262,9 @@ impl GpuCanvas {
     }
 
     /// Makes grey levels of light, and draws what goes over them: from light that is still [held](GpuCanvas::holds) it makes
-    /// the last picture again. Records only the last of the [`PARTS`]. Errors: the device has no room for what is drawn over
-    /// the picture.
+    /// the last picture again. Records only the last of the [`PARTS`].
+    ///
+    /// Errors: the device has no room for what is drawn over the picture.
     pub fn develop(
         &mut self,
         gpu: Handles,

@@ -1,5 +1,6 @@
-//! A style made concrete for one set of bodies: colours, sizes and light of every component. Made once per film, from its
-//! first bodies, so that nothing jumps from picture to picture.
+//! A style made concrete for one set of bodies: colours, sizes and light of every component.
+//!
+//! Made once per film, from its first bodies, so that nothing jumps from picture to picture.
 //!
 //! Sizes: a component's sprites get a radius in world units of its median radius times `0.45 n^(-1/3)`, about half the
 //! distance between neighbours, at most 0.07 of the median radius. Light: all visible bodies share a total that is the same

@@ -104,7 +104,9 @@ pub const SHADERS: &[(&str, &str)] = &[
     ("diagram", diagram::SHADER),
 ];
 
-/// The WGSL of a pass that [`SHADERS`] names, for light in half floats. Errors: an unknown name, with the known ones.
+/// The WGSL of a pass that [`SHADERS`] names, for light in half floats.
+///
+/// Errors: an unknown name, with the known ones.
 pub fn wgsl(name: &str) -> Result<String> {
     match SHADERS.iter().find(|(known, _)| *known == name) {
         Some((_, file)) => light::wgsl_for(file, light::HDR_FORMAT),

@@ -50,8 +50,9 @@ impl Offscreen {
     }
 
     /// Submits `encoder`, whose last pass drew [`Offscreen::view`]; the picture comes back later, and no other may be
-    /// begun before. Awaiting it waits for the device natively, and for the browser in a page. Errors of the future: a
-    /// lost device.
+    /// begun before. Awaiting it waits for the device natively, and for the browser in a page.
+    ///
+    /// Errors of the future: a lost device.
     pub fn begin(
         &self,
         gpu: Handles,

@@ -1,5 +1,6 @@
-//! What is drawn over a picture to show its scale and direction: a scale bar and axes. Only places and texts come
-//! from here; the window draws them with its own lines and letters.
+//! What is drawn over a picture to show its scale and direction: a scale bar and axes.
+//!
+//! Only places and texts come from here; the window draws them with its own lines and letters.
 
 use glam::{DVec2, DVec3};
 

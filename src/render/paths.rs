@@ -1,6 +1,7 @@
-//! The paths of a few bodies: thin lines in space, over finished pictures, brightest at the latest places. Lines are in
-//! the bodies' world, not in the picture: the camera may move freely. They are for scenes of two or three bodies, whose
-//! orbits nothing else shows.
+//! The paths of a few bodies: thin lines in space, over finished pictures, brightest at the latest places.
+//!
+//! Lines are in the bodies' world, not in the picture: the camera may move freely. They are for scenes of two or three
+//! bodies, whose orbits nothing else shows.
 
 use std::collections::VecDeque;
 

@@ -23,7 +23,9 @@ pub(super) fn widening(size: PictureSize) -> f64 {
 }
 
 impl LookRequest {
-    /// The looks. Errors: an unknown name, a number out of its range.
+    /// The looks.
+    ///
+    /// Errors: an unknown name, a number out of its range.
     pub fn style(&self) -> Result<Style> {
         let default = Style::default();
         let colour_by = match &self.colour {
@@ -73,8 +75,9 @@ impl LookRequest {
 
     /// The camera by the options, else by the scene's hints, else by where the bodies are, for a picture of `size`. An
     /// extent in the options is half its shorter side as given; one in the hints is meant for pictures of 16 by 9. `lasts`
-    /// is the simulated time for which the bodies are shown. Errors: numbers out of their range, a component or body to
-    /// follow that does not exist.
+    /// is the simulated time for which the bodies are shown.
+    ///
+    /// Errors: numbers out of their range, a component or body to follow that does not exist.
     pub fn motion(
         &self,
         bodies: &Bodies,

@@ -1,7 +1,8 @@
-//! The background: far stars and galaxies, so that an empty sky is not black. They are at infinity: turning the
-//! camera moves them, stepping back does not. They are added to the finished picture, as light on a screen is, so
-//! that no exposure makes them flicker. Their places come from pseudo-random numbers that are the same everywhere.
-//! Mirrored by `sky.wgsl`, which gets the same sprites as `sprites` returns.
+//! The background: far stars and galaxies, so that an empty sky is not black.
+//!
+//! They are at infinity: turning the camera moves them, stepping back does not. They are added to the finished
+//! picture, as light on a screen is, so that no exposure makes them flicker. Their places come from pseudo-random
+//! numbers that are the same everywhere. Mirrored by `sky.wgsl`, which gets the same sprites as `sprites` returns.
 
 use super::camera::View;
 use super::image::Image;

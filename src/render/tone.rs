@@ -1,7 +1,9 @@
-//! From linear light to 8-bit sRGB: the asinh curve of Lupton et al. (2004, PASP 116, 133). The curve acts on the intensity
-//! only, so colours keep their hue at every brightness; a pixel that would leave the gamut is dimmed as a whole, by a soft
-//! shoulder, not clipped channel by channel. The softening is solved for, so that `white` comes out at 1 and `mid` at
-//! [`MID_TONE`]. Very bright places are bleached a little, as the eye expects. Mirrors `tone_map.wgsl`.
+//! From linear light to 8-bit sRGB: the asinh curve of Lupton et al. (2004, PASP 116, 133).
+//!
+//! The curve acts on the intensity only, so colours keep their hue at every brightness; a pixel that would leave the gamut
+//! is dimmed as a whole, by a soft shoulder, not clipped channel by channel. The softening is solved for, so that `white`
+//! comes out at 1 and `mid` at [`MID_TONE`]. Very bright places are bleached a little, as the eye expects. Mirrors
+//! `tone_map.wgsl`.
 
 use rayon::prelude::*;
 

@@ -1,10 +1,12 @@
-//! Trails: light that fades in seconds instead of vanishing with its picture. A second picture in
-//! linear light keeps the mean of past pictures, recent ones counting more: `trail = kept * trail +
-//! (1 - kept) * now`, with `kept = exp(-elapsed / trail_secs)`. Shown are 40 % of the current
-//! picture and 60 % of the trail, so that a body at rest looks the same, a moving one draws a line
-//! behind it, and the total light stays the same for the exposure. The trail is in the picture, not
-//! in space: if the camera moves it fades within about eight pixels' move, and after a jump there is
-//! none.
+//! Trails: light that fades in seconds instead of vanishing with its picture.
+//!
+//! A second picture in linear light keeps the mean of past pictures, recent ones counting more:
+//! `trail = kept * trail + (1 - kept) * now`, with `kept = exp(-elapsed / trail_secs)`. Shown are 40
+//! % of the current picture and 60 % of the trail, so that a body at rest looks the same, a moving
+//! one draws a line behind it, and the total light stays the same for the exposure.
+//!
+//! The trail is in the picture, not in space: if the camera moves it fades within about eight
+//! pixels' move, and after a jump there is none.
 
 use rayon::prelude::*;
 

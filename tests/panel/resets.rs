@@ -113,7 +113,7 @@ fn what_is_left_out_is_said_and_can_be_insisted_on() {
     // In the tab and in the line at the bottom.
     assert_eq!(harness.get_all_by_label(said).count(), 2);
     assert!(harness.state().view.spares);
-    click(&mut harness, "leave out slow effects");
+    click(&mut harness, "leave out what is too slow here");
     assert!(!harness.state().view.spares);
     let everything = World::on(Tab::View).shown(HIGH);
     assert_eq!(everything.query_all_by_label(said).count(), 0);

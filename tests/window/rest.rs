@@ -83,8 +83,9 @@ fn where_nothing_moves_a_picture_has_everything_once() {
     // What is asked for is what was there.
     let mut world = World::on(Tab::View);
     world.left_out = Some(left_out["shows ".len()..].to_owned());
-    let insist =
-        place(world, |harness| harness.get_by_label("leave out slow effects").rect().center());
+    let insist = place(world, |harness| {
+        harness.get_by_label("leave out what is too slow here").rect().center()
+    });
     person.clicks(insist, "frame on View,");
     person.waits_until_sky(false);
     let (asked, sky) = (person.sees(), (SKY[2] - SKY[0]) * (SKY[3] - SKY[1]));

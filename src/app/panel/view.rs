@@ -170,7 +170,7 @@ pub fn show(ui: &mut Ui, facts: &Facts, view: &mut ViewChoice, actions: &mut Vec
     }
     let about = "Effects too slow for this adapter are dropped one by one, and come back when there is time. \
                  Off: everything is drawn, however slowly. Films and saved pictures always have everything";
-    ui.checkbox(&mut view.spares, "leave out slow effects").on_hover_text(about);
+    ui.checkbox(&mut view.spares, "leave out what is too slow here").on_hover_text(about);
     if let Some(left_out) = facts.left_out {
         ui.label(RichText::new(left_out).color(theme::DIM));
     }

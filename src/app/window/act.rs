@@ -109,8 +109,7 @@ impl Frames {
                 let Some(meeting) = &self.simulated.met else { return Ok(()) };
                 let path = meeting.write(&orbit, tilt_degrees)?;
                 self.load(InputRequest::named(path.display().to_string()))?;
-                self.output
-                    .say(format!("the encounter was saved as the scene {}", path.display()), false);
+                self.output.say(format!("saved the encounter: {}", path.display()), false);
             }
             Action::OpenDialog => self.input.picker.open(),
             Action::SaveSnapshot(path) => {

@@ -25,6 +25,7 @@ pub struct Conversion {
 
 impl Conversion {
     /// From a file's `own` units to the `wanted` ones. If only one of them gives a unit, numbers are taken as they are.
+    ///
     /// Errors: a unit that cannot be converted, with the known ones.
     pub fn new(file: &Path, own: &Units, wanted: &Units) -> Result<Self> {
         let as_it_stands =

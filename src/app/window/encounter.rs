@@ -80,7 +80,9 @@ impl Meeting {
         }
     }
 
-    /// The text of the scene file. Errors: an impossible orbit.
+    /// The text of the scene file.
+    ///
+    /// Errors: an impossible orbit.
     pub fn text(&self, name: &str, orbit: &Orbit, tilt_degrees: f64) -> Result<String> {
         let Orbit { eccentricity, pericentre, separation } = *orbit;
         let mass = self.mass[0] + self.mass[1];

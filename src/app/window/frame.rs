@@ -62,8 +62,9 @@ pub struct Frames {
 }
 
 impl Frames {
-    /// Opens the device of a window. Errors: the window cannot be drawn on; later, no device that can draw on it, or a
-    /// request that it cannot meet.
+    /// Opens the device of a window.
+    ///
+    /// Errors: the window cannot be drawn on; later, no device that can draw on it, or a request that it cannot meet.
     pub fn open(
         window: Arc<Window>,
         display: winit::event_loop::OwnedDisplayHandle,
@@ -123,8 +124,9 @@ impl Frames {
         self.output.resized(width, height);
     }
 
-    /// One frame, and when the next is due. A `hidden` one draws nothing. Errors: those that the window cannot recover
-    /// from.
+    /// One frame, and when the next is due. A `hidden` one draws nothing.
+    ///
+    /// Errors: those that the window cannot recover from.
     pub fn frame(&mut self, hidden: bool) -> Result<Pace> {
         if self.output.is_replacing() {
             self.go_on_elsewhere()?;

@@ -59,8 +59,9 @@ pub fn first_scene() -> ViewRequest {
 pub type Listen = fn(Box<dyn Fn() + Send>);
 
 /// Opens the window and returns when it is closed, by the user or by the callback given to `listen`: a film being recorded
-/// is kept. Errors: an invalid request, before a window appears; no display, no graphics driver, bodies that cannot be
-/// made.
+/// is kept.
+///
+/// Errors: an invalid request, before a window appears; no display, no graphics driver, bodies that cannot be made.
 pub fn open(request: ViewRequest, listen: Listen) -> Result<()> {
     request.steps.check()?;
     request.engine.by.chosen()?;

@@ -1,5 +1,7 @@
-//! Kept states of the run, to go back to: as many as a given memory holds, evenly over time. Going back loses nothing:
-//! later states stay until new steps from there reach their times, and bookmarks stay even then.
+//! Kept states of the run, to go back to: as many as a given memory holds, evenly over time.
+//!
+//! Going back loses nothing: later states stay until new steps from there reach their times, and bookmarks stay even
+//! then.
 
 use std::sync::Arc;
 

@@ -26,8 +26,9 @@ impl ShaderWatch {
         Self { folder, looked: None, newest: None }
     }
 
-    /// True if new texts were read. Errors: a file that cannot be read, or a text that is no template;
-    /// reported once per change.
+    /// True if new texts were read.
+    ///
+    /// Errors: a file that cannot be read, or a text that is no template; reported once per change.
     pub fn changed(&mut self) -> Result<bool> {
         if self.looked.is_some_and(|looked| looked.elapsed() < PAUSE) {
             return Ok(false);

@@ -47,8 +47,9 @@ fn no_driver(_: &Error) -> Error {
 
 impl Screen {
     /// Opens a device that can draw on the window, the first of those asked for. `begin` is called as soon as the device
-    /// is open, and what it begins runs alongside the rest. Errors: the window has no surface; later, no such device, or
-    /// those of `begin`.
+    /// is open, and what it begins runs alongside the rest.
+    ///
+    /// Errors: the window has no surface; later, no such device, or those of `begin`.
     pub fn open<T, B: FnOnce(&Arc<Gpu>) -> Result<T>>(
         window: Arc<Window>,
         display: Box<dyn wgpu::wgt::WgpuHasDisplayHandle>,

@@ -72,7 +72,9 @@ impl Shell {
         Self { request: Some(request), ..Self::default() }
     }
 
-    /// After the event loop: saves what is to be remembered. Errors: whatever ended it.
+    /// After the event loop: saves what is to be remembered.
+    ///
+    /// Errors: whatever ended it.
     pub fn end(&mut self) -> Result<()> {
         if let Some(frames) = &mut self.frames {
             frames.close();

@@ -1,10 +1,12 @@
 //! What a slow adapter leaves out of the window's pictures, by the time that they took. Never from saved films and pictures,
-//! which have everything asked for, nor from the picture of a window in which nothing moves (`rest`). Effects are dropped
-//! one after the other, in the order of [`ORDER`], while pictures take longer than the next one allows: an extra is not
-//! worth a slow picture ([`EXTRA_SECS`]), but without its glow it is another picture ([`LOOK_SECS`]). Drawing all of many
-//! bodies counts as effects, one for each of several numbers of bodies: as these are dropped, fewer and fewer bodies are
-//! drawn, with the light of all ([`BODIES_SECS`]). The last effect dropped comes back once pictures with it are expected to
-//! take clearly less. If it then has to go again it stays away twice as long the next time, so that nothing flickers.
+//! which have everything asked for, nor from the picture of a window in which nothing moves (`rest`).
+//!
+//! Effects are dropped one after the other, in the order of [`ORDER`], while pictures take longer than the next one allows:
+//! an extra is not worth a slow picture ([`EXTRA_SECS`]), but without its glow it is another picture ([`LOOK_SECS`]).
+//! Drawing all of many bodies counts as effects, one for each of several numbers of bodies: as these are dropped, fewer and
+//! fewer bodies are drawn, with the light of all ([`BODIES_SECS`]). The last effect dropped comes back once pictures with it
+//! are expected to take clearly less. If it then has to go again it stays away twice as long the next time, so that nothing
+//! flickers.
 
 use crate::gpu::FrameTimes;
 use crate::render::{PARTS, Style};

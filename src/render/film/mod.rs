@@ -1,6 +1,7 @@
-//! Films: sequences of pictures, written in the format that the target's name asks for. A film is
-//! written beside its target under a hidden temporary name and takes the target's name when
-//! complete. A [`Film`] dropped before [`Film::finish`] leaves nothing behind, and an earlier
+//! Films: sequences of pictures, written in the format that the target's name asks for.
+//!
+//! A film is written beside its target under a hidden temporary name and takes the target's name
+//! when complete. A [`Film`] dropped before [`Film::finish`] leaves nothing behind, and an earlier
 //! target stays as it was.
 //!
 //! Pictures are compressed on a thread of their own while the simulation goes on.
@@ -126,9 +127,10 @@ enum Message {
 const WAITING: usize = 3;
 
 impl Film {
-    /// Opens a film at `target`, of the kind that its name asks for. Errors: an unknown suffix,
-    /// pictures per second outside 1 to 240, a folder that does not exist or cannot be written to,
-    /// no ffmpeg for a video.
+    /// Opens a film at `target`, of the kind that its name asks for.
+    ///
+    /// Errors: an unknown suffix, pictures per second outside 1 to 240, a folder that does not
+    /// exist or cannot be written to, no ffmpeg for a video.
     pub fn open(target: &Path, options: FilmOptions) -> Result<Self> {
         if !(1..=240).contains(&options.frames_per_sec) {
             let rate = options.frames_per_sec;

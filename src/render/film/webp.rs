@@ -1,6 +1,7 @@
-//! `film.webp`: an animated WebP, lossy, which browsers play. Each picture is a frame of its own (VP8, as
-//! libwebp makes it), in a container that is written here: sizes come before what they count, and are filled
-//! in at the end.
+//! `film.webp`: an animated WebP, lossy, which browsers play.
+//!
+//! Each picture is a frame of its own (VP8, as libwebp makes it), in a container that is written here: sizes
+//! come before what they count, and are filled in at the end.
 
 use std::fs::File;
 use std::io::{Seek, SeekFrom, Write};

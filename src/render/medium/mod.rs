@@ -1,10 +1,11 @@
 //! The medium around a body and in front of it: how dense bodies are at its place, and how much dust its light passes
-//! through. Computed for each picture from the bodies, only if the picture shows it. Mirrors `medium.wgsl`. Densities:
-//! bodies are counted in cubes of six sizes, each twice as large as the one before, by a hash of the cube, and each
-//! body takes the smallest cube around it that holds enough. Cell borders do not show, since each body looks up to half
-//! a cell aside at random. Dust is where gas is: its opacity is added up in columns through the picture, cut into
-//! slices by depth, so that what is behind is dimmed and reddened and what is in front is not. The order within a slice
-//! is unknown; light is taken to be spread evenly in it.
+//! through. Computed for each picture from the bodies, only if the picture shows it. Mirrors `medium.wgsl`.
+//!
+//! Densities: bodies are counted in cubes of six sizes, each twice as large as the one before, by a hash of the cube,
+//! and each body takes the smallest cube around it that holds enough. Cell borders do not show, since each body looks
+//! up to half a cell aside at random. Dust is where gas is: its opacity is added up in columns through the picture, cut
+//! into slices by depth, so that what is behind is dimmed and reddened and what is in front is not. The order within a
+//! slice is unknown; light is taken to be spread evenly in it.
 
 mod plan;
 

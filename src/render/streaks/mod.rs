@@ -1,10 +1,14 @@
-//! Streaks: the light of a body drawn out along its past path in space. [`STREAK_PART`] of a body's light is spread from its
-//! place back through some simulated time, fading, and the rest stays in its sprite. So the total light is unchanged, a
-//! million streaks are no brighter than a million sprites, and a body at rest looks the same. Unlike [`super::trails`] a
-//! streak does not depend on earlier pictures: it turns with the camera, and even a single picture has it. The path back is
-//! the circle given by the body's velocity and acceleration now: a body on a circular orbit came along it, others did for a
-//! while. A streak ends where it has turned far ([`path`]). In the picture it is a chain of straight pieces, as wide as the
-//! sprite at its head and narrower towards its tail. Of very many bodies some draw streaks for all ([`share`]).
+//! Streaks: the light of a body drawn out along its past path in space.
+//!
+//! [`STREAK_PART`] of a body's light is spread from its place back through some simulated time, fading, and the rest stays
+//! in its sprite. So the total light is unchanged, a million streaks are no brighter than a million sprites, and a body at
+//! rest looks the same. Unlike [`super::trails`] a streak does not depend on earlier pictures: it turns with the camera, and
+//! even a single picture has it.
+//!
+//! The path back is the circle given by the body's velocity and acceleration now: a body on a circular orbit came along it,
+//! others did for a while. A streak ends where it has turned far ([`path`]). In the picture it is a chain of straight
+//! pieces, as wide as the sprite at its head and narrower towards its tail. Of very many bodies some draw streaks for all
+//! ([`share`]).
 
 pub mod course;
 pub mod path;

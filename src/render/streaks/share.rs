@@ -1,9 +1,11 @@
-//! Which bodies draw streaks if there are very many. Mirrors `share_of` of `streak_path.wgsl`. The cost of streaks is their
-//! length, and single ones among a million cannot be told apart. So all streaks beyond those of [`FEW`] bodies are together
-//! at most [`MOST_LENGTH`] long: streaks longer than their part of it are drawn by some of the bodies, with the light of the
-//! others. Along a longer streak there is then as much light as along one of just that part. Which bodies draw depends on
-//! their index and the length of their path in space, not on the picture: no streak comes or goes as the camera moves, and
-//! pictures of any size show the same ones. As a path grows its streak does not vanish at once, but fades.
+//! Which bodies draw streaks if there are very many. Mirrors `share_of` of `streak_path.wgsl`.
+//!
+//! The cost of streaks is their length, and single ones among a million cannot be told apart. So all streaks beyond those of
+//! [`FEW`] bodies are together at most [`MOST_LENGTH`] long: streaks longer than their part of it are drawn by some of the
+//! bodies, with the light of the others. Along a longer streak there is then as much light as along one of just that part.
+//! Which bodies draw depends on their index and the length of their path in space, not on the picture: no streak comes or
+//! goes as the camera moves, and pictures of any size show the same ones. As a path grows its streak does not vanish at
+//! once, but fades.
 
 /// This many bodies draw their own streaks, however long.
 pub const FEW: usize = 20_000;

@@ -1,10 +1,12 @@
 //! Frames and steps per second of the page in a browser on this machine's GPU:
 //!
-//!     script/web --out target/page GRAVITILE_PAGE=target/page cargo bench --package gravitile-web --bench frames [--
-//!     OPTION...] `--bodies A,B,...` asks for other numbers of bodies. Other options go to Chromium, in place of those
-//!     below: on a machine with a screen none are needed (`-- ""`). A browser shows no more frames than its screen; on a
-//!     display without one (Xvfb), which it gets if there is no `DISPLAY`, it shows 60 per second. A picture of each page is
-//!     left in the build's folder for temporary files.
+//!     script/web --out target/page
+//!     GRAVITILE_PAGE=target/page cargo bench --package gravitile-web --bench frames [-- OPTION...]
+//!
+//! `--bodies A,B,...` asks for other numbers of bodies. Other options go to Chromium, in place of those below: on a machine
+//! with a screen none are needed (`-- ""`). A browser shows no more frames than its screen; on a display without one (Xvfb),
+//! which it gets if there is no `DISPLAY`, it shows 60 per second. A picture of each page is left in the build's folder for
+//! temporary files.
 
 #[allow(dead_code, reason = "the tests drive it further")]
 #[path = "../tests/page/browser.rs"]

@@ -1,7 +1,8 @@
 //! What blocks a page's thread while it loads, load after load, with several pages by turns:
 //!
-//!     GRAVITILE_PAGE=target/page:target/other cargo bench --package gravitile-web --bench loads [-- LOADS] A browser
-//!     reports tasks of more than 50 ms as long. Those before the program has loaded are the browser's own.
+//!     GRAVITILE_PAGE=target/page:target/other cargo bench --package gravitile-web --bench loads [-- LOADS]
+//!
+//! A browser reports tasks of more than 50 ms as long. Those before the program has loaded are the browser's own.
 
 #[allow(dead_code, reason = "the tests drive it further")]
 #[path = "../tests/page/browser.rs"]

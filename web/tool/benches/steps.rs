@@ -1,12 +1,14 @@
 //! Steps per second of the page and of the native program, on the same adapter with the same kernel, by one clock: this
 //! bench's.
 //!
-//!     script/web --out target/page GRAVITILE_PAGE=target/page GRAVITILE_PROGRAM=target/release/gravitile \ cargo bench
-//!     --package gravitile-web --bench steps [-- N:STEPS:SHAPE ...] By turns each side is asked for `STEPS` steps of `N`
-//!     bodies and for twice as many; times are from request to answer, and the difference removes what both include (the
-//!     start, compiling, the first forces). The page is in Chromium and shows nothing; the program is `gravitile run
-//!     --checked`, since browsers keep a kernel's run-time checks. The adapter is the SwiftShader that comes with Chromium.
-//!     `SHAPE` is a kernel as in `gravitile run`: `p=32,r=16,untiled`.
+//!     script/web --out target/page
+//!     GRAVITILE_PAGE=target/page GRAVITILE_PROGRAM=target/release/gravitile \
+//!         cargo bench --package gravitile-web --bench steps [-- N:STEPS:SHAPE ...]
+//!
+//! By turns each side is asked for `STEPS` steps of `N` bodies and for twice as many; times are from request to answer, and
+//! the difference removes what both include (the start, compiling, the first forces). The page is in Chromium and shows
+//! nothing; the program is `gravitile run --checked`, since browsers keep a kernel's run-time checks. The adapter is the
+//! SwiftShader that comes with Chromium. `SHAPE` is a kernel as in `gravitile run`: `p=32,r=16,untiled`.
 
 #[allow(dead_code, reason = "the tests drive it further")]
 #[path = "../tests/page/browser.rs"]

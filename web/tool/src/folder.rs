@@ -1,5 +1,7 @@
-//! The page's folder: the compiled program, its bindings, and the other files. Binaryen's `wasm-opt` is not used:
-//! compressed, the page gets no smaller, and Debian 12's version (108) makes one that does not load.
+//! The page's folder: the compiled program, its bindings, and the other files.
+//!
+//! Binaryen's `wasm-opt` is not used: compressed, the page gets no smaller, and Debian 12's version (108) makes one that
+//! does not load.
 
 use std::fmt::{Display, Formatter};
 use std::fs;

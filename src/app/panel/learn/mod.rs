@@ -71,10 +71,7 @@ impl LearnForm {
         };
         if facts.engine != EngineKind::Gpu {
             ui.horizontal_wrapped(|ui| {
-                ui.colored_label(
-                    DIM,
-                    "The engine runs on the processor: the kernel below does not run now.",
-                );
+                ui.colored_label(DIM, "The engine is on the processor: the kernel below is idle.");
                 let about = "Runs the kernel on the graphics adapter, keeping the current state";
                 if ui.button("Use the GPU").on_hover_text(about).clicked() {
                     actions.push(Action::Engine(EngineKind::Gpu));
@@ -83,10 +80,8 @@ impl LearnForm {
         }
         if facts.engine == EngineKind::Gpu && facts.method != Method::Direct {
             ui.horizontal_wrapped(|ui| {
-                let text = format!(
-                    "The method is {}: the kernel below does not run now.",
-                    facts.method.name()
-                );
+                let text =
+                    format!("The method is {}: the kernel below is idle.", facts.method.name());
                 ui.colored_label(DIM, text);
                 if facts.method == Method::Tree {
                     let text = "See the tab Tree for it; docs/tree.md explains it.";
@@ -220,7 +215,7 @@ impl LearnForm {
                 return;
             }
             let reason = match (facts.engine, facts.times) {
-                (kind, _) if kind != EngineKind::Gpu => Some("The engine runs on the processor"),
+                (kind, _) if kind != EngineKind::Gpu => Some("The engine is on the processor"),
                 _ if facts.method != Method::Direct => Some("The method is not direct"),
                 (_, None) => Some("Rates of the kernel alone need GPU timestamps"),
                 _ if facts.keeper.paused => Some("The simulation is paused"),

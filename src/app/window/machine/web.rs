@@ -29,7 +29,9 @@ thread_local! {
     static ARRIVALS: RefCell<Vec<Arrival>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Starts the window's event loop and returns at once: the browser goes on with it. Errors: the browser refuses.
+/// Starts the window's event loop and returns at once: the browser goes on with it.
+///
+/// Errors: the browser refuses.
 pub fn run(request: ViewRequest, _: Listen) -> Result<()> {
     let made = EventLoop::with_user_event().build();
     let event_loop = made.map_err(|error| no_display(&error.to_string()))?;
@@ -52,7 +54,9 @@ pub fn arrivals() -> Vec<Arrival> {
     ARRIVALS.take()
 }
 
-/// The page's canvas, whose size the page sets. Errors: the page has none.
+/// The page's canvas, whose size the page sets.
+///
+/// Errors: the page has none.
 pub fn dressed(
     attributes: WindowAttributes,
     _: &ActiveEventLoop,
@@ -224,7 +228,9 @@ impl Write for Shared {
 const LARGEST_FILM: usize = 500_000_000;
 
 impl Film {
-    /// Begins it. Errors: a name of another kind of film.
+    /// Begins it.
+    ///
+    /// Errors: a name of another kind of film.
     pub fn open(path: &Path, options: FilmOptions) -> Result<Self> {
         if !path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("apng")) {
             let name = path.display();
@@ -238,7 +244,9 @@ impl Film {
         Ok(Self { pictures: Some(pictures), bytes, path: path.to_owned() })
     }
 
-    /// Adds a picture. Errors: the film is too long for a page; what there is of it has then been downloaded.
+    /// Adds a picture.
+    ///
+    /// Errors: the film is too long for a page; what there is of it has then been downloaded.
     pub fn write(&mut self, image: Image) -> Result<()> {
         let Some(pictures) = &mut self.pictures else { return Ok(()) };
         pictures.add(&image).map_err(|error| Error::io("write", &self.path, error))?;
