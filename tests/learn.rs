@@ -1,4 +1,4 @@
-//! The Learn tab without a window: what its controls ask for, and that nothing is cut off.
+//! The tab Learn without a window: what its controls ask for, and that nothing is cut off.
 //!
 //! `LEARN_PICTURE=file.png cargo test --test learn` leaves a picture to look at.
 #![cfg(feature = "window")]
@@ -98,13 +98,13 @@ impl World {
         world.actions.extend(actions);
     }
 
-    /// The panel with its usual width, all of it to be seen.
+    /// The panel at its usual width, all of it visible.
     fn shown(self) -> Harness<'static, Self> {
         let mut harness = Harness::builder()
             .with_size([WIDTH + 60.0, 2400.0])
             .with_context_setup(style)
             .build_ui_state(Self::show, self);
-        // The slow motion never rests: a fixed number of frames.
+        // The slow motion never comes to rest: a fixed number of frames.
         harness.run_steps(3);
         harness
     }
@@ -137,9 +137,9 @@ fn a_rung_is_run_and_its_text_shown() {
     let blocked = kernel(&actions[0]);
     assert!(!blocked.untiled && blocked.r == 4 && blocked.q == 1);
     assert!(harness.query_by_label_contains("keeps four sinks in registers").is_some());
-    // The rung before stands beside it, with the same words for what both have.
+    // The rung before is beside it, with the same text for what they share.
     assert_eq!(harness.query_all_by_label_contains("workgroupBarrier").count(), 2);
-    // The one that runs is not asked for again.
+    // A kernel that runs already is not asked for again.
     assert_eq!(click(&mut harness, "5  register-blocked"), []);
 }
 
@@ -160,11 +160,11 @@ fn filling_asks_for_shapes_and_leaving_puts_back_what_was() {
     let actions = click(&mut harness, "Fill");
     assert_eq!(actions.len(), 1, "{actions:?}");
     assert_eq!(kernel(&actions[0]), KernelConfig { p: 8, q: 1, ..TILED });
-    // Nobody else chooses meanwhile.
+    // Nothing else can choose meanwhile.
     assert_eq!(click(&mut harness, "p = 32, q = 4"), []);
     let stopped = click(&mut harness, "Stop");
     assert_eq!(stopped, [Action::Live(Command::Kernel(KernelRequest::from(TILED)))]);
-    // Another tab does the same as the button.
+    // Changing the tab does the same as the button.
     click(&mut harness, "Fill");
     let left = click(&mut harness, "Kernel");
     assert_eq!(left, [Action::Live(Command::Kernel(KernelRequest::from(TILED)))]);
@@ -205,7 +205,7 @@ fn ceilings_are_measured_while_the_simulation_rests() {
     let begun = click(&mut harness, "Measure ceilings");
     assert_eq!(begun, [Action::Live(Command::Pause(true))]);
     let mut ended = Vec::new();
-    // Some seconds; minutes on a machine that is busy with other things.
+    // Some seconds; minutes on a busy machine.
     for _ in 0..30_000 {
         harness.run_steps(1);
         ended.append(&mut harness.state_mut().actions);

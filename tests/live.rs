@@ -1,5 +1,5 @@
-//! A simulation that is watched: the same commands between the same steps give the same bits, whatever
-//! the frames, the budget and what is asked for in between.
+//! A simulation that is watched: the same commands between the same steps give the same bits,
+//! regardless of frames, budget and requests in between.
 
 mod common;
 

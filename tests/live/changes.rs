@@ -1,4 +1,4 @@
-//! What commands do to a simulation that is on its way.
+//! What commands do to a running simulation.
 
 use gravitile::forces::Budget;
 use gravitile::forces::direct::gpu::KernelRequest;
@@ -9,7 +9,7 @@ use gravitile::sim::{EngineKind, Settings};
 use super::watcher::{Watcher, bits, distance};
 use super::{ENGINES, plummer, settings, shape};
 
-/// A device simulation with a step begun and not ended: so many bodies that a frame does a part.
+/// A device simulation with an unfinished step: with this many bodies a frame does only part of it.
 fn half_a_step() -> Watcher {
     let mut watcher = Watcher::new(plummer(3000), settings(EngineKind::Gpu)).ready();
     watcher.steps(2);
@@ -27,7 +27,7 @@ fn a_kernel_change_in_the_middle_of_a_step_keeps_the_state() {
     changed.until("the step", |w| w.live.status().steps == 3);
     changed.steps(2);
 
-    // The force of the third step is the first that the new kernel computes whole.
+    // The force of the third step is the first that the new kernel computes entirely.
     let mut same = Watcher::new(plummer(3000), settings(EngineKind::Gpu)).ready();
     same.steps(2);
     same.apply(Command::Kernel(shape(32, 3)));
@@ -69,7 +69,7 @@ fn another_softening_gives_another_force_at_once() {
         assert_eq!((before.softening, after.softening), (0.05, 0.5), "{engine:?}");
         assert_eq!(before.diagnostics.kinetic, after.diagnostics.kinetic);
         assert!(after.diagnostics.potential > 0.95 * before.diagnostics.potential);
-        // Accelerations, too, and from then on as if it had always been so.
+        // Accelerations as well, and from then on as if it had always been so.
         let other = gravitile::sim::Settings { softening: 0.5, ..settings(engine) };
         let mut fresh = Watcher::new(plummer(500), other).ready();
         assert!(bits(&changed.moment()) == bits(&fresh.moment()), "{engine:?}");
@@ -99,7 +99,7 @@ fn time_reversed_leads_back_to_the_start() {
 
 #[test]
 fn time_is_right_when_the_step_changes_in_the_middle_of_one() {
-    // The step that was begun goes forwards by 0.01, whatever comes next.
+    // The step under way goes forwards by 0.01, whatever comes next.
     let mut reversed = half_a_step();
     reversed.apply(Command::Reverse);
     reversed.until("the step", |w| w.live.status().steps == 3);
@@ -126,7 +126,7 @@ fn a_single_step_is_one_step_even_after_running() {
         watcher.apply(Command::Pause(false));
         watcher.until("some steps", |w| w.live.status().steps > 5);
         watcher.apply(Command::Pause(true));
-        // What was begun may end: then nothing moves any more.
+        // The step under way may end: then nothing moves any more.
         let settled = watcher.moment().steps;
         for _ in 0..20 {
             watcher.frame();
@@ -163,7 +163,7 @@ fn a_simulation_that_goes_on_from_a_moment_keeps_its_time() {
 }
 
 /// What the window does when another integrator or accuracy is chosen: the state stays, time goes on, and
-/// the worker tells of its steps when asked.
+/// the worker reports its steps when asked.
 #[test]
 fn another_integrator_goes_on_from_the_present_state_and_tells_of_its_steps() {
     let mut first = Watcher::new(plummer(200), settings(EngineKind::Gpu)).ready();

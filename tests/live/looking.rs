@@ -30,7 +30,7 @@ fn the_error_is_that_of_the_accelerations_and_goes_with_alpha() {
             assert_eq!((found.samples, found.steps), (SAMPLES, 0));
             assert!(found.median < found.rms && found.rms < found.largest, "{found:?}");
             errors.push(found.rms);
-            // Nobody looks any more.
+            // Nothing is wished for any more.
             watcher.live.look(Wish::default());
             assert!(watcher.live.seen().error.is_none());
         }
@@ -48,7 +48,7 @@ fn another_softening_is_measured_with_itself_while_time_stands_still() {
         let before = watcher.live.seen().error;
         watcher.until("another error", |w| w.live.seen().error != before);
         let after = watcher.live.seen().error.unwrap();
-        // Against the accelerations of the other softening it would be of order one.
+        // Compared with the accelerations of the other softening it would be of order one.
         assert!(after.rms < 5e-3 && after.steps == 0, "{engine:?}: {after:?}");
     }
 }
@@ -70,7 +70,7 @@ fn the_tree_and_a_walk_are_of_the_state_that_was_asked_for() {
         });
         let again = watcher.live.seen().tree.clone().unwrap();
         assert!(std::sync::Arc::ptr_eq(&again.view, &tree.view), "{engine:?}");
-        // A body that there is not has no walk, and nothing breaks.
+        // A body that does not exist has no walk, and nothing breaks.
         watcher.live.look(Wish { body: Some(1_000_000), ..ALL });
         for _ in 0..20 {
             watcher.frame();
@@ -102,7 +102,7 @@ fn what_is_said_of_a_body_is_of_the_state_that_is_there() {
         watcher.until("later ones", |w| {
             w.live.seen().about.as_ref().is_some_and(|facts| facts.time > 0.02)
         });
-        // Of a body that there is not nothing is said, and nothing breaks.
+        // For a body that does not exist there are no facts, and nothing breaks.
         watcher.live.look(about(1_000_000));
         watcher.until("nothing", |w| w.live.seen().about.is_none());
         assert!(watcher.failures.is_empty(), "{:?}", watcher.failures);

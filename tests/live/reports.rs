@@ -1,4 +1,4 @@
-//! What a report says against the same of the bodies in f64: on the device it is computed by kernels.
+//! A report against the same diagnostics of the bodies in f64: on the device kernels compute it.
 
 use glam::DVec3;
 use gravitile::bodies::{Bodies, Component, Role};
@@ -66,7 +66,7 @@ fn assert_agrees(name: &str, bodies: Bodies, settings: Settings, steps: u64) {
     assert_eq!(told.components.len(), exact.components.len(), "{name}");
     for (told, exact) in told.components.iter().zip(&exact.components) {
         assert_eq!(told.component, exact.component);
-        // A body on the edge of a sphere can be in it or out by rounding: then the mean moves a little.
+        // A body on the edge of a sphere can be in or out by rounding: then the mean moves a little.
         let off = told.centre.distance(exact.centre);
         assert!(off < 2e-3 * exact.radii[1].max(1e-4), "{name}: the centre is off by {off}");
         let members: Vec<usize> = bodies.of_component(told.component).collect();
@@ -139,7 +139,7 @@ fn another_kernel_has_the_same_report_also_if_it_comes_in_the_middle_of_one() {
     let first = watcher.report().diagnostics;
     watcher.apply(Command::Kernel(shape(32, 3)));
     let second = watcher.report().diagnostics;
-    // A dispatch or two per frame: the report is not done when the kernel changes again.
+    // A dispatch or two per frame: the report is not finished when the kernel changes again.
     watcher.budget.submission_secs = 1e-9;
     watcher.apply(Command::Report);
     for _ in 0..40 {

@@ -1,4 +1,4 @@
-//! Bits hang on the commands and the steps between them, and on nothing else.
+//! Bits depend on the commands and the steps between them, and on nothing else.
 
 use gravitile::forces::Budget;
 use gravitile::live::{Command, Tracking};

@@ -1,4 +1,4 @@
-//! Several devices behind a window: the bits of one, whatever is asked for in between.
+//! Several devices behind a window: the same bits as with one, whatever is asked for in between.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use super::{common, plummer, settings, shape};
 
 const N: usize = 700;
 
-/// Devices of its own: those of other tests are kept busy by these.
+/// Devices of its own: other tests keep theirs busy.
 fn device() -> Arc<Gpu> {
     Gpu::open_blocking(&common::adapter_request()).unwrap()
 }
@@ -176,7 +176,7 @@ fn it_is_told_what_each_device_does() {
     }
 }
 
-/// What the window does when somebody chooses another number of devices.
+/// What the window does when another number of devices is chosen.
 #[test]
 fn bodies_go_from_one_device_to_two_and_back_with_the_bits_of_one() {
     let devices = [device(), device()];

@@ -1,4 +1,4 @@
-//! Large steps, reports on their way, and devices that go away.
+//! Large steps, reports on their way, and lost devices.
 
 use std::time::Duration;
 
@@ -76,7 +76,7 @@ fn positions_that_are_tracked_are_the_bodies() {
         for (what, indices) in [(Tracking::All, 0..300), (Tracking::Body(17), 17..18)] {
             watcher.live.track(what);
             let mut found = None;
-            // A host engine tells of a new state, a device of any.
+            // A host engine reports a new state, a device any state.
             watcher.apply(Command::Step(1));
             for _ in 0..60_000 {
                 watcher.frame();

@@ -1,4 +1,4 @@
-//! Frames by hand: what a window does, without one.
+//! Frames by hand: what a window does, without a window.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use gravitile::sim::{Choice, Moment, Settings, Work};
 
 use super::common;
 
-/// No test waits longer for anything, also where other programs take most of the processor.
+/// No test waits longer than this, even if other programs take most of the processor.
 const PATIENCE: Duration = Duration::from_secs(300);
 /// Plenty for a whole step of the small tests.
 pub const LARGE: Budget = Budget { dispatch_secs: 1.0, submission_secs: 10.0 };
@@ -27,12 +27,12 @@ pub struct Watcher {
     pub moments: Vec<Arc<Moment>>,
     pub kept: Vec<Arc<Moment>>,
     pub failures: Vec<String>,
-    /// The frames that the device may not have ended yet.
+    /// Frames that the device may not have finished yet.
     in_flight: VecDeque<wgpu::SubmissionIndex>,
 }
 
 impl Watcher {
-    /// A simulation that is paused: nothing happens but what the test asks for.
+    /// A paused simulation: only what the test asks for happens.
     pub fn new(bodies: Bodies, settings: Settings) -> Self {
         Self::on(&common::gpu(), bodies, settings)
     }
@@ -42,7 +42,7 @@ impl Watcher {
         Self::chosen(gpu, pollster::block_on(choice).unwrap(), bodies, settings)
     }
 
-    /// On an engine that has been settled on.
+    /// On a chosen engine.
     pub fn chosen(gpu: &Arc<Gpu>, choice: Choice, bodies: Bodies, settings: Settings) -> Self {
         let mut live = pollster::block_on(Live::open(gpu, choice, bodies, settings, 1.0)).unwrap();
         live.apply(Command::Pause(true)).unwrap();
@@ -69,7 +69,7 @@ impl Watcher {
         self.in_flight.push_back(gpu.queue.submit([encoder.finish()]));
         self.live.submitted();
         self.frames += 1;
-        // As a surface does: without it, frames pile up before the device faster than it ends them.
+        // As a surface does: otherwise frames pile up faster than the device finishes them.
         if self.in_flight.len() > 2
             && let Some(submission) = self.in_flight.pop_front()
         {
@@ -84,7 +84,7 @@ impl Watcher {
         while !done(self) {
             assert!(begun.elapsed() < PATIENCE, "waited too long for {what}");
             self.frame();
-            // The worker and lapping drivers share the processor with this loop.
+            // The worker and software drivers share the processor with this loop.
             std::thread::sleep(Duration::from_micros(200));
         }
         assert!(self.failures.is_empty(), "{:?}", self.failures);
@@ -106,7 +106,7 @@ impl Watcher {
         self
     }
 
-    /// Applies a command, and frames until it is in force.
+    /// Applies a command, and frames until it is in effect.
     pub fn apply(&mut self, command: Command) {
         self.live.apply(command).unwrap();
         if self.live.is_changing() {
@@ -114,7 +114,7 @@ impl Watcher {
         }
     }
 
-    /// So many single steps, and not one more.
+    /// This many single steps, and not one more.
     pub fn steps(&mut self, steps: u64) {
         let end = self.live.status().steps + steps;
         self.apply(Command::Step(steps));
@@ -122,9 +122,9 @@ impl Watcher {
         assert_eq!(self.live.status().steps, end);
     }
 
-    /// The state now, between two steps; a step that has begun is ended first.
+    /// The state now, between two steps; a begun step is finished first.
     pub fn moment(&mut self) -> Arc<Moment> {
-        // One that was asked for earlier may still be on its way, and tells of an earlier state.
+        // One asked for earlier may still be on its way, with an earlier state.
         let (steps, before) = (self.live.status().steps, self.moments.len());
         let is_it = move |moment: &&Arc<Moment>| moment.steps >= steps;
         self.apply(Command::Moment);
@@ -135,7 +135,7 @@ impl Watcher {
 
     /// Diagnostics of the state now.
     pub fn report(&mut self) -> Report {
-        // One that was asked for earlier tells of an earlier state.
+        // One asked for earlier is of an earlier state.
         let (steps, before) = (self.live.status().steps, self.reports.len());
         let softening = self.live.settings().softening;
         let is_it = move |r: &&Report| r.steps == steps && r.softening == softening;
@@ -145,7 +145,7 @@ impl Watcher {
     }
 }
 
-/// All that a moment holds, bit for bit.
+/// Everything in a moment, bit for bit.
 pub fn bits(moment: &Moment) -> Vec<[u64; 9]> {
     let bodies = &moment.bodies;
     let all = bodies.position.iter().zip(&bodies.velocity).zip(&moment.acceleration);

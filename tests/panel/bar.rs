@@ -5,7 +5,7 @@ use gravitile::app::panel::Tab;
 
 use super::world::World;
 
-/// All texts that were drawn.
+/// All texts drawn.
 fn texts(shape: &egui::Shape, found: &mut Vec<String>) {
     match shape {
         egui::Shape::Text(text) => found.push(text.galley.text().to_owned()),

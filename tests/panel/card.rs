@@ -1,4 +1,4 @@
-//! The card of a body that was clicked on, and how far first forces are.
+//! The card of a clicked body, and the progress of first forces.
 
 use egui_kittest::kittest::Queryable;
 use gravitile::app::panel::{Action, Tab};
@@ -7,7 +7,7 @@ use gravitile::render::Follow;
 
 use super::world::{World, click};
 
-/// A body that the others hold, or nothing does.
+/// A body that is bound to the others, or free.
 fn about(kinetic: f64) -> BodyFacts {
     let near =
         |body: usize, distance| Neighbour { body, id: body as u64 + 100, component: 1, distance };
@@ -71,7 +71,7 @@ fn first_forces_that_take_long_can_be_left() {
     world.status.ready = false;
     let mut harness = world.shown(700.0);
     assert!(harness.query_by_label("Cancel").is_none(), "most take no time to speak of");
-    // A spinner turns from then on: the picture never comes to rest.
+    // From then on a spinner turns: the picture never comes to rest.
     harness.run_steps(8);
     harness.get_by_label("Cancel").click();
     harness.run_steps(2);

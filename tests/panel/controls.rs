@@ -47,7 +47,7 @@ fn scene_restarts_picks_and_is_changed() {
     let picked = click(&mut harness, "plummer");
     assert!(matches!(&picked[..], [Action::Load(input)] if input.input == "plummer"), "{picked:?}");
 
-    // A parameter that is changed asks for nothing yet; the button then asks for it by name.
+    // Changing a parameter asks for nothing yet; the button then asks for it by name.
     let mass_ratio = harness.get_by_label("mass ratio").rect().center().y;
     let beside = move |h: &egui_kittest::Harness<'static, World>| {
         let sliders = h.get_all_by_role(WidgetRole::Slider);
@@ -164,7 +164,7 @@ fn a_run_that_cannot_be_believed_is_seen_on_every_tab() {
 
 #[test]
 fn values_from_elsewhere_are_shown_as_they_are() {
-    // By the command line or by keys, numbers can lie beyond the sliders' ends.
+    // The command line or keys can set numbers beyond the sliders' ends.
     let mut world = World::on(Tab::Physics);
     world.settings.dt = world.hints.dt * 1000.0;
     world.settings.softening = world.hints.softening * 1000.0;
@@ -254,7 +254,7 @@ fn conservation_measures_now() {
 fn file_opens_saves_and_records() {
     let mut harness = World::on(Tab::File).shown(HIGH);
     assert_eq!(click(&mut harness, "Open"), [], "nothing was typed");
-    // Fields in their order: open, snapshot, picture, film.
+    // Fields in order: open, snapshot, picture, film.
     let field = |h: &egui_kittest::Harness<'static, World>, k: usize, text: &str| {
         let mut fields: Vec<_> = h.get_all_by_role(WidgetRole::TextInput).collect();
         fields.sort_by(|a, b| a.rect().min.y.total_cmp(&b.rect().min.y));
@@ -288,7 +288,7 @@ fn file_opens_saves_and_records() {
     harness.state_mut().recording = Some(("film.webp".into(), 45));
     harness.run();
     assert!(harness.query_by_label("recording film.webp: 1.5 s").is_some());
-    // In the tab, and over the picture, where it is seen from every tab.
+    // One in the tab, and one over the picture, visible from every tab.
     for k in 0..2 {
         let stop = |h: &egui_kittest::Harness<'static, World>| {
             h.get_all_by_label("Stop").nth(k).expect("two buttons").click();
@@ -306,7 +306,7 @@ fn messages_stay_until_dismissed() {
     let mut harness = world.shown(700.0);
     assert!(harness.query_by_label("no file of that name").is_some());
     assert_eq!(click(&mut harness, "×"), [Action::DismissMessage]);
-    // However long it is, it stays beside the panel, with its button in reach.
+    // However long, a message stays beside the panel, with its button in reach.
     let long = ["a/very/long/path/to/some/snapshot"; 12].join(" ");
     harness.state_mut().message = Some((long.clone(), true));
     harness.run();
@@ -315,12 +315,12 @@ fn messages_stay_until_dismissed() {
         let rect = node.rect();
         assert!(rect.max.x <= free && rect.min.x >= 0.0, "{rect:?} beside {free}");
     }
-    // What is shown over the picture takes its place a frame after it has found its size.
+    // What is shown over the picture gets its place a frame after its size is known.
     harness.run_steps(3);
     assert_eq!(click(&mut harness, "×"), [Action::DismissMessage]);
 }
 
-/// The one change of the integration in `actions`.
+/// The only change of the integration in `actions`.
 pub fn integration(actions: Vec<Action>) -> Integration {
     match <[Action; 1]>::try_from(actions) {
         Ok([Action::Integration(request)]) => request,
@@ -355,7 +355,8 @@ fn integrators_are_chosen_and_only_those_with_individual_steps_have_their_accura
 
 #[test]
 fn tiers_that_the_engine_lacks_are_grey_and_do_nothing() {
-    // Engine, integrator, then which of single, double-single and double can be had and is not the usual one.
+    // Engine, integrator, then which of single, double-single and double are available other than the
+    // default.
     for (engine, integrator, there) in [
         (EngineKind::Gpu, "leapfrog", [false, false, false]),
         (EngineKind::Cpu, "leapfrog", [false, false, true]),

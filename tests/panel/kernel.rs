@@ -1,5 +1,5 @@
-//! The kernel tab: every choice comes out as a command, and what an adapter cannot hold is disabled with
-//! the reason.
+//! The tab Kernel: every choice becomes a command, and what an adapter cannot run is disabled with the
+//! reason.
 
 use egui::accesskit::Toggled;
 use egui_kittest::Harness;
@@ -175,7 +175,7 @@ fn a_shape_that_nothing_holds_is_said() {
     assert!(harness.query_by_label_contains("cannot run a kernel of this shape").is_some());
 }
 
-/// A machine with three cards of which two compute.
+/// A machine with three cards, of which two compute.
 pub fn several() -> World {
     let mut world = World::on(Tab::Kernel);
     world.adapters = ["0000:01:00.0", "0000:02:00.0", "0000:41:00.0"]

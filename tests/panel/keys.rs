@@ -1,4 +1,4 @@
-//! Keys ask for what the sheet says.
+//! Keys do what the sheet says.
 
 use egui::accesskit::Role as WidgetRole;
 use egui::{Key, Modifiers};
@@ -58,7 +58,7 @@ fn the_tab_key_leaves_the_other_keys_alive() {
 
 #[test]
 fn sheet_and_keys_agree() {
-    // Every key without a name of its own follows one whose name stands for both.
+    // Every key without a name follows one whose name covers both.
     assert!(!KEYS[0].name.is_empty());
     for key in KEYS {
         assert_eq!(key.name.is_empty(), key.about.is_empty(), "{}", key.name);

@@ -1,4 +1,4 @@
-//! Names and numbers that are unusual: very long, or one.
+//! Unusual names and numbers: very long ones, and a single body.
 
 use egui_kittest::kittest::Queryable;
 use gravitile::app::panel::{Input, Tab};

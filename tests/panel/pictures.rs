@@ -1,4 +1,4 @@
-//! Small pictures of every tab, kept beside this file. After a change that is wanted:
+//! Small pictures of every tab, kept beside this file. After an intended change:
 //! `UPDATE_SNAPSHOTS=force cargo test --test panel pictures`, then look at them.
 
 use egui_kittest::{Harness, SnapshotOptions};

@@ -1,4 +1,5 @@
-//! The buttons that reset what lies before them, the camera's path, and what is left out of pictures.
+//! The buttons that reset the control before them, the camera's path, and what is left out of
+//! pictures.
 
 use egui::accesskit::Role as WidgetRole;
 use egui_kittest::kittest::Queryable;
@@ -110,7 +111,7 @@ fn what_is_left_out_is_said_and_can_be_insisted_on() {
     let mut world = World::on(Tab::View);
     world.left_out = Some(said.to_owned());
     let mut harness = world.shown(HIGH);
-    // In the tab and in the line at the bottom.
+    // Both in the tab and in the line at the bottom.
     assert_eq!(harness.get_all_by_label(said).count(), 2);
     assert!(harness.state().view.spares);
     click(&mut harness, "leave out what is too slow here");

@@ -55,7 +55,7 @@ fn how_often_a_tree_is_built_is_asked_for_and_reset() {
     for (name, rebuild) in
         [("every 4 steps", Rebuild::Every(4)), ("when it pays off", Rebuild::Auto)]
     {
-        // A list that is open has what is chosen twice.
+        // An open list shows the chosen item twice.
         harness.get_by_value("at each step").click();
         harness.run();
         assert_eq!(wanted(click(&mut harness, name)).rebuild, rebuild);

@@ -73,12 +73,12 @@ fn gas_has_its_light_and_a_scale_is_set_by_hand() {
     slide(&mut harness, "glow of gas", 0.75);
     let style = &harness.state().view.style;
     assert_eq!((style.dust, style.gas), (0.25, 0.75));
-    // Components have no scale; speeds have one that follows until it is held.
+    // Components have no scale; speeds have one that follows the bodies until it is held.
     assert!(harness.query_by_label("automatic scale").is_none());
     click(&mut harness, "speed");
     click(&mut harness, "automatic scale");
     assert_eq!(harness.state().view.style.value_range, Some([0.01, 2.5]));
-    // Numbers of speeds are none of densities.
+    // A range of speeds means nothing for densities.
     click(&mut harness, "density");
     assert_eq!(harness.state().view.style.colour_by, ColourBy::Density);
     assert_eq!(harness.state().view.style.value_range, None);

@@ -1,4 +1,4 @@
-//! Facts to show, owned: what a window would hand to its panel.
+//! Owned facts to show: what a window would hand to its panel.
 
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
@@ -23,12 +23,12 @@ use gravitile::scene::{RunHints, Scene};
 use gravitile::sim::{DevicePart, EngineKind, Settings};
 use gravitile::units::Units;
 
-/// Where the panel is in the pictures: the free part of the window is as wide as this.
+/// Where the panel begins in the pictures: the width of the window's free part.
 pub const FREE: f32 = 270.0;
-/// What the panel is wide unless somebody drags its edge.
+/// The panel's width, until somebody drags its edge.
 pub const PANEL: f32 = 330.0;
 
-/// Everything behind [`Facts`], with the panel and what came out of it.
+/// Everything behind [`Facts`], with the panel and the actions it returned.
 pub struct World {
     pub gpu: Arc<Gpu>,
     pub input: Input,
@@ -41,11 +41,11 @@ pub struct World {
     pub keeper: TimeKeeper,
     pub status: Status,
     pub engine: EngineKind,
-    /// `None` is the engine's usual one.
+    /// `None` is the engine's default.
     pub method: Option<Method>,
     pub engine_reason: String,
     pub engine_text: String,
-    /// Devices that could share, and what they do.
+    /// Devices that could share the bodies, and what they do.
     pub adapters: Vec<String>,
     pub parts: Vec<DevicePart>,
     pub measured: Option<String>,
@@ -68,8 +68,8 @@ pub struct World {
     rates: Rates,
 }
 
-/// A device that has only what WebGPU promises: its limits are the same on every machine. What names the
-/// machine is replaced, so that pictures look the same everywhere.
+/// A device with only what WebGPU guarantees: its limits are the same on every machine. Anything that
+/// names the machine is replaced, so that pictures look the same everywhere.
 pub fn baseline() -> Arc<Gpu> {
     static GPU: OnceLock<Arc<Gpu>> = OnceLock::new();
     let open = || {
@@ -85,7 +85,7 @@ pub fn baseline() -> Arc<Gpu> {
     Arc::clone(GPU.get_or_init(open))
 }
 
-/// The device with all that it has.
+/// The device with everything it offers.
 pub fn full() -> Arc<Gpu> {
     static GPU: OnceLock<Arc<Gpu>> = OnceLock::new();
     let open =
@@ -234,7 +234,7 @@ impl World {
     }
 }
 
-/// What has been found of a small cluster.
+/// What has been found about the forces of a small cluster.
 pub fn seen() -> Seen {
     let mut scene = Scene::builtin("plummer").unwrap();
     scene.set_n(3000).unwrap();
@@ -251,7 +251,7 @@ pub fn seen() -> Seen {
     }
 }
 
-/// Diagnostics that move a little.
+/// Diagnostics that change a little.
 pub fn report(time: f64) -> Report {
     let wave = (3.0 * time).sin();
     let radii = |component| ComponentRadii {
@@ -283,9 +283,9 @@ pub fn after(
     std::mem::take(&mut harness.state_mut().actions)
 }
 
-/// Clicks on what has that text.
+/// Clicks on the widget with that text.
 pub fn click(harness: &mut Harness<'static, World>, label: &str) -> Vec<Action> {
-    // A heading may have the same text.
+    // A label may have the same text.
     let is_widget =
         |node: &egui_kittest::Node<'_>| node.accesskit_node().role() != WidgetRole::Label;
     after(harness, |harness| {
@@ -321,7 +321,7 @@ pub fn cut_off(harness: &Harness<'static, World>) -> Vec<String> {
         .collect()
 }
 
-/// The one command in `actions`.
+/// The only command in `actions`.
 pub fn command(actions: Vec<Action>) -> Command {
     match <[Action; 1]>::try_from(actions) {
         Ok([Action::Live(command)]) => command,

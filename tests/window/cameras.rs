@@ -1,4 +1,5 @@
-//! Cameras that go by themselves: one that directs, and one that stays with bodies that move together.
+//! Cameras that move by themselves: one that directs, and one that stays with bodies that move
+//! together.
 
 use gravitile::app::panel::Tab;
 use gravitile::scene::Scene;
@@ -13,7 +14,7 @@ fn the_camera_directs_until_somebody_takes_it() {
     }
     let args = ["view", "galaxy-collision", "-n", "600", "--engine", "cpu", "--extent", "150"];
     let person = Person::opens(&[&args[..], &["--sky", "0", "--paused"]].concat(), Tab::Scene);
-    // Where the display has its pointer at first the panel may explain itself over the picture.
+    // At the display's first place for the pointer the panel may show a hint over the picture.
     person.does(&["mousemove", "20", "480"]);
     person.waits_until_sky(false);
     let directs = || person.frame().contains(" directs");
@@ -26,7 +27,7 @@ fn the_camera_directs_until_somebody_takes_it() {
     person.eventually("a galaxy on either side", || {
         seen().iter().all(|bright| *bright > 20).then_some(())
     });
-    // Nothing moves: the camera comes to rest as well, and nothing is drawn any more.
+    // Nothing moves: the camera comes to rest as well, and drawing stops.
     person.eventually("rest", || person.rests().then_some(()));
     let (from, to) = (egui::pos2(200.0, 200.0), egui::pos2(260.0, 230.0));
     person.drags(from, to, "says the camera is yours");
@@ -46,7 +47,7 @@ fn a_snapshot_that_moves_as_a_whole_stays_in_the_picture() {
         let bodies = scene.build(&|_| unreachable!()).unwrap();
         let mut text = "x,y,z,vx,vy,vz,mass\n".to_owned();
         for ((x, v), mass) in bodies.position.iter().zip(&bodies.velocity).zip(&bodies.mass) {
-            // Out of the picture within a second.
+            // They would leave the picture within a second.
             let row = [x.x, x.y, x.z, v.x + 40.0, v.y, v.z, *mass].map(|value| value.to_string());
             text += &(row.join(",") + "\n");
         }

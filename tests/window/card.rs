@@ -13,11 +13,11 @@ fn a_body_has_a_card_until_escape() {
     let person = Person::opens(&["view", "plummer", "-n", "500", "--paused"], Tab::File);
     person.waits_until_sky(false);
     let before = person.sees();
-    // The middle of the cluster: some body is near.
+    // The middle of the cluster, where some body is near.
     let middle = egui::pos2(0.5 * SKY[2] as f32, 320.0);
     person.clicks(middle, "button Left Released");
     person.eventually("a card", || person.shows_card().then_some(()));
-    // What there is to say has been found, and nothing moves: then nothing is drawn.
+    // The facts have been found, and nothing moves: then nothing is drawn.
     person.waits_until_sky(false);
     let corner = [10, 10, 160, 120];
     assert!(person.sees().changes(&before, corner) > 300, "no card is to be seen");
@@ -41,7 +41,7 @@ fn a_place_of_the_cameras_path_is_set_and_taken_back() {
     person.does(&["key", "ctrl+z"]);
     person.eventually("it to be taken back", || said("does Undo"));
     person.presses("k", "Character(\"k\")");
-    // Else it would be the second.
+    // Otherwise it would be the second.
     assert!(!person.has_said("says place 2"));
     person.eventually("another", || person.has_said("says place 1").then_some(()));
 }

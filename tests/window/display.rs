@@ -3,14 +3,14 @@
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Output, Stdio};
 
-/// An X server that nobody sees; it ends with this value.
+/// An X server without a screen; it ends with this value.
 pub struct Display {
     server: Child,
     /// `:7`, say.
     pub name: String,
 }
 
-/// What is missing for these tests, if anything.
+/// Which tools are missing for these tests, if any.
 fn missing() -> Option<String> {
     let tools = [("Xvfb", "-help"), ("xdotool", "version"), ("import", "-version")];
     let is_missing = |(tool, ask): &(&str, &str)| {
@@ -22,7 +22,7 @@ fn missing() -> Option<String> {
     (!missing.is_empty()).then(|| missing.join(", "))
 }
 
-/// Whether the tests can be done here. Says so where not, or fails where they must be.
+/// Whether the tests can run here. If not, says so, or fails if they must.
 pub fn is_there() -> bool {
     let Some(missing) = missing() else { return true };
     let must = std::env::var_os("GRAVITILE_WINDOW_TESTS").is_some_and(|value| value == "1");
@@ -33,10 +33,10 @@ pub fn is_there() -> bool {
 
 impl Display {
     pub fn open() -> Self {
-        // The server itself looks for a free number, and tells it once it is ready.
+        // The server finds a free number itself, and prints it once it is ready.
         let mut server = Command::new("Xvfb")
             .args(["-displayfd", "1", "-screen", "0", "1000x700x24", "-nolisten", "tcp"])
-            // Else it begins anew whenever its last client leaves, and refuses who comes just then.
+            // Otherwise it restarts whenever its last client leaves, and refuses clients meanwhile.
             .arg("-noreset")
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -50,7 +50,7 @@ impl Display {
         Self { server, name: format!(":{number}") }
     }
 
-    /// xdotool with these arguments; what it printed.
+    /// Runs xdotool with these arguments; returns what it printed.
     pub fn xdotool(&self, args: &[&str]) -> Result<String, String> {
         let output = self.tool("xdotool", args);
         let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
@@ -58,7 +58,7 @@ impl Display {
         if output.status.success() { Ok(text) } else { Err(problem()) }
     }
 
-    /// All that the display shows.
+    /// Everything that the display shows.
     pub fn picture(&self) -> Picture {
         let output = self.tool("import", &["-window", "root", "-depth", "8", "png:-"]);
         Picture::decode(&output.stdout)
@@ -110,7 +110,7 @@ impl Picture {
         self.pixels(part).filter(|pixel| pixel.iter().any(|value| *value > 70)).count()
     }
 
-    /// Whether anything was drawn there: a display that nobody has drawn on is black.
+    /// Whether anything was drawn there: an empty display is black.
     pub fn is_drawn(&self, part: Part) -> bool {
         self.pixels(part).any(|pixel| pixel != [0; 3])
     }

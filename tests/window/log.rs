@@ -1,11 +1,11 @@
-//! What the program says that it has seen and done, line by line (`src/app/window/seen.rs`).
+//! What the program reports to have seen and done, line by line (`src/app/window/seen.rs`).
 
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// What makes the program say it.
+/// What makes the program report it.
 pub const FILTER: &str = "error,wgpu_hal=off,wgpu_core=off,naga=off,gravitile::seen=trace";
 const PREFIX: &str = "gravitile: ";
 
@@ -29,7 +29,7 @@ impl Log {
         if read > 0 {
             self.grown = Instant::now();
         }
-        // A line that is not complete yet waits for the rest of it.
+        // An incomplete line waits for its rest.
         while let Some(end) = self.rest.iter().position(|byte| *byte == b'\n') {
             let line: Vec<u8> = self.rest.drain(..=end).collect();
             let line = String::from_utf8_lossy(&line);
@@ -38,24 +38,24 @@ impl Log {
         &self.lines
     }
 
-    /// How long nothing has been said.
+    /// Time since the last line.
     pub fn silence(&mut self) -> Duration {
         self.lines();
         self.grown.elapsed()
     }
 }
 
-/// Whether a line tells of a complete frame.
+/// Whether a line reports a complete frame.
 pub fn is_frame(line: &str) -> bool {
     line.starts_with("frame ")
 }
 
-/// Whether a line tells that no frame follows until something happens.
+/// Whether a line reports that no frame follows until something happens.
 pub fn is_rest(line: &str) -> bool {
     line == "rests"
 }
 
-/// How many frames the lines tell of.
+/// How many frames the lines report.
 pub fn frames(lines: &[String]) -> usize {
     lines.iter().filter(|line| is_frame(line)).count()
 }

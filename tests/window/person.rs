@@ -1,4 +1,4 @@
-//! Somebody at the window: starts it, looks, presses keys, clicks, drags and leaves.
+//! A person at the window: starts it, looks, presses keys, clicks, drags and leaves.
 
 use std::cell::{Cell, RefCell};
 use std::path::{Path, PathBuf};
@@ -20,28 +20,28 @@ pub const SIZE: [usize; 2] = [(FREE + PANEL) as usize, 640];
 /// The picture without panel, scale bar, messages, the bar and the line at the bottom.
 pub const SKY: Part = [0, 0, FREE as usize - 4, 500];
 
-/// A window that has drawn so many frames, and for so long, does not do any more what it is waited for.
+/// After this many frames, and this long, the window will not do what is waited for any more.
 const MANY_FRAMES: usize = 1500;
 const LONG: Duration = Duration::from_secs(60);
-/// A program that says nothing for so long hangs, however busy the machine is.
+/// A program without a line for this long hangs, however busy the machine is.
 const SILENCE: Duration = Duration::from_secs(180);
-/// What has not been seen after so many frames, and so long, is lost: it is done again.
+/// Input not seen after this many frames, and this long, is lost: it is repeated.
 const LOST_AFTER: (usize, Duration) = (40, Duration::from_secs(2));
 const TRIES: usize = 5;
-/// egui looks at what has come, lays out anew, and shows it.
+/// Frames that egui needs to take in events, lay out again, and show the result.
 const SETTLED: usize = 2;
-/// Between two looks at what the program says.
+/// Time between two looks at the program's lines.
 const BEAT: Duration = Duration::from_millis(10);
 
 pub struct Person {
     program: RefCell<Child>,
     display: Display,
     log: RefCell<Log>,
-    /// Where the pointer was put last: a move to the same place is none.
+    /// Where the pointer was put last: moving it to the same place has no effect.
     pointer: Cell<Option<[i32; 2]>>,
     window: String,
     folder: tempfile::TempDir,
-    /// One window at a time: two would take each other's processor.
+    /// One window at a time: two would compete for the processor.
     _alone: MutexGuard<'static, ()>,
 }
 
@@ -60,7 +60,7 @@ impl Person {
         std::fs::create_dir_all(memory.parent().unwrap()).unwrap();
         let tab = format!("{tab:?}").to_lowercase();
         let [width, height] = SIZE;
-        // Pictures that are compared are to be whole ones, whatever else runs on this machine.
+        // Compared pictures must be complete, whatever else runs on this machine.
         let text = format!(
             "window_size = [{width}.0, {height}.0]\npanel_open = true\nwelcomed = true\ntab = \"{tab}\"\nspares = false\n"
         );
@@ -87,8 +87,8 @@ impl Person {
         person
     }
 
-    /// Waits until `done` gives something: as long as the program draws, and says so. Gives up when it has
-    /// ended or hangs, or has drawn on and on.
+    /// Waits until `done` gives something, as long as the program draws and reports it. Gives up if it has
+    /// ended, hangs, or has drawn for too long.
     pub fn eventually<T>(&self, what: &str, mut done: impl FnMut() -> Option<T>) -> T {
         let (begun, mark) = (Instant::now(), self.told());
         loop {
@@ -111,23 +111,23 @@ impl Person {
         self.program.borrow_mut().try_wait().unwrap()
     }
 
-    /// How many lines the program has said: a mark to look behind.
+    /// How many lines the program has written: a mark to look after.
     fn told(&self) -> usize {
         self.log.borrow_mut().lines().len()
     }
 
-    /// The first line behind `mark` that fits.
+    /// The first line after `mark` that fits.
     fn line(&self, mark: usize, fits: impl Fn(&str) -> bool) -> Option<String> {
         self.log.borrow_mut().lines()[mark..].iter().find(|line| fits(line)).cloned()
     }
 
-    /// What the program says of its latest frame.
+    /// The program's line on its latest frame.
     pub fn frame(&self) -> String {
         let mut log = self.log.borrow_mut();
         log.lines().iter().rev().find(|line| is_frame(line)).cloned().unwrap_or_default()
     }
 
-    /// Whether the program says that nothing moves, and nothing has happened since.
+    /// Whether the program has reported that nothing moves, and nothing has happened since.
     pub fn rests(&self) -> bool {
         self.log.borrow_mut().lines().last().is_some_and(|line| is_rest(line))
     }
@@ -137,7 +137,7 @@ impl Person {
         frames(self.log.borrow_mut().lines())
     }
 
-    /// Does something, and again if it was lost, until the program says a line that `fits`; and waits for
+    /// Does something, and again if it was lost, until the program writes a line that `fits`; then waits for
     /// the frames that show it.
     fn until_said(&self, what: &str, mut act: impl FnMut(usize), fits: &dyn Fn(&str) -> bool) {
         for attempt in 0..TRIES {
@@ -167,7 +167,7 @@ impl Person {
         panic!("{what}: done {TRIES} times and never seen; {}", self.said());
     }
 
-    /// What the program wrote to its standard error, without the lines of frames, and at most the last ones.
+    /// The last lines of the program's standard error, without those of frames.
     pub fn said(&self) -> String {
         let mut log = self.log.borrow_mut();
         let tells = |line: &&String| !is_frame(line) && !is_rest(line);
@@ -206,7 +206,7 @@ impl Person {
         }
     }
 
-    /// Clicks until the program says a line that begins with `effect`.
+    /// Clicks until the program writes a line that begins with `effect`.
     pub fn clicks(&self, at: egui::Pos2, effect: &str) {
         let line = "button Left Released";
         let click = |_| {
@@ -216,7 +216,7 @@ impl Person {
         self.until_said(effect, click, &|said| said.starts_with(effect));
     }
 
-    /// Drags until the program says a line that begins with `effect`.
+    /// Drags until the program writes a line that begins with `effect`.
     pub fn drags(&self, from: egui::Pos2, to: egui::Pos2, effect: &str) {
         let drag = |_| {
             self.moves(from);
@@ -244,7 +244,7 @@ impl Person {
         let line = format!("pointer {} {}", to[0], to[1]);
         let move_there = |attempt: usize| {
             if attempt > 0 {
-                // It may have been there all the time.
+                // The pointer may have been there all the time.
                 go([to[0] + 7, to[1] + 5]);
             }
             go(to);
@@ -252,7 +252,7 @@ impl Person {
         self.until_said(&line, move_there, &|said| said == line);
     }
 
-    /// Turns the wheel towards itself by so many notches.
+    /// Turns the wheel towards the user by this many notches.
     pub fn turns_wheel(&self, at: egui::Pos2, notches: usize) {
         self.moves(at);
         let line = "wheel";
@@ -262,17 +262,17 @@ impl Person {
         }
     }
 
-    /// Puts the window elsewhere on the display, or beside it.
+    /// Moves the window on the display, or off it.
     pub fn moves_window(&self, x: i32, y: i32) {
         self.does(&["windowmove", &self.window, &x.to_string(), &y.to_string()]);
     }
 
-    /// Whether the program has said a line that begins so.
+    /// Whether the program has written a line that begins like this.
     pub fn has_said(&self, line: &str) -> bool {
         self.log.borrow_mut().lines().iter().any(|said| said.starts_with(line))
     }
 
-    /// Pictures that the film in the making has.
+    /// Number of pictures of the film being recorded.
     pub fn filmed(&self) -> u64 {
         let frame = self.frame();
         let count = frame.split("filmed ").nth(1).and_then(|rest| rest.split(' ').next());
@@ -290,22 +290,22 @@ impl Person {
         self.frame().split(' ').any(|word| word == "card")
     }
 
-    /// Whether the latest frame drew nothing, since nobody could see it.
+    /// Whether the latest frame drew nothing because the window is hidden.
     pub fn is_hidden(&self) -> bool {
         self.frame().contains(" hidden")
     }
 
-    /// Whether time stood still in the latest frame.
+    /// Whether the run was paused in the latest frame.
     pub fn has_paused(&self) -> bool {
         self.frame().contains(" paused")
     }
 
-    /// Whether something was in the making in the latest frame.
+    /// Whether something was being made in the latest frame.
     pub fn is_making(&self) -> bool {
         self.frame().contains(" making")
     }
 
-    /// The step that the latest frame told of.
+    /// The step of the latest frame.
     pub fn step(&self) -> u64 {
         let frame = self.frame();
         let step = frame.split("step ").nth(1).and_then(|rest| rest.split(' ').next());
@@ -316,7 +316,7 @@ impl Person {
         self.does(&["windowsize", &self.window, &width.to_string(), &height.to_string()]);
     }
 
-    /// Waits until the sky of two pictures differs, or until the program says that it rests, paused.
+    /// Waits until the sky of two pictures differs, or until the program reports that it rests, paused.
     pub fn waits_until_sky(&self, moves: bool) {
         if !moves {
             let is_still = || self.rests() && self.frame().contains("paused");
@@ -371,7 +371,7 @@ impl Drop for Person {
     }
 }
 
-/// The program in a folder of its own, with nothing of the user's.
+/// The program in a folder of its own, without the user's settings.
 pub fn command(folder: &Path) -> Command {
     let mut command = crate::program::program();
     command

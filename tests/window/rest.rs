@@ -1,4 +1,4 @@
-//! What a window shows in which nothing moves, how soon it answers, and what is written on what it saves.
+//! What a window shows when nothing moves, how soon it responds, and the captions on what it saves.
 
 use egui_kittest::kittest::Queryable;
 use gravitile::app::panel::Tab;
@@ -9,7 +9,7 @@ use super::log::is_frame;
 use super::person::{Person, SKY, place};
 use super::world::World;
 
-/// Whether software draws here, and too slowly for everything; says so where not.
+/// Whether software draws here, and too slowly for all effects; says so if not.
 fn leaves_out() -> bool {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let is_software = World::on(Tab::View).gpu.adapter.class == DeviceClass::Software;
@@ -20,7 +20,7 @@ fn leaves_out() -> bool {
     is_software && cores <= 4
 }
 
-/// What the program has said, line by line.
+/// The program's lines.
 fn lines(person: &Person) -> Vec<String> {
     let said = std::fs::read_to_string(person.folder().join("stderr")).unwrap();
     said.lines().map(|line| line.trim_start_matches("gravitile: ").to_owned()).collect()
@@ -30,7 +30,7 @@ fn times_said(person: &Person, line: &str) -> usize {
     lines(person).iter().filter(|said| *said == line).count()
 }
 
-/// How many frames were drawn after the last line that begins with `cause`, before that with `effect` was said.
+/// How many frames were drawn between the last line that begins with `cause` and the one with `effect`.
 fn frames_until(person: &Person, cause: &str, effect: &str) -> usize {
     person.eventually(effect, || {
         let lines = lines(person);
@@ -40,7 +40,7 @@ fn frames_until(person: &Person, cause: &str, effect: &str) -> usize {
     })
 }
 
-/// The file with that ending which was saved, once it is there.
+/// The saved file with that ending, once it is there.
 fn saved(person: &Person, ending: &str) -> Option<Vec<u8>> {
     let names = std::fs::read_dir(person.folder()).unwrap();
     let mut paths = names.map(|entry| entry.unwrap().path());
@@ -65,7 +65,7 @@ fn where_nothing_moves_a_picture_has_everything_once() {
     let (whole, drawn) = (person.sees(), person.frames());
     std::thread::sleep(std::time::Duration::from_millis(700));
     assert_eq!(person.frames(), drawn, "frames of a picture in which nothing moves");
-    // Whoever goes through the panel, or takes a picture, sees the same one.
+    // Using the panel, or taking a picture, does not change it.
     person.presses("F12", "Named(F12)");
     person.eventually("a picture file", || saved(&person, "png"));
     person.goes_to(Tab::File);
@@ -74,13 +74,13 @@ fn where_nothing_moves_a_picture_has_everything_once() {
     assert_eq!(person.sees().changes(&whole, SKY), 0);
     assert_eq!(times_said(&person, "draws as in motion"), 0);
 
-    // In motion it lacks something again, at once.
+    // In motion effects are left out again, at once.
     person.turns_wheel(egui::pos2(120.0, 300.0), 1);
     person.eventually("motion", || (times_said(&person, "draws as in motion") == 1).then_some(()));
     person.waits_until_sky(false);
     assert_eq!(times_said(&person, "draws everything"), 2);
     let whole = person.sees();
-    // What is asked for is what was there.
+    // The picture with everything is the one shown at rest.
     let mut world = World::on(Tab::View);
     world.left_out = Some(left_out["shows ".len()..].to_owned());
     let insist = place(world, |harness| {
@@ -91,14 +91,14 @@ fn where_nothing_moves_a_picture_has_everything_once() {
     let (asked, sky) = (person.sees(), (SKY[2] - SKY[0]) * (SKY[3] - SKY[1]));
     let changes = asked.changes(&whole, SKY);
     assert!(changes < sky / 50, "{changes} of {sky} pixels clearly differ");
-    // Whoever insists has it in motion, too.
+    // On request everything is drawn in motion as well.
     let before = times_said(&person, "draws as in motion");
     person.turns_wheel(egui::pos2(120.0, 300.0), 1);
     person.waits_until_sky(false);
     assert_eq!(times_said(&person, "draws as in motion"), before);
 }
 
-/// Frames are counted, not time: whatever comes in is looked at by the next frame, and the one after it shows what came of it.
+/// Frames are counted, not time: the next frame takes in whatever comes, and the one after it shows the result.
 #[test]
 fn what_somebody_does_is_in_the_second_picture_at_the_latest() {
     if !is_there() {

@@ -1,4 +1,4 @@
-//! Small slips that must not cost anything, and a window that rests when nothing happens.
+//! Small slips must not cost anything, and a window rests when nothing happens.
 
 use egui_kittest::kittest::Queryable;
 use gravitile::app::panel::Tab;
@@ -16,7 +16,7 @@ fn the_panel_keeps_wheel_and_drag_to_itself() {
     let person = Person::opens(&["view", "plummer", "-n", "500", "--paused"], Tab::File);
     person.waits_until_sky(false);
     let before = person.sees();
-    // Below the last row of the tab, where nothing but the panel is.
+    // Below the last row of the tab, where the panel is empty.
     let empty = egui::pos2(SIZE[0] as f32 - 150.0, SIZE[1] as f32 - 40.0);
     person.turns_wheel(empty, 3);
     person.drags(empty, empty - egui::vec2(60.0, 80.0), "button Left Released");
@@ -40,12 +40,12 @@ fn a_window_in_which_nothing_moves_draws_nothing() {
     let drawn = person.frames();
     std::thread::sleep(std::time::Duration::from_millis(700));
     assert_eq!(person.frames(), drawn, "frames of a picture in which nothing moves");
-    // What happens is answered, and then it rests again.
+    // It responds to events, and then rests again.
     person.presses("c", "Character(\"c\")");
     person.waits_until_sky(false);
     assert!(person.frames() > drawn);
 
-    // Beside the screen it goes on, and says of no frame that it was shown.
+    // Off the screen the run goes on, and every frame reports that it was hidden.
     person.presses("space", "Named(Space)");
     person.waits_until_sky(true);
     person.moves_window(3000, 3000);
@@ -74,7 +74,7 @@ fn what_software_cannot_draw_in_time_is_left_out_of_the_window() {
     person.waits_until_sky(true);
     let said = "shows left out in motion (over 20 ms here): streaks";
     person.eventually("streaks to go", || person.has_said(said).then_some(()));
-    // They are gone for good: they cost several times what there is.
+    // They stay away: they cost several times the available time.
     person.eventually("frames", || (person.frames() > 150).then_some(()));
     assert!(!person.has_said("shows everything"), "{}", person.said());
     person.presses("Escape", "Named(Escape)");
@@ -106,7 +106,7 @@ fn escape_closes_and_asks_and_other_bodies_can_be_taken_back() {
     person.presses("shift+ctrl+z", "Character(\"Z\")");
     person.eventually("the other", || (person.title() == "gravitile: disk-galaxy").then_some(()));
 
-    // Escape asks; a second one stays.
+    // Escape asks; a second one answers no.
     for _ in 0..2 {
         person.presses("Escape", "Named(Escape)");
     }
@@ -144,7 +144,7 @@ fn a_slip_on_the_bar_costs_nothing() {
     if !is_there() {
         return;
     }
-    // Nothing that a slow adapter leaves out, and says so in the line below the bar.
+    // No effects that a slow adapter leaves out, which it would say in the line below the bar.
     let plain = ["--bloom", "0", "--local-exposure", "0", "--sky", "0"];
     let view = ["view", "plummer", "-n", "300", "--engine", "cpu"];
     let person = Person::opens(&[&view[..], &plain].concat(), Tab::Scene);
@@ -154,7 +154,7 @@ fn a_slip_on_the_bar_costs_nothing() {
     person.eventually("the bookmark", || person.has_said("says a bookmark at t = ").then_some(()));
     let marked = person.step();
     person.eventually("steps", || (person.step() > marked + 50).then_some(()));
-    // The beginning of the bar is right of the last button before it.
+    // The bar begins to the right of the last button before it.
     let bar = place(World::on(Tab::Scene), |harness| {
         harness.state_mut().panel.open = false;
         harness.run();
@@ -192,12 +192,12 @@ fn a_film_is_kept_when_the_program_is_told_to_end_and_each_picture_is_another() 
     let pictures = chunks(&film[12..], b"ANMF");
     assert!(pictures.len() >= 12, "{}", pictures.len());
     for (k, pair) in pictures.windows(2).enumerate() {
-        // Behind the place, size and duration of each.
+        // After the place, size and duration of each.
         assert_ne!(pair[0][16..], pair[1][16..], "picture {} is the one before", k + 1);
     }
 }
 
-/// Steps so short that the processor is always behind: the first picture is one of the state that there is.
+/// Steps so short that the processor is always behind: the first picture shows the state at that time.
 #[test]
 fn a_film_begins_however_far_behind_the_steps_are() {
     if !is_there() {
@@ -235,13 +235,13 @@ fn time_rests_at_the_end_of_a_scene_and_goes_on_when_told() {
     person.eventually("the beginning", || (person.step() < 30).then_some(()));
     person.waits_until_sky(false);
     assert_eq!(person.step(), 30, "it ends again");
-    // From where it rests, too, it is played: it rests by itself, nobody has paused it.
+    // It plays again from where it stopped, too: it stopped by itself, nobody paused it.
     person.presses("r", "Character(\"r\")");
     person.eventually("the beginning again", || (person.step() < 30).then_some(()));
     person.eventually("the end again", || (person.step() == 30 && person.rests()).then_some(()));
 }
 
-/// What chunks of that name hold in a RIFF file, from behind its head.
+/// The contents of chunks of that name in a RIFF file, after its header.
 fn chunks<'a>(mut bytes: &'a [u8], name: &[u8; 4]) -> Vec<&'a [u8]> {
     let mut found = Vec::new();
     while let Some((head, rest)) = bytes.split_at_checked(8) {

@@ -45,7 +45,7 @@ fn watched_paused_tuned_saved_and_left() {
     assert!(eps > 2.0 * was, "eps was {was} and is {eps}");
     assert_eq!(tuned.time, paused.time);
 
-    // A single step is one of the new dt.
+    // A single step has the new dt.
     person.presses("s", "Character(\"s\")");
     let stepped =
         person.eventually("a step", || Some(person.saves()).filter(|s| s.time > tuned.time));
@@ -92,7 +92,7 @@ fn resized_asked_for_keys_and_photographed() {
     person
         .eventually("the sheet to go", || (person.sees().changes(&plain, text) < 50).then_some(()));
 
-    // Folded away and back: what was panel is picture, and the keys still work.
+    // Folded and unfolded: the panel's place shows the picture, and the keys still work.
     let panel = [SIZE[0] - 300, 60, SIZE[0] - 20, 400];
     person.presses("Tab", "Named(Tab)");
     person.eventually("the panel to fold", || {
@@ -221,7 +221,7 @@ fn the_method_is_changed_both_ways_while_it_runs_and_while_it_rests() {
         person.waits_until_sky(true);
         click_on("tree", "does Method(Tree");
         let tree = person.eventually("the tree", || Some(person.saves()).filter(&is_tree));
-        // It goes on by itself, and diagnostics come of the tree, too.
+        // It goes on by itself, and diagnostics come with the tree as well.
         person.eventually("steps", || Some(person.saves()).filter(|s| s.time > tree.time));
         person.goes_to(Tab::Conservation);
         let measure = place(World::on(Tab::Conservation), |harness| {
@@ -259,7 +259,7 @@ fn cells_are_drawn_and_what_acts_on_a_body_is_marked() {
         world.seen = super::world::seen();
         world
     };
-    // A click on a name, and what the frames say of it then.
+    // A click on a name, and what frames report then.
     let click_on = |name: &str, then: &str| {
         let at = place(laid_out(), |harness| harness.get_by_label(name).rect().center());
         person.clicks(at, &format!("frame on Tree, step 0 paused{then}"));
