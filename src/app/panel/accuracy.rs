@@ -95,7 +95,7 @@ impl AccuracyForm {
             eta_slider(value, 1e-6, "eta")
         });
         if integrator.order > 4 {
-            let about = "The same for the sixth-order criterion: steps grow with it. The mean of both counts";
+            let about = "The same for the sixth-order criterion: steps grow with it. The mean of both is used";
             released_or_reset(ui, &mut self.eta6, (&mut blocks.eta6, usual.eta6), about, |value| {
                 eta_slider(value, 1e-4, "eta6")
             });

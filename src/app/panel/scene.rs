@@ -17,7 +17,7 @@ const SLIDER_WIDTH: f32 = 100.0;
 const LIST_WIDTH: f32 = 200.0;
 
 /// The hint on gas.
-const COLLISIONLESS: &str = "Collisionless: these bodies feel gravity, but no pressure acts on them and no shock \
+const COLLISIONLESS: &str = "Collisionless: these bodies attract and are attracted, but no pressure acts on them and no shock \
                              stops them. Only their colours, by density, are those of gas";
 
 /// The scene as edited, before it is made.

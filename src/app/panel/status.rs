@@ -32,8 +32,8 @@ pub(super) fn show(ui: &mut Ui, facts: &Facts, free: egui::Rect, actions: &mut V
                 ui.label(RichText::new(facts.status_text()).size(SIZE).color(DIM));
                 chip(ui, facts);
                 if let Some(left_out) = facts.left_out {
-                    let about = "Left out so that pictures come in time; shown once nothing moves. The tab View \
-                                 keeps it always";
+                    let about = "Left out so that pictures come in time; shown once nothing moves. To keep it \
+                                 always: the tab View";
                     let text = RichText::new(left_out).size(SIZE).color(DIM);
                     ui.label(text).on_hover_text(about);
                 }

@@ -72,7 +72,7 @@ impl Calculator {
             }
             if let Some((report, threads)) = running {
                 let about = "Copies registers, memory and threads of the kernel that runs";
-                if ui.button("From the kernel").on_hover_text(about).clicked() {
+                if ui.button("Copy from kernel").on_hover_text(about).clicked() {
                     self.take(report, threads);
                 }
             }
@@ -88,7 +88,8 @@ impl Calculator {
             return;
         };
         Grid::new("learn room").num_columns(2).show(ui, |ui| {
-            let about = "Subgroups per SIMD unit, of its maximum, and what leaves no room for more";
+            let about =
+                "Subgroups per SIMD unit, out of its maximum, and what leaves no room for more";
             row(ui, "occupancy", about, room.in_words());
             for (limit, subgroups) in room.parts.iter().filter(|(_, subgroups)| *subgroups < 9999) {
                 let about = "Subgroups per SIMD unit if this were the only limit";
