@@ -1,4 +1,4 @@
-//! Pictures and films: shaders, the CPU's pictures against the device's, and what is written.
+//! Pictures and films: shaders, the CPU's pictures against the device's, and the files written.
 
 #[path = "render/adding.rs"]
 mod adding;

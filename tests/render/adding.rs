@@ -1,4 +1,5 @@
-//! Both ways of adding up light on the device against each other and the CPU's, with the limits of `gpu.rs`.
+//! Both ways of adding up light on the device against each other and the CPU's, within the limits of
+//! `gpu.rs`.
 
 use glam::DVec3;
 use gravitile::bodies::Bodies;
@@ -19,7 +20,7 @@ fn painter(device: &Device, size: PictureSize, adding: Adding) -> Painter {
     painter
 }
 
-/// Pictures from farther and nearer, the last one from among the bodies: sprites of every size.
+/// Pictures from far to near, the last from among the bodies: sprites of every size.
 fn film(mut painter: Painter, bodies: &Bodies, style: &Style, zooms: &[f64]) -> Vec<Image> {
     let camera = Camera::default().framing(bodies, style, 0.95, painter.size());
     let acceleration = bodies.velocity.clone();
@@ -30,7 +31,7 @@ fn film(mut painter: Painter, bodies: &Bodies, style: &Style, zooms: &[f64]) -> 
         let points = Points::Host { bodies, acceleration: Some(&acceleration) };
         let image =
             painter.paint(points, &camera.orbited(0.3 * secs).zoomed(zoom), &look, secs).unwrap();
-        // From so far away half floats overflow: what is seen next does not depend on that.
+        // From this far away half floats overflow: the next picture must not depend on that.
         if zoom < 0.1 {
             painter.reset_exposure();
         }
@@ -66,7 +67,7 @@ fn both_ways_paint_the_cpus_pictures() {
                 let halves = which == 0 || !many;
                 let painted = film(painter(device, size, adding), &bodies, &style, &zooms);
                 for (zoom, (cpu, gpu)) in zooms.iter().zip(expected.iter().zip(&painted)) {
-                    // Half floats lose more than the limits allow where very many are blended.
+                    // Half floats lose more than the limits allow if very many are blended.
                     if adding == Adding::Raster && halves && (many || *zoom < 0.1) {
                         continue;
                     }
@@ -92,7 +93,7 @@ fn sums_do_not_depend_on_the_order() {
         |bodies: &Bodies| film(painter(device(), size, Adding::Compute), bodies, &style, &zooms);
     let first = paint(&bodies);
     assert!(first == paint(&bodies));
-    // The other way round each sum has another order. The tag of a body does not depend on its place.
+    // Reversed, each sum has another order. The tag of a body does not depend on its place.
     let camera = Camera::default().framing(&bodies, &style, 0.95, size).zoomed(6.0);
     let look = Look::new(&style, &bodies, None).unwrap();
     let mut turned = bodies.clone();
@@ -230,7 +231,7 @@ fn no_body_gives_more_units_than_the_sums_have_room_for() {
         let framing = Camera::default().framing(&bodies, &style, 0.95, size);
         let look = Look::new(&style, &bodies, None).unwrap();
         let mut small = look.clone();
-        // A component whose sprites are far smaller and brighter than the others'.
+        // A component with much smaller and brighter sprites than the others.
         small.uniform.components[1].radius_in_world *= 1e-3;
         small.uniform.components[1].white_peak *= 1e6;
         small.uniform.components[1].peak = small.uniform.components[1].peak.map(|c| 1e6 * c);

@@ -8,12 +8,12 @@ use gravitile::settings::{EngineRequest, InputRequest, LookRequest, MethodReques
 use gravitile::sim::Simulation;
 use rayon::prelude::*;
 
-/// Moments of a film that are looked at.
+/// Moments of a film that are checked.
 const MOMENTS: u64 = 20;
-/// Seconds that the film of a scene takes: 300 pictures, 30 a second.
+/// Length of a scene's film in seconds: 300 pictures, 30 per second.
 const FILM_SECS: f64 = 10.0;
 
-/// The part of the light that lies in the picture.
+/// The part of the light that is in the picture.
 fn framed(bodies: &Bodies, camera: &Camera, size: PictureSize) -> f64 {
     let drawn = |&i: &usize| bodies.components[usize::from(bodies.component[i])].role != Role::Halo;
     let all: Vec<usize> = (0..bodies.len()).filter(drawn).collect();
@@ -28,8 +28,8 @@ fn framed(bodies: &Bodies, camera: &Camera, size: PictureSize) -> f64 {
     all.iter().filter(is_inside).count() as f64 / all.len() as f64
 }
 
-/// The moments of a scene's film of `n` bodies, read as it is now: seconds of film, bodies, the
-/// camera.
+/// The moments of a scene's film of `n` bodies, with the scene as in its file now: seconds of film,
+/// bodies, the camera.
 pub fn moments(
     file: &Path,
     n: usize,
@@ -51,7 +51,7 @@ pub fn moments(
     let (view, lasts) = (loaded.view.as_ref(), loaded.run.until);
     let motion = LookRequest::default().motion(&bodies, view, style, size, lasts).unwrap();
     let interval = loaded.run.until / (MOMENTS - 1) as f64;
-    // Where bodies are to a hundredth of the picture needs no small steps, but for three bodies.
+    // Places to a hundredth of the picture need no small steps, except for three bodies.
     let coarser = if bodies.len() > 3 { 4.0 } else { 1.0 };
     let steps = (interval / (coarser * settings.dt)).ceil().max(1.0) as u64;
     settings.dt = interval / steps as f64;

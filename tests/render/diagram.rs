@@ -28,7 +28,7 @@ fn pixel(image: &Image, x: usize, y: usize) -> [u8; 3] {
     [image.rgba()[at], image.rgba()[at + 1], image.rgba()[at + 2]]
 }
 
-/// Whether a pixel within one of there has about that colour; the light of bodies shines through.
+/// Whether a pixel at most one away has about that colour; the light of bodies shines through.
 fn is_there(image: &Image, place: glam::DVec2, colour: [u8; 4]) -> bool {
     let (x, y) = (place.x as usize, place.y as usize);
     let is_it = |found: [u8; 3]| (0..3).all(|k| found[k].abs_diff(colour[k]) < 60);
@@ -46,7 +46,7 @@ fn edges_and_marks_are_where_they_belong() {
     let bodies = two_galaxies(50);
     let camera = Camera { distance: 10.0, ..Camera::default() };
     let plain = painted(&bodies, &camera, None);
-    // The box as some scale has it, far from its origin.
+    // The box in numbers of a scale with a distant origin.
     let scale = Scale { origin: DVec3::splat(64.0), length: 0.5, ..Scale::PLAIN };
     let (lower, upper) = (DVec3::new(-1.0, -1.5, -0.5), DVec3::new(1.0, 0.5, 1.0));
     let drawn = DrawnBox {
@@ -67,10 +67,10 @@ fn edges_and_marks_are_where_they_belong() {
             if a >> axis & 1 == 1 {
                 continue;
             }
-            // Where nearer to the eye no other edge lies over it: a third of its way.
+            // At a third of its length, where no other edge covers it.
             let place = corner(a).lerp(corner(a | 1 << axis), 0.37);
             let (at, depth) = camera.pixel_of(place, size()).unwrap();
-            // Behind what the camera looks at they fade.
+            // Beyond what the camera looks at they fade.
             if depth < 10.0 {
                 assert!(is_there(&image, at, CYAN), "edge {a} {axis}: {at} {:?}", {
                     pixel(&image, at.x as usize, at.y as usize)
@@ -90,14 +90,14 @@ fn edges_and_marks_are_where_they_belong() {
     });
     let marked = marked.unwrap();
     let mark = |body| Mark { body, colour: ORANGE, ring_px: 0.0, pad: 0 };
-    // Of a body that there is not nothing is drawn.
+    // For a body that does not exist nothing is drawn.
     let marks = Diagram { marks: vec![mark(marked), mark(4_000_000)], ..Diagram::default() };
     let image = painted(&bodies, &camera, Some(marks));
     let (at, _) = camera.pixel_of(bodies.position[marked as usize], size()).unwrap();
     assert!(is_there(&image, at, ORANGE));
     assert!((4..60).contains(&changed(&plain, &image)), "{}", changed(&plain, &image));
     assert_eq!(changed(&plain, &painted(&bodies, &camera, Some(Diagram::default()))), 0);
-    // A ring leaves what is in it as it was.
+    // A ring leaves its inside unchanged.
     let ring = Mark { ring_px: 11.0, ..mark(marked) };
     let ringed = Diagram { marks: vec![ring], ..Diagram::default() };
     let image = painted(&bodies, &camera, Some(ringed));
@@ -117,7 +117,7 @@ fn from_inside_a_box_and_with_broken_ones_the_picture_holds() {
         upper: [upper; 3],
         pad: 0,
     };
-    // The eye is in the first; the others are nowhere, or beyond all numbers.
+    // The eye is in the first; the others have NaN places, or are beyond all numbers.
     let boxes = vec![drawn(-9.0, 7.0), drawn(f32::NAN, 1.0), drawn(0.0, f32::INFINITY)];
     let diagram = Diagram { boxes, ..Diagram::default() };
     let inside = painted(&bodies, &camera, Some(diagram));

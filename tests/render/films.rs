@@ -1,4 +1,4 @@
-//! Films as files: what was painted comes back, and nothing half-written stays.
+//! Films as files: what was painted can be read back, and nothing half-written stays.
 
 use std::path::Path;
 

@@ -17,8 +17,8 @@ use crate::two_galaxies;
 
 pub type Device = (wgpu::Device, wgpu::Queue);
 
-/// Two devices for all tests, as drivers dislike many: one with WebGPU's baseline, which adds light up
-/// in half floats, and one that blends 32-bit floats, if the adapter can.
+/// Two devices for all tests, since drivers do not cope with many: one with WebGPU's baseline, which adds light
+/// up in half floats, and one that blends 32-bit floats, if the adapter can.
 pub fn devices() -> &'static (Device, Option<Device>) {
     static DEVICES: OnceLock<(Device, Option<Device>)> = OnceLock::new();
     DEVICES.get_or_init(|| {
@@ -64,7 +64,7 @@ pub fn difference(a: &Image, b: &Image) -> (f64, u8) {
     (sum as f64 / a.rgba().len() as f64, steps.max().unwrap_or(0))
 }
 
-/// Equal but for rounding. Seen on lavapipe: mean up to 0.6, largest 3.
+/// Equal up to rounding. Seen on lavapipe: mean up to 0.6, largest 3.
 pub fn is_same(a: &Image, b: &Image) -> Result<(), String> {
     let (mean, largest) = difference(a, b);
     if mean < 1.0 && largest <= 6 {
@@ -73,7 +73,7 @@ pub fn is_same(a: &Image, b: &Image) -> Result<(), String> {
     Err(format!("mean difference {mean:.3}, largest {largest}"))
 }
 
-/// Pictures by the CPU, by the baseline and by 32-bit floats where there are.
+/// Pictures by the CPU, by the baseline and by 32-bit floats if available.
 fn paint_all(bodies: &Bodies, style: &Style, size: PictureSize, frames: usize) -> Vec<Vec<Image>> {
     let camera = Camera::default().framing(bodies, style, 0.95, size);
     let acceleration = bodies.velocity.clone();
@@ -100,26 +100,26 @@ fn device_and_cpu_paint_the_same_pictures() {
         (1, 64, 64, plain.clone()),
         (2, 33, 70, plain.clone()),
         (100, 641, 359, plain.clone()),
-        // Without glow the meter's percentiles lie at single sprites, and rounding can move them by a bin.
+        // Without glow the meter's percentiles are set by single sprites, and rounding can move them by a bin.
         (5000, 320, 180, Style { bloom: 0.0, exposure: fixed, ..plain.clone() }),
         (5000, 180, 320, Style { colour_by: ColourBy::Speed, ..plain.clone() }),
         (5000, 321, 181, Style { colour_by: ColourBy::Acceleration, ..plain.clone() }),
         (5000, 320, 180, Style { show_halo: true, stops: 1.0, exposure: fixed, ..plain.clone() }),
         (40_000, 320, 180, Style { dither: true, ..plain.clone() }),
         (100, 17, 300, plain.clone()),
-        // So few pixels that rounding can move the meter's percentile by a bin: the exposure is given.
+        // With so few pixels rounding can move the meter's percentile by a bin: the exposure is fixed.
         (100, 7, 300, Style { exposure: fixed, ..plain.clone() }),
         (100, 1, 1, Style { exposure: fixed, ..plain.clone() }),
         (3000, 3000, 40, plain.clone()),
         (5000, 320, 180, Style { colour_by: ColourBy::Age, ..plain.clone() }),
         (1000, 320, 180, Style { trail_secs: 3.0, ..plain.clone() }),
-        // So many that software adds up in 32-bit floats, too.
+        // So many that software adds up in 32-bit floats as well.
         (120_000, 160, 90, Style { trail_secs: 3.0, ..plain }),
     ] {
         let size = PictureSize::new(width, height).unwrap();
         let films = paint_all(&two_galaxies(n), &style, size, 3);
         for (which, film) in films[1..].iter().enumerate() {
-            // What half floats lose in so dense a picture is the next test's business.
+            // The next test is about what half floats lose in such a dense picture.
             if which == 0 && n > 20_000 {
                 continue;
             }
@@ -136,7 +136,7 @@ fn device_and_cpu_paint_the_same_pictures() {
 fn a_million_bodies_are_added_up_to_the_last_bit_that_is_seen() {
     let Some(float) = &devices().1 else { return };
     let size = PictureSize::new(160, 90).unwrap();
-    // The exposure is given, so that only the sums differ; bright cores lie far below white.
+    // The exposure is fixed, so that only the sums differ; bright cores are far below white.
     let exposure = Exposure::Fixed { white: 2000.0, mid: 5.0 };
     let (bodies, style) = (two_galaxies(1_000_000), Style { exposure, ..Style::default() });
     let camera = Camera::default().framing(&bodies, &style, 0.95, size);
@@ -167,7 +167,7 @@ fn trails_fade_behind_what_moves_and_cost_nothing_at_rest() {
             let trail = painter.paint(&bodies, &camera, &look, secs).unwrap();
             is_same(&plain, &trail).unwrap_or_else(|e| panic!("at rest, {secs} s: {e}"));
         }
-        // What was there a moment ago is still seen; after ten lengths of a trail nothing is.
+        // What was there a moment ago is still visible; after ten lengths of a trail it is gone.
         let behind = painter.paint(&moved, &camera, &look, 2.6).unwrap();
         let far = difference(&plain_moved, &behind);
         assert!(far.1 > 40, "{far:?}");
@@ -202,7 +202,7 @@ fn ages_are_the_looks_own_and_missing_ones_are_named() {
 #[test]
 fn the_comparer_notices_wrong_pictures() {
     let size = PictureSize::new(320, 180).unwrap();
-    // Fixed, or the exposure would show every change everywhere.
+    // Fixed, or every change would show everywhere through the exposure.
     let exposure = Exposure::Fixed { white: 200.0, mid: 0.5 };
     let style = Style { exposure, ..Style::default() };
     let bodies = two_galaxies(500);
@@ -264,7 +264,7 @@ fn the_engines_own_buffers_are_painted_without_a_copy() {
         is_same(&from_host, &from_device).unwrap_or_else(|e| panic!("at {time} s: {e}"));
     }
 
-    // What cannot be painted is refused by name.
+    // What cannot be painted is refused, and named.
     let refused = |painter: &mut Painter, points, look: &Look| {
         painter.paint(Points::Device(points), &camera, look, 0.2).unwrap_err().to_string()
     };
@@ -298,7 +298,7 @@ fn far_away_in_motion_and_in_any_units_the_picture_is_the_same() {
         for (shift, drift, length) in
             [(1e8, 0.0, 1.0), (0.0, 0.0, 3e21), (1e6, 0.0, 3e-21), (1e5, 1e7, 3e19)]
         {
-            // Where accelerations are shown, the drift would be one of them: the velocities stand for them.
+            // Velocities stand in for accelerations here: a drift would change those.
             let drift = if colour_by == ColourBy::Speed { drift } else { 0.0 };
             let mut moved = at_home.clone();
             moved.shift(DVec3::new(1.0, -0.5, 0.3) * shift, DVec3::new(-0.3, 1.0, 0.1) * drift);

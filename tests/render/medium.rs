@@ -1,5 +1,5 @@
-//! Densities around bodies and dust before them: against what is known, on the device as on the CPU, and nothing of it
-//! where nobody asked.
+//! Densities around bodies and dust in front of them: against known values, on the device as on the CPU, and nothing
+//! of it unless asked for.
 
 use glam::DVec3;
 use gravitile::bodies::{Bodies, Component, Role};
@@ -60,7 +60,7 @@ fn densities_are_those_of_the_bodies() {
         let octaves = found[first..first + count].to_vec();
         let true_density = 0.25 * count as f64 / (side * side * side);
         let ratio = middle(octaves.clone()).exp2() * plan.unit() / true_density;
-        // Where a cube ends its neighbours are empty: a little less than the truth.
+        // At the edge of a cube the neighbours are empty: a little less than the true density.
         assert!((0.75..1.2).contains(&ratio), "{side}: {ratio}");
         let off =
             middle(octaves.iter().map(|y| (y - middle(octaves.clone())).abs()).take(300).collect());
@@ -69,13 +69,13 @@ fn densities_are_those_of_the_bodies() {
         first += count;
     }
     assert!(measured[0] < measured[1] && measured[1] < measured[2]);
-    // The scale of colours spans what was found, in the bodies' units.
+    // The colour scale spans the densities found, in the bodies' units.
     let [thin, dense] = [measured[0], measured[2]];
     assert!(look.least_value < 1.2 * thin && look.most_value > 0.8 * dense);
     assert!(look.least_value > 0.02 * thin && look.most_value < 10.0 * dense);
 }
 
-/// Stars before and behind a sheet of gas, seen from above: the left ones lie behind.
+/// Stars in front of and behind a sheet of gas, seen from above: the left ones are behind.
 fn before_and_behind() -> Bodies {
     let mut chance = chances();
     let mut bodies = Bodies {
@@ -125,7 +125,7 @@ fn dust_dims_what_lies_behind_it_and_blue_most() {
     let bodies = before_and_behind();
     let with = |dust| halves(&bodies, &Style { dust, variety: 0.0, ..Style::default() });
     let ([left, right], [clear_left, clear_right]) = (with(1.0), with(0.0));
-    // As Camera's right points along +x where it looks from -y and above.
+    // The camera's right is +x when it looks from -y and above.
     let before = right[0] / clear_right[0];
     let behind = left[0] / clear_left[0];
     assert!(before > 0.97, "light from before the dust: {before}");
@@ -161,7 +161,7 @@ fn device_and_cpu_find_the_same_surroundings() {
             is_same(&pictures[0], other).unwrap();
         }
     }
-    // What is compared is there: without dust and glow the picture is another.
+    // The comparison means something: without dust and glow the picture differs.
     let [with, without] =
         [dusty.clone(), Style { gas: 0.0, ..dusty.clone() }].map(|style| painted(&style).remove(0));
     assert!(difference(&with, &without).0 > 0.5);

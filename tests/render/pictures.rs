@@ -1,4 +1,4 @@
-//! What a picture must be like, whoever paints it (here: the CPU).
+//! What a picture must look like, whatever paints it (here: the CPU).
 
 use glam::DVec3;
 use gravitile::bodies::Bodies;
@@ -12,7 +12,7 @@ fn size(width: u32, height: u32) -> PictureSize {
 }
 
 fn picture(bodies: &Bodies, style: &Style, size: PictureSize) -> Image {
-    // What is measured are the bodies.
+    // Only the bodies are measured.
     let style = &Style { sky: 0.0, dither: false, ..style.clone() };
     let camera = Camera::default().framing(bodies, style, 0.95, size);
     let look = Look::new(style, bodies, None).unwrap();
@@ -87,7 +87,7 @@ fn splat(look: &Look, camera: &Camera, bodies: &Bodies, size: PictureSize) -> Hd
 
 #[test]
 fn light_falls_with_distance_squared_and_not_with_the_place_between_pixels() {
-    // As many bodies as have sprites at the least radius, where the danger is greatest.
+    // So many bodies that sprites have the least radius, where the risk is greatest.
     let mut bodies = Bodies::with_capacity(1);
     bodies.push(1.0, DVec3::ZERO, DVec3::ZERO, 0);
     let style = Style { variety: 0.0, ..Style::default() };

@@ -30,7 +30,7 @@ fn validate(module: &naga::Module) -> naga::valid::ModuleInfo {
 
 #[test]
 fn every_shader_is_valid_and_translates() {
-    // The one that depends on the format of light comes a second time.
+    // The one that depends on the light's format comes a second time.
     let values = minijinja::context! { light_format => "rgba32float" };
     let wide = gravitile::gpu::template::assemble(splat_pass::SHADER, values).unwrap();
     assert!(wide.contains("rgba32float") && source("splat").contains("rgba16float"));

@@ -1,4 +1,4 @@
-//! Streaks: their light, where it lies in space, and the device's pictures against the CPU's.
+//! Streaks: their light, its place in space, and the device's pictures against the CPU's.
 
 use glam::DVec3;
 use gravitile::bodies::{Bodies, Component, Role};
@@ -12,7 +12,7 @@ use gravitile::render::{
 use crate::gpu::{Device, device, devices, gpu_painter, is_same, painter_on};
 use crate::two_galaxies;
 
-/// Accelerations that turn velocities around z by so many radians in a unit of time.
+/// Accelerations that turn velocities around z by this many radians in a unit of time.
 fn turning(bodies: &Bodies, rate: f64) -> Vec<DVec3> {
     bodies.velocity.iter().map(|&v| rate * DVec3::Z.cross(v)).collect()
 }
@@ -44,7 +44,7 @@ fn sum(light: &HdrImage) -> f64 {
     light.pixels().iter().map(|p| f64::from(p[0] + p[1] + p[2])).sum()
 }
 
-/// Bodies without anything that makes them differ.
+/// Identical bodies.
 fn stars(places: &[(DVec3, DVec3)]) -> Bodies {
     let components = vec![Component::new("stars", Role::Star)];
     let mut bodies = Bodies { components, ..Bodies::default() };
@@ -52,7 +52,7 @@ fn stars(places: &[(DVec3, DVec3)]) -> Bodies {
     bodies
 }
 
-/// Where a place in space is on the picture.
+/// The pixel of a place in space.
 fn on_picture(place: DVec3, camera: &Camera, size: PictureSize) -> [f64; 2] {
     let [right, up, backward] = camera.axes_in_world();
     let offset = place - camera.eye_in_world();
@@ -75,13 +75,13 @@ fn all_light_stays_what_it_was() {
     let size = PictureSize::new(400, 300).unwrap();
     for n in [1, 40, 2000, 20_000, 60_000] {
         let bodies = two_galaxies(n);
-        // So far away that all streaks are inside.
+        // So far away that all streaks are in the picture.
         let camera = Camera { distance: 60.0, ..Camera::default() };
         let rest = sum(&light_of(&bodies, &turning(&bodies, 0.0), &camera, size, 0.0));
         for (time, rate) in [(1e-9, 0.0), (0.02, 0.0), (0.5, 0.7), (3.0, 0.4), (3.0, 5.0)] {
             let all = turning(&bodies, rate);
             let found = sum(&light_of(&bodies, &all, &camera, size, time)) / rest;
-            // Where it turns within its own width, pieces lie over each other.
+            // Where it turns within its own width, pieces overlap.
             let allowed = if rate > 1.0 { 0.06 } else { 0.03 };
             assert!(
                 (found - 1.0).abs() < allowed,
@@ -104,12 +104,12 @@ fn a_body_at_rest_looks_as_it_did() {
     }
 }
 
-/// The middle of what lies behind a body, and its end.
+/// The middle and the end of the light behind a body.
 #[test]
 fn head_and_tail_are_where_they_belong_however_the_camera_turns() {
     let size = PictureSize::new(640, 400).unwrap();
     let (time, velocity) = (2.0, DVec3::new(1.0, 0.0, 0.0));
-    // Each at a tenth of a side from the others' ways.
+    // Each a tenth of a side away from the others' paths.
     let bodies = stars(&[(DVec3::new(1.0, 0.0, 0.0), velocity)]);
     let still = turning(&bodies, 0.0);
     let (head, tail) = (bodies.position[0], bodies.position[0] - velocity * time);
@@ -142,7 +142,7 @@ fn head_and_tail_are_where_they_belong_however_the_camera_turns() {
             reaches = reaches.max(along);
         }
         assert!(reaches > 0.8 * length, "the tail is seen to {reaches} of {length} px");
-        // The light of the streak is nearer to the head than to the tail, and behind the body.
+        // The streak's light is nearer to the head than to the tail, and behind the body.
         let of_head = light_of(&bodies, &still, &camera, size, 1e-9);
         let (mut light, mut moment) = (0.0, 0.0);
         for ((place, with), (_, without)) in
@@ -187,7 +187,7 @@ fn a_circular_orbit_has_a_circle_behind_it() {
     }
 }
 
-/// Pictures from farther and nearer, the last one from among the bodies.
+/// Pictures from far to near, the last from among the bodies.
 fn film(mut painter: Painter, bodies: &Bodies, style: &Style, has_pull: bool) -> Vec<Image> {
     let camera = Camera::default().framing(bodies, style, 0.95, painter.size());
     let pull = turning(bodies, 0.8);
@@ -238,7 +238,7 @@ fn device_and_cpu_paint_the_same_streaks() {
                 }
             }
         }
-        // Streaks are seen, but of one body that all move with.
+        // Streaks show, but not for the common motion of all bodies.
         if n == 1 {
             continue;
         }
@@ -270,10 +270,10 @@ fn streaks_of_the_engines_own_buffers_are_the_hosts() {
     let size = PictureSize::new(240, 140).unwrap();
     let bodies = two_galaxies(700);
     let pull = turning(&bodies, 0.8);
-    // Numbers of the buffers in units of their own.
+    // The buffers' numbers have units of their own.
     let scale =
         Scale { origin: DVec3::ZERO, length: 2.0, mass: 1.0, speed: 0.25, acceleration: 0.5 };
-    // An engine's velocities are those beside the bodies' motion as a whole.
+    // An engine's velocities are relative to the bodies' common motion.
     let drift = Look::new(&Style::default(), &bodies, None).unwrap().drift;
     let beside: Vec<DVec3> = bodies.velocity.iter().map(|&v| v - drift).collect();
     let rows = |of: &[DVec3], unit: f64, w: &dyn Fn(usize) -> f32| {

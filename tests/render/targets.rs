@@ -1,4 +1,4 @@
-//! What pictures of scenes must come to: enough of the demo's film is lit and nothing burns out; no core has rings around
+//! What pictures of scenes must achieve: enough of the demo's film is lit and nothing burns out; no core has rings around
 //! it; a scale of speeds follows a collapse.
 
 use glam::DVec3;
@@ -7,7 +7,7 @@ use gravitile::render::{Camera, ColourBy, Image, Look, Painter, PictureSize, Pre
 
 use crate::cameras::{file_of, moments};
 
-/// The part of the pixels in the central half of the area that are seen, and that of all that have burnt out.
+/// The part of the pixels in the central half of the area that are lit, and the part of all that have burnt out.
 fn lit_and_burnt(image: &Image) -> (f64, f64) {
     let [width, height] = [image.size().width(), image.size().height()].map(f64::from);
     let (mut lit, mut central, mut burnt) = (0.0, 0.0, 0.0);
@@ -25,7 +25,7 @@ fn lit_and_burnt(image: &Image) -> (f64, f64) {
     (lit / central, burnt / (width * height))
 }
 
-/// The least lit picture of the demo's film, and the most burnt.
+/// The least lit picture of the demo's film, and the most burnt out.
 fn demo(style: &Style) -> (f64, f64) {
     let size = PictureSize::new(480, 270).unwrap();
     let (mut painter, mut look) = (Painter::cpu(size), None);
@@ -41,12 +41,12 @@ fn demo(style: &Style) -> (f64, f64) {
 
 #[test]
 fn enough_of_the_demo_is_lit_and_nothing_burns_out() {
-    // Without what is lit by itself.
+    // Without the sky and dither, which are lit by themselves.
     let style = Style { sky: 0.0, dither: false, ..Style::default() };
     let (lit, burnt) = demo(&style);
     assert!(lit >= 0.25, "only {lit:.3} of the middle is lit");
     assert!(burnt <= 0.001, "{burnt:.4} has burnt out");
-    // One exposure for all leaves more in the dark.
+    // One exposure for the whole picture leaves more in the dark.
     let plain = Style { bloom: 0.0, local_exposure: 0.0, ..style };
     assert!(demo(&plain).0 < 0.25);
 }
@@ -95,7 +95,7 @@ fn rings(image: &Image, width_px: f64) -> Vec<f64> {
     rings.into_iter().map(median).collect()
 }
 
-/// How much brighter it becomes at most beyond a darker place nearer to the middle.
+/// The largest rise in brightness beyond a darker place nearer to the middle.
 fn rise(profile: &[f64]) -> f64 {
     let mut darkest = f64::INFINITY;
     profile.iter().fold(0.0, |most: f64, &ring| {
@@ -122,7 +122,7 @@ fn no_ring_lies_around_a_bright_core() {
     assert_eq!(rise(&[90.0, 40.0, 45.0, 43.0, 10.0]), 5.0);
 }
 
-/// The part of the bodies whose speed lies beyond the scale.
+/// The part of the bodies whose speed is beyond the scale.
 fn beyond(look: &Look, bodies: &Bodies) -> f64 {
     let speeds = bodies.velocity.iter().map(|v| (*v - look.drift).length());
     let out = speeds.filter(|v| *v < look.least_value || *v > look.most_value).count();
@@ -141,7 +141,7 @@ fn a_scale_of_speeds_follows_a_collapse() {
         following.follow_values(bodies, None, secs - last);
         last = secs;
         followed += beyond(following, bodies) / 20.0;
-        // Of the scale that suits them: a wide one has all bodies within it, and all of one colour.
+        // Relative to the scale that suits them: a wide one includes all bodies, but in a single colour.
         let right = new();
         apart += if secs > 0.0 { octaves_apart(following, &right) / 19.0 } else { 0.0 };
         stayed = stayed.max(beyond(first, bodies));
@@ -151,7 +151,7 @@ fn a_scale_of_speeds_follows_a_collapse() {
     assert!(apart < 1.5, "the scale's ends are {apart} octaves away on average");
 }
 
-/// How far both ends of two colour scales are apart, added up.
+/// The distances between both ends of two colour scales, added up.
 fn octaves_apart(a: &Look, b: &Look) -> f64 {
     let of = |a: f64, b: f64| (a / b).log2().abs();
     of(a.least_value, b.least_value) + of(a.most_value, b.most_value)

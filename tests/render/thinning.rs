@@ -1,4 +1,5 @@
-//! Pictures of one body of several: the light of all, by both ways on the device and on the CPU.
+//! Pictures that draw one body of several: the light of all, by both ways on the device and on the
+//! CPU.
 
 use gravitile::render::{
     Adding, Camera, Exposure, Image, Look, Painter, PictureSize, Points, Style,
