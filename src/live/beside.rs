@@ -126,6 +126,6 @@ mod tests {
         assert_eq!(waited(&made).unwrap(), 7);
         let broken: Beside<u32> =
             Beside::start("a number", || async { panic!("on purpose") }).unwrap();
-        assert!(waited(&broken).unwrap_err().to_string().contains("a number broke off"));
+        assert!(waited(&broken).unwrap_err().to_string().contains("a number stopped"));
     }
 }

@@ -259,13 +259,13 @@ mod tests {
         assert_eq!((cut.rows, cut.slices, cut.tiles), (16, 4, 8));
         assert_eq!(cut.shown, [12, 4, 4]);
         let words = cut.in_words(&config, 4096);
-        for part in ["16 rows", "256 sinks", "8 tiles of 128", "4 slices", "Drawn are 12 rows"] {
+        for part in ["16 rows", "256 sinks", "8 tiles of 128", "4 slices", "shows 12 rows"] {
             assert!(words.contains(part), "'{words}' should say '{part}'");
         }
         // All of a small one is drawn, and one body is a row.
         let small = Cut::of(&KernelConfig { s: 1, ..config }, 1);
         assert_eq!((small.rows, small.tiles, small.shown), (1, 1, [1, 1, 1]));
-        assert!(!small.in_words(&config, 1).contains("Drawn"));
+        assert!(!small.in_words(&config, 1).contains("shows"));
         let many = Cut::of(&KernelConfig { s: 64, ..config }, 1 << 20);
         assert!(many.shown[1] * many.shown[2] <= MOST_COLUMNS);
     }
