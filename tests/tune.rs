@@ -177,7 +177,7 @@ fn bad_requests_to_the_tuner_are_refused() {
             &["tune", "--method", "reference"],
             "the method is reference, but must be auto, direct or tree: tuning applies to the direct kernel",
         ),
-        (&["tune", "--engine", "cpu"], "the engine is cpu, but must be auto or gpu: what is tuned"),
+        (&["tune", "--engine", "cpu"], "the engine is cpu, but must be auto or gpu: tuning"),
     ] {
         let error = refused(folder.path(), args);
         assert!(error.contains(words), "{error}");

@@ -5,7 +5,7 @@
 //% include "direct/arithmetic.wgsl"
 @group(0) @binding(0) var<storage, read> partial_sums: array<Real4>;
 @group(0) @binding(1) var<storage, read_write> neighbours: array<Neighbours>;
-// Per sink what forces.wgsl keeps per segment and sink{{ ", and the nearest of its neighbours" if neighbours }}. Bits: no f32 that is none is read as one.
+// Per sink what forces.wgsl keeps per segment and sink{{ ", and the nearest of its neighbours" if neighbours }}. As bits: some words are not floats.
 //% set bits = neighbours and tier != "double"
 @group(0) @binding(2) var<storage, read_write> sums: array<{{ "vec4<u32>" if bits else "Real4" }}>;
 @group(0) @binding(3) var<uniform> params: DirectParams;

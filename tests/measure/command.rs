@@ -257,10 +257,10 @@ fn an_engine_is_measured_alone_and_other_methods_are_refused() {
     assert_eq!(cpu, ["CPU"]);
     assert!(gpu.len() == 1 && gpu != cpu, "{gpu:?}");
     for (args, words) in [
-        (["--engine", "reference"], "the engine is reference, but must be auto, gpu or cpu: what"),
+        (["--engine", "reference"], "the engine is reference, but must be auto, gpu or cpu: the"),
         (
             ["--method", "reference"],
-            "the method is reference, but must be auto or direct: what the",
+            "the method is reference, but must be auto or direct: the figures",
         ),
         (["--method", "warp"], "no method named 'warp'"),
     ] {

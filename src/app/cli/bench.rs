@@ -37,11 +37,11 @@ Examples:
   gravitile bench --figure p --adapter nvidia
   gravitile bench --engine cpu                     the CPU only; --engine gpu: the adapter only
   gravitile bench --figure instructions --gpu gfx1100
-  gravitile bench --figure blocks --out runs/      energy errors and times of Hermite runs, many minutes
-  gravitile bench --figure rule                    the shape auto takes against the best one, minutes
+  gravitile bench --figure blocks --out runs/      errors and times of Hermite runs, many minutes
+  gravitile bench --figure rule                    auto's shape against the best one, many minutes
   gravitile bench --from results.jsonl --figure q --out plots/   redraw without measuring
   gravitile bench --p 256 --r 4 --untiled          adds a kernel shape of your choice to the table
-  gravitile bench --figure score --all-adapters    one number to quote for each adapter of this machine
+  gravitile bench --figure score --all-adapters    one number to quote for each adapter here
   gravitile bench --from results/results.jsonl --submit my-gpu.jsonl --without power,place
   gravitile bench --compare a.jsonl b.jsonl --out comparison/
   gravitile bench --compare benches/results/*.jsonl --markdown")]

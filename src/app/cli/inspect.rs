@@ -17,8 +17,8 @@ Examples:
   gravitile inspect --gpu navi21 --r 8             an AMD GPU that need not be present (Mesa's RADV)
   gravitile inspect --gpu gfx1100 --assembly       the whole machine code
 
-The driver must offer VK_KHR_pipeline_executable_properties: Mesa's drivers for AMD and Intel do, and
-NVIDIA's own.")]
+The driver must offer VK_KHR_pipeline_executable_properties: Mesa's drivers for AMD and Intel and
+NVIDIA's own do.")]
 pub struct Args {
     /// AMD GPU to compile for with Mesa's RADV: polaris10, vega10, renoir, navi10, navi21, gfx1100 ...
     #[arg(long, value_name = "NAME", conflicts_with_all = ["adapter", "baseline"])]

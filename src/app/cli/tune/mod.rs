@@ -29,17 +29,17 @@ Examples:
   gravitile tune --list                  what is remembered, for every adapter
   gravitile tune --forget
 
-Whole steps are timed, by the GPU's own clock if it has one, otherwise by the wall clock. Shapes that
-exceed the adapter's limits are not tried, nor those that a model predicts to be slow from its
-measured ceilings. For more than 262144 bodies, 262144 are timed, which fill a device as well.
+Whole steps are timed, by the GPU's own clock if it has one, otherwise by the wall clock. Shapes
+that exceed the adapter's limits are not tried, nor those that a model predicts to be slow from
+its measured ceilings. For more than 262144 bodies, 262144 are timed, which fill a device as well.
 
-With --derivatives, evaluations are timed from host to host for each number of sinks. The results are
-used by 'forces --jerk' and the C library, whose sums are then added in a different order. Runs keep
-their own shapes, and so reproduce the same bits.
+With --derivatives, evaluations are timed from host to host for each number of sinks. The results
+are used by 'forces --jerk' and the C library, whose sums are then added in a different order. Runs
+keep their own shapes, and so reproduce the same bits.
 
-A choice holds for that number of bodies down to half of it, for this adapter, its driver and the
-program's present kernels. It is used whenever no option fixes the kernel. It is saved in the user's
-cache folder, or in the folder that GRAVITILE_CACHE_DIR names.")]
+A choice holds for up to that number of bodies and more than half of it, for this adapter, its
+driver and the program's present kernels. It is used whenever no option fixes the kernel. It is
+saved in the user's cache folder, or in the folder that GRAVITILE_CACHE_DIR names.")]
 pub struct Args {
     /// Number of bodies to tune for; may be given more than once
     #[arg(short, value_parser = crate::settings::count, value_name = "N")]
