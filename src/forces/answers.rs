@@ -84,7 +84,7 @@ fn not_finite<const N: usize>(
 fn check_finite(lost: Option<(usize, &str)>, range: impl Fn() -> String) -> Result<()> {
     let Some((index, what)) = lost else { return Ok(()) };
     let problem = format!(
-        "its {what} is not finite: too near to another body, or too large, for {}; a larger softening or a wider precision is needed",
+        "its {what} is not finite: too near to another body, or too large, for {}; a larger softening or a higher precision is needed",
         range()
     );
     Err(Error::Body { index, id: index as u64, problem })

@@ -48,8 +48,8 @@ pub trait ForceEngine: Send {
     /// neighbours either.
     fn highest_order(&self) -> Order;
 
-    /// Begins to compute what `want` asks for on `sinks`; `softening` is the Plummer length eps >=
-    /// 0. The computation may continue after this returns, so the host can do other work.
+    /// Begins to compute what `want` asks for on `sinks`; `softening` is the Plummer length,
+    /// eps >= 0. The computation may continue after this returns, so the host can do other work.
     ///
     /// Errors: a softening or radius that is negative or not finite; arrays of unequal length; a
     /// velocity or acceleration that `want` needs and sinks or sources lack; a derivative above
@@ -215,7 +215,7 @@ pub fn check_places(sources: &[Placed], count: usize) -> Result<()> {
 /// Checks that only accelerations and potentials are asked for.
 pub(super) fn check_plain(engine: &dyn ForceEngine, want: &Want) -> Result<()> {
     let (name, tier) = (engine.name(), engine.precision().name());
-    let allowed = format!("acceleration and potential of the engine {name} in {tier}");
+    let allowed = format!("acceleration and potential with the engine {name} in {tier}");
     if want.order > Order::Acceleration {
         return Err(Error::value("what is wanted", want.order.name(), allowed));
     }

@@ -51,7 +51,8 @@ pub fn on_device(method: Method) -> Result<&'static DeviceEntry> {
     let found = ON_DEVICE.iter().find(|entry| entry.method == method);
     found.ok_or_else(|| {
         let names: Vec<_> = ON_DEVICE.iter().map(|entry| entry.method.name()).collect();
-        let allowed = format!("{} where bodies live on a device", crate::messages::any_of(&names));
+        let allowed =
+            format!("{} for bodies that live on a device", crate::messages::any_of(&names));
         Error::value("the method", method.name(), allowed)
     })
 }

@@ -79,7 +79,7 @@ pub fn check_order(place: Place, method: Method, order: Order) -> Result<()> {
     }
     let names: Vec<_> = others.into_iter().map(|(_, name, _)| *name).collect();
     let (names, method, order) = (any_of(&names), method.name(), order.name());
-    let allowed = format!("{names} for forces up to the {order}: {method} has none of those");
+    let allowed = format!("{names} for forces up to the {order}: {method} does not have them");
     Err(Error::value("the method", method, allowed))
 }
 

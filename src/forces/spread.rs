@@ -54,7 +54,7 @@ impl Spread {
     /// Errors: an engine whose results depend on more than sources and sinks.
     pub fn new(engine: Box<dyn ForceEngine>, ranks: Ranks) -> Result<Self> {
         if engine.needs_last_accelerations() {
-            let allowed = "direct where ranks share the bodies of an engine on the host";
+            let allowed = "direct if ranks share the bodies on an engine other than gpu";
             return Err(Error::value("the method", "tree", allowed));
         }
         let (precision, weights) = (engine.precision(), Weights::Equal);
@@ -190,7 +190,7 @@ impl ForceEngine for Spread {
     fn begin(&mut self, sinks: &Sinks, softening: f64, want: &Want) -> Result<()> {
         sinks.check(softening, want)?;
         if want.nearest || want.within.is_some() {
-            let allowed = "forces, where ranks share the sinks";
+            let allowed = "forces if ranks share the sinks";
             return Err(Error::value("what is wanted", "neighbours", allowed));
         }
         let n = sinks.position.len();

@@ -1,4 +1,5 @@
-//! Moving bodies that engines are tested, checked and timed on. No scene: nothing moves as in nature.
+//! Moving bodies for testing, checking and timing engines. Not a scene: they do not move
+//! physically.
 
 use std::ops::Range;
 
@@ -6,22 +7,23 @@ use glam::DVec3;
 
 use super::{Identity, Sinks, Sources};
 
-/// Bodies with all that a direct engine asks for.
+/// Bodies with everything that a direct engine may need.
 #[derive(Clone, Debug, Default)]
 pub struct TestBodies {
     /// Positions.
     pub position: Vec<DVec3>,
-    /// Velocities, as many.
+    /// Velocities, one per body.
     pub velocity: Vec<DVec3>,
-    /// Accelerations, as many.
+    /// Accelerations, one per body.
     pub acceleration: Vec<DVec3>,
-    /// Masses, as many.
+    /// Masses, one per body.
     pub mass: Vec<f64>,
 }
 
 impl TestBodies {
-    /// `n` bodies of total mass about 1 that f32 does not hold: with a dense middle, unequal in mass, away
-    /// from the origin; body 1 where body 0 is, body 3 without mass. The same on every machine.
+    /// `n` bodies of total mass about 1 that are not exact in f32: with a dense centre, unequal
+    /// masses, away from the origin; body 1 is at the position of body 0, body 3 is massless. The
+    /// same on every machine.
     pub fn new(n: usize, seed: u64) -> Self {
         let mut random = Random(seed);
         let mut cloud = Self::default();
@@ -37,7 +39,7 @@ impl TestBodies {
         cloud
     }
 
-    /// One more body.
+    /// Adds a body.
     pub fn push(&mut self, position: DVec3, velocity: DVec3, acceleration: DVec3, mass: f64) {
         self.position.push(position);
         self.velocity.push(velocity);
@@ -50,12 +52,12 @@ impl TestBodies {
         self.position.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no bodies.
     pub fn is_empty(&self) -> bool {
         self.position.is_empty()
     }
 
-    /// The first `count` of them as sources.
+    /// The first `count` bodies as sources.
     pub fn sources(&self, count: usize) -> Sources<'_> {
         Sources {
             position: &self.position[..count],
@@ -65,7 +67,7 @@ impl TestBodies {
         }
     }
 
-    /// Some of them as sinks.
+    /// The bodies in `range` as sinks.
     pub fn sinks<'a>(&'a self, range: Range<usize>, identity: Identity<'a>) -> Sinks<'a> {
         Sinks {
             position: &self.position[range.clone()],
@@ -76,11 +78,11 @@ impl TestBodies {
     }
 }
 
-/// SplitMix64 (Steele, Lea and Flood 2014): fixed, so that every run tries the same.
+/// SplitMix64 (Steele, Lea and Flood 2014), so that every run tests the same numbers.
 pub(super) struct Random(pub u64);
 
 impl Random {
-    /// 0 to 1.
+    /// A number from 0 to 1.
     pub fn unit(&mut self) -> f64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -89,7 +91,7 @@ impl Random {
         ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// In a cube of side 1 about the origin.
+    /// A point in a cube of side 1 about the origin.
     pub fn vector(&mut self) -> DVec3 {
         DVec3::new(self.unit(), self.unit(), self.unit()) - DVec3::splat(0.5)
     }

@@ -199,7 +199,7 @@ fn missing(wanted: Option<&AdapterName>, found: String) -> Error {
         None => "was found (no Vulkan, Metal or DX12 driver answers)".to_owned(),
         Some(AdapterName::Known(identity)) => format!("is {identity}, nor has that name"),
         Some(AdapterName::Matching(name)) => {
-            format!("has '{name}' in its name or is of that number")
+            format!("has '{name}' in its name or as its number")
         }
     };
     Error::NoAdapter { wanted, found }

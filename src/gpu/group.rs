@@ -124,7 +124,7 @@ fn group(
     if count != DeviceCount::Auto && wanted > all.len() {
         let there = all.len();
         let allowed = format!(
-            "at most {there}: so many adapters of that kind are here ('--adapter 0,0' opens two devices on one)"
+            "at most {there}, the number of such adapters here ('--adapter 0,0' opens two devices on one)"
         );
         return Err(Error::value("--devices", wanted, allowed));
     }

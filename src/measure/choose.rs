@@ -69,7 +69,7 @@ async fn choose_engine(open: Option<&Arc<Gpu>>, n: usize, settings: &Settings) -
     match (integrator.has_block_steps(), beyond_single, engine) {
         (true, _, EngineKind::Auto) => {
             return cpu(format!(
-                "{} wants forces in f64, which the CPU has everywhere (gpu: double-single)",
+                "{} needs forces in f64, which every CPU has (gpu: double-single)",
                 integrator.name
             ));
         }
@@ -100,7 +100,7 @@ async fn choose_engine(open: Option<&Arc<Gpu>>, n: usize, settings: &Settings) -
                 Err(error) => return cpu(error.to_string()),
             };
             if cfg!(target_arch = "wasm32") {
-                let reason = "a page has one thread of the processor, and must answer meanwhile";
+                let reason = "a page has one processor thread, which must stay responsive";
                 return Ok(Choice::of(EngineKind::Gpu, method, reason, Some(gpu)));
             }
             if gpu.adapter.class == DeviceClass::Software {

@@ -26,7 +26,7 @@ pub(super) async fn choose_devices(
             several(&first, choice, n, settings).await
         }
         DeviceCount::Auto => {
-            let why = "block steps are on one device: how many bodies a step has is not known before (--devices N)";
+            let why = "block steps take one device unless --devices N is given: how many bodies a step has is not known before";
             Ok(Choice { devices_reason: Some(why.to_owned()), ..choice })
         }
     }

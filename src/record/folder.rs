@@ -56,7 +56,7 @@ impl Prepared {
         snapshot::write(self.path.join(FIRST), first, &options)?;
         let text = toml::to_string(&plan).expect("a plan should be expressible in TOML");
         let text = format!(
-            "# A run of gravitile. Go on with it by: gravitile resume <this folder>\n{text}"
+            "# A run of gravitile. Continue it with: gravitile resume <this folder>\n{text}"
         );
         files::replace(self.path.join(PLAN), text.as_bytes())?;
         let lock = self.lock.take().expect("it is held until it begins");
@@ -260,14 +260,14 @@ fn refuse_what_is_there(path: &Path) -> Result<()> {
     if names.iter().any(|name| name == PLAN) {
         return Err(Error::file(
             path,
-            "holds a run already (run.toml); go on with it by 'gravitile resume', or choose another folder",
+            "holds a run already (run.toml); continue it with 'gravitile resume', or choose another folder",
         ));
     }
     if let Some(name) = names.iter().find(|name| step_of(name).is_some()) {
         return Err(without_plan(path, name));
     }
     let problem = format!(
-        "there is {name} in it, which the run would write over; move it away or choose another folder"
+        "contains {name}, which the run would overwrite; move it away or choose another folder"
     );
     Err(Error::file(path, problem))
 }
@@ -290,7 +290,7 @@ fn without_plan(path: &Path, name: &str) -> Error {
     Error::file(
         path,
         format!(
-            "there are snapshots in it ({name}), but no run.toml to go on by; begin a new run from one by 'gravitile run SNAPSHOT --out' in another folder, or move them away"
+            "contains snapshots ({name}), but no run.toml, so it cannot be resumed; begin a new run from one with 'gravitile run SNAPSHOT --out' in another folder, or move them away"
         ),
     )
 }

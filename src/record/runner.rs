@@ -186,7 +186,8 @@ pub fn restart_of(snapshot: &Snapshot) -> Option<Restart> {
 fn with_way_on(folder: &RunFolder, mut error: Error) -> Error {
     if let Error::Device(problem) | Error::Member(problem) = &mut error {
         let path = folder.path.display();
-        problem.push_str(&format!("; go on from the last snapshot with: gravitile resume {path}"));
+        problem
+            .push_str(&format!("; continue from the last snapshot with: gravitile resume {path}"));
     }
     error
 }

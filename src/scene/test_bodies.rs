@@ -1,29 +1,30 @@
-//! The bodies that engines and kernels are checked and timed on. No scene: nothing moves as in nature.
+//! Bodies for checking and timing engines and kernels. Not a scene: they do not move physically.
 
 use glam::DVec3;
 
 use crate::bodies::Bodies;
 
-/// How the bodies of a test cloud lie.
+/// The distribution of the bodies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spread {
-    /// Evenly, alike in mass, turning slowly about the z axis. No two come close, so that a step is what
-    /// is tested and not what close encounters do to rounding.
+    /// Evenly spread, of equal mass, turning slowly about the z axis. No two come close, so that a
+    /// step is tested without close encounters that amplify rounding.
     Even,
-    /// With a dense middle, unequal in mass, at rest, and the first two in one place: what a force
-    /// kernel must get right.
+    /// With a dense centre, unequal masses, at rest, and the first two bodies at one position: the
+    /// cases that a force kernel must get right.
     Uneven,
 }
 
-/// `n` bodies of total mass 1 (about 1 where uneven) in a cube of side 1 (2.1 where uneven) about the
-/// origin. All numbers are exact in f32, and the same on every machine.
+/// `n` bodies of total mass 1 (about 1 if uneven) in a cube of side 1 (2.1 if uneven) about the
+/// origin. All numbers are exact in f32 and the same on every machine.
 pub fn test_bodies(n: usize, spread: Spread) -> Bodies {
     let narrow = |x: f64| f64::from(x as f32);
     let mut bodies = Bodies::with_capacity(n);
     for i in 0..n {
         let along = (i + 1) as f64;
-        // The golden ratio's relative in three dimensions spreads points evenly (R3 sequence, M. Roberts
-        // 2018); the golden ratio and the root of two are strangers to it and to each other.
+        // The three-dimensional relative of the golden ratio spreads points evenly (R3 sequence, M.
+        // Roberts 2018); the golden ratio and the square root of two are independent of it and of
+        // each other.
         let [x, y, z, far, heavy] = [
             0.819_172_513_4,
             0.671_043_606_7,
@@ -51,7 +52,7 @@ pub fn test_bodies(n: usize, spread: Spread) -> Bodies {
 mod tests {
     use super::*;
 
-    /// Distance of the nearest other body, over all of them.
+    /// Smallest distance between any two bodies.
     fn least_distance(bodies: &Bodies) -> f64 {
         let apart = |i: usize, j: usize| (bodies.position[i] - bodies.position[j]).length();
         let pairs = (0..bodies.len()).flat_map(|i| (0..i).map(move |j| (i, j)));
@@ -67,7 +68,7 @@ mod tests {
             assert!(numbers.clone().all(|v| v.as_vec3().as_dvec3() == *v && v.is_finite()));
             assert!(bodies.mass.iter().all(|m| f64::from(*m as f32) == *m && *m > 0.0));
         }
-        // A cube of side 1 has room for 500 bodies a tenth apart, about.
+        // A cube of side 1 has room for about 500 bodies a tenth apart.
         assert!(least_distance(&even) > 0.03, "{}", least_distance(&even));
         assert_eq!(least_distance(&uneven), 0.0);
         let within = |bodies: &Bodies, radius: f64| {

@@ -106,7 +106,7 @@ impl Choice {
     pub fn check_devices(&self, settings: &Settings) -> Result<()> {
         let several = matches!(settings.devices, DeviceCount::These(2..));
         if self.is_shared() && self.method == Method::Tree && self.kind != EngineKind::Gpu {
-            let allowed = "direct where ranks share the bodies of an engine on the host";
+            let allowed = "direct if ranks share the bodies on an engine other than gpu";
             return Err(Error::value("the method", "tree", allowed));
         }
         match self.only_one(settings).filter(|_| several) {
@@ -121,11 +121,11 @@ impl Choice {
             EngineKind::Gpu if settings.steps_on_host() && !settings.blocks_may_be_shared() => {
                 let integrator = settings.integrator.name;
                 Some(format!(
-                    "with {integrator} here: several devices share block steps that live on them, in double-single or double"
+                    "with {integrator} here: several devices share only block steps that live on them, in double-single or double"
                 ))
             }
             EngineKind::Gpu => None,
-            other => Some(format!("with the engine {}: several are for gpu", other.name())),
+            other => Some(format!("with the engine {}: only gpu takes several", other.name())),
         }
     }
 

@@ -222,7 +222,7 @@ impl HostState {
             }
             How::Blocks { steps, clock, .. } => {
                 if !(dt > 0.0) {
-                    let allowed = "greater than 0: individual steps lead forward only";
+                    let allowed = "greater than 0: individual steps only go forward";
                     return Err(Error::value("the time step dt", dt, allowed));
                 }
                 if dt != clock.dt() {

@@ -105,7 +105,7 @@ impl Settings {
         if self.devices.is_one() {
             return Ok(());
         }
-        let allowed = "1 here: several are for run, resume, render and view";
+        let allowed = "1 here: only run, resume, render and view take several";
         Err(crate::error::Error::value("--devices", self.devices, allowed))
     }
 
@@ -162,7 +162,7 @@ impl Settings {
         match self.tree.rebuild {
             Rebuild::Auto => {
                 let allowed =
-                    "a number of steps: auto goes by the clock, which is for the window alone";
+                    "a number of steps: auto depends on the clock and is for the window only";
                 Err(crate::error::Error::value("rebuild", "auto", allowed))
             }
             _ => Ok(()),

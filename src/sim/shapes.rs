@@ -48,7 +48,7 @@ fn agreed(ranks: &crate::exchange::Ranks, shapes: Vec<Fitted>) -> Result<Vec<Fit
     let told = ranks.tell(text.as_bytes())?;
     let first = String::from_utf8_lossy(&told[0]);
     toml::from_str(&first).map(|told: Told| told.shapes).map_err(|error| {
-        let text = format!("rank 0 told no shapes that are known here: {error}");
+        let text = format!("rank 0 sent shapes that are not known here: {error}");
         crate::error::Error::Outside(text)
     })
 }

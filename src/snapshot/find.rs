@@ -78,7 +78,7 @@ pub(super) fn refuse_foreign(head: &[u8], path: &Path) -> Result<()> {
         return Ok(());
     }
     let problem = format!(
-        "is an HDF5 file, which is not read: convert it first, to GADGET format 2 or to a table of x y z vx vy vz m, say; formats that are read: {}",
+        "is an HDF5 file, which is not supported: convert it first, for example to GADGET format 2 or to a table of x y z vx vy vz m; supported formats: {}",
         names()
     );
     Err(Error::file(path, problem))

@@ -218,11 +218,11 @@ fn it_is_chosen_how_many_devices_compute_where_there_are_several() {
 fn where_one_device_alone_can_compute_it_is_said_why() {
     let mut world = several();
     world.parts.clear();
-    world.only_one = Some("with the engine cpu: several are for gpu".to_owned());
+    world.only_one = Some("with the engine cpu: only gpu takes several".to_owned());
     let mut harness = world.shown(HIGH);
     assert!(harness.get_by_label("2 devices").accesskit_node().is_disabled());
     assert_eq!(click(&mut harness, "2 devices"), []);
-    let why = "one device with the engine cpu: several are for gpu";
+    let why = "one device with the engine cpu: only gpu takes several";
     assert!(harness.query_by_label(why).is_some());
 }
 

@@ -167,7 +167,7 @@ fn broken_markers_and_missing_blocks_are_named() {
     file[260] = 1;
     let text = Snapshot::from_bytes(&file, "a.gadget1").unwrap_err().to_string();
     assert!(
-        text.contains("the length at byte 0 is 256, but the one behind it at byte 260 is 257"),
+        text.contains("the length at byte 0 is 256, but the one after it at byte 260 is 257"),
         "{text}"
     );
     let file = gadget(false, 2, false);

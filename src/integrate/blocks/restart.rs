@@ -121,8 +121,8 @@ impl Restart {
         let bad = |name: &str| {
             Error::value(
                 format!("the fact {name}"),
-                "missing or no number",
-                "there to go on with a run",
+                "missing or not a number",
+                "present to resume a run",
             )
         };
         let fact = |name: &str| self.facts.get(name).map(String::as_str).unwrap_or_default();
@@ -131,7 +131,7 @@ impl Restart {
         let column = |name: &str| {
             let name = format!("{PREFIX}{name}");
             self.columns.get(&name).ok_or_else(|| {
-                Error::value(format!("the column {name}"), "missing", "there to go on with a run")
+                Error::value(format!("the column {name}"), "missing", "present to resume a run")
             })
         };
         let (time, step) = (column("time")?, column("step")?);
@@ -145,7 +145,9 @@ impl Restart {
             };
             if !(whole(time) && whole(step) && fits(time as u64, step as u64)) {
                 let value = format!("time {time}, step {step}");
-                let allowed = format!("a power of two and a multiple of it below 2^{LEVELS}");
+                let allowed = format!(
+                    "a step that is a power of two and a time that is a multiple of it below 2^{LEVELS}"
+                );
                 return Err(Error::value("a body's own time in the snapshot", value, allowed));
             }
             schedule.time.push(time as u64);

@@ -54,6 +54,6 @@ impl Compiled {
         let counts = [self.per_interaction, self.vector_per_interaction];
         let sound = |x: &f64| x.is_finite() && *x >= 0.0 && *x < 1e9;
         (!counts.iter().flatten().all(sound))
-            .then(|| "its instructions per interaction are no count".to_owned())
+            .then(|| "its instructions per interaction are not a count".to_owned())
     }
 }

@@ -86,11 +86,11 @@ impl DirectFacts {
         let orders = [Order::Acceleration, Order::Jerk, Order::Snap].map(Order::name);
         let errors = [self.rms_jerk, self.rms_snap];
         let words = if !ENGINES.contains(&self.engine.as_str()) {
-            "its engine is none"
+            "its engine is unknown"
         } else if Precision::from_name(&self.precision).is_err() {
-            "its precision is none"
+            "its precision is unknown"
         } else if !orders.contains(&self.order.as_str()) {
-            "its order is none"
+            "its order is unknown"
         } else if !errors.iter().flatten().all(|e| e.is_finite() && *e >= 0.0) {
             "an rms error is negative or not finite"
         } else {
@@ -112,11 +112,11 @@ impl RunFacts {
         let positive = [Some(self.eta), self.eta6, Some(self.dt_max), Some(self.until)];
         let good = |x: f64| x.is_finite() && x >= 0.0;
         let words = if !ENGINES.contains(&self.engine.as_str()) {
-            "its engine is none"
+            "its engine is unknown"
         } else if Precision::from_name(&self.precision).is_err() {
-            "its precision is none"
+            "its precision is unknown"
         } else if integrate::find(&self.integrator).is_err() {
-            "its integrator is none"
+            "its integrator is unknown"
         } else if !good(self.softening) || !positive.iter().flatten().all(|x| good(*x) && *x > 0.0)
         {
             "its softening, accuracy or time is out of range"

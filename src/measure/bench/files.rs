@@ -79,7 +79,7 @@ fn parse(line: &[u8]) -> Result<Record, String> {
         format: u32,
     }
     let head: Head = serde_json::from_slice(line)
-        .map_err(|error| format!("no line of a gravitile result file ({error})"))?;
+        .map_err(|error| format!("not a line of a gravitile result file ({error})"))?;
     if !(super::record::OLDEST..=super::record::FORMAT).contains(&head.format) {
         let (theirs, ours) = (head.format, super::record::FORMAT);
         return Err(format!("it is of format {theirs}, but this program reads {ours}"));
@@ -240,7 +240,7 @@ mod tests {
         };
         check(&whole[..whole.len() - 40], &["line 2", "truncated"]);
         check("", &["no result"]);
-        check("\x7fELF\x02\u{0}\n", &["line 1", "no line of a gravitile result file"]);
+        check("\x7fELF\x02\u{0}\n", &["line 1", "not a line of a gravitile result file"]);
         check("{\"format\":7,\"new\":[]}\n", &["format 7", "reads 2"]);
         check("{\"a\":1}\n", &["line 1", "format"]);
         check(&whole.replace("\"x\":4096.0", "\"x\":-1"), &["line 1", "negative"]);

@@ -239,7 +239,7 @@ impl Record {
         }
         let time = |x: &f64| x.is_finite() && *x > 0.0 && *x < 1e9;
         if !self.samples.iter().all(time) {
-            return Some("a sample is no time: each must be above 0 and below 1e9 s".to_owned());
+            return Some("a sample is not a time: each must be above 0 and below 1e9 s".to_owned());
         }
         let optional = [self.rms_error, self.predicted_per_sec];
         let number = |x: &f64| x.is_finite() && *x >= 0.0 && *x < 1e30;
@@ -344,7 +344,7 @@ pub(crate) mod tests {
         };
         check(&|r| r.format = 3, "format 3");
         check(&|r| r.kind = Kind::Machine, "machine");
-        check(&|r| r.samples[1] = -1.0, "no time");
+        check(&|r| r.samples[1] = -1.0, "not a time");
         check(&|r| r.samples.clear(), "no samples");
         check(&|r| r.device.name = "x".repeat(301), "device.name");
         check(&|r| r.series = "a\u{1b}[2J".to_owned(), "control");

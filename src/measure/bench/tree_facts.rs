@@ -78,18 +78,18 @@ impl TreeFacts {
     pub(super) fn fault(&self) -> Option<String> {
         let good = |x: &f64| x.is_finite() && *x >= 0.0 && *x < 1e30;
         let words = if !["gpu", "cpu"].contains(&self.engine.as_str()) {
-            "its engine is none of a tree"
+            "its engine has no tree"
         } else if !["acceleration", "radius", "bonsai", "octgrav"].contains(&self.rule.as_str()) {
-            "its opening rule is none"
+            "its opening rule is unknown"
         } else if !(self.parameter > 0.0 && self.parameter <= 1.0) {
             "its alpha or theta is out of range"
         } else if ![1, 2].contains(&self.moments) || self.bodies == 0 {
-            "its moments or bodies are none"
+            "its moments or number of bodies are invalid"
         } else if self.errors.len() > 1000
             || !self.errors.iter().all(|(part, error)| *part > 0.0 && *part <= 1.0 && good(error))
             || !self.speed_up.iter().all(good)
         {
-            "its errors are none"
+            "its errors are invalid"
         } else {
             return None;
         };

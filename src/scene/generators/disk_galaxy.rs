@@ -79,7 +79,7 @@ fn build(values: &Values, seed: u64) -> Result<Bodies> {
     let halo_bodies = if halo.mass > 0.0 { values.real("halo_bodies") } else { 0.0 };
     if bulge.bodies > 0.96 - halo_bodies {
         let allowed = format!(
-            "at most {:.2}, which leaves the disk some beside halo_bodies",
+            "at most {:.2}, which with halo_bodies leaves some for the disk",
             0.96 - halo_bodies
         );
         return Err(Error::value("scene parameter 'bulge_bodies'", bulge.bodies, allowed));

@@ -59,7 +59,7 @@ fn record<'a>(reader: &mut Reader<'a>, what: &str) -> Result<(&'a [u8], usize), 
     let closing = reader.u32(&format!("the closing length of {what}"))?;
     if closing != length {
         return Err(format!(
-            "{what} is broken: the length at byte {marker_at} is {length}, but the one behind it at byte {end} is {closing}"
+            "{what} is broken: the length at byte {marker_at} is {length}, but the one after it at byte {end} is {closing}"
         ));
     }
     Ok((data, at))

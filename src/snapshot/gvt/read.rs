@@ -51,7 +51,7 @@ fn header(reader: &mut Reader, bytes: &[u8]) -> Result<(u32, u32), Problem> {
     reader.u32("the header")?;
     let crc = reader.u32("the header's checksum")?;
     if crc != crc32fast::hash(&bytes[..HEADER_BYTES - 4]) {
-        return Err("is damaged: the checksum of its header (bytes 0 to 27) does not fit".into());
+        return Err("is damaged: the checksum of its header (bytes 0 to 27) does not match".into());
     }
     if !(VERSION_1..=VERSION_2).contains(&version) {
         return Err(format!(
@@ -91,7 +91,7 @@ impl<'a> Field<'a> {
         let crc = reader.u32(&what)?;
         reader.u32(&what)?;
         if crc != crc32fast::hash(&bytes[at..end]) {
-            return Err(format!("is damaged: the checksum of {what} does not fit"));
+            return Err(format!("is damaged: the checksum of {what} does not match"));
         }
         let name = std::str::from_utf8(name)
             .map_err(|_| format!("the name of {what} is not UTF-8 text"))?;
@@ -203,7 +203,7 @@ fn build(fields: &BTreeMap<&str, Field>, version: u32) -> Result<Snapshot, Probl
         Role::from_name(name).ok_or_else(|| {
             let known = Role::ALL.map(|(_, name)| name).join(", ");
             let name = messages::piece(name);
-            components.wrong(format!("knows a role '{name}', but there are only: {known}"))
+            components.wrong(format!("has an unknown role '{name}'; known are: {known}"))
         })
     };
     let components = components

@@ -40,7 +40,7 @@ pub(super) fn read_csv(bytes: &[u8], options: &ReadOptions) -> Result<Snapshot, 
                 // No name and no number in a table contains a line end.
                 if record.iter().any(|field| field.trim().contains('\n')) {
                     return Err(format!(
-                        "line {line}: a field in quotes goes on beyond the end of its line, as if a closing '\"' were missing"
+                        "line {line}: a quoted field continues beyond the end of its line, as if a closing '\"' were missing"
                     ));
                 }
                 let is_blank = record.len() == 1 && record[0].trim().is_empty();

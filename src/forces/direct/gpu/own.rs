@@ -63,8 +63,9 @@ pub fn changed() -> Result<bool> {
     let text = std::fs::read_to_string(&path).map_err(|error| Error::io("read", &path, error))?;
     let config = shape(&path.file_name().unwrap_or_default().to_string_lossy(), &text)?;
     if config != before {
-        let problem =
-            format!("is now {config}, but {before} runs: P, Q, R and S stay while it does");
+        let problem = format!(
+            "is now {config}, but {before} is running: P, Q, R and S cannot change meanwhile"
+        );
         return Err(Error::file(&path, problem));
     }
     if let Some(own) = OWN.write().unwrap_or_else(PoisonError::into_inner).as_mut() {

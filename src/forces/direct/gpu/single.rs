@@ -181,7 +181,7 @@ impl GpuSingle {
         if n.max(m) >= IN_SINK as usize {
             return Err(self
                 .gpu
-                .refuse(format!("{} bodies are more than 32 bits count", n.max(m))));
+                .refuse(format!("{} bodies are more than 32 bits can count", n.max(m))));
         }
         let config = self.request.resolve(&self.gpu, n, m)?;
         if config.own && potential {

@@ -115,7 +115,7 @@ impl TreeForces {
         field: Field,
     ) -> Result<Self> {
         if bodies.sink_count() < bodies.count {
-            let allowed = "direct where a device moves a part of the bodies";
+            let allowed = "direct if a device moves only a part of the bodies";
             return Err(Error::value("the method", "tree", allowed));
         }
         let is_kept = shape.rebuild.keeps();

@@ -135,7 +135,7 @@ impl Resident {
             * (tier.frame.velocity_unit() / tier.frame.length);
         if !(2f64.powi(-100)..=2f64.powi(60)).contains(&tick) {
             return Err(gpu.refuse(format!(
-                "dt-max {} is too far from the time in which bodies move by their distances",
+                "dt-max {} differs too much from the time in which bodies move by their distances",
                 accuracy.settings.dt_max
             )));
         }

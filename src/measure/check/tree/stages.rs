@@ -130,15 +130,15 @@ impl BuiltTree {
         ensure!(state.inside as usize == inside, "{} bodies inside, not {inside}", state.inside);
         let unsorted: Vec<_> = places.iter().map(|place| key(&cube, place)).collect();
         let twin = order(&unsorted);
-        ensure!(self.order[..inside] == twin[..inside], "the order along the curve is another");
+        ensure!(self.order[..inside] == twin[..inside], "the order along the curve differs");
         let mut sorted = self.order.clone();
         sorted.sort_unstable();
         let is_whole = sorted.iter().enumerate().all(|(i, &body)| body as usize == i);
-        ensure!(is_whole, "the order along the curve is no permutation");
+        ensure!(is_whole, "the order along the curve is not a permutation");
         for (k, &body) in self.order[..inside].iter().enumerate() {
-            ensure!(self.keys[k] == unsorted[body as usize], "key {k} is another");
+            ensure!(self.keys[k] == unsorted[body as usize], "key {k} differs");
             let is_same = self.sources[k] == now[body as usize];
-            ensure!(is_same, "body {k} along the curve is another");
+            ensure!(is_same, "body {k} along the curve differs");
         }
         let scattered = split(&cube, &self.keys[..inside], &self.sources[..inside]);
         let scattered = scattered.into_iter().filter(|is| *is).count();
