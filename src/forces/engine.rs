@@ -186,6 +186,8 @@ pub trait InParts {
 }
 
 /// Checks the indices of [`ForceEngine::update_sources`].
+///
+/// Errors: another number of indices than of sources; an index that is not below `count`.
 pub fn check_update(index: &[u32], sources: &Sources, count: usize) -> Result<()> {
     sources.check()?;
     check_indices(index, sources.position.len(), count)

@@ -134,6 +134,8 @@ pub type Accelerate<'a> = dyn FnMut(&Bodies, &mut Vec<DVec3>) -> Result<()> + 'a
 pub trait HostIntegrator: Send {
     /// Takes one step of `dt`; a negative one goes back. `acceleration` belongs to the positions on
     /// entry and on return; `accelerate` recomputes it.
+    ///
+    /// Errors: those of `accelerate`.
     fn step(
         &mut self,
         bodies: &mut Bodies,

@@ -221,6 +221,9 @@ impl Scene {
     /// Makes the bodies. Generators whose parameter `softening` is not set get that of
     /// [`Scene::run`]. The centre of mass is at rest at the origin; ids count from 0. `load` is
     /// called for the files of parts, with paths that include the scene file's folder.
+    ///
+    /// Errors: those of `load` and of the generators; an orbit that cannot be started; bodies that
+    /// [`Bodies::validate`] rejects.
     pub fn build(&self, load: &Loader) -> Result<Bodies> {
         let bodies = match &self.contents {
             Contents::Single(source) => {

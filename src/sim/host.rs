@@ -248,6 +248,8 @@ impl HostState {
 
     /// Potentials of all bodies, G included; with block steps in f64, whatever the engine's
     /// precision.
+    ///
+    /// Errors: those of the engine; [`Error::Stopped`].
     pub async fn potential(&mut self) -> Result<Vec<f64>> {
         let engine = match &mut self.how {
             How::Shared { .. } => &mut self.engine,

@@ -45,9 +45,13 @@ pub trait Residence: Send {
 
     /// Reads positions and velocities at `time`, the clock's present time, into `bodies`; returns
     /// the accelerations.
+    ///
+    /// Errors: the device failed.
     fn read<'a>(&'a mut self, bodies: &'a mut Bodies, time: f64) -> Soon<'a, Result<Vec<DVec3>>>;
 
     /// Potentials of all bodies now, G included.
+    ///
+    /// Errors: those of the engine; [`crate::error::Error::Stopped`].
     fn potential(&mut self) -> Soon<'_, Result<Vec<f64>>>;
 
     /// Continues with other `bodies`, any number of them, or with other settings of forces, from

@@ -53,6 +53,8 @@ impl Simulation {
 
     /// Opens a simulation from a snapshot written in the middle of a run. With the `restart` that
     /// [`Simulation::restart`] returned then, it continues to the same bits.
+    ///
+    /// Errors: those of [`Simulation::open`]; a `restart` that no such run can have.
     pub async fn open_from(
         bodies: Bodies,
         settings: Settings,
@@ -65,6 +67,8 @@ impl Simulation {
 
     /// [`Simulation::open_from`] on an engine already chosen: by the measurement of
     /// [`crate::measure::choose()`], or on a device that is already open.
+    ///
+    /// Errors: those of [`Simulation::open_from`].
     pub async fn open_on(
         choice: Choice,
         bodies: Bodies,
@@ -231,6 +235,9 @@ impl Simulation {
     }
 
     /// Changes the time step from now on; a negative step goes back in time.
+    ///
+    /// Errors: a step that is not finite, or too short to advance the clock; one that the
+    /// integrator cannot take.
     pub fn set_dt(&mut self, dt: f64) -> Result<()> {
         check_dt(dt.abs())?;
         check_advance(self.time(), dt)?;
@@ -282,6 +289,8 @@ impl Simulation {
     }
 
     /// The diagnostics of `moment`, which must be the present moment.
+    ///
+    /// Errors: those of [`Simulation::fetch_potentials`].
     pub async fn diagnose(&mut self, moment: &Moment) -> Result<Diagnostics> {
         diagnose(&moment.bodies, &self.fetch_potentials().await?)
     }
@@ -318,6 +327,8 @@ fn at(error: Error, when: &str) -> Error {
 #[cfg(not(target_arch = "wasm32"))]
 impl Simulation {
     /// Takes `n` steps, blocking.
+    ///
+    /// Errors: those of [`Simulation::advance`].
     pub fn step(&mut self, n: u64) -> Result<()> {
         self.step_watched(n, &mut |_| true).map(|_| ())
     }
@@ -349,6 +360,8 @@ impl Simulation {
     }
 
     /// The bodies at the present time, blocking.
+    ///
+    /// Errors: those of [`Simulation::fetch`].
     pub fn bodies(&mut self) -> Result<Bodies> {
         Ok(self.moment()?.bodies)
     }
@@ -365,6 +378,8 @@ impl Simulation {
 
     /// Energies, momenta, virial ratio and Lagrangian radii at the present time. Costs one force
     /// evaluation.
+    ///
+    /// Errors: those of [`Simulation::fetch`] and [`Simulation::fetch_potentials`].
     pub fn diagnostics(&mut self) -> Result<Diagnostics> {
         let moment = self.moment()?;
         self.diagnostics_of(&moment)
