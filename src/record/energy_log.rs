@@ -50,6 +50,8 @@ const PASSAGE_COLUMNS: &str = ",passage_time,passage_id,passage_other,passage_di
 impl EnergyLog {
     /// Opens the log in `folder`, keeping complete rows up to step `last_step` and dropping the
     /// rest.
+    ///
+    /// Errors: the file cannot be read or written.
     pub fn open(folder: &Path, last_step: Option<u64>) -> Result<Self> {
         let path = folder.join("energy.csv");
         let io = |action| move |source| Error::io(action, &folder.join("energy.csv"), source);
@@ -85,6 +87,8 @@ impl EnergyLog {
     }
 
     /// Whether the last row is of step `step`.
+    ///
+    /// Errors: the file cannot be read.
     pub fn ends_with(&self, step: u64) -> Result<bool> {
         if self.file.is_none() {
             return Ok(self.last.is_some());
@@ -102,6 +106,8 @@ impl EnergyLog {
     /// Appends a row. `passage` is `None` if passages are not logged, otherwise the closest since
     /// the last row, if any. Returns a jump of the energy since the last row, if passages are
     /// logged.
+    ///
+    /// Errors: the file cannot be written.
     pub fn append(
         &mut self,
         step: u64,

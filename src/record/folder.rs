@@ -51,6 +51,8 @@ pub struct Prepared {
 impl Prepared {
     /// Begins the run. The first snapshot gets its name last, so that at any interruption the
     /// folder holds either no run or one that can be resumed.
+    ///
+    /// Errors: a file cannot be written.
     pub fn begin(mut self, plan: Plan, first: &Snapshot) -> Result<RunFolder> {
         let options = WriteOptions { format: Some("gravitile".to_owned()), ..Default::default() };
         snapshot::write(self.path.join(FIRST), first, &options)?;
@@ -186,6 +188,8 @@ impl RunFolder {
     }
 
     /// Writes the snapshot of a step, as a whole or not at all.
+    ///
+    /// Errors: the file cannot be written.
     pub fn write(&self, step: u64, snapshot: &Snapshot) -> Result<()> {
         if self.lock.is_none() {
             return Ok(());
@@ -194,6 +198,8 @@ impl RunFolder {
     }
 
     /// Writes the state in which a run could not continue; returns the path.
+    ///
+    /// Errors: the file cannot be written.
     pub fn write_stopped(&self, snapshot: &Snapshot) -> Result<PathBuf> {
         let path = self.path.join(STOPPED);
         if self.lock.is_none() {

@@ -167,6 +167,8 @@ impl Plan {
     }
 
     /// The settings that resume the plan from the snapshot of this step.
+    ///
+    /// Errors: a name of an engine, method, integrator or precision that does not exist.
     pub fn settings(&self, step: u64) -> Result<Settings> {
         let names = self.adapter.iter().cloned().map(AdapterName::Known).collect();
         let kernel = self.kernel.map(KernelRequest::from);

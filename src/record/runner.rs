@@ -29,6 +29,9 @@ pub struct Outcome {
 /// steps of the run done so far, and stops it by returning false: a last snapshot is then written
 /// at that step. [`crate::stop`] also stops it, without waiting for long steps or diagnostics.
 /// `tell` is called for jumps of the energy between snapshots, if bodies have individual steps.
+///
+/// Errors: those of steps and diagnostics, which also say how to continue; a file that cannot be
+/// written.
 pub fn run(
     sim: &mut Simulation,
     folder: &RunFolder,

@@ -64,6 +64,8 @@ impl Stopwatch {
 
     /// Seconds that one compute pass takes. `record` fills the pass, and may write buffers; the
     /// pass must stay within the driver's watchdog ([`crate::forces::Budget`]).
+    ///
+    /// Errors: the device failed; [`crate::error::Error::Stopped`].
     #[cfg(not(target_arch = "wasm32"))]
     pub fn time(&mut self, record: impl FnOnce(&mut wgpu::ComputePass<'_>)) -> Result<f64> {
         let gpu = Arc::clone(&self.gpu);
@@ -96,6 +98,8 @@ impl Stopwatch {
     /// including waits between dispatches and gaps between submissions. `run` submits any number of
     /// passes and waits for them. If it is given a query set, it has the device write the beginning
     /// of the first pass to entry 0 and the end of the last to entry 1.
+    ///
+    /// Errors: those of `run`; the device failed; [`crate::error::Error::Stopped`].
     #[cfg(not(target_arch = "wasm32"))]
     pub fn span(&mut self, run: impl FnOnce(Option<&wgpu::QuerySet>) -> Result<()>) -> Result<f64> {
         pollster::block_on(self.span_soon(async |stamps| run(stamps)))

@@ -15,6 +15,8 @@ pub trait Timer<Candidate = KernelConfig> {
 
     /// Takes one sample: seconds per force evaluation or step. Prepares the candidate first if
     /// needed.
+    ///
+    /// Errors: those of [`Timer::prepare`].
     fn sample(&mut self, candidate: &Candidate) -> Result<f64>;
 
     /// Releases what a candidate holds on the device.
@@ -22,6 +24,8 @@ pub trait Timer<Candidate = KernelConfig> {
 
     /// Takes `samples` samples in a row, after one that is discarded. For comparisons use
     /// [`interleave`].
+    ///
+    /// Errors: those of [`Timer::prepare`].
     fn time(&mut self, candidate: &Candidate, samples: usize) -> Result<Vec<f64>> {
         self.prepare(candidate)?;
         self.sample(candidate)?;
