@@ -112,7 +112,7 @@ fn bad_input_is_refused_in_one_line() {
         (&["--moments", "3"], &["moments of the tree is 3", "2 (quadrupoles)"]),
         (&["--rebuild", "0"], &["rebuild is 0", "1 (at each step)"]),
         (&["--rebuild", "often"], &["--rebuild", "often", "or auto (in the window)"]),
-        (&["--rebuild", "auto"], &["rebuild is auto", "for the window alone"]),
+        (&["--rebuild", "auto"], &["rebuild is auto", "for the window only"]),
         (&["--one-workgroup"], &["--one-workgroup is given", "left out with the method tree"]),
         (&["--p", "64"], &["--p is 64", "left out with the method tree"]),
         (&["--precision", "double"], &["the precision is double", "single with leapfrog"]),

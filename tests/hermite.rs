@@ -331,7 +331,7 @@ fn what_cannot_be_run_is_refused() {
     let mut sim = simulation(&bodies, good);
     sim.set_dt(-0.125).unwrap();
     let text = sim.step(1).unwrap_err().to_string();
-    assert!(text.contains("forward only"), "{text}");
+    assert!(text.contains("only go forward"), "{text}");
 }
 
 /// All derivatives of the body in the middle are rounding errors; its step must not follow them.

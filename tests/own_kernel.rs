@@ -56,7 +56,7 @@ fn own_kernels_are_taken_checked_and_read_again() {
     assert!(own::changed().unwrap() && !own::changed().unwrap());
     let twice = accelerations();
     save(&text.replace("const P: u32 = 64u;", "const P: u32 = 32u;"));
-    assert!(own::changed().unwrap_err().to_string().contains("P, Q, R and S stay"));
+    assert!(own::changed().unwrap_err().to_string().contains("P, Q, R and S cannot change"));
     save("fn main( {");
     assert!(own::changed().is_err() && !own::changed().unwrap());
     assert_eq!(accelerations(), twice);

@@ -141,7 +141,7 @@ fn files_that_a_run_would_write_over_are_kept() {
         let path = folder.path().join(name);
         std::fs::write(&path, "mine").unwrap();
         let said = run("20", folder.path()).output().unwrap();
-        refused(&said, &[name, "write over", "another folder"]);
+        refused(&said, &[name, "overwrite", "another folder"]);
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "mine");
         assert_eq!(names(folder.path()), [name]);
     }

@@ -14,13 +14,12 @@ const MOST_STEPS: f64 = 100_000.0;
 
 /// Suggests a softening, a time step and a duration for `bodies`.
 ///
-/// The softening is the distance to the eighth neighbour in the densest quarter of the bodies,
-/// which for a Plummer sphere is what Athanassoula et al. (2000) found best. In one step the
-/// fastest tenth of the bodies crosses at most a quarter of it, and a circular orbit turns by at
-/// most 1/30 radian at the half-mass radius and 1/20 around eight neighbours (the stricter limit
-/// where clusters are far apart). The duration is four revolutions at the half-mass radius, in at
-/// most 100,000 steps. The radius is measured from the densest point, so that a runaway does not
-/// count. Bodies without extent or mass get the defaults of [`RunHints`].
+/// The softening is the distance to the eighth neighbour, in the denser quarter of the bodies: for a
+/// Plummer sphere that is what Athanassoula et al. (2000) found best. In a step the fastest tenth of the
+/// bodies crosses a quarter of it, and a circular orbit turns by at most a 30th of a radian at the half-mass
+/// radius and a 20th around eight neighbours, which counts where clusters are far apart. The duration is four
+/// revolutions at the half-mass radius, in 100,000 steps at most. The radius is measured from where the bodies are
+/// densest, so that a runaway does not count. Without extent or mass: the defaults of [`RunHints`].
 pub fn suggest(bodies: &Bodies, gravitational_constant: f64) -> RunHints {
     let mass = bodies.total_mass() * gravitational_constant;
     let radius = half_mass_radius(bodies);
