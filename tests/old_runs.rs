@@ -121,7 +121,7 @@ fn what_was_tuned_with_earlier_shaders_is_told_and_not_used() {
         let args = ["run", "plummer", "-n", "60", "--engine", "gpu", "--until", "0.1", "--out"];
         with(&[&args[..], &[out.to_str().unwrap()]].concat()).1
     };
-    let sentence = &OUTDATED[OUTDATED.find("what").unwrap()..];
+    let sentence = &OUTDATED[OUTDATED.find("results").unwrap()..];
     with(&["tune", "-n", "60", "--secs", "0.2"]);
     assert_eq!(run("tuned"), "");
     assert!(!with(&["tune", "--list"]).0.contains(sentence));
