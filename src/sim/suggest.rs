@@ -16,10 +16,11 @@ const MOST_STEPS: f64 = 100_000.0;
 ///
 /// The softening is the distance to the eighth neighbour, in the denser quarter of the bodies: for a
 /// Plummer sphere that is what Athanassoula et al. (2000) found best. In a step the fastest tenth of the
-/// bodies crosses a quarter of it, and a circular orbit turns by at most a 30th of a radian at the half-mass
-/// radius and a 20th around eight neighbours, which counts where clusters are far apart. The duration is four
-/// revolutions at the half-mass radius, in 100,000 steps at most. The radius is measured from where the bodies are
-/// densest, so that a runaway does not count. Without extent or mass: the defaults of [`RunHints`].
+/// bodies crosses a quarter of it, as fast as they are or, if they are cold, as they will fall. A circular
+/// orbit turns by at most a 30th of a radian at the half-mass radius and a 20th around eight neighbours, which
+/// counts where clusters are far apart. The duration is four revolutions at the half-mass radius, in 100,000
+/// steps at most. The radius is measured from where the bodies are densest, so that a runaway does not count.
+/// Without extent or mass: the defaults of [`RunHints`].
 pub fn suggest(bodies: &Bodies, gravitational_constant: f64) -> RunHints {
     let mass = bodies.total_mass() * gravitational_constant;
     let radius = half_mass_radius(bodies);
@@ -32,7 +33,10 @@ pub fn suggest(bodies: &Bodies, gravitational_constant: f64) -> RunHints {
     let whole = per_radian(radius, 0.5 * mass);
     let close =
         per_radian(spacing, mass * NEIGHBOUR.min(bodies.len()) as f64 / bodies.len() as f64);
-    let crossing = 0.25 * softening / fast_speed(bodies);
+    let fast = fast_speed(bodies);
+    // What is slower than a circular orbit falls, and is twice as fast as that in the middle.
+    let falling = 2.0 * ((0.5 * mass / radius).sqrt() - fast);
+    let crossing = 0.25 * softening / fast.max(falling);
     let dt = two_digits(crossing.min(whole / 30.0).min(close / 20.0));
     let steps = (4.0 * std::f64::consts::TAU * whole / dt).min(MOST_STEPS).round();
     RunHints { softening, dt, until: steps * dt }
@@ -104,6 +108,21 @@ mod tests {
         let (z, angle) = ((f64::from(i) * 0.618_034).fract() * 2.0 - 1.0, f64::from(i) * 2.4);
         let across = (1.0 - z * z).sqrt();
         DVec3::new(across * angle.cos(), across * angle.sin(), z)
+    }
+
+    #[test]
+    fn what_is_cold_will_fall() {
+        let suggested = |speed: f64| {
+            let mut bodies = Bodies::with_capacity(1000);
+            for i in 0..1000 {
+                let x = on_a_sphere(i) * (f64::from(i) / 1000.0);
+                bodies.push(1e-3, x, on_a_sphere(i + 7) * speed, 0);
+            }
+            suggest(&bodies, 1.0)
+        };
+        let (cold, warm, hot) = (suggested(0.0), suggested(0.9), suggested(10.0));
+        assert_eq!(cold.softening, warm.softening);
+        assert!(cold.dt < warm.dt && hot.dt < 0.2 * warm.dt, "{cold:?}, {warm:?}, {hot:?}");
     }
 
     #[test]
