@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub struct InputRequest {
     /// A built-in scene, a scene file (.toml) or a snapshot
     pub input: String,
-    /// Number of bodies in a scene, such as 20000, 20k or 1M
+    /// Number of bodies in a scene, such as 20000, 20k or 1.5M
     #[cfg_attr(feature = "options", arg(short, value_name = "N", value_parser = count))]
     pub n: Option<usize>,
     /// Seed for a scene's random numbers
@@ -35,7 +35,7 @@ impl InputRequest {
     }
 }
 
-/// A number of bodies: 20000, 20k or 1M.
+/// A number of bodies: 20000, 20k, 1.5M or 1e6.
 ///
 /// Errors: anything else, in words for the person who typed it.
 pub fn count(text: &str) -> Result<usize, String> {
@@ -44,10 +44,18 @@ pub fn count(text: &str) -> Result<usize, String> {
         Some((at, 'm' | 'M')) => (&text[..at], 1_000_000),
         _ => (text, 1),
     };
-    let number = digits.replace('_', "").parse::<usize>().ok();
-    number
-        .and_then(|number| number.checked_mul(factor))
-        .ok_or_else(|| "expected a whole number, such as 20000, 20k or 1M".to_owned())
+    let digits = digits.replace('_', "");
+    let exact = digits.parse::<usize>().ok().and_then(|number| number.checked_mul(factor));
+    exact.or_else(|| whole(digits.parse::<f64>().ok()? * factor as f64)).ok_or_else(|| {
+        "expected a whole number of bodies, such as 20000, 20k, 1.5M or 1e6".to_owned()
+    })
+}
+
+/// The whole number that `number` is but for rounding: 1.001k is 1001.
+fn whole(number: f64) -> Option<usize> {
+    let rounded = number.round();
+    let is_whole = (number - rounded).abs() <= 1e-12 * rounded && rounded < 2f64.powi(53);
+    is_whole.then_some(rounded as usize)
 }
 
 /// A scene parameter and its value; as text NAME=VALUE.
@@ -96,7 +104,20 @@ mod tests {
         assert_eq!(count("1M"), Ok(1_000_000));
         assert_eq!(count("1_024"), Ok(1024));
         assert_eq!(count("0"), Ok(0));
-        for bad in ["", "k", "-5", "1.5", "99999999999999999999", "9999999999999999999M"] {
+        assert_eq!((count("1e6"), count("1.5M")), (Ok(1_000_000), Ok(1_500_000)));
+        assert_eq!(count("1.001k"), Ok(1001), "though 1.001 x 1000 is less in f64");
+        for bad in [
+            "",
+            "k",
+            "-5",
+            "1.5",
+            "1.2345k",
+            "nan",
+            "inf",
+            "1e99",
+            "99999999999999999999",
+            "9999999999999999999M",
+        ] {
             assert!(count(bad).is_err(), "{bad}");
         }
         let q = Assignment { name: "q".to_owned(), value: 1.5 };

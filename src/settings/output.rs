@@ -20,13 +20,13 @@ pub struct RunRequest {
     #[serde(flatten)]
     pub steps: StepRequest,
     /// Time of the last snapshot [default: chosen to suit the bodies]
-    #[cfg_attr(feature = "options", arg(long, value_name = "T"))]
+    #[cfg_attr(feature = "options", arg(long, value_name = "T", help_heading = "Run"))]
     pub until: Option<f64>,
     /// Time from one snapshot to the next, a whole number of steps [default: a tenth of the run]
-    #[cfg_attr(feature = "options", arg(long, value_name = "DT"))]
+    #[cfg_attr(feature = "options", arg(long, value_name = "DT", help_heading = "Run"))]
     pub every: Option<f64>,
     /// Folder to write to; created if it does not exist
-    #[cfg_attr(feature = "options", arg(long, value_name = "DIR"))]
+    #[cfg_attr(feature = "options", arg(long, value_name = "DIR", help_heading = "Run"))]
     pub out: PathBuf,
     /// Engine and kernel.
     #[cfg_attr(feature = "options", command(flatten))]
@@ -49,32 +49,32 @@ pub struct FilmRequest {
     pub steps: StepRequest,
     /// File or folder to write; its name sets the format: film.webp, film.mp4 (needs ffmpeg), film.apng, picture.png,
     /// frames/
-    #[cfg_attr(feature = "options", arg(long, value_name = "FILM", default_value = FILM))]
+    #[cfg_attr(feature = "options", arg(long, value_name = "FILM", default_value = FILM, help_heading = "Film"))]
     pub out: PathBuf,
     /// Replace the output if it exists
-    #[cfg_attr(feature = "options", arg(long))]
+    #[cfg_attr(feature = "options", arg(long, help_heading = "Film"))]
     pub force: bool,
     /// Number of pictures [default: 300, or 1 for picture.png]
-    #[cfg_attr(feature = "options", arg(long, value_name = "F"))]
+    #[cfg_attr(feature = "options", arg(long, value_name = "F", help_heading = "Film"))]
     pub frames: Option<u64>,
     /// Pictures per second
-    #[cfg_attr(feature = "options", arg(long, default_value_t = FPS))]
+    #[cfg_attr(feature = "options", arg(long, default_value_t = FPS, help_heading = "Film"))]
     pub fps: u32,
     /// Picture size in pixels
-    #[cfg_attr(feature = "options", arg(long, default_value_t = PictureSize::HD, value_name = "WxH"))]
+    #[cfg_attr(feature = "options", arg(long, default_value_t = PictureSize::HD, value_name = "WxH", help_heading = "Film"))]
     pub size: PictureSize,
     /// Time of the last picture [default: chosen to suit the bodies]
-    #[cfg_attr(feature = "options", arg(long, value_name = "T"))]
+    #[cfg_attr(feature = "options", arg(long, value_name = "T", help_heading = "Film"))]
     pub until: Option<f64>,
     /// What to write on the pictures: none, all, or some of title,time,scale,colours
-    #[cfg_attr(feature = "options", arg(long, value_name = "WHAT", default_value = NO_CAPTIONS))]
+    #[cfg_attr(feature = "options", arg(long, value_name = "WHAT", default_value = NO_CAPTIONS, help_heading = "Film"))]
     pub captions: String,
     /// How the camera moves: still (except for --orbit and --follow) or directed (keeps the light in the picture)
-    #[cfg_attr(feature = "options", arg(long, value_name = "HOW"))]
+    #[cfg_attr(feature = "options", arg(long, value_name = "HOW", help_heading = "Film"))]
     pub camera: Option<String>,
     /// File of keyframes for the camera to follow: time, extent (half the height of a 16:9 picture), inclination,
     /// azimuth, target
-    #[cfg_attr(feature = "options", arg(long, value_name = "FILE"))]
+    #[cfg_attr(feature = "options", arg(long, value_name = "FILE", help_heading = "Film"))]
     pub path: Option<PathBuf>,
     /// Camera and looks.
     #[cfg_attr(feature = "options", command(flatten))]
@@ -139,10 +139,10 @@ pub struct ViewRequest {
     )]
     pub target: Option<Point>,
     /// Start paused
-    #[cfg_attr(feature = "options", arg(long))]
+    #[cfg_attr(feature = "options", arg(long, help_heading = "Window"))]
     pub paused: bool,
     /// For work on the shaders: read them from this copy of shaders/, and again whenever a file changes
-    #[cfg_attr(feature = "options", arg(long, value_name = "DIR"))]
+    #[cfg_attr(feature = "options", arg(long, value_name = "DIR", help_heading = "Window"))]
     pub shaders: Option<PathBuf>,
     /// Engine and kernel.
     #[cfg_attr(feature = "options", command(flatten))]

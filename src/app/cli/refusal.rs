@@ -80,7 +80,7 @@ mod tests {
             ),
             (
                 &["forces", "plummer", "-n", "ten"],
-                "invalid value 'ten' for '-n <N>': expected a whole number, such as 20000, 20k or 1M (more: gravitile forces --help)",
+                "invalid value 'ten' for '-n <N>': expected a whole number of bodies, such as 20000, 20k, 1.5M or 1e6 (more: gravitile forces --help)",
             ),
             (
                 &["forces", "plummer", "--tiled", "--untiled"],

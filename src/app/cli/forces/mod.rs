@@ -42,16 +42,17 @@ pub struct Args {
     #[arg(long, value_name = "E")]
     eps: Option<f64>,
     /// File to write the table to
-    #[arg(long, value_name = "FILE.csv")]
+    // These are no group's: without the word they would stand under the heading of the group before.
+    #[arg(long, value_name = "FILE.csv", help_heading = None)]
     out: Option<PathBuf>,
     /// Replace the output if it exists
-    #[arg(long)]
+    #[arg(long, help_heading = None)]
     force: bool,
     /// Also compute the forces with the f64 reference and report the difference
-    #[arg(long)]
+    #[arg(long, help_heading = None)]
     compare: bool,
     /// Print one JSON object
-    #[arg(long)]
+    #[arg(long, help_heading = None)]
     json: bool,
     #[command(flatten)]
     derivatives: DerivativeOptions,

@@ -24,14 +24,14 @@ use crate::sim::{EngineKind, Settings};
 pub(super) const FIGURE: Figure = Figure {
     name: "devices",
     title: "Several devices (Sapporo2, figure 5; kirin's thesis, tables 5.1 and 5.2)",
-    about: "How many times as fast steps are where several devices share the bodies, to the bits of one device. By all pairs \
-            each device holds all bodies and moves a part, and after each drift they exchange positions through the \
-            host; by the tree (alpha 1e-4) each builds all of it, walks for a part of the bodies, and they exchange forces; with \
-            hermite4 in double-single (Plummer spheres in virial equilibrium, 1/64 of a unit of time is one step here) each \
-            takes all blocks, and large ones are shared. The model has a device's measured time, of which what is shared is divided by the \
-            number of devices: all of it by all pairs, all but the building by the tree, the forces of \
-            shared blocks, at the rate of a force on all bodies, with hermite4; and 300 µs for each exchange and 25 GB/s for its bytes. The second plot \
-            is the part of each step that the first device spends waiting for others and copying.",
+    about: "How much faster steps are when several devices share the bodies. The bits are those of one device. By all pairs, \
+            each device holds all bodies and moves a part of them; after each drift they exchange positions through the host. By the \
+            tree (alpha 1e-4), each device builds the whole tree and walks it for a part of the bodies, and they exchange forces. With \
+            hermite4 in double-single, each device takes all blocks, and the forces of large blocks are shared; a step here is 1/64 of \
+            a unit of time of a Plummer sphere in virial equilibrium. The model starts from the measured time of one device and divides \
+            the shared part by the number of devices: everything by all pairs, everything but the build by the tree, and with hermite4 the \
+            forces of shared blocks, at the rate of a force on all bodies. It adds 200 µs for each exchange, and its bytes at 25 GB/s. \
+            The second plot shows the part of each step that the first device spends waiting for the others and copying.",
     measure,
     plots,
 };
