@@ -118,10 +118,10 @@ impl Motions {
 
     /// Others come in the place of some: what the device is to have of them is made now, so that it can be sent, and the
     /// host's own copies follow in [`Motions::take_in`]. As long as one that was refused stays, there are no forces.
-    pub fn announce(&mut self, sources: &[Placed]) -> Result<()> {
+    pub fn announce(&mut self, gpu: &Gpu, sources: &[Placed]) -> Result<()> {
         self.predicted = None;
         if self.changes.is_clean() && !self.outgrown && !self.changes.are_most(sources.len()) {
-            match self.stage(sources) {
+            match self.stage(gpu, sources) {
                 Some(true) => {
                     self.lags = true;
                     return Ok(());
@@ -155,11 +155,12 @@ impl Motions {
 
     /// Makes the records of sources that come once each. False: they are not what they were expected to be; `None`: one
     /// comes twice.
-    fn stage(&mut self, sources: &[Placed]) -> Option<bool> {
+    fn stage(&mut self, gpu: &Gpu, sources: &[Placed]) -> Option<bool> {
         let scale = Scale::of(self.precision, &self.frame, self.heaviest);
         let words = self.words();
         let (each, with_snap) = (words + 1, self.has_snap);
-        let staging = self.changes.stage(sources.iter().map(|placed| placed.at), words)?;
+        let bodies = sources.iter().map(|placed| placed.at);
+        let staging = self.changes.stage(gpu, bodies, words)?;
         if sources.len() < MANY {
             let all = || stage_part(&scale, with_snap, sources, staging.chunks_exact_mut(each));
             return Some(in_wide_registers(all));
@@ -193,6 +194,11 @@ impl Motions {
     /// What the device lacks.
     pub fn changes(&self) -> &Changes {
         &self.changes
+    }
+
+    /// After the submission that uses what was sent last.
+    pub fn submitted(&mut self) {
+        self.changes.submitted();
     }
 
     /// What was sent last did not arrive.

@@ -131,6 +131,11 @@ impl Store {
         &self.changes
     }
 
+    /// After the submission that uses what was sent last.
+    pub fn submitted(&mut self) {
+        self.changes.submitted();
+    }
+
     /// What was sent last did not arrive.
     pub fn send_again(&mut self) {
         self.changes.all = true;

@@ -116,6 +116,7 @@ impl GpuTiers {
         }
         self.batch.keep();
         self.advance(evaluation)?;
+        self.held.submitted();
         evaluation.interactions += ahead as u64 * u64::from(evaluation.whole.source_count);
         Ok(())
     }

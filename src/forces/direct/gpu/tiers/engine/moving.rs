@@ -32,7 +32,7 @@ impl MovingSources for GpuTiers {
         check_places(sources, self.held.count())?;
         self.keep_some_positions(sources);
         match &mut self.held {
-            Held::Moving(motions) => motions.announce(sources),
+            Held::Moving(motions) => motions.announce(&self.gpu, sources),
             Held::Still(_) => Err(self
                 .gpu
                 .refuse("it holds sources that it does not predict: update_sources replaces them")),
