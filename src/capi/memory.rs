@@ -12,7 +12,9 @@ use rayon::prelude::*;
 use super::inbox::{Inbox, Letters};
 pub use super::particle::Particle;
 use crate::error::{Error, Result};
-use crate::forces::{ForceEngine, Moving, MovingSources, Order, Placed, Sources};
+use crate::forces::{
+    ArrivalList, ForceEngine, Goal, Moving, MovingSources, Order, Sources, ToJerk,
+};
 use records::Records;
 
 /// Addresses are below this: 1.1 GB of particles, 1.5 with snaps. A wild address is an error, not a full machine.
@@ -57,7 +59,7 @@ pub struct Memory {
     inbox: Option<&'static Inbox>,
     letters: Letters,
     /// Other sources that were announced to the engine and not settled.
-    announced: Vec<Placed>,
+    announced: ArrivalList,
 }
 
 impl Memory {
@@ -82,7 +84,7 @@ impl Memory {
             time: None,
             inbox: None,
             letters: Letters::default(),
-            announced: Vec::new(),
+            announced: ArrivalList::default(),
         }
     }
 
@@ -105,18 +107,25 @@ impl Memory {
         }
         // They came before.
         self.put_away();
-        let placed = Placed { moving: particle.moving(), at: place as u32, tag: particle.index };
-        self.put(&placed, particle.softening_squared)?;
+        let goal = Goal { at: place as u32, tag: particle.index };
+        let moving = particle.moving();
+        self.put(goal, &ToJerk::from(&moving), particle.high(), particle.softening_squared)?;
         self.tell_room();
         Ok(())
     }
 
     /// Puts a particle in its place, to be sent.
-    fn put(&mut self, placed: &Placed, softening_squared: f64) -> Result<()> {
-        let before = self.particles.put(placed, softening_squared)?;
-        self.rearranged |= before.index != Some(placed.tag);
+    fn put(
+        &mut self,
+        place: Goal,
+        low: &ToJerk,
+        high: [DVec3; 2],
+        softening_squared: f64,
+    ) -> Result<()> {
+        let before = self.particles.put(place, low, high, softening_squared)?;
+        self.rearranged |= before.index != Some(place.tag);
         if !before.was_changed {
-            self.changed.push(placed.at);
+            self.changed.push(place.at);
         }
         Ok(())
     }
@@ -177,7 +186,7 @@ impl Memory {
             if self.letters.is_empty() {
                 return Ok(());
             }
-            return engine.announce_moving(self.letters.placed()).inspect_err(|_| {
+            return engine.announce_moving(&self.letters.arrivals()).inspect_err(|_| {
                 // What an engine refuses may be half done.
                 self.sent = None;
                 self.put_away();
@@ -201,11 +210,11 @@ impl Memory {
                 // Beyond the addresses in use there are particles that no engine holds.
                 if let Some(source) = self.source_at(place) {
                     let moving = self.particles.moving(place as usize);
-                    self.announced.push(Placed { moving, at: source as u32, tag: 0 });
+                    self.announced.push(Goal { at: source as u32, tag: 0 }, &moving);
                 }
             }
             // What an engine refuses may be half done.
-            let announced = engine.announce_moving(&self.announced);
+            let announced = engine.announce_moving(&self.announced.all());
             if announced.is_err() {
                 self.announced.clear();
                 self.sent = None;

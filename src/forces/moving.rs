@@ -34,15 +34,108 @@ impl Moving {
     }
 }
 
-/// A source on its way to the place of another.
+/// A source's motion up to the jerk: all that there is of most.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Placed {
-    /// What comes.
-    pub moving: Moving,
+pub struct ToJerk {
+    /// When `motion` holds.
+    pub time: f64,
+    /// Gravitating mass G m, at least 0.
+    pub mass: f64,
+    /// Position, velocity, acceleration and jerk at `time`.
+    pub motion: [DVec3; 4],
+}
+
+impl ToJerk {
+    /// With a snap and a crackle.
+    pub fn with(&self, [s, c]: [DVec3; 2]) -> Moving {
+        let [x, v, a, j] = self.motion;
+        Moving { time: self.time, mass: self.mass, motion: [x, v, a, j, s, c] }
+    }
+}
+
+impl From<&Moving> for ToJerk {
+    fn from(moving: &Moving) -> Self {
+        let [x, v, a, j, ..] = moving.motion;
+        Self { time: moving.time, mass: moving.mass, motion: [x, v, a, j] }
+    }
+}
+
+/// Where a source on its way goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Goal {
     /// The source that it replaces.
     pub at: u32,
     /// The owner's own: no engine looks at it.
     pub tag: i32,
+}
+
+/// Sources on their way to the places of others. Each array has an entry for each: where they go is looked at more often than
+/// how they move, and few have all derivatives.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Arrivals<'a> {
+    /// Where they go.
+    pub places: &'a [Goal],
+    /// What comes there.
+    pub low: &'a [ToJerk],
+    /// Snaps and crackles. Empty: all are 0.
+    pub high: &'a [[DVec3; 2]],
+}
+
+impl Arrivals<'_> {
+    /// Number of sources.
+    pub fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
+
+    /// Snap and crackle of the `k`-th.
+    pub fn high(&self, k: usize) -> [DVec3; 2] {
+        self.high.get(k).copied().unwrap_or_default()
+    }
+
+    /// The numbers of the sources that they replace, and what comes there.
+    pub fn each(&self) -> impl Iterator<Item = (u32, Moving)> {
+        let both = self.places.iter().zip(self.low).enumerate();
+        both.map(|(k, (place, low))| (place.at, low.with(self.high(k))))
+    }
+}
+
+/// Memory for [`Arrivals`].
+#[derive(Clone, Debug, Default)]
+pub struct ArrivalList {
+    places: Vec<Goal>,
+    low: Vec<ToJerk>,
+    high: Vec<[DVec3; 2]>,
+}
+
+impl ArrivalList {
+    /// Adds one.
+    pub fn push(&mut self, place: Goal, moving: &Moving) {
+        let [.., s, c] = moving.motion;
+        let high = [s, c];
+        if !self.high.is_empty() || high != [DVec3::ZERO; 2] {
+            self.high.resize(self.low.len(), [DVec3::ZERO; 2]);
+            self.high.push(high);
+        }
+        self.places.push(place);
+        self.low.push(moving.into());
+    }
+
+    /// All of them.
+    pub fn all(&self) -> Arrivals<'_> {
+        Arrivals { places: &self.places, low: &self.low, high: &self.high }
+    }
+
+    /// Forgets them, and keeps their memory.
+    pub fn clear(&mut self) {
+        self.places.clear();
+        self.low.clear();
+        self.high.clear();
+    }
 }
 
 /// An engine that keeps the motion of its sources and predicts all of them before forces, as a GRAPE does
@@ -64,15 +157,14 @@ pub trait MovingSources {
     /// computes. Where one place is given several times, the last counts.
     ///
     /// Errors: as [`MovingSources::update_moving`].
-    fn announce_moving(&mut self, sources: &[Placed]) -> Result<()> {
-        let (index, sources): (Vec<u32>, Vec<Moving>) =
-            sources.iter().map(|placed| (placed.at, placed.moving)).unzip();
+    fn announce_moving(&mut self, sources: &Arrivals) -> Result<()> {
+        let (index, sources): (Vec<u32>, Vec<Moving>) = sources.each().unzip();
         self.update_moving(&index, &sources)
     }
 
     /// The second part, by the same sources: to be called after the next [`super::ForceEngine::begin`], whether that
     /// began anything or not, and before anything else.
-    fn settle_moving(&mut self, sources: &[Placed]) {
+    fn settle_moving(&mut self, sources: &Arrivals) {
         let _ = sources;
     }
 

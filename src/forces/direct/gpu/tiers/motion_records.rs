@@ -3,7 +3,7 @@
 use glam::DVec3;
 
 use super::frame::{ROOM, TierFrame, Word, halves, three_parts, wide_words};
-use crate::forces::{Moving, Precision};
+use crate::forces::{Moving, Precision, ToJerk};
 
 /// Words of a record at most.
 pub(super) const MOST_WORDS: usize = 12;
@@ -66,7 +66,7 @@ impl Scale {
 
     /// Whether the frame does not suit this body.
     #[inline(always)]
-    pub fn is_outgrown_by(&self, moving: &Moving) -> bool {
+    pub fn is_outgrown_by(&self, moving: &ToJerk) -> bool {
         let position = (moving.motion[0] - self.origin) * self.per_unit[0];
         let heavy = moving.mass > FAR * self.heaviest;
         heavy || position.abs().max_element() > FAR || self.is_outrun_by(moving)
@@ -74,7 +74,7 @@ impl Scale {
 
     /// Whether the unit of velocity that would be chosen for this body ([`TierFrame::of`]) is far above the one there is.
     #[inline(always)]
-    fn is_outrun_by(&self, moving: &Moving) -> bool {
+    fn is_outrun_by(&self, moving: &ToJerk) -> bool {
         let fastest = (moving.motion[1] - self.drift).abs().max_element() * self.per_most[0];
         let acceleration = moving.motion[2].abs().max_element();
         // Without roots: this is asked of every body that changes.
@@ -86,11 +86,17 @@ impl Scale {
         self.precision != Precision::Double && (fastest >= 1.0 || is_strong || is_close)
     }
 
+    /// [`Scale::record`] of a source with all its derivatives.
+    #[inline(always)]
+    pub fn record_all(&self, moving: &Moving, out: &mut [Word]) -> bool {
+        self.record(&moving.into(), high_of(moving), out)
+    }
+
     /// Makes a record, or its first [`WORDS_TO_JERK`] words, as `out` has room. False if a number of it leaves the range of
     /// the tier.
     #[inline(always)]
-    pub fn record(&self, moving: &Moving, out: &mut [Word]) -> bool {
-        let [x, v, a, j, s, c] = moving.motion;
+    pub fn record(&self, moving: &ToJerk, [s, c]: [DVec3; 2], out: &mut [Word]) -> bool {
+        let [x, v, a, j] = moving.motion;
         let [per_x, per_v, per_a, per_j, per_s, per_c] = self.per_unit;
         let low = [(x - self.origin) * per_x, (v - self.drift) * per_v, a * per_a, j * per_j];
         let high = [s * per_s, c * per_c];
@@ -122,6 +128,14 @@ impl Scale {
     }
 }
 
-pub(super) fn has_snap(moving: &Moving) -> bool {
-    moving.motion[4] != DVec3::ZERO || moving.motion[5] != DVec3::ZERO
+/// Snap and crackle.
+pub(super) fn high_of(moving: &Moving) -> [DVec3; 2] {
+    let [.., s, c] = moving.motion;
+    [s, c]
+}
+
+/// Whether there is a snap or a crackle.
+#[inline(always)]
+pub(super) fn has_snap(high: [DVec3; 2]) -> bool {
+    high != [DVec3::ZERO; 2]
 }

@@ -6,11 +6,11 @@ use rayon::prelude::*;
 
 use super::changes::Changes;
 use super::frame::{TierFrame, Word, three_parts};
-use super::motion_records::{MOST_WORDS, Scale, WORDS_TO_JERK, has_snap};
+use super::motion_records::{MOST_WORDS, Scale, WORDS_TO_JERK, has_snap, high_of};
 use super::records::{MANY, first_refused, in_wide_registers};
 use super::variant::Pairs;
 use crate::error::{Error, Result};
-use crate::forces::{Moving, Order, Placed, Precision, Sources};
+use crate::forces::{Arrivals, Goal, Moving, Order, Precision, Sources, ToJerk};
 use crate::gpu::layout::{PredictParams, VEC4};
 use crate::gpu::{
     Batch, Binding, BoundKernel, Checks, ComputeKernel, Gpu, compile, storage, template,
@@ -111,14 +111,14 @@ impl Motions {
             )));
         }
         self.moving.extend_from_slice(sources);
-        self.has_snap = sources.iter().any(has_snap);
+        self.has_snap = sources.iter().any(|moving| has_snap(high_of(moving)));
         self.begin_frame();
         Ok(())
     }
 
     /// Others come in the place of some: what the device is to have of them is made now, so that it can be sent, and the
     /// host's own copies follow in [`Motions::take_in`]. As long as one that was refused stays, there are no forces.
-    pub fn announce(&mut self, gpu: &Gpu, sources: &[Placed]) -> Result<()> {
+    pub fn announce(&mut self, gpu: &Gpu, sources: &Arrivals) -> Result<()> {
         self.predicted = None;
         if self.changes.is_clean() && !self.outgrown && !self.changes.are_most(sources.len()) {
             match self.stage(gpu, sources) {
@@ -133,13 +133,14 @@ impl Motions {
         let (mut refused, had_snap) = (None, self.has_snap);
         let mut record = [Word::default(); MOST_WORDS];
         let scale = Scale::of(self.precision, &self.frame, self.heaviest);
-        for Placed { moving, at, .. } in sources {
-            self.has_snap |= has_snap(moving);
-            self.outgrown |= scale.is_outgrown_by(moving);
-            self.moving[*at as usize] = *moving;
-            self.changes.note(*at);
-            if refused.is_none() && !scale.record(moving, &mut record[..self.words()]) {
-                refused = Some(*at as usize);
+        for (at, moving) in sources.each() {
+            let (low, high) = (ToJerk::from(&moving), high_of(&moving));
+            self.has_snap |= has_snap(high);
+            self.outgrown |= scale.is_outgrown_by(&low);
+            self.moving[at as usize] = moving;
+            self.changes.note(at);
+            if refused.is_none() && !scale.record(&low, high, &mut record[..self.words()]) {
+                refused = Some(at as usize);
             }
         }
         if self.has_snap && !had_snap {
@@ -155,31 +156,46 @@ impl Motions {
 
     /// Makes the records of sources that come once each. False: they are not what they were expected to be; `None`: one
     /// comes twice.
-    fn stage(&mut self, gpu: &Gpu, sources: &[Placed]) -> Option<bool> {
+    fn stage(&mut self, gpu: &Gpu, sources: &Arrivals) -> Option<bool> {
         let scale = Scale::of(self.precision, &self.frame, self.heaviest);
         let words = self.words();
         let (each, with_snap) = (words + 1, self.has_snap);
-        let bodies = sources.iter().map(|placed| placed.at);
+        let Arrivals { places, low, high } = *sources;
+        let bodies = places.iter().map(|place| place.at);
         let staging = self.changes.stage(gpu, bodies, words)?;
         if sources.len() < MANY {
             let all = || stage_part(&scale, with_snap, sources, staging.chunks_exact_mut(each));
             return Some(in_wide_registers(all));
         }
-        let parts = sources.par_chunks(PART).zip(staging.par_chunks_mut(PART * each));
-        let part = |(sources, staging): (&[Placed], &mut [Word])| {
-            stage_part(&scale, with_snap, sources, staging.chunks_exact_mut(each))
+        let parts = staging.par_chunks_mut(PART * each).enumerate();
+        let part = |(k, staging): (usize, &mut [Word])| {
+            let first = k * PART;
+            let end = places.len().min(first + PART);
+            let sources = Arrivals {
+                places: &places[first..end],
+                low: &low[first..end],
+                high: if high.is_empty() { high } else { &high[first..end] },
+            };
+            stage_part(&scale, with_snap, &sources, staging.chunks_exact_mut(each))
         };
         Some(parts.map(part).reduce(|| true, |a, b| a & b))
     }
 
     /// What was announced last takes its place here, too.
-    pub fn take_in(&mut self, sources: &[Placed]) {
-        if std::mem::take(&mut self.lags) {
-            for (k, placed) in sources.iter().enumerate() {
-                if let Some(later) = sources.get(k + AHEAD) {
-                    fetch_ahead(&self.moving, later.at as usize);
-                }
-                self.moving[placed.at as usize] = placed.moving;
+    pub fn take_in(&mut self, sources: &Arrivals) {
+        if !std::mem::take(&mut self.lags) {
+            return;
+        }
+        for (k, (place, low)) in sources.places.iter().zip(sources.low).enumerate() {
+            if let Some(later) = sources.places.get(k + AHEAD) {
+                fetch_ahead(&self.moving, later.at as usize);
+            }
+            let moving = &mut self.moving[place.at as usize];
+            (moving.time, moving.mass) = (low.time, low.mass);
+            moving.motion[..4].copy_from_slice(&low.motion);
+            // Where none has a snap all are 0, and stay it.
+            if self.has_snap {
+                moving.motion[4..].copy_from_slice(&sources.high(k));
             }
         }
     }
@@ -257,7 +273,7 @@ impl Motions {
             let words = self.words();
             let mut records = vec![[0; 4]; n * words];
             let scale = Scale::of(self.precision, &self.frame, self.heaviest);
-            let make = |(j, out): (usize, &mut [Word])| scale.record(&self.moving[j], out);
+            let make = |(j, out): (usize, &mut [Word])| scale.record_all(&self.moving[j], out);
             if let Some(j) = first_refused(&mut records, words, make) {
                 return Err(self.out_of_range(j));
             }
@@ -265,7 +281,7 @@ impl Motions {
         } else {
             let scale = Scale::of(self.precision, &self.frame, self.heaviest);
             let Self { changes, moving, .. } = self;
-            let make = |j: u32, out: &mut [Word]| scale.record(&moving[j as usize], out);
+            let make = |j: u32, out: &mut [Word]| scale.record_all(&moving[j as usize], out);
             if let Some(j) = changes.scatter(gpu, batch, &motions, make).await? {
                 return Err(self.out_of_range(j as usize));
             }
@@ -368,16 +384,18 @@ fn source_words(precision: Precision, snaps: bool) -> usize {
 fn stage_part<'a>(
     scale: &Scale,
     with_snap: bool,
-    sources: &[Placed],
+    sources: &Arrivals,
     staging: impl Iterator<Item = &'a mut [Word]>,
 ) -> bool {
     let mut fits = true;
-    for (Placed { moving, at, .. }, out) in sources.iter().zip(staging) {
+    let all = sources.places.iter().zip(sources.low).zip(staging).enumerate();
+    for (k, ((Goal { at, .. }, low), out)) in all {
         let (head, record) = out.split_at_mut(1);
         head[0] = [*at, 0, 0, 0];
-        fits &= scale.record(moving, record);
-        fits &= with_snap || !has_snap(moving);
-        fits &= !scale.is_outgrown_by(moving);
+        let high = sources.high(k);
+        fits &= scale.record(low, high, record);
+        fits &= with_snap || !has_snap(high);
+        fits &= !scale.is_outgrown_by(low);
     }
     fits
 }
