@@ -189,6 +189,8 @@ impl Changes {
         } else {
             let is_there = self.in_place;
             let alone = self.fit_alone(gpu, all);
+            // It may have been asked for.
+            alone.is_at_hand();
             alone.release();
             let buffer = alone.buffer.clone();
             if !is_there {

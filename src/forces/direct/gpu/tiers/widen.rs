@@ -4,7 +4,7 @@ use glam::DVec3;
 use rayon::prelude::*;
 
 use super::frame::Units;
-use super::records::MANY;
+use super::records::{MANY, in_wide_registers};
 use super::{DirectVariant, Near};
 use crate::forces::{Answers, Lists, NO_SOURCE, Precision};
 
@@ -25,10 +25,12 @@ pub(super) fn answers(
     let mut distance = nearest_distance.chunks_mut(PART);
     let each = words_of(variant);
     let is_large = acceleration.len() >= MANY;
-    let one = |part: Part| match variant.precision {
-        Precision::Single => part.fill::<false>(variant, units, &distance_of, single),
-        Precision::DoubleSingle => part.fill::<true>(variant, units, &distance_of, pair),
-        Precision::Double => part.fill::<false>(variant, units, &distance_of, double),
+    let one = |part: Part| {
+        in_wide_registers(|| match variant.precision {
+            Precision::Single => part.fill::<4>(variant, units, &distance_of, single),
+            Precision::DoubleSingle => part.fill::<8>(variant, units, &distance_of, pair),
+            Precision::Double => part.fill::<8>(variant, units, &distance_of, double),
+        });
     };
     let all = acceleration.chunks_mut(PART).zip(words.chunks(PART * each)).enumerate();
     for (k, (acceleration, words)) in all {
@@ -71,30 +73,34 @@ fn words_of(variant: &DirectVariant) -> usize {
 }
 
 impl Part<'_> {
-    /// `value` reads one number of a sum.
-    fn fill<const PAIRS: bool>(
+    /// `values` reads the four numbers of a sum of so many words.
+    #[inline(always)]
+    fn fill<const WORDS: usize>(
         self,
         variant: &DirectVariant,
         units: &Units,
         distance_of: &impl Fn(usize, u32) -> f64,
-        value: impl Fn(&[u32], usize) -> f64,
+        values: impl Fn(&[u32; WORDS]) -> [f64; 4],
     ) {
         let each = words_of(variant);
-        let sum_words = if PAIRS { 8 } else { variant.vector_bytes() as usize / 4 };
-        let vector = |sum: &[u32]| DVec3::new(value(sum, 0), value(sum, 1), value(sum, 2));
+        let vector = |sum: Option<&[u32; WORDS]>| {
+            let [x, y, z, _] = sum.map_or([f64::NAN; 4], &values);
+            DVec3::new(x, y, z)
+        };
         for (i, row) in self.words.chunks_exact(each).enumerate() {
-            let mut sums = row.chunks_exact(sum_words);
-            if let (Some(sum), Some(out)) = (sums.next(), self.acceleration.get_mut(i)) {
-                *out = vector(sum) * units.acceleration;
+            let (sums, _) = row.as_chunks::<WORDS>();
+            if let (Some(sum), Some(out)) = (sums.first(), self.acceleration.get_mut(i)) {
+                let [x, y, z, potential] = values(sum);
+                *out = DVec3::new(x, y, z) * units.acceleration;
                 if let Some(out) = self.potential.get_mut(i) {
-                    *out = value(sum, 3) * units.potential;
+                    *out = potential * units.potential;
                 }
             }
             if let Some(out) = self.jerk.get_mut(i) {
-                *out = sums.next().map_or(DVec3::NAN, &vector) * units.jerk;
+                *out = vector(sums.get(1)) * units.jerk;
             }
             if let Some(out) = self.snap.get_mut(i) {
-                *out = sums.next().map_or(DVec3::NAN, &vector) * units.snap;
+                *out = vector(sums.get(2)) * units.snap;
             }
             if let Some(out) = self.nearest.get_mut(i) {
                 *out = neighbour(row, variant, 1);
@@ -106,15 +112,25 @@ impl Part<'_> {
     }
 }
 
-fn single(sum: &[u32], axis: usize) -> f64 {
-    f64::from(f32::from_bits(sum[axis]))
+#[inline(always)]
+fn single(sum: &[u32; 4]) -> [f64; 4] {
+    sum.map(|bits| f64::from(f32::from_bits(bits)))
 }
 
-fn pair(sum: &[u32], axis: usize) -> f64 {
-    single(sum, axis) + single(sum, axis + 4)
+#[inline(always)]
+fn pair(sum: &[u32; 8]) -> [f64; 4] {
+    let value = |k: usize| f64::from(f32::from_bits(sum[k]));
+    std::array::from_fn(|k| value(k) + value(k + 4))
 }
 
-fn double(words: &[u32], at: usize) -> f64 {
+#[inline(always)]
+fn double(sum: &[u32; 8]) -> [f64; 4] {
+    std::array::from_fn(|k| wide(sum, k))
+}
+
+/// The f64 at a place among others.
+#[inline(always)]
+fn wide(words: &[u32], at: usize) -> f64 {
     f64::from_bits(u64::from(words[2 * at]) | u64::from(words[2 * at + 1]) << 32)
 }
 
@@ -125,7 +141,7 @@ fn neighbour(row: &[u32], variant: &DirectVariant, which: usize) -> u32 {
     }
     let at = 4 * variant.sums() + which;
     match variant.precision {
-        Precision::Double => double(row, at) as u32,
+        Precision::Double => wide(row, at) as u32,
         _ => row[at],
     }
 }
