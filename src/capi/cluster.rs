@@ -8,7 +8,8 @@ use glam::DVec3;
 
 use super::memory::Memory;
 use crate::error::{Error, Result};
-use crate::forces::{Answers, ForceEngine, Identity, NO_SOURCE, Order, Sinks, Want, Within};
+use crate::forces::{Answers, ForceEngine, Identity, Order, Sinks, Want, Within};
+use crate::math::all_vectors_finite;
 
 /// Entries of all lists of one call at most: 256 MB.
 const LIST_ENTRIES: usize = 1 << 26;
@@ -155,7 +156,7 @@ impl Cluster {
         self.settle();
         self.memory.send(self.engine.as_mut(), call.addresses, self.time)?;
         let pending = &mut self.calls.all[place];
-        identify(call.index, &self.memory, &mut pending.identity);
+        self.memory.identify(call.index, &mut pending.identity);
         pending.arrangement = self.memory.arrangement();
         let n = call.position.len();
         let fits = |room: &usize| room.saturating_mul(n) <= ENTRIES_ALONG;
@@ -213,9 +214,7 @@ impl Cluster {
             pending.answers.nearest_distance = found.nearest_distance;
         }
         pending.leave_out_twins(self.order, &self.memory)?;
-        let index_of = |source: &u32| self.memory.index_of(*source);
-        pending.nearest.clear();
-        pending.nearest.extend(pending.answers.nearest.iter().map(index_of));
+        self.memory.name(&pending.answers.nearest, &mut pending.nearest);
         Ok(())
     }
 
@@ -263,7 +262,7 @@ impl Cluster {
         let mut there = std::mem::take(&mut pending.with_lists);
         if pending.arrangement != self.memory.arrangement() {
             let Pending { call, identity, .. } = pending;
-            identify(&call.index, &self.memory, identity);
+            self.memory.identify(&call.index, identity);
             pending.arrangement = self.memory.arrangement();
             there = false;
         }
@@ -314,13 +313,6 @@ impl Cluster {
     }
 }
 
-/// Finds out which source each i-particle is.
-fn identify(index: &[i32], memory: &Memory, identity: &mut Vec<u32>) {
-    let source_of = |index: &i32| memory.source_of(*index).unwrap_or(NO_SOURCE);
-    identity.clear();
-    identity.extend(index.iter().map(source_of));
-}
-
 /// Radii of neighbours of `n` i-particles, from h^2.
 fn radii(squares: &[f64], n: usize) -> Result<Vec<f64>> {
     if squares.len() != n {
@@ -343,8 +335,7 @@ fn check(call: &Lent) -> Result<()> {
         ("acceleration", call.acceleration),
     ];
     for (name, vectors) in arrays {
-        // Without branches, so that it is done in vectors: x times 0 is 0, unless x is infinite or none.
-        if vectors.iter().fold(DVec3::ZERO, |sum, vector| sum + *vector * 0.0) == DVec3::ZERO {
+        if all_vectors_finite(vectors) {
             continue;
         }
         if let Some(i) = vectors.iter().position(|vector| !vector.is_finite()) {

@@ -13,7 +13,7 @@ use super::inbox::{Inbox, Letters};
 pub use super::particle::Particle;
 use crate::error::{Error, Result};
 use crate::forces::{
-    ArrivalList, ForceEngine, Goal, Moving, MovingSources, Order, Sources, ToJerk,
+    ArrivalList, ForceEngine, Goal, Moving, MovingSources, NO_SOURCE, Order, Sources, ToJerk,
 };
 use records::Records;
 
@@ -377,6 +377,30 @@ impl Memory {
             Some(source) => Some(source as u32),
             None => self.source.get(&index).copied(),
         }
+    }
+
+    /// Which source each index is, [`NO_SOURCE`] where it is none.
+    pub fn identify(&self, index: &[i32], sources: &mut Vec<u32>) {
+        sources.clear();
+        if self.counted {
+            // None below 0 is a source: there are fewer than 2^23.
+            let count = self.index.len() as u32;
+            let number =
+                |index: &i32| if (*index as u32) < count { *index as u32 } else { NO_SOURCE };
+            return sources.extend(index.iter().map(number));
+        }
+        sources.extend(index.iter().map(|&index| self.source_of(index).unwrap_or(NO_SOURCE)));
+    }
+
+    /// The index of each source, -1 where there is none.
+    pub fn name(&self, sources: &[u32], index: &mut Vec<i32>) {
+        index.clear();
+        if self.counted {
+            let count = self.index.len() as u32;
+            let number = |source: &u32| if *source < count { *source as i32 } else { -1 };
+            return index.extend(sources.iter().map(number));
+        }
+        index.extend(sources.iter().map(|&source| self.index_of(source)));
     }
 
     /// All sources of index `index`, where there are several; else none.
