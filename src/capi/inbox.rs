@@ -92,8 +92,13 @@ impl Letters {
         if !has_room && !self.grow(k, is_low) {
             return false;
         }
-        (self.places[k], self.low[k]) = letter(address, particle);
-        self.softening_squared[k] = particle.softening_squared;
+        let (Some(place), Some(low), Some(softening)) =
+            (self.places.get_mut(k), self.low.get_mut(k), self.softening_squared.get_mut(k))
+        else {
+            return false;
+        };
+        write_letter(address, particle, place, low);
+        *softening = particle.softening_squared;
         if let Some(high) = self.high.get_mut(k) {
             *high = particle.high();
         }
@@ -120,12 +125,14 @@ impl Letters {
     }
 }
 
-/// A letter of a particle for an address.
+/// A letter of a particle for an address, number by number: see [`Inbox::make_lane_longer`].
 #[inline(always)]
-fn letter(address: c_int, particle: &Particle) -> (Goal, ToJerk) {
-    let [x, v, a, j, ..] = particle.motion;
-    let low = ToJerk { time: particle.time, mass: particle.mass, motion: [x, v, a, j] };
-    (Goal { at: address as u32, tag: particle.index }, low)
+fn write_letter(address: c_int, particle: &Particle, place: &mut Goal, low: &mut ToJerk) {
+    (place.at, place.tag) = (address as u32, particle.index);
+    (low.time, low.mass) = (particle.time, particle.mass);
+    for (to, from) in low.motion.iter_mut().zip(&particle.motion) {
+        (to.x, to.y, to.z) = (from.x, from.y, from.z);
+    }
 }
 
 /// Added to the room where there is memory for snaps and crackles, too.
@@ -158,22 +165,24 @@ impl Inbox {
         let room = self.room.load(Ordering::Acquire);
         // An address below 0 is far above.
         let is_beyond = address as u32 >= room as u32;
-        if is_beyond || (room & TAKES_HIGH == 0 && !particle.is_low()) {
+        let is_low = particle.is_low();
+        if is_beyond || (room & TAKES_HIGH == 0 && !is_low) {
             return false;
         }
         if self.lane.is_mine() {
             return is_open()
-                && (self.lane.post(address, particle)
-                    || self.post_in_full_lane(address, particle));
+                && (self.lane.has_room(is_low) || self.make_lane_longer(is_low))
+                && self.lane.post(address, particle);
         }
         let mut waiting = self.waiting.lock();
         is_open() && waiting.push(address, particle)
     }
 
+    // It knows nothing of the particle: one that is handed on lies in memory, and is read from there as soon as it has been
+    // written, which waits for all that was written before to reach the cache.
     #[cold]
-    fn post_in_full_lane(&self, address: c_int, particle: &Particle) -> bool {
-        let held = self.waiting.lock();
-        self.lane.grow(particle.is_low(), &held) && self.lane.post(address, particle)
+    fn make_lane_longer(&self, is_low: bool) -> bool {
+        self.lane.grow(is_low, &self.waiting.lock())
     }
 
     /// Gives what waits for `empty`, which is.

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 use glam::DVec3;
 
 use super::spin::Held;
-use super::{Letters, letter};
+use super::{Letters, write_letter};
 use crate::capi::particle::Particle;
 use crate::forces::{Goal, ToJerk};
 
@@ -79,7 +79,14 @@ impl Lane {
         claimed
     }
 
-    /// Takes a particle of the owner's. False: it is full, or has no room for a snap.
+    /// Whether the owner's next particle has room, and its snap, unless it `is_low`.
+    #[inline(always)]
+    pub fn has_room(&self, is_low: bool) -> bool {
+        self.count.load(Ordering::Relaxed) < self.room.load(Ordering::Relaxed)
+            && (is_low || !self.high.load(Ordering::Relaxed).is_null())
+    }
+
+    /// Takes a particle of the owner's, which has room. False: it is full.
     #[inline(always)]
     pub fn post(&self, address: c_int, particle: &Particle) -> bool {
         let k = self.count.load(Ordering::Relaxed);
@@ -87,16 +94,13 @@ impl Lane {
             return false;
         }
         let high = self.high.load(Ordering::Relaxed);
-        if high.is_null() && !particle.is_low() {
-            return false;
-        }
         // SAFETY: this is the owner, the only thread that changes the memory or the number of entries; k is below that of
         // entries there are, and nobody reads those from `count` on.
         unsafe {
             // Made in its place: a copy on the way would cost as much as all the rest.
-            let (place, low) = letter(address, particle);
-            self.places.load(Ordering::Relaxed).add(k).write(place);
-            self.low.load(Ordering::Relaxed).add(k).write(low);
+            let place = &mut *self.places.load(Ordering::Relaxed).add(k);
+            let low = &mut *self.low.load(Ordering::Relaxed).add(k);
+            write_letter(address, particle, place, low);
             if !high.is_null() {
                 high.add(k).write(particle.high());
             }
