@@ -93,6 +93,7 @@ impl Arrivals<'_> {
     }
 
     /// Snap and crackle of the `k`-th.
+    #[inline(always)]
     pub fn high(&self, k: usize) -> [DVec3; 2] {
         self.high.get(k).copied().unwrap_or_default()
     }

@@ -39,6 +39,9 @@ const GRAIN: f64 = 16.0;
 /// Masses in f32 tiers are so much smaller than 1.
 pub(super) const ROOM: f64 = (1u64 << 32) as f64;
 
+/// Words of a record in pairs of f32 up to the velocity.
+const BRIEF: usize = 4;
+
 /// What the device's numbers are worth.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Units {
@@ -96,6 +99,7 @@ pub(super) fn halves(v: DVec3, last: f64, nothing: &mut [f32; 4]) -> [Word; 2] {
 }
 
 /// A number as an f32 and twice what that lacks of it.
+#[inline(always)]
 pub(crate) fn three_parts(value: f64) -> [f32; 3] {
     let mut rest = value;
     std::array::from_fn(|_| {
@@ -173,7 +177,7 @@ impl TierFrame {
         match precision {
             // Behind it is the low part of the position; in f64 nothing was seen to be won by leaving it out.
             Precision::Single | Precision::Double => Self::words(precision),
-            Precision::DoubleSingle => 4,
+            Precision::DoubleSingle => BRIEF,
         }
     }
 
@@ -219,17 +223,25 @@ impl TierFrame {
         let mut nothing = [0.0; 4];
         let [first, second] = halves(position, last, &mut nothing);
         let [third, fourth] = halves(velocity, 0.0, &mut nothing);
-        let [fifth, sixth] = halves(acceleration, 0.0, &mut nothing);
+        let is_brief = self.precision != Precision::Single && out.len() == BRIEF;
+        let [fifth, sixth] = match is_brief && entry.acceleration == DVec3::ZERO {
+            true => [Word::default(); 2],
+            false => halves(acceleration, 0.0, &mut nothing),
+        };
         match self.precision {
             Precision::Single => {
                 let [x, y, z, _] = second;
                 out.copy_from_slice(&[first, third, fifth, [x, y, z, 0]]);
             }
-            // As many of them as there is room for: where no snaps are computed, nobody asks for accelerations.
+            // Where no snaps are computed there is no room for accelerations, and nobody asks for them.
             _ => {
-                out.iter_mut()
-                    .zip([first, second, third, fourth, fifth, sixth])
-                    .for_each(|(out, word)| *out = word);
+                let Some((brief, rest)) = out.split_first_chunk_mut::<BRIEF>() else {
+                    return false;
+                };
+                *brief = [first, second, third, fourth];
+                if let Some(rest) = rest.first_chunk_mut::<2>() {
+                    *rest = [fifth, sixth];
+                }
             }
         }
         nothing == [0.0; 4]

@@ -5,6 +5,7 @@
 //! adapter.
 
 mod changes;
+mod copies;
 mod engine;
 mod fitted;
 mod frame;

@@ -86,12 +86,6 @@ impl Scale {
         self.precision != Precision::Double && (fastest >= 1.0 || is_strong || is_close)
     }
 
-    /// [`Scale::record`] of a source with all its derivatives.
-    #[inline(always)]
-    pub fn record_all(&self, moving: &Moving, out: &mut [Word]) -> bool {
-        self.record(&moving.into(), high_of(moving), out)
-    }
-
     /// Makes a record, or its first [`WORDS_TO_JERK`] words, as `out` has room. False if a number of it leaves the range of
     /// the tier.
     #[inline(always)]

@@ -4,7 +4,7 @@ use glam::DVec3;
 use rayon::prelude::*;
 
 use super::frame::Units;
-use super::records::{MANY, in_wide_registers};
+use super::records::{MANY, Wide, in_wide_registers};
 use super::{DirectVariant, Near};
 use crate::forces::{Answers, Lists, NO_SOURCE, Precision};
 
@@ -25,13 +25,8 @@ pub(super) fn answers(
     let mut distance = nearest_distance.chunks_mut(PART);
     let each = words_of(variant);
     let is_large = acceleration.len() >= MANY;
-    let one = |part: Part| {
-        in_wide_registers(|| match variant.precision {
-            Precision::Single => part.fill::<4>(variant, units, &distance_of, single),
-            Precision::DoubleSingle => part.fill::<8>(variant, units, &distance_of, pair),
-            Precision::Double => part.fill::<8>(variant, units, &distance_of, double),
-        });
-    };
+    let distance_of = &distance_of;
+    let one = |part: Part| in_wide_registers(Filling { part, variant, units, distance_of });
     let all = acceleration.chunks_mut(PART).zip(words.chunks(PART * each)).enumerate();
     for (k, (acceleration, words)) in all {
         let part = Part {
@@ -67,6 +62,28 @@ struct Part<'a> {
     distance: &'a mut [f64],
 }
 
+/// A part that is to be filled.
+struct Filling<'a, D> {
+    part: Part<'a>,
+    variant: &'a DirectVariant,
+    units: &'a Units,
+    distance_of: &'a D,
+}
+
+impl<D: Fn(usize, u32) -> f64> Wide for Filling<'_, D> {
+    type Done = ();
+
+    #[inline(always)]
+    fn work(self) {
+        let Self { part, variant, units, distance_of } = self;
+        match variant.precision {
+            Precision::Single => part.fill::<4>(variant, units, distance_of, single),
+            Precision::DoubleSingle => part.fill::<8>(variant, units, distance_of, pair),
+            Precision::Double => part.fill::<8>(variant, units, distance_of, double),
+        }
+    }
+}
+
 /// Words of a sink's sums, with who is nearest.
 fn words_of(variant: &DirectVariant) -> usize {
     variant.results() * variant.vector_bytes() as usize / size_of::<u32>()
@@ -83,10 +100,6 @@ impl Part<'_> {
         values: impl Fn(&[u32; WORDS]) -> [f64; 4],
     ) {
         let each = words_of(variant);
-        let vector = |sum: Option<&[u32; WORDS]>| {
-            let [x, y, z, _] = sum.map_or([f64::NAN; 4], &values);
-            DVec3::new(x, y, z)
-        };
         for (i, row) in self.words.chunks_exact(each).enumerate() {
             let (sums, _) = row.as_chunks::<WORDS>();
             if let (Some(sum), Some(out)) = (sums.first(), self.acceleration.get_mut(i)) {
@@ -96,11 +109,13 @@ impl Part<'_> {
                     *out = potential * units.potential;
                 }
             }
-            if let Some(out) = self.jerk.get_mut(i) {
-                *out = vector(sums.get(1)) * units.jerk;
+            if let (Some(sum), Some(out)) = (sums.get(1), self.jerk.get_mut(i)) {
+                let [x, y, z, _] = values(sum);
+                *out = DVec3::new(x, y, z) * units.jerk;
             }
-            if let Some(out) = self.snap.get_mut(i) {
-                *out = vector(sums.get(2)) * units.snap;
+            if let (Some(sum), Some(out)) = (sums.get(2), self.snap.get_mut(i)) {
+                let [x, y, z, _] = values(sum);
+                *out = DVec3::new(x, y, z) * units.snap;
             }
             if let Some(out) = self.nearest.get_mut(i) {
                 *out = neighbour(row, variant, 1);
@@ -135,6 +150,7 @@ fn wide(words: &[u32], at: usize) -> f64 {
 }
 
 /// The nearest source (1) or the number of sources within the radius (2) of the sink with these words.
+#[inline(always)]
 fn neighbour(row: &[u32], variant: &DirectVariant, which: usize) -> u32 {
     if variant.near == Near::Nothing {
         return NO_SOURCE;
