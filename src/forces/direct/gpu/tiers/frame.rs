@@ -40,7 +40,7 @@ const GRAIN: f64 = 16.0;
 pub(super) const ROOM: f64 = (1u64 << 32) as f64;
 
 /// Words of a record in pairs of f32 up to the velocity.
-const BRIEF: usize = 4;
+pub(super) const BRIEF: usize = 4;
 
 /// What the device's numbers are worth.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -90,23 +90,47 @@ fn common_motion(velocity: &[DVec3]) -> DVec3 {
 /// Four numbers, each as an f32 and what that lacks of it, which is a number if the f32 is: `nothing` stays 0 then.
 #[inline(always)]
 pub(super) fn halves(v: DVec3, last: f64, nothing: &mut [f32; 4]) -> [Word; 2] {
-    let row = [v.x, v.y, v.z, last];
-    let high = row.map(|x| x as f32);
-    // x times 0 is 0, unless x is infinite or none.
-    *nothing = std::array::from_fn(|k| nothing[k] + high[k] * 0.0);
-    let low: [f32; 4] = std::array::from_fn(|k| (row[k] - f64::from(high[k])) as f32);
+    halves_of([v.x, v.y, v.z, last], nothing)
+}
+
+/// Four numbers that are worked on at once: a vector, and what else there is.
+pub(super) type Row = [f64; 4];
+
+/// [`halves`] of a row. Plain loops over four become one instruction each.
+#[inline(always)]
+pub(super) fn halves_of(row: Row, nothing: &mut [f32; 4]) -> [Word; 2] {
+    let (mut high, mut low) = ([0.0f32; 4], [0.0f32; 4]);
+    for (high, x) in high.iter_mut().zip(row) {
+        *high = x as f32;
+    }
+    for (nothing, high) in nothing.iter_mut().zip(high) {
+        // x times 0 is 0, unless x is infinite or none.
+        *nothing += high * 0.0;
+    }
+    for ((low, x), high) in low.iter_mut().zip(row).zip(high) {
+        *low = (x - f64::from(high)) as f32;
+    }
     [high.map(f32::to_bits), low.map(f32::to_bits)]
+}
+
+/// A row less `origin`, in units that are powers of two.
+#[inline(always)]
+pub(super) fn in_units(mut row: Row, origin: &Row, per_unit: &Row) -> Row {
+    for ((x, origin), per_unit) in row.iter_mut().zip(origin).zip(per_unit) {
+        *x = (*x - origin) * per_unit;
+    }
+    row
 }
 
 /// A number as an f32 and twice what that lacks of it.
 #[inline(always)]
 pub(crate) fn three_parts(value: f64) -> [f32; 3] {
-    let mut rest = value;
-    std::array::from_fn(|_| {
-        let part = rest as f32;
-        rest -= f64::from(part);
-        part
-    })
+    let (mut rest, mut parts) = (value, [0.0; 3]);
+    for part in &mut parts {
+        *part = rest as f32;
+        rest -= f64::from(*part);
+    }
+    parts
 }
 
 /// A `vec4<f64>`.
@@ -193,17 +217,53 @@ impl TierFrame {
         self.record(self.per_unit(), entry, entry.last / self.frame.mass, out)
     }
 
-    /// The record of a sink, with [`TierFrame::per_unit`] worked out before. A radius is a little longer than asked for, by
-    /// more than the tier rounds distances: the host takes a second look at who is within.
+    /// The record of a sink, with [`TierFrame::per_unit`] worked out before.
     #[inline(always)]
     pub(super) fn sink(&self, per_unit: [f64; 3], entry: &Entry, out: &mut [Word]) -> bool {
+        self.record(per_unit, entry, self.radius_squared(per_unit, entry.last), out)
+    }
+
+    /// The square of a radius as records of sinks have it: a little longer than asked for, by more than the tier rounds
+    /// distances. The host takes a second look at who is within.
+    #[inline(always)]
+    fn radius_squared(&self, per_unit: [f64; 3], radius: f64) -> f64 {
         let (share, least) = match self.precision {
             Precision::Double => (1e-12, 0.0),
             _ => (1e-6, 2f64.powi(-44)),
         };
-        let radius = entry.last * per_unit[0];
+        let radius = radius * per_unit[0];
         let longer = radius * (1.0 + share) + least;
-        self.record(per_unit, entry, if radius < 0.0 { -1.0 } else { longer * longer }, out)
+        if radius < 0.0 { -1.0 } else { longer * longer }
+    }
+
+    /// [`TierFrame::sink`] of many, each with a radius or -1: of those alone that have pairs of f32 up to the velocity, which
+    /// are most. The first that leaves the range of the tier.
+    #[inline(always)]
+    pub(super) fn brief_sinks(
+        &self,
+        (position, velocity): (&[DVec3], &[DVec3]),
+        radius: impl Fn(usize) -> f64,
+        records: &mut [Word],
+    ) -> Option<usize> {
+        let per_unit = self.per_unit();
+        let [x, y, z] = self.frame.origin;
+        let [u, v, w] = self.frame.velocity;
+        let (origin, drift) = ([x, y, z, 0.0], [u, v, w, 0.0]);
+        let [per_length, per_velocity] =
+            [per_unit[0], per_unit[1]].map(|per_unit| [per_unit, per_unit, per_unit, 1.0]);
+        let (records, _) = records.as_chunks_mut::<BRIEF>();
+        for (k, ((at, speed), out)) in position.iter().zip(velocity).zip(records).enumerate() {
+            let mut nothing = [0.0; 4];
+            let last = self.radius_squared(per_unit, radius(k));
+            let row = in_units([at.x, at.y, at.z, last], &origin, &per_length);
+            [out[0], out[1]] = halves_of(row, &mut nothing);
+            let row = in_units([speed.x, speed.y, speed.z, 0.0], &drift, &per_velocity);
+            [out[2], out[3]] = halves_of(row, &mut nothing);
+            if nothing != [0.0; 4] {
+                return Some(k);
+            }
+        }
+        None
     }
 
     #[inline(always)]
@@ -367,5 +427,28 @@ mod tests {
             );
         }
         assert_eq!([0.0, 1.0, 1.5, 3.0, f64::NAN].map(power_above), [1.0, 2.0, 2.0, 4.0, 1.0]);
+    }
+
+    #[test]
+    fn many_sinks_have_the_bits_of_each() {
+        let position: Vec<DVec3> =
+            (0..40).map(|k| DVec3::new(0.1, -0.2, 1e-9) * f64::from(k)).collect();
+        let velocity: Vec<DVec3> = position.iter().map(|x| DVec3::splat(0.7) - *x).collect();
+        let mut frame = frame(&position, &[1.0; 40], Precision::DoubleSingle);
+        frame.frame.velocity = [0.25, 0.0, -0.5];
+        let radius = |k: usize| if k % 3 == 0 { -1.0 } else { 0.1 * k as f64 };
+        let mut records = vec![[0; 4]; 40 * BRIEF];
+        let refused = frame.brief_sinks((&position, &velocity), radius, &mut records);
+        assert_eq!(refused, None);
+        for (k, found) in records.chunks_exact(BRIEF).enumerate() {
+            let (position, velocity, last) = (position[k], velocity[k], radius(k));
+            let entry = Entry { position, velocity, acceleration: DVec3::ZERO, last };
+            let mut record = [[0; 4]; BRIEF];
+            assert!(frame.sink(frame.per_unit(), &entry, &mut record));
+            assert_eq!(found, record, "{k}");
+        }
+        let mut far = velocity.clone();
+        far[7].z = 1e300;
+        assert_eq!(frame.brief_sinks((&position, &far), radius, &mut records), Some(7));
     }
 }

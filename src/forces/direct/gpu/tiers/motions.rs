@@ -396,6 +396,19 @@ impl Wide for Staging<'_> {
     fn work(self) -> bool {
         let Self { scale, with_snap, sources, staging, each } = self;
         let mut fits = true;
+        const EACH: usize = WORDS_TO_JERK + 1;
+        if each == EACH && scale.has_pairs() && sources.high.is_empty() {
+            // Most are so.
+            let (staging, _) = staging.as_chunks_mut::<EACH>();
+            for ((Goal { at, .. }, low), out) in sources.places.iter().zip(sources.low).zip(staging)
+            {
+                let [head, record @ ..] = out;
+                *head = [*at, 0, 0, 0];
+                fits &= scale.record_to_jerk(low, record);
+                fits &= !scale.is_outgrown_by(low);
+            }
+            return fits;
+        }
         let all = sources.places.iter().zip(sources.low).zip(staging.chunks_exact_mut(each));
         for (k, ((Goal { at, .. }, low), out)) in all.enumerate() {
             let (head, record) = out.split_at_mut(1);

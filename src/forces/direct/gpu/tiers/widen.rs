@@ -103,19 +103,20 @@ impl Part<'_> {
         for (i, row) in self.words.chunks_exact(each).enumerate() {
             let (sums, _) = row.as_chunks::<WORDS>();
             if let (Some(sum), Some(out)) = (sums.first(), self.acceleration.get_mut(i)) {
-                let [x, y, z, potential] = values(sum);
-                *out = DVec3::new(x, y, z) * units.acceleration;
+                let a = units.acceleration;
+                let [x, y, z, potential] = times(values(sum), [a, a, a, units.potential]);
+                *out = DVec3::new(x, y, z);
                 if let Some(out) = self.potential.get_mut(i) {
-                    *out = potential * units.potential;
+                    *out = potential;
                 }
             }
             if let (Some(sum), Some(out)) = (sums.get(1), self.jerk.get_mut(i)) {
-                let [x, y, z, _] = values(sum);
-                *out = DVec3::new(x, y, z) * units.jerk;
+                let [x, y, z, _] = times(values(sum), [units.jerk; 4]);
+                *out = DVec3::new(x, y, z);
             }
             if let (Some(sum), Some(out)) = (sums.get(2), self.snap.get_mut(i)) {
-                let [x, y, z, _] = values(sum);
-                *out = DVec3::new(x, y, z) * units.snap;
+                let [x, y, z, _] = times(values(sum), [units.snap; 4]);
+                *out = DVec3::new(x, y, z);
             }
             if let Some(out) = self.nearest.get_mut(i) {
                 *out = neighbour(row, variant, 1);
@@ -125,6 +126,12 @@ impl Part<'_> {
             }
         }
     }
+}
+
+#[inline(always)]
+fn times(mut row: [f64; 4], units: [f64; 4]) -> [f64; 4] {
+    row.iter_mut().zip(units).for_each(|(x, unit)| *x *= unit);
+    row
 }
 
 #[inline(always)]

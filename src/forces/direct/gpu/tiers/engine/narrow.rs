@@ -2,12 +2,12 @@
 
 use std::ops::Range;
 
-use super::super::frame::{Entry, TierFrame, Word};
+use super::super::frame::{BRIEF, Entry, TierFrame, Word};
 use super::super::records::{MANY, Wide, first_refused, in_wide_registers};
 use super::GpuTiers;
 use super::evaluation::Evaluation;
 use crate::error::{Error, Result};
-use crate::forces::{Identity, NO_SOURCE, Sinks, Want};
+use crate::forces::{Identity, NO_SOURCE, Precision, Sinks, Want};
 use crate::gpu::layout::{FOREIGN, VEC4};
 
 // Numbers of sources are sent as they are given.
@@ -79,6 +79,14 @@ impl Wide for Few<'_, '_> {
 
     #[inline(always)]
     fn work(self) -> Option<usize> {
+        let Sinks { position, velocity, acceleration, .. } = *self.sinks;
+        let is_brief = self.frame.precision == Precision::DoubleSingle && self.words == BRIEF;
+        if is_brief && acceleration.is_empty() && velocity.len() == position.len() {
+            let radius =
+                |k: usize| self.want.within.map_or(-1.0, |within| within.radius[self.begin + k]);
+            let moving = (&position[self.begin..], &velocity[self.begin..]);
+            return self.frame.brief_sinks(moving, radius, self.records);
+        }
         let per_unit = self.frame.per_unit();
         for (k, out) in self.records.chunks_exact_mut(self.words).enumerate() {
             let entry = entry(self.sinks, self.want, self.begin + k);
