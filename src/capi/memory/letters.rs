@@ -54,15 +54,6 @@ impl Memory {
         is_usual && self.letters.places().iter().all(|one| self.has_index(one.at as usize, one.tag))
     }
 
-    /// Whether source `source` has this index. Where indices are numbers of sources, no memory is waited for.
-    pub(super) fn has_index(&self, source: usize, index: i32) -> bool {
-        match self.counted {
-            // None below 0 is one of them: there are fewer than 2^23.
-            true => source < self.index.len() && index as u32 as usize == source,
-            false => self.index.get(source) == Some(&index),
-        }
-    }
-
     /// Puts what was announced to `engine` in its place, in its memory and here: after an evaluation has begun.
     pub fn settle(&mut self, engine: &mut dyn ForceEngine) {
         if let Some(moving) = engine.moving() {

@@ -1,8 +1,8 @@
 //! Records that changed: made where they are sent from, sent in one piece, put in place by a kernel. Where the host writes
 //! in place, many are made where that kernel reads them: to copy them there takes as long as to make them.
 
-use super::frame::Word;
 use super::records::first_refused;
+use super::rows::Word;
 use crate::error::Result;
 use crate::gpu::layout::{ScatterParams, VEC4};
 use crate::gpu::{

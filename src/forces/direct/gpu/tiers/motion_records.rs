@@ -2,9 +2,8 @@
 
 use glam::DVec3;
 
-use super::frame::{
-    ROOM, Row, TierFrame, Word, halves, halves_of, in_units, three_parts, wide_words,
-};
+use super::frame::{ROOM, TierFrame};
+use super::rows::{Row, Word, halves, halves_of, in_units, three_parts, wide_words};
 use crate::forces::{Moving, Precision, ToJerk};
 
 /// Words of a record at most.

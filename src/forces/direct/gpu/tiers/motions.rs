@@ -6,12 +6,14 @@ use rayon::prelude::*;
 
 use super::changes::Changes;
 use super::copies::Copies;
-use super::frame::{TierFrame, Word, three_parts};
-use super::motion_records::{MOST_WORDS, Scale, WORDS_TO_JERK, has_snap, high_of};
-use super::records::{MANY, Wide, first_refused, in_wide_registers};
+use super::frame::TierFrame;
+use super::motion_records::{MOST_WORDS, Scale, WORDS_TO_JERK, high_of};
+use super::records::{MANY, first_refused, in_wide_registers};
+use super::rows::{Word, three_parts};
+use super::staging::Staging;
 use super::variant::Pairs;
 use crate::error::{Error, Result};
-use crate::forces::{Arrivals, Goal, Moving, Order, Precision, Sources, ToJerk};
+use crate::forces::{Arrivals, Moving, Order, Precision, Sources, ToJerk};
 use crate::gpu::layout::{PredictParams, VEC4};
 use crate::gpu::{
     Batch, Binding, BoundKernel, Checks, ComputeKernel, Gpu, compile, storage, template,
@@ -377,47 +379,4 @@ impl Motions {
 /// Words of a predicted source.
 fn source_words(precision: Precision, snaps: bool) -> usize {
     if snaps { TierFrame::words(precision) } else { TierFrame::words_to_velocity(precision) }
-}
-
-/// Changes that are to be made, of `each` words.
-struct Staging<'a> {
-    scale: &'a Scale,
-    with_snap: bool,
-    sources: Arrivals<'a>,
-    staging: &'a mut [Word],
-    each: usize,
-}
-
-impl Wide for Staging<'_> {
-    /// Whether they are what they were expected to be.
-    type Done = bool;
-
-    #[inline(always)]
-    fn work(self) -> bool {
-        let Self { scale, with_snap, sources, staging, each } = self;
-        let mut fits = true;
-        const EACH: usize = WORDS_TO_JERK + 1;
-        if each == EACH && scale.has_pairs() && sources.high.is_empty() {
-            // Most are so.
-            let (staging, _) = staging.as_chunks_mut::<EACH>();
-            for ((Goal { at, .. }, low), out) in sources.places.iter().zip(sources.low).zip(staging)
-            {
-                let [head, record @ ..] = out;
-                *head = [*at, 0, 0, 0];
-                fits &= scale.record_to_jerk(low, record);
-                fits &= !scale.is_outgrown_by(low);
-            }
-            return fits;
-        }
-        let all = sources.places.iter().zip(sources.low).zip(staging.chunks_exact_mut(each));
-        for (k, ((Goal { at, .. }, low), out)) in all.enumerate() {
-            let (head, record) = out.split_at_mut(1);
-            head[0] = [*at, 0, 0, 0];
-            let high = sources.high(k);
-            fits &= scale.record(low, high, record);
-            fits &= with_snap || !has_snap(high);
-            fits &= !scale.is_outgrown_by(low);
-        }
-        fits
-    }
 }

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 
-use super::frame::Word;
+use super::rows::Word;
 
 /// Records from which on it pays to wake threads: that takes as long as a thousand of them, and what other cores have
 /// touched is far from the one that goes on.

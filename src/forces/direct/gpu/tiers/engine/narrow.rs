@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
-use super::super::frame::{BRIEF, Entry, TierFrame, Word};
+use super::super::frame::{BRIEF, Entry, TierFrame};
 use super::super::records::{MANY, Wide, first_refused, in_wide_registers};
+use super::super::rows::Word;
 use super::GpuTiers;
 use super::evaluation::Evaluation;
 use crate::error::{Error, Result};
