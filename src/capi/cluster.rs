@@ -8,7 +8,8 @@ use glam::DVec3;
 
 use super::memory::Memory;
 use crate::error::{Error, Result};
-use crate::forces::{Answers, ForceEngine, Identity, NO_SOURCE, Order, Sinks, Want, Within};
+use crate::forces::{Answers, ForceEngine, Identity, Order, Sinks, Want, Within};
+use crate::math::all_vectors_finite;
 
 /// Entries of all lists of one call at most: 256 MB.
 const LIST_ENTRIES: usize = 1 << 26;
@@ -36,6 +37,46 @@ pub struct Call {
     pub softening_squared: f64,
     /// h^2 of each, looked at when lists are read. Empty: there are none.
     pub radius_squared: Vec<f64>,
+}
+
+/// A call whose i-particles are in arrays of the client's, which may change as soon as it has begun.
+#[derive(Clone, Copy, Debug)]
+pub struct Lent<'a> {
+    pub addresses: usize,
+    pub position: &'a [DVec3],
+    pub velocity: &'a [DVec3],
+    pub acceleration: &'a [DVec3],
+    pub index: &'a [i32],
+    pub softening_squared: f64,
+    pub radius_squared: &'a [f64],
+}
+
+impl Call {
+    fn lend(&self) -> Lent<'_> {
+        Lent {
+            addresses: self.addresses,
+            position: &self.position,
+            velocity: &self.velocity,
+            acceleration: &self.acceleration,
+            index: &self.index,
+            softening_squared: self.softening_squared,
+            radius_squared: &self.radius_squared,
+        }
+    }
+
+    /// Takes what is lent, into the memory of the call before.
+    fn copy(&mut self, lent: &Lent) {
+        fn renew<T: Copy>(all: &mut Vec<T>, from: &[T]) {
+            all.clear();
+            all.extend_from_slice(from);
+        }
+        (self.addresses, self.softening_squared) = (lent.addresses, lent.softening_squared);
+        renew(&mut self.position, lent.position);
+        renew(&mut self.velocity, lent.velocity);
+        renew(&mut self.acceleration, lent.acceleration);
+        renew(&mut self.index, lent.index);
+        renew(&mut self.radius_squared, lent.radius_squared);
+    }
 }
 
 /// What a client fetches of a call.
@@ -89,33 +130,38 @@ impl Cluster {
         self.calls.renew();
     }
 
-    /// An empty call with the memory of this thread's last one.
-    pub fn spare(&mut self) -> Call {
-        let place = self.calls.renew();
-        let mut call = std::mem::take(&mut self.calls.all[place].call);
-        call.position.clear();
-        call.velocity.clear();
-        call.acceleration.clear();
-        call.index.clear();
-        call.radius_squared.clear();
-        call
-    }
-
     /// Starts the computation of `call`. What a call of this thread before it began is lost; another thread's is
     /// computed first.
     ///
     /// Errors: numbers that are none, with the particle's name; what the engine refuses.
     pub fn begin(&mut self, call: Call) -> Result<()> {
+        let place = self.start(&call.lend())?;
+        self.calls.all[place].call = call;
+        Ok(())
+    }
+
+    /// [`Cluster::begin`] with what is copied only when the device computes.
+    ///
+    /// Errors: those of [`Cluster::begin`].
+    pub fn begin_lent(&mut self, call: &Lent) -> Result<()> {
+        let place = self.start(call)?;
+        self.calls.all[place].call.copy(call);
+        Ok(())
+    }
+
+    /// Starts the computation of `call`, and tells which of all calls it is: that one's i-particles are still to be kept.
+    fn start(&mut self, call: &Lent) -> Result<usize> {
         let place = self.calls.renew();
-        check(&call)?;
+        check(call)?;
         self.settle();
         self.memory.send(self.engine.as_mut(), call.addresses, self.time)?;
         let pending = &mut self.calls.all[place];
-        pending.call = call;
-        pending.identify(&self.memory);
-        let fits = |room: &usize| room.saturating_mul(pending.call.position.len()) <= ENTRIES_ALONG;
+        self.memory.identify(call.index, &mut pending.identity);
+        pending.arrangement = self.memory.arrangement();
+        let n = call.position.len();
+        let fits = |room: &usize| room.saturating_mul(n) <= ENTRIES_ALONG;
         let capacity = self.capacity.filter(fits);
-        let radius = capacity.and_then(|_| pending.radii().ok());
+        let radius = capacity.and_then(|_| radii(call.radius_squared, n).ok());
         let within = radius.as_deref().zip(capacity);
         pending.with_lists = within.is_some();
         let want = Want {
@@ -125,12 +171,12 @@ impl Cluster {
             distance: self.with_distance,
             within: within.map(|(radius, capacity)| Within { radius, capacity }),
         };
-        let sinks = sinks(&pending.call, &pending.identity);
-        let begun = self.engine.begin(&sinks, pending.call.softening_squared.sqrt(), &want);
+        let sinks = sinks(call, &pending.identity);
+        let begun = self.engine.begin(&sinks, call.softening_squared.sqrt(), &want);
         self.memory.settle(self.engine.as_mut());
         begun?;
         pending.state = CallState::Begun;
-        Ok(())
+        Ok(place)
     }
 
     /// Makes the engine free: a call that it is at is computed to its end, and kept for its thread.
@@ -160,7 +206,7 @@ impl Cluster {
             self.with_nearest = true;
             self.with_distance |= asked == Asked::Distance;
             let want = Want { nearest: true, ..Want::only(Order::Acceleration) };
-            let sinks = sinks(&pending.call, &pending.identity);
+            let sinks = sinks(&pending.call.lend(), &pending.identity);
             let (mut found, softening) =
                 (Answers::default(), pending.call.softening_squared.sqrt());
             self.engine.evaluate(&sinks, softening, &want, &mut found)?;
@@ -168,9 +214,7 @@ impl Cluster {
             pending.answers.nearest_distance = found.nearest_distance;
         }
         pending.leave_out_twins(self.order, &self.memory)?;
-        let index_of = |source: &u32| self.memory.index_of(*source);
-        pending.nearest.clear();
-        pending.nearest.extend(pending.answers.nearest.iter().map(index_of));
+        self.memory.name(&pending.answers.nearest, &mut pending.nearest);
         Ok(())
     }
 
@@ -212,12 +256,14 @@ impl Cluster {
         let pending = &mut self.calls.all[place];
         let n = pending.call.position.len();
         let largest = (LIST_ENTRIES / n.max(1)).max(1);
-        let radius = pending.radii()?;
+        let radius = radii(&pending.call.radius_squared, n)?;
         let mut capacity = self.capacity.unwrap_or(FIRST_CAPACITY).min(largest);
         let mut lists = std::mem::take(&mut pending.answers.neighbours);
         let mut there = std::mem::take(&mut pending.with_lists);
         if pending.arrangement != self.memory.arrangement() {
-            pending.identify(&self.memory);
+            let Pending { call, identity, .. } = pending;
+            self.memory.identify(&call.index, identity);
+            pending.arrangement = self.memory.arrangement();
             there = false;
         }
         loop {
@@ -225,7 +271,7 @@ impl Cluster {
                 let within = Some(Within { radius: &radius, capacity });
                 let want = Want { within, ..Want::only(Order::Acceleration) };
                 let softening = pending.call.softening_squared.sqrt();
-                let sinks = sinks(&pending.call, &pending.identity);
+                let sinks = sinks(&pending.call.lend(), &pending.identity);
                 let mut answers = Answers::default();
                 self.engine.evaluate(&sinks, softening, &want, &mut answers)?;
                 lists = answers.neighbours;
@@ -267,45 +313,29 @@ impl Cluster {
     }
 }
 
-impl Pending {
-    /// Finds out which source each i-particle is.
-    fn identify(&mut self, memory: &Memory) {
-        self.arrangement = memory.arrangement();
-        let source_of = |index: &i32| memory.source_of(*index).unwrap_or(NO_SOURCE);
-        self.identity.clear();
-        self.identity.extend(self.call.index.iter().map(source_of));
+/// Radii of neighbours of `n` i-particles, from h^2.
+fn radii(squares: &[f64], n: usize) -> Result<Vec<f64>> {
+    if squares.len() != n {
+        return Err(Error::value("the pointer h2", "NULL", "an array, for lists of neighbours"));
     }
-
-    /// Radii of neighbours, from h^2.
-    fn radii(&self) -> Result<Vec<f64>> {
-        let squares = &self.call.radius_squared;
-        if squares.len() != self.call.position.len() {
-            return Err(Error::value(
-                "the pointer h2",
-                "NULL",
-                "an array, for lists of neighbours",
-            ));
+    match squares.iter().position(|square| !(square.is_finite() && *square >= 0.0)) {
+        Some(i) => {
+            let what = format!("h2 of i-particle {i}");
+            Err(Error::value(what, squares[i], "finite and at least 0"))
         }
-        match squares.iter().position(|square| !(square.is_finite() && *square >= 0.0)) {
-            Some(i) => {
-                let what = format!("h2 of i-particle {i}");
-                Err(Error::value(what, squares[i], "finite and at least 0"))
-            }
-            None => Ok(squares.iter().map(|square| square.sqrt()).collect()),
-        }
+        None => Ok(squares.iter().map(|square| square.sqrt()).collect()),
     }
 }
 
 /// Refuses i-particles that are none.
-fn check(call: &Call) -> Result<()> {
+fn check(call: &Lent) -> Result<()> {
     let arrays = [
-        ("position", &call.position),
-        ("velocity", &call.velocity),
-        ("acceleration", &call.acceleration),
+        ("position", call.position),
+        ("velocity", call.velocity),
+        ("acceleration", call.acceleration),
     ];
     for (name, vectors) in arrays {
-        // Without branches, so that it is done in vectors: x times 0 is 0, unless x is infinite or none.
-        if vectors.iter().fold(DVec3::ZERO, |sum, vector| sum + *vector * 0.0) == DVec3::ZERO {
+        if all_vectors_finite(vectors) {
             continue;
         }
         if let Some(i) = vectors.iter().position(|vector| !vector.is_finite()) {
@@ -322,11 +352,11 @@ fn check(call: &Call) -> Result<()> {
 }
 
 /// The i-particles as an engine takes them.
-fn sinks<'a>(call: &'a Call, identity: &'a [u32]) -> Sinks<'a> {
+fn sinks<'a>(call: &Lent<'a>, identity: &'a [u32]) -> Sinks<'a> {
     Sinks {
-        position: &call.position,
-        velocity: &call.velocity,
-        acceleration: &call.acceleration,
+        position: call.position,
+        velocity: call.velocity,
+        acceleration: call.acceleration,
         identity: if identity.is_empty() { Identity::Foreign } else { Identity::Each(identity) },
     }
 }

@@ -7,7 +7,7 @@ use std::ffi::c_int;
 
 use glam::DVec3;
 
-use super::cluster::Asked;
+use super::cluster::{Asked, Lent};
 use super::guard::{DONE, OVERFLOW, say};
 use super::memory::Particle;
 use super::options::Options;
@@ -101,13 +101,16 @@ GPU2_g6calc_firsthalf GPU2_g6calc_firsthalf_;
     with_cluster(Key::G6(id), |cluster| { cluster.reset(); Ok(()) })?;
     let (addresses, n) = (count("the number nj of j-particles", nj)?, count("the number ni of i-particles", ni)?);
     with_cluster(Key::G6(id), |cluster| {
-        let mut call = cluster.spare();
-        (call.addresses, call.softening_squared) = (addresses, eps2);
-        call.position.extend(xi.take(n)?.iter().copied().map(DVec3::from_array));
-        call.velocity.extend(vi.take(n)?.iter().copied().map(DVec3::from_array));
-        call.index.extend_from_slice(index.take(n)?);
-        call.radius_squared.extend_from_slice(h2.take_if_any(n));
-        cluster.begin(call).map(|()| DONE)
+        let call = Lent {
+            addresses,
+            position: bytemuck::cast_slice(xi.take(n)?),
+            velocity: bytemuck::cast_slice(vi.take(n)?),
+            acceleration: &[],
+            index: index.take(n)?,
+            softening_squared: eps2,
+            radius_squared: h2.take_if_any(n),
+        };
+        cluster.begin_lent(&call).map(|()| DONE)
     })
 } }
 
@@ -200,12 +203,13 @@ pub fn pipelines() -> Result<c_int> {
 
 /// Vectors of C as ours.
 pub fn vectors(from: &[[f64; 3]]) -> Vec<DVec3> {
-    from.iter().copied().map(DVec3::from_array).collect()
+    bytemuck::cast_slice(from).to_vec()
 }
 
 /// Ours as C's.
 pub fn write(from: &[DVec3], into: &mut [[f64; 3]]) {
-    into.iter_mut().zip(from).for_each(|(into, from)| *into = from.to_array());
+    let n = into.len().min(from.len());
+    into[..n].copy_from_slice(bytemuck::cast_slice(&from[..n]));
 }
 
 #[inline(always)]

@@ -7,12 +7,14 @@ mod spin;
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use glam::DVec3;
+
 use super::particle::Particle;
-use crate::forces::{Moving, Placed};
+use crate::forces::{Arrivals, Goal, ToJerk};
 use lane::Lane;
 use spin::Spin;
 
-/// Particles that wait at most: 6 MB. A client that sets more without a call has them put in their places meanwhile.
+/// Particles that wait at most: 4 MB. A client that sets more without a call has them put in their places meanwhile.
 const MOST: usize = 1 << 15;
 
 /// Particles that there is room for at first.
@@ -22,20 +24,31 @@ const FIRST: usize = 256;
 #[derive(Default)]
 pub struct Letters {
     /// As engines take them, by address; the client's index is their tag. Longer than there are any.
-    placed: Vec<Placed>,
+    places: Vec<Goal>,
+    low: Vec<ToJerk>,
+    /// As long, or empty where none has any.
+    high: Vec<[DVec3; 2]>,
     softening_squared: Vec<f64>,
     count: usize,
 }
 
 impl Letters {
     /// All of them, as engines take them: at their addresses, the client's index as the tag.
-    pub fn placed(&self) -> &[Placed] {
-        &self.placed[..self.count]
+    pub fn arrivals(&self) -> Arrivals<'_> {
+        let high = self.high.get(..self.count).unwrap_or(&[]);
+        Arrivals { places: self.places(), low: &self.low[..self.count], high }
     }
 
-    /// All of them, and what the client wants to be kept.
-    pub fn each(&self) -> impl Iterator<Item = (&Placed, f64)> {
-        self.placed().iter().zip(self.softening_squared.iter().copied())
+    /// Their addresses and indices.
+    pub fn places(&self) -> &[Goal] {
+        &self.places[..self.count]
+    }
+
+    /// All of them, with snap and crackle and what the client wants to be kept.
+    pub fn each(&self) -> impl Iterator<Item = (Goal, &ToJerk, [DVec3; 2], f64)> {
+        let high = |k: usize| self.high.get(k).copied().unwrap_or_default();
+        let all = self.places().iter().zip(&self.low).zip(&self.softening_squared).enumerate();
+        all.map(move |(k, ((place, low), softening))| (*place, low, high(k), *softening))
     }
 
     pub fn is_empty(&self) -> bool {
@@ -47,58 +60,79 @@ impl Letters {
         self.count = 0;
     }
 
-    /// Twice the room. False: there is none.
+    /// Makes room for one more than `count`, twice as much where it is full, and for its snap and crackle if it has any.
+    /// False: there is none.
     #[cold]
-    fn grow(&mut self) -> bool {
-        self.reserve((2 * self.count).clamp(FIRST, MOST)) && self.count < self.placed.len()
+    fn grow(&mut self, count: usize, is_low: bool) -> bool {
+        let there = self.low.len();
+        let room = if count < there { there } else { (2 * count).clamp(FIRST, MOST).max(there) };
+        self.reserve(room, !is_low || !self.high.is_empty()) && count < room
     }
 
     /// Room for so many in all. False: there is no memory.
-    fn reserve(&mut self, room: usize) -> bool {
-        let more = room.saturating_sub(self.placed.len());
-        let is_full = self.placed.try_reserve_exact(more).is_err()
-            || self.softening_squared.try_reserve_exact(more).is_err();
-        if !is_full && more > 0 {
-            self.placed.resize(room, Placed::default());
-            self.softening_squared.resize(room, 0.0);
+    fn reserve(&mut self, room: usize, with_high: bool) -> bool {
+        fn fit<T: Copy + Default>(all: &mut Vec<T>, room: usize) -> bool {
+            let is_there = all.try_reserve_exact(room.saturating_sub(all.len())).is_ok();
+            if is_there {
+                all.resize(room.max(all.len()), T::default());
+            }
+            is_there
         }
-        !is_full
+        fit(&mut self.places, room)
+            && fit(&mut self.softening_squared, room)
+            && (!with_high || fit(&mut self.high, room))
+            && fit(&mut self.low, room)
     }
 
     /// Takes one more. False: there is no room.
     #[inline(always)]
-    fn push(&mut self, placed: Placed, softening_squared: f64) -> bool {
-        if self.count == self.placed.len() && !self.grow() {
+    fn push(&mut self, address: c_int, particle: &Particle) -> bool {
+        let (k, is_low) = (self.count, particle.is_low());
+        let has_room = k < self.low.len() && (is_low || !self.high.is_empty());
+        if !has_room && !self.grow(k, is_low) {
             return false;
         }
-        let k = self.count;
-        let (Some(place), Some(softening)) =
-            (self.placed.get_mut(k), self.softening_squared.get_mut(k))
+        let (Some(place), Some(low), Some(softening)) =
+            (self.places.get_mut(k), self.low.get_mut(k), self.softening_squared.get_mut(k))
         else {
             return false;
         };
-        (*place, *softening) = (placed, softening_squared);
+        write_letter(address, particle, place, low);
+        *softening = particle.softening_squared;
+        if let Some(high) = self.high.get_mut(k) {
+            *high = particle.high();
+        }
         self.count += 1;
         true
     }
 
     /// Takes others behind those that are there, for which there is memory or the process ends.
-    fn append<'a>(&mut self, others: impl Iterator<Item = (&'a Placed, f64)>) {
-        self.placed.truncate(self.count);
+    fn append<'a>(&mut self, others: impl Iterator<Item = (Goal, &'a ToJerk, [DVec3; 2], f64)>) {
+        self.places.truncate(self.count);
+        self.low.truncate(self.count);
+        self.high.truncate(self.count);
         self.softening_squared.truncate(self.count);
-        for (placed, softening_squared) in others {
-            self.placed.push(*placed);
+        for (place, low, high, softening_squared) in others {
+            if !self.high.is_empty() || high != [DVec3::ZERO; 2] {
+                self.high.resize(self.low.len(), [DVec3::ZERO; 2]);
+                self.high.push(high);
+            }
+            self.places.push(place);
+            self.low.push(*low);
             self.softening_squared.push(softening_squared);
         }
-        self.count = self.placed.len();
+        self.count = self.low.len();
     }
 }
 
-/// A letter of a particle for an address.
+/// A letter of a particle for an address, number by number: see [`Inbox::make_lane_longer`].
 #[inline(always)]
-fn letter(address: c_int, particle: &Particle) -> Placed {
-    let moving = Moving { time: particle.time, mass: particle.mass, motion: particle.motion };
-    Placed { moving, at: address as u32, tag: particle.index }
+fn write_letter(address: c_int, particle: &Particle, place: &mut Goal, low: &mut ToJerk) {
+    (place.at, place.tag) = (address as u32, particle.index);
+    (low.time, low.mass) = (particle.time, particle.mass);
+    for (to, from) in low.motion.iter_mut().zip(&particle.motion) {
+        (to.x, to.y, to.z) = (from.x, from.y, from.z);
+    }
 }
 
 /// Added to the room where there is memory for snaps and crackles, too.
@@ -131,22 +165,24 @@ impl Inbox {
         let room = self.room.load(Ordering::Acquire);
         // An address below 0 is far above.
         let is_beyond = address as u32 >= room as u32;
-        if is_beyond || (room & TAKES_HIGH == 0 && !particle.is_low()) {
+        let is_low = particle.is_low();
+        if is_beyond || (room & TAKES_HIGH == 0 && !is_low) {
             return false;
         }
         if self.lane.is_mine() {
             return is_open()
-                && (self.lane.post(address, particle)
-                    || self.post_in_full_lane(address, particle));
+                && (self.lane.has_room(is_low) || self.make_lane_longer(is_low))
+                && self.lane.post(address, particle);
         }
         let mut waiting = self.waiting.lock();
-        is_open() && waiting.push(letter(address, particle), particle.softening_squared)
+        is_open() && waiting.push(address, particle)
     }
 
+    // It knows nothing of the particle: one that is handed on lies in memory, and is read from there as soon as it has been
+    // written, which waits for all that was written before to reach the cache.
     #[cold]
-    fn post_in_full_lane(&self, address: c_int, particle: &Particle) -> bool {
-        let held = self.waiting.lock();
-        self.lane.grow(&held) && self.lane.post(address, particle)
+    fn make_lane_longer(&self, is_low: bool) -> bool {
+        self.lane.grow(is_low, &self.waiting.lock())
     }
 
     /// Gives what waits for `empty`, which is.
@@ -190,8 +226,6 @@ impl Inbox {
 
 #[cfg(test)]
 mod tests {
-    use glam::DVec3;
-
     use super::*;
 
     fn particle(index: i32) -> Particle {
@@ -220,9 +254,10 @@ mod tests {
         let mut letters = Letters::default();
         inbox.take(&mut letters);
         let found: Vec<(u32, i32, f64)> =
-            letters.each().map(|(placed, eps2)| (placed.at, placed.tag, eps2)).collect();
+            letters.each().map(|(place, _, _, eps2)| (place.at, place.tag, eps2)).collect();
         assert_eq!(found, [(9, -7, 0.5), (0, 1, 0.5), (9, 8, 0.5)]);
-        assert_eq!(letters.placed()[1].moving.motion, high.motion);
+        let motions: Vec<_> = letters.arrivals().each().map(|(_, moving)| moving.motion).collect();
+        assert_eq!(motions, [particle(-7).motion, high.motion, particle(8).motion]);
         letters.clear();
         inbox.take(&mut letters);
         assert!(letters.is_empty());
@@ -238,7 +273,7 @@ mod tests {
         assert_eq!(posted.count(), MOST);
         let mut letters = Letters::default();
         inbox.take(&mut letters);
-        assert!(letters.placed().iter().zip(0..).all(|(placed, k)| placed.tag == k));
+        assert!(letters.places().iter().zip(0..).all(|(place, k)| place.tag == k));
         assert!(inbox.post(3, &particle(5), || true));
     }
 
@@ -249,7 +284,7 @@ mod tests {
         inbox.make_room(9, false);
         let found = |letters: &mut Letters| {
             inbox.take(letters);
-            let tags: Vec<i32> = letters.placed().iter().map(|placed| placed.tag).collect();
+            let tags: Vec<i32> = letters.places().iter().map(|place| place.tag).collect();
             inbox.give_back(letters);
             assert!(letters.is_empty());
             tags
@@ -284,7 +319,7 @@ mod tests {
         inbox.make_room(9, false);
         assert!(inbox.post(1, &particle(1), || true));
         inbox.take(&mut letters);
-        assert_eq!(letters.placed().iter().map(|placed| placed.tag).collect::<Vec<_>>(), [1]);
+        assert_eq!(letters.places().iter().map(|place| place.tag).collect::<Vec<_>>(), [1]);
     }
 
     /// It is closed by another thread, and opened for other particles, just after the one that sets has seen it open.
@@ -302,7 +337,7 @@ mod tests {
         let tags = |inbox: &Inbox| -> Vec<i32> {
             let mut letters = Letters::default();
             inbox.take(&mut letters);
-            letters.placed().iter().map(|placed| placed.tag).collect()
+            letters.places().iter().map(|place| place.tag).collect()
         };
         assert!(
             std::thread::scope(|scope| scope.spawn(|| tags(&inbox)).join().unwrap()).is_empty()
@@ -333,7 +368,7 @@ mod tests {
             let mut letters = Letters::default();
             while found.iter().map(Vec::len).sum::<usize>() < threads * each as usize {
                 inbox.take(&mut letters);
-                letters.each().for_each(|(placed, _)| found[placed.at as usize].push(placed.tag));
+                letters.places().iter().for_each(|one| found[one.at as usize].push(one.tag));
                 letters.clear();
             }
         });

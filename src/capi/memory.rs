@@ -2,6 +2,7 @@
 //! has changed (Belleman et al. 2008, section 3.5). An engine that does not predict them gets them predicted.
 
 mod letters;
+mod naming;
 mod records;
 
 use std::collections::HashMap;
@@ -12,7 +13,9 @@ use rayon::prelude::*;
 use super::inbox::{Inbox, Letters};
 pub use super::particle::Particle;
 use crate::error::{Error, Result};
-use crate::forces::{ForceEngine, Moving, MovingSources, Order, Placed, Sources};
+use crate::forces::{
+    ArrivalList, ForceEngine, Goal, Moving, MovingSources, Order, Sources, ToJerk,
+};
 use records::Records;
 
 /// Addresses are below this: 1.1 GB of particles, 1.5 with snaps. A wild address is an error, not a full machine.
@@ -57,7 +60,7 @@ pub struct Memory {
     inbox: Option<&'static Inbox>,
     letters: Letters,
     /// Other sources that were announced to the engine and not settled.
-    announced: Vec<Placed>,
+    announced: ArrivalList,
 }
 
 impl Memory {
@@ -82,7 +85,7 @@ impl Memory {
             time: None,
             inbox: None,
             letters: Letters::default(),
-            announced: Vec::new(),
+            announced: ArrivalList::default(),
         }
     }
 
@@ -105,18 +108,25 @@ impl Memory {
         }
         // They came before.
         self.put_away();
-        let placed = Placed { moving: particle.moving(), at: place as u32, tag: particle.index };
-        self.put(&placed, particle.softening_squared)?;
+        let goal = Goal { at: place as u32, tag: particle.index };
+        let moving = particle.moving();
+        self.put(goal, &ToJerk::from(&moving), particle.high(), particle.softening_squared)?;
         self.tell_room();
         Ok(())
     }
 
     /// Puts a particle in its place, to be sent.
-    fn put(&mut self, placed: &Placed, softening_squared: f64) -> Result<()> {
-        let before = self.particles.put(placed, softening_squared)?;
-        self.rearranged |= before.index != Some(placed.tag);
+    fn put(
+        &mut self,
+        place: Goal,
+        low: &ToJerk,
+        high: [DVec3; 2],
+        softening_squared: f64,
+    ) -> Result<()> {
+        let before = self.particles.put(place, low, high, softening_squared)?;
+        self.rearranged |= before.index != Some(place.tag);
         if !before.was_changed {
-            self.changed.push(placed.at);
+            self.changed.push(place.at);
         }
         Ok(())
     }
@@ -177,7 +187,7 @@ impl Memory {
             if self.letters.is_empty() {
                 return Ok(());
             }
-            return engine.announce_moving(self.letters.placed()).inspect_err(|_| {
+            return engine.announce_moving(&self.letters.arrivals()).inspect_err(|_| {
                 // What an engine refuses may be half done.
                 self.sent = None;
                 self.put_away();
@@ -201,11 +211,11 @@ impl Memory {
                 // Beyond the addresses in use there are particles that no engine holds.
                 if let Some(source) = self.source_at(place) {
                     let moving = self.particles.moving(place as usize);
-                    self.announced.push(Placed { moving, at: source as u32, tag: 0 });
+                    self.announced.push(Goal { at: source as u32, tag: 0 }, &moving);
                 }
             }
             // What an engine refuses may be half done.
-            let announced = engine.announce_moving(&self.announced);
+            let announced = engine.announce_moving(&self.announced.all());
             if announced.is_err() {
                 self.announced.clear();
                 self.sent = None;
@@ -358,34 +368,6 @@ impl Memory {
     /// Changes when the numbers of sources do.
     pub fn arrangement(&self) -> u64 {
         self.arrangement
-    }
-
-    /// The source of index `index`, the one of lowest address.
-    pub fn source_of(&self, index: i32) -> Option<u32> {
-        // Most clients count their particles as the sources are counted.
-        let usual = usize::try_from(index).ok().filter(|_| self.twins.is_empty());
-        match usual.filter(|&source| self.has_index(source, index)) {
-            Some(source) => Some(source as u32),
-            None => self.source.get(&index).copied(),
-        }
-    }
-
-    /// All sources of index `index`, where there are several; else none.
-    pub fn twins_of(&self, index: i32) -> &[u32] {
-        self.twins.get(&index).map_or(&[], Vec::as_slice)
-    }
-
-    /// Whether any two sources have one index.
-    pub fn has_twins(&self) -> bool {
-        !self.twins.is_empty()
-    }
-
-    /// The index of source `source`, or -1 where there is none.
-    pub fn index_of(&self, source: u32) -> i32 {
-        if self.counted && (source as usize) < self.index.len() {
-            return source as i32;
-        }
-        self.index.get(source as usize).copied().unwrap_or(-1)
     }
 }
 

@@ -33,8 +33,15 @@ impl Particle {
     /// Whether it has neither snap nor crackle.
     #[inline(always)]
     pub fn is_low(&self) -> bool {
-        let [.., s, c] = self.motion;
+        let [s, c] = self.high();
         (s == DVec3::ZERO) & (c == DVec3::ZERO)
+    }
+
+    /// Snap and crackle.
+    #[inline(always)]
+    pub fn high(&self) -> [DVec3; 2] {
+        let [.., s, c] = self.motion;
+        [s, c]
     }
 
     /// Refuses what is not a number; the texts name the particle.

@@ -4,6 +4,7 @@ use glam::DVec3;
 
 use super::{Order, Precision, Want};
 use crate::error::{Error, Result};
+use crate::math::{all_finite, all_vectors_finite};
 
 /// Index that means no source: the nearest source of a sink that has none.
 pub const NO_SOURCE: u32 = u32::MAX;
@@ -72,6 +73,9 @@ fn not_finite<const N: usize>(
     vectors: [(&'static str, &[DVec3]); N],
     potential: &[f64],
 ) -> Option<(usize, &'static str)> {
+    if vectors.iter().all(|(_, values)| all_vectors_finite(values)) && all_finite(potential) {
+        return None;
+    }
     let first = |(name, values): (&'static str, &[DVec3])| {
         Some((values.iter().position(|value| !value.is_finite())?, name))
     };

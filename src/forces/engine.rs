@@ -9,7 +9,7 @@ use glam::DVec3;
 use super::direct::GpuTiers;
 use super::direct::gpu::tiers::FittedShapes;
 use super::{
-    Answers, Making, MovingSources, Order, Placed, Precision, Rebuilds, Sinks, Sources, Want,
+    Answers, Goal, Making, MovingSources, Order, Precision, Rebuilds, Sinks, Sources, Want,
 };
 use crate::error::{Error, Result};
 use crate::gpu::Gpu;
@@ -206,8 +206,8 @@ pub fn check_indices(index: &[u32], sources: usize, count: usize) -> Result<()> 
 }
 
 /// Checks that all places are below `count`.
-pub fn check_places(sources: &[Placed], count: usize) -> Result<()> {
-    let highest = sources.iter().map(|placed| placed.at).max();
+pub fn check_places(places: &[Goal], count: usize) -> Result<()> {
+    let highest = places.iter().map(|place| place.at).max();
     match highest.filter(|&j| j as usize >= count) {
         Some(j) => Err(Error::value("a source index", j, format!("below {count}"))),
         None => Ok(()),

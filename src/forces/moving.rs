@@ -37,15 +37,109 @@ impl Moving {
     }
 }
 
-/// A source that is to replace another.
+/// A source's motion up to the jerk, which is all that most sources have.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Placed {
-    /// The new source.
-    pub moving: Moving,
+pub struct ToJerk {
+    /// When `motion` holds.
+    pub time: f64,
+    /// Gravitating mass G m, at least 0.
+    pub mass: f64,
+    /// Position, velocity, acceleration and jerk at `time`.
+    pub motion: [DVec3; 4],
+}
+
+impl ToJerk {
+    /// With a snap and a crackle.
+    pub fn with(&self, [s, c]: [DVec3; 2]) -> Moving {
+        let [x, v, a, j] = self.motion;
+        Moving { time: self.time, mass: self.mass, motion: [x, v, a, j, s, c] }
+    }
+}
+
+impl From<&Moving> for ToJerk {
+    fn from(moving: &Moving) -> Self {
+        let [x, v, a, j, ..] = moving.motion;
+        Self { time: moving.time, mass: moving.mass, motion: [x, v, a, j] }
+    }
+}
+
+/// Where a source that is to replace another goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Goal {
     /// Index of the source that it replaces.
     pub at: u32,
     /// For the owner's use; engines ignore it.
     pub tag: i32,
+}
+
+/// Sources that are to replace others, as three arrays of equal length: their indices are read more often than their
+/// motion, and few have all derivatives.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Arrivals<'a> {
+    /// The sources that they replace.
+    pub places: &'a [Goal],
+    /// Their motion up to the jerk.
+    pub low: &'a [ToJerk],
+    /// Snaps and crackles; empty if all are 0.
+    pub high: &'a [[DVec3; 2]],
+}
+
+impl Arrivals<'_> {
+    /// Number of sources.
+    pub fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
+
+    /// Snap and crackle of the `k`-th.
+    #[inline(always)]
+    pub fn high(&self, k: usize) -> [DVec3; 2] {
+        self.high.get(k).copied().unwrap_or_default()
+    }
+
+    /// The numbers of the sources that they replace, and what comes there.
+    pub fn each(&self) -> impl Iterator<Item = (u32, Moving)> {
+        let both = self.places.iter().zip(self.low).enumerate();
+        both.map(|(k, (place, low))| (place.at, low.with(self.high(k))))
+    }
+}
+
+/// Memory for [`Arrivals`].
+#[derive(Clone, Debug, Default)]
+pub struct ArrivalList {
+    places: Vec<Goal>,
+    low: Vec<ToJerk>,
+    high: Vec<[DVec3; 2]>,
+}
+
+impl ArrivalList {
+    /// Adds one.
+    pub fn push(&mut self, place: Goal, moving: &Moving) {
+        let [.., s, c] = moving.motion;
+        let high = [s, c];
+        if !self.high.is_empty() || high != [DVec3::ZERO; 2] {
+            self.high.resize(self.low.len(), [DVec3::ZERO; 2]);
+            self.high.push(high);
+        }
+        self.places.push(place);
+        self.low.push(moving.into());
+    }
+
+    /// All of them.
+    pub fn all(&self) -> Arrivals<'_> {
+        Arrivals { places: &self.places, low: &self.low, high: &self.high }
+    }
+
+    /// Forgets them, and keeps their memory.
+    pub fn clear(&mut self) {
+        self.places.clear();
+        self.low.clear();
+        self.high.clear();
+    }
 }
 
 /// An engine that stores the motion of its sources and predicts them all before computing forces,
@@ -68,15 +162,14 @@ pub trait MovingSources {
     /// rest while the device computes. If a place occurs several times, the last entry counts.
     ///
     /// Errors: as [`MovingSources::update_moving`].
-    fn announce_moving(&mut self, sources: &[Placed]) -> Result<()> {
-        let (index, sources): (Vec<u32>, Vec<Moving>) =
-            sources.iter().map(|placed| (placed.at, placed.moving)).unzip();
+    fn announce_moving(&mut self, sources: &Arrivals) -> Result<()> {
+        let (index, sources): (Vec<u32>, Vec<Moving>) = sources.each().unzip();
         self.update_moving(&index, &sources)
     }
 
     /// The second part, with the same sources: must be called after the next
     /// [`super::ForceEngine::begin`], whether or not that succeeded, and before anything else.
-    fn settle_moving(&mut self, sources: &[Placed]) {
+    fn settle_moving(&mut self, sources: &Arrivals) {
         let _ = sources;
     }
 

@@ -55,5 +55,6 @@ pub use readback::{read_blocking, read_each_blocking};
 pub use scan::{Scan, scan_on_host};
 pub use sort::{KeyWidth, Sort, SortedBuffers, sort_on_host};
 pub use timeline::{FrameTimes, Timeline};
+pub(crate) use transfer::Transfer;
 pub use translate::{Language, translate};
 pub use turn::let_browser_turn;

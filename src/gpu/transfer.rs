@@ -1,4 +1,4 @@
-//! The buffer that a batch arrives in. Where the device allows it ([`super::Tier::mapped_storage`]) the host writes
+//! A buffer that a batch, or a part of it, arrives in. Where the device allows it ([`super::Tier::mapped_storage`]) the host writes
 //! what kernels read right there.
 //!
 //! While a device works on a buffer the host has no hold of it. It is asked for when the last submission that
@@ -19,7 +19,7 @@ const REFUSED: u8 = 2;
 
 /// Where batches arrive.
 #[derive(Debug)]
-pub(super) struct Transfer {
+pub(crate) struct Transfer {
     pub buffer: wgpu::Buffer,
     hold: Hold,
 }

@@ -2,7 +2,9 @@
 
 mod ahead;
 pub(crate) mod arithmetic;
+mod finite;
 mod sum;
 
 pub(crate) use ahead::fetch_ahead;
+pub(crate) use finite::{all_finite, all_vectors_finite};
 pub use sum::{CompensatedSum, sum, sum_of, sum_vec, sum_vec_of};

@@ -20,18 +20,18 @@ fn holding(gpu: &Arc<Gpu>, precision: Precision, sources: &[Moving]) -> GpuTiers
 fn answers(engine: &mut GpuTiers, sources: &[Moving], calls: &[(usize, usize)]) -> Vec<Answers> {
     let call = |(k, &(sinks, changes)): (usize, &(usize, usize))| {
         let time = Some(3.0 + (k / 2) as f64 / 1024.0);
-        let place = |j: usize| {
-            let mut moving = sources[j];
+        let mut placed = ArrivalList::default();
+        for (j, source) in sources[..changes].iter().enumerate() {
+            let mut moving = *source;
             moving.motion[0] += DVec3::splat(k as f64 / 4096.0);
-            Placed { moving, at: j as u32, tag: 0 }
-        };
-        let placed: Vec<Placed> = (0..changes).map(place).collect();
+            placed.push(Goal { at: j as u32, tag: 0 }, &moving);
+        }
         engine.predict_to(time);
-        engine.announce_moving(&placed).unwrap();
+        engine.announce_moving(&placed.all()).unwrap();
         let block = Block::of(sources, sinks, time);
         let want = wanted(if k % 5 == 4 { Order::Snap } else { Order::Jerk });
         engine.begin(&block.sinks(), 1e-2, &want).unwrap();
-        engine.settle_moving(&placed);
+        engine.settle_moving(&placed.all());
         // Now and then nobody asks for what was begun.
         if k % 7 == 6 {
             engine.begin(&block.sinks(), 1e-2, &want).unwrap();

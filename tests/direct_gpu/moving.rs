@@ -3,8 +3,8 @@
 use glam::DVec3;
 use gravitile::forces::direct::Reference;
 use gravitile::forces::{
-    Answers, ForceEngine, Identity, Moving, Order, Placed, Precision, Sinks, Sources, TestBodies,
-    Want, Within,
+    Answers, ArrivalList, ForceEngine, Goal, Identity, Moving, Order, Precision, Sinks, Sources,
+    TestBodies, Want, Within,
 };
 
 use super::{ask, engine, tiers};
@@ -225,16 +225,16 @@ fn what_is_announced_is_what_is_replaced() {
             ];
             for (turn, list) in lists.iter().enumerate() {
                 let time = Some(3.01 + turn as f64 / 4096.0);
-                let mut placed = Vec::new();
+                let (mut placed, mut values) = (ArrivalList::default(), Vec::new());
                 for (k, &at) in list.iter().enumerate() {
                     let moving = &mut sources[at as usize];
                     moving.time += 1.0 / 2048.0;
                     moving.motion[0] += DVec3::splat(1e-3 * (k + 1) as f64 / list.len() as f64);
                     // A snap where none had one, at last.
                     moving.motion[4].x += if turn == 5 { 300.0 } else { 0.0 };
-                    placed.push(Placed { moving: *moving, at, tag: -1 });
+                    placed.push(Goal { at, tag: -1 }, moving);
+                    values.push(*moving);
                 }
-                let values: Vec<Moving> = placed.iter().map(|one| one.moving).collect();
                 let block = Block::of(&sources, 90, time);
                 let (mut at_once, mut announced) = (Answers::default(), Answers::default());
                 let want = Want { distance: true, ..wanted(Order::Jerk) };
@@ -242,17 +242,19 @@ fn what_is_announced_is_what_is_replaced() {
                 first.moving().unwrap().update_moving(list, &values).unwrap();
                 first.evaluate(&block.sinks(), 0.0, &want, &mut at_once).unwrap();
                 second.moving().unwrap().predict_to(time);
-                second.moving().unwrap().announce_moving(&placed).unwrap();
+                second.moving().unwrap().announce_moving(&placed.all()).unwrap();
                 second.begin(&block.sinks(), 0.0, &want).unwrap();
-                second.moving().unwrap().settle_moving(&placed);
+                second.moving().unwrap().settle_moving(&placed.all());
                 second.finish(&mut announced).unwrap();
                 assert_eq!(at_once.acceleration, announced.acceleration, "{turn}");
                 assert_eq!(at_once.jerk, announced.jerk, "{turn}");
                 assert_eq!(at_once.nearest_distance, announced.nearest_distance, "{turn}");
                 compare(&mut second, &sources, time, Order::Jerk);
             }
-            let wrong = Placed { at: 3000, ..Placed::default() };
-            let text = second.moving().unwrap().announce_moving(&[wrong]).unwrap_err().to_string();
+            let mut wrong = ArrivalList::default();
+            wrong.push(Goal { at: 3000, tag: 0 }, &Moving::default());
+            let refused = second.moving().unwrap().announce_moving(&wrong.all());
+            let text = refused.unwrap_err().to_string();
             assert!(text.contains("below 3000"), "{text}");
         }
     }

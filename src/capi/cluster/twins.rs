@@ -106,6 +106,6 @@ fn alone(memory: &Memory, call: &Call, i: usize, want: &Want) -> Result<(Answers
         ..Call::default()
     };
     let mut answers = Answers::default();
-    engine.evaluate(&sinks(&one, &[]), call.softening_squared.sqrt(), want, &mut answers)?;
+    engine.evaluate(&sinks(&one.lend(), &[]), call.softening_squared.sqrt(), want, &mut answers)?;
     Ok((answers, sources))
 }

@@ -9,10 +9,12 @@ use std::cell::{Cell, UnsafeCell};
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 
+use glam::DVec3;
+
 use super::spin::Held;
-use super::{FIRST, Letters, MOST, letter};
+use super::{Letters, write_letter};
 use crate::capi::particle::Particle;
-use crate::forces::Placed;
+use crate::forces::{Goal, ToJerk};
 
 /// More than ever were written.
 const CLOSED: usize = usize::MAX;
@@ -34,8 +36,11 @@ pub struct Lane {
     owner: AtomicUsize,
     /// Whether others have posted.
     is_shared: AtomicBool,
-    /// The memory of `letters`, of so many entries. It changes only where the owner holds the lock of the inbox.
-    placed: AtomicPtr<Placed>,
+    /// The memory of `letters`, of so many entries; for snaps and crackles there may be none. It changes only where the
+    /// owner holds the lock of the inbox.
+    places: AtomicPtr<Goal>,
+    low: AtomicPtr<ToJerk>,
+    high: AtomicPtr<[DVec3; 2]>,
     softening_squared: AtomicPtr<f64>,
     room: AtomicUsize,
     /// So many have been written.
@@ -74,18 +79,31 @@ impl Lane {
         claimed
     }
 
-    /// Takes a particle of the owner's. False: it is full.
+    /// Whether the owner's next particle has room, and its snap, unless it `is_low`.
+    #[inline(always)]
+    pub fn has_room(&self, is_low: bool) -> bool {
+        self.count.load(Ordering::Relaxed) < self.room.load(Ordering::Relaxed)
+            && (is_low || !self.high.load(Ordering::Relaxed).is_null())
+    }
+
+    /// Takes a particle of the owner's, which has room. False: it is full.
     #[inline(always)]
     pub fn post(&self, address: c_int, particle: &Particle) -> bool {
         let k = self.count.load(Ordering::Relaxed);
         if k >= self.room.load(Ordering::Relaxed) {
             return false;
         }
+        let high = self.high.load(Ordering::Relaxed);
         // SAFETY: this is the owner, the only thread that changes the memory or the number of entries; k is below that of
         // entries there are, and nobody reads those from `count` on.
         unsafe {
             // Made in its place: a copy on the way would cost as much as all the rest.
-            self.placed.load(Ordering::Relaxed).add(k).write(letter(address, particle));
+            let place = &mut *self.places.load(Ordering::Relaxed).add(k);
+            let low = &mut *self.low.load(Ordering::Relaxed).add(k);
+            write_letter(address, particle, place, low);
+            if !high.is_null() {
+                high.add(k).write(particle.high());
+            }
             let softening_squared = self.softening_squared.load(Ordering::Relaxed);
             softening_squared.add(k).write(particle.softening_squared);
         }
@@ -105,12 +123,15 @@ impl Lane {
             std::mem::swap(&mut kept.letters, empty);
         } else if count > kept.taken {
             let more = kept.taken..count;
-            let (placed, softening_squared) = (
-                self.placed.load(Ordering::Relaxed),
-                self.softening_squared.load(Ordering::Relaxed),
-            );
+            let (places, low) =
+                (self.places.load(Ordering::Relaxed), self.low.load(Ordering::Relaxed));
+            let (high, softening_squared) =
+                (self.high.load(Ordering::Relaxed), self.softening_squared.load(Ordering::Relaxed));
             // SAFETY: they have been written, and nobody changes them.
-            let all = more.map(|k| unsafe { (&*placed.add(k), *softening_squared.add(k)) });
+            let all = more.map(|k| unsafe {
+                let high = if high.is_null() { Default::default() } else { *high.add(k) };
+                (*places.add(k), &*low.add(k), high, *softening_squared.add(k))
+            });
             empty.append(all);
             kept.taken = count;
         }
@@ -128,26 +149,29 @@ impl Lane {
         let kept = unsafe { &mut *self.kept.get() };
         let is_owner = self.owner.load(Ordering::Relaxed) == mark();
         let is_empty = kept.taken == 0 && self.count.load(Ordering::Relaxed) == 0;
-        if is_owner && is_empty && read.placed.len() >= kept.letters.placed.len() {
+        if is_owner && is_empty && read.low.len() >= kept.letters.low.len() {
             std::mem::swap(&mut kept.letters, read);
             self.tell_memory(&mut kept.letters);
         }
     }
 
-    /// Makes room for twice as many, which the owner does. False: there is none.
-    pub fn grow(&self, _held: &Held<'_, Letters>) -> bool {
+    /// Makes room for another, which the owner does, also for its snap unless it `is_low`. False: there is none.
+    pub fn grow(&self, is_low: bool, _held: &Held<'_, Letters>) -> bool {
         // SAFETY: the lock is held.
         let letters = unsafe { &mut (*self.kept.get()).letters };
         // The entries are among the letters already; how many of them have been written is the lane's to know.
-        let room = letters.placed.len();
-        let grown = letters.reserve((2 * room).clamp(FIRST, MOST)) && letters.placed.len() > room;
+        let grown = letters.grow(self.count.load(Ordering::Relaxed), is_low);
         self.tell_memory(letters);
         grown
     }
 
     fn tell_memory(&self, letters: &mut Letters) {
-        self.room.store(letters.placed.len(), Ordering::Relaxed);
-        self.placed.store(letters.placed.as_mut_ptr(), Ordering::Relaxed);
+        self.room.store(letters.low.len(), Ordering::Relaxed);
+        self.places.store(letters.places.as_mut_ptr(), Ordering::Relaxed);
+        self.low.store(letters.low.as_mut_ptr(), Ordering::Relaxed);
+        let has_high = !letters.high.is_empty();
+        let high = if has_high { letters.high.as_mut_ptr() } else { std::ptr::null_mut() };
+        self.high.store(high, Ordering::Relaxed);
         self.softening_squared.store(letters.softening_squared.as_mut_ptr(), Ordering::Relaxed);
     }
 

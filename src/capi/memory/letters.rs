@@ -36,9 +36,9 @@ impl Memory {
     pub(super) fn put_away(&mut self) {
         self.fetch();
         let letters = std::mem::take(&mut self.letters);
-        for (placed, softening_squared) in letters.each() {
+        for (place, low, high, softening_squared) in letters.each() {
             // There is room, or they would not have been let in.
-            let put = self.put(placed, softening_squared);
+            let put = self.put(place, low, high, softening_squared);
             debug_assert!(put.is_ok(), "{put:?}");
         }
         self.letters = letters;
@@ -51,32 +51,24 @@ impl Memory {
         let numbered = self.address.last().is_none_or(|last| *last as usize + 1 == count);
         let is_sent = self.sent.is_some_and(|sent| sent.addresses == addresses);
         let is_usual = numbered && is_sent && !self.rearranged && self.changed.is_empty();
-        is_usual && self.letters.placed().iter().all(|one| self.has_index(one.at as usize, one.tag))
-    }
-
-    /// Whether source `source` has this index. Where indices are numbers of sources, no memory is waited for.
-    pub(super) fn has_index(&self, source: usize, index: i32) -> bool {
-        match self.counted {
-            // None below 0 is one of them: there are fewer than 2^23.
-            true => source < self.index.len() && index as u32 as usize == source,
-            false => self.index.get(source) == Some(&index),
-        }
+        is_usual && self.letters.places().iter().all(|one| self.has_index(one.at as usize, one.tag))
     }
 
     /// Puts what was announced to `engine` in its place, in its memory and here: after an evaluation has begun.
     pub fn settle(&mut self, engine: &mut dyn ForceEngine) {
         if let Some(moving) = engine.moving() {
-            let arrived = self.announced.is_empty();
-            moving.settle_moving(if arrived { self.letters.placed() } else { &self.announced });
+            let announced = self.announced.all();
+            let arrived = announced.is_empty();
+            moving.settle_moving(&if arrived { self.letters.arrivals() } else { announced });
         }
         self.announced.clear();
-        let placed = self.letters.placed();
-        for (k, (one, softening_squared)) in self.letters.each().enumerate() {
-            if let Some(later) = placed.get(k + AHEAD) {
+        let places = self.letters.places();
+        for (k, (place, low, high, softening_squared)) in self.letters.each().enumerate() {
+            if let Some(later) = places.get(k + AHEAD) {
                 self.particles.fetch(later.at as usize);
             }
-            if self.particles.put(one, softening_squared).is_ok() {
-                self.particles.forget_change(one.at as usize);
+            if self.particles.put(place, low, high, softening_squared).is_ok() {
+                self.particles.forget_change(place.at as usize);
             }
         }
         match self.inbox {

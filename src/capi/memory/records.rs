@@ -4,7 +4,7 @@ use glam::DVec3;
 
 use super::Particle;
 use crate::error::{Error, Result};
-use crate::forces::{Moving, Placed};
+use crate::forces::{Goal, Moving, ToJerk};
 use crate::math::fetch_ahead;
 
 /// What is there of most particles: two cache lines.
@@ -51,13 +51,18 @@ pub(super) struct Before {
 }
 
 impl Records {
-    /// Puts a particle, whose index is the tag, at its address, changed.
+    /// Puts a particle, whose index is the tag of its place, at its address, changed.
     ///
     /// Errors: no memory. Nothing has changed then.
     #[inline]
-    pub fn put(&mut self, placed: &Placed, softening_squared: f64) -> Result<Before> {
-        let place = placed.at as usize;
-        let [x, v, a, j, high @ ..] = placed.moving.motion;
+    pub fn put(
+        &mut self,
+        Goal { at, tag: index }: Goal,
+        low: &ToJerk,
+        high: [DVec3; 2],
+        softening_squared: f64,
+    ) -> Result<Before> {
+        let place = at as usize;
         if place >= self.low.len() || (self.high.is_empty() && high != [DVec3::ZERO; 2]) {
             self.grow(place, high != [DVec3::ZERO; 2])?;
         }
@@ -67,11 +72,11 @@ impl Records {
             was_changed: std::mem::replace(&mut self.changed[place], true),
         };
         *record = Record {
-            motion: [x, v, a, j],
-            time: placed.moving.time,
-            mass: placed.moving.mass,
+            motion: low.motion,
+            time: low.time,
+            mass: low.mass,
             softening_squared,
-            index: placed.tag,
+            index,
             is_set: true,
         };
         if let Some(old) = self.high.get_mut(place) {

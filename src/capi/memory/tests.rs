@@ -1,7 +1,7 @@
 use super::*;
 use crate::error::Result;
 use crate::forces::direct::Reference;
-use crate::forces::{Answers, Identity, Sinks, Want};
+use crate::forces::{Answers, Arrivals, Identity, Sinks, Want};
 
 /// Counts what it is sent.
 #[derive(Default)]
@@ -223,14 +223,15 @@ impl MovingSources for Mover {
     fn update_moving(&mut self, _: &[u32], _: &[Moving]) -> Result<()> {
         unreachable!("they are announced")
     }
-    fn announce_moving(&mut self, sources: &[Placed]) -> Result<()> {
-        if sources.iter().any(|one| one.moving.mass == 666.0) {
+    fn announce_moving(&mut self, sources: &Arrivals) -> Result<()> {
+        if sources.low.iter().any(|one| one.mass == 666.0) {
             return Err(Error::value("a mass", 666.0, "another"));
         }
-        self.announced.push(sources.iter().map(|one| (one.at, one.moving.motion[0].x)).collect());
+        let each = sources.each().map(|(at, moving)| (at, moving.motion[0].x));
+        self.announced.push(each.collect());
         Ok(())
     }
-    fn settle_moving(&mut self, sources: &[Placed]) {
+    fn settle_moving(&mut self, sources: &Arrivals) {
         self.settled.push(sources.len());
     }
     fn predict_to(&mut self, _: Option<f64>) {}

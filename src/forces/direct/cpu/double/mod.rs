@@ -14,7 +14,7 @@ use super::Kernel;
 use crate::error::{Error, Result};
 use crate::forces::engine::{check_indices, check_places};
 use crate::forces::{
-    Answers, ForceEngine, InParts, Moving, MovingSources, NO_SOURCE, Order, Placed, Precision,
+    Answers, Arrivals, ForceEngine, InParts, Moving, MovingSources, NO_SOURCE, Order, Precision,
     Sinks, Sources, Want, check_update,
 };
 use crate::stop;
@@ -349,10 +349,10 @@ impl MovingSources for CpuDouble {
         Ok(())
     }
 
-    fn announce_moving(&mut self, sources: &[Placed]) -> Result<()> {
+    fn announce_moving(&mut self, sources: &Arrivals) -> Result<()> {
         self.check_moves(true)?;
-        check_places(sources, self.count)?;
-        sources.iter().for_each(|placed| self.movers.put(placed.at as usize, &placed.moving));
+        check_places(sources.places, self.count)?;
+        sources.each().for_each(|(at, moving)| self.movers.put(at as usize, &moving));
         Ok(())
     }
 

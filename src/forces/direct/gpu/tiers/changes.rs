@@ -1,11 +1,12 @@
-//! Records that changed: made where they are sent from, sent in one piece, put in place by a kernel.
+//! Records that changed: made where they are sent from, sent in one piece, put in place by a kernel. Where the host writes
+//! in place, many are made where that kernel reads them: to copy them there takes as long as to make them.
 
-use super::frame::Word;
 use super::records::first_refused;
+use super::rows::Word;
 use crate::error::Result;
 use crate::gpu::layout::{ScatterParams, VEC4};
 use crate::gpu::{
-    Batch, Binding, BoundKernel, Checks, ComputeKernel, Gpu, compile, storage, template,
+    Batch, Binding, BoundKernel, Checks, ComputeKernel, Gpu, Transfer, compile, storage, template,
 };
 
 /// The device's records of some bodies, and which of them are to be replaced.
@@ -20,20 +21,22 @@ pub(super) struct Changes {
     /// As they are sent, each a body's number in a word of its own and its record: those of `changed`, or made when
     /// they are sent.
     staging: Vec<Word>,
-    /// Words of the records that lie there; `None`: those of `changed` do not.
+    /// Words of the records that are staged; `None`: those of `changed` are not.
     staged: Option<usize>,
+    /// Whether they are in `alone` rather than in `staging`.
+    in_place: bool,
     /// Whether all records are to be sent.
     pub all: bool,
     records: Option<wgpu::Buffer>,
     kernel: Option<ComputeKernel>,
     /// Where many changes arrive by themselves.
-    alone: Option<wgpu::Buffer>,
+    alone: Option<Transfer>,
     /// The kernel bound to the buffers of changes, records and parameters as they are now: for those that go along with a
     /// batch, and for those that are sent alone.
     bound: [Option<([wgpu::Buffer; 3], BoundKernel)>; 2],
 }
 
-/// Words from which on changes are a write of their own, which takes less time than to copy them once more.
+/// Words from which on changes have a buffer of their own, which takes less time than to copy them once more.
 const ALONG: usize = 4096;
 
 impl Changes {
@@ -56,6 +59,7 @@ impl Changes {
     /// ([`Changes::is_clean`]). `None`: a body comes twice, and nothing is done.
     pub fn stage(
         &mut self,
+        gpu: &Gpu,
         bodies: impl Iterator<Item = u32>,
         words: usize,
     ) -> Option<&mut [Word]> {
@@ -67,17 +71,35 @@ impl Changes {
             self.changed.push(j);
         }
         let all = self.changed.len() * (words + 1);
+        self.staged = Some(words);
+        self.in_place = all >= ALONG
+            && gpu.tier.mapped_storage
+            && !gpu.is_lost()
+            && self.fit_alone(gpu, all).is_at_hand();
+        if self.in_place
+            && let Some(there) = &mut self.alone
+            && let Some(bytes) = there.bytes(0..all * size_of::<Word>())
+        {
+            return Some(bytemuck::cast_slice_mut(bytes));
+        }
+        self.in_place = false;
         if self.staging.len() < all {
             self.staging.resize(all, Word::default());
         }
-        self.staged = Some(words);
         Some(&mut self.staging[..all])
+    }
+
+    /// Where so many words arrive by themselves.
+    fn fit_alone(&mut self, gpu: &Gpu, words: usize) -> &mut Transfer {
+        let bytes = words as u64 * VEC4;
+        self.alone.take_if(|there| there.buffer.size() < bytes);
+        self.alone.get_or_insert_with(|| Transfer::new(gpu, bytes.next_power_of_two()))
     }
 
     /// What was staged is not to be sent.
     pub fn unstage(&mut self) {
         self.changed.drain(..).for_each(|j| self.is_changed[j as usize] = false);
-        self.staged = None;
+        (self.staged, self.in_place) = (None, false);
     }
 
     /// Body `j` has another record.
@@ -85,7 +107,7 @@ impl Changes {
         if !std::mem::replace(&mut self.is_changed[j as usize], true) {
             self.changed.push(j);
         }
-        self.staged = None;
+        (self.staged, self.in_place) = (None, false);
     }
 
     /// Bytes that are to be sent.
@@ -159,21 +181,24 @@ impl Changes {
                 return Ok(Some(changed[k]));
             }
         }
-        let staging = &self.staging[..count * each];
-        let (at, from, which) = if staging.len() < ALONG || batch.is_in_place() {
-            let (at, there) = batch.part::<Word>(staging.len());
-            there.copy_from_slice(staging);
-            (at, batch.buffer(), 0)
+        let all = count * each;
+        let (at, from, which) = if all < ALONG || batch.is_in_place() && !self.in_place {
+            let (at, there) = batch.part::<Word>(all);
+            there.copy_from_slice(&self.staging[..all]);
+            (at, batch.buffer().clone(), 0)
         } else {
-            let bytes = staging.len() as u64 * VEC4;
-            if self.alone.as_ref().is_none_or(|there| there.size() < bytes) {
-                self.alone = Some(storage(gpu, "changes", staging.len().next_power_of_two()));
+            let is_there = self.in_place;
+            let alone = self.fit_alone(gpu, all);
+            // It may have been asked for.
+            alone.is_at_hand();
+            alone.release();
+            let buffer = alone.buffer.clone();
+            if !is_there {
+                let bytes = bytemuck::cast_slice(&self.staging[..all]);
+                gpu.queue.write_buffer(&buffer, 0, bytes);
             }
-            let alone = self.alone.as_ref().expect("made above");
-            gpu.queue.write_buffer(alone, 0, bytemuck::cast_slice(staging));
-            (0, alone, 1)
+            (0, buffer, 1)
         };
-        let from = from.clone();
         let offset = batch.row(ScatterParams {
             count: count as u32,
             words: self.words as u32,
@@ -199,5 +224,10 @@ impl Changes {
     pub fn sent(&mut self) {
         self.unstage();
         self.all = false;
+    }
+
+    /// After the submission that uses what was sent: once the device is done the host may write again.
+    pub fn submitted(&mut self) {
+        self.alone.iter_mut().for_each(Transfer::ask);
     }
 }

@@ -2,11 +2,9 @@
 
 use glam::DVec3;
 
+use super::rows::{Word, halves, halves_of, in_units, three_parts, wide_words};
 use crate::forces::{Precision, Sources};
 use crate::frame::Frame;
-
-/// One `vec4<u32>` of a record.
-pub(super) type Word = [u32; 4];
 
 /// Origin and units in which the device computes.
 ///
@@ -38,6 +36,9 @@ const GRAIN: f64 = 16.0;
 
 /// Masses in f32 tiers are so much smaller than 1.
 pub(super) const ROOM: f64 = (1u64 << 32) as f64;
+
+/// Words of a record in pairs of f32 up to the velocity.
+pub(super) const BRIEF: usize = 4;
 
 /// What the device's numbers are worth.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -82,34 +83,6 @@ fn common_motion(velocity: &[DVec3]) -> DVec3 {
     let mean = velocity.iter().sum::<DVec3>() / velocity.len().max(1) as f64;
     let is_common = mean.is_finite() && mean.abs().max_element() > largest(velocity, mean);
     if is_common { mean } else { DVec3::ZERO }
-}
-
-/// Four numbers, each as an f32 and what that lacks of it, which is a number if the f32 is: `nothing` stays 0 then.
-#[inline(always)]
-pub(super) fn halves(v: DVec3, last: f64, nothing: &mut [f32; 4]) -> [Word; 2] {
-    let row = [v.x, v.y, v.z, last];
-    let high = row.map(|x| x as f32);
-    // x times 0 is 0, unless x is infinite or none.
-    *nothing = std::array::from_fn(|k| nothing[k] + high[k] * 0.0);
-    let low: [f32; 4] = std::array::from_fn(|k| (row[k] - f64::from(high[k])) as f32);
-    [high.map(f32::to_bits), low.map(f32::to_bits)]
-}
-
-/// A number as an f32 and twice what that lacks of it.
-pub(crate) fn three_parts(value: f64) -> [f32; 3] {
-    let mut rest = value;
-    std::array::from_fn(|_| {
-        let part = rest as f32;
-        rest -= f64::from(part);
-        part
-    })
-}
-
-/// A `vec4<f64>`.
-pub(super) fn wide_words(v: DVec3, w: f64) -> [Word; 2] {
-    let bits = [v.x, v.y, v.z, w].map(f64::to_bits);
-    let word = |a: u64, b: u64| [a as u32, (a >> 32) as u32, b as u32, (b >> 32) as u32];
-    [word(bits[0], bits[1]), word(bits[2], bits[3])]
 }
 
 impl TierFrame {
@@ -173,7 +146,7 @@ impl TierFrame {
         match precision {
             // Behind it is the low part of the position; in f64 nothing was seen to be won by leaving it out.
             Precision::Single | Precision::Double => Self::words(precision),
-            Precision::DoubleSingle => 4,
+            Precision::DoubleSingle => BRIEF,
         }
     }
 
@@ -189,17 +162,53 @@ impl TierFrame {
         self.record(self.per_unit(), entry, entry.last / self.frame.mass, out)
     }
 
-    /// The record of a sink, with [`TierFrame::per_unit`] worked out before. A radius is a little longer than asked for, by
-    /// more than the tier rounds distances: the host takes a second look at who is within.
+    /// The record of a sink, with [`TierFrame::per_unit`] worked out before.
     #[inline(always)]
     pub(super) fn sink(&self, per_unit: [f64; 3], entry: &Entry, out: &mut [Word]) -> bool {
+        self.record(per_unit, entry, self.radius_squared(per_unit, entry.last), out)
+    }
+
+    /// The square of a radius as records of sinks have it: a little longer than asked for, by more than the tier rounds
+    /// distances. The host takes a second look at who is within.
+    #[inline(always)]
+    fn radius_squared(&self, per_unit: [f64; 3], radius: f64) -> f64 {
         let (share, least) = match self.precision {
             Precision::Double => (1e-12, 0.0),
             _ => (1e-6, 2f64.powi(-44)),
         };
-        let radius = entry.last * per_unit[0];
+        let radius = radius * per_unit[0];
         let longer = radius * (1.0 + share) + least;
-        self.record(per_unit, entry, if radius < 0.0 { -1.0 } else { longer * longer }, out)
+        if radius < 0.0 { -1.0 } else { longer * longer }
+    }
+
+    /// [`TierFrame::sink`] of many, each with a radius or -1: of those alone that have pairs of f32 up to the velocity, which
+    /// are most. The first that leaves the range of the tier.
+    #[inline(always)]
+    pub(super) fn brief_sinks(
+        &self,
+        (position, velocity): (&[DVec3], &[DVec3]),
+        radius: impl Fn(usize) -> f64,
+        records: &mut [Word],
+    ) -> Option<usize> {
+        let per_unit = self.per_unit();
+        let [x, y, z] = self.frame.origin;
+        let [u, v, w] = self.frame.velocity;
+        let (origin, drift) = ([x, y, z, 0.0], [u, v, w, 0.0]);
+        let [per_length, per_velocity] =
+            [per_unit[0], per_unit[1]].map(|per_unit| [per_unit, per_unit, per_unit, 1.0]);
+        let (records, _) = records.as_chunks_mut::<BRIEF>();
+        for (k, ((at, speed), out)) in position.iter().zip(velocity).zip(records).enumerate() {
+            let mut nothing = [0.0; 4];
+            let last = self.radius_squared(per_unit, radius(k));
+            let row = in_units([at.x, at.y, at.z, last], &origin, &per_length);
+            [out[0], out[1]] = halves_of(row, &mut nothing);
+            let row = in_units([speed.x, speed.y, speed.z, 0.0], &drift, &per_velocity);
+            [out[2], out[3]] = halves_of(row, &mut nothing);
+            if nothing != [0.0; 4] {
+                return Some(k);
+            }
+        }
+        None
     }
 
     #[inline(always)]
@@ -219,17 +228,25 @@ impl TierFrame {
         let mut nothing = [0.0; 4];
         let [first, second] = halves(position, last, &mut nothing);
         let [third, fourth] = halves(velocity, 0.0, &mut nothing);
-        let [fifth, sixth] = halves(acceleration, 0.0, &mut nothing);
+        let is_brief = self.precision != Precision::Single && out.len() == BRIEF;
+        let [fifth, sixth] = match is_brief && entry.acceleration == DVec3::ZERO {
+            true => [Word::default(); 2],
+            false => halves(acceleration, 0.0, &mut nothing),
+        };
         match self.precision {
             Precision::Single => {
                 let [x, y, z, _] = second;
                 out.copy_from_slice(&[first, third, fifth, [x, y, z, 0]]);
             }
-            // As many of them as there is room for: where no snaps are computed, nobody asks for accelerations.
+            // Where no snaps are computed there is no room for accelerations, and nobody asks for them.
             _ => {
-                out.iter_mut()
-                    .zip([first, second, third, fourth, fifth, sixth])
-                    .for_each(|(out, word)| *out = word);
+                let Some((brief, rest)) = out.split_first_chunk_mut::<BRIEF>() else {
+                    return false;
+                };
+                *brief = [first, second, third, fourth];
+                if let Some(rest) = rest.first_chunk_mut::<2>() {
+                    *rest = [fifth, sixth];
+                }
             }
         }
         nothing == [0.0; 4]
@@ -355,5 +372,28 @@ mod tests {
             );
         }
         assert_eq!([0.0, 1.0, 1.5, 3.0, f64::NAN].map(power_above), [1.0, 2.0, 2.0, 4.0, 1.0]);
+    }
+
+    #[test]
+    fn many_sinks_have_the_bits_of_each() {
+        let position: Vec<DVec3> =
+            (0..40).map(|k| DVec3::new(0.1, -0.2, 1e-9) * f64::from(k)).collect();
+        let velocity: Vec<DVec3> = position.iter().map(|x| DVec3::splat(0.7) - *x).collect();
+        let mut frame = frame(&position, &[1.0; 40], Precision::DoubleSingle);
+        frame.frame.velocity = [0.25, 0.0, -0.5];
+        let radius = |k: usize| if k % 3 == 0 { -1.0 } else { 0.1 * k as f64 };
+        let mut records = vec![[0; 4]; 40 * BRIEF];
+        let refused = frame.brief_sinks((&position, &velocity), radius, &mut records);
+        assert_eq!(refused, None);
+        for (k, found) in records.chunks_exact(BRIEF).enumerate() {
+            let (position, velocity, last) = (position[k], velocity[k], radius(k));
+            let entry = Entry { position, velocity, acceleration: DVec3::ZERO, last };
+            let mut record = [[0; 4]; BRIEF];
+            assert!(frame.sink(frame.per_unit(), &entry, &mut record));
+            assert_eq!(found, record, "{k}");
+        }
+        let mut far = velocity.clone();
+        far[7].z = 1e300;
+        assert_eq!(frame.brief_sinks((&position, &far), radius, &mut records), Some(7));
     }
 }

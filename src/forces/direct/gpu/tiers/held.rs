@@ -79,6 +79,14 @@ impl Held {
         (changes.bytes(), if changes.is_whole() { 0 } else { changes.bytes() })
     }
 
+    /// After the submission of what was recorded by [`Held::send`].
+    pub fn submitted(&mut self) {
+        match self {
+            Self::Still(store) => store.submitted(),
+            Self::Moving(motions) => motions.submitted(),
+        }
+    }
+
     /// What was recorded by [`Held::send`] is not submitted: all are sent the next time.
     pub fn send_again(&mut self) {
         match self {

@@ -2,8 +2,9 @@
 
 use glam::DVec3;
 
-use super::frame::{ROOM, TierFrame, Word, halves, three_parts, wide_words};
-use crate::forces::{Moving, Precision};
+use super::frame::{ROOM, TierFrame};
+use super::rows::{Row, Word, halves, halves_of, in_units, three_parts, wide_words};
+use crate::forces::{Moving, Precision, ToJerk};
 
 /// Words of a record at most.
 pub(super) const MOST_WORDS: usize = 12;
@@ -27,6 +28,9 @@ pub(super) struct Scale {
     per_time: f64,
     mass: f64,
     heaviest: f64,
+    /// The same for rows up to the jerk, each with a number that is in its unit already.
+    origins: [Row; 4],
+    per_units: [Row; 4],
     /// For how fast a body may be: by the largest velocity and acceleration that the unit of velocity is not far too small
     /// for, and by how close a body is as its acceleration tells.
     per_most: [f64; 2],
@@ -43,7 +47,7 @@ impl Scale {
         let (l, v) = (inside.length, inside.velocity_unit());
         // The unit of time is l / v.
         let mut unit = 1.0 / v;
-        let per_unit = std::array::from_fn(|k| match k {
+        let per_unit: [f64; ROWS] = std::array::from_fn(|k| match k {
             0 => 1.0 / l,
             1 => unit,
             _ => {
@@ -51,8 +55,11 @@ impl Scale {
                 unit
             }
         });
+        let row = |[x, y, z]: [f64; 3]| [x, y, z, 0.0];
         Self {
             precision,
+            origins: [row(inside.origin), row(inside.velocity), [0.0; 4], [0.0; 4]],
+            per_units: std::array::from_fn(|k| [per_unit[k], per_unit[k], per_unit[k], 1.0]),
             origin: DVec3::from(inside.origin),
             drift: DVec3::from(inside.velocity),
             per_unit,
@@ -66,7 +73,7 @@ impl Scale {
 
     /// Whether the frame does not suit this body.
     #[inline(always)]
-    pub fn is_outgrown_by(&self, moving: &Moving) -> bool {
+    pub fn is_outgrown_by(&self, moving: &ToJerk) -> bool {
         let position = (moving.motion[0] - self.origin) * self.per_unit[0];
         let heavy = moving.mass > FAR * self.heaviest;
         heavy || position.abs().max_element() > FAR || self.is_outrun_by(moving)
@@ -74,7 +81,7 @@ impl Scale {
 
     /// Whether the unit of velocity that would be chosen for this body ([`TierFrame::of`]) is far above the one there is.
     #[inline(always)]
-    fn is_outrun_by(&self, moving: &Moving) -> bool {
+    fn is_outrun_by(&self, moving: &ToJerk) -> bool {
         let fastest = (moving.motion[1] - self.drift).abs().max_element() * self.per_most[0];
         let acceleration = moving.motion[2].abs().max_element();
         // Without roots: this is asked of every body that changes.
@@ -89,8 +96,8 @@ impl Scale {
     /// Makes a record, or its first [`WORDS_TO_JERK`] words, as `out` has room. False if a number of it leaves the range of
     /// the tier.
     #[inline(always)]
-    pub fn record(&self, moving: &Moving, out: &mut [Word]) -> bool {
-        let [x, v, a, j, s, c] = moving.motion;
+    pub fn record(&self, moving: &ToJerk, [s, c]: [DVec3; 2], out: &mut [Word]) -> bool {
+        let [x, v, a, j] = moving.motion;
         let [per_x, per_v, per_a, per_j, per_s, per_c] = self.per_unit;
         let low = [(x - self.origin) * per_x, (v - self.drift) * per_v, a * per_a, j * per_j];
         let high = [s * per_s, c * per_c];
@@ -105,23 +112,82 @@ impl Scale {
             let finite = low.iter().chain(&high).all(|row| row.is_finite());
             return finite && mass.is_finite() && time.is_finite();
         }
-        let third = f64::from(three_parts(time)[2]);
         let Some((begin, rest)) = out.split_first_chunk_mut::<WORDS_TO_JERK>() else {
             return false;
         };
-        // What an f32 lacks of a number is one if the f32 is.
+        let fits = self.record_to_jerk(moving, begin);
         let mut nothing = [0.0; 4];
-        for (k, (row, last)) in low.into_iter().zip([mass, time, third, 0.0]).enumerate() {
-            [begin[2 * k], begin[2 * k + 1]] = halves(row, last, &mut nothing);
-        }
         if let Some(rest) = rest.first_chunk_mut::<3>() {
             [rest[0], rest[1]] = halves(high[0], 0.0, &mut nothing);
             [rest[2], _] = halves(high[1], 0.0, &mut nothing);
         }
+        fits && nothing == [0.0; 4]
+    }
+
+    /// The first words of a record in pairs of f32. False if a number of it leaves their range.
+    #[inline(always)]
+    pub fn record_to_jerk(&self, moving: &ToJerk, out: &mut [Word; WORDS_TO_JERK]) -> bool {
+        let time = moving.time * self.per_time;
+        let last = [moving.mass / self.mass, time, f64::from(three_parts(time)[2]), 0.0];
+        // What an f32 lacks of a number is one if the f32 is.
+        let mut nothing = [0.0; 4];
+        let rows = moving.motion.iter().zip(last).zip(self.origins.iter().zip(&self.per_units));
+        let (out, _) = out.as_chunks_mut::<2>();
+        for (((v, last), (origin, per_unit)), out) in rows.zip(out) {
+            let row = in_units([v.x, v.y, v.z, last], origin, per_unit);
+            *out = halves_of(row, &mut nothing);
+        }
         nothing == [0.0; 4]
+    }
+
+    /// Whether records are pairs of f32.
+    pub fn has_pairs(&self) -> bool {
+        self.precision != Precision::Double
     }
 }
 
-pub(super) fn has_snap(moving: &Moving) -> bool {
-    moving.motion[4] != DVec3::ZERO || moving.motion[5] != DVec3::ZERO
+/// Snap and crackle.
+pub(super) fn high_of(moving: &Moving) -> [DVec3; 2] {
+    let [.., s, c] = moving.motion;
+    [s, c]
+}
+
+/// Whether there is a snap or a crackle.
+#[inline(always)]
+pub(super) fn has_snap(high: [DVec3; 2]) -> bool {
+    high != [DVec3::ZERO; 2]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::forces::TestBodies;
+
+    #[test]
+    fn rows_have_the_bits_of_numbers_one_by_one() {
+        let bodies = TestBodies::new(60, 3);
+        let frame = TierFrame::of(&bodies.sources(60), Precision::DoubleSingle);
+        let scale = Scale::of(Precision::DoubleSingle, &frame, 1.0);
+        for k in 0..60 {
+            let (x, v, a) = (bodies.position[k], bodies.velocity[k], bodies.acceleration[k]);
+            let time = [0.1, -1e-7, -0.0][k % 3] * (k as f64 + 1.0 / 3.0);
+            let moving = ToJerk { time, mass: bodies.mass[k], motion: [x, v, a, -0.3 * v] };
+            let mut record = [Word::default(); WORDS_TO_JERK];
+            assert!(scale.record_to_jerk(&moving, &mut record));
+            let in_units = time * scale.per_time;
+            let third = f64::from(three_parts(in_units)[2]);
+            let last = [moving.mass / scale.mass, in_units, third, 0.0];
+            let from = [scale.origin, scale.drift, DVec3::ZERO, DVec3::ZERO];
+            for row in 0..4 {
+                let scaled = (moving.motion[row] - from[row]) * scale.per_unit[row];
+                let numbers = [scaled.x, scaled.y, scaled.z, last[row]];
+                let high = numbers.map(|x| (x as f32).to_bits());
+                let low = numbers.map(|x| ((x - f64::from(x as f32)) as f32).to_bits());
+                assert_eq!(record[2 * row..2 * row + 2], [high, low], "{k} {row}");
+            }
+        }
+        let mut far = ToJerk::default();
+        far.motion[2].y = 1e300;
+        assert!(!scale.record_to_jerk(&far, &mut [Word::default(); WORDS_TO_JERK]));
+    }
 }

@@ -5,17 +5,19 @@ use minijinja::context;
 use rayon::prelude::*;
 
 use super::changes::Changes;
-use super::frame::{TierFrame, Word, three_parts};
-use super::motion_records::{MOST_WORDS, Scale, WORDS_TO_JERK, has_snap};
+use super::copies::Copies;
+use super::frame::TierFrame;
+use super::motion_records::{MOST_WORDS, Scale, WORDS_TO_JERK, high_of};
 use super::records::{MANY, first_refused, in_wide_registers};
+use super::rows::{Word, three_parts};
+use super::staging::Staging;
 use super::variant::Pairs;
 use crate::error::{Error, Result};
-use crate::forces::{Moving, Order, Placed, Precision, Sources};
+use crate::forces::{Arrivals, Moving, Order, Precision, Sources, ToJerk};
 use crate::gpu::layout::{PredictParams, VEC4};
 use crate::gpu::{
     Batch, Binding, BoundKernel, Checks, ComputeKernel, Gpu, compile, storage, template,
 };
-use crate::math::fetch_ahead;
 
 /// Bodies after the next one whose places are fetched.
 const AHEAD: usize = 8;
@@ -33,13 +35,11 @@ pub(super) struct Motions {
     pairs: Pairs,
     pub frame: TierFrame,
     /// As the caller set them: the distances of neighbours come from them.
-    moving: Vec<Moving>,
+    moving: Copies,
     /// Whether some that are announced are not among them yet.
     lags: bool,
     /// To when they are predicted.
     pub time: Option<f64>,
-    /// Whether any of them has a snap or a crackle.
-    has_snap: bool,
     /// What the heaviest weighed when the frame was chosen.
     heaviest: f64,
     changes: Changes,
@@ -59,10 +59,9 @@ impl Motions {
             precision,
             pairs,
             frame: TierFrame::of(&Sources::default(), precision),
-            moving: Vec::new(),
+            moving: Copies::default(),
             lags: false,
             time: None,
-            has_snap: false,
             heaviest: 0.0,
             changes: Changes::default(),
             predicted: None,
@@ -75,7 +74,7 @@ impl Motions {
 
     /// Words of a record of motion: up to the jerk, as long as no body has more.
     fn words(&self) -> usize {
-        if self.has_snap { self.most_words() } else { WORDS_TO_JERK }
+        if self.moving.has_snap() { self.most_words() } else { WORDS_TO_JERK }
     }
 
     /// The same where some has.
@@ -93,14 +92,14 @@ impl Motions {
 
     /// Where source `j` is at `time`, in the caller's units.
     pub fn position(&self, j: usize, time: Option<f64>) -> Option<DVec3> {
-        self.moving.get(j).map(|moving| moving.at(time)[0])
+        Some(self.moving.get(j)?.at(time)[0])
     }
 
     /// Takes all sources anew. Nothing is kept of the old ones, also when these are refused.
     pub fn set(&mut self, gpu: &Gpu, sources: &[Moving]) -> Result<()> {
         // Snaps may come later.
         let bytes = self.most_words() as u64 * VEC4;
-        self.moving.clear();
+        self.moving.set(&[]);
         self.lags = false;
         self.changes.restart(0, self.words());
         let most = gpu.limits.storage_buffer / bytes;
@@ -110,18 +109,17 @@ impl Motions {
                 sources.len()
             )));
         }
-        self.moving.extend_from_slice(sources);
-        self.has_snap = sources.iter().any(has_snap);
+        self.moving.set(sources);
         self.begin_frame();
         Ok(())
     }
 
     /// Others come in the place of some: what the device is to have of them is made now, so that it can be sent, and the
     /// host's own copies follow in [`Motions::take_in`]. As long as one that was refused stays, there are no forces.
-    pub fn announce(&mut self, sources: &[Placed]) -> Result<()> {
+    pub fn announce(&mut self, gpu: &Gpu, sources: &Arrivals) -> Result<()> {
         self.predicted = None;
         if self.changes.is_clean() && !self.outgrown && !self.changes.are_most(sources.len()) {
-            match self.stage(sources) {
+            match self.stage(gpu, sources) {
                 Some(true) => {
                     self.lags = true;
                     return Ok(());
@@ -130,19 +128,19 @@ impl Motions {
                 None => {}
             }
         }
-        let (mut refused, had_snap) = (None, self.has_snap);
+        let (mut refused, had_snap) = (None, self.moving.has_snap());
         let mut record = [Word::default(); MOST_WORDS];
         let scale = Scale::of(self.precision, &self.frame, self.heaviest);
-        for Placed { moving, at, .. } in sources {
-            self.has_snap |= has_snap(moving);
-            self.outgrown |= scale.is_outgrown_by(moving);
-            self.moving[*at as usize] = *moving;
-            self.changes.note(*at);
-            if refused.is_none() && !scale.record(moving, &mut record[..self.words()]) {
-                refused = Some(*at as usize);
+        for (at, moving) in sources.each() {
+            let (low, high) = (ToJerk::from(&moving), high_of(&moving));
+            self.outgrown |= scale.is_outgrown_by(&low);
+            self.moving.put(at as usize, &low, high);
+            self.changes.note(at);
+            if refused.is_none() && !scale.record(&low, high, &mut record[..self.words()]) {
+                refused = Some(at as usize);
             }
         }
-        if self.has_snap && !had_snap {
+        if self.moving.has_snap() && !had_snap {
             // All records are longer from now on.
             self.changes.restart(self.moving.len(), self.words());
         }
@@ -155,31 +153,46 @@ impl Motions {
 
     /// Makes the records of sources that come once each. False: they are not what they were expected to be; `None`: one
     /// comes twice.
-    fn stage(&mut self, sources: &[Placed]) -> Option<bool> {
+    fn stage(&mut self, gpu: &Gpu, sources: &Arrivals) -> Option<bool> {
         let scale = Scale::of(self.precision, &self.frame, self.heaviest);
         let words = self.words();
-        let (each, with_snap) = (words + 1, self.has_snap);
-        let staging = self.changes.stage(sources.iter().map(|placed| placed.at), words)?;
+        let (each, with_snap, scale) = (words + 1, self.moving.has_snap(), &scale);
+        let Arrivals { places, low, high } = *sources;
+        let bodies = places.iter().map(|place| place.at);
+        let staging = self.changes.stage(gpu, bodies, words)?;
         if sources.len() < MANY {
-            let all = || stage_part(&scale, with_snap, sources, staging.chunks_exact_mut(each));
-            return Some(in_wide_registers(all));
+            return Some(in_wide_registers(Staging {
+                scale,
+                with_snap,
+                sources: *sources,
+                staging,
+                each,
+            }));
         }
-        let parts = sources.par_chunks(PART).zip(staging.par_chunks_mut(PART * each));
-        let part = |(sources, staging): (&[Placed], &mut [Word])| {
-            stage_part(&scale, with_snap, sources, staging.chunks_exact_mut(each))
+        let parts = staging.par_chunks_mut(PART * each).enumerate();
+        let part = |(k, staging): (usize, &mut [Word])| {
+            let first = k * PART;
+            let end = places.len().min(first + PART);
+            let sources = Arrivals {
+                places: &places[first..end],
+                low: &low[first..end],
+                high: if high.is_empty() { high } else { &high[first..end] },
+            };
+            in_wide_registers(Staging { scale, with_snap, sources, staging, each })
         };
         Some(parts.map(part).reduce(|| true, |a, b| a & b))
     }
 
     /// What was announced last takes its place here, too.
-    pub fn take_in(&mut self, sources: &[Placed]) {
-        if std::mem::take(&mut self.lags) {
-            for (k, placed) in sources.iter().enumerate() {
-                if let Some(later) = sources.get(k + AHEAD) {
-                    fetch_ahead(&self.moving, later.at as usize);
-                }
-                self.moving[placed.at as usize] = placed.moving;
+    pub fn take_in(&mut self, sources: &Arrivals) {
+        if !std::mem::take(&mut self.lags) {
+            return;
+        }
+        for (k, (place, low)) in sources.places.iter().zip(sources.low).enumerate() {
+            if let Some(later) = sources.places.get(k + AHEAD) {
+                self.moving.fetch(later.at as usize);
             }
+            self.moving.put(place.at as usize, low, sources.high(k));
         }
     }
 
@@ -195,6 +208,11 @@ impl Motions {
         &self.changes
     }
 
+    /// After the submission that uses what was sent last.
+    pub fn submitted(&mut self) {
+        self.changes.submitted();
+    }
+
     /// What was sent last did not arrive.
     pub fn send_again(&mut self) {
         self.changes.all = true;
@@ -203,9 +221,9 @@ impl Motions {
 
     /// Chooses the frame by all sources as they are now.
     fn begin_frame(&mut self) {
-        let row = |k: usize| -> Vec<DVec3> { self.moving.iter().map(|m| m.motion[k]).collect() };
+        let row = |k: usize| -> Vec<DVec3> { self.moving.all().map(|m| m.motion[k]).collect() };
         let (position, velocity, acceleration) = (row(0), row(1), row(2));
-        let mass: Vec<f64> = self.moving.iter().map(|moving| moving.mass).collect();
+        let mass: Vec<f64> = self.moving.all().map(|moving| moving.mass).collect();
         self.frame = TierFrame::of(
             &Sources {
                 position: &position,
@@ -221,7 +239,7 @@ impl Motions {
     }
 
     fn out_of_range(&self, j: usize) -> Error {
-        let Moving { time, mass, motion } = self.moving[j];
+        let ToJerk { time, mass, motion } = *self.moving.parts(j).0;
         Error::Body {
             index: j,
             id: j as u64,
@@ -251,7 +269,10 @@ impl Motions {
             let words = self.words();
             let mut records = vec![[0; 4]; n * words];
             let scale = Scale::of(self.precision, &self.frame, self.heaviest);
-            let make = |(j, out): (usize, &mut [Word])| scale.record(&self.moving[j], out);
+            let make = |(j, out): (usize, &mut [Word])| {
+                let (low, high) = self.moving.parts(j);
+                scale.record(low, high, out)
+            };
             if let Some(j) = first_refused(&mut records, words, make) {
                 return Err(self.out_of_range(j));
             }
@@ -259,7 +280,10 @@ impl Motions {
         } else {
             let scale = Scale::of(self.precision, &self.frame, self.heaviest);
             let Self { changes, moving, .. } = self;
-            let make = |j: u32, out: &mut [Word]| scale.record(&moving[j as usize], out);
+            let make = |j: u32, out: &mut [Word]| {
+                let (low, high) = moving.parts(j as usize);
+                scale.record(low, high, out)
+            };
             if let Some(j) = changes.scatter(gpu, batch, &motions, make).await? {
                 return Err(self.out_of_range(j as usize));
             }
@@ -300,7 +324,7 @@ impl Motions {
             let what = "the time that sources are predicted to";
             return Err(Error::value(what, time, "within the range of the precision"));
         }
-        let which: Text = [snaps, self.has_snap];
+        let which: Text = [snaps, self.moving.has_snap()];
         if !self.kernels.iter().any(|(known, _)| *known == which) {
             let values = context! {
                 tier => self.precision.name(),
@@ -311,7 +335,7 @@ impl Motions {
                 words => source_words(self.precision, snaps) as u64 * VEC4
                     / if self.precision == Precision::Double { 32 } else { 16 },
                 snaps,
-                high => self.has_snap,
+                high => self.moving.has_snap(),
             };
             let name = "direct/predict.wgsl";
             let text = template::assemble(name, values)?;
@@ -355,23 +379,4 @@ impl Motions {
 /// Words of a predicted source.
 fn source_words(precision: Precision, snaps: bool) -> usize {
     if snaps { TierFrame::words(precision) } else { TierFrame::words_to_velocity(precision) }
-}
-
-/// The changes of some sources into `staging`. False: they are not what they were expected to be.
-#[inline(always)]
-fn stage_part<'a>(
-    scale: &Scale,
-    with_snap: bool,
-    sources: &[Placed],
-    staging: impl Iterator<Item = &'a mut [Word]>,
-) -> bool {
-    let mut fits = true;
-    for (Placed { moving, at, .. }, out) in sources.iter().zip(staging) {
-        let (head, record) = out.split_at_mut(1);
-        head[0] = [*at, 0, 0, 0];
-        fits &= scale.record(moving, record);
-        fits &= with_snap || !has_snap(moving);
-        fits &= !scale.is_outgrown_by(moving);
-    }
-    fits
 }

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 
-use super::frame::Word;
+use super::rows::Word;
 
 /// Records from which on it pays to wake threads: that takes as long as a thousand of them, and what other cores have
 /// touched is far from the one that goes on.
@@ -31,20 +31,28 @@ pub(super) fn first_refused(
     Some(first.into_inner()).filter(|k| *k != usize::MAX)
 }
 
+/// Work on many records that is compiled twice. What it calls is compiled along with it only where it is inlined, and a
+/// closure, which is called from both, is not: so this is no closure.
+pub(super) trait Wide {
+    type Done;
+
+    /// Does it. To be `#[inline(always)]`, as all that does the work.
+    fn work(self) -> Self::Done;
+}
+
 /// Does `work` compiled for registers of four f64, where the processor has them: a record is rows of four. The same
 /// operations in the same order, so the same bits.
-#[inline(always)]
-pub(super) fn in_wide_registers<R>(work: impl FnOnce() -> R) -> R {
+pub(super) fn in_wide_registers<W: Wide>(work: W) -> W::Done {
     #[cfg(target_arch = "x86_64")]
     {
         #[target_feature(enable = "avx2")]
-        fn wide<R>(work: impl FnOnce() -> R) -> R {
-            work()
+        fn wide<W: Wide>(work: W) -> W::Done {
+            work.work()
         }
         if is_x86_feature_detected!("avx2") {
             // SAFETY: the processor has them.
             return unsafe { wide(work) };
         }
     }
-    work()
+    work.work()
 }

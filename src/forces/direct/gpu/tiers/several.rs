@@ -9,7 +9,7 @@ use super::{FittedShapes, GpuTiers};
 use crate::error::{Error, Result};
 use crate::exchange::equal_shares;
 use crate::forces::{
-    Answers, ForceEngine, Moving, MovingSources, Order, Placed, Precision, Sinks, Sources, Want,
+    Answers, Arrivals, ForceEngine, Moving, MovingSources, Order, Precision, Sinks, Sources, Want,
     Within,
 };
 use crate::gpu::{DeviceClass, Gpu};
@@ -155,11 +155,11 @@ impl MovingSources for SeveralTiers {
         self.engines.iter_mut().try_for_each(|engine| engine.update_moving(index, sources))
     }
 
-    fn announce_moving(&mut self, sources: &[Placed]) -> Result<()> {
+    fn announce_moving(&mut self, sources: &Arrivals) -> Result<()> {
         self.engines.iter_mut().try_for_each(|engine| engine.announce_moving(sources))
     }
 
-    fn settle_moving(&mut self, sources: &[Placed]) {
+    fn settle_moving(&mut self, sources: &Arrivals) {
         self.engines.iter_mut().for_each(|engine| engine.settle_moving(sources));
     }
 

@@ -3,8 +3,9 @@
 use glam::DVec3;
 
 use super::changes::Changes;
-use super::frame::{Entry, TierFrame, Word};
+use super::frame::{Entry, TierFrame};
 use super::records::first_refused;
+use super::rows::Word;
 use crate::error::{Error, Result};
 use crate::forces::{Precision, Sources};
 use crate::gpu::layout::VEC4;
@@ -129,6 +130,11 @@ impl Store {
     /// What the device lacks.
     pub fn changes(&self) -> &Changes {
         &self.changes
+    }
+
+    /// After the submission that uses what was sent last.
+    pub fn submitted(&mut self) {
+        self.changes.submitted();
     }
 
     /// What was sent last did not arrive.

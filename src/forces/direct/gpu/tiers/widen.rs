@@ -4,7 +4,7 @@ use glam::DVec3;
 use rayon::prelude::*;
 
 use super::frame::Units;
-use super::records::MANY;
+use super::records::{MANY, Wide, in_wide_registers};
 use super::{DirectVariant, Near};
 use crate::forces::{Answers, Lists, NO_SOURCE, Precision};
 
@@ -25,11 +25,8 @@ pub(super) fn answers(
     let mut distance = nearest_distance.chunks_mut(PART);
     let each = words_of(variant);
     let is_large = acceleration.len() >= MANY;
-    let one = |part: Part| match variant.precision {
-        Precision::Single => part.fill::<false>(variant, units, &distance_of, single),
-        Precision::DoubleSingle => part.fill::<true>(variant, units, &distance_of, pair),
-        Precision::Double => part.fill::<false>(variant, units, &distance_of, double),
-    };
+    let distance_of = &distance_of;
+    let one = |part: Part| in_wide_registers(Filling { part, variant, units, distance_of });
     let all = acceleration.chunks_mut(PART).zip(words.chunks(PART * each)).enumerate();
     for (k, (acceleration, words)) in all {
         let part = Part {
@@ -65,36 +62,61 @@ struct Part<'a> {
     distance: &'a mut [f64],
 }
 
+/// A part that is to be filled.
+struct Filling<'a, D> {
+    part: Part<'a>,
+    variant: &'a DirectVariant,
+    units: &'a Units,
+    distance_of: &'a D,
+}
+
+impl<D: Fn(usize, u32) -> f64> Wide for Filling<'_, D> {
+    type Done = ();
+
+    #[inline(always)]
+    fn work(self) {
+        let Self { part, variant, units, distance_of } = self;
+        match variant.precision {
+            Precision::Single => part.fill::<4>(variant, units, distance_of, single),
+            Precision::DoubleSingle => part.fill::<8>(variant, units, distance_of, pair),
+            Precision::Double => part.fill::<8>(variant, units, distance_of, double),
+        }
+    }
+}
+
 /// Words of a sink's sums, with who is nearest.
 fn words_of(variant: &DirectVariant) -> usize {
     variant.results() * variant.vector_bytes() as usize / size_of::<u32>()
 }
 
 impl Part<'_> {
-    /// `value` reads one number of a sum.
-    fn fill<const PAIRS: bool>(
+    /// `values` reads the four numbers of a sum of so many words.
+    #[inline(always)]
+    fn fill<const WORDS: usize>(
         self,
         variant: &DirectVariant,
         units: &Units,
         distance_of: &impl Fn(usize, u32) -> f64,
-        value: impl Fn(&[u32], usize) -> f64,
+        values: impl Fn(&[u32; WORDS]) -> [f64; 4],
     ) {
         let each = words_of(variant);
-        let sum_words = if PAIRS { 8 } else { variant.vector_bytes() as usize / 4 };
-        let vector = |sum: &[u32]| DVec3::new(value(sum, 0), value(sum, 1), value(sum, 2));
         for (i, row) in self.words.chunks_exact(each).enumerate() {
-            let mut sums = row.chunks_exact(sum_words);
-            if let (Some(sum), Some(out)) = (sums.next(), self.acceleration.get_mut(i)) {
-                *out = vector(sum) * units.acceleration;
+            let (sums, _) = row.as_chunks::<WORDS>();
+            if let (Some(sum), Some(out)) = (sums.first(), self.acceleration.get_mut(i)) {
+                let a = units.acceleration;
+                let [x, y, z, potential] = times(values(sum), [a, a, a, units.potential]);
+                *out = DVec3::new(x, y, z);
                 if let Some(out) = self.potential.get_mut(i) {
-                    *out = value(sum, 3) * units.potential;
+                    *out = potential;
                 }
             }
-            if let Some(out) = self.jerk.get_mut(i) {
-                *out = sums.next().map_or(DVec3::NAN, &vector) * units.jerk;
+            if let (Some(sum), Some(out)) = (sums.get(1), self.jerk.get_mut(i)) {
+                let [x, y, z, _] = times(values(sum), [units.jerk; 4]);
+                *out = DVec3::new(x, y, z);
             }
-            if let Some(out) = self.snap.get_mut(i) {
-                *out = sums.next().map_or(DVec3::NAN, &vector) * units.snap;
+            if let (Some(sum), Some(out)) = (sums.get(2), self.snap.get_mut(i)) {
+                let [x, y, z, _] = times(values(sum), [units.snap; 4]);
+                *out = DVec3::new(x, y, z);
             }
             if let Some(out) = self.nearest.get_mut(i) {
                 *out = neighbour(row, variant, 1);
@@ -106,26 +128,43 @@ impl Part<'_> {
     }
 }
 
-fn single(sum: &[u32], axis: usize) -> f64 {
-    f64::from(f32::from_bits(sum[axis]))
+#[inline(always)]
+fn times(mut row: [f64; 4], units: [f64; 4]) -> [f64; 4] {
+    row.iter_mut().zip(units).for_each(|(x, unit)| *x *= unit);
+    row
 }
 
-fn pair(sum: &[u32], axis: usize) -> f64 {
-    single(sum, axis) + single(sum, axis + 4)
+#[inline(always)]
+fn single(sum: &[u32; 4]) -> [f64; 4] {
+    sum.map(|bits| f64::from(f32::from_bits(bits)))
 }
 
-fn double(words: &[u32], at: usize) -> f64 {
+#[inline(always)]
+fn pair(sum: &[u32; 8]) -> [f64; 4] {
+    let value = |k: usize| f64::from(f32::from_bits(sum[k]));
+    std::array::from_fn(|k| value(k) + value(k + 4))
+}
+
+#[inline(always)]
+fn double(sum: &[u32; 8]) -> [f64; 4] {
+    std::array::from_fn(|k| wide(sum, k))
+}
+
+/// The f64 at a place among others.
+#[inline(always)]
+fn wide(words: &[u32], at: usize) -> f64 {
     f64::from_bits(u64::from(words[2 * at]) | u64::from(words[2 * at + 1]) << 32)
 }
 
 /// The nearest source (1) or the number of sources within the radius (2) of the sink with these words.
+#[inline(always)]
 fn neighbour(row: &[u32], variant: &DirectVariant, which: usize) -> u32 {
     if variant.near == Near::Nothing {
         return NO_SOURCE;
     }
     let at = 4 * variant.sums() + which;
     match variant.precision {
-        Precision::Double => double(row, at) as u32,
+        Precision::Double => wide(row, at) as u32,
         _ => row[at],
     }
 }

@@ -1,17 +1,14 @@
 //! From sinks to their answers, awaiting the device.
 
-use std::ops::Range;
 use std::sync::Arc;
 
-use super::super::frame::{Entry, Word};
 use super::super::kernels::Kernels;
-use super::super::records::{MANY, first_refused, in_wide_registers};
 use super::super::widen;
 use super::GpuTiers;
 use super::evaluation::{Evaluation, Next, ROWS, Replaced};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::forces::{Answers, Order, Sinks, Want};
-use crate::gpu::layout::{FOREIGN, VEC4};
+use crate::gpu::layout::VEC4;
 use crate::gpu::{DeviceClass, Progress};
 
 impl GpuTiers {
@@ -116,6 +113,7 @@ impl GpuTiers {
         }
         self.batch.keep();
         self.advance(evaluation)?;
+        self.held.submitted();
         evaluation.interactions += ahead as u64 * u64::from(evaluation.whole.source_count);
         Ok(())
     }
@@ -174,65 +172,5 @@ impl GpuTiers {
         };
         readback.arrive_as(read).await?;
         Ok(())
-    }
-
-    /// Some of the sinks as the device has them, into the batch.
-    fn narrow(
-        &mut self,
-        evaluation: &mut Evaluation,
-        part: Range<usize>,
-        sinks: &Sinks<'_>,
-        want: &Want<'_>,
-    ) -> Result<()> {
-        let (begin, n, words) = (part.start, part.len(), evaluation.variant.words());
-        let frame = *self.held.frame();
-        let per_unit = frame.per_unit();
-        let make = |(k, out): (usize, &mut [Word])| {
-            frame.sink(per_unit, &entry(sinks, want, begin + k), out)
-        };
-        let (sinks_at, records) = self.batch.part::<Word>(n * words);
-        let refused = if n < MANY {
-            in_wide_registers(|| {
-                let refuses = |(k, out)| !frame.sink(per_unit, &entry(sinks, want, begin + k), out);
-                records.chunks_exact_mut(words).enumerate().position(refuses)
-            })
-        } else {
-            first_refused(records, words, make)
-        };
-        if let Some(k) = refused {
-            let i = begin + k;
-            return Err(Error::Body {
-                index: i,
-                id: i as u64,
-                problem: format!(
-                    "as a sink, its position {}, velocity, acceleration or neighbour radius leaves the range of the tier '{}'",
-                    sinks.position[i],
-                    self.precision.name()
-                ),
-            });
-        }
-        let (itself_at, itself) = self.batch.part::<u32>(n);
-        for (k, number) in itself.iter_mut().enumerate() {
-            *number = sinks.identity.of(begin + k).map_or(FOREIGN, |j| j as u32);
-        }
-        // A `vec4` of f64 is 32 bytes; parts begin at multiples of that.
-        // Kernels count from the first of all sinks, whose place parts that come later lie behind.
-        let before = (begin * words) as u64 * VEC4;
-        let at = u64::from(sinks_at) - before;
-        evaluation.whole.sinks_at = (at / evaluation.variant.vector_bytes()) as u32;
-        evaluation.whole.itself_at = itself_at / size_of::<u32>() as u32 - begin as u32;
-        Ok(())
-    }
-}
-
-/// Sink `i` as records are made of it.
-#[inline(always)]
-fn entry(sinks: &Sinks<'_>, want: &Want<'_>, i: usize) -> Entry {
-    let or_zero = |of: &[glam::DVec3]| of.get(i).copied().unwrap_or_default();
-    Entry {
-        position: sinks.position[i],
-        velocity: or_zero(sinks.velocity),
-        acceleration: or_zero(sinks.acceleration),
-        last: want.within.map_or(-1.0, |within| within.radius[i]),
     }
 }

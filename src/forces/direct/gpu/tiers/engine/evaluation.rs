@@ -85,7 +85,7 @@ const MOST_AHEAD_IN_F64: u64 = 1 << 27;
 impl GpuTiers {
     /// How many sinks' forces are submitted before the host makes records of the others, which takes longer than another
     /// submission where there are many: a quarter, if all would fit one dispatch. Sums of a sink are the same however sinks
-    /// are cut.
+    /// are cut. Where records are made in place none go ahead: those of all take less than the second submission's copy.
     pub(super) fn going_ahead(&mut self, evaluation: &Evaluation) -> u32 {
         let Evaluation { variant, whole, capacity, .. } = evaluation;
         let (sinks, shape) = (whole.sink_count, variant.shape);
@@ -99,7 +99,8 @@ impl GpuTiers {
         };
         let is_one = interactions <= at_once.min(most)
             && shape.workgroups(sinks) <= self.gpu.limits.workgroups;
-        if sinks < MANY_SINKS || capacity.is_some() || !is_one { 0 } else { ahead.min(sinks) }
+        let is_slow = sinks >= MANY_SINKS && !self.batch.is_in_place();
+        if is_slow && capacity.is_none() && is_one { ahead.min(sinks) } else { 0 }
     }
 
     /// Submits the forces of the first sinks with what is in the batch.

@@ -20,6 +20,7 @@ use crate::gpu::{Batch, Checks, Gpu, Readback, blocking};
 mod answer;
 mod evaluation;
 mod moving;
+mod narrow;
 mod parts;
 
 use evaluation::Evaluation;

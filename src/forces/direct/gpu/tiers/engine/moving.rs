@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::forces::direct::gpu::tiers::held::Held;
 use crate::forces::direct::gpu::tiers::motions::Motions;
 use crate::forces::engine::{check_indices, check_places};
-use crate::forces::{Moving, MovingSources, Placed};
+use crate::forces::{ArrivalList, Arrivals, Goal, Moving, MovingSources};
 
 impl MovingSources for GpuTiers {
     fn set_moving(&mut self, sources: &[Moving]) -> Result<()> {
@@ -21,25 +21,28 @@ impl MovingSources for GpuTiers {
 
     fn update_moving(&mut self, index: &[u32], sources: &[Moving]) -> Result<()> {
         check_indices(index, sources.len(), self.held.count())?;
-        let place = |(&at, &moving): (&u32, &Moving)| Placed { moving, at, tag: 0 };
-        let placed: Vec<Placed> = index.iter().zip(sources).map(place).collect();
-        let announced = self.announce_moving(&placed);
-        self.settle_moving(&placed);
+        let mut list = ArrivalList::default();
+        let both = index.iter().zip(sources);
+        both.for_each(|(&at, moving)| list.push(Goal { at, tag: 0 }, moving));
+        let announced = self.announce_moving(&list.all());
+        self.settle_moving(&list.all());
         announced
     }
 
-    fn announce_moving(&mut self, sources: &[Placed]) -> Result<()> {
-        check_places(sources, self.held.count())?;
-        self.keep_some_positions(sources);
+    fn announce_moving(&mut self, sources: &Arrivals) -> Result<()> {
+        check_places(sources.places, self.held.count())?;
+        if self.begun.is_some() {
+            self.keep_positions_of(sources.places.iter().map(|place| place.at));
+        }
         match &mut self.held {
-            Held::Moving(motions) => motions.announce(sources),
+            Held::Moving(motions) => motions.announce(&self.gpu, sources),
             Held::Still(_) => Err(self
                 .gpu
                 .refuse("it holds sources that it does not predict: update_sources replaces them")),
         }
     }
 
-    fn settle_moving(&mut self, sources: &[Placed]) {
+    fn settle_moving(&mut self, sources: &Arrivals) {
         if let Held::Moving(motions) = &mut self.held {
             motions.take_in(sources);
         }
@@ -65,14 +68,7 @@ impl GpuTiers {
         }
     }
 
-    /// The same before some of them are.
-    pub(super) fn keep_some_positions(&mut self, sources: &[Placed]) {
-        if self.begun.is_some() {
-            self.keep_positions_of(sources.iter().map(|placed| placed.at));
-        }
-    }
-
-    /// The same of sources by their numbers.
+    /// The same before some of them are, by their numbers.
     pub(super) fn keep_positions_of(&mut self, index: impl Iterator<Item = u32>) {
         let Self { begun, held, .. } = self;
         if let Some(Evaluation { replaced, nearest, capacity, time, .. }) = begun

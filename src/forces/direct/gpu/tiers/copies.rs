@@ -1,0 +1,77 @@
+//! The host's own copies of sources that move: two cache lines of each, since those that change are far apart.
+
+use glam::DVec3;
+
+use super::motion_records::{has_snap, high_of};
+use crate::forces::{Moving, ToJerk};
+use crate::math::fetch_ahead;
+
+#[derive(Clone, Copy, Debug)]
+#[repr(align(128))]
+struct Low(ToJerk);
+
+/// Sources by their numbers, as the caller set them.
+#[derive(Debug, Default)]
+pub(super) struct Copies {
+    low: Vec<Low>,
+    /// Snaps and crackles: as many, or none as long as all are 0.
+    high: Vec<[DVec3; 2]>,
+}
+
+impl Copies {
+    /// Others in the place of all.
+    pub fn set(&mut self, sources: &[Moving]) {
+        self.low.clear();
+        self.high.clear();
+        self.low.extend(sources.iter().map(|moving| Low(moving.into())));
+        if sources.iter().any(|moving| has_snap(high_of(moving))) {
+            self.high.extend(sources.iter().map(high_of));
+        }
+    }
+
+    /// Another in the place of source `j`.
+    #[inline]
+    pub fn put(&mut self, j: usize, low: &ToJerk, high: [DVec3; 2]) {
+        self.low[j] = Low(*low);
+        if self.high.is_empty() && has_snap(high) {
+            self.high.resize(self.low.len(), [DVec3::ZERO; 2]);
+        }
+        if let Some(place) = self.high.get_mut(j) {
+            *place = high;
+        }
+    }
+
+    /// Begins to fetch the place of a source that is replaced soon.
+    #[inline(always)]
+    pub fn fetch(&self, j: usize) {
+        fetch_ahead(&self.low, j);
+    }
+
+    pub fn len(&self) -> usize {
+        self.low.len()
+    }
+
+    /// Whether any has a snap or a crackle, or had one.
+    pub fn has_snap(&self) -> bool {
+        !self.high.is_empty()
+    }
+
+    /// Source `j` up to its jerk, and the rest.
+    #[inline(always)]
+    pub fn parts(&self, j: usize) -> (&ToJerk, [DVec3; 2]) {
+        (&self.low[j].0, self.high.get(j).copied().unwrap_or_default())
+    }
+
+    /// Source `j`, if there is one.
+    pub fn get(&self, j: usize) -> Option<Moving> {
+        (j < self.len()).then(|| {
+            let (low, high) = self.parts(j);
+            low.with(high)
+        })
+    }
+
+    /// All of them up to their jerks.
+    pub fn all(&self) -> impl Iterator<Item = &ToJerk> {
+        self.low.iter().map(|low| &low.0)
+    }
+}
