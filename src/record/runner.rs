@@ -47,7 +47,7 @@ pub fn run(
     let Written { jumps, last } = written;
     jumps.iter().for_each(&mut *tell);
     // What was to be written before comes first.
-    let last = last?;
+    let last = last.map_err(|error| with_way_on(folder, error))?;
     let logged = match ended {
         Ok(logged) => logged,
         Err(Failure::Step(error)) => return Err(stopped(sim, folder, template, error)),
@@ -180,9 +180,21 @@ pub fn restart_of(snapshot: &Snapshot) -> Option<Restart> {
 
 /// An error that has nothing to do with what was asked for, with how to go on.
 fn with_way_on(folder: &RunFolder, mut error: Error) -> Error {
-    if let Error::Device(problem) | Error::Member(problem) = &mut error {
-        let path = folder.path.display();
-        problem.push_str(&format!("; go on from the last snapshot with: gravitile resume {path}"));
+    let way_on =
+        format!("go on from the last snapshot with: gravitile resume {}", folder.path.display());
+    match &mut error {
+        Error::Device(problem) | Error::Member(problem) => {
+            problem.push_str(&format!("; {way_on}"));
+        }
+        // A file that cannot be written: the disk is full, or the folder is gone.
+        Error::File { problem, .. } => {
+            problem.push_str(&format!("; once that is mended, {way_on}"))
+        }
+        Error::Io { source, .. } => {
+            let problem = format!("{source}; once that is mended, {way_on}");
+            *source = std::io::Error::new(source.kind(), problem);
+        }
+        _ => {}
     }
     error
 }
