@@ -9,7 +9,8 @@ use crate::error::{Error, Result};
 #[serde(default)]
 #[cfg_attr(feature = "options", derive(clap::Args), command(next_help_heading = "Engine"))]
 pub struct AdapterRequest {
-    /// Graphics adapter: its number in 'gravitile info', or part of its name
+    /// Graphics adapter: its number or place in 'gravitile info', or part of its name; several, separated by commas, share
+    /// the bodies of run, render and view
     // The whole path, for clap: one value holds the list.
     #[cfg_attr(
         feature = "options",
