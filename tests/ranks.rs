@@ -6,6 +6,8 @@
 mod ends;
 #[path = "ranks/launched.rs"]
 mod launched;
+#[path = "common/lose.rs"]
+mod lose;
 #[path = "ranks/lost.rs"]
 mod lost;
 #[path = "common/shapes.rs"]
