@@ -102,8 +102,23 @@ pub fn told(settings: &mut Settings) -> Result<Choice> {
 
 fn of_ranks(choice: Choice, ranks: &Ranks, settings: &Settings) -> Result<Choice> {
     let choice = Choice { ranks: Some(ranks.clone()), ..choice };
+    let choice = match needs_all_pairs(&choice, settings.method) {
+        true => {
+            print::note(
+                "ranks share the pairs of an engine on the host and no tree, so forces are by all pairs (--method direct); for so many bodies a tree without mpirun may be faster",
+            );
+            Choice { method: Method::Direct, method_reason: None, ..choice }
+        }
+        false => choice,
+    };
     choice.check_devices(settings)?;
     Ok(choice)
+}
+
+/// Whether a tree was chosen that ranks do not share, where nobody has `asked` for one.
+fn needs_all_pairs(choice: &Choice, asked: Option<Method>) -> bool {
+    let is_on_hosts = choice.kind != EngineKind::Gpu || choice.is_mixed;
+    asked.is_none() && choice.is_shared() && choice.method == Method::Tree && is_on_hosts
 }
 
 /// Lets this rank take its own adapters: of those that are named, or of all of the best kind, the ones whose numbers are the
@@ -227,6 +242,24 @@ pub fn end_watch() {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_tree_that_was_only_faster_is_given_up_where_ranks_do_not_share_it() {
+        let members = crate::exchange::team(2, None, std::time::Duration::ZERO);
+        let mut ranks = members.into_iter().map(|member| Ranks::new(Box::new(member), 0));
+        let of = |kind, method, ranks| {
+            let choice = Choice::of(kind, method, "measured", None);
+            Choice { ranks, ..choice }
+        };
+        let shared = of(EngineKind::Cpu, Method::Tree, ranks.next());
+        assert!(needs_all_pairs(&shared, None));
+        assert!(!needs_all_pairs(&shared, Some(Method::Tree)), "it is refused");
+        let on_devices = of(EngineKind::Gpu, Method::Tree, ranks.next());
+        assert!(!needs_all_pairs(&on_devices, None));
+        assert!(needs_all_pairs(&Choice { is_mixed: true, ..on_devices }, None));
+        let alone = of(EngineKind::Cpu, Method::Tree, Some(Ranks::alone()));
+        assert!(!needs_all_pairs(&alone, None));
+    }
 
     #[test]
     fn ranks_of_a_machine_share_its_adapters() {
