@@ -6,6 +6,8 @@
 mod ends;
 #[path = "ranks/launched.rs"]
 mod launched;
+#[path = "common/lose.rs"]
+mod lose;
 #[path = "ranks/lost.rs"]
 mod lost;
 #[path = "common/shapes.rs"]
@@ -139,6 +141,33 @@ fn what_is_wrong_is_said_once_and_ends_all_ranks() {
     assert!(!output.status.success());
     assert!(said.contains("rank 1 has another command line than rank 0"), "{said}");
     assert!(!folder.join("c").exists());
+}
+
+/// What a launcher of another MPI comes to, and `srun` without a way between its processes: each is alone.
+#[test]
+fn processes_that_cannot_find_each_other_say_so_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let started = |variables: [(&str, &str); 2]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_gravitile"));
+        command.arg("scenes").current_dir(folder.path()).env("GRAVITILE_CACHE_DIR", "");
+        let output = command.envs(variables).output().unwrap();
+        let [said, noted] = texts(&output);
+        (output.status.code(), said.contains("plummer"), noted)
+    };
+    for (number, times) in [("0", 1), ("1", 0)] {
+        let (code, works, noted) = started([("PMI_SIZE", "2"), ("PMI_RANK", number)]);
+        let sentence = "2 processes were started, and MPI shows none of them the others";
+        assert_eq!((code, works), (Some(2), false), "{noted}");
+        assert_eq!(noted.matches(sentence).count(), times, "{noted}");
+        let (code, works, noted) =
+            started([("SLURM_STEP_NUM_TASKS", "2"), ("SLURM_PROCID", number)]);
+        let sentence = "srun has started 2 processes without a way between them";
+        assert_eq!((code, works), (Some(0), true), "{noted}");
+        assert_eq!(noted.matches(sentence).count(), times, "{noted}");
+    }
+    // As in a shell on a node.
+    let (_, works, noted) = started([("SLURM_STEP_NUM_TASKS", "1"), ("SLURM_PROCID", "0")]);
+    assert!(works && noted.is_empty(), "{noted}");
 }
 
 /// One rank would wait for the other for ever.

@@ -15,6 +15,10 @@ mod card;
 mod display;
 #[path = "window/log.rs"]
 mod log;
+#[path = "common/lose.rs"]
+mod lose;
+#[path = "window/lost.rs"]
+mod lost;
 #[path = "window/person.rs"]
 mod person;
 #[path = "window/rest.rs"]

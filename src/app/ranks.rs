@@ -9,8 +9,14 @@ use crate::exchange::Ranks;
 
 /// Variables by which a launcher tells a process that it is one of several, and of how many.
 const LAUNCHERS: [&str; 4] = ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS", "PMIX_SIZE"];
-/// The same where the number of ranks is elsewhere.
+/// The same where the number of ranks is elsewhere: which of them a process is.
 const LAUNCHED: [&str; 3] = ["PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK"];
+/// What `srun` says of how many processes it has started, whether it leads them to each other or not.
+#[cfg(feature = "mpi")]
+const OF_SLURM: &str = "SLURM_STEP_NUM_TASKS";
+/// Variables with a process's number among those of a launcher, from 0.
+const NUMBERS: [&str; 5] =
+    ["OMPI_COMM_WORLD_RANK", LAUNCHED[0], LAUNCHED[1], LAUNCHED[2], "SLURM_PROCID"];
 
 static RANKS: OnceLock<Ranks> = OnceLock::new();
 
@@ -19,9 +25,8 @@ static TOGETHER: AtomicBool = AtomicBool::new(false);
 
 /// Finds the other ranks, if a launcher of MPI has started this process. Once, by the main thread, first of all.
 ///
-/// Errors: MPI cannot begin; a program without MPI in it that was started more than once.
+/// Errors: MPI cannot begin, or is another than the launcher's; a program without MPI in it that was started more than once.
 pub fn begin() -> Result<()> {
-    let variable = |name: &&str| std::env::var(name).ok();
     let count = LAUNCHERS.iter().find_map(variable).and_then(|text| text.parse::<usize>().ok());
     let is_launched = count.is_some() || LAUNCHED.iter().any(|name| variable(name).is_some());
     if !is_launched {
@@ -30,6 +35,15 @@ pub fn begin() -> Result<()> {
     #[cfg(feature = "mpi")]
     {
         let ranks = crate::exchange::mpi::begin()?;
+        if let Some(count @ 2..) = count
+            && ranks.size() == 1
+        {
+            crate::exchange::mpi::end();
+            let words = format!(
+                "{count} processes were started, and MPI shows none of them the others: this program was built with another MPI than the launcher's; take that one's mpirun, or build it with this one's mpicc (docs/clusters.md)"
+            );
+            return Err(Error::Outside(words));
+        }
         let _ = RANKS.set(ranks);
         Ok(())
     }
@@ -41,6 +55,27 @@ pub fn begin() -> Result<()> {
         }
         _ => Ok(()),
     }
+}
+
+fn variable(name: &&str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+/// Whether this process is the first of those that a launcher has started, or alone, by what the launcher says: where MPI has
+/// not begun.
+pub fn is_first_started() -> bool {
+    NUMBERS.iter().find_map(variable).is_none_or(|number| number == "0")
+}
+
+/// What is to be said where `srun` has started several processes that cannot find each other, which may be meant so.
+#[cfg(feature = "mpi")]
+pub fn alone_among_several() -> Option<String> {
+    let count = variable(&OF_SLURM).filter(|_| all().is_none())?.parse::<usize>().ok()?;
+    (count > 1).then(|| {
+        format!(
+            "srun has started {count} processes without a way between them, so each works alone; to share a run they need one: 'srun --mpi=pmix', or another that 'srun --mpi=list' names"
+        )
+    })
 }
 
 /// From now on all ranks do the same.

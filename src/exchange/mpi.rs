@@ -47,9 +47,11 @@ pub fn begin() -> Result<Ranks> {
     }
     let world = universe.world();
     let (rank, size) = (world.rank() as usize, world.size() as usize);
-    let local = world.split_shared(world.rank()).rank() as usize;
+    let there = world.split_shared(world.rank());
+    let (local, there) = (there.rank() as usize, there.size() as usize);
     let _ = BEGUN.set(std::sync::Mutex::new(Some(Universe { _until_dropped: universe })));
-    Ok(Ranks::new(Box::new(World { rank, size, is_stopping: false }), local))
+    let ranks = Ranks::new(Box::new(World { rank, size, is_stopping: false }), local);
+    Ok(ranks.with_neighbours(there))
 }
 
 /// Takes leave of the other ranks, after the last exchange; waits for them.

@@ -11,8 +11,9 @@ use crate::error::Result;
 pub struct Ranks {
     rank: usize,
     size: usize,
-    /// Its number among the ranks of the same machine.
+    /// Its number among the ranks of the same machine, and how many these are.
     local: usize,
+    there: usize,
     way: Arc<Mutex<Box<dyn Exchange>>>,
 }
 
@@ -20,7 +21,13 @@ impl Ranks {
     /// The ranks that `way` leads to; this one is the `local`-th of its machine.
     pub fn new(way: Box<dyn Exchange>, local: usize) -> Self {
         let (rank, size) = (way.member(), way.members());
-        Self { rank, size, local, way: Arc::new(Mutex::new(way)) }
+        Self { rank, size, local, there: local + 1, way: Arc::new(Mutex::new(way)) }
+    }
+
+    /// The same with so many ranks on this machine.
+    #[must_use]
+    pub fn with_neighbours(self, there: usize) -> Self {
+        Self { there, ..self }
     }
 
     /// One rank alone: what it tells it hears itself.
@@ -42,6 +49,11 @@ impl Ranks {
     /// Its number among the ranks of the same machine, from 0.
     pub fn local(&self) -> usize {
         self.local
+    }
+
+    /// How many ranks there are on the same machine, at least.
+    pub fn there(&self) -> usize {
+        self.there
     }
 
     fn way(&self) -> MutexGuard<'_, Box<dyn Exchange>> {

@@ -50,7 +50,7 @@ pub fn run(
     let Written { jumps, last } = written;
     jumps.iter().for_each(&mut *tell);
     // Errors of earlier writes come first.
-    let last = last?;
+    let last = last.map_err(|error| with_way_on(folder, error))?;
     let logged = match ended {
         Ok(logged) => logged,
         Err(Failure::Step(error)) => return Err(stopped(sim, folder, template, error)),
@@ -187,10 +187,19 @@ pub fn restart_of(snapshot: &Snapshot) -> Option<Restart> {
 
 /// Adds to an error unrelated to the request how to resume the run.
 fn with_way_on(folder: &RunFolder, mut error: Error) -> Error {
-    if let Error::Device(problem) | Error::Member(problem) = &mut error {
-        let path = folder.path.display();
-        problem
-            .push_str(&format!("; continue from the last snapshot with: gravitile resume {path}"));
+    let way_on =
+        format!("continue from the last snapshot with: gravitile resume {}", folder.path.display());
+    match &mut error {
+        Error::Device(problem) | Error::Member(problem) => {
+            problem.push_str(&format!("; {way_on}"));
+        }
+        // A file that cannot be written: the disk is full, or the folder is gone.
+        Error::File { problem, .. } => problem.push_str(&format!("; once that is fixed, {way_on}")),
+        Error::Io { source, .. } => {
+            let problem = format!("{source}; once that is fixed, {way_on}");
+            *source = std::io::Error::new(source.kind(), problem);
+        }
+        _ => {}
     }
     error
 }

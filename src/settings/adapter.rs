@@ -9,8 +9,8 @@ use crate::error::{Error, Result};
 #[serde(default)]
 #[cfg_attr(feature = "options", derive(clap::Args), command(next_help_heading = "Engine"))]
 pub struct AdapterRequest {
-    /// Graphics adapter: its number in 'gravitile info', or part of its name; commas separate several [default: the
-    /// best one]
+    /// Graphics adapter: its number or place in 'gravitile info', or part of its name; several, separated by
+    /// commas, share the bodies of run, render and view [default: the best one]
     // The full path keeps clap from expecting one value per item: a single value holds the list.
     #[cfg_attr(
         feature = "options",

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::launched::{Launched, is_named_as_gone, processes, ranks, texts};
+use super::launched::{Launched, is_named_as_gone, processes, ranks, ranks_by_shell, texts};
 use super::{alone, content, plummer, run};
 
 /// A run that nobody waits for, on three ranks; once it has written something.
@@ -47,7 +47,46 @@ fn what_the_first_rank_cannot_write_it_alone_says() {
     // It may have been at one already.
     let sentences = ["there is no folder", "cannot write unwritten/"];
     assert!(sentences.iter().any(|words| said.contains(words)), "{said}");
+    assert!(
+        said.contains("continue from the last snapshot with: gravitile resume unwritten"),
+        "{said}"
+    );
     assert!(!said.contains("is gone"), "{said}");
+}
+
+/// The disk is full from some moment on: a limit on the size of files, as of `ulimit -f`, comes in the middle of the run.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_full_disk_is_said_with_how_to_go_on_which_leads_to_the_same_bits() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let args =
+        ["run", "plummer", "-n", "1000", "--engine", "cpu", "--dt", "0.0001", "--until", "0.5"];
+    let args = [&args[..], &["--every", "0.02", "--out"]].concat();
+    alone(folder, &[&args[..], &["whole"]].concat());
+    // Whoever writes beyond the limit is to hear of it, not to be ended by a signal.
+    let script = format!("trap '' XFSZ; exec $gravitile {} full", args.join(" "));
+    let Some(mut command) = ranks_by_shell(folder, 2, &script) else { return };
+    let written = folder.join("full/step_0000000400.gvt");
+    let child = Launched::new(&mut command).having_written(&written);
+    let full = libc::rlimit { rlim_cur: 100, rlim_max: 100 };
+    for process in processes(&child) {
+        // SAFETY: limits a process that this test has started.
+        let limited =
+            unsafe { libc::prlimit(process, libc::RLIMIT_FSIZE, &full, std::ptr::null_mut()) };
+        assert_eq!(limited, 0);
+    }
+    let output = child.ended(Duration::from_secs(20));
+    let [said, noted] = texts(&output);
+    assert_eq!(output.status.code(), Some(2), "{said} {noted}");
+    let lines: Vec<&str> = noted.lines().filter(|line| line.starts_with("gravitile: ")).collect();
+    let [line] = lines[..] else { panic!("one line should say it: {noted}") };
+    for words in ["gravitile: rank 0 on ", "cannot write full/", "gravitile resume full"] {
+        assert!(line.contains(words), "{words}: {line}");
+    }
+    assert!(!folder.join("full/step_0000005000.gvt").exists(), "it should not be at its end");
+    run(folder, 2, &["resume", "full"]).unwrap();
+    assert!(content(&folder.join("full")) == content(&folder.join("whole")));
 }
 
 /// Each rank may be told; all break the step off, and the run can be gone on with from before it.

@@ -88,11 +88,12 @@ impl Drop for Launched {
     }
 }
 
-/// Whether the rank of that process is said to be gone: by another rank, or by MPICH's launcher, which ends the others before
-/// they can, and may take one process for another.
+/// Whether the rank of that process, and no other, is said to be gone. Away from Linux the launcher of MPICH ends the others
+/// before they can say it, and may take one process for another.
 pub fn is_named_as_gone(said: &str, process: i32) -> bool {
-    let by_a_rank = said.contains(&format!("(process {process}"));
-    (by_a_rank && said.contains("is gone: the run ends")) || said.contains("BAD TERMINATION")
+    let is_silent = !cfg!(target_os = "linux") && said.contains("BAD TERMINATION");
+    let is_named = said.contains(&format!("(process {process} "));
+    is_silent || (is_named && said.matches("is gone: the run ends").count() == 1)
 }
 
 /// The processes of the ranks below `launcher`: its children (Open MPI), or those of one between (MPICH).

@@ -1,37 +1,26 @@
 //! A rank whose device is lost, by a layer between it and its driver (`lose.c`): all ranks end, one line says whose it was,
 //! and the run goes on from its last snapshot to the bits that it would have had.
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 use std::time::Duration;
 
 use super::launched::{Launched, ranks_by_shell, texts};
-use super::{alone, content, run, skip};
+use super::lose::{ENVIRONMENT, layer};
+use super::{alone, content, run};
 
-/// Puts the layer into `folder`. Without a C compiler it is said that it is left out.
-fn layer(folder: &Path) -> Option<()> {
-    let source = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/ranks"));
-    let made = Command::new("cc")
-        .args(["-shared", "-fPIC", "-Wall", "-Werror", "-o"])
-        .args([folder.join("liblose.so"), source.join("lose.c")])
-        .status();
-    let Ok(made) = made else {
-        skip::skipped("ranks that lose a device", "there is no C compiler");
-        return None;
-    };
-    assert!(made.success());
-    std::fs::copy(source.join("lose.json"), folder.join("lose.json")).unwrap();
-    Some(())
+const WHAT: &str = "ranks that lose a device";
+
+/// A rank's script, in which one of them loses its device once the file `lost` is there.
+fn script(loser: usize, lost: &Path, args: &[&str]) -> String {
+    let layer = ENVIRONMENT.map(|(name, value)| format!("{name}={value}")).join(" ");
+    let (lost, args) = (lost.display(), args.join(" "));
+    format!("[ $rank = {loser} ] && export {layer} LOSE_DEVICE='{lost}'; exec $gravitile {args}")
 }
 
 /// Runs `more` on `count` ranks into the folder `out`, and loses the device of the `loser`-th once a few snapshots are there.
 fn loses(folder: &Path, (count, loser): (usize, usize), out: &str, more: &str) {
     let lost = folder.join(format!("{out} is lost"));
-    let script = format!(
-        "[ $rank = {loser} ] && export VK_LAYER_PATH=. VK_INSTANCE_LAYERS=VK_LAYER_GRAVITILE_lose LOSE_DEVICE='{}'; exec $gravitile {}",
-        lost.display(),
-        args(out, more).join(" "),
-    );
+    let script = script(loser, &lost, &args(out, more));
     let Some(mut command) = ranks_by_shell(folder, count, &script) else { return };
     let written = folder.join(out).join("step_0000000040.gvt");
     let child = Launched::new(&mut command).having_written(&written);
@@ -56,7 +45,7 @@ fn args<'a>(out: &'a str, more: &'a str) -> Vec<&'a str> {
 fn loses_and_goes_on(ways: &[(usize, usize, &str, &str)]) {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    if ranks_by_shell(folder, 1, "").is_none() || layer(folder).is_none() {
+    if ranks_by_shell(folder, 1, "").is_none() || !layer(folder, WHAT) {
         return;
     }
     for (count, loser, out, more) in ways {
@@ -96,13 +85,10 @@ fn so_it_is_with_trees_and_block_steps() {
 fn a_device_that_is_lost_from_the_beginning_is_named_too() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    if ranks_by_shell(folder, 1, "").is_none() || layer(folder).is_none() {
+    if ranks_by_shell(folder, 1, "").is_none() || !layer(folder, WHAT) {
         return;
     }
-    let script = format!(
-        "[ $rank = 1 ] && export VK_LAYER_PATH=. VK_INSTANCE_LAYERS=VK_LAYER_GRAVITILE_lose LOSE_DEVICE=lose.json; exec $gravitile {}",
-        args("begun", LEAPFROG).join(" "),
-    );
+    let script = script(1, Path::new("lose.json"), &args("begun", LEAPFROG));
     let Some(mut command) = ranks_by_shell(folder, 3, &script) else { return };
     let output = Launched::new(&mut command).ended(Duration::from_secs(20));
     let [said, noted] = texts(&output);

@@ -53,6 +53,16 @@ impl Person {
 
     /// The same after `prepare` has put something into the working folder.
     pub fn opens_with(args: &[&str], tab: Tab, prepare: impl FnOnce(&Path)) -> Self {
+        Self::opens_where(args, tab, &[], prepare)
+    }
+
+    /// The same with more variables in the environment.
+    pub fn opens_where(
+        args: &[&str],
+        tab: Tab,
+        variables: &[(&str, &str)],
+        prepare: impl FnOnce(&Path),
+    ) -> Self {
         static ALONE: Mutex<()> = Mutex::new(());
         let alone = ALONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let folder = tempfile::tempdir().unwrap();
@@ -72,6 +82,7 @@ impl Person {
             .args(args)
             .env("DISPLAY", &display.name)
             .env("RUST_LOG", FILTER)
+            .envs(variables.iter().copied())
             .stderr(Stdio::from(std::fs::File::create(&stderr).unwrap()))
             .spawn()
             .expect("gravitile should start");
@@ -270,6 +281,13 @@ impl Person {
     /// Whether the program has written a line that begins like this.
     pub fn has_said(&self, line: &str) -> bool {
         self.log.borrow_mut().lines().iter().any(|said| said.starts_with(line))
+    }
+
+    /// The last message to the user that contains these words.
+    pub fn sentence(&self, words: &str) -> Option<String> {
+        let mut log = self.log.borrow_mut();
+        let fits = |line: &&String| line.starts_with("says ") && line.contains(words);
+        log.lines().iter().rev().find(fits).cloned()
     }
 
     /// Number of pictures of the film being recorded.

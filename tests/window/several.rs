@@ -10,7 +10,7 @@ use super::person::{Person, SIZE, SKY, command, place};
 use super::world::World;
 
 /// A window whose bodies two devices move: one adapter, opened twice.
-const TWO: [&str; 8] = ["view", "plummer", "-n", "300", "--engine", "gpu", "--adapter", "0,0"];
+pub const TWO: [&str; 8] = ["view", "plummer", "-n", "300", "--engine", "gpu", "--adapter", "0,0"];
 
 #[test]
 fn two_devices_move_the_bodies_and_one_draws_them() {
@@ -65,7 +65,7 @@ fn how_many_devices_compute_is_changed_while_the_bodies_move_and_changes_no_bit(
 }
 
 /// The steps that lead to what a window has saved, by the command line, come to the same bits.
-fn is_of_the_command_line(person: &Person, saved: &Snapshot, adapters: &str) {
+pub fn is_of_the_command_line(person: &Person, saved: &Snapshot, adapters: &str) {
     let (steps, dt) = (&saved.attributes["step"], &saved.attributes["dt"]);
     let dt: f64 = dt.parse().unwrap();
     let out = person.folder().join(format!("run on {adapters}"));

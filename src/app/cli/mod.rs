@@ -34,6 +34,8 @@ mod tune;
 mod view;
 #[cfg(all(unix, feature = "mpi"))]
 mod watchdog;
+#[cfg(all(target_os = "linux", feature = "mpi"))]
+mod witness;
 
 use std::process::ExitCode;
 
@@ -110,9 +112,20 @@ pub(super) enum Ended {
 
 /// Reads the command line, does what it says and returns the exit code.
 pub fn main() -> ExitCode {
+    #[cfg(all(target_os = "linux", feature = "mpi"))]
+    witness::begin();
     if let Err(error) = ranks::begin() {
-        print::note(&error.to_string());
+        // All of them say this: the first one does, before launchers end the others' words.
+        if ranks::is_first_started() {
+            print::note(&error.to_string());
+        } else {
+            std::thread::sleep(std::time::Duration::from_millis(500));
+        }
         return ExitCode::from(2);
+    }
+    #[cfg(feature = "mpi")]
+    if let Some(words) = ranks::alone_among_several().filter(|_| ranks::is_first_started()) {
+        print::note(&words);
     }
     if !ranks::speaks() {
         print::be_silent();

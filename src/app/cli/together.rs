@@ -5,7 +5,7 @@ use crate::app::{lookup, ranks};
 use crate::error::{Error, Result};
 use crate::exchange::Ranks;
 use crate::forces::Precision;
-use crate::gpu::{AdapterName, AdapterRequest, DeviceCount, adapters};
+use crate::gpu::{AdapterName, DeviceCount, adapters};
 use crate::sim::{Choice, EngineKind, Method, Settings};
 
 /// The engine for `n` bodies: where there are ranks the first one chooses, and the others take the same.
@@ -13,7 +13,7 @@ use crate::sim::{Choice, EngineKind, Method, Settings};
 /// Errors: those of [`lookup::choose`]; a rank without the device that it needs.
 pub fn choose(n: usize, settings: &mut Settings) -> Result<Choice> {
     let Some(ranks) = ranks::ranks() else { return lookup::choose(n, settings) };
-    settings.adapter = own_adapter(ranks, settings)?;
+    take_own_adapters(ranks, settings)?;
     let mine = match ranks.rank() {
         0 => Some(lookup::choose(n, settings)),
         _ => None,
@@ -95,36 +95,75 @@ pub fn told(settings: &mut Settings) -> Result<Choice> {
     // The adapters of the run's beginning were those of another number of ranks.
     settings.adapter.names.clear();
     settings.devices = DeviceCount::default();
-    settings.adapter = own_adapter(ranks, settings)?;
+    take_own_adapters(ranks, settings)?;
     let choice = or_cpu(pollster::block_on(Choice::told(settings)), ranks, settings)?;
     of_ranks(choice, ranks, settings)
 }
 
 fn of_ranks(choice: Choice, ranks: &Ranks, settings: &Settings) -> Result<Choice> {
     let choice = Choice { ranks: Some(ranks.clone()), ..choice };
+    let choice = match needs_all_pairs(&choice, settings.method) {
+        true => {
+            print::note(
+                "ranks share the pairs of an engine on the host and no tree, so forces are by all pairs (--method direct); for so many bodies a tree without mpirun may be faster",
+            );
+            Choice { method: Method::Direct, method_reason: None, ..choice }
+        }
+        false => choice,
+    };
     choice.check_devices(settings)?;
     Ok(choice)
 }
 
-/// The adapter of this rank: of those that are named, or of all of the best kind, the one whose number is the rank's
-/// among those of its machine. Launchers that hide devices from CUDA do not hide them from Vulkan.
-fn own_adapter(ranks: &Ranks, settings: &Settings) -> Result<AdapterRequest> {
-    let request = settings.adapter.clone();
-    if settings.engine.by(settings.method)?.0 == EngineKind::Cpu || !settings.devices.is_one() {
-        return Ok(request);
+/// Whether a tree was chosen that ranks do not share, where nobody has `asked` for one.
+fn needs_all_pairs(choice: &Choice, asked: Option<Method>) -> bool {
+    let is_on_hosts = choice.kind != EngineKind::Gpu || choice.is_mixed;
+    asked.is_none() && choice.is_shared() && choice.method == Method::Tree && is_on_hosts
+}
+
+/// Lets this rank take its own adapters: of those that are named, or of all of the best kind, the ones whose numbers are the
+/// rank's among those of its machine. Launchers that hide devices from CUDA do not hide them from Vulkan.
+fn take_own_adapters(ranks: &Ranks, settings: &mut Settings) -> Result<()> {
+    if settings.engine.by(settings.method)?.0 == EngineKind::Cpu {
+        return Ok(());
     }
-    let names = match request.names.len() {
-        0 => {
-            let found = pollster::block_on(adapters());
-            let Some(best) = found.first() else { return Ok(request) };
-            let alike =
-                |i: &usize| (&found[*i].name, &found[*i].backend) == (&best.name, &best.backend);
-            let alike: Vec<usize> = (0..found.len()).filter(alike).collect();
-            vec![AdapterName::Matching(alike[ranks.local() % alike.len()].to_string())]
+    let mut all = settings.adapter.names.clone();
+    if all.is_empty() {
+        let found = pollster::block_on(adapters());
+        let Some(best) = found.first() else { return Ok(()) };
+        let is_alike =
+            |i: &usize| (&found[*i].name, &found[*i].backend) == (&best.name, &best.backend);
+        let alike = (0..found.len()).filter(is_alike);
+        all = alike.map(|i| AdapterName::Matching(i.to_string())).collect();
+    }
+    if let Some(own) = own_of(&all, (ranks.local(), ranks.there()), settings.devices) {
+        // All that are one's own are tried together; a single one is all that there is.
+        if own.len() == 1 {
+            settings.devices = DeviceCount::ONE;
         }
-        named => vec![request.names[ranks.local() % named].clone()],
-    };
-    Ok(AdapterRequest { names, ..request })
+        settings.adapter.names = own;
+    }
+    Ok(())
+}
+
+/// Those of `all` adapters that the rank of this number takes, among so many on its machine. `None` where there are fewer than
+/// each is to have, or it has them to itself and finds out how many are faster.
+fn own_of<T: Clone>(
+    all: &[T],
+    (local, there): (usize, usize),
+    count: DeviceCount,
+) -> Option<Vec<T>> {
+    match count {
+        DeviceCount::These(count) => {
+            let count = count as usize;
+            let own = (0..count).map(|k| all[(local * count + k) % all.len()].clone());
+            (count <= all.len()).then(|| own.collect())
+        }
+        DeviceCount::Auto => {
+            let own = all.iter().skip(local % all.len()).step_by(there.max(1));
+            (there > 1).then(|| own.cloned().collect())
+        }
+    }
 }
 
 /// From now on it is noticed if a rank on this machine is killed.
@@ -197,5 +236,55 @@ pub fn end_watch() {
         super::watchdog::end();
         // Nobody ends before all have heard that.
         ranks::any(false);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tree_that_was_only_faster_is_given_up_where_ranks_do_not_share_it() {
+        let members = crate::exchange::team(2, None, std::time::Duration::ZERO);
+        let mut ranks = members.into_iter().map(|member| Ranks::new(Box::new(member), 0));
+        let of = |kind, method, ranks| {
+            let choice = Choice::of(kind, method, "measured", None);
+            Choice { ranks, ..choice }
+        };
+        let shared = of(EngineKind::Cpu, Method::Tree, ranks.next());
+        assert!(needs_all_pairs(&shared, None));
+        assert!(!needs_all_pairs(&shared, Some(Method::Tree)), "it is refused");
+        let on_devices = of(EngineKind::Gpu, Method::Tree, ranks.next());
+        assert!(!needs_all_pairs(&on_devices, None));
+        assert!(needs_all_pairs(&Choice { is_mixed: true, ..on_devices }, None));
+        let alone = of(EngineKind::Cpu, Method::Tree, Some(Ranks::alone()));
+        assert!(!needs_all_pairs(&alone, None));
+    }
+
+    #[test]
+    fn ranks_of_a_machine_share_its_adapters() {
+        let of = |all: usize, local, there, count: &str| {
+            let all: Vec<usize> = (0..all).collect();
+            own_of(&all, (local, there), count.parse().unwrap())
+        };
+        // One each, from the beginning again where there are more ranks than adapters.
+        assert_eq!(
+            [0, 1, 3, 5].map(|local| of(4, local, 6, "1")),
+            [0, 1, 3, 1].map(|k| Some(vec![k]))
+        );
+        // Two each.
+        assert_eq!(
+            [0, 1, 2].map(|local| of(4, local, 3, "2")),
+            [[0, 1], [2, 3], [0, 1]].map(|own| Some(own.to_vec()))
+        );
+        // As many as there are: all of them.
+        assert_eq!(of(2, 1, 2, "2"), Some(vec![0, 1]));
+        assert_eq!(of(1, 0, 2, "2"), None);
+        assert_eq!(of(4, 0, 1, "auto"), None);
+        assert_eq!(
+            [0, 1].map(|local| of(5, local, 2, "auto")),
+            [vec![0, 2, 4], vec![1, 3]].map(Some)
+        );
+        assert_eq!([0, 2].map(|local| of(2, local, 3, "auto")), [vec![0], vec![0]].map(Some));
     }
 }

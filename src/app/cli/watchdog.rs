@@ -35,25 +35,50 @@ struct Peer {
     process: u32,
 }
 
+impl Peer {
+    /// The message if it is killed.
+    fn is_gone(&self, machine: &str) -> String {
+        let Self { rank, process } = self;
+        format!(
+            "rank {rank} (process {process} on {machine}) is gone: the run ends and can be resumed from its last snapshot"
+        )
+    }
+}
+
+/// Whether a separate process prints that message.
+fn has_witness() -> bool {
+    #[cfg(target_os = "linux")]
+    return super::witness::is_there();
+    #[cfg(not(target_os = "linux"))]
+    false
+}
+
 /// Begins to watch the ranks on this machine, named `machine`.
 ///
 /// Errors: ranks that cannot be reached.
 pub fn begin(ranks: &Ranks, machine: &str) -> Result<()> {
     // Before any other rank knows this process.
     BEGUN.store(true, Ordering::SeqCst);
-    // SAFETY: the handler stores flags and does nothing else.
+    // SAFETY: the handler stores flags and writes a byte, and does nothing else.
     unsafe {
         let handler: extern "C" fn(libc::c_int) = hear_leaving;
         libc::signal(LEAVING, handler as libc::sighandler_t);
     }
     let own = std::process::id();
     let told = ranks.tell(format!("{own} {machine}").as_bytes())?;
-    let peers = peers(&told, machine, ranks.rank());
+    let (rank, machine) = (ranks.rank(), machine.to_owned());
+    let peers = peers(&told, &machine, rank);
+    // One of the machine's ranks has it watch all of them.
+    #[cfg(target_os = "linux")]
+    if peers.iter().all(|peer| peer.rank > rank) {
+        let all = [&[Peer { rank, process: own }][..], &peers].concat();
+        let words = |peer: &Peer| (peer.process, peer.is_gone(&machine));
+        super::witness::watch(&all.iter().map(words).collect::<Vec<_>>());
+    }
     if peers.is_empty() {
         return Ok(());
     }
     let peers = PEERS.get_or_init(|| peers);
-    let (rank, machine) = (ranks.rank(), machine.to_owned());
     let watch = move || {
         while !OVER.load(Ordering::SeqCst) {
             std::thread::sleep(PERIOD);
@@ -64,11 +89,10 @@ pub fn begin(ranks: &Ranks, machine: &str) -> Result<()> {
             // Signals from the launcher are expected from here on.
             LEFT.store(true, Ordering::SeqCst);
             // Only one of the ranks that notice prints it.
-            let speaks = peers.iter().all(|peer| peer.rank > rank || gone.contains(&peer));
-            for Peer { rank, process } in gone.iter().filter(|_| speaks) {
-                print::from_any_rank(&format!(
-                    "rank {rank} (process {process} on {machine}) is gone: the run ends and can be resumed from its last snapshot"
-                ));
+            let speaks =
+                !has_witness() && peers.iter().all(|peer| peer.rank > rank || gone.contains(&peer));
+            for peer in gone.iter().filter(|_| speaks) {
+                print::from_any_rank(&peer.is_gone(&machine));
             }
             std::thread::sleep(GRACE);
             // Not `exit`, which would wait for the thread that is waiting for the lost rank.
@@ -85,7 +109,7 @@ pub fn begin(ranks: &Ranks, machine: &str) -> Result<()> {
 
 extern "C" fn hear_leaving(_: libc::c_int) {
     LEFT.store(true, Ordering::SeqCst);
-    OVER.store(true, Ordering::SeqCst);
+    end();
 }
 
 /// Whether another rank on this machine has said why it ends, or is gone; either ends the run.
@@ -110,6 +134,8 @@ pub fn leave() {
 /// Stops watching: from now on ranks end normally.
 pub fn end() {
     OVER.store(true, Ordering::SeqCst);
+    #[cfg(target_os = "linux")]
+    super::witness::end();
 }
 
 /// The other ranks on `machine`, taken from the messages of all ranks.

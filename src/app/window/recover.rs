@@ -25,8 +25,7 @@ impl Frames {
         }
         let session = self.simulated.session.as_ref();
         let several = session.filter(|session| !session.live.choice().beside.is_empty());
-        let last = several.and_then(|session| Some((session, session.last.clone()?)));
-        let (Error::Device(_), Some((session, moment))) = (error, last) else {
+        let (Error::Device(_), Some(session)) = (error, several) else {
             self.output.say_error(error);
             return;
         };
@@ -37,11 +36,20 @@ impl Frames {
         };
         self.simulated.wanted.settings.devices = settings.devices;
         self.simulated.wanted.settings.adapter = settings.adapter.clone();
-        match Loading::change(&self.output.screen.gpu, session, &moment, settings) {
-            Ok(change) => {
-                self.simulated.loading = Some(change);
-                let time = session.time(moment.time);
-                let text = format!("{error}. Going on with one device from {time}");
+        let gpu = &self.output.screen.gpu;
+        let (loading, text) = match &session.last {
+            Some(moment) => (
+                Loading::change(gpu, session, moment, settings),
+                format!("{error}. Going on with one device from {}", session.time(moment.time)),
+            ),
+            None => (
+                Loading::input(gpu, session.input.clone(), self.simulated.wanted.clone(), true),
+                format!("{error}. No state had come back yet: begun again with one device"),
+            ),
+        };
+        match loading {
+            Ok(loading) => {
+                self.simulated.loading = Some(loading);
                 self.output.say(text, true);
             }
             Err(again) => self.output.say_error(&again),

@@ -36,6 +36,7 @@ fn a_snapshot_that_cannot_be_written_ends_the_run_with_its_error() {
     let outcome = run(&mut sim, &folder, &mut log, &first, &mut watch, &mut |_| {});
     let error = outcome.unwrap_err().to_string();
     assert!(error.contains("step_0000000004.gvt") && error.contains("no folder"), "{error}");
+    assert!(error.contains(&format!("gravitile resume {}", at.display())), "{error}");
     let there = place.path().join("elsewhere");
     let log = std::fs::read_to_string(there.join("energy.csv")).unwrap();
     let rows: Vec<_> = log.lines().filter_map(|row| row.split(',').next()).collect();
