@@ -42,8 +42,7 @@ pub struct Moment {
 
 impl Simulation {
     /// Checks `bodies` and `settings` and computes the first accelerations. A device is opened only
-    /// if the engine is `gpu`; `auto` means the CPU (see [`Simulation::open_on`] for the faster of
-    /// both).
+    /// if the engine is `gpu`; `auto` means the CPU (for the faster one: [`Simulation::open_on`]).
     ///
     /// Errors: bodies or settings out of range; no such engine or adapter; bodies that do not fit
     /// on the device.
@@ -173,8 +172,7 @@ impl Simulation {
         self.residence.describe()
     }
 
-    /// The shape of the all-pairs kernel, if the bodies live on a device and it computes their
-    /// forces.
+    /// The shape of the all-pairs kernel, if it computes forces where the bodies live.
     pub fn kernel_config(&self) -> Option<KernelConfig> {
         self.residence.on_device(self.time())?.kernel
     }
@@ -184,8 +182,7 @@ impl Simulation {
         self.residence.interactions()
     }
 
-    /// The state of the individual steps, if the integrator has them: their histogram and
-    /// statistics of the blocks.
+    /// The individual steps, if the integrator has them: histogram and block statistics.
     pub fn blocks(&self) -> Option<&BlockSteps> {
         self.residence.blocks()
     }
@@ -222,8 +219,7 @@ impl Simulation {
         frame.map_or(0, |frame| coincident(&frame, &bodies.position))
     }
 
-    /// The device and the bodies' buffers on it, in the frame [`Simulation::frame`], if the bodies
-    /// live on one device.
+    /// The device and the bodies' buffers on it, in [`Simulation::frame`], if they live on one.
     pub fn device(&self) -> Option<(&Arc<Gpu>, &BodyBuffers)> {
         let there = self.residence.on_device(self.time())?;
         Some((there.gpu, there.buffers))
