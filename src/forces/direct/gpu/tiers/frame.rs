@@ -381,7 +381,7 @@ mod tests {
         let velocity: Vec<DVec3> = position.iter().map(|x| DVec3::splat(0.7) - *x).collect();
         let mut frame = frame(&position, &[1.0; 40], Precision::DoubleSingle);
         frame.frame.velocity = [0.25, 0.0, -0.5];
-        let radius = |k: usize| if k % 3 == 0 { -1.0 } else { 0.1 * k as f64 };
+        let radius = |k: usize| if k.is_multiple_of(3) { -1.0 } else { 0.1 * k as f64 };
         let mut records = vec![[0; 4]; 40 * BRIEF];
         let refused = frame.brief_sinks((&position, &velocity), radius, &mut records);
         assert_eq!(refused, None);
