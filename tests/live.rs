@@ -21,7 +21,7 @@ mod watcher;
 use gravitile::bodies::Bodies;
 use gravitile::forces::direct::gpu::KernelRequest;
 use gravitile::scene::Scene;
-use gravitile::sim::{EngineKind, Settings};
+use gravitile::sim::{EngineKind, Method, Settings};
 
 /// The engines that a window offers for watching.
 const ENGINES: [EngineKind; 2] = [EngineKind::Gpu, EngineKind::Cpu];
@@ -37,6 +37,7 @@ fn settings(engine: EngineKind) -> Settings {
         softening: 0.05,
         dt: 0.01,
         engine,
+        method: Some(Method::Direct),
         adapter: common::adapter_request(),
         kernel: shape(64, 1),
         ..Settings::default()

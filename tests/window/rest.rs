@@ -53,7 +53,8 @@ fn where_nothing_moves_a_picture_has_everything_once() {
     if !is_there() || !leaves_out() {
         return;
     }
-    let args = ["view", "galaxy-collision", "-n", "20k", "--streaks", "3", "--engine", "cpu"];
+    let args = "view galaxy-collision -n 20k --streaks 3 --engine cpu --method tree";
+    let args: Vec<&str> = args.split_whitespace().collect();
     let person = Person::opens(&args, Tab::View);
     person.waits_until_sky(true);
     let left_out = "shows left out in motion (over 20 ms here): streaks";

@@ -69,7 +69,8 @@ fn what_software_cannot_draw_in_time_is_left_out_of_the_window() {
         let why = format!("software on {cores} cores may be fast enough for everything");
         return super::skip::skipped("what a slow adapter leaves out of the window", &why);
     }
-    let args = ["view", "galaxy-collision", "-n", "20k", "--streaks", "3", "--engine", "cpu"];
+    let args = "view galaxy-collision -n 20k --streaks 3 --engine cpu --method tree";
+    let args: Vec<&str> = args.split_whitespace().collect();
     let person = Person::opens(&args, Tab::Numbers);
     person.waits_until_sky(true);
     let said = "shows left out in motion (over 20 ms here): streaks";
