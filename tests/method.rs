@@ -1,4 +1,5 @@
-//! `--method auto`: direct or tree by the number of bodies, as it was measured here; and what there is no room for.
+//! `--engine auto` and `--method auto`: by the number of bodies and the class of the device; and what there is no room
+//! for.
 #![cfg(feature = "cli")]
 
 mod common;
@@ -10,64 +11,87 @@ use std::process::Output;
 use std::sync::Arc;
 
 use gravitile::forces::tree::gpu::BYTES_PER_BODY;
-use gravitile::gpu::{AdapterRequest, Gpu};
+use gravitile::gpu::{AdapterRequest, DeviceClass, Gpu};
 use gravitile::measure::choose_on;
 use gravitile::scene::{Spread, test_bodies};
 use gravitile::sim::{EngineKind, Method, Settings, Simulation};
-use gravitile::tuned::{Crossover, Device, Store, Trial};
 
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// A folder of what was found, which says that the tree is faster on the processor from so many bodies on.
-fn cache(folder: &Path, from: u64) {
-    let tried = vec![Trial { n: 4096, direct_secs: 2.0, tree_secs: 1.0 }];
-    let crossover = Crossover { on: Device::processor(), from, tried };
-    Store::at(folder.join("tuned.toml")).keep_crossover(crossover).unwrap();
-}
+/// From here on steps on the CPU take the tree.
+const CPU_TREE_FROM: usize = 16_384;
 
 const CPU: &[&str] = &["--engine", "cpu"];
 
-fn run(cache: &Path, more: &[&str]) -> Output {
+fn run(folder: &Path, more: &[&str]) -> Output {
     let mut command = program::program();
     command.args(["run", "plummer", "--dt", "0.001", "--until", "0.002"]);
-    command.args(["--json", "--out", cache.join("run").to_str().unwrap()]).args(more);
-    command.env("GRAVITILE_CACHE_DIR", cache).output().expect("it should start")
+    command.args(["--json", "--out", folder.join("run").to_str().unwrap()]).args(more);
+    command.env("GRAVITILE_CACHE_DIR", folder).output().expect("it should start")
 }
 
-/// The method that a run took, by its report and by its file.
-fn method(more: &[&str], from: u64) -> String {
+/// The method that a run on a fresh machine took, by its report and by its file, and its last snapshot.
+fn run_fresh(more: &[&str]) -> (String, Vec<u8>) {
     let folder = tempfile::tempdir().unwrap();
-    cache(folder.path(), from);
-    let output = run(folder.path(), &[CPU, more].concat());
+    let output = run(folder.path(), more);
     assert!(output.status.success(), "{more:?}: {}", text(&output.stderr));
     let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     let method = report["method"].as_str().unwrap().to_owned();
     let plan = std::fs::read_to_string(folder.path().join("run/run.toml")).unwrap();
     assert!(plan.contains(&format!("\nmethod = \"{method}\"\n")), "{plan}");
-    method
+    assert!(!folder.path().join("tuned.toml").exists(), "{more:?} leaves a measurement behind");
+    let last = std::fs::read(folder.path().join("run/step_0000000002.gvt")).unwrap();
+    (method, last)
 }
 
 #[test]
-fn auto_is_what_was_found_faster_and_the_run_keeps_it() {
-    assert_eq!(method(&["-n", "4500"], 4500), "tree");
-    assert_eq!(method(&["-n", "4499"], 4500), "direct");
-    // Whatever was found: few bodies, and what a tree has not.
-    assert_eq!(method(&["-n", "300"], 1), "direct");
-    assert_eq!(method(&["-n", "4500", "--precision", "double"], 4500), "direct");
-    assert_eq!(method(&["-n", "4500", "--method", "direct"], 4500), "direct");
+fn auto_goes_by_the_number_of_bodies_and_gives_the_same_bits_on_fresh_machines() {
+    let [most_direct, fewest_tree] = [CPU_TREE_FROM - 1, CPU_TREE_FROM].map(|n| n.to_string());
+    let method = |n: &str, more: &[&str]| run_fresh(&[CPU, &["-n", n], more].concat()).0;
+    assert_eq!(method(&most_direct, &[]), "direct");
+    assert_eq!(method(&fewest_tree, &["--precision", "double"]), "direct");
+    assert_eq!(method(&fewest_tree, &["--method", "direct"]), "direct");
+    // Engine and method are both left to the program.
+    let [first, second] = [(); 2].map(|()| run_fresh(&["-n", &fewest_tree]));
+    assert!(first == second, "{} and {}", first.0, second.0);
+    assert_eq!(first.0, "tree");
 }
 
-/// Whatever is faster for steps.
+/// What `auto` chooses on an adapter of this class.
+fn chosen(class: DeviceClass, n: usize) -> (EngineKind, Method) {
+    let mut gpu = Gpu::open_blocking(&common::adapter_request()).unwrap();
+    Arc::get_mut(&mut gpu).expect("nobody else has it yet").adapter.class = class;
+    let choice = pollster::block_on(choose_on(Some(&gpu), n, &Settings::default())).unwrap();
+    (choice.kind, choice.method)
+}
+
+#[test]
+fn auto_takes_a_graphics_card_for_many_bodies_and_its_tree_for_more() {
+    use EngineKind::{Cpu, Gpu};
+    use Method::{Direct, Tree};
+    assert_eq!(chosen(DeviceClass::Software, 1_000_000), (Cpu, Tree));
+    for (class, tree_from) in [(DeviceClass::Discrete, 32_768), (DeviceClass::Integrated, 16_384)] {
+        for (n, right) in [
+            (511, (Cpu, Direct)),
+            (512, (Gpu, Direct)),
+            (tree_from - 1, (Gpu, Direct)),
+            (tree_from, (Gpu, Tree)),
+        ] {
+            assert_eq!(chosen(class, n), right, "{class:?}, {n} bodies");
+        }
+    }
+}
+
+/// Whatever steps take.
 #[test]
 fn forces_are_by_all_pairs_unless_a_tree_is_asked_for() {
-    let folder = tempfile::tempdir().unwrap();
-    cache(folder.path(), 4096);
+    let n = CPU_TREE_FROM.to_string();
     let computed_on = |more: &[&str]| {
         let mut command = program::program();
-        command.args(["forces", "plummer", "-n", "5000", "--eps", "0.05"]).args(more);
-        let output = command.env("GRAVITILE_CACHE_DIR", folder.path()).output().unwrap();
+        command.args(["forces", "plummer", "-n", &n, "--eps", "0.05"]).args(more);
+        let output = command.output().unwrap();
         assert!(output.status.success(), "{more:?}: {}", text(&output.stderr));
         text(&output.stdout)
     };
@@ -96,34 +120,6 @@ fn a_tree_that_there_is_not_is_refused_with_what_there_is() {
         assert!(error.contains(says), "{error}");
         assert!(!folder.path().join("run").exists(), "{more:?} leaves something behind");
     }
-    let folder = tempfile::tempdir().unwrap();
-    cache(folder.path(), 1);
-    let hermite = run(folder.path(), &["-n", "64", "--integrator", "hermite4"]);
-    assert!(hermite.status.success(), "{}", text(&hermite.stderr));
-}
-
-/// What was measured is kept, told, and not measured again.
-#[test]
-fn a_measurement_is_made_once_and_told() {
-    let folder = tempfile::tempdir().unwrap();
-    let info = |n: &str| {
-        let mut command = program::program();
-        command.args(["info", "-n", n]).env("GRAVITILE_CACHE_DIR", folder.path());
-        let output = command.output().unwrap();
-        assert!(output.status.success(), "{}", text(&output.stderr));
-        text(&output.stdout)
-    };
-    let store = Store::at(folder.path().join("tuned.toml"));
-    assert!(info("4000").contains("direct for fewer than 4096 bodies"));
-    assert!(store.load().crossovers.is_empty(), "few bodies were measured");
-    let told = info("4096");
-    let found = store.load().crossovers;
-    let [found] = found.as_slice() else { panic!("{found:?}") };
-    assert!(found.from >= 4096 && found.tried[0].n == 4096, "{found:?}");
-    assert!(told.contains(&format!("tree faster from {} bodies", found.from)), "{told}");
-    assert_eq!(info("4096"), told, "what is kept is measured again");
-    let more = info("1000000000");
-    assert!(more.contains("method tree") && more.contains("from"), "{more}");
 }
 
 /// The test's adapter, said to have so little memory.
@@ -153,7 +149,7 @@ fn what_does_not_fit_is_refused_with_the_largest_number() {
     assert_eq!([refused(Method::Tree, 64), refused(Method::Direct, 64)], [None, None]);
     // Nobody asked for the tree: it is no reason to refuse.
     let settings = Settings { engine: EngineKind::Gpu, ..Settings::default() };
-    let choice = pollster::block_on(choose_on(Some(&gpu), 6000, &settings)).unwrap();
+    let choice = pollster::block_on(choose_on(Some(&gpu), 50_000, &settings)).unwrap();
     assert_eq!(choice.method, Method::Direct);
     let why = choice.because().into_owned();
     assert!(why.contains("no room for a tree") && why.contains("at most 5000"), "{why}");

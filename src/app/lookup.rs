@@ -1,5 +1,4 @@
-//! What the program looks up for the library, which asks neither the environment nor the clock: remembered
-//! kernels, and which engine and which method is the faster one.
+//! What the program looks up for the library, which does not read the environment: the results of tuning.
 
 #[cfg(feature = "panel")]
 use std::sync::Arc;
@@ -10,8 +9,6 @@ use crate::error::Result;
 use crate::gpu::Gpu;
 use crate::measure;
 use crate::sim::{Choice, Settings};
-#[cfg(feature = "cli")]
-use crate::tuned::Crossover;
 use crate::tuned::{Known, OUTDATED, Store};
 
 /// The user's file of tuned kernels ([`Store::of_user`]).
@@ -35,15 +32,7 @@ pub fn known() -> Known {
         static SAID: std::sync::Once = std::sync::Once::new();
         SAID.call_once(|| log::error!("{problem}: ignored; 'gravitile tune' writes it anew"));
     }
-    Known::new(loaded.choices, loaded.crossovers)
-        .with_walks(loaded.walks)
-        .with_derivatives(loaded.derivatives)
-}
-
-/// From how many bodies on the tree is faster, on each device where that was measured with these kernels or others.
-#[cfg(feature = "cli")]
-pub fn known_crossovers() -> Vec<Crossover> {
-    store().map_or_else(Vec::new, |store| store.load().crossovers)
+    Known::new(loaded.choices).with_walks(loaded.walks).with_derivatives(loaded.derivatives)
 }
 
 /// Says once where the kernel for `n` bodies would have been one that was found, if the kernels were still those.
@@ -56,25 +45,17 @@ fn tell_of_outdated(choice: &Choice, n: usize, settings: &Settings) {
     }
 }
 
-/// Keeps what the choice was measured by, unless it was known, and notes what was chosen and why.
-fn note(choice: &Choice, settings: &Settings) {
+/// Logs what was chosen and why.
+fn note(choice: &Choice) {
     log::info!(
         "engine {}, method {}: {}",
         choice.kind.name(),
         choice.method.name(),
         choice.because()
     );
-    let Some(crossover) = &choice.crossover else { return };
-    if settings.known.crossover(&crossover.on).is_none()
-        && let Some(store) = store()
-        && let Err(error) = store.keep_crossover(crossover.clone())
-    {
-        log::warn!("{error}: which method is faster is measured again the next time");
-    }
 }
 
-/// The engine for `n` bodies, timed where `auto` is asked for, after `settings` has got what is
-/// known of kernels.
+/// The engine and method for `n` bodies, after `settings` has got what is known of kernels.
 ///
 /// Errors: those of [`measure::choose()`].
 #[cfg(feature = "cli")]
@@ -82,7 +63,7 @@ pub fn choose(n: usize, settings: &mut Settings) -> Result<Choice> {
     settings.known = known();
     let choice = pollster::block_on(measure::choose(n, settings))?;
     tell_of_outdated(&choice, n, settings);
-    note(&choice, settings);
+    note(&choice);
     Ok(choice)
 }
 
@@ -92,6 +73,6 @@ pub async fn choose_on(gpu: &Arc<Gpu>, n: usize, settings: &mut Settings) -> Res
     settings.known = known();
     let choice = measure::choose_on(Some(gpu), n, settings).await?;
     tell_of_outdated(&choice, n, settings);
-    note(&choice, settings);
+    note(&choice);
     Ok(choice)
 }

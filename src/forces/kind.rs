@@ -50,7 +50,7 @@ impl Method {
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum EngineKind {
-    /// Whichever is faster here for this number of bodies.
+    /// A graphics adapter or the CPU, by the number of bodies ([`crate::measure::choose()`]).
     #[default]
     Auto,
     /// A graphics adapter.

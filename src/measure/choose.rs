@@ -1,30 +1,43 @@
-//! Which engine is faster here: named by the user, or chosen by measurement.
+//! Which engine and which method `auto` means: by the class of the device and the number of bodies. Nothing is timed, so
+//! that two runs of one command on one machine have the same bits.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
-use web_time::Instant;
-
-use super::crossover::choose_method;
 #[cfg(not(target_arch = "wasm32"))]
 use super::devices::choose_devices;
 use crate::error::Result;
-use crate::forces::direct::gpu::KernelRequest;
-use crate::forces::{
-    self, Answers, Identity, Method, Order, Place, Precision, Sinks, Sources, Tools, Want,
-};
-use crate::gpu::{AdapterIdentity, DeviceClass, DeviceCount, Gpu};
-use crate::scene::{Spread, test_bodies};
-use crate::sim::{ASKED_FOR, Choice, DeviceState, EngineKind, Settings, check_tier};
+use crate::forces::{self, Method, Precision, on_device};
+use crate::gpu::{DeviceClass, DeviceCount, Gpu};
+use crate::sim::{ASKED_FOR, Choice, EngineKind, Settings, check_tier};
+
+/// Fewer bodies are stepped by the CPU engine, whose steps are then short and whose bodies are f64. From 256 bodies on GPUs
+/// are faster: a step takes 0.0026 ms on an NVIDIA H200 and its forces 0.039 ms on 16 AVX-512 cores; with 64, those take
+/// 0.001 ms (benches/results/nvidia-h200.jsonl, figures `rule`, `n` and `crossover`).
+const FEWEST_ON_GPU: usize = 512;
+
+/// The number of bodies from which steps take the tree, on a GPU of this class or on the CPU (`None`). Fewer are faster by
+/// all pairs or nearly so, and exact.
+const fn tree_from(class: Option<DeviceClass>) -> usize {
+    match class {
+        // On two AVX-512 cores both take 60 ms of processor time per step of 16,384 bodies (docs/tree.md); with fewer lanes
+        // all pairs lose more than the tree. Integrated graphics have a tenth of a card's pairs per second and half its
+        // latency (estimated).
+        None | Some(DeviceClass::Integrated | DeviceClass::Unknown) => 16_384,
+        // The tree wins from 46,000 bodies on an NVIDIA H200 (docs/figures/tree/nvidia-h200.jsonl, figure `tree-n`: 0.44
+        // times the speed of all pairs with 30,000, 4.3 times with 100,000). All pairs of smaller cards lose more than the
+        // tree, whose first half millisecond is latency. llvmpipe: docs/tree.md.
+        Some(DeviceClass::Discrete | DeviceClass::Virtual | DeviceClass::Software) => 32_768,
+    }
+}
 
 /// Chooses the engine for `n` bodies.
 ///
-/// `auto` takes the CPU if no adapter is available or the adapter is software (which shares the
-/// CPU's cores and has none of its SIMD kernels); otherwise both are timed on this number of
-/// bodies. In a browser it takes the adapter if there is one.
+/// `auto` takes the CPU if no adapter is available, if the adapter is software (which shares the
+/// CPU's cores and has none of its SIMD kernels), or for fewer than 512 bodies. In a browser it takes
+/// the adapter if there is one.
 ///
-/// If no method is asked for, it is `direct` or `tree`, whichever is faster there for this number
-/// of bodies. This is measured once per device, unless `settings.known` has it, and is returned
-/// with the choice. For few bodies it is `direct` without any measurement.
+/// If no method is asked for, it is `direct` or `tree`, by the number of bodies and the class of the
+/// device.
 ///
 /// Errors: an adapter asked for by name, or the engine `gpu`, is not available; a method that the
 /// engine does not have.
@@ -40,9 +53,7 @@ pub async fn choose_on(open: Option<&Arc<Gpu>>, n: usize, settings: &Settings) -
     let choice = choose_engine(open, n, settings).await?;
     let choice = match settings.method {
         Some(_) => choice,
-        // Several devices are considered only if they are asked for.
-        None if asks_for_several(settings) => choice,
-        None => choose_method(choice, n, settings).await?,
+        None => choose_method(choice, n, settings),
     };
     choice.check_devices(settings)?;
     // A browser has one device.
@@ -109,92 +120,46 @@ async fn choose_engine(open: Option<&Arc<Gpu>>, n: usize, settings: &Settings) -
                     gpu.adapter.name
                 ));
             }
-            let trial = n.clamp(1, LARGEST_TRIAL);
-            let (on_cpu, on_gpu) = race(&gpu, trial, method, settings).await?;
-            let (cpu_ms, gpu_ms) = (on_cpu * 1e3, on_gpu * 1e3);
-            let times = format!(
-                "a step of {trial} bodies takes {gpu_ms:.3} ms there, {cpu_ms:.3} ms on the CPU"
-            );
-            if on_gpu < on_cpu {
-                let reason = format!("{} is faster: {times}", gpu.adapter.name);
-                Ok(Choice::of(EngineKind::Gpu, method, reason, Some(gpu)))
-            } else {
-                cpu(format!("{} is slower: {times}", gpu.adapter.name))
+            if n < FEWEST_ON_GPU {
+                return cpu(format!("fewer than {FEWEST_ON_GPU} bodies"));
             }
+            let reason = format!("{FEWEST_ON_GPU} bodies or more: {}", gpu.adapter.name);
+            Ok(Choice::of(EngineKind::Gpu, method, reason, Some(gpu)))
         }
     }
 }
 
-/// The largest number of bodies that is tried; beyond it both are fully used, and their times grow
-/// alike.
-const LARGEST_TRIAL: usize = 16_384;
-
-/// Races so far: adapter, number of bodies, method and kernel; seconds on the CPU and on the GPU.
-type Races = Vec<((AdapterIdentity, usize, Method, KernelRequest), (f64, f64))>;
-static RACES: Mutex<Races> = Mutex::new(Vec::new());
-
-/// Seconds per step on the CPU and on the GPU, measured once per process: a window that loads one
-/// scene after another does not wait again.
-async fn race(
-    gpu: &Arc<Gpu>,
-    trial: usize,
-    method: Method,
-    settings: &Settings,
-) -> Result<(f64, f64)> {
-    let key = (gpu.adapter.identity(), trial, method, settings.kernel);
-    let races = || RACES.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    let known = races().iter().find(|(other, _)| *other == key).map(|(_, times)| *times);
-    if let Some(times) = known {
-        return Ok(times);
+/// Chooses the method if none was asked for: `direct` if few bodies, the integrator, the precision, a fixed kernel shape
+/// or the device's memory leave no choice.
+fn choose_method(mut choice: Choice, n: usize, settings: &Settings) -> Choice {
+    if choice.method != Method::Direct {
+        return choice;
     }
-    let times = time_both(gpu, trial, method, settings).await?;
-    races().push((key, times));
-    Ok(times)
+    let from = tree_from(choice.gpu.as_ref().map(|gpu| gpu.adapter.class));
+    let (method, why) = match only_direct(&choice, n, settings) {
+        Some(why) => (Method::Direct, why),
+        None if n < from => (Method::Direct, format!("direct for fewer than {from} bodies")),
+        None => (Method::Tree, format!("the tree for {from} bodies or more")),
+    };
+    (choice.method, choice.method_reason) = (method, Some(why));
+    choice
 }
 
-/// These settings for test bodies, with a step so short that they hardly move.
-pub(super) fn test_settings(method: Method, settings: &Settings) -> Settings {
-    Settings {
-        softening: 0.01,
-        dt: 1e-6,
-        gravitational_constant: 1.0,
-        method: Some(method),
-        frame: None,
-        start: 0.0,
-        steps_before: 0,
-        ..settings.clone()
+/// The reason why only `direct` is possible, if so.
+fn only_direct(choice: &Choice, n: usize, settings: &Settings) -> Option<String> {
+    let (place, integrator) = (choice.kind.place(), settings.integrator);
+    let order = integrator.order_of_forces();
+    if forces::find(place, Method::Tree, settings.precision, order).is_err() {
+        let why = match settings.precision {
+            Some(precision) if integrator.device.is_some() => precision.name(),
+            _ => integrator.name,
+        };
+        return Some(format!("direct, since the tree has no forces for {why}"));
     }
-}
-
-/// Seconds per step of `trial` bodies on the CPU and on the GPU.
-async fn time_both(
-    gpu: &Arc<Gpu>,
-    trial: usize,
-    method: Method,
-    settings: &Settings,
-) -> Result<(f64, f64)> {
-    let bodies = test_bodies(trial, Spread::Even);
-
-    let tools = Tools::default();
-    let mut cpu = forces::open(Place::Cpu, method, None, Order::Acceleration, &tools).await?;
-    let sources = Sources::new(&bodies.position, &bodies.mass);
-    let sinks = Sinks::new(&bodies.position, Identity::Offset(0));
-    let mut out = Answers::default();
-    let mut on_cpu = f64::INFINITY;
-    for _ in 0..3 {
-        let begun = Instant::now();
-        cpu.evaluate_from(&sources, &sinks, 0.01, &Want::ACCELERATION, &mut out)?;
-        on_cpu = on_cpu.min(begun.elapsed().as_secs_f64());
+    if choice.kind == EngineKind::Gpu && !settings.kernel.fixes_nothing() {
+        return Some("direct, since a shape of its kernel is asked for".to_owned());
     }
-
-    let settings = test_settings(method, settings);
-    let mut device = DeviceState::new(Arc::clone(gpu), &bodies, None, &settings).await?;
-    let mut on_gpu = f64::INFINITY;
-    for _ in 0..3 {
-        const STEPS: u64 = 8;
-        let begun = Instant::now();
-        device.advance(settings.dt, STEPS, None, &mut |_| true).await?;
-        on_gpu = on_gpu.min(begun.elapsed().as_secs_f64() / STEPS as f64);
-    }
-    Ok((on_cpu, on_gpu))
+    let room = |gpu| on_device(Method::Tree).and_then(|tree| tree.check_room(gpu, n));
+    let refused = choice.gpu.as_deref().and_then(|gpu| room(gpu).err());
+    refused.map(|error| format!("direct, since there is no room for a tree ({error})"))
 }

@@ -1,6 +1,5 @@
 //! How many devices to use: as many as asked for, or as many as are faster than one.
 
-use super::choose::test_settings;
 use crate::error::Result;
 use crate::forces::Method;
 use crate::gpu::{DeviceClass, DeviceCount, Gpu};
@@ -55,7 +54,17 @@ async fn several(first: &Gpu, choice: Choice, n: usize, settings: &Settings) -> 
         return Ok(Choice { devices_reason, ..choice });
     }
     let bodies = test_bodies(n.clamp(1, largest_trial(&choice)), Spread::Even);
-    let settings = test_settings(choice.method, settings);
+    // A step so short that the bodies hardly move.
+    let settings = Settings {
+        softening: 0.01,
+        dt: 1e-6,
+        gravitational_constant: 1.0,
+        method: Some(choice.method),
+        frame: None,
+        start: 0.0,
+        steps_before: 0,
+        ..settings.clone()
+    };
     let together = Choice { beside, ..choice.clone() };
     let [one, all] = [
         secs_per_step(&choice, &bodies, &settings)?,

@@ -1,6 +1,6 @@
 //! Measuring kernels: whether they are correct, how fast they are, and what limits them.
 //!
-//! [`choose()`] finds which engine is faster here. [`Stopwatch`] times compute passes,
+//! [`choose()`] says which engine and method `auto` means. [`Stopwatch`] times compute passes,
 //! [`StepTimer`] times whole steps of kernels that it has checked, [`check_soon`] compares kernels
 //! with f64; these are available everywhere. The others block on the device, which a page in a
 //! browser cannot: [`KernelTimer`] times forces alone, [`Ceilings`] hold the adapter's maximum
@@ -9,7 +9,6 @@
 
 mod accuracy;
 mod choose;
-mod crossover;
 #[cfg(not(target_arch = "wasm32"))]
 mod devices;
 mod distribution;

@@ -9,11 +9,11 @@ use super::{AdapterRequest, DeviceCount, KernelRequest, TreeRequest};
 #[serde(default)]
 #[cfg_attr(feature = "options", derive(clap::Args), command(next_help_heading = "Engine"))]
 pub struct MethodRequest {
-    /// What computes forces: auto (measures which is faster), gpu (any graphics adapter), cpu (SIMD, all cores),
-    /// reference (f64, slow)
+    /// What computes forces: auto (gpu for 512 bodies or more if there is a graphics card, else cpu), gpu (any graphics
+    /// adapter), cpu (SIMD, all cores), reference (f64, slow)
     #[cfg_attr(feature = "options", arg(long, default_value = AUTO, value_name = "ENGINE"))]
     pub engine: String,
-    /// How forces are computed: auto (for steps, direct or tree, whichever is faster here for this many bodies;
+    /// How forces are computed: auto (for steps, direct or tree by the number of bodies and the kind of device;
     /// otherwise direct), direct (every pair), tree (distant bodies grouped into cells of an octree), reference (every
     /// pair in f64, on the CPU)
     #[cfg_attr(feature = "options", arg(long, default_value = AUTO, value_name = "METHOD"))]

@@ -7,7 +7,6 @@ use super::{EngineKind, Settings, check_tier};
 use crate::error::{Error, Result};
 use crate::forces::Method;
 use crate::gpu::{DeviceCount, Gpu};
-use crate::tuned::Crossover;
 
 /// The reason given for an engine that was named explicitly.
 pub const ASKED_FOR: &str = "asked for";
@@ -25,8 +24,6 @@ pub struct Choice {
     pub method_reason: Option<String>,
     /// Why one device or several, if that was left to a measurement.
     pub devices_reason: Option<String>,
-    /// The measurement by which the method was chosen, if there was one.
-    pub crossover: Option<Crossover>,
     /// The open device, if the choice is the GPU.
     pub gpu: Option<Arc<Gpu>>,
     /// Further devices that share the bodies with it.
@@ -39,16 +36,16 @@ pub struct Choice {
 }
 
 impl Choice {
-    /// The choice that follows from the settings alone: nothing is measured, and a device is opened
-    /// only if the engine is `gpu`. `auto` then means the CPU; [`crate::measure::choose()`]
-    /// measures which is faster.
+    /// The choice that follows from the settings alone, whatever the bodies: a device is opened only
+    /// if the engine is `gpu`. `auto` then means the CPU; [`crate::measure::choose()`] goes by the
+    /// bodies and the device.
     ///
     /// Errors: no such adapter; a precision that the engine does not have.
     /// Errors: an adapter that is not there; a precision that the engine lacks.
     pub async fn told(settings: &Settings) -> Result<Self> {
         let (kind, method) = settings.engine.by(settings.method)?;
         let (kind, reason) = match kind {
-            EngineKind::Auto => (EngineKind::Cpu, "nothing was measured"),
+            EngineKind::Auto => (EngineKind::Cpu, "the default of a library call"),
             kind => (kind, ASKED_FOR),
         };
         check_tier(kind, settings)?;
@@ -82,7 +79,6 @@ impl Choice {
             reason,
             method_reason: None,
             devices_reason: None,
-            crossover: None,
             gpu,
             beside,
             #[cfg(not(target_arch = "wasm32"))]

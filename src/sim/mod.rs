@@ -37,7 +37,7 @@ pub use engine::{check_tier, direct_engine, host_engine, tiers};
 // Re-exported because [`Settings`] is made of them.
 pub use crate::forces::{EngineKind, Method, engine_names};
 pub use crate::gpu::{DevicePart, Share};
-pub use crate::tuned::{Crossover, Known};
+pub use crate::tuned::Known;
 #[cfg(not(target_arch = "wasm32"))]
 pub use group::{DeviceGroup, Exchanged};
 pub use host::HostState;

@@ -2,23 +2,21 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::forces::ForceEngine;
-use crate::forces::direct::CpuSingle;
 use crate::gpu::{Gpu, template};
 
 /// What something was measured on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Device {
-    /// The adapter's name (`adapter` in older files); for the CPU, its kernel and number of threads.
+    /// The adapter's name (`adapter` in older files).
     #[serde(alias = "adapter")]
     pub device: String,
-    /// The driver and its version; empty for the CPU.
+    /// The driver and its version.
     pub driver: String,
-    /// `vulkan`, `metal`, `dx12`, `cpu`.
+    /// `vulkan`, `metal`, `dx12`.
     pub backend: String,
     /// Limits that an adapter was opened with: threads and bytes of memory per workgroup.
     pub limits: [u32; 2],
-    /// Checksum of the kernels' source; for the CPU, the program's version.
+    /// Checksum of the kernels' source.
     pub kernels: String,
 }
 
@@ -37,8 +35,7 @@ impl Kernels {
     fn folders(self) -> &'static [&'static str] {
         match self {
             Self::Direct => &["force/", "interaction/", "integrate/"],
-            // Including the kernels that it is compared with.
-            Self::Tree => &["force/", "interaction/", "integrate/", "scan/", "sort/", "tree/"],
+            Self::Tree => &["integrate/", "scan/", "sort/", "tree/"],
             Self::Derivatives => &["direct/"],
         }
     }
@@ -71,17 +68,6 @@ impl Device {
         }
     }
 
-    /// The CPU of this machine.
-    pub fn processor() -> Self {
-        Self {
-            device: CpuSingle::new().describe(),
-            driver: String::new(),
-            backend: "cpu".to_owned(),
-            limits: [0; 2],
-            kernels: env!("CARGO_PKG_VERSION").to_owned(),
-        }
-    }
-
     /// Whether both are the same device, whatever the kernels.
     pub fn is_but_for_kernels(&self, other: &Self) -> bool {
         *self == Self { kernels: self.kernels.clone(), ..other.clone() }
@@ -101,7 +87,7 @@ mod tests {
             of_folder.map(|name| kernels.are_made_of(name)).collect::<Vec<_>>()
         };
         for (folder, by_pairs, by_tree) in [
-            ("force/", true, true),
+            ("force/", true, false),
             ("integrate/", true, true),
             ("tree/", false, true),
             ("sort/", false, true),

@@ -1,18 +1,16 @@
 //! Results of tuning on this machine, in one small file: the best kernel shape for an adapter and a number of
-//! bodies, and the number of bodies from which the tree is faster than all pairs.
+//! bodies.
 //!
 //! The program reads them from the user's cache folder and passes them to every simulation whose kernel the user did
 //! not fix ([`Known`]). A choice holds for one adapter, driver, set of limits and source of the kernels: if any of
 //! them changes, it is not found, and the defaults of [`KernelConfig::for_device`] are used until the next tuning.
 //! The user is told of choices that a new version of the program has outdated ([`OUTDATED`]).
 
-mod crossover;
 mod derivatives;
 mod device;
 mod place;
 mod store;
 
-pub use crossover::{Crossover, Trial};
 pub use derivatives::DerivativesChoice;
 pub use device::{Device, Kernels};
 pub use store::{Choice, Loaded, Store};
@@ -62,13 +60,12 @@ pub struct Known {
     choices: Arc<[Choice]>,
     walks: Arc<[Choice<WalkShape>]>,
     derivatives: Arc<[DerivativesChoice]>,
-    crossovers: Arc<[Crossover]>,
 }
 
 impl Known {
-    /// From these kernels and crossovers to the tree.
-    pub fn new(choices: Vec<Choice>, crossovers: Vec<Crossover>) -> Self {
-        Self { choices: choices.into(), crossovers: crossovers.into(), ..Self::default() }
+    /// From these kernels.
+    pub fn new(choices: Vec<Choice>) -> Self {
+        Self { choices: choices.into(), ..Self::default() }
     }
 
     /// Adds these walks of the tree.
@@ -135,11 +132,6 @@ impl Known {
         let key = Key::of(gpu, Kernels::Tree, n);
         let found = self.walks.iter().find(|choice| choice.key == key);
         found.map(|choice| choice.kernel).filter(|walk| walk.suits(gpu)).unwrap_or(WalkShape::USUAL)
-    }
-
-    /// The crossover to the tree on that device, if it was measured there with these kernels.
-    pub fn crossover(&self, on: &Device) -> Option<&Crossover> {
-        self.crossovers.iter().find(|crossover| crossover.on == *on)
     }
 
     /// The shape found for `n` bodies of such masses on `gpu`, if there is one and the adapter can hold it.
@@ -210,7 +202,7 @@ mod tests {
                 kernel: KernelConfig::tiled(64),
                 for_various_masses: None,
             };
-            Known::new(keys.iter().map(choice).collect(), Vec::new())
+            Known::new(keys.iter().map(choice).collect())
         };
         let now = key("1", &Kernels::Direct.checksum());
         let older = key("1", "a10bc7df");

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Crossover, DerivativesChoice, Kernels, Key};
+use super::{DerivativesChoice, Kernels, Key};
 use crate::error::{Error, Result};
 use crate::files::{self, Found};
 use crate::forces::direct::gpu::{KernelConfig, Masses};
@@ -65,8 +65,6 @@ pub struct Loaded {
     pub walks: Vec<Choice<WalkShape>>,
     /// Shapes for forces with derivatives.
     pub derivatives: Vec<DerivativesChoice>,
-    /// The numbers of bodies from which the tree is faster, by device.
-    pub crossovers: Vec<Crossover>,
     /// The file and what is wrong with it, if it is damaged.
     pub damage: Option<String>,
 }
@@ -81,8 +79,6 @@ struct Content {
     walk: Vec<Choice<WalkShape>>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     derivatives: Vec<DerivativesChoice>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    crossover: Vec<Crossover>,
 }
 
 /// Version of the file's format; others are not read.
@@ -90,8 +86,7 @@ const VERSION: u32 = 1;
 /// No valid file is longer.
 const MOST_BYTES: u64 = 4 << 20;
 
-const HEADER: &str = "# Results of 'gravitile tune', and the numbers of bodies from which the tree is faster.\n\
-                      # 'gravitile tune --forget' deletes it.\n";
+const HEADER: &str = "# Results of 'gravitile tune'; 'gravitile tune --forget' deletes them.\n";
 
 /// A file of choices.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -132,14 +127,8 @@ impl Store {
         };
         match toml::from_str::<Content>(&text) {
             Ok(content) if content.version == VERSION => {
-                let Content { choice, walk, derivatives, crossover, .. } = content;
-                Loaded {
-                    choices: choice,
-                    walks: walk,
-                    derivatives,
-                    crossovers: crossover,
-                    damage: None,
-                }
+                let Content { choice, walk, derivatives, .. } = content;
+                Loaded { choices: choice, walks: walk, derivatives, damage: None }
             }
             Ok(content) => {
                 damaged(format!("has version {}, but must have version {VERSION}", content.version))
@@ -181,30 +170,13 @@ impl Store {
         self.write(all)
     }
 
-    /// Stores a measurement in place of an older one on the same device.
-    ///
-    /// Errors: those of [`Store::keep`].
-    pub fn keep_crossover(&self, crossover: Crossover) -> Result<()> {
-        let mut all = self.load();
-        all.crossovers.retain(|known| !known.on.is_but_for_kernels(&crossover.on));
-        all.crossovers.push(crossover);
-        self.write(all)
-    }
-
     fn write(&self, all: Loaded) -> Result<()> {
-        let Loaded { mut choices, mut walks, mut derivatives, mut crossovers, .. } = all;
+        let Loaded { mut choices, mut walks, mut derivatives, .. } = all;
         let order = |key: &Key| (key.on.device.clone(), key.on.driver.clone(), key.up_to);
         choices.sort_by_key(|choice| order(&choice.key));
         walks.sort_by_key(|choice| order(&choice.key));
         derivatives.sort_by_key(|choice| (choice.on.device.clone(), choice.fitted.order_in_file()));
-        crossovers.sort_by(|a, b| a.on.device.cmp(&b.on.device));
-        let content = Content {
-            version: VERSION,
-            choice: choices,
-            walk: walks,
-            derivatives,
-            crossover: crossovers,
-        };
+        let content = Content { version: VERSION, choice: choices, walk: walks, derivatives };
         let text = toml::to_string(&content).map_err(|error| {
             Error::file(&self.path, format!("cannot be written as TOML: {error}"))
         })?;

@@ -14,8 +14,8 @@ use crate::forces::direct::gpu::tiers::Fitted;
 use crate::forces::direct::gpu::tiers::verdict;
 use crate::forces::direct::gpu::{KernelConfig, Masses};
 use crate::gpu::{AdapterInfo, AdapterRequest, Gpu};
-use crate::sim::{Choice, Settings};
-use crate::tuned::{Crossover, Known, OUTDATED, Trial};
+use crate::sim::Settings;
+use crate::tuned::{Known, OUTDATED};
 
 /// Show adapters, drivers, limits and features, and which engine and method auto chooses and why
 #[derive(Debug, clap::Args)]
@@ -52,7 +52,6 @@ pub fn main(args: &Args) -> Result<Ended> {
                 "reason": choice.reason,
                 "method_reason": choice.method_reason,
             },
-            "crossovers": lookup::known_crossovers(),
         }))?;
         return Ok(Ended::Done);
     }
@@ -83,32 +82,8 @@ pub fn main(args: &Args) -> Result<Ended> {
         choice.method.name(),
         choice.because()
     );
-    for crossover in choice.crossover.iter().chain(&others(&choice)) {
-        text += &in_words(crossover);
-    }
     print::text(&text)?;
     Ok(Ended::Done)
-}
-
-/// Crossovers remembered for other devices.
-fn others(choice: &Choice) -> Vec<Crossover> {
-    let used = choice.crossover.as_ref();
-    let mut all = lookup::known_crossovers();
-    all.retain(|known| used.is_none_or(|used| used.on != known.on));
-    all
-}
-
-/// The number of bodies from which the tree is faster on a device, and the measurements behind it.
-fn in_words(crossover: &Crossover) -> String {
-    let Crossover { on, from, tried } = crossover;
-    let mut text = format!("tree faster from {from} bodies: {} ({})\n", on.device, on.backend);
-    for Trial { n, direct_secs, tree_secs } in tried {
-        let [direct_ms, tree_ms] = [direct_secs, tree_secs].map(|secs| secs * 1e3);
-        text += &format!(
-            "  {n} bodies: a step takes {direct_ms:.3} ms with direct, {tree_ms:.3} ms with tree\n"
-        );
-    }
-    text
 }
 
 fn yes(there: bool) -> &'static str {

@@ -23,7 +23,7 @@ const ENGINE_HEIGHT: f32 = 96.0;
 
 /// The engines with what they are, in plain words.
 const ENGINES: [(EngineKind, &str, &str); 4] = [
-    (EngineKind::Auto, "auto", "Whichever is faster here for this number of bodies"),
+    (EngineKind::Auto, "auto", "gpu for 512 bodies or more if there is a graphics card, else cpu"),
     (EngineKind::Gpu, "gpu", "The WGSL kernel below, on the graphics adapter, f32"),
     (EngineKind::Cpu, "cpu", "SIMD on all processor cores, state in f64, pairs in f32"),
     (EngineKind::Reference, "reference", "Scalar f64 on all cores: slow and accurate"),

@@ -215,7 +215,7 @@ async fn load(gpu: Arc<Gpu>, input: InputRequest, wanted: Wanted) -> Result<Sess
     })
 }
 
-/// A simulation on the engine that is faster here, or that was asked for.
+/// A simulation on the engine that was asked for, or that `auto` means here.
 async fn open(
     gpu: &Arc<Gpu>,
     bodies: Bodies,
