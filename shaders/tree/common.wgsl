@@ -6,7 +6,8 @@ const THREADS_EACH = 256u;
 const LEVELS = 21u;
 
 // Layout of the tally: medians of three axes, distances by exponent, cells for each size of leaf, the sum of the
-// logarithms of accelerations in two parts, and scattered groups.
+// logarithms of accelerations in 64 bits (some 8,000 per body: 32 bits overflow from 500,000 bodies on), and scattered
+// groups. The others count bodies, cells or groups, which are fewer than 2^32.
 const MEDIAN_BINS = 2048u;
 const DISTANCES = 6144u;
 const CELLS_FOUND = 6400u;

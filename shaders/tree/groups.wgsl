@@ -85,7 +85,7 @@ fn main(
     let position = sources[sink].xyz;
     //% if rule == "acceleration"
     // A body at a centre of symmetry feels almost no force: at least a thousandth of the (logarithmic) mean counts.
-    let logs = f32(atomicLoad(&tally[LOG_LOW])) + 128.0 * f32(atomicLoad(&tally[LOG_HIGH]));
+    let logs = f32(atomicLoad(&tally[LOG_LOW])) + 4294967296.0 * f32(atomicLoad(&tally[LOG_HIGH]));
     let mean = logs / (64.0 * f32(inside + state.outside)) - 128.0;
     var strength = length(accelerations[order[sink]].xyz);
     if !is_somewhere(vec3(strength)) {

@@ -8,8 +8,8 @@
 @group(0) @binding(3) var<storage, read_write> tally: array<atomic<u32>>;
 @group(0) @binding(4) var<uniform> params: TreeParams;
 
-var<workgroup> low: atomic<u32>;
-var<workgroup> high: atomic<u32>;
+// At most 256 x 2^14.
+var<workgroup> sum: atomic<u32>;
 
 @compute @workgroup_size(256)
 fn main(
@@ -18,8 +18,7 @@ fn main(
     @builtin(local_invocation_index) thread: u32,
 ) {
     if thread == 0u {
-        atomicStore(&low, 0u);
-        atomicStore(&high, 0u);
+        atomicStore(&sum, 0u);
     }
     workgroupBarrier();
     let i = entry_of(workgroup, workgroups.x, thread);
@@ -29,13 +28,15 @@ fn main(
             strength = 0.0;
         }
         // 64 log2, as an integer, whose sums are the same in any order. At least 2^-100.
-        let part = u32((log2(max(strength, 7.888609e-31)) + 128.0) * 64.0);
-        atomicAdd(&low, part & 127u);
-        atomicAdd(&high, part >> 7u);
+        atomicAdd(&sum, u32((log2(max(strength, 7.888609e-31)) + 128.0) * 64.0));
     }
     workgroupBarrier();
     if thread == 0u {
-        atomicAdd(&tally[LOG_LOW], atomicLoad(&low));
-        atomicAdd(&tally[LOG_HIGH], atomicLoad(&high));
+        let added = atomicLoad(&sum);
+        let before = atomicAdd(&tally[LOG_LOW], added);
+        // A carry exactly when the sum is less than what was there.
+        if before + added < before {
+            atomicAdd(&tally[LOG_HIGH], 1u);
+        }
     }
 }

@@ -4,6 +4,9 @@ use super::*;
 use crate::forces::tree::{MultipoleOrder, Opening, Rebuild};
 use crate::gpu::{Checks, Language, translate};
 
+/// LOG_LOW of shaders/tree/common.wgsl.
+const LOGS: u64 = 6408;
+
 const NAMES: [&str; 17] = [
     "clear",
     "medians",
@@ -51,5 +54,66 @@ fn every_text_validates_and_translates() {
                 }
             }
         }
+    }
+}
+
+/// Of 200 million bodies whose logarithms sum up beyond 32 bits, 1,024 are on the device: the state says that the
+/// others lie outside, and the tally holds what they would have added.
+#[test]
+fn the_mean_acceleration_of_more_bodies_than_32_bits_hold() {
+    const N: u32 = 1024;
+    const REST: u32 = 200_000_000;
+    // 64 (log2 |a| + 128) of accelerations of 8.
+    const PART: u64 = 64 * (3 + 128);
+    let request = crate::gpu::AdapterRequest { baseline: true, ..Default::default() };
+    let gpu = Gpu::open_blocking(&request).expect("the device tests need an adapter");
+    let opening = Opening::Acceleration { alpha: 0.003 };
+    let shape =
+        TreeShape { checks: Checks::On, ..TreeShape::new(opening, MultipoleOrder::Quadrupole) };
+    let buffers = TreeBuffers::new(&gpu, N).unwrap();
+    let mut params = Params::new(&gpu, "params", PARAMS_ROWS);
+    let vectors = |label| crate::gpu::storage(&gpu, label, N as usize);
+    let (bodies, accelerations, partial_sums) = (vectors("bodies"), vectors("a"), vectors("sums"));
+    let bound = Bound {
+        gpu: &gpu,
+        shape: &shape,
+        buffers: &buffers,
+        partial_sums: &partial_sums,
+        params: &params,
+    };
+    let mut build = pollster::block_on(Build::new(&bound, &bodies, &accelerations)).unwrap();
+    // Half of the bodies feel nothing: what counts for the groups of those is a thousandth of the mean.
+    let felt = |i: u32| [if i < N / 2 { 8.0f32 } else { 0.0 }, 0.0, 0.0, 0.0];
+    let felt: Vec<[f32; 4]> = (0..N).map(felt).collect();
+    gpu.queue.write_buffer(&accelerations, 0, bytemuck::cast_slice(&felt));
+    let order: Vec<u32> = (0..N).collect();
+    gpu.queue.write_buffer(&buffers.order, 0, bytemuck::cast_slice(&order));
+    let state = [N, REST];
+    gpu.queue.write_buffer(&buffers.state, 0, bytemuck::cast_slice(&state));
+    // What is added to it on the device carries into the upper word.
+    let before = (u64::from(REST) * PART & !0xffff_ffff) + 0xffff_fff0;
+    let words = [before as u32, (before >> 32) as u32];
+    gpu.queue.write_buffer(&buffers.tally, 4 * LOGS, bytemuck::cast_slice(&words));
+
+    let mut encoder = gpu.device.create_command_encoder(&Default::default());
+    {
+        let mut pass = encoder.begin_compute_pass(&Default::default());
+        build.record(&mut pass, &mut params, Stage::Groups, Strengths::Last);
+    }
+    params.upload(&gpu);
+    gpu.queue.submit([encoder.finish()]);
+    let tally = crate::gpu::read_blocking::<u32>(&gpu, &[&buffers.tally], TALLY as usize).unwrap();
+    let logs = &tally[0][LOGS as usize..];
+    let after = u64::from(logs[0]) | u64::from(logs[1]) << 32;
+    // Those that feel nothing count as 2^-100.
+    let added = u64::from(N / 2) * (PART + 64 * 28);
+    assert_eq!(after - before, added);
+    let groups =
+        crate::gpu::read_blocking::<[f32; 4]>(&gpu, &[&buffers.groups], N as usize / 32).unwrap();
+    let mean = after as f64 / (64.0 * f64::from(N + REST)) - 128.0;
+    let least = (0.001 * mean.exp2()) as f32;
+    for (group, record) in groups[0].chunks(2).enumerate() {
+        let right = if group < N as usize / 128 { 8.0 } else { least };
+        assert!((record[0][3] / right - 1.0).abs() < 1e-4, "group {group}: {record:?}, {right}");
     }
 }
