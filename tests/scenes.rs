@@ -242,6 +242,22 @@ fn periodic_orbits_return() {
     }
 }
 
+/// What is listed is what the bodies are made for.
+#[test]
+fn the_softening_of_a_galaxy_is_that_of_its_run_unless_set() {
+    for name in Scene::names() {
+        let mut scene = Scene::builtin(name).unwrap();
+        let listed = |scene: &Scene| {
+            let all = scene.parameters().into_iter();
+            all.filter(|(name, ..)| name.ends_with("softening")).map(|(.., value)| value).next()
+        };
+        let Some(softening) = listed(&scene) else { continue };
+        assert_eq!(softening, scene.run.softening, "{name}");
+        scene.set("softening", 0.11).unwrap();
+        assert_eq!(listed(&scene), Some(0.11), "{name}");
+    }
+}
+
 #[test]
 fn wrong_values_name_parameter_and_range() {
     let mut scene = Scene::builtin("disk-galaxy").unwrap();

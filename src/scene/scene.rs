@@ -4,7 +4,9 @@ use std::path::Path;
 
 use super::compose::{Part, Source, check_count, join, name_components, on_orbit};
 use super::finer::Finer;
-use super::{IntegratorHints, Kind, Orbit, Parameter, RunHints, SceneUnits, ViewHints, text};
+use super::{
+    IntegratorHints, Kind, Orbit, Parameter, RunHints, SceneUnits, Values, ViewHints, text,
+};
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
 
@@ -108,19 +110,25 @@ impl Scene {
     /// All parameters with their current values, for listings and sliders. Names are those of the
     /// generator; in a scene of parts, `1.n` is the parameter n of the first part.
     pub fn parameters(&self) -> Vec<(String, &'static Parameter, f64)> {
-        let named = |prefix: String, source: &Source| match source {
+        let named = |prefix: String, source: &Source, length_scale: f64| match source {
             Source::Generator(_, values) => values
                 .iter()
-                .map(|(parameter, value)| (format!("{prefix}{}", parameter.name), parameter, value))
+                .map(|(parameter, value)| {
+                    let value = match is_of_the_run(values, parameter.name) {
+                        true => self.run.softening / length_scale,
+                        false => value,
+                    };
+                    (format!("{prefix}{}", parameter.name), parameter, value)
+                })
                 .collect(),
             Source::File(_) => Vec::new(),
         };
         match &self.contents {
-            Contents::Single(source) => named(String::new(), source),
+            Contents::Single(source) => named(String::new(), source, 1.0),
             Contents::Composed(parts, _) => parts
                 .iter()
                 .enumerate()
-                .flat_map(|(k, part)| named(format!("{}.", k + 1), &part.source))
+                .flat_map(|(k, part)| named(format!("{}.", k + 1), &part.source, part.length_scale))
                 .collect(),
         }
     }
@@ -265,7 +273,7 @@ impl Scene {
         match source {
             Source::Generator(generator, values) => {
                 let mut values = values.clone();
-                if values.get("softening").is_some() && !values.is_given("softening") {
+                if values.get("softening").is_some() && is_of_the_run(&values, "softening") {
                     values.set("softening", softening)?;
                 }
                 (generator.build)(&values, seed)
@@ -277,4 +285,9 @@ impl Scene {
             }
         }
     }
+}
+
+/// Whether this parameter of a generator is the run's softening, because it was not set.
+fn is_of_the_run(values: &Values, name: &str) -> bool {
+    name == "softening" && !values.is_given(name)
 }
