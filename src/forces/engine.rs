@@ -89,6 +89,12 @@ pub trait ForceEngine: Send {
         false
     }
 
+    /// An engine for potentials that are summed up to an energy, if those of this one err to one
+    /// side.
+    fn for_energies(&self) -> Option<Box<dyn ForceEngine>> {
+        None
+    }
+
     /// What it builds over the bodies and keeps for several steps, if it does; whoever takes steps
     /// must announce each one.
     fn rebuilds(&mut self) -> Option<&mut dyn Rebuilds> {

@@ -54,6 +54,9 @@ pub struct HostState {
     softening: f64,
     interactions: u64,
     engine: Box<dyn ForceEngine>,
+    /// The engine for potentials, made when they are first asked for, if the main one is too coarse:
+    /// its errors have a sign, or are larger than those of block steps, as with f32 pairs.
+    finer: Option<Box<dyn ForceEngine>>,
     how: How,
 }
 
@@ -68,9 +71,6 @@ enum How {
         steps: u64,
     },
     Blocks {
-        /// An f64 engine for potentials, made when they are first asked for, if the main engine is
-        /// too coarse: these integrators err less than f32 pairs do.
-        exact: Option<Box<dyn ForceEngine>>,
         steps: Box<BlockSteps>,
         /// Counts the steps of the simulation; the bodies are synchronised at the end of each.
         clock: Clock,
@@ -141,10 +141,20 @@ impl HostState {
                 };
                 steps.move_to_device(&field, engine.as_ref()).await;
                 steps.synchronise(clock.time(), &mut bodies, &mut acceleration);
-                (How::Blocks { exact: None, steps: Box::new(steps), clock }, 0)
+                (How::Blocks { steps: Box::new(steps), clock }, 0)
             }
         };
-        Ok(Self { bodies, gravitating_mass, acceleration, softening, interactions, engine, how })
+        let finer = None;
+        Ok(Self {
+            bodies,
+            gravitating_mass,
+            acceleration,
+            softening,
+            interactions,
+            engine,
+            finer,
+            how,
+        })
     }
 
     /// Continues with other `bodies`, any number of them, or with other settings of forces;
@@ -187,8 +197,16 @@ impl HostState {
     /// the bodies are then synchronised to the last block. One step for all bodies: a body that
     /// leaves the range of numbers, which is named; any error leaves everything as before the step.
     pub async fn step(&mut self, dt: f64) -> Result<()> {
-        let Self { bodies, gravitating_mass, acceleration, softening, engine, how, interactions } =
-            self;
+        let Self {
+            bodies,
+            gravitating_mass,
+            acceleration,
+            softening,
+            engine,
+            how,
+            interactions,
+            ..
+        } = self;
         match how {
             How::Shared { integrator, forces, before, steps } => {
                 let next = *steps + 1;
@@ -251,12 +269,15 @@ impl HostState {
     ///
     /// Errors: those of the engine; [`Error::Stopped`].
     pub async fn potential(&mut self) -> Result<Vec<f64>> {
-        let engine = match &mut self.how {
-            How::Shared { .. } => &mut self.engine,
-            How::Blocks { .. } if self.engine.precision() == Precision::Double => &mut self.engine,
-            How::Blocks { exact: Some(exact), .. } => exact,
-            How::Blocks { exact, .. } => exact.insert(in_f64(self.engine.as_ref()).await?),
-        };
+        if self.finer.is_none() {
+            self.finer = match self.how {
+                How::Blocks { .. } if self.engine.precision() != Precision::Double => {
+                    Some(in_f64(self.engine.as_ref()).await?)
+                }
+                _ => self.engine.for_energies(),
+            };
+        }
+        let engine = self.finer.as_mut().unwrap_or(&mut self.engine);
         let known = (&self.gravitating_mass[..], &self.acceleration[..]);
         let (bodies, want, mut found) = (&self.bodies, &Want::POTENTIAL, Answers::default());
         evaluate(engine.as_mut(), bodies, known, self.softening, want, &mut found).await?;

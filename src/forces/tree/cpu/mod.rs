@@ -11,6 +11,7 @@ use crate::forces::held::HeldSources;
 use crate::forces::{
     Answers, ForceEngine, Order, Precision, Rebuilds, Sinks, Sources, Want, check_plain,
 };
+use crate::settings::Rebuild;
 use crate::stop;
 
 mod call;
@@ -154,6 +155,11 @@ impl ForceEngine for CpuTree {
         std::mem::swap(out, &mut self.begun);
         self.begun.resize(0, &Want::ACCELERATION);
         Ok(())
+    }
+
+    fn for_energies(&self) -> Option<Box<dyn ForceEngine>> {
+        let config = TreeConfig { rebuild: Rebuild::EACH_STEP, ..self.config.for_energies() };
+        Some(Box::new(Self::of_kernel(self.kernel, config)))
     }
 
     fn needs_last_accelerations(&self) -> bool {

@@ -152,6 +152,10 @@ fn take_off_own(call: &Call, sinks: &Sinks, sources: &Sources, softening: f64, o
 }
 
 impl ForceEngine for GpuTree {
+    fn for_energies(&self) -> Option<Box<dyn ForceEngine>> {
+        Some(Box::new(Self::new(Arc::clone(&self.gpu), self.shape.for_energies())))
+    }
+
     fn name(&self) -> &'static str {
         "gpu"
     }

@@ -386,7 +386,8 @@ impl DeviceForces for TreeForces {
         };
         let (buffers, sums) = (Arc::clone(&self.buffers), self.partial_sums.clone());
         Box::pin(async move {
-            let made = Self::on(gpu, self.shape, bodies, field, buffers, sums).await?;
+            let shape = self.shape.for_energies();
+            let made = Self::on(gpu, shape, bodies, field, buffers, sums).await?;
             Ok(Box::new(made) as Box<dyn DeviceForces>)
         })
     }

@@ -89,6 +89,12 @@ impl TreeShape {
         TreeConfig { opening: self.opening, moments: self.order, rebuild: self.rebuild }
     }
 
+    /// This shape for energies: [`TreeConfig::for_energies`].
+    pub fn for_energies(self) -> Self {
+        let TreeConfig { opening, moments, .. } = self.config().for_energies();
+        Self { opening, order: moments, ..self }
+    }
+
     /// The default shape for an opening rule.
     pub fn new(opening: Opening, order: MultipoleOrder) -> Self {
         let (leaf, walk) = (LEAF as u32, WalkShape::USUAL);
