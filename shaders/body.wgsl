@@ -1,6 +1,6 @@
 // Structs shared with the host (src/gpu/layout.rs; a test compares every offset).
 // A body is three vec4: position with the gravitating mass G m in w, velocity with a number for the
-// sprites in w (Bodies::tag), acceleration with the potential in w.
+// sprites in w (Bodies::tag), acceleration with more bits of position and velocity in w (integrate/drift.wgsl).
 
 // Which part of the (sink, source) square one dispatch computes.
 struct ForceParams {

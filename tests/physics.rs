@@ -5,6 +5,7 @@ mod common;
 use glam::DVec3;
 use gravitile::bodies::Bodies;
 use gravitile::forces::Method;
+use gravitile::forces::direct::gpu::{Dispatch, KernelRequest};
 use gravitile::scene::Scene;
 use gravitile::sim::{EngineKind, Settings, Simulation};
 
@@ -56,6 +57,36 @@ fn two_bodies_come_back_after_a_period() {
         // Leapfrog's phase error here is 1.4e-5 of the circumference; f32 adds less.
         let gap = apart(&sim.bodies().unwrap(), &bodies);
         assert!(gap < 3e-4, "{engine:?}: {gap:e}");
+    }
+}
+
+/// A circle in 100 steps, 400 times. Where each step rounds positions and velocities to f32, energy and angular momentum
+/// drift by several 1e-6; what the rounding of f32 forces does alone is what the CPU engine shows.
+#[test]
+fn a_circle_does_not_drift_in_single_precision() {
+    let (bodies, period) = ellipse(0.0);
+    let of = |bodies: &Bodies| {
+        let (x, v, m) = (&bodies.position, &bodies.velocity, &bodies.mass);
+        let kinetic: f64 = (0..2).map(|i| 0.5 * m[i] * v[i].length_squared()).sum();
+        let turning: DVec3 = (0..2).map(|i| m[i] * x[i].cross(v[i])).sum();
+        [kinetic - m[0] * m[1] / (x[0] - x[1]).length(), turning.length()]
+    };
+    let one_workgroup = KernelRequest { dispatch: Dispatch::OneWorkgroup, ..KernelRequest::NONE };
+    for (engine, kernel) in [
+        (EngineKind::Cpu, KernelRequest::default()),
+        (EngineKind::Gpu, KernelRequest::default()),
+        (EngineKind::Gpu, one_workgroup),
+    ] {
+        let (dt, adapter) = (period / 100.0, common::adapter_request());
+        let settings =
+            Settings { softening: 0.0, dt, engine, kernel, adapter, ..Settings::default() };
+        let mut sim = Simulation::new(bodies.clone(), settings).unwrap();
+        let before = of(&sim.bodies().unwrap());
+        sim.step(40_000).unwrap();
+        let after = of(&sim.bodies().unwrap());
+        let [energy, turning] = [0, 1].map(|k| (after[k] / before[k] - 1.0).abs());
+        println!("{engine:?} {kernel:?}: {energy:.1e}, {turning:.1e}");
+        assert!(energy < 4e-6 && turning < 1e-6, "{engine:?}: {energy:.1e}, {turning:.1e}");
     }
 }
 

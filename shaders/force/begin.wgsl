@@ -16,10 +16,12 @@
     let sink_{{ k }} = sinks[min(sink_index_{{ k }}, sink_end - 1u)];
     var total_{{ k }} = vec3<f32>(0.0);
 //% if then_step and r == 1
-    // Loaded early, so that it has arrived when it is needed.
+    // Loaded early, so that they have arrived when they are needed.
     var old_0 = vec4<f32>(0.0);
+    var rests_0 = 0.0;
     if local.y == 0u && sink_index_0 < sink_end {
         old_0 = velocities[sink_index_0];
+        rests_0 = accelerations[sink_index_0].w;
     }
 //% endif
 //% if potential

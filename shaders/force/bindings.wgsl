@@ -14,6 +14,8 @@
 const BODIES: u32 = {{ bodies }}u;
 @group(0) @binding(2) var<storage, read_write> new_positions: array<vec4<f32>>;
 @group(0) @binding(4) var<storage, read_write> velocities: array<vec4<f32>>;
+// Only w, with the rests of positions and velocities.
+@group(0) @binding(5) var<storage, read_write> accelerations: array<vec4<f32>>;
 //% else
 @group(0) @binding(2) var<storage, read_write> partial_sums: array<vec4<f32>>;
 //% if one_mass

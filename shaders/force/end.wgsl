@@ -5,13 +5,16 @@
 //% if then_step
 //% if r > 1
         let old_{{ k }} = velocities[sink_index_{{ k }}];
+        let rests_{{ k }} = accelerations[sink_index_{{ k }}].w;
 //% endif
-        var velocity_{{ k }} = fma(total_{{ k }}, vec3(params.close_kick), old_{{ k }}.xyz);
-        velocity_{{ k }} =
-            bitcast<vec3<f32>>(bitcast<vec3<u32>>(velocity_{{ k }}) ^ vec3(params.zero));
-        velocity_{{ k }} = fma(total_{{ k }}, vec3(params.open_kick), velocity_{{ k }});
-        let next_{{ k }} = drifted(sink_{{ k }}, velocity_{{ k }}, params.drift, params.zero);
+        let before_{{ k }} = unpacked(rests_{{ k }});
+        var velocity_{{ k }} = Fine(old_{{ k }}.xyz, before_{{ k }}.velocity);
+        velocity_{{ k }} = kicked(velocity_{{ k }}, total_{{ k }}, params.close_kick, params.zero);
+        velocity_{{ k }} = kicked(velocity_{{ k }}, total_{{ k }}, params.open_kick, params.zero);
+        let next_{{ k }} =
+            drifted(sink_{{ k }}, before_{{ k }}.position, velocity_{{ k }}, params.drift, params.zero);
         velocities[sink_index_{{ k }}] = vec4(next_{{ k }}.velocity, old_{{ k }}.w);
+        accelerations[sink_index_{{ k }}].w = next_{{ k }}.rests;
         new_positions[sink_index_{{ k }}] = next_{{ k }}.position;
 //% else
         partial_sums[partial_base + sink_index_{{ k }}] =

@@ -2,7 +2,7 @@
 // the next share one pass with the drift, which with the force makes two dispatches per step.
 // The two kicks remain two additions, so that a run that pauses between steps gives the same bits.
 // WGSL lets a compiler merge them, and Mesa does; an exclusive-or with an unknown zero in between
-// prevents that.
+// prevents that. Between steps, w of an acceleration has the rests of position and velocity.
 //% include "body.wgsl"
 //% include "integrate/drift.wgsl"
 
@@ -24,20 +24,21 @@ fn main(
         return;
     }
     let i = params.first + own;
-    var acceleration = accelerations[i];
+    let last = accelerations[i];
+    var acceleration = last.xyz;
     if params.slices > 0u {
-        acceleration = partial_sums[own];
+        acceleration = partial_sums[own].xyz;
         for (var slice = 1u; slice < params.slices; slice += 1u) {
-            acceleration += partial_sums[slice * params.count + own];
+            acceleration += partial_sums[slice * params.count + own].xyz;
         }
-        accelerations[i] = acceleration;
     }
     let old = velocities[i];
-    var velocity = old.xyz;
-    velocity = fma(acceleration.xyz, vec3(params.close_kick), velocity);
-    velocity = bitcast<vec3<f32>>(bitcast<vec3<u32>>(velocity) ^ vec3(params.zero));
-    velocity = fma(acceleration.xyz, vec3(params.open_kick), velocity);
-    let next = drifted(positions[i], velocity, params.drift, params.zero);
+    let rests = unpacked(last.w);
+    var velocity = Fine(old.xyz, rests.velocity);
+    velocity = kicked(velocity, acceleration, params.close_kick, params.zero);
+    velocity = kicked(velocity, acceleration, params.open_kick, params.zero);
+    let next = drifted(positions[i], rests.position, velocity, params.drift, params.zero);
     velocities[i] = vec4(next.velocity, old.w);
+    accelerations[i] = vec4(acceleration, next.rests);
     positions[i] = next.position;
 }

@@ -44,9 +44,11 @@ fn main(@builtin(local_invocation_id) local: vec3<u32>) {
     let index_{{ k }} = local.x + {{ k }}u * P;
     var velocity_{{ k }} = vec4<f32>(0.0);
     var acceleration_{{ k }} = vec3<f32>(0.0);
+    var rests_{{ k }} = Rests();
     if owns && index_{{ k }} < params.count {
         velocity_{{ k }} = velocities[index_{{ k }}];
         acceleration_{{ k }} = accelerations[index_{{ k }}].xyz;
+        rests_{{ k }} = unpacked(accelerations[index_{{ k }}].w);
     }
 //% endfor
     let first_source = local.y * params.per_row;
@@ -58,9 +60,12 @@ fn main(@builtin(local_invocation_id) local: vec3<u32>) {
         if params.steps > 0u && owns {
 //% for k in range(r)
             if index_{{ k }} < params.count {
-                let velocity = fma(acceleration_{{ k }}, vec3(params.kick), velocity_{{ k }}.xyz);
-                let next = drifted(bodies[index_{{ k }}], velocity, params.drift, params.zero);
+                let before = Fine(velocity_{{ k }}.xyz, rests_{{ k }}.velocity);
+                let velocity = kicked(before, acceleration_{{ k }}, params.kick, params.zero);
+                let next =
+                    drifted(bodies[index_{{ k }}], rests_{{ k }}.position, velocity, params.drift, params.zero);
                 velocity_{{ k }} = vec4(next.velocity, velocity_{{ k }}.w);
+                rests_{{ k }} = unpacked(next.rests);
                 bodies[index_{{ k }}] = next.position;
             }
 //% endfor
@@ -108,9 +113,10 @@ fn main(@builtin(local_invocation_id) local: vec3<u32>) {
             if params.steps > 0u {
                 // The kick that ends a step and the next one remain two additions, as in leapfrog.wgsl:
                 // the bits do not depend on how many steps a dispatch takes.
-                let velocity = fma(total_{{ k }}, vec3(params.kick), velocity_{{ k }}.xyz);
-                let apart = bitcast<vec3<f32>>(bitcast<vec3<u32>>(velocity) ^ vec3(params.zero));
-                velocity_{{ k }} = vec4(apart, velocity_{{ k }}.w);
+                let before = Fine(velocity_{{ k }}.xyz, rests_{{ k }}.velocity);
+                let velocity = kicked(before, total_{{ k }}, params.kick, params.zero);
+                velocity_{{ k }} = vec4(velocity.value, velocity_{{ k }}.w);
+                rests_{{ k }}.velocity = velocity.rest;
             }
 //% endfor
         }
@@ -120,7 +126,7 @@ fn main(@builtin(local_invocation_id) local: vec3<u32>) {
     if owns && index_{{ k }} < params.count {
         positions[index_{{ k }}] = bodies[index_{{ k }}];
         velocities[index_{{ k }}] = velocity_{{ k }};
-        accelerations[index_{{ k }}] = vec4(acceleration_{{ k }}, 0.0);
+        accelerations[index_{{ k }}] = vec4(acceleration_{{ k }}, packed(rests_{{ k }}));
     }
 //% endfor
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use glam::DVec3;
 
-use super::{Frame, wide};
+use super::Frame;
 
 /// Prefix of the names of a snapshot's columns that hold rests.
 pub const PREFIX: &str = "frame.";
@@ -50,26 +50,28 @@ impl Rests {
 }
 
 impl Frame {
-    /// The f64 position at the time `epoch` for an f32 one, and its rest to the exact value.
-    pub fn exact_position(&self, position: [f32; 3]) -> (DVec3, DVec3) {
-        exact_sum(self.origin.into(), wide(position) * self.length)
+    /// The position at the time `epoch` for one relative to the origin, in units of length, and its
+    /// rest to the exact value.
+    pub fn exact_position(&self, scaled: DVec3) -> (DVec3, DVec3) {
+        exact_sum(self.origin.into(), scaled * self.length)
     }
 
-    /// The f64 velocity for an f32 one, and its rest to the exact value.
-    pub fn exact_velocity(&self, velocity: [f32; 3]) -> (DVec3, DVec3) {
-        exact_sum(self.velocity.into(), wide(velocity) * self.velocity_unit())
+    /// The velocity for one relative to the origin's, in units of length and time, and its rest to
+    /// the exact value.
+    pub fn exact_velocity(&self, scaled: DVec3) -> (DVec3, DVec3) {
+        exact_sum(self.velocity.into(), scaled * self.velocity_unit())
     }
 
-    /// The f32 position that [`Frame::exact_position`] was given.
-    pub fn narrow_position(&self, position: DVec3, rest: DVec3) -> [f32; 3] {
+    /// What [`Frame::exact_position`] was given.
+    pub fn scaled_exact_position(&self, position: DVec3, rest: DVec3) -> DVec3 {
         let (offset, lost) = exact_sum(position, -DVec3::from(self.origin));
-        super::narrow((offset + (lost + rest)) / self.length)
+        (offset + (lost + rest)) / self.length
     }
 
-    /// The f32 velocity that [`Frame::exact_velocity`] was given.
-    pub fn narrow_velocity(&self, velocity: DVec3, rest: DVec3) -> [f32; 3] {
+    /// What [`Frame::exact_velocity`] was given.
+    pub fn scaled_exact_velocity(&self, velocity: DVec3, rest: DVec3) -> DVec3 {
         let (offset, lost) = exact_sum(velocity, -DVec3::from(self.velocity));
-        super::narrow((offset + (lost + rest)) / self.velocity_unit())
+        (offset + (lost + rest)) / self.velocity_unit()
     }
 }
 

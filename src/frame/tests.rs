@@ -125,12 +125,15 @@ fn what_was_narrow_is_narrow_again_to_the_bit() {
             f32::from_bits(((100 + (bits & 31)) << 23) | (bits >> 9))
                 * if k & 1 == 0 { 1.0 } else { -1.0 }
         };
-        let (x, v) = ([value(0), value(1), value(2)], [value(3), value(4), value(5)]);
+        // Two bits more than f32.
+        let more = 1.0 - 2.0f64.powi(-25) * f64::from(k & 3);
+        let vector = |j: u32| DVec3::from([0, 1, 2].map(|k| f64::from(value(j + k)) * more));
+        let (x, v) = (vector(0), vector(3));
         let (wide, rest) = frame.exact_position(x);
         let (wide_v, rest_v) = frame.exact_velocity(v);
-        assert_eq!(frame.narrow_position(wide, rest), x);
-        assert_eq!(frame.narrow_velocity(wide_v, rest_v), v);
-        lacking += usize::from(frame.position(wide) != x);
+        assert_eq!(frame.scaled_exact_position(wide, rest), x);
+        assert_eq!(frame.scaled_exact_velocity(wide_v, rest_v), v);
+        lacking += usize::from(frame.scaled_position(wide) != x);
         rests.position.push(rest);
         rests.velocity.push(rest_v);
     }

@@ -5,8 +5,8 @@ use std::ops::Range;
 use rayon::prelude::*;
 use std::sync::Arc;
 
-use super::Gpu;
 use super::layout::VEC4;
+use super::{Gpu, fine};
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
 use crate::frame::{Frame, Rests};
@@ -29,8 +29,10 @@ pub struct BodyBuffers {
     pub mass: Arc<[f32]>,
     /// Velocity x, y, z; [`Bodies::tag`] as a float.
     pub velocity: wgpu::Buffer,
-    /// Acceleration x, y, z; potential if the last force evaluation computed it.
+    /// Acceleration x, y, z; five bits more of each of position and velocity (`fine.rs`).
     pub acceleration: wgpu::Buffer,
+    /// The latter of the bodies as they were uploaded.
+    pub rests: Arc<[f32]>,
 }
 
 impl BodyBuffers {
@@ -56,23 +58,23 @@ impl BodyBuffers {
                 gpu.limits.storage_buffer
             )));
         }
+        let split = |i: usize| {
+            let (position, velocity) = (bodies.position[i], bodies.velocity[i]);
+            let (position, velocity) = match rests {
+                Some(rests) => (
+                    frame.scaled_exact_position(position, rests.position[i]),
+                    frame.scaled_exact_velocity(velocity, rests.velocity[i]),
+                ),
+                None => (frame.scaled_position(position), frame.scaled_velocity(velocity)),
+            };
+            fine::split(position, velocity)
+        };
         let position_mass = entries(n, |i| {
-            let position = bodies.position[i];
-            let narrow = match rests {
-                Some(rests) => frame.narrow_position(position, rests.position[i]),
-                None => frame.position(position),
-            };
             let mass = bodies.mass[i] * gravitational_constant / frame.mass;
-            (narrow, mass as f32)
+            (split(i).0, mass as f32)
         });
-        let velocity = entries(n, |i| {
-            let velocity = bodies.velocity[i];
-            let narrow = match rests {
-                Some(rests) => frame.narrow_velocity(velocity, rests.velocity[i]),
-                None => frame.velocity(velocity),
-            };
-            (narrow, bodies.tag(i) as f32)
-        });
+        let velocity = entries(n, |i| (split(i).1, bodies.tag(i) as f32));
+        let acceleration = entries(n, |i| ([0.0; 3], split(i).2));
         for (entries, what) in [(&position_mass, "position or mass"), (&velocity, "velocity")] {
             let is_out = |entry: &[f32; 4]| entry.iter().any(|x| !x.is_finite());
             if let Some(index) = entries.par_iter().position_first(is_out) {
@@ -90,7 +92,9 @@ impl BodyBuffers {
             position_mass: storage(gpu, "position and mass", n),
             velocity: storage(gpu, "velocity", n),
             acceleration: storage(gpu, "acceleration", n),
+            rests: acceleration.iter().map(|entry| entry[3]).collect(),
         };
+        gpu.queue.write_buffer(&buffers.acceleration, 0, bytemuck::cast_slice(&acceleration));
         gpu.queue.write_buffer(&buffers.position_mass, 0, bytemuck::cast_slice(&position_mass));
         gpu.queue.write_buffer(&buffers.velocity, 0, bytemuck::cast_slice(&velocity));
         Ok(buffers)

@@ -9,6 +9,7 @@ mod device;
 mod draw;
 mod entries;
 mod fault;
+pub(crate) mod fine;
 mod group;
 mod handles;
 mod identity;

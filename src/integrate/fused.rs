@@ -62,9 +62,9 @@ impl Fused {
         if !fits {
             return Ok(None);
         }
+        use Binding::{Read, Write};
         let size = size_of::<ForceParams>() as u64;
-        let bindings =
-            [Binding::Read, Binding::Read, Binding::Write, Binding::Params(size), Binding::Write];
+        let bindings = [Read, Read, Write, Binding::Params(size), Write, Write];
         let text = wgsl(&variant, bodies.count)?;
         let kernel = compile(gpu, variant.file(), &text, &bindings, config.checks).await?;
         let params = Params::new(gpu, "fused params", 16);
@@ -77,6 +77,7 @@ impl Fused {
                 to.as_entire_binding(),
                 params.binding(),
                 bodies.velocity.as_entire_binding(),
+                bodies.acceleration.as_entire_binding(),
             ];
             kernel.bind(gpu, "fused", &resources)
         };
@@ -95,7 +96,8 @@ impl Fused {
     }
 
     /// Records two dispatches. Each computes the force of a step of `dt` that has begun, ends the
-    /// step, and begins the next one of the same length. Accelerations are not stored.
+    /// step, and begins the next one of the same length. Accelerations are not stored (of theirs,
+    /// only w is written).
     pub fn record_two(&mut self, pass: &mut wgpu::ComputePass<'_>, dt: f64) {
         let half = (0.5 * dt) as f32;
         let offset = self.params.offset_of(ForceParams {

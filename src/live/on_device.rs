@@ -14,7 +14,7 @@ use crate::error::Result;
 use crate::forces::direct::gpu::{KernelRequest, KernelVariant};
 use crate::forces::{Budget, Throughput};
 use crate::frame::Frame;
-use crate::gpu::{BodyBuffers, FrameTimes, Gpu, Readback, layout::VEC4};
+use crate::gpu::{BodyBuffers, FrameTimes, Gpu, Readback, fine, layout::VEC4};
 use crate::integrate::Integrator;
 use crate::sim::{Clock, DeviceState, Diagnosis, Moment, Settings, Totals, Work};
 
@@ -241,8 +241,10 @@ impl OnDevice {
         let work = move || async move {
             let three = |v: &[f32; 4]| [v[0], v[1], v[2]];
             let mut bodies = (*shell).clone();
-            bodies.position = read[0].iter().map(|x| frame.wide_position(three(x))).collect();
-            bodies.velocity = read[1].iter().map(|v| frame.wide_velocity(three(v))).collect();
+            let fine = ((read[0].iter().zip(&read[1])).zip(&read[2]))
+                .map(|((x, v), a)| fine::join(three(x), three(v), a[3]))
+                .map(|(x, v)| (frame.exact_position(x).0, frame.exact_velocity(v).0));
+            (bodies.position, bodies.velocity) = fine.unzip();
             let acceleration = read[2].iter().map(|a| frame.wide_acceleration(three(a))).collect();
             Ok(purpose.event(Arc::new(Moment { time, steps, bodies, acceleration, softening })))
         };

@@ -71,7 +71,7 @@ fn only_the_sinks_move() {
         let moves = (333..400).contains(&i);
         assert_eq!(read[0][i] != begun[0][i], moves, "position {i}");
         assert_eq!(read[1][i] != begun[1][i], moves, "velocity {i}");
-        assert_eq!(read[2][i] != [0.0; 4], moves, "acceleration {i}");
+        assert_eq!(read[2][i][..3] != [0.0; 3], moves, "acceleration {i}");
     }
     // What is read back leaves the others alone, and so does continuing with other settings.
     let mut now = bodies.clone();

@@ -144,12 +144,10 @@ fn run(
     let narrow = BodyBuffers::upload(gpu, bodies, 1.0, &Frame::PLAIN, None)?;
     // The buffers have room beyond the end filled with NaN, so that stray writes show.
     let entries = n + GUARD;
-    let guarded = |label, from: Option<&wgpu::Buffer>| -> Result<wgpu::Buffer> {
+    let guarded = |label, from: &wgpu::Buffer| -> Result<wgpu::Buffer> {
         let buffer = storage(gpu, label, entries);
         let mut data = vec![[f32::NAN; 4]; entries];
-        if let Some(from) = from {
-            data[..n].copy_from_slice(&read_blocking::<[f32; 4]>(gpu, &[from], n)?[0]);
-        }
+        data[..n].copy_from_slice(&read_blocking::<[f32; 4]>(gpu, &[from], n)?[0]);
         gpu.queue.write_buffer(&buffer, 0, bytemuck::cast_slice(&data));
         Ok(buffer)
     };
@@ -157,9 +155,10 @@ fn run(
         count: n as u32,
         sinks: 0..n as u32,
         mass: narrow.mass.clone(),
-        position_mass: guarded("positions", Some(&narrow.position_mass))?,
-        velocity: guarded("velocities", Some(&narrow.velocity))?,
-        acceleration: guarded("accelerations", None)?,
+        position_mass: guarded("positions", &narrow.position_mass)?,
+        velocity: guarded("velocities", &narrow.velocity)?,
+        acceleration: guarded("accelerations", &narrow.acceleration)?,
+        rests: narrow.rests.clone(),
     };
     let variant = KernelVariant::new(config, softening, 1.0, false);
     let mut kernel = pollster::block_on(OneWorkgroup::new(gpu, &variant, &buffers, softening))?;

@@ -57,6 +57,7 @@ impl TreeTimer {
             position_mass: storage(gpu, "position and mass", n),
             velocity: storage(gpu, "no velocity", 1),
             acceleration: storage(gpu, "acceleration", n),
+            rests: Default::default(),
         };
         gpu.queue.write_buffer(&bodies.position_mass, 0, bytemuck::cast_slice(places));
         let field = Field {

@@ -10,7 +10,7 @@ use super::*;
 use crate::error::Error;
 use crate::forces::evaluate;
 use crate::gpu::layout::VEC4;
-use crate::gpu::storage;
+use crate::gpu::{fine, storage};
 use crate::stop;
 
 /// Submissions in flight: the device always has the next one at hand.
@@ -18,7 +18,7 @@ const IN_FLIGHT: usize = 2;
 
 /// The bodies before a long step.
 struct Before {
-    motion: [wgpu::Buffer; 2],
+    motion: [wgpu::Buffer; 3],
     /// Steps submitted before it, in this run.
     of_step: u64,
 }
@@ -85,8 +85,10 @@ impl DeviceState {
                     if left > 0 && self.is_between_steps() {
                         let n = self.buffers.count as usize;
                         let room = || storage(&self.gpu, "bodies before a step", n);
-                        let before = before
-                            .get_or_insert_with(|| Before { motion: [room(), room()], of_step: 0 });
+                        let before = before.get_or_insert_with(|| Before {
+                            motion: [room(), room(), room()],
+                            of_step: 0,
+                        });
                         before.of_step = submitted;
                         self.copy_motion(before, true);
                     }
@@ -110,10 +112,11 @@ impl DeviceState {
         }
     }
 
-    /// Copies positions and velocities into `before`, or back from there.
+    /// Copies positions and velocities, and accelerations with their further bits, into `before`, or back from there.
     fn copy_motion(&self, before: &Before, save: bool) {
         let mut encoder = self.gpu.device.create_command_encoder(&Default::default());
-        let now = [&self.buffers.position_mass, &self.buffers.velocity];
+        let BodyBuffers { position_mass, velocity, acceleration, .. } = &self.buffers;
+        let now = [position_mass, velocity, acceleration];
         for (now, then) in now.into_iter().zip(&before.motion) {
             let (from, to) = if save { (now, then) } else { (then, now) };
             encoder.copy_buffer_to_buffer(from, 0, to, 0, now.size());
@@ -147,22 +150,23 @@ impl DeviceState {
         let three = |v: &[f32; 4]| [v[0], v[1], v[2]];
         let mut rests = std::mem::take(&mut self.rests);
         let widened = self.bring(&buffers, sinks.clone(), |read| {
-            let position = bodies.position[sinks.clone()].par_iter_mut().zip(read[0]);
-            let velocity = bodies.velocity[sinks.clone()].par_iter_mut().zip(read[1]);
+            let fine = |i: usize| fine::join(three(&read[0][i]), three(&read[1][i]), read[2][i][3]);
+            let position = bodies.position[sinks.clone()].par_iter_mut().enumerate();
+            let velocity = bodies.velocity[sinks.clone()].par_iter_mut().enumerate();
             if frame.is_central() {
                 // Multiples of powers of two: f64 has them all.
-                position.for_each(|(wide, x)| *wide = frame.wide_position(three(x)));
-                velocity.for_each(|(wide, v)| *wide = frame.wide_velocity(three(v)));
+                position.for_each(|(i, wide)| *wide = frame.exact_position(fine(i).0).0);
+                velocity.for_each(|(i, wide)| *wide = frame.exact_velocity(fine(i).1).0);
             } else {
                 rests.position.resize(count, DVec3::ZERO);
                 rests.velocity.resize(count, DVec3::ZERO);
                 let rest = rests.position[sinks.clone()].par_iter_mut();
-                position.zip(rest).for_each(|((wide, x), rest)| {
-                    (*wide, *rest) = frame.exact_position(three(x));
+                position.zip(rest).for_each(|((i, wide), rest)| {
+                    (*wide, *rest) = frame.exact_position(fine(i).0);
                 });
                 let rest = rests.velocity[sinks.clone()].par_iter_mut();
-                velocity.zip(rest).for_each(|((wide, v), rest)| {
-                    (*wide, *rest) = frame.exact_velocity(three(v));
+                velocity.zip(rest).for_each(|((i, wide), rest)| {
+                    (*wide, *rest) = frame.exact_velocity(fine(i).1);
                 });
             }
             read[2].par_iter().map(|a| frame.wide_acceleration(three(a))).collect()

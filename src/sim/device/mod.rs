@@ -212,11 +212,12 @@ impl DeviceState {
         }
         forces.go_on_from_last();
         let unit = self.frame.acceleration_unit();
-        let narrow = |acceleration: &DVec3| {
+        let narrow = |(acceleration, &rests): (&DVec3, &f32)| {
             let [x, y, z] = crate::frame::narrow(*acceleration / unit);
-            [x, y, z, 0.0]
+            [x, y, z, rests]
         };
-        let narrow: Vec<[f32; 4]> = acceleration.iter().map(narrow).collect();
+        let rests = self.buffers.rests.iter();
+        let narrow: Vec<[f32; 4]> = acceleration.iter().zip(rests).map(narrow).collect();
         let buffer = &self.buffers.acceleration;
         self.gpu.queue.write_buffer(buffer, 0, bytemuck::cast_slice(&narrow));
         self.phase = Phase::Between;

@@ -116,6 +116,7 @@ impl GpuTree {
             position_mass: storage(&self.gpu, "position and mass", n),
             velocity: storage(&self.gpu, "no velocity", 1),
             acceleration: storage(&self.gpu, "no acceleration", 1),
+            rests: Default::default(),
         };
         self.gpu.queue.write_buffer(&bodies.position_mass, 0, bytemuck::cast_slice(&call.places));
         let mut forces = TreeForces::new(&self.gpu, self.shape, &bodies, field).await?;

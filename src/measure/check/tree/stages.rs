@@ -31,6 +31,7 @@ pub fn upload_places(gpu: &Gpu, places: &[Place]) -> BodyBuffers {
         position_mass: storage(gpu, "position and mass", places.len()),
         velocity: storage(gpu, "velocity", places.len()),
         acceleration: storage(gpu, "acceleration", places.len()),
+        rests: Default::default(),
     };
     gpu.queue.write_buffer(&buffers.position_mass, 0, bytemuck::cast_slice(places));
     buffers
