@@ -1,4 +1,14 @@
-//! Names and values of the physical units behind N-body numbers. Internally G = 1.
+//! Names and values of the physical units behind N-body numbers, and the G that follows from them.
+
+mod conversion;
+mod stated;
+
+pub use conversion::Conversion;
+pub use stated::Stated;
+
+use serde::{Deserialize, Serialize};
+
+use crate::messages;
 
 /// The physical value of one N-body unit: `factor` times the unit `name`, for example 3.5 kpc.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,12 +46,13 @@ impl Measure {
 }
 
 /// The SI value of each unit, under the names that snapshots and scenes use for it.
-const LENGTHS: [(&[&str], f64); 8] = [
+const LENGTHS: [(&[&str], f64); 9] = [
     (&["m"], 1.0),
     (&["cm"], 1e-2),
     (&["km"], 1e3),
+    (&["Rsun", "RSun"], 6.957e8),
     (&["au", "AU"], 1.495_978_707e11),
-    (&["ly", "light years"], 9.460_730_472_580_8e15),
+    (&["ly", "lyr", "light years"], 9.460_730_472_580_8e15),
     (&["pc", "parsec"], PC),
     (&["kpc"], 1e3 * PC),
     (&["Mpc"], 1e6 * PC),
@@ -57,11 +68,17 @@ const TIMES: [(&[&str], f64); 6] = [
 const MASSES: [(&[&str], f64); 4] = [
     (&["kg"], 1.0),
     (&["g"], 1e-3),
-    (&["Mearth"], 5.972_2e24),
-    (&["Msun", "solar masses", "solar mass"], 1.988_41e30),
+    (&["Mearth", "MEarth"], 5.972_2e24),
+    (&["Msun", "MSun", "Msol", "M_sun", "solMass", "solar masses", "solar mass"], 1.988_41e30),
 ];
 const PC: f64 = 3.085_677_581_49e16;
 const YEAR: f64 = 3.155_76e7;
+
+/// Newton's constant in m^3 / (kg s^2), CODATA 2018.
+const NEWTON: f64 = 6.674_30e-11;
+
+/// Gravitational constants and units count as equal within this part: files round them.
+const SAME: f64 = 0.01;
 
 /// The physical quantity that a unit measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,6 +89,8 @@ pub enum Quantity {
     Mass,
     /// SI unit: seconds.
     Time,
+    /// SI unit: metres per second. Units are those of length over those of time: `km/s`, `km s^-1`.
+    Velocity,
 }
 
 impl Quantity {
@@ -80,11 +99,15 @@ impl Quantity {
             Self::Length => &LENGTHS,
             Self::Mass => &MASSES,
             Self::Time => &TIMES,
+            Self::Velocity => &[(&["kms"], 1e3)],
         }
     }
 
     /// The names of the convertible units, separated by commas.
     pub fn known_names(self) -> String {
+        if self == Self::Velocity {
+            return "a unit of length over one of time, such as km/s".to_owned();
+        }
         let names: Vec<&str> = self.known().iter().map(|(names, _)| names[0]).collect();
         names.join(", ")
     }
@@ -94,8 +117,28 @@ impl Measure {
     /// Its value in SI units, if the unit is known.
     pub fn si(&self, of: Quantity) -> Option<f64> {
         let mut known = of.known().iter();
-        let (_, worth) = known.find(|(names, _)| names.contains(&self.name.as_str()))?;
-        Some(self.factor * worth)
+        match known.find(|(names, _)| names.contains(&self.name.as_str())) {
+            Some((_, worth)) => Some(self.factor * worth),
+            None if of == Quantity::Velocity => Some(self.factor * quotient(&self.name)?),
+            None => None,
+        }
+    }
+
+    /// The SI value in the largest common unit of which it is at least a half, to nine digits.
+    pub(crate) fn of_si(value: f64, of: Quantity) -> Self {
+        let uncommon = ["cm", "ly", "g", "Rsun"];
+        let common = of.known().iter().filter(|(names, _)| !uncommon.contains(&names[0]));
+        let (names, worth) = common
+            .clone()
+            .rfind(|(_, worth)| value >= 0.5 * worth)
+            .or(common.clone().next())
+            .expect("there should be a common unit");
+        Self { factor: Self::rounded(value / worth), name: names[0].to_owned() }
+    }
+
+    /// Nine significant digits.
+    pub(crate) fn rounded(value: f64) -> f64 {
+        format!("{value:.8e}").parse().unwrap_or(value)
     }
 
     /// How many of `other` it equals; `None` unless both have the same name or both are known
@@ -106,6 +149,18 @@ impl Measure {
         }
         Some(self.si(of)? / other.si(of)?)
     }
+}
+
+/// The SI value of a velocity such as `km/s`, `km s^-1` or `km * s**-1`.
+fn quotient(name: &str) -> Option<f64> {
+    let name = name.replace("**", "^");
+    let (length, time) = name.split_once('/').or_else(|| {
+        let product = name.strip_suffix("^-1").or_else(|| name.strip_suffix("-1"))?;
+        product.rsplit_once([' ', '*', '.'])
+    })?;
+    let blank = |c: char| c.is_whitespace() || c == '*';
+    let [length, time] = [length, time].map(|name| Measure::of(name.trim_matches(blank)));
+    Some(length.si(Quantity::Length)? / time.si(Quantity::Time)?)
 }
 
 impl std::fmt::Display for Measure {
@@ -119,13 +174,17 @@ impl std::fmt::Display for Measure {
 
 /// Units of a scene or snapshot, for display and for converting snapshots whose gravitational
 /// constant is not 1.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Units {
     /// Name of the length unit, for example `kpc`; empty for N-body units.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub length: String,
     /// Name of the mass unit.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub mass: String,
     /// Name of the time unit.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub time: String,
     /// The gravitational constant in these units (1 in N-body units).
     pub gravitational_constant: f64,
@@ -149,10 +208,78 @@ impl Units {
         Self {
             length: "kpc".into(),
             mass: "1e10 Msun".into(),
-            time: "0.978 Gyr".into(),
+            time: "0.977792222 Gyr".into(),
             gravitational_constant: 43007.1,
         }
     }
+
+    /// The SI values of length, mass and time, as far as these units are known.
+    fn si(&self) -> [Option<f64>; 3] {
+        let of = |name, quantity| Measure::of(name).si(quantity);
+        [
+            of(&self.length, Quantity::Length),
+            of(&self.mass, Quantity::Mass),
+            of(&self.time, Quantity::Time),
+        ]
+    }
+
+    /// Newton's constant in these units, if all three are known.
+    pub fn newton(&self) -> Option<f64> {
+        let [length, mass, time] = self.si();
+        Some(NEWTON * mass? * time?.powi(2) / length?.powi(3))
+    }
+
+    /// Newton's constant in these units, if it is known and not [`Self::gravitational_constant`].
+    pub fn contradiction(&self) -> Option<f64> {
+        self.newton().filter(|newton| !same(self.gravitational_constant, *newton))
+    }
+
+    /// The same units of length and time, and the unit of mass in which G is 1, named if known.
+    pub fn with_g_one(&self) -> Self {
+        let mass = match (self.gravitational_constant == 1.0, self.si()) {
+            (true, _) => self.mass.clone(),
+            (false, [Some(length), _, Some(time)]) => {
+                let mass = length.powi(3) / (NEWTON * time.powi(2));
+                Measure::of_si(mass, Quantity::Mass).to_string()
+            }
+            (false, _) => String::new(),
+        };
+        Self { mass, gravitational_constant: 1.0, ..self.clone() }
+    }
+
+    /// What is measured, and the name of its unit.
+    pub fn names(&self) -> [(&'static str, &str); 3] {
+        [("length", &self.length), ("mass", &self.mass), ("time", &self.time)]
+    }
+
+    /// Whether no unit has a name.
+    pub fn is_unnamed(&self) -> bool {
+        self.names().iter().all(|(_, name)| name.is_empty())
+    }
+}
+
+impl std::fmt::Display for Units {
+    /// `pc, Msun, Myr, G = 0.0045`, or `G = 1` where no unit has a name.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if !self.is_unnamed() {
+            for (what, name) in self.names() {
+                match name.is_empty() {
+                    true => write!(f, "no unit of {what}, ")?,
+                    false => write!(f, "{}, ", messages::piece(name))?,
+                }
+            }
+        }
+        write!(f, "G = {}", rounded(self.gravitational_constant))
+    }
+}
+
+/// Six significant digits.
+fn rounded(value: f64) -> f64 {
+    format!("{value:.5e}").parse().unwrap_or(value)
+}
+
+fn same(a: f64, b: f64) -> bool {
+    (a / b - 1.0).abs() <= SAME
 }
 
 #[cfg(test)]

@@ -285,7 +285,7 @@ fn snapshots_in_several_files_are_written_converted_run_and_painted() {
     let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     works(&["run", "plummer", "-n", "50", "--until", "0.02", "--dt", "0.01", "--out", &at("run")]);
     let first = at("run/step_0000000000.gvt");
-    let told = works(&["convert", &first, &at("snap"), "--to", "gadget2-f64", "--files", "3"]);
+    let told = works(&["convert", &first, &at("snap"), "--to", "gadget2-f64-raw", "--files", "3"]);
     assert!(told.contains("snap.0 to .2"), "{told}");
     let files = ["convert", &first, &at("snap"), "--to", "gadget2", "--files", "3"];
     refused(&files, &["snap.0: is there already"]);

@@ -16,6 +16,10 @@ mod losses;
 mod parts;
 #[path = "snapshots/round_trips.rs"]
 mod round_trips;
+#[path = "snapshots/tables.rs"]
+mod tables;
+#[path = "snapshots/units.rs"]
+mod units;
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;

@@ -3,6 +3,7 @@
 use glam::DVec3;
 
 use super::{Frame, exponent, power};
+use crate::error::{Error, Result};
 
 /// The most bodies sampled for the middle.
 const SAMPLES: usize = 255;
@@ -29,21 +30,49 @@ impl Frame {
             ..Self::PLAIN
         }
     }
+
+    /// Refuses sources of which one is so far away that the others, most of them nearer to the origin
+    /// than 2^-58 of that, have no distances in f32.
+    ///
+    /// # Errors
+    /// Names the farthest source.
+    pub fn check_reach(&self, sources: &[DVec3]) -> Result<()> {
+        let away = |p: &DVec3| (*p - DVec3::from(self.origin)).abs().max_element();
+        let (mut sample, count) = sampled(sources, away);
+        let Some(middle) = count.checked_sub(1).map(|last| last.div_ceil(2)) else { return Ok(()) };
+        let typical = *sample[..count].select_nth_unstable_by(middle, f64::total_cmp).1;
+        if typical == 0.0 || !(typical < self.length * f64::powi(0.5, 42)) {
+            return Ok(());
+        }
+        let farthest =
+            (0..sources.len()).max_by(|&a, &b| away(&sources[a]).total_cmp(&away(&sources[b])));
+        let index = farthest.unwrap_or_default();
+        let allowed = format!(
+            "within 2^58 (2.9e17) times the extent of most bodies, {typical:.1e}, in single precision; engines in \
+             double precision take more"
+        );
+        Err(Error::value(format!("the position of body number {index}"), sources[index], allowed))
+    }
+}
+
+/// The values of at most 255 positions at even strides, and their number.
+fn sampled(position: &[DVec3], value: impl Fn(&DVec3) -> f64) -> ([f64; SAMPLES], usize) {
+    let stride = position.len().div_ceil(SAMPLES).max(1);
+    let mut sample = [0.0; SAMPLES];
+    for (sample, p) in sample.iter_mut().zip(position.iter().step_by(stride)) {
+        *sample = value(p);
+    }
+    (sample, position.len().div_ceil(stride))
 }
 
 /// The median along each axis of at most 255 positions at even strides: unlike a mean or a bounding
 /// box it does not follow a few bodies that fly away.
 fn middle(position: &[DVec3]) -> DVec3 {
-    let stride = position.len().div_ceil(SAMPLES).max(1);
-    let count = position.len().div_ceil(stride);
-    if count == 0 {
+    if position.is_empty() {
         return DVec3::ZERO;
     }
     let median = |axis: usize| {
-        let mut sample = [0.0; SAMPLES];
-        for (value, p) in sample.iter_mut().zip(position.iter().step_by(stride)) {
-            *value = p[axis];
-        }
+        let (mut sample, count) = sampled(position, |p| p[axis]);
         *sample[..count].select_nth_unstable_by(count / 2, f64::total_cmp).1
     };
     DVec3::new(median(0), median(1), median(2))

@@ -198,6 +198,23 @@ fn the_extent_of_a_call_is_in_range() {
 }
 
 #[test]
+fn a_body_so_far_away_that_the_others_coincide_is_refused() {
+    let check = |far: f64| {
+        let mut position: Vec<DVec3> = (0..50).map(|k| DVec3::splat(f64::from(k) / 50.0)).collect();
+        position[7].x = far;
+        Frame::of_call(&position, &position, &[1.0; 50], 0.1).check_reach(&position)
+    };
+    assert!(check(1e6).is_ok() && check(-1e16).is_ok());
+    for far in [1e19, -1e40, 1e300] {
+        let text = check(far).unwrap_err().to_string();
+        assert!(text.contains("body number 7") && text.contains("2^58"), "{text}");
+    }
+    let one_place = [DVec3::ONE; 3];
+    assert!(Frame::of_call(&one_place, &one_place, &[1.0; 3], 0.0).check_reach(&one_place).is_ok());
+    assert!(Frame::of_call(&[], &[], &[], 0.0).check_reach(&[]).is_ok());
+}
+
+#[test]
 fn a_body_that_flew_away_does_not_carry_the_origin_of_a_call_with_it() {
     let mut position: Vec<DVec3> = (0..99).map(|k| DVec3::splat(f64::from(k) / 99.0)).collect();
     position.push(DVec3::splat(1e6));

@@ -1,16 +1,21 @@
 //! From a request to bodies: a scene by name, a scene file or a snapshot, with what suits it.
 
+mod isolated;
 #[cfg(any(test, all(target_arch = "wasm32", feature = "panel")))]
 mod packed;
+mod parts;
 mod settings;
+
+pub(crate) use parts::Parts;
 
 use std::path::Path;
 
+use rayon::prelude::*;
 use web_time::Instant;
 
-use crate::bodies::Bodies;
 use crate::error::{Error, Result};
 use crate::files;
+use crate::messages;
 use crate::scene::{IntegratorHints, RunHints, Scene, ViewHints};
 use crate::settings::{Assignment, InputRequest};
 use crate::sim::suggest;
@@ -86,23 +91,14 @@ impl InputRequest {
 
     fn build(&self, mut scene: Scene, softening: Option<f64>) -> Result<Input> {
         scene.run.softening = softening.unwrap_or(scene.run.softening);
-        let load = |path: &Path| -> Result<Bodies> {
-            // All parts together are numbered from 0, so the ids of a file are not used.
-            let read = snapshot::read_with(path, &renumbered(true))?;
-            // Scenes have G = 1: a file's own G goes into the masses.
-            let mut bodies = read.bodies;
-            bodies.mass = bodies.gravitating_mass(read.units.gravitational_constant);
-            Ok(bodies)
-        };
+        let parts = Parts::of(Units::from(&scene.units), self.isolated);
         let begun = Instant::now();
-        let bodies = scene.build(&load)?;
+        let bodies = scene.build(&|path: &Path| parts.load(path))?;
         let secs = begun.elapsed().as_secs_f64();
         log::info!("scene {}: {} bodies made in {secs:.2} s", scene.name, bodies.len());
         let mut snapshot = Snapshot::new(bodies, 0.0);
-        snapshot.units = Units::from(&scene.units);
-        if let Some(g) = self.gravity {
-            snapshot.units.gravitational_constant = g;
-        }
+        (snapshot.units, snapshot.notes) = parts.finish();
+        self.set_gravity(&mut snapshot);
         snapshot.attributes.insert("scene".to_owned(), scene.name.clone());
         snapshot.attributes.insert("seed".to_owned(), scene.seed.to_string());
         let Scene { run, integrator, view, .. } = scene;
@@ -122,9 +118,12 @@ impl InputRequest {
             }
         }
         let mut snapshot = snapshot::read_with(path, &renumbered(self.renumber))?;
-        if let Some(g) = self.gravity {
-            snapshot.units.gravitational_constant = g;
-        }
+        let name = messages::path(path, messages::PIECE);
+        let before = snapshot.notes.len();
+        isolated::check(&mut snapshot, path, self.isolated)?;
+        snapshot.notes.extend(shared_ids(&snapshot.bodies.id));
+        snapshot.notes[before..].iter_mut().for_each(|note| *note = format!("{name}: {note}"));
+        self.set_gravity(&mut snapshot);
         let number = |key: &str| snapshot.attributes.get(key).and_then(|v| v.parse::<f64>().ok());
         let mut run = suggest(&snapshot.bodies, snapshot.units.gravitational_constant);
         // Gravitile's own snapshots hold the settings of their run.
@@ -132,6 +131,35 @@ impl InputRequest {
         run.dt = number("dt").unwrap_or(run.dt);
         Ok(Input { snapshot, run, integrator: IntegratorHints::default(), view: None })
     }
+
+    /// Sets the requested G. Units of which it is not the constant lose their names.
+    fn set_gravity(&self, snapshot: &mut Snapshot) {
+        let Some(g) = self.gravity else { return };
+        snapshot.units.gravitational_constant = g;
+        if let Some(newton) = snapshot.units.contradiction() {
+            let Units { length, mass, time, .. } = &snapshot.units;
+            snapshot.notes.push(format!(
+                "--gravity {g}: the units {length}, {mass} and {time}, in which it is {newton:.6}, are not named any more"
+            ));
+            snapshot.units = Units { gravitational_constant: g, ..Units::default() };
+        }
+    }
+}
+
+/// What to say if several bodies have the same id.
+fn shared_ids(ids: &[u64]) -> Option<String> {
+    if ids.is_sorted_by(|a, b| a < b) {
+        return None;
+    }
+    let mut sorted = ids.to_vec();
+    sorted.par_sort_unstable();
+    let mut shared = sorted.windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| pair[0]);
+    let first = shared.next()?;
+    let others = 1 + shared.count();
+    Some(format!(
+        "ids are not unique: {others} of {} bodies have that of another, such as {first}; --renumber numbers them from 0",
+        ids.len()
+    ))
 }
 
 /// Refuses a value that is not finite, in the words of [`crate::sim::Settings::validate`].

@@ -8,8 +8,8 @@ use crate::snapshot::{Snapshot, WriteOptions};
 
 /// A name that marks the bytes as a snapshot in gravitile's own format.
 const NAME: &str = "input.gvt";
-/// Bytes of softening, step and duration, which precede the snapshot.
-const HINTS: usize = 24;
+/// Bytes of softening, step, duration and the length of the notes, which precede notes and snapshot.
+const HEAD: usize = 32;
 
 impl Input {
     /// Bytes from which [`Input::unpack`] restores the input, bit for bit.
@@ -19,6 +19,9 @@ impl Input {
         let RunHints { softening, dt, until } = self.run;
         let mut bytes: Vec<u8> =
             [softening, dt, until].into_iter().flat_map(f64::to_le_bytes).collect();
+        let notes = serde_json::to_vec(&self.snapshot.notes).unwrap_or_default();
+        bytes.extend((notes.len() as u64).to_le_bytes());
+        bytes.extend(notes);
         bytes.extend(self.snapshot.to_bytes(NAME, &WriteOptions::default())?.0);
         Ok(bytes)
     }
@@ -28,10 +31,13 @@ impl Input {
     /// Errors: bytes that are not an input; those of [`InputRequest::scene`].
     pub fn unpack(request: &InputRequest, bytes: &[u8]) -> Result<Self> {
         let broken = || Error::Outside("the bodies came back damaged from their thread".to_owned());
-        let (hints, snapshot) = bytes.split_at_checked(HINTS).ok_or_else(broken)?;
-        let (hints, _) = hints.as_chunks();
-        let [softening, dt, until] = [0, 1, 2].map(|k| f64::from_le_bytes(hints[k]));
-        let snapshot = Snapshot::from_bytes(snapshot, NAME)?;
+        let (head, rest) = bytes.split_at_checked(HEAD).ok_or_else(broken)?;
+        let (head, _) = head.as_chunks();
+        let [softening, dt, until] = [0, 1, 2].map(|k| f64::from_le_bytes(head[k]));
+        let length = usize::try_from(u64::from_le_bytes(head[3])).unwrap_or(usize::MAX);
+        let (notes, snapshot) = rest.split_at_checked(length).ok_or_else(broken)?;
+        let mut snapshot = Snapshot::from_bytes(snapshot, NAME)?;
+        snapshot.notes = serde_json::from_slice(notes).map_err(|_| broken())?;
         let run = RunHints { softening, dt, until };
         let (integrator, view) = match request.scene()? {
             Some(Scene { integrator, view, .. }) => (integrator, Some(view)),

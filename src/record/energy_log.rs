@@ -4,10 +4,10 @@ use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use crate::bodies::Component;
 use crate::diagnostics::{Diagnostics, FRACTIONS, relative_change};
 use crate::error::{Error, Result};
 use crate::integrate::blocks::Passage;
+use crate::snapshot::Snapshot;
 
 /// An open energy log.
 #[derive(Debug)]
@@ -19,6 +19,8 @@ pub struct EnergyLog {
     initial: Option<f64>,
     /// Time and total energy of the last row.
     last: Option<(f64, f64)>,
+    /// Whether rows name the units; known from the first row on.
+    has_units: bool,
     /// Whether rows end with the closest passage; known from the first row on.
     has_passages: bool,
 }
@@ -42,6 +44,9 @@ const JUMP: f64 = 1e-5;
 
 const FIXED_COLUMNS: &str = "step,time,kinetic,potential,total,energy_error,\
     momentum_x,momentum_y,momentum_z,angular_momentum_x,angular_momentum_y,angular_momentum_z,virial_ratio";
+
+/// Names of the units of length, mass and time, and G, the same in all rows.
+const UNIT_COLUMNS: &str = ",unit_length,unit_mass,unit_time,gravitational_constant";
 
 /// Time of the shortest step since the previous row, the body that took it, its nearest body, and
 /// their distance.
@@ -68,8 +73,10 @@ impl EnergyLog {
         let rows = kept.lines().skip(1);
         let last = rows.last().and_then(|row| Some((number(row, 1)?, number(row, 4)?)));
         // Earlier versions wrote logs without these columns.
-        let has_passages = kept.lines().next().is_some_and(|row| row.ends_with(PASSAGE_COLUMNS));
-        Ok(Self { path, file: Some(file), initial, last, has_passages })
+        let header = kept.lines().next().unwrap_or_default();
+        let has_passages = header.ends_with(PASSAGE_COLUMNS);
+        let has_units = header.contains(UNIT_COLUMNS);
+        Ok(Self { path, file: Some(file), initial, last, has_units, has_passages })
     }
 
     /// A log that another process writes. `ends_here` says whether its last row is of the present
@@ -77,7 +84,8 @@ impl EnergyLog {
     pub fn elsewhere(ends_here: bool, initial: Option<f64>) -> Self {
         // An existing row is represented by one with a time.
         let last = ends_here.then_some((0.0, 0.0));
-        Self { path: PathBuf::new(), file: None, initial, last, has_passages: false }
+        let (has_units, has_passages) = (false, false);
+        Self { path: PathBuf::new(), file: None, initial, last, has_units, has_passages }
     }
 
     /// A log that appends rows to `file`.
@@ -103,7 +111,7 @@ impl EnergyLog {
         self.initial
     }
 
-    /// Appends a row. `passage` is `None` if passages are not logged, otherwise the closest since
+    /// Appends a row; `template` has the components and the units. `passage` is `None` if passages are not logged, otherwise the closest since
     /// the last row, if any. Returns a jump of the energy since the last row, if passages are
     /// logged.
     ///
@@ -113,21 +121,27 @@ impl EnergyLog {
         step: u64,
         time: f64,
         diagnostics: &Diagnostics,
-        components: &[Component],
+        template: &Snapshot,
         passage: Option<Option<Passage>>,
     ) -> Result<Option<Jump>> {
         let mut text = String::new();
         if self.initial.is_none() {
             self.has_passages = passage.is_some();
+            let units = &template.units;
+            self.has_units = !units.is_unnamed() || units.gravitational_constant != 1.0;
             text.push_str(FIXED_COLUMNS);
             for radii in &diagnostics.components {
                 for fraction in FRACTIONS {
                     let percent = (fraction * 100.0).round();
-                    // A comma or quote in a component's name must not break the table.
-                    let name = &components[usize::from(radii.component)].name;
-                    let name = name.replace(['"', '\n', '\r'], "'");
-                    text.push_str(&format!(",\"r{percent} {name}\""));
+                    let component = &template.bodies.components[usize::from(radii.component)];
+                    text.push_str(&format!(
+                        ",{}",
+                        quoted(&format!("r{percent} {}", component.name))
+                    ));
                 }
+            }
+            if self.has_units {
+                text.push_str(UNIT_COLUMNS);
             }
             if self.has_passages {
                 text.push_str(PASSAGE_COLUMNS);
@@ -155,6 +169,13 @@ impl EnergyLog {
                 text.push_str(&format!(",{radius}"));
             }
         }
+        if self.has_units {
+            let units = &template.units;
+            for name in [&units.length, &units.mass, &units.time] {
+                text.push_str(&format!(",{}", quoted(name)));
+            }
+            text.push_str(&format!(",{}", units.gravitational_constant));
+        }
         let noted = passage.flatten();
         if self.has_passages {
             text.push_str(&match noted {
@@ -177,6 +198,11 @@ impl EnergyLog {
             (change.abs() > JUMP).then_some(jump)
         }))
     }
+}
+
+/// A field with a name, whose commas and quotes must not break the table.
+fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace(['"', '\n', '\r'], "'"))
 }
 
 /// The header and the complete rows of steps up to `last`.

@@ -1,5 +1,7 @@
 //! The settings of a run: the content of `run.toml`.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
@@ -12,6 +14,7 @@ use crate::integrate;
 use crate::integrate::blocks::BlockSettings;
 use crate::settings::{AdapterIdentity, AdapterName, AdapterRequest, DeviceCount, one_or_several};
 use crate::sim::{EngineKind, Settings, Simulation};
+use crate::units::Units;
 
 /// Everything that determines the bits of a run besides its first snapshot.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -76,6 +79,9 @@ pub struct Plan {
     /// unscaled numbers they began with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frame: Option<Frame>,
+    /// Names of the units of length, mass and time, as far as they are known; informational.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub units: BTreeMap<String, String>,
 }
 
 /// The parts of a plan besides the settings.
@@ -163,7 +169,16 @@ impl Plan {
             blocks: integrator.has_block_steps().then_some(blocks),
             shapes: shapes.unwrap_or_default(),
             frame,
+            units: BTreeMap::new(),
         }
+    }
+
+    /// The plan with the names of the units.
+    #[must_use]
+    pub fn in_units(self, units: &Units) -> Self {
+        let named = units.names().into_iter().filter(|(_, name)| !name.is_empty());
+        let units = named.map(|(what, name)| (what.to_owned(), name.to_owned())).collect();
+        Self { units, ..self }
     }
 
     /// The settings that resume the plan from the snapshot of this step.

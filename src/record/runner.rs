@@ -42,7 +42,7 @@ pub fn run(
 ) -> Result<Outcome> {
     let has_row = log.ends_with(sim.steps())?;
     let (ended, written) = std::thread::scope(|scope| {
-        let mut writer = Writer::begin(scope, folder, log, &template.bodies.components)?;
+        let mut writer = Writer::begin(scope, folder, log, template)?;
         let ended = steps(sim, folder, template, has_row, &mut writer, watch, tell);
         let written = writer.finish();
         Ok((ended, written))
@@ -235,6 +235,7 @@ fn snapshot(moment: Moment, template: &Snapshot) -> Snapshot {
         units: template.units.clone(),
         attributes,
         extra: template.extra.clone(),
+        notes: Vec::new(),
     }
 }
 

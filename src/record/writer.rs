@@ -7,7 +7,6 @@ use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread::{Builder, Scope, ScopedJoinHandle};
 
 use super::{EnergyLog, Jump, RunFolder};
-use crate::bodies::Component;
 use crate::diagnostics::{Diagnostics, diagnose};
 use crate::error::{Error, Result};
 use crate::integrate::blocks::Passage;
@@ -53,7 +52,7 @@ impl<'scope> Writer<'scope> {
         scope: &'scope Scope<'scope, 'env>,
         folder: &'env RunFolder,
         log: &'env mut EnergyLog,
-        components: &'env [Component],
+        template: &'env Snapshot,
     ) -> Result<Self> {
         let (jobs, taken) = sync_channel(WAITING);
         let (told, jumps) = channel();
@@ -61,9 +60,8 @@ impl<'scope> Writer<'scope> {
         let seen = Arc::clone(&failed);
         let work = move || {
             let mut last = None;
-            let worked = taken
-                .iter()
-                .try_for_each(|job| work(job, folder, log, components, &told, &mut last));
+            let worked =
+                taken.iter().try_for_each(|job| work(job, folder, log, template, &told, &mut last));
             // Nothing more is written: files after a missing one would not be found either.
             seen.store(worked.is_err(), Ordering::Release);
             worked.map(|()| last)
@@ -111,7 +109,7 @@ fn work(
     job: Job,
     folder: &RunFolder,
     log: &mut EnergyLog,
-    components: &[Component],
+    template: &Snapshot,
     told: &Sender<Jump>,
     last: &mut Option<Diagnostics>,
 ) -> Result<()> {
@@ -120,7 +118,7 @@ fn work(
         Job::Row(state, potential, passage) => {
             let State { step, snapshot } = &*state;
             let found = diagnose(&snapshot.bodies, &potential)?;
-            let jump = log.append(*step, snapshot.time, &found, components, passage)?;
+            let jump = log.append(*step, snapshot.time, &found, template, passage)?;
             *last = Some(found);
             if let Some(jump) = jump {
                 // At the end of a failed run there is no receiver.

@@ -28,8 +28,6 @@ mod text;
 mod values;
 mod view_text;
 
-#[cfg(feature = "panel")]
-pub(crate) use compose::scale;
 pub use hints::{
     CameraHint, Colouring, IntegratorHints, Keyframe, RunHints, SceneUnits, ViewHints,
 };

@@ -233,6 +233,7 @@ impl Scene {
     /// Errors: those of `load` and of the generators; an orbit that cannot be started; bodies that
     /// [`Bodies::validate`] rejects.
     pub fn build(&self, load: &Loader) -> Result<Bodies> {
+        self.n().map_or(Ok(()), check_count)?;
         let bodies = match &self.contents {
             Contents::Single(source) => {
                 join([self.make(source, self.seed, self.run.softening, load)?])?

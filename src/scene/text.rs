@@ -1,6 +1,6 @@
 //! Scene files: TOML with known keys only, every value checked, every error with its line.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use serde::Deserialize;
@@ -13,9 +13,13 @@ use super::scene::{Contents, Scene};
 use super::view_text::ViewText;
 use super::{IntegratorHints, Orbit, RunHints, SceneUnits, Values, generator};
 use crate::error::{Error, Result};
+use crate::units::{Measure, Units};
 
 /// 2^53: up to here each step of a run has a number of its own in f64.
 const MOST_STEPS: f64 = 9_007_199_254_740_992.0;
+
+/// The most components of bodies.
+const MOST_COMPONENTS: usize = 256;
 
 /// Numbers by name, each with its position in the text.
 type Numbers = BTreeMap<String, Spanned<f64>>;
@@ -209,6 +213,18 @@ impl Origin<'_> {
         if let Some(parameters) = &scene.parameters {
             return Err(self.error(parameters.span(), "[parameters] belong to the scene's 'generator'; those of a part are [part.parameters]"));
         }
+        // Each part without a name has components of its own, and so has each name.
+        let names: BTreeSet<_> =
+            scene.parts.iter().filter_map(|p| p.get_ref().name.as_ref()).collect();
+        let unnamed = scene.parts.iter().filter(|part| part.get_ref().name.is_none()).count();
+        if names.len() + unnamed > MOST_COMPONENTS {
+            let problem = Error::value(
+                "the number of [[part]]s with components of their own",
+                names.len() + unnamed,
+                format!("at most {MOST_COMPONENTS}; parts with the same 'name' share them"),
+            );
+            return Err(self.error(0..0, problem));
+        }
         let orbit = match &scene.encounter {
             None => None,
             Some(text) => {
@@ -244,6 +260,23 @@ pub(super) fn read(text: &str, path: &Path) -> Result<Scene> {
         let problem = error.message().to_owned();
         origin.error(error.span().unwrap_or(0..0), problem)
     })?;
+    let units = SceneUnits {
+        length: origin.measure("length", &scene.units.length)?,
+        mass: origin.measure("mass", &scene.units.mass)?,
+        time: origin.measure("time", &scene.units.time)?,
+    };
+    if let Some(newton) = Units::from(&units).contradiction() {
+        let place = scene.units.length.as_ref().map_or(0..0, Spanned::span);
+        let time = Measure { factor: units.time.factor / newton.sqrt(), ..units.time };
+        return Err(origin.error(
+            place,
+            format!(
+                "G is 1 in scenes, but it is {newton:.6} in these [units]; with this length and mass it is 1 for \
+                 time = \"{:.4} {}\"",
+                time.factor, time.name
+            ),
+        ));
+    }
     let run = RunHints::default();
     let name = path.file_stem().map_or("scene".into(), |stem| stem.to_string_lossy().into_owned());
     let follows_n = scene.run.follows_n;
@@ -262,11 +295,7 @@ pub(super) fn read(text: &str, path: &Path) -> Result<Scene> {
         },
         integrator: origin.integrator(&scene.run)?,
         view: origin.view(&scene.view)?,
-        units: SceneUnits {
-            length: origin.measure("length", &scene.units.length)?,
-            mass: origin.measure("mass", &scene.units.mass)?,
-            time: origin.measure("time", &scene.units.time)?,
-        },
+        units,
         finer: None,
         contents: origin.contents(&scene)?,
         name,

@@ -9,6 +9,7 @@ use super::{
     by_extension, find, recognise,
 };
 use crate::error::{Error, Result};
+use crate::messages;
 
 /// Reads a snapshot of any known format: [`read_with`] the default options.
 ///
@@ -44,6 +45,8 @@ pub fn read_with<'a>(source: impl Into<Source<'a>>, options: &ReadOptions) -> Re
     if options.renumber {
         snapshot.renumber();
     }
+    let name = messages::path(&input.name(), messages::PIECE);
+    snapshot.notes.iter_mut().for_each(|note| *note = format!("{name}: {note}"));
     Ok(snapshot)
 }
 
@@ -169,6 +172,14 @@ fn put(
         return Err(Error::value("the number of files", files, allowed));
     }
     let (mut output, mut losses) = (output(path, format.name, files), Losses::default());
-    write(snapshot, &options, &mut output, &mut losses)?;
+    let converted = match format.units.map(|units| units(snapshot)) {
+        Some(assumed) if options.raw_units => {
+            losses.note_units(&snapshot.units, &assumed);
+            None
+        }
+        Some(assumed) => snapshot.in_units_of(assumed, &mut losses),
+        None => None,
+    };
+    write(converted.as_ref().unwrap_or(snapshot), &options, &mut output, &mut losses)?;
     Ok((output.finish()?, losses))
 }

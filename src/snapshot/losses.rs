@@ -27,13 +27,11 @@ impl Losses {
         self.texts.push(messages::fit(&text.into(), messages::ERROR));
     }
 
-    /// Notes units that differ from those that readers of the format assume.
+    /// Notes that numbers stay in their `units`, if readers of the format assume others.
     pub(super) fn note_units(&mut self, units: &Units, assumed: &Units) {
         if units != assumed {
             self.note(format!(
-                "units are not held: the numbers stay in {}, a reader will assume {}",
-                describe(units),
-                describe(assumed)
+                "units are not held: the numbers stay in {units}, a reader will assume {assumed}"
             ));
         }
     }
@@ -74,16 +72,6 @@ impl fmt::Display for Losses {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.texts.join("\n"))
     }
-}
-
-fn describe(units: &Units) -> String {
-    let g = units.gravitational_constant;
-    let names = [&units.length, &units.mass, &units.time];
-    if names.iter().all(|name| name.is_empty()) {
-        return format!("units with G = {g}");
-    }
-    let names = names.map(|name| if name.is_empty() { "unnamed" } else { name.as_str() });
-    format!("{} (length), {} (mass), {} (time) with G = {g}", names[0], names[1], names[2])
 }
 
 /// Narrows one quantity to f32 and records the largest change.

@@ -7,8 +7,9 @@
 //!
 //! What a format cannot hold is never dropped silently: writing returns [`Losses`] in words.
 //! Formats that group bodies by kind (tipsy, GADGET) reorder them, stably within each kind. Numbers
-//! change only by narrowing to f32, which is reported if it rounds; nothing is rescaled to other
-//! units.
+//! change by narrowing to f32, which is reported if it rounds. If a format has no place for units,
+//! numbers whose units are known are converted to those that its readers assume, which is reported.
+//! What a reader assumes is in [`Snapshot::notes`].
 
 mod bytes;
 mod column;
@@ -23,11 +24,13 @@ mod model;
 mod options;
 mod output;
 mod parts;
+mod rescale;
 mod source;
 pub mod table;
 pub mod tipsy;
 
 use crate::error::Result;
+use crate::units::Units;
 
 pub use column::{Column, ColumnType};
 pub use file::{read, read_with, targets, write};
@@ -61,6 +64,9 @@ pub struct Format {
     /// File name extensions without the dot, lower case. They decide when writing; when reading
     /// only if the content does not.
     pub extensions: &'static [&'static str],
+    /// The units that readers assume for a snapshot of these units and attributes, for formats that
+    /// do not hold units.
+    pub units: Option<fn(&Snapshot) -> Units>,
     /// Suffixes that the name may have for writing, any number of them: `tipsy-be-id`.
     pub modifiers: &'static [Modifier],
     /// Judges a file by its first bytes (up to 64 KiB) and its length in bytes.

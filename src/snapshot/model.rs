@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::units::Units;
 
 /// The bodies at one moment, and what a file says about them.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default)]
 pub struct Snapshot {
     /// The bodies, in the file's order.
     pub bodies: Bodies,
@@ -24,6 +24,19 @@ pub struct Snapshot {
     /// Additional columns (`eps`, `phi`, `RHO`, `ACCE.x`, ...) in the file's types, with one value
     /// per body.
     pub extra: BTreeMap<String, Column>,
+    /// What the reader of a file assumed or left out, in words; not written.
+    pub notes: Vec<String>,
+}
+
+impl PartialEq for Snapshot {
+    /// Compares everything but the notes.
+    fn eq(&self, other: &Self) -> bool {
+        self.time == other.time
+            && self.units == other.units
+            && self.bodies == other.bodies
+            && self.attributes == other.attributes
+            && self.extra == other.extra
+    }
 }
 
 impl Snapshot {

@@ -41,6 +41,8 @@ pub struct WriteOptions {
     /// GADGET: 64-bit (true) or 32-bit ids (false: an error if one does not fit). By default 32-bit
     /// if all fit.
     pub wide_ids: Option<bool>,
+    /// tipsy, GADGET: whether numbers stay as they are, even if readers assume other units.
+    pub raw_units: bool,
     /// Number of files to spread the bodies over, for formats that can; from 1, the default, to the
     /// number of bodies.
     pub files: Option<usize>,

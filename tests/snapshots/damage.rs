@@ -1,5 +1,6 @@
 //! Files that are not what they should be: one clear line, no panic, no memory for promises.
 
+use gravitile::bodies::{Component, Role};
 use gravitile::error::Error;
 use gravitile::snapshot::{ReadOptions, Snapshot, formats};
 use proptest::prelude::*;
@@ -48,7 +49,10 @@ fn the_watch_over_allocations_sees_them() {
 #[test]
 fn a_file_cut_anywhere_is_an_error_that_says_so() {
     for format in SPECS.into_iter().filter(|format| !["text", "csv"].contains(format)) {
-        let whole = sample(format);
+        // Without gas, whose last blocks a file may lack.
+        let mut snapshot = six();
+        snapshot.bodies.components[0] = Component::new("dark", Role::Halo);
+        let whole = snapshot.to_bytes("a", &spec(format)).unwrap().0;
         for length in 1..whole.len() {
             all_readers(&whole[..length]);
             error(&whole[..length]);

@@ -139,7 +139,16 @@ fn gadget_in_both_orders_formats_and_precisions() {
         let snapshot = read(&gadget(big, format, double));
         let bodies = &snapshot.bodies;
         assert_eq!(snapshot.time, 0.5);
-        assert_eq!(snapshot.units, Units::gadget());
+        // Its header has Omega_0 0.3 and h 0.7: kpc/h, of which a GADGET file has the numbers again.
+        let Units { length, gravitational_constant, .. } = &snapshot.units;
+        assert_eq!((length.as_str(), *gravitational_constant), ("1.42857143 kpc", 43007.1));
+        let (again, losses) = super::through(&snapshot, "gadget2");
+        assert_eq!(
+            (again.units, again.bodies.position),
+            (snapshot.units.clone(), bodies.position.clone())
+        );
+        assert!(!losses.iter().any(|text| text.contains("units")), "{losses}");
+        assert!(snapshot.notes[0].contains("file: does not state its units: 1.42857143 kpc"));
         assert_eq!(bodies.mass, [1.0, 2.0, 0.125, 3.0, 4.0]);
         assert_eq!(bodies.position[2], DVec3::new(6.0, 7.0, 8.0));
         assert_eq!(bodies.velocity[4], DVec3::new(12.0, 13.0, 14.0));

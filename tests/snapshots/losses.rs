@@ -58,10 +58,12 @@ fn components_units_attributes_and_columns_are_said() {
     for format in ["tipsy", "gadget2"] {
         said(&snapshot, format, "components 'halo' (halo), 'halo 2' (halo) are merged into 'halo'");
         said(&snapshot, format, "components without bodies cannot be held: 'nobody' (star)");
-        said(&snapshot, format, "units are not held: the numbers stay in units with G = 2");
         said(&snapshot, format, "attributes cannot be held: dt");
         said(&snapshot, format, "a long name");
     }
+    said(&snapshot, "gadget2", "units are not held: the numbers stay in G = 2");
+    said(&snapshot, "tipsy", "converted from G = 2 to G = 1");
+    said(&snapshot, "tipsy-raw", "the numbers stay in G = 2");
     said(&snapshot, "tipsy", "extra columns cannot be held: a long name, spin");
     not_said(&snapshot, "gadget2", "spin");
     said(&snapshot, "tipsy", "ids are not held");

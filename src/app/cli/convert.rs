@@ -58,12 +58,13 @@ pub fn main(args: &Args) -> Result<Ended> {
         ..ReadOptions::default()
     };
     let snapshot = snapshot::read_with(&args.input, &reading)?;
+    snapshot.notes.iter().for_each(|note| print::note(note));
     let losses = snapshot::write(&args.output, &snapshot, &options)?;
     let n = snapshot.bodies.len();
     if args.json {
         let lost: Vec<&str> = losses.iter().collect();
         print::json(&json!({
-            "n": n, "time": snapshot.time, "out": args.output.display().to_string(), "losses": lost,
+            "n": n, "time": snapshot.time, "units": snapshot.units, "out": args.output.display().to_string(), "losses": lost,
         }))?;
     } else {
         let files = match args.files {

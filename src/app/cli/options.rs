@@ -2,9 +2,20 @@
 
 use std::path::Path;
 
+use super::print;
 use crate::error::Error;
 use crate::forces::{EngineKind, Method};
-use crate::settings::MethodRequest;
+use crate::input::Input;
+use crate::settings::{InputRequest, MethodRequest};
+
+/// Makes or reads bodies, and prints what was assumed about them.
+///
+/// Errors: those of [`InputRequest::load`].
+pub fn load(request: &InputRequest, softening: Option<f64>) -> Result<Input, Error> {
+    let input = request.load(softening)?;
+    input.snapshot.notes.iter().for_each(|note| print::note(note));
+    Ok(input)
+}
 
 /// Refuses to overwrite an existing file unless forced.
 pub fn fresh(path: &Path, force: bool) -> Result<(), Error> {

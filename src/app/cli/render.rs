@@ -6,7 +6,7 @@ use anyhow::Result;
 use serde_json::json;
 use web_time::Instant;
 
-use super::options::fresh;
+use super::options::{fresh, load};
 use super::{Ended, interrupt, print, progress};
 use crate::app::lookup;
 use crate::error::Error;
@@ -64,7 +64,7 @@ pub fn main(args: &Args) -> Result<Ended> {
         Some(scene) => scene.title,
         None => args.input.input.clone(),
     };
-    let input = args.input.load(args.steps.eps)?;
+    let input = load(&args.input, args.steps.eps)?;
     args.look.suit(&mut style, input.view.as_ref());
     let mut settings = args.steps.settings(&input, &args.engine)?;
     let start = settings.start;

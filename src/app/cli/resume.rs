@@ -44,6 +44,7 @@ pub fn main(args: &Args) -> Result<Ended> {
             ("snapshot", run::sum_of(&found.snapshot)),
         ]
     })?;
+    found.snapshot.notes.iter().for_each(|note| print::note(note));
     for error in &found.damaged {
         print::note(&format!("damaged snapshot, going back to the one before: {error}"));
     }

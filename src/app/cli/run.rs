@@ -5,7 +5,7 @@ use serde_json::json;
 use web_time::Instant;
 
 use super::blocks::{blocks_in_words, blocks_json, jump_in_words};
-use super::{Ended, interrupt, print, progress, together};
+use super::{Ended, interrupt, options, print, progress, together};
 use crate::app::ranks;
 use crate::diagnostics::Diagnostics;
 use crate::error::Error;
@@ -14,6 +14,7 @@ use crate::record::{self, EnergyLog, Jump, Outcome, Plan, Prepared, RunFolder};
 use crate::settings::RunRequest;
 use crate::sim::{Simulation, run_steps};
 use crate::snapshot::Snapshot;
+use crate::units::{Measure, Units};
 
 /// Simulate, and save snapshots and an energy log in a folder
 #[derive(Debug, clap::Args)]
@@ -45,7 +46,7 @@ pub fn main(args: &Args) -> Result<Ended> {
     {
         return Err(Error::value("--until", until, "a finite time").into());
     }
-    let mut input = args.input.load(args.steps.eps)?;
+    let mut input = options::load(&args.input, args.steps.eps)?;
     let mut settings = args.steps.settings(&input, &args.engine)?;
     // Bodies with individual steps all meet at multiples of dt_max: use these times unless --dt is given.
     if settings.integrator.has_block_steps() && args.steps.dt.is_none() {
@@ -97,7 +98,8 @@ pub fn main(args: &Args) -> Result<Ended> {
     // A device rounds bodies to f32 before the first step; the first snapshot holds the rounded ones.
     input.snapshot.bodies = sim.bodies()?;
     record::set_restart(&mut input.snapshot, sim.restart());
-    let plan = Plan::of(&sim, args.input.input.clone(), steps, per_snapshot);
+    let plan = Plan::of(&sim, args.input.input.clone(), steps, per_snapshot)
+        .in_units(&input.snapshot.units);
     interrupt::end_in_good_order();
     let (folder, log) = match prepared {
         Some(prepared) => {
@@ -160,10 +162,11 @@ pub fn record(
     let near = sim.closer_than_f32(&template.bodies);
     if !as_json {
         print::text(&format!(
-            "{} bodies, eps {}, dt {}, engine {} ({})\n",
+            "{} bodies, eps {}, dt {}, {}, engine {} ({})\n",
             sim.len(),
             sim.settings().softening,
             sim.settings().dt,
+            template.units,
             sim.choice().kind.name(),
             sim.describe_engine()
         ))?;
@@ -186,7 +189,7 @@ pub fn record(
     let outcome = record::run(sim, folder, &mut log, template, &mut watch, &mut tell)?;
     bar.finish_and_clear();
     together::end_watch();
-    report(sim, folder, &outcome, begun.elapsed().as_secs_f64(), as_json)?;
+    report(sim, (folder, &template.units), &outcome, begun.elapsed().as_secs_f64(), as_json)?;
     Ok(if outcome.complete { Ended::Done } else { Ended::Interrupted })
 }
 
@@ -199,7 +202,7 @@ fn too_near(near: usize, n: usize) -> String {
 
 fn report(
     sim: &mut Simulation,
-    folder: &RunFolder,
+    (folder, units): (&RunFolder, &Units),
     outcome: &Outcome,
     wall_secs: f64,
     as_json: bool,
@@ -211,6 +214,7 @@ fn report(
     if as_json {
         return print::json(&json!({
             "n": sim.len(),
+            "units": units,
             "steps": sim.steps(),
             "time": sim.time(),
             "complete": outcome.complete,
@@ -233,7 +237,13 @@ fn report(
     let rate = if rate < 0.1 { format!("{:.3} M", rate * 1e3) } else { format!("{rate:.2} G") };
     // A multiple of a decimal step is not exact in binary, which would show from the 16th digit on.
     let time: f64 = format!("{:.11e}", sim.time()).parse().unwrap_or(sim.time());
-    let mut text = format!("t = {time} after {} steps, ", sim.steps());
+    let Measure { factor, name } = Measure::of(&units.time);
+    let named = match (name.as_str(), factor == 1.0) {
+        ("", _) => String::new(),
+        (name, true) => format!(" {name}"),
+        (name, false) => format!(" ({:.6} {name})", time * factor),
+    };
+    let mut text = format!("t = {time}{named} after {} steps, ", sim.steps());
     if let (Some(error), Some(last)) = (error, &outcome.last) {
         text += &format!("energy error {error:.2e}, 2K/|W| {:.3}, ", last.virial_ratio());
     }

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use glam::DVec3;
 
 use super::act::absolute;
-use super::conversion::Conversion;
 use super::frame::Frames;
 use super::pictures::free_name;
 use crate::app::folders;
@@ -13,12 +12,12 @@ use crate::app::panel::{MeetingOffer, Tab};
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
 use crate::files;
+use crate::input::Parts;
 use crate::live::Beside;
 use crate::render::framing::median;
 use crate::render::request::ASPECT;
-use crate::scene::{Orbit, RunHints, scale};
+use crate::scene::{Orbit, RunHints};
 use crate::sim::suggest;
-use crate::snapshot;
 use crate::units::{Measure, Units};
 
 /// The radius of a galaxy holds this part of its bodies.
@@ -34,8 +33,8 @@ pub struct Meeting {
     radius: [f64; 2],
     units: Units,
     run: RunHints,
-    /// How the second one's numbers are converted to the first one's units.
-    pub conversion: Conversion,
+    /// What there is to say about the files.
+    pub notes: Vec<String>,
 }
 
 impl Meeting {
@@ -43,16 +42,11 @@ impl Meeting {
     ///
     /// Errors: a file that is no snapshot, or without mass; units that cannot be converted.
     pub fn read(files: [PathBuf; 2]) -> Result<Self> {
-        let [first, second] = [snapshot::read(&files[0])?, snapshot::read(&files[1])?];
-        let units = first.units.clone();
-        let conversion = Conversion::new(&files[1], &second.units, &units)?;
-        let factors = [[1.0; 2], [conversion.length, conversion.attraction]];
+        let parts = Parts::of(Units::default(), true);
         let (mut mass, mut radius) = ([0.0; 2], [0.0; 2]);
         let mut runs = Vec::new();
-        for (k, one) in [first, second].into_iter().enumerate() {
-            let (mut bodies, [length, attraction]) = (one.bodies, factors[k]);
-            bodies.mass = bodies.gravitating_mass(one.units.gravitational_constant);
-            scale(&mut bodies, length, attraction);
+        for (k, file) in files.iter().enumerate() {
+            let bodies = parts.load(file)?;
             mass[k] = bodies.total_mass();
             radius[k] = radius_of_most(&bodies);
             if !(mass[k] > 0.0 && radius[k] > 0.0) {
@@ -66,7 +60,8 @@ impl Meeting {
         // The smaller of the two suits both.
         let finer = |of: fn(&RunHints) -> f64| of(&runs[0]).min(of(&runs[1]));
         let run = RunHints { softening: finer(|r| r.softening), dt: finer(|r| r.dt), until: 0.0 };
-        Ok(Self { files, mass, radius, units, run, conversion })
+        let (units, notes) = parts.finish();
+        Ok(Self { files, mass, radius, units, run, notes })
     }
 
     /// What the panel offers: almost touching, on a parabola.
@@ -98,16 +93,11 @@ impl Meeting {
         // The first is on the left, the second on the right.
         let azimuth = (start.y.atan2(start.x).to_degrees() - 90.0).rem_euclid(360.0).round();
         let file = |path: &Path| toml::Value::from(absolute(path)).to_string();
-        let Conversion { length, attraction, .. } = self.conversion;
-        let scales = match (length, attraction) == (1.0, 1.0) {
-            true => String::new(),
-            false => format!("length_scale = {length:?}\nmass_scale = {attraction:?}\n"),
-        };
         let quoted = |text: &str| toml::Value::from(text).to_string();
         let mut text = format!(
             "title = {}\n\n\
              [[part]]\nname = \"first\"\nfile = {}\n\n\
-             [[part]]\nname = \"second\"\nfile = {}\ntilt = {tilt_degrees:?}\n{scales}\n\
+             [[part]]\nname = \"second\"\nfile = {}\ntilt = {tilt_degrees:?}\n\n\
              [encounter]\neccentricity = {eccentricity:?}\npericentre = {pericentre:?}\nseparation = {separation:?}\n\n\
              [run]\nsoftening = {softening:?}\ndt = {dt:?}\nuntil = {until:?}\n\n\
              [view]\nextent = {extent:?}\ninclination = 30.0\nazimuth = {azimuth:?}\n",
@@ -115,14 +105,9 @@ impl Meeting {
             file(&self.files[0]),
             file(&self.files[1]),
         );
-        // A scene's masses include G: the unit of mass is then a different one.
-        let g_is_one = self.units.gravitational_constant == 1.0;
-        let known = [
-            ("length", &self.units.length, true),
-            ("mass", &self.units.mass, g_is_one),
-            ("time", &self.units.time, true),
-        ];
-        let known = known.map(|(of, unit, told)| (of, Measure::parse(unit).filter(|_| told)));
+        let Units { length, mass, time, .. } = &self.units;
+        let known = [("length", length), ("mass", mass), ("time", time)];
+        let known = known.map(|(of, unit)| (of, Measure::parse(unit)));
         if known.iter().any(|(_, unit)| unit.is_some()) {
             text += "\n[units]\n";
         }
@@ -184,8 +169,8 @@ impl Frames {
                 self.panel.scene.offer_encounter(meeting.offer());
                 (self.panel.open, self.panel.tab) = (true, Tab::Scene);
                 self.output.dismiss_message();
-                if let Some((text, is_bad)) = &meeting.conversion.said {
-                    self.output.say(text.clone(), *is_bad);
+                if !meeting.notes.is_empty() {
+                    self.output.say(meeting.notes.join("; "), false);
                 }
                 self.simulated.met = Some(meeting);
             }
@@ -198,7 +183,7 @@ impl Frames {
 mod tests {
     use super::*;
     use crate::scene::Scene;
-    use crate::snapshot::{Snapshot, WriteOptions};
+    use crate::snapshot::{self, Snapshot, WriteOptions};
 
     /// A small cluster in these units, with lengths and velocities in so many of what is usual, and such a G.
     fn written(path: PathBuf, units: Units, [length, speed]: [f64; 2]) -> PathBuf {
@@ -215,16 +200,17 @@ mod tests {
     #[test]
     fn one_galaxy_in_parsecs_meets_another_in_kiloparsecs_as_if_both_had_the_same_units() {
         let folder = tempfile::tempdir().unwrap();
-        let named = |length: &str, time: &str, g: f64| Units {
-            length: length.into(),
-            mass: "1e10 Msun".into(),
-            time: time.into(),
-            gravitational_constant: g,
+        let named = |length: &str, mass: &str, time: &str| {
+            let [length, mass, time] = [length, mass, time].map(str::to_owned);
+            Units { length, mass, time, gravitational_constant: 1.0 }
         };
         let in_folder = |name: &str| folder.path().join(name);
-        let one = written(in_folder("one.gvt"), named("kpc", "Myr", 1.0), [1.0, 1.0]);
+        // Units of mass in which G is 1.
+        let kpc = named("kpc", "2.22298e11 Msun", "Myr");
+        let one = written(in_folder("one.gvt"), kpc, [1.0, 1.0]);
         // The same: lengths in pc, velocities in pc/kyr, which is kpc/Myr, and 1e9 pc^3 per 1e6 kyr^2.
-        let small = written(in_folder("small.gvt"), named("pc", "kyr", 1e3), [1e3, 1.0]);
+        let pc = Units { gravitational_constant: 1e3, ..named("pc", "2.22298e11 Msun", "kyr") };
+        let small = written(in_folder("small.gvt"), pc, [1e3, 1.0]);
         let scene_of = |files: [PathBuf; 2]| {
             let meeting = Meeting::read(files).unwrap();
             let MeetingOffer { separation, pericentre, unit, .. } = meeting.offer();
@@ -232,19 +218,14 @@ mod tests {
             let orbit = Orbit { eccentricity: 1.0, pericentre, separation };
             let text = meeting.text("x", &orbit, 20.0).unwrap();
             let scene = Scene::from_toml(&text, &in_folder("x.toml")).unwrap();
-            // As `InputRequest` reads the parts of a scene.
-            let load = |path: &Path| {
-                let read = snapshot::read(path)?;
-                let mut bodies = read.bodies;
-                bodies.mass = bodies.gravitating_mass(read.units.gravitational_constant);
-                Ok(bodies)
-            };
-            (scene.build(&load).unwrap(), scene.run, meeting.conversion.said)
+            let parts = Parts::of((&scene.units).into(), false);
+            let bodies = scene.build(&|path: &Path| parts.load(path)).unwrap();
+            (bodies, scene.run, meeting.notes)
         };
-        let (plain, run, said) = scene_of([one.clone(), one.clone()]);
-        assert_eq!(said, None);
-        let (converted, same_run, said) = scene_of([one, small]);
-        assert!(!said.as_ref().unwrap().1, "{said:?}");
+        let (plain, run, notes) = scene_of([one.clone(), one.clone()]);
+        assert!(notes.len() == 1 && notes[0].contains("kpc"), "{notes:?}");
+        let (converted, same_run, notes) = scene_of([one, small]);
+        assert!(notes[1].contains("small.gvt: converted from pc"), "{notes:?}");
         let near = |a: f64, b: f64| (a - b).abs() <= 1e-9 * b.abs();
         assert!(near(same_run.softening, run.softening) && near(same_run.dt, run.dt));
         assert_eq!(same_run.until, run.until);

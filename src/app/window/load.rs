@@ -179,7 +179,9 @@ fn what_changes(now: &Settings, next: &Settings) -> &'static str {
 }
 
 async fn load(gpu: Arc<Gpu>, input: InputRequest, wanted: Wanted) -> Result<Session> {
-    let loaded = machine::load(&input, wanted.steps.eps).await?;
+    // Whatever can be shown is shown; its notes say what was assumed.
+    let shown = InputRequest { isolated: true, ..input.clone() };
+    let loaded = machine::load(&shown, wanted.steps.eps).await?;
     let_browser_turn().await;
     let settings = wanted.steps.over(&loaded, wanted.settings.clone())?;
     let usual = StepRequest::default().over(&loaded, Settings::default())?;

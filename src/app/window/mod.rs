@@ -7,7 +7,6 @@
 
 mod act;
 mod command_line;
-mod conversion;
 mod diagram;
 mod directing;
 mod encounter;

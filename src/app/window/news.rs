@@ -33,7 +33,13 @@ impl Frames {
             let keeps_view = loading.keeps_view;
             self.simulated.loading = None;
             match made {
-                Ok(session) => self.begin(session, keeps_view),
+                Ok(mut session) => {
+                    let notes = std::mem::take(&mut session.template.notes);
+                    self.begin(session, keeps_view);
+                    if !notes.is_empty() {
+                        self.output.say(notes.join("; "), false);
+                    }
+                }
                 // A bad command line is reported on the command line.
                 Err(error @ Error::Value { .. })
                     if self.simulated.request.is_some() && !cfg!(target_arch = "wasm32") =>

@@ -21,6 +21,7 @@ pub(super) fn name(block: &str, k: usize, values: usize) -> String {
 /// A block to write.
 pub(super) struct Outgoing<'a> {
     pub name: String,
+    /// None for a block of zeros.
     pub columns: Vec<&'a Column>,
     pub shape: Shape,
 }
@@ -59,6 +60,22 @@ pub(super) fn outgoing<'a>(
             Some(_) => {}
             None => lost.push(name.clone()),
         }
+    }
+    if type_of.contains(&0) {
+        let needed = gas_blocks(format == 1 && snapshot.attributes.contains_key(COOLING)).iter();
+        let has = |name: &str| found.iter().any(|block: &Outgoing| block.name == name);
+        let missing: Vec<&str> = needed.copied().filter(|name| !has(name)).collect();
+        if !missing.is_empty() {
+            losses.note(format!(
+                "the gas has no {}: 0 is written, as readers expect these blocks",
+                missing.join(", ")
+            ));
+        }
+        found.extend(missing.into_iter().map(|name| {
+            let kind = if is_double(name) { ColumnType::F64 } else { ColumnType::F32 };
+            let shape = Shape { types: GAS, values: 1, kind };
+            Outgoing { name: name.to_owned(), columns: Vec::new(), shape }
+        }));
     }
     found.sort_by_key(|block| {
         KNOWN_BLOCKS.iter().position(|(known, _)| *known == block.name).unwrap_or(usize::MAX)

@@ -10,8 +10,9 @@
 use std::collections::BTreeMap;
 
 use super::super::bytes::Writer;
-use super::super::{Endianness, Losses, Problem};
+use super::super::{Endianness, Losses, Problem, Snapshot};
 use super::{HEADER_BYTES, KINDS, TYPES};
+use crate::units::{Measure, Units};
 
 /// A number of the header that becomes an attribute.
 struct Fact {
@@ -44,6 +45,25 @@ const FACTS: [Fact; 11] = [
 
 /// Attribute with the flag that decides which gas blocks format 1 has.
 pub(super) const COOLING: &str = "gadget.flag_cooling";
+
+/// The units that readers assume: kpc, 1e10 solar masses and km/s, all but velocities divided by the
+/// Hubble parameter in snapshots of an expanding universe.
+pub(super) fn units(snapshot: &Snapshot) -> Units {
+    let number = |key: &str| snapshot.attributes.get(key)?.parse::<f64>().ok();
+    let usual = Units::gadget();
+    match (snapshot.scale_factor(), number("hubble_parameter")) {
+        (Some(_), Some(hubble)) if hubble.is_normal() && hubble > 0.0 && hubble != 1.0 => {
+            let divided = |name: &str| {
+                let Measure { factor, name } = Measure::of(name);
+                let factor = format!("{:e}", Measure::rounded(factor / hubble)).replace("e0", "");
+                format!("{factor} {name}")
+            };
+            let [length, mass, time] = [usual.length, usual.mass, usual.time].map(|n| divided(&n));
+            Units { length, mass, time, ..usual }
+        }
+        _ => usual,
+    }
+}
 
 /// The number of files of the snapshot according to the 256 bytes of a header; at least 1.
 pub(super) fn files(data: &[u8], endianness: Endianness) -> u64 {

@@ -7,11 +7,12 @@ use glam::DVec3;
 
 use super::super::{Column, ColumnType, Endianness, Problem, Snapshot};
 use super::blocks::{bodies_of, shape_of};
+use super::header;
 use super::info::{self, Shape};
 use super::read::{File, Numbers, masses_in_block};
-use super::{ALL, DOUBLE_ATTRIBUTE, IDS_ATTRIBUTE, KINDS, TYPES, TypeMask};
+use super::{ALL, DOUBLE_ATTRIBUTE, IDS_ATTRIBUTE, KINDS, TYPES, TypeMask, gas_blocks};
 use crate::bodies::Bodies;
-use crate::units::Units;
+use crate::messages;
 
 /// The most columns kept: each costs 8 bytes per body, however short its block.
 const MOST_COLUMNS: usize = 64;
@@ -28,10 +29,12 @@ pub(super) fn merge(files: &[&File]) -> Result<Snapshot, Problem> {
     let mut snapshot = Snapshot {
         bodies: bodies(files),
         time: first.header.time,
-        units: Units::gadget(),
         attributes: first.header.facts.clone(),
         ..Snapshot::default()
     };
+    snapshot.units = header::units(&snapshot);
+    let assumed = &snapshot.units;
+    snapshot.notes.push(format!("does not state its units: {assumed} are assumed"));
     let any = |is: fn(&File) -> bool| files.iter().any(|file| is(file));
     if any(|file| file.ids.is_some_and(|ids| ids.double)) {
         snapshot.attributes.insert(IDS_ATTRIBUTE.into(), "64".into());
@@ -158,6 +161,13 @@ fn columns<'a>(files: &[&'a File], double: bool, snapshot: &mut Snapshot) -> Vec
             skipped.push(format!("{name} ({length} bytes at byte {})", block.at));
             continue;
         };
+        // Writing restores zeros of the gas.
+        let is_nothing = |column: &Column| {
+            (0..column.len()).all(|i| !column.has_value(i) || column.value(i).to_bits() == 0)
+        };
+        if gas_blocks(true).contains(&name) && columns.iter().all(is_nothing) {
+            continue;
+        }
         // Integers that only some bodies have are f64 here; f32 would round them.
         if columns.iter().any(|column| column.kind() == ColumnType::F64) {
             doubles.push(name);
@@ -167,6 +177,8 @@ fn columns<'a>(files: &[&'a File], double: bool, snapshot: &mut Snapshot) -> Vec
         }
     }
     if !skipped.is_empty() {
+        let list = messages::list(&skipped, ", ");
+        snapshot.notes.push(format!("blocks that fit no group of bodies are left out: {list}"));
         snapshot.attributes.insert(SKIPPED.into(), skipped.join(", "));
     }
     doubles

@@ -23,9 +23,12 @@
 //! their blocks, except that integers that only some bodies have are f64, with NaN for the others.
 //!
 //! The types become the components `gas`, `halo`, `disk`, `bulge`, `stars` and `boundary`. The file
-//! does not state units; GADGET's usual ones are assumed ([`crate::units::Units::gadget`]). In
-//! cosmological snapshots velocities remain divided by the square root of the scale factor, as in
-//! the file. The header's other numbers become attributes if they are not 0.
+//! does not state units; GADGET's usual ones are assumed ([`crate::units::Units::gadget`]), which is
+//! noted. In cosmological snapshots they are divided by the Hubble parameter; positions remain
+//! comoving and velocities divided by the square root of the scale factor, as in the file. The header's other numbers become attributes if they are not 0.
+//!
+//! Readers expect U, RHO and HSML wherever there is gas (GADGET U, yt all three): zeros are written for
+//! those that a snapshot does not have, and left out when read.
 //!
 //! Writing groups the bodies by type and keeps their order within each. A mass common to all bodies
 //! of a type goes to the header's table, in f64. Format 2 takes any column whose name fits in four
@@ -58,6 +61,7 @@ pub(super) const FORMAT_1: Format = Format {
     summary: "GADGET format 1: Fortran records in a fixed order",
     holds: "time, f32 or f64 positions, velocities and masses, 64-bit ids, six types; U, RHO, HSML of gas; redshift and header flags; no units",
     extensions: &["gadget1", "gadget", "g1"],
+    units: Some(header::units),
     modifiers: MODIFIERS,
     recognise: |head, length| recognise(head, length, 1),
     files: Some(files),
@@ -73,6 +77,7 @@ pub(super) const FORMAT_2: Format = Format {
     summary: "GADGET format 2: records with block names",
     holds: "time, f32 or f64 positions, velocities and masses, 64-bit ids, six types; any column with a name of four characters; redshift and header flags; no units",
     extensions: &["gadget2", "g2"],
+    units: Some(header::units),
     modifiers: MODIFIERS,
     recognise: |head, length| recognise(head, length, 2),
     files: Some(files),
@@ -112,6 +117,11 @@ const MODIFIERS: &[Modifier] = &[
         suffix: "id32",
         summary: "ids of 32 bits, an error if one does not fit",
         apply: |options| options.wide_ids = Some(false),
+    },
+    Modifier {
+        suffix: "raw",
+        summary: "numbers as they are, whatever units readers assume",
+        apply: |options| options.raw_units = true,
     },
 ];
 

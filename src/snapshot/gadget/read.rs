@@ -10,6 +10,9 @@ use super::records::{self, Block};
 use super::{ALL, KINDS, TYPES, TypeMask, gas_blocks, unknown_block};
 use crate::error::{Error, Result};
 
+/// Far more than any code writes; blocks are looked up one by one.
+const MOST_BLOCKS: usize = 1024;
+
 pub(super) fn read(input: &mut Input, options: &ReadOptions) -> Result<Snapshot> {
     let (name, files) = (input.name(), input.files());
     let loaded = input.load()?;
@@ -134,6 +137,9 @@ impl<'a> File<'a> {
         let (mut blocks, endianness, format) = records::blocks(bytes)?;
         let header = blocks.remove(0);
         let header = Header::parse(header.data, header.at, endianness)?;
+        if blocks.len() > MOST_BLOCKS {
+            return Err(format!("has {} blocks, but at most {MOST_BLOCKS} are read", blocks.len()));
+        }
         if format == 1 {
             name_by_order(&mut blocks, &header);
         }

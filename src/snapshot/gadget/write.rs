@@ -14,7 +14,6 @@ use super::records::put_block;
 use super::{ALL, DOUBLE_ATTRIBUTE, IDS_ATTRIBUTE, KINDS, TYPE_BOUNDARY, TYPES, TypeMask};
 use crate::bodies::{Component, Role};
 use crate::error::Result;
-use crate::units::Units;
 
 pub(super) fn write(
     snapshot: &Snapshot,
@@ -30,7 +29,6 @@ pub(super) fn write(
         output.put(bytes)?;
     }
     plan.narrow.finish(losses).map_err(|problem| output.wrong(problem))?;
-    losses.note_units(&snapshot.units, &Units::gadget());
     losses.note_attributes(snapshot, Header::holds);
     Ok(())
 }
@@ -170,7 +168,10 @@ impl<'a> Plan<'a> {
         for (Outgoing { name, columns, shape }, narrow) in self.extra.iter().zip(&mut narrow.extra)
         {
             match shape.kind.is_float() {
-                true => file.reals(name, shape, narrow, |i, k| columns[k].value(i))?,
+                true => {
+                    let value = |i, k: usize| columns.get(k).map_or(0.0, |c| c.value(i));
+                    file.reals(name, shape, narrow, value)?;
+                }
                 false => file.wholes(name, shape, |i, k| columns[k].whole(i).unwrap_or(0))?,
             }
         }

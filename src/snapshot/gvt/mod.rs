@@ -57,6 +57,7 @@ pub(super) const FORMAT: Format = Format {
     summary: "the project's own: self-describing, checked, restarts bit for bit",
     holds: "everything",
     extensions: &["gvt"],
+    units: None,
     modifiers: &[],
     recognise,
     files: None,

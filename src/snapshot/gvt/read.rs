@@ -224,5 +224,11 @@ fn build(fields: &BTreeMap<&str, Field>, version: u32) -> Result<Snapshot, Probl
             snapshot.extra.insert(column.into(), field.column(version)?);
         }
     }
+    if let Some(newton) = snapshot.units.contradiction() {
+        let units = &snapshot.units;
+        snapshot.notes.push(format!(
+            "states {units}, but G is {newton:.6} in these units: the stated G is used"
+        ));
+    }
     snapshot.checked()
 }

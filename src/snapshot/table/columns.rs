@@ -1,7 +1,8 @@
-//! Fields of a line, the numbers in them, and the meaning of columns.
+//! Fields of a line, and the numbers in them.
+
+use std::borrow::Cow;
 
 use super::super::{Column, ColumnType};
-use crate::messages;
 
 /// Splits a line at blanks. A field that begins with `"` extends to the next `"`; a `#` where a
 /// field would begin ends the line.
@@ -25,6 +26,18 @@ pub(super) fn fields(line: &str) -> impl Iterator<Item = &str> + Clone {
 pub(super) fn number(field: &str) -> Option<f64> {
     let fortran = || field.replace(['d', 'D'], "e").parse().ok();
     field.parse().ok().or_else(fortran)
+}
+
+/// A number with a comma in the place of the point, as spreadsheets write it where commas do not
+/// separate columns; any other field as it is.
+pub(super) fn with_point(field: &str) -> Cow<'_, str> {
+    if field.contains(',') {
+        let with_point = field.replacen(',', ".", 1);
+        if number(&with_point).is_some() {
+            return with_point.into();
+        }
+    }
+    field.into()
 }
 
 /// An id: a whole number, also in the floating-point form that some scripts write (`7.0e+00`).
@@ -64,84 +77,5 @@ pub(super) fn expected(kind: ColumnType) -> &'static str {
         ColumnType::U64 => "a whole number from 0 to 18446744073709551615",
         ColumnType::U32 => "a whole number from 0 to 4294967295",
         ColumnType::I64 => "a whole number from -9223372036854775808 to 9223372036854775807",
-    }
-}
-
-/// The meaning of a column.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Meaning {
-    Id,
-    Mass,
-    /// Axis 0 to 2.
-    Position(usize),
-    Velocity(usize),
-    Component,
-    /// An additional column with this name.
-    Extra(String),
-}
-
-const NAMES: [(&str, Meaning); 10] = [
-    ("id", Meaning::Id),
-    ("m", Meaning::Mass),
-    ("mass", Meaning::Mass),
-    ("x", Meaning::Position(0)),
-    ("y", Meaning::Position(1)),
-    ("z", Meaning::Position(2)),
-    ("vx", Meaning::Velocity(0)),
-    ("vy", Meaning::Velocity(1)),
-    ("vz", Meaning::Velocity(2)),
-    ("component", Meaning::Component),
-];
-
-impl Meaning {
-    /// The column with this name, ignoring case except in names of additional columns.
-    pub fn from_name(name: &str) -> Self {
-        let known = NAMES.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
-        known.map_or_else(|| Self::Extra(name.into()), |(_, column)| column.clone())
-    }
-
-    /// The name in messages.
-    pub fn name(&self) -> &str {
-        match self {
-            Self::Extra(name) => name,
-            known => NAMES.iter().find(|(_, column)| column == known).map_or("", |(name, _)| name),
-        }
-    }
-
-    /// The columns of a table without a line of names; `None` unless there are 7 or 8.
-    pub fn customary(count: usize) -> Option<Vec<Self>> {
-        let names = ["id", "m", "x", "y", "z", "vx", "vy", "vz"];
-        match count {
-            7 => Some(names[1..].iter().map(|name| Self::from_name(name)).collect()),
-            8 => Some(names.iter().map(|name| Self::from_name(name)).collect()),
-            _ => None,
-        }
-    }
-
-    /// The columns named by a line of names.
-    ///
-    /// Errors: a missing or repeated column.
-    pub fn from_names(names: Vec<String>) -> Result<Vec<Self>, String> {
-        let columns: Vec<_> = names.iter().map(|name| Self::from_name(name)).collect();
-        for (k, column) in columns.iter().enumerate() {
-            if columns[..k].contains(column) {
-                let name = messages::piece(&names[k]);
-                return Err(format!("column {} names '{name}' for the second time", k + 1));
-            }
-        }
-        let required = ["m", "x", "y", "z", "vx", "vy", "vz"];
-        let missing: Vec<_> =
-            required.into_iter().filter(|name| !columns.contains(&Self::from_name(name))).collect();
-        if !missing.is_empty() {
-            return Err(format!(
-                "the columns are named '{}', but {} missing; needed are: m (or mass) x y z vx vy vz",
-                messages::list(&names, " "),
-                match missing[..] {
-                    [one] => format!("{one} is"),
-                    _ => format!("{} are", missing.join(" ")),
-                }
-            ));
-        }
-        Ok(columns)
     }
 }

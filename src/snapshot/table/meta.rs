@@ -1,6 +1,6 @@
 //! The rest of a snapshot, in comments before the table: one `#: key = value` each.
 //!
-//! Keys: `time`; `unit.length`, `unit.mass`, `unit.time`; `gravitational_constant`;
+//! Keys: `time`; `unit.length`, `unit.mass`, `unit.time`, `unit.velocity`; `gravitational_constant`;
 //! `component.NAME` with the role, in the order of the components; `attribute.NAME`; `column.NAME`
 //! with the type of an additional column that is not f64. Unknown keys are skipped. In names and
 //! values, ambiguous characters (`=`, `"`, line ends, blanks at an end) are written as `\u{HEX}`,
@@ -13,7 +13,10 @@ use super::columns;
 use super::has_content;
 use crate::bodies::{Component, Role};
 use crate::messages;
-use crate::units::Units;
+use crate::units::{Quantity, Stated, Units};
+
+/// The most components of bodies.
+pub(super) const MOST_COMPONENTS: usize = 256;
 
 /// The prefix of such a comment.
 const MARK: &str = "#:";
@@ -26,7 +29,7 @@ pub(super) fn escape(text: &str) -> String {
         let misleads = c.is_control()
             || "=\"".contains(c)
             || (c.is_whitespace() && (c != ' ' || at_end))
-            || (c == '#' && at == 0);
+            || ("#[(".contains(c) && at == 0);
         match c {
             '\\' => escaped.push_str("\\\\"),
             c if misleads => escaped.push_str(&format!("\\u{{{:x}}}", c as u32)),
@@ -88,21 +91,25 @@ pub(super) fn comments(snapshot: &Snapshot, losses: &mut Losses) -> String {
     text
 }
 
-/// Reads the comments before the first line with content into `snapshot`, replacing its components
-/// if any are declared; returns the types of additional columns by name. Errors name the line.
-pub(super) fn read(
-    text: &str,
-    snapshot: &mut Snapshot,
-) -> Result<BTreeMap<String, ColumnType>, Problem> {
-    let mut types = BTreeMap::new();
+/// What the comments before a table say besides time, attributes and components.
+#[derive(Default)]
+pub(super) struct Comments<'a> {
+    /// Types of additional columns that are not f64, by name.
+    pub types: BTreeMap<String, ColumnType>,
+    pub units: Stated,
+    /// All other comments, with their lines.
+    pub others: Vec<(usize, &'a str)>,
+}
+
+/// Reads the comments before the first line with content; time, attributes and components go into
+/// `snapshot`. Errors name the line.
+pub(super) fn read<'a>(text: &'a str, snapshot: &mut Snapshot) -> Result<Comments<'a>, Problem> {
+    let mut found = Comments::default();
     let comments = text.lines().enumerate().take_while(|(_, line)| !has_content(line));
     for (number, line) in comments {
-        let Some((key, value)) = line
-            .trim_start()
-            .strip_prefix(MARK)
-            .and_then(|entry| entry.split_once('='))
-            .map(|(key, value)| (key.trim(), value.trim()))
-        else {
+        let entry = line.trim_start().strip_prefix(MARK).and_then(|entry| entry.split_once('='));
+        let Some((key, value)) = entry.map(|(key, value)| (key.trim(), value.trim())) else {
+            found.others.push((number + 1, line.trim()));
             continue;
         };
         let wrong = |expected: &str| {
@@ -110,13 +117,17 @@ pub(super) fn read(
             format!("line {}: {key} is '{value}', but {expected}", number + 1)
         };
         let real = || columns::number(value).ok_or_else(|| wrong("a number was expected"));
-        let units = &mut snapshot.units;
+        let mut unit = |of| {
+            let stated = found.units.unit(of, &unescape(value), key);
+            stated.map_err(|problem| format!("line {}: {problem}", number + 1))
+        };
         match key {
             "time" => snapshot.time = real()?,
-            "gravitational_constant" => units.gravitational_constant = real()?,
-            "unit.length" => units.length = unescape(value),
-            "unit.mass" => units.mass = unescape(value),
-            "unit.time" => units.time = unescape(value),
+            "gravitational_constant" => found.units.gravity(real()?),
+            "unit.length" => unit(Quantity::Length)?,
+            "unit.mass" => unit(Quantity::Mass)?,
+            "unit.time" => unit(Quantity::Time)?,
+            "unit.velocity" => unit(Quantity::Velocity)?,
             _ => {
                 if let Some(name) = key.strip_prefix("attribute.") {
                     snapshot.attributes.insert(unescape(name), unescape(value));
@@ -125,7 +136,7 @@ pub(super) fn read(
                         let known = ColumnType::ALL.map(ColumnType::name).join(", ");
                         wrong(&format!("a type was expected, one of: {known}"))
                     })?;
-                    types.insert(unescape(name), kind);
+                    found.types.insert(unescape(name), kind);
                 } else if let Some(name) = key.strip_prefix("component.") {
                     let role = Role::from_name(value).ok_or_else(|| {
                         let known = Role::ALL.map(|(_, name)| name).join(", ");
@@ -133,6 +144,11 @@ pub(super) fn read(
                     })?;
                     let name = unescape(name);
                     let components = &mut snapshot.bodies.components;
+                    if components.len() == MOST_COMPONENTS {
+                        return Err(wrong(&format!(
+                            "at most {MOST_COMPONENTS} components are read"
+                        )));
+                    }
                     if !components.iter().any(|known| known.name == name) {
                         components.push(Component::new(name, role));
                     }
@@ -140,5 +156,5 @@ pub(super) fn read(
             }
         }
     }
-    Ok(types)
+    Ok(found)
 }

@@ -18,6 +18,7 @@
 
 mod columns;
 mod meta;
+mod names;
 mod read;
 mod write;
 
@@ -29,6 +30,7 @@ pub(super) const TEXT: Format = Format {
     summary: "plain text: id m x y z vx vy vz ... in columns between blanks",
     holds: "everything",
     extensions: &["txt", "dat", "tab", "ascii"],
+    units: None,
     modifiers: &[],
     recognise: |head, _| recognise(head, false),
     files: None,
@@ -42,6 +44,7 @@ pub(super) const CSV: Format = Format {
     summary: "comma-separated values: id,m,x,y,z,vx,vy,vz,...",
     holds: "everything",
     extensions: &["csv"],
+    units: None,
     modifiers: &[],
     recognise: |head, _| recognise(head, true),
     files: None,
@@ -60,19 +63,26 @@ fn recognise(head: &[u8], commas: bool) -> Confidence {
     else {
         return if commas { Confidence::No } else { Confidence::Maybe };
     };
-    if line.contains(',') != commas {
+    let separator = separator(line);
+    if separator.is_some() != commas {
         return Confidence::No;
     }
-    let fields: Vec<&str> = if commas {
-        line.split(',').map(str::trim).collect()
-    } else {
-        columns::fields(line).collect()
+    let fields: Vec<&str> = match separator {
+        Some(separator) => line.split(separator).map(str::trim).collect(),
+        None => columns::fields(line).collect(),
     };
     let numbers = fields.len() >= 7 && fields.iter().all(|field| columns::number(field).is_some());
-    let names = ["x", "y", "z"]
-        .iter()
-        .all(|axis| fields.iter().any(|field| field.trim_matches('"').eq_ignore_ascii_case(axis)));
+    let names = names::name_positions(fields.iter().map(|field| field.trim_matches('"')));
     if numbers || names { Confidence::Sure } else { Confidence::Maybe }
+}
+
+/// What separates the fields of a line in `csv`: semicolons, as spreadsheets write them where the
+/// comma is the decimal sign, if they make enough columns; `None` for a line in `text`.
+fn separator(line: &str) -> Option<char> {
+    match line.split(';').count() >= 7 {
+        true => Some(';'),
+        false => line.contains(',').then_some(','),
+    }
 }
 
 /// Whether a line is neither empty nor a comment.

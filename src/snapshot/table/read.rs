@@ -1,17 +1,13 @@
 //! Reading tables.
 
-use std::collections::BTreeMap;
-
 use glam::DVec3;
 
-use super::super::{Column, ColumnType, Problem, ReadOptions, Snapshot};
-use super::columns::{self, Meaning};
-use super::meta::{self, unescape};
+use super::super::{Column, Problem, ReadOptions, Snapshot};
+use super::meta::{self, Comments, MOST_COMPONENTS, unescape};
+use super::names::{self, Meaning};
+use super::{columns, has_content, separator};
 use crate::bodies::{Bodies, Component, Role};
 use crate::messages;
-
-/// The most components of [`Bodies`].
-const MOST_COMPONENTS: usize = 256;
 
 pub(super) fn read_text(bytes: &[u8], options: &ReadOptions) -> Result<Snapshot, Problem> {
     let text = text_of(bytes)?;
@@ -25,8 +21,11 @@ pub(super) fn read_text(bytes: &[u8], options: &ReadOptions) -> Result<Snapshot,
 pub(super) fn read_csv(bytes: &[u8], options: &ReadOptions) -> Result<Snapshot, Problem> {
     let text = text_of(bytes)?;
     let mut table = Table::new(text, options)?;
+    let first = text.lines().find(|line| has_content(line)).and_then(separator);
+    let semicolons = first == Some(';');
     let mut reader = csv::ReaderBuilder::new()
         .has_headers(false)
+        .delimiter(if semicolons { b';' } else { b',' })
         .flexible(true)
         .comment(Some(b'#'))
         .from_reader(text.as_bytes());
@@ -44,7 +43,11 @@ pub(super) fn read_csv(bytes: &[u8], options: &ReadOptions) -> Result<Snapshot, 
                     ));
                 }
                 let is_blank = record.len() == 1 && record[0].trim().is_empty();
-                if !is_blank {
+                if semicolons {
+                    let fields: Vec<_> =
+                        record.iter().map(|field| columns::with_point(field.trim())).collect();
+                    table.row(line, fields.iter().map(AsRef::as_ref))?;
+                } else if !is_blank {
                     table.row(line, record.iter().map(str::trim))?;
                 }
             }
@@ -68,26 +71,25 @@ fn text_of(bytes: &[u8]) -> Result<&str, Problem> {
 }
 
 /// A table that grows row by row.
-struct Table {
+struct Table<'c> {
     snapshot: Snapshot,
     /// Empty until the first row.
     columns: Vec<Meaning>,
-    /// Types of additional columns that the comments declare; all others are f64.
-    types: BTreeMap<String, ColumnType>,
+    comments: Comments<'c>,
     /// Values of the [`Meaning::Extra`] columns, in order.
     extra: Vec<Column>,
     /// Whether ids are ignored.
     renumber: bool,
 }
 
-impl Table {
+impl<'c> Table<'c> {
     /// Starts with what the comments before the table say.
-    fn new(text: &str, options: &ReadOptions) -> Result<Self, Problem> {
+    fn new(text: &'c str, options: &ReadOptions) -> Result<Self, Problem> {
         let bodies = Bodies::default();
         let mut snapshot = Snapshot { bodies, ..Snapshot::default() };
-        let types = meta::read(text, &mut snapshot)?;
+        let comments = meta::read(text, &mut snapshot)?;
         let renumber = options.renumber;
-        Ok(Self { snapshot, columns: Vec::new(), types, extra: Vec::new(), renumber })
+        Ok(Self { snapshot, columns: Vec::new(), comments, extra: Vec::new(), renumber })
     }
 
     /// Takes the fields of one line; the first line with content determines the columns.
@@ -103,17 +105,14 @@ impl Table {
         if self.columns.is_empty() {
             let is_data = fields.clone().all(|field| columns::number(field).is_some());
             self.columns = if is_data {
-                Meaning::customary(count).ok_or_else(|| {
-                    format!(
-                        "line {line}: {count} columns without names, but 8 (id m x y z vx vy vz), 7 (without id) or a line of names were expected"
-                    )
-                })?
+                self.columns_of_data(line, count)?
             } else {
-                let names = fields.clone().map(unescape).collect();
-                Meaning::from_names(names).map_err(|problem| format!("line {line}: {problem}"))?
+                Meaning::from_names(&names::names(fields.clone()), &mut self.comments.units)
+                    .map_err(|problem| format!("line {line}: {problem}"))?
             };
+            let types = &self.comments.types;
             let kinds = self.columns.iter().filter_map(|column| match column {
-                Meaning::Extra(name) => Some(self.types.get(name).copied().unwrap_or_default()),
+                Meaning::Extra(name) => Some(types.get(name).copied().unwrap_or_default()),
                 _ => None,
             });
             self.extra = kinds.map(|kind| Column::with_capacity(kind, 0)).collect();
@@ -129,6 +128,23 @@ impl Table {
             ));
         }
         self.body(line, fields)
+    }
+
+    /// The columns of a table whose first line with content has numbers.
+    fn columns_of_data(&mut self, line: u64, count: usize) -> Result<Vec<Meaning>, Problem> {
+        let Comments { others, units, .. } = &mut self.comments;
+        if let Some(columns) = names::in_comments(others, count, units)? {
+            return Ok(columns);
+        }
+        let columns = Meaning::customary(count).ok_or_else(|| {
+            format!(
+                "line {line}: {count} columns without names, but 8 (id m x y z vx vy vz), 7 (without id) or a line of names were expected"
+            )
+        })?;
+        let order: Vec<_> = columns.iter().map(Meaning::name).collect();
+        let order = order.join(" ");
+        self.snapshot.notes.push(format!("the columns have no names: they are taken as {order}"));
+        Ok(columns)
     }
 
     fn body<'a>(
@@ -206,6 +222,9 @@ impl Table {
             _ => None,
         });
         self.snapshot.extra = names.zip(self.extra).collect();
+        let (units, notes) = self.comments.units.complete()?;
+        self.snapshot.units = units;
+        self.snapshot.notes.extend(notes);
         self.snapshot.checked()
     }
 }

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use super::super::column::each;
 use super::super::{Losses, Problem, Snapshot};
-use super::columns::Meaning;
 use super::meta::{self, escape};
+use super::names::Meaning;
 
 const NAMES: [&str; 8] = ["id", "m", "x", "y", "z", "vx", "vy", "vz"];
 
@@ -51,8 +51,9 @@ fn rows(
     if with_component {
         fields.push("component".into());
     }
-    // A comma in the line of names would make a text table look like csv.
-    fields.extend(extra.iter().map(|(name, _)| escape(name).replace(',', "\\u{2c}")));
+    // Separators in the line of names would make a table look like another one.
+    let plain = |name| escape(name).replace(',', "\\u{2c}").replace(';', "\\u{3b}");
+    fields.extend(extra.iter().map(|(name, _)| plain(name)));
     put(&fields)?;
     let component_names: Vec<String> =
         bodies.components.iter().map(|component| escape(&component.name)).collect();

@@ -41,6 +41,7 @@ pub(super) const FORMAT: Format = Format {
     summary: "TIPSY, GASOLINE, ChaNGa; with integer ids NVIDIA's samples and Bonsai",
     holds: "time, f32 masses, positions, velocities; gas, dark and star; rho, temp, hsmooth, metals, tform, eps, phi; no units; ids only with -id, which has no phi",
     extensions: &["tipsy", "tip", "bin"],
+    units: Some(|snapshot| snapshot.units.with_g_one()),
     modifiers: &[
         Modifier {
             suffix: "le",
@@ -66,6 +67,11 @@ pub(super) const FORMAT: Format = Format {
             suffix: "phi",
             summary: "potentials, no ids",
             apply: |options| options.integer_ids = Some(false),
+        },
+        Modifier {
+            suffix: "raw",
+            summary: "numbers as they are, whatever units readers assume",
+            apply: |options| options.raw_units = true,
         },
     ],
     recognise: read::recognise,

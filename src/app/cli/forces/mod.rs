@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
-use super::options::fresh;
+use super::options::{fresh, load};
 use super::own_kernel::OwnKernel;
 use super::{Ended, print, progress};
 use crate::app::lookup;
@@ -71,7 +71,7 @@ pub fn main(args: &Args) -> Result<Ended> {
     let with_derivatives = refuse_early(args, &settings)?;
     let plain = with_derivatives.is_none();
     let files = Files::of(args)?;
-    let input = args.input.load(args.eps)?;
+    let input = load(&args.input, args.eps)?;
     let evaluation = Evaluation::of(&input, args.eps, options)?;
     let mut engine = match with_derivatives {
         Some(engine) => engine,

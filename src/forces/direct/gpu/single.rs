@@ -194,6 +194,7 @@ impl GpuSingle {
             return Box::pin(self.compute(sinks, sources, softening, false, out)).await;
         }
         let frame = Frame::of_call(sinks.position, sources.position, sources.mass, softening);
+        frame.check_reach(sources.position)?;
         let largest_mass = sources.mass.iter().copied().fold(0.0, f64::max) / frame.mass;
         let eps = softening / frame.length;
         let source_mass: Vec<f32> =

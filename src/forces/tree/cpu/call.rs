@@ -63,6 +63,7 @@ impl Call {
         // Positions that are not finite must not spoil the frame.
         let (at, from) = (finite(sinks.position), finite(sources.position));
         let frame = Frame::of_call(&at, &from, sources.mass, softening);
+        frame.check_reach(&from)?;
         let place = |(&position, &mass): (&DVec3, &f64)| -> Place {
             let [x, y, z] = frame.position(position);
             [x, y, z, (mass / frame.mass) as f32]

@@ -40,6 +40,7 @@ struct Call {
 impl Call {
     fn new(sinks: &Sinks, sources: &Sources, softening: f64) -> Result<Self> {
         let frame = Frame::of_call(sinks.position, sources.position, sources.mass, softening);
+        frame.check_reach(sources.position)?;
         let place = |position: DVec3, mass: f64| {
             let [x, y, z] = frame.position(position);
             [x, y, z, (mass / frame.mass) as f32]

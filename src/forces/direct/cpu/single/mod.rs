@@ -255,6 +255,7 @@ impl CpuSingle {
         out: &mut Answers,
     ) -> Result<()> {
         let frame = Frame::of_call(sinks.position, sources.position, sources.mass, softening);
+        frame.check_reach(sources.position)?;
         let softening_squared = softening_squared(&frame, softening);
         pack::pack(&frame, sources, &mut self.packs);
         let loops = loops::of(self.kernel);

@@ -1,0 +1,124 @@
+//! Names and separators of columns, as other programs write them.
+
+use glam::DVec3;
+use gravitile::snapshot::Snapshot;
+use gravitile::units::Units;
+
+fn read(text: &str) -> Snapshot {
+    Snapshot::from_bytes(text.as_bytes(), "a").unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+fn refused(text: &str, words: &[&str]) {
+    let error = Snapshot::from_bytes(text.as_bytes(), "a").unwrap_err().to_string();
+    assert!(words.iter().all(|word| error.contains(word)), "{error}\n{text}");
+}
+
+/// Positions 1 2 3, velocities 4 5 6, mass 7, in this order.
+const ROW: &str = "1 2 3 4 5 6 7";
+
+fn assert_row(text: &str) {
+    let snapshot = read(text);
+    let bodies = &snapshot.bodies;
+    assert_eq!(bodies.position[0], DVec3::new(1.0, 2.0, 3.0), "{text}");
+    assert_eq!(bodies.velocity[0], DVec3::new(4.0, 5.0, 6.0), "{text}");
+    assert_eq!(bodies.mass[0], 7.0, "{text}");
+    assert!(snapshot.notes.is_empty(), "{:?}", snapshot.notes);
+}
+
+#[test]
+fn names_in_comments_count() {
+    for comment in [
+        "# x y z vx vy vz m",
+        "#x y z vx vy vz mass",
+        "# x, y, z, vx, vy, vz, m",
+        "# Columns: x, y, z, vx, vy, vz, m",
+        "# the columns are x y z vx vy vz m",
+        "# made by hand\n#\n# x y z vx vy vz m\n# in N-body units",
+        "# Pos_X Pos_Y Pos_Z vel_x vel_y vel_z Mass",
+    ] {
+        assert_row(&format!("{comment}\n{ROW}\n"));
+        assert_row(&format!("{comment}\n{}\n", ROW.replace(' ', ",")));
+    }
+    let note = &read(&format!("# by hand\n{ROW}\n")).notes[0];
+    assert!(note.contains("no names") && note.contains("m x y z vx vy vz"), "{note}");
+    // Names that do not fit are not passed over.
+    refused(&format!("# x y z vx vy vz m\n8 {ROW}\n"), &["line 1", "7 columns", "has 8"]);
+    refused(&format!("\n# x y z vx vy vz Mvir\n{ROW}\n"), &["line 2", "m is missing"]);
+    // Any text but all six names is a remark.
+    assert_eq!(read(&format!("# x y z are positions\n{ROW}\n")).bodies.mass, [1.0]);
+}
+
+#[test]
+fn other_codes_names_and_units_are_understood() {
+    for names in [
+        "PosX PosY PosZ VelX VelY VelZ Masses",
+        "pos_x pos_y pos_z vel_x vel_y vel_z particle_mass",
+        "particle_position_x particle_position_y particle_position_z particle_velocity_x \
+         particle_velocity_y particle_velocity_z particle_mass",
+        "Coordinates_x Coordinates_y Coordinates_z v_x v_y v_z M",
+    ] {
+        assert_row(&format!("{names}\n{ROW}\n"));
+    }
+    let with_id = read(&format!("iord x y z vx vy vz m\n8 {ROW}\n"));
+    assert_eq!((with_id.bodies.id[0], with_id.extra.len()), (8, 0));
+    // Plain names come first; what is left over is a column of its own.
+    let both = read(&format!("pos_x x y z vx vy vz m\n8 {ROW}\n"));
+    assert_eq!((both.bodies.position[0].x, both.extra["pos_x"].value(0)), (1.0, 8.0));
+    refused(&format!("PosX pos_x y z vx vy vz m\n8 {ROW}\n"), &["second time", "pos_x"]);
+    let units = "x [pc] y [pc] z [pc] vx [km/s] vy [km/s] vz [km/s] m [Msun]";
+    for text in [
+        format!("{units}\n{ROW}\n"),
+        format!("# {units}\n{ROW}\n"),
+        format!("{}\n{}\n", units.replace("] ", "],"), ROW.replace(' ', ",")),
+        // AMUSE's two lines.
+        format!(
+            "#x,y,z,vx,vy,vz,mass\n#parsec,parsec,parsec,kms,kms,kms,MSun\n{}\n",
+            ROW.replace(' ', ",")
+        ),
+    ] {
+        assert_row(&text);
+        let Units { length, mass, gravitational_constant, .. } = read(&text).units;
+        assert!(["pc", "parsec"].contains(&length.as_str()) && mass.ends_with("un"), "{text}");
+        assert!((gravitational_constant / 4.30091e-3 - 1.0).abs() < 1e-4, "{text}");
+    }
+    refused(&format!("{}\n{ROW}\n", units.replace("y [pc]", "y [kpc]")), &["'y'", "kpc", "'pc'"]);
+}
+
+#[test]
+fn semicolons_separate_and_commas_are_then_decimal() {
+    let names = "x;y;z;vx;vy;vz;m;note";
+    for row in ["1;2;3;4;5;6;7;", "1,0; 2,0;3,0;4;5,0;6;7,0;0,5", "\"1,0\";2;3;4;5;6;0,7e1;"] {
+        assert_row(&format!("{names}\n{row}\n"));
+    }
+    assert_row(&format!("# x;y;z;vx;vy;vz;m\n{}\n", ROW.replace(' ', ";")));
+    refused(&format!("{names}\n1,2,3;2;3;4;5;6;7;\n"), &["line 2, column 1 (x)", "1,2,3"]);
+}
+
+#[test]
+fn units_of_a_table_give_g() {
+    let with = |comments: &str| format!("{comments}\n# x y z vx vy vz m\n{ROW}\n");
+    let known = "#: unit.length = pc\n#: unit.mass = Msun\n";
+    let g = |comments: String| read(&with(&comments)).units.gravitational_constant;
+    assert!((g(format!("{known}#: unit.time = Myr")) / 4.4985e-3 - 1.0).abs() < 1e-4);
+    assert!((g(format!("{known}#: unit.velocity = km/s")) / 4.30091e-3 - 1.0).abs() < 1e-4);
+    refused(
+        &with(&format!("{known}#: unit.time = Myr\n#: gravitational_constant = 1")),
+        &["stated as 1", "0.004499"],
+    );
+    refused(
+        &with(&format!("{known}#: unit.time = Myr\n#: unit.velocity = km/s")),
+        &["unit.velocity", "km/s", "0.9777"],
+    );
+    let assumed = read(&with("#: unit.length = cubits"));
+    assert_eq!(assumed.units.gravitational_constant, 1.0);
+    assert!(assumed.notes[0].contains("G = 1 is assumed"), "{:?}", assumed.notes);
+}
+
+#[test]
+fn many_columns_are_read_in_a_time_in_proportion() {
+    // A comparison of all pairs of names would take minutes here.
+    let names: Vec<String> = (0..100_000).map(|k| format!("c{k}")).collect();
+    let row = "7,1,2,3,4,5,6".to_owned() + &",1".repeat(names.len());
+    let text = format!("m,x,y,z,vx,vy,vz,{}\n{row}\n", names.join(","));
+    assert_eq!(read(&text).extra.len(), names.len());
+}
