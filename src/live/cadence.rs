@@ -13,6 +13,11 @@ const PART: f64 = 0.1;
 /// its time.
 const LATER: f64 = 0.25;
 
+/// A first one that takes longer is put off: motion comes first.
+const LONG: Duration = Duration::from_secs(2);
+/// Within this many frames it was the window that took long, not the forces.
+const MANY_FRAMES: u64 = 20;
+
 /// Why the bodies are brought back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
@@ -46,6 +51,14 @@ pub(super) struct Cadence {
 impl Cadence {
     pub fn new(pause: Duration) -> Self {
         Self { pause, asked: None, took: Duration::ZERO, last: None }
+    }
+
+    /// The first forces took this long, in so many frames; what needs potentials takes about as long, and is put off
+    /// likewise if that is more than a moment.
+    pub fn expect(&mut self, took: Duration, frames: u64) {
+        if self.last.is_none() && took > LONG && frames > MANY_FRAMES {
+            (self.took, self.last) = (took, Some((Instant::now(), None)));
+        }
     }
 
     /// It has been asked for.
@@ -120,6 +133,16 @@ mod tests {
         always.give_up();
         std::thread::sleep(Duration::from_millis(1));
         assert!(always.is_due(5), "it failed");
+    }
+
+    #[test]
+    fn a_first_one_that_takes_long_is_put_off() {
+        let mut first = Cadence::new(Duration::ZERO);
+        first.expect(LONG / 2, 2 * MANY_FRAMES);
+        first.expect(2 * LONG, 1);
+        assert!(first.is_due(0));
+        first.expect(2 * LONG, 2 * MANY_FRAMES);
+        assert!(!first.is_due(0), "it waits for {:?}", 2 * LONG / 10);
     }
 
     #[test]

@@ -36,7 +36,7 @@ mod worker;
 use std::sync::Arc;
 
 use glam::DVec4;
-use web_time::Duration;
+use web_time::{Duration, Instant};
 
 #[cfg(feature = "panel")]
 pub(crate) use beside::Beside;
@@ -78,6 +78,7 @@ pub struct Live {
     keeper: TimeKeeper,
     rates: Rates,
     status: Status,
+    opened: Instant,
     blocks: Option<BlockFacts>,
     events: Vec<Event>,
     /// When diagnostics are asked for, and when states to go on from if the device is lost.
@@ -148,6 +149,7 @@ impl Live {
             keeper: TimeKeeper::new(units_per_sec),
             rates: Rates::default(),
             status,
+            opened: Instant::now(),
             blocks: None,
             events: Vec::new(),
             reports: Cadence::new(REPORTS),
@@ -363,6 +365,9 @@ impl Live {
 
     fn take_reached(&mut self) {
         let Reached { time, steps, ready } = self.mover.reached();
+        if ready && !self.status.ready {
+            self.reports.expect(self.opened.elapsed(), self.frame);
+        }
         (self.status.time, self.status.steps, self.status.ready) = (time, steps, ready);
     }
 

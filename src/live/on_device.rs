@@ -46,8 +46,9 @@ pub(super) struct OnDevice {
     /// Bodies that have come back and are being converted to f64.
     widening: Vec<Beside<Event>>,
     changing: Option<Beside<Changed>>,
-    /// What reports need, compiled during the first steps.
+    /// What reports need, compiled during the first steps; then until no force is half done, which would begin again.
     preparing: Option<Beside<Changed>>,
+    prepared: Option<Changed>,
     /// What was asked for while another change was being prepared.
     next_change: Option<Change>,
 }
@@ -86,6 +87,7 @@ impl OnDevice {
             flying: VecDeque::new(),
             changing: None,
             preparing: None,
+            prepared: None,
             next_change: None,
         };
         if opened.diagnosis.is_none() {
@@ -134,6 +136,7 @@ impl OnDevice {
 
     /// Puts a change that is ready into use.
     fn go_on_with(&mut self, changed: Changed) {
+        self.prepared = None;
         let Changed { kernel, reports, softening } = changed;
         self.state.take_kernel(kernel);
         match (reports, &mut self.diagnosis) {
@@ -167,6 +170,7 @@ impl OnDevice {
             self.clock.set_dt(dt);
         }
         if self.state.is_between_steps() {
+            self.prepared.take().into_iter().for_each(|prepared| self.go_on_with(prepared));
             let is_reporting = self.record_report(encoder, budget);
             self.copy_if_wanted(encoder);
             if is_reporting {
@@ -176,6 +180,7 @@ impl OnDevice {
         // Something needs the moment between two steps: begin no other one.
         let reports = self.want_report && self.diagnosis.is_some();
         let wanted = reports && self.reporting == Reporting::Nothing
+            || self.prepared.is_some()
             || self.want.is_some() && self.bodies.is_idle();
         let due = if wanted { 0 } else { due };
         if due == 0 && self.state.is_between_steps() {
@@ -321,7 +326,7 @@ impl Mover for OnDevice {
             self.preparing = None;
             match made {
                 Ok(made) if self.changing.is_none() && self.diagnosis.is_none() => {
-                    self.go_on_with(made);
+                    self.prepared = Some(made);
                 }
                 // A change brings its own.
                 Ok(_) => {}
