@@ -138,7 +138,11 @@ impl fmt::Display for Error {
             Self::NoAdapter { wanted, found } => {
                 format!("no graphics adapter {wanted}; found: {found}")
             }
-            Self::Device(problem) => format!("the graphics device failed: {problem}"),
+            Self::Device(problem) => {
+                // Drivers and browsers end in a full stop; what follows here adds its own.
+                let problem = problem.trim_end().trim_end_matches('.');
+                format!("the graphics device failed: {problem}")
+            }
             Self::Member(why) => format!("another device or rank gave up: {why}"),
             Self::Shader { name, problem } => format!("shader {name}: {problem}"),
             Self::Display(problem) | Self::Outside(problem) => problem.clone(),
@@ -236,6 +240,12 @@ mod tests {
             Error::value("dt", 1e300, "smaller").to_string(),
             "dt is 1e300, but must be smaller"
         );
+    }
+
+    #[test]
+    fn a_device_error_ends_without_a_full_stop() {
+        let text = Error::Device("No device exists. ".to_owned()).to_string();
+        assert_eq!(text, "the graphics device failed: No device exists");
     }
 
     #[test]

@@ -44,7 +44,9 @@ impl Frames {
             ),
             None => (
                 Loading::input(gpu, session.input.clone(), self.simulated.wanted.clone(), true),
-                format!("{error}. No state had come back yet: begun again with one device"),
+                format!(
+                    "{error}. No earlier state had come back: restarted from the beginning on one device"
+                ),
             ),
         };
         match loading {
@@ -83,7 +85,12 @@ impl Frames {
                     true,
                 )?;
                 self.simulated.loading = Some(again);
-                self.output.say(format!("{error}. No state had come back yet: begun again"), true);
+                self.output.say(
+                    format!(
+                        "{error}. No earlier state had come back: restarted from the beginning"
+                    ),
+                    true,
+                );
             }
         }
         Ok(())
