@@ -15,17 +15,10 @@ use super::world::{World, after, click, command, full};
 const HIGH: f32 = 1100.0;
 const ROWS: [&str; 5] = ["p", "q", "r", "u", "s"];
 
-fn digits(value: u32) -> &'static str {
-    let known = ["1", "2", "4", "8", "16", "32", "64", "128", "256", "512", "1024"];
-    known[value.ilog2() as usize]
-}
-
-/// The button with that number in the row of that name.
+/// The button with that number in the row of that name, and nothing else's.
 fn cell<'a>(harness: &'a Harness<'static, World>, row: &str, value: u32) -> egui_kittest::Node<'a> {
-    let y = harness.get_by_label(row).rect().center().y;
-    let all: Vec<_> = harness.get_all_by_label(digits(value)).collect();
-    let beside = all.into_iter().find(|node| (node.rect().center().y - y).abs() < 8.0);
-    beside.unwrap_or_else(|| panic!("no {value} in row {row}"))
+    let name = format!("{row} = {value}").leak();
+    harness.get_by_label(name)
 }
 
 fn with(config: KernelConfig, row: &str, value: u32) -> KernelConfig {

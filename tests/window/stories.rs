@@ -171,13 +171,7 @@ fn the_kernel_and_the_engine_are_changed_while_it_runs() {
         world.engine_text = first.attributes["engine"].clone();
         world
     };
-    let number = place(laid_out(), |harness| {
-        let y = harness.get_by_label("p").rect().center().y;
-        let numbers = harness.get_all_by_label("32");
-        let rects = numbers.map(|node| node.rect());
-        let mut beside = rects.filter(|rect| (rect.center().y - y).abs() < 8.0);
-        beside.next().expect("32 in the row of p").center()
-    });
+    let number = place(laid_out(), |harness| harness.get_by_label("p = 32").rect().center());
     person.clicks(number, "does Live(Kernel(");
     person.goes_to(Tab::File);
     let changed = person.saves();

@@ -1,12 +1,13 @@
-//! Every control repeated as an invisible element of the page, since a canvas says nothing to a screen reader. egui reports
-//! its controls as it does natively; what a user does with an element goes back to egui.
+//! Every control repeated as an invisible element of the page, since a canvas says nothing to a screen reader and takes no
+//! part in the page's tab order. egui reports its controls as it does natively; what a user does with an element goes back
+//! to egui, and a ring marks the control whose element has the keyboard.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fmt::Write;
 
 use egui::accesskit::{
-    Action, ActionData, ActionRequest, Node, NodeId, Role, Toggled, TreeId, TreeUpdate,
+    Action, ActionData, ActionRequest, Node, NodeId, Rect, Role, Toggled, TreeId, TreeUpdate,
 };
 use wasm_bindgen::JsCast;
 use wasm_bindgen_futures::spawn_local;
@@ -19,6 +20,8 @@ use crate::gpu::let_browser_turn;
 
 /// Where the elements are.
 const MIRROR: &str = "mirror";
+/// Marks the control whose element has the keyboard.
+const RING: &str = "ring";
 /// Milliseconds between updates: numbers change with every frame, and nobody reads that fast.
 const PAUSE_MS: f64 = 400.0;
 
@@ -38,15 +41,35 @@ struct Control {
     id: u64,
     kind: Kind,
     name: String,
+    /// With its unit, as it is written on the control.
     value: String,
+    /// What it is for, beyond its name.
+    about: String,
+    /// The number itself, and its step.
+    number: Option<[f64; 2]>,
     /// Whether it is pressed or chosen; none if that does not apply.
     is_on: Option<bool>,
+    is_disabled: bool,
+    /// In pixels of the canvas; changes do not count as changes of the control.
+    bounds: Bounds,
+}
+
+/// A rectangle that equals any other.
+#[derive(Clone, Copy, Debug, Default)]
+struct Bounds(Option<Rect>);
+
+impl PartialEq for Bounds {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Button,
     Number,
+    /// A number without a field.
+    Slider,
     Text,
     Words,
 }
@@ -62,7 +85,11 @@ pub fn mirror(update: &TreeUpdate) {
         if !shown.listens {
             on(&place, "click", |event: Event| heard(&event, Done::Pressed));
             on(&place, "change", |event: Event| heard(&event, Done::Changed));
-            on(&place, "focusin", |event: Event| heard(&event, Done::Entered));
+            on(&place, "focusin", |event: Event| {
+                heard(&event, Done::Entered);
+                mark();
+            });
+            on(&place, "focusout", |_: Event| super::hide(RING));
             shown.listens = true;
         }
         let ids =
@@ -83,6 +110,7 @@ async fn show(document: Document, place: Element, now: Vec<Control>, before: Opt
         }
         None => build(&document, &place, &now),
     }
+    mark();
     // Makes the browser lay them out now, not in the next frame's turn.
     place.scroll_width();
 }
@@ -92,38 +120,104 @@ fn controls(update: &TreeUpdate) -> Vec<Control> {
     let nodes: HashMap<NodeId, &Node> = update.nodes.iter().map(|(id, node)| (*id, node)).collect();
     let mut found = Vec::new();
     let Some(tree) = &update.tree else { return found };
+    // Pixels of a point.
+    let scale =
+        nodes.get(&tree.root).and_then(|root| root.transform()).map_or(1.0, |t| t.as_coeffs()[0]);
     let mut todo = vec![tree.root];
     while let Some(id) = todo.pop() {
         let Some(node) = nodes.get(&id) else { continue };
         todo.extend(node.children().iter().rev());
-        found.extend(control(id, node));
+        let Some(mut control) = control(id, node, &nodes, scale) else { continue };
+        // A field without a name of its own is named by what is left of it, else by its explanation.
+        if let (true, Some(before)) = (control.name.is_empty(), found.last())
+            && before.may_name(&control)
+        {
+            control.name.clone_from(&before.name);
+        }
+        // A slider is followed by a field for the same number, which also has its unit.
+        if control.kind == Kind::Number
+            && let Some(before) = found.pop_if(|before: &mut Control| before.is_slider_of(&control))
+            && control.name.is_empty()
+        {
+            found.push(Control { name: before.name, about: before.about, ..control });
+            continue;
+        }
+        if !control.name.contains(char::is_alphanumeric) && !control.about.is_empty() {
+            control.name = std::mem::take(&mut control.about);
+        }
+        found.push(control);
     }
     found
 }
 
-fn control(id: NodeId, node: &Node) -> Option<Control> {
+impl Control {
+    /// Whether it is a label, or a box to tick, in the same row as a field.
+    fn may_name(&self, field: &Self) -> bool {
+        let is_label =
+            self.kind == Kind::Words || self.kind == Kind::Button && self.is_on.is_some();
+        let is_beside = |(label, field): (Rect, Rect)| {
+            label.x0 < field.x0 && label.y0 < field.y1 && field.y0 < label.y1
+        };
+        is_label && self.bounds.0.zip(field.bounds.0).is_some_and(is_beside)
+    }
+
+    fn is_slider_of(&self, field: &Self) -> bool {
+        let number = |control: &Self| control.number.map(|[number, _]| number);
+        self.kind == Kind::Slider && number(self) == number(field)
+    }
+}
+
+fn control(id: NodeId, node: &Node, nodes: &HashMap<NodeId, &Node>, scale: f64) -> Option<Control> {
     let kind = match node.role() {
         Role::Button | Role::CheckBox | Role::RadioButton | Role::ComboBox | Role::Link => {
             Kind::Button
         }
-        Role::Slider | Role::SpinButton => Kind::Number,
+        Role::Slider => Kind::Slider,
+        Role::SpinButton => Kind::Number,
         Role::TextInput | Role::MultilineTextInput => Kind::Text,
         Role::Label => Kind::Words,
         _ => return None,
     };
-    let value = match node.numeric_value() {
-        Some(number) => number.to_string(),
-        None => node.value().unwrap_or_default().to_owned(),
+    let number = node.numeric_value();
+    let value = match (node.value(), number) {
+        (Some(text), _) => text.to_owned(),
+        (None, number) => number.map_or(String::new(), |number| number.to_string()),
     };
-    let name = node.label().map_or_else(|| value.clone(), str::to_owned);
+    let labels = node.labelled_by().iter().filter_map(|id| nodes.get(id));
+    let labels: Vec<&str> = labels.filter_map(|node| label(node).or(node.value())).collect();
+    let about = node.description().unwrap_or_default();
+    let name = match labels.is_empty() {
+        false => labels.join(" "),
+        true => label(node).unwrap_or_default().to_owned(),
+    };
+    // These have no value beside their text.
+    let name = match kind {
+        Kind::Button | Kind::Words if name.is_empty() => value.clone(),
+        Kind::Button if !value.is_empty() => format!("{name}: {value}"),
+        _ => name,
+    };
     let is_on = node.toggled().map(|toggled| toggled == Toggled::True).or(node.is_selected());
     (!name.is_empty() || kind != Kind::Words).then_some(Control {
         id: id.0,
         kind,
         name,
         value,
+        about: about.to_owned(),
+        number: number.map(|number| [number, node.numeric_value_step().unwrap_or(0.0)]),
         is_on,
+        is_disabled: node.is_disabled(),
+        bounds: Bounds(node.bounds().map(|Rect { x0, y0, x1, y1 }| Rect {
+            x0: x0 * scale,
+            y0: y0 * scale,
+            x1: x1 * scale,
+            y1: y1 * scale,
+        })),
     })
+}
+
+/// A control's own label. egui gives one that has none its explanation.
+fn label(node: &Node) -> Option<&str> {
+    node.label().filter(|label| Some(*label) != node.description()).or(node.placeholder())
 }
 
 fn element_of(control: &Control) -> String {
@@ -132,38 +226,90 @@ fn element_of(control: &Control) -> String {
 
 fn build(document: &Document, place: &Element, controls: &[Control]) {
     let focused = document.active_element().map(|element| element.id());
+    let at = place.query_selector_all(TABBED).ok().map(|all| {
+        let id = |k| all.item(k).and_then(|node| node.dyn_into::<Element>().ok()).map(|e| e.id());
+        (0..all.length()).position(|k| id(k) == focused).unwrap_or(0) as u32
+    });
     let mut html = String::new();
     for control in controls {
         let id = element_of(control);
         let _ = match control.kind {
-            Kind::Button => write!(html, "<button id={id} tabindex=-1></button>"),
-            Kind::Number => write!(html, "<input id={id} type=number step=any tabindex=-1>"),
-            Kind::Text => write!(html, "<input id={id} type=text tabindex=-1>"),
+            Kind::Button => write!(html, "<button id={id}></button>"),
+            Kind::Number | Kind::Slider => write!(html, "<input id={id} type=number step=any>"),
+            Kind::Text => write!(html, "<input id={id} type=text>"),
             Kind::Words => write!(html, "<span id={id}></span> "),
         };
     }
     place.set_inner_html(&html);
     controls.iter().for_each(fill);
-    let focused = focused.filter(|id| id.starts_with("egui-")).and_then(|id| element(&id));
-    if let Some(focused) = focused.and_then(|element| element.dyn_into::<HtmlElement>().ok()) {
+    let Some(focused) = focused.filter(|id| id.starts_with("egui-")) else { return };
+    // What took the place of a control that is gone is close to it.
+    let next = || place.query_selector_all(TABBED).ok()?.item(at?)?.dyn_into().ok();
+    if let Some(focused) = element(&focused).or_else(next)
+        && let Ok(focused) = focused.dyn_into::<HtmlElement>()
+    {
         let _ = focused.focus();
     }
 }
 
+/// Elements that the Tab key visits.
+const TABBED: &str = "button, input";
+
 fn fill(control: &Control) {
     let Some(element) = element(&element_of(control)) else { return };
+    let set = |name: &str, value: &str| match value {
+        "" => element.remove_attribute(name),
+        value => element.set_attribute(name, value),
+    };
     match control.kind {
         Kind::Button | Kind::Words => element.set_text_content(Some(&control.name)),
-        Kind::Number | Kind::Text => {
-            let _ = element.set_attribute("aria-label", &control.name);
-            if let Some(input) = element.dyn_ref::<HtmlInputElement>() {
-                input.set_value(&control.value);
+        Kind::Number | Kind::Slider | Kind::Text => {
+            let _ = set("aria-label", &control.name);
+            let value = match control.number {
+                Some([number, step]) => {
+                    let _ = set("aria-valuetext", &control.value);
+                    if step > 0.0 {
+                        let _ = set("step", &step.to_string());
+                    }
+                    number.to_string()
+                }
+                None => control.value.clone(),
+            };
+            // What somebody is typing is left alone until it is complete.
+            if let Some(input) = element.dyn_ref::<HtmlInputElement>()
+                && (input.value() == input.default_value() || !is_focused(&element))
+            {
+                input.set_default_value(&value);
+                input.set_value(&value);
             }
         }
     }
+    let _ = set("title", &control.about);
+    let _ = set("aria-disabled", if control.is_disabled { "true" } else { "" });
     if let Some(is_on) = control.is_on {
-        let _ = element.set_attribute("aria-pressed", if is_on { "true" } else { "false" });
+        let _ = set("aria-pressed", if is_on { "true" } else { "false" });
     }
+}
+
+fn is_focused(element: &Element) -> bool {
+    document().and_then(|document| document.active_element()).as_ref() == Some(element)
+}
+
+/// Moves the ring to the control whose element has the keyboard, or hides it.
+fn mark() {
+    let id = document().and_then(|document| document.active_element()).map(|focused| focused.id());
+    let bounds = SHOWN.with_borrow(|shown| {
+        let is_focused = |control: &&Control| id.as_ref() == Some(&element_of(control));
+        shown.controls.iter().find(is_focused)?.bounds.0
+    });
+    let (Some(Rect { x0, y0, x1, y1 }), Some(ring)) = (bounds, element(RING)) else {
+        return super::hide(RING);
+    };
+    let scale = browser().map_or(1.0, |browser| browser.device_pixel_ratio());
+    let [left, top, width, height] = [x0, y0, x1 - x0, y1 - y0].map(|length| length / scale);
+    let style = format!("left:{left}px;top:{top}px;width:{width}px;height:{height}px");
+    let _ = ring.set_attribute("style", &style);
+    super::show(RING);
 }
 
 /// What a user has done with an element.
@@ -179,19 +325,32 @@ fn heard(event: &Event, done: Done) {
     };
     let id = element.id().strip_prefix("egui-").and_then(|id| id.parse().ok());
     let input = element.dyn_ref::<HtmlInputElement>();
+    let Some(id) = id else { return };
+    let send = |action, data| {
+        let target_node = NodeId(id);
+        let request = ActionRequest { action, target_tree: TreeId::ROOT, target_node, data };
+        tell(Box::new(move |frames| frames.hear(egui::Event::AccessKitActionRequest(request))));
+    };
+    if let Done::Entered = done {
+        send(Action::ScrollIntoView, None);
+    }
     let (action, data) = match (done, input) {
-        (Done::Pressed, None) => (Action::Click, None),
-        (Done::Entered, Some(input)) if input.type_() == "text" => (Action::Focus, None),
-        (Done::Changed, Some(input)) if input.type_() == "number" => {
-            (Action::SetValue, Some(ActionData::NumericValue(input.value_as_number())))
+        (Done::Pressed, None) if !element.has_attribute("aria-disabled") => (Action::Click, None),
+        (Done::Changed, Some(input))
+            if input.type_() == "number" && input.value_as_number().is_nan() =>
+        {
+            return;
         }
+        (Done::Entered, Some(input)) if input.type_() == "text" => (Action::Focus, None),
         (Done::Changed, Some(input)) => {
-            (Action::SetValue, Some(ActionData::Value(input.value().into())))
+            input.set_default_value(&input.value());
+            let data = match input.type_() == "number" {
+                true => ActionData::NumericValue(input.value_as_number()),
+                false => ActionData::Value(input.value().into()),
+            };
+            (Action::SetValue, Some(data))
         }
         _ => return,
     };
-    let Some(id) = id else { return };
-    let request =
-        ActionRequest { action, target_tree: TreeId::ROOT, target_node: NodeId(id), data };
-    tell(Box::new(move |frames| frames.hear(egui::Event::AccessKitActionRequest(request))));
+    send(action, data);
 }

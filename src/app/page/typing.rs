@@ -44,9 +44,11 @@ fn field() -> Option<HtmlInputElement> {
 /// Begins to listen.
 pub fn set_up() {
     let (Some(document), Some(field)) = (document(), field()) else { return };
-    // winit takes every key on the canvas from the browser, which then does not paste.
+    // winit takes every key on the canvas from the browser, which then neither pastes nor moves on to the next control.
     on_first(&document, "keydown", |event: KeyboardEvent| {
-        if (event.ctrl_key() || event.meta_key()) && event.key().eq_ignore_ascii_case("v") {
+        let key = event.key();
+        let is_paste = (event.ctrl_key() || event.meta_key()) && key.eq_ignore_ascii_case("v");
+        if is_paste || key == "Tab" {
             event.stop_propagation();
         }
     });

@@ -264,6 +264,7 @@ fn choices(
             let button =
                 Button::new(value.to_string()).selected(selected).min_size([28.0, 0.0].into());
             let response = ui.add_enabled(refusal.is_none(), button);
+            let response = response.accessible_name(format!("{name} = {value}"));
             let response = match refusal {
                 Some(reason) => response.on_disabled_hover_text(reason.to_string()),
                 None => response.on_hover_text(about),

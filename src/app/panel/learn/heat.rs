@@ -20,6 +20,17 @@ pub enum Cell {
     Rate(f64),
 }
 
+impl Cell {
+    /// What is known, for screen readers: its colour says it to others.
+    pub fn in_words(&self) -> String {
+        match self {
+            Self::Rate(rate) => format!("{} G interactions/s", super::short(rate / 1e9)),
+            Self::Unknown => "not measured".to_owned(),
+            Self::Refused(reason) => reason.clone(),
+        }
+    }
+}
+
 /// The map, and its filling.
 #[derive(Debug, Default)]
 pub struct HeatMap {

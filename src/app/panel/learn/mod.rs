@@ -33,7 +33,7 @@ pub struct LearnForm {
     told_of: Option<KernelVariant>,
     ceilings: Asked<Ceilings>,
     calculator: Calculator,
-    /// Whether measuring the ceilings has paused the simulation.
+    /// Whether measuring the ceilings has paused the simulation; not if it was refused at once.
     paused: bool,
     heat: HeatMap,
     seen: Seen,
@@ -165,7 +165,7 @@ impl LearnForm {
             let response = ui.add_enabled(!waiting && !self.heat.is_filling(), button);
             if response.on_hover_text(about).clicked() {
                 self.ceilings = asked::ceilings(&facts.gpu.adapter);
-                self.paused = !facts.keeper.paused;
+                self.paused = !facts.keeper.paused && matches!(self.ceilings, Asked::Waiting(_));
                 if self.paused {
                     actions.push(Action::Live(Command::Pause(true)));
                 }
@@ -276,10 +276,7 @@ impl LearnForm {
             Cell::Unknown => ("·".to_owned(), DIM, Color32::from_gray(34)),
             Cell::Refused(_) => ("–".to_owned(), Color32::from_gray(110), Color32::from_gray(60)),
         };
-        let refusal = match self.heat.cell(i) {
-            Cell::Refused(reason) => Some(reason.clone()),
-            _ => None,
-        };
+        let refusal = Some(self.heat.cell(i)).filter(|cell| matches!(cell, Cell::Refused(_)));
         let mut button = Button::new(RichText::new(text).size(11.0).color(ink))
             .fill(fill)
             .corner_radius(CornerRadius::same(2))
@@ -294,8 +291,10 @@ impl LearnForm {
             let name = format!("p = {}, q = {}", shape.p, shape.q);
             egui::WidgetInfo::labeled(egui::Role::Button, free, name)
         });
+        let value = self.heat.cell(i).in_words();
+        ui.ctx().accesskit_node_builder(response.id, |node| node.set_value(value));
         let response = match refusal {
-            Some(reason) => response.on_disabled_hover_text(reason),
+            Some(refused) => response.on_disabled_hover_text(refused.in_words()),
             None => response.on_hover_text(format!("{shape}: click to run it")),
         };
         if response.clicked() && !self.heat.is_filling() {
@@ -322,7 +321,9 @@ impl LearnForm {
                     .min_size([150.0, 0.0].into());
                 let response = ui.add_enabled(free, button).on_hover_text(shape.to_string());
                 let response = match &refusal {
-                    Some(reason) => response.on_disabled_hover_text(reason.to_string()),
+                    Some(reason) => response
+                        .accessible_name(format!("{}: {reason}", rung.name))
+                        .on_disabled_hover_text(reason.to_string()),
                     None => response,
                 };
                 if response.clicked() {
