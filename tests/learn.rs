@@ -82,6 +82,7 @@ impl World {
             panel_secs: 0.0,
             colour_range: None,
             picture: [960, 540],
+            film_name: "film.webp",
             recording: None,
             loading: None,
             left_out: None,
@@ -150,7 +151,14 @@ fn a_cell_of_the_map_is_run_and_what_does_not_fit_is_refused() {
     let asked = kernel(&actions[0]);
     assert_eq!((actions.len(), asked), (1, KernelConfig { p: 32, q: 4, ..TILED }));
     // No adapter has 16,384 threads per workgroup.
-    assert!(harness.get_by_label("p = 1024, q = 16").accesskit_node().is_disabled());
+    let refused = harness.get_by_label("p = 1024, q = 16").accesskit_node();
+    assert!(
+        refused.is_disabled() && refused.value().unwrap().contains("16384"),
+        "{:?}",
+        refused.value()
+    );
+    let unknown = harness.get_by_label("p = 32, q = 4").accesskit_node();
+    assert_eq!(unknown.value().as_deref(), Some("not measured"));
     assert_eq!(click(&mut harness, "p = 1024, q = 16"), []);
 }
 

@@ -14,6 +14,7 @@ onmessage = async ({ data }) => {
     const bytes = make(request, softening, names, files);
     postMessage({ number, bytes }, [bytes.buffer]);
   } catch (problem) {
+    if (typeof problem !== "string") console.error("in the worker:", problem);
     postMessage(typeof problem === "string" ? { number, refused: problem } : { number });
   }
 };

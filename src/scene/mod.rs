@@ -38,7 +38,8 @@ pub use values::{Kind, Parameter, Values};
 pub use view_text::{keyframes, path_text, with_keyframes};
 
 /// The largest number of bodies of a scene; more would need over 10 GB on the host alone.
-pub const MAX_BODIES: usize = 100_000_000;
+/// A browser's page has 4 GB of memory, in which the bodies are several times while they are handed over.
+pub const MAX_BODIES: usize = if cfg!(target_arch = "wasm32") { 4_000_000 } else { 100_000_000 };
 
 /// A way to make bodies from a few numbers.
 #[derive(Debug)]

@@ -141,6 +141,15 @@ pub struct ViewRequest {
     /// Start paused
     #[cfg_attr(feature = "options", arg(long, help_heading = "Window"))]
     pub paused: bool,
+    /// Take the run to this time first, as fast as possible, in the bodies' units
+    #[cfg_attr(
+        feature = "options",
+        arg(short, value_name = "TIME", allow_negative_numbers = true, help_heading = "Window")
+    )]
+    pub t: Option<f64>,
+    /// Show the picture alone, without panel and bar, as inside another page
+    #[cfg_attr(feature = "options", arg(long, help_heading = "Window"))]
+    pub embed: bool,
     /// For work on the shaders: read them from this copy of shaders/, and again whenever a file changes
     #[cfg_attr(feature = "options", arg(long, value_name = "DIR", help_heading = "Window"))]
     pub shaders: Option<PathBuf>,

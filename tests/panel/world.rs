@@ -212,6 +212,7 @@ impl World {
             panel_secs: 0.0004,
             colour_range: Some([0.01, 2.5]),
             picture: [1280, 720],
+            film_name: "film.webp",
             recording: self.recording.as_ref().map(|(path, n)| (path.as_path(), *n)),
             loading: None,
             left_out: self.left_out.as_deref(),

@@ -5,7 +5,7 @@ use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::{JsFuture, spawn_local};
 use web_sys::{DragEvent, Event, EventTarget, FileList, HtmlInputElement};
 
-use super::{PICKER, browser, document, element, take_files};
+use super::{CANCEL, PICKER, browser, document, element, take_files};
 use crate::app::window::machine::tell;
 
 /// Calls `hear` for each event of that name, for the page's lifetime.
@@ -54,6 +54,9 @@ pub fn set_up() {
             // The same file can be picked again.
             input.set_value("");
         });
+    }
+    if let Some(cancel) = element(CANCEL) {
+        on(&cancel, "click", |_: Event| tell(Box::new(|frames| frames.cancel_loading())));
     }
     // Somebody has entered another link: start again from scratch.
     let address = browser.location();

@@ -23,13 +23,19 @@ const SCRIPT: &str = "worker.js";
 enum Answer {
     Made(Vec<u8>),
     Refused(String),
-    BrokeOff,
+    /// There is no worker: the page makes the bodies itself.
+    NoWorker,
 }
+
+/// Why a worker ended: it has no other way to report that memory ran out.
+const CRASHED: &str = "these bodies could not be made: they need more memory than the 4 GB of a page, or this is an \
+    error in gravitile (the browser's console has more)";
 
 #[derive(Default)]
 struct Making {
     worker: Option<Worker>,
     asked: u32,
+    /// Requests that the worker has not answered, by their numbers.
     waiting: BTreeMap<u32, Sender<Answer>>,
 }
 
@@ -72,11 +78,35 @@ fn take(said: &JsValue) {
     let answer = match (get("bytes").dyn_into::<Uint8Array>(), get("refused").as_string()) {
         (Ok(bytes), _) => Answer::Made(bytes.to_vec()),
         (_, Some(problem)) => Answer::Refused(problem),
-        (_, None) => Answer::BrokeOff,
+        (_, None) => {
+            cancel(CRASHED);
+            set_up();
+            return;
+        }
     };
     let asker = MAKING.with_borrow_mut(|making| making.waiting.remove(&(number as u32)));
     // Maybe nobody wants it any more.
     asker.map(|asker| asker.send(answer));
+}
+
+/// Ends the worker, if it is at work, and starts another: nobody wants these bodies any more.
+pub fn restart() {
+    if MAKING.with_borrow(|making| !making.waiting.is_empty()) {
+        cancel("cancelled");
+        set_up();
+    }
+}
+
+/// Ends the worker; all pending requests are refused for this reason.
+fn cancel(why: &str) {
+    let Making { worker, waiting, asked } = MAKING.take();
+    MAKING.with_borrow_mut(|making| making.asked = asked);
+    if let Some(worker) = worker {
+        worker.terminate();
+    }
+    for sender in waiting.into_values() {
+        let _ = sender.send(Answer::Refused(why.to_owned()));
+    }
 }
 
 /// Makes or reads the bodies of `request` in the worker.
@@ -106,13 +136,13 @@ pub async fn load(request: &InputRequest, softening: Option<f64>) -> Result<Inpu
         Some(answer)
     });
     let answer = match answer {
-        Some(answer) => answer.await.unwrap_or(Answer::BrokeOff),
-        None => Answer::BrokeOff,
+        Some(answer) => answer.await.unwrap_or(Answer::NoWorker),
+        None => Answer::NoWorker,
     };
     match answer {
         Answer::Made(bytes) => Input::unpack(request, &bytes),
         Answer::Refused(problem) => Err(Error::Outside(problem)),
-        Answer::BrokeOff => request.load(softening),
+        Answer::NoWorker => request.load(softening),
     }
 }
 

@@ -23,7 +23,7 @@ use crate::gpu::let_browser_turn;
 use crate::settings::{ViewRequest, link};
 
 pub use listen::copy;
-pub use making::load;
+pub use making::{load, restart as cancel_loading};
 pub use mirror::mirror;
 pub use typing::{is_touched, type_into};
 
@@ -31,8 +31,10 @@ pub use typing::{is_touched, type_into};
 pub const CANVAS: &str = "window";
 /// The element for a sentence outside the window.
 const NOTE: &str = "note";
-/// The text shown before anything else.
+/// What is shown before anything else, the text in it that says how far it is, and its button.
 const BEGIN: &str = "begin";
+const PROGRESS: &str = "progress";
+const CANCEL: &str = "cancel";
 /// The browser's dialog for files.
 const PICKER: &str = "picker";
 
@@ -65,7 +67,7 @@ pub async fn start(adapter: String) {
     let (request, refused) = request().await;
     let_browser_turn().await;
     if adapter.is_empty() {
-        return plain::start(&request, "This browser has no WebGPU");
+        return plain::start(request, refused.as_ref(), "This browser has no WebGPU");
     }
     crate::gpu::name_adapter(&adapter);
     listen::set_up();
@@ -87,7 +89,9 @@ async fn request() -> (ViewRequest, Option<Error>) {
 }
 
 async fn asked(fragment: &str) -> Result<ViewRequest> {
-    let request: ViewRequest = link::asked(fragment, window::FIRST_SCENE)?;
+    let own = own_scene();
+    let request: ViewRequest =
+        link::asked(fragment, own.as_deref().unwrap_or(window::FIRST_SCENE))?;
     let_browser_turn().await;
     let engine = &request.engine;
     if request.shaders.is_some() || !engine.adapter.names.is_empty() || engine.devices.is_some() {
@@ -101,12 +105,25 @@ async fn asked(fragment: &str) -> Result<ViewRequest> {
     Ok(request)
 }
 
+/// The scene that this page is for; none if it is for all.
+fn own_scene() -> Option<String> {
+    document()?.document_element()?.get_attribute("data-scene")
+}
+
 /// Sets the page's title, once it shows bodies.
 pub fn named(title: &str) {
     if let Some(document) = document() {
         document.set_title(title);
     }
     hide(BEGIN);
+}
+
+/// Before the page shows bodies: says what it is doing, with a button that cancels it.
+pub fn progress(text: &str) {
+    if let Some(element) = element(PROGRESS) {
+        element.set_text_content(Some(&format!("{text} …")));
+        show(CANCEL);
+    }
 }
 
 fn show(id: &str) {
@@ -124,8 +141,12 @@ fn hide(id: &str) {
 /// Gives the page's address this fragment, and returns it.
 pub fn link(fragment: &str) -> String {
     let Some(browser) = browser() else { return fragment.to_owned() };
+    // Where it is pasted it shows the picture of the scene's own page.
+    let scene = fragment.strip_prefix("#scene=").and_then(|rest| rest.split('&').next());
+    let page = scene.map_or(String::new(), |scene| format!("{scene}.html"));
     if let Ok(history) = browser.history() {
-        let _ = history.replace_state_with_url(&JsValue::NULL, "", Some(fragment));
+        let url = format!("{page}{fragment}");
+        let _ = history.replace_state_with_url(&JsValue::NULL, "", Some(&url));
     }
     browser.location().href().unwrap_or_else(|_| fragment.to_owned())
 }
@@ -164,7 +185,10 @@ pub fn go_on_without(ended: Result<()>) {
         Ok(()) => {}
         Err(error) => {
             ::log::error!("{error}");
-            spawn_local(async move { plain::start(&request().await.0, &error.to_string()) });
+            spawn_local(async move {
+                let (request, refused) = request().await;
+                plain::start(request, refused.as_ref(), &error.to_string());
+            });
         }
     }
 }

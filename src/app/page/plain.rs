@@ -27,14 +27,18 @@ const PIXELS: f64 = 640.0 * 360.0;
 /// How long a picture counts for exposure, colours and cameras that follow the bodies.
 const PICTURE_SECS: f64 = 1.0 / 30.0;
 
-/// Shows `request` without WebGPU, and says why.
-pub fn start(request: &ViewRequest, why: &str) {
-    let why = why.trim_end_matches('.');
-    let request = request.clone();
-    let text = format!(
+/// Shows `request` without WebGPU, and says why; `refused` is the error of a link that is replaced by this request.
+pub fn start(mut request: ViewRequest, refused: Option<&Error>, why: &str) {
+    let mut text = format!(
         "{why}: this shows a few bodies, computed on one processor thread, without the panel. With WebGPU (a \
          recent Chrome, Edge, Safari or Firefox) there are tens of thousands."
     );
+    if let Some(refused) = refused {
+        text += &format!(" This is {}: {refused}.", request.input.input);
+    }
+    if let Some(n) = limit(&mut request.input) {
+        text += &format!(" {MOST_BODIES} bodies are shown instead of {n}.");
+    }
     spawn_local(async move {
         // The sentence must be visible before the work begins.
         hide(CANVAS);
@@ -60,7 +64,7 @@ async fn next_picture() {
 async fn run(request: &ViewRequest) -> Result<()> {
     next_picture().await;
     let size = picture_size()?;
-    let loaded = making::load(&fewer(&request.input)?, request.steps.eps).await?;
+    let loaded = making::load(&request.input, request.steps.eps).await?;
     let by = MethodRequest { engine: "cpu".to_owned(), ..MethodRequest::default() };
     let engine = EngineRequest { by, ..EngineRequest::default() };
     let settings = request.steps.settings(&loaded, &engine)?;
@@ -96,11 +100,14 @@ async fn run(request: &ViewRequest) -> Result<()> {
     }
 }
 
-/// With as many bodies as a processor manages, if no number was asked for.
-fn fewer(input: &InputRequest) -> Result<InputRequest> {
-    let of_scene = input.scene()?.as_ref().and_then(Scene::n);
-    let n = input.n.or(of_scene.map(|n| n.min(MOST_BODIES)));
-    Ok(InputRequest { n, ..input.clone() })
+/// Limits the bodies to as many as one processor thread manages; returns the number of a link that asked for more.
+fn limit(input: &mut InputRequest) -> Option<usize> {
+    let requested = input.n;
+    let n = requested.or_else(|| input.scene().ok()?.as_ref().and_then(Scene::n));
+    // A scene of a few bodies takes no number at all.
+    n.filter(|n| *n > MOST_BODIES)?;
+    input.n = Some(MOST_BODIES);
+    requested
 }
 
 /// A size of the screen's shape.

@@ -73,6 +73,8 @@ pub struct Facts<'a> {
     pub colour_range: Option<[f64; 2]>,
     /// Size of the picture in pixels.
     pub picture: [u32; 2],
+    /// The name of a film if nobody types another: its ending is the kind that can be made here.
+    pub film_name: &'a str,
     /// The file a film is being recorded to, and its number of pictures so far.
     pub recording: Option<(&'a Path, u64)>,
     /// What is being loaded, if anything.

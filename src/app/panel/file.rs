@@ -7,7 +7,7 @@ use egui::{DragValue, TextEdit, Ui};
 use super::theme::{DIM, heading};
 use super::{Action, Facts, Input};
 
-/// A page has no files: names are those of downloads, and films are animated PNG only.
+/// A page has no files: names are those of downloads.
 const IS_PAGE: bool = cfg!(target_arch = "wasm32");
 
 /// What files are dropped onto.
@@ -19,7 +19,7 @@ pub struct FileForm {
     snapshot: String,
     screenshot: String,
     size: Option<[u32; 2]>,
-    film: String,
+    film: Option<String>,
     /// The film has the size of saved pictures, not the window's.
     film_as_picture: bool,
 }
@@ -31,7 +31,7 @@ impl Default for FileForm {
             snapshot: "snapshot.gvt".to_owned(),
             screenshot: "picture.png".to_owned(),
             size: None,
-            film: if IS_PAGE { "film.apng" } else { "film.webp" }.to_owned(),
+            film: None,
             film_as_picture: false,
         }
     }
@@ -41,9 +41,15 @@ impl FileForm {
     pub(super) fn show(&mut self, ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
         heading(ui, "Open");
         ui.horizontal(|ui| {
-            let about = "A scene by name, a scene file or a snapshot; Enter opens it";
-            let field = TextEdit::singleline(&mut self.open).hint_text("path or scene");
-            let entered = ui.add(field.desired_width(170.0)).on_hover_text(about).lost_focus()
+            let (about, hint) = match IS_PAGE {
+                true => ("A scene by its name; Enter opens it", "a scene's name"),
+                false => {
+                    ("A scene by name, a scene file or a snapshot; Enter opens it", "path or scene")
+                }
+            };
+            let field = TextEdit::singleline(&mut self.open).hint_text(hint);
+            let field = ui.add(field.desired_width(170.0)).accessible_name(hint);
+            let entered = field.on_hover_text(about).lost_focus()
                 && ui.input(|input| input.key_pressed(egui::Key::Enter));
             let clicked = ui.button("Open").on_hover_text(about).clicked();
             if (entered || clicked) && !self.open.trim().is_empty() {
@@ -67,9 +73,11 @@ impl FileForm {
         ui.horizontal(|ui| {
             let sides = 16..=facts.gpu.limits.texture_side.min(16384);
             let about = "In pixels; need not be the window's size";
-            ui.add(DragValue::new(width).range(sides.clone())).on_hover_text(about);
+            let wide = ui.add(DragValue::new(width).range(sides.clone()));
+            wide.accessible_name("width").on_hover_text(about);
             ui.label("x");
-            ui.add(DragValue::new(height).range(sides)).on_hover_text(about);
+            let high = ui.add(DragValue::new(height).range(sides));
+            high.accessible_name("height").on_hover_text(about);
             if ui.button("as the window").on_hover_text("Take the window's current size").clicked()
             {
                 [*width, *height] = facts.picture;
@@ -91,16 +99,18 @@ impl FileForm {
                 }
             }
             None => {
-                let kinds = match IS_PAGE {
-                    true => "film.apng",
-                    false => "film.webp, film.mp4, film.apng or frames/",
+                let kinds = match facts.film_name {
+                    "film.webp" => "film.webp, film.mp4, film.apng or frames/",
+                    "film.webm" => "film.webm or film.apng",
+                    only => only,
                 };
                 let about = &format!(
                     "What the window shows, as {kinds}: 30 pictures a second, equally spaced in simulated time, \
                      so it plays at the current speed however long recording takes"
                 );
                 let size = self.film_as_picture.then_some([width, height]);
-                if let Some(path) = field(ui, &mut self.film, "Record", about) {
+                let film = self.film.get_or_insert_with(|| facts.film_name.to_owned());
+                if let Some(path) = field(ui, film, "Record", about) {
                     actions.push(Action::Record(path, size));
                 }
                 ui.horizontal(|ui| {
@@ -127,7 +137,8 @@ impl FileForm {
 /// A path and a button; returns the path when the button is clicked or Enter is pressed.
 fn field(ui: &mut Ui, text: &mut String, button: &str, about: &str) -> Option<PathBuf> {
     ui.horizontal(|ui| {
-        let response = ui.add(TextEdit::singleline(text).desired_width(190.0)).on_hover_text(about);
+        let response = ui.add(TextEdit::singleline(text).desired_width(190.0));
+        let response = response.accessible_name("file name").on_hover_text(about);
         let entered =
             response.lost_focus() && ui.input(|input| input.key_pressed(egui::Key::Enter));
         let clicked = ui.button(button).on_hover_text(about).clicked();

@@ -35,6 +35,17 @@ const fn key(
     Key { name, codes, modifiers, about, actions }
 }
 
+const IS_PAGE: bool = cfg!(target_arch = "wasm32");
+
+/// Keys that fold the panel. In a browser Tab goes from control to control.
+pub(super) const FOLD: &str = if IS_PAGE { "`" } else { "Tab or `" };
+
+/// Keys that quit, unnamed in a page, which its browser closes; and what Escape does.
+const QUIT: [&str; 3] = match IS_PAGE {
+    true => ["", "", "close what is open"],
+    false => ["ctrl+q", "q", "close what is open; else quit"],
+};
+
 /// All keys. Of two that match, the earlier one wins.
 pub const KEYS: &[Key] = &[
     key("space", &[Code::Space], NONE, "pause or resume", |f| {
@@ -88,7 +99,7 @@ pub const KEYS: &[Key] = &[
     key("Home", &[Code::Home], NONE, "camera back to its start", |_| {
         vec![Action::Camera(Place::Start)]
     }),
-    key("Tab or `", &[Code::Tab, Code::Backtick], NONE, "fold or unfold the panel", |_| {
+    key(FOLD, &[Code::Tab, Code::Backtick], NONE, "fold or unfold the panel", |_| {
         vec![Action::FoldPanel]
     }),
     key("F11", &[Code::F11], NONE, "full screen", |_| vec![Action::Fullscreen]),
@@ -100,9 +111,9 @@ pub const KEYS: &[Key] = &[
     key("? or F1", &[Code::Questionmark, Code::F1], NONE, "this sheet", |_| vec![Action::Help]),
     key("", &[Code::Slash], SHIFT, "", |_| vec![Action::Help]),
     key("", &[Code::Questionmark], SHIFT, "", |_| vec![Action::Help]),
-    key("ctrl+q", &[Code::Q], COMMAND, "quit without asking", |_| vec![Action::Quit]),
-    key("q", &[Code::Q], NONE, "quit, asking first", |_| vec![Action::AskToQuit]),
-    key("Esc", &[Code::Escape], NONE, "close what is open; else quit", |_| vec![Action::Escape]),
+    key(QUIT[0], &[Code::Q], COMMAND, "quit without asking", |_| vec![Action::Quit]),
+    key(QUIT[1], &[Code::Q], NONE, "quit, asking first", |_| vec![Action::AskToQuit]),
+    key("Esc", &[Code::Escape], NONE, QUIT[2], |_| vec![Action::Escape]),
 ];
 
 /// Mouse and fingers, for the sheet.

@@ -89,14 +89,17 @@ impl Tab {
 
 /// Width of the panel in points, until somebody drags its edge.
 const USUAL_WIDTH: f32 = 330.0;
-/// If less than this is free beside the panel, in points, nothing is written there.
+/// If less than this is free beside the panel, in points, the panel is below the picture and has this part of the window.
 const LEAST_ROOM: f32 = 200.0;
+const PART_BELOW: f32 = 0.5;
 
 /// The panel's own state from frame to frame.
 #[derive(Default)]
 pub struct Panel {
     /// Whether it is unfolded.
     pub open: bool,
+    /// Whether there is no panel, nor a bar below the picture: only messages.
+    pub is_hidden: bool,
     /// The tab that is shown.
     pub tab: Tab,
     /// Its width in points when last shown unfolded.
@@ -143,7 +146,13 @@ impl Panel {
         if !self.open || self.tab != Tab::Learn {
             self.learn.leave(&mut actions);
         }
-        if self.open {
+        let below = self.covers(ui.ctx()).y;
+        if self.open && below > 0.0 {
+            egui::Panel::bottom("panel below")
+                .exact_size(below)
+                .frame(theme::frame().fill(theme::SHEET))
+                .show(ui, |ui| self.tabs(ui, facts, view, &mut actions));
+        } else if self.open {
             let shown = egui::Panel::right("panel")
                 .resizable(true)
                 .default_size(USUAL_WIDTH)
@@ -151,20 +160,14 @@ impl Panel {
                 .frame(theme::frame())
                 .show(ui, |ui| self.tabs(ui, facts, view, &mut actions));
             self.width = shown.response.rect.width();
-        } else {
+        } else if !self.is_hidden {
             self.unfold_button(ui);
         }
         let mut free = ui.ctx().content_rect();
-        if self.open {
-            free.max.x = (free.max.x - self.width).max(free.min.x + 60.0);
-        }
+        free.max -= self.covers(ui.ctx());
         self.card.show(ui.ctx(), facts, free, &mut view.follow);
         if growth::is_due(ui.ctx(), "status") {
-            match self.leaves_room(ui.ctx()) {
-                true => status::show(ui, facts, free, &mut actions),
-                // On a phone the panel covers the picture: messages go over the panel.
-                false => status::show_messages(ui, facts, ui.ctx().content_rect(), &mut actions),
-            }
+            status::show(ui, facts, free, self.is_hidden, &mut actions);
         }
         self.welcome.show(ui.ctx(), free, &mut actions);
         if self.asks_to_quit {
@@ -176,9 +179,16 @@ impl Panel {
         actions
     }
 
-    /// Whether the panel leaves enough of the picture free to write on.
-    pub fn leaves_room(&self, context: &egui::Context) -> bool {
-        !self.open || context.content_rect().width() - self.width >= LEAST_ROOM
+    /// How much it covers of the window's right, or of its lower part if it would leave too little beside it: on a phone.
+    pub fn covers(&self, context: &egui::Context) -> egui::Vec2 {
+        let room = context.content_rect();
+        if !self.open {
+            egui::Vec2::ZERO
+        } else if room.width() - self.width >= LEAST_ROOM {
+            egui::vec2(self.width, 0.0)
+        } else {
+            egui::vec2(0.0, (PART_BELOW * room.height()).round())
+        }
     }
 
     /// The tab bar and the tab below it.
@@ -197,7 +207,7 @@ impl Panel {
         ui.horizontal(|ui| {
             ui.label(egui::RichText::new("gravitile").strong().size(16.0));
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-                let fold = ui.button("»").on_hover_text("Fold the panel (Tab)");
+                let fold = ui.button("»").on_hover_text(format!("Fold the panel ({})", keys::FOLD));
                 if fold.clicked() {
                     self.open = false;
                 }
@@ -270,7 +280,8 @@ impl Panel {
         egui::Area::new(egui::Id::unique("unfold"))
             .anchor(egui::Align2::RIGHT_TOP, [-8.0, 8.0])
             .show(ui.ctx(), |ui| {
-                if ui.button("« panel").on_hover_text("Unfold the panel (Tab)").clicked() {
+                let about = format!("Unfold the panel ({})", keys::FOLD);
+                if ui.button("« panel").on_hover_text(about).clicked() {
                     self.open = true;
                 }
             });

@@ -4,7 +4,8 @@
 use egui::{Align2, Color32, Key, RichText, Ui};
 
 use super::theme::{self, DIM, WARN, quantity};
-use super::{Action, Facts, Panel, transport};
+use super::{Action, Facts, Input, Panel, transport};
+use crate::gpu::DeviceClass;
 
 /// An energy error beyond which a run cannot be trusted.
 pub const RUINED: f64 = 0.05;
@@ -23,9 +24,19 @@ const HEIGHT: &str = "height of the status";
 const USUAL_HEIGHT: f32 = 50.0;
 
 /// Messages, progress and the line at the bottom of the picture, within the part that the panel leaves free.
-pub(super) fn show(ui: &mut Ui, facts: &Facts, free: egui::Rect, actions: &mut Vec<Action>) {
+/// With `messages_only` nothing else.
+pub(super) fn show(
+    ui: &mut Ui,
+    facts: &Facts,
+    free: egui::Rect,
+    messages_only: bool,
+    actions: &mut Vec<Action>,
+) {
     at_the_bottom(ui, free, |ui, width| {
         messages(ui, facts, actions);
+        if messages_only {
+            return;
+        }
         transport::show(ui, facts, width, actions);
         theme::caption().show(ui, |ui| {
             ui.horizontal_wrapped(|ui| {
@@ -43,16 +54,6 @@ pub(super) fn show(ui: &mut Ui, facts: &Facts, free: egui::Rect, actions: &mut V
         let height = ui.min_rect().height();
         ui.data_mut(|data| data.insert_temp(egui::Id::unique(HEIGHT), height));
     });
-}
-
-/// Messages and progress alone.
-pub(super) fn show_messages(
-    ui: &mut Ui,
-    facts: &Facts,
-    free: egui::Rect,
-    actions: &mut Vec<Action>,
-) {
-    at_the_bottom(ui, free, |ui, _| messages(ui, facts, actions));
 }
 
 fn at_the_bottom(ui: &Ui, free: egui::Rect, content: impl FnOnce(&mut Ui, f32)) {
@@ -97,6 +98,13 @@ fn messages(ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
             let about = "Go back to the previous bodies, or to others";
             if ui.small_button("Cancel").on_hover_text(about).clicked() {
                 actions.push(Action::LeaveForces);
+            }
+            if let Some(fewer) = fewer_bodies(facts) {
+                let about = "As many as this adapter moves within seconds";
+                let text = format!("Take {}", theme::bodies(SMOOTH));
+                if ui.small_button(text).on_hover_text(about).clicked() {
+                    actions.push(Action::Load(fewer));
+                }
             }
         });
     }
@@ -185,6 +193,16 @@ impl Panel {
             self.asks_to_quit = false;
         }
     }
+}
+
+/// Bodies whose steps a software adapter takes within a second or so, drawing included.
+const SMOOTH: usize = 8000;
+
+/// The same scene with fewer bodies, if it has too many for a software adapter.
+fn fewer_bodies(facts: &Facts) -> Option<Input> {
+    let is_slow = facts.gpu.adapter.class == DeviceClass::Software && facts.count > SMOOTH;
+    let fewer = Input { n: Some(SMOOTH), ..facts.input.clone() };
+    (is_slow && fewer.scene().is_ok_and(|scene| scene.is_some())).then_some(fewer)
 }
 
 /// First forces that take longer than this are mentioned.

@@ -26,6 +26,9 @@ pub fn frame() -> Frame {
     Frame::new().inner_margin(Margin::same(10))
 }
 
+/// What is behind a panel that lies over the picture.
+pub const SHEET: Color32 = Color32::from_rgb(14, 16, 22);
+
 /// A line of text on the picture.
 pub fn caption() -> Frame {
     Frame::new()

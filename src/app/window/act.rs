@@ -169,7 +169,7 @@ impl Frames {
             Action::Direct => self.memory.directs = self.viewer.toggle_directing(),
             Action::Keyframe => self.set_place(),
             Action::SavePath(path) => self.save_path(&path)?,
-            Action::FoldPanel => self.panel.open = !self.panel.open,
+            Action::FoldPanel => self.panel.open = !self.panel.open && !self.panel.is_hidden,
             Action::Help => self.panel.help = !self.panel.help,
             Action::Welcome => self.panel.welcome.open = true,
             Action::Fullscreen => self.output.toggle_fullscreen(),
@@ -192,14 +192,7 @@ impl Frames {
             Action::Halo => {
                 self.viewer.choice.style.show_halo = !self.viewer.choice.style.show_halo
             }
-            Action::CancelLoading => {
-                if self.simulated.loading.take().is_some() {
-                    if let Some(session) = &mut self.simulated.session {
-                        session.live.go_on();
-                    }
-                    self.output.say("loading cancelled".to_owned(), false);
-                }
-            }
+            Action::CancelLoading => self.cancel_loading(),
             Action::LeaveForces => self.leave_forces(),
             Action::DismissMessage => self.output.dismiss_message(),
             Action::GoTo(at) => self.ask_for_past(at)?,
@@ -256,6 +249,7 @@ impl Frames {
             camera: &self.viewer.steering.camera(),
             usual_follow: usual(session),
             start: &self.start,
+            now: (session.live.status().time, session.live.keeper().paused),
         }))
     }
 
@@ -306,7 +300,7 @@ impl Frames {
             Place::Start => self.viewer.steering.start,
             Place::Fit => {
                 let style = &self.viewer.choice.style;
-                self.within_free(now.framing(bodies, style, 0.95, self.fitted_size()))
+                self.within_free(now.framing(bodies, style, 0.95, self.free_size()))
             }
             Place::From(preset) => now.seen_from(preset),
             Place::Keyframe(index) => {

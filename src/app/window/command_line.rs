@@ -19,6 +19,7 @@ use crate::sim::Settings;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Start {
     pub paused: bool,
+    pub embed: bool,
     pub shaders: Option<PathBuf>,
     pub renderer: String,
 }
@@ -26,7 +27,8 @@ pub struct Start {
 impl From<&ViewRequest> for Start {
     fn from(request: &ViewRequest) -> Self {
         let renderer = request.look.renderer.clone();
-        Self { paused: request.paused, shaders: request.shaders.clone(), renderer }
+        let ViewRequest { paused, embed, .. } = *request;
+        Self { paused, embed, shaders: request.shaders.clone(), renderer }
     }
 }
 
@@ -47,6 +49,8 @@ pub struct Shown<'a> {
     /// What is followed by default.
     pub usual_follow: Follow,
     pub start: &'a Start,
+    /// Time of the run, and whether it is paused.
+    pub now: (f64, bool),
 }
 
 impl Shown<'_> {
@@ -55,7 +59,7 @@ impl Shown<'_> {
         CommandLine::of(["gravitile", "view"]).with(&self.request())
     }
 
-    /// The fragment of a link that shows the same in a browser.
+    /// The fragment of a link that shows the same in a browser, from the same time on, paused if this is.
     ///
     /// Errors: bodies that come from a file, which no link can hold.
     pub fn link(&self) -> Result<String> {
@@ -68,19 +72,25 @@ impl Shown<'_> {
         // What means something on this computer only.
         (request.shaders, request.engine.adapter) = (None, Default::default());
         request.engine.devices = None;
+        let (time, paused) = self.now;
+        request.t = Some(time).filter(|time| *time != 0.0);
+        // It goes to that time first, and pauses there.
+        request.paused = paused;
         Ok(link::fragment(&request))
     }
 
     fn request(&self) -> ViewRequest {
         let Camera { target, distance, .. } = *self.camera;
         let target = target.to_array().map(|x| near(x, distance));
-        let Start { paused, shaders, renderer: _ } = self.start.clone();
+        let Start { paused, embed, shaders, renderer: _ } = self.start.clone();
         ViewRequest {
             input: self.input.clone(),
             steps: self.steps(),
             look: self.look(),
             target: Some(Point(target)),
             paused,
+            t: None,
+            embed,
             shaders,
             engine: self.engine(),
         }
@@ -235,7 +245,10 @@ mod tests {
                 camera: &self.camera,
                 usual_follow: Follow::Nothing,
                 start: &self.start,
+                now: (0.0, false),
             };
+            let link = Shown { now: (1.25, true), ..shown }.link();
+            assert!(link.is_err() || link.is_ok_and(|link| link.contains("&t=1.25&paused")));
             shown.command_line().0
         }
 

@@ -114,7 +114,7 @@ impl Frames {
         match &self.output.recording {
             Some(film) => (film.size(), 1.0),
             None => {
-                let size = self.fitted_size();
+                let size = self.free_size();
                 (size, part_of(size, self.output.screen.picture_size()))
             }
         }

@@ -1,7 +1,8 @@
-//! The end that a scene names: time stops there, and the user chooses to play it again or to continue.
+//! The end that a scene names: time stops there, and the user chooses to play it again or to continue. The time that a
+//! link names: the run goes there first.
 
 use super::load::Session;
-use crate::live::Command;
+use crate::live::{Command, Tempo};
 
 /// Part of a step by which the end may be missed.
 const ROUNDING: f64 = 1e-6;
@@ -15,7 +16,43 @@ impl Session {
 
     /// No step may begin at this time or beyond it.
     pub fn limit(&self) -> Option<f64> {
-        self.end().filter(|_| !self.beyond_end && self.live.dt() > 0.0)
+        let end = self.end().filter(|_| !self.beyond_end && self.live.dt() > 0.0);
+        end.into_iter().chain(self.goal).reduce(f64::min)
+    }
+
+    /// Takes the run to a later time as fast as possible, but not beyond its end.
+    pub fn go_to(&mut self, time: f64) {
+        let time = self.end().map_or(time, |end| time.min(end));
+        if time.is_finite() && time > self.live.status().time {
+            self.goal = Some(time);
+            // Never refused.
+            let _ = self.live.apply(Command::Tempo(Tempo::Fastest));
+        }
+    }
+
+    /// What it goes to, and how much of the way is done.
+    pub fn going(&self) -> Option<String> {
+        let (goal, first) = (self.goal?, self.template.time);
+        let part = 100.0 * (self.live.status().time - first) / (goal - first);
+        Some(format!("going to {}: {part:.0} %", self.time(goal)))
+    }
+
+    /// From here on time passes as usual; true if it went somewhere.
+    pub fn stop_going(&mut self) -> bool {
+        let went = self.goal.take().is_some();
+        if went {
+            let _ = self.live.apply(Command::Tempo(Tempo::RealTime));
+            let _ = self.live.apply(Command::Pause(self.pauses_at_goal));
+        }
+        went
+    }
+
+    /// Stops at the goal, once it is reached.
+    pub fn rest_at_goal(&mut self) {
+        let is_there = |goal: f64| self.live.status().time >= goal - ROUNDING * self.live.dt();
+        if self.goal.is_some_and(is_there) {
+            self.stop_going();
+        }
     }
 
     /// Pauses once when the end is reached; after going back it is reached again.

@@ -9,31 +9,26 @@ impl Frames {
     /// Size of the part of the picture that the panel leaves free.
     pub(super) fn free_size(&self) -> PictureSize {
         let size = self.output.screen.picture_size();
-        let free = size.width() as f64 - self.covered_px();
-        PictureSize::new((free as u32).max(16), size.height()).unwrap_or(size)
+        let wide = f64::from(size.width()) - self.covered_px();
+        let high = f64::from(size.height()) - self.covered_below_px();
+        PictureSize::new((wide as u32).max(16), (high as u32).max(16)).unwrap_or(size)
     }
 
     /// Pixels at the right that the panel covers.
     pub(super) fn covered_px(&self) -> f64 {
-        if !self.panel.open {
-            return 0.0;
-        }
-        f64::from(self.panel.width * self.input.context.pixels_per_point())
-            .min(f64::from(self.output.screen.size()[0]))
+        let context = &self.input.context;
+        f64::from(self.panel.covers(context).x * context.pixels_per_point())
     }
 
-    /// The size that a camera should fit: that of the free part, or of the whole picture where a phone's panel leaves
-    /// hardly any.
-    pub(super) fn fitted_size(&self) -> PictureSize {
-        match self.panel.leaves_room(&self.input.context) {
-            true => self.free_size(),
-            false => self.output.screen.picture_size(),
-        }
+    /// Pixels below that the panel of a narrow window covers.
+    pub(super) fn covered_below_px(&self) -> f64 {
+        let context = &self.input.context;
+        f64::from(self.panel.covers(context).y * context.pixels_per_point())
     }
 
-    /// The camera that shows in the free part of the window what `camera` shows in a picture of [`Self::fitted_size`].
+    /// The camera that shows in the free part of the window what `camera` shows in a picture of [`Self::free_size`].
     pub(super) fn within_free(&self, camera: Camera) -> Camera {
-        within(camera, self.fitted_size(), self.output.screen.picture_size())
+        within(camera, self.free_size(), self.output.screen.picture_size())
     }
 
     /// The first camera, as for a film: by the command line, else the scene's hints, else the bodies.
@@ -43,7 +38,7 @@ impl Frames {
         let (bodies, hints) = (&session.bodies, session.view.as_ref());
         let lasts = session.hints.until;
         let mut motion =
-            look.motion(bodies, hints, &self.viewer.choice.style, self.fitted_size(), lasts)?;
+            look.motion(bodies, hints, &self.viewer.choice.style, self.free_size(), lasts)?;
         if look.extent.is_none() {
             motion.start = self.within_free(motion.start);
         }
@@ -56,7 +51,7 @@ impl Frames {
     /// Keeps the first view in sight unless somebody has zoomed or moved aside: the window may have another size now, or
     /// the panel be unfolded.
     pub(super) fn keep_in_sight(&mut self) {
-        let size = self.fitted_size();
+        let size = self.free_size();
         let Some(session) = &self.simulated.session else { return };
         if self.viewer.steering.is_fit_for(size) {
             return;

@@ -33,6 +33,8 @@ use crate::settings::ViewRequest;
 const FASTEST: Budget = Budget { dispatch_secs: 0.008, submission_secs: 0.030 };
 /// Device time for steps beside a slow picture, as a part of the picture's time.
 const STEPS_BESIDE: f64 = 0.5;
+/// The same for the first forces, during which nothing moves.
+const FIRST_BESIDE: f64 = 2.0;
 /// A frame that took longer counts as this long: the computer slept, or the window was hidden.
 const LONGEST_FRAME_SECS: f64 = 0.25;
 /// How often to look whether a new device is open.
@@ -74,11 +76,11 @@ impl Frames {
         let (adapter, wanted) = (request.engine.adapter.clone(), request.clone());
         let begin = move |gpu: &Arc<Gpu>| Simulated::new(gpu, wanted);
         let opening = Output::open(window, display, &adapter, begin)?;
-        let open = memory.panel_open && machine::has_room_for_panel();
+        let open = memory.panel_open && machine::has_room_for_panel() && !request.embed;
         let mut panel = Panel::new(open, memory.tab);
-        // Users who asked for nothing are shown the sheet of scenes, once; in a page only later.
-        let is_page = cfg!(target_arch = "wasm32");
-        panel.welcome.open = !is_page && !memory.welcomed && request == super::first_scene();
+        panel.is_hidden = request.embed;
+        // Users who asked for nothing are shown the sheet of scenes, once.
+        panel.welcome.open = !memory.welcomed && request == super::first_scene();
         Ok(async move {
             let (mut output, simulated) = opening.await?;
             let_browser_turn().await;
@@ -137,7 +139,7 @@ impl Frames {
         let secs = (now - self.last).as_secs_f64().min(longest);
         self.last = now;
         // A page shows its own text until the first bodies come: drawing would only delay them.
-        let awaits = self.simulated.request.is_some() && self.simulated.loading.is_some();
+        let awaits = self.awaits_bodies();
         let hidden = hidden || (cfg!(target_arch = "wasm32") && awaits);
         let mut repaint = Duration::MAX;
         // The device may have been lost since the last frame.
@@ -241,7 +243,8 @@ impl Frames {
         if let Some(session) = session {
             let fastest = session.live.keeper().tempo == Tempo::Fastest;
             let budget = if fastest { FASTEST } else { Budget::INTERACTIVE };
-            let budget = beside(budget, times.as_ref());
+            let part = if session.live.status().ready { STEPS_BESIDE } else { FIRST_BESIDE };
+            let budget = beside(budget, times.as_ref(), part);
             session.live.record(&mut encoder, secs, budget)?;
             timeline.end_part(&mut encoder, "steps");
             steering.ride(session.centre_now(), choice.follow);
@@ -337,6 +340,9 @@ impl Frames {
 
     /// Saves what is to be remembered.
     pub fn remember(&mut self) {
+        if self.panel.is_hidden {
+            return;
+        }
         let size =
             self.output.window.inner_size().to_logical::<f64>(self.output.window.scale_factor());
         if self.output.window.fullscreen().is_none() && size.width >= 320.0 && size.height >= 240.0
@@ -352,9 +358,9 @@ impl Frames {
 
 /// The slice of steps beside what else a frame does on the device: with slow pictures, a slice of the usual size would
 /// hardly advance the simulation.
-fn beside(usual: Budget, last: Option<&FrameTimes>) -> Budget {
+fn beside(usual: Budget, last: Option<&FrameTimes>, part: f64) -> Budget {
     let others = last.map_or(0.0, |times| times.total_secs() - times.secs("steps").unwrap_or(0.0));
-    Budget { submission_secs: usual.submission_secs.max(STEPS_BESIDE * others), ..usual }
+    Budget { submission_secs: usual.submission_secs.max(part * others), ..usual }
 }
 
 fn clear(encoder: &mut wgpu::CommandEncoder, view: &wgpu::TextureView) {
@@ -383,9 +389,11 @@ mod tests {
             number: 1,
             parts: vec![("steps", 0.1), ("sprites", picture)],
         };
-        let secs = |picture| beside(Budget::INTERACTIVE, Some(&times(picture))).submission_secs;
+        let secs = |picture| {
+            beside(Budget::INTERACTIVE, Some(&times(picture)), STEPS_BESIDE).submission_secs
+        };
         assert_eq!(secs(0.001), Budget::INTERACTIVE.submission_secs);
         assert!((secs(0.2) - 0.1).abs() < 1e-12);
-        assert_eq!(beside(FASTEST, None), FASTEST);
+        assert_eq!(beside(FASTEST, None, FIRST_BESIDE), FASTEST);
     }
 }

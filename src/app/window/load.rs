@@ -45,6 +45,9 @@ pub struct Session {
     pub title: String,
     /// Whether time has reached the [end](Session::end).
     pub beyond_end: bool,
+    /// The time that the run is taken to as fast as possible, and whether it pauses there.
+    pub goal: Option<f64>,
+    pub pauses_at_goal: bool,
     /// What looks need to know of the first bodies, with their ages.
     pub survey: Arc<Survey>,
     /// The kernel's text, made when first shown and after each change.
@@ -66,6 +69,12 @@ pub struct Loading {
     /// Whether the camera stays where it is.
     pub keeps_view: bool,
     making: Beside<Session>,
+}
+
+impl Drop for Loading {
+    fn drop(&mut self) {
+        machine::cancel_loading();
+    }
 }
 
 impl Loading {
@@ -143,6 +152,8 @@ impl Loading {
                 last: None,
                 title,
                 beyond_end,
+                goal: None,
+                pauses_at_goal: false,
                 survey,
                 wgsl: None,
             })
@@ -213,6 +224,8 @@ async fn load(gpu: Arc<Gpu>, input: InputRequest, wanted: Wanted) -> Result<Sess
         last: None,
         title,
         beyond_end: false,
+        goal: None,
+        pauses_at_goal: false,
         wgsl: None,
     })
 }

@@ -9,7 +9,7 @@ use super::machine;
 use super::past::Past;
 use super::reload::ShaderWatch;
 use super::seen;
-use super::simulated::Waiting;
+use super::simulated::{Simulated, Waiting};
 use super::sparing::Asked;
 use crate::bodies::Role;
 use crate::error::Error;
@@ -45,6 +45,9 @@ impl Frames {
                     if self.simulated.request.is_some() && !cfg!(target_arch = "wasm32") =>
                 {
                     self.simulated.refused = Some(error);
+                }
+                Err(error) if self.awaits_first() && cfg!(target_arch = "wasm32") => {
+                    self.load_first_scene(&error.to_string());
                 }
                 Err(error) => {
                     // The bodies that were to be replaced go on.
@@ -100,6 +103,7 @@ impl Frames {
             session.live.learn_from_frames(secs);
         }
         let events = session.live.poll();
+        session.rest_at_goal();
         session.rest_at_end();
         self.simulated.history.frame(secs, session.live.rates());
         if let Some(positions) = session.live.tracked() {
@@ -124,6 +128,55 @@ impl Frames {
                 }
                 Event::Moment(moment) => self.use_moment(&moment),
                 Event::Failed(error) => self.failed(&error),
+            }
+        }
+    }
+
+    /// Whether the first bodies are being made: says how far that is, and takes in what a page's user does meanwhile.
+    pub(super) fn awaits_bodies(&mut self) -> bool {
+        let Some(loading) = &self.simulated.loading else { return false };
+        if self.simulated.request.is_none() {
+            return false;
+        }
+        machine::progress(&loading.said());
+        machine::arrivals().into_iter().for_each(|arrival| arrival(self));
+        true
+    }
+
+    /// Whether the first bodies are yet to come.
+    pub(super) fn awaits_first(&self) -> bool {
+        self.simulated.session.is_none() && self.simulated.request.is_some()
+    }
+
+    /// Keeps what is shown and drops what is being made; a page whose link is cancelled shows the first scene.
+    pub fn cancel_loading(&mut self) {
+        if self.simulated.loading.take().is_none() {
+            if let Some(session) = &mut self.simulated.session {
+                session.stop_going();
+            }
+            return;
+        }
+        if let Some(session) = &mut self.simulated.session {
+            session.live.go_on();
+        }
+        match self.awaits_first() && cfg!(target_arch = "wasm32") {
+            true => self.load_first_scene("loading was cancelled"),
+            false => self.output.say("loading was cancelled".to_owned(), false),
+        }
+    }
+
+    /// Loads the first scene in place of what a link asked for, and says why.
+    fn load_first_scene(&mut self, why: &str) {
+        let first = super::first_scene();
+        let name = &first.input.input;
+        // Only once: it may be what failed.
+        let is_other = self.simulated.request.as_ref().is_some_and(|request| *request != first);
+        match is_other.then(|| Simulated::new(&self.output.screen.gpu, first.clone())) {
+            None => self.output.say(why.to_owned(), true),
+            Some(Err(error)) => self.output.say_error(&error),
+            Some(Ok(simulated)) => {
+                self.simulated = simulated;
+                self.output.say(format!("{why}: this is {name} instead"), true);
             }
         }
     }
@@ -183,7 +236,7 @@ impl Frames {
             self.simulated.first_view = request.clone();
             match self.first_camera(&session) {
                 Ok(motion) => {
-                    self.viewer.steering.begin(motion.start, self.fitted_size());
+                    self.viewer.steering.begin(motion.start, self.free_size());
                     let choice = &mut self.viewer.choice;
                     let is_wanted = self.memory.directs && !is_restart;
                     choice.directs = directs || is_wanted && may_direct(request.as_ref(), &motion);
@@ -204,7 +257,11 @@ impl Frames {
             self.simulated.history.go_to(time);
         }
         if let Some(request) = request {
-            if request.paused {
+            if let Some(time) = request.t {
+                session.pauses_at_goal = request.paused;
+                session.go_to(time);
+            }
+            if request.paused && session.goal.is_none() {
                 let _ = session.live.apply(crate::live::Command::Pause(true));
             }
             if let Some(orbit) = request.look.orbit {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::machine::{Caption, Film, FilmOptions};
+use super::machine::{self, Caption, Film, FilmOptions};
 use super::soon::Soon;
 use crate::error::Result;
 use crate::files;
@@ -121,7 +121,7 @@ impl Recording {
         mut on_top: OnTop,
     ) -> Result<bool> {
         self.take_in()?;
-        if self.coming.is_some() {
+        if self.coming.is_some() || machine::is_busy(&self.film) {
             return Ok(false);
         }
         let direction = dt.signum();

@@ -28,12 +28,14 @@ impl Frames {
         let context = self.input.context.clone();
         let (mut actions, mut asked) = (Vec::new(), None);
         let covered = self.covered_px();
+        self.viewer.steering.below_px = self.covered_below_px();
         let size = self.output.screen.picture_size();
         let (led, panel_secs) = (self.viewer.led(), self.output.panel_secs);
         let mut by_hand = false;
         let message = self.output.message.as_ref().map(|(text, _)| text.clone());
         let is_error = self.output.message.as_ref().is_some_and(|(_, is_error)| *is_error);
-        let loading = self.simulated.loading.as_ref().map(Loading::said);
+        let going = || self.simulated.session.as_ref().and_then(Session::going);
+        let loading = self.simulated.loading.as_ref().map(Loading::said).or_else(going);
         let (left_out, rests) = (self.viewer.sparing.said(), self.rests());
         let output = context.run_ui(input, |ui| {
             let Self { viewer, simulated, input, output, panel, last, .. } = &mut *self;
@@ -74,6 +76,7 @@ impl Frames {
                     panel_secs,
                     colour_range: look.as_ref().map(|look| [look.least_value, look.most_value]),
                     picture: screen.size(),
+                    film_name: machine::film_name(),
                     recording: recording.as_ref().map(|r| (r.path.as_path(), r.pictures)),
                     loading: loading.as_deref(),
                     left_out: left_out.as_deref(),
@@ -90,7 +93,7 @@ impl Frames {
                 }
                 let seen = steering.shown(covered, size);
                 let units = &session.template.units;
-                if panel.leaves_room(ui.ctx()) {
+                if panel.covers(ui.ctx()).y == 0.0 {
                     panel::overlay::show(ui, view, (&seen, size, covered), &units.length);
                 }
                 if view.style.paths {

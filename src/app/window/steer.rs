@@ -25,6 +25,8 @@ pub struct Steering {
     moving: Option<(Camera, Camera, f64)>,
     /// Size of the free part of the window that the start was fitted to, while it should stay fitted.
     fits: Option<PictureSize>,
+    /// Pixels below that the panel of a narrow window covers.
+    pub below_px: f64,
     /// Where the followed bodies were last seen.
     followed: Option<DVec3>,
     /// Where the centre of mass was.
@@ -52,7 +54,8 @@ pub enum PointerRequest {
 impl Steering {
     /// Starts with this camera.
     pub fn new(camera: Camera) -> Self {
-        Self { camera, start: camera, moving: None, fits: None, followed: None, centre: None }
+        let (moving, fits, followed, centre) = (None, None, None, None);
+        Self { camera, start: camera, moving, fits, below_px: 0.0, followed, centre }
     }
 
     /// The camera, without regard to the panel.
@@ -60,9 +63,10 @@ impl Steering {
         self.camera
     }
 
-    /// The camera shifted so that its target is in the middle of what `covered_px` at the right leave free.
+    /// The camera shifted so that its target is in the middle of what `covered_px` at the right, and the pixels
+    /// below, leave free.
     pub fn shown(&self, covered_px: f64, size: PictureSize) -> Camera {
-        self.camera.panned(DVec2::new(-0.5 * covered_px, 0.0), size)
+        self.camera.panned(DVec2::new(-0.5 * covered_px, -0.5 * self.below_px), size)
     }
 
     /// Moves smoothly to another place.
@@ -77,12 +81,12 @@ impl Steering {
 
     /// Goes there without a smooth move.
     pub fn jump(&mut self, camera: Camera) {
-        *self = Self::new(camera);
+        *self = Self { below_px: self.below_px, ..Self::new(camera) };
     }
 
     /// Starts there, with a free part of the window of that size.
     pub fn begin(&mut self, camera: Camera, size: PictureSize) {
-        *self = Self { fits: Some(size), ..Self::new(camera) };
+        *self = Self { fits: Some(size), below_px: self.below_px, ..Self::new(camera) };
     }
 
     /// Whether the start fits a free part of the window of this size already.
@@ -111,10 +115,12 @@ impl Steering {
         let scale = f64::from(ui.ctx().pixels_per_point());
         // Input over the panel belongs to the panel, even where it has no control.
         let free = rect.with_max_x(rect.max.x - (covered_px / scale) as f32);
+        let free = free.with_max_y(rect.max.y - (self.below_px / scale) as f32);
         let response = ui.interact(free, ui.scope_id().with("picture"), Sense::click_and_drag());
         let to_px = |v: egui::Vec2| DVec2::new(f64::from(v.x), f64::from(v.y)) * scale;
         // The middle of the free part is the middle of the steered picture.
-        let place = |at: egui::Pos2| to_px(at - rect.min) + DVec2::new(0.5 * covered_px, 0.0);
+        let away = 0.5 * DVec2::new(covered_px, self.below_px);
+        let place = |at: egui::Pos2| to_px(at - rect.min) + away;
         let mut asked = None;
         let before = self.camera;
         let touch = ui.input(|input| input.multi_touch());

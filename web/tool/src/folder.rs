@@ -13,7 +13,7 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use flate2::{Compression, write::GzEncoder};
 
-use super::bindings;
+use super::{bindings, scenes};
 
 /// How the program is compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +25,8 @@ pub enum Profile {
 }
 
 /// Files that are copied as they are.
-const FILES: &[&str] = &["index.html", "page.css", "page.js", "worker.js", "icon.svg"];
+const FILES: &[&str] =
+    &["index.html", "page.css", "page.js", "film.js", "worker.js", "sw.js", "icon.svg"];
 
 /// Iterations of zopfli; with fifteen files are hardly smaller.
 const ROUNDS: NonZeroU64 = NonZeroU64::new(5).expect("more than none");
@@ -51,16 +52,28 @@ impl Display for Made {
 
 /// Compiles the page of the repository `root` into the folder `out`, each file also compressed, with `.gz` and `.br` after
 /// its name: servers configured for it (nginx: `gzip_static`, `brotli_static`) send these. With `names` functions keep their
-/// names.
-pub fn make(root: &Path, out: &Path, profile: Profile, names: bool) -> Result<Made> {
+/// names. `url` is the address that the folder will have, for pictures of links.
+pub fn make(
+    root: &Path,
+    out: &Path,
+    profile: Profile,
+    names: bool,
+    url: Option<&str>,
+) -> Result<Made> {
     bindings::check_version(&fs::read_to_string(root.join("Cargo.lock"))?)?;
     let program = compile(root, profile)?;
     fs::create_dir_all(out).with_context(|| format!("making the folder {}", out.display()))?;
     bindings::write(&program, out, names)?;
-    for name in FILES {
+    let bytes = fs::metadata(out.join("gravitile_bg.wasm"))?.len();
+    let index =
+        fs::read_to_string(root.join("web/index.html")).context("reading web/index.html")?;
+    let index = index.replace(" data-bytes", &format!(" data-bytes=\"{bytes}\""));
+    scenes::write(root, out, &index, url)?;
+    for name in FILES.iter().filter(|name| **name != "index.html") {
         let from = root.join("web").join(name);
         fs::copy(&from, out.join(name)).with_context(|| format!("copying {}", from.display()))?;
     }
+    fs::write(out.join("index.html"), index)?;
     let mut made = Made::default();
     for name in FILES.iter().chain(&["gravitile.js", "gravitile_bg.wasm"]) {
         let bytes = fs::read(out.join(name))?;

@@ -4,6 +4,7 @@
 
 mod bindings;
 mod folder;
+mod scenes;
 mod serve;
 
 pub use folder::{Made, Profile, make};

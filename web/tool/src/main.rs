@@ -9,9 +9,11 @@ use gravitile_web::{Profile, Server, make};
 const HELP: &str = "\
 Makes the page of gravitile: a folder that any static host can serve.
 
-usage: script/web [--out FOLDER] [--dev] [--names] [--serve [PORT]]
+usage: script/web [--out FOLDER] [--url URL] [--dev] [--names] [--serve [PORT]]
 
   --out FOLDER    where to put it (target/web/page if left out)
+  --url URL       the address that the folder will have, such as https://example.org/gravitile/: programs in which
+                  somebody pastes a link to a scene find its picture only by the whole address
   --dev           compile quickly, for work on the page; the page is large and slow
   --names         keep the names of functions, for profilers: the page is larger
   --serve [PORT]  serve it on this machine until Ctrl-C (port 8320 if left out)
@@ -19,6 +21,7 @@ usage: script/web [--out FOLDER] [--dev] [--names] [--serve [PORT]]
 
 struct Asked {
     out: PathBuf,
+    url: Option<String>,
     profile: Profile,
     names: bool,
     serve: Option<u16>,
@@ -28,6 +31,7 @@ fn asked() -> Result<Option<Asked>> {
     let root = folder_of_the_repository();
     let mut asked = Asked {
         out: root.join("target/web/page"),
+        url: None,
         profile: Profile::Release,
         names: false,
         serve: None,
@@ -36,6 +40,7 @@ fn asked() -> Result<Option<Asked>> {
     while let Some(word) = words.next() {
         match word.as_str() {
             "--out" => asked.out = words.next().context("--out wants a folder")?.into(),
+            "--url" => asked.url = Some(words.next().context("--url wants an address")?),
             "--dev" => (asked.profile, asked.names) = (Profile::Dev, true),
             "--names" => asked.names = true,
             "--serve" => {
@@ -58,11 +63,11 @@ fn folder_of_the_repository() -> PathBuf {
 }
 
 fn run() -> Result<()> {
-    let Some(Asked { out, profile, names, serve }) = asked()? else {
+    let Some(Asked { out, url, profile, names, serve }) = asked()? else {
         print!("{HELP}");
         return Ok(());
     };
-    let made = make(&folder_of_the_repository(), &out, profile, names)?;
+    let made = make(&folder_of_the_repository(), &out, profile, names, url.as_deref())?;
     println!("{}: {made}", out.display());
     if let Some(port) = serve {
         let server = Server::open(&out, port)?;

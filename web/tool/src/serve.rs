@@ -89,6 +89,7 @@ fn kind(name: &str) -> Option<&'static str> {
         "html" => "text/html; charset=utf-8",
         "css" => "text/css",
         "js" => "text/javascript",
+        "png" => "image/png",
         "svg" => "image/svg+xml",
         "wasm" => "application/wasm",
         _ => return None,

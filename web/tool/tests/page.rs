@@ -6,6 +6,8 @@ mod browser;
 mod native;
 #[path = "page/pace.rs"]
 mod pace;
+#[path = "page/reach.rs"]
+mod reach;
 #[path = "page/shown.rs"]
 mod shown;
 
@@ -24,7 +26,7 @@ fn page() -> String {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let out = std::env::var_os("GRAVITILE_PAGE").map(PathBuf::from).unwrap_or_else(|| {
             let out = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("page");
-            println!("{}", make(&root, &out, Profile::Dev, true).unwrap());
+            println!("{}", make(&root, &out, Profile::Dev, true, None).unwrap());
             out
         });
         let server = Server::open(&out, 0).unwrap();

@@ -113,6 +113,22 @@ pub async fn load(input: &InputRequest, softening: Option<f64>) -> Result<Input>
     input.load(softening)
 }
 
+/// Nothing to do: the window shows it itself.
+pub fn progress(_: &str) {}
+
+/// Nothing to do: the thread that makes them gives up by itself.
+pub fn cancel_loading() {}
+
+/// Never: a film takes its pictures as fast as they come.
+pub fn is_busy(_: &Film) -> bool {
+    false
+}
+
+/// The name that a film has if nobody types another.
+pub fn film_name() -> &'static str {
+    "film.webp"
+}
+
 /// Whether the program can close the window.
 pub fn can_close() -> bool {
     true

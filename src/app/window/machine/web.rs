@@ -5,7 +5,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use wasm_bindgen::JsCast;
+use js_sys::Uint8Array;
+use wasm_bindgen::prelude::*;
+use wasm_bindgen_futures::spawn_local;
 use winit::event_loop::{ActiveEventLoop, EventLoop, EventLoopProxy};
 use winit::platform::web::{EventLoopExtWebSys, WindowAttributesExtWebSys};
 use winit::window::WindowAttributes;
@@ -145,6 +147,16 @@ pub async fn load(input: &InputRequest, softening: Option<f64>) -> Result<Input>
     page::load(input, softening).await
 }
 
+/// Says what is being made before the first bodies are shown.
+pub fn progress(text: &str) {
+    page::progress(text);
+}
+
+/// Ends the making of bodies that nobody wants any more: others need not wait for it.
+pub fn cancel_loading() {
+    page::cancel_loading();
+}
+
 /// Only the browser closes a page.
 pub fn can_close() -> bool {
     false
@@ -201,12 +213,46 @@ pub struct FilmOptions {
     pub frames_per_sec: u32,
 }
 
-/// A film in the page's memory: an animated PNG, downloaded when it is complete.
+#[wasm_bindgen(raw_module = "./film.js")]
+extern "C" {
+    #[wasm_bindgen(js_name = canEncode)]
+    fn can_encode() -> bool;
+
+    type WebM;
+    #[wasm_bindgen(constructor)]
+    fn new(width: u32, height: u32, rate: u32) -> WebM;
+    #[wasm_bindgen(method)]
+    fn add(this: &WebM, rgba: &[u8]);
+    #[wasm_bindgen(method, getter)]
+    fn bytes(this: &WebM) -> f64;
+    #[wasm_bindgen(method, getter)]
+    fn queued(this: &WebM) -> u32;
+    #[wasm_bindgen(method, getter)]
+    fn problem(this: &WebM) -> Option<String>;
+    #[wasm_bindgen(method, catch)]
+    async fn finish(this: &WebM) -> std::result::Result<JsValue, JsValue>;
+}
+
+/// The name that a film has if nobody types another: WebM if the browser encodes it.
+pub fn film_name() -> &'static str {
+    if can_encode() { "film.webm" } else { "film.apng" }
+}
+
+/// Whether the browser's encoder has enough to do: the next picture waits.
+pub fn is_busy(film: &Film) -> bool {
+    matches!(&film.pictures, Some(Pictures::WebM(film)) if film.queued() >= MOST_QUEUED)
+}
+
+/// A film in the page's memory, downloaded when it is complete.
 pub struct Film {
     /// None once downloaded.
-    pictures: Option<AnimatedPng<Shared>>,
-    bytes: Shared,
+    pictures: Option<Pictures>,
     path: PathBuf,
+}
+
+enum Pictures {
+    WebM(WebM),
+    Png(AnimatedPng<Shared>, Shared),
 }
 
 /// Bytes that can be read while they are being written.
@@ -225,32 +271,54 @@ impl Write for Shared {
 }
 
 /// The largest film in bytes: a page has 4 GB, and the browser copies what it downloads.
-const LARGEST_FILM: usize = 500_000_000;
+const LARGEST_FILM: f64 = 500e6;
+/// Pictures that may wait for the browser's encoder.
+const MOST_QUEUED: u32 = 4;
 
 impl Film {
     /// Begins it.
     ///
     /// Errors: a name of another kind of film.
     pub fn open(path: &Path, options: FilmOptions) -> Result<Self> {
-        if !path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("apng")) {
-            let name = path.display();
-            let allowed = "a name ending in .apng: a page only makes animated PNG";
-            return Err(Error::value("the film's name", name, allowed));
-        }
-        let bytes = Shared::default();
-        let rate = options.frames_per_sec as u16;
-        let pictures = AnimatedPng::begin(bytes.clone(), options.size, rate);
-        let pictures = pictures.map_err(|error| Error::io("write", path, error))?;
-        Ok(Self { pictures: Some(pictures), bytes, path: path.to_owned() })
+        let FilmOptions { size, frames_per_sec } = options;
+        let ends_in =
+            |kind: &str| path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case(kind));
+        let pictures = if ends_in("webm") && can_encode() {
+            Pictures::WebM(WebM::new(size.width(), size.height(), frames_per_sec))
+        } else if ends_in("apng") {
+            let bytes = Shared::default();
+            let pictures = AnimatedPng::begin(bytes.clone(), size, frames_per_sec as u16);
+            Pictures::Png(pictures.map_err(|error| Error::io("write", path, error))?, bytes)
+        } else {
+            let allowed = match can_encode() {
+                true => "a name ending in .webm or .apng (animated PNG)",
+                false => "a name ending in .apng: this browser only makes animated PNG",
+            };
+            return Err(Error::value("the film's name", path.display(), allowed));
+        };
+        Ok(Self { pictures: Some(pictures), path: path.to_owned() })
     }
 
     /// Adds a picture.
     ///
-    /// Errors: the film is too long for a page; what there is of it has then been downloaded.
+    /// Errors: those of the browser's encoder; the film is too long for a page: what there is of it has then been
+    /// downloaded.
     pub fn write(&mut self, image: Image) -> Result<()> {
-        let Some(pictures) = &mut self.pictures else { return Ok(()) };
-        pictures.add(&image).map_err(|error| Error::io("write", &self.path, error))?;
-        if self.bytes.0.borrow().len() < LARGEST_FILM {
+        let bytes = match &mut self.pictures {
+            None => return Ok(()),
+            Some(Pictures::WebM(film)) => {
+                film.add(image.rgba());
+                if let Some(problem) = film.problem() {
+                    return Err(Error::Outside(format!("the browser encodes no film: {problem}")));
+                }
+                film.bytes()
+            }
+            Some(Pictures::Png(film, bytes)) => {
+                film.add(&image).map_err(|error| Error::io("write", &self.path, error))?;
+                bytes.0.borrow().len() as f64
+            }
+        };
+        if bytes < LARGEST_FILM {
             return Ok(());
         }
         self.hand_on()?;
@@ -266,14 +334,34 @@ impl Film {
     }
 
     fn hand_on(&mut self) -> Result<()> {
-        let Some(pictures) = self.pictures.take() else { return Ok(()) };
-        if pictures.is_empty() {
-            return Err(Error::file(&self.path, "has no pictures: nothing was saved"));
+        let path = self.path.clone();
+        let empty = || Err(Error::file(&path, "has no pictures: nothing was saved"));
+        match self.pictures.take() {
+            None => Ok(()),
+            Some(Pictures::WebM(film)) if film.bytes() + f64::from(film.queued()) == 0.0 => empty(),
+            Some(Pictures::WebM(film)) => {
+                spawn_local(async move {
+                    let problem = match film.finish().await {
+                        Ok(bytes) => files::replace(&path, &Uint8Array::new(&bytes).to_vec()),
+                        Err(problem) => {
+                            let text = String::from(js_sys::Error::from(problem).message());
+                            Err(Error::file(&path, format!("was not encoded: {text}")))
+                        }
+                    };
+                    if let Err(error) = problem {
+                        tell(Box::new(move |frames| frames.say(error.to_string(), true)));
+                    }
+                });
+                Ok(())
+            }
+            Some(Pictures::Png(film, _)) if film.is_empty() => empty(),
+            Some(Pictures::Png(film, bytes)) => {
+                let count = film.end().map_err(|error| Error::io("write", &path, error))?;
+                let mut bytes = bytes.0.take();
+                let at = COUNT_AT as usize;
+                bytes[at..at + 16].copy_from_slice(&count_chunk(count));
+                files::replace(&path, &bytes)
+            }
         }
-        let count = pictures.end().map_err(|error| Error::io("write", &self.path, error))?;
-        let mut bytes = self.bytes.0.take();
-        let at = COUNT_AT as usize;
-        bytes[at..at + 16].copy_from_slice(&count_chunk(count));
-        files::replace(&self.path, &bytes)
     }
 }

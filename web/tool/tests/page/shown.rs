@@ -91,6 +91,34 @@ fn pictures_and_films_are_downloaded() {
     let from = browser.console.len();
     browser.line_with(&["frame on", "filmed 6"], from);
     press(&mut browser, "Stop");
+    browser.line_with(&["says saved film.webm"], from);
+    browser.until("!!window.offered");
+    // The browser plays what it encoded: width, height and five pictures or more, 30 a second.
+    let played = browser.value(
+        "(async () => { const film = document.createElement('video'); \
+         film.src = URL.createObjectURL(new Blob([await offered], { type: 'video/webm' })); \
+         await new Promise((done, failed) => { film.onloadeddata = done; film.onerror = failed; }); \
+         return [film.videoWidth, film.videoHeight, film.duration]; })()",
+    );
+    assert_eq!(played[1], 400);
+    assert!(played[2].as_f64().is_some_and(|secs| secs > 4.5 / 30.0), "{played}");
+}
+
+#[test]
+#[ignore = "script/test --long"]
+fn a_browser_without_an_encoder_makes_animated_png() {
+    let Some(mut browser) = open(Sight::Pictures) else { return };
+    browser.before("delete window.VideoEncoder");
+    browser.resize([640, 400], 1.0, false);
+    browser.go(&small());
+    browser.stepped(2, 0);
+    keep_downloads(&mut browser);
+    press(&mut browser, "« panel");
+    press(&mut browser, "File");
+    press(&mut browser, "Record");
+    let from = browser.console.len();
+    browser.line_with(&["frame on", "filmed 6"], from);
+    press(&mut browser, "Stop");
     browser.line_with(&["says saved film.apng"], from);
     let path = picture("film.apng");
     std::fs::write(&path, offered(&mut browser)).unwrap();

@@ -1,0 +1,25 @@
+// Lets a page that was loaded once start without a network: the network's answer, else that of the last visit.
+
+const CACHE = "gravitile";
+const FILES = ["./", "page.css", "page.js", "film.js", "worker.js", "icon.svg", "gravitile.js", "gravitile_bg.wasm"];
+
+self.addEventListener("install", (event) => {
+  self.skipWaiting();
+  event.waitUntil(caches.open(CACHE).then((cache) => cache.addAll(FILES)));
+});
+self.addEventListener("activate", (event) => event.waitUntil(self.clients.claim()));
+self.addEventListener("fetch", (event) => {
+  const { request } = event;
+  if (request.method === "GET" && request.url.startsWith(self.registration.scope)) event.respondWith(answer(request));
+});
+
+async function answer(request) {
+  const cache = await caches.open(CACHE);
+  try {
+    const fresh = await fetch(request);
+    if (fresh.ok) await cache.put(request, fresh.clone());
+    return fresh;
+  } catch (problem) {
+    return (await cache.match(request, { ignoreSearch: true })) ?? Promise.reject(problem);
+  }
+}
