@@ -324,12 +324,10 @@ impl Mover for OnDevice {
         });
         if let Some(made) = self.preparing.as_ref().and_then(Beside::take) {
             self.preparing = None;
+            let is_needed = self.changing.is_none() && self.diagnosis.is_none();
             match made {
-                Ok(made) if self.changing.is_none() && self.diagnosis.is_none() => {
-                    self.prepared = Some(made);
-                }
                 // A change brings its own.
-                Ok(_) => {}
+                Ok(made) => self.prepared = is_needed.then_some(made),
                 Err(error) => events.push(Event::Failed(error)),
             }
         }
