@@ -19,7 +19,7 @@ mod call;
 mod coincident;
 mod rests;
 
-pub use call::power_below;
+pub use call::{Extent, power_below};
 pub use coincident::coincident;
 pub use rests::{PREFIX, Rests};
 

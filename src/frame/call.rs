@@ -16,18 +16,33 @@ impl Frame {
     /// the extent, far below f64's own resolution, nor fall under 10^-16, so masses count over 20
     /// orders of magnitude.
     pub fn of_call(sinks: &[DVec3], sources: &[DVec3], mass: &[f64], softening: f64) -> Self {
+        Extent::of(sources, mass).frame(sinks, softening)
+    }
+}
+
+/// What the frame of a call needs of its sources; it stays valid as long as they do.
+#[derive(Clone, Copy, Debug)]
+pub struct Extent {
+    origin: DVec3,
+    farthest: f64,
+    heaviest: f64,
+}
+
+impl Extent {
+    /// Of `sources` with gravitating masses `mass`.
+    pub fn of(sources: &[DVec3], mass: &[f64]) -> Self {
         let origin = middle(sources);
-        let farthest = sinks
-            .iter()
-            .chain(sources)
-            .map(|&p| (p - origin).abs().max_element())
-            .fold(softening, f64::max);
-        let heaviest = mass.iter().map(|mass| mass.abs()).fold(0.0, f64::max);
-        Self {
-            origin: origin.into(),
+        Self { origin, farthest: farthest(sources, origin), heaviest: largest(mass, [0.0; 12]) }
+    }
+
+    /// [`Frame::of_call`] with these sources.
+    pub fn frame(&self, sinks: &[DVec3], softening: f64) -> Frame {
+        let farthest = larger(larger(softening, self.farthest), farthest(sinks, self.origin));
+        Frame {
+            origin: self.origin.into(),
             length: power_below(farthest) * f64::powi(0.5, 15),
-            mass: power_below(heaviest),
-            ..Self::PLAIN
+            mass: power_below(self.heaviest),
+            ..Frame::PLAIN
         }
     }
 
@@ -63,6 +78,30 @@ fn sampled(position: &[DVec3], value: impl Fn(&DVec3) -> f64) -> ([f64; SAMPLES]
         *sample = value(p);
     }
     (sample, position.len().div_ceil(stride))
+}
+
+/// The larger of two numbers, `most` if `other` is NaN: one instruction, unlike `f64::max`.
+fn larger(most: f64, other: f64) -> f64 {
+    if other > most { other } else { most }
+}
+
+/// The largest distance along an axis from `origin`.
+fn farthest(positions: &[DVec3], origin: DVec3) -> f64 {
+    let [x, y, z] = origin.to_array();
+    largest(bytemuck::cast_slice(positions), [x, y, z, x, y, z, x, y, z, x, y, z])
+}
+
+/// The largest |number - from|, `from` being repeated. Twelve running maxima, so that it is done in vectors.
+fn largest(numbers: &[f64], from: [f64; 12]) -> f64 {
+    let mut most = [0.0; 12];
+    let (rows, rest) = numbers.as_chunks::<12>();
+    for row in rows {
+        for k in 0..12 {
+            most[k] = larger(most[k], (row[k] - from[k]).abs());
+        }
+    }
+    let rest = rest.iter().zip(from).map(|(x, from)| (x - from).abs());
+    most.into_iter().chain(rest).fold(0.0, larger)
 }
 
 /// The median along each axis of at most 255 positions at even strides: unlike a mean or a bounding

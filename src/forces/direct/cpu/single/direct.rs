@@ -26,20 +26,17 @@ impl Sum {
     }
 }
 
+/// What a number of sinks is rounded up to: a multiple of every kernel's `R`.
+pub(super) const GROUP: usize = 2;
+
 /// Sets `sums` to the attraction of `packs` on `sinks`, whose number is a multiple of `R`.
 ///
 /// GPU Gems 3, chapter 31, equation 3. The first pack begins with source number `first`. `EXCLUDE`
 /// leaves out the pairs of a sink with itself by index; otherwise they are counted, and add 0 to
-/// the acceleration as long as the sink is at its source's position. `GUARD` leaves out the
-/// potential of pairs at the same position. Safety: the processor has the instructions of `V`.
+/// the acceleration as long as the sink is at its source's position. Safety: the processor has the
+/// instructions of `V`.
 #[inline(always)]
-pub(super) unsafe fn attract<
-    V: Lanes,
-    const R: usize,
-    const POTENTIAL: bool,
-    const EXCLUDE: bool,
-    const GUARD: bool,
->(
+pub(super) unsafe fn attract<V: Lanes, const R: usize, const EXCLUDE: bool>(
     packs: &[Pack],
     first: usize,
     sinks: &[Sink],
@@ -52,28 +49,88 @@ pub(super) unsafe fn attract<
         let first = first + block * BLOCK * PACK;
         for (sinks, sums) in sinks.chunks_exact(R).zip(sums.chunks_exact_mut(R)) {
             // SAFETY: the instructions are there.
+            unsafe { group::<V, R, EXCLUDE>(packs, first, sinks, sums, softening_squared) }
+        }
+    }
+}
+
+/// [`attract`] with potentials and exclusion by index. `GUARD` leaves out the potential of pairs at
+/// the same position. Safety: as there.
+#[inline(always)]
+pub(super) unsafe fn attract_with_potential<V: Lanes, const GUARD: bool>(
+    packs: &[Pack],
+    first: usize,
+    sinks: &[Sink],
+    sums: &mut [Sum],
+    softening_squared: f32,
+) {
+    assert!(sinks.len() == sums.len());
+    sums.fill(Sum::default());
+    for (block, packs) in packs.chunks(BLOCK).enumerate() {
+        let first = first + block * BLOCK * PACK;
+        for (sink, sum) in sinks.iter().zip(&mut *sums) {
+            let own = within_block(sink.itself, first);
+            // SAFETY: the instructions are there.
             unsafe {
-                group::<V, R, POTENTIAL, EXCLUDE, GUARD>(
-                    packs,
-                    first,
-                    sinks,
-                    sums,
-                    softening_squared,
-                );
+                if own < 0.0 {
+                    with_potential::<V, false, GUARD>(packs, own, sink, sum, softening_squared);
+                } else {
+                    with_potential::<V, true, GUARD>(packs, own, sink, sum, softening_squared);
+                }
             }
         }
     }
 }
 
+/// Adds the attraction and potential of one block on one sink, which is its source `own` if
+/// `EXCLUDE`.
+///
+/// r^-3 is the cube of r^-1, which the potential needs anyway: 19 operations per vector of pairs
+/// where separate refinements take 21. Measured on one core of a Sapphire Rapids Xeon, AVX2: 3.7 G
+/// interactions/s with one sink in registers, 3.5 with two, 2.8 in the form of [`group`].
+#[inline(always)]
+unsafe fn with_potential<V: Lanes, const EXCLUDE: bool, const GUARD: bool>(
+    packs: &[Pack],
+    own: f32,
+    sink: &Sink,
+    sum: &mut Sum,
+    softening_squared: f32,
+) {
+    // SAFETY: the instructions are there; loads stay within a pack, as WIDTH divides PACK.
+    unsafe {
+        let from = [V::splat(sink.x), V::splat(sink.y), V::splat(sink.z)];
+        let (own, eps2) = (V::splat(own), V::splat(softening_squared));
+        let (mut index, step) = (V::load(COUNT.as_ptr()), V::splat(V::WIDTH as f32));
+        let [mut ax, mut ay, mut az, mut phi] = [V::splat(0.0); 4];
+        for pack in packs {
+            for lane in (0..PACK).step_by(V::WIDTH) {
+                let to = [&pack.x, &pack.y, &pack.z].map(|axis| V::load(axis.as_ptr().add(lane)));
+                let pair = Separation::new(from, to, eps2);
+                let mut mass = V::load(pack.mass.as_ptr().add(lane));
+                if EXCLUDE {
+                    mass = mass.unless_equal(index, own);
+                    index = index.plus(step);
+                }
+                let inverse = pair.r2.inverse(pair.estimate);
+                let depth = mass.times(inverse);
+                let pull = depth.times(inverse.times(inverse));
+                ax = pair.dx.times_plus(pull, ax);
+                ay = pair.dy.times_plus(pull, ay);
+                az = pair.dz.times_plus(pull, az);
+                phi = phi.plus(if GUARD { depth.unless_equal(pair.r2, eps2) } else { depth });
+            }
+        }
+        let cube = V::INVERSE * V::INVERSE * V::INVERSE;
+        for (total, part) in sum.acceleration.iter_mut().zip([ax, ay, az]) {
+            *total += cube * f64::from(part.total());
+        }
+        sum.potential -= V::INVERSE * f64::from(phi.total());
+    }
+}
+
 /// Adds the attraction of one block on `R` sinks.
 #[inline(always)]
-unsafe fn group<
-    V: Lanes,
-    const R: usize,
-    const POTENTIAL: bool,
-    const EXCLUDE: bool,
-    const GUARD: bool,
->(
+unsafe fn group<V: Lanes, const R: usize, const EXCLUDE: bool>(
     packs: &[Pack],
     first: usize,
     sinks: &[Sink],
@@ -96,7 +153,7 @@ unsafe fn group<
         for k in 1..R {
             pairs[k] = Separation::new(from[k], position(packs, 0), eps2);
         }
-        let (mut ax, mut ay, mut az, mut phi) = ([zero; R], [zero; R], [zero; R], [zero; R]);
+        let (mut ax, mut ay, mut az) = ([zero; R], [zero; R], [zero; R]);
         let mut index = V::load(COUNT.as_ptr());
         let step = V::splat(V::WIDTH as f32);
         for v in 0..vectors {
@@ -111,10 +168,6 @@ unsafe fn group<
                 ax[k] = now.dx.times_plus(pull, ax[k]);
                 ay[k] = now.dy.times_plus(pull, ay[k]);
                 az[k] = now.dz.times_plus(pull, az[k]);
-                if POTENTIAL {
-                    let mass = if GUARD { mass.unless_equal(now.r2, eps2) } else { mass };
-                    phi[k] = mass.times_plus(now.r2.inverse(now.estimate), phi[k]);
-                }
                 pairs[k] = Separation::new(from[k], next, eps2);
             }
             if EXCLUDE {
@@ -125,9 +178,6 @@ unsafe fn group<
             let a = [ax[k].total(), ay[k].total(), az[k].total()];
             for (total, part) in sum.acceleration.iter_mut().zip(a) {
                 *total += V::CUBE * f64::from(part);
-            }
-            if POTENTIAL {
-                sum.potential -= V::INVERSE * f64::from(phi[k].total());
             }
         }
     }

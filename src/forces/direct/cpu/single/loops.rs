@@ -34,27 +34,27 @@ pub(super) struct Loops {
     pub mutual: Leaves,
 }
 
-/// Compiles the loops for a vector type: with `$sinks` sinks in registers (direct), `$vectors`
+/// Compiles the loops for a vector type: with `$sinks` sinks in registers (accelerations alone), `$vectors`
 /// vectors of bodies (mutual), and processor features if any must be named.
 macro_rules! entry {
     ($vector:ty, $sinks:literal, $vectors:literal $(, $features:literal)?) => {
-        use super::direct::{Sum as Total, attract};
+        use super::direct::{Sum as Total, attract, attract_with_potential};
         use super::pack::{Pack, Sink};
         use super::mutual::{Leaves, Pull};
 
         macro_rules! direct {
-            ($name:ident, $potential:literal, $exclude:literal, $guard:literal) => {
+            ($name:ident, $attract:expr) => {
                 $(#[target_feature(enable = $features)])?
                 unsafe fn $name(a: &[Pack], b: usize, c: &[Sink], d: &mut [Total], e: f32) {
                     // SAFETY: the caller knows that the processor has the instructions.
-                    unsafe { attract::<$vector, $sinks, $potential, $exclude, $guard>(a, b, c, d, e) }
+                    unsafe { $attract(a, b, c, d, e) }
                 }
             };
         }
-        direct!(acceleration, false, false, false);
-        direct!(acceleration_excluding, false, true, false);
-        direct!(potential, true, true, false);
-        direct!(potential_guarded, true, true, true);
+        direct!(acceleration, attract::<$vector, $sinks, false>);
+        direct!(acceleration_excluding, attract::<$vector, $sinks, true>);
+        direct!(potential, attract_with_potential::<$vector, false>);
+        direct!(potential_guarded, attract_with_potential::<$vector, true>);
 
         $(#[target_feature(enable = $features)])?
         unsafe fn own(a: &[Pack], pull: &mut [Pull], softening_squared: f32) {

@@ -27,7 +27,7 @@ use crate::forces::held::HeldSources;
 use crate::forces::{
     Answers, ForceEngine, Identity, InParts, Order, Precision, Sinks, Sources, Want, check_plain,
 };
-use crate::frame::Frame;
+use crate::frame::{Extent, Frame};
 use crate::stop;
 
 mod direct;
@@ -62,12 +62,24 @@ const TASK: usize = 64;
 /// The fewest tasks to aim for, so that few sinks still keep all cores busy.
 const TASKS: usize = 64;
 
+/// Sinks times packs below which no other thread is woken, which takes some 20 us: 0.1 to 0.2 ms of pairs. Callers
+/// with a thread for each engine then work at the same time without waiting for each other.
+const ALONE: usize = 1 << 15;
+
+/// Sources are at most 1/16 in the loops' unit of mass, so that r^-3 in units of the loops' constants does not overflow
+/// between bodies at one position.
+const HEADROOM: f64 = 32.0;
+
 /// The engine. Keeps sources and scratch memory from call to call: 48 bytes per source, and 24 per
 /// body (all on all) or about 50 per sink.
 #[derive(Debug)]
 pub struct CpuSingle {
     kernel: Kernel,
     sources: HeldSources,
+    /// Of the present sources, once a call needed it.
+    extent: Option<Extent>,
+    /// The frame in which `packs` hold the present sources.
+    packed: Option<Frame>,
     packs: Vec<Pack>,
     pulls: Vec<Pull>,
     sinks: Vec<Sink>,
@@ -97,7 +109,7 @@ impl CpuSingle {
     fn of_kernel(kernel: Kernel) -> Self {
         let (packs, pulls, sinks, sums) = Default::default();
         let (sources, begun) = Default::default();
-        Self { kernel, sources, packs, pulls, sinks, sums, begun }
+        Self { kernel, sources, extent: None, packed: None, packs, pulls, sinks, sums, begun }
     }
 
     /// All on all by Newton's third law, for the bodies of `part`.
@@ -143,27 +155,35 @@ impl CpuSingle {
             let itself = sinks.identity.of(i).filter(|&j| j < sources.position.len());
             Sink { x, y, z, itself: itself.map_or(Sink::NONE, |j| j as u32) }
         }));
-        self.sinks.resize(self.sinks.len().next_multiple_of(TASK), none);
+        self.sinks.resize(self.sinks.len().next_multiple_of(direct::GROUP), none);
 
         // Whole blocks per slice. The number of slices depends on the sizes only.
         let blocks = self.packs.len().div_ceil(direct::BLOCK).max(1);
-        let slices = TASKS.div_ceil(self.sinks.len() / TASK).min(blocks);
+        let slices = TASKS.div_ceil(self.sinks.len().div_ceil(TASK)).min(blocks);
         let slice = blocks.div_ceil(slices) * direct::BLOCK;
         let slices = self.packs.len().div_ceil(slice).max(1);
         self.sums.resize(slices * self.sinks.len(), Sum::default());
         let (all, packs) = (&self.sinks, &self.packs);
-        let tasks = all.len() / TASK;
         let asked = stop::of_caller();
-        self.sums.par_chunks_mut(TASK).enumerate().for_each(|(task, sums)| {
-            let begin = task % tasks * TASK;
+        let task = |slice_number: usize, task: usize, sums: &mut [Sum]| {
+            let begin = task * TASK;
             if asked.is_wanted() || begin >= part.end || begin + TASK <= part.start {
                 return;
             }
-            let (sinks, first) = (&all[begin..][..TASK], task / tasks * slice);
+            let (sinks, first) = (&all[begin..][..sums.len()], slice_number * slice);
             let packs = packs.get(first..packs.len().min(first + slice)).unwrap_or_default();
             // Unavailable kernels cannot be constructed, see `with_kernel`.
             unsafe { attract(packs, first * PACK, sinks, sums, softening_squared) }
-        });
+        };
+        if all.len() * packs.len() < ALONE {
+            for (k, sums) in self.sums.chunks_mut(all.len()).enumerate() {
+                sums.chunks_mut(TASK).enumerate().for_each(|(t, sums)| task(k, t, sums));
+            }
+        } else {
+            self.sums.par_chunks_mut(all.len()).enumerate().for_each(|(k, sums)| {
+                sums.par_chunks_mut(TASK).enumerate().for_each(|(t, sums)| task(k, t, sums));
+            });
+        }
         let (total, parts) = self.sums.split_at_mut(all.len());
         for part in parts.chunks(all.len()) {
             total.iter_mut().zip(part).for_each(|(total, part)| total.add(part));
@@ -199,10 +219,12 @@ impl ForceEngine for CpuSingle {
     }
 
     fn set_sources(&mut self, sources: &Sources) -> Result<()> {
+        (self.extent, self.packed) = (None, None);
         self.sources.set(sources)
     }
 
     fn update_sources(&mut self, index: &[u32], sources: &Sources) -> Result<()> {
+        (self.extent, self.packed) = (None, None);
         self.sources.update(index, sources)
     }
 
@@ -254,10 +276,15 @@ impl CpuSingle {
         potential: bool,
         out: &mut Answers,
     ) -> Result<()> {
-        let frame = Frame::of_call(sinks.position, sources.position, sources.mass, softening);
-        frame.check_reach(sources.position)?;
+        let extent = *self.extent.get_or_insert_with(|| Extent::of(sources.position, sources.mass));
+        let mut frame = extent.frame(sinks.position, softening);
+        frame.mass = (frame.mass * HEADROOM).min(f64::powi(2.0, 1023));
         let softening_squared = softening_squared(&frame, softening);
-        pack::pack(&frame, sources, &mut self.packs);
+        if self.packed != Some(frame) {
+            frame.check_reach(sources.position)?;
+            self.packed = Some(frame);
+            pack::pack(&frame, sources, &mut self.packs);
+        }
         let loops = loops::of(self.kernel);
         if part.is_empty() {
             return Ok(());

@@ -51,11 +51,19 @@ pub(in crate::forces) fn softening_squared(frame: &Frame, softening: f64) -> f32
 
 /// Narrows the sources into `packs`.
 pub(super) fn pack(frame: &Frame, sources: &Sources, packs: &mut Vec<Pack>) {
-    packs.clear();
     packs.resize(sources.position.len().div_ceil(PACK), Pack::EMPTY);
-    for (j, (&position, &mass)) in sources.position.iter().zip(sources.mass).enumerate() {
-        let (pack, lane) = (&mut packs[j / PACK], j % PACK);
-        [pack.x[lane], pack.y[lane], pack.z[lane]] = frame.position(position);
-        pack.mass[lane] = (mass / frame.mass) as f32;
+    // The units are powers of two: multiplying by their reciprocals rounds nothing, and divides faster.
+    let (origin, length, unit) = (frame.origin, frame.length.recip(), frame.mass.recip());
+    let chunks = sources.position.chunks(PACK).zip(sources.mass.chunks(PACK));
+    for (pack, (position, mass)) in packs.iter_mut().zip(chunks) {
+        if position.len() < PACK {
+            *pack = Pack::EMPTY;
+        }
+        for (lane, (position, mass)) in position.iter().zip(mass).enumerate() {
+            pack.x[lane] = ((position.x - origin[0]) * length) as f32;
+            pack.y[lane] = ((position.y - origin[1]) * length) as f32;
+            pack.z[lane] = ((position.z - origin[2]) * length) as f32;
+            pack.mass[lane] = (mass * unit) as f32;
+        }
     }
 }
