@@ -352,7 +352,7 @@ impl MovingSources for CpuDouble {
     fn announce_moving(&mut self, sources: &Arrivals) -> Result<()> {
         self.check_moves(true)?;
         check_places(sources.places, self.count)?;
-        sources.each().for_each(|(at, moving)| self.movers.put(at as usize, &moving));
+        self.movers.put_all(sources);
         Ok(())
     }
 

@@ -4,7 +4,7 @@ use glam::DVec3;
 
 use super::lanes::Lanes;
 use super::pack::{PACK, Pack};
-use crate::forces::Moving;
+use crate::forces::{Arrivals, Moving, ToJerk};
 
 /// Position, velocity, acceleration and mass of one vector of sources. Derivatives that an order
 /// does not need are 0.
@@ -82,17 +82,31 @@ impl Movers {
 
     /// Replaces source `k`, which must exist.
     pub fn put(&mut self, k: usize, source: &Moving) {
+        let [x, v, a, j, s, c] = source.motion;
+        let low = ToJerk { time: source.time, mass: source.mass, motion: [x, v, a, j] };
+        self.put_with(k, &low, [s, c]);
+    }
+
+    /// [`Movers::put`] for each of `sources`: without a copy of those that have neither snap nor crackle.
+    pub fn put_all(&mut self, sources: &Arrivals) {
+        for (k, (place, low)) in sources.places.iter().zip(sources.low).enumerate() {
+            let high = sources.high.get(k).copied().unwrap_or_default();
+            self.put_with(place.at as usize, low, high);
+        }
+    }
+
+    #[inline]
+    fn put_with(&mut self, k: usize, low: &ToJerk, high: [DVec3; 2]) {
         let (k, lane) = (k / PACK, k % PACK);
         let pack = &mut self.packs[k];
-        let (low, high) = source.motion.split_at(pack.motion.len());
-        write(&mut pack.motion, lane, low);
-        pack.time[lane] = source.time;
-        pack.mass[lane] = source.mass;
-        if self.high.is_empty() && high.iter().any(|term| *term != DVec3::ZERO) {
+        write(&mut pack.motion, lane, &low.motion);
+        pack.time[lane] = low.time;
+        pack.mass[lane] = low.mass;
+        if self.high.is_empty() && high != [DVec3::ZERO; 2] {
             self.high.resize(self.packs.len(), HighPack([[[0.0; PACK]; 3]; 2]));
         }
         if let Some(pack) = self.high.get_mut(k) {
-            write(&mut pack.0, lane, high);
+            write(&mut pack.0, lane, &high);
         }
     }
 
@@ -245,7 +259,8 @@ unsafe fn store<V: Lanes>(vectors: [V; 3], rows: &mut [[f64; PACK]; 3], lane: us
 }
 
 /// Writes one lane of some rows.
-fn write(rows: &mut [[[f64; PACK]; 3]], lane: usize, values: &[DVec3]) {
+#[inline(always)]
+fn write<const N: usize>(rows: &mut [[[f64; PACK]; 3]; N], lane: usize, values: &[DVec3; N]) {
     for (row, value) in rows.iter_mut().zip(values) {
         (row[0][lane], row[1][lane], row[2][lane]) = (value.x, value.y, value.z);
     }
