@@ -4,6 +4,8 @@
 //! and potentials on some. Beside it, by turns in the same run, the same call as it is without prediction in the engine:
 //! predicted on the host into fresh arrays, set as sources, evaluated. The least of many turns, and their ratio: what
 //! else the machine does only adds.
+//!
+//! And the calls of GRAPE-5, whose pairs are in f32, with the loop of each instruction set alone.
 
 mod calls;
 
@@ -12,7 +14,8 @@ use std::time::Instant;
 
 use calls::*;
 use glam::DVec3;
-use gravitile::forces::direct::CpuDouble;
+use gravitile::forces::direct::cpu::Kernel;
+use gravitile::forces::direct::{CpuDouble, CpuSingle};
 use gravitile::forces::{
     Answers, ForceEngine, Identity, Moving, MovingSources, Order, Sinks, Sources, TestBodies, Want,
 };
@@ -189,10 +192,48 @@ fn figures(threads: &str) {
     }
 }
 
+/// GRAPE-5's calls: sources set, and forces and potentials on the first `ni`.
+fn figures_of_5() {
+    let is_bench = std::env::args().any(|word| word == "--bench");
+    let most = if is_bench { 16_384 } else { 1000 };
+    let client = Client::new(most);
+    let (mut acc, mut pot) = (vec![[0.0; 3]; most], vec![0.0; most]);
+    let (x, m) = (client.x.as_ptr(), client.m.as_ptr());
+    assert_eq!((g5_open(), g5_set_eps_to_all(SOFTENING)), (0, 0));
+    println!("GRAPE-5: nj, ni: ns per source set, microseconds per call with it, 10^9 pairs/s");
+    for (nj, ni) in [(1000, 1), (1000, 64), (1000, 1000), (most, 64), (most, most)] {
+        // SAFETY: arrays of `most` entries.
+        let set = || unsafe { g5_set_xmj(0, nj as c_int, x, m) };
+        assert_eq!(g5_set_n(nj as c_int), 0);
+        let [alone, call] = by_turns([&mut |_| assert_eq!(set(), 0), &mut |_| {
+            assert_eq!(set(), 0);
+            // SAFETY: as above.
+            let code = unsafe {
+                g5_calculate_force_on_x(x, acc.as_mut_ptr(), pot.as_mut_ptr(), ni as c_int)
+            };
+            assert_eq!(code, 0);
+        }]);
+        let rate = (nj * ni) as f64 / call * 1e-3;
+        println!("{nj:6} {ni:6} {:8.2} {call:10.1} {rate:8.2}", alone * 1e3 / nj as f64);
+    }
+    g5_close();
+    for kernel in Kernel::available() {
+        let mut engine = CpuSingle::with_kernel(kernel).expect("it is available");
+        engine.set_sources(&client.bodies.sources(most)).expect("the sources are sound");
+        let sinks = Sinks::new(&client.bodies.position, Identity::Foreign);
+        let mut out = Answers::default();
+        let [call] = by_turns([&mut |_| {
+            engine.evaluate(&sinks, SOFTENING, &Want::POTENTIAL, &mut out).expect("sound bodies");
+        }]);
+        println!("{}: {:.2} x 10^9 pairs/s", kernel.name(), (most * most) as f64 / call * 1e-3);
+    }
+}
+
 fn main() {
     // SAFETY: nothing else runs yet.
     unsafe { std::env::set_var("GRAVITILE_ENGINE", "cpu") };
     let one = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a pool of one thread");
+    one.install(figures_of_5);
     one.install(|| figures("1 thread"));
     figures(&format!("{} threads", rayon::current_num_threads()));
 }

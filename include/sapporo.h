@@ -12,23 +12,25 @@
 extern "C" {
 #endif
 
-/* What the class is made of; any program may call these. Orders: 0 GRAPE-5, 1 GRAPE-6, 2 the sixth; precisions: 0 the
- * user's, 1 double. sapporo_open answers the object's number. Arrays may be NULL where their values are not wanted;
- * nnb_r2 is r^2, without eps. */
+/* What the class is made of; any program may call these. Orders: 0 GRAPE-5, 1 GRAPE-6, 2 the sixth. Precisions: 0
+ * single, 1 double-single, 2 double, at least, unless the user chose one; derivatives are never in single then.
+ * sapporo_open answers the object's number, sapporo_pipelines what GRAVITILE_PIPELINES says, or `most`. Arrays may be NULL where their
+ * values are not wanted; nnb_r2 is r^2, without eps. */
 int sapporo_open(int order, int precision);
 int sapporo_close(int object);
+int sapporo_pipelines(int most);
 int sapporo_set_time(int object, double time);
 int sapporo_set_no_time(int object);
-int sapporo_set_j_particle(int object, int address, int index, double time, double mass, double pos[3],
-                           double vel[3], double acc[3], double jrk[3], double snp[3], double crk[3],
-                           double eps2);
-int sapporo_start(int object, int nj, int ni, int index[], double pos[][3], double vel[][3],
-                  double acc[][3], double eps2, double h2[], double eps2_i[]);
-int sapporo_results(int object, int ni, double acc[][3], double jrk[][3], double snp[][3],
-                    double crk[][3], double pot[], int nnb[], double nnb_r2[]);
-int sapporo_state(int object, int address, double *mass, int *index, double *eps2, double pos[3],
-                  double vel[3], double acc[3], double jrk[3], double predicted_pos[3],
-                  double predicted_vel[3], double predicted_acc[3]);
+int sapporo_set_j_particle(int object, int address, int index, double time, double mass, const double pos[3],
+                           const double vel[3], const double acc[3], const double jrk[3], const double snp[3],
+                           const double crk[3], double eps2);
+int sapporo_start(int object, int nj, int ni, int index[], double pos[][3], double vel[][3], double acc[][3],
+                  double eps2, double h2[], double eps2_i[]);
+int sapporo_results(int object, int ni, double acc[][3], double jrk[][3], double snp[][3], double crk[][3],
+                    double pot[], int nnb[], double nnb_r2[]);
+int sapporo_state(int object, int address, double *mass, int *index, double *eps2, double pos[3], double vel[3],
+                  double acc[3], double jrk[3], double predicted_pos[3], double predicted_vel[3],
+                  double predicted_acc[3]);
 int sapporo_read_lists(int object);
 int sapporo_list(int object, int ipipe, int maxlength, int *nblen, int nbl[]);
 
@@ -38,12 +40,11 @@ int sapporo_list(int object, int ipipe, int maxlength, int *nblen, int nbl[]);
 #include <cstddef>
 #include <string>
 
-#include "gravitile.h"
-
 enum { GRAPE5 = 0, FOURTH, SIXTH, EIGHT };
-enum { DEFAULT = 0, DOUBLE };
+/* Sapporo2's. Earlier versions of it had DEFAULT, which is double-single, and DOUBLE alone. */
+enum { FLOAT = 0, DOUBLESINGLE, DOUBLE, DEFAULT = DOUBLESINGLE };
 
-/* Programs have arrays of this length: get_n_pipes answers no more, unless GRAVITILE_PIPELINES asks for it. */
+/* Programs have arrays of this length: get_n_pipes answers it, unless GRAVITILE_PIPELINES asks for another number. */
 #ifndef NPIPES
 #define NPIPES 256
 #endif
@@ -74,7 +75,7 @@ class sapporo {
         return sapporo_close(closed);
     }
 
-    int get_n_pipes() { return g6_npipes(); }
+    int get_n_pipes() { return sapporo_pipelines(NPIPES); }
     int set_time(double time) { return sapporo_set_time(object, time); }
     int set_no_time() { return sapporo_set_no_time(object); }
 

@@ -174,11 +174,19 @@ fn the_sixth_order_is_that_of_plain_c() {
     judge(&compile("sixth", "-std=c99", SHARED), &["1e-12"], CPU);
 }
 
+/// The processor in f64, for calls that it answers in f32 otherwise.
+const DOUBLE: &[(&str, &str)] = &[("GRAVITILE_ENGINE", "cpu"), ("GRAVITILE_PRECISION", "double")];
+
 #[test]
 fn grape_5_has_its_self_term_and_either_sign() {
     let program = compile("grape5", "-std=c99", SHARED);
-    judge(&program, &["1e-12", "-1"], CPU);
-    let negative = [("GRAVITILE_ENGINE", "cpu"), ("GRAVITILE_G5_POTENTIAL", "negative")];
+    judge(&program, &["1e-12", "-1"], DOUBLE);
+    judge(&program, &["1e-5", "-1"], CPU);
+    let single = [("GRAVITILE_ENGINE", "cpu"), ("GRAVITILE_PRECISION", "single")];
+    judge(&program, &["1e-5", "-1"], &single);
+    let rough = command(&program, &["1e-10", "-1"], &single).output().unwrap();
+    assert!(!rough.status.success(), "not computed in f32: {}", text(&rough.stdout));
+    let negative = [DOUBLE[0], DOUBLE[1], ("GRAVITILE_G5_POTENTIAL", "negative")];
     judge(&program, &["1e-12", "1"], &negative);
 }
 
@@ -231,6 +239,17 @@ fn the_static_library_serves_too() {
     let mut libraries = vec![archive.to_str().unwrap()];
     libraries.extend(private.split_whitespace());
     judge(&compile("hermite", "-std=c99", &libraries), &["1e-7"], CPU);
+    // CMake puts files before objects: the archive is a library by a name of its own.
+    let pc = std::fs::read_to_string(prefix.join("lib/pkgconfig/gravitile-static.pc")).unwrap();
+    let given = pc.lines().find_map(|line| line.strip_prefix("Libs: ")).unwrap();
+    let given = given.replace("${libdir}", prefix.join("lib").to_str().unwrap());
+    assert!(given.split_whitespace().all(|word| word.starts_with('-')), "{given}");
+    // A program that is static throughout, where there is a static C library; glibc warns of what such a program cannot do.
+    if cfg!(all(target_os = "linux", target_env = "gnu")) {
+        let libraries: Vec<&str> =
+            ["-static"].into_iter().chain(given.split_whitespace()).collect();
+        judge(&compile("forces", "-std=c99", &libraries), &["1e-12"], CPU);
+    }
     // Its own `initialize` wins over the library's.
     judge(&compile("oldclient", "-std=c99", &libraries), &[], CPU);
 }
@@ -406,4 +425,36 @@ fn the_judge_sees_what_it_looks_for() {
     ] {
         assert!(check_complaints(&wrong).is_err(), "{wrong}");
     }
+}
+
+#[test]
+fn versions_and_the_fortran_module_are_those_of_the_header() {
+    let header = std::fs::read_to_string(root().join("include/gravitile.h")).unwrap();
+    let version = env!("CARGO_PKG_VERSION");
+    let [major, minor, patch] =
+        [0, 1, 2].map(|k| version.split(['.', '-']).nth(k).unwrap().parse::<u32>().unwrap());
+    assert!(header.contains(&format!("#define GRAVITILE_VERSION \"{version}\"")), "{version}");
+    let number = major * 10_000 + minor * 100 + patch;
+    assert!(header.contains(&format!("#define GRAVITILE_VERSION_NUMBER {number}\n")), "{number}");
+    let module = std::fs::read_to_string(root().join("include/gravitile.f90")).unwrap();
+    for name in declared(&header).iter().filter(|name| !name.ends_with('_')) {
+        assert!(module.contains(&format!("function {name}(")), "no interface of {name}");
+    }
+    if !Command::new("gfortran").arg("--version").output().is_ok_and(|found| found.status.success())
+    {
+        return common::skip::skipped("the Fortran module", "there is no gfortran");
+    }
+    let (prefix, folder) = (prefix(), tempfile::tempdir().unwrap());
+    let program = folder.path().join("module");
+    run(Command::new("gfortran")
+        .arg("-J")
+        .arg(folder.path())
+        .args(["-std=f2008", "-Wall", "-Werror", "-o"])
+        .arg(&program)
+        .arg(prefix.join("include/gravitile/gravitile.f90"))
+        .arg(root().join("tests/capi/module.f90"))
+        .arg(format!("-L{}", prefix.join("lib").display()))
+        .arg(format!("-Wl,-rpath,{}", prefix.join("lib").display()))
+        .args(SHARED));
+    run(&mut command(&program, &[], CPU));
 }

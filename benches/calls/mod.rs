@@ -7,6 +7,12 @@ pub type Vectors = *const [f64; 3];
 pub type VectorsOut = *mut [f64; 3];
 
 unsafe extern "C" {
+    pub safe fn g5_open() -> c_int;
+    pub safe fn g5_close() -> c_int;
+    pub safe fn g5_set_n(nj: c_int) -> c_int;
+    pub safe fn g5_set_eps_to_all(eps: f64) -> c_int;
+    pub fn g5_set_xmj(address: c_int, nj: c_int, x: Vectors, m: *const f64) -> c_int;
+    pub fn g5_calculate_force_on_x(x: Vectors, a: VectorsOut, p: *mut f64, ni: c_int) -> c_int;
     pub safe fn g6_open(id: c_int) -> c_int;
     pub safe fn g6_close(id: c_int) -> c_int;
     pub safe fn g6_print_chip_status(id: c_int) -> c_int;

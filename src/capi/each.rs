@@ -60,6 +60,13 @@ impl Forces {
     }
 }
 
+/// Which entries have the same value: their numbers, ascending, from the smallest value to the largest.
+pub fn groups(values: &[f64]) -> Vec<Vec<usize>> {
+    let mut order: Vec<usize> = (0..values.len()).collect();
+    order.sort_by(|a, b| values[*a].total_cmp(&values[*b]));
+    order.chunk_by(|a, b| values[*a] == values[*b]).map(<[usize]>::to_vec).collect()
+}
+
 /// Forces of `call`, with `softening_squared` of each sink in the place of the call's own; `nearest` is whether the
 /// nearest j-particles are wanted.
 ///
@@ -81,10 +88,8 @@ pub fn evaluate(
         cluster.begin(call)?;
         return Forces::finish(cluster, n, nearest);
     }
-    let mut order: Vec<usize> = (0..n).collect();
-    order.sort_by(|a, b| softening_squared[*a].total_cmp(&softening_squared[*b]));
     let mut all = Forces::default();
-    for group in order.chunk_by(|a, b| softening_squared[*a] == softening_squared[*b]) {
+    for group in groups(softening_squared) {
         let of = |from: &[DVec3]| -> Vec<DVec3> {
             if from.is_empty() { Vec::new() } else { group.iter().map(|&i| from[i]).collect() }
         };
@@ -98,7 +103,7 @@ pub fn evaluate(
             softening_squared: softening_squared[group[0]],
             radius_squared: Vec::new(),
         })?;
-        Forces::finish(cluster, group.len(), nearest)?.scatter(n, group, &mut all);
+        Forces::finish(cluster, group.len(), nearest)?.scatter(n, &group, &mut all);
     }
     Ok(all)
 }

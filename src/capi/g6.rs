@@ -4,6 +4,7 @@
 //! a2 = a/2, j6 = jerk/6 and k18 = snap/18 are what GRAPE-6 takes.
 
 use std::ffi::c_int;
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
 use glam::DVec3;
 
@@ -19,10 +20,10 @@ both_forms! { "Opens cluster `id`. One that is open stays as it is.";
 g6_open g6_open_, GPU_g6_open GPU_g6_open_; (id: cluster) { world::open(Key::G6(id)) } }
 
 both_forms! { "Opens cluster 0 on so many devices of one kind, Sapporo2's way. Which they are is GRAVITILE_ADAPTER's to say.";
-g6_open_special g6_open_special_; (devices: int, _list: ignored) { world::open_on(Key::G6(0), devices) } }
+g6_open_special g6_open_special_; (devices: int, _list: ignored) { open_special(devices) } }
 
 both_forms! { "The same, as Starlab calls it: with room for `nmax` particles, which is found when they come.";
-g6_open_special2 g6_open_special2_; (devices: int, _list: ignored, _nmax: int) { world::open_on(Key::G6(0), devices) } }
+g6_open_special2 g6_open_special2_; (devices: int, _list: ignored, _nmax: int) { open_special(devices) } }
 
 both_forms! { "Closes cluster `id` and frees its memory.";
 g6_close g6_close_, GPU_g6_close GPU_g6_close_; (id: cluster) { world::close(Key::G6(id)) } }
@@ -196,9 +197,31 @@ GPU_g6_print_chip_status GPU_g6_print_chip_status_; (id: cluster) {
     Ok(DONE)
 } }
 
-/// What clients are told of as the number of pipelines. Asked before anything is open, too.
+/// i-particles per call by default. GRAPE-6 and Phantom-GRAPE answer 48, and programs have arrays of that length.
+const PIPELINES: c_int = 48;
+
+/// The same for programs that open Sapporo's way. That library answers 256 or more, so their arrays are of that length.
+const PIPELINES_OF_SAPPORO: c_int = 256;
+
+/// The default that this process was answered, 0 before: arrays that a program allocated by it must stay long enough.
+static ANSWERED: AtomicI32 = AtomicI32::new(0);
+
+static IS_SAPPORO_CLIENT: AtomicBool = AtomicBool::new(false);
+
+fn open_special(devices: c_int) -> Result<c_int> {
+    IS_SAPPORO_CLIENT.store(true, Ordering::Relaxed);
+    world::open_on(Key::G6(0), devices)
+}
+
+/// The number of pipelines. May be called before anything is open, too.
 pub fn pipelines() -> Result<c_int> {
-    Ok(Options::of_user()?.pipelines)
+    let default =
+        if IS_SAPPORO_CLIENT.load(Ordering::Relaxed) { PIPELINES_OF_SAPPORO } else { PIPELINES };
+    if let Some(chosen) = Options::of_user()?.pipelines {
+        return Ok(chosen);
+    }
+    let before = ANSWERED.compare_exchange(0, default, Ordering::Relaxed, Ordering::Relaxed);
+    Ok(before.map_or_else(|answered| answered, |_| default))
 }
 
 /// Vectors of C as ours.

@@ -13,13 +13,15 @@
 //! | `each` | forces on sinks with a softening each |
 //! | `slices` | the client's pointers: all `unsafe` but for the wrapping in `forms`, the one call of `fork` and the lock of `inbox` |
 //! | `guard` | no panic leaves; error codes, and one line on stderr |
-//! | `world`, `fork` | open clusters, a lock for each, the shared device; what must not be used after a fork |
+//! | `world`, `fork` | open clusters and boards, a lock for each, the shared device; what must not be used after a fork |
 //! | `cluster`, `memory` | one GRAPE: j-particles, each thread's call under way, lists |
+//! | `board` | one board of GRAPE-5: sources, sinks, softenings |
 //! | `particle` | a j-particle as clients set it |
 //! | `inbox` | particles on their way to a memory, behind a lock of its own |
 //! | `found` | shapes that `gravitile tune` found |
 //! | `options` | engine, precision, adapter: the user's choice |
 
+mod board;
 mod cluster;
 mod each;
 mod fork;

@@ -13,6 +13,7 @@ use super::each::{self, Forces};
 use super::g6::{vectors, write};
 use super::guard::{DONE, OVERFLOW};
 use super::memory::Particle;
+use super::options::Options;
 use super::slices::{Input, Output, count};
 use super::world::{self, Key, with_cluster};
 use crate::error::{Error, Result};
@@ -24,21 +25,27 @@ const ORDERS: [Order; 3] = [Order::Acceleration, Order::Jerk, Order::Snap];
 /// Forces that are there before they are asked for, since sinks differ in their eps, by object.
 static DONE_ALREADY: Mutex<BTreeMap<c_int, Forces>> = Mutex::new(BTreeMap::new());
 
-value_form! { "Makes an object of order 0 (GRAPE-5), 1 (GRAPE-6) or 2 (the sixth); `precision` 1 asks for double. Answers its number.";
+value_form! { "Makes an object of order 0 (GRAPE-5), 1 (GRAPE-6) or 2 (the sixth), in at least the `precision` 0 (single), 1 (double-single) or 2 (double). Answers its number.";
 sapporo_open; (order: int, precision: int) {
     static NEXT: AtomicI32 = AtomicI32::new(0);
     let wanted = usize::try_from(order).ok().and_then(|order| ORDERS.get(order));
     let wanted = *wanted.ok_or_else(|| Error::value("the order", order, "0 (GRAPE-5), 1 (GRAPE-6) or 2 (the sixth)"))?;
     let precision = match precision {
-        0 => None,
-        1 => Some(Precision::Double),
-        other => return Err(Error::value("the precision", other, "0 (the user's) or 1 (double)")),
+        // f32 throughout is for GRAPE-5 alone, as there.
+        0 if wanted > Order::Acceleration => None,
+        0 => Some(Precision::Single),
+        1 => Some(Precision::DoubleSingle),
+        2 => Some(Precision::Double),
+        other => return Err(Error::value("the precision", other, "0 (single), 1 (double-single) or 2 (double)")),
     };
     // A number tells its order.
     let number = (NEXT.fetch_add(1, Ordering::Relaxed) & 0x0fff_ffff) * 4 + order;
     world::open_in(Key::Object(number, wanted), precision, 1)?;
     Ok(number)
 } }
+
+value_form! { "i-particles to be given per call; more are taken. `most` is the length of the program's arrays, unless the user chose another number.";
+sapporo_pipelines; (most: int) { Ok(Options::of_user()?.pipelines.unwrap_or(most)) } }
 
 value_form! { "Frees an object's memory."; sapporo_close; (object: int) {
     world::close(key(object))?;

@@ -10,17 +10,13 @@ use super::found;
 use crate::error::{Error, Result};
 use crate::forces::direct::SeveralTiers;
 use crate::forces::tree::TreeConfig;
-use crate::forces::{self, ForceEngine, Method, Order, Precision, Tools};
+use crate::forces::{self, ForceEngine, Method, Order, Place, Precision, Tools};
 use crate::gpu::{AdapterRequest, DeviceClass, Gpu};
 use crate::settings::TreeRequest;
 use crate::sim::{EngineKind, direct_engine};
 
 /// The file's name.
 const FILE: &str = "gravitile.toml";
-
-/// i-particles per call that clients are told of, where nothing else was chosen. GRAPE-6 and Phantom-GRAPE answer 48, and
-/// programs have arrays of that length. Calls may have more.
-const PIPELINES: i32 = 48;
 
 /// The keys of the file, and in capitals after `GRAVITILE_` the variables.
 #[derive(Debug, Default, Deserialize)]
@@ -44,14 +40,14 @@ pub struct Options {
     pub engine: EngineKind,
     /// By which method.
     pub method: Method,
-    /// Which tier; without, double-single on a GPU and double elsewhere.
+    /// Which tier; without, double-single on a GPU and double elsewhere, or single for accelerations alone.
     pub precision: Option<Precision>,
     /// Which adapter.
     pub adapter: AdapterRequest,
     /// On how many of them; without, as many as the program asks for.
     pub devices: Option<u32>,
-    /// What `g6_npipes` answers.
-    pub pipelines: i32,
+    /// What `g6_npipes` answers, if the user chose it.
+    pub pipelines: Option<i32>,
     /// Whether `g5_get_force` gives the potential as GRAPE-5 and Phantom-GRAPE do, above 0 (as long as nobody asks for
     /// anything else), and not as Sapporo2 does, below.
     pub g5_potential_is_positive: bool,
@@ -106,10 +102,11 @@ impl Options {
         let devices = devices.map(number).transpose()?;
         let in_file = words.pipelines.map(|number| number.to_string());
         let (pipelines, what) = chosen("GRAVITILE_PIPELINES", in_file);
-        let pipelines = pipelines.map_or(Ok(PIPELINES), |text| {
+        let number = |text: String| {
             let number = text.parse().ok().filter(|number| (1..=1 << 20).contains(number));
             number.ok_or_else(|| Error::value(what, text, "a whole number from 1 to 1048576"))
-        })?;
+        };
+        let pipelines = pipelines.map(number).transpose()?;
         let (sign, what) = chosen("GRAVITILE_G5_POTENTIAL", words.g5_potential);
         let g5_potential_is_positive = match sign.as_deref() {
             None | Some("positive") => true,
@@ -160,6 +157,10 @@ impl Options {
                 let tools = Tools { gpu, tree: self.tree, ..Tools::default() };
                 forces::make(kind.place(), self.method, self.precision, order, &tools)?
             }
+            // Without derivatives the processor has a tier more, f32, which comes first.
+            method if kind.place() == Place::Cpu && order == Order::Acceleration => {
+                forces::make(kind.place(), method, precision, order, &Tools::default())?
+            }
             method => direct_engine(kind, method, gpu, precision)?,
         };
         if let Some(gpu) = gpu {
@@ -187,12 +188,32 @@ impl Options {
         }
     }
 
+    /// The processor's tier that is at least as precise; for derivatives it has but one.
+    fn on_cpu(order: Order, precision: Option<Precision>) -> Option<Precision> {
+        match precision {
+            Some(Precision::Single) if order == Order::Acceleration => precision,
+            Some(_) if order == Order::Acceleration => Some(Precision::Double),
+            _ => None,
+        }
+    }
+
+    /// Takes the precision that a program asks for, where the user asks for none: the processor's may be higher.
+    pub fn prefer(&mut self, order: Order, precision: Option<Precision>) {
+        let precision = match self.engine {
+            EngineKind::Cpu => Self::on_cpu(order, precision),
+            EngineKind::Reference => None,
+            _ => precision,
+        };
+        self.precision = self.precision.or(precision);
+    }
+
     fn automatic(
         &self,
         order: Order,
         open: &mut dyn FnMut(&AdapterRequest) -> Result<Vec<Arc<Gpu>>>,
     ) -> Result<Box<dyn ForceEngine>> {
-        let cpu = || self.make(EngineKind::Cpu, order, &[], None);
+        let precision = Self::on_cpu(order, self.precision);
+        let cpu = || self.make(EngineKind::Cpu, order, &[], precision);
         // f64 is slow in the shaders of most GPUs: whoever wants it there says so.
         if self.precision == Some(Precision::Double) {
             return cpu();
@@ -226,7 +247,10 @@ mod tests {
     #[test]
     fn variables_win_over_the_file() {
         let plain = Options::from("", no_variable).unwrap();
-        assert_eq!((plain.engine, plain.precision, plain.pipelines), (EngineKind::Auto, None, 48));
+        assert_eq!(
+            (plain.engine, plain.precision, plain.pipelines),
+            (EngineKind::Auto, None, None)
+        );
         let file = "engine = 'cpu'\nprecision = 'double'\npipelines = 256\nadapter = 'Radeon'\n\
                     g5_potential = 'negative'\n";
         let variable = |name: &str| match name {
@@ -235,7 +259,7 @@ mod tests {
             _ => None,
         };
         let options = Options::from(file, variable).unwrap();
-        assert_eq!((options.engine, options.pipelines), (EngineKind::Reference, 256));
+        assert_eq!((options.engine, options.pipelines), (EngineKind::Reference, Some(256)));
         assert_eq!(options.precision, Some(Precision::Double));
         assert_eq!(options.adapter, AdapterRequest::named("Radeon"));
         assert!(plain.g5_potential_is_positive && !options.g5_potential_is_positive);

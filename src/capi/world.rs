@@ -6,6 +6,7 @@ use std::ffi::c_int;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use super::board::Board;
 use super::cluster::Cluster;
 use super::fork;
 use super::guard::{DONE, say};
@@ -14,7 +15,8 @@ use super::memory::Particle;
 use super::options::Options;
 use crate::error::{Error, Result};
 use crate::forces::{Order, Precision};
-use crate::gpu::{AdapterRequest, DeviceClass, DeviceCount, Gpu, blocking};
+use crate::gpu::{AdapterRequest, DeviceClass, DeviceCount, Gpu, adapters, blocking};
+use crate::sim::EngineKind;
 
 /// A cluster's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -56,6 +58,8 @@ pub struct World {
     /// Of clusters that were closed.
     free: Vec<&'static Slot>,
     devices: Option<(AdapterRequest, u32, Vec<Arc<Gpu>>)>,
+    /// Whether there is an adapter that is not software, once that was needed: opening a driver to find out takes 0.1 s.
+    has_gpu: Option<bool>,
     /// Whether lists of neighbours are sorted by index, for all clusters.
     pub sorts_lists: bool,
     /// Whether the user knows that calls name another cluster than was opened.
@@ -84,20 +88,28 @@ impl World {
         Key::G6(only)
     }
 
-    /// Opens a cluster that is not.
-    fn insert(&mut self, key: Key, mut cluster: Cluster) {
+    /// Puts what has been opened into a slot.
+    fn insert(&mut self, key: Key, mut open: Open) {
         let slot: &'static Slot = self.free.pop().unwrap_or_else(|| Box::leak(Box::default()));
-        cluster.memory.listen_to(&slot.inbox);
-        *lock(&slot.cluster) = Some(cluster);
+        if let Open::Cluster(cluster) = &mut open {
+            cluster.memory.listen_to(&slot.inbox);
+        }
+        *lock(&slot.open) = Some(open);
         self.clusters.insert(key, slot);
         GENERATION.fetch_add(1, Ordering::AcqRel);
     }
 }
 
+/// What a key opens: a board for GRAPE-5's, else a cluster.
+enum Open {
+    Board(Board),
+    Cluster(Cluster),
+}
+
 /// Where a cluster is, or was. Slots stay, so that a thread may look into one that another thread empties.
 #[derive(Default)]
 struct Slot {
-    cluster: Mutex<Option<Cluster>>,
+    open: Mutex<Option<Open>>,
     /// For those who set particles: they do not wait for calls on the cluster.
     inbox: Inbox,
 }
@@ -121,6 +133,7 @@ static WORLD: Mutex<World> = Mutex::new(World {
     clusters: BTreeMap::new(),
     free: Vec::new(),
     devices: None,
+    has_gpu: None,
     sorts_lists: true,
     told_of_numbers: false,
 });
@@ -140,21 +153,47 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// Does `work` with one open cluster. Calls on one cluster from several threads take turns; others do not wait for them.
 pub fn with_cluster<T>(key: Key, work: impl FnOnce(&mut Cluster) -> Result<T>) -> Result<T> {
+    with_open(key, |open| match open {
+        Open::Cluster(cluster) => work(cluster),
+        Open::Board(_) => Err(key.closed()),
+    })
+}
+
+/// The same with a board of GRAPE-5, which is opened when it is named for the first time, if board 0 is open.
+pub fn with_board<T>(number: c_int, work: impl FnOnce(&mut Board) -> Result<T>) -> Result<T> {
+    let key = Key::G5(number);
+    if number != 0 && known(key).is_none() && find(key).is_err() {
+        with_open(Key::G5(0), |_| Ok(()))?;
+        open(key)?;
+    }
+    with_open(key, |open| match open {
+        Open::Board(board) => work(board),
+        Open::Cluster(_) => Err(key.closed()),
+    })
+}
+
+fn with_open<T>(key: Key, work: impl FnOnce(&mut Open) -> Result<T>) -> Result<T> {
     fork::check_noted()?;
     loop {
         // Particles come one by one, by the hundred thousand: what the last call found out saves the way by the world.
-        let known = match KNOWN.get().filter(|known| known.asked == key) {
-            Some(known) if known.generation == GENERATION.load(Ordering::Acquire) => known,
-            _ => find(key)?,
+        let known = match known(key) {
+            Some(known) => known,
+            None => find(key)?,
         };
-        let mut slot = lock(&known.slot.cluster);
+        let mut slot = lock(&known.slot.open);
         // Unless another thread has just closed it.
         if known.generation == GENERATION.load(Ordering::Acquire)
-            && let Some(cluster) = &mut *slot
+            && let Some(open) = &mut *slot
         {
-            return work(cluster);
+            return work(open);
         }
     }
+}
+
+/// What this thread's last call found, if it was for the same key and nothing was opened or closed since.
+fn known(key: Key) -> Option<Known> {
+    let generation = GENERATION.load(Ordering::Acquire);
+    KNOWN.get().filter(|known| known.asked == key && known.generation == generation)
 }
 
 /// Puts a particle at an address of an open cluster, in the place of what was there.
@@ -208,11 +247,15 @@ pub fn open_in(key: Key, precision: Option<Precision>, devices: u32) -> Result<c
         }
         fork::own();
         let mut options = Options::of_user()?;
-        options.precision = options.precision.or(precision);
+        options.prefer(key.order(), precision);
         let wanted = options.devices.unwrap_or(devices);
         let is_asked_for = options.devices.is_some();
-        let shared = &mut world.devices;
+        let (shared, has_gpu) = (&mut world.devices, &mut world.has_gpu);
+        let is_automatic = options.engine == EngineKind::Auto && !options.adapter.is_certain();
         let engine = options.engine(key.order(), &mut |request| {
+            if is_automatic && !is_there_a_gpu(has_gpu)? {
+                return Err(Error::Outside("all adapters are software".to_owned()));
+            }
             if let Some((known, count, devices)) = shared.as_ref()
                 && (known, *count) == (request, wanted)
             {
@@ -225,9 +268,21 @@ pub fn open_in(key: Key, precision: Option<Precision>, devices: u32) -> Result<c
         // Devices that were looked at and not taken.
         shared.take_if(|(_, _, devices)| devices.iter().all(|gpu| Arc::strong_count(gpu) == 1));
         let engine = engine?;
-        world.insert(key, Cluster::new(engine, key.order()));
+        let open = match key {
+            Key::G5(_) => Open::Board(Board::new(engine)),
+            _ => Open::Cluster(Cluster::new(engine, key.order())),
+        };
+        world.insert(key, open);
         Ok(DONE)
     })
+}
+
+fn is_there_a_gpu(known: &mut Option<bool>) -> Result<bool> {
+    if let Some(known) = *known {
+        return Ok(known);
+    }
+    let found = blocking(async { Ok(adapters().await) })?;
+    Ok(*known.insert(found.iter().any(|adapter| adapter.class != DeviceClass::Software)))
 }
 
 /// The first device that is asked for, and those beside it: adapters that are named are all meant. A program may ask for
@@ -267,12 +322,42 @@ fn open_devices(
 /// A cluster that a test made.
 #[cfg(test)]
 pub fn insert(key: Key, cluster: Cluster) {
+    insert_open(key, Open::Cluster(cluster));
+}
+
+/// A board that a test made.
+#[cfg(test)]
+pub fn insert_board(key: Key, board: Board) {
+    insert_open(key, Open::Board(board));
+}
+
+#[cfg(test)]
+fn insert_open(key: Key, open: Open) {
     let outcome = with(|world| {
         assert!(!world.clusters.contains_key(&key), "{key:?} is open already");
-        world.insert(key, cluster);
+        world.insert(key, open);
         Ok(())
     });
     outcome.unwrap();
+}
+
+/// Closes all boards of GRAPE-5; with the last cluster or board the device.
+///
+/// Errors: GRAPE-5 is not open.
+pub fn close_boards() -> Result<c_int> {
+    let boards = with(|world| {
+        Ok(world
+            .clusters
+            .keys()
+            .copied()
+            .filter(|key| matches!(key, Key::G5(1..)))
+            .collect::<Vec<_>>())
+    })?;
+    for board in boards {
+        // Unless another thread has just closed it.
+        let _ = close(board);
+    }
+    close(Key::G5(0))
 }
 
 /// Closes a cluster; with the last one the device.
@@ -281,7 +366,7 @@ pub fn close(key: Key) -> Result<c_int> {
         let key = world.meant(key);
         let slot = world.clusters.remove(&key).ok_or_else(|| key.closed())?;
         GENERATION.fetch_add(1, Ordering::AcqRel);
-        *lock(&slot.cluster) = None;
+        *lock(&slot.open) = None;
         slot.inbox.close();
         world.free.push(slot);
         if world.clusters.is_empty() {

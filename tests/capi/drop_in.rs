@@ -49,7 +49,16 @@ fn yebisu_s_structures_are_filled() {
 
 #[test]
 fn grape_5_has_boards_for_threads_and_softenings_for_sinks() {
-    judge(&compile("boards", "-std=c99", SHARED), &["1e-12"], CPU);
+    let program = compile("boards", "-std=c99", SHARED);
+    judge(&program, &["1e-12"], DOUBLE);
+    judge(&program, &["1e-5"], CPU);
+}
+
+#[test]
+fn softenings_of_sources_are_added_to_those_of_sinks() {
+    let program = compile("symmetric", "-std=c99", SHARED);
+    judge(&program, &["1e-12"], DOUBLE);
+    judge(&program, &["1e-5"], CPU);
 }
 
 #[cfg(target_os = "linux")]
@@ -57,7 +66,7 @@ fn grape_5_has_boards_for_threads_and_softenings_for_sinks() {
 fn every_exported_name_is_called_and_answers_right() {
     let program = compile("names", "-std=c99", SHARED);
     let folder = tempfile::tempdir().unwrap();
-    let output = run(command(&program, &[], CPU).current_dir(folder.path()));
+    let output = run(command(&program, &[], DOUBLE).current_dir(folder.path()));
     let err = text(&output.stderr);
     check_complaints(&err).unwrap_or_else(|problem| panic!("{problem}\n{err}"));
     // What Phantom-GRAPE's calls write.
@@ -115,8 +124,9 @@ const CLIENTS: &[(&str, &str, &[&str])] = &[
     ("forces", "-std=c99", &["1e-12"]),
     ("calls", "-std=c99", &[]),
     ("sixth", "-std=c99", &["1e-12"]),
-    ("grape5", "-std=c99", &["1e-12", "-1"]),
-    ("boards", "-std=c99", &["1e-12"]),
+    ("grape5", "-std=c99", &["1e-5", "-1"]),
+    ("boards", "-std=c99", &["1e-5"]),
+    ("symmetric", "-std=c99", &["1e-5"]),
     ("habits", "-std=gnu99", &[]),
     ("threads", "-std=c99", &[]),
     ("setters", "-std=c99", &["1e-12", "few"]),
@@ -143,7 +153,8 @@ fn no_client_and_no_call_touches_memory_that_is_not_its_own() {
         let mut checked = vec!["-q", "--error-exitcode=99", leaks, kinds[0], kinds[1]];
         checked.push(program.to_str().unwrap());
         checked.extend(*arguments);
-        judge(Path::new("valgrind"), &checked, CPU);
+        let variables = if *name == "names" { DOUBLE } else { CPU };
+        judge(Path::new("valgrind"), &checked, variables);
     }
 }
 
@@ -163,8 +174,9 @@ fn clients_are_clean_with_sanitizers() {
         return;
     }
     // What is lost is valgrind's to say.
-    let variables = [CPU[0], ("ASAN_OPTIONS", "detect_leaks=0")];
     for (name, standard, arguments) in CLIENTS {
+        let mut variables = vec![("ASAN_OPTIONS", "detect_leaks=0")];
+        variables.extend(if *name == "names" { DOUBLE } else { CPU });
         judge(&compile_with(name, standard, SHARED, &sanitizers), arguments, &variables);
     }
 }

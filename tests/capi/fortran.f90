@@ -25,15 +25,15 @@ program fortran
   call must(length == 1 .and. list(1) == 2)
   call must(g6_close(cluster) == 0)
 
-  ! GRAPE-5's potentials are above 0 and have the self term.
+  ! GRAPE-5's potentials are above 0 and have the self term; the processor computes them in f32.
   eps2 = 0.01d0
   call must(g5_open() == 0)
   call g5_set_eps_to_all(sqrt(eps2))
   call g5_set_xmj(0, n, x, m)
   call g5_set_n(n)
   call must(g5_calculate_force_on_x(x, acc, pot, n) == 0)
-  call must(abs(pot(1) - 7.5d0 - 0.25d0 / sqrt(1.01d0)) < 1d-12)
-  call must(abs(acc(1, 1) - 0.25d0 / 1.01d0**1.5d0) < 1d-12)
+  call must(abs(pot(1) - 7.5d0 - 0.25d0 / sqrt(1.01d0)) < 1d-5)
+  call must(abs(acc(1, 1) - 0.25d0 / 1.01d0**1.5d0) < 1d-6)
   call must(g5_close() == 0)
   print '(a)', 'fortran: all good'
 contains

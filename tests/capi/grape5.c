@@ -5,7 +5,7 @@
 #define N 300
 
 static struct cloud c;
-static double a[N][3], p[N], x[N][3];
+static double a[N][3], p[N], x[N][3], far_x[N + 11][3], far_m[N + 11];
 
 static void compare(double bound, double sign, double eps, int nj, int ni) {
     int i, n = c.n;
@@ -22,7 +22,7 @@ static void compare(double bound, double sign, double eps, int nj, int ni) {
 int main(int argc, char **argv) {
     double bound = argc > 1 ? atof(argv[1]) : 1e-12, sign = argc > 2 ? atof(argv[2]) : 1;
     double eps = 0.01, eps2 = 0.0004;
-    int n = N, address = 0, ni;
+    int n = N, address = 0, ni, i;
     plummer(&c, N);
     EXPECT("GRAPE-5 is not open");
     CHECK(g5_set_n(N) == -1);
@@ -60,6 +60,38 @@ int main(int argc, char **argv) {
     CHECK(g5_set_xmj(10, 5, c.x, c.m) == 0); /* 10 to 14, from entries 10 to 14 */
     CHECK(g5_calculate_force_on_x(c.x, a, p, ni) == 0);
     compare(bound, sign, eps, N, ni);
+    /* As vtc and kawai's nbody do it: masses and positions by themselves, sinks shared among boards. */
+    CHECK(JMEMSIZE >= N && g5_get_jmemsize() >= JMEMSIZE);
+    CHECK(g5_set_mj(0, N, c.m) == 0 && g5_set_xj(0, N, c.x) == 0 && g5_set_n(N) == 0);
+    memset(a, 0, sizeof a);
+    for (i = 0; i < N; i += ni) {
+        int board = g5_get_firstcluster(), end = board + g5_get_number_of_boards();
+        for (ni = 0; board < end && i + ni < N; board++) {
+            int some = g5_get_number_of_pipelines_per_board();
+            if (some > N - i - ni) some = N - i - ni;
+            CHECK(g5_set_xiMC(board, some, c.x + i + ni) == 0 && g5_runMC(board) == 0);
+            CHECK(g5_get_forceMC(board, some, a + i + ni, p + i + ni) == 0);
+            ni += some;
+        }
+    }
+    compare(bound, sign, eps, N, N);
+    /* A source between others that were never set; what is refused changes nothing. */
+    memcpy(far_x[N + 10], c.x[3], sizeof far_x[0]);
+    CHECK(g5_set_xmj(N + 10, 1, far_x, far_m) == 0 && g5_set_n(N + 100) == 0);
+    CHECK(g5_set_xmj(N + 300, 0, NULL, NULL) == 0);
+    CHECK(g5_calculate_force_on_x(c.x, a, p, N) == 0);
+    compare(bound, sign, eps, N, N);
+    memcpy(x, c.x, sizeof x);
+    x[5][1] = -log(0.0);
+    EXPECT("the position of source 5 is [");
+    CHECK(g5_set_xmj(0, N, x, c.m) == -1);
+    EXPECT("the mass of source 0 is -1");
+    p[0] = -1;
+    CHECK(g5_set_xmj(0, 1, c.x, p) == -1);
+    EXPECT("the position of sink 5 is [");
+    CHECK(g5_calculate_force_on_x(x, a, p, N) == -1 && a[0][0] != a[0][0]);
+    CHECK(g5_calculate_force_on_x(c.x, a, p, N) == 0);
+    compare(bound, sign, eps, N, N);
     EXPECT("address of a source is -1");
     CHECK(g5_set_xmj(-1, N, c.x, c.m) == -1);
     EXPECT("eps is -1");

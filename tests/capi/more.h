@@ -67,6 +67,24 @@ static void SESSION(int id) {
     right_of_5(1);
     CHECK(NAME(g5_calculate_force_on_xeMC)(I(7), c.x, &m, acc, pot, I(1)) == 0);
     right_of_5(1);
+    /* eps^2 of sinks and sources add up. */
+    m = 0.25 * EPS2;
+    for (i = 0; i < N; i++) h2[i] = 0.75 * EPS2;
+    CHECK(NAME(g5_set_xmj0)(I(0), I(N), c.x, c.m, h2) == 0 && NAME(g5_calculate_force_on_x0)(c.x, acc, pot, I(1), &m) == 0);
+    right_of_5(1);
+    CHECK(NAME(g5_set_xmjMC0)(I(7), I(0), I(N), c.x, c.m, h2) == 0 && NAME(g5_set_xiMC0)(I(7), I(1), c.x, &m) == 0);
+    CHECK(NAME(g5_runMC0)(I(7)) == 0 && NAME(g5_get_forceMC)(I(7), I(1), acc, pot) == 0);
+    right_of_5(1);
+    CHECK(NAME(g5_calculate_force_on_xMC0)(I(7), c.x, acc, pot, I(1), &m) == 0);
+    right_of_5(1);
+    for (i = 0; i < N; i++) h2[i] = 1;
+    m = EPS2;
+    /* Masses before positions; the positions' eps are 0 again then. */
+    CHECK(NAME(g5_set_mj)(I(0), I(N), c.m) == 0 && NAME(g5_set_xj)(I(0), I(N), c.x) == 0);
+    CHECK(NAME(g5_calculate_force_on_x)(c.x, acc, pot, I(1)) == 0);
+    right_of_5(1);
+    CHECK(NAME(g5_get_number_of_boards)() == 1 && NAME(g5_get_firstcluster)() == 0);
+    CHECK(NAME(g5_get_number_of_pipelines_per_board)() == 48);
     CHECK(NAME(g5_close)() == 0);
 
     CHECK(NAME(initialize)() == 0 && NAME(initialize_special)(I(0), NULL) == 0);

@@ -42,6 +42,7 @@ static void listed(int n, const int *list) {
 /* Scalars by value. */
 #define INT int
 #define REAL double
+#define IN const
 #define I(n) (n)
 #define R(x) (x)
 #define SCALE(n) (n)
@@ -62,11 +63,13 @@ int GPU2_g6calc_lasthalf2(int, int, int, int[], double[][3], double[][3], double
 /* Scalars by pointer. */
 #undef INT
 #undef REAL
+#undef IN
 #undef I
 #undef R
 #undef SCALE
 #define INT int *
 #define REAL double *
+#define IN
 #define I(n) by_int(n)
 #define R(x) by_real(x)
 #define SCALE(n) by_int(n)
@@ -148,6 +151,7 @@ static void object(void) {
     CHECK(sapporo_close(one) == 0);
     EXPECT("this object is not open");
     CHECK(sapporo_close(one) == -1);
+    CHECK(sapporo_pipelines(100) == 100);
     EXPECT("the order is 3, but must be 0 (GRAPE-5), 1 (GRAPE-6) or 2");
     CHECK(sapporo_open(3, 0) == -1);
 }

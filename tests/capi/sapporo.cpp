@@ -2,6 +2,13 @@
 // order, the relative error allowed.
 #include "sapporohostclass.h"
 
+// Sapporo2's programs that bring its g6lib.h along, whose functions answer nothing.
+extern "C" {
+void g6calc_firsthalf_(int *id, int *nj, int *ni, int index[], double xi[][3], double vi[][3], double aold[][3],
+                       double j6old[][3], double phiold[3], double *eps2, double h2[]);
+int g6_set_tunit_(double *);
+}
+
 #include "cloud.h"
 
 static const int n = 300;
@@ -41,6 +48,19 @@ int main(int argc, char *argv[]) {
     sapporo grav;
     EXPECT("this object is not open: call its open() before");
     CHECK(grav.set_time(0) == -1);
+    // f32 alone is for GRAPE-5; f64 is at least as good as any.
+    EXPECT("the precision is 3, but must be 0 (single), 1 (double-single) or 2 (double)");
+    CHECK(grav.open("CUDA/kernels4th.ptx", devices, 1, order, DOUBLE + 1) == -1);
+    for (int precision = FLOAT; precision <= DOUBLE; precision++) {
+        CHECK(grav.open("CUDA/kernels4th.ptx", devices, 1, order, precision) == 0);
+        for (int i = 0; i < n; i++)
+            grav.set_j_particle(i, id[i], 0, 0, c.m[i], null3, null3, c.a[i], c.v[i], c.x[i], null3, null3, 0);
+        grav.startGravCalc(n, 10, id, c.x, c.v, c.a, NULL, NULL, 1e-4, h2, NULL);
+        CHECK(grav.getGravResults(n, 10, id, c.x, c.v, 1e-4, h2, acc, jrk, snp, crk, pot, nnb, ds, true) == 0);
+        const bool is_single = order == GRAPE5 && precision == FLOAT;
+        compare(order, acc, jrk, snp, pot, NULL, NULL, 0, 10, n, soft, is_single ? 1e-5 : bound);
+    }
+    CHECK(grav.get_n_pipes() == NPIPES);
     EXPECT("the order is 3");
     CHECK(grav.open("CUDA/kernels.ptx", devices, 1, EIGHT) == -1);
     CHECK(grav.open("CUDA/kernels4th.ptx", devices, 1, order, order == SIXTH ? DOUBLE : DEFAULT) == 0);

@@ -1,21 +1,22 @@
 /* A session with GRAPE-6's calls, in the form and with the prefix that names.c asks for: NAME(call) is a call's name,
- * INT and REAL are the types of its scalars, I(n) and R(x) make them. */
+ * INT and REAL are the types of its scalars, I(n) and R(x) make them, IN is const where the
+ * header says so. */
 
 int NAME(g6_open)(INT id);
 int NAME(g6_close)(INT id);
 int NAME(g6_npipes)(void);
 int NAME(g6_set_ti)(INT id, REAL ti);
-int NAME(g6_set_j_particle)(INT id, INT address, INT index, REAL tj, REAL dtj, REAL mass, double k18[3], double j6[3],
-                            double a2[3], double v[3], double x[3]);
-int NAME(g6_set_j_particle_multisend_mxfast)(INT id, INT clusters, INT address, INT index, REAL mass, double x[3]);
+int NAME(g6_set_j_particle)(INT id, INT address, INT index, REAL tj, REAL dtj, REAL mass, IN double k18[3], IN double j6[3],
+                            IN double a2[3], IN double v[3], IN double x[3]);
+int NAME(g6_set_j_particle_multisend_mxfast)(INT id, INT clusters, INT address, INT index, REAL mass, IN double x[3]);
 int NAME(g6_initialize_jp_buffer)(INT id, INT size);
 int NAME(g6_flush_jp_buffer)(INT id);
 int NAME(g6_flush_jp_buffer_and_multisend)(INT id, INT clusters);
-int NAME(g6calc_firsthalf)(INT id, INT nj, INT ni, int index[], double xi[][3], double vi[][3], double aold[][3],
-                           double j6old[][3], double phiold[], REAL eps2, double h2[]);
-int NAME(g6calc_lasthalf)(INT id, INT nj, INT ni, int index[], double xi[][3], double vi[][3], REAL eps2, double h2[],
+int NAME(g6calc_firsthalf)(INT id, INT nj, INT ni, IN int index[], double xi[][3], double vi[][3], double aold[][3],
+                           double j6old[][3], IN double phiold[], REAL eps2, IN double h2[]);
+int NAME(g6calc_lasthalf)(INT id, INT nj, INT ni, IN int index[], double xi[][3], double vi[][3], REAL eps2, IN double h2[],
                           double acc[][3], double jerk[][3], double pot[]);
-int NAME(g6calc_lasthalf2)(INT id, INT nj, INT ni, int index[], double xi[][3], double vi[][3], REAL eps2, double h2[],
+int NAME(g6calc_lasthalf2)(INT id, INT nj, INT ni, IN int index[], double xi[][3], double vi[][3], REAL eps2, IN double h2[],
                            double acc[][3], double jerk[][3], double pot[], int nnbindex[]);
 int NAME(g6_read_neighbour_list)(INT id);
 int NAME(g6_get_neighbour_list)(INT id, INT ipipe, INT maxlength, int *nblen, int nbl[]);

@@ -1,0 +1,2 @@
+/* A name that older programs include. */
+#include "gravitile.h"

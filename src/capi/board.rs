@@ -1,0 +1,282 @@
+//! A board of GRAPE-5: sources by address, sinks, and the forces of the first on the second, without indices.
+
+use glam::DVec3;
+
+use super::each::groups;
+use crate::error::{Error, Result};
+use crate::forces::{Answers, ForceEngine, Identity, Sinks, Sources, Want};
+use crate::math::{all_finite, all_vectors_finite};
+
+/// What a board's engine is doing.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+enum Progress {
+    /// Nothing, or nothing that is of use.
+    #[default]
+    Idle,
+    /// It computes what was set, with this eps^2 for all sinks if they have none each.
+    Begun(Option<f64>),
+    /// The answers are there: several evaluations were needed.
+    Done(Option<f64>),
+}
+
+/// New values of some sources; what is `None` stays, eps^2 0 where none is given with positions.
+#[derive(Clone, Copy, Default)]
+pub struct NewSources<'a> {
+    pub position: Option<&'a [[f64; 3]]>,
+    pub mass: Option<&'a [f64]>,
+    pub softening_squared: Option<&'a [f64]>,
+}
+
+/// One board. Sources that were never set have no mass.
+pub struct Board {
+    engine: Box<dyn ForceEngine>,
+    position: Vec<DVec3>,
+    mass: Vec<f64>,
+    /// eps^2 of each source, or empty if all are 0.
+    softening_squared: Vec<f64>,
+    /// Sources at addresses below it attract.
+    count: Option<usize>,
+    /// How many sources the engine holds, if they are those of this moment.
+    sent: Option<usize>,
+    sinks: Option<Vec<DVec3>>,
+    /// eps^2 of each sink, instead of that of all.
+    each: Option<Vec<f64>>,
+    progress: Progress,
+    answers: Answers,
+}
+
+impl Board {
+    /// Empty.
+    pub fn new(engine: Box<dyn ForceEngine>) -> Self {
+        Self {
+            engine,
+            position: Vec::new(),
+            mass: Vec::new(),
+            softening_squared: Vec::new(),
+            count: None,
+            sent: None,
+            sinks: None,
+            each: None,
+            progress: Progress::Idle,
+            answers: Answers::default(),
+        }
+    }
+
+    /// Sets the number of sources that attract.
+    pub fn set_count(&mut self, count: usize) {
+        (self.count, self.progress) = (Some(count), Progress::Idle);
+    }
+
+    /// Sets the sinks; their eps^2 stay.
+    pub fn set_sinks(&mut self, position: &[[f64; 3]]) {
+        self.progress = Progress::Idle;
+        let sinks = self.sinks.get_or_insert_default();
+        sinks.clear();
+        sinks.extend_from_slice(bytemuck::cast_slice(position));
+    }
+
+    /// Sets eps^2 of each sink, until forces are fetched.
+    ///
+    /// Errors: one that is negative or not finite.
+    pub fn set_softening_of_sinks(&mut self, softening_squared: Vec<f64>) -> Result<()> {
+        check_softening(&softening_squared, 0, "sink")?;
+        (self.each, self.progress) = (Some(softening_squared), Progress::Idle);
+        Ok(())
+    }
+
+    /// Sets `n` sources from address `first` on. Arrays have `n` entries.
+    ///
+    /// Errors: values that are not finite, a negative mass or eps^2; no memory. Nothing is
+    /// changed then.
+    pub fn set_sources(&mut self, first: usize, n: usize, new: &NewSources) -> Result<()> {
+        let end = first + n;
+        check_sources(first, new)?;
+        self.grow(end, new)?;
+        (self.sent, self.progress) = (None, Progress::Idle);
+        if let Some(position) = new.position {
+            self.position[first..end].copy_from_slice(bytemuck::cast_slice(position));
+            if !self.softening_squared.is_empty() {
+                self.softening_squared[first..end].fill(0.0);
+            }
+        }
+        if let Some(mass) = new.mass {
+            self.mass[first..end].copy_from_slice(mass);
+        }
+        if let Some(softening_squared) = new.softening_squared {
+            self.softening_squared[first..end].copy_from_slice(softening_squared);
+        }
+        Ok(())
+    }
+
+    /// Makes room for sources below address `end`.
+    fn grow(&mut self, end: usize, new: &NewSources) -> Result<()> {
+        let length = end.max(self.position.len());
+        let full = |_| Error::Outside(format!("no memory for {length} sources"));
+        if length > self.position.len() {
+            self.position.try_reserve(length - self.position.len()).map_err(full)?;
+            self.mass.try_reserve(length - self.mass.len()).map_err(full)?;
+            // Beside the others: a frame around them all has no use for an origin far away.
+            let near = new.position.and_then(|position| position.first());
+            let near = near.map_or(DVec3::ZERO, |position| DVec3::from_array(*position));
+            self.position.resize(length, near);
+            self.mass.resize(length, 0.0);
+        }
+        if new.softening_squared.is_some() || !self.softening_squared.is_empty() {
+            let more = length - self.softening_squared.len();
+            self.softening_squared.try_reserve(more).map_err(full)?;
+            self.softening_squared.resize(length, 0.0);
+        }
+        Ok(())
+    }
+
+    /// Starts what was set, unless that was done; `of_all` is eps^2 of sinks that have none each.
+    ///
+    /// Errors: something was not set; sinks that are not finite; what the engine refuses.
+    pub fn begin(&mut self, of_all: Option<f64>) -> Result<()> {
+        let is_begun = [Progress::Begun(of_all), Progress::Done(of_all)].contains(&self.progress);
+        if is_begun {
+            return Ok(());
+        }
+        self.progress = Progress::Idle;
+        let lacking =
+            |what: &str, call: &str| Error::Outside(format!("{what} not set: call {call} before"));
+        let count = self.count.ok_or_else(|| lacking("the number of sources is", "g5_set_n"))?;
+        let sinks = self.sinks.take().ok_or_else(|| lacking("sinks are", "g5_set_xi"))?;
+        let each = self.each.take();
+        let begun = match &each {
+            Some(each) if each.len() != sinks.len() => {
+                let allowed = format!("{}, one for each sink", sinks.len());
+                Err(Error::value("the number of softenings", each.len(), allowed))
+            }
+            Some(each) => self.evaluate(&sinks, each, count),
+            None => of_all
+                .ok_or_else(|| lacking("the softening is", "g5_set_eps_to_all"))
+                .and_then(|of_all| self.evaluate(&sinks, &[of_all], count)),
+        };
+        (self.sinks, self.each) = (Some(sinks), each);
+        self.progress = match begun? {
+            true => Progress::Done(of_all),
+            false => Progress::Begun(of_all),
+        };
+        Ok(())
+    }
+
+    /// Begins the forces of the first `count` sources on `sinks`, with eps^2 of each or one for all. True: the answers
+    /// are there, since pairs differ in their eps: an engine takes one per call.
+    fn evaluate(&mut self, sinks: &[DVec3], each: &[f64], count: usize) -> Result<bool> {
+        if !all_vectors_finite(sinks)
+            && let Some(i) = sinks.iter().position(|sink| !sink.is_finite())
+        {
+            let what = format!("the position of sink {i}");
+            return Err(Error::value(what, sinks[i], "finite"));
+        }
+        let count = count.min(self.position.len());
+        let of_sources = self.softening_squared.get(..count).unwrap_or_default();
+        let is_uniform = |all: &[f64]| all.iter().all(|one| *one == all[0]);
+        if is_uniform(each) && is_uniform(of_sources) {
+            let of_pairs = [each, of_sources].iter().filter_map(|all| all.first()).sum::<f64>();
+            self.send(count)?;
+            let sinks = Sinks::new(sinks, Identity::Foreign);
+            self.engine.begin(&sinks, of_pairs.sqrt(), &Want::POTENTIAL)?;
+            return Ok(false);
+        }
+        self.evaluate_in_groups(sinks, each, count)?;
+        Ok(true)
+    }
+
+    /// Makes the engine hold the first `count` sources.
+    fn send(&mut self, count: usize) -> Result<()> {
+        if self.sent != Some(count) {
+            self.sent = None;
+            let (position, mass) = (&self.position[..count], &self.mass[..count]);
+            self.engine.set_sources(&Sources::new(position, mass))?;
+            self.sent = Some(count);
+        }
+        Ok(())
+    }
+
+    /// An evaluation for each eps^2 of the sources and each of the sinks; sums go from the smallest eps^2 of sources
+    /// to the largest.
+    fn evaluate_in_groups(&mut self, sinks: &[DVec3], each: &[f64], count: usize) -> Result<()> {
+        let of_sources = self.softening_squared.get(..count).unwrap_or_default();
+        let of_sources = if of_sources.is_empty() { vec![0.0; count] } else { of_sources.to_vec() };
+        let of_sinks = if each.len() == 1 { vec![each[0]; sinks.len()] } else { each.to_vec() };
+        self.answers.resize(sinks.len(), &Want::POTENTIAL);
+        self.answers.acceleration.fill(DVec3::ZERO);
+        self.answers.potential.fill(0.0);
+        let (source_groups, sink_groups) = (groups(&of_sources), groups(&of_sinks));
+        let mut some = Answers::default();
+        for sources in &source_groups {
+            if source_groups.len() == 1 {
+                self.send(count)?;
+            } else {
+                self.sent = None;
+                let position: Vec<DVec3> = sources.iter().map(|&j| self.position[j]).collect();
+                let mass: Vec<f64> = sources.iter().map(|&j| self.mass[j]).collect();
+                self.engine.set_sources(&Sources::new(&position, &mass))?;
+            }
+            for group in &sink_groups {
+                let position: Vec<DVec3> = group.iter().map(|&i| sinks[i]).collect();
+                let of_pairs = of_sources[sources[0]] + of_sinks[group[0]];
+                let position = Sinks::new(&position, Identity::Foreign);
+                self.engine.evaluate(&position, of_pairs.sqrt(), &Want::POTENTIAL, &mut some)?;
+                for (k, &i) in group.iter().enumerate() {
+                    self.answers.acceleration[i] += some.acceleration[k];
+                    self.answers.potential[i] += some.potential[k];
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits for the forces on `n` sinks; they and their softenings are forgotten then, whatever comes of it.
+    ///
+    /// Errors: those of [`Board::begin`]; another number than of sinks; forces that are not finite.
+    pub fn finish(&mut self, n: usize, of_all: Option<f64>) -> Result<&Answers> {
+        let begun = self.begin(of_all);
+        let progress = std::mem::take(&mut self.progress);
+        let there = self.sinks.as_ref().map_or(0, Vec::len);
+        (self.sinks, self.each) = (None, None);
+        begun?;
+        if matches!(progress, Progress::Begun(_)) {
+            self.engine.finish(&mut self.answers)?;
+        }
+        if n != there {
+            let allowed = format!("{there}, as many as were given");
+            return Err(Error::value("the number ni of sinks", n, allowed));
+        }
+        Ok(&self.answers)
+    }
+}
+
+/// Refuses new sources that are not numbers; the texts name the source.
+fn check_sources(first: usize, new: &NewSources) -> Result<()> {
+    if let Some(position) = new.position
+        && !all_finite(position.as_flattened())
+        && let Some(j) = position.iter().position(|x| !x.iter().all(|x| x.is_finite()))
+    {
+        let what = format!("the position of source {}", first + j);
+        return Err(Error::value(what, DVec3::from_array(position[j]), "finite"));
+    }
+    if let Some(mass) = new.mass
+        && !(all_finite(mass) && mass.iter().fold(true, |all, mass| all & (*mass >= 0.0)))
+        && let Some(j) = mass.iter().position(|mass| !(mass.is_finite() && *mass >= 0.0))
+    {
+        let what = format!("the mass of source {}", first + j);
+        return Err(Error::value(what, mass[j], "finite and at least 0"));
+    }
+    check_softening(new.softening_squared.unwrap_or_default(), first, "source")
+}
+
+fn check_softening(squared: &[f64], first: usize, of: &str) -> Result<()> {
+    match squared.iter().position(|eps2| !(eps2.is_finite() && *eps2 >= 0.0)) {
+        Some(k) => {
+            let what = format!("eps^2 of {of} {}", first + k);
+            Err(Error::value(what, squared[k], "finite and at least 0"))
+        }
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests;
