@@ -72,6 +72,8 @@ ensure_capi_tools() {
   command -v gfortran >/dev/null || missing+=(gfortran)
   command -v pkg-config >/dev/null || missing+=(pkg-config)
   command -v valgrind >/dev/null || missing+=(valgrind)
+  command -v cmake >/dev/null || missing+=(cmake)
+  command -v meson >/dev/null || missing+=(meson)
   if [ ${#missing[@]} -gt 0 ]; then
     say "installing the tools that test the C library: ${missing[*]}"
     apt_install "${missing[@]}" || true
