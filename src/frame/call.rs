@@ -18,6 +18,29 @@ impl Frame {
     pub fn of_call(sinks: &[DVec3], sources: &[DVec3], mass: &[f64], softening: f64) -> Self {
         Extent::of(sources, mass).frame(sinks, softening)
     }
+
+    /// Refuses sources of which one is so far away that the others, most of them nearer to the origin
+    /// than 2^-58 of that, have no distances in f32.
+    ///
+    /// # Errors
+    /// Names the farthest source.
+    pub fn check_reach(&self, sources: &[DVec3]) -> Result<()> {
+        let away = |p: &DVec3| (*p - DVec3::from(self.origin)).abs().max_element();
+        let (mut sample, count) = sampled(sources, away);
+        let Some(middle) = count.checked_sub(1).map(|last| last.div_ceil(2)) else { return Ok(()) };
+        let typical = *sample[..count].select_nth_unstable_by(middle, f64::total_cmp).1;
+        if typical == 0.0 || !(typical < self.length * f64::powi(0.5, 42)) {
+            return Ok(());
+        }
+        let farthest =
+            (0..sources.len()).max_by(|&a, &b| away(&sources[a]).total_cmp(&away(&sources[b])));
+        let index = farthest.unwrap_or_default();
+        let allowed = format!(
+            "within 2^58 (2.9e17) times the extent of most bodies, {typical:.1e}, in single precision; engines in \
+             double precision take more"
+        );
+        Err(Error::value(format!("the position of body number {index}"), sources[index], allowed))
+    }
 }
 
 /// What the frame of a call needs of its sources; it stays valid as long as they do.
@@ -44,29 +67,6 @@ impl Extent {
             mass: power_below(self.heaviest),
             ..Frame::PLAIN
         }
-    }
-
-    /// Refuses sources of which one is so far away that the others, most of them nearer to the origin
-    /// than 2^-58 of that, have no distances in f32.
-    ///
-    /// # Errors
-    /// Names the farthest source.
-    pub fn check_reach(&self, sources: &[DVec3]) -> Result<()> {
-        let away = |p: &DVec3| (*p - DVec3::from(self.origin)).abs().max_element();
-        let (mut sample, count) = sampled(sources, away);
-        let Some(middle) = count.checked_sub(1).map(|last| last.div_ceil(2)) else { return Ok(()) };
-        let typical = *sample[..count].select_nth_unstable_by(middle, f64::total_cmp).1;
-        if typical == 0.0 || !(typical < self.length * f64::powi(0.5, 42)) {
-            return Ok(());
-        }
-        let farthest =
-            (0..sources.len()).max_by(|&a, &b| away(&sources[a]).total_cmp(&away(&sources[b])));
-        let index = farthest.unwrap_or_default();
-        let allowed = format!(
-            "within 2^58 (2.9e17) times the extent of most bodies, {typical:.1e}, in single precision; engines in \
-             double precision take more"
-        );
-        Err(Error::value(format!("the position of body number {index}"), sources[index], allowed))
     }
 }
 
