@@ -102,8 +102,8 @@ impl World {
 
 /// What a key opens: a board for GRAPE-5's, else a cluster.
 enum Open {
-    Board(Board),
-    Cluster(Cluster),
+    Board(Box<Board>),
+    Cluster(Box<Cluster>),
 }
 
 /// Where a cluster is, or was. Slots stay, so that a thread may look into one that another thread empties.
@@ -269,8 +269,8 @@ pub fn open_in(key: Key, precision: Option<Precision>, devices: u32) -> Result<c
         shared.take_if(|(_, _, devices)| devices.iter().all(|gpu| Arc::strong_count(gpu) == 1));
         let engine = engine?;
         let open = match key {
-            Key::G5(_) => Open::Board(Board::new(engine)),
-            _ => Open::Cluster(Cluster::new(engine, key.order())),
+            Key::G5(_) => Open::Board(Box::new(Board::new(engine))),
+            _ => Open::Cluster(Box::new(Cluster::new(engine, key.order()))),
         };
         world.insert(key, open);
         Ok(DONE)
@@ -322,13 +322,13 @@ fn open_devices(
 /// A cluster that a test made.
 #[cfg(test)]
 pub fn insert(key: Key, cluster: Cluster) {
-    insert_open(key, Open::Cluster(cluster));
+    insert_open(key, Open::Cluster(Box::new(cluster)));
 }
 
 /// A board that a test made.
 #[cfg(test)]
 pub fn insert_board(key: Key, board: Board) {
-    insert_open(key, Open::Board(board));
+    insert_open(key, Open::Board(Box::new(board)));
 }
 
 #[cfg(test)]
