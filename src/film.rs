@@ -58,10 +58,12 @@ const STATES_OF_FILM: u64 = 2048;
 /// What is filmed and how.
 #[derive(Clone, Debug)]
 pub struct Shot {
-    /// Number of pictures, at least 1. The first shows the bodies as they are.
+    /// Number of pictures, at least 1. The first shows the bodies as they are, unless steps come before it.
     pub frames: u64,
     /// Pictures per second of the film.
     pub frames_per_sec: u32,
+    /// Steps of the simulation before the first picture.
+    pub steps_before: u64,
     /// Steps of the simulation from one picture to the next.
     pub steps_per_frame: u64,
     /// Size of each picture.
@@ -82,7 +84,8 @@ impl Shot {
     /// Whether it needs no forces: no step is taken, no colour shows an acceleration, and no streak is bent by one.
     pub fn is_still(&self) -> bool {
         let has_streaks = self.style.streak_time > 0.0;
-        self.frames == 1 && self.style.colour_by != ColourBy::Acceleration && !has_streaks
+        let takes_steps = self.frames > 1 || self.steps_before > 0;
+        !takes_steps && self.style.colour_by != ColourBy::Acceleration && !has_streaks
     }
 }
 
@@ -328,6 +331,8 @@ fn as_on_device(bodies: &Bodies, frame: &Frame) -> Bodies {
 /// Films `sim` into `film`, which has been opened for pictures of the shot's size: problems with the target are
 /// then known before anything long is computed. `watch` gets the number of pictures so far, also after each step,
 /// and ends the film early by returning false; what was filmed is kept. Returns the number of pictures.
+///
+/// Errors: those of steps and pictures; [`Error::Stopped`] if there is no picture yet.
 pub fn shoot(
     sim: &mut Simulation,
     shot: &Shot,
@@ -343,31 +348,32 @@ pub fn shoot(
         cinema.follow_ways(sim, shot.paths_fade_in)?;
     }
     let mut filmed = 0;
+    // Path lines also need states between the pictures.
+    let states = (STATES_OF_FILM / shot.frames).max(STATES_PER_PICTURE);
     while filmed < shot.frames {
+        let mut left = if filmed == 0 { shot.steps_before } else { shot.steps_per_frame };
+        let most = if cinema.paths.is_some() { left.div_ceil(states) } else { left };
+        while left > 0 {
+            let steps = left.min(most);
+            match sim.step_watched(steps, &mut |_| watch(filmed)) {
+                Ok(done) if done == steps => left -= steps,
+                Ok(_) | Err(Error::Stopped) => break,
+                Err(error) => return Err(error),
+            }
+            cinema.take_places(sim)?;
+        }
+        if left > 0 {
+            break;
+        }
         let time_secs = filmed as f64 / f64::from(shot.frames_per_sec);
         film.write(cinema.picture(sim, &shot.motion, time_secs)?)?;
         filmed += 1;
         if !watch(filmed) {
             break;
         }
-        if filmed < shot.frames {
-            let mut left = shot.steps_per_frame;
-            // Path lines also need states between the pictures.
-            let states = (STATES_OF_FILM / shot.frames).max(STATES_PER_PICTURE);
-            let most = if cinema.paths.is_some() { left.div_ceil(states) } else { left };
-            while left > 0 {
-                let steps = left.min(most);
-                match sim.step_watched(steps, &mut |_| watch(filmed)) {
-                    Ok(done) if done == steps => left -= steps,
-                    Ok(_) | Err(Error::Stopped) => break,
-                    Err(error) => return Err(error),
-                }
-                cinema.take_places(sim)?;
-            }
-            if left > 0 {
-                break;
-            }
-        }
+    }
+    if filmed == 0 {
+        return Err(Error::Stopped);
     }
     film.finish()?;
     Ok(filmed)

@@ -273,3 +273,188 @@ fn a_run_that_loses_a_body_names_it_and_keeps_the_last_state() {
         std::fs::remove_dir_all(&out).unwrap();
     }
 }
+
+/// What a run or resume prints as JSON, and on standard error.
+fn object(mut command: Command) -> (serde_json::Value, String) {
+    let output = command.arg("--json").output().unwrap();
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{error}");
+    (serde_json::from_slice(&output.stdout).unwrap(), error)
+}
+
+#[test]
+fn a_leapfrog_that_explodes_is_reported_once_with_what_to_change() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |dt: &str, name: &str| {
+        let args = ["run", "plummer", "-n", "100", "--engine", "cpu", "--eps", "0.01"];
+        let mut command = gravitile(&args);
+        command.args(["--dt", dt, "--until", "100", "--every", "10", "--out"]);
+        command.arg(folder.path().join(name));
+        object(command)
+    };
+    let (found, said) = run("10", "exploded");
+    assert!(found["energy_error"].as_f64().unwrap().abs() > 0.05, "{found}");
+    assert_eq!(said.lines().count(), 1, "{said}");
+    for word in ["the energy is off", "cannot be trusted", "--dt 10", "--eps 0.01", "hermite4"] {
+        assert!(said.contains(word), "it should say '{word}': {said}");
+    }
+    let warnings = found["warnings"].as_array().unwrap();
+    assert_eq!(said.trim_end(), format!("gravitile: {}", warnings[0].as_str().unwrap()));
+    assert_eq!(warnings.len(), 1);
+    assert_eq!((&found["seed"], found["dt"].as_f64()), (&1.into(), Some(10.0)));
+    assert_eq!(found["momentum"].as_array().unwrap().len(), 3);
+    let (found, said) = run("0.005", "sound");
+    assert!(said.is_empty() && found["warnings"].as_array().unwrap().is_empty(), "{said}");
+}
+
+#[test]
+fn a_run_ends_when_it_should_and_steps_are_shortened_evenly() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |name: &str, more: &[&str]| {
+        let out = folder.path().join(name);
+        let args = ["run", "plummer", "-n", "20", "--engine", "cpu", "--out"];
+        let output = gravitile(&args).arg(&out).args(more).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let log = std::fs::read_to_string(out.join("energy.csv")).unwrap();
+        let column = |row: &str| row.split(',').nth(1).unwrap().parse::<f64>().unwrap();
+        let times: Vec<f64> = log.lines().skip(1).map(column).collect();
+        (times, said)
+    };
+    let (times, said) = run("long", &["--until", "1", "--dt", "10"]);
+    assert_eq!(times, [0.0, 1.0]);
+    assert!(said.contains("steps of 1 instead of 10"), "{said}");
+    let (times, said) = run("uneven", &["--until", "1", "--every", "0.4", "--dt", "0.3"]);
+    assert!(said.contains("steps of 0.2 instead of 0.3"), "{said}");
+    for (time, expected) in times.iter().zip([0.0, 0.4, 0.8, 1.0]) {
+        assert!((time - expected).abs() < 1e-12, "{times:?}");
+    }
+    let hermite = ["--integrator", "hermite4", "--dt-max", "0.125"];
+    let (times, said) =
+        run("hermite", &[&hermite[..], &["--until", "0.3", "--every", "0.1"]].concat());
+    assert!(said.contains("steps of 0.1 instead of 0.125"), "{said}");
+    assert!(times.len() == 4 && (times[3] - 0.3).abs() < 1e-12, "{times:?}");
+    let (times, said) = run("even", &["--until", "0.3", "--every", "0.1", "--dt", "0.02"]);
+    assert!(times.len() == 4 && !said.contains("instead"), "{said}");
+}
+
+/// A plan is edited after its snapshots were made: nothing is believed that they contradict.
+#[test]
+fn an_edited_plan_is_not_believed() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("run");
+    succeeds(run("20", &out));
+    let path = out.join("run.toml");
+    let plan = std::fs::read_to_string(&path).unwrap();
+    let number = |name: &str| {
+        plan.lines().find(|line| line.starts_with(&format!("{name} = "))).unwrap().to_owned()
+    };
+    let before = names(&out);
+    for (name, other, words) in [
+        ("dt", "0.02", "says dt = 0.02, but step_0000000010.gvt was made with 0.01"),
+        ("softening", "0.5", "says softening = 0.5"),
+        ("gravitational_constant", "2.0", "says gravitational_constant = 2.0"),
+        ("start", "1.0", "says start = 1.0"),
+        ("n", "21", "says n = 21"),
+        ("integrator", "\"hermite4\"", "says integrator = hermite4"),
+        ("steps", "9", "says steps = 9"),
+    ] {
+        std::fs::write(&path, plan.replace(&number(name), &format!("{name} = {other}"))).unwrap();
+        refused(&resume(&out).output().unwrap(), &["run.toml", words]);
+        assert_eq!(names(&out), before);
+    }
+    // A longer run is another matter.
+    std::fs::write(&path, plan.replace("steps = 10\n", "steps = 20\n")).unwrap();
+    succeeds(resume(&out));
+    assert!(out.join("step_0000000020.gvt").exists());
+}
+
+#[test]
+fn without_its_log_a_run_still_knows_the_energy_at_its_beginning() {
+    let folder = tempfile::tempdir().unwrap();
+    let (out, whole) = (folder.path().join("run"), folder.path().join("whole"));
+    succeeds(run("20", &out));
+    let plan = std::fs::read_to_string(out.join("run.toml")).unwrap();
+    std::fs::write(out.join("run.toml"), plan.replace("steps = 10\n", "steps = 20\n")).unwrap();
+    let mut longer = gravitile(&["run", "plummer", "-n", "20", "--engine", "cpu", "--dt", "0.01"]);
+    longer.args(["--until", "0.2", "--every", "0.05", "--out", whole.to_str().unwrap()]);
+    let (expected, _) = object(longer);
+    std::fs::remove_file(out.join("energy.csv")).unwrap();
+    let (found, said) = object(resume(&out));
+    assert!(said.contains("energy.csv lacks its first rows"), "{said}");
+    assert_eq!(found["energy_error"], expected["energy_error"]);
+    assert_eq!(found["energy_initial"], expected["energy_initial"]);
+    assert_ne!(found["energy_error"].as_f64(), Some(0.0));
+    let rows = |out: &Path| -> Vec<String> {
+        let log = std::fs::read_to_string(out.join("energy.csv")).unwrap();
+        log.lines().map(str::to_owned).collect()
+    };
+    let (found, expected) = (rows(&out), rows(&whole));
+    assert_eq!((&found[0], &found[1..]), (&expected[0], &expected[3..]));
+}
+
+#[test]
+fn few_bodies_of_a_bare_table_keep_their_orbits() {
+    let folder = tempfile::tempdir().unwrap();
+    let (table, out) = (folder.path().join("bodies.csv"), folder.path().join("run"));
+    // A binary with e = 0.99 and a semi-major axis of 1 at its apocentre.
+    let speed = 0.5 * (0.01_f64 / 1.99).sqrt();
+    let text =
+        format!("m,x,y,z,vx,vy,vz\n0.5,0.995,0,0,0,{speed},0\n0.5,-0.995,0,0,0,-{speed},0\n");
+    std::fs::write(&table, text).unwrap();
+    let begin = ["run", table.to_str().unwrap(), "--engine", "cpu", "--out"];
+    let mut command = gravitile(&begin);
+    command.arg(&out);
+    let output = command.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    for word in ["one of the 2 bodies has 50.0 %", "eps 0", "hermite6", "t = 62"] {
+        assert!(said.contains(word), "it should say '{word}': {said}");
+    }
+    let (found, _) = object(resume(&out));
+    assert_eq!((found["softening"].as_f64(), found["time"].as_f64()), (Some(0.0), Some(62.0)));
+    assert!(found["energy_error"].as_f64().unwrap().abs() < 1e-5, "{found}");
+    // The snapshots remember it.
+    let (last, other) = (out.join("step_0000000000.gvt"), folder.path().join("other"));
+    let mut command =
+        gravitile(&["run", last.to_str().unwrap(), "--engine", "cpu", "--until", "1"]);
+    command.arg("--out").arg(&other);
+    let (found, _) = object(command);
+    assert_eq!(
+        (&found["integrator"], found["softening"].as_f64()),
+        (&"hermite6".into(), Some(0.0))
+    );
+    // Who asks for softening gets a leapfrog.
+    let mut command =
+        gravitile(&["run", table.to_str().unwrap(), "--engine", "cpu", "--eps", "0.1"]);
+    command.args(["--until", "1", "--dt", "0.01"]).arg("--out").arg(folder.path().join("soft"));
+    assert_eq!(object(command).0["integrator"], "leapfrog");
+}
+
+/// `ulimit -f`: the file that becomes too large is an error like a full disk, and nothing half-written is left.
+#[cfg(unix)]
+#[test]
+fn a_limit_on_file_sizes_is_an_error_and_leaves_no_part() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("run");
+    let program = gravitile(&[]).get_program().to_owned();
+    let mut limited = Command::new("sh");
+    limited.args(["-c", "ulimit -f 8; exec \"$@\"", "sh"]).arg(program);
+    limited.args(["run", "plummer", "-n", "1000", "--until", "0.1", "--engine", "cpu", "--out"]);
+    let output = limited.arg(&out).env("GRAVITILE_CACHE_DIR", "").output().unwrap();
+    refused(&output, &["cannot write", "File too large"]);
+    assert!(!out.exists() || names(&out).is_empty(), "{:?}", names(&out));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_cannot_fit_into_memory_is_refused_before_it_is_begun() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("run");
+    let program = gravitile(&[]).get_program().to_owned();
+    let mut limited = Command::new("sh");
+    limited.args(["-c", "ulimit -v 3000000; exec \"$@\"", "sh"]).arg(&program);
+    let output = limited.args(["run", "plummer", "-n", "50M", "--out"]).arg(&out).output().unwrap();
+    refused(&output, &["the number of bodies is 50000000", "at most", "GB of memory are free"]);
+    assert!(!out.exists());
+}

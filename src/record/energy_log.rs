@@ -15,14 +15,33 @@ pub struct EnergyLog {
     path: PathBuf,
     /// `None` if another process writes it.
     file: Option<File>,
-    /// Total energy in the first row, to which errors are relative.
+    /// Total energy at the beginning of the run, to which errors are relative.
     initial: Option<f64>,
+    /// Whether the first rows of a resumed run are gone.
+    lacks_beginning: bool,
+    /// Whether a large error has been reported.
+    has_warned: bool,
     /// Time and total energy of the last row.
     last: Option<(f64, f64)>,
     /// Whether rows name the units; known from the first row on.
     has_units: bool,
     /// Whether rows end with the closest passage; known from the first row on.
     has_passages: bool,
+}
+
+/// What a row says about energy besides its numbers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum EnergyWarning {
+    /// A notable change since the row before it.
+    Jump(Jump),
+    /// With one step for all bodies: the error is so large that the bodies cannot be trusted. Reported
+    /// once.
+    Large {
+        /// Time of the row.
+        time: f64,
+        /// (E - E0) / |E0|.
+        error: f64,
+    },
 }
 
 /// A notable change of energy between rows. Individual steps conserve energy better than that,
@@ -60,23 +79,52 @@ impl EnergyLog {
     pub fn open(folder: &Path, last_step: Option<u64>) -> Result<Self> {
         let path = folder.join("energy.csv");
         let io = |action| move |source| Error::io(action, &folder.join("energy.csv"), source);
-        let kept = match (last_step, std::fs::read_to_string(&path)) {
+        let mut kept = match (last_step, std::fs::read_to_string(&path)) {
             (Some(last), Ok(text)) => whole_rows(&text, last),
             (None, _) => String::new(),
             (Some(_), Err(error)) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
             (Some(_), Err(error)) => return Err(io("read")(error)),
         };
+        if kept.lines().count() < 2 {
+            // The first row comes with its header.
+            kept.clear();
+        }
         crate::files::replace(&path, kept.as_bytes())?;
         let file = OpenOptions::new().append(true).open(&path).map_err(io("write"))?;
         let number = |row: &str, column: usize| row.split(',').nth(column)?.parse::<f64>().ok();
-        let initial = kept.lines().nth(1).and_then(|row| number(row, 4));
+        let first = kept.lines().nth(1).filter(|row| number(row, 0) == Some(0.0));
+        let initial = first.and_then(|row| number(row, 4));
+        let lacks_beginning = initial.is_none() && last_step.is_some_and(|step| step > 0);
         let rows = kept.lines().skip(1);
         let last = rows.last().and_then(|row| Some((number(row, 1)?, number(row, 4)?)));
         // Earlier versions wrote logs without these columns.
         let header = kept.lines().next().unwrap_or_default();
         let has_passages = header.ends_with(PASSAGE_COLUMNS);
         let has_units = header.contains(UNIT_COLUMNS);
-        Ok(Self { path, file: Some(file), initial, last, has_units, has_passages })
+        let has_warned = false;
+        Ok(Self {
+            path,
+            file: Some(file),
+            initial,
+            lacks_beginning,
+            has_warned,
+            last,
+            has_units,
+            has_passages,
+        })
+    }
+
+    /// Takes errors relative to `initial` if the first row is gone; with `None` they are then not
+    /// known.
+    #[must_use]
+    pub fn relative_to(mut self, initial: Option<f64>) -> Self {
+        self.initial = self.initial.or(initial);
+        self
+    }
+
+    /// Whether the run has been resumed beyond its beginning and the log has no row of that.
+    pub fn lacks_beginning(&self) -> bool {
+        self.lacks_beginning
     }
 
     /// A log that another process writes. `ends_here` says whether its last row is of the present
@@ -84,8 +132,16 @@ impl EnergyLog {
     pub fn elsewhere(ends_here: bool, initial: Option<f64>) -> Self {
         // An existing row is represented by one with a time.
         let last = ends_here.then_some((0.0, 0.0));
-        let (has_units, has_passages) = (false, false);
-        Self { path: PathBuf::new(), file: None, initial, last, has_units, has_passages }
+        Self {
+            path: PathBuf::new(),
+            file: None,
+            initial,
+            lacks_beginning: false,
+            has_warned: false,
+            last,
+            has_units: false,
+            has_passages: false,
+        }
     }
 
     /// A log that appends rows to `file`.
@@ -106,14 +162,15 @@ impl EnergyLog {
         Ok(text.lines().last().is_some_and(|row| row.split(',').next() == Some(&step.to_string())))
     }
 
-    /// Total energy of the first row.
+    /// Total energy at the beginning of the run, if known.
     pub fn initial(&self) -> Option<f64> {
         self.initial
     }
 
-    /// Appends a row; `template` has the components and the units. `passage` is `None` if passages are not logged, otherwise the closest since
-    /// the last row, if any. Returns a jump of the energy since the last row, if passages are
-    /// logged.
+    /// Appends a row; `template` has the components and the units. `passage` is `None` if passages are
+    /// not logged, otherwise the closest since the last row, if any. Returns what is to be reported: a
+    /// jump of the energy since the last row if passages are logged, otherwise once that the error is
+    /// large.
     ///
     /// Errors: the file cannot be written.
     pub fn append(
@@ -123,9 +180,9 @@ impl EnergyLog {
         diagnostics: &Diagnostics,
         template: &Snapshot,
         passage: Option<Option<Passage>>,
-    ) -> Result<Option<Jump>> {
+    ) -> Result<Option<EnergyWarning>> {
         let mut text = String::new();
-        if self.initial.is_none() {
+        if self.last.is_none() {
             self.has_passages = passage.is_some();
             let units = &template.units;
             self.has_units = !units.is_unnamed() || units.gravitational_constant != 1.0;
@@ -149,7 +206,10 @@ impl EnergyLog {
             text.push('\n');
         }
         let total = diagnostics.energy();
-        let initial = *self.initial.get_or_insert(total);
+        if !self.lacks_beginning {
+            self.initial.get_or_insert(total);
+        }
+        let initial = self.initial.unwrap_or(f64::NAN);
         let (p, l) = (diagnostics.momentum, diagnostics.angular_momentum);
         let error = relative_change(total, initial);
         text.push_str(&format!(
@@ -192,10 +252,15 @@ impl EnergyLog {
                 .map_err(|source| Error::io("write", &self.path, source))?;
         }
         let before = self.last.replace((time, total));
-        Ok(before.filter(|_| passage.is_some()).and_then(|before| {
+        if passage.is_none() {
+            let is_large = self.initial.is_some_and(|initial| diagnostics.energy_is_off(initial));
+            let is_news = is_large && !std::mem::replace(&mut self.has_warned, true);
+            return Ok(is_news.then_some(EnergyWarning::Large { time, error }));
+        }
+        Ok(before.and_then(|before| {
             let change = (total - before.1) / initial.abs();
             let jump = Jump { before, after: (time, total), change, passage: noted };
-            (change.abs() > JUMP).then_some(jump)
+            (change.abs() > JUMP).then_some(EnergyWarning::Jump(jump))
         }))
     }
 }

@@ -31,7 +31,7 @@ pub struct Found {
     pub damaged: Vec<Error>,
 }
 
-const PLAN: &str = "run.toml";
+pub(super) const PLAN: &str = "run.toml";
 const LOG: &str = "energy.csv";
 const STOPPED: &str = "stopped.gvt";
 
@@ -197,6 +197,17 @@ impl RunFolder {
         snapshot::write(self.snapshot_path(step), snapshot, &WriteOptions::default()).map(|_| ())
     }
 
+    /// Removes the snapshot of a step.
+    ///
+    /// Errors: the system refuses.
+    pub fn remove(&self, step: u64) -> Result<()> {
+        if self.lock.is_none() {
+            return Ok(());
+        }
+        let path = self.snapshot_path(step);
+        std::fs::remove_file(&path).map_err(|e| Error::io("remove", &path, e))
+    }
+
     /// Writes the state in which a run could not continue; returns the path.
     ///
     /// Errors: the file cannot be written.
@@ -211,7 +222,7 @@ impl RunFolder {
 
     /// The intact snapshot with the highest step.
     ///
-    /// Errors: there is none; the folder cannot be read.
+    /// Errors: there is none; it does not belong to the plan; the folder cannot be read.
     pub fn last_whole(&self) -> Result<Found> {
         let folder = &self.path;
         let entries =
@@ -222,7 +233,10 @@ impl RunFolder {
         let mut damaged = Vec::new();
         for &step in steps.iter().rev() {
             match snapshot::read(self.snapshot_path(step)) {
-                Ok(snapshot) => return Ok(Found { step, snapshot, damaged }),
+                Ok(snapshot) => {
+                    super::edited::check(self, step, &snapshot)?;
+                    return Ok(Found { step, snapshot, damaged });
+                }
                 Err(error) => damaged.push(error),
             }
         }

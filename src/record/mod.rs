@@ -3,12 +3,15 @@
 //!
 //! ```text
 //! DIR/run.toml               what is run, with the engine and kernel that `auto` chose
-//! DIR/step_0000000000.gvt    whole snapshots, named by step
-//! DIR/energy.csv             one row per snapshot; with individual steps also the closest passage before it
+//! DIR/step_0000000000.gvt    whole snapshots, named by step; that of an interruption is removed once the resumed run has
+//!                            written its next one
+//! DIR/energy.csv             one row per snapshot, but none for that of an interruption; with individual steps also the
+//!                            closest passage before it
 //! DIR/stopped.gvt            the last state of a run whose individual steps became too short
 //! DIR/run.lock               held while a process works in the folder, and who that was last
 //! ```
 
+mod edited;
 mod energy_log;
 mod folder;
 mod lock;
@@ -16,7 +19,7 @@ mod plan;
 mod runner;
 mod writer;
 
-pub use energy_log::{EnergyLog, Jump};
+pub use energy_log::{EnergyLog, EnergyWarning, Jump};
 pub use folder::{Found, Prepared, RunFolder, refuse_names_of_runs};
 pub use plan::Plan;
-pub use runner::{Outcome, restart_of, run, set_restart};
+pub use runner::{Outcome, energy_initial, restart_of, run, set_restart};

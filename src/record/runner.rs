@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use super::writer::{State, Writer, Written};
-use super::{EnergyLog, Jump, RunFolder};
-use crate::diagnostics::Diagnostics;
+use super::{EnergyLog, EnergyWarning, RunFolder};
+use crate::diagnostics::{Diagnostics, kinetic_energy, potential_energy};
 use crate::error::{Error, Result};
 use crate::forces::{last, rebuilds};
 use crate::frame;
@@ -16,7 +16,8 @@ use crate::snapshot::Snapshot;
 /// How a run ended.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// Total energy in the run's first row; `None` if it was stopped before that.
+    /// Total energy at the run's beginning; `None` if it was stopped before that, or is not known any
+    /// more.
     pub energy_initial: Option<f64>,
     /// Diagnostics of the last state; `None` if they were stopped too.
     pub last: Option<Diagnostics>,
@@ -28,7 +29,7 @@ pub struct Outcome {
 /// whose units, attributes and columns are repeated in every snapshot. `watch` is called with the
 /// steps of the run done so far, and stops it by returning false: a last snapshot is then written
 /// at that step. [`crate::stop`] also stops it, without waiting for long steps or diagnostics.
-/// `tell` is called for jumps of the energy between snapshots, if bodies have individual steps.
+/// `tell` is called for what rows of the log warn of.
 ///
 /// Errors: those of steps and diagnostics, which also say how to continue; a file that cannot be
 /// written.
@@ -38,17 +39,21 @@ pub fn run(
     log: &mut EnergyLog,
     template: &Snapshot,
     watch: &mut dyn FnMut(u64) -> bool,
-    tell: &mut dyn FnMut(&Jump),
+    tell: &mut dyn FnMut(&EnergyWarning),
 ) -> Result<Outcome> {
-    let has_row = log.ends_with(sim.steps())?;
+    // The snapshot of an interruption has no row and is not kept.
+    let obsolete = template.attributes.contains_key(INTERRUPTED).then(|| sim.steps());
+    let has_row = obsolete.is_some() || log.ends_with(sim.steps())?;
+    let mut energy_initial = log.initial();
     let (ended, written) = std::thread::scope(|scope| {
-        let mut writer = Writer::begin(scope, folder, log, template)?;
-        let ended = steps(sim, folder, template, has_row, &mut writer, watch, tell);
+        let mut writer = Writer::begin(scope, folder, log, template, obsolete)?;
+        let first = (has_row, &mut energy_initial);
+        let ended = steps(sim, folder, template, first, &mut writer, watch, tell);
         let written = writer.finish();
         Ok((ended, written))
     })?;
-    let Written { jumps, last } = written;
-    jumps.iter().for_each(&mut *tell);
+    let Written { warnings, last } = written;
+    warnings.iter().for_each(&mut *tell);
     // Errors of earlier writes come first.
     let last = last.map_err(|error| with_way_on(folder, error))?;
     let logged = match ended {
@@ -56,7 +61,8 @@ pub fn run(
         Err(Failure::Step(error)) => return Err(stopped(sim, folder, template, error)),
         Err(Failure::Other(error)) => return Err(with_way_on(folder, error)),
     };
-    // A run with no steps left writes no row.
+    // Neither a run with no steps left nor an interrupted one writes a row.
+    let last = last.filter(|(step, _)| *step == sim.steps()).map(|(_, found)| found);
     let last = match (last, logged) {
         (None, true) => {
             let last = unless_stopped(sim.diagnostics());
@@ -64,7 +70,6 @@ pub fn run(
         }
         (last, logged) => last.filter(|_| logged),
     };
-    let energy_initial = log.initial().or(last.as_ref().map(Diagnostics::energy));
     let complete = logged && sim.steps() >= folder.plan.steps;
     Ok(Outcome { energy_initial, last, complete })
 }
@@ -83,16 +88,16 @@ impl From<Error> for Failure {
 }
 
 /// Takes steps to the end of the plan. States at each snapshot are read here, and written by
-/// `writer` during the next steps. Returns whether all have their rows: false if diagnostics were
-/// interrupted.
+/// `writer` during the next steps. `first` is whether the present state needs no row, and the energy
+/// at the beginning. Returns whether all have their rows: false if diagnostics were interrupted.
 fn steps(
     sim: &mut Simulation,
     folder: &RunFolder,
     template: &Snapshot,
-    has_row: bool,
+    (has_row, energy_initial): (bool, &mut Option<f64>),
     writer: &mut Writer,
     watch: &mut dyn FnMut(u64) -> bool,
-    tell: &mut dyn FnMut(&Jump),
+    tell: &mut dyn FnMut(&EnergyWarning),
 ) -> Result<bool, Failure> {
     let plan = &folder.plan;
     let mut goes_on = true;
@@ -100,11 +105,19 @@ fn steps(
         // If the run was interrupted between a snapshot and its row, the snapshot has the passage.
         let noted = template.attributes.get(PASSAGE).and_then(|text| text.parse().ok());
         let Moment { steps, time, bodies, .. } = sim.moment()?;
+        let centre = bodies.centre_of_mass();
         let state = Arc::new(State { step: steps, snapshot: Snapshot::new(bodies, time) });
         let potential = unless_stopped(sim.potentials())?;
         let passage = passage(sim).map(|now| now.or(noted));
         match potential {
-            Some(potential) => writer.log(&state, potential, passage),
+            Some(potential) => {
+                if steps == 0 {
+                    let (bodies, (_, drift)) = (&state.snapshot.bodies, centre);
+                    let kinetic = kinetic_energy(bodies, drift);
+                    *energy_initial = Some(kinetic + potential_energy(bodies, &potential));
+                }
+                writer.log(&state, potential, passage);
+            }
             None => return Ok(false),
         }
     }
@@ -127,23 +140,35 @@ fn steps(
         if done == 0 {
             break;
         }
-        goes_on = begun + done == next && watch(next - begun);
+        let is_interrupted = begun + done < next;
+        goes_on = !is_interrupted && watch(next - begun);
         let moment = sim.moment()?;
         let step = moment.steps;
         let mut snapshot = snapshot(moment, template);
+        // Without a row the passage counts for the next one.
+        let passage = if is_interrupted { None } else { passage(sim) };
         set_restart(&mut snapshot, sim.restart());
-        let passage = passage(sim);
+        let mut attribute = |name: &str, value| snapshot.attributes.insert(name.to_owned(), value);
         if let Some(Some(closest)) = &passage {
-            snapshot.attributes.insert(PASSAGE.to_owned(), closest.to_string());
+            attribute(PASSAGE, closest.to_string());
+        }
+        if let Some(energy) = energy_initial {
+            attribute(ENERGY_INITIAL, energy.to_string());
+        }
+        if is_interrupted {
+            attribute(INTERRUPTED, true.to_string());
         }
         let state = Arc::new(State { step, snapshot });
         writer.write(&state);
+        if is_interrupted {
+            break;
+        }
         // A missing row is written when the run is resumed.
         match unless_stopped(sim.potentials())? {
             Some(potential) => writer.log(&state, potential, passage),
             None => return Ok(false),
         }
-        writer.jumps().for_each(|jump| tell(&jump));
+        writer.warnings().for_each(|warning| tell(&warning));
     }
     Ok(true)
 }
@@ -151,6 +176,17 @@ fn steps(
 /// Attribute of a snapshot: the closest passage before it, for its row in the log if that is
 /// missing.
 const PASSAGE: &str = "blocks.passage";
+
+/// Attribute of a snapshot that an interruption left between two others.
+const INTERRUPTED: &str = "interrupted";
+
+/// Attribute of a snapshot: the total energy at the beginning of its run.
+const ENERGY_INITIAL: &str = "energy_initial";
+
+/// The total energy at the beginning of the run that a snapshot belongs to.
+pub fn energy_initial(snapshot: &Snapshot) -> Option<f64> {
+    snapshot.attributes.get(ENERGY_INITIAL)?.parse().ok()
+}
 
 /// The closest passage since the last row; `None` if there are no individual steps.
 fn passage(sim: &mut Simulation) -> Option<Option<Passage>> {
@@ -174,7 +210,9 @@ const COLUMNS: [&str; 4] = [PREFIX, frame::PREFIX, last::PREFIX, rebuilds::PREFI
 pub fn set_restart(snapshot: &mut Snapshot, restart: Restart) {
     let is_old = |name: &str| COLUMNS.iter().any(|prefix| name.starts_with(prefix));
     snapshot.extra.retain(|name, _| !is_old(name));
-    snapshot.attributes.retain(|name, _| !name.starts_with(PREFIX));
+    let is_old =
+        |name: &str| name.starts_with(PREFIX) || [INTERRUPTED, ENERGY_INITIAL].contains(&name);
+    snapshot.attributes.retain(|name, _| !is_old(name));
     let columns = restart.columns.into_iter();
     snapshot.extra.extend(columns.map(|(name, column)| (name, column.into())));
     snapshot.attributes.extend(restart.facts);

@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 use std::thread::{Builder, Scope, ScopedJoinHandle};
 
-use super::{EnergyLog, Jump, RunFolder};
+use super::{EnergyLog, EnergyWarning, RunFolder};
 use crate::diagnostics::{Diagnostics, diagnose};
 use crate::error::{Error, Result};
 use crate::integrate::blocks::Passage;
@@ -30,22 +30,22 @@ enum Job {
 
 /// The result of everything that was queued.
 pub(super) struct Written {
-    /// Jumps of the energy that have not been reported.
-    pub jumps: Vec<Jump>,
-    /// The last row's diagnostics, if there was one; or why something could not be written.
-    pub last: Result<Option<Diagnostics>>,
+    /// Warnings that have not been reported.
+    pub warnings: Vec<EnergyWarning>,
+    /// The last row's step and diagnostics, if there was one; or why something could not be written.
+    pub last: Result<Option<(u64, Diagnostics)>>,
 }
 
 /// The handle of the thread.
 pub(super) struct Writer<'scope> {
     jobs: SyncSender<Job>,
-    jumps: Receiver<Jump>,
+    warnings: Receiver<EnergyWarning>,
     failed: Arc<AtomicBool>,
-    thread: ScopedJoinHandle<'scope, Result<Option<Diagnostics>>>,
+    thread: ScopedJoinHandle<'scope, Result<Option<(u64, Diagnostics)>>>,
 }
 
 impl<'scope> Writer<'scope> {
-    /// Starts the thread.
+    /// Starts the thread. It removes the snapshot of the step `obsolete` once a later one is written.
     ///
     /// Errors: the system cannot create one.
     pub fn begin<'env>(
@@ -53,22 +53,38 @@ impl<'scope> Writer<'scope> {
         folder: &'env RunFolder,
         log: &'env mut EnergyLog,
         template: &'env Snapshot,
+        mut obsolete: Option<u64>,
     ) -> Result<Self> {
         let (jobs, taken) = sync_channel(WAITING);
-        let (told, jumps) = channel();
+        let (sender, warnings) = channel();
         let failed = Arc::new(AtomicBool::new(false));
         let seen = Arc::clone(&failed);
         let work = move || {
             let mut last = None;
-            let worked =
-                taken.iter().try_for_each(|job| work(job, folder, log, template, &told, &mut last));
+            let worked = taken.iter().try_for_each(|job| match job {
+                Job::Snapshot(state) => {
+                    folder.write(state.step, &state.snapshot)?;
+                    obsolete.take().map_or(Ok(()), |step| folder.remove(step))
+                }
+                Job::Row(state, potential, passage) => {
+                    let State { step, snapshot } = &*state;
+                    let found = diagnose(&snapshot.bodies, &potential)?;
+                    let warning = log.append(*step, snapshot.time, &found, template, passage)?;
+                    last = Some((*step, found));
+                    if let Some(warning) = warning {
+                        // At the end of a failed run there is no receiver.
+                        let _ = sender.send(warning);
+                    }
+                    Ok(())
+                }
+            });
             // Nothing more is written: files after a missing one would not be found either.
             seen.store(worked.is_err(), Ordering::Release);
             worked.map(|()| last)
         };
         let thread = Builder::new().name("run's files".to_owned()).spawn_scoped(scope, work);
         let thread = thread.map_err(|source| Error::io("write into", &folder.path, source))?;
-        Ok(Self { jobs, jumps, failed, thread })
+        Ok(Self { jobs, warnings, failed, thread })
     }
 
     /// Whether writing has failed, so that nothing more will be written.
@@ -91,40 +107,16 @@ impl<'scope> Writer<'scope> {
         let _ = self.jobs.send(job);
     }
 
-    /// Jumps of the energy seen since the last call.
-    pub fn jumps(&self) -> impl Iterator<Item = Jump> + '_ {
-        self.jumps.try_iter()
+    /// Warnings since the last call.
+    pub fn warnings(&self) -> impl Iterator<Item = EnergyWarning> + '_ {
+        self.warnings.try_iter()
     }
 
     /// Waits until everything is written.
     pub fn finish(self) -> Written {
-        let Self { jobs, jumps, thread, .. } = self;
+        let Self { jobs, warnings, thread, .. } = self;
         drop(jobs);
         let last = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        Written { jumps: jumps.try_iter().collect(), last }
-    }
-}
-
-fn work(
-    job: Job,
-    folder: &RunFolder,
-    log: &mut EnergyLog,
-    template: &Snapshot,
-    told: &Sender<Jump>,
-    last: &mut Option<Diagnostics>,
-) -> Result<()> {
-    match job {
-        Job::Snapshot(state) => folder.write(state.step, &state.snapshot),
-        Job::Row(state, potential, passage) => {
-            let State { step, snapshot } = &*state;
-            let found = diagnose(&snapshot.bodies, &potential)?;
-            let jump = log.append(*step, snapshot.time, &found, template, passage)?;
-            *last = Some(found);
-            if let Some(jump) = jump {
-                // At the end of a failed run there is no receiver.
-                let _ = told.send(jump);
-            }
-            Ok(())
-        }
+        Written { warnings: warnings.try_iter().collect(), last }
     }
 }

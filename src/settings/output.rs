@@ -22,7 +22,7 @@ pub struct RunRequest {
     /// Time of the last snapshot [default: chosen to suit the bodies]
     #[cfg_attr(feature = "options", arg(long, value_name = "T", help_heading = "Run"))]
     pub until: Option<f64>,
-    /// Time from one snapshot to the next, a whole number of steps [default: a tenth of the run]
+    /// Time from one snapshot to the next; steps are shortened to fit it and the run [default: a tenth of the run]
     #[cfg_attr(feature = "options", arg(long, value_name = "DT", help_heading = "Run"))]
     pub every: Option<f64>,
     /// Folder to write to; created if it does not exist
@@ -63,7 +63,7 @@ pub struct FilmRequest {
     /// Picture size in pixels
     #[cfg_attr(feature = "options", arg(long, default_value_t = PictureSize::HD, value_name = "WxH", help_heading = "Film"))]
     pub size: PictureSize,
-    /// Time of the last picture [default: chosen to suit the bodies]
+    /// Time of the last picture [default: chosen to suit the bodies; a single picture shows their first state]
     #[cfg_attr(feature = "options", arg(long, value_name = "T", help_heading = "Film"))]
     pub until: Option<f64>,
     /// What to write on the pictures: none, all, or some of title,time,scale,colours

@@ -56,12 +56,56 @@ pub fn steps_in(span: f64, dt: f64) -> u64 {
     if !(steps > 0.0) {
         return 0;
     }
+    whole(steps).unwrap_or(steps.ceil() as u64)
+}
+
+/// The whole number that `steps` is up to rounding: to 1e-6 of it, and 0.01 of a step at most.
+fn whole(steps: f64) -> Option<u64> {
     let nearest = steps.round();
-    if (steps - nearest).abs() < 1e-6 * nearest.max(1.0) {
-        nearest as u64
-    } else {
-        steps.ceil() as u64
+    ((steps - nearest).abs() < (1e-6 * nearest.max(1.0)).min(0.01)).then_some(nearest as u64)
+}
+
+/// The steps of a run that ends at a given time, all of one length.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct EvenSteps {
+    /// The length of each.
+    pub dt: f64,
+    /// Their number.
+    pub steps: u64,
+    /// The number of them between outputs.
+    pub per_output: u64,
+}
+
+/// How many times shorter than asked for steps may become to fit both a span and its outputs.
+const MOST_SHORTENED: u64 = 10;
+/// The most numbers of steps per output that are tried: outputs that fit do so for a small multiple.
+const MOST_TRIED: usize = 100_000;
+
+/// The longest steps of at most `dt` of which `span` and, if it is not longer, `every` are whole
+/// multiples: of length `dt` itself, bit for bit, where it fits up to rounding. Without `every`
+/// there is one output, at the end.
+///
+/// Returns `None` if no step from `dt / 10` on fits both.
+pub fn even_steps(span: f64, every: Option<f64>, dt: f64) -> Option<EvenSteps> {
+    let least = steps_in(span, dt).max(1);
+    let Some(every) = every.filter(|every| *every < span) else {
+        let dt = if whole(span / dt) == Some(least) { dt } else { span / least as f64 };
+        let per_output = every.map_or(least, |every| steps_in(every, dt).max(1));
+        return Some(EvenSteps { dt, steps: least, per_output });
+    };
+    let per_output = steps_in(every, dt).max(1);
+    if whole(every / dt) == Some(per_output) && whole(span / dt) == Some(least) {
+        return Some(EvenSteps { dt, steps: least, per_output });
     }
+    let outputs = span / every;
+    let mut tried = (per_output..=per_output.saturating_mul(MOST_SHORTENED)).take(MOST_TRIED);
+    tried.find_map(|per_output| {
+        let steps = outputs * per_output as f64;
+        // As close as decimal numbers are to what they stand for.
+        let is_whole = (steps - steps.round()).abs() < 1e-12 * steps.max(1e3);
+        let dt = every / per_output as f64;
+        is_whole.then(|| EvenSteps { dt, steps: steps.round() as u64, per_output })
+    })
 }
 
 /// The most steps a run can have: up to here each step number is exact in f64, and so has a time of
@@ -125,6 +169,27 @@ mod tests {
         assert_eq!(steps_in(0.0, 0.1), 0);
         assert_eq!(steps_in(-1.0, 0.1), 0);
         assert_eq!(steps_in(f64::NAN, 0.1), 0);
+    }
+
+    #[test]
+    fn steps_that_do_not_fit_are_shortened_evenly() {
+        let fit = |span, every, dt| even_steps(span, every, dt);
+        let made = |dt, steps, per_output| Some(EvenSteps { dt, steps, per_output });
+        // What fits keeps its bits.
+        assert_eq!(fit(0.3, None, 0.1), made(0.1, 3, 3));
+        assert_eq!(fit(10.0, Some(1.0), 0.001), made(0.001, 10_000, 1000));
+        assert_eq!(fit(1.0, None, 10.0), made(1.0, 1, 1));
+        assert_eq!(fit(1.0, None, 0.3), made(0.25, 4, 4));
+        // Ten steps for each output, then nine for each of 3: 0.7 and 10.5 share steps of 0.07.
+        assert_eq!(fit(10.5, Some(0.7), 0.075), made(0.7 / 10.0, 150, 10));
+        assert_eq!(fit(1.0, Some(0.3), 0.1), made(0.1, 10, 3));
+        assert_eq!(fit(1.0, Some(0.4), 0.3), made(0.2, 5, 2));
+        // An output that would come after the end is none.
+        assert_eq!(fit(1.0, Some(5.0), 0.3), made(0.25, 4, 20));
+        assert_eq!(fit(std::f64::consts::PI, Some(1.0), 0.1), None);
+        // A hundredth of a step beyond the end is seen among a million.
+        let long = fit(1_000_000.5, None, 1.0).unwrap();
+        assert!(long.steps == 1_000_001 && long.dt < 1.0);
     }
 
     #[test]

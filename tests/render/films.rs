@@ -186,6 +186,7 @@ fn lit_at_last(scene: &str, paths: bool) -> usize {
     let shot = Shot {
         frames: 13,
         frames_per_sec: 30,
+        steps_before: 0,
         steps_per_frame: 50,
         size,
         motion: CameraMotion { start, ..CameraMotion::default() },

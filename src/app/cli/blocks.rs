@@ -4,7 +4,8 @@ use serde_json::json;
 
 use crate::forces::Order;
 use crate::integrate::blocks::{BlockSteps, Passage};
-use crate::record::Jump;
+use crate::record::{EnergyWarning, Jump};
+use crate::sim::Settings;
 
 /// The report on individual steps, as text.
 pub fn blocks_in_words(steps: &BlockSteps) -> String {
@@ -32,8 +33,18 @@ pub fn blocks_in_words(steps: &BlockSteps) -> String {
     text
 }
 
-/// Describes a jump in the energy in one line.
-pub fn jump_in_words(jump: &Jump) -> String {
+/// Describes in one line what is wrong with the energy of a run with these settings.
+pub fn warning_in_words(warning: &EnergyWarning, settings: &Settings) -> String {
+    match warning {
+        EnergyWarning::Jump(jump) => jump_in_words(jump),
+        EnergyWarning::Large { time, error } => format!(
+            "at t = {time} the energy is off by {error:.1e} of its first value, so the bodies cannot be trusted: begin again with a shorter step than --dt {}, a larger softening than --eps {}, or individual steps (--integrator hermite4)",
+            settings.dt, settings.softening
+        ),
+    }
+}
+
+fn jump_in_words(jump: &Jump) -> String {
     let ((before, from), (after, to)) = (jump.before, jump.after);
     let text = format!(
         "from t = {before} to {after} the energy changed by {:.1e}, from {from} to {to}",

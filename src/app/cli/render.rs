@@ -6,11 +6,14 @@ use anyhow::Result;
 use serde_json::json;
 use web_time::Instant;
 
+use super::blocks::warning_in_words;
 use super::options::{fresh, load};
 use super::{Ended, interrupt, print, progress};
 use crate::app::lookup;
+use crate::diagnostics::relative_change;
 use crate::error::Error;
 use crate::film::{Renderer, Shot, shoot, still};
+use crate::record::EnergyWarning;
 use crate::render::captions::Captions;
 use crate::render::directing::directs;
 use crate::render::paths::FADES_WITHIN;
@@ -18,7 +21,7 @@ use crate::render::writing::Said;
 use crate::render::{Film, FilmOptions};
 use crate::scene::keyframes;
 use crate::settings::FilmRequest;
-use crate::sim::{Settings, Simulation, run_steps, steps_in};
+use crate::sim::{Settings, Simulation, even_steps, run_steps};
 use crate::snapshot::Snapshot;
 
 /// Simulate and render a film: film.webp, film.mp4, film.apng, picture.png or a folder of pictures
@@ -73,24 +76,22 @@ pub fn main(args: &Args) -> Result<Ended> {
         let allowed = format!("at least the time of the first picture, {start}");
         return Err(Error::value("--until", until, allowed).into());
     }
-    let steps_per_frame = match (frames, args.steps.dt) {
-        (1, _) => 1,
-        // Pictures are evenly spaced in time: a default step is adjusted to fit.
-        (frames, None) => {
-            let interval = (until - start) / (frames - 1) as f64;
-            let steps = steps_in(interval, settings.dt).max(1);
-            if interval > 0.0 {
-                settings.dt = interval / steps as f64;
-                run_steps(start, until, settings.dt)?;
-                settings.validate()?;
-            }
-            steps
-        }
-        (frames, Some(dt)) => {
-            let steps = if until > start { run_steps(start, until, dt)? } else { 1 };
-            let steps = steps as f64 / (frames - 1) as f64;
-            (steps.round() as u64).max(1)
-        }
+    // Pictures are evenly spaced in time, and the last one is of the time asked for: steps fit in between.
+    let asked_dt = settings.dt;
+    let interval = match frames {
+        1 if args.until.is_none() => 0.0,
+        1 => until - start,
+        frames => (until - start) / (frames - 1) as f64,
+    };
+    let even = even_steps(interval, None, settings.dt).filter(|_| interval > 0.0);
+    if let Some(even) = even {
+        settings.dt = even.dt;
+        run_steps(start, until, even.dt)?;
+        settings.validate()?;
+    }
+    let (steps_before, steps_per_frame) = match even.map_or(0, |even| even.steps) {
+        steps if frames == 1 => (steps, 1),
+        steps => (0, steps.max(1)),
     };
     let mut motion = args.look.motion(
         &input.snapshot.bodies,
@@ -118,6 +119,7 @@ pub fn main(args: &Args) -> Result<Ended> {
     let shot = Shot {
         frames,
         frames_per_sec: args.fps,
+        steps_before,
         steps_per_frame,
         size: args.size,
         motion,
@@ -134,16 +136,29 @@ pub fn main(args: &Args) -> Result<Ended> {
     let mut sim = Simulation::on(choice, input.snapshot.bodies.clone(), settings)?;
     drop(waiting);
     if !as_json {
+        let (pictures, dt) = match shot.frames {
+            1 => (format!("1 picture after {steps_before} steps"), sim.settings().dt),
+            frames => {
+                let text = format!("{frames} pictures with {steps_per_frame} steps between two");
+                (text, sim.settings().dt)
+            }
+        };
         print::text(&format!(
-            "{} bodies, {} pictures, {} steps of {:.4} each, engine {} ({})\n",
+            "{} bodies, {pictures}, dt {dt}, engine {} ({})\n",
             sim.len(),
-            shot.frames,
-            shot.steps_per_frame,
-            sim.settings().dt,
             sim.choice().kind.name(),
             sim.describe_engine()
         ))?;
+        if let Some(chosen) = &input.chosen {
+            print::text(&format!("{chosen}\n"))?;
+        }
+        if dt != asked_dt {
+            print::text(&format!(
+                "steps of {dt} instead of {asked_dt}, a whole number of them to each picture\n"
+            ))?;
+        }
     }
+    let energy = sim.diagnostics()?.energy();
     interrupt::end_in_good_order();
     let begun = Instant::now();
     let bar = progress::bar(frames, "pictures");
@@ -153,10 +168,24 @@ pub fn main(args: &Args) -> Result<Ended> {
     })?;
     bar.finish_and_clear();
     let wall_secs = begun.elapsed().as_secs_f64();
+    // A film that is broken off does not wait for it.
+    let found = sim.diagnostics().ok();
+    let error = found.as_ref().map(|found| relative_change(found.energy(), energy));
+    let is_off = found.is_some_and(|found| found.energy_is_off(energy));
+    let warning = error.filter(|_| is_off).map(|error| {
+        let warning = EnergyWarning::Large { time: sim.time(), error };
+        warning_in_words(&warning, sim.settings())
+    });
+    if let Some(warning) = &warning {
+        print::note(warning);
+    }
     if as_json {
         print::json(&json!({
             "out": args.out.display().to_string(),
             "n": sim.len(),
+            "dt": sim.settings().dt,
+            "energy_error": error,
+            "warnings": warning.as_slice(),
             "frames": filmed,
             "steps": sim.steps(),
             "time": sim.time(),

@@ -6,9 +6,7 @@ use anyhow::Result;
 
 use super::{Ended, interrupt, print, progress, run, together};
 use crate::app::ranks;
-use crate::error::Error;
-use crate::integrate::blocks::Restart;
-use crate::record::{EnergyLog, RunFolder, restart_of};
+use crate::record::{EnergyLog, RunFolder, energy_initial, restart_of};
 use crate::sim::Simulation;
 
 /// Resume a run from its last complete snapshot, with the engine and kernel it was started with
@@ -48,12 +46,6 @@ pub fn main(args: &Args) -> Result<Ended> {
     for error in &found.damaged {
         print::note(&format!("damaged snapshot, going back to the one before: {error}"));
     }
-    if found.snapshot.bodies.len() != folder.plan.n {
-        let (n, planned) = (found.snapshot.bodies.len(), folder.plan.n);
-        let path = folder.snapshot_path(found.step);
-        let problem = format!("holds {n} bodies, but run.toml says {planned}");
-        return Err(Error::file(&path, problem).into());
-    }
     let mut settings = folder.plan.settings(found.step)?;
     if !args.json {
         let (step, steps) = (found.step, folder.plan.steps);
@@ -64,14 +56,6 @@ pub fn main(args: &Args) -> Result<Ended> {
     }
     let waiting = progress::waiting("first forces");
     let restart = restart_of(&found.snapshot);
-    let has_steps = restart.as_ref().is_some_and(Restart::has_steps);
-    if !has_steps && settings.integrator.has_block_steps() {
-        let problem = format!(
-            "holds no individual steps, which {} needs to resume; start a new run from it",
-            settings.integrator.name
-        );
-        return Err(Error::file(&folder.snapshot_path(found.step), problem).into());
-    }
     let bodies = found.snapshot.bodies.clone();
     let mut sim = match ranks::ranks() {
         None => Simulation::resume(bodies, settings, restart.as_ref())?,
@@ -89,9 +73,23 @@ pub fn main(args: &Args) -> Result<Ended> {
     }
     interrupt::end_in_good_order();
     let log = match ranks::speaks() {
-        true => Some(EnergyLog::open(&args.dir, Some(found.step))?),
+        true => {
+            let initial = energy_initial(&found.snapshot);
+            Some(EnergyLog::open(&args.dir, Some(found.step))?.relative_to(initial))
+        }
         false => None,
     };
+    if log.as_ref().is_some_and(EnergyLog::lacks_beginning) {
+        print::note(&format!(
+            "energy.csv lacks its first rows; {}",
+            match energy_initial(&found.snapshot) {
+                Some(_) =>
+                    "errors in those that follow are relative to the run's beginning, which the snapshot remembers",
+                None =>
+                    "the energy at the beginning is not known any more, nor are errors relative to it",
+            }
+        ));
+    }
     let told = match &log {
         Some(log) => (log.ends_with(found.step)?, log.initial()),
         None => (false, None),

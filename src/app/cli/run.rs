@@ -4,15 +4,15 @@ use anyhow::Result;
 use serde_json::json;
 use web_time::Instant;
 
-use super::blocks::{blocks_in_words, blocks_json, jump_in_words};
+use super::blocks::{blocks_in_words, blocks_json, warning_in_words};
 use super::{Ended, interrupt, options, print, progress, together};
 use crate::app::ranks;
 use crate::diagnostics::Diagnostics;
 use crate::error::Error;
 use crate::gpu::DeviceCount;
-use crate::record::{self, EnergyLog, Jump, Outcome, Plan, Prepared, RunFolder};
+use crate::record::{self, EnergyLog, EnergyWarning, Outcome, Plan, Prepared, RunFolder};
 use crate::settings::RunRequest;
-use crate::sim::{Simulation, run_steps};
+use crate::sim::{EvenSteps, Settings, Simulation, even_steps, run_steps};
 use crate::snapshot::Snapshot;
 use crate::units::{Measure, Units};
 
@@ -46,23 +46,30 @@ pub fn main(args: &Args) -> Result<Ended> {
     {
         return Err(Error::value("--until", until, "a finite time").into());
     }
+    args.input.check_memory()?;
     let mut input = options::load(&args.input, args.steps.eps)?;
     let mut settings = args.steps.settings(&input, &args.engine)?;
     // Bodies with individual steps all meet at multiples of dt_max: use these times unless --dt is given.
     if settings.integrator.has_block_steps() && args.steps.dt.is_none() {
         settings.dt = settings.blocks.dt_max;
     }
-    let (dt, start) = (settings.dt, settings.start);
+    let start = settings.start;
     let until = args.until.unwrap_or(start + input.run.until);
     if !(until > start) {
         let allowed = format!("later than the start of the run, {start}");
         return Err(Error::value("--until", until, allowed).into());
     }
-    let steps = run_steps(start, until, dt)?;
-    let per_snapshot = match args.every {
-        Some(every) => whole_steps(every, dt)?,
-        None => steps.div_ceil(10).max(1),
-    };
+    let asked_dt = settings.dt;
+    let even = whole_steps((start, until), args, &mut settings)?;
+    let dt = settings.dt;
+    if let Some(chosen) = input.chosen.as_ref().filter(|_| !as_json) {
+        print::text(&format!("{chosen}\n"))?;
+    }
+    if dt != asked_dt && !as_json {
+        print::text(&format!(
+            "steps of {dt} instead of {asked_dt}, of which the run and the time between snapshots are whole numbers\n"
+        ))?;
+    }
     ranks::must_agree(|| {
         [
             ("program", ranks::program_sum()),
@@ -86,6 +93,7 @@ pub fn main(args: &Args) -> Result<Ended> {
     facts.insert("softening".to_owned(), settings.softening.to_string());
     facts.insert("dt".to_owned(), dt.to_string());
     facts.insert("step".to_owned(), "0".to_owned());
+    facts.insert("integrator".to_owned(), settings.integrator.name.to_owned());
     let waiting = progress::waiting("first forces");
     let choice = together::choose(input.snapshot.bodies.len(), &mut settings)?;
     if settings.devices == DeviceCount::Auto
@@ -98,7 +106,11 @@ pub fn main(args: &Args) -> Result<Ended> {
     // A device rounds bodies to f32 before the first step; the first snapshot holds the rounded ones.
     input.snapshot.bodies = sim.bodies()?;
     record::set_restart(&mut input.snapshot, sim.restart());
-    let plan = Plan::of(&sim, args.input.input.clone(), steps, per_snapshot)
+    let per_snapshot = match args.every {
+        Some(_) => even.per_output,
+        None => even.steps.div_ceil(10).max(1),
+    };
+    let plan = Plan::of(&sim, args.input.input.clone(), even.steps, per_snapshot)
         .in_units(&input.snapshot.units);
     interrupt::end_in_good_order();
     let (folder, log) = match prepared {
@@ -135,17 +147,38 @@ pub fn warn_unprotected(why: Option<&str>) {
     }
 }
 
-/// The number of steps in `every`, which must be whole.
-fn whole_steps(every: f64, dt: f64) -> Result<u64, Error> {
-    let steps = (every / dt).round();
-    if (1.0..1e15).contains(&steps) && (every / dt - steps).abs() < 1e-6 * steps {
-        return Ok(steps as u64);
+/// Steps of which the run and the time between snapshots are whole numbers; shortens `dt` to fit.
+/// Where nobody has asked for an end, the run ends with a snapshot.
+///
+/// Errors: a time between snapshots that fits no such step; more steps than can be counted.
+fn whole_steps(
+    (start, until): (f64, f64),
+    args: &RunRequest,
+    settings: &mut Settings,
+) -> Result<EvenSteps, Error> {
+    let (span, every, dt) = (until - start, args.every, settings.dt);
+    if let Some(every) = every
+        && !(every.is_finite() && every > 0.0)
+    {
+        return Err(Error::value("--every", every, "finite and greater than 0"));
     }
-    Err(Error::value(
-        "--every",
-        every,
-        format!("a whole number of time steps (of {dt}), at least one"),
-    ))
+    run_steps(start, until, dt)?;
+    let even = even_steps(span, every, dt).or_else(|| {
+        let every = every.filter(|_| args.until.is_none())?;
+        even_steps((span / every).round() * every, Some(every), dt)
+    });
+    let Some(even) = even else {
+        let every = every.unwrap_or(span);
+        let allowed = format!(
+            "such that it and the run's length, {span}, are whole numbers of the same time step, between {dt} and a tenth of that ({} for example)",
+            span / (span / every).round()
+        );
+        return Err(Error::value("--every", every, allowed));
+    };
+    settings.dt = even.dt;
+    settings.validate()?;
+    run_steps(start, start + even.steps as f64 * even.dt, even.dt)?;
+    Ok(even)
 }
 
 /// Runs to the end of the plan or to Ctrl-C, and reports how it went.
@@ -185,11 +218,21 @@ pub fn record(
         bar.set_position(steps);
         !interrupt::wanted()
     };
-    let mut tell = |jump: &Jump| bar.suspend(|| print::note(&jump_in_words(jump)));
+    let settings = sim.settings().clone();
+    let mut warnings = Vec::new();
+    let mut tell = |warning: &EnergyWarning| {
+        let text = warning_in_words(warning, &settings);
+        bar.suspend(|| print::note(&text));
+        warnings.push(text);
+    };
     let outcome = record::run(sim, folder, &mut log, template, &mut watch, &mut tell)?;
     bar.finish_and_clear();
     together::end_watch();
-    report(sim, (folder, &template.units), &outcome, begun.elapsed().as_secs_f64(), as_json)?;
+    let wall_secs = begun.elapsed().as_secs_f64();
+    match as_json {
+        true => print::json(&as_object(sim, folder, (template, &warnings), &outcome, wall_secs))?,
+        false => report(sim, (folder, &template.units), &outcome, wall_secs)?,
+    }
     Ok(if outcome.complete { Ended::Done } else { Ended::Interrupted })
 }
 
@@ -200,38 +243,58 @@ fn too_near(near: usize, n: usize) -> String {
     )
 }
 
+/// (E - E0) / |E0| at the end, if both are known.
+fn energy_error(outcome: &Outcome) -> Option<f64> {
+    let total = outcome.last.as_ref()?.energy();
+    Some(crate::diagnostics::relative_change(total, outcome.energy_initial?))
+}
+
+/// The report for scripts. Vectors are arrays of x, y and z.
+fn as_object(
+    sim: &mut Simulation,
+    folder: &RunFolder,
+    (template, warnings): (&Snapshot, &[String]),
+    outcome: &Outcome,
+    wall_secs: f64,
+) -> serde_json::Value {
+    let near = sim.bodies().map_or(0, |bodies| sim.closer_than_f32(&bodies));
+    let seed = template.attributes.get("seed").and_then(|seed| seed.parse::<u64>().ok());
+    let last = outcome.last.as_ref();
+    json!({
+        "n": sim.len(),
+        "units": template.units,
+        "seed": seed,
+        "softening": sim.settings().softening,
+        "dt": sim.settings().dt,
+        "integrator": sim.settings().integrator.name,
+        "steps": sim.steps(),
+        "time": sim.time(),
+        "complete": outcome.complete,
+        "energy_initial": outcome.energy_initial,
+        "energy_final": last.map(Diagnostics::energy),
+        "energy_error": energy_error(outcome),
+        "momentum": last.map(|last| last.momentum.to_array()),
+        "angular_momentum": last.map(|last| last.angular_momentum.to_array()),
+        "interactions": sim.interactions(),
+        "wall_secs": wall_secs,
+        "engine": sim.choice().kind.name(),
+        "method": sim.choice().method.name(),
+        "adapter": sim.choice().gpu.as_ref().map(|gpu| gpu.adapter.name.clone()),
+        "configuration": sim.describe_engine(),
+        "blocks": sim.blocks().map(blocks_json),
+        "closer_than_f32": near,
+        "warnings": warnings,
+        "out": folder.path.display().to_string(),
+    })
+}
+
 fn report(
     sim: &mut Simulation,
     (folder, units): (&RunFolder, &Units),
     outcome: &Outcome,
     wall_secs: f64,
-    as_json: bool,
 ) -> Result<()> {
     let near = sim.bodies().map_or(0, |bodies| sim.closer_than_f32(&bodies));
-    let total = outcome.last.as_ref().map(Diagnostics::energy);
-    let change = |(total, initial)| crate::diagnostics::relative_change(total, initial);
-    let error = total.zip(outcome.energy_initial).map(change);
-    if as_json {
-        return print::json(&json!({
-            "n": sim.len(),
-            "units": units,
-            "steps": sim.steps(),
-            "time": sim.time(),
-            "complete": outcome.complete,
-            "energy_initial": outcome.energy_initial,
-            "energy_final": total,
-            "energy_error": error,
-            "interactions": sim.interactions(),
-            "wall_secs": wall_secs,
-            "engine": sim.choice().kind.name(),
-            "method": sim.choice().method.name(),
-            "adapter": sim.choice().gpu.as_ref().map(|gpu| gpu.adapter.name.clone()),
-            "configuration": sim.describe_engine(),
-            "blocks": sim.blocks().map(blocks_json),
-            "closer_than_f32": near,
-            "out": folder.path.display().to_string(),
-        }));
-    }
     let rate = sim.interactions() as f64 / wall_secs / 1e9;
     // Few bodies have few interactions per second: show three digits in the unit that fits.
     let rate = if rate < 0.1 { format!("{:.3} M", rate * 1e3) } else { format!("{rate:.2} G") };
@@ -244,7 +307,7 @@ fn report(
         (name, false) => format!(" ({:.6} {name})", time * factor),
     };
     let mut text = format!("t = {time}{named} after {} steps, ", sim.steps());
-    if let (Some(error), Some(last)) = (error, &outcome.last) {
+    if let (Some(error), Some(last)) = (energy_error(outcome), &outcome.last) {
         text += &format!("energy error {error:.2e}, 2K/|W| {:.3}, ", last.virial_ratio());
     }
     text += &format!("{rate} interactions/s\n");

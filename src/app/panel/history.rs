@@ -13,6 +13,8 @@ pub struct History {
     later: Vec<ReportSample>,
     since_sample_secs: f64,
     clock_secs: f64,
+    /// Whether it has been reported that the energy is too far off.
+    has_warned: bool,
 }
 
 /// Rates at one time.
@@ -48,6 +50,8 @@ pub struct ReportSample {
     softening: f64,
     /// The energy that the error is relative to.
     reference: f64,
+    /// Whether the energy is too far off for the bodies to be trusted.
+    is_ruined: bool,
 }
 
 const SAMPLE_SECS: f64 = 0.1;
@@ -101,6 +105,7 @@ impl History {
             radii: diagnostics.components.iter().map(|c| (c.component, c.radii)).collect(),
             softening: report.softening,
             reference,
+            is_ruined: diagnostics.energy_is_off(reference),
         });
     }
 
@@ -116,6 +121,7 @@ impl History {
     pub fn restart(&mut self) {
         self.reports.clear();
         self.later.clear();
+        self.has_warned = false;
     }
 
     /// Rates, oldest first.
@@ -127,6 +133,12 @@ impl History {
     pub fn newest_compared(&self) -> Option<&ReportSample> {
         let [.., before, last] = &self.reports[..] else { return None };
         (before.softening == last.softening).then_some(last)
+    }
+
+    /// Whether the latest energy is so far off that the bodies cannot be trusted; true once a run.
+    pub fn take_ruined(&mut self) -> bool {
+        let is_ruined = self.reports.last().is_some_and(|report| report.is_ruined);
+        is_ruined && !std::mem::replace(&mut self.has_warned, true)
     }
 
     /// Diagnostics, oldest first.
@@ -170,5 +182,12 @@ mod tests {
         history.report(&report(3.5));
         history.go_to(9.0);
         assert_eq!(times(&history), [0.0, 1.0, 2.0, 3.5, 4.0, 5.0]);
+        assert!(!history.take_ruined());
+        for expected in [true, false] {
+            let mut exploded = report(10.0);
+            exploded.diagnostics.kinetic = 100.0;
+            history.report(&exploded);
+            assert_eq!(history.take_ruined(), expected, "it is said once");
+        }
     }
 }

@@ -8,7 +8,7 @@ use super::{Action, Facts, Input, Panel, transport};
 use crate::gpu::DeviceClass;
 
 /// An energy error beyond which a run cannot be trusted.
-pub const RUINED: f64 = 0.05;
+pub const RUINED: f64 = crate::diagnostics::LARGE_ENERGY_ERROR;
 /// From here on the error is shown in a warning colour.
 const DOUBTFUL: f64 = 0.01;
 

@@ -20,6 +20,9 @@ use crate::render::{ColourBy, Follow};
 use crate::scene::Colouring;
 use crate::sim::Moment;
 
+/// Said once the energy is so far off that the bodies cannot be trusted.
+const RUINED: &str = "the energy is off by more than 5 %, so the bodies cannot be trusted: shorten the time step, or choose a larger eps or hermite4 (tab Physics), then restart (r)";
+
 /// Said if bodies are followed without being asked for.
 const DRIFTING: &str =
     "these bodies move together: the camera follows their centre of mass (tab View, follow)";
@@ -118,7 +121,12 @@ impl Frames {
         }
         for event in events {
             match event {
-                Event::Report(report) => self.simulated.history.report(&report),
+                Event::Report(report) => {
+                    self.simulated.history.report(&report);
+                    if self.simulated.history.take_ruined() {
+                        self.output.say(RUINED.to_owned(), true);
+                    }
+                }
                 Event::Kept(moment) => {
                     self.keep_moment(&moment);
                     self.viewer.aim(&moment);
@@ -270,6 +278,9 @@ impl Frames {
         }
         if let Some(film) = &mut self.output.recording {
             film.go_on();
+        }
+        if let Some(chosen) = session.chosen.take() {
+            self.output.say(chosen, false);
         }
         self.name_window(&session);
         self.undo.take_view(&self.viewer.choice);

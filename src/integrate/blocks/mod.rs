@@ -228,7 +228,10 @@ impl BlockSteps {
 
     /// What a later run needs to continue to the same bits.
     pub fn restart(&self) -> Restart {
-        Restart::of(&self.schedule, self.accuracy.least_acceleration, &self.tracks)
+        let mut restart =
+            Restart::of(&self.schedule, self.accuracy.least_acceleration, &self.tracks);
+        restart.facts.extend(self.watch.fact());
+        restart
     }
 
     /// Resumes from what [`BlockSteps::restart`] returned in a run that began at time 0.
@@ -243,7 +246,8 @@ impl BlockSteps {
         let (schedule, least_acceleration, tracks) = restart.read()?;
         // The engine's noise is set at the next step.
         let accuracy = Accuracy { settings, least_acceleration, noise: Noise::default() };
-        Ok(Self::on_host(scheme, accuracy, tracks, schedule, 0.0))
+        let made = Self::on_host(scheme, accuracy, tracks, schedule, 0.0);
+        Ok(Self { watch: passage::Watch::find(&restart.facts), ..made })
     }
 
     /// The shortest step, as a time.

@@ -1,8 +1,10 @@
 //! The closest passage in an interval of a run: without softening, errors arise there.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
+use super::PREFIX;
 use super::arrays::Arrays;
 
 /// When the shortest step in an interval of a run was taken, and which body was nearest then.
@@ -41,8 +43,11 @@ impl FromStr for Passage {
     }
 }
 
+/// The fact that holds the shortest step since the last row of the log, and the passage of that time.
+const SHORTEST: &str = "shortest";
+
 /// Records the shortest step.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Watch {
     step: u64,
     closest: Option<Passage>,
@@ -76,6 +81,22 @@ impl Watch {
         *self = Self { step, closest: nearest.map(passage) };
     }
 
+    /// What was recorded so far, as a fact of a snapshot; `None` if nothing was.
+    pub fn fact(&self) -> Option<(String, String)> {
+        let passage = self.closest?;
+        Some((format!("{PREFIX}{SHORTEST}"), format!("{} {passage}", self.step)))
+    }
+
+    /// What [`Watch::fact`] stored, if it is among `facts`.
+    pub fn find(facts: &BTreeMap<String, String>) -> Self {
+        let fact = facts.get(&format!("{PREFIX}{SHORTEST}"));
+        let found = fact.and_then(|text| {
+            let (step, passage) = text.split_once(' ')?;
+            Some(Self { step: step.parse().ok()?, closest: Some(passage.parse().ok()?) })
+        });
+        found.unwrap_or_default()
+    }
+
     /// Returns and resets what was recorded since the last call.
     pub fn take(&mut self) -> Option<Passage> {
         std::mem::take(self).closest
@@ -90,6 +111,10 @@ mod tests {
     fn a_passage_is_read_as_it_was_written() {
         let passage = Passage { time: 0.1 + 0.2, id: u64::MAX, other: 0, distance: 1e-9 / 3.0 };
         assert_eq!(passage.to_string().parse(), Ok(passage));
+        let watch = Watch { step: 77, closest: Some(passage) };
+        assert_eq!(Watch::find(&watch.fact().into_iter().collect()), watch);
+        assert_eq!(Watch::find(&BTreeMap::new()), Watch::default());
+        assert_eq!(Watch::default().fact(), None);
         for text in ["", "1 2 3", "1 2 x 4", "1 -2 3 4"] {
             assert_eq!(text.parse::<Passage>(), Err(()), "{text}");
         }

@@ -1,0 +1,79 @@
+//! Whether a plan still says what its snapshots were made with.
+
+use super::folder::PLAN;
+use super::{RunFolder, restart_of};
+use crate::error::{Error, Result};
+use crate::integrate;
+use crate::integrate::blocks::Restart;
+use crate::snapshot::Snapshot;
+
+/// Checks that `snapshot`, named after `step`, is a state of the folder's plan: a plan edited in
+/// between would be believed otherwise, and time, forces and energies be of two different runs.
+///
+/// Errors: the first number that differs.
+pub(super) fn check(folder: &RunFolder, step: u64, snapshot: &Snapshot) -> Result<()> {
+    let (plan, path) = (&folder.plan, folder.snapshot_path(step));
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let differs = |what: &str, planned: String, found: String| {
+        let problem = format!(
+            "says {what} = {planned}, but {name} was made with {found}; undo the change, or begin another run from that snapshot with 'gravitile run'"
+        );
+        Err(Error::file(&folder.path.join(PLAN), problem))
+    };
+    let attribute = |name: &str| snapshot.attributes.get(name).map(String::as_str);
+    let number = |name: &str| attribute(name).and_then(|text| text.parse::<f64>().ok());
+    if number("step").is_some_and(|found| found != step as f64) {
+        let found = attribute("step").unwrap_or_default();
+        return Err(Error::file(&path, format!("holds step {found}, unlike its name")));
+    }
+    let n = snapshot.bodies.len();
+    if n != plan.n {
+        return differs("n", plan.n.to_string(), n.to_string());
+    }
+    for (what, planned, found) in [
+        ("softening", plan.softening, number("softening")),
+        ("dt", plan.dt, number("dt")),
+        (
+            "gravitational_constant",
+            plan.gravitational_constant,
+            Some(snapshot.units.gravitational_constant),
+        ),
+    ] {
+        if let Some(found) = found.filter(|found| *found != planned) {
+            return differs(what, format!("{planned:?}"), format!("{found:?}"));
+        }
+    }
+    // Snapshots of earlier versions do not name it.
+    if let Some(found) = attribute("integrator").filter(|found| *found != plan.integrator) {
+        return differs("integrator", plan.integrator.clone(), found.to_owned());
+    }
+    let has_steps = restart_of(snapshot).as_ref().is_some_and(Restart::has_steps);
+    match integrate::find(&plan.integrator)?.has_block_steps() {
+        true if !has_steps => {
+            let problem = format!(
+                "holds no individual steps, which {} needs to resume; start a new run from it",
+                plan.integrator
+            );
+            return Err(Error::file(&path, problem));
+        }
+        false if has_steps => {
+            return differs("integrator", plan.integrator.clone(), "individual steps".to_owned());
+        }
+        _ => {}
+    }
+    let time = plan.start + step as f64 * plan.dt;
+    if !((snapshot.time - time).abs() <= 1e-6 * plan.dt) {
+        let planned = format!("{:?}", plan.start);
+        let found = format!(
+            "{:?}: it holds t = {:?}",
+            snapshot.time - step as f64 * plan.dt,
+            snapshot.time
+        );
+        return differs("start", planned, found);
+    }
+    if step > plan.steps {
+        let problem = format!("says steps = {}, but {name} is of a later step", plan.steps);
+        return Err(Error::file(&folder.path.join(PLAN), problem));
+    }
+    Ok(())
+}
