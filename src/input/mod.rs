@@ -15,10 +15,12 @@ use web_time::Instant;
 
 use crate::error::{Error, Result};
 use crate::files;
-use crate::messages;
+use crate::integrate;
+use crate::integrate::blocks::power_of_two_below;
+use crate::{memory, messages};
 use crate::scene::{IntegratorHints, RunHints, Scene, ViewHints};
 use crate::settings::{Assignment, InputRequest};
-use crate::sim::suggest;
+use crate::sim::{Collisional, collisional, suggest};
 use crate::snapshot::{self, ReadOptions, Snapshot};
 use crate::units::Units;
 
@@ -28,8 +30,10 @@ pub struct Input {
     pub snapshot: Snapshot,
     /// Softening, step and duration that suit them.
     pub run: RunHints,
-    /// The integrator that suits them, if the scene names one.
+    /// The integrator that suits them, if the scene names one or the bodies need one.
     pub integrator: IntegratorHints,
+    /// What was chosen for bodies of a snapshot and why, where that is not what others get.
+    pub chosen: Option<String>,
     /// How they look best, if the scene says.
     pub view: Option<ViewHints>,
 }
@@ -79,6 +83,14 @@ impl InputRequest {
         Ok(input)
     }
 
+    /// Refuses a scene of which not even a simulation would fit into memory, before it is generated.
+    ///
+    /// Errors: too many bodies; those of [`InputRequest::scene`].
+    pub fn check_memory(&self) -> Result<()> {
+        let n = self.scene()?.and_then(|scene| scene.n());
+        n.map_or(Ok(()), |n| memory::check_bodies(n, memory::SIMULATION))
+    }
+
     fn unknown(&self) -> Error {
         let looks_like_path = self.input.contains(['/', '\\', '.']);
         if looks_like_path {
@@ -92,6 +104,7 @@ impl InputRequest {
     fn build(&self, mut scene: Scene, softening: Option<f64>) -> Result<Input> {
         scene.run.softening = softening.unwrap_or(scene.run.softening);
         let parts = Parts::of(Units::from(&scene.units), self.isolated);
+        scene.n().map_or(Ok(()), |n| memory::check_bodies(n, memory::BODIES))?;
         let begun = Instant::now();
         let bodies = scene.build(&|path: &Path| parts.load(path))?;
         let secs = begun.elapsed().as_secs_f64();
@@ -102,7 +115,7 @@ impl InputRequest {
         snapshot.attributes.insert("scene".to_owned(), scene.name.clone());
         snapshot.attributes.insert("seed".to_owned(), scene.seed.to_string());
         let Scene { run, integrator, view, .. } = scene;
-        Ok(Input { snapshot, run, integrator, view: Some(view) })
+        Ok(Input { snapshot, run, integrator, chosen: None, view: Some(view) })
     }
 
     fn read(&self, path: &Path) -> Result<Input> {
@@ -124,12 +137,39 @@ impl InputRequest {
         snapshot.notes.extend(shared_ids(&snapshot.bodies.id));
         snapshot.notes[before..].iter_mut().for_each(|note| *note = format!("{name}: {note}"));
         self.set_gravity(&mut snapshot);
+        let run = suggest(&snapshot.bodies, snapshot.units.gravitational_constant);
+        Ok(Self::input_of(snapshot, run))
+    }
+
+    /// The input of a snapshot for whose bodies `run` is suggested.
+    fn input_of(snapshot: Snapshot, mut run: RunHints) -> Input {
+        let (bodies, g) = (&snapshot.bodies, snapshot.units.gravitational_constant);
         let number = |key: &str| snapshot.attributes.get(key).and_then(|v| v.parse::<f64>().ok());
-        let mut run = suggest(&snapshot.bodies, snapshot.units.gravitational_constant);
-        // Gravitile's own snapshots hold the settings of their run.
-        run.softening = number("softening").unwrap_or(run.softening);
-        run.dt = number("dt").unwrap_or(run.dt);
-        Ok(Input { snapshot, run, integrator: IntegratorHints::default(), view: None })
+        let mut integrator = IntegratorHints::default();
+        let mut chosen = None;
+        if let (Some(softening), Some(dt)) = (number("softening"), number("dt")) {
+            // Gravitile's own snapshots hold the settings of their run.
+            (run.softening, run.dt) = (softening, dt);
+            let name = snapshot.attributes.get("integrator");
+            if let Some(found) = name.and_then(|name| integrate::find(name).ok()) {
+                integrator.integrator = Some(found.name.to_owned());
+                let has_steps = found.has_block_steps();
+                integrator.dt_max =
+                    Some(power_of_two_below(dt)).filter(|dt| has_steps && *dt > 0.0);
+            }
+        } else if let Some(Collisional { run: own, dt_max, why }) =
+            collisional(bodies, run.softening, g)
+        {
+            let name = integrate::COLLISIONAL.name;
+            chosen = Some(format!(
+                "{why}: unless asked otherwise eps 0, {name} with steps of up to {dt_max}, and an end at t = {}",
+                snapshot.time + own.until
+            ));
+            run = own;
+            integrator.integrator = Some(name.to_owned());
+            integrator.dt_max = Some(dt_max);
+        }
+        Input { snapshot, run, integrator, chosen, view: None }
     }
 
     /// Sets the requested G. Units of which it is not the constant lose their names.

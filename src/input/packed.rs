@@ -4,6 +4,7 @@ use super::Input;
 use crate::error::{Error, Result};
 use crate::scene::{RunHints, Scene};
 use crate::settings::InputRequest;
+use crate::sim::{MOST_BODIES, suggest};
 use crate::snapshot::{Snapshot, WriteOptions};
 
 /// A name that marks the bytes as a snapshot in gravitile's own format.
@@ -39,11 +40,18 @@ impl Input {
         let mut snapshot = Snapshot::from_bytes(snapshot, NAME)?;
         snapshot.notes = serde_json::from_slice(notes).map_err(|_| broken())?;
         let run = RunHints { softening, dt, until };
-        let (integrator, view) = match request.scene()? {
-            Some(Scene { integrator, view, .. }) => (integrator, Some(view)),
-            None => Default::default(),
-        };
-        Ok(Self { snapshot, run, integrator, view })
+        Ok(match request.scene()? {
+            Some(Scene { integrator, view, .. }) => {
+                Self { snapshot, run, integrator, chosen: None, view: Some(view) }
+            }
+            // For few bodies more follows from what is suggested, which is found soon enough.
+            None if snapshot.bodies.len() <= MOST_BODIES => {
+                let g = snapshot.units.gravitational_constant;
+                let run = suggest(&snapshot.bodies, g);
+                InputRequest::input_of(snapshot, run)
+            }
+            None => InputRequest::input_of(snapshot, run),
+        })
     }
 }
 
@@ -60,6 +68,7 @@ mod tests {
         assert_eq!(again.run, made.run, "{name}");
         assert_eq!(again.integrator, made.integrator, "{name}");
         assert_eq!(again.view, made.view, "{name}");
+        assert_eq!(again.chosen, made.chosen, "{name}");
     }
 
     #[test]

@@ -62,13 +62,20 @@ impl StepRequest {
     ///
     /// Errors: those of [`StepRequest::settings`].
     pub fn over(&self, input: &Input, base: Settings) -> Result<Settings> {
-        let hints = &input.integrator;
+        // What is chosen for few bodies without softening suits no other request.
+        let is_collisional = self.eps.unwrap_or(0.0) == 0.0 && base.method != Some(Method::Tree);
+        let none = IntegratorHints::default();
+        let is_suited = input.chosen.is_none() || is_collisional;
+        let hints = if is_suited { &input.integrator } else { &none };
         let name = self.integrator.as_ref().or(hints.integrator.as_ref());
         let integrator = name.map_or(Ok(integrate::DEFAULT), |name| integrate::find(name))?;
         self.blocks.fits(integrator)?;
         let mut blocks = self.blocks.clone();
-        // A scene's settings for its own integrator do not apply to another one.
-        if self.integrator.is_none() || hints.integrator.as_deref() == Some(integrator.name) {
+        // A scene's settings for its own integrator do not apply to another one; those of a snapshot
+        // follow from its bodies.
+        let is_own = hints.integrator.as_deref() == Some(integrator.name);
+        let suits_all = input.view.is_none() && integrator.has_block_steps();
+        if self.integrator.is_none() || is_own || suits_all {
             let hinted = BlockRequest::from(hints);
             let told = hinted.fits(integrator).and_then(|()| hinted.tier());
             told.map_err(|error| Error::Outside(format!("in the scene's [run], {error}")))?;

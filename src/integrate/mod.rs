@@ -86,6 +86,9 @@ pub type MakeDevice = for<'a> fn(
     &'a dyn DeviceForces,
 ) -> Making<'a, Box<dyn DeviceIntegrator>>;
 
+/// The integrator for few bodies without softening.
+pub const COLLISIONAL: &Integrator = &hermite6::HERMITE6;
+
 /// Every integrator.
 pub const ALL: &[Integrator] = &[leapfrog::LEAPFROG, hermite4::HERMITE4, hermite6::HERMITE6];
 

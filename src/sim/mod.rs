@@ -17,6 +17,7 @@
 
 mod choice;
 mod clock;
+mod collisional;
 mod device;
 mod engine;
 #[cfg(not(target_arch = "wasm32"))]
@@ -29,7 +30,8 @@ mod simulation;
 mod suggest;
 
 pub use choice::{ASKED_FOR, Choice};
-pub use clock::{Clock, MOST_STEPS, run_steps, steps_in};
+pub use clock::{Clock, EvenSteps, MOST_STEPS, even_steps, run_steps};
+pub use collisional::{Collisional, MOST_BODIES, collisional};
 pub use device::{
     CompiledKernel, DeviceState, Diagnosis, NextKernel, Submitted, Totals, Work, add_potentials,
 };

@@ -50,13 +50,13 @@ fn fast_speed(bodies: &Bodies) -> f64 {
     speeds.get(speeds.len() * 9 / 10).copied().unwrap_or(0.0)
 }
 
-fn half_mass_radius(bodies: &Bodies) -> f64 {
+pub(super) fn half_mass_radius(bodies: &Bodies) -> f64 {
     let all: Vec<usize> = (0..bodies.len()).collect();
     lagrangian_radii(bodies, &all, density_centre(bodies, &all), &[0.5])[0]
 }
 
 /// `value` rounded down to two digits, so that a user can read and repeat it.
-fn two_digits(value: f64) -> f64 {
+pub(super) fn two_digits(value: f64) -> f64 {
     let power = 10f64.powi(value.log10().floor() as i32 - 1);
     let digits = (value / power).floor();
     format!("{digits}e{}", power.log10().round() as i32).parse().unwrap_or(value)

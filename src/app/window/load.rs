@@ -33,6 +33,8 @@ pub struct Session {
     pub view: Option<ViewHints>,
     /// Whether the scene names an integrator of its own.
     pub names_integrator: bool,
+    /// What was chosen for these bodies and not for others, until it is shown.
+    pub chosen: Option<String>,
     /// The bodies it began with, masses times G as the device has them.
     pub bodies: Arc<Bodies>,
     /// Their centre of mass at the time of the template, and its velocity, which stays.
@@ -146,6 +148,7 @@ impl Loading {
                 usual,
                 view,
                 names_integrator,
+                chosen: None,
                 bodies,
                 centre,
                 live,
@@ -217,6 +220,7 @@ async fn load(gpu: Arc<Gpu>, input: InputRequest, wanted: Wanted) -> Result<Sess
         hints: loaded.run,
         usual,
         names_integrator: loaded.integrator.integrator.is_some(),
+        chosen: loaded.chosen,
         view: loaded.view,
         centre: heavy.centre_of_mass().into(),
         bodies: Arc::new(heavy),
@@ -273,6 +277,7 @@ impl Session {
             ("step", moment.steps.to_string()),
             ("softening", settings.softening.to_string()),
             ("dt", settings.dt.to_string()),
+            ("integrator", settings.integrator.name.to_owned()),
             ("engine", self.live.describe_engine()),
         ];
         for (name, value) in facts {
