@@ -23,6 +23,7 @@ fn main() -> Result<()> {
     let shot = Shot {
         frames: 24,
         frames_per_sec: 12,
+        steps_before: 0,
         steps_per_frame: 25,
         size,
         motion: CameraMotion {

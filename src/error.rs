@@ -165,6 +165,25 @@ impl Error {
         Self::Value { what: what.into(), value: value.to_string(), allowed: allowed.into() }
     }
 
+    /// The variant's name, for scripts.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Value { .. } => "value",
+            Self::Unknown { .. } => "unknown",
+            Self::File { .. } => "file",
+            Self::Io { .. } => "io",
+            Self::Body { .. } => "body",
+            Self::Adapter { .. } => "adapter",
+            Self::NoAdapter { .. } => "no-adapter",
+            Self::Device(_) => "device",
+            Self::Member(_) => "member",
+            Self::Shader { .. } => "shader",
+            Self::Display(_) => "display",
+            Self::Stopped => "stopped",
+            Self::Outside(_) => "outside",
+        }
+    }
+
     /// Fills in the body's id: engines know only its index, and `ids` holds the ids by index.
     #[must_use]
     pub fn with_ids(mut self, ids: &[u64]) -> Self {

@@ -61,6 +61,7 @@ pub mod stop;
 pub mod units;
 
 mod math;
+mod memory;
 
 // The modules below are not part of the library's interface and may change at any time. They are
 // public for the program, tests and benches, which are separate crates; the modules above re-export

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 /// Rooms by level, lowest first. A room may use rooms of its own level only where named below.
 const LEVELS: &[&[&str]] = &[
     &["messages"],
-    &["math", "error", "files", "stop", "exchange", "bodies", "units", "diagnostics"],
+    &["math", "error", "files", "memory", "stop", "exchange", "bodies", "units", "diagnostics"],
     &["frame", "settings"],
     &["scene", "snapshot", "gpu"],
     &["forces"],
@@ -44,6 +44,7 @@ const NEIGHBOURS: &[(&str, &str)] = &[
     ("bodies", "error"),
     ("bodies", "math"),
     ("files", "error"),
+    ("memory", "error"),
     ("stop", "error"),
     ("exchange", "error"),
     ("exchange", "stop"),

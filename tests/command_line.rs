@@ -83,7 +83,13 @@ fn bad_input_is_refused_in_one_line() {
     run(&["-n", "100", "--dt", "0"], &["dt is 0", "greater than 0"]);
     run(&["-n", "100", "--dt", "-0.1"], &["dt is -0.1"]);
     run(&["-n", "100", "--until", "-1"], &["--until is -1"]);
-    run(&["-n", "100", "--dt", "0.01", "--every", "0.015"], &["--every is 0.015", "whole number"]);
+    run(
+        &["-n", "100", "--dt", "0.01", "--until", "1", "--every", "0.3141592"],
+        &["--every is 0.3141592", "whole numbers of the same time step", "0.3333333333333333"],
+    );
+    for every in ["0", "-1", "nan", "inf"] {
+        run(&["-n", "100", "--every", every], &["--every is", "finite and greater than 0"]);
+    }
     run(
         &["-n", "100", "--engine", "warp"],
         &["no engine named 'warp'", "auto, gpu, cpu, reference"],
@@ -357,6 +363,30 @@ fn run_prints_what_scripts_read() {
 }
 
 #[test]
+fn with_json_errors_are_objects_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("run");
+    let out = out.to_str().unwrap();
+    for (args, kind, words) in [
+        (&["run", "nebula", "--out", out, "--json"][..], "unknown", "nebula"),
+        (&["run", "plummer", "--eps", "-1", "--out", out, "--json"], "value", "eps is -1"),
+        (&["resume", folder.path().to_str().unwrap(), "--json"], "file", "holds no run"),
+        (&["run", "plummer", "--frames", "3", "--json"], "usage", "--frames"),
+    ] {
+        let output = gravitile(args);
+        let found: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(
+            (&found["error"]["kind"], &found["error"]["exit_code"]),
+            (&kind.into(), &2.into())
+        );
+        let message = found["error"]["message"].as_str().unwrap();
+        assert!(message.contains(words), "{message}");
+        assert_eq!(text(&output.stderr), format!("gravitile: {message}\n"));
+    }
+    assert!(gravitile(&["run", "nebula", "--out", out]).stdout.is_empty());
+}
+
+#[test]
 fn films_and_pictures_are_made_and_not_overwritten() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
@@ -373,12 +403,21 @@ fn films_and_pictures_are_made_and_not_overwritten() {
         &[&make[..], &["--frames", "3", "--out", &film]].concat(),
         &["is there already", "--force"],
     );
-    // The first picture shows the bodies as they are, whoever paints.
+    // A single picture shows the bodies as they are, or at the time that is asked for, whoever paints.
     for renderer in ["cpu", "gpu"] {
-        let picture = at(&format!("{renderer}.png"));
-        let more = ["--renderer", renderer, "--out", &picture];
-        works(&[&make[..], &more].concat());
-        assert!(std::fs::metadata(&picture).unwrap().len() > 1000);
+        let (now, later) = (at(&format!("{renderer}.png")), at(&format!("{renderer}-1.png")));
+        let paint = |picture: &str, more: &[&str]| {
+            let args = ["render", "disk-galaxy", "-n", "500", "--size", "160x90", "--json"];
+            json(&[&args[..], more, &["--renderer", renderer, "--out", picture]].concat())
+        };
+        assert_eq!(paint(&now, &[])["time"], 0.0);
+        let answer = paint(&later, &["--until", "1", "--engine", "cpu"]);
+        assert_eq!((&answer["time"], &answer["frames"]), (&1.0.into(), &1.into()));
+        assert!(answer["steps"].as_u64().unwrap() > 0);
+        assert!(answer["energy_error"].as_f64().unwrap().abs() < 0.05);
+        assert!(answer["warnings"].as_array().unwrap().is_empty());
+        let [now, later] = [now, later].map(|path| std::fs::read(path).unwrap());
+        assert!(now.len() > 1000 && later.len() > 1000 && now != later);
     }
     works(&[&make[..], &["--frames", "2", "--colour", "speed", "--out", &at("frames/")]].concat());
     assert!(folder.path().join("frames/frame_000001.png").exists());

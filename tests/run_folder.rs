@@ -237,7 +237,7 @@ fn a_plan_without_countable_steps_is_refused() {
     for (from, to, words) in [
         ("\nsteps = 10\n", "\nsteps = 0\n", "steps is 0"),
         ("\nsteps = 10\n", "\nsteps = 9007199254740993\n", "2^53"),
-        ("\ndt = 0.01\n", "\ndt = 1e-320\n", "dt is 1e-320"),
+        ("\ndt = 0.01\n", "\ndt = 1e-320\n", "dt = 1e-320"),
     ] {
         let changed = plan.replace(from, to);
         assert_ne!(plan, changed);
@@ -285,14 +285,14 @@ fn object(mut command: Command) -> (serde_json::Value, String) {
 #[test]
 fn a_leapfrog_that_explodes_is_reported_once_with_what_to_change() {
     let folder = tempfile::tempdir().unwrap();
-    let run = |dt: &str, name: &str| {
+    let run = |dt: &str, until: &str, name: &str| {
         let args = ["run", "plummer", "-n", "100", "--engine", "cpu", "--eps", "0.01"];
         let mut command = gravitile(&args);
-        command.args(["--dt", dt, "--until", "100", "--every", "10", "--out"]);
+        command.args(["--dt", dt, "--until", until, "--out"]);
         command.arg(folder.path().join(name));
         object(command)
     };
-    let (found, said) = run("10", "exploded");
+    let (found, said) = run("10", "100", "exploded");
     assert!(found["energy_error"].as_f64().unwrap().abs() > 0.05, "{found}");
     assert_eq!(said.lines().count(), 1, "{said}");
     for word in ["the energy is off", "cannot be trusted", "--dt 10", "--eps 0.01", "hermite4"] {
@@ -303,7 +303,7 @@ fn a_leapfrog_that_explodes_is_reported_once_with_what_to_change() {
     assert_eq!(warnings.len(), 1);
     assert_eq!((&found["seed"], found["dt"].as_f64()), (&1.into(), Some(10.0)));
     assert_eq!(found["momentum"].as_array().unwrap().len(), 3);
-    let (found, said) = run("0.005", "sound");
+    let (found, said) = run("0.001", "2", "sound");
     assert!(said.is_empty() && found["warnings"].as_array().unwrap().is_empty(), "{said}");
 }
 
@@ -332,7 +332,7 @@ fn a_run_ends_when_it_should_and_steps_are_shortened_evenly() {
     let hermite = ["--integrator", "hermite4", "--dt-max", "0.125"];
     let (times, said) =
         run("hermite", &[&hermite[..], &["--until", "0.3", "--every", "0.1"]].concat());
-    assert!(said.contains("steps of 0.1 instead of 0.125"), "{said}");
+    assert!(said.contains("synchronised every 0.1 instead of 0.125"), "{said}");
     assert!(times.len() == 4 && (times[3] - 0.3).abs() < 1e-12, "{times:?}");
     let (times, said) = run("even", &["--until", "0.3", "--every", "0.1", "--dt", "0.02"]);
     assert!(times.len() == 4 && !said.contains("instead"), "{said}");

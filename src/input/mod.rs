@@ -145,21 +145,25 @@ impl InputRequest {
     fn input_of(snapshot: Snapshot, mut run: RunHints) -> Input {
         let (bodies, g) = (&snapshot.bodies, snapshot.units.gravitational_constant);
         let number = |key: &str| snapshot.attributes.get(key).and_then(|v| v.parse::<f64>().ok());
+        let (softening, dt) = (number("softening"), number("dt"));
+        let found = collisional(bodies, run.softening, g);
         let mut integrator = IntegratorHints::default();
         let mut chosen = None;
-        if let (Some(softening), Some(dt)) = (number("softening"), number("dt")) {
-            // Gravitile's own snapshots hold the settings of their run.
-            (run.softening, run.dt) = (softening, dt);
+        if softening.is_some() || dt.is_some() {
+            // Gravitile's own snapshots hold the settings of their run, but not its end.
+            if let Some(found) = found.filter(|_| softening == Some(0.0)) {
+                run.until = found.run.until;
+            }
+            run.softening = softening.unwrap_or(run.softening);
+            run.dt = dt.unwrap_or(run.dt);
             let name = snapshot.attributes.get("integrator");
             if let Some(found) = name.and_then(|name| integrate::find(name).ok()) {
                 integrator.integrator = Some(found.name.to_owned());
-                let has_steps = found.has_block_steps();
+                let longest = power_of_two_below(run.dt);
                 integrator.dt_max =
-                    Some(power_of_two_below(dt)).filter(|dt| has_steps && *dt > 0.0);
+                    Some(longest).filter(|_| found.has_block_steps() && longest > 0.0);
             }
-        } else if let Some(Collisional { run: own, dt_max, why }) =
-            collisional(bodies, run.softening, g)
-        {
+        } else if let Some(Collisional { run: own, dt_max, why }) = found {
             let name = integrate::COLLISIONAL.name;
             chosen = Some(format!(
                 "{why}: unless asked otherwise eps 0, {name} with steps of up to {dt_max}, and an end at t = {}",

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::writer::{State, Writer, Written};
 use super::{EnergyLog, EnergyWarning, RunFolder};
-use crate::diagnostics::{Diagnostics, kinetic_energy, potential_energy};
+use crate::diagnostics::{Diagnostics, diagnose};
 use crate::error::{Error, Result};
 use crate::forces::{last, rebuilds};
 use crate::frame;
@@ -105,16 +105,14 @@ fn steps(
         // If the run was interrupted between a snapshot and its row, the snapshot has the passage.
         let noted = template.attributes.get(PASSAGE).and_then(|text| text.parse().ok());
         let Moment { steps, time, bodies, .. } = sim.moment()?;
-        let centre = bodies.centre_of_mass();
         let state = Arc::new(State { step: steps, snapshot: Snapshot::new(bodies, time) });
         let potential = unless_stopped(sim.potentials())?;
         let passage = passage(sim).map(|now| now.or(noted));
         match potential {
             Some(potential) => {
                 if steps == 0 {
-                    let (bodies, (_, drift)) = (&state.snapshot.bodies, centre);
-                    let kinetic = kinetic_energy(bodies, drift);
-                    *energy_initial = Some(kinetic + potential_energy(bodies, &potential));
+                    let first = diagnose(&state.snapshot.bodies, &potential)?;
+                    *energy_initial = Some(first.energy());
                 }
                 writer.log(&state, potential, passage);
             }

@@ -73,8 +73,9 @@ impl<'a> Part<'a> {
         if rest == 0 {
             return Ok(());
         }
+        let has_room = crate::memory::available().is_none_or(|free| rest <= free);
         let room = usize::try_from(rest).ok().and_then(|rest| bytes.try_reserve_exact(rest).ok());
-        if room.is_none() {
+        if room.is_none() || !has_room {
             let problem = format!("is too large for this machine's memory: {length} bytes");
             return Err(Error::file(&self.path, problem));
         }

@@ -187,6 +187,11 @@ impl Person {
         last.join("\n")
     }
 
+    /// The number that the window system knows the window by.
+    pub fn window(&self) -> String {
+        self.window.clone()
+    }
+
     pub fn folder(&self) -> PathBuf {
         self.folder.path().to_owned()
     }

@@ -255,3 +255,33 @@ fn chunks<'a>(mut bytes: &'a [u8], name: &[u8; 4]) -> Vec<&'a [u8]> {
     }
     found
 }
+
+#[test]
+fn a_window_that_another_program_destroys_ends_with_one_line() {
+    if !is_there() {
+        return;
+    }
+    let person = Person::opens(&["view", "plummer", "-n", "500", "--engine", "cpu"], Tab::Numbers);
+    person.waits_until_sky(true);
+    // XDestroyWindow, without an end of the connection.
+    person.does(&["windowclose", &person.window()]);
+    assert_eq!(person.ended().code(), Some(2));
+    let said = person.said();
+    assert!(said.contains("the window was lost"), "{said}");
+    assert!(!said.contains("panicked") && !said.contains("RUST_BACKTRACE"), "{said}");
+}
+
+#[test]
+fn steps_that_are_too_long_are_reported_once() {
+    if !is_there() {
+        return;
+    }
+    let args = ["view", "plummer", "-n", "200", "--engine", "cpu", "--eps", "0.01", "--dt", "2"];
+    let person = Person::opens(&args, Tab::Numbers);
+    let words = "the energy is off by more than 5 %";
+    let said = person.eventually("a warning", || person.sentence(words));
+    assert!(said.contains("shorten the time step"), "{said}");
+    let step = person.step();
+    person.eventually("more steps", || (person.step() > step + 20).then_some(()));
+    assert_eq!(person.said().matches(words).count(), 1);
+}

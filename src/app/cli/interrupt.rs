@@ -36,6 +36,12 @@ fn manner() -> MutexGuard<'static, Manner> {
 /// Begins to listen.
 pub fn listen() {
     #[cfg(unix)]
+    // A file that outgrows `ulimit -f` is then an error of writing, after which files are cleaned up.
+    // SAFETY: no handler is installed, and no other thread changes this signal's.
+    unsafe {
+        libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
+    }
+    #[cfg(unix)]
     let ignored = hangups_are_ignored();
     if let Err(error) = ctrlc::set_handler(signalled) {
         log::warn!("Ctrl-C will end the program at once: {error}");

@@ -147,14 +147,31 @@ fn fail(error: &anyhow::Error, code: u8) -> ExitCode {
     if let Some(ranks) = ranks::ranks().filter(|ranks| ranks.size() > 1) {
         together::end_ranks(ranks, error, code);
     }
-    print::note(&format!("{error:#}"));
+    let text = format!("{error:#}");
+    print::note(&text);
+    let kind = error.downcast_ref().map_or("outside", Error::kind);
+    print_error_object(&text, kind, code);
     ExitCode::from(code)
 }
 
+/// With `--json`, standard output holds an object even of what failed.
+fn print_error_object(text: &str, kind: &str, exit_code: u8) {
+    // The command line itself may be what is wrong, so no parsed one is at hand.
+    let arguments = arguments();
+    let mut options = arguments.iter().take_while(|word| *word != "--");
+    if options.any(|word| word == "--json") {
+        let error = serde_json::json!({ "kind": kind, "message": text, "exit_code": exit_code });
+        // Whoever reads may be gone, and the line above has said it.
+        let _ = print::json(&serde_json::json!({ "error": error }));
+    }
+}
+
+fn arguments() -> Vec<String> {
+    std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect()
+}
+
 fn refused(error: &clap::Error) -> String {
-    let arguments: Vec<String> =
-        std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
-    refusal::in_words(error, &arguments)
+    refusal::in_words(error, &arguments())
 }
 
 /// Describes a command line, to check that ranks that wait for each other were all given the same.
@@ -185,7 +202,9 @@ fn work() -> ExitCode {
             return ExitCode::from(error.exit_code() as u8);
         }
         Err(error) => {
-            print::note(&refused(&error));
+            let text = refused(&error);
+            print::note(&text);
+            print_error_object(&text, "usage", 2);
             return ExitCode::from(2);
         }
     };
@@ -245,7 +264,10 @@ fn work() -> ExitCode {
             // The request itself was fine.
             fail(&error, 1)
         }
-        Err(error) if matches!(error.downcast_ref(), Some(Error::Stopped)) => ExitCode::from(130),
+        Err(error) if matches!(error.downcast_ref(), Some(Error::Stopped)) => {
+            print_error_object(&format!("{error:#}"), Error::Stopped.kind(), 130);
+            ExitCode::from(130)
+        }
         // The reader of our output went away (a pager closed, `head` had enough), which is not an error.
         Err(error) if print::is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => fail(&error, 2),

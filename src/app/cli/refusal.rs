@@ -36,8 +36,20 @@ pub fn in_words(error: &clap::Error, arguments: &[String]) -> String {
         told += between;
         told += line;
     }
+    for (by_std, text) in NUMBERS {
+        told = told.replace(by_std, text);
+    }
     format!("{told} (more: {} --help)", command(arguments))
 }
+
+/// How Rust's standard library describes what is no number, and what is allowed instead.
+const NUMBERS: [(&str, &str); 5] = [
+    (": invalid digit found in string", ": expected a whole number from 0 on, in digits"),
+    (": cannot parse integer from empty string", ": expected a whole number from 0 on, in digits"),
+    (": number too large to fit in target type", ": expected a smaller whole number"),
+    (": invalid float literal", ": expected a number, such as 0.01 or 1e-3"),
+    (": cannot parse float from empty string", ": expected a number, such as 0.01 or 1e-3"),
+];
 
 /// The command that was called: `gravitile run`.
 fn command(arguments: &[String]) -> String {
@@ -81,6 +93,18 @@ mod tests {
             (
                 &["forces", "plummer", "-n", "ten"],
                 "invalid value 'ten' for '-n <N>': expected a whole number of bodies, such as 20000, 20k, 1.5M or 1e6 (more: gravitile forces --help)",
+            ),
+            (
+                &["render", "plummer", "--frames", "1e9"],
+                "invalid value '1e9' for '--frames <F>': expected a whole number from 0 on, in digits (more: gravitile render --help)",
+            ),
+            (
+                &["render", "plummer", "--seed", "-1"],
+                "invalid value '-1' for '--seed <SEED>': expected a whole number from 0 on, in digits (more: gravitile render --help)",
+            ),
+            (
+                &["run", "plummer", "--out", "x", "--eps", "small"],
+                "invalid value 'small' for '--eps <E>': expected a number, such as 0.01 or 1e-3 (more: gravitile run --help)",
             ),
             (
                 &["forces", "plummer", "--tiled", "--untiled"],

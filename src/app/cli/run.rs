@@ -66,8 +66,12 @@ pub fn main(args: &Args) -> Result<Ended> {
         print::text(&format!("{chosen}\n"))?;
     }
     if dt != asked_dt && !as_json {
+        let what = match settings.integrator.has_block_steps() {
+            true => "bodies are synchronised every",
+            false => "steps of",
+        };
         print::text(&format!(
-            "steps of {dt} instead of {asked_dt}, of which the run and the time between snapshots are whole numbers\n"
+            "{what} {dt} instead of {asked_dt}, of which the run and the time between snapshots are whole numbers\n"
         ))?;
     }
     ranks::must_agree(|| {

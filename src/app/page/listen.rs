@@ -64,7 +64,12 @@ pub fn set_up() {
         let _ = address.reload();
     });
     // The last chance to save anything.
-    let leaving = |_: Event| tell(Box::new(|frames| frames.remember()));
+    let leaving = |_: Event| {
+        tell(Box::new(|frames| {
+            frames.remember_size();
+            frames.remember();
+        }))
+    };
     on(&document, "visibilitychange", leaving);
     on(&browser, "pagehide", leaving);
 }

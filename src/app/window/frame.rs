@@ -332,22 +332,30 @@ impl Frames {
         Some((session.live.points(), self.viewer.steering.camera(), self.viewer.look.as_ref()?))
     }
 
-    /// Saves what is to be remembered and finishes what is being recorded.
-    pub fn close(&mut self) {
+    /// Saves what is to be remembered and finishes what is being recorded. A window that is `lost` has
+    /// no size to remember.
+    pub fn close(&mut self, lost: bool) {
         self.act(Action::StopRecording);
+        if !lost {
+            self.remember_size();
+        }
         self.remember();
+    }
+
+    /// Takes in the window's size, to be remembered.
+    pub fn remember_size(&mut self) {
+        let size =
+            self.output.window.inner_size().to_logical::<f64>(self.output.window.scale_factor());
+        if self.output.window.fullscreen().is_none() && size.width >= 320.0 && size.height >= 240.0
+        {
+            self.memory.window_size = [size.width.round(), size.height.round()];
+        }
     }
 
     /// Saves what is to be remembered.
     pub fn remember(&mut self) {
         if self.panel.is_hidden {
             return;
-        }
-        let size =
-            self.output.window.inner_size().to_logical::<f64>(self.output.window.scale_factor());
-        if self.output.window.fullscreen().is_none() && size.width >= 320.0 && size.height >= 240.0
-        {
-            self.memory.window_size = [size.width.round(), size.height.round()];
         }
         (self.memory.panel_open, self.memory.tab) = (self.panel.open, self.panel.tab);
         self.memory.welcomed = true;

@@ -15,7 +15,7 @@ use super::memory::Memory;
 use super::no_display;
 use super::pace::{display_pause, due};
 use super::soon::Soon;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::settings::ViewRequest;
 
 /// While the window is hidden nothing is drawn, and the simulation goes on in slices this often.
@@ -63,7 +63,9 @@ pub struct Shell {
     asked: bool,
     /// Time from picture to picture of the display.
     pause: Duration,
-    failed: Option<crate::error::Error>,
+    /// Whether something else has destroyed the window.
+    is_lost: bool,
+    failed: Option<Error>,
 }
 
 impl Shell {
@@ -77,9 +79,14 @@ impl Shell {
     /// Errors: whatever ended it.
     pub fn end(&mut self) -> Result<()> {
         if let Some(frames) = &mut self.frames {
-            frames.close();
+            frames.close(self.is_lost);
         }
         self.failed.take().map_or(Ok(()), Err)
+    }
+
+    /// From now on the window is asked for nothing: something else has destroyed it.
+    pub fn lose_window(&mut self) {
+        self.is_lost = true;
     }
 
     fn start(
@@ -128,7 +135,7 @@ impl Shell {
     }
 
     fn is_hidden(&self) -> bool {
-        self.covered || self.minimised || self.empty
+        self.covered || self.minimised || self.empty || self.is_lost
     }
 
     fn frame(&mut self, event_loop: &ActiveEventLoop) {
@@ -175,6 +182,13 @@ impl ApplicationHandler<Word> for Shell {
     }
 
     fn window_event(&mut self, event_loop: &ActiveEventLoop, _: WindowId, event: WindowEvent) {
+        if let WindowEvent::Destroyed = event {
+            self.lose_window();
+            let problem = "the window was lost: another program destroyed it";
+            self.failed = Some(Error::Display(problem.to_owned()));
+            event_loop.exit();
+            return;
+        }
         let Some(frames) = &mut self.frames else { return };
         if let WindowEvent::RedrawRequested = event {
             if self.is_hidden() {

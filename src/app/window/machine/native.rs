@@ -1,5 +1,9 @@
 //! A native window.
 
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use winit::dpi::LogicalSize;
 use winit::event_loop::{ActiveEventLoop, EventLoop};
 use winit::window::WindowAttributes;
@@ -10,7 +14,7 @@ use super::Arrival;
 pub use super::caption::Caption;
 pub use super::picker::Picker;
 use crate::app::window::Listen;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::input::Input;
 pub use crate::record::refuse_names_of_runs as check_name;
 pub use crate::render::{Film, FilmOptions};
@@ -28,12 +32,43 @@ pub fn run(request: ViewRequest, listen: Listen) -> Result<()> {
         let _ = outside.send_event(Word::Leave);
     }));
     let mut shell = Shell::new(request);
-    let ran = event_loop.run_app(&mut shell);
+    let ran = without_winits_panics(|| event_loop.run_app(&mut shell));
+    if ran.is_err() {
+        shell.lose_window();
+    }
     shell.end()?;
+    let ran = ran.map_err(|panic| Error::Display(format!("the window was lost: {panic}")))?;
     ran.map_err(|error| no_display(&error.to_string()))
 }
 
-/// winit panics if a display library is missing; that is no reason to show a backtrace.
+/// Parts of the names of winit's crates.
+const WINDOW_SYSTEMS: [&str; 5] = ["winit", "x11", "xkbcommon", "wayland", "smithay"];
+
+/// winit panics if a display library is missing, or the window is gone; that is no reason to show a backtrace. Its panics
+/// become errors, with their first line.
+fn without_winits_panics<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+    static IS_WINITS: AtomicBool = AtomicBool::new(false);
+    let usual = Arc::new(std::panic::take_hook());
+    let others = Arc::clone(&usual);
+    std::panic::set_hook(Box::new(move |panic| {
+        let file = panic.location().map_or("", |location| location.file());
+        match WINDOW_SYSTEMS.iter().any(|name| file.contains(name)) {
+            true => IS_WINITS.store(true, Ordering::SeqCst),
+            false => others(panic),
+        }
+    }));
+    let outcome = std::panic::catch_unwind(AssertUnwindSafe(work));
+    std::panic::set_hook(Box::new(move |panic| usual(panic)));
+    outcome.map_err(|panic| {
+        if !IS_WINITS.load(Ordering::SeqCst) {
+            std::panic::resume_unwind(panic);
+        }
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+        text.and_then(|text| text.lines().next()).unwrap_or("a display library failed").to_owned()
+    })
+}
+
 fn event_loop() -> Result<EventLoop<Word>> {
     #[cfg(all(unix, not(target_os = "macos")))]
     if std::env::var_os("DISPLAY").is_none_or(|value| value.is_empty())
@@ -41,19 +76,9 @@ fn event_loop() -> Result<EventLoop<Word>> {
     {
         return Err(no_display("neither DISPLAY nor WAYLAND_DISPLAY is set"));
     }
-    let usual = std::panic::take_hook();
-    std::panic::set_hook(Box::new(|_| ()));
-    let made = std::panic::catch_unwind(|| EventLoop::with_user_event().build());
-    std::panic::set_hook(usual);
-    match made {
-        Ok(Ok(event_loop)) => Ok(event_loop),
-        Ok(Err(error)) => Err(no_display(&error.to_string())),
-        Err(panic) => {
-            let text = panic.downcast_ref::<String>().map(String::as_str);
-            let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
-            Err(no_display(text.unwrap_or("a display library is missing")))
-        }
-    }
+    without_winits_panics(|| EventLoop::with_user_event().build())
+        .and_then(|made| made.map_err(|error| error.to_string()))
+        .map_err(|text| no_display(&text))
 }
 
 /// The window's `remembered` size, adapted to this screen.
