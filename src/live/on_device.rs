@@ -145,11 +145,7 @@ impl OnDevice {
             // Totals are only for existing diagnostics.
             (Reports::Totals(_), None) => {}
         }
-        if let Reporting::Potential | Reporting::Summing(_) = self.reporting {
-            // The new kernel computes them from the start.
-            self.reporting = Reporting::Nothing;
-            self.want_report = true;
-        }
+        self.want_report |= softening != self.softening;
         self.softening = softening;
         self.flying.clear();
     }
@@ -201,8 +197,7 @@ impl OnDevice {
     fn record_report(&mut self, encoder: &mut wgpu::CommandEncoder, budget: Budget) -> bool {
         // The report comes once the kernels are compiled.
         let Some(diagnosis) = &self.diagnosis else { return false };
-        if self.reporting == Reporting::Nothing && self.want_report {
-            self.want_report = false;
+        if self.reporting == Reporting::Nothing && std::mem::take(&mut self.want_report) {
             self.state.begin_potential();
             self.reported = (self.clock.time(), self.clock.steps(), self.softening);
             self.reporting = Reporting::Potential;
@@ -222,6 +217,12 @@ impl OnDevice {
             self.reporting = Reporting::Flying;
         }
         true
+    }
+
+    /// Whether a report of the state between two steps is wanted or under way.
+    fn awaits_report(&self) -> bool {
+        let is_wanted = self.want_report || self.reporting != Reporting::Nothing;
+        is_wanted && self.diagnosis.is_some() && self.state.is_between_steps()
     }
 
     fn copy_if_wanted(&mut self, encoder: &mut wgpu::CommandEncoder) {
@@ -266,8 +267,11 @@ impl Mover for OnDevice {
     fn record(&mut self, part: FramePart<'_>) -> Result<Work> {
         let FramePart { gpu, encoder, due, dt, budget, number, tracker } = part;
         let work = match self.changing {
-            // A begun step would be finished by the old kernel.
-            Some(_) => Work::default(),
+            // A begun step would be finished by the old kernel; a report by it comes before the change.
+            Some(_) => {
+                let _ = self.awaits_report() && self.record_report(encoder, budget);
+                Work::default()
+            }
             None => self.record_steps(encoder, (due, dt), budget, number),
         };
         self.ready |= self.state.is_between_steps() || work.steps > 0;
@@ -336,6 +340,7 @@ impl Mover for OnDevice {
     }
 
     fn set_softening(&mut self, request: &KernelRequest, softening: f64) -> Result<()> {
+        self.want_report |= self.changing.is_none();
         self.change(Change { request: *request, softening, anew: false })
     }
 
@@ -348,7 +353,8 @@ impl Mover for OnDevice {
     }
 
     fn take_change(&mut self) -> Option<Result<()>> {
-        let made = self.changing.as_ref()?.take()?;
+        // The energy before a change of softening is needed to know the jump.
+        let made = self.changing.as_ref().filter(|_| !self.awaits_report())?.take()?;
         self.changing = None;
         let next = self.next_change.take();
         let changed = made.map(|changed| self.go_on_with(changed));

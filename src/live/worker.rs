@@ -232,7 +232,13 @@ impl Worker {
             if quit {
                 return Ok(());
             }
-            let (dt, steps, changes, (report, bodies, blocks)) = todo;
+            let (dt, steps, changes, (mut report, bodies, blocks)) = todo;
+            if changes.0.is_some() {
+                // The jump of the energy is the difference of two reports at one time.
+                self.fetch().await?;
+                self.send_report(shared).await;
+                report = true;
+            }
             if let Err(error) = self.change(changes, shared).await {
                 lock(&shared.outbox).events.push(Event::Failed(error));
             }
@@ -256,8 +262,7 @@ impl Worker {
                 lock(&shared.outbox).events.push(event);
             }
             if report {
-                let event = self.report().await.map_or_else(Event::Failed, Event::Report);
-                lock(&shared.outbox).events.push(event);
+                self.send_report(shared).await;
             }
             if steps > 0 && cfg!(target_arch = "wasm32") {
                 // One thread for all: the next step comes after the next frame.
@@ -330,6 +335,11 @@ impl Worker {
             acceleration: acceleration.to_vec(),
             softening: self.settings.softening,
         }
+    }
+
+    async fn send_report(&mut self, shared: &Shared) {
+        let event = self.report().await.map_or_else(Event::Failed, Event::Report);
+        lock(&shared.outbox).events.push(event);
     }
 
     async fn report(&mut self) -> Result<Report> {

@@ -11,6 +11,8 @@ pub struct History {
     reports: Vec<ReportSample>,
     /// Reports later than the state gone back to, kept until steps are taken from there.
     later: Vec<ReportSample>,
+    /// Steps at the last change of the time step: errors up to there are those of another one.
+    changed_at: Option<u64>,
     since_sample_secs: f64,
     clock_secs: f64,
     /// Whether it has been reported that the energy is too far off.
@@ -37,7 +39,7 @@ pub struct ReportSample {
     pub time: f64,
     /// Total energy.
     pub energy: f64,
-    /// (E - E0) / |E0| since the beginning or the last change of softening.
+    /// (E - E0) / |E0| since the beginning, without the jumps where the softening was changed.
     pub energy_error: f64,
     /// 2K/|W|.
     pub virial_ratio: f64,
@@ -48,8 +50,10 @@ pub struct ReportSample {
     /// For each component its index and its 10, 50 and 90 % radii.
     pub radii: Vec<(u8, [f64; 3])>,
     softening: f64,
-    /// The energy that the error is relative to.
-    reference: f64,
+    steps: u64,
+    /// The energy at the beginning, and by how much changes of softening have changed it since.
+    first_energy: f64,
+    jumps: f64,
     /// Whether the energy is too far off for the bodies to be trusted.
     is_ruined: bool,
 }
@@ -79,13 +83,15 @@ impl History {
         });
     }
 
-    /// Adds diagnostics. Another softening means another energy: errors are relative to that from there on.
+    /// Adds diagnostics. Another softening means another energy at the same time: the jump is no error, and the error so far
+    /// remains.
     pub fn report(&mut self, report: &Report) {
         let diagnostics = &report.diagnostics;
         let energy = diagnostics.energy();
-        let reference = match self.reports.last() {
-            Some(last) if last.softening == report.softening => last.reference,
-            _ => energy,
+        let (first_energy, jumps) = match self.reports.last() {
+            Some(last) if last.softening == report.softening => (last.first_energy, last.jumps),
+            Some(last) => (last.first_energy, last.jumps + energy - last.energy),
+            None => (energy, 0.0),
         };
         if self.reports.len() >= MOST_REPORTS {
             let mut keep = false;
@@ -98,14 +104,16 @@ impl History {
         self.reports.push(ReportSample {
             time: report.time,
             energy,
-            energy_error: crate::diagnostics::relative_change(energy, reference),
+            energy_error: crate::diagnostics::relative_change(energy - jumps, first_energy),
             virial_ratio: diagnostics.virial_ratio(),
             momentum: diagnostics.momentum.length(),
             angular_momentum: diagnostics.angular_momentum.length(),
             radii: diagnostics.components.iter().map(|c| (c.component, c.radii)).collect(),
             softening: report.softening,
-            reference,
-            is_ruined: diagnostics.energy_is_off(reference),
+            steps: report.steps,
+            first_energy,
+            jumps,
+            is_ruined: diagnostics.energy_is_off(first_energy + jumps),
         });
     }
 
@@ -122,6 +130,7 @@ impl History {
         self.reports.clear();
         self.later.clear();
         self.has_warned = false;
+        self.changed_at = None;
     }
 
     /// Rates, oldest first.
@@ -129,10 +138,16 @@ impl History {
         self.rates.iter()
     }
 
-    /// The latest diagnostics, if there are earlier ones to compare their energy with.
+    /// The time step was changed after so many steps.
+    pub fn change_step(&mut self, steps: u64) {
+        self.changed_at = Some(steps);
+    }
+
+    /// The latest diagnostics, if there are earlier ones to compare their energy with, and steps of the current length were
+    /// taken before them.
     pub fn newest_compared(&self) -> Option<&ReportSample> {
-        let [.., before, last] = &self.reports[..] else { return None };
-        (before.softening == last.softening).then_some(last)
+        let [_, .., last] = &self.reports[..] else { return None };
+        Some(last).filter(|last| self.changed_at.is_none_or(|steps| last.steps > steps))
     }
 
     /// Whether the latest energy is so far off that the bodies cannot be trusted; true once a run.
@@ -152,15 +167,15 @@ mod tests {
     use super::*;
     use crate::diagnostics::Diagnostics;
 
-    #[test]
-    fn who_looks_back_loses_no_measurement_before_steps_are_taken() {
-        let report = |time: f64| Report {
+    /// Diagnostics at a time, with a softening and a potential energy; the kinetic energy is 1.
+    fn report(time: f64, softening: f64, potential: f64) -> Report {
+        Report {
             time,
-            steps: 0,
-            softening: 0.1,
+            steps: time as u64,
+            softening,
             diagnostics: Diagnostics {
                 kinetic: 1.0,
-                potential: -2.0,
+                potential,
                 momentum: glam::DVec3::ZERO,
                 angular_momentum: glam::DVec3::ZERO,
                 centre: glam::DVec3::ZERO,
@@ -168,7 +183,33 @@ mod tests {
                 half_mass_radius: 1.0,
                 components: Vec::new(),
             },
-        };
+        }
+    }
+
+    #[test]
+    fn another_softening_takes_no_error_away_and_another_step_hides_the_old_one() {
+        let mut history = History::default();
+        history.report(&report(0.0, 0.1, -2.0));
+        // The run is ruined; then the softening is changed, and changed back.
+        history.report(&report(1.0, 0.1, -1.5));
+        assert_eq!(history.newest_compared().unwrap().energy_error, 0.5);
+        history.report(&report(1.0, 0.4, -1.2));
+        assert_eq!(history.newest_compared().unwrap().energy_error, 0.5);
+        history.report(&report(2.0, 0.4, -1.1));
+        assert!((history.newest_compared().unwrap().energy_error - 0.6).abs() < 1e-12);
+        history.report(&report(2.0, 0.1, -1.4));
+        assert!((history.newest_compared().unwrap().energy_error - 0.6).abs() < 1e-12);
+        // What was measured before a change of the step says nothing about the steps since.
+        history.change_step(2);
+        history.report(&report(2.0, 0.1, -1.4));
+        assert!(history.newest_compared().is_none());
+        history.report(&report(3.0, 0.1, -1.0));
+        assert!((history.newest_compared().unwrap().energy_error - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn who_looks_back_loses_no_measurement_before_steps_are_taken() {
+        let report = |time: f64| report(time, 0.1, -2.0);
         let times = |history: &History| -> Vec<f64> {
             history.reports().iter().map(|report| report.time).collect()
         };
