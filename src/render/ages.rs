@@ -1,4 +1,5 @@
-//! What "age" means for colours: one number per body, 0 for the oldest light, 1 for the youngest.
+//! What "age" means for colours: one number per body, 0 for the youngest light, 1 for the oldest. Scales run from blue to gold
+//! or from dark to light, so young light is blue, as that of young stars is.
 //!
 //! If a snapshot says when its stars formed (tipsy's `tform`, GADGET's `AGE`, which is also a time of
 //! formation), the colour follows that time. Scenes have no such times. There a body's number says
@@ -16,7 +17,7 @@ use super::framing::{median, quantile};
 use crate::bodies::Bodies;
 use crate::snapshot::Column;
 
-/// One number from 0 (oldest, innermost) to 1 (youngest, outermost) for each body, shared cheaply.
+/// One number from 0 (youngest, outermost) to 1 (oldest, innermost) for each body, shared cheaply.
 pub type Ages = Arc<[f32]>;
 
 /// Ages of `bodies`, which should be those at the start of a run: later their origins cannot be told.
@@ -47,12 +48,12 @@ fn by_formation(formed: &[f64]) -> Option<Ages> {
     if !(last > first) {
         return None;
     }
-    let age = |&time: &f64| ((time - first) / (last - first)).clamp(0.0, 1.0) as f32;
-    Some(formed.iter().map(|time| if time.is_finite() { age(time) } else { 0.0 }).collect())
+    let age = |&time: &f64| ((last - time) / (last - first)).clamp(0.0, 1.0) as f32;
+    Some(formed.iter().map(|time| if time.is_finite() { age(time) } else { 1.0 }).collect())
 }
 
 fn by_origin(bodies: &Bodies) -> Ages {
-    let mut ages = vec![0.0; bodies.len()];
+    let mut ages = vec![1.0; bodies.len()];
     for component in 0..bodies.components.len().min(256) {
         let members: Vec<usize> = bodies.of_component(component as u8).collect();
         let places: Vec<DVec3> = members.iter().map(|&i| bodies.position[i]).collect();
@@ -63,7 +64,7 @@ fn by_origin(bodies: &Bodies) -> Ages {
         by_radius.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         let last = by_radius.len().saturating_sub(1).max(1) as f32;
         for (rank, &(_, i)) in by_radius.iter().enumerate() {
-            ages[i] = rank as f32 / last;
+            ages[i] = 1.0 - rank as f32 / last;
         }
     }
     ages.into()
@@ -90,14 +91,14 @@ mod tests {
         let mut bodies = two_rows();
         // The middles are the third of each row.
         let ages = ages(&bodies, None);
-        assert_eq!((ages[4], ages[5]), (0.0, 0.0));
+        assert_eq!((ages[4], ages[5]), (1.0, 1.0));
         for ends in [[0, 8], [1, 9]] {
             let mut found = ends.map(|i| ages[i]);
             found.sort_by(f32::total_cmp);
-            assert_eq!(found, [0.75, 1.0]);
+            assert_eq!(found, [0.0, 0.25]);
         }
         bodies.position[0] = DVec3::NAN;
-        assert_eq!(super::ages(&bodies, None)[0], 1.0);
+        assert_eq!(super::ages(&bodies, None)[0], 0.0);
         assert!(super::ages(&Bodies::with_capacity(0), None).is_empty());
     }
 
@@ -107,8 +108,8 @@ mod tests {
         let mut formed: Vec<f64> = (0..10).map(f64::from).collect();
         formed[3] = f64::NAN;
         let ages = ages(&bodies, Some(&formed));
-        assert_eq!((ages[0], ages[9], ages[3]), (0.0, 1.0, 0.0));
-        assert!(ages[1] < ages[2] && ages[2] < ages[4]);
+        assert_eq!((ages[0], ages[9], ages[3]), (1.0, 0.0, 1.0));
+        assert!(ages[1] > ages[2] && ages[2] > ages[4]);
         let origins = super::ages(&bodies, None);
         assert_eq!(super::ages(&bodies, Some(&[f64::NAN; 10])), origins);
         assert_eq!(super::ages(&bodies, Some(&[1.0; 3])), origins);

@@ -13,38 +13,42 @@ const MOST_NAMES: usize = 8;
 /// What a colour scale shows, with its unit, and the numbers at its ends; `None` if colours are those of
 /// components.
 pub fn colour_bar(look: &Look, units: &Units) -> Option<(String, [String; 2])> {
-    let (length, time) = (Measure::of(&units.length), Measure::of(&units.time));
-    let ends = [look.least_value, look.most_value];
-    let per = |factor: f64, unit: String, what: &str| {
-        let name = if unit.is_empty() { what.to_owned() } else { format!("{what} in {unit}") };
-        Some((name, ends.map(|end| short(end * factor))))
-    };
-    let named = !length.name.is_empty() && !time.name.is_empty();
-    let per_square_of_time = match named {
-        true => format!("{}/{}\u{b2}", length.name, time.name),
-        false => String::new(),
-    };
-    match look.style.colour_by {
-        ColourBy::Component => None,
+    let what = match look.style.colour_by {
+        ColourBy::Component => return None,
         ColourBy::Age => {
-            Some(("age".to_owned(), ["old, inner".to_owned(), "young, outer".to_owned()]))
+            return Some(("age".to_owned(), ["young, outer".to_owned(), "old, inner".to_owned()]));
         }
-        ColourBy::Speed => {
-            let Measure { factor, name } = speed_unit(units);
-            per(factor, name, "speed")
-        }
-        ColourBy::Acceleration => {
-            per(length.factor / (time.factor * time.factor), per_square_of_time, "acceleration")
-        }
+        ColourBy::Speed => "speed",
+        ColourBy::Acceleration => "acceleration",
+        ColourBy::Density => "density",
+    };
+    let Measure { factor, name } = colour_unit(look.style.colour_by, units);
+    let name = if name.is_empty() { what.to_owned() } else { format!("{what} in {name}") };
+    Some((name, [look.least_value, look.most_value].map(|end| short(end * factor))))
+}
+
+/// What one unit of the quantity that colours show is worth; without a name if it has no unit or that is not known.
+pub(crate) fn colour_unit(by: ColourBy, units: &Units) -> Measure {
+    let (length, time) = (Measure::of(&units.length), Measure::of(&units.time));
+    match by {
+        ColourBy::Component | ColourBy::Age => Measure::default(),
+        ColourBy::Speed => speed_unit(units),
+        ColourBy::Acceleration => Measure {
+            factor: length.factor / (time.factor * time.factor),
+            name: per([&length, &time], "\u{b2}"),
+        },
         ColourBy::Density => {
             let mass = Measure::of(&units.mass);
-            let unit = match mass.name.is_empty() || length.name.is_empty() {
-                true => String::new(),
-                false => format!("{}/{}\u{b3}", mass.name, length.name),
-            };
-            per(mass.factor / (length.factor * length.factor * length.factor), unit, "density")
+            let factor = mass.factor / (length.factor * length.factor * length.factor);
+            Measure { factor, name: per([&mass, &length], "\u{b3}") }
         }
     }
+}
+
+/// The name of a unit per power of another; empty if either is not known.
+fn per([unit, of]: [&Measure; 2], power: &str) -> String {
+    let named = !unit.name.is_empty() && !of.name.is_empty();
+    if named { format!("{}/{}{power}", unit.name, of.name) } else { String::new() }
 }
 
 /// What one unit of speed is worth: in km/s if the units are known, else in units of length per unit of time.
@@ -53,9 +57,7 @@ pub(crate) fn speed_unit(units: &Units) -> Measure {
     if let Some(factor) = km_per_sec(&length, &time) {
         return Measure { factor, name: "km/s".to_owned() };
     }
-    let named = !length.name.is_empty() && !time.name.is_empty();
-    let name = if named { format!("{}/{}", length.name, time.name) } else { String::new() };
-    Measure { factor: length.factor / time.factor, name }
+    Measure { factor: length.factor / time.factor, name: per([&length, &time], "") }
 }
 
 /// One unit of speed in km/s, if the units are known.
@@ -80,25 +82,33 @@ pub(crate) fn shown(colour: [f32; 3]) -> [u8; 3] {
     colour.map(|channel| (255.0 * srgb_encode(channel / most) + 0.5) as u8)
 }
 
+/// The colour of each component, as the screen shows it, without that of its gas.
+pub(crate) fn plain_colours(components: &[Component]) -> Vec<[u8; 3]> {
+    let mut nth_of_role = [0; Role::ALL.len()];
+    let colour = |component: &Component| {
+        let nth = &mut nth_of_role[component.role as usize];
+        *nth += 1;
+        shown(component_colour(component.role, *nth - 1))
+    };
+    components.iter().map(colour).collect()
+}
+
 /// A name and one or more colours, as the screen shows them, for each component that is drawn.
 pub fn component_colours(look: &Look, components: &[Component]) -> Vec<(String, Vec<[u8; 3]>)> {
-    let mut nth_of_role = [0; Role::ALL.len()];
     let mut entries = Vec::new();
+    let plain = plain_colours(components);
     for (index, component) in components.iter().enumerate().take(look.uniform.components.len()) {
-        let nth = nth_of_role[component.role as usize];
-        nth_of_role[component.role as usize] += 1;
         if look.uniform.components[index].white_peak <= 0.0 {
             continue;
         }
         let is_gas = component.role == Role::Gas;
         let colours = match is_gas && look.uniform.medium & 1 != 0 {
             // From thin to dense.
-            true => vec![THIN_GAS, GLOWING_GAS, NEW_STARS],
-            false => vec![component_colour(component.role, nth)],
+            true => [THIN_GAS, GLOWING_GAS, NEW_STARS].map(shown).to_vec(),
+            false => vec![plain[index]],
         };
         // No pressure acts on it: it should not be taken for a fluid.
         let note = if is_gas { " (collisionless)" } else { "" };
-        let colours = colours.into_iter().map(shown).collect();
         entries.push((format!("{}{note}", component.name), colours));
     }
     entries.truncate(MOST_NAMES);
