@@ -1,5 +1,5 @@
-//! What the panel costs the processor per frame, tab by tab: layout and triangles, as the window makes
-//! them. The device and the numbers shown are those of the panel's tests.
+//! What the panel costs the processor, tab by tab: layout and triangles, as the window makes them when something has
+//! changed, and the comparison with the last layout, after which it makes none if nothing has. The device and the numbers shown are those of the panel's tests.
 //!
 //! `cargo bench --bench panel`; medians over 300 frames after 30 that fill egui's caches.
 
@@ -16,12 +16,16 @@ fn main() {
     // `cargo test --benches` only wants to see that it runs.
     let is_bench = std::env::args().any(|word| word == "--bench");
     let (warm, frames) = if is_bench { (30, 300) } else { (1, 2) };
-    println!("{:>14} {:>10} {:>10} {:>10}", "tab", "layout ms", "mesh ms", "worst ms");
+    println!(
+        "{:>14} {:>10} {:>10} {:>10} {:>10}",
+        "tab", "layout ms", "same? ms", "mesh ms", "worst ms"
+    );
     for (tab, name, _) in Tab::ALL {
         let mut world = World::on(tab);
         let context = egui::Context::default();
         style(&context);
-        let (mut layout, mut mesh) = (Vec::new(), Vec::new());
+        let (mut layout, mut same, mut mesh) = (Vec::new(), Vec::new(), Vec::new());
+        let mut last = Vec::new();
         for frame in 0..warm + frames {
             let input = egui::RawInput {
                 screen_rect: Some(egui::Rect::from_min_size(
@@ -36,16 +40,29 @@ fn main() {
             let laid_out = Instant::now();
             // egui insists that nobody forgets its textures.
             output.textures_delta.clear();
+            let is_same = output.shapes == last;
+            let compared = Instant::now();
+            // Slow motion and growing plots change by themselves.
+            let moves = matches!(tab, Tab::Learn | Tab::Numbers);
+            assert!(is_same || moves || frame < warm, "{name} changes by itself");
+            last.clone_from(&output.shapes);
+            let begun_mesh = Instant::now();
             let triangles = context.tessellate(output.shapes, output.pixels_per_point);
             let done = Instant::now();
             assert!(!triangles.is_empty());
             if frame >= warm {
                 layout.push(1e3 * (laid_out - begun).as_secs_f64());
-                mesh.push(1e3 * (done - laid_out).as_secs_f64());
+                same.push(1e3 * (compared - laid_out).as_secs_f64());
+                mesh.push(1e3 * (done - begun_mesh).as_secs_f64());
             }
         }
         let worst = layout.iter().zip(&mesh).map(|(a, b)| a + b).fold(0.0, f64::max);
-        println!("{name:>14} {:>10.3} {:>10.3} {worst:>10.3}", median(layout), median(mesh));
+        println!(
+            "{name:>14} {:>10.3} {:>10.3} {:>10.3} {worst:>10.3}",
+            median(layout),
+            median(same),
+            median(mesh)
+        );
     }
 }
 

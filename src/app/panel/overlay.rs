@@ -17,6 +17,8 @@ const AXES_PART: f64 = 0.3;
 /// Length of a colour bar in points, and its number of steps.
 const BAR: f32 = 150.0;
 const BAR_STEPS: usize = 48;
+/// The longest scale bar, in points.
+const LONGEST_BAR: f64 = 160.0;
 /// A picture narrower than this has no legend.
 const LEGEND_FROM: f32 = 380.0;
 const COLOURS: [(&str, Color32); 3] = [
@@ -31,6 +33,34 @@ fn painter_of_free(ui: &Ui, covered_px: f64) -> Painter {
     let mut free = ui.ctx().content_rect();
     free.max.x -= covered_px as f32 / ui.ctx().pixels_per_point();
     ui.ctx().layer_painter(egui::LayerId::background()).with_clip_rect(free)
+}
+
+/// What is drawn over the picture and moves with the camera or the bodies: it is drawn again when this changes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Marks {
+    /// The camera, if axes or paths show where it looks.
+    camera: Option<Camera>,
+    /// The scale bar's label and its length in pixels.
+    bar: Option<(String, u32)>,
+    /// The time up to which paths are drawn.
+    time: Option<f64>,
+}
+
+impl Marks {
+    /// Those of a picture as `camera` sees it; `unit` names the unit of length, and `time` is the end of the paths drawn.
+    pub fn of(
+        view: &ViewChoice,
+        (camera, size): (&Camera, PictureSize),
+        unit: &str,
+        time: Option<f64>,
+    ) -> Self {
+        let bar = ScaleBar::new(camera, size, unit, LONGEST_BAR);
+        Self {
+            camera: (view.axes || time.is_some()).then_some(*camera),
+            bar: view.scale_bar.then_some((bar.label, bar.length_px as u32)),
+            time,
+        }
+    }
 }
 
 /// Draws axes and scale bar for a picture of `size` pixels as `camera` sees it, beside a panel that covers `covered_px`;
@@ -48,7 +78,7 @@ pub fn show(
         draw_axes(&painter, camera, size, length, scale);
     }
     if view.scale_bar && growth::is_due(ui.ctx(), "scale bar") {
-        let most_px = 160.0 * f64::from(scale);
+        let most_px = LONGEST_BAR * f64::from(scale);
         let bar = ScaleBar::new(camera, size, unit, most_px);
         let height = size.height() as f32 / scale;
         // Above the bar and the line at the bottom.

@@ -11,9 +11,11 @@ use super::input::Input;
 use super::machine;
 use super::measuring::Measuring;
 use super::memory::Memory;
+use super::news::Warned;
 use super::output::Output;
 use super::pace::{Pace, Stillness};
 use super::pictures::FILM_RATE;
+use super::refresh::Refresh;
 use super::rest::{Drawing, View};
 use super::screen::Screen;
 use super::seen;
@@ -53,6 +55,10 @@ pub struct Frames {
     pub(super) memory: Memory,
     pub(super) quit: bool,
     pub(super) still: Stillness,
+    pub(super) refresh: Refresh,
+    pub(super) warned: Warned,
+    /// Whether the run waits until the sheet of scenes is closed.
+    pub(super) welcome_waits: bool,
     pub(super) undo: Undo,
     pub(super) measuring: Option<Measuring>,
     /// Whether the last frame was taken into the film.
@@ -85,6 +91,7 @@ impl Frames {
             let (mut output, simulated) = opening.await?;
             let_browser_turn().await;
             let mut input = Input::new(&output.screen, request.shaders.clone());
+            input.context.set_zoom_factor(memory.text_size);
             warm::up(&mut input, &mut output).await;
             let mut frames = Self {
                 viewer: Viewer::new(&request, &memory)?,
@@ -96,6 +103,9 @@ impl Frames {
                 memory,
                 quit: false,
                 still: Stillness::default(),
+                refresh: Refresh::default(),
+                warned: Warned::default(),
+                welcome_waits: false,
                 undo: Undo::default(),
                 measuring: None,
                 filmed: false,
@@ -119,10 +129,14 @@ impl Frames {
         if taken.folds_panel && !self.panel.asks_to_quit {
             self.act(Action::FoldPanel);
         }
+        if taken.repaint {
+            self.refresh.disturb();
+        }
         taken.repaint
     }
 
     pub fn resized(&mut self, width: u32, height: u32) {
+        self.refresh.disturb();
         self.output.resized(width, height);
     }
 
@@ -146,9 +160,10 @@ impl Frames {
         let healthy = self.output.screen.gpu.poll();
         let drawn = healthy.and_then(|()| {
             self.take_news(secs);
-            let output = (!hidden).then(|| self.show_panel());
-            let wish = output.as_ref().and_then(|o| o.viewport_output.get(&egui::ViewportId::ROOT));
-            repaint = wish.map_or(repaint, |viewport| viewport.repaint_delay);
+            self.take_arrivals();
+            self.wait_for_welcome();
+            let output = if hidden { None } else { self.show_panel_if_due(now) };
+            repaint = self.refresh.delay(now, hidden);
             self.keep_in_sight();
             let passed = self.camera_secs(secs);
             self.viewer.steering.pass(passed, self.viewer.choice.orbit_degrees_per_sec);
@@ -157,12 +172,15 @@ impl Frames {
             if let Some(session) = &self.simulated.session {
                 self.viewer.go_along(session.live.status().time, picture);
             }
-            self.draw(output, secs)
+            self.draw(output, !hidden, secs)
         });
         match drawn {
             Err(error @ Error::Device(_)) => self.recover(&error)?,
             // Anything else is the request's fault, not the device's.
-            Err(error) => self.output.say_error(&error),
+            Err(error) => {
+                self.output.say_error(&error);
+                self.output.screen.layers.forget();
+            }
             Ok(()) => {}
         }
         if let Some(error) = self.simulated.refused.take() {
@@ -195,22 +213,15 @@ impl Frames {
         self.quit
     }
 
-    pub(super) fn draw(&mut self, output: Option<egui::FullOutput>, secs: f64) -> Result<()> {
-        let is_shown = output.is_some();
-        let egui::FullOutput {
-            platform_output, mut textures_delta, shapes, pixels_per_point, ..
-        } = output.unwrap_or_default();
+    /// One picture; `panel` is what egui has laid out, if it did in this frame.
+    pub(super) fn draw(
+        &mut self,
+        panel: Option<egui::FullOutput>,
+        is_shown: bool,
+        secs: f64,
+    ) -> Result<()> {
         // First of all, before anything can fail: egui must not lose a texture.
-        let freed = self.output.screen.take_textures(&mut textures_delta);
-        if is_shown {
-            machine::take_output(&platform_output);
-            self.input.egui_state.handle_platform_output(&self.output.window, platform_output);
-        }
-        // After a lost device egui has no fonts until it has drawn.
-        let clipped = match is_shown {
-            true => self.input.context.tessellate(shapes, pixels_per_point),
-            false => Vec::new(),
-        };
+        let (panel, freed) = panel.map(|output| self.take_panel(output)).unzip();
         if self.viewer.refresh(self.simulated.session.as_ref())?
             | self.viewer.approach(secs)
             | self.viewer.lacks_and_moved()
@@ -219,7 +230,7 @@ impl Frames {
         }
         let covered = self.covered_px();
         let rests = self.rests();
-        let Self { viewer, simulated, output, begun, .. } = self;
+        let Self { viewer, simulated, output, input, begun, .. } = self;
         let filmed = output.recording.as_ref().zip(simulated.session.as_ref());
         let on_top = filmed.map(|(film, session)| viewer.on_top(session, film.pause()));
         let on_top = on_top.unwrap_or_default();
@@ -233,11 +244,15 @@ impl Frames {
             session.live.go_until(film.into_iter().chain(session.limit()).reduce(f64::min));
         }
         let target = if is_shown { screen.acquire()? } else { None };
-        let Screen { gpu, canvas, egui, timeline, .. } = screen;
+        let Screen { gpu, canvas, egui, layers, timeline, .. } = screen;
         let (device, queue) = (&gpu.device, &gpu.queue);
         let mut encoder = device.create_command_encoder(&Default::default());
         let frame = session.as_ref().map_or(0, |session| session.live.frame() + 1);
         timeline.begin(&mut encoder, frame);
+        if let Some((shapes, screen)) = panel {
+            layers.draw((device, queue), &mut encoder, egui, &input.context, shapes, &screen);
+        }
+        timeline.end_part(&mut encoder, "panel");
         canvas.cover(covered as u32);
         canvas.draw_over(diagram.diagram());
         if let Some(session) = session {
@@ -277,23 +292,9 @@ impl Frames {
             } else {
                 clear(&mut encoder, &target.view);
             }
-            let [width, height] = [target.texture.texture.width(), target.texture.texture.height()];
-            let screen =
-                egui_wgpu::ScreenDescriptor { size_in_pixels: [width, height], pixels_per_point };
-            let extra = egui.update_buffers(device, queue, &mut encoder, &clipped, &screen);
-            debug_assert!(extra.is_empty(), "the panel has no paint callbacks");
-            let pass = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
-                label: Some("panel"),
-                color_attachments: &[Some(wgpu::RenderPassColorAttachment {
-                    view: &target.view,
-                    depth_slice: None,
-                    resolve_target: None,
-                    ops: wgpu::Operations { load: wgpu::LoadOp::Load, store: wgpu::StoreOp::Store },
-                })],
-                ..Default::default()
-            });
-            egui.render(&mut pass.forget_lifetime(), &clipped, &screen);
-            timeline.end_part(&mut encoder, "panel");
+            let texture = &target.texture.texture;
+            layers.lay_over((device, queue), &mut encoder, texture, covered as u32);
+            timeline.end_part(&mut encoder, "panel on top");
         }
         timeline.end(device, &mut encoder);
         queue.submit([encoder.finish()]);
@@ -301,7 +302,7 @@ impl Frames {
         if let Some(session) = session {
             session.live.submitted();
         }
-        for id in &freed {
+        for id in freed.iter().flatten() {
             egui.free_texture(id);
         }
         let mut filmed = Ok(false);
@@ -357,6 +358,7 @@ impl Frames {
         if self.panel.is_hidden {
             return;
         }
+        self.memory.text_size = self.input.context.zoom_factor();
         (self.memory.panel_open, self.memory.tab) = (self.panel.open, self.panel.tab);
         self.memory.welcomed = true;
         self.memory.take_view(&self.viewer.choice);

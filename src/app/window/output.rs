@@ -159,10 +159,12 @@ impl Output {
         Some(MESSAGE[usize::from(*is_error)].saturating_sub(self.said.elapsed()) + MOMENT)
     }
 
-    /// Call before a frame is drawn: removes a message whose time is up.
-    pub fn pass(&mut self) {
-        self.has_news = false;
+    /// Removes a message whose time is up; returns whether the message differs from the one drawn last.
+    pub fn pass(&mut self) -> bool {
         let elapsed = self.said.elapsed();
-        self.message.take_if(|(_, is_error)| elapsed > MESSAGE[usize::from(*is_error)]);
+        let is_over =
+            |(_, is_error): &mut (String, bool)| elapsed > MESSAGE[usize::from(*is_error)];
+        let is_gone = self.message.take_if(is_over).is_some();
+        std::mem::take(&mut self.has_news) | is_gone
     }
 }

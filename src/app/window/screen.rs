@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use winit::window::Window;
 
+use super::layers::Layers;
 use crate::error::{Error, Result};
 use crate::gpu::{AdapterRequest, Gpu, Timeline, instance, let_browser_turn, template};
 use crate::render::{GpuCanvas, PictureSize};
@@ -17,6 +18,7 @@ pub struct Screen {
     pub gpu: Arc<Gpu>,
     pub canvas: GpuCanvas,
     pub egui: egui_wgpu::Renderer,
+    pub layers: Layers,
     pub timeline: Timeline,
     configured: bool,
 }
@@ -92,6 +94,10 @@ impl Screen {
         config.format = format;
         config.present_mode = wgpu::PresentMode::AutoVsync;
         config.view_formats = Vec::new();
+        let copies = capabilities.usages.contains(wgpu::TextureUsages::COPY_DST);
+        if copies {
+            config.usage |= wgpu::TextureUsages::COPY_DST;
+        }
         let side = gpu.limits.texture_side;
         (config.width, config.height) = (config.width.min(side), config.height.min(side));
         surface.configure(&gpu.device, &config);
@@ -102,9 +108,11 @@ impl Screen {
         let_browser_turn().await;
         let options = egui_wgpu::RendererOptions::default();
         let egui = egui_wgpu::Renderer::new(&gpu.device, format, options);
+        let layers = Layers::new(&gpu.device, format, copies);
         let timeline = Timeline::new(&gpu.device, &gpu.queue);
         let surface = Some(surface);
-        Ok(Self { window, surface, config, gpu, canvas, egui, timeline, configured: true })
+        let configured = true;
+        Ok(Self { window, surface, config, gpu, canvas, egui, layers, timeline, configured })
     }
 
     /// Sets the window's new size in pixels; nothing is drawn while one side is 0.

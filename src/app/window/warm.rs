@@ -103,7 +103,7 @@ pub async fn begin(frames: &mut Frames) {
     frames.take_news(0.0);
     let_browser_turn().await;
     // The next frame finds any error as well, and shows it.
-    let _ = frames.draw(None, 0.0);
+    let _ = frames.draw(None, false, 0.0);
     let_browser_turn().await;
 }
 

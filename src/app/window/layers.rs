@@ -1,0 +1,336 @@
+//! The panel, and what is written over the picture, each drawn into a texture of its own when its shapes change and
+//! laid over every picture. On a software adapter drawing all letters in every frame would take longer than the picture.
+
+use egui::epaint::{ClippedPrimitive, ClippedShape, Mesh, Primitive};
+use egui::{Color32, Context, Pos2, Rect, TextureId};
+use egui_wgpu::{Renderer, RendererOptions, ScreenDescriptor};
+
+use crate::gpu::begin_drawing;
+
+/// Only squares of this many pixels that have something on them are laid over the picture.
+const TILE: u32 = 32;
+/// The panel's ground, as dark as the sky beside it.
+const BEHIND_PANEL: wgpu::Color =
+    wgpu::Color { r: 3.0 / 255.0, g: 4.0 / 255.0, b: 8.0 / 255.0, a: 1.0 };
+/// All of a texture.
+const WHOLE: Rect = Rect::from_min_max(Pos2::ZERO, Pos2::new(1.0, 1.0));
+
+/// What is laid over the picture: first the panel, which covers it, then everything else, with lists and hints that reach over
+/// the panel.
+pub struct Layers {
+    format: wgpu::TextureFormat,
+    size: [u32; 2],
+    layers: [Layer; 2],
+    over: Renderer,
+    /// Whether the window's textures can be copied to. Copying the panel is much faster than drawing with it.
+    copies: bool,
+    are_stale: bool,
+}
+
+#[derive(Default)]
+struct Layer {
+    /// The texture; none before it is first drawn.
+    id: Option<TextureId>,
+    texture: Option<wgpu::Texture>,
+    view: Option<wgpu::TextureView>,
+    shapes: Vec<ClippedShape>,
+    /// The squares that have something on them, in pixels of the window.
+    mesh: Mesh,
+}
+
+impl Layers {
+    /// For a window of this format, whose textures can be copied to or not; nothing is on them.
+    pub fn new(device: &wgpu::Device, format: wgpu::TextureFormat, copies: bool) -> Self {
+        // The layers were dithered when they were drawn.
+        let options = RendererOptions { dithering: false, ..RendererOptions::default() };
+        let over = Renderer::new(device, format, options);
+        Self { format, size: [0, 0], layers: Default::default(), over, copies, are_stale: false }
+    }
+
+    /// Draws those layers whose shapes have changed, with `egui`, which has the textures; all of them if some of these are
+    /// `fresh`, since letters may have moved. The panel begins at `left`, in points. Returns which were drawn.
+    #[allow(clippy::too_many_arguments)]
+    pub fn draw(
+        &mut self,
+        (device, queue): (&wgpu::Device, &wgpu::Queue),
+        encoder: &mut wgpu::CommandEncoder,
+        egui: &mut Renderer,
+        context: &Context,
+        (shapes, fresh, left): (Vec<ClippedShape>, bool, f32),
+        screen: &ScreenDescriptor,
+    ) -> [bool; 2] {
+        let is_stale = std::mem::take(&mut self.are_stale) || fresh;
+        let is_new = self.resize(device, screen.size_in_pixels) || is_stale;
+        let (panel, rest) = shapes.into_iter().partition(|shape| shape.clip_rect.min.x >= left);
+        let mut changed = [false; 2];
+        for ((layer, shapes), changed) in
+            self.layers.iter_mut().zip([panel, rest]).zip(&mut changed)
+        {
+            *changed = is_new || layer.shapes != shapes;
+            layer.shapes = shapes;
+        }
+        // One after the other: a renderer has one set of buffers per submission.
+        let mut jobs: Vec<ClippedPrimitive> = Vec::new();
+        let mut ends = [0; 2];
+        for (k, layer) in self.layers.iter().enumerate() {
+            if changed[k] {
+                jobs.extend(context.tessellate(layer.shapes.clone(), screen.pixels_per_point));
+            }
+            ends[k] = jobs.len();
+        }
+        if !changed.contains(&true) {
+            return changed;
+        }
+        let extra = egui.update_buffers(device, queue, encoder, &jobs, screen);
+        debug_assert!(extra.is_empty(), "the panel has no paint callbacks");
+        for (k, layer) in self.layers.iter_mut().enumerate() {
+            if let (true, Some(view)) = (changed[k], &layer.view) {
+                let load = wgpu::LoadOp::Clear([BEHIND_PANEL, wgpu::Color::TRANSPARENT][k]);
+                let pass = begin_drawing(encoder, "layer", view, load);
+                egui.render(&mut pass.forget_lifetime(), &jobs[..ends[k]], screen);
+                layer.cover(screen);
+            }
+            // What the first layer has is skipped in the second.
+            jobs[..ends[k]].iter_mut().for_each(|job| job.clip_rect = Rect::ZERO);
+        }
+        changed
+    }
+
+    /// Lays them over `target`, of which the panel covers this many columns.
+    pub fn lay_over(
+        &mut self,
+        (device, queue): (&wgpu::Device, &wgpu::Queue),
+        encoder: &mut wgpu::CommandEncoder,
+        target: &wgpu::Texture,
+        covered_px: u32,
+    ) {
+        let [width, height] = self.size;
+        let clip = |from: u32| {
+            let [from, width, height] = [from, width, height].map(|side| side as f32);
+            Rect::from_min_max(Pos2::new(from, 0.0), Pos2::new(width, height))
+        };
+        let [panel, rest] = &self.layers;
+        let covered_px = covered_px.min(width);
+        let copies = self.copies && [target.width(), target.height()] == self.size;
+        if let (true, Some(texture), 1..) = (copies, &panel.texture, covered_px) {
+            let origin = wgpu::Origin3d { x: width - covered_px, y: 0, z: 0 };
+            let place = |texture| wgpu::TexelCopyTextureInfo {
+                texture,
+                mip_level: 0,
+                origin,
+                aspect: wgpu::TextureAspect::All,
+            };
+            let size = wgpu::Extent3d { width: covered_px, height, depth_or_array_layers: 1 };
+            encoder.copy_texture_to_texture(place(texture), place(target), size);
+        }
+        let of_panel = (!copies).then_some((panel, clip(width - covered_px)));
+        let jobs = of_panel.into_iter().chain([(rest, clip(0))]);
+        let jobs = jobs.filter(|(layer, _)| !layer.mesh.is_empty()).map(|(layer, clip_rect)| {
+            ClippedPrimitive { clip_rect, primitive: Primitive::Mesh(layer.mesh.clone()) }
+        });
+        let jobs: Vec<ClippedPrimitive> = jobs.collect();
+        if jobs.is_empty() {
+            return;
+        }
+        let screen = ScreenDescriptor { size_in_pixels: self.size, pixels_per_point: 1.0 };
+        self.over.update_buffers(device, queue, encoder, &jobs, &screen);
+        let view = target.create_view(&Default::default());
+        let pass = begin_drawing(encoder, "layers", &view, wgpu::LoadOp::Load);
+        self.over.render(&mut pass.forget_lifetime(), &jobs, &screen);
+    }
+
+    /// They were perhaps not drawn: all are drawn again.
+    pub fn forget(&mut self) {
+        self.are_stale = true;
+    }
+
+    /// Makes textures of that size, if they have another one; returns whether it did.
+    fn resize(&mut self, device: &wgpu::Device, size: [u32; 2]) -> bool {
+        if self.size == size {
+            return false;
+        }
+        self.size = size;
+        for layer in &mut self.layers {
+            let texture = device.create_texture(&wgpu::TextureDescriptor {
+                label: Some("layer"),
+                size: wgpu::Extent3d { width: size[0], height: size[1], depth_or_array_layers: 1 },
+                mip_level_count: 1,
+                sample_count: 1,
+                dimension: wgpu::TextureDimension::D2,
+                format: self.format,
+                usage: wgpu::TextureUsages::RENDER_ATTACHMENT
+                    | wgpu::TextureUsages::TEXTURE_BINDING
+                    | wgpu::TextureUsages::COPY_SRC,
+                view_formats: &[],
+            });
+            let view = texture.create_view(&Default::default());
+            if let Some(id) = layer.id {
+                self.over.free_texture(&id);
+            }
+            let nearest = wgpu::FilterMode::Nearest;
+            layer.id = Some(self.over.register_native_texture(device, &view, nearest));
+            (layer.view, layer.texture) = (Some(view), Some(texture));
+        }
+        true
+    }
+}
+
+impl Layer {
+    /// Finds the squares that have something on them.
+    fn cover(&mut self, screen: &ScreenDescriptor) {
+        let [width, height] = screen.size_in_pixels;
+        let [columns, rows] = [width, height].map(|side| side.div_ceil(TILE) as usize);
+        let mut has = vec![false; columns * rows];
+        for ClippedShape { clip_rect, shape, .. } in &self.shapes {
+            let rect = shape.visual_bounding_rect().intersect(*clip_rect);
+            if !rect.is_positive() || !rect.is_finite() {
+                continue;
+            }
+            let tile =
+                |points: f32| (points * screen.pixels_per_point / TILE as f32).max(0.0) as usize;
+            // Drawn edges reach half a pixel further.
+            let rect = rect.expand(1.0);
+            for row in tile(rect.min.y)..=tile(rect.max.y).min(rows - 1) {
+                let [from, to] = [rect.min.x, rect.max.x].map(|x| tile(x).min(columns - 1));
+                has[row * columns + from..=row * columns + to].fill(true);
+            }
+        }
+        self.mesh = Mesh::with_texture(self.id.unwrap_or_default());
+        let point = |column: usize, row: usize| {
+            let at = |tile: usize, side: u32| (tile as f32 * TILE as f32).min(side as f32);
+            Pos2::new(at(column, width), at(row, height))
+        };
+        for (row, has) in has.chunks(columns.max(1)).enumerate() {
+            let mut column = 0;
+            for run in has.chunk_by(|a, b| a == b) {
+                if run[0] {
+                    let rect =
+                        Rect::from_min_max(point(column, row), point(column + run.len(), row + 1));
+                    let part = |p: Pos2| Pos2::new(p.x / width as f32, p.y / height as f32);
+                    let uv = Rect::from_min_max(part(rect.min), part(rect.max)).intersect(WHOLE);
+                    self.mesh.add_rect_with_uv(rect, uv, Color32::WHITE);
+                }
+                column += run.len();
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gpu::{AdapterRequest, Gpu};
+
+    const SIZE: [u32; 2] = [256, 192];
+    const FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba8Unorm;
+
+    fn target(gpu: &Gpu) -> wgpu::Texture {
+        let [width, height] = SIZE;
+        gpu.device.create_texture(&wgpu::TextureDescriptor {
+            label: Some("target"),
+            size: wgpu::Extent3d { width, height, depth_or_array_layers: 1 },
+            mip_level_count: 1,
+            sample_count: 1,
+            dimension: wgpu::TextureDimension::D2,
+            format: FORMAT,
+            usage: wgpu::TextureUsages::RENDER_ATTACHMENT
+                | wgpu::TextureUsages::COPY_SRC
+                | wgpu::TextureUsages::COPY_DST,
+            view_formats: &[],
+        })
+    }
+
+    fn pixels(gpu: &Gpu, mut encoder: wgpu::CommandEncoder, texture: &wgpu::Texture) -> Vec<u8> {
+        let [width, height] = SIZE;
+        let buffer = gpu.device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some("pixels"),
+            size: u64::from(4 * width * height),
+            usage: wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::MAP_READ,
+            mapped_at_creation: false,
+        });
+        encoder.copy_texture_to_buffer(
+            texture.as_image_copy(),
+            wgpu::TexelCopyBufferInfo {
+                buffer: &buffer,
+                layout: wgpu::TexelCopyBufferLayout {
+                    offset: 0,
+                    bytes_per_row: Some(4 * width),
+                    rows_per_image: None,
+                },
+            },
+            texture.size(),
+        );
+        gpu.queue.submit([encoder.finish()]);
+        buffer.slice(..).map_async(wgpu::MapMode::Read, |mapped| mapped.unwrap());
+        gpu.device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
+        buffer.slice(..).get_mapped_range().unwrap().to_vec()
+    }
+
+    /// A panel from x = 160 on, and half-transparent words over a picture.
+    fn ui(ui: &mut egui::Ui, in_panel: &str, over: &str) {
+        egui::Panel::right("panel").exact_size(96.0).show(ui, |ui| {
+            ui.label(in_panel);
+            let _ = ui.button("button");
+        });
+        egui::Area::new(egui::Id::unique("over")).fixed_pos([10.0, 20.0]).show(ui.ctx(), |ui| {
+            let dark = Color32::from_black_alpha(130);
+            egui::Frame::new().fill(dark).show(ui, |ui| ui.label(over));
+        });
+    }
+
+    #[test]
+    fn layers_look_as_if_drawn_at_once_and_only_what_has_changed_is_drawn_again() {
+        for copies in [true, false] {
+            compare(copies);
+        }
+    }
+
+    fn compare(copies: bool) {
+        let gpu = Gpu::open_blocking(&AdapterRequest::default()).unwrap();
+        let both = (&gpu.device, &gpu.queue);
+        let context = Context::default();
+        let mut egui = Renderer::new(&gpu.device, FORMAT, RendererOptions::default());
+        let mut layers = Layers::new(&gpu.device, FORMAT, copies);
+        let screen = ScreenDescriptor { size_in_pixels: SIZE, pixels_per_point: 1.0 };
+        let blue = wgpu::LoadOp::Clear(wgpu::Color { r: 0.1, g: 0.3, b: 0.8, a: 1.0 });
+        let mut drawn = Vec::new();
+        for (in_panel, over) in [("a", "b"), ("a", "b"), ("a", "b"), ("a", "c"), ("d", "c")] {
+            let size = egui::vec2(SIZE[0] as f32, SIZE[1] as f32);
+            let input = egui::RawInput {
+                screen_rect: Some(Rect::from_min_size(Pos2::ZERO, size)),
+                ..Default::default()
+            };
+            let mut output = context.run_ui(input, |root| ui(root, in_panel, over));
+            let fresh = !output.textures_delta.set.is_empty();
+            for (id, deltas) in std::mem::take(&mut output.textures_delta.set) {
+                for delta in &deltas {
+                    egui.update_texture(&gpu.device, &gpu.queue, id, delta);
+                }
+            }
+            output.textures_delta.clear();
+            // At once.
+            let texture = target(&gpu);
+            let view = texture.create_view(&Default::default());
+            let mut encoder = gpu.device.create_command_encoder(&Default::default());
+            let jobs = context.tessellate(output.shapes.clone(), 1.0);
+            egui.update_buffers(&gpu.device, &gpu.queue, &mut encoder, &jobs, &screen);
+            let pass = begin_drawing(&mut encoder, "at once", &view, blue);
+            egui.render(&mut pass.forget_lifetime(), &jobs, &screen);
+            let wanted = pixels(&gpu, encoder, &texture);
+            // In layers.
+            let mut encoder = gpu.device.create_command_encoder(&Default::default());
+            let shapes = (output.shapes, fresh, 156.0);
+            drawn.push(layers.draw(both, &mut encoder, &mut egui, &context, shapes, &screen));
+            drop(begin_drawing(&mut encoder, "picture", &view, blue));
+            layers.lay_over(both, &mut encoder, &texture, 96);
+            let found = pixels(&gpu, encoder, &texture);
+            let most = found.iter().zip(&wanted).map(|(a, b)| a.abs_diff(*b)).max();
+            assert!(most <= Some(2), "off by {most:?} of 255");
+            let blues = found.chunks(4).filter(|p| p[2] == 204).count();
+            assert!(blues > 10_000 && blues < found.len() / 4 - 2000, "{blues} pixels of picture");
+        }
+        // Letters that were never drawn before are added to egui's texture.
+        assert_eq!(drawn[2], [false, false], "nothing has changed");
+        assert!(drawn[0] == [true, true] && drawn[3][1] && drawn[4][0], "{drawn:?}");
+    }
+}

@@ -1,0 +1,141 @@
+//! When the panel is laid out: after input, when egui or a message asks for it, and some times a second for its numbers. A
+//! frame in which nothing of it changes costs the processor nothing.
+
+use egui::epaint::ClippedShape;
+use egui_wgpu::ScreenDescriptor;
+use web_time::{Duration, Instant};
+
+use super::frame::Frames;
+use super::machine;
+use crate::app::panel::overlay::Marks;
+
+/// Numbers that change all the time are shown anew this often, as nobody reads them faster; where drawing them takes long,
+/// this many times its time, but at least twice a second.
+const NUMBERS: Duration = Duration::from_millis(100);
+const SELDOM: f64 = 10.0;
+const LEAST: Duration = Duration::from_millis(500);
+/// A frame that took less time for the panel has not drawn it.
+const DRAWN_SECS: f64 = 5e-4;
+
+/// What is to be drawn of the panel: its shapes, whether textures have changed, and where it begins.
+pub type Shapes = (Vec<ClippedShape>, bool, f32);
+
+/// When the panel was laid out, and why it should be again.
+#[derive(Debug, Default)]
+pub struct Refresh {
+    is_stale: bool,
+    last: Option<Instant>,
+    /// Time on the device for drawing it when it last changed, in seconds.
+    took: f64,
+    /// When egui wants to be called again.
+    wanted: Option<Instant>,
+    /// What was drawn that moves with the camera.
+    marks: Option<Marks>,
+}
+
+impl Refresh {
+    /// Something may have changed: the next frame lays it out.
+    pub fn disturb(&mut self) {
+        self.is_stale = true;
+    }
+
+    fn due(&self) -> Option<Instant> {
+        let pause = Duration::from_secs_f64(SELDOM * self.took).clamp(NUMBERS, LEAST);
+        let numbers = self.last? + pause;
+        Some(self.wanted.map_or(numbers, |wanted| wanted.min(numbers)))
+    }
+
+    fn is_due(&self, now: Instant) -> bool {
+        self.is_stale || self.due().is_none_or(|due| due <= now)
+    }
+
+    fn done(&mut self, now: Instant, wanted: Duration) {
+        (self.is_stale, self.last, self.wanted) = (false, Some(now), now.checked_add(wanted));
+    }
+
+    /// After which time it should be laid out again if nothing happens: after a frame that began at `now` and left it as it
+    /// was, soon, so that the last frame shows the last numbers; else when egui wants it.
+    pub fn delay(&self, now: Instant, hidden: bool) -> Duration {
+        if self.is_stale && !hidden {
+            return Duration::ZERO;
+        }
+        let due = if hidden || self.last == Some(now) { self.wanted } else { self.due() };
+        due.map_or(Duration::MAX, |due| due.saturating_duration_since(now))
+    }
+}
+
+impl Frames {
+    /// Lays the panel out if that is due in the frame that begins `now`.
+    pub(super) fn show_panel_if_due(&mut self, now: Instant) -> Option<egui::FullOutput> {
+        let marks = self.marks();
+        let refresh = &mut self.refresh;
+        let took = self.output.times.as_ref().and_then(|times| times.secs("panel"));
+        refresh.took = took.filter(|secs| *secs > DRAWN_SECS).unwrap_or(refresh.took);
+        refresh.is_stale |= self.output.pass() || refresh.marks != marks;
+        if !refresh.is_due(now) {
+            return None;
+        }
+        refresh.marks = marks;
+        // What it changes itself is shown by the next frame.
+        refresh.done(now, Duration::MAX);
+        let output = self.show_panel();
+        let root = output.viewport_output.get(&egui::ViewportId::ROOT);
+        let wanted = root.map_or(Duration::MAX, |viewport| viewport.repaint_delay);
+        self.refresh.wanted = now.checked_add(wanted);
+        Some(output)
+    }
+
+    /// Whatever the panel draws that moves with the camera or with the bodies.
+    fn marks(&self) -> Option<Marks> {
+        let session = self.simulated.session.as_ref()?;
+        let size = self.output.screen.picture_size();
+        let camera = self.viewer.steering.shown(self.covered_px(), size);
+        let time = self.viewer.has_paths().then(|| session.live.status().time);
+        let view = &self.viewer.choice;
+        let unit = &view.units(&session.template.units).length;
+        Some(Marks::of(view, (&camera, size), unit, time))
+    }
+
+    /// Takes over what the panel has laid out: what is to be drawn, and textures to free after the submission.
+    pub(super) fn take_panel(
+        &mut self,
+        output: egui::FullOutput,
+    ) -> ((Shapes, ScreenDescriptor), Vec<egui::TextureId>) {
+        let egui::FullOutput {
+            platform_output, mut textures_delta, shapes, pixels_per_point, ..
+        } = output;
+        let has_textures = !textures_delta.set.is_empty();
+        let freed = self.output.screen.take_textures(&mut textures_delta);
+        machine::take_output(&platform_output);
+        self.input.egui_state.handle_platform_output(&self.output.window, platform_output);
+        let screen =
+            ScreenDescriptor { size_in_pixels: self.output.screen.size(), pixels_per_point };
+        let free = f64::from(screen.size_in_pixels[0]) - self.covered_px();
+        // The clip rectangles of scrolled parts reach a little further than the panel.
+        let left = free as f32 / pixels_per_point - 4.0;
+        (((shapes, has_textures, left), screen), freed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_panel_is_laid_out_after_input_for_egui_and_some_times_a_second() {
+        let ms = Duration::from_millis;
+        let begun = Instant::now();
+        let mut refresh = Refresh::default();
+        assert!(refresh.is_due(begun), "it was never shown");
+        refresh.done(begun, Duration::MAX);
+        assert_eq!(refresh.delay(begun, false), Duration::MAX, "at rest nothing follows");
+        assert!(!refresh.is_due(begun + ms(50)));
+        assert_eq!(refresh.delay(begun + ms(50), false), ms(50), "the last numbers are shown");
+        assert!(refresh.is_due(begun + ms(100)));
+        refresh.disturb();
+        assert!(refresh.is_due(begun + ms(50)), "after input");
+        assert_eq!(refresh.delay(begun + ms(50), false), Duration::ZERO);
+        refresh.done(begun + ms(50), ms(10));
+        assert!(!refresh.is_due(begun + ms(55)) && refresh.is_due(begun + ms(60)), "for egui");
+    }
+}
