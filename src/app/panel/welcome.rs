@@ -1,6 +1,9 @@
-//! The first five seconds: a few scenes as pictures, what the mouse does, and nothing else.
+//! All scenes as pictures, what the mouse does, and nothing else. The run waits meanwhile.
 
-use egui::{Align2, Area, Button, ColorImage, Context, Image, RichText, TextureHandle, Ui, vec2};
+use egui::{
+    Align, Align2, Area, Button, ColorImage, Context, Image, Layout, RichText, TextureHandle, Ui,
+    vec2,
+};
 
 use super::theme::{self, BRIGHT, DIM};
 use super::{Action, Input};
@@ -14,40 +17,62 @@ struct Card {
     png: &'static [u8],
 }
 
-const CARDS: [Card; 4] = [
-    Card {
-        scene: "galaxy-collision",
-        title: "Two galaxies meet",
-        about: "They draw out long tails, fall back and merge",
-        png: include_bytes!("../../../assets/welcome/galaxy-collision.png"),
-    },
-    Card {
-        scene: "gas-collision",
-        title: "Galaxies with gas",
-        about: "Gas glows where it grows dense; dust dims what lies behind",
-        png: include_bytes!("../../../assets/welcome/gas-collision.png"),
-    },
-    Card {
-        scene: "random-shell",
-        title: "A spinning shell",
-        about: "Its own gravity breaks it into clumps, which meet",
-        png: include_bytes!("../../../assets/welcome/random-shell.png"),
-    },
-    Card {
-        scene: "figure-eight",
-        title: "Three bodies, one path",
-        about: "They chase each other on a figure of eight",
-        png: include_bytes!("../../../assets/welcome/figure-eight.png"),
-    },
+macro_rules! card {
+    ($scene:literal, $title:literal, $about:literal) => {
+        Card {
+            scene: $scene,
+            title: $title,
+            about: $about,
+            png: include_bytes!(concat!("../../../assets/welcome/", $scene, ".png")),
+        }
+    };
+}
+
+const CARDS: [Card; 16] = [
+    card!("galaxy-collision", "Two galaxies meet", "They draw out long tails, fall back and merge"),
+    card!(
+        "gas-collision",
+        "Galaxies with gas",
+        "Gas glows where it grows dense; dust dims what lies behind"
+    ),
+    card!("cartwheel", "Cartwheel", "One galaxy falls through another, and a ring runs outwards"),
+    card!(
+        "minor-merger",
+        "A small companion",
+        "It raises two spiral arms, and sinks into the large galaxy"
+    ),
+    card!("milky-way", "A galaxy like ours", "A thin disk, a small bulge and a dark halo"),
+    card!("disk-galaxy", "One disk galaxy", "Noise grows into spiral arms that come and go"),
+    card!("hernquist", "Elliptical galaxy", "In equilibrium: it should not change"),
+    card!("plummer", "Star cluster", "In equilibrium: a test of any engine"),
+    card!(
+        "random-shell",
+        "A spinning shell",
+        "It falls in along its axis and spreads at the equator"
+    ),
+    card!("random-sphere", "Random sphere", "It shrinks, bounces and settles"),
+    card!("expanding", "Expanding sphere", "Clumps grow while it spreads; then it falls back"),
+    card!("cold-sphere", "Cold collapse", "It falls in from rest, bounces and ejects some bodies"),
+    card!("uniform-cube", "Cube", "It collapses; its corners shoot through as streams"),
+    card!("two-body", "Two bodies", "Ellipses that should stay as they are"),
+    card!("figure-eight", "Three bodies, one path", "They chase each other on a figure of eight"),
+    card!(
+        "pythagorean",
+        "Three bodies fall",
+        "From a triangle of sides 3, 4 and 5; one is thrown out"
+    ),
 ];
 
-/// What the mouse and the most useful key do.
-const HINT: &str = "drag to turn · scroll to zoom · space to pause";
-/// Width of a card in points, where there is room and at least.
-const WIDE: f32 = 176.0;
-const NARROW: f32 = 64.0;
-/// In pictures narrower than this cards have no description.
-const SENTENCES_FROM: f32 = 520.0;
+/// What the mouse and the most useful keys do.
+const HINT: &str = "drag to turn · scroll to zoom · space to pause · ? for all keys";
+/// Width of a card in points, where there is room and at least; and the distance between cards.
+const WIDE: f32 = 200.0;
+const NARROW: f32 = 116.0;
+const GAP: f32 = 10.0;
+/// From the edges of the picture.
+const MARGIN: f32 = 12.0;
+/// Cards narrower than this have their description in a hint only.
+const SENTENCES_FROM: f32 = 150.0;
 
 /// The sheet of pictures, and the pictures once they were shown.
 #[derive(Default)]
@@ -68,87 +93,86 @@ impl Welcome {
         if self.pictures.len() < CARDS.len() {
             self.pictures = CARDS.iter().filter_map(|card| load(context, card).ok()).collect();
         }
-        // Four in a row, else two and two.
-        let columns = if free.width() >= 4.0 * 120.0 + 60.0 { 4 } else { 2 };
-        let rows = CARDS.len().div_ceil(columns) as f32;
-        // Less what is above and below the pictures, and a title below each.
-        let high = (free.height() - 84.0) / rows - 26.0;
-        let width = ((free.width() - 44.0) / columns as f32 - 12.0).min(high * 16.0 / 9.0);
-        let width = width.clamp(NARROW, WIDE);
-        let has_sentences = free.width() >= SENTENCES_FROM;
+        let room = free.shrink(MARGIN);
+        let inside = room.width() - 36.0;
+        // As many columns as leave room for descriptions; with five, one card would stand alone.
+        let columns = ((inside + GAP) / (SENTENCES_FROM + 22.0 + GAP)) as usize;
+        let columns = if columns == 5 { 4 } else { columns.clamp(2, 6) };
+        let width = (inside + GAP) / columns as f32 - GAP;
+        let width = width.clamp(NARROW, WIDE).floor();
         let mut chosen = None;
+        let mut close = false;
         Area::new(egui::Id::unique("welcome"))
             .order(egui::Order::Foreground)
             .pivot(Align2::CENTER_CENTER)
             .fixed_pos(free.center())
             .constrain_to(free)
             .show(context, |ui| {
-                theme::note().show(ui, |ui| {
-                    ui.set_max_width(columns as f32 * (width + 12.0));
+                theme::sheet().show(ui, |ui| {
+                    ui.set_width(columns as f32 * (width + GAP) - GAP);
                     ui.horizontal(|ui| {
                         // The close button first: it keeps its place however long the question is.
-                        ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-                            let about = "Keep the galaxies behind this (Esc)";
-                            if ui.small_button("×").on_hover_text(about).clicked() {
-                                self.open = false;
-                            }
-                            let size = if has_sentences { 16.0 } else { 13.0 };
-                            let text = RichText::new("What would you like to see?").size(size);
-                            ui.with_layout(
-                                egui::Layout::left_to_right(egui::Align::Center),
-                                |ui| {
-                                    ui.add(egui::Label::new(text.color(BRIGHT)).truncate());
-                                },
-                            );
+                        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+                            let about = "Keep the scene behind this (Esc)";
+                            let button = Button::new(RichText::new("×").size(18.0));
+                            let button = ui.add(button.min_size(vec2(28.0, 28.0)));
+                            close = button.on_hover_text(about).clicked();
+                            let text = RichText::new("What would you like to see?").size(17.0);
+                            ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
+                                ui.add(egui::Label::new(text.color(BRIGHT)).truncate());
+                            });
                         });
                     });
-                    egui::Grid::new("scenes").num_columns(columns).show(ui, |ui| {
-                        for (k, card) in CARDS.iter().enumerate() {
-                            if show(ui, card, self.pictures.get(k), width, has_sentences) {
-                                chosen = Some(card.scene);
+                    ui.label(RichText::new(HINT).color(DIM));
+                    ui.add_space(4.0);
+                    let high = (room.height() - 100.0).max(60.0);
+                    let scroll =
+                        egui::ScrollArea::vertical().max_height(high).min_scrolled_height(high);
+                    scroll.show(ui, |ui| {
+                        let spacing = vec2(GAP, GAP);
+                        let grid = egui::Grid::new("scenes").num_columns(columns).spacing(spacing);
+                        grid.show(ui, |ui| {
+                            for (k, card) in CARDS.iter().enumerate() {
+                                if show(ui, card, self.pictures.get(k), width) {
+                                    chosen = Some(card.scene);
+                                }
+                                if (k + 1) % columns == 0 {
+                                    ui.end_row();
+                                }
                             }
-                            if (k + 1) % columns == 0 {
-                                ui.end_row();
-                            }
-                        }
+                        });
                     });
-                    let size = if has_sentences { 13.0 } else { 10.0 };
-                    ui.label(RichText::new(HINT).size(size).color(DIM));
                 });
             });
-        if let Some(scene) = chosen {
+        if close {
             self.open = false;
-            actions.push(Action::Load(Input::named(scene)));
         }
+        // The window closes the sheet: what is chosen from it should run.
+        actions.extend(chosen.map(|scene| Action::Load(Input::named(scene))));
     }
 }
 
 /// One card; true when it was clicked.
-fn show(
-    ui: &mut Ui,
-    card: &Card,
-    picture: Option<&TextureHandle>,
-    width: f32,
-    has_sentence: bool,
-) -> bool {
+fn show(ui: &mut Ui, card: &Card, picture: Option<&TextureHandle>, width: f32) -> bool {
     ui.vertical(|ui| {
         ui.set_width(width);
-        let size = vec2(width, width * 9.0 / 16.0);
+        ui.spacing_mut().item_spacing.y = 2.0;
+        ui.spacing_mut().button_padding = vec2(0.0, 0.0);
+        let size = vec2(width, (width * 9.0 / 16.0).round());
         let clicked = match picture {
             Some(picture) => {
                 let image = Image::new(picture)
                     .fit_to_exact_size(size)
                     .corner_radius(4)
                     .alt_text(card.title);
-                ui.add(Button::image(image).frame_when_inactive(false))
-                    .on_hover_text(card.about)
-                    .clicked()
+                let button = Button::image(image).frame_when_inactive(false);
+                ui.add(button).on_hover_text(card.about).clicked()
             }
             None => ui.add_sized(size, Button::new(card.title)).clicked(),
         };
         ui.label(RichText::new(card.title).strong().color(BRIGHT));
-        if has_sentence {
-            ui.label(RichText::new(card.about).small().color(DIM));
+        if width >= SENTENCES_FROM {
+            ui.label(RichText::new(card.about).color(DIM));
         }
         clicked
     })
@@ -184,14 +208,18 @@ mod tests {
     use crate::scene::Scene;
 
     #[test]
-    fn every_card_has_a_scene_and_a_small_picture_with_something_in_it() {
+    fn every_scene_has_a_card_and_a_small_picture_with_something_in_it() {
         for card in &CARDS {
             Scene::builtin(card.scene).unwrap();
             let ([width, height], rgb) = decode(card.png).unwrap();
             assert_eq!((width * 9, rgb.len()), (height * 16, 3 * width * height), "{}", card.scene);
             assert!(rgb.iter().any(|&channel| channel > 150), "{} is dark", card.scene);
-            assert!(card.png.len() < 60_000, "{}: {} bytes", card.scene, card.png.len());
+            assert!(card.png.len() < 40_000, "{}: {} bytes", card.scene, card.png.len());
         }
+        let mut cards: Vec<&str> = CARDS.iter().map(|card| card.scene).collect();
+        let mut scenes: Vec<&str> = Scene::names().collect();
+        (cards.sort_unstable(), scenes.sort_unstable());
+        assert_eq!(cards, scenes);
         assert!(decode(b"no picture").is_err());
     }
 }
