@@ -39,7 +39,7 @@ fn tabs_fold_and_help_are_there_and_do_it() {
 fn scene_restarts_picks_and_is_changed() {
     let mut harness = World::on(Tab::Scene).shown(HIGH);
     assert_eq!(click(&mut harness, "Restart"), [Action::Restart { anew: true }]);
-    let anew = click(&mut harness, "Build again");
+    let anew = click(&mut harness, "Rebuild");
     assert!(matches!(&anew[..], [Action::Load(input)] if input.input == "galaxy-collision"
         && input.set.is_empty() && input.n.is_none() && input.seed.is_none()));
 
@@ -48,18 +48,12 @@ fn scene_restarts_picks_and_is_changed() {
     assert!(matches!(&picked[..], [Action::Load(input)] if input.input == "plummer"), "{picked:?}");
 
     // Changing a parameter asks for nothing yet; the button then asks for it by name.
-    let mass_ratio = harness.get_by_label("mass ratio").rect().center().y;
-    let beside = move |h: &egui_kittest::Harness<'static, World>| {
-        let sliders = h.get_all_by_role(WidgetRole::Slider);
-        let mut sliders = sliders.filter(|s| (s.rect().center().y - mass_ratio).abs() < 6.0);
-        sliders.next().expect("a slider beside mass_ratio").set_value_accesskit(0.5);
-    };
-    assert_eq!(after(&mut harness, beside), []);
+    assert_eq!(slide(&mut harness, "mass ratio", 0.5), []);
     let made = click(&mut harness, "Build with these numbers");
     let [Action::Load(input)] = &made[..] else { panic!("{made:?}") };
     assert_eq!(input.set, ["mass_ratio=0.5".parse().unwrap()]);
-    assert_eq!(click(&mut harness, "Default numbers"), []);
-    let made = click(&mut harness, "Build again");
+    assert_eq!(click(&mut harness, "Reset to defaults"), []);
+    let made = click(&mut harness, "Rebuild");
     assert!(matches!(&made[..], [Action::Load(input)] if input.set.is_empty()), "{made:?}");
 }
 
@@ -71,6 +65,8 @@ fn two_snapshots_are_offered_as_an_encounter() {
         separation: 8.0,
         pericentre: 1.5,
         unit: "3.5 kpc".to_owned(),
+        mass: 4.0,
+        speed: gravitile::units::Measure::default(),
     };
     world.panel.scene.offer_encounter(offer());
     let mut harness = world.shown(HIGH);
@@ -112,7 +108,7 @@ fn physics_owns_time() {
     harness.run();
     let speed = harness.get_by_role_and_label(WidgetRole::Slider, "speed");
     assert!(speed.accesskit_node().is_disabled(), "speed means nothing while fastest");
-    assert_eq!(command(click(&mut harness, "real time")), Command::Tempo(Tempo::RealTime));
+    assert_eq!(command(click(&mut harness, "fixed speed")), Command::Tempo(Tempo::RealTime));
 }
 
 #[test]

@@ -39,8 +39,14 @@ fn scene() {
 fn scene_with_an_encounter() {
     let mut world = World::on(Tab::Scene);
     let files = ["/long/way/to/a-galaxy.gvt".into(), "/long/way/to/another-galaxy.gvt".into()];
-    let (separation, pericentre, unit) = (8.0, 1.3, "3.5 kpc".to_owned());
-    let offer = gravitile::app::panel::MeetingOffer { files, separation, pericentre, unit };
+    let offer = gravitile::app::panel::MeetingOffer {
+        files,
+        separation: 8.0,
+        pericentre: 1.3,
+        unit: "3.5 kpc".to_owned(),
+        mass: 12.0,
+        speed: gravitile::units::Measure { factor: 262.0, name: "km/s".to_owned() },
+    };
     world.panel.scene.offer_encounter(offer);
     world.input =
         gravitile::app::panel::Input::named("a/snapshot/with/a/rather/long/path/galaxy-0001.gvt");

@@ -181,7 +181,8 @@ impl World {
         let facts = Facts {
             input: &self.input,
             hints: &self.hints,
-            units: &self.units,
+            units: view.units(&self.units),
+            own_units: &self.units,
             count: self.count,
             components: &self.components,
             settings: &self.settings,

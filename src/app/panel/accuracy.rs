@@ -4,12 +4,12 @@
 
 use egui::{Button, Slider, SliderClamping, Ui};
 
-use super::physics::plain;
-use super::theme::{DIM, heading, number, released_or_reset, resets};
+use super::theme::{DIM, InUnit, heading, number, released_or_reset, resets};
 use super::{Action, Facts, Integration};
 use crate::forces::Precision;
 use crate::integrate::{self, Integrator};
 use crate::sim::{EngineKind, tiers};
+use crate::units::Measure;
 
 /// Values of sliders that are being dragged.
 #[derive(Default)]
@@ -105,13 +105,17 @@ impl AccuracyForm {
         let suits = facts.hints.dt.log2().round();
         let mut exponent = blocks.dt_max.log2();
         let suited = usual.dt_max.log2();
+        let Measure { factor, name } = Measure::of(&facts.units.time);
         released_or_reset(ui, &mut self.dt_max, (&mut exponent, suited), about, |value| {
             Slider::new(value, suits - 6.0..=suits + 8.0)
                 .step_by(1.0)
                 .text("dt-max")
                 .clamping(SliderClamping::Edits)
-                .custom_formatter(|exponent, _| number(exponent.exp2()))
-                .custom_parser(|text| Some(text.parse::<f64>().ok()?.log2().round()))
+                .custom_formatter(move |exponent, _| number(exponent.exp2() * factor))
+                .custom_parser(move |text| {
+                    Some((text.trim().parse::<f64>().ok()? / factor).log2().round())
+                })
+                .suffix(if name.is_empty() { name } else { format!(" {name}") })
         });
         blocks.dt_max = exponent.round().exp2();
         let note = "Each body has its own step; dt is how often all are brought to the same time and shown.";
@@ -125,7 +129,7 @@ fn eta_slider<'a>(value: &'a mut f64, least: f64, name: &'static str) -> Slider<
         .logarithmic(true)
         .text(name)
         .clamping(SliderClamping::Edits)
-        .custom_formatter(plain)
+        .in_unit("")
 }
 
 /// Why the engine does not offer this precision; `None` if it does, as far as is known before trying it.

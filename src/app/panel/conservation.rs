@@ -2,17 +2,22 @@
 
 use std::ops::RangeInclusive;
 
-use egui::{Grid, Rangef, Ui};
-use egui_plot::{AxisHints, Corner, GridMark, Legend, Line, Plot, PlotPoints, uniform_grid_spacer};
+use egui::{Color32, Grid, Rangef, Ui};
+use egui_plot::{
+    AxisHints, Corner, GridMark, Legend, Line, LineStyle, Plot, PlotPoints, PlotUi, Points,
+    uniform_grid_spacer,
+};
 
 use super::history::ReportSample;
 use super::theme::{DIM, LINES, heading, number, quantity, row};
 use super::{Action, Facts};
+use crate::bodies::Role;
 use crate::diagnostics::FRACTIONS;
 use crate::live::Command;
 use crate::messages;
+use crate::render::legend::{plain_colours, speed_unit};
 use crate::render::round_below;
-use crate::units::Measure;
+use crate::units::{Measure, Units};
 
 pub fn show(ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
     let reports = facts.history.reports();
@@ -27,16 +32,19 @@ pub fn show(ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
         ui.label("The first diagnostics are on their way.");
         return;
     };
+    let [energy, momentum, turning] = mechanical(facts.units);
     Grid::new("now").num_columns(2).show(ui, |ui| {
         let time = quantity(last.time, &facts.units.time);
         row(ui, "at time", "When the latest diagnostics were measured", time);
-        let about = "(E - E0) / |E0| since the beginning, or since eps was changed";
+        let about =
+            "(E - E0) / |E0| since the beginning; where eps was changed, the jump of E is no error";
         row(ui, "energy error", about, format!("{:.2e}", last.energy_error));
-        row(ui, "energy", "Kinetic and potential", number(last.energy));
+        row(ui, "energy", "Kinetic and potential", worth(last.energy, &energy));
         row(ui, "virial ratio", "2K/|W|: 1 in equilibrium", number(last.virial_ratio));
-        row(ui, "momentum", "|sum m v|: should stay constant", format!("{:.2e}", last.momentum));
+        let about = "|sum m v|: should stay constant";
+        row(ui, "momentum", about, worth(last.momentum, &momentum));
         let about = "|sum m x * v| about the origin";
-        row(ui, "angular momentum", about, number(last.angular_momentum));
+        row(ui, "angular momentum", about, worth(last.angular_momentum, &turning));
     });
     let time = Measure::of(&facts.units.time);
     let unit = if time.name.is_empty() { String::new() } else { format!(", {}", time.name) };
@@ -45,8 +53,14 @@ pub fn show(ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
     let shown = Shown { reports, time: time.factor };
     single(ui, "energy error", shown, |r| r.energy_error);
     single(ui, "virial ratio", shown, |r| r.virial_ratio);
-    single(ui, "|momentum|", shown, |r| r.momentum);
-    single(ui, "|angular momentum|", shown, |r| r.angular_momentum);
+    let in_unit = |what: &str, unit: &Measure| match unit.name.as_str() {
+        "" => what.to_owned(),
+        unit => format!("{what}, {unit}"),
+    };
+    single(ui, &in_unit("|momentum|", &momentum), shown, |r| r.momentum * momentum.factor);
+    single(ui, &in_unit("|angular momentum|", &turning), shown, |r| {
+        r.angular_momentum * turning.factor
+    });
     heading(ui, "Lagrangian radii");
     let percent = FRACTIONS.map(|f| format!("{:.0}", f * 100.0)).join(", ");
     let length = Measure::of(&facts.units.length);
@@ -55,7 +69,8 @@ pub fn show(ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
     ui.colored_label(DIM, about);
     let legend = Legend::default().position(Corner::LeftTop).background_alpha(0.4);
     frame("radii", 190.0, shown).legend(legend).show(ui, |plot| {
-        for (which, (component, _)) in last.radii.iter().enumerate() {
+        let colours = plain_colours(facts.components);
+        for (component, _) in &last.radii {
             let name = facts.components.get(*component as usize);
             let name = name.map_or_else(|| component.to_string(), |c| messages::piece(&c.name));
             for k in 0..FRACTIONS.len() {
@@ -63,8 +78,16 @@ pub fn show(ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
                     let of_it = r.radii.iter().find(|(c, _)| c == component);
                     of_it.map_or(f64::NAN, |(_, radii)| radii[k] * length.factor)
                 };
-                let colour = LINES[which % LINES.len()];
-                plot.line(Line::new(name.clone(), shown.points(of)).color(colour).width(1.3));
+                let index = usize::from(*component);
+                let [r, g, b] = colours.get(index).copied().unwrap_or([200; 3]);
+                // Kinds of bodies that have similar colours in the picture differ by their lines.
+                let style = match facts.components.get(index).map(|component| component.role) {
+                    Some(Role::Bulge) => LineStyle::Dashed { length: 8.0 },
+                    Some(Role::Halo) => LineStyle::Dotted { spacing: 5.0 },
+                    Some(Role::Gas) => LineStyle::Dashed { length: 3.0 },
+                    _ => LineStyle::Solid,
+                };
+                draw(plot, &name, shown.points(of), Color32::from_rgb(r, g, b), style);
             }
         }
     });
@@ -153,8 +176,48 @@ fn single(ui: &mut Ui, name: &str, shown: Shown<'_>, of: impl Fn(&ReportSample) 
         plot = plot.include_y(most - margin).include_y(most + margin);
     }
     plot.show(ui, |plot| {
-        plot.line(Line::new(name.to_owned(), shown.points(of)).color(LINES[0]).width(1.5));
+        draw(plot, name, shown.points(of), LINES[0], LineStyle::Solid);
     });
+}
+
+/// A line; a dot where there is one measurement only, of which a line would be a wedge.
+fn draw(
+    plot: &mut PlotUi<'_>,
+    name: &str,
+    points: PlotPoints<'static>,
+    colour: Color32,
+    style: LineStyle,
+) {
+    let all = points.points();
+    match all.first().zip(all.last()) {
+        Some((first, last)) if first.x == last.x => {
+            plot.points(Points::new(name.to_owned(), points).color(colour).radius(2.5));
+        }
+        _ => plot.line(Line::new(name.to_owned(), points).color(colour).style(style).width(1.4)),
+    }
+}
+
+/// A number in a unit, with its name.
+fn worth(value: f64, unit: &Measure) -> String {
+    format!("{} {}", number(value * unit.factor), unit.name).trim_end().to_owned()
+}
+
+/// The units of energy, momentum and angular momentum; without names where mass or speed have none, or where masses times
+/// G are not masses.
+fn mechanical(units: &Units) -> [Measure; 3] {
+    let (mass, length, speed) =
+        (Measure::of(&units.mass), Measure::of(&units.length), speed_unit(units));
+    let named = [&mass.name, &length.name, &speed.name].iter().all(|name| !name.is_empty());
+    if !named || units.gravitational_constant != 1.0 {
+        return Default::default();
+    }
+    let unit = |factor: f64, name: String| Measure { factor: mass.factor * factor, name };
+    let (m, v) = (&mass.name, &speed.name);
+    [
+        unit(speed.factor * speed.factor, format!("{m} ({v})²")),
+        unit(speed.factor, format!("{m} {v}")),
+        unit(speed.factor * length.factor, format!("{m} {v} {}", length.name)),
+    ]
 }
 
 #[cfg(test)]

@@ -23,8 +23,10 @@ pub struct Facts<'a> {
     pub hints: &'a RunHints,
     /// The input's default integrator and accuracy.
     pub usual: &'a Integration,
-    /// Names of length, mass and time.
+    /// Names of length, mass and time as they are shown; empty where numbers are shown as in files.
     pub units: &'a Units,
+    /// The bodies' own units, whether they are shown or not.
+    pub own_units: &'a Units,
     /// Number of bodies.
     pub count: usize,
     /// Groups of bodies.
@@ -100,27 +102,21 @@ impl Facts<'_> {
         is_known.then(|| (100.0 * so_far as f64 / all).min(99.0))
     }
 
-    /// The line at the bottom of the picture.
-    pub fn status_text(&self) -> String {
-        let Status { time, steps, ready, behind, .. } = self.status;
-        let mut text = format!("t = {}", super::theme::quantity(time, &self.units.time));
-        text += &format!(" · step {steps} · {}", super::theme::bodies(self.count));
-        if !ready {
-            text += " · first forces";
-            if let Some(part) = self.part_of_first_forces() {
-                text += &format!(": {part:.0} %");
-            }
+    /// The time of the run.
+    pub fn time(&self) -> String {
+        format!("t = {}", super::theme::quantity(self.status.time, &self.units.time))
+    }
+
+    /// What the run does now, in a few words.
+    pub fn doing(&self) -> String {
+        if !self.status.ready {
+            let part = self.part_of_first_forces();
+            part.map_or("first forces".to_owned(), |part| format!("first forces: {part:.0} %"))
         } else if self.keeper.paused {
-            text += " · paused";
+            "paused".to_owned()
         } else {
-            text += &format!(" · {:.0} steps/s", self.rates.steps_per_sec());
-            if self.dt < 0.0 {
-                text += " · backwards";
-            }
-            if behind {
-                text += " · the engine cannot keep up";
-            }
+            let steps = super::theme::rate(self.rates.steps_per_sec());
+            format!("{steps} steps/s{}", if self.dt < 0.0 { " backwards" } else { "" })
         }
-        text
     }
 }

@@ -120,7 +120,7 @@ impl KernelForm {
             ui,
             facts,
             wanted,
-            "p",
+            ["p", "threads along the sinks, sources per tile"],
             &P,
             "Threads along the sinks of a workgroup: a tile is p x q sources",
             |p| fit(KernelConfig { p, ..base }),
@@ -129,7 +129,7 @@ impl KernelForm {
             ui,
             facts,
             wanted,
-            "q",
+            ["q", "threads that share a sink"],
             &Q,
             "Threads that share one sink, each taking part of the sources: more threads when bodies are few",
             |q| KernelConfig { q, ..base },
@@ -138,7 +138,7 @@ impl KernelForm {
             ui,
             facts,
             wanted,
-            "r",
+            ["r", "sinks per thread"],
             R,
             "Sinks per thread, kept in registers: each source read serves r of them",
             |r| KernelConfig { r, ..base },
@@ -147,7 +147,7 @@ impl KernelForm {
             ui,
             facts,
             wanted,
-            "u",
+            ["u", "interactions unrolled"],
             U,
             "Interactions unrolled per iteration of the inner loop: less loop overhead, more registers",
             |u| KernelConfig { u, ..base },
@@ -156,7 +156,7 @@ impl KernelForm {
             ui,
             facts,
             wanted,
-            "s",
+            ["s", "slices of the sources"],
             S,
             "Slices of the sources, each with its own workgroups: fills the device when sinks are few",
             |s| KernelConfig { s, ..base },
@@ -188,7 +188,7 @@ impl KernelForm {
                 "Sources read from device memory per force evaluation: N^2 / (p r) tiled, N^2 / r untiled";
             let reuse = if config.untiled { config.r } else { config.p * config.r };
             let reads = n as f64 * n as f64 / f64::from(reuse) * 16.0;
-            row(ui, "memory traffic", about, format!("{} B", super::theme::number(reads)));
+            row(ui, "memory traffic", about, format!("{} per step", super::theme::bytes(reads)));
         });
     }
 
@@ -249,11 +249,13 @@ fn choices(
     ui: &mut Ui,
     facts: &Facts,
     wanted: &mut KernelConfig,
-    name: &str,
+    [name, means]: [&str; 2],
     values: &[u32],
     about: &str,
     make: impl Fn(u32) -> KernelConfig,
 ) {
+    ui.spacing_mut().item_spacing.y = 2.0;
+    ui.label(egui::RichText::new(means).size(11.0).color(DIM)).on_hover_text(about);
     ui.horizontal_wrapped(|ui| {
         ui.spacing_mut().item_spacing.x = 2.0;
         ui.monospace(name).on_hover_text(about);

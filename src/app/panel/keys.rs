@@ -73,7 +73,7 @@ pub const KEYS: &[Key] = &[
     key(".", &[Code::Period], NONE, "twice the speed", |f| {
         vec![Action::Live(Command::Factor(f.keeper.factor * 2.0))]
     }),
-    key("x", &[Code::X], NONE, "as fast as possible, or in real time", |f| {
+    key("x", &[Code::X], NONE, "as fast as possible, or at a fixed speed", |f| {
         let fastest = f.keeper.tempo == Tempo::Fastest;
         let tempo = if fastest { Tempo::RealTime } else { Tempo::Fastest };
         vec![Action::Live(Command::Tempo(tempo))]
@@ -205,7 +205,7 @@ pub fn sheet(context: &Context, open: &mut bool) {
         .default_size([(room.x - 40.0).min(920.0), high.min(needed)])
         .max_height(high)
         .vscroll(true)
-        .frame(theme::note())
+        .frame(theme::sheet())
         .show(context, |ui| {
             ui.spacing_mut().item_spacing.y = 3.0;
             ui.horizontal_top(|ui| {

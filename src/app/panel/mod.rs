@@ -38,6 +38,7 @@ pub use history::History;
 pub use keys::{KEYS, Key, sheet};
 pub use scene::{MeetingOffer, SceneForm};
 pub use score::ScoreForm;
+pub use status::{BEHIND, LEFT_OUT};
 pub(crate) use theme::quantity;
 pub use theme::style;
 pub use transport::{PAST_BYTES, PastMark};
@@ -170,6 +171,9 @@ impl Panel {
             status::show(ui, facts, free, self.is_hidden, &mut actions);
         }
         self.welcome.show(ui.ctx(), free, &mut actions);
+        if ui.input(|input| !input.raw.hovered_files.is_empty()) {
+            drop_here(ui.ctx(), free);
+        }
         if self.asks_to_quit {
             self.question(ui, facts, &mut actions);
         }
@@ -232,7 +236,8 @@ impl Panel {
             }
         });
         ui.separator();
-        egui::ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
+        let scroll = egui::ScrollArea::vertical().id_salt(self.tab).auto_shrink([false, false]);
+        scroll.show(ui, |ui| {
             if growth::is_due(ui.ctx(), self.tab) {
                 self.tab(ui, self.tab, facts, view, actions);
             }
@@ -286,4 +291,16 @@ impl Panel {
                 }
             });
     }
+}
+
+/// Says that what hovers over the window can be dropped.
+fn drop_here(context: &egui::Context, free: egui::Rect) {
+    let layer = egui::LayerId::new(egui::Order::Foreground, egui::Id::unique("drop here"));
+    let (painter, rect) = (context.layer_painter(layer), free.shrink(8.0));
+    painter.rect_filled(rect, 6.0, egui::Color32::from_black_alpha(190));
+    let stroke = egui::Stroke::new(2.0, theme::LINES[0]);
+    painter.rect_stroke(rect, 6.0, stroke, egui::StrokeKind::Inside);
+    let text = "Drop to open; two snapshots at once meet";
+    let font = egui::FontId::proportional(16.0);
+    painter.text(rect.center(), egui::Align2::CENTER_CENTER, text, font, theme::BRIGHT);
 }

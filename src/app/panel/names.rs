@@ -1,6 +1,5 @@
 //! How a generator's parameters are shown: a name, a unit, a sentence. Scene files and the command line use the short names.
 
-use super::theme::quantity;
 use crate::scene::Parameter;
 use crate::units::Units;
 
@@ -56,28 +55,32 @@ pub fn label(name: &str) -> String {
     part.map_or(shown.clone(), |part| format!("{part}: {shown}"))
 }
 
-/// The unit sign after the number.
-pub fn suffix(parameter: &Parameter) -> &'static str {
-    if entry(parameter.name).is_some_and(|(.., measures)| *measures == Angle) { "°" } else { "" }
+/// The unit of a parameter's number, as it is shown; empty if it has none.
+pub fn unit<'a>(parameter: &Parameter, units: &'a Units) -> &'a str {
+    match entry(parameter.name).map(|(.., measures)| *measures) {
+        Some(Length) => &units.length,
+        Some(Mass) => &units.mass,
+        Some(Angle) => "°",
+        _ => "",
+    }
 }
 
-/// The hint: what the number means, its value in the scene's units, what is allowed, and its name in files.
-pub fn sentence(name: &str, parameter: &Parameter, value: f64, units: &Units) -> String {
-    let unit = match entry(parameter.name).map(|(.., measures)| *measures) {
-        Some(Length) => units.length.trim(),
-        Some(Mass) => units.mass.trim(),
-        _ => "",
-    };
-    let now =
-        if unit.is_empty() { String::new() } else { format!(" Now {}.", quantity(value, unit)) };
+/// The hint: what the number means, and how files and the command line have it.
+pub fn sentence(name: &str, parameter: &Parameter, value: f64) -> String {
     let mut help = parameter.help.to_owned();
     if let Some(first) = help.get_mut(..1) {
         first.make_ascii_uppercase();
     }
+    let allowed = parameter.allowed();
     format!(
-        "{help}.{now} Allowed: {}. In files and on the command line: {name}",
-        parameter.allowed()
+        "{help}\nIn files and on the command line: {name} = {}, allowed: {allowed}",
+        plain(value)
     )
+}
+
+/// A number without the digits that a slider leaves.
+fn plain(value: f64) -> String {
+    format!("{value:.5e}").parse::<f64>().unwrap_or(value).to_string()
 }
 
 #[cfg(test)]
@@ -95,7 +98,7 @@ mod tests {
                 assert!(entry(parameter.name).is_some(), "{scene}: {name}");
                 let shown = label(&name);
                 assert!(!shown.contains('_') && shown.len() <= 22, "{shown}");
-                let said = sentence(&name, parameter, value, &Units::default());
+                let said = sentence(&name, parameter, value);
                 assert!(said.contains(parameter.name), "{said}");
             }
         }
@@ -103,11 +106,13 @@ mod tests {
     }
 
     #[test]
-    fn lengths_are_told_in_the_units_of_the_scene() {
+    fn lengths_have_the_unit_of_the_scene_and_files_have_plain_numbers() {
         let scene = Scene::builtin("galaxy-collision").unwrap();
         let parameters = scene.parameters();
         let (name, parameter, _) = parameters.iter().find(|(n, ..)| n == "separation").unwrap();
-        let said = sentence(name, parameter, 2.0, &Units::from(&scene.units));
-        assert!(said.contains("Now 7.00 kpc."), "{said}");
+        assert_eq!(unit(parameter, &Units::from(&scene.units)), "3.5 kpc");
+        assert_eq!(unit(parameter, &Units::default()), "");
+        let said = sentence(name, parameter, 2.0000000001);
+        assert!(said.contains("separation = 2,"), "{said}");
     }
 }

@@ -3,7 +3,7 @@
 use egui::{Slider, SliderClamping, Ui};
 
 use super::accuracy::AccuracyForm;
-use super::theme::{heading, number, quantity, resets};
+use super::theme::{InUnit, heading, quantity, resets};
 use super::{Action, Facts};
 use crate::live::{Command, Tempo};
 
@@ -36,8 +36,9 @@ pub fn show(ui: &mut Ui, facts: &Facts, accuracy: &mut AccuracyForm, actions: &m
 
     heading(ui, "Speed");
     ui.horizontal(|ui| {
-        let real = "A fixed amount of simulated time per second, if the engine can keep up";
-        if ui.radio(keeper.tempo == Tempo::RealTime, "real time").on_hover_text(real).clicked() {
+        let real =
+            "A fixed amount of simulated time per second, set below, if the engine can keep up";
+        if ui.radio(keeper.tempo == Tempo::RealTime, "fixed speed").on_hover_text(real).clicked() {
             command(Command::Tempo(Tempo::RealTime));
         }
         let fastest = "As many steps as the engine can do while drawing";
@@ -65,14 +66,12 @@ pub fn show(ui: &mut Ui, facts: &Facts, accuracy: &mut AccuracyForm, actions: &m
 
     heading(ui, "Integration");
     let mut dt = facts.settings.dt;
-    let now = quantity(dt, &facts.units.time);
     // Ranges depend on what suits the bodies, so that they stay put while a slider is dragged.
     let range = facts.hints.dt * 0.01..=facts.hints.dt * 100.0;
-    let slider = Slider::new(&mut dt, range).logarithmic(true).text("dt").custom_formatter(plain);
+    let slider =
+        Slider::new(&mut dt, range).logarithmic(true).text("dt").in_unit(&facts.units.time);
     let slider = slider.clamping(SliderClamping::Edits);
-    let about = format!(
-        "Time step, {now}. Shorter is more accurate and slower; too long, and energy drifts"
-    );
+    let about = "Time step. Shorter is more accurate and slower; too long, and energy drifts";
     let usual = facts.hints;
     let [changed, reset] = with_reset(ui, facts.settings.dt == usual.dt, |ui| {
         ui.add(slider).on_hover_text(about).changed()
@@ -81,17 +80,14 @@ pub fn show(ui: &mut Ui, facts: &Facts, accuracy: &mut AccuracyForm, actions: &m
         command(Command::Dt(if reset { usual.dt } else { dt }));
     }
     let mut softening = facts.settings.softening;
-    let now = quantity(softening, &facts.units.length);
     let top = if facts.hints.softening > 0.0 { facts.hints.softening * 100.0 } else { 1.0 };
     let slider = Slider::new(&mut softening, 0.0..=top)
         .logarithmic(true)
         .smallest_positive(top * 1e-4)
         .text("eps")
         .clamping(SliderClamping::Edits)
-        .custom_formatter(plain);
-    let about = format!(
-        "Softening length, {now}: closer than this, gravity hardly grows. 0 is pure Newton"
-    );
+        .in_unit(&facts.units.length);
+    let about = "Softening length: closer than this, gravity hardly grows. 0 is pure Newton";
     let [changed, reset] = with_reset(ui, facts.settings.softening == usual.softening, |ui| {
         ui.add(slider).on_hover_text(about).changed()
     });
@@ -104,9 +100,4 @@ pub fn show(ui: &mut Ui, facts: &Facts, accuracy: &mut AccuracyForm, actions: &m
 /// A control followed by the button that resets it: whether each of the two was used.
 fn with_reset(ui: &mut Ui, is_usual: bool, control: impl FnOnce(&mut Ui) -> bool) -> [bool; 2] {
     ui.horizontal(|ui| [control(ui), resets(ui, is_usual)]).inner
-}
-
-/// A number as the panel writes it, for sliders.
-pub(super) fn plain(value: f64, _: std::ops::RangeInclusive<usize>) -> String {
-    number(value)
 }

@@ -2,17 +2,18 @@
 
 use std::path::PathBuf;
 
-use egui::{ComboBox, DragValue, Slider, Ui};
+use egui::{ComboBox, DragValue, Slider, SliderClamping, Ui};
 
-use super::theme::{DIM, WARN, bodies, heading, quantity};
+use super::theme::{DIM, InUnit, WARN, bodies, heading};
 use super::{Action, Facts, Input, growth, names};
 use crate::bodies::Role;
 use crate::messages;
 use crate::scene::{Kind, Orbit, Scene};
 use crate::settings::Assignment;
+use crate::units::Measure;
 
 /// Width of the parameters' sliders, in points.
-const SLIDER_WIDTH: f32 = 100.0;
+const SLIDER_WIDTH: f32 = 80.0;
 /// Width of the list of scenes.
 const LIST_WIDTH: f32 = 200.0;
 
@@ -29,6 +30,8 @@ pub struct SceneForm {
     scene: Option<Scene>,
     problem: Option<String>,
     encounter: Option<EncounterForm>,
+    /// The last encounter that was made, to change its numbers.
+    made: Option<EncounterForm>,
 }
 
 /// Two snapshots that may meet, with suitable numbers.
@@ -41,6 +44,10 @@ pub struct MeetingOffer {
     pub pericentre: f64,
     /// The unit of length.
     pub unit: String,
+    /// The mass of both, with G, and the unit of speed in which it gives speeds.
+    pub mass: f64,
+    /// What one unit of speed is worth.
+    pub speed: Measure,
 }
 
 struct EncounterForm {
@@ -69,6 +76,11 @@ impl SceneForm {
         if self.encounter.is_some() {
             self.show_encounter(ui, actions);
             ui.separator();
+        } else if self.made.is_some() {
+            let about = "Other numbers for the two snapshots that met last";
+            if ui.button("Change the encounter").on_hover_text(about).clicked() {
+                self.encounter = self.made.take();
+            }
         }
         if self.shown.as_ref() != Some(facts.input) {
             self.adopt(facts.input);
@@ -126,7 +138,7 @@ impl SceneForm {
                 }
                 let changed = self.changed(facts.input);
                 ui.add_space(4.0);
-                let text = if changed { "Build with these numbers" } else { "Build again" };
+                let text = if changed { "Build with these numbers" } else { "Rebuild" };
                 let button = egui::Button::new(text).selected(changed);
                 let about = "Makes new bodies; ctrl+z brings the current ones back";
                 ui.horizontal(|ui| {
@@ -134,7 +146,7 @@ impl SceneForm {
                         actions.push(Action::Load(self.wanted(facts.input)));
                     }
                     let about = "Back to the scene's default numbers";
-                    if ui.button("Default numbers").on_hover_text(about).clicked() {
+                    if ui.button("Reset to defaults").on_hover_text(about).clicked() {
                         self.scene = scene_of(&Input {
                             n: facts.input.n,
                             ..Input::named(&facts.input.input)
@@ -155,7 +167,11 @@ impl SceneForm {
         heading(ui, "Components");
         for component in facts.components {
             let name = messages::piece(&component.name);
-            let label = ui.label(format!("{name} ({})", component.role.name()));
+            let role = component.role.name();
+            let label = match name.to_lowercase().contains(role) {
+                true => ui.label(name),
+                false => ui.label(format!("{name} ({role})")),
+            };
             if component.role == Role::Gas {
                 label.on_hover_text(COLLISIONLESS);
             }
@@ -177,18 +193,20 @@ impl SceneForm {
         egui::Grid::new("parameters").num_columns(2).spacing([8.0, 4.0]).show(ui, |ui| {
             let adjustable = scene.parameters().iter().any(|(_, p, _)| p.kind == Kind::Count);
             if let (Some(n), true) = (scene.n(), adjustable) {
-                ui.label("bodies").on_hover_text("Number of bodies in all components");
                 let mut wanted = n;
                 let drag = DragValue::new(&mut wanted).speed(n as f64 * 0.01).range(2..=4_000_000);
-                if ui.add(drag).on_hover_text("Drag, or click to type").changed() {
+                let about = "Number of bodies in all components. Drag, or click to type";
+                let drag = ui.add(drag).on_hover_text(about);
+                let label = ui.label("bodies").on_hover_text(about);
+                if drag.labelled_by(label.id).changed() {
                     note(scene.set_n(wanted));
                 }
                 ui.end_row();
             }
-            ui.label("seed").on_hover_text(
-                "Another seed gives other random numbers for the same kind of scene",
-            );
-            ui.add(DragValue::new(&mut scene.seed)).on_hover_text("Drag, or click to type");
+            let about = "Another seed gives other random numbers for the same kind of scene. Drag, or click to type";
+            let drag = ui.add(DragValue::new(&mut scene.seed)).on_hover_text(about);
+            let label = ui.label("seed").on_hover_text(about);
+            drag.labelled_by(label.id);
             ui.end_row();
             for (k, (name, parameter, value)) in scene.parameters().into_iter().enumerate() {
                 if !growth::is_due(ui.ctx(), ("parameter", k)) {
@@ -197,11 +215,10 @@ impl SceneForm {
                 if parameter.kind == Kind::Count && parameter.name == "n" {
                     continue;
                 }
-                let about = names::sentence(&name, parameter, value, facts.units);
-                ui.label(names::label(&name)).on_hover_text(&about);
+                let about = names::sentence(&name, parameter, value);
                 let mut wanted = value;
-                let suffix = names::suffix(parameter);
-                let changed = match parameter.kind {
+                let unit = names::unit(parameter, facts.units);
+                let control = match parameter.kind {
                     Kind::Count => {
                         let range = parameter.min..=parameter.max;
                         ui.add(DragValue::new(&mut wanted).range(range).fixed_decimals(0))
@@ -210,22 +227,21 @@ impl SceneForm {
                         // Two decades around the default; the text field takes the whole range.
                         let low = (parameter.default * 0.01).max(parameter.min);
                         let high = (parameter.default * 100.0).min(parameter.max);
-                        let clamping = egui::SliderClamping::Edits;
+                        let clamping = SliderClamping::Edits;
                         let slider = Slider::new(&mut wanted, low..=high).logarithmic(true);
-                        ui.add(slider.clamping(clamping))
+                        ui.add(slider.clamping(clamping).in_unit_if_any(unit))
                     }
                     _ if (parameter.max - parameter.min) < 1e4 => ui.add(
-                        Slider::new(&mut wanted, parameter.min..=parameter.max).suffix(suffix),
+                        Slider::new(&mut wanted, parameter.min..=parameter.max).in_unit_if_any(unit),
                     ),
                     _ => {
                         let speed = 0.01 * parameter.default.abs().max(0.1);
                         let range = parameter.min..=parameter.max;
-                        ui.add(DragValue::new(&mut wanted).speed(speed).range(range))
+                        ui.add(DragValue::new(&mut wanted).speed(speed).range(range).in_unit_if_any(unit))
                     }
-                }
-                .on_hover_text(about)
-                .changed();
-                if changed {
+                };
+                let label = ui.label(names::label(&name)).on_hover_text(&about);
+                if control.on_hover_text(about).labelled_by(label.id).changed() {
                     note(scene.set(&name, wanted));
                 }
                 ui.end_row();
@@ -272,21 +288,32 @@ impl SceneForm {
             let text = format!("{} {role}", short_name(&file.display().to_string()));
             ui.add(egui::Label::new(text).truncate()).on_hover_text(file.display().to_string());
         }
-        let unit = form.offer.unit.clone();
-        let value = |ui: &mut Ui, value: &mut f64, name: &str, about: &str| {
-            let about = format!("{about}, {}", quantity(*value, &unit));
+        let MeetingOffer { unit, mass, speed: in_speed, .. } = &form.offer;
+        let (unit, mass) = (unit.clone(), *mass);
+        let in_speed = in_speed.to_string();
+        let value = |ui: &mut Ui, value: &mut f64, unit: &str, name: &str, about: &str| {
             ui.horizontal(|ui| {
-                let speed = 0.01 * value.abs().max(1e-6);
-                ui.add(DragValue::new(value).speed(speed).range(1e-12..=1e12))
-                    .on_hover_text(&about);
-                ui.label(name).on_hover_text(&about);
-            });
+                let per_point = 0.01 * value.abs().max(1e-6);
+                let drag = DragValue::new(value).speed(per_point);
+                let drag = ui.add(drag.range(1e-12..=1e12).in_unit(unit)).on_hover_text(about);
+                let label = ui.label(name).on_hover_text(about);
+                drag.labelled_by(label.id).changed()
+            })
+            .inner
         };
         let about = "Between the centres at the start";
-        value(ui, &mut form.offer.separation, "initial distance", about);
+        value(ui, &mut form.offer.separation, &unit, "initial distance", about);
         let about = "Smallest distance of the orbit, if both were points: 0 would be head-on";
-        value(ui, &mut form.offer.pericentre, "closest approach", about);
-        ui.add(Slider::new(&mut form.eccentricity, 0.0..=3.0).text("eccentricity")).on_hover_text(
+        value(ui, &mut form.offer.pericentre, &unit, "closest approach", about);
+        // The vis-viva equation with the pericentre q: v^2 = M (2/r - (1 - e)/q).
+        let (q, r) = (form.offer.pericentre, form.offer.separation);
+        let mut speed = (mass * (2.0 / r - (1.0 - form.eccentricity) / q)).max(0.0).sqrt();
+        let about = "Of one relative to the other at the start; it sets the eccentricity";
+        if value(ui, &mut speed, &in_speed, "initial speed", about) {
+            form.eccentricity = (1.0 - q * (2.0 / r - speed * speed / mass)).max(0.0);
+        }
+        let slider = Slider::new(&mut form.eccentricity, 0.0..=3.0).text("eccentricity");
+        ui.add(slider.clamping(SliderClamping::Never)).on_hover_text(
             "Of the orbit: below 1 it is bound, 1 is a parabola, above 1 a faster passage",
         );
         ui.add(Slider::new(&mut form.tilt_degrees, 0.0..=180.0).text("tilt").suffix("°"))
@@ -301,7 +328,9 @@ impl SceneForm {
             let orbit = Orbit { eccentricity: form.eccentricity, pericentre, separation };
             actions.push(Action::Encounter { orbit, tilt_degrees: form.tilt_degrees });
         }
-        if make || cancel {
+        if make {
+            self.made = self.encounter.take();
+        } else if cancel {
             self.encounter = None;
         }
     }

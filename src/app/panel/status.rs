@@ -1,7 +1,7 @@
 //! What is written over the picture: messages, what is being made or recorded, the time of the run, whether it
 //! can be trusted; and the question before the window is closed.
 
-use egui::{Align2, Color32, Key, RichText, Ui};
+use egui::{Align2, Color32, FontId, Key, RichText, Ui};
 
 use super::theme::{self, DIM, WARN, quantity};
 use super::{Action, Facts, Input, Panel, transport};
@@ -15,6 +15,14 @@ const DOUBTFUL: f64 = 0.01;
 const RED: Color32 = Color32::from_rgb(255, 110, 100);
 /// Font size of the line at the bottom.
 const SIZE: f32 = 12.5;
+/// Distance between its parts, and the size of its signs.
+const GAP: f32 = 12.0;
+const SIGN: f32 = 15.0;
+/// What the signs mean.
+pub const BEHIND: &str =
+    "The engine cannot keep up with the speed that is set (tab Physics): time passes slower";
+pub const LEFT_OUT: &str = "Some effects are left out in motion, so that pictures come in time. To keep \
+                            them always: the tab View";
 /// Distance from the edges of the picture.
 const MARGIN: f32 = 10.0;
 const BELOW: f32 = 8.0;
@@ -38,18 +46,7 @@ pub(super) fn show(
             return;
         }
         transport::show(ui, facts, width, actions);
-        theme::caption().show(ui, |ui| {
-            ui.horizontal_wrapped(|ui| {
-                ui.label(RichText::new(facts.status_text()).size(SIZE).color(DIM));
-                chip(ui, facts);
-                if let Some(left_out) = facts.left_out {
-                    let about = "Left out so that pictures come in time; shown once nothing moves. To keep it \
-                                 always: the tab View";
-                    let text = RichText::new(left_out).size(SIZE).color(DIM);
-                    ui.label(text).on_hover_text(about);
-                }
-            });
-        });
+        line(ui, facts, width);
         // Messages included: nothing else is drawn over them.
         let height = ui.min_rect().height();
         ui.data_mut(|data| data.insert_temp(egui::Id::unique(HEIGHT), height));
@@ -133,15 +130,84 @@ fn note(ui: &mut Ui, content: impl FnOnce(&mut Ui)) {
     theme::note().show(ui, |ui| ui.horizontal_top(content));
 }
 
-/// Frames per second and the energy error: red when the run cannot be trusted.
-fn chip(ui: &mut Ui, facts: &Facts) {
+/// A part of the line at the bottom.
+struct Part {
+    text: String,
+    colour: Color32,
+    about: String,
+    /// Of parts that do not fit, those with the largest number are left out first.
+    rank: u8,
+}
+
+/// The line at the bottom: as many parts as fit on one line, then signs.
+fn line(ui: &mut Ui, facts: &Facts, width: f32) {
+    let part = |rank: u8, text: String, about: &str| Part {
+        text,
+        colour: DIM,
+        about: about.to_owned(),
+        rank,
+    };
+    let mut parts = vec![
+        part(0, facts.time(), "Simulated time"),
+        part(4, format!("step {}", facts.status.steps), "Steps since the beginning"),
+        part(3, theme::bodies(facts.count), "All bodies, with dark matter"),
+        part(2, facts.doing(), "Steps of dt per second of wall-clock time"),
+    ];
     let frames = facts.rates.frames_per_sec();
     if frames > 0.5 && !facts.keeper.paused {
-        let text = RichText::new(format!("{frames:.0} fps")).size(SIZE).color(DIM);
-        ui.label(text).on_hover_text("Pictures per second");
+        parts.push(part(5, format!("{frames:.0} fps"), "Pictures per second"));
     }
+    parts.extend(energy_error(facts).filter(|_| facts.status.ready));
+    let signs: Vec<&str> =
+        [facts.status.behind.then_some(BEHIND), facts.left_out.map(|_| LEFT_OUT)]
+            .into_iter()
+            .flatten()
+            .collect();
+    let font = FontId::proportional(SIZE);
+    let widths = parts.iter().map(|part| {
+        let galley = ui.painter().layout_no_wrap(part.text.clone(), font.clone(), DIM);
+        galley.size().x + GAP
+    });
+    let mut by_rank: Vec<(u8, f32)> = parts.iter().map(|part| part.rank).zip(widths).collect();
+    by_rank.sort_by_key(|(rank, _)| *rank);
+    let mut room = width - 2.0 * GAP - signs.len() as f32 * (SIGN + GAP);
+    let fits = |&(_, part): &(u8, f32)| {
+        room -= part;
+        room >= 0.0
+    };
+    let most = by_rank.into_iter().take_while(fits).last().map_or(0, |(rank, _)| rank);
+    let left: Vec<&str> =
+        parts.iter().filter(|part| part.rank > most).map(|part| part.text.as_str()).collect();
+    let left = if left.is_empty() { String::new() } else { format!("\n{}", left.join(" · ")) };
+    theme::caption().show(ui, |ui| {
+        ui.spacing_mut().item_spacing.x = GAP;
+        ui.horizontal(|ui| {
+            for part in parts.iter().filter(|part| part.rank <= most) {
+                let text = RichText::new(&part.text).font(font.clone()).color(part.colour);
+                let label = egui::Label::new(text).extend();
+                ui.add(label).on_hover_text(format!("{}{left}", part.about));
+            }
+            for about in signs {
+                let (rect, response) =
+                    ui.allocate_exact_size(egui::Vec2::splat(SIGN), egui::Sense::hover());
+                let painter = ui.painter();
+                let stroke = egui::Stroke::new(1.2, WARN);
+                painter.circle_stroke(rect.center(), 0.5 * SIGN - 1.0, stroke);
+                let font = FontId::proportional(10.5);
+                painter.text(rect.center(), Align2::CENTER_CENTER, "!", font, WARN);
+                let label = || egui::WidgetInfo::labeled(egui::Role::Label, true, about);
+                response.widget_info(label);
+                let more = facts.left_out.filter(|_| about == LEFT_OUT).unwrap_or_default();
+                response.on_hover_text(format!("{about}\n{more}").trim_end());
+            }
+        });
+    });
+}
+
+/// The energy error: red when the run cannot be trusted.
+fn energy_error(facts: &Facts) -> Option<Part> {
     // The first report has nothing to be compared with.
-    let Some(last) = facts.history.newest_compared() else { return };
+    let last = facts.history.newest_compared()?;
     let error = last.energy_error;
     // NaN is none of these.
     let (colour, advice) = match error.abs() {
@@ -155,8 +221,12 @@ fn chip(ui: &mut Ui, facts: &Facts) {
         ),
     };
     let time = quantity(last.time, &facts.units.time);
-    let text = RichText::new(format!("energy error {}", told(error))).size(SIZE).color(colour);
-    ui.label(text).on_hover_text(format!("(E - E0) / |E0| at t = {time}: {advice}"));
+    Some(Part {
+        text: format!("energy error {}", told(error)),
+        colour,
+        about: format!("(E - E0) / |E0| at t = {time}: {advice}"),
+        rank: 1,
+    })
 }
 
 /// A relative error, in percent unless it is tiny.

@@ -1,6 +1,6 @@
 //! How the panel looks.
 
-use egui::{Color32, CornerRadius, Frame, Margin, Stroke};
+use egui::{Color32, CornerRadius, DragValue, Frame, Margin, Slider, Stroke};
 
 use crate::units::Measure;
 
@@ -46,6 +46,11 @@ pub fn note() -> Frame {
         .stroke(Stroke::new(1.0, Color32::from_gray(60)))
 }
 
+/// A sheet over the picture, to be read: nothing shines through.
+pub fn sheet() -> Frame {
+    note().fill(Color32::from_rgb(16, 18, 26)).inner_margin(Margin::symmetric(14, 10))
+}
+
 /// Sets the look of all widgets.
 pub fn style(context: &egui::Context) {
     // A button held down through a few slow frames of a busy machine still counts as clicked.
@@ -54,6 +59,10 @@ pub fn style(context: &egui::Context) {
     context.all_styles_mut(|style| {
         style.visuals.override_text_color = Some(Color32::from_gray(215));
         style.visuals.selection.bg_fill = Color32::from_rgb(46, 84, 140);
+        // Fields and lists can be told from text.
+        let edge = Stroke::new(1.0, Color32::from_gray(78));
+        style.visuals.widgets.inactive.bg_stroke = edge;
+        style.visuals.text_edit_bg_color = Some(Color32::from_gray(10));
         style.spacing.slider_width = 150.0;
         style.spacing.item_spacing = egui::vec2(8.0, 5.0);
         style.interaction.selectable_labels = true;
@@ -119,10 +128,79 @@ pub fn released_or_reset(
     });
 }
 
+/// A control that shows a number of the bodies' units in another one, in which it is typed as well.
+pub trait InUnit: Sized {
+    /// Sets how numbers are written and read.
+    fn format(
+        self,
+        write: impl 'static + Fn(f64) -> String,
+        read: impl 'static + Fn(&str) -> Option<f64>,
+    ) -> Self;
+    /// Sets what is written after the number.
+    fn end(self, suffix: String) -> Self;
+
+    /// The control for a number in this unit, as in [`quantity`].
+    fn in_unit(self, unit: &str) -> Self {
+        let Measure { factor, name } = Measure::of(unit);
+        let suffix = if name.is_empty() { name.clone() } else { format!(" {name}") };
+        let read = move |text: &str| {
+            Some(text.trim().trim_end_matches(&name).trim().parse::<f64>().ok()? / factor)
+        };
+        self.format(move |value| number(value * factor), read).end(suffix)
+    }
+
+    /// The same; numbers without a unit, and angles, are written as egui does.
+    fn in_unit_if_any(self, unit: &str) -> Self {
+        if matches!(unit, "" | "°") { self.end(unit.to_owned()) } else { self.in_unit(unit) }
+    }
+}
+
+impl InUnit for Slider<'_> {
+    fn format(
+        self,
+        write: impl 'static + Fn(f64) -> String,
+        read: impl 'static + Fn(&str) -> Option<f64>,
+    ) -> Self {
+        self.custom_formatter(move |value, _| write(value)).custom_parser(read)
+    }
+
+    fn end(self, suffix: String) -> Self {
+        self.suffix(suffix)
+    }
+}
+
+impl InUnit for DragValue<'_> {
+    fn format(
+        self,
+        write: impl 'static + Fn(f64) -> String,
+        read: impl 'static + Fn(&str) -> Option<f64>,
+    ) -> Self {
+        self.custom_formatter(move |value, _| write(value)).custom_parser(read)
+    }
+
+    fn end(self, suffix: String) -> Self {
+        self.suffix(suffix)
+    }
+}
+
 /// A quantity in the unit that `kpc` or `13.05 Myr` names; a number before the name is what one unit is worth.
 pub fn quantity(value: f64, unit: &str) -> String {
     let Measure { factor, name } = Measure::of(unit);
     format!("{} {name}", number(value * factor)).trim_end().to_owned()
+}
+
+/// A rate, with a digit after the point where it is small.
+pub fn rate(per_sec: f64) -> String {
+    if per_sec > 0.0 && per_sec < 9.95 { format!("{per_sec:.1}") } else { format!("{per_sec:.0}") }
+}
+
+/// An amount of memory.
+pub fn bytes(count: f64) -> String {
+    let units = ["B", "kB", "MB", "GB", "TB"];
+    let power = ((count.max(1.0).log10() / 3.0) as usize).min(units.len() - 1);
+    let value = count / 1e3f64.powi(power as i32);
+    let digits = if power > 0 && value < 10.0 { 1 } else { 0 };
+    format!("{value:.digits$} {}", units[power])
 }
 
 /// A number of bodies, in words.
@@ -149,6 +227,32 @@ pub fn number(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_length_is_shown_and_typed_in_kiloparsecs() {
+        let context = egui::Context::default();
+        let mut shown = Vec::new();
+        let mut output = context.run_ui(egui::RawInput::default(), |ui| {
+            let mut eps = 0.15;
+            ui.add(Slider::new(&mut eps, 0.0..=1.0).in_unit("3.5 kpc"));
+            shown.push(eps);
+        });
+        let has = |text: &str| {
+            output.shapes.iter().any(|shape| match &shape.shape {
+                egui::Shape::Text(shape) => shape.galley.text() == text,
+                _ => false,
+            })
+        };
+        assert!(has("0.5250 kpc"), "the field is in other units than messages");
+        assert_eq!(shown[0], 0.15);
+        output.textures_delta.clear();
+    }
+
+    #[test]
+    fn memory_and_rates_are_told_in_few_digits() {
+        assert_eq!([12.0, 3.6e7, 1.23e3, 5e15].map(bytes), ["12 B", "36 MB", "1.2 kB", "5000 TB"]);
+        assert_eq!([0.0, 0.7, 7.24, 42.4].map(rate), ["0", "0.7", "7.2", "42"]);
+    }
 
     #[test]
     fn one_body_is_no_bodies() {

@@ -2,8 +2,7 @@
 
 use egui::{Button, Color32, ComboBox, Grid, RichText, Slider, SliderClamping, Ui};
 
-use super::physics::plain;
-use super::theme::{DIM, LINES, WARN, heading, number, released_or_reset, resets, row};
+use super::theme::{DIM, InUnit, LINES, WARN, heading, number, released_or_reset, resets, row};
 use super::{Action, Facts};
 use crate::forces::Method;
 use crate::forces::tree::{LevelWalk, MultipoleOrder, Opening, Rebuild, TreeConfig};
@@ -142,7 +141,7 @@ impl TreeForm {
                 .logarithmic(true)
                 .text(name)
                 .clamping(SliderClamping::Always)
-                .custom_formatter(plain)
+                .in_unit("")
         });
     }
 

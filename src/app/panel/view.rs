@@ -1,14 +1,16 @@
 //! Colours, exposure, camera.
 
-use egui::{ComboBox, DragValue, RichText, Slider, SliderClamping, Ui};
+use egui::{ComboBox, DragValue, Slider, SliderClamping, Ui};
 
-use super::theme::{self, heading, resets};
+use super::theme::{InUnit, heading, resets};
 use super::{Action, Facts};
 use crate::bodies::Role;
 use crate::render::captions::Captions;
+use crate::render::legend::colour_unit;
 use crate::render::paths::Paths;
 use crate::render::{ColourBy, Exposure, Follow, PALETTES, Palette, Preset, Style, round_below};
 use crate::scene::Keyframe;
+use crate::units::{Measure, Units};
 
 /// All choices about the picture, apart from the camera's place.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,6 +23,8 @@ pub struct ViewChoice {
     pub scale_bar: bool,
     /// The legend of colours.
     pub legend: bool,
+    /// Whether numbers have the scene's physical units, such as kpc and Myr; else they are as in files, with G = 1.
+    pub physical: bool,
     /// What is written on saved pictures and films.
     pub captions: Captions,
     /// How fast the camera orbits, in degrees per second.
@@ -44,6 +48,7 @@ impl Default for ViewChoice {
             axes: false,
             scale_bar: true,
             legend: true,
+            physical: true,
             captions: Captions::default(),
             orbit_degrees_per_sec: 0.0,
             follow: Follow::Nothing,
@@ -52,6 +57,21 @@ impl Default for ViewChoice {
             directs: false,
             spares: true,
         }
+    }
+}
+
+/// Numbers as in files.
+static PLAIN: Units = Units {
+    length: String::new(),
+    mass: String::new(),
+    time: String::new(),
+    gravitational_constant: 1.0,
+};
+
+impl ViewChoice {
+    /// The units that numbers are shown in, of bodies in these.
+    pub fn units<'a>(&self, units: &'a Units) -> &'a Units {
+        if self.physical { units } else { &PLAIN }
     }
 }
 
@@ -87,7 +107,7 @@ pub fn show(ui: &mut Ui, facts: &Facts, view: &mut ViewChoice, actions: &mut Vec
         for (by, name) in ColourBy::ALL {
             let about = match by {
                 ColourBy::Age => {
-                    "Old to young by the snapshot's formation times; without them, by where a body began in its component"
+                    "Young to old by the snapshot's formation times; without them, by where a body began in its component: the middle counts as oldest"
                         .to_owned()
                 }
                 _ => format!("Colours bodies by their {name} (c for the next)"),
@@ -108,7 +128,8 @@ pub fn show(ui: &mut Ui, facts: &Facts, view: &mut ViewChoice, actions: &mut Vec
         }
     });
     if !matches!(style.colour_by, ColourBy::Component | ColourBy::Age) {
-        range(ui, facts.colour_range, &mut style.value_range);
+        let unit = colour_unit(style.colour_by, facts.units).to_string();
+        range(ui, facts.colour_range, &mut style.value_range, &unit);
     }
     if facts.components.iter().any(|component| component.role == Role::Halo) {
         ui.checkbox(&mut style.show_halo, "dark matter")
@@ -132,7 +153,8 @@ pub fn show(ui: &mut Ui, facts: &Facts, view: &mut ViewChoice, actions: &mut Vec
             .on_hover_text("Size of the sprites; their total light stays the same (p and shift+p)");
     });
     reset_after(ui, &mut style.stops, usual.stops, |ui, stops| {
-        ui.add(Slider::new(stops, -6.0..=6.0).text("stops"))
+        let signed = |stops: f64, _| format!("{stops:+.1}");
+        ui.add(Slider::new(stops, -6.0..=6.0).text("stops").custom_formatter(signed))
             .on_hover_text("Brightens or darkens the exposure, in powers of two ([ and ])");
     });
     let mut auto =
@@ -162,7 +184,7 @@ pub fn show(ui: &mut Ui, facts: &Facts, view: &mut ViewChoice, actions: &mut Vec
     let longest = longest_streak(facts.hints.until);
     reset_after(ui, &mut style.streak_time, usual.streak_time, |ui, time| {
         let slider = Slider::new(time, 0.0..=longest).clamping(SliderClamping::Never);
-        ui.add(slider.text("streaks")).on_hover_text(about);
+        ui.add(slider.text("streaks").in_unit_if_any(&facts.units.time)).on_hover_text(about);
     });
     if Paths::suit(facts.count) {
         ui.checkbox(&mut style.paths, "path lines")
@@ -170,10 +192,9 @@ pub fn show(ui: &mut Ui, facts: &Facts, view: &mut ViewChoice, actions: &mut Vec
     }
     let about = "Effects too slow for this adapter are dropped one by one, and come back when there is time. \
                  Off: everything is drawn, however slowly. Films and saved pictures always have everything";
-    ui.checkbox(&mut view.spares, "leave out what is too slow here").on_hover_text(about);
-    if let Some(left_out) = facts.left_out {
-        ui.label(RichText::new(left_out).color(theme::DIM));
-    }
+    let now = facts.left_out.map_or(String::new(), |left_out| format!("\nNow {left_out}"));
+    ui.checkbox(&mut view.spares, "leave out what is too slow here")
+        .on_hover_text(format!("{about}{now}"));
     let style = &mut view.style;
     let about = "Resets size, light, glow, trails and streaks; colours stay";
     if ui.button("Reset all light").on_hover_text(about).clicked() {
@@ -218,9 +239,25 @@ pub fn show(ui: &mut Ui, facts: &Facts, view: &mut ViewChoice, actions: &mut Vec
             .on_hover_text("A round length, true at the depth that the camera looks at");
         ui.checkbox(&mut view.legend, "legend").on_hover_text("What colours mean");
     });
+    units(ui, facts, &mut view.physical);
     if Captions::ARE_WRITTEN {
         captions(ui, &mut view.captions);
     }
+}
+
+/// The choice of units, where there is one.
+fn units(ui: &mut Ui, facts: &Facts, physical: &mut bool) {
+    let names = [&facts.own_units.length, &facts.own_units.time].map(|unit| Measure::of(unit).name);
+    if names.iter().any(String::is_empty) {
+        return;
+    }
+    ui.horizontal(|ui| {
+        ui.label("numbers in");
+        let about = "All numbers in physical units, here and on pictures";
+        ui.selectable_value(physical, true, names.join(", ")).on_hover_text(about);
+        let about = "All numbers as in files and on the command line";
+        ui.selectable_value(physical, false, "scene units").on_hover_text(about);
+    });
 }
 
 /// Choices of what is written on saved pictures and films.
@@ -264,24 +301,27 @@ fn palettes(ui: &mut Ui, palette: &mut &'static Palette) {
 }
 
 /// An end of the scale: dragging changes it in proportion, since scales span many powers of ten.
-fn end(value: &mut f64, allowed: std::ops::RangeInclusive<f64>) -> DragValue<'_> {
+fn end<'a>(
+    value: &'a mut f64,
+    allowed: std::ops::RangeInclusive<f64>,
+    unit: &str,
+) -> DragValue<'a> {
     let speed = 0.01 * *value;
-    DragValue::new(value).speed(speed).range(allowed).max_decimals(6)
+    DragValue::new(value).speed(speed).range(allowed).in_unit(unit)
 }
 
 /// The ends of the colour scale: as the bodies have them, or set by hand.
-fn range(ui: &mut Ui, now: Option<[f64; 2]>, set: &mut Option<[f64; 2]>) {
+fn range(ui: &mut Ui, now: Option<[f64; 2]>, set: &mut Option<[f64; 2]>, unit: &str) {
     ui.horizontal(|ui| {
         let mut follows = set.is_none();
-        let about =
-            "The colour scale follows the bodies. Off: it stays, or is set here, in the bodies' units";
+        let about = "The colour scale follows the bodies. Off: it stays, or is set here";
         if ui.checkbox(&mut follows, "automatic scale").on_hover_text(about).changed() {
             *set = if follows { None } else { now };
         }
         let Some([least, most]) = set else { return };
-        ui.add(end(least, f64::MIN_POSITIVE..=*most * 0.999)).on_hover_text("Smallest value");
+        ui.add(end(least, f64::MIN_POSITIVE..=*most * 0.999, unit)).on_hover_text("Smallest value");
         ui.label("to");
-        ui.add(end(most, *least * 1.001..=f64::MAX)).on_hover_text("Largest value");
+        ui.add(end(most, *least * 1.001..=f64::MAX, unit)).on_hover_text("Largest value");
     });
 }
 

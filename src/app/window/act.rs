@@ -27,8 +27,21 @@ impl Frames {
     pub(super) fn act(&mut self, action: Action) {
         super::seen::action(&action);
         self.note(&action);
-        // The frames that follow draw the result; a screenshot changes nothing.
-        if !matches!(action, Action::Screenshot(..)) {
+        self.refresh.disturb();
+        // The frames that follow draw the result; these leave the picture as it is.
+        if !matches!(
+            action,
+            Action::Screenshot(..)
+                | Action::Help
+                | Action::Welcome
+                | Action::Escape
+                | Action::AskToQuit
+                | Action::DismissMessage
+                | Action::OpenDialog
+                | Action::CopyCommandLine
+                | Action::CopyLink
+                | Action::CopyText(_)
+        ) {
             self.still.disturb();
         }
         if let Err(error) = self.try_to(action) {
@@ -41,6 +54,9 @@ impl Frames {
             Action::Live(command) => {
                 if let Some(session) = &mut self.simulated.session {
                     let is_kernel = matches!(command, Command::Kernel(_));
+                    if matches!(command, Command::Dt(dt) if dt != session.live.settings().dt) {
+                        self.simulated.history.change_step(session.live.status().steps);
+                    }
                     session.live.apply(command)?;
                     if is_kernel {
                         self.simulated.wanted.settings.kernel = session.live.kernel_request();
@@ -203,7 +219,7 @@ impl Frames {
                     self.output.say(text.to_owned(), true);
                 } else if let Some(session) = &mut self.simulated.session {
                     session.live.apply(Command::Moment)?;
-                    let time = session.time(session.live.status().time);
+                    let time = session.time(session.live.status().time, &self.viewer.choice);
                     self.output.say(format!("a bookmark at {time}"), false);
                 }
             }
@@ -258,34 +274,18 @@ impl Frames {
         self.output.say(format!("copied: {text}"), false);
     }
 
-    /// Closes what is open, else leaves full screen, else asks whether to close the window.
-    fn escape(&mut self) {
-        let panel = &mut self.panel;
-        if panel.asks_to_quit || panel.help {
-            (panel.asks_to_quit, panel.help) = (false, false);
-        } else if panel.welcome.open {
-            panel.welcome.open = false;
-        } else if panel.scene.has_encounter() {
-            panel.scene.drop_encounter();
-        } else if panel.card.body.is_some() {
-            panel.card.body = None;
-        } else if self.output.window.fullscreen().is_some() {
-            self.output.toggle_fullscreen();
-        } else if machine::can_close() {
-            panel.asks_to_quit = true;
-        }
-    }
-
     fn load(&mut self, input: InputRequest) -> Result<()> {
         // An unknown name is reported at once.
         input.scene()?;
-        self.panel.welcome.open = false;
+        // What is chosen from the sheet of scenes should run.
+        let plays = std::mem::take(&mut self.panel.welcome.open);
         let input = suited(input, self.output.screen.gpu.adapter.class);
         // Lengths and times that suited the last bodies are dropped.
         let mut wanted = self.simulated.wanted.clone();
         (wanted.steps.eps, wanted.steps.dt, wanted.steps.blocks.dt_max) = (None, None, None);
-        self.simulated.loading =
-            Some(Loading::input(&self.output.screen.gpu, input, wanted, false)?);
+        let mut loading = Loading::input(&self.output.screen.gpu, input, wanted, false)?;
+        loading.plays = plays;
+        self.simulated.loading = Some(loading);
         Ok(())
     }
 

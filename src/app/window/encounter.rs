@@ -15,6 +15,7 @@ use crate::files;
 use crate::input::Parts;
 use crate::live::Beside;
 use crate::render::framing::median;
+use crate::render::legend::speed_unit;
 use crate::render::request::ASPECT;
 use crate::scene::{Orbit, RunHints};
 use crate::sim::suggest;
@@ -72,6 +73,8 @@ impl Meeting {
             separation: rounded(2.2 * both),
             pericentre: rounded(0.35 * both),
             unit: self.units.length.clone(),
+            mass: self.mass[0] + self.mass[1],
+            speed: speed_unit(&self.units),
         }
     }
 

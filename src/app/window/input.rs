@@ -40,7 +40,9 @@ impl Input {
 
     /// Starts egui anew for another device, to which it has to send its textures again.
     pub fn renew(&mut self, screen: &Screen) {
+        let text_size = self.context.zoom_factor();
         self.context = egui::Context::default();
+        self.context.set_zoom_factor(text_size);
         panel::style(&self.context);
         machine::prepare(&self.context);
         self.egui_state = screen.egui_state(&self.context);

@@ -7,7 +7,7 @@ use web_time::Instant;
 
 use super::machine;
 use crate::app::lookup;
-use crate::app::panel::{Integration, quantity};
+use crate::app::panel::{Integration, ViewChoice, quantity};
 use crate::bodies::Bodies;
 use crate::error::Result;
 use crate::gpu::{Gpu, let_browser_turn};
@@ -70,6 +70,8 @@ pub struct Loading {
     begun: Instant,
     /// Whether the camera stays where it is.
     pub keeps_view: bool,
+    /// Whether it runs even if the last one was paused.
+    pub plays: bool,
     making: Beside<Session>,
 }
 
@@ -89,7 +91,7 @@ impl Loading {
         F: Future<Output = Result<Session>> + 'static,
     {
         let making = Beside::start("loading", make)?;
-        Ok(Self { what, begun: Instant::now(), keeps_view, making })
+        Ok(Self { what, begun: Instant::now(), keeps_view, plays: false, making })
     }
 
     /// Makes or reads bodies and prepares their simulation.
@@ -264,9 +266,9 @@ impl Session {
         name_of(&self.input)
     }
 
-    /// A time of the run in its units, as in the line at the bottom.
-    pub fn time(&self, time: f64) -> String {
-        format!("t = {}", quantity(time, &self.template.units.time))
+    /// A time of the run, as in the line at the bottom.
+    pub fn time(&self, time: f64, view: &ViewChoice) -> String {
+        format!("t = {}", quantity(time, &view.units(&self.template.units).time))
     }
 
     /// A moment as a snapshot, with everything known besides the bodies.

@@ -30,6 +30,9 @@ pub struct Memory {
     sky: f64,
     gas: f64,
     dust: f64,
+    /// egui's zoom factor.
+    pub text_size: f32,
+    physical: bool,
     axes: bool,
     scale_bar: bool,
     legend: bool,
@@ -62,6 +65,8 @@ impl Default for Memory {
             sky: 0.0,
             gas: 0.0,
             dust: 0.0,
+            text_size: 1.0,
+            physical: true,
             axes: false,
             scale_bar: true,
             legend: true,
@@ -88,6 +93,9 @@ impl Memory {
             Ok(mut memory) => {
                 // Not too small to be found, nor larger than any screen.
                 memory.window_size = memory.window_size.map(|side| side.clamp(320.0, 16_384.0));
+                if !(0.4..=5.0).contains(&memory.text_size) {
+                    memory.text_size = 1.0;
+                }
                 memory
             }
             Err(error) => {
@@ -126,6 +134,7 @@ impl Memory {
         self.sky = view.style.sky;
         (self.gas, self.dust) = (view.style.gas, view.style.dust);
         (self.axes, self.scale_bar, self.legend) = (view.axes, view.scale_bar, view.legend);
+        self.physical = view.physical;
         self.captions = view.captions.names();
         self.spares = view.spares;
     }
@@ -161,6 +170,7 @@ impl Memory {
             *style = usual;
         }
         (view.axes, view.scale_bar, view.legend) = (self.axes, self.scale_bar, self.legend);
+        view.physical = self.physical;
         view.captions = Captions::from_names(&self.captions).unwrap_or_default();
         view.spares = self.spares;
     }
@@ -176,7 +186,7 @@ mod tests {
         view.style.sprite_size = 2.0;
         view.style.dust = 0.25;
         view.style.sky = 0.0;
-        (view.axes, view.legend, view.spares) = (true, false, false);
+        (view.axes, view.legend, view.physical, view.spares) = (true, false, false, false);
         view.captions.time = true;
         let mut memory = Memory::default();
         memory.take_view(&view);

@@ -11,6 +11,7 @@ use super::reload::ShaderWatch;
 use super::seen;
 use super::simulated::{Simulated, Waiting};
 use super::sparing::Asked;
+use crate::app::panel::{BEHIND, LEFT_OUT};
 use crate::bodies::Role;
 use crate::error::Error;
 use crate::forces::direct::gpu::own;
@@ -27,18 +28,51 @@ const RUINED: &str = "the energy is off by more than 5 %, so the bodies cannot b
 const DRIFTING: &str =
     "these bodies move together: the camera follows their centre of mass (tab View, follow)";
 
+/// An engine is called slow after this many seconds in which it could not keep up.
+const BEHIND_SECS: f64 = 2.0;
+
+/// What was said of a slow machine: once, then signs in the line at the bottom say it.
+#[derive(Default)]
+pub struct Warned {
+    behind_secs: f64,
+    behind: bool,
+    left_out: bool,
+}
+
 impl Frames {
+    /// Says what slows the window down, unless it was said before or another message is being read.
+    fn warn_once(&mut self, secs: f64) {
+        let Some(session) = &self.simulated.session else { return };
+        let warned = &mut self.warned;
+        let is_behind = session.live.status().behind;
+        warned.behind_secs = if is_behind { warned.behind_secs + secs } else { 0.0 };
+        if self.output.message.is_some() || self.panel.welcome.open || !session.live.is_moving() {
+            return;
+        }
+        let text = if warned.behind_secs > BEHIND_SECS && !warned.behind {
+            warned.behind = true;
+            BEHIND
+        } else if self.viewer.spared_look.is_some() && !warned.left_out {
+            warned.left_out = true;
+            LEFT_OUT
+        } else {
+            return;
+        };
+        self.output.say(text.to_owned(), false);
+    }
+
     /// Takes in what has come back since the last frame.
     pub(super) fn take_news(&mut self, secs: f64) {
+        self.warn_once(secs);
         if let Some(loading) = &self.simulated.loading
             && let Some(made) = loading.poll()
         {
-            let keeps_view = loading.keeps_view;
+            let (keeps_view, plays) = (loading.keeps_view, loading.plays);
             self.simulated.loading = None;
             match made {
                 Ok(mut session) => {
                     let notes = std::mem::take(&mut session.template.notes);
-                    self.begin(session, keeps_view);
+                    self.begin(session, keeps_view, plays);
                     if !notes.is_empty() {
                         self.output.say(notes.join("; "), false);
                     }
@@ -189,8 +223,8 @@ impl Frames {
         }
     }
 
-    /// Replaces the simulation with one that is ready.
-    pub(super) fn begin(&mut self, mut session: Session, keeps_view: bool) {
+    /// Replaces the simulation with one that is ready; one that `plays` runs even if the last one was paused.
+    pub(super) fn begin(&mut self, mut session: Session, keeps_view: bool, plays: bool) {
         let saves = self.waiting_saves(keeps_view);
         self.viewer.look_of = None;
         let last = self.simulated.session.take();
@@ -202,12 +236,13 @@ impl Frames {
         let is_restart = before.as_ref().is_some_and(|before| before.input == session.input);
         if let Some(before) = before {
             let mut keeper = before.live.keeper().clone();
-            // A scene pauses at its end by itself: playing it again should run.
-            keeper.paused &= !(is_restart && before.is_at_end());
+            // A scene pauses at its end by itself: whatever follows should run, and so should what was chosen by its picture.
+            keeper.paused &= !(before.is_at_end() || plays);
             session.live.take_tempo_of(&keeper);
             // One still computing its first forces would go on with them.
             if before.live.status().ready {
-                let (name, time) = (before.name(), before.time(before.live.status().time));
+                let time = before.time(before.live.status().time, &self.viewer.choice);
+                let name = before.name();
                 self.output.say(format!("{name} is kept at {time}: ctrl+z brings it back"), false);
                 self.keep(before);
             }

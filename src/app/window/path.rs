@@ -16,7 +16,7 @@ impl Frames {
     pub(super) fn set_place(&mut self) {
         let Some(session) = &self.simulated.session else { return };
         let time = session.live.status().time;
-        let told = session.time(time);
+        let told = session.time(time, &self.viewer.choice);
         let (size, nearer) = self.led_picture();
         let choice = &mut self.viewer.choice;
         let key = keyframe(&self.viewer.steering.camera().zoomed(1.0 / nearer), time, size);

@@ -40,7 +40,10 @@ impl Frames {
         let (loading, text) = match &session.last {
             Some(moment) => (
                 Loading::change(gpu, session, moment, settings),
-                format!("{error}. Going on with one device from {}", session.time(moment.time)),
+                format!(
+                    "{error}. Going on with one device from {}",
+                    session.time(moment.time, &self.viewer.choice)
+                ),
             ),
             None => (
                 Loading::input(gpu, session.input.clone(), self.simulated.wanted.clone(), true),
@@ -69,7 +72,7 @@ impl Frames {
         let settings = session.live.settings().clone();
         match &session.last {
             Some(moment) => {
-                let time = session.time(moment.time);
+                let time = session.time(moment.time, &self.viewer.choice);
                 let text =
                     format!("{error}. Going on from {time}, the last state that had come back");
                 let change = Loading::change(&self.output.screen.gpu, &session, moment, settings)?;

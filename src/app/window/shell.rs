@@ -199,6 +199,7 @@ impl ApplicationHandler<Word> for Shell {
         }
         let mut wakes = frames.on_event(&event);
         match event {
+            WindowEvent::CloseRequested if frames.asks_before_closing() => wakes = true,
             WindowEvent::CloseRequested => event_loop.exit(),
             WindowEvent::Occluded(occluded) => (self.covered, wakes) = (occluded, true),
             WindowEvent::Resized(PhysicalSize { width, height }) => {

@@ -10,7 +10,7 @@ use super::simulated::{Simulated, Waiting};
 use super::steer::{PointerRequest, tracking};
 use super::viewer::Viewer;
 use crate::app::panel::{self, Action, Facts};
-use crate::live::{Live, Tracking};
+use crate::live::{Command, Live, Tracking};
 use crate::render::Follow;
 use crate::settings::InputRequest;
 
@@ -18,12 +18,13 @@ use crate::settings::InputRequest;
 const TAKEN_OVER: &str =
     "the camera is yours: it no longer directs (tab View, directed camera; ctrl+z)";
 
+/// Said when zooming comes to its end.
+const ZOOM_ENDS: &str = "the zoom ends here: f fits all bodies, Home goes back to the start";
+
 impl Frames {
     /// Runs the panel and carries out what it asks for.
     pub(super) fn show_panel(&mut self) -> egui::FullOutput {
         let begun = Instant::now();
-        // An expired message must not be drawn again: it would stay until something happens.
-        self.output.pass();
         let input = self.input.egui_state.take_egui_input(&self.output.window);
         let context = self.input.context.clone();
         let (mut actions, mut asked) = (Vec::new(), None);
@@ -36,7 +37,8 @@ impl Frames {
         let is_error = self.output.message.as_ref().is_some_and(|(_, is_error)| *is_error);
         let going = || self.simulated.session.as_ref().and_then(Session::going);
         let loading = self.simulated.loading.as_ref().map(Loading::said).or_else(going);
-        let (left_out, rests) = (self.viewer.sparing.said(), self.rests());
+        let rests = self.rests();
+        let left_out = self.viewer.sparing.said().filter(|_| !rests);
         let output = context.run_ui(input, |ui| {
             let Self { viewer, simulated, input, output, panel, last, .. } = &mut *self;
             let Viewer { choice: view, steering, look, spared_look, paths, path_colours, .. } =
@@ -51,7 +53,8 @@ impl Frames {
                     input: &session.input,
                     hints: &session.hints,
                     usual: &session.usual,
-                    units: &session.template.units,
+                    units: view.units(&session.template.units),
+                    own_units: &session.template.units,
                     count: live.len(),
                     components: &session.bodies.components,
                     settings: live.settings(),
@@ -92,7 +95,7 @@ impl Frames {
                     actions.extend(panel.pressed(ui.ctx(), &facts));
                 }
                 let seen = steering.shown(covered, size);
-                let units = &session.template.units;
+                let units = view.units(&session.template.units);
                 if panel.covers(ui.ctx()).y == 0.0 {
                     panel::overlay::show(ui, view, (&seen, size, covered), &units.length);
                 }
@@ -133,6 +136,9 @@ impl Frames {
             self.memory.directs = self.viewer.choice.directs;
         }
         self.viewer.lead(&led);
+        if self.viewer.steering.take_end() {
+            self.output.say(ZOOM_ENDS.to_owned(), false);
+        }
         // Moving it by hand ends whatever leads it.
         if by_hand && self.viewer.take_over() {
             self.output.say(TAKEN_OVER.to_owned(), false);
@@ -161,10 +167,56 @@ impl Frames {
         for action in actions {
             self.act(action);
         }
+        output
+    }
+
+    /// The run waits while the sheet of scenes hides it.
+    pub(super) fn wait_for_welcome(&mut self) {
+        let Some(session) = &self.simulated.session else { return };
+        let (is_open, is_paused) = (self.panel.welcome.open, session.live.keeper().paused);
+        if is_open && !is_paused && !self.welcome_waits {
+            self.welcome_waits = true;
+            self.act(Action::Live(Command::Pause(true)));
+        } else if !is_open && std::mem::take(&mut self.welcome_waits) && is_paused {
+            self.act(Action::Live(Command::Pause(false)));
+        }
+    }
+
+    /// Takes in what has arrived from outside: files, and what a page's elements say.
+    pub(super) fn take_arrivals(&mut self) {
         machine::arrivals().into_iter().for_each(|arrival| arrival(self));
         self.take_dropped();
         self.take_picked();
-        output
+    }
+
+    /// Closes what is open, else leaves full screen, else asks whether to close the window.
+    pub(super) fn escape(&mut self) {
+        let panel = &mut self.panel;
+        if panel.asks_to_quit || panel.help {
+            (panel.asks_to_quit, panel.help) = (false, false);
+        } else if panel.welcome.open {
+            panel.welcome.open = false;
+        } else if panel.scene.has_encounter() {
+            panel.scene.drop_encounter();
+        } else if panel.card.body.is_some() {
+            panel.card.body = None;
+        } else if self.output.window.fullscreen().is_some() {
+            self.output.toggle_fullscreen();
+        } else if machine::can_close() {
+            panel.asks_to_quit = true;
+        }
+    }
+
+    /// The window system wants the window closed: asks the user first, as `q` does. False if there are no bodies that could
+    /// be lost, or the question is open already.
+    pub fn asks_before_closing(&mut self) -> bool {
+        if self.simulated.session.is_none() || self.panel.asks_to_quit {
+            return false;
+        }
+        // A question in a minimised window would not be seen.
+        self.output.window.set_minimized(false);
+        self.act(Action::AskToQuit);
+        true
     }
 
     /// Shows a message of the page.
@@ -177,7 +229,7 @@ impl Frames {
     #[cfg(target_arch = "wasm32")]
     pub fn hear(&mut self, event: egui::Event) {
         self.input.egui_state.egui_input_mut().events.push(event);
-        self.input.context.request_repaint();
+        self.refresh.disturb();
     }
 
     /// Takes in files that were dropped onto the page, or picked.

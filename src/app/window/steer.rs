@@ -14,6 +14,9 @@ const MOVE_SECS: f64 = 0.7;
 const FOLLOW_SECS: f64 = 0.15;
 /// How near to a body a double click must be.
 const PICK_POINTS: f64 = 14.0;
+/// The distances that zooming reaches, as parts of that of the start: f32 tells no bodies apart much nearer, and from
+/// farther off all of them are in one pixel.
+const ZOOM: [f64; 2] = [1e-5, 1e3];
 /// The middle of a component is taken from this many of its bodies.
 const SAMPLES: usize = 4096;
 
@@ -31,6 +34,8 @@ pub struct Steering {
     followed: Option<DVec3>,
     /// Where the centre of mass was.
     centre: Option<DVec3>,
+    /// Whether zooming has come to its end.
+    is_at_end: bool,
 }
 
 /// What the pointer asks for, besides moving the camera.
@@ -54,8 +59,16 @@ pub enum PointerRequest {
 impl Steering {
     /// Starts with this camera.
     pub fn new(camera: Camera) -> Self {
-        let (moving, fits, followed, centre) = (None, None, None, None);
-        Self { camera, start: camera, moving, fits, below_px: 0.0, followed, centre }
+        Self {
+            camera,
+            start: camera,
+            moving: None,
+            fits: None,
+            below_px: 0.0,
+            followed: None,
+            centre: None,
+            is_at_end: false,
+        }
     }
 
     /// The camera, without regard to the panel.
@@ -79,9 +92,24 @@ impl Steering {
         (self.camera, self.moving) = (camera, None);
     }
 
-    /// Goes there without a smooth move.
-    pub fn jump(&mut self, camera: Camera) {
-        *self = Self { below_px: self.below_px, ..Self::new(camera) };
+    /// The same without what moves or is followed, to go on from later.
+    pub fn at_rest(&self) -> Self {
+        Self { start: self.start, fits: self.fits, below_px: self.below_px, ..Self::new(self.camera) }
+    }
+
+    /// Whether zooming has come to its end since the last call.
+    pub fn take_end(&mut self) -> bool {
+        std::mem::take(&mut self.is_at_end)
+    }
+
+    /// Zooms as far as the start allows.
+    fn zoom(&mut self, factor: f64, at: DVec2, size: PictureSize) {
+        let [nearest, farthest] = ZOOM.map(|part| part * self.start.distance);
+        let (now, wanted) = (self.camera.distance, self.camera.distance / factor);
+        // A film or a command line may have begun beyond.
+        let allowed = wanted.max(nearest.min(now)).min(farthest.max(now));
+        self.is_at_end |= allowed != wanted;
+        self.camera = self.camera.zoomed_to(now / allowed, at, size);
     }
 
     /// Starts there, with a free part of the window of that size.
@@ -126,7 +154,7 @@ impl Steering {
         let touch = ui.input(|input| input.multi_touch());
         if let Some(touch) = touch.filter(|touch| free.contains(touch.center_pos)) {
             let middle = place(touch.center_pos);
-            self.camera = self.camera.zoomed_to(f64::from(touch.zoom_delta), middle, size);
+            self.zoom(f64::from(touch.zoom_delta), middle, size);
             self.camera = self.camera.panned(to_px(touch.translation_delta), size);
             asked = (touch.translation_delta.length() > 2.0).then_some(PointerRequest::Release);
         } else if response.dragged_by(PointerButton::Primary) {
@@ -142,7 +170,7 @@ impl Steering {
                 ui.input(|input| (input.smooth_scroll_delta().y, input.zoom_delta()));
             let factor = f64::from(scroll * 0.004).exp() * f64::from(pinch);
             if factor != 1.0 && ui.input(|input| input.multi_touch()).is_none() {
-                self.camera = self.camera.zoomed_to(factor, place(at), size);
+                self.zoom(factor, place(at), size);
                 if self.followed.is_some() {
                     // The followed bodies stay in the middle.
                     self.camera.target = before.target;
@@ -240,153 +268,4 @@ pub fn tracking(what: Follow) -> Tracking {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn size() -> PictureSize {
-        PictureSize::new(1000, 600).unwrap()
-    }
-
-    #[test]
-    fn the_target_is_in_the_middle_of_what_the_panel_leaves_free() {
-        let steering = Steering::new(Camera::default());
-        let shown = steering.shown(300.0, size());
-        let (pixel, _) = shown.pixel_of(steering.camera().target, size()).unwrap();
-        assert!((pixel - DVec2::new(350.0, 300.0)).length() < 0.01, "{pixel}");
-    }
-
-    /// Lets two fingers lie at `places` for a frame of 1000 x 600 points.
-    fn two_fingers(
-        context: &egui::Context,
-        steering: &mut Steering,
-        phase: egui::TouchPhase,
-        places: [f32; 2],
-        frame: u32,
-    ) -> Option<PointerRequest> {
-        let events = places.iter().zip(0..).map(|(&x, id)| egui::Event::Touch {
-            device_id: egui::TouchDeviceId(0),
-            id: egui::TouchId(id),
-            phase,
-            pos: egui::pos2(x, 300.0),
-            force: None,
-        });
-        // egui-winit makes a pointer of the first finger.
-        let pos = egui::pos2(places[0], 300.0);
-        let mut pointer = vec![egui::Event::PointerMoved(pos)];
-        if phase == egui::TouchPhase::Start {
-            pointer.push(egui::Event::PointerButton {
-                pos,
-                button: PointerButton::Primary,
-                pressed: true,
-                modifiers: egui::Modifiers::default(),
-            });
-        }
-        let input = egui::RawInput {
-            screen_rect: Some(egui::Rect::from_min_size(
-                egui::Pos2::ZERO,
-                egui::vec2(1000.0, 600.0),
-            )),
-            time: Some(f64::from(frame) / 60.0),
-            events: pointer.into_iter().chain(events).collect(),
-            ..Default::default()
-        };
-        let mut asked = None;
-        let mut output = context.run_ui(input, |ui| asked = steering.input(ui, 0.0, size()));
-        // egui insists that nobody forgets its textures.
-        output.textures_delta.clear();
-        asked
-    }
-
-    #[test]
-    fn two_fingers_zoom_and_move_the_picture() {
-        let context = egui::Context::default();
-        let mut steering = Steering::new(Camera::default());
-        let mut touch = |phase, places, frame| {
-            let asked = two_fingers(&context, &mut steering, phase, places, frame);
-            (steering.camera(), asked)
-        };
-        touch(egui::TouchPhase::Start, [450.0, 550.0], 0);
-        // egui begins a gesture where the pointer was the frame before.
-        let (begun, _) = touch(egui::TouchPhase::Move, [450.0, 550.0], 1);
-        // Twice as far apart around the same middle: everything is twice as large.
-        touch(egui::TouchPhase::Move, [425.0, 575.0], 2);
-        let (zoomed, asked) = touch(egui::TouchPhase::Move, [400.0, 600.0], 3);
-        let factor = begun.distance / zoomed.distance;
-        assert!((factor - 2.0).abs() < 0.05, "{factor}");
-        assert!((zoomed.target - begun.target).length() < 1e-6 * begun.distance);
-        assert_eq!(asked, None);
-        // To the right together: the picture goes along, and nothing is followed any more.
-        let (moved, asked) = touch(egui::TouchPhase::Move, [440.0, 640.0], 4);
-        let (place, _) = moved.pixel_of(zoomed.target, size()).unwrap();
-        assert!((place - DVec2::new(540.0, 300.0)).length() < 1.0, "{place}");
-        assert_eq!(asked, Some(PointerRequest::Release));
-    }
-
-    #[test]
-    fn a_followed_body_is_caught_up_with() {
-        let mut steering = Steering::new(Camera::default());
-        let bodies = Bodies::default();
-        steering.follow(Follow::Body(0), &[DVec4::new(3.0, 4.0, 5.0, 1.0)], &bodies);
-        for _ in 0..60 {
-            steering.pass(0.05, 0.0);
-        }
-        assert!((steering.camera().target - DVec3::new(3.0, 4.0, 5.0)).length() < 1e-3);
-    }
-
-    #[test]
-    fn bodies_in_common_motion_do_not_run_ahead_of_the_camera() {
-        let mut steering = Steering::new(Camera::default());
-        let place = |frame: i32| DVec3::X * (2.0 * f64::from(frame));
-        steering.go(Camera { distance: 5.0, ..Camera::default() });
-        for frame in 0..100 {
-            steering.pass(1.0 / 60.0, 0.0);
-            steering.ride(place(frame), Follow::CentreOfMass);
-            assert!((steering.camera().target - place(frame)).length() < 1e-9, "{frame}");
-        }
-        assert_eq!(steering.camera().distance, 5.0);
-        // A body that was seen some frames ago is where the others have gone since.
-        steering.release();
-        let offset = DVec3::new(0.0, 3.0, 0.0);
-        for frame in 100..200 {
-            let seen = (place(frame - 5) + offset).extend(1.0);
-            steering.follow(Follow::Body(0), &[seen], &Bodies::default());
-            steering.pass(1.0 / 60.0, 0.0);
-            steering.ride(place(frame), Follow::Body(0));
-        }
-        let away = steering.camera().target - place(199) - offset;
-        assert!(away.length() < 11.0, "{away}");
-        // Who follows nothing stays.
-        steering.release();
-        let rests = steering.camera();
-        steering.ride(DVec3::Y * 1e9, Follow::Nothing);
-        assert_eq!(steering.camera(), rests);
-    }
-
-    #[test]
-    fn another_window_is_fitted_unless_somebody_has_gone_elsewhere() {
-        let (small, large) = (PictureSize::new(300, 600).unwrap(), size());
-        let mut steering = Steering::new(Camera::default());
-        let at = |distance: f64| Camera { distance, ..Camera::default() };
-        assert!(steering.is_fit_for(small), "nothing is known of where it began");
-        steering.begin(at(10.0), large);
-        assert!(steering.is_fit_for(large) && !steering.is_fit_for(small));
-        steering.pass(1.0, 20.0);
-        let turned = steering.camera().azimuth_rad;
-        steering.fit(at(18.0), small);
-        assert_eq!((steering.camera().distance, steering.camera().azimuth_rad), (18.0, turned));
-        steering.put(steering.camera().zoomed(2.0));
-        steering.fit(at(10.0), large);
-        assert_eq!((steering.camera().distance, steering.start.distance), (9.0, 10.0));
-    }
-
-    #[test]
-    fn a_smooth_change_ends_exactly_where_it_should() {
-        let mut steering = Steering::new(Camera::default());
-        let there = Camera { distance: 77.0, azimuth_rad: 1.0, ..Camera::default() };
-        steering.go(there);
-        for _ in 0..100 {
-            steering.pass(0.05, 0.0);
-        }
-        assert_eq!(steering.camera(), there.orbited(0.0));
-    }
-}
+mod tests;

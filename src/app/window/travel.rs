@@ -26,7 +26,7 @@ impl Frames {
         let settings = session.live.settings().clone();
         let mut change = Loading::change(&self.output.screen.gpu, session, moment, settings)?;
         let way = if moment.time < session.live.status().time { "back" } else { "on" };
-        change.what = format!("going {way} to {}", session.time(moment.time));
+        change.what = format!("going {way} to {}", session.time(moment.time, &self.viewer.choice));
         session.live.rest();
         self.simulated.loading = Some(change);
         self.viewer.paths.clear();

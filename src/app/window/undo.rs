@@ -7,6 +7,7 @@ use super::load::{Session, Wanted};
 use super::pace::Stillness;
 use super::past::Past;
 use super::simulated::Waiting;
+use super::steer::Steering;
 use crate::app::panel::{Action, History, ViewChoice, quantity};
 use crate::error::Result;
 use crate::live::Command;
@@ -38,8 +39,7 @@ pub struct Resting {
     session: Session,
     wanted: Wanted,
     view: ViewChoice,
-    camera: Camera,
-    start: Camera,
+    steering: Steering,
     history: History,
     past: Past,
     changes: Vec<Before>,
@@ -159,8 +159,7 @@ impl Frames {
             session,
             wanted: self.simulated.wanted.clone(),
             view: self.viewer.choice.clone(),
-            camera: self.viewer.steering.camera(),
-            start: self.viewer.steering.start,
+            steering: self.viewer.steering.at_rest(),
             history: std::mem::take(&mut self.simulated.history),
             past: std::mem::take(&mut self.simulated.past),
             changes: std::mem::take(&mut self.undo.changes),
@@ -171,13 +170,12 @@ impl Frames {
     pub(super) fn undo(&mut self) -> Result<()> {
         match self.undo.changes.pop() {
             Some(Before::Live(command)) => {
-                let units = self.simulated.session.as_ref().map(|s| s.template.units.clone());
-                let text = format!("undone: {}", told(&command, &units.unwrap_or_default()));
                 if let Some(session) = &mut self.simulated.session {
+                    let units = self.viewer.choice.units(&session.template.units);
+                    self.output.say(format!("undone: {}", told(&command, units)), false);
                     session.live.apply(command)?;
                     self.simulated.wanted.settings.kernel = session.live.kernel_request();
                 }
-                self.output.say(text, false);
             }
             Some(Before::Settings(before)) => {
                 let (settings, wanted) = *before;
@@ -203,7 +201,7 @@ impl Frames {
             Some(Before::Place(moment, paused)) => {
                 if let Some(session) = &mut self.simulated.session {
                     session.live.apply(Command::Pause(paused))?;
-                    let time = session.time(moment.time);
+                    let time = session.time(moment.time, &self.viewer.choice);
                     self.go_to_moment(&moment)?;
                     self.output.say(format!("undone: back at {time}"), false);
                 }
@@ -243,20 +241,20 @@ impl Frames {
 
     /// Shows kept bodies, and returns those that were shown.
     fn swap(&mut self, resting: Resting) -> Option<Box<Resting>> {
-        let Resting { mut session, wanted, view, camera, start, history, past, changes } = resting;
+        let Resting { mut session, wanted, view, steering, history, past, changes } = resting;
         self.simulated.loading = None;
         self.simulated.waiting.clear();
         let now = self.simulated.session.take().map(|now| Box::new(self.rested_as_it_is(now)));
         session.live.go_on();
-        let time = session.time(session.live.status().time);
+        let time = session.time(session.live.status().time, &view);
         self.output.say(format!("back to {} at {time}", session.name()), false);
         self.name_window(&session);
         if let Some(film) = &mut self.output.recording {
             film.go_on();
         }
         self.viewer.look_of = None;
-        self.viewer.steering.jump(camera);
-        self.viewer.steering.start = start;
+        // It is fitted again if the window or the panel has another size now.
+        self.viewer.steering = steering;
         (self.undo.changes, self.simulated.history) = (changes, history);
         self.simulated.past = past;
         self.simulated.wanted = wanted;

@@ -78,9 +78,9 @@ impl Calculator {
             }
         });
         let most = self.processor().most_registers;
-        ui.add(Slider::new(&mut self.registers, 1..=most).text("registers"));
+        ui.add(Slider::new(&mut self.registers, 1..=most).text("registers a thread"));
         ui.add(Slider::new(&mut self.memory_kib, 0..=64).text("KiB of memory"));
-        ui.add(Slider::new(&mut self.threads, 1..=1024).text("threads"));
+        ui.add(Slider::new(&mut self.threads, 1..=1024).text("threads a group"));
         let size = self.subgroup_size();
         let room = self.processor().room(self.registers, self.memory_kib << 10, self.threads, size);
         let Some(room) = room else {
@@ -90,13 +90,15 @@ impl Calculator {
         Grid::new("learn room").num_columns(2).show(ui, |ui| {
             let about =
                 "Subgroups per SIMD unit, out of its maximum, and what leaves no room for more";
-            row(ui, "occupancy", about, room.in_words());
+            let subgroups = format!("{} of {} subgroups", room.subgroups, room.slots);
+            row(ui, "occupancy", about, subgroups);
+            row(ui, "limited by", about, room.limit.name());
             for (limit, subgroups) in room.parts.iter().filter(|(_, subgroups)| *subgroups < 9999) {
                 let about = "Subgroups per SIMD unit if this were the only limit";
-                row(ui, limit.name(), about, subgroups.to_string());
+                row(ui, &format!("for {}", limit.name()), about, format!("{subgroups} subgroups"));
             }
             let about = "Workgroups on the SIMD units that share workgroup memory";
-            row(ui, "workgroups", about, room.workgroups.to_string());
+            row(ui, "at once", about, format!("{} workgroups", room.workgroups));
             let about = "Part of the lanes in a workgroup's subgroups that have no thread";
             row(
                 ui,

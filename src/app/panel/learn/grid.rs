@@ -80,7 +80,7 @@ pub fn show(ui: &mut Ui, config: &KernelConfig, count: usize, secs: f64) {
     let moment = SlowMotion::at(secs, cut.shown[2], config.untiled);
     let side = ui.available_width().min(300.0);
     square(ui, side, &cut, &moment);
-    ui.colored_label(DIM, cut.in_words(config, count));
+    lines(ui, 4.0, cut.in_words(config, count));
     ui.add_space(4.0);
     workgroup(ui, side, config, &moment);
     ui.horizontal(|ui| {
@@ -97,11 +97,15 @@ pub fn show(ui: &mut Ui, config: &KernelConfig, count: usize, secs: f64) {
             Doing::Compute => "compute",
         });
     });
-    // Always two lines high, so that nothing below moves.
-    let height = 2.0 * ui.text_style_height(&egui::TextStyle::Body) + 4.0;
+    lines(ui, 2.0, sentence(config, moment.doing));
+}
+
+/// A text that takes as many lines whatever it says, so that nothing below moves.
+pub fn lines(ui: &mut Ui, lines: f32, text: String) {
+    let height = lines * ui.text_style_height(&egui::TextStyle::Body) + 4.0;
     ui.allocate_ui(vec2(ui.available_width(), height), |ui| {
         ui.set_min_height(height);
-        ui.colored_label(DIM, sentence(config, moment.doing));
+        ui.colored_label(DIM, text);
     });
 }
 

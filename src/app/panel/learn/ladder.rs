@@ -1,5 +1,10 @@
 //! The ladder of kernels: each rung adds one idea to the one before.
 
+use egui::{Button, RichText, Ui};
+
+use super::super::theme::{DIM, WARN, heading, number};
+use super::super::{Action, Facts, wgsl};
+use super::{LearnForm, ask_kernel, grid, has_no_rates};
 use crate::forces::direct::gpu::{KernelConfig, KernelVariant};
 
 /// A rung.
@@ -117,6 +122,71 @@ impl Seen {
     /// Interactions per second of a rung, as last seen with these bodies.
     pub fn rate(&self, rung: usize) -> Option<f64> {
         self.rates[rung]
+    }
+}
+
+impl LearnForm {
+    /// The rungs with their rates, and the texts of the chosen one and the one before.
+    pub(super) fn ladder(
+        &mut self,
+        ui: &mut Ui,
+        facts: &Facts,
+        config: &KernelConfig,
+        actions: &mut Vec<Action>,
+    ) {
+        heading(ui, "The ladder");
+        match has_no_rates(facts) {
+            Some(reason) => ui.colored_label(WARN, format!("{reason}: no rates now.")),
+            None => {
+                ui.colored_label(DIM, "Click a rung to run it. Its rate appears once it has run.")
+            }
+        };
+        for (i, rung) in RUNGS.iter().enumerate() {
+            let shape = rung.config();
+            let refusal = shape.validate(Some(facts.gpu)).err();
+            ui.horizontal(|ui| {
+                let free = refusal.is_none() && !self.heat.is_filling();
+                let button = Button::new(format!("{}  {}", i + 1, rung.name))
+                    .selected(shape == *config)
+                    .min_size([150.0, 0.0].into());
+                let response = ui.add_enabled(free, button).on_hover_text(shape.to_string());
+                let response = match &refusal {
+                    Some(reason) => response
+                        .accessible_name(format!("{}: {reason}", rung.name))
+                        .on_disabled_hover_text(reason.to_string()),
+                    None => response,
+                };
+                if response.clicked() {
+                    self.rung = i;
+                    if shape != *config {
+                        actions.push(ask_kernel(shape));
+                    }
+                }
+                let text = self.seen.rate(i).map(|rate| format!("{} G/s", number(rate / 1e9)));
+                ui.label(text.unwrap_or_else(|| "–".to_owned()));
+            });
+        }
+        let rung = &RUNGS[self.rung];
+        ui.add_space(4.0);
+        grid::lines(ui, 4.0, format!("{}  {}: {}", self.rung + 1, rung.name, rung.why));
+        let before = self.rung.saturating_sub(1);
+        let [first, second] = &mut self.texts;
+        egui::ScrollArea::both().id_salt("ladder").max_height(260.0).show(ui, |ui| {
+            ui.horizontal_top(|ui| {
+                let mut column = |text: &mut wgsl::Highlighted, i: usize| {
+                    ui.vertical(|ui| {
+                        let name = format!("{}: {}", i + 1, RUNGS[i].name);
+                        ui.add(egui::Label::new(RichText::new(name).color(DIM)).extend());
+                        ui.add(egui::Label::new(text.of(&RUNGS[i].text())).extend());
+                    });
+                };
+                // This one first: it is seen without scrolling.
+                column(first, self.rung);
+                if before != self.rung {
+                    column(second, before);
+                }
+            });
+        });
     }
 }
 

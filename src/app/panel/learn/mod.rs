@@ -11,7 +11,7 @@ mod phase;
 
 use egui::{Button, Color32, CornerRadius, RichText, Ui};
 
-use super::theme::{DIM, WARN, heading, number};
+use super::theme::{DIM, WARN, heading};
 use super::{Action, Facts, wgsl};
 use crate::forces::Method;
 use crate::forces::direct::gpu::{Dispatch, KernelConfig, KernelRequest, KernelVariant};
@@ -59,6 +59,18 @@ impl Default for LearnForm {
     }
 }
 
+/// Why there are no rates of the kernel alone now.
+fn has_no_rates(facts: &Facts) -> Option<&'static str> {
+    match (facts.engine, facts.times) {
+        (kind, _) if kind != EngineKind::Gpu => Some("The engine is on the processor"),
+        _ if facts.method != Method::Direct => Some("The method is not direct"),
+        (_, None) => Some("Rates of the kernel alone need GPU timestamps"),
+        _ if facts.is_at_end => Some("The run has ended"),
+        _ if facts.keeper.paused => Some("The simulation is paused"),
+        _ => None,
+    }
+}
+
 fn ask_kernel(config: KernelConfig) -> Action {
     Action::Live(Command::Kernel(KernelRequest::from(config)))
 }
@@ -98,7 +110,7 @@ impl LearnForm {
         self.seen.frame(on_gpu.then_some(config), facts.count, rate);
 
         heading(ui, &config.to_string());
-        self.slow_motion(ui, facts, &config);
+        self.slow_motion(ui, facts, &config, actions);
         self.numbers(ui, facts, &config, rate, actions);
         self.heat_map(ui, facts, &config, rate, actions);
         heading(ui, "Occupancy");
@@ -115,7 +127,13 @@ impl LearnForm {
         self.ceilings_came(actions);
     }
 
-    fn slow_motion(&mut self, ui: &mut Ui, facts: &Facts, config: &KernelConfig) {
+    fn slow_motion(
+        &mut self,
+        ui: &mut Ui,
+        facts: &Facts,
+        config: &KernelConfig,
+        actions: &mut Vec<Action>,
+    ) {
         if !self.frozen {
             self.secs += f64::from(ui.input(|input| input.stable_dt)).min(0.1);
             ui.ctx().request_repaint_after(std::time::Duration::from_millis(33));
@@ -125,7 +143,16 @@ impl LearnForm {
             let text = "Steps in one workgroup: all bodies are in workgroup memory and stay there for many steps.";
             ui.colored_label(DIM, text);
         }
-        ui.checkbox(&mut self.frozen, "hold the slow motion");
+        ui.horizontal(|ui| {
+            ui.checkbox(&mut self.frozen, "hold the slow motion");
+            if config.untiled {
+                let about = "This kernel has no tiles and no barriers; the third of the ladder has";
+                if ui.button("Show tiles").on_hover_text(about).clicked() {
+                    self.rung = 2;
+                    actions.push(ask_kernel(RUNGS[2].config()));
+                }
+            }
+        });
     }
 
     fn numbers(
@@ -154,7 +181,13 @@ impl LearnForm {
         self.ceilings_came(actions);
         heading(ui, "What it takes");
         numbers::limits(ui, facts, config);
-        numbers::told(ui, config, &self.told);
+        // As high as what drivers report, so that the ladder does not move under the pointer.
+        let height =
+            4.0 * (ui.text_style_height(&egui::TextStyle::Body) + ui.spacing().item_spacing.y);
+        ui.scope(|ui| {
+            ui.set_min_height(height);
+            numbers::told(ui, config, &self.told);
+        });
         heading(ui, "How fast");
         numbers::rates(ui, facts, config, &self.ceilings, rate);
         ui.horizontal_wrapped(|ui| {
@@ -204,6 +237,8 @@ impl LearnForm {
         }
         ui.horizontal_wrapped(|ui| {
             if self.heat.is_filling() {
+                // Rates are noted frame by frame.
+                ui.ctx().request_repaint();
                 let about = "Restores the kernel that ran before";
                 let stop = ui.button("Stop").on_hover_text(about).clicked();
                 if let Some(before) = stop.then(|| self.heat.stop()).flatten() {
@@ -214,13 +249,7 @@ impl LearnForm {
                 ui.label(format!("{done} of {all}{waits}"));
                 return;
             }
-            let reason = match (facts.engine, facts.times) {
-                (kind, _) if kind != EngineKind::Gpu => Some("The engine is on the processor"),
-                _ if facts.method != Method::Direct => Some("The method is not direct"),
-                (_, None) => Some("Rates of the kernel alone need GPU timestamps"),
-                _ if facts.keeper.paused => Some("The simulation is paused"),
-                _ => None,
-            };
+            let reason = has_no_rates(facts);
             let response = ui.add_enabled(reason.is_none(), Button::new("Fill"));
             let response = match reason {
                 Some(reason) => response.on_disabled_hover_text(reason),
@@ -300,63 +329,6 @@ impl LearnForm {
         if response.clicked() && !self.heat.is_filling() {
             actions.push(ask_kernel(shape));
         }
-    }
-
-    fn ladder(
-        &mut self,
-        ui: &mut Ui,
-        facts: &Facts,
-        config: &KernelConfig,
-        actions: &mut Vec<Action>,
-    ) {
-        heading(ui, "The ladder");
-        ui.colored_label(DIM, "Click a rung to run it. Its rate appears once it has run.");
-        for (i, rung) in RUNGS.iter().enumerate() {
-            let shape = rung.config();
-            let refusal = shape.validate(Some(facts.gpu)).err();
-            ui.horizontal(|ui| {
-                let free = refusal.is_none() && !self.heat.is_filling();
-                let button = Button::new(format!("{}  {}", i + 1, rung.name))
-                    .selected(shape == *config)
-                    .min_size([150.0, 0.0].into());
-                let response = ui.add_enabled(free, button).on_hover_text(shape.to_string());
-                let response = match &refusal {
-                    Some(reason) => response
-                        .accessible_name(format!("{}: {reason}", rung.name))
-                        .on_disabled_hover_text(reason.to_string()),
-                    None => response,
-                };
-                if response.clicked() {
-                    self.rung = i;
-                    if shape != *config {
-                        actions.push(ask_kernel(shape));
-                    }
-                }
-                let text = self.seen.rate(i).map(|rate| format!("{} G/s", number(rate / 1e9)));
-                ui.label(text.unwrap_or_else(|| "–".to_owned()));
-            });
-        }
-        let rung = &RUNGS[self.rung];
-        ui.add_space(4.0);
-        ui.label(format!("{}  {}: {}", self.rung + 1, rung.name, rung.why));
-        let before = self.rung.saturating_sub(1);
-        let [first, second] = &mut self.texts;
-        egui::ScrollArea::both().id_salt("ladder").max_height(260.0).show(ui, |ui| {
-            ui.horizontal_top(|ui| {
-                let mut column = |text: &mut wgsl::Highlighted, i: usize| {
-                    ui.vertical(|ui| {
-                        let name = format!("{}: {}", i + 1, RUNGS[i].name);
-                        ui.add(egui::Label::new(RichText::new(name).color(DIM)).extend());
-                        ui.add(egui::Label::new(text.of(&RUNGS[i].text())).extend());
-                    });
-                };
-                // This one first: it is seen without scrolling.
-                column(first, self.rung);
-                if before != self.rung {
-                    column(second, before);
-                }
-            });
-        });
     }
 }
 

@@ -3,7 +3,7 @@
 use egui::{Grid, Ui};
 
 use super::super::Facts;
-use super::super::theme::{DIM, number, row};
+use super::super::theme::{DIM, bytes, number, row};
 use super::asked::Asked;
 use super::calculator::lanes_idle;
 use crate::forces::direct::gpu::KernelConfig;
@@ -28,8 +28,8 @@ pub fn limits(ui: &mut Ui, facts: &Facts, config: &KernelConfig) {
         let words = if config.untiled { "N^2 / r" } else { "N^2 / (p r)" };
         let about = "Sources fetched per force evaluation, 16 bytes each: the chapter's N^2 / p, divided by r as \
                      well; without tiles the caches take up some of it";
-        let bytes = n * n / reuse * 16.0;
-        row(ui, "memory traffic", about, format!("{words} = {} B", number(bytes)));
+        let traffic = n * n / reuse * 16.0;
+        row(ui, "memory traffic", about, format!("{words} x 16 B = {}", bytes(traffic)));
     });
 }
 

@@ -22,7 +22,8 @@ impl Caption {
     pub fn of(viewer: &Viewer, session: &Session, interval: f64) -> Option<Self> {
         let captions = viewer.choice.captions;
         let look = viewer.look.as_ref().filter(|_| captions != Captions::default())?;
-        let (title, units) = (session.title.clone(), session.template.units.clone());
+        let (title, units) =
+            (session.title.clone(), viewer.choice.units(&session.template.units).clone());
         Some(Self {
             said: Said { captions, title, units, interval },
             camera: viewer.steering.camera(),
