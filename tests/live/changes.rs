@@ -65,8 +65,8 @@ fn another_softening_gives_another_force_at_once() {
         let mut changed = Watcher::new(plummer(500), settings(engine)).ready();
         let before = changed.report();
         // Two reports of one state come by themselves: the jump of the energy is no error of the steps.
-        changed.apply(Command::Softening(0.5));
         changed.reports.clear();
+        changed.apply(Command::Softening(0.5));
         changed.until("a report", |w| w.reports.iter().any(|r| r.softening == 0.5));
         let found: Vec<_> = changed.reports.iter().map(|r| (r.steps, r.softening)).collect();
         assert_eq!(found[..2], [(0, 0.05), (0, 0.5)], "{engine:?}");

@@ -229,26 +229,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_length_is_shown_and_typed_in_kiloparsecs() {
-        let context = egui::Context::default();
-        let mut shown = Vec::new();
-        let mut output = context.run_ui(egui::RawInput::default(), |ui| {
-            let mut eps = 0.15;
-            ui.add(Slider::new(&mut eps, 0.0..=1.0).in_unit("3.5 kpc"));
-            shown.push(eps);
-        });
-        let has = |text: &str| {
-            output.shapes.iter().any(|shape| match &shape.shape {
-                egui::Shape::Text(shape) => shape.galley.text() == text,
-                _ => false,
-            })
-        };
-        assert!(has("0.5250 kpc"), "the field is in other units than messages");
-        assert_eq!(shown[0], 0.15);
-        output.textures_delta.clear();
-    }
-
-    #[test]
     fn memory_and_rates_are_told_in_few_digits() {
         assert_eq!([12.0, 3.6e7, 1.23e3, 5e15].map(bytes), ["12 B", "36 MB", "1.2 kB", "5000 TB"]);
         assert_eq!([0.0, 0.7, 7.24, 42.4].map(rate), ["0", "0.7", "7.2", "42"]);
