@@ -17,12 +17,12 @@ use crate::error::{Error, Result};
 use crate::files;
 use crate::integrate;
 use crate::integrate::blocks::power_of_two_below;
-use crate::{memory, messages};
 use crate::scene::{IntegratorHints, RunHints, Scene, ViewHints};
 use crate::settings::{Assignment, InputRequest};
 use crate::sim::{Collisional, collisional, suggest};
 use crate::snapshot::{self, ReadOptions, Snapshot};
 use crate::units::Units;
+use crate::{memory, messages};
 
 /// Bodies with all that is known about them.
 pub struct Input {

@@ -94,7 +94,12 @@ impl Steering {
 
     /// The same without what moves or is followed, to go on from later.
     pub fn at_rest(&self) -> Self {
-        Self { start: self.start, fits: self.fits, below_px: self.below_px, ..Self::new(self.camera) }
+        Self {
+            start: self.start,
+            fits: self.fits,
+            below_px: self.below_px,
+            ..Self::new(self.camera)
+        }
     }
 
     /// Whether zooming has come to its end since the last call.
