@@ -2,6 +2,7 @@
 //! link names: the run goes there first.
 
 use super::load::Session;
+use crate::app::panel::ViewChoice;
 use crate::live::{Command, Tempo};
 
 /// Part of a step by which the end may be missed.
@@ -31,10 +32,10 @@ impl Session {
     }
 
     /// What it goes to, and how much of the way is done.
-    pub fn going(&self) -> Option<String> {
+    pub fn going(&self, view: &ViewChoice) -> Option<String> {
         let (goal, first) = (self.goal?, self.template.time);
         let part = 100.0 * (self.live.status().time - first) / (goal - first);
-        Some(format!("going to {}: {part:.0} %", self.time(goal)))
+        Some(format!("going to {}: {part:.0} %", self.time(goal, view)))
     }
 
     /// From here on time passes as usual; true if it went somewhere.

@@ -35,7 +35,7 @@ impl Frames {
         let mut by_hand = false;
         let message = self.output.message.as_ref().map(|(text, _)| text.clone());
         let is_error = self.output.message.as_ref().is_some_and(|(_, is_error)| *is_error);
-        let going = || self.simulated.session.as_ref().and_then(Session::going);
+        let going = || self.simulated.session.as_ref()?.going(&self.viewer.choice);
         let loading = self.simulated.loading.as_ref().map(Loading::said).or_else(going);
         let rests = self.rests();
         let left_out = self.viewer.sparing.said().filter(|_| !rests);
