@@ -218,7 +218,8 @@ mod tests {
         }
         let mut cards: Vec<&str> = CARDS.iter().map(|card| card.scene).collect();
         let mut scenes: Vec<&str> = Scene::names().collect();
-        (cards.sort_unstable(), scenes.sort_unstable());
+        cards.sort_unstable();
+        scenes.sort_unstable();
         assert_eq!(cards, scenes);
         assert!(decode(b"no picture").is_err());
     }

@@ -91,7 +91,7 @@ fn the_mean_acceleration_of_more_bodies_than_32_bits_hold() {
     let state = [N, REST];
     gpu.queue.write_buffer(&buffers.state, 0, bytemuck::cast_slice(&state));
     // What is added to it on the device carries into the upper word.
-    let before = (u64::from(REST) * PART & !0xffff_ffff) + 0xffff_fff0;
+    let before = ((u64::from(REST) * PART) & !0xffff_ffff) + 0xffff_fff0;
     let words = [before as u32, (before >> 32) as u32];
     gpu.queue.write_buffer(&buffers.tally, 4 * LOGS, bytemuck::cast_slice(&words));
 
