@@ -58,6 +58,7 @@ impl World {
             hints: &hints,
             usual: &Integration::of(&world.settings),
             units: &units,
+            own_units: &units,
             count: 4096,
             components: &[],
             settings: &world.settings,
