@@ -19,6 +19,7 @@ mod numbers;
 pub mod overlay;
 mod path;
 mod physics;
+mod pictures;
 mod scene;
 mod score;
 mod status;

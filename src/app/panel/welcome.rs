@@ -1,34 +1,25 @@
 //! All scenes as pictures, what the mouse does, and nothing else. The run waits meanwhile.
 
-use egui::{
-    Align, Align2, Area, Button, ColorImage, Context, Image, Layout, RichText, TextureHandle, Ui,
-    vec2,
-};
+use egui::{Align, Align2, Area, Button, Context, Image, Layout, RichText, Ui, vec2};
 
+use super::pictures::{Picture, picture};
 use super::theme::{self, BRIGHT, DIM};
 use super::{Action, Input};
-use crate::error::{Error, Result};
 
 /// A scene with its picture and a description.
-struct Card {
-    scene: &'static str,
+pub(super) struct Card {
+    pub(super) picture: Picture,
     title: &'static str,
     about: &'static str,
-    png: &'static [u8],
 }
 
 macro_rules! card {
     ($scene:literal, $title:literal, $about:literal) => {
-        Card {
-            scene: $scene,
-            title: $title,
-            about: $about,
-            png: include_bytes!(concat!("../../../assets/welcome/", $scene, ".png")),
-        }
+        Card { picture: picture!($scene), title: $title, about: $about }
     };
 }
 
-const CARDS: [Card; 16] = [
+pub(super) const CARDS: [Card; 16] = [
     card!("galaxy-collision", "Two galaxies meet", "They draw out long tails, fall back and merge"),
     card!(
         "gas-collision",
@@ -74,24 +65,24 @@ const MARGIN: f32 = 12.0;
 /// Cards narrower than this have their description in a hint only.
 const SENTENCES_FROM: f32 = 150.0;
 
-/// The sheet of pictures, and the pictures once they were shown.
+/// The sheet of pictures.
 #[derive(Default)]
 pub struct Welcome {
     /// Whether it is shown.
     pub open: bool,
-    pictures: Vec<TextureHandle>,
+    was_open: bool,
 }
 
 impl Welcome {
     /// Shows it over the free part of the picture.
     pub(super) fn show(&mut self, context: &Context, free: egui::Rect, actions: &mut Vec<Action>) {
-        if !self.open {
-            // Shown once in a run, if at all: the pictures need not stay.
-            self.pictures.clear();
+        if !std::mem::replace(&mut self.was_open, self.open) && !self.open {
             return;
         }
-        if self.pictures.len() < CARDS.len() {
-            self.pictures = CARDS.iter().filter_map(|card| load(context, card).ok()).collect();
+        if !self.open {
+            // Shown once in a run, if at all: the textures need not stay.
+            CARDS.iter().for_each(|card| card.picture.forget(context));
+            return;
         }
         let room = free.shrink(MARGIN);
         let inside = room.width() - 36.0;
@@ -133,8 +124,8 @@ impl Welcome {
                         let grid = egui::Grid::new("scenes").num_columns(columns).spacing(spacing);
                         grid.show(ui, |ui| {
                             for (k, card) in CARDS.iter().enumerate() {
-                                if show(ui, card, self.pictures.get(k), width) {
-                                    chosen = Some(card.scene);
+                                if show(ui, card, width) {
+                                    chosen = Some(card.picture.scene);
                                 }
                                 if (k + 1) % columns == 0 {
                                     ui.end_row();
@@ -153,15 +144,15 @@ impl Welcome {
 }
 
 /// One card; true when it was clicked.
-fn show(ui: &mut Ui, card: &Card, picture: Option<&TextureHandle>, width: f32) -> bool {
+fn show(ui: &mut Ui, card: &Card, width: f32) -> bool {
     ui.vertical(|ui| {
         ui.set_width(width);
         ui.spacing_mut().item_spacing.y = 2.0;
         ui.spacing_mut().button_padding = vec2(0.0, 0.0);
         let size = vec2(width, (width * 9.0 / 16.0).round());
-        let clicked = match picture {
-            Some(picture) => {
-                let image = Image::new(picture)
+        let clicked = match card.picture.texture(ui.ctx()) {
+            Some(texture) => {
+                let image = Image::new(&texture)
                     .fit_to_exact_size(size)
                     .corner_radius(4)
                     .alt_text(card.title);
@@ -179,48 +170,17 @@ fn show(ui: &mut Ui, card: &Card, picture: Option<&TextureHandle>, width: f32) -
     .inner
 }
 
-fn load(context: &Context, card: &Card) -> Result<TextureHandle> {
-    let (size, rgb) = decode(card.png)?;
-    let image = ColorImage::from_rgb(size, &rgb);
-    Ok(context.load_texture(card.scene, image, egui::TextureOptions::LINEAR))
-}
-
-/// Width and height, and three bytes per pixel.
-fn decode(bytes: &[u8]) -> Result<([usize; 2], Vec<u8>)> {
-    let broken = |error: png::DecodingError| Error::Outside(format!("a scene's picture: {error}"));
-    let mut decoder = png::Decoder::new(std::io::Cursor::new(bytes));
-    // Palettes and greys become colours.
-    decoder.set_transformations(png::Transformations::EXPAND | png::Transformations::STRIP_16);
-    let mut reader = decoder.read_info().map_err(broken)?;
-    let mut pixels = vec![0; reader.output_buffer_size().unwrap_or(0)];
-    let info = reader.next_frame(&mut pixels).map_err(broken)?;
-    let step = info.color_type.samples();
-    let rgb = pixels[..info.buffer_size()].chunks_exact(step).flat_map(|p| match step {
-        1 | 2 => [p[0]; 3],
-        _ => [p[0], p[1], p[2]],
-    });
-    Ok(([info.width as usize, info.height as usize], rgb.collect()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::scene::Scene;
 
     #[test]
-    fn every_scene_has_a_card_and_a_small_picture_with_something_in_it() {
-        for card in &CARDS {
-            Scene::builtin(card.scene).unwrap();
-            let ([width, height], rgb) = decode(card.png).unwrap();
-            assert_eq!((width * 9, rgb.len()), (height * 16, 3 * width * height), "{}", card.scene);
-            assert!(rgb.iter().any(|&channel| channel > 150), "{} is dark", card.scene);
-            assert!(card.png.len() < 40_000, "{}: {} bytes", card.scene, card.png.len());
-        }
-        let mut cards: Vec<&str> = CARDS.iter().map(|card| card.scene).collect();
+    fn every_scene_has_a_card() {
+        let mut cards: Vec<&str> = CARDS.iter().map(|card| card.picture.scene).collect();
         let mut scenes: Vec<&str> = Scene::names().collect();
         cards.sort_unstable();
         scenes.sort_unstable();
         assert_eq!(cards, scenes);
-        assert!(decode(b"no picture").is_err());
     }
 }
