@@ -27,7 +27,7 @@ pub(super) use picture;
 
 impl Picture {
     fn id(self) -> Id {
-        Id::new(("picture", self.scene))
+        Id::unique(("picture", self.scene))
     }
 
     /// The texture; `None` while a page fetches it, or if there is none.
