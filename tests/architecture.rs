@@ -252,14 +252,3 @@ fn the_reader_of_sources_sees_what_it_looks_for() {
     assert_eq!(used(&code(text)), ["forces", "gpu", "sim"]);
     assert!(sources().len() > 50);
 }
-
-#[test]
-fn files_stay_readable() {
-    let long: Vec<String> = sources()
-        .into_iter()
-        .map(|(_, path, text)| (path, text.lines().count()))
-        .filter(|(_, lines)| *lines > 400)
-        .map(|(path, lines)| format!("{}: {lines} lines", path.display()))
-        .collect();
-    assert!(long.is_empty(), "split these: {}", long.join(", "));
-}

@@ -39,7 +39,9 @@ impl Frame {
             "within 2^58 (2.9e17) times the extent of most bodies, {typical:.1e}, in single precision; engines in \
              double precision take more"
         );
-        Err(Error::value(format!("the position of body number {index}"), sources[index], allowed))
+        let [x, y, z] = sources[index].to_array();
+        let position = format!("[{x:.3e}, {y:.3e}, {z:.3e}]");
+        Err(Error::value(format!("the position of body number {index}"), position, allowed))
     }
 }
 

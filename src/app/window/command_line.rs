@@ -248,7 +248,10 @@ mod tests {
                 now: (0.0, false),
             };
             let link = Shown { now: (1.25, true), ..shown }.link();
-            assert!(link.is_err() || link.is_ok_and(|link| link.contains("&t=1.25&paused")));
+            if let Ok(link) = link {
+                let has = |word| link.split(['#', '?', '&']).any(|part| part == word);
+                assert!(has("t=1.25") && has("paused"), "{link}");
+            }
             shown.command_line().0
         }
 

@@ -40,14 +40,17 @@ fn a_body_that_leaves_the_range_of_numbers_is_named_and_the_others_stay() {
         let settings = Settings { softening: 0.05, ..Settings::default() };
         let mut state =
             pollster::block_on(HostState::open(bodies.clone(), engine, &settings, None)).unwrap();
-        pollster::block_on(state.step(1.0)).unwrap();
+        pollster::block_on(state.step(1e-300)).unwrap();
         let (before, known) = (state.bodies.clone(), state.acceleration.clone());
-        let text = pollster::block_on(state.step(1.0)).unwrap_err().to_string();
+        let text = pollster::block_on(state.step(4.0)).unwrap_err().to_string();
         let says = "body 77 (id 4711): it has left the range of numbers";
         assert!(text.contains(says), "{name}: {text}");
         // The whole state before the step is there to be saved, and to go on from otherwise.
         assert_eq!((&state.bodies, &state.acceleration), (&before, &known), "{name}");
-        pollster::block_on(state.step(1e-3)).unwrap();
+        let text = pollster::block_on(state.step(1.0)).unwrap_err().to_string();
+        assert!(text.contains("the position of body number 77"), "{name}: {text}");
+        assert_eq!((&state.bodies, &state.acceleration), (&before, &known), "{name}");
+        pollster::block_on(state.step(1e-300)).unwrap();
     }
 }
 
