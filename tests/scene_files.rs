@@ -213,7 +213,7 @@ fn a_run_names_its_units_and_says_what_was_assumed() {
         log.lines()
             .next()
             .unwrap()
-            .ends_with(",unit_length,unit_mass,unit_time,gravitational_constant")
+            .contains(",unit_length,unit_mass,unit_time,gravitational_constant")
     );
     assert!(log.lines().nth(1).unwrap().contains(",\"AU\",\"Msun\",\"yr\",39.47"), "{log}");
     let json: serde_json::Value = serde_json::from_str(&run(&["--json"])[0]).unwrap();

@@ -53,7 +53,10 @@ fn by_options() {
         let common = ["plummer", "-n", "20", "--engine", "cpu", "--out"];
         refused(&[&["run"], &common[..], &[run.to_str().unwrap()], options].concat(), &[words]);
         let to = [film.to_str().unwrap(), "--size", "32x32", "--frames", "3"];
-        // Pictures lie evenly in time, and steps give way to that.
+        // Pictures lie evenly in time, and steps give way to that: no step is longer than between two of them.
+        if options == ["--dt", "1e308"] {
+            continue;
+        }
         let words = if options == ["--until", "1e-320"] { "dt is" } else { words };
         refused(&[&["render"], &common[..], &to, options].concat(), &[words]);
     }

@@ -68,9 +68,10 @@ fn another_softening_gives_another_force_at_once() {
         changed.reports.clear();
         changed.apply(Command::Softening(0.5));
         changed.until("a report", |w| w.reports.iter().any(|r| r.softening == 0.5));
-        let found: Vec<_> = changed.reports.iter().map(|r| (r.steps, r.softening)).collect();
+        let mut found: Vec<_> = changed.reports.iter().map(|r| (r.steps, r.softening)).collect();
+        found.dedup();
         assert_eq!(found[..2], [(0, 0.05), (0, 0.5)], "{engine:?}");
-        let after = changed.reports[1].clone();
+        let after = changed.reports.iter().find(|r| r.softening == 0.5).unwrap().clone();
         assert_eq!((before.softening, after.softening), (0.05, 0.5), "{engine:?}");
         assert_eq!(before.diagnostics.kinetic, after.diagnostics.kinetic);
         assert!(after.diagnostics.potential > 0.95 * before.diagnostics.potential);

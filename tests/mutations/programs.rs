@@ -25,7 +25,8 @@ fn judge(arguments: &[&std::ffi::OsStr]) -> Result<(), String> {
         check_line(line)?;
     }
     match (output.status.code(), err.lines().count()) {
-        (Some(0), 0) => Ok(()),
+        // Lines of what a reader assumed.
+        (Some(0), _) => err.lines().try_for_each(check_line),
         (Some(2), 1) => check_line(err.trim_end_matches('\n')),
         (code, _) => Err(format!("exit code {code:?} with: {err}")),
     }

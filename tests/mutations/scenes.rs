@@ -49,7 +49,7 @@ colouring = "speed"
 [units]
 length = "3.5 kpc"
 mass = "1e10 Msun"
-time = "Myr"
+time = "30.87 Myr"
 "#;
     built_in.chain([by_hand.as_bytes().to_vec()]).collect()
 }

@@ -67,8 +67,15 @@ pub(super) fn comments(snapshot: &Snapshot, losses: &mut Losses) -> String {
     let mut text = String::new();
     let mut put = |key: &str, value: &str| text += &format!("{MARK} {key} = {value}\n");
     put("time", &format!("{:?}", snapshot.time));
+    let contradiction = snapshot.units.contradiction();
+    if let Some(newton) = contradiction {
+        // A reader refuses a table that contradicts itself.
+        losses.note(format!(
+            "the units {length}, {mass} and {time} are left out: G is {gravitational_constant}, not {newton:.6}"
+        ));
+    }
     for (key, name) in [("unit.length", length), ("unit.mass", mass), ("unit.time", time)] {
-        if !name.is_empty() {
+        if !name.is_empty() && contradiction.is_none() {
             put(key, &escape(name));
         }
     }
