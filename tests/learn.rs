@@ -103,7 +103,7 @@ impl World {
     /// The panel at its usual width, all of it visible.
     fn shown(self) -> Harness<'static, Self> {
         let mut harness = Harness::builder()
-            .with_size([WIDTH + 60.0, 3200.0])
+            .with_size([WIDTH + 60.0, 4800.0])
             .with_context_setup(style)
             .build_ui_state(Self::show, self);
         // The slow motion never comes to rest: a fixed number of frames.

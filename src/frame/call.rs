@@ -35,13 +35,12 @@ impl Frame {
         let farthest =
             (0..sources.len()).max_by(|&a, &b| away(&sources[a]).total_cmp(&away(&sources[b])));
         let index = farthest.unwrap_or_default();
-        let allowed = format!(
-            "within 2^58 (2.9e17) times the extent of most bodies, {typical:.1e}, in single precision; engines in \
-             double precision take more"
-        );
         let [x, y, z] = sources[index].to_array();
-        let position = format!("[{x:.3e}, {y:.3e}, {z:.3e}]");
-        Err(Error::value(format!("the position of body number {index}"), position, allowed))
+        let problem = format!(
+            "its position [{x:.3e}, {y:.3e}, {z:.3e}] is not within 2^58 (2.9e17) times the extent of most bodies, \
+             {typical:.1e}, which single precision needs; engines in double precision take more"
+        );
+        Err(Error::Body { index, id: index as u64, problem })
     }
 }
 

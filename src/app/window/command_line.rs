@@ -345,8 +345,9 @@ mod tests {
         let mut tried = 0;
         let command = command();
         let options = command.get_arguments().map(|arg| arg.get_id().to_string());
-        // Scenes do not take the latter.
-        for option in options.filter(|id| id != "input" && id != "renumber") {
+        // Scenes do not take the others.
+        for option in options.filter(|id| !["input", "renumber", "isolated"].contains(&id.as_str()))
+        {
             let more = sample(&option);
             let more = more.unwrap_or_else(|| panic!("what does a copied line do with {option}?"));
             let mut words = plain("100");
