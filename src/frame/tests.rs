@@ -207,7 +207,7 @@ fn a_body_so_far_away_that_the_others_coincide_is_refused() {
     assert!(check(1e6).is_ok() && check(-1e16).is_ok());
     for far in [1e19, -1e40, 1e300] {
         let text = check(far).unwrap_err().to_string();
-        assert!(text.contains("body number 7") && text.contains("2^58"), "{text}");
+        assert!(text.contains("body 7 (id 7)") && text.contains("2^58"), "{text}");
     }
     let one_place = [DVec3::ONE; 3];
     assert!(Frame::of_call(&one_place, &one_place, &[1.0; 3], 0.0).check_reach(&one_place).is_ok());

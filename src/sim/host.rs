@@ -218,8 +218,7 @@ impl HostState {
                     engine.set_sources(&sources)?;
                     engine.begin(&sinks, *softening, &Want::ACCELERATION)?;
                     engine.collect(forces)?;
-                    let checked = forces.check(engine.precision());
-                    checked.map_err(|error| error.with_ids(&bodies.id))?;
+                    forces.check(engine.precision())?;
                     std::mem::swap(out, &mut forces.acceleration);
                     Ok(())
                 };
@@ -228,6 +227,7 @@ impl HostState {
                 before[2].clone_from(acceleration);
                 let stepped = integrator.step(bodies, acceleration, dt, &mut accelerate);
                 let stepped = stepped.and_then(|()| bodies.check_range());
+                let stepped = stepped.map_err(|error| error.with_ids(&bodies.id));
                 if stepped.is_err() {
                     let [position, velocity, known] = before;
                     std::mem::swap(&mut bodies.position, position);

@@ -312,6 +312,7 @@ mod tests {
             "renderer" => &["--renderer", "cpu"],
             "target" => &["--target", "-1.5,0,2"],
             "paused" => &["--paused"],
+            "embed" => &["--embed"],
             "shaders" => &["--shaders", "my shaders"],
             "engine" => &["--engine", "reference"],
             "method" => &["--method", "direct"],
@@ -345,8 +346,9 @@ mod tests {
         let mut tried = 0;
         let command = command();
         let options = command.get_arguments().map(|arg| arg.get_id().to_string());
-        // Scenes do not take the others.
-        for option in options.filter(|id| !["input", "renumber", "isolated"].contains(&id.as_str()))
+        // Scenes do not take two of them, and only links keep the time.
+        for option in
+            options.filter(|id| !["input", "renumber", "isolated", "t"].contains(&id.as_str()))
         {
             let more = sample(&option);
             let more = more.unwrap_or_else(|| panic!("what does a copied line do with {option}?"));

@@ -48,10 +48,7 @@ fn a_body_that_leaves_the_range_of_numbers_is_named_and_the_others_stay() {
         // The whole state before the step is there to be saved, and to go on from otherwise.
         assert_eq!((&state.bodies, &state.acceleration), (&before, &known), "{name}");
         let text = pollster::block_on(state.step(1.0)).unwrap_err().to_string();
-        assert!(
-            text.contains("body 77 (id 4711): its position [7.574e-1, 1.000e308"),
-            "{name}: {text}"
-        );
+        assert!(text.contains("body 77 (id 4711): its position ["), "{name}: {text}");
         assert_eq!((&state.bodies, &state.acceleration), (&before, &known), "{name}");
         pollster::block_on(state.step(1e-300)).unwrap();
     }
