@@ -31,6 +31,8 @@ const SIGNS: [&str; 4] = match cfg!(target_arch = "wasm32") {
 const HEIGHT: f32 = 18.0;
 /// A bar shorter than this is not shown.
 const LEAST: f32 = 60.0;
+/// Room for the button *Continue* and the distance before it.
+const CONTINUE: f32 = 84.0;
 
 pub(super) fn show(ui: &mut Ui, facts: &Facts, width: f32, actions: &mut Vec<Action>) {
     ui.horizontal(|ui| {
@@ -57,7 +59,10 @@ pub(super) fn show(ui: &mut Ui, facts: &Facts, width: f32, actions: &mut Vec<Act
             if ui.small_button("Play again").on_hover_text("From the beginning (r)").clicked() {
                 actions.push(Action::Restart { anew: true });
             }
-            if ui.small_button("Continue").on_hover_text("Beyond the end (space)").clicked() {
+            // In a narrow window only the sign of playing does it.
+            let has_room = width - (ui.cursor().min.x - left) >= CONTINUE;
+            let about = "Beyond the end (space)";
+            if has_room && ui.small_button("Continue").on_hover_text(about).clicked() {
                 actions.push(live(Command::Pause(false)));
             }
         }
