@@ -42,6 +42,8 @@ pub struct Options {
     pub method: Method,
     /// Which tier; without, double-single on a GPU and double elsewhere, or single for accelerations alone.
     pub precision: Option<Precision>,
+    /// The tier that the program requests. The user's takes precedence, a higher one will do, and a tree has but one.
+    pub requested: Option<Precision>,
     /// Which adapter.
     pub adapter: AdapterRequest,
     /// On how many of them; without, as many as the program asks for.
@@ -131,6 +133,7 @@ impl Options {
             engine,
             method,
             precision,
+            requested: None,
             adapter,
             devices,
             pipelines,
@@ -157,7 +160,7 @@ impl Options {
                 let tools = Tools { gpu, tree: self.tree, ..Tools::default() };
                 forces::make(kind.place(), self.method, self.precision, order, &tools)?
             }
-            // Without derivatives the processor has a tier more, f32, which comes first.
+            // Without derivatives the CPU also has f32, which is its default then.
             method if kind.place() == Place::Cpu && order == Order::Acceleration => {
                 forces::make(kind.place(), method, precision, order, &Tools::default())?
             }
@@ -178,17 +181,22 @@ impl Options {
         order: Order,
         open: &mut dyn FnMut(&AdapterRequest) -> Result<Vec<Arc<Gpu>>>,
     ) -> Result<Box<dyn ForceEngine>> {
+        let precision = self.precision.or(self.requested);
         match self.engine {
             EngineKind::Auto => self.automatic(order, open),
             EngineKind::Gpu => {
                 let devices = open(&self.adapter)?;
-                self.make(EngineKind::Gpu, order, &devices, self.precision)
+                self.make(EngineKind::Gpu, order, &devices, precision)
+            }
+            EngineKind::Cpu if self.precision.is_none() => {
+                self.make(EngineKind::Cpu, order, &[], Self::on_cpu(order, precision))
             }
             kind => self.make(kind, order, &[], self.precision),
         }
     }
 
-    /// The processor's tier that is at least as precise; for derivatives it has but one.
+    /// The CPU's lowest tier that is at least as precise as `precision`; `None` with derivatives, for which it has only
+    /// f64.
     fn on_cpu(order: Order, precision: Option<Precision>) -> Option<Precision> {
         match precision {
             Some(Precision::Single) if order == Order::Acceleration => precision,
@@ -197,25 +205,15 @@ impl Options {
         }
     }
 
-    /// Takes the precision that a program asks for, where the user asks for none: the processor's may be higher.
-    pub fn prefer(&mut self, order: Order, precision: Option<Precision>) {
-        let precision = match self.engine {
-            EngineKind::Cpu => Self::on_cpu(order, precision),
-            EngineKind::Reference => None,
-            _ => precision,
-        };
-        self.precision = self.precision.or(precision);
-    }
-
     fn automatic(
         &self,
         order: Order,
         open: &mut dyn FnMut(&AdapterRequest) -> Result<Vec<Arc<Gpu>>>,
     ) -> Result<Box<dyn ForceEngine>> {
-        let precision = Self::on_cpu(order, self.precision);
-        let cpu = || self.make(EngineKind::Cpu, order, &[], precision);
+        let precision = self.precision.or(self.requested);
+        let cpu = || self.make(EngineKind::Cpu, order, &[], Self::on_cpu(order, precision));
         // f64 is slow in the shaders of most GPUs: whoever wants it there says so.
-        if self.precision == Some(Precision::Double) {
+        if precision == Some(Precision::Double) {
             return cpu();
         }
         let named = self.adapter.is_certain();
@@ -229,7 +227,7 @@ impl Options {
         if devices.first().is_none_or(is_software) && !named {
             return cpu();
         }
-        match self.make(EngineKind::Gpu, order, &devices, self.precision) {
+        match self.make(EngineKind::Gpu, order, &devices, precision) {
             Err(_) if !named && self.precision.is_none() => cpu(),
             engine => engine,
         }
@@ -319,6 +317,25 @@ mod tests {
         let cpu =
             Options { engine: EngineKind::Cpu, precision: Some(Precision::Single), ..automatic };
         assert!(cpu.engine(Order::Jerk, &mut none).err().unwrap().to_string().contains("double"));
+    }
+
+    #[test]
+    fn a_program_gets_at_least_the_precision_it_requests_unless_the_user_chose() {
+        use Precision::{Double, DoubleSingle, Single};
+        let mut none = |_: &AdapterRequest| Err(Error::Outside("no adapter here".to_owned()));
+        let mut found = |file: &str, order: Order, requested: Precision| {
+            let mut options = Options::from(file, no_variable).unwrap();
+            options.requested = Some(requested);
+            options.engine(order, &mut none).unwrap().precision()
+        };
+        for file in ["", "engine = 'cpu'"] {
+            assert_eq!(found(file, Order::Acceleration, Single), Single);
+            assert_eq!(found(file, Order::Acceleration, DoubleSingle), Double);
+            assert_eq!(found(file, Order::Jerk, DoubleSingle), Double);
+        }
+        assert_eq!(found("precision = 'single'", Order::Acceleration, Double), Single);
+        assert_eq!(found("method = 'tree'", Order::Acceleration, DoubleSingle), Single);
+        assert_eq!(found("engine = 'reference'", Order::Acceleration, Single), Double);
     }
 
     #[test]

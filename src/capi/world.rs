@@ -247,7 +247,7 @@ pub fn open_in(key: Key, precision: Option<Precision>, devices: u32) -> Result<c
         }
         fork::own();
         let mut options = Options::of_user()?;
-        options.prefer(key.order(), precision);
+        options.requested = precision;
         let wanted = options.devices.unwrap_or(devices);
         let is_asked_for = options.devices.is_some();
         let (shared, has_gpu) = (&mut world.devices, &mut world.has_gpu);
