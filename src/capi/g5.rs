@@ -124,12 +124,12 @@ both_forms! { "The same for a board."; g5_runMC g5_runMC_, g5_runMC0 g5_runMC0_;
 
 both_forms! { "Accelerations and potentials on the sinks. Where it fails, the arrays are filled with NaN.";
 g5_get_force g5_get_force_; (ni: int, a: vectors_out, p: doubles_out) {
-    fetch(0, count("the number ni of sinks", ni)?, Ok(DONE), a, p)
+    fetch(0, count("the number ni of sinks", ni)?, a, p, |_| Ok(()))
 } }
 
 both_forms! { "The same for a board."; g5_get_forceMC g5_get_forceMC_;
 (board: int, ni: int, a: vectors_out, p: doubles_out) {
-    fetch(board, count("the number ni of sinks", ni)?, Ok(DONE), a, p)
+    fetch(board, count("the number ni of sinks", ni)?, a, p, |_| Ok(()))
 } }
 
 both_forms! { "All in one: takes sinks, answers accelerations and potentials.";
@@ -156,7 +156,7 @@ both_forms! { "The same for a board."; g5_calculate_force_on_xMC0 g5_calculate_f
     on_xe(board, xi, eps2, a, p, ni)
 } }
 
-/// Does `work` with a board; boards do not wait for each other.
+/// Does `work` with a board. Only calls on the same board wait for each other.
 fn with_board<T>(number: c_int, work: impl FnOnce(&mut Board) -> Result<T>) -> Result<T> {
     if !(0..BOARDS).contains(&number) {
         return Err(Error::value("the board", number, format!("from 0 to {}", BOARDS - 1)));
@@ -181,7 +181,7 @@ fn softening(name: &str, given: f64, squared: f64) -> Result<c_int> {
     if !(given >= 0.0 && squared.is_finite()) {
         return Err(Error::value(name, given, "finite and at least 0"));
     }
-    with_board(0, |_| Ok(()))?;
+    world::check_open(Key::G5(0))?;
     SOFTENING_SQUARED.store(squared.to_bits(), Ordering::Relaxed);
     Ok(DONE)
 }
@@ -210,9 +210,9 @@ fn set_xi(board: c_int, n: usize, xi: Input<[f64; 3]>) -> Result<c_int> {
 }
 
 fn set_xei(board: c_int, n: usize, xi: Input<[f64; 3]>, eps2: Input<f64>) -> Result<c_int> {
-    let (xi, eps2) = (xi.take(n)?, eps2.take(n)?.to_vec());
+    let (xi, eps2) = (xi.take(n)?, eps2.take(n)?);
     with_board(board, |board| {
-        board.set_softening_of_sinks(eps2)?;
+        board.set_softening_of_sinks(eps2.to_vec())?;
         board.set_sinks(xi);
         Ok(DONE)
     })
@@ -250,8 +250,11 @@ fn on_x(
     ni: c_int,
 ) -> Result<c_int> {
     let n = count("the number ni of sinks", ni)?;
-    // `a` may be `xi`: what is taken is copied before anything is written.
-    fetch(board, n, set_xi(board, n, xi), a, p)
+    // `a` may be `xi`: sinks are copied before anything is written.
+    fetch(board, n, a, p, |board| {
+        board.set_sinks(xi.take(n)?);
+        Ok(())
+    })
 }
 
 fn on_xe(
@@ -263,30 +266,35 @@ fn on_xe(
     ni: c_int,
 ) -> Result<c_int> {
     let n = count("the number ni of sinks", ni)?;
-    fetch(board, n, set_xei(board, n, xi, eps2), a, p)
+    fetch(board, n, a, p, |board| {
+        let xi = xi.take(n)?;
+        board.set_softening_of_sinks(eps2.take(n)?.to_vec())?;
+        board.set_sinks(xi);
+        Ok(())
+    })
 }
 
 fn begin(board: c_int) -> Result<c_int> {
     with_board(board, |board| board.begin(softening_of_all()).map(|()| DONE))
 }
 
-/// Forces on what was `taken`; whatever fails leaves NaN.
+/// Writes the forces on `n` sinks after `set`, under one lock: a call of another thread on this board does not come
+/// between. On errors the arrays are filled with NaN.
 fn fetch(
     board: c_int,
     n: usize,
-    taken: Result<c_int>,
     mut a: Output<[f64; 3]>,
     mut p: Output<f64>,
+    set: impl FnOnce(&mut Board) -> Result<()>,
 ) -> Result<c_int> {
     let sign = if IS_POSITIVE.load(Ordering::Relaxed) { -1.0 } else { 1.0 };
-    let outcome = taken.and_then(|_| {
-        with_board(board, |board| {
-            let answers = board.finish(n, softening_of_all())?;
-            write(&answers.acceleration, a.take(n)?);
-            let signed = answers.potential.iter().map(|potential| sign * potential);
-            p.take(n)?.iter_mut().zip(signed).for_each(|(into, from)| *into = from);
-            Ok(DONE)
-        })
+    let outcome = with_board(board, |board| {
+        set(board)?;
+        let answers = board.finish(n, softening_of_all())?;
+        write(&answers.acceleration, a.take(n)?);
+        let signed = answers.potential.iter().map(|potential| sign * potential);
+        p.take(n)?.iter_mut().zip(signed).for_each(|(into, from)| *into = from);
+        Ok(DONE)
     });
     if outcome.is_err() {
         a.fill(n, [f64::NAN; 3]);

@@ -98,6 +98,20 @@ impl World {
         self.clusters.insert(key, slot);
         GENERATION.fetch_add(1, Ordering::AcqRel);
     }
+
+    /// Empties the slot of what is open, after the call in progress on it.
+    fn remove(&mut self, key: Key) -> Result<()> {
+        let slot = self.clusters.remove(&key).ok_or_else(|| key.closed())?;
+        GENERATION.fetch_add(1, Ordering::AcqRel);
+        *lock(&slot.open) = None;
+        slot.inbox.close();
+        self.free.push(slot);
+        if self.clusters.is_empty() {
+            self.devices = None;
+            fork::disown();
+        }
+        Ok(())
+    }
 }
 
 /// What a key opens: a board for GRAPE-5's, else a cluster.
@@ -159,11 +173,10 @@ pub fn with_cluster<T>(key: Key, work: impl FnOnce(&mut Cluster) -> Result<T>) -
     })
 }
 
-/// The same with a board of GRAPE-5, which is opened when it is named for the first time, if board 0 is open.
+/// The same with a board of GRAPE-5. The first call that names it opens it, if board 0 is open.
 pub fn with_board<T>(number: c_int, work: impl FnOnce(&mut Board) -> Result<T>) -> Result<T> {
     let key = Key::G5(number);
-    if number != 0 && known(key).is_none() && find(key).is_err() {
-        with_open(Key::G5(0), |_| Ok(()))?;
+    if number != 0 && locate(key).is_err() {
         open(key)?;
     }
     with_open(key, |open| match open {
@@ -172,14 +185,23 @@ pub fn with_board<T>(number: c_int, work: impl FnOnce(&mut Board) -> Result<T>) 
     })
 }
 
-fn with_open<T>(key: Key, work: impl FnOnce(&mut Open) -> Result<T>) -> Result<T> {
+/// Does not wait for calls in progress.
+///
+/// Errors: it is not open; those of [`with`].
+pub fn check_open(key: Key) -> Result<()> {
+    locate(key).map(|_| ())
+}
+
+/// The slot of what is open. Particles come one by one, by the hundred thousand: what the last call found out saves the way
+/// by the world.
+fn locate(key: Key) -> Result<Known> {
     fork::check_noted()?;
+    known(key).map_or_else(|| find(key), Ok)
+}
+
+fn with_open<T>(key: Key, work: impl FnOnce(&mut Open) -> Result<T>) -> Result<T> {
     loop {
-        // Particles come one by one, by the hundred thousand: what the last call found out saves the way by the world.
-        let known = match known(key) {
-            Some(known) => known,
-            None => find(key)?,
-        };
+        let known = locate(key)?;
         let mut slot = lock(&known.slot.open);
         // Unless another thread has just closed it.
         if known.generation == GENERATION.load(Ordering::Acquire)
@@ -244,6 +266,10 @@ pub fn open_in(key: Key, precision: Option<Precision>, devices: u32) -> Result<c
     with(|world| {
         if world.clusters.contains_key(&key) {
             return Ok(DONE);
+        }
+        // Under the same lock as g5_close, after which no board stays open.
+        if matches!(key, Key::G5(1..)) && !world.clusters.contains_key(&Key::G5(0)) {
+            return Err(key.closed());
         }
         fork::own();
         let mut options = Options::of_user()?;
@@ -345,34 +371,21 @@ fn insert_open(key: Key, open: Open) {
 ///
 /// Errors: GRAPE-5 is not open.
 pub fn close_boards() -> Result<c_int> {
-    let boards = with(|world| {
-        Ok(world
-            .clusters
-            .keys()
-            .copied()
-            .filter(|key| matches!(key, Key::G5(1..)))
-            .collect::<Vec<_>>())
-    })?;
-    for board in boards {
-        // Unless another thread has just closed it.
-        let _ = close(board);
-    }
-    close(Key::G5(0))
+    with(|world| {
+        world.remove(Key::G5(0))?;
+        let is_board = |key: &Key| matches!(key, Key::G5(_));
+        while let Some(board) = world.clusters.keys().copied().find(is_board) {
+            world.remove(board)?;
+        }
+        Ok(DONE)
+    })
 }
 
 /// Closes a cluster; with the last one the device.
 pub fn close(key: Key) -> Result<c_int> {
     with(|world| {
         let key = world.meant(key);
-        let slot = world.clusters.remove(&key).ok_or_else(|| key.closed())?;
-        GENERATION.fetch_add(1, Ordering::AcqRel);
-        *lock(&slot.open) = None;
-        slot.inbox.close();
-        world.free.push(slot);
-        if world.clusters.is_empty() {
-            world.devices = None;
-            fork::disown();
-        }
+        world.remove(key)?;
         Ok(DONE)
     })
 }
