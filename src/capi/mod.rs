@@ -21,6 +21,10 @@
 //! | `found` | shapes that `gravitile tune` found |
 //! | `options` | engine, precision, adapter: the user's choice |
 
+#[cfg(test)]
+#[macro_use]
+mod inner;
+
 mod board;
 mod cluster;
 mod each;

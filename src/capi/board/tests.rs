@@ -3,8 +3,8 @@ use std::time::Duration;
 
 use super::*;
 use crate::capi::world::{self, Key, with_board};
+use crate::forces::TestBodies;
 use crate::forces::direct::{CpuSingle, Reference};
-use crate::forces::{Order, Precision, TestBodies};
 
 /// An engine whose evaluations begin only while another one's does.
 struct Meeting {
@@ -17,21 +17,7 @@ impl ForceEngine for Meeting {
         self.inner.name()
     }
 
-    fn describe(&self) -> String {
-        self.inner.describe()
-    }
-
-    fn precision(&self) -> Precision {
-        self.inner.precision()
-    }
-
-    fn highest_order(&self) -> Order {
-        self.inner.highest_order()
-    }
-
-    fn source_count(&self) -> usize {
-        self.inner.source_count()
-    }
+    answered_by_inner!();
 
     fn set_sources(&mut self, sources: &Sources) -> Result<()> {
         self.inner.set_sources(sources)
@@ -51,10 +37,6 @@ impl ForceEngine for Meeting {
         assert!(*begun == 2, "the other board waits");
         drop(begun);
         self.inner.begin(sinks, softening, want)
-    }
-
-    fn collect(&mut self, out: &mut Answers) -> Result<()> {
-        self.inner.collect(out)
     }
 }
 

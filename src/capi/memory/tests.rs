@@ -15,18 +15,8 @@ impl ForceEngine for Counter {
     fn name(&self) -> &'static str {
         "counter"
     }
-    fn describe(&self) -> String {
-        self.inner.describe()
-    }
-    fn precision(&self) -> crate::forces::Precision {
-        self.inner.precision()
-    }
-    fn highest_order(&self) -> crate::forces::Order {
-        self.inner.highest_order()
-    }
-    fn source_count(&self) -> usize {
-        self.inner.source_count()
-    }
+    answered_by_inner!();
+
     fn set_sources(&mut self, sources: &Sources) -> Result<()> {
         self.whole += 1;
         self.inner.set_sources(sources)
@@ -37,9 +27,6 @@ impl ForceEngine for Counter {
     }
     fn begin(&mut self, sinks: &Sinks, softening: f64, want: &Want) -> Result<()> {
         self.inner.begin(sinks, softening, want)
-    }
-    fn collect(&mut self, out: &mut Answers) -> Result<()> {
-        self.inner.collect(out)
     }
 }
 
@@ -186,18 +173,8 @@ impl ForceEngine for Mover {
     fn name(&self) -> &'static str {
         "mover"
     }
-    fn describe(&self) -> String {
-        self.inner.describe()
-    }
-    fn precision(&self) -> crate::forces::Precision {
-        self.inner.precision()
-    }
-    fn highest_order(&self) -> crate::forces::Order {
-        self.inner.highest_order()
-    }
-    fn source_count(&self) -> usize {
-        self.inner.source_count()
-    }
+    answered_by_inner!();
+
     fn set_sources(&mut self, sources: &Sources) -> Result<()> {
         self.inner.set_sources(sources)
     }
@@ -206,9 +183,6 @@ impl ForceEngine for Mover {
     }
     fn begin(&mut self, sinks: &Sinks, softening: f64, want: &Want) -> Result<()> {
         self.inner.begin(sinks, softening, want)
-    }
-    fn collect(&mut self, out: &mut Answers) -> Result<()> {
-        self.inner.collect(out)
     }
     fn moving(&mut self) -> Option<&mut dyn MovingSources> {
         Some(self)
