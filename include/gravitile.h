@@ -13,14 +13,14 @@
 #define GRAVITILE_VERSION "0.1.0"
 #define GRAVITILE_VERSION_NUMBER 100
 
-/* C before C23 takes no array of arrays for one of constant arrays. */
+/* Before C23, an array of arrays does not convert to one of constant arrays. */
 #if defined(__cplusplus) || (defined(__STDC_VERSION__) && __STDC_VERSION__ >= 202311L)
 #define GRAVITILE_CONST const
 #else
 #define GRAVITILE_CONST
 #endif
 
-/* GRAPE-5's room for sources, for the arrays of programs; there is room for g5_get_jmemsize() of them. */
+/* Phantom-GRAPE's number of sources, for the arrays of programs; the library takes g5_get_jmemsize() of them. */
 #ifndef JMEMSIZE
 #define JMEMSIZE 65536
 #endif

@@ -13,9 +13,9 @@ extern "C" {
 #endif
 
 /* What the class is made of; any program may call these. Orders: 0 GRAPE-5, 1 GRAPE-6, 2 the sixth. Precisions: 0
- * single, 1 double-single, 2 double, at least, unless the user chose one; derivatives are never in single then.
- * sapporo_open answers the object's number, sapporo_pipelines what GRAVITILE_PIPELINES says, or `most`. Arrays may be NULL where their
- * values are not wanted; nnb_r2 is r^2, without eps. */
+ * single, 1 double-single, 2 double; at least that, unless the user chose one, and derivatives never in single.
+ * sapporo_open returns the object's number, sapporo_pipelines what GRAVITILE_PIPELINES says, or `most`. Arrays may
+ * be NULL where their values are not wanted; nnb_r2 is r^2, without eps. */
 int sapporo_open(int order, int precision);
 int sapporo_close(int object);
 int sapporo_pipelines(int most);
@@ -44,7 +44,7 @@ enum { GRAPE5 = 0, FOURTH, SIXTH, EIGHT };
 /* Sapporo2's. Earlier versions of it had DEFAULT, which is double-single, and DOUBLE alone. */
 enum { FLOAT = 0, DOUBLESINGLE, DOUBLE, DEFAULT = DOUBLESINGLE };
 
-/* Programs have arrays of this length: get_n_pipes answers it, unless GRAVITILE_PIPELINES asks for another number. */
+/* Programs have arrays of this length: get_n_pipes returns it, unless GRAVITILE_PIPELINES is set. */
 #ifndef NPIPES
 #define NPIPES 256
 #endif

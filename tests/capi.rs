@@ -174,7 +174,7 @@ fn the_sixth_order_is_that_of_plain_c() {
     judge(&compile("sixth", "-std=c99", SHARED), &["1e-12"], CPU);
 }
 
-/// The processor in f64, for calls that it answers in f32 otherwise.
+/// The CPU in f64, for calls that it computes in f32 by default.
 const DOUBLE: &[(&str, &str)] = &[("GRAVITILE_ENGINE", "cpu"), ("GRAVITILE_PRECISION", "double")];
 
 #[test]
@@ -244,7 +244,7 @@ fn the_static_library_serves_too() {
     let given = pc.lines().find_map(|line| line.strip_prefix("Libs: ")).unwrap();
     let given = given.replace("${libdir}", prefix.join("lib").to_str().unwrap());
     assert!(given.split_whitespace().all(|word| word.starts_with('-')), "{given}");
-    // A program that is static throughout, where there is a static C library; glibc warns of what such a program cannot do.
+    // A fully static program, where a static C library exists; glibc warns of what it cannot load then.
     if cfg!(all(target_os = "linux", target_env = "gnu")) {
         let libraries: Vec<&str> =
             ["-static"].into_iter().chain(given.split_whitespace()).collect();
@@ -335,7 +335,7 @@ fn headers_are_c89_and_cpp() {
     let include = prefix().join("include/gravitile");
     for header in std::fs::read_dir(&include).unwrap() {
         let header = header.unwrap().path();
-        // The module for Fortran is beside them.
+        // The Fortran module is in the same folder.
         if header.extension().is_none_or(|extension| extension != "h") {
             continue;
         }

@@ -10,16 +10,16 @@ use crate::math::{all_finite, all_vectors_finite};
 /// What a board's engine is doing.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 enum Progress {
-    /// Nothing, or nothing that is of use.
+    /// Nothing that is still valid.
     #[default]
     Idle,
-    /// It computes what was set, with this eps^2 for all sinks if they have none each.
+    /// An evaluation in progress, with this eps^2 for sinks without one each.
     Begun(Option<f64>),
-    /// The answers are there: several evaluations were needed.
+    /// Finished: `answers` holds the sum of several evaluations.
     Done(Option<f64>),
 }
 
-/// New values of some sources; what is `None` stays, eps^2 0 where none is given with positions.
+/// New values of some sources. `None` leaves the old ones, except that positions without eps^2 set it to 0.
 #[derive(Clone, Copy, Default)]
 pub struct NewSources<'a> {
     pub position: Option<&'a [[f64; 3]]>,
@@ -36,7 +36,7 @@ pub struct Board {
     softening_squared: Vec<f64>,
     /// Sources at addresses below it attract.
     count: Option<usize>,
-    /// How many sources the engine holds, if they are those of this moment.
+    /// How many sources the engine holds; `None` if they have changed since.
     sent: Option<usize>,
     sinks: Option<Vec<DVec3>>,
     /// eps^2 of each sink, instead of that of all.
@@ -115,7 +115,7 @@ impl Board {
         if length > self.position.len() {
             self.position.try_reserve(length - self.position.len()).map_err(full)?;
             self.mass.try_reserve(length - self.mass.len()).map_err(full)?;
-            // Beside the others: a frame around them all has no use for an origin far away.
+            // Massless sources at (0, 0, 0) could make the extent, and with it the unit of length, much larger.
             let near = new.position.and_then(|position| position.first());
             let near = near.map_or(DVec3::ZERO, |position| DVec3::from_array(*position));
             self.position.resize(length, near);
@@ -161,8 +161,8 @@ impl Board {
         Ok(())
     }
 
-    /// Begins the forces of the first `count` sources on `sinks`, with eps^2 of each or one for all. True: the answers
-    /// are there, since pairs differ in their eps: an engine takes one per call.
+    /// Begins the forces of the first `count` sources on `sinks`, with eps^2 of each or one for all. An engine takes one
+    /// eps per call: if pairs differ in theirs, all is computed here, and the result is true.
     fn evaluate(&mut self, sinks: &[DVec3], each: &[f64], count: usize) -> Result<bool> {
         if !all_vectors_finite(sinks)
             && let Some(i) = sinks.iter().position(|sink| !sink.is_finite())
@@ -184,7 +184,7 @@ impl Board {
         Ok(true)
     }
 
-    /// Makes the engine hold the first `count` sources.
+    /// Sends the first `count` sources to the engine, unless it holds them.
     fn send(&mut self, count: usize) -> Result<()> {
         if self.sent != Some(count) {
             self.sent = None;
@@ -229,27 +229,27 @@ impl Board {
         Ok(())
     }
 
-    /// Waits for the forces on `n` sinks; they and their softenings are forgotten then, whatever comes of it.
+    /// Waits for the forces on `n` sinks. Sinks and their softenings are dropped, also on errors.
     ///
     /// Errors: those of [`Board::begin`]; another number than of sinks; forces that are not finite.
     pub fn finish(&mut self, n: usize, of_all: Option<f64>) -> Result<&Answers> {
         let begun = self.begin(of_all);
         let progress = std::mem::take(&mut self.progress);
-        let there = self.sinks.as_ref().map_or(0, Vec::len);
+        let given = self.sinks.as_ref().map_or(0, Vec::len);
         (self.sinks, self.each) = (None, None);
         begun?;
         if matches!(progress, Progress::Begun(_)) {
             self.engine.finish(&mut self.answers)?;
         }
-        if n != there {
-            let allowed = format!("{there}, as many as were given");
+        if n != given {
+            let allowed = format!("{given}, as many as were given");
             return Err(Error::value("the number ni of sinks", n, allowed));
         }
         Ok(&self.answers)
     }
 }
 
-/// Refuses new sources that are not numbers; the texts name the source.
+/// Refuses values that are not finite and negative masses and eps^2; messages name the source.
 fn check_sources(first: usize, new: &NewSources) -> Result<()> {
     if let Some(position) = new.position
         && !all_finite(position.as_flattened())

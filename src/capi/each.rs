@@ -60,7 +60,7 @@ impl Forces {
     }
 }
 
-/// Which entries have the same value: their numbers, ascending, from the smallest value to the largest.
+/// Indices of equal entries, ascending; groups go from the smallest value to the largest.
 pub fn groups(values: &[f64]) -> Vec<Vec<usize>> {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_by(|a, b| values[*a].total_cmp(&values[*b]));

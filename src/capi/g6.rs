@@ -200,10 +200,10 @@ GPU_g6_print_chip_status GPU_g6_print_chip_status_; (id: cluster) {
 /// i-particles per call by default. GRAPE-6 and Phantom-GRAPE answer 48, and programs have arrays of that length.
 const PIPELINES: c_int = 48;
 
-/// The same for programs that open Sapporo's way. That library answers 256 or more, so their arrays are of that length.
+/// The same for programs that open Sapporo's way. That library answers 256, so their arrays have at least that length.
 const PIPELINES_OF_SAPPORO: c_int = 256;
 
-/// The default that this process was answered, 0 before: arrays that a program allocated by it must stay long enough.
+/// The default that this process received, 0 before: arrays that a program allocated by it must stay long enough.
 static ANSWERED: AtomicI32 = AtomicI32::new(0);
 
 static IS_SAPPORO_CLIENT: AtomicBool = AtomicBool::new(false);

@@ -31,7 +31,7 @@ sapporo_open; (order: int, precision: int) {
     let wanted = usize::try_from(order).ok().and_then(|order| ORDERS.get(order));
     let wanted = *wanted.ok_or_else(|| Error::value("the order", order, "0 (GRAPE-5), 1 (GRAPE-6) or 2 (the sixth)"))?;
     let precision = match precision {
-        // f32 throughout is for GRAPE-5 alone, as there.
+        // As in Sapporo2, single is for GRAPE-5 alone.
         0 if wanted > Order::Acceleration => None,
         0 => Some(Precision::Single),
         1 => Some(Precision::DoubleSingle),

@@ -58,7 +58,7 @@ pub struct World {
     /// Of clusters that were closed.
     free: Vec<&'static Slot>,
     devices: Option<(AdapterRequest, u32, Vec<Arc<Gpu>>)>,
-    /// Whether there is an adapter that is not software, once that was needed: opening a driver to find out takes 0.1 s.
+    /// Whether an adapter exists that is not software; `None` before that was needed, since drivers take 0.1 s to open.
     has_gpu: Option<bool>,
     /// Whether lists of neighbours are sorted by index, for all clusters.
     pub sorts_lists: bool,
@@ -192,8 +192,7 @@ pub fn check_open(key: Key) -> Result<()> {
     locate(key).map(|_| ())
 }
 
-/// The slot of what is open. Particles come one by one, by the hundred thousand: what the last call found out saves the way
-/// by the world.
+/// The slot of what is open. Cached per thread: particles come one by one, by the hundred thousand.
 fn locate(key: Key) -> Result<Known> {
     fork::check_noted()?;
     known(key).map_or_else(|| find(key), Ok)

@@ -35,6 +35,13 @@ impl Frame {
         let farthest =
             (0..sources.len()).max_by(|&a, &b| away(&sources[a]).total_cmp(&away(&sources[b])));
         let index = farthest.unwrap_or_default();
+        if typical >= away(&sources[index]) * f64::powi(0.5, 57) {
+            let text = format!(
+                "a sink is so far away, or the softening so large, that it is not within 2^58 (2.9e17) times the extent \
+                 of most sources, {typical:.1e}, which single precision needs; engines in double precision take more"
+            );
+            return Err(Error::Outside(text));
+        }
         let [x, y, z] = sources[index].to_array();
         let problem = format!(
             "its position [{x:.3e}, {y:.3e}, {z:.3e}] is not within 2^58 (2.9e17) times the extent of most bodies, \
@@ -44,7 +51,7 @@ impl Frame {
     }
 }
 
-/// What the frame of a call needs of its sources; it stays valid as long as they do.
+/// What the frame of a call depends on, of its sources: computed once for several calls.
 #[derive(Clone, Copy, Debug)]
 pub struct Extent {
     origin: DVec3,

@@ -209,6 +209,12 @@ fn a_body_so_far_away_that_the_others_coincide_is_refused() {
         let text = check(far).unwrap_err().to_string();
         assert!(text.contains("body 7 (id 7)") && text.contains("2^58"), "{text}");
     }
+    let near: Vec<DVec3> = (0..50).map(|k| DVec3::splat(f64::from(k) / 50.0)).collect();
+    for (sink, softening) in [(1e20, 0.1), (1.0, 1e20)] {
+        let frame = Frame::of_call(&[DVec3::splat(sink)], &near, &[1.0; 50], softening);
+        let text = frame.check_reach(&near).unwrap_err().to_string();
+        assert!(text.contains("a sink") && !text.contains("body"), "{text}");
+    }
     let one_place = [DVec3::ONE; 3];
     assert!(Frame::of_call(&one_place, &one_place, &[1.0; 3], 0.0).check_reach(&one_place).is_ok());
     assert!(Frame::of_call(&[], &[], &[], 0.0).check_reach(&[]).is_ok());

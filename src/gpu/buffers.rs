@@ -31,7 +31,7 @@ pub struct BodyBuffers {
     pub velocity: wgpu::Buffer,
     /// Acceleration x, y, z; five bits more of each of position and velocity (`fine.rs`).
     pub acceleration: wgpu::Buffer,
-    /// The latter of the bodies as they were uploaded.
+    /// The further bits (the fourth numbers of the acceleration) of the bodies as they were uploaded.
     pub rests: Arc<[f32]>,
 }
 

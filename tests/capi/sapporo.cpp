@@ -2,7 +2,7 @@
 // order, the relative error allowed.
 #include "sapporohostclass.h"
 
-// Sapporo2's programs that bring its g6lib.h along, whose functions answer nothing.
+// As in programs with a copy of Sapporo2's g6lib.h, which declares some of these calls without a result.
 extern "C" {
 void g6calc_firsthalf_(int *id, int *nj, int *ni, int index[], double xi[][3], double vi[][3], double aold[][3],
                        double j6old[][3], double phiold[3], double *eps2, double h2[]);

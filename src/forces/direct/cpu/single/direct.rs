@@ -26,7 +26,7 @@ impl Sum {
     }
 }
 
-/// What a number of sinks is rounded up to: a multiple of every kernel's `R`.
+/// Numbers of sinks are rounded up to a multiple of this, which every kernel's `R` divides.
 pub(super) const GROUP: usize = 2;
 
 /// Sets `sums` to the attraction of `packs` on `sinks`, whose number is a multiple of `R`.
@@ -48,14 +48,14 @@ pub(super) unsafe fn attract<V: Lanes, const R: usize, const EXCLUDE: bool>(
     for (block, packs) in packs.chunks(BLOCK).enumerate() {
         let first = first + block * BLOCK * PACK;
         for (sinks, sums) in sinks.chunks_exact(R).zip(sums.chunks_exact_mut(R)) {
-            // SAFETY: the instructions are there.
+            // SAFETY: the caller knows that the processor has the instructions.
             unsafe { group::<V, R, EXCLUDE>(packs, first, sinks, sums, softening_squared) }
         }
     }
 }
 
 /// [`attract`] with potentials and exclusion by index. `GUARD` leaves out the potential of pairs at
-/// the same position. Safety: as there.
+/// the same position. Safety: that of [`attract`].
 #[inline(always)]
 pub(super) unsafe fn attract_with_potential<V: Lanes, const GUARD: bool>(
     packs: &[Pack],
@@ -96,7 +96,7 @@ unsafe fn with_potential<V: Lanes, const EXCLUDE: bool, const GUARD: bool>(
     sum: &mut Sum,
     softening_squared: f32,
 ) {
-    // SAFETY: the instructions are there; loads stay within a pack, as WIDTH divides PACK.
+    // SAFETY: the caller's, see `attract`; loads stay within a pack, as WIDTH divides PACK.
     unsafe {
         let from = [V::splat(sink.x), V::splat(sink.y), V::splat(sink.z)];
         let (own, eps2) = (V::splat(own), V::splat(softening_squared));

@@ -8,7 +8,8 @@
 //! Measured in G interactions/s of one core, N = 16384, accelerations, AVX-512 at 2.40 GHz (two
 //! 512-bit ports) on a Cascade Lake Xeon: 4.8 with any masses, 5.5 with equal ones, 3.7 with
 //! ordered pairs; AVX2 2.4; scalar 0.8. The ports would allow 7.3, 8.1 and 4.5. With potentials, on
-//! a Sapphire Rapids Xeon: 5.5 with AVX-512, 3.7 with AVX2. Error against f64: 3e-7 rms, 1.4e-5 for the worst body (Plummer sphere).
+//! a Sapphire Rapids Xeon: 5.5 with AVX-512, 3.7 with AVX2. Error against f64: 3e-7 rms, 1.4e-5 for
+//! the worst body (Plummer sphere).
 //!
 //! Both give the same bits on any number of threads, also if only a part of the sinks is asked for
 //! ([`InParts`]). Positions are narrowed to f32 in a frame per call ([`Frame::of_call`]): relative
@@ -62,9 +63,9 @@ const TASK: usize = 64;
 /// The fewest tasks to aim for, so that few sinks still keep all cores busy.
 const TASKS: usize = 64;
 
-/// Sinks times packs below which no other thread is woken, which takes some 20 us: 0.1 to 0.2 ms of pairs. Callers
-/// with a thread for each engine then work at the same time without waiting for each other.
-const ALONE: usize = 1 << 15;
+/// Sinks times packs below which the calling thread computes alone: 0.1 to 0.2 ms of pairs, while waking others takes
+/// some 20 us. Callers with a thread for each engine then do not wait for each other in the thread pool.
+const MOST_ON_ONE_THREAD: usize = 1 << 15;
 
 /// Sources are at most 1/16 in the loops' unit of mass, so that r^-3 in units of the loops' constants does not overflow
 /// between bodies at one position.
@@ -76,9 +77,9 @@ const HEADROOM: f64 = 32.0;
 pub struct CpuSingle {
     kernel: Kernel,
     sources: HeldSources,
-    /// Of the present sources, once a call needed it.
+    /// Of `sources`; `None` before a call needs it.
     extent: Option<Extent>,
-    /// The frame in which `packs` hold the present sources.
+    /// The frame in which `packs` hold `sources`; `None` if they do not.
     packed: Option<Frame>,
     packs: Vec<Pack>,
     pulls: Vec<Pull>,
@@ -175,7 +176,7 @@ impl CpuSingle {
             // Unavailable kernels cannot be constructed, see `with_kernel`.
             unsafe { attract(packs, first * PACK, sinks, sums, softening_squared) }
         };
-        if all.len() * packs.len() < ALONE {
+        if all.len() * packs.len() < MOST_ON_ONE_THREAD {
             for (k, sums) in self.sums.chunks_mut(all.len()).enumerate() {
                 sums.chunks_mut(TASK).enumerate().for_each(|(t, sums)| task(k, t, sums));
             }
