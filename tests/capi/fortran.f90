@@ -1,14 +1,11 @@
 ! Two bodies as in example.c, by the calls' Fortran form; stops with 1 where an answer is another.
 program fortran
   implicit none
-  integer, parameter :: n = 2
-  integer :: cluster = 0, index(n) = [1, 2], nearest(n), j, length, list(n)
-  double precision :: m(n) = [0.75d0, 0.25d0], x(3, n) = 0, v(3, n) = 0, zero(3) = 0, time = 0, eps2 = 0
-  double precision :: h2(n) = 4, guess(3, n) = 0, acc(3, n), jerk(3, n), pot(n)
+  include 'two_bodies.inc'
+  integer :: cluster = 0, length, list(n)
+  double precision :: time = 0, eps2 = 0
   integer, external :: g6_open, g6_npipes, g6_set_j_particle, g6calc_lasthalf2, g6_read_neighbour_list
   integer, external :: g6_get_neighbour_list, g6_close, g5_open, g5_calculate_force_on_x, g5_close
-  x(1, :) = [-0.25d0, 0.75d0]
-  v(2, 1) = -0.25d0
   call must(g6_open(cluster) == 0)
   call must(g6_npipes() >= n)
   do j = 1, n
@@ -37,8 +34,5 @@ program fortran
   call must(g5_close() == 0)
   print '(a)', 'fortran: all good'
 contains
-  subroutine must(holds)
-    logical, intent(in) :: holds
-    if (.not. holds) stop 1
-  end subroutine
+  include 'must.inc'
 end program

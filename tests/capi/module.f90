@@ -2,12 +2,8 @@
 program module_client
   use gravitile
   implicit none
-  integer, parameter :: n = 2
-  integer :: index(n) = [1, 2], nearest(n), j
-  double precision :: m(n) = [0.75d0, 0.25d0], x(3, n) = 0, v(3, n) = 0, zero(3) = 0
-  double precision :: h2(n) = 4, guess(3, n) = 0, phi(n) = 0, acc(3, n), jerk(3, n), pot(n)
-  x(1, :) = [-0.25d0, 0.75d0]
-  v(2, 1) = -0.25d0
+  include 'two_bodies.inc'
+  double precision :: phi(n) = 0
   call must(g6_open(0) == 0)
   call must(g6_npipes() >= n)
   do j = 1, n
@@ -26,8 +22,5 @@ program module_client
   call must(g5_close() == 0)
   print '(a)', 'module: all good'
 contains
-  subroutine must(holds)
-    logical, intent(in) :: holds
-    if (.not. holds) stop 1
-  end subroutine
+  include 'must.inc'
 end program
