@@ -23,7 +23,7 @@ impl Frame {
     /// than 2^-58 of that, have no distances in f32.
     ///
     /// # Errors
-    /// Names the farthest source.
+    /// Names the farthest source; or a sink or the softening, if those are what is out of reach.
     pub fn check_reach(&self, sources: &[DVec3]) -> Result<()> {
         let away = |p: &DVec3| (*p - DVec3::from(self.origin)).abs().max_element();
         let (mut sample, count) = sampled(sources, away);
@@ -36,11 +36,12 @@ impl Frame {
             (0..sources.len()).max_by(|&a, &b| away(&sources[a]).total_cmp(&away(&sources[b])));
         let index = farthest.unwrap_or_default();
         if typical >= away(&sources[index]) * f64::powi(0.5, 57) {
-            let text = format!(
-                "a sink is so far away, or the softening so large, that it is not within 2^58 (2.9e17) times the extent \
-                 of most sources, {typical:.1e}, which single precision needs; engines in double precision take more"
+            let what = "the distance of the farthest sink (or the softening)";
+            let allowed = format!(
+                "within 2^58 (2.9e17) times the extent of most sources, {typical:.1e}, in single precision"
             );
-            return Err(Error::Outside(text));
+            let most = self.length * f64::powi(2.0, 15);
+            return Err(Error::value(what, format!("{most:.1e} or more"), allowed));
         }
         let [x, y, z] = sources[index].to_array();
         let problem = format!(

@@ -213,7 +213,7 @@ fn a_body_so_far_away_that_the_others_coincide_is_refused() {
     for (sink, softening) in [(1e20, 0.1), (1.0, 1e20)] {
         let frame = Frame::of_call(&[DVec3::splat(sink)], &near, &[1.0; 50], softening);
         let text = frame.check_reach(&near).unwrap_err().to_string();
-        assert!(text.contains("a sink") && !text.contains("body"), "{text}");
+        assert!(text.contains("farthest sink") && !text.contains("body"), "{text}");
     }
     let one_place = [DVec3::ONE; 3];
     assert!(Frame::of_call(&one_place, &one_place, &[1.0; 3], 0.0).check_reach(&one_place).is_ok());
