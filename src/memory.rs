@@ -1,5 +1,5 @@
-//! How much memory the process may still take: what cannot fit is refused before it is begun. A system
-//! that has promised more than it has ends processes without a word.
+//! How much memory the process may still take, to refuse what cannot fit before it is begun: a system
+//! that overcommits memory kills the process instead of failing an allocation.
 
 use crate::error::{Error, Result};
 
@@ -12,7 +12,7 @@ pub const BODIES: u64 = 130;
 /// 790 (x86-64 Linux).
 pub const SIMULATION: u64 = 300;
 
-/// Checks that `n` bodies of so many bytes each fit into memory.
+/// Checks that `n` bodies of `bytes_each` bytes fit into memory.
 ///
 /// # Errors
 /// They do not; there is no error where the system does not say how much is free.
@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn limits_are_read_from_what_linux_says() {
+    fn limits_are_parsed_from_proc() {
         let meminfo =
             "MemTotal:  2000 kB\nMemFree: 1 kB\nMemAvailable:   1000 kB\nSwapFree:  24 kB\n";
         assert_eq!(of_system(meminfo), Some(1024 * 1024));

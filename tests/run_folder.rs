@@ -338,9 +338,8 @@ fn a_run_ends_when_it_should_and_steps_are_shortened_evenly() {
     assert!(times.len() == 4 && !said.contains("instead"), "{said}");
 }
 
-/// A plan is edited after its snapshots were made: nothing is believed that they contradict.
 #[test]
-fn an_edited_plan_is_not_believed() {
+fn a_plan_edited_after_its_snapshots_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("run");
     succeeds(run("20", &out));
@@ -414,7 +413,7 @@ fn few_bodies_of_a_bare_table_keep_their_orbits() {
     let (found, _) = object(resume(&out));
     assert_eq!((found["softening"].as_f64(), found["time"].as_f64()), (Some(0.0), Some(62.0)));
     assert!(found["energy_error"].as_f64().unwrap().abs() < 1e-5, "{found}");
-    // The snapshots remember it.
+    // Snapshots store the choice.
     let (last, other) = (out.join("step_0000000000.gvt"), folder.path().join("other"));
     let mut command =
         gravitile(&["run", last.to_str().unwrap(), "--engine", "cpu", "--until", "1"]);
@@ -424,7 +423,7 @@ fn few_bodies_of_a_bare_table_keep_their_orbits() {
         (&found["integrator"], found["softening"].as_f64()),
         (&"hermite6".into(), Some(0.0))
     );
-    // Who asks for softening gets a leapfrog.
+    // With softening, leapfrog.
     let mut command =
         gravitile(&["run", table.to_str().unwrap(), "--engine", "cpu", "--eps", "0.1"]);
     command.args(["--until", "1", "--dt", "0.01"]).arg("--out").arg(folder.path().join("soft"));

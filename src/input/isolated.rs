@@ -11,13 +11,14 @@ use crate::units::{Measure, Quantity};
 /// 100 km/s/Mpc in 1/s.
 const HUBBLE: f64 = 1e5 / 3.085_677_581_49e22;
 
-const FACTS: [&str; 5] = ["redshift", "box_size", "omega_0", "omega_lambda", "hubble_parameter"];
+/// Attributes of a cosmological or periodic snapshot.
+const ATTRIBUTES: [&str; 5] =
+    ["redshift", "box_size", "omega_0", "omega_lambda", "hubble_parameter"];
 
-/// Refuses bodies of an expanding universe or a periodic box unless they are `wanted` as isolated ones.
-/// Then comoving coordinates become physical ones at that redshift: r = a x, v = sqrt(a) u + H(a) r, for
+/// Refuses bodies of an expanding universe or a periodic box unless `as_isolated` is set. Comoving coordinates then become physical ones at that redshift: r = a x, v = sqrt(a) u + H(a) r, for
 /// GADGET's u = sqrt(a) dx/dt. The centre of the expansion is the mean position; another one would add
 /// the same velocity to all bodies.
-pub(super) fn check(snapshot: &mut Snapshot, path: &Path, wanted: bool) -> Result<()> {
+pub(super) fn check(snapshot: &mut Snapshot, path: &Path, as_isolated: bool) -> Result<()> {
     let number = |key: &str| {
         let value = snapshot.attributes.get(key).and_then(|text| text.parse::<f64>().ok());
         value.filter(|value| value.is_finite()).unwrap_or(0.0)
@@ -46,7 +47,7 @@ pub(super) fn check(snapshot: &mut Snapshot, path: &Path, wanted: bool) -> Resul
             return Ok(());
         }
     };
-    if !wanted {
+    if !as_isolated {
         return Err(Error::file(
             path,
             format!(
@@ -55,7 +56,7 @@ pub(super) fn check(snapshot: &mut Snapshot, path: &Path, wanted: bool) -> Resul
             ),
         ));
     }
-    let mut said = format!("holds {what}, whose bodies are taken as isolated ones in empty space");
+    let mut note = format!("holds {what}, whose bodies are taken as isolated ones in empty space");
     if let Some(a) = scale_factor {
         let (lambda, hubble) = (number("omega_lambda"), number("hubble_parameter"));
         let expansion = matter / (a * a * a) + (1.0 - matter - lambda) / (a * a) + lambda;
@@ -75,12 +76,12 @@ pub(super) fn check(snapshot: &mut Snapshot, path: &Path, wanted: bool) -> Resul
             *x *= a;
         }
         snapshot.time = 0.0;
-        said += &format!(
+        note += &format!(
             "; comoving coordinates have become physical ones at a = {a:.6} with velocities of the expansion, and \
              time begins at 0"
         );
     }
-    snapshot.attributes.retain(|key, _| !FACTS.contains(&key.as_str()));
-    snapshot.notes.push(said);
+    snapshot.attributes.retain(|key, _| !ATTRIBUTES.contains(&key.as_str()));
+    snapshot.notes.push(note);
     Ok(())
 }

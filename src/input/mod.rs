@@ -32,7 +32,7 @@ pub struct Input {
     pub run: RunHints,
     /// The integrator that suits them, if the scene names one or the bodies need one.
     pub integrator: IntegratorHints,
-    /// What was chosen for bodies of a snapshot and why, where that is not what others get.
+    /// Which defaults these bodies get instead of those for smooth densities, and why.
     pub chosen: Option<String>,
     /// How they look best, if the scene says.
     pub view: Option<ViewHints>,
@@ -166,7 +166,7 @@ impl InputRequest {
         } else if let Some(Collisional { run: own, dt_max, why }) = found {
             let name = integrate::COLLISIONAL.name;
             chosen = Some(format!(
-                "{why}: unless asked otherwise eps 0, {name} with steps of up to {dt_max}, and an end at t = {}",
+                "{why}: the defaults are eps 0, {name} with steps of up to {dt_max}, and the end at t = {}",
                 snapshot.time + own.until
             ));
             run = own;
@@ -190,7 +190,7 @@ impl InputRequest {
     }
 }
 
-/// What to say if several bodies have the same id.
+/// A note on ids that several bodies share, if any.
 fn shared_ids(ids: &[u64]) -> Option<String> {
     if ids.is_sorted_by(|a, b| a < b) {
         return None;

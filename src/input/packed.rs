@@ -44,7 +44,7 @@ impl Input {
             Some(Scene { integrator, view, .. }) => {
                 Self { snapshot, run, integrator, chosen: None, view: Some(view) }
             }
-            // For few bodies more follows from what is suggested, which is found soon enough.
+            // The integrator of few bodies is not packed: it follows from their suggested settings.
             None if snapshot.bodies.len() <= MOST_BODIES => {
                 let g = snapshot.units.gravitational_constant;
                 let run = suggest(&snapshot.bodies, g);

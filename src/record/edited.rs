@@ -1,4 +1,4 @@
-//! Whether a plan still says what its snapshots were made with.
+//! Checks a plan against the snapshots of its run: `run.toml` may have been edited.
 
 use super::folder::PLAN;
 use super::{RunFolder, restart_of};
@@ -7,8 +7,8 @@ use crate::integrate;
 use crate::integrate::blocks::Restart;
 use crate::snapshot::Snapshot;
 
-/// Checks that `snapshot`, named after `step`, is a state of the folder's plan: a plan edited in
-/// between would be believed otherwise, and time, forces and energies be of two different runs.
+/// Checks that `snapshot`, named after `step`, is a state of the folder's plan. Otherwise the resumed
+/// run would have the settings of one run and the bodies of another.
 ///
 /// Errors: the first number that differs.
 pub(super) fn check(folder: &RunFolder, step: u64, snapshot: &Snapshot) -> Result<()> {

@@ -29,7 +29,7 @@ pub struct EnergyLog {
     has_passages: bool,
 }
 
-/// What a row says about energy besides its numbers.
+/// A row whose energy has to be reported.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum EnergyWarning {
     /// A notable change since the row before it.
@@ -168,7 +168,7 @@ impl EnergyLog {
     }
 
     /// Appends a row; `template` has the components and the units. `passage` is `None` if passages are
-    /// not logged, otherwise the closest since the last row, if any. Returns what is to be reported: a
+    /// not logged, otherwise the closest since the last row, if any. Returns a warning: a
     /// jump of the energy since the last row if passages are logged, otherwise once that the error is
     /// large.
     ///
@@ -254,8 +254,8 @@ impl EnergyLog {
         let before = self.last.replace((time, total));
         if passage.is_none() {
             let is_large = self.initial.is_some_and(|initial| diagnostics.energy_is_off(initial));
-            let is_news = is_large && !std::mem::replace(&mut self.has_warned, true);
-            return Ok(is_news.then_some(EnergyWarning::Large { time, error }));
+            let is_new = is_large && !std::mem::replace(&mut self.has_warned, true);
+            return Ok(is_new.then_some(EnergyWarning::Large { time, error }));
         }
         Ok(before.and_then(|before| {
             let change = (total - before.1) / initial.abs();

@@ -29,7 +29,7 @@ pub struct Outcome {
 /// whose units, attributes and columns are repeated in every snapshot. `watch` is called with the
 /// steps of the run done so far, and stops it by returning false: a last snapshot is then written
 /// at that step. [`crate::stop`] also stops it, without waiting for long steps or diagnostics.
-/// `tell` is called for what rows of the log warn of.
+/// `tell` is called for each warning of the log.
 ///
 /// Errors: those of steps and diagnostics, which also say how to continue; a file that cannot be
 /// written.
@@ -41,7 +41,7 @@ pub fn run(
     watch: &mut dyn FnMut(u64) -> bool,
     tell: &mut dyn FnMut(&EnergyWarning),
 ) -> Result<Outcome> {
-    // The snapshot of an interruption has no row and is not kept.
+    // The snapshot of an interruption has no row and is removed after the next snapshot.
     let obsolete = template.attributes.contains_key(INTERRUPTED).then(|| sim.steps());
     let has_row = obsolete.is_some() || log.ends_with(sim.steps())?;
     let mut energy_initial = log.initial();
@@ -88,8 +88,8 @@ impl From<Error> for Failure {
 }
 
 /// Takes steps to the end of the plan. States at each snapshot are read here, and written by
-/// `writer` during the next steps. `first` is whether the present state needs no row, and the energy
-/// at the beginning. Returns whether all have their rows: false if diagnostics were interrupted.
+/// `writer` during the next steps. `first`: whether the present state needs no row, and the energy at
+/// the beginning. Returns whether all have their rows: false if diagnostics were interrupted.
 fn steps(
     sim: &mut Simulation,
     folder: &RunFolder,

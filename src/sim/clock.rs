@@ -76,7 +76,7 @@ pub struct EvenSteps {
     pub per_output: u64,
 }
 
-/// How many times shorter than asked for steps may become to fit both a span and its outputs.
+/// How many times shorter than requested steps may become to fit both a span and its outputs.
 const MOST_SHORTENED: u64 = 10;
 /// The most numbers of steps per output that are tried: outputs that fit do so for a small multiple.
 const MOST_TRIED: usize = 100_000;

@@ -54,8 +54,8 @@ pub struct HostState {
     softening: f64,
     interactions: u64,
     engine: Box<dyn ForceEngine>,
-    /// The engine for potentials, made when they are first asked for, if the main one is too coarse:
-    /// its errors have a sign, or are larger than those of block steps, as with f32 pairs.
+    /// The engine for potentials, made on first use, if the main one is too coarse: its errors are
+    /// biased (tree) or larger than those of block steps (f32 pairs).
     finer: Option<Box<dyn ForceEngine>>,
     how: How,
 }

@@ -19,7 +19,8 @@ const DIMENSIONS: [(&str, [i32; 3]); 12] = [
     ("TSTP", [0, 1, 0]),
     ("ENDT", [2, -3, 0]),
 ];
-const WITHOUT: [&str; 6] = ["temp", "metals", "NE", "NH", "SFR", "Z"];
+/// Columns whose numbers are the same in all units.
+const DIMENSIONLESS: [&str; 6] = ["temp", "metals", "NE", "NH", "SFR", "Z"];
 
 /// Attributes that are numbers with a unit.
 const ATTRIBUTES: [(&str, [i32; 3]); 3] =
@@ -69,23 +70,23 @@ impl Snapshot {
                     let scaled = |value: f32| (f64::from(value) * factor) as f32;
                     values.iter_mut().for_each(|value| *value = scaled(*value));
                 }
-                _ if WITHOUT.contains(&base) => {}
+                _ if DIMENSIONLESS.contains(&base) => {}
                 _ => left.push(name.clone()),
             }
         }
         left
     }
 
-    /// The snapshot in the units that readers of a format assume, if its own are known and others;
-    /// what becomes of them is noted.
+    /// The snapshot converted to the units that readers of a format assume, which is noted; `None` if its
+    /// own units are the same or cannot be converted.
     pub(super) fn in_units_of(&self, assumed: Units, losses: &mut Losses) -> Option<Self> {
         let own = &self.units;
         let conversion = Conversion::between(own, &assumed).ok().flatten();
-        let Some(conversion) = conversion.filter(Conversion::is_possible) else {
+        let Some(conversion) = conversion.filter(Conversion::is_valid) else {
             losses.note_units(own, &assumed);
             return None;
         };
-        if conversion.is_none() {
+        if conversion.is_identity() {
             return None;
         }
         losses

@@ -17,31 +17,31 @@ pub struct Conversion {
 }
 
 impl Conversion {
-    /// From `own` units to the `wanted` ones; `None` if only one of them names its unit of length or
+    /// From `own` units to those of the `target`; `None` if only one of them names its unit of length or
     /// of time.
     ///
     /// # Errors
     /// A unit that cannot be converted, with the known ones.
-    pub fn between(own: &Units, wanted: &Units) -> Result<Option<Self>, String> {
+    pub fn between(own: &Units, target: &Units) -> Result<Option<Self>, String> {
         let mut factors = [1.0; 2];
         let pairs = [
-            ("length", Quantity::Length, &own.length, &wanted.length),
-            ("time", Quantity::Time, &own.time, &wanted.time),
+            ("length", Quantity::Length, &own.length, &target.length),
+            ("time", Quantity::Time, &own.time, &target.time),
         ];
-        for (factor, (what, of, own, wanted)) in factors.iter_mut().zip(pairs) {
-            if own.is_empty() != wanted.is_empty() {
+        for (factor, (what, of, own, target)) in factors.iter_mut().zip(pairs) {
+            if own.is_empty() != target.is_empty() {
                 return Ok(None);
             }
-            let ratio = Measure::of(own).in_units_of(&Measure::of(wanted), of).ok_or_else(|| {
+            let ratio = Measure::of(own).in_units_of(&Measure::of(target), of).ok_or_else(|| {
                 format!(
-                    "its unit of {what}, {own:?}, cannot be converted to {wanted:?}: known units are {}",
+                    "its unit of {what}, {own:?}, cannot be converted to {target:?}: known units are {}",
                     of.known_names()
                 )
             })?;
             *factor = if (ratio - 1.0).abs() < EQUAL { 1.0 } else { ratio };
         }
         let [length, time] = factors;
-        let constants = own.gravitational_constant / wanted.gravitational_constant;
+        let constants = own.gravitational_constant / target.gravitational_constant;
         Ok(Some(Self { length, time, mass: constants * (length.powi(3) / time.powi(2)) }))
     }
 
@@ -51,12 +51,12 @@ impl Conversion {
     }
 
     /// Whether all factors are positive and finite.
-    pub(crate) fn is_possible(&self) -> bool {
+    pub(crate) fn is_valid(&self) -> bool {
         [self.length, self.time, self.mass].iter().all(|factor| factor.is_normal() && *factor > 0.0)
     }
 
-    /// Whether it changes nothing.
-    pub fn is_none(&self) -> bool {
+    /// Whether all factors are 1.
+    pub fn is_identity(&self) -> bool {
         [self.length, self.time, self.mass] == [1.0; 3]
     }
 }
@@ -105,7 +105,7 @@ mod tests {
             [rounded, Units::gadget()],
             [units("3 cubits", "", "2 moons", 1.0), units("3 cubits", "", "2 moons", 1.0)],
         ] {
-            assert!(Conversion::between(&one, &other).unwrap().unwrap().is_none());
+            assert!(Conversion::between(&one, &other).unwrap().unwrap().is_identity());
         }
         assert_eq!(Conversion::between(&Units::default(), &Units::gadget()), Ok(None));
         let text =

@@ -19,7 +19,7 @@ const NAMES: [(Quantity, &str); 4] = [
 ];
 
 impl Stated {
-    /// Notes that `origin` (`unit.length`, `column x`) says that numbers are in `unit`.
+    /// Records that the numbers are in `unit` according to `origin` (`unit.length`, `column x`).
     ///
     /// # Errors
     /// Another unit was stated before.
@@ -45,13 +45,13 @@ impl Stated {
         }
     }
 
-    /// Notes the value of G.
+    /// Records the value of G.
     pub fn gravity(&mut self, gravitational_constant: f64) {
         self.gravitational_constant = Some(gravitational_constant);
     }
 
-    /// The units: velocity gives the missing one of length and time, and all three give G. Also says
-    /// in words what was assumed.
+    /// The units: velocity gives the missing one of length and time, and all three give G. Also
+    /// returns notes on what was assumed.
     ///
     /// # Errors
     /// Units that contradict each other or the stated G by more than 1 %.
@@ -92,15 +92,15 @@ impl Stated {
         let Some((name, origin)) = &self.units[Quantity::Velocity as usize] else { return Ok(()) };
         let [length, _, time] = units.si();
         let velocity = Measure::of(name).si(Quantity::Velocity);
-        let said = messages::piece(name);
+        let quoted = messages::piece(name);
         match (length, time, velocity) {
             (Some(length), Some(time), Some(velocity)) => match same(length / time, velocity) {
                 true => Ok(()),
                 false => {
                     let follows = Measure::of_si(length / velocity, Quantity::Time);
                     Err(format!(
-                        "{origin} says that the unit of velocity is '{said}', but {} per {} is {:.4} times that: \
-                         velocities in {said} have {follows} as their unit of time",
+                        "{origin} says that the unit of velocity is '{quoted}', but {} per {} is {:.4} times that: \
+                         velocities in {quoted} have {follows} as their unit of time",
                         units.length,
                         units.time,
                         length / time / velocity,
@@ -108,7 +108,7 @@ impl Stated {
                 }
             },
             (Some(_), Some(_), None) => Err(format!(
-                "{origin} says that the unit of velocity is '{said}', but {} was expected",
+                "{origin} says that the unit of velocity is '{quoted}', but {} was expected",
                 Quantity::Velocity.known_names()
             )),
             (Some(length), None, Some(velocity)) if units.time.is_empty() => {
@@ -121,7 +121,7 @@ impl Stated {
             }
             _ => {
                 notes.push(format!(
-                    "the unit of velocity, '{said}', is not used: nothing follows from it without known units of \
+                    "the unit of velocity, '{quoted}', is not used: nothing follows from it without known units of \
                      length or time"
                 ));
                 Ok(())
@@ -129,7 +129,7 @@ impl Stated {
         }
     }
 
-    /// Takes G = 1 and finds the one missing unit from that, if two are known; returns what to say.
+    /// Takes G = 1 and finds the one missing unit from that, if two are known; returns a note on it.
     fn assume_one(&self, units: &mut Units) -> String {
         let (found, of) = match units.si() {
             [Some(length), Some(mass), None] if units.time.is_empty() => {
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_said() {
+    fn unknown_units_are_noted() {
         for names in
             [["cubits", "Msun", "yr", ""], ["cubits", "", "", "km/s"], ["cubits", "", "", ""]]
         {

@@ -156,12 +156,12 @@ fn fail(error: &anyhow::Error, code: u8) -> ExitCode {
 
 /// With `--json`, standard output holds an object even of what failed.
 fn print_error_object(text: &str, kind: &str, exit_code: u8) {
-    // The command line itself may be what is wrong, so no parsed one is at hand.
+    // The arguments may be what failed to parse, so the raw ones are searched.
     let arguments = arguments();
     let mut options = arguments.iter().take_while(|word| *word != "--");
     if options.any(|word| word == "--json") {
         let error = serde_json::json!({ "kind": kind, "message": text, "exit_code": exit_code });
-        // Whoever reads may be gone, and the line above has said it.
+        // If standard output is closed, standard error still has the message.
         let _ = print::json(&serde_json::json!({ "error": error }));
     }
 }

@@ -76,8 +76,8 @@ pub fn main(args: &Args) -> Result<Ended> {
         let allowed = format!("at least the time of the first picture, {start}");
         return Err(Error::value("--until", until, allowed).into());
     }
-    // Pictures are evenly spaced in time, and the last one is of the time asked for: steps fit in between.
-    let asked_dt = settings.dt;
+    // Pictures are evenly spaced in time and the last one is at --until, so dt is shortened to fit.
+    let requested_dt = settings.dt;
     let interval = match frames {
         1 if args.until.is_none() => 0.0,
         1 => until - start,
@@ -152,9 +152,9 @@ pub fn main(args: &Args) -> Result<Ended> {
         if let Some(chosen) = &input.chosen {
             print::text(&format!("{chosen}\n"))?;
         }
-        if dt != asked_dt {
+        if dt != requested_dt {
             print::text(&format!(
-                "steps of {dt} instead of {asked_dt}, a whole number of them to each picture\n"
+                "steps of {dt} instead of {requested_dt}, a whole number of them to each picture\n"
             ))?;
         }
     }
@@ -168,7 +168,7 @@ pub fn main(args: &Args) -> Result<Ended> {
     })?;
     bar.finish_and_clear();
     let wall_secs = begun.elapsed().as_secs_f64();
-    // A film that is broken off does not wait for it.
+    // After an interruption, diagnostics end with an error at once.
     let found = sim.diagnostics().ok();
     let error = found.as_ref().map(|found| relative_change(found.energy(), energy));
     let is_off = found.is_some_and(|found| found.energy_is_off(energy));

@@ -84,9 +84,8 @@ pub fn main(args: &Args) -> Result<Ended> {
             "energy.csv lacks its first rows; {}",
             match energy_initial(&found.snapshot) {
                 Some(_) =>
-                    "errors in those that follow are relative to the run's beginning, which the snapshot remembers",
-                None =>
-                    "the energy at the beginning is not known any more, nor are errors relative to it",
+                    "errors in those that follow are relative to the run's beginning, which the snapshot stores",
+                None => "the energy at the beginning is lost, and so are errors relative to it",
             }
         ));
     }

@@ -59,19 +59,19 @@ pub fn main(args: &Args) -> Result<Ended> {
         let allowed = format!("later than the start of the run, {start}");
         return Err(Error::value("--until", until, allowed).into());
     }
-    let asked_dt = settings.dt;
+    let requested_dt = settings.dt;
     let even = whole_steps((start, until), args, &mut settings)?;
     let dt = settings.dt;
     if let Some(chosen) = input.chosen.as_ref().filter(|_| !as_json) {
         print::text(&format!("{chosen}\n"))?;
     }
-    if dt != asked_dt && !as_json {
+    if dt != requested_dt && !as_json {
         let what = match settings.integrator.has_block_steps() {
             true => "bodies are synchronised every",
             false => "steps of",
         };
         print::text(&format!(
-            "{what} {dt} instead of {asked_dt}, of which the run and the time between snapshots are whole numbers\n"
+            "{what} {dt} instead of {requested_dt}, of which the run and the time between snapshots are whole numbers\n"
         ))?;
     }
     ranks::must_agree(|| {
@@ -152,7 +152,7 @@ pub fn warn_unprotected(why: Option<&str>) {
 }
 
 /// Steps of which the run and the time between snapshots are whole numbers; shortens `dt` to fit.
-/// Where nobody has asked for an end, the run ends with a snapshot.
+/// Without `--until`, the end of the run is moved to a multiple of `--every`.
 ///
 /// Errors: a time between snapshots that fits no such step; more steps than can be counted.
 fn whole_steps(

@@ -50,7 +50,7 @@ pub(super) const COOLING: &str = "gadget.flag_cooling";
 /// Hubble parameter in snapshots of an expanding universe.
 pub(super) fn units(snapshot: &Snapshot) -> Units {
     let number = |key: &str| snapshot.attributes.get(key)?.parse::<f64>().ok();
-    let usual = Units::gadget();
+    let gadget = Units::gadget();
     match (snapshot.scale_factor(), number("hubble_parameter")) {
         (Some(_), Some(hubble)) if hubble.is_normal() && hubble > 0.0 && hubble != 1.0 => {
             let divided = |name: &str| {
@@ -58,10 +58,11 @@ pub(super) fn units(snapshot: &Snapshot) -> Units {
                 let factor = format!("{:e}", Measure::rounded(factor / hubble)).replace("e0", "");
                 format!("{factor} {name}")
             };
-            let [length, mass, time] = [usual.length, usual.mass, usual.time].map(|n| divided(&n));
-            Units { length, mass, time, ..usual }
+            let [length, mass, time] =
+                [gadget.length, gadget.mass, gadget.time].map(|n| divided(&n));
+            Units { length, mass, time, ..gadget }
         }
-        _ => usual,
+        _ => gadget,
     }
 }
 

@@ -162,10 +162,10 @@ fn columns<'a>(files: &[&'a File], double: bool, snapshot: &mut Snapshot) -> Vec
             continue;
         };
         // Writing restores zeros of the gas.
-        let is_nothing = |column: &Column| {
+        let is_all_zero = |column: &Column| {
             (0..column.len()).all(|i| !column.has_value(i) || column.value(i).to_bits() == 0)
         };
-        if gas_blocks(true).contains(&name) && columns.iter().all(is_nothing) {
+        if gas_blocks(true).contains(&name) && columns.iter().all(is_all_zero) {
             continue;
         }
         // Integers that only some bodies have are f64 here; f32 would round them.

@@ -98,7 +98,7 @@ pub(super) fn comments(snapshot: &Snapshot, losses: &mut Losses) -> String {
     text
 }
 
-/// What the comments before a table say besides time, attributes and components.
+/// The content of the comments before a table, without time, attributes and components.
 #[derive(Default)]
 pub(super) struct Comments<'a> {
     /// Types of additional columns that are not f64, by name.

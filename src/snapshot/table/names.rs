@@ -42,7 +42,7 @@ impl Meaning {
         known.map_or_else(|| Self::Extra(name.into()), |(_, column)| column.clone())
     }
 
-    /// The column that other codes call so: `PosX`, `pos_x`, `particle_position_x`, `iord`.
+    /// The column that has this name in other codes: `PosX`, `pos_x`, `particle_position_x`, `iord`.
     fn alias(name: &str) -> Option<Self> {
         let plain: String = name.chars().filter(|c| !"_-. ".contains(*c)).collect();
         let plain = plain.to_ascii_lowercase();

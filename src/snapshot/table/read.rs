@@ -83,7 +83,7 @@ struct Table<'c> {
 }
 
 impl<'c> Table<'c> {
-    /// Starts with what the comments before the table say.
+    /// Starts with the content of the comments before the table.
     fn new(text: &'c str, options: &ReadOptions) -> Result<Self, Problem> {
         let bodies = Bodies::default();
         let mut snapshot = Snapshot { bodies, ..Snapshot::default() };
