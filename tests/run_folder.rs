@@ -362,6 +362,18 @@ fn a_plan_edited_after_its_snapshots_is_refused() {
         refused(&resume(&out).output().unwrap(), &["run.toml", words]);
         assert_eq!(names(&out), before);
     }
+    // Times of bodies with individual steps are fractions of dt_max.
+    let blocks = folder.path().join("blocks");
+    let mut command =
+        gravitile(&["run", "plummer", "-n", "20", "--engine", "cpu", "--until", "0.5"]);
+    command.args(["--integrator", "hermite4", "--dt-max", "0.125", "--out"]).arg(&blocks);
+    succeeds(command);
+    let edited = std::fs::read_to_string(blocks.join("run.toml")).unwrap();
+    assert!(edited.contains("dt_max = 0.125\n") && edited.contains("\nsteps = 4\n"), "{edited}");
+    let edited = edited.replace("dt_max = 0.125\n", "dt_max = 0.25\n");
+    std::fs::write(blocks.join("run.toml"), edited.replace("\nsteps = 4\n", "\nsteps = 8\n"))
+        .unwrap();
+    refused(&resume(&blocks).output().unwrap(), &["run.toml", "says dt_max = 0.25"]);
     // A longer run is another matter.
     std::fs::write(&path, plan.replace("steps = 10\n", "steps = 20\n")).unwrap();
     succeeds(resume(&out));

@@ -30,6 +30,7 @@ pub(super) fn check(folder: &RunFolder, step: u64, snapshot: &Snapshot) -> Resul
     if n != plan.n {
         return differs("n", plan.n.to_string(), n.to_string());
     }
+    let dt_max = plan.blocks.map(|blocks| blocks.dt_max);
     for (what, planned, found) in [
         ("softening", plan.softening, number("softening")),
         ("dt", plan.dt, number("dt")),
@@ -38,6 +39,7 @@ pub(super) fn check(folder: &RunFolder, step: u64, snapshot: &Snapshot) -> Resul
             plan.gravitational_constant,
             Some(snapshot.units.gravitational_constant),
         ),
+        ("dt_max", dt_max.unwrap_or_default(), dt_max.and(number("blocks.dt_max"))),
     ] {
         if let Some(found) = found.filter(|found| *found != planned) {
             return differs(what, format!("{planned:?}"), format!("{found:?}"));

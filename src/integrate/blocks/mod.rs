@@ -231,6 +231,9 @@ impl BlockSteps {
         let mut restart =
             Restart::of(&self.schedule, self.accuracy.least_acceleration, &self.tracks);
         restart.facts.extend(self.watch.fact());
+        // Times and steps of bodies are fractions of it.
+        let dt_max = self.accuracy.settings.dt_max;
+        restart.facts.insert(format!("{PREFIX}dt_max"), dt_max.to_string());
         restart
     }
 
