@@ -47,18 +47,19 @@ impl Measure {
 
 /// The SI value of each unit, under the names that snapshots and scenes use for it.
 const LENGTHS: [(&[&str], f64); 9] = [
-    (&["m"], 1.0),
+    (&["m", "meter", "meters", "metre", "metres"], 1.0),
     (&["cm"], 1e-2),
     (&["km"], 1e3),
     (&["Rsun", "RSun"], 6.957e8),
     (&["au", "AU"], 1.495_978_707e11),
     (&["ly", "lyr", "light years"], 9.460_730_472_580_8e15),
-    (&["pc", "parsec"], PC),
+    (&["pc", "parsec", "parsecs"], PC),
     (&["kpc"], 1e3 * PC),
     (&["Mpc"], 1e6 * PC),
 ];
-const TIMES: [(&[&str], f64); 6] = [
-    (&["s"], 1.0),
+const TIMES: [(&[&str], f64); 7] = [
+    (&["s", "sec", "second", "seconds"], 1.0),
+    (&["hr", "hour", "hours"], 3600.0),
     (&["d", "day", "days"], 86_400.0),
     (&["yr", "year", "years"], YEAR),
     (&["kyr"], 1e3 * YEAR),
@@ -66,8 +67,8 @@ const TIMES: [(&[&str], f64); 6] = [
     (&["Gyr"], 1e9 * YEAR),
 ];
 const MASSES: [(&[&str], f64); 4] = [
-    (&["kg"], 1.0),
-    (&["g"], 1e-3),
+    (&["kg", "kilogram", "kilograms"], 1.0),
+    (&["g", "gram", "grams"], 1e-3),
     (&["Mearth", "MEarth"], 5.972_2e24),
     (&["Msun", "MSun", "Msol", "M_sun", "solMass", "solar masses", "solar mass"], 1.988_41e30),
 ];
@@ -116,8 +117,15 @@ impl Quantity {
 impl Measure {
     /// Its value in SI units, if the unit is known.
     pub fn si(&self, of: Quantity) -> Option<f64> {
-        let mut known = of.known().iter();
-        match known.find(|(names, _)| names.contains(&self.name.as_str())) {
+        let known = of.known();
+        let exact = known.iter().find(|(names, _)| names.contains(&self.name.as_str()));
+        // In other cases too (`Pc`, `MSUN`), except single letters and milliparsecs.
+        let is_unique = self.name.len() > 1 && self.name != "mpc";
+        let in_any_case = || {
+            let is_same = |name: &&str| name.eq_ignore_ascii_case(&self.name);
+            known.iter().find(|(names, _)| is_unique && names.iter().any(is_same))
+        };
+        match exact.or_else(in_any_case) {
             Some((_, worth)) => Some(self.factor * worth),
             None if of == Quantity::Velocity => Some(self.factor * quotient(&self.name)?),
             None => None,
@@ -126,7 +134,7 @@ impl Measure {
 
     /// The SI value in the largest common unit of which it is at least a half, to nine digits.
     pub(crate) fn of_si(value: f64, of: Quantity) -> Self {
-        let uncommon = ["cm", "ly", "g", "Rsun"];
+        let uncommon = ["cm", "ly", "g", "Rsun", "hr"];
         let common = of.known().iter().filter(|(names, _)| !uncommon.contains(&names[0]));
         let (names, worth) = common
             .clone()

@@ -197,6 +197,8 @@ mod tests {
         near(g(["m", "kg", "s", ""]), 6.6743e-11);
         near(g(["cm", "g", "s", "cm/s"]), 6.6743e-8);
         near(g(["", "MSun", "Myr", "kms"]), 4.30091e-3 / 1.022712);
+        near(g(["Pc", "MSUN", "", "KM/s"]), 4.30091e-3);
+        near(g(["meters", "kg", "hours", ""]), 6.6743e-11 * 3600.0 * 3600.0);
         near(Units::gadget().newton().unwrap(), Units::gadget().gravitational_constant);
     }
 

@@ -35,6 +35,9 @@ fn names_in_comments_count() {
         "# the columns are x y z vx vy vz m",
         "# made by hand\n#\n# x y z vx vy vz m\n# in N-body units",
         "# Pos_X Pos_Y Pos_Z vel_x vel_y vel_z Mass",
+        "# x | y | z | vx | vy | vz | m",
+        "# 1:x 2:y 3:z 4:vx 5:vy 6:vz 7:m",
+        "# \"x\" \"y\" \"z\" \"vx\" \"vy\" \"vz\" \"m\"",
     ] {
         assert_row(&format!("{comment}\n{ROW}\n"));
         assert_row(&format!("{comment}\n{}\n", ROW.replace(' ', ",")));
@@ -44,6 +47,11 @@ fn names_in_comments_count() {
     // Names that do not fit are not passed over.
     refused(&format!("# x y z vx vy vz m\n8 {ROW}\n"), &["line 1", "7 columns", "has 8"]);
     refused(&format!("\n# x y z vx vy vz Mvir\n{ROW}\n"), &["line 2", "m is missing"]);
+    for comment in ["# x y z u v w m", "# rx ry rz vx vy vz m"] {
+        refused(&format!("{comment}\n{ROW}\n"), &["line 1", "seems to name the columns"]);
+    }
+    let note = &read(&format!("# a b c d e f g\n{ROW}\n")).notes[0];
+    assert!(note.contains("whatever line 1 says (# a b c d e f g)"), "{note}");
     // Any text but all six names is a remark.
     assert_eq!(read(&format!("# x y z are positions\n{ROW}\n")).bodies.mass, [1.0]);
 }
@@ -69,6 +77,7 @@ fn other_codes_names_and_units_are_understood() {
     for text in [
         format!("{units}\n{ROW}\n"),
         format!("# {units}\n{ROW}\n"),
+        format!("# x_pc y_pc z_pc vx_kms vy_kms vz_kms m_Msun\n{ROW}\n"),
         format!("{}\n{}\n", units.replace("] ", "],"), ROW.replace(' ', ",")),
         // AMUSE's two lines.
         format!(
@@ -91,6 +100,7 @@ fn semicolons_separate_and_commas_are_then_decimal() {
         assert_row(&format!("{names}\n{row}\n"));
     }
     assert_row(&format!("# x;y;z;vx;vy;vz;m\n{}\n", ROW.replace(' ', ";")));
+    assert_row("# x;y;z;vx;vy;vz;m\n1,0;2;3;4;5;6;7,0\n");
     refused(&format!("{names}\n1,2,3;2;3;4;5;6;7;\n"), &["line 2, column 1 (x)", "1,2,3"]);
 }
 
@@ -109,6 +119,12 @@ fn units_of_a_table_give_g() {
         &with(&format!("{known}#: unit.time = Myr\n#: unit.velocity = km/s")),
         &["unit.velocity", "km/s", "0.9777"],
     );
+    refused(&with("#: unit.lenght = pc"), &["line 1", "no key 'unit.lenght'", "unit.length"]);
+    for comment in ["# unit.length = pc", "#: unit.length: pc"] {
+        refused(&with(comment), &["line 1", "'#: unit.length = pc' was expected"]);
+    }
+    let skipped = read(&with("#: tiem = 3\n#: author = me"));
+    assert_eq!(skipped.notes, ["a: unknown keys in its comments are ignored: tiem, author"]);
     let assumed = read(&with("#: unit.length = cubits"));
     assert_eq!(assumed.units.gravitational_constant, 1.0);
     assert!(assumed.notes[0].contains("G = 1 is assumed"), "{:?}", assumed.notes);

@@ -2,7 +2,8 @@
 //!
 //! Keys: `time`; `unit.length`, `unit.mass`, `unit.time`, `unit.velocity`; `gravitational_constant`;
 //! `component.NAME` with the role, in the order of the components; `attribute.NAME`; `column.NAME`
-//! with the type of an additional column that is not f64. Unknown keys are skipped. In names and
+//! with the type of an additional column that is not f64. Unknown keys are skipped, which is noted, except
+//! that other units are refused. In names and
 //! values, ambiguous characters (`=`, `"`, line ends, blanks at an end) are written as `\u{HEX}`,
 //! and `\` as `\\`.
 
@@ -17,6 +18,9 @@ use crate::units::{Quantity, Stated, Units};
 
 /// The most components of bodies.
 pub(super) const MOST_COMPONENTS: usize = 256;
+
+/// Keys with the names of units.
+const UNIT_KEYS: [&str; 4] = ["unit.length", "unit.mass", "unit.time", "unit.velocity"];
 
 /// The prefix of such a comment.
 const MARK: &str = "#:";
@@ -112,11 +116,21 @@ pub(super) struct Comments<'a> {
 /// `snapshot`. Errors name the line.
 pub(super) fn read<'a>(text: &'a str, snapshot: &mut Snapshot) -> Result<Comments<'a>, Problem> {
     let mut found = Comments::default();
+    let mut unknown = Vec::new();
     let comments = text.lines().enumerate().take_while(|(_, line)| !has_content(line));
     for (number, line) in comments {
         let entry = line.trim_start().strip_prefix(MARK).and_then(|entry| entry.split_once('='));
         let Some((key, value)) = entry.map(|(key, value)| (key.trim(), value.trim())) else {
-            found.others.push((number + 1, line.trim()));
+            let line = line.trim();
+            let text = line.trim_start_matches(['#', ':', ' ', '\t']);
+            if UNIT_KEYS.iter().any(|key| text.starts_with(key)) {
+                return Err(format!(
+                    "line {}: '{}' states a unit, but the form '#: unit.length = pc' was expected",
+                    number + 1,
+                    messages::piece(line)
+                ));
+            }
+            found.others.push((number + 1, line));
             continue;
         };
         let wrong = |expected: &str| {
@@ -159,9 +173,22 @@ pub(super) fn read<'a>(text: &'a str, snapshot: &mut Snapshot) -> Result<Comment
                     if !components.iter().any(|known| known.name == name) {
                         components.push(Component::new(name, role));
                     }
+                } else if key.starts_with("unit.") {
+                    return Err(format!(
+                        "line {}: there is no key '{}'; those of units are: {}",
+                        number + 1,
+                        messages::piece(key),
+                        UNIT_KEYS.join(", ")
+                    ));
+                } else {
+                    unknown.push(key);
                 }
             }
         }
+    }
+    if !unknown.is_empty() {
+        let list = messages::list(&unknown, ", ");
+        snapshot.notes.push(format!("unknown keys in its comments are ignored: {list}"));
     }
     Ok(found)
 }

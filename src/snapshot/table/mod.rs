@@ -71,7 +71,11 @@ fn recognise(head: &[u8], commas: bool) -> Confidence {
         Some(separator) => line.split(separator).map(str::trim).collect(),
         None => columns::fields(line).collect(),
     };
-    let numbers = fields.len() >= 7 && fields.iter().all(|field| columns::number(field).is_some());
+    let is_number = |field: &&str| match separator {
+        Some(';') => columns::number(&columns::with_point(field)).is_some(),
+        _ => columns::number(field).is_some(),
+    };
+    let numbers = fields.len() >= 7 && fields.iter().all(is_number);
     let names = names::name_positions(fields.iter().map(|field| field.trim_matches('"')));
     if numbers || names { Confidence::Sure } else { Confidence::Maybe }
 }

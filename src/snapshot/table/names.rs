@@ -61,6 +61,19 @@ impl Meaning {
         }
     }
 
+    /// The column that has this name in other codes, and its unit if the name ends with one: `x [pc]`,
+    /// `x(pc)`, `x_pc`.
+    fn parse(name: &str) -> Option<(Self, Option<&str>)> {
+        let (bare, unit) = split_unit(name);
+        if let Some(found) = Self::alias(bare) {
+            return Some((found, unit));
+        }
+        let (bare, unit) = name.rsplit_once('_')?;
+        let found = Self::alias(bare)?;
+        let is_unit = Measure::of(unit).si(found.quantity()?).is_some();
+        is_unit.then_some((found, Some(unit)))
+    }
+
     /// The name in messages.
     pub fn name(&self) -> &str {
         match self {
@@ -98,12 +111,16 @@ impl Meaning {
         let plain: HashSet<Self> = columns.iter().cloned().collect();
         for (column, name) in columns.iter_mut().zip(names) {
             let Self::Extra(_) = column else { continue };
-            let (bare, unit) = split_unit(name);
-            let Some(found) = Self::alias(bare).filter(|found| !plain.contains(found)) else {
+            let Some((found, unit)) = Self::parse(name) else { continue };
+            if plain.contains(&found) {
                 continue;
-            };
+            }
             if let (Some(unit), Some(of)) = (unit, found.quantity()) {
-                stated.unit(of, unit, &format!("column '{}'", messages::piece(bare)))?;
+                stated.unit(
+                    of,
+                    unit,
+                    &format!("column '{}'", messages::piece(split_unit(name).0)),
+                )?;
             }
             *column = found;
         }
@@ -145,6 +162,15 @@ fn split_unit(name: &str) -> (&str, Option<&str>) {
     }
 }
 
+/// A name without quotes, and without its number as gnuplot writes it: `1:x`.
+fn bare_name(name: &str) -> &str {
+    let name = name.trim_matches('"');
+    match name.split_once(':') {
+        Some((number, rest)) if number.parse::<u32>().is_ok() && !rest.is_empty() => rest,
+        _ => name,
+    }
+}
+
 /// Names of columns from the fields of a line: a unit after a blank belongs to the name before it.
 pub(super) fn names<'a>(fields: impl Iterator<Item = &'a str>) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
@@ -159,7 +185,7 @@ pub(super) fn names<'a>(fields: impl Iterator<Item = &'a str>) -> Vec<String> {
 
 /// Whether these names are those of positions, in any order and among others.
 pub(super) fn name_positions<'a>(names: impl Iterator<Item = &'a str>) -> bool {
-    let found: HashSet<_> = names.filter_map(|name| Meaning::alias(split_unit(name).0)).collect();
+    let found: HashSet<_> = names.filter_map(Meaning::parse).map(|(found, _)| found).collect();
     (0..3).all(|axis| found.contains(&Meaning::Position(axis)))
 }
 
@@ -167,7 +193,7 @@ pub(super) fn name_positions<'a>(names: impl Iterator<Item = &'a str>) -> bool {
 /// positions and velocities, also after other words (`# Columns: x, y, ...`). A comment after it may
 /// have their units, as AMUSE writes them. `None` if there is no such comment.
 ///
-/// Errors: as [`Meaning::from_names`], or names of another number of columns.
+/// Errors: as [`Meaning::from_names`]; names of another number of columns, or of which only some are known.
 pub(super) fn in_comments(
     comments: &[(usize, &str)],
     count: usize,
@@ -176,19 +202,32 @@ pub(super) fn in_comments(
     let split = |line: &str| {
         let text = line.trim_start_matches(['#', ' ', '\t']).trim_end();
         let text = text.rsplit_once(": ").map_or(text, |(_, after)| after);
-        match text.chars().find(|c| ",;".contains(*c)) {
-            Some(separator) => names(text.split(separator).map(str::trim)),
-            None => names(text.split_whitespace()),
+        match text.chars().find(|c| ",;|".contains(*c)) {
+            Some(separator) => names(text.split(separator).map(|name| bare_name(name.trim()))),
+            None => names(text.split_whitespace().map(bare_name)),
         }
     };
+    let known = |names: &[String]| -> HashSet<Meaning> {
+        names.iter().filter_map(|name| Meaning::parse(name)).map(|(found, _)| found).collect()
+    };
     let named = |names: &[String]| {
-        let found: HashSet<_> =
-            names.iter().filter_map(|name| Meaning::alias(split_unit(name).0)).collect();
+        let found = known(names);
         (0..3)
             .all(|k| [Meaning::Position(k), Meaning::Velocity(k)].iter().all(|m| found.contains(m)))
     };
     let all: Vec<_> = comments.iter().map(|(line, text)| (line, split(text))).collect();
-    let Some(at) = all.iter().rposition(|(_, names)| named(names)) else { return Ok(None) };
+    let Some(at) = all.iter().rposition(|(_, names)| named(names)) else {
+        // As many words as columns, most of them names: another order than the customary one.
+        let is_partly_known =
+            |names: &[String]| names.len() == count && 2 * known(names).len() > count;
+        return match all.iter().rfind(|(_, names)| is_partly_known(names)) {
+            None => Ok(None),
+            Some((line, names)) => Err(format!(
+                "line {line}: the comment seems to name the columns ({}), but not all of x y z vx vy vz are among them",
+                messages::list(names, " ")
+            )),
+        };
+    };
     let (line, names) = &all[at];
     let wrong = |problem: String| format!("line {}: {problem}", **line);
     // Words may come before the names.

@@ -143,7 +143,13 @@ impl<'c> Table<'c> {
         })?;
         let order: Vec<_> = columns.iter().map(Meaning::name).collect();
         let order = order.join(" ");
-        self.snapshot.notes.push(format!("the columns have no names: they are taken as {order}"));
+        let mut note = format!("the columns have no names: they are taken as {order}");
+        let of_count =
+            |text: &str| text.trim_start_matches('#').split_whitespace().count() == count;
+        if let Some((line, text)) = others.iter().rfind(|(_, text)| of_count(text)) {
+            note += &format!(", whatever line {line} says ({})", messages::piece(text));
+        }
+        self.snapshot.notes.push(note);
         Ok(columns)
     }
 
