@@ -218,6 +218,9 @@ fn a_run_names_its_units_and_says_what_was_assumed() {
     assert!(log.lines().nth(1).unwrap().contains(",\"AU\",\"Msun\",\"yr\",39.47"), "{log}");
     let json: serde_json::Value = serde_json::from_str(&run(&["--json"])[0]).unwrap();
     assert_eq!((&json["units"]["length"], &json["units"]["time"]), (&"AU".into(), &"yr".into()));
+    let notes = json["notes"].to_string();
+    assert!(notes.contains("ids are not unique") && notes.contains("taken as id m x"), "{notes}");
+    assert!(notes.contains("has 100.0 % of the mass"), "{notes}");
     // A constant that is not that of the units.
     let [told, notes] = run(&["--gravity", "1"]);
     assert!(told.contains("dt 0.0009765625, G = 1, engine"), "{told}");

@@ -64,7 +64,7 @@ pub fn main(args: &Args) -> Result<Ended> {
     if args.json {
         let lost: Vec<&str> = losses.iter().collect();
         print::json(&json!({
-            "n": n, "time": snapshot.time, "units": snapshot.units, "out": args.output.display().to_string(), "losses": lost,
+            "n": n, "time": snapshot.time, "units": snapshot.units, "out": args.output.display().to_string(), "notes": snapshot.notes, "losses": lost,
         }))?;
     } else {
         let files = match args.files {

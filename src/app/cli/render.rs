@@ -135,13 +135,17 @@ pub fn main(args: &Args) -> Result<Ended> {
     let choice = lookup::choose(input.snapshot.bodies.len(), &mut settings)?;
     let mut sim = Simulation::on(choice, input.snapshot.bodies.clone(), settings)?;
     drop(waiting);
+    let dt = sim.settings().dt;
+    let mut choices: Vec<String> = input.chosen.iter().cloned().collect();
+    if dt != requested_dt {
+        choices.push(format!(
+            "steps of {dt} instead of {requested_dt}, a whole number of them to each picture"
+        ));
+    }
     if !as_json {
-        let (pictures, dt) = match shot.frames {
-            1 => (format!("1 picture after {steps_before} steps"), sim.settings().dt),
-            frames => {
-                let text = format!("{frames} pictures with {steps_per_frame} steps between two");
-                (text, sim.settings().dt)
-            }
+        let pictures = match shot.frames {
+            1 => format!("1 picture after {steps_before} steps"),
+            frames => format!("{frames} pictures with {steps_per_frame} steps between two"),
         };
         print::text(&format!(
             "{} bodies, {pictures}, dt {dt}, engine {} ({})\n",
@@ -149,15 +153,11 @@ pub fn main(args: &Args) -> Result<Ended> {
             sim.choice().kind.name(),
             sim.describe_engine()
         ))?;
-        if let Some(chosen) = &input.chosen {
-            print::text(&format!("{chosen}\n"))?;
-        }
-        if dt != requested_dt {
-            print::text(&format!(
-                "steps of {dt} instead of {requested_dt}, a whole number of them to each picture\n"
-            ))?;
+        for choice in &choices {
+            print::text(&format!("{choice}\n"))?;
         }
     }
+    let notes: Vec<&String> = input.snapshot.notes.iter().chain(&choices).collect();
     let energy = sim.diagnostics()?.energy();
     interrupt::end_in_good_order();
     let begun = Instant::now();
@@ -185,6 +185,7 @@ pub fn main(args: &Args) -> Result<Ended> {
             "n": sim.len(),
             "dt": sim.settings().dt,
             "energy_error": error,
+            "notes": notes,
             "warnings": warning.as_slice(),
             "frames": filmed,
             "steps": sim.steps(),
@@ -229,6 +230,7 @@ fn paint(
             "steps": 0,
             "time": time,
             "interactions": 0,
+            "notes": snapshot.notes,
             "wall_secs": wall_secs,
             "engine": null,
             "configuration": format!("no forces were needed; drawn on {painter}"),

@@ -34,7 +34,7 @@ pub fn main(args: &Args) -> Result<Ended> {
         Some(folder) => folder,
         None => RunFolder::look(&args.dir)?,
     };
-    let found = folder.last_whole()?;
+    let mut found = folder.last_whole()?;
     ranks::must_agree(|| {
         [
             ("program", ranks::program_sum()),
@@ -42,10 +42,11 @@ pub fn main(args: &Args) -> Result<Ended> {
             ("snapshot", run::sum_of(&found.snapshot)),
         ]
     })?;
+    let damaged = found.damaged.iter();
+    let damaged =
+        damaged.map(|error| format!("damaged snapshot, going back to the one before: {error}"));
+    found.snapshot.notes.extend(damaged);
     found.snapshot.notes.iter().for_each(|note| print::note(note));
-    for error in &found.damaged {
-        print::note(&format!("damaged snapshot, going back to the one before: {error}"));
-    }
     let mut settings = folder.plan.settings(found.step)?;
     if !args.json {
         let (step, steps) = (found.step, folder.plan.steps);
@@ -80,14 +81,16 @@ pub fn main(args: &Args) -> Result<Ended> {
         false => None,
     };
     if log.as_ref().is_some_and(EnergyLog::lacks_beginning) {
-        print::note(&format!(
+        let note = format!(
             "energy.csv lacks its first rows; {}",
             match energy_initial(&found.snapshot) {
                 Some(_) =>
                     "errors in those that follow are relative to the run's beginning, which the snapshot stores",
                 None => "the energy at the beginning is lost, and so are errors relative to it",
             }
-        ));
+        );
+        print::note(&note);
+        found.snapshot.notes.push(note);
     }
     let told = match &log {
         Some(log) => (log.ends_with(found.step)?, log.initial()),

@@ -62,18 +62,22 @@ pub fn main(args: &Args) -> Result<Ended> {
     let requested_dt = settings.dt;
     let even = whole_steps((start, until), args, &mut settings)?;
     let dt = settings.dt;
-    if let Some(chosen) = input.chosen.as_ref().filter(|_| !as_json) {
-        print::text(&format!("{chosen}\n"))?;
-    }
-    if dt != requested_dt && !as_json {
+    let mut choices: Vec<String> = input.chosen.iter().cloned().collect();
+    if dt != requested_dt {
         let what = match settings.integrator.has_block_steps() {
             true => "bodies are synchronised every",
             false => "steps of",
         };
-        print::text(&format!(
-            "{what} {dt} instead of {requested_dt}, of which the run and the time between snapshots are whole numbers\n"
-        ))?;
+        choices.push(format!(
+            "{what} {dt} instead of {requested_dt}, of which the run and the time between snapshots are whole numbers"
+        ));
     }
+    if !as_json {
+        for choice in &choices {
+            print::text(&format!("{choice}\n"))?;
+        }
+    }
+    input.snapshot.notes.extend(choices);
     ranks::must_agree(|| {
         [
             ("program", ranks::program_sum()),
@@ -287,6 +291,7 @@ fn as_object(
         "configuration": sim.describe_engine(),
         "blocks": sim.blocks().map(blocks_json),
         "closer_than_f32": near,
+        "notes": template.notes,
         "warnings": warnings,
         "out": folder.path.display().to_string(),
     })

@@ -87,6 +87,7 @@ pub fn main(args: &Args) -> Result<Ended> {
     files.write(evaluation.bodies, options, &found)?;
     let report = Report {
         bodies: evaluation.bodies,
+        notes: &input.snapshot.notes,
         eps: evaluation.eps,
         engine: engine.as_ref(),
         plain,

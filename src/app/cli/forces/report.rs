@@ -13,6 +13,8 @@ use crate::measure::{ErrorStats, acceleration_errors, potential_errors};
 /// One evaluation of all bodies on all.
 pub struct Report<'a> {
     pub bodies: &'a Bodies,
+    /// What was assumed about the bodies.
+    pub notes: &'a [String],
     pub eps: f64,
     pub engine: &'a dyn ForceEngine,
     /// Whether the engine computes nothing but accelerations and potentials.
@@ -49,6 +51,7 @@ impl Report<'_> {
             "configuration": self.engine.describe(),
             "total_mass": self.bodies.total_mass(),
             "potential_energy": self.potential_energy(),
+            "notes": self.notes,
             "out": path(self.out),
         });
         let mut errors = Map::new();
