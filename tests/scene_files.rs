@@ -156,6 +156,14 @@ fn bodies_of_an_expanding_universe_are_isolated_only_on_request() {
     let peculiar = taken.bodies.velocity[1].y + 0.1 * 8f64.sqrt() * 0.5 * 2.0 / 3.0;
     assert!((peculiar / 0.5f64.sqrt() - 1.0).abs() < 1e-6, "{peculiar}");
     assert!(taken.notes.join("").contains("a = 0.5"), "{:?}", taken.notes);
+    // In a scene the note names the file too.
+    let scene = put(folder.path(), "a.toml", "[[part]]\nfile = \"a.g2\"\n");
+    let scene = InputRequest { isolated: true, ..InputRequest::named(&scene) };
+    let notes = scene.load(None).unwrap().snapshot.notes;
+    assert!(
+        notes.iter().all(|note| note.contains("a.g2: ") || note.contains("no [units]")),
+        "{notes:?}"
+    );
     assert!(!taken.attributes.contains_key("omega_0"));
 
     // A box alone counts if it holds all bodies.

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use crate::error::{Error, Result};
 use crate::math::sum_vec;
+use crate::messages;
 use crate::snapshot::Snapshot;
 use crate::units::{Measure, Quantity};
 
@@ -29,6 +30,7 @@ pub(super) fn check(snapshot: &mut Snapshot, path: &Path, as_isolated: bool) -> 
     let inside = |x: f64| (0.0..=side).contains(&x);
     let is_periodic =
         side > 0.0 && snapshot.bodies.position.iter().all(|x| x.to_array().into_iter().all(inside));
+    let name = messages::path(path, messages::PIECE);
     let what = match (is_comoving, is_periodic) {
         (true, true) => format!("a periodic box of side {side} in an expanding universe"),
         (true, false) => "bodies in an expanding universe".to_owned(),
@@ -36,11 +38,11 @@ pub(super) fn check(snapshot: &mut Snapshot, path: &Path, as_isolated: bool) -> 
         (false, false) => {
             if matter > 0.0 {
                 let note = "names densities of a universe, but its time is not the scale factor at its redshift: it is not taken for comoving";
-                snapshot.notes.push(note.to_owned());
+                snapshot.notes.push(format!("{name}: {note}"));
             }
             if side > 0.0 {
                 let note = format!(
-                    "names a box of side {side}, but has bodies outside it: it is not taken for periodic"
+                    "{name}: names a box of side {side}, but has bodies outside it: it is not taken for periodic"
                 );
                 snapshot.notes.push(note);
             }
@@ -56,7 +58,8 @@ pub(super) fn check(snapshot: &mut Snapshot, path: &Path, as_isolated: bool) -> 
             ),
         ));
     }
-    let mut note = format!("holds {what}, whose bodies are taken as isolated ones in empty space");
+    let mut note =
+        format!("{name}: holds {what}, whose bodies are taken as isolated ones in empty space");
     if let Some(a) = scale_factor {
         let (lambda, hubble) = (number("omega_lambda"), number("hubble_parameter"));
         let expansion = matter / (a * a * a) + (1.0 - matter - lambda) / (a * a) + lambda;

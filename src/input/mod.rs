@@ -131,11 +131,10 @@ impl InputRequest {
             }
         }
         let mut snapshot = snapshot::read_with(path, &renumbered(self.renumber))?;
-        let name = messages::path(path, messages::PIECE);
-        let before = snapshot.notes.len();
         isolated::check(&mut snapshot, path, self.isolated)?;
-        snapshot.notes.extend(shared_ids(&snapshot.bodies.id));
-        snapshot.notes[before..].iter_mut().for_each(|note| *note = format!("{name}: {note}"));
+        let name = messages::path(path, messages::PIECE);
+        let shared = shared_ids(&snapshot.bodies.id);
+        snapshot.notes.extend(shared.map(|note| format!("{name}: {note}")));
         self.set_gravity(&mut snapshot);
         let run = suggest(&snapshot.bodies, snapshot.units.gravitational_constant);
         Ok(Self::input_of(snapshot, run))
