@@ -16,14 +16,13 @@ const HUBBLE: f64 = 1e5 / 3.085_677_581_49e22;
 const ATTRIBUTES: [&str; 5] =
     ["redshift", "box_size", "omega_0", "omega_lambda", "hubble_parameter"];
 
-/// Refuses bodies of an expanding universe or a periodic box unless `as_isolated` is set. Comoving coordinates then become physical ones at that redshift: r = a x, v = sqrt(a) u + H(a) r, for
+/// Refuses bodies of an expanding universe or a periodic box unless `as_isolated` is set. Comoving
+/// coordinates then become physical ones at that redshift: r = a x, v = sqrt(a) u + H(a) r, for
 /// GADGET's u = sqrt(a) dx/dt. The centre of the expansion is the mean position; another one would add
 /// the same velocity to all bodies.
 pub(super) fn check(snapshot: &mut Snapshot, path: &Path, as_isolated: bool) -> Result<()> {
-    let number = |key: &str| {
-        let value = snapshot.attributes.get(key).and_then(|text| text.parse::<f64>().ok());
-        value.filter(|value| value.is_finite()).unwrap_or(0.0)
-    };
+    let number =
+        |key: &str| snapshot.number(key).filter(|value| value.is_finite()).unwrap_or_default();
     let (matter, side) = (number("omega_0"), number("box_size"));
     let scale_factor = snapshot.scale_factor();
     let is_comoving = scale_factor.is_some();

@@ -143,8 +143,7 @@ impl InputRequest {
     /// The input of a snapshot for whose bodies `run` is suggested.
     fn input_of(snapshot: Snapshot, mut run: RunHints) -> Input {
         let (bodies, g) = (&snapshot.bodies, snapshot.units.gravitational_constant);
-        let number = |key: &str| snapshot.attributes.get(key).and_then(|v| v.parse::<f64>().ok());
-        let (softening, dt) = (number("softening"), number("dt"));
+        let (softening, dt) = (snapshot.number("softening"), snapshot.number("dt"));
         let found = collisional(bodies, run.softening, g);
         let mut integrator = IntegratorHints::default();
         let mut chosen = None;

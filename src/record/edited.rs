@@ -21,7 +21,7 @@ pub(super) fn check(folder: &RunFolder, step: u64, snapshot: &Snapshot) -> Resul
         Err(Error::file(&folder.path.join(PLAN), problem))
     };
     let attribute = |name: &str| snapshot.attributes.get(name).map(String::as_str);
-    let number = |name: &str| attribute(name).and_then(|text| text.parse::<f64>().ok());
+    let number = |name: &str| snapshot.number(name);
     if number("step").is_some_and(|found| found != step as f64) {
         let found = attribute("step").unwrap_or_default();
         return Err(Error::file(&path, format!("holds step {found}, unlike its name")));

@@ -183,7 +183,7 @@ const ENERGY_INITIAL: &str = "energy_initial";
 
 /// The total energy at the beginning of the run that a snapshot belongs to.
 pub fn energy_initial(snapshot: &Snapshot) -> Option<f64> {
-    snapshot.attributes.get(ENERGY_INITIAL)?.parse().ok()
+    snapshot.number(ENERGY_INITIAL)
 }
 
 /// The closest passage since the last row; `None` if there are no individual steps.

@@ -67,6 +67,11 @@ impl Snapshot {
         Ok(())
     }
 
+    /// The number that an attribute holds; `None` if it is missing or not a number.
+    pub fn number(&self, attribute: &str) -> Option<f64> {
+        self.attributes.get(attribute)?.parse().ok()
+    }
+
     /// The columns whose names begin with one of `prefixes`, as f64.
     pub fn reals(&self, prefixes: &[&str]) -> BTreeMap<String, Vec<f64>> {
         let begins = |name: &str| prefixes.iter().any(|prefix| name.starts_with(prefix));

@@ -30,10 +30,9 @@ impl Snapshot {
     /// The scale factor, if coordinates are comoving: GADGET's files then have it as the time, and the
     /// redshift that belongs to it.
     pub(crate) fn scale_factor(&self) -> Option<f64> {
-        let number = |key: &str| self.attributes.get(key)?.parse::<f64>().ok();
-        let redshift = number("redshift").unwrap_or(0.0);
+        let redshift = self.number("redshift").unwrap_or(0.0);
         let is_one = (self.time * (1.0 + redshift) - 1.0).abs() < 1e-3;
-        (number("omega_0")? > 0.0 && self.time > 0.0 && is_one).then_some(self.time)
+        (self.number("omega_0")? > 0.0 && self.time > 0.0 && is_one).then_some(self.time)
     }
 
     /// Multiplies everything by the factors of `conversion`, which leads to `units`; returns the names

@@ -49,9 +49,8 @@ pub(super) const COOLING: &str = "gadget.flag_cooling";
 /// The units that readers assume: kpc, 1e10 solar masses and km/s, all but velocities divided by the
 /// Hubble parameter in snapshots of an expanding universe.
 pub(super) fn units(snapshot: &Snapshot) -> Units {
-    let number = |key: &str| snapshot.attributes.get(key)?.parse::<f64>().ok();
     let gadget = Units::gadget();
-    match (snapshot.scale_factor(), number("hubble_parameter")) {
+    match (snapshot.scale_factor(), snapshot.number("hubble_parameter")) {
         (Some(_), Some(hubble)) if hubble.is_normal() && hubble > 0.0 && hubble != 1.0 => {
             let divided = |name: &str| {
                 let Measure { factor, name } = Measure::of(name);
