@@ -15,7 +15,7 @@ pub const SIMULATION: u64 = 300;
 /// Checks that `n` bodies of `bytes_each` bytes fit into memory.
 ///
 /// # Errors
-/// They do not; there is no error where the system does not say how much is free.
+/// Too many bodies; none if the free memory is unknown.
 pub fn check_bodies(n: usize, bytes_each: u64) -> Result<()> {
     match available() {
         Some(free) if (n as u64).saturating_mul(bytes_each) > free => {

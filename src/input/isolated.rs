@@ -52,8 +52,8 @@ pub(super) fn check(snapshot: &mut Snapshot, path: &Path, as_isolated: bool) -> 
         return Err(Error::file(
             path,
             format!(
-                "holds {what}, but forces here are those of isolated bodies in empty space: --isolated goes on with \
-                 these, in physical coordinates"
+                "holds {what}, but forces here are those of isolated bodies in empty space: --isolated takes them \
+                 as such, in physical coordinates"
             ),
         ));
     }

@@ -63,7 +63,7 @@ impl Parts {
         }
     }
 
-    /// The units, and what there is to say about the files.
+    /// The units, and notes on the files.
     pub fn finish(self) -> (Units, Vec<String>) {
         (self.units.into_inner(), self.notes.into_inner())
     }

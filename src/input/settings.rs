@@ -62,7 +62,7 @@ impl StepRequest {
     ///
     /// Errors: those of [`StepRequest::settings`].
     pub fn over(&self, input: &Input, base: Settings) -> Result<Settings> {
-        // What is chosen for few bodies without softening suits no other request.
+        // The integrator suggested for few bodies needs softening 0 and has no forces by a tree.
         let is_collisional = self.eps.unwrap_or(0.0) == 0.0 && base.method != Some(Method::Tree);
         let none = IntegratorHints::default();
         let is_suited = input.chosen.is_none() || is_collisional;

@@ -129,7 +129,7 @@ async fn choose_engine(open: Option<&Arc<Gpu>>, n: usize, settings: &Settings) -
     }
 }
 
-/// Chooses the method if none was asked for: `direct` if few bodies, the integrator, the precision, a fixed kernel shape
+/// Chooses the method if none was requested: `direct` if few bodies, the integrator, the precision, a fixed kernel shape
 /// or the device's memory leave no choice.
 fn choose_method(mut choice: Choice, n: usize, settings: &Settings) -> Choice {
     if choice.method != Method::Direct {

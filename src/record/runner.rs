@@ -29,7 +29,7 @@ pub struct Outcome {
 /// whose units, attributes and columns are repeated in every snapshot. `watch` is called with the
 /// steps of the run done so far, and stops it by returning false: a last snapshot is then written
 /// at that step. [`crate::stop`] also stops it, without waiting for long steps or diagnostics.
-/// `tell` is called for each warning of the log.
+/// `warn` is called for each warning of the log.
 ///
 /// Errors: those of steps and diagnostics, which also say how to continue; a file that cannot be
 /// written.
@@ -39,7 +39,7 @@ pub fn run(
     log: &mut EnergyLog,
     template: &Snapshot,
     watch: &mut dyn FnMut(u64) -> bool,
-    tell: &mut dyn FnMut(&EnergyWarning),
+    warn: &mut dyn FnMut(&EnergyWarning),
 ) -> Result<Outcome> {
     // The snapshot of an interruption has no row and is removed after the next snapshot.
     let obsolete = template.attributes.contains_key(INTERRUPTED).then(|| sim.steps());
@@ -48,12 +48,12 @@ pub fn run(
     let (ended, written) = std::thread::scope(|scope| {
         let mut writer = Writer::begin(scope, folder, log, template, obsolete)?;
         let first = (has_row, &mut energy_initial);
-        let ended = steps(sim, folder, template, first, &mut writer, watch, tell);
+        let ended = steps(sim, folder, template, first, &mut writer, watch, warn);
         let written = writer.finish();
         Ok((ended, written))
     })?;
     let Written { warnings, last } = written;
-    warnings.iter().for_each(&mut *tell);
+    warnings.iter().for_each(&mut *warn);
     // Errors of earlier writes come first.
     let last = last.map_err(|error| with_way_on(folder, error))?;
     let logged = match ended {
@@ -97,7 +97,7 @@ fn steps(
     (has_row, energy_initial): (bool, &mut Option<f64>),
     writer: &mut Writer,
     watch: &mut dyn FnMut(u64) -> bool,
-    tell: &mut dyn FnMut(&EnergyWarning),
+    warn: &mut dyn FnMut(&EnergyWarning),
 ) -> Result<bool, Failure> {
     let plan = &folder.plan;
     let mut goes_on = true;
@@ -166,7 +166,7 @@ fn steps(
             Some(potential) => writer.log(&state, potential, passage),
             None => return Ok(false),
         }
-        writer.warnings().for_each(|warning| tell(&warning));
+        writer.warnings().for_each(|warning| warn(&warning));
     }
     Ok(true)
 }

@@ -16,7 +16,7 @@ pub const MOST_BODIES: usize = 1000;
 const DOMINANT: f64 = 0.1;
 /// A pair is much closer than the softening if its semi-major axis is a smaller part of it.
 const CLOSE: f64 = 0.25;
-/// The duration: so many of the shortest period at least and at most.
+/// The smallest and largest duration, in shortest periods.
 const REVOLUTIONS: [f64; 2] = [10.0, 1000.0];
 /// Steps of a leapfrog on a circle with the radius of the closest approach.
 const STEPS_PER_PASSAGE: f64 = 100.0;

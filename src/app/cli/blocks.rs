@@ -38,7 +38,7 @@ pub fn warning_in_words(warning: &EnergyWarning, settings: &Settings) -> String 
     match warning {
         EnergyWarning::Jump(jump) => jump_in_words(jump),
         EnergyWarning::Large { time, error } => format!(
-            "at t = {time} the energy is off by {error:.1e} of its first value, so the bodies cannot be trusted: begin again with a shorter step than --dt {}, a larger softening than --eps {}, or individual steps (--integrator hermite4)",
+            "at t = {time} the energy is off by {error:.1e} of its first value, so the bodies cannot be trusted: start a new run with a shorter step than --dt {}, a larger softening than --eps {}, or individual steps (--integrator hermite4)",
             settings.dt, settings.softening
         ),
     }

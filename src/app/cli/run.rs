@@ -228,12 +228,12 @@ pub fn record(
     };
     let settings = sim.settings().clone();
     let mut warnings = Vec::new();
-    let mut tell = |warning: &EnergyWarning| {
+    let mut warn = |warning: &EnergyWarning| {
         let text = warning_in_words(warning, &settings);
         bar.suspend(|| print::note(&text));
         warnings.push(text);
     };
-    let outcome = record::run(sim, folder, &mut log, template, &mut watch, &mut tell)?;
+    let outcome = record::run(sim, folder, &mut log, template, &mut watch, &mut warn)?;
     bar.finish_and_clear();
     together::end_watch();
     let wall_secs = begun.elapsed().as_secs_f64();
@@ -244,7 +244,7 @@ pub fn record(
     Ok(if outcome.complete { Ended::Done } else { Ended::Interrupted })
 }
 
-/// Reports bodies that f32 coordinates cannot tell apart.
+/// Reports bodies that f32 coordinates cannot warn apart.
 fn too_near(near: usize, n: usize) -> String {
     format!(
         "{near} of {n} bodies are closer to another than f32 coordinates can resolve: the force between the two is rounding error (--precision double on the CPU resolves them)"
