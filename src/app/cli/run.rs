@@ -244,7 +244,7 @@ pub fn record(
     Ok(if outcome.complete { Ended::Done } else { Ended::Interrupted })
 }
 
-/// Reports bodies that f32 coordinates cannot warn apart.
+/// Reports bodies that f32 coordinates cannot tell apart.
 fn too_near(near: usize, n: usize) -> String {
     format!(
         "{near} of {n} bodies are closer to another than f32 coordinates can resolve: the force between the two is rounding error (--precision double on the CPU resolves them)"
