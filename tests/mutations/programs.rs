@@ -10,7 +10,7 @@ use super::mutator::{Random, mutant};
 use super::watch::check_line;
 use super::whole_files;
 
-/// Runs the program; nothing on standard error but one line at most, with exit code 2.
+/// Runs the program; standard error has only valid lines, and exit code 2 comes with one.
 fn judge(arguments: &[&std::ffi::OsStr]) -> Result<(), String> {
     let output = crate::program::program()
         .args(arguments)
@@ -25,9 +25,8 @@ fn judge(arguments: &[&std::ffi::OsStr]) -> Result<(), String> {
         check_line(line)?;
     }
     match (output.status.code(), err.lines().count()) {
-        // Lines of what a reader assumed.
-        (Some(0), _) => err.lines().try_for_each(check_line),
-        (Some(2), 1) => check_line(err.trim_end_matches('\n')),
+        // An error may follow notes on what a reader assumed.
+        (Some(0), _) | (Some(2), 1..) => err.lines().try_for_each(check_line),
         (code, _) => Err(format!("exit code {code:?} with: {err}")),
     }
 }
