@@ -1,6 +1,7 @@
 //! A snapshot in other units.
 
 use super::{Column, Losses, Snapshot};
+use crate::messages;
 use crate::units::{Conversion, Units};
 
 /// The powers of length, time and mass in the units of the columns of tipsy and GADGET, whose other
@@ -92,7 +93,10 @@ impl Snapshot {
             .note(format!("units are not held: converted from {own} to {assumed} ({conversion})"));
         let mut converted = self.clone();
         let left = converted.rescale(&conversion, assumed);
-        losses.note_columns(&left, " in these units: their dimensions are not known, they stay");
+        if !left.is_empty() {
+            let left = messages::list(&left, ", ");
+            losses.note(format!("columns of unknown dimension are not converted: {left}"));
+        }
         Some(converted)
     }
 }
