@@ -11,11 +11,11 @@ pub struct History {
     reports: Vec<ReportSample>,
     /// Reports later than the state gone back to, kept until steps are taken from there.
     later: Vec<ReportSample>,
-    /// Steps at the last change of the time step: errors up to there are those of another one.
+    /// Steps taken when the time step or the integrator was last changed: errors up to there are those of the old one.
     changed_at: Option<u64>,
     since_sample_secs: f64,
     clock_secs: f64,
-    /// Whether it has been reported that the energy is too far off.
+    /// Whether [`History::take_ruined`] has returned true for this run.
     has_warned: bool,
 }
 
@@ -83,8 +83,8 @@ impl History {
         });
     }
 
-    /// Adds diagnostics. Another softening means another energy at the same time: the jump is no error, and the error so far
-    /// remains.
+    /// Adds diagnostics. A change of softening changes the energy: this jump is no error, and the accumulated error remains.
+    /// If steps were taken between the reports before and after the change, their error counts as part of the jump.
     pub fn report(&mut self, report: &Report) {
         let diagnostics = &report.diagnostics;
         let energy = diagnostics.energy();
@@ -123,6 +123,9 @@ impl History {
         self.reports.append(&mut self.later);
         let all = std::mem::take(&mut self.reports).into_iter();
         (self.reports, self.later) = all.partition(|report| report.time <= time);
+        // Steps after an earlier state are taken with the current time step.
+        let steps = self.reports.last().map_or(0, |last| last.steps);
+        self.changed_at = self.changed_at.map(|changed_at| changed_at.min(steps));
     }
 
     /// Forgets everything, for other bodies.
@@ -138,7 +141,7 @@ impl History {
         self.rates.iter()
     }
 
-    /// The time step was changed after so many steps.
+    /// The time step or the integrator was changed when `steps` steps had been taken.
     pub fn change_step(&mut self, steps: u64) {
         self.changed_at = Some(steps);
     }
@@ -187,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn another_softening_takes_no_error_away_and_another_step_hides_the_old_one() {
+    fn a_change_of_softening_keeps_the_error_and_a_change_of_dt_hides_the_old_one() {
         let mut history = History::default();
         history.report(&report(0.0, 0.1, -2.0));
         // The run is ruined; then the softening is changed, and changed back.
@@ -205,6 +208,13 @@ mod tests {
         assert!(history.newest_compared().is_none());
         history.report(&report(3.0, 0.1, -1.0));
         assert!((history.newest_compared().unwrap().energy_error - 1.0).abs() < 1e-12);
+        // Back before the change, the current step is used.
+        history.change_step(9);
+        history.go_to(2.0);
+        history.report(&report(2.5, 0.1, -1.0));
+        assert!(history.newest_compared().is_none(), "no step was taken since");
+        history.report(&report(4.0, 0.1, -1.0));
+        assert!(history.newest_compared().is_some());
     }
 
     #[test]
@@ -228,7 +238,7 @@ mod tests {
             let mut exploded = report(10.0);
             exploded.diagnostics.kinetic = 100.0;
             history.report(&exploded);
-            assert_eq!(history.take_ruined(), expected, "it is said once");
+            assert_eq!(history.take_ruined(), expected, "it is reported once");
         }
     }
 }

@@ -51,18 +51,7 @@ impl Frames {
 
     fn try_to(&mut self, action: Action) -> Result<()> {
         match action {
-            Action::Live(command) => {
-                if let Some(session) = &mut self.simulated.session {
-                    let is_kernel = matches!(command, Command::Kernel(_));
-                    if matches!(command, Command::Dt(dt) if dt != session.live.settings().dt) {
-                        self.simulated.history.change_step(session.live.status().steps);
-                    }
-                    session.live.apply(command)?;
-                    if is_kernel {
-                        self.simulated.wanted.settings.kernel = session.live.kernel_request();
-                    }
-                }
-            }
+            Action::Live(command) => self.apply(command)?,
             Action::Engine(kind) => {
                 let Some(session) = &self.simulated.session else { return Ok(()) };
                 let now = session.live.settings().clone();
@@ -272,6 +261,20 @@ impl Frames {
     fn copy(&mut self, text: String) {
         self.input.context.copy_text(text.clone());
         self.output.say(format!("copied: {text}"), false);
+    }
+
+    /// Applies a command to the run.
+    pub(super) fn apply(&mut self, command: Command) -> Result<()> {
+        let Some(session) = &mut self.simulated.session else { return Ok(()) };
+        let is_kernel = matches!(command, Command::Kernel(_));
+        if matches!(command, Command::Dt(dt) if dt != session.live.settings().dt) {
+            self.simulated.history.change_step(session.live.status().steps);
+        }
+        session.live.apply(command)?;
+        if is_kernel {
+            self.simulated.wanted.settings.kernel = session.live.kernel_request();
+        }
+        Ok(())
     }
 
     fn load(&mut self, input: InputRequest) -> Result<()> {

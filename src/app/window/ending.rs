@@ -21,8 +21,8 @@ impl Session {
         end.into_iter().chain(self.goal).reduce(f64::min)
     }
 
-    /// Takes the run to a later time as fast as possible, but not beyond its end.
-    pub fn go_to(&mut self, time: f64) {
+    /// Takes the run to a later time as fast as possible, but not beyond its end. An earlier time changes nothing.
+    pub fn set_goal(&mut self, time: f64) {
         let time = self.end().map_or(time, |end| time.min(end));
         if time.is_finite() && time > self.live.status().time {
             self.goal = Some(time);
@@ -31,28 +31,26 @@ impl Session {
         }
     }
 
-    /// What it goes to, and how much of the way is done.
-    pub fn going(&self, view: &ViewChoice) -> Option<String> {
+    /// Describes the goal and how much of the way is done.
+    pub fn progress_to_goal(&self, view: &ViewChoice) -> Option<String> {
         let (goal, first) = (self.goal?, self.template.time);
         let part = 100.0 * (self.live.status().time - first) / (goal - first);
         Some(format!("going to {}: {part:.0} %", self.time(goal, view)))
     }
 
-    /// From here on time passes as usual; true if it went somewhere.
-    pub fn stop_going(&mut self) -> bool {
-        let went = self.goal.take().is_some();
-        if went {
+    /// Drops the goal, if there is one: from here on time passes at the fixed speed, or not if the link says so.
+    pub fn clear_goal(&mut self) {
+        if self.goal.take().is_some() {
             let _ = self.live.apply(Command::Tempo(Tempo::RealTime));
             let _ = self.live.apply(Command::Pause(self.pauses_at_goal));
         }
-        went
     }
 
     /// Stops at the goal, once it is reached.
-    pub fn rest_at_goal(&mut self) {
-        let is_there = |goal: f64| self.live.status().time >= goal - ROUNDING * self.live.dt();
-        if self.goal.is_some_and(is_there) {
-            self.stop_going();
+    pub fn stop_at_goal(&mut self) {
+        let is_reached = |goal: f64| self.live.status().time >= goal - ROUNDING * self.live.dt();
+        if self.goal.is_some_and(is_reached) {
+            self.clear_goal();
         }
     }
 

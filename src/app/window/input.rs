@@ -42,9 +42,9 @@ impl Input {
     pub fn renew(&mut self, screen: &Screen) {
         let text_size = self.context.zoom_factor();
         self.context = egui::Context::default();
-        self.context.set_zoom_factor(text_size);
         panel::style(&self.context);
         machine::prepare(&self.context);
+        self.context.set_zoom_factor(text_size);
         self.egui_state = screen.egui_state(&self.context);
     }
 

@@ -11,7 +11,7 @@ use super::reload::ShaderWatch;
 use super::seen;
 use super::simulated::{Simulated, Waiting};
 use super::sparing::Asked;
-use crate::app::panel::{BEHIND, LEFT_OUT};
+use crate::app::panel::{BEHIND, Integration, LEFT_OUT};
 use crate::bodies::Role;
 use crate::error::Error;
 use crate::forces::direct::gpu::own;
@@ -21,7 +21,7 @@ use crate::render::{ColourBy, Follow};
 use crate::scene::Colouring;
 use crate::sim::Moment;
 
-/// Said once the energy is so far off that the bodies cannot be trusted.
+/// Shown once per run when the energy is so far off that the bodies cannot be trusted.
 const RUINED: &str = "the energy is off by more than 5 %, so the bodies cannot be trusted: shorten the time step, or choose a larger eps or hermite4 (tab Physics), then restart (r)";
 
 /// Said if bodies are followed without being asked for.
@@ -31,7 +31,7 @@ const DRIFTING: &str =
 /// An engine is called slow after this many seconds in which it could not keep up.
 const BEHIND_SECS: f64 = 2.0;
 
-/// What was said of a slow machine: once, then signs in the line at the bottom say it.
+/// Which warnings about a slow machine were shown: each once, afterwards signs in the line at the bottom show it.
 #[derive(Default)]
 pub struct Warned {
     behind_secs: f64,
@@ -40,7 +40,7 @@ pub struct Warned {
 }
 
 impl Frames {
-    /// Says what slows the window down, unless it was said before or another message is being read.
+    /// Warns of what slows the window down, once, and not while another message is shown.
     fn warn_once(&mut self, secs: f64) {
         let Some(session) = &self.simulated.session else { return };
         let warned = &mut self.warned;
@@ -140,7 +140,7 @@ impl Frames {
             session.live.learn_from_frames(secs);
         }
         let events = session.live.poll();
-        session.rest_at_goal();
+        session.stop_at_goal();
         session.rest_at_end();
         self.simulated.history.frame(secs, session.live.rates());
         if let Some(positions) = session.live.tracked() {
@@ -174,7 +174,7 @@ impl Frames {
         }
     }
 
-    /// Whether the first bodies are being made: says how far that is, and takes in what a page's user does meanwhile.
+    /// Whether the first bodies are being made: shows the progress, and takes in what a page's user does meanwhile.
     pub(super) fn awaits_bodies(&mut self) -> bool {
         let Some(loading) = &self.simulated.loading else { return false };
         if self.simulated.request.is_none() {
@@ -190,11 +190,11 @@ impl Frames {
         self.simulated.session.is_none() && self.simulated.request.is_some()
     }
 
-    /// Keeps what is shown and drops what is being made; a page whose link is cancelled shows the first scene.
+    /// Drops what is being made, or the time that the run goes to; a page whose link is cancelled shows the first scene.
     pub fn cancel_loading(&mut self) {
         if self.simulated.loading.take().is_none() {
             if let Some(session) = &mut self.simulated.session {
-                session.stop_going();
+                session.clear_goal();
             }
             return;
         }
@@ -207,7 +207,7 @@ impl Frames {
         }
     }
 
-    /// Loads the first scene in place of what a link asked for, and says why.
+    /// Loads the first scene instead of the one in the link, and shows why.
     fn load_first_scene(&mut self, why: &str) {
         let first = super::first_scene();
         let name = &first.input.input;
@@ -218,7 +218,7 @@ impl Frames {
             Some(Err(error)) => self.output.say_error(&error),
             Some(Ok(simulated)) => {
                 self.simulated = simulated;
-                self.output.say(format!("{why}: this is {name} instead"), true);
+                self.output.say(format!("{why}: {name} is shown instead"), true);
             }
         }
     }
@@ -231,13 +231,19 @@ impl Frames {
         if let Some(last) = last.as_ref().filter(|_| keeps_view) {
             // It may have been paused or resumed while this one was made.
             session.live.take_tempo_of(last.live.keeper());
+            (session.goal, session.pauses_at_goal) = (last.goal, last.pauses_at_goal);
+            if Integration::of(last.live.settings()) != Integration::of(session.live.settings()) {
+                self.simulated.history.change_step(session.live.status().steps);
+            }
         }
         let before = last.filter(|_| !keeps_view);
         let is_restart = before.as_ref().is_some_and(|before| before.input == session.input);
-        if let Some(before) = before {
-            let mut keeper = before.live.keeper().clone();
+        if let Some(mut before) = before {
             // A scene pauses at its end by itself: whatever follows should run, and so should what was chosen by its picture.
-            keeper.paused &= !(before.is_at_end() || plays);
+            let pauses = before.live.keeper().paused && !(before.is_at_end() || plays);
+            before.clear_goal();
+            let mut keeper = before.live.keeper().clone();
+            keeper.paused = pauses;
             session.live.take_tempo_of(&keeper);
             // One still computing its first forces would go on with them.
             if before.live.status().ready {
@@ -302,7 +308,12 @@ impl Frames {
         if let Some(request) = request {
             if let Some(time) = request.t {
                 session.pauses_at_goal = request.paused;
-                session.go_to(time);
+                session.set_goal(time);
+                if session.goal != Some(time) && session.live.status().time != time {
+                    let time = session.time(time, &self.viewer.choice);
+                    let text = format!("this run begins after or ends before {time} of the link");
+                    self.output.say(text, true);
+                }
             }
             if request.paused && session.goal.is_none() {
                 let _ = session.live.apply(crate::live::Command::Pause(true));

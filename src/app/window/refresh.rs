@@ -1,5 +1,5 @@
-//! When the panel is laid out: after input, when egui or a message asks for it, and some times a second for its numbers. A
-//! frame in which nothing of it changes costs the processor nothing.
+//! When the panel is laid out: after input, when egui or a message asks for it, and 2 to 10 times a second for its numbers.
+//! Other frames spend no time on it.
 
 use egui::epaint::ClippedShape;
 use egui_wgpu::ScreenDescriptor;
@@ -9,8 +9,8 @@ use super::frame::Frames;
 use super::machine;
 use crate::app::panel::overlay::Marks;
 
-/// Numbers that change all the time are shown anew this often, as nobody reads them faster; where drawing them takes long,
-/// this many times its time, but at least twice a second.
+/// Time between layouts for numbers that change all the time, as nobody reads them faster; on a slow adapter at most a tenth
+/// of the time is spent on drawing them, but they are shown at least twice a second.
 const NUMBERS: Duration = Duration::from_millis(100);
 const SELDOM: f64 = 10.0;
 const LEAST: Duration = Duration::from_millis(500);
@@ -20,7 +20,7 @@ const DRAWN_SECS: f64 = 5e-4;
 /// What is to be drawn of the panel: its shapes, whether textures have changed, and where it begins.
 pub type Shapes = (Vec<ClippedShape>, bool, f32);
 
-/// When the panel was laid out, and why it should be again.
+/// When the panel was last laid out, and what makes the next layout due.
 #[derive(Debug, Default)]
 pub struct Refresh {
     is_stale: bool,
@@ -53,13 +53,17 @@ impl Refresh {
         (self.is_stale, self.last, self.wanted) = (false, Some(now), now.checked_add(wanted));
     }
 
-    /// After which time it should be laid out again if nothing happens: after a frame that began at `now` and left it as it
-    /// was, soon, so that the last frame shows the last numbers; else when egui wants it.
+    /// When it should be laid out again if nothing happens, counted from `now`, when a frame began: when egui wants it, and
+    /// after a frame that did not lay it out also when numbers are due, so that the last ones are shown. Never while it is
+    /// `hidden`: an event makes the first frame that shows it.
     pub fn delay(&self, now: Instant, hidden: bool) -> Duration {
-        if self.is_stale && !hidden {
+        if hidden {
+            return Duration::MAX;
+        }
+        if self.is_stale {
             return Duration::ZERO;
         }
-        let due = if hidden || self.last == Some(now) { self.wanted } else { self.due() };
+        let due = if self.last == Some(now) { self.wanted } else { self.due() };
         due.map_or(Duration::MAX, |due| due.saturating_duration_since(now))
     }
 }
@@ -76,7 +80,7 @@ impl Frames {
             return None;
         }
         refresh.marks = marks;
-        // What it changes itself is shown by the next frame.
+        // Before the layout, since its own changes need another one.
         refresh.done(now, Duration::MAX);
         let output = self.show_panel();
         let root = output.viewport_output.get(&egui::ViewportId::ROOT);
@@ -85,7 +89,7 @@ impl Frames {
         Some(output)
     }
 
-    /// Whatever the panel draws that moves with the camera or with the bodies.
+    /// The drawing over the picture that moves with the camera or the bodies.
     fn marks(&self) -> Option<Marks> {
         let session = self.simulated.session.as_ref()?;
         let size = self.output.screen.picture_size();
@@ -122,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_panel_is_laid_out_after_input_for_egui_and_some_times_a_second() {
+    fn the_panel_is_laid_out_after_input_for_egui_and_ten_times_a_second() {
         let ms = Duration::from_millis;
         let begun = Instant::now();
         let mut refresh = Refresh::default();
@@ -137,5 +141,6 @@ mod tests {
         assert_eq!(refresh.delay(begun + ms(50), false), Duration::ZERO);
         refresh.done(begun + ms(50), ms(10));
         assert!(!refresh.is_due(begun + ms(55)) && refresh.is_due(begun + ms(60)), "for egui");
+        assert_eq!(refresh.delay(begun + ms(99), true), Duration::MAX, "hidden");
     }
 }

@@ -18,7 +18,7 @@ use crate::settings::InputRequest;
 const TAKEN_OVER: &str =
     "the camera is yours: it no longer directs (tab View, directed camera; ctrl+z)";
 
-/// Said when zooming comes to its end.
+/// Shown when zooming reaches its limit.
 const ZOOM_ENDS: &str = "the zoom ends here: f fits all bodies, Home goes back to the start";
 
 impl Frames {
@@ -35,7 +35,7 @@ impl Frames {
         let mut by_hand = false;
         let message = self.output.message.as_ref().map(|(text, _)| text.clone());
         let is_error = self.output.message.as_ref().is_some_and(|(_, is_error)| *is_error);
-        let going = || self.simulated.session.as_ref()?.going(&self.viewer.choice);
+        let going = || self.simulated.session.as_ref()?.progress_to_goal(&self.viewer.choice);
         let loading = self.simulated.loading.as_ref().map(Loading::said).or_else(going);
         let rests = self.rests();
         let left_out = self.viewer.sparing.said().filter(|_| !rests);
@@ -136,7 +136,7 @@ impl Frames {
             self.memory.directs = self.viewer.choice.directs;
         }
         self.viewer.lead(&led);
-        if self.viewer.steering.take_end() {
+        if self.viewer.steering.take_zoom_limit() {
             self.output.say(ZOOM_ENDS.to_owned(), false);
         }
         // Moving it by hand ends whatever leads it.
@@ -170,7 +170,7 @@ impl Frames {
         output
     }
 
-    /// The run waits while the sheet of scenes hides it.
+    /// Pauses the run while the sheet of scenes hides it.
     pub(super) fn wait_for_welcome(&mut self) {
         let Some(session) = &self.simulated.session else { return };
         let (is_open, is_paused) = (self.panel.welcome.open, session.live.keeper().paused);
@@ -182,7 +182,7 @@ impl Frames {
         }
     }
 
-    /// Takes in what has arrived from outside: files, and what a page's elements say.
+    /// Takes in what has arrived from outside: files, and what a user does with a page's elements.
     pub(super) fn take_arrivals(&mut self) {
         machine::arrivals().into_iter().for_each(|arrival| arrival(self));
         self.take_dropped();

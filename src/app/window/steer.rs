@@ -14,8 +14,8 @@ const MOVE_SECS: f64 = 0.7;
 const FOLLOW_SECS: f64 = 0.15;
 /// How near to a body a double click must be.
 const PICK_POINTS: f64 = 14.0;
-/// The distances that zooming reaches, as parts of that of the start: f32 tells no bodies apart much nearer, and from
-/// farther off all of them are in one pixel.
+/// The distances that zooming reaches, as fractions of the first one: much nearer, f32 does not resolve distances between
+/// bodies; farther off, all of them are in one pixel.
 const ZOOM: [f64; 2] = [1e-5, 1e3];
 /// The middle of a component is taken from this many of its bodies.
 const SAMPLES: usize = 4096;
@@ -34,8 +34,8 @@ pub struct Steering {
     followed: Option<DVec3>,
     /// Where the centre of mass was.
     centre: Option<DVec3>,
-    /// Whether zooming has come to its end.
-    is_at_end: bool,
+    /// Whether zooming has reached its limit.
+    hit_limit: bool,
 }
 
 /// What the pointer asks for, besides moving the camera.
@@ -67,7 +67,7 @@ impl Steering {
             below_px: 0.0,
             followed: None,
             centre: None,
-            is_at_end: false,
+            hit_limit: false,
         }
     }
 
@@ -102,9 +102,9 @@ impl Steering {
         }
     }
 
-    /// Whether zooming has come to its end since the last call.
-    pub fn take_end(&mut self) -> bool {
-        std::mem::take(&mut self.is_at_end)
+    /// Whether zooming has reached its limit since the last call.
+    pub fn take_zoom_limit(&mut self) -> bool {
+        std::mem::take(&mut self.hit_limit)
     }
 
     /// Zooms as far as the start allows.
@@ -113,7 +113,7 @@ impl Steering {
         let (now, wanted) = (self.camera.distance, self.camera.distance / factor);
         // A film or a command line may have begun beyond.
         let allowed = wanted.max(nearest.min(now)).min(farthest.max(now));
-        self.is_at_end |= allowed != wanted;
+        self.hit_limit |= allowed != wanted;
         self.camera = self.camera.zoomed_to(now / allowed, at, size);
     }
 

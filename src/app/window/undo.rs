@@ -170,12 +170,11 @@ impl Frames {
     pub(super) fn undo(&mut self) -> Result<()> {
         match self.undo.changes.pop() {
             Some(Before::Live(command)) => {
-                if let Some(session) = &mut self.simulated.session {
+                if let Some(session) = &self.simulated.session {
                     let units = self.viewer.choice.units(&session.template.units);
                     self.output.say(format!("undone: {}", told(&command, units)), false);
-                    session.live.apply(command)?;
-                    self.simulated.wanted.settings.kernel = session.live.kernel_request();
                 }
+                self.apply(command)?;
             }
             Some(Before::Settings(before)) => {
                 let (settings, wanted) = *before;

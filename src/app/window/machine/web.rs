@@ -90,9 +90,15 @@ pub fn take_output(output: &egui::PlatformOutput) {
 /// Fingers want larger controls than a mouse does.
 const ZOOM_FOR_FINGERS: f32 = 1.2;
 
-/// Has the page repeat every control as an element, for users of screen readers.
+/// Has the page repeat every control as an element, for users of screen readers, and wakes the event loop when something
+/// between two frames, such as a picture that has been fetched, needs a layout.
 pub fn prepare(context: &egui::Context) {
     context.enable_accesskit();
+    context.set_request_repaint_callback(|wanted| {
+        if wanted.delay.is_zero() {
+            tell(Box::new(|frames| frames.refresh.disturb()));
+        }
+    });
     context.set_fonts(fonts());
     if page::is_touched() {
         context.set_zoom_factor(ZOOM_FOR_FINGERS);

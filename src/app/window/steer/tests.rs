@@ -79,7 +79,7 @@ fn two_fingers_zoom_and_move_the_picture() {
 }
 
 #[test]
-fn zooming_ends_far_beyond_what_there_is_to_see() {
+fn zooming_stops_at_its_limits() {
     let mut steering = Steering::new(Camera::default());
     let start = steering.start.distance;
     for (factor, end) in [(1.5, ZOOM[0] * start), (1.0 / 1.5, ZOOM[1] * start)] {
@@ -87,7 +87,7 @@ fn zooming_ends_far_beyond_what_there_is_to_see() {
             steering.zoom(factor, DVec2::new(500.0, 300.0), size());
         }
         assert!((steering.camera().distance / end - 1.0).abs() < 1e-9);
-        assert!(steering.take_end() && !steering.take_end());
+        assert!(steering.take_zoom_limit() && !steering.take_zoom_limit());
     }
 }
 
