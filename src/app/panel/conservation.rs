@@ -32,19 +32,19 @@ pub fn show(ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
         ui.label("The first diagnostics are on their way.");
         return;
     };
-    let [energy, momentum, turning] = mechanical(facts.units);
+    let [energy, momentum, angular] = mechanical_units(facts.units);
     Grid::new("now").num_columns(2).show(ui, |ui| {
         let time = quantity(last.time, &facts.units.time);
         row(ui, "at time", "When the latest diagnostics were measured", time);
         let about =
-            "(E - E0) / |E0| since the beginning; where eps was changed, the jump of E is no error";
+            "(E - E0) / |E0| since the beginning, without the jumps of E where eps was changed";
         row(ui, "energy error", about, format!("{:.2e}", last.energy_error));
-        row(ui, "energy", "Kinetic and potential", worth(last.energy, &energy));
+        row(ui, "energy", "Kinetic and potential", with_unit(last.energy, &energy));
         row(ui, "virial ratio", "2K/|W|: 1 in equilibrium", number(last.virial_ratio));
         let about = "|sum m v|: should stay constant";
-        row(ui, "momentum", about, worth(last.momentum, &momentum));
-        let about = "|sum m x * v| about the origin";
-        row(ui, "angular momentum", about, worth(last.angular_momentum, &turning));
+        row(ui, "momentum", about, with_unit(last.momentum, &momentum));
+        let about = "|sum m x × v| about the origin: should stay constant";
+        row(ui, "angular momentum", about, with_unit(last.angular_momentum, &angular));
     });
     let time = Measure::of(&facts.units.time);
     let unit = if time.name.is_empty() { String::new() } else { format!(", {}", time.name) };
@@ -58,8 +58,8 @@ pub fn show(ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
         unit => format!("{what}, {unit}"),
     };
     single(ui, &in_unit("|momentum|", &momentum), shown, |r| r.momentum * momentum.factor);
-    single(ui, &in_unit("|angular momentum|", &turning), shown, |r| {
-        r.angular_momentum * turning.factor
+    single(ui, &in_unit("|angular momentum|", &angular), shown, |r| {
+        r.angular_momentum * angular.factor
     });
     heading(ui, "Lagrangian radii");
     let percent = FRACTIONS.map(|f| format!("{:.0}", f * 100.0)).join(", ");
@@ -80,7 +80,7 @@ pub fn show(ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
                 };
                 let index = usize::from(*component);
                 let [r, g, b] = colours.get(index).copied().unwrap_or([200; 3]);
-                // Kinds of bodies that have similar colours in the picture differ by their lines.
+                // Components can have nearly the same colour in the picture: the line's style shows the role.
                 let style = match facts.components.get(index).map(|component| component.role) {
                     Some(Role::Bulge) => LineStyle::Dashed { length: 8.0 },
                     Some(Role::Halo) => LineStyle::Dotted { spacing: 5.0 },
@@ -180,7 +180,7 @@ fn single(ui: &mut Ui, name: &str, shown: Shown<'_>, of: impl Fn(&ReportSample) 
     });
 }
 
-/// A line; a dot where there is one measurement only, of which a line would be a wedge.
+/// Draws a line, or a dot for a single measurement, which as a line would have no length.
 fn draw(
     plot: &mut PlotUi<'_>,
     name: &str,
@@ -197,14 +197,14 @@ fn draw(
     }
 }
 
-/// A number in a unit, with its name.
-fn worth(value: f64, unit: &Measure) -> String {
+/// The number in this unit, followed by the unit's name.
+fn with_unit(value: f64, unit: &Measure) -> String {
     format!("{} {}", number(value * unit.factor), unit.name).trim_end().to_owned()
 }
 
-/// The units of energy, momentum and angular momentum; without names where mass or speed have none, or where masses times
-/// G are not masses.
-fn mechanical(units: &Units) -> [Measure; 3] {
+/// The units of energy, momentum and angular momentum; without names where mass, length or speed have none, or where G is
+/// not 1: the simulation has G m in place of m, so these are G times the quantities.
+fn mechanical_units(units: &Units) -> [Measure; 3] {
     let (mass, length, speed) =
         (Measure::of(&units.mass), Measure::of(&units.length), speed_unit(units));
     let named = [&mass.name, &length.name, &speed.name].iter().all(|name| !name.is_empty());

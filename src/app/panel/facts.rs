@@ -23,9 +23,9 @@ pub struct Facts<'a> {
     pub hints: &'a RunHints,
     /// The input's default integrator and accuracy.
     pub usual: &'a Integration,
-    /// Names of length, mass and time as they are shown; empty where numbers are shown as in files.
+    /// Units in which numbers are shown; without names if they are shown as in files.
     pub units: &'a Units,
-    /// The bodies' own units, whether they are shown or not.
+    /// The bodies' own units, whether numbers are shown in them or not.
     pub own_units: &'a Units,
     /// Number of bodies.
     pub count: usize,
@@ -75,7 +75,7 @@ pub struct Facts<'a> {
     pub colour_range: Option<[f64; 2]>,
     /// Size of the picture in pixels.
     pub picture: [u32; 2],
-    /// The name of a film if nobody types another: its ending is the kind that can be made here.
+    /// The default name of a film, with an ending for a kind that can be made here.
     pub film_name: &'a str,
     /// The file a film is being recorded to, and its number of pictures so far.
     pub recording: Option<(&'a Path, u64)>,
@@ -102,13 +102,13 @@ impl Facts<'_> {
         is_known.then(|| (100.0 * so_far as f64 / all).min(99.0))
     }
 
-    /// The time of the run.
-    pub fn time(&self) -> String {
+    /// The time of the run, for the line at the bottom.
+    pub fn time_text(&self) -> String {
         format!("t = {}", super::theme::quantity(self.status.time, &self.units.time))
     }
 
-    /// What the run does now, in a few words.
-    pub fn doing(&self) -> String {
+    /// Whether the run is paused or how fast it is, for the line at the bottom.
+    pub fn activity_text(&self) -> String {
         if !self.status.ready {
             let part = self.part_of_first_forces();
             part.map_or("first forces".to_owned(), |part| format!("first forces: {part:.0} %"))

@@ -91,8 +91,9 @@ impl Tab {
 
 /// Width of the panel in points, until somebody drags its edge.
 const USUAL_WIDTH: f32 = 330.0;
-/// If less than this is free beside the panel, in points, the panel is below the picture and has this part of the window.
+/// If less than this would be left of the panel, in points, the panel lies below the picture instead.
 const LEAST_ROOM: f32 = 200.0;
+/// The part of the window's height that it has there.
 const PART_BELOW: f32 = 0.5;
 
 /// The panel's own state from frame to frame.
@@ -100,7 +101,7 @@ const PART_BELOW: f32 = 0.5;
 pub struct Panel {
     /// Whether it is unfolded.
     pub open: bool,
-    /// Whether there is no panel, nor a bar below the picture: only messages.
+    /// Whether there are neither panel nor bar, only messages: the window is embedded in another page.
     pub is_hidden: bool,
     /// The tab that is shown.
     pub tab: Tab,
@@ -173,7 +174,7 @@ impl Panel {
         }
         self.welcome.show(ui.ctx(), free, &mut actions);
         if ui.input(|input| !input.raw.hovered_files.is_empty()) {
-            drop_here(ui.ctx(), free);
+            drop_hint(ui.ctx(), free);
         }
         if self.asks_to_quit {
             self.question(ui, facts, &mut actions);
@@ -184,7 +185,7 @@ impl Panel {
         actions
     }
 
-    /// How much it covers of the window's right, or of its lower part if it would leave too little beside it: on a phone.
+    /// The points that it covers: a width at the right, or a height below in narrow windows, as on a phone.
     pub fn covers(&self, context: &egui::Context) -> egui::Vec2 {
         let room = context.content_rect();
         if !self.open {
@@ -294,14 +295,14 @@ impl Panel {
     }
 }
 
-/// Says that what hovers over the window can be dropped.
-fn drop_here(context: &egui::Context, free: egui::Rect) {
+/// Shows, while files hover over the window, that they can be dropped.
+fn drop_hint(context: &egui::Context, free: egui::Rect) {
     let layer = egui::LayerId::new(egui::Order::Foreground, egui::Id::unique("drop here"));
     let (painter, rect) = (context.layer_painter(layer), free.shrink(8.0));
     painter.rect_filled(rect, 6.0, egui::Color32::from_black_alpha(190));
     let stroke = egui::Stroke::new(2.0, theme::LINES[0]);
     painter.rect_stroke(rect, 6.0, stroke, egui::StrokeKind::Inside);
-    let text = "Drop to open; two snapshots at once meet";
+    let text = "Drop to open; two snapshots at once make an encounter";
     let font = egui::FontId::proportional(16.0);
     painter.text(rect.center(), egui::Align2::CENTER_CENTER, text, font, theme::BRIGHT);
 }

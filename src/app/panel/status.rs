@@ -18,11 +18,10 @@ const SIZE: f32 = 12.5;
 /// Distance between its parts, and the size of its signs.
 const GAP: f32 = 12.0;
 const SIGN: f32 = 15.0;
-/// What the signs mean.
-pub const BEHIND: &str =
-    "The engine cannot keep up with the speed that is set (tab Physics): time passes slower";
-pub const LEFT_OUT: &str = "Some effects are left out in motion, so that pictures come in time. To keep \
-                            them always: the tab View";
+/// What the signs mean: hints, and messages when they first appear.
+pub const BEHIND: &str = "The engine cannot keep up with the speed that is set (tab Physics): simulated time passes more slowly";
+pub const LEFT_OUT: &str = "Some effects are left out while the picture moves, because this adapter is too slow for \
+                            them. To draw them always: tab View, leave out what is too slow here";
 /// Distance from the edges of the picture.
 const MARGIN: f32 = 10.0;
 const BELOW: f32 = 8.0;
@@ -32,7 +31,7 @@ const HEIGHT: &str = "height of the status";
 const USUAL_HEIGHT: f32 = 50.0;
 
 /// Messages, progress and the line at the bottom of the picture, within the part that the panel leaves free.
-/// With `messages_only` nothing else.
+/// With `messages_only`, only messages and progress.
 pub(super) fn show(
     ui: &mut Ui,
     facts: &Facts,
@@ -97,7 +96,7 @@ fn messages(ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
                 actions.push(Action::LeaveForces);
             }
             if let Some(fewer) = fewer_bodies(facts) {
-                let about = "As many as this adapter moves within seconds";
+                let about = "Restarts the scene with as many bodies as this adapter can step about once a second";
                 let text = format!("Take {}", theme::bodies(SMOOTH));
                 if ui.small_button(text).on_hover_text(about).clicked() {
                     actions.push(Action::Load(fewer));
@@ -135,7 +134,7 @@ struct Part {
     text: String,
     colour: Color32,
     about: String,
-    /// Of parts that do not fit, those with the largest number are left out first.
+    /// If not all parts fit, those with the largest rank are left out first.
     rank: u8,
 }
 
@@ -148,10 +147,10 @@ fn line(ui: &mut Ui, facts: &Facts, width: f32) {
         rank,
     };
     let mut parts = vec![
-        part(0, facts.time(), "Simulated time"),
+        part(0, facts.time_text(), "Simulated time"),
         part(4, format!("step {}", facts.status.steps), "Steps since the beginning"),
         part(3, theme::bodies(facts.count), "All bodies, with dark matter"),
-        part(2, facts.doing(), "Steps of dt per second of wall-clock time"),
+        part(2, facts.activity_text(), "Steps per second of wall-clock time"),
     ];
     let frames = facts.rates.frames_per_sec();
     if frames > 0.5 && !facts.keeper.paused {
@@ -265,7 +264,7 @@ impl Panel {
     }
 }
 
-/// Bodies whose steps a software adapter takes within a second or so, drawing included.
+/// Number of bodies with which a step takes a software adapter about a second, drawing included.
 const SMOOTH: usize = 8000;
 
 /// The same scene with fewer bodies, if it has too many for a software adapter.

@@ -26,7 +26,7 @@ pub fn frame() -> Frame {
     Frame::new().inner_margin(Margin::same(10))
 }
 
-/// What is behind a panel that lies over the picture.
+/// The background of a panel below the picture.
 pub const SHEET: Color32 = Color32::from_rgb(14, 16, 22);
 
 /// A line of text on the picture.
@@ -46,7 +46,7 @@ pub fn note() -> Frame {
         .stroke(Stroke::new(1.0, Color32::from_gray(60)))
 }
 
-/// A sheet over the picture, to be read: nothing shines through.
+/// An opaque sheet over the picture.
 pub fn sheet() -> Frame {
     note().fill(Color32::from_rgb(16, 18, 26)).inner_margin(Margin::symmetric(14, 10))
 }
@@ -59,7 +59,7 @@ pub fn style(context: &egui::Context) {
     context.all_styles_mut(|style| {
         style.visuals.override_text_color = Some(Color32::from_gray(215));
         style.visuals.selection.bg_fill = Color32::from_rgb(46, 84, 140);
-        // Fields and lists can be told from text.
+        // A border distinguishes fields and lists from text.
         let edge = Stroke::new(1.0, Color32::from_gray(78));
         style.visuals.widgets.inactive.bg_stroke = edge;
         style.visuals.text_edit_bg_color = Some(Color32::from_gray(10));
@@ -128,7 +128,7 @@ pub fn released_or_reset(
     });
 }
 
-/// A control that shows a number of the bodies' units in another one, in which it is typed as well.
+/// A control whose number, in the bodies' units, is shown and typed in another unit.
 pub trait InUnit: Sized {
     /// Sets how numbers are written and read.
     fn format(
@@ -137,51 +137,53 @@ pub trait InUnit: Sized {
         read: impl 'static + Fn(&str) -> Option<f64>,
     ) -> Self;
     /// Sets what is written after the number.
-    fn end(self, suffix: String) -> Self;
+    fn with_suffix(self, suffix: String) -> Self;
 
     /// The control for a number in this unit, as in [`quantity`].
     fn in_unit(self, unit: &str) -> Self {
+        self.in_unit_by(unit, |value| value, |number| number)
+    }
+
+    /// The same for a control whose value is a function of the number, such as its logarithm.
+    fn in_unit_by(self, unit: &str, number_of: fn(f64) -> f64, value_of: fn(f64) -> f64) -> Self {
         let Measure { factor, name } = Measure::of(unit);
-        let suffix = if name.is_empty() { name.clone() } else { format!(" {name}") };
+        let suffix = if name.is_empty() { String::new() } else { format!(" {name}") };
         let read = move |text: &str| {
-            Some(text.trim().trim_end_matches(&name).trim().parse::<f64>().ok()? / factor)
+            let digits = text.trim().trim_end_matches(&name).trim();
+            Some(value_of(digits.parse::<f64>().ok()? / factor))
         };
-        self.format(move |value| number(value * factor), read).end(suffix)
+        self.format(move |value| number(number_of(value) * factor), read).with_suffix(suffix)
     }
 
-    /// The same; numbers without a unit, and angles, are written as egui does.
+    /// The same as [`InUnit::in_unit`], but numbers without a unit, and angles, are written as egui does.
     fn in_unit_if_any(self, unit: &str) -> Self {
-        if matches!(unit, "" | "°") { self.end(unit.to_owned()) } else { self.in_unit(unit) }
+        match unit {
+            "" | "°" => self.with_suffix(unit.to_owned()),
+            _ => self.in_unit(unit),
+        }
     }
 }
 
-impl InUnit for Slider<'_> {
-    fn format(
-        self,
-        write: impl 'static + Fn(f64) -> String,
-        read: impl 'static + Fn(&str) -> Option<f64>,
-    ) -> Self {
-        self.custom_formatter(move |value, _| write(value)).custom_parser(read)
-    }
+/// egui's controls have these methods, but no trait for them.
+macro_rules! in_unit {
+    ($control:ident) => {
+        impl InUnit for $control<'_> {
+            fn format(
+                self,
+                write: impl 'static + Fn(f64) -> String,
+                read: impl 'static + Fn(&str) -> Option<f64>,
+            ) -> Self {
+                self.custom_formatter(move |value, _| write(value)).custom_parser(read)
+            }
 
-    fn end(self, suffix: String) -> Self {
-        self.suffix(suffix)
-    }
+            fn with_suffix(self, suffix: String) -> Self {
+                self.suffix(suffix)
+            }
+        }
+    };
 }
-
-impl InUnit for DragValue<'_> {
-    fn format(
-        self,
-        write: impl 'static + Fn(f64) -> String,
-        read: impl 'static + Fn(&str) -> Option<f64>,
-    ) -> Self {
-        self.custom_formatter(move |value, _| write(value)).custom_parser(read)
-    }
-
-    fn end(self, suffix: String) -> Self {
-        self.suffix(suffix)
-    }
-}
+in_unit!(Slider);
+in_unit!(DragValue);
 
 /// A quantity in the unit that `kpc` or `13.05 Myr` names; a number before the name is what one unit is worth.
 pub fn quantity(value: f64, unit: &str) -> String {
@@ -229,7 +231,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn memory_and_rates_are_told_in_few_digits() {
+    fn memory_and_rates_have_few_digits() {
         assert_eq!([12.0, 3.6e7, 1.23e3, 5e15].map(bytes), ["12 B", "36 MB", "1.2 kB", "5000 TB"]);
         assert_eq!([0.0, 0.7, 7.24, 42.4].map(rate), ["0", "0.7", "7.2", "42"]);
     }
