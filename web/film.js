@@ -25,7 +25,9 @@ const length = (value) => [1, 0, ...number(value + 2 ** 48).slice(1)];
 const ascii = (text) => [...text].map((c) => c.charCodeAt(0));
 const float = (value) => [...new Uint8Array(new Float64Array([value]).buffer)].reverse();
 const size = (parts) => parts.reduce((sum, part) => sum + part.length, 0);
-const element = (id, ...parts) => [[...number(id), ...length(size(parts))], ...parts];
+const nested = (id, parts) => [[...number(id), ...length(size(parts))], ...parts];
+// Few parts: a call has a limited number of arguments.
+const element = (id, ...parts) => nested(id, parts);
 
 /// A film of pictures of the same size, `rate` of them a second.
 export class WebM {
@@ -46,7 +48,16 @@ export class WebM {
     this.#encoder = new VideoEncoder({ output, error: (problem) => (this.problem = problem.message) });
     // A fifth of a bit per pixel: points of light on black, which no motion vector predicts.
     const bitrate = 0.2 * width * height * rate;
-    this.#encoder.configure({ codec: codec[0], width, height, bitrate, framerate: rate });
+    this.#try(() => this.#encoder.configure({ codec: codec[0], width, height, bitrate, framerate: rate }));
+  }
+
+  // An exception would pass through the program's frames.
+  #try(work) {
+    try {
+      work();
+    } catch (problem) {
+      this.problem ??= problem.message;
+    }
   }
 
   /// Pictures that are not encoded yet.
@@ -57,11 +68,13 @@ export class WebM {
   add(rgba) {
     if (this.problem) return;
     const [codedWidth, codedHeight] = [this.width, this.height];
-    const at = (1e6 * this.#count) / this.rate;
-    const frame = new VideoFrame(rgba, { format: "RGBX", codedWidth, codedHeight, timestamp: at });
-    // One can go to any second.
-    this.#encoder.encode(frame, { keyFrame: this.#count++ % this.rate === 0 });
-    frame.close();
+    const timestamp = Math.round((1e6 * this.#count) / this.rate);
+    this.#try(() => {
+      const frame = new VideoFrame(rgba, { format: "RGBX", codedWidth, codedHeight, timestamp });
+      // A key picture each second, so that players can seek.
+      this.#encoder.encode(frame, { keyFrame: this.#count++ % this.rate === 0 });
+      frame.close();
+    });
   }
 
   /// The file.
@@ -94,18 +107,18 @@ export class WebM {
       cluster.parts.push(...element(0xa3, [0x81, since >> 8, since & 255, isKey ? 0x80 : 0], data));
     }
     // Where each cluster begins, counted from the segment's first byte; all entries have the same length.
-    const written = clusters.map(({ parts }) => element(0x1f43b675, ...parts));
-    const cues = (place) => {
+    const written = clusters.map(({ parts }) => nested(0x1f43b675, parts));
+    const cues = (begin) => {
       const points = clusters.flatMap(({ at }, k) => {
-        const begin = place + size(written.slice(0, k).flat());
         const where = [...element(0xf7, [1]), ...element(0xf1, length(begin).slice(1))];
+        begin += size(written[k]);
         return element(0xbb, ...element(0xb3, length(at).slice(1)), ...element(0xb7, ...where));
       });
-      return element(0x1c53bb6b, ...points);
+      return nested(0x1c53bb6b, points);
     };
     const before = size(about) + size(tracks);
     const index = cues(before + size(cues(0)));
-    const file = [...head, ...element(0x18538067, ...about, ...tracks, ...index, ...written.flat())];
+    const file = [...head, ...nested(0x18538067, [...about, ...tracks, ...index, ...written.flat()])];
     const bytes = new Uint8Array(size(file));
     let at = 0;
     for (const part of file) {

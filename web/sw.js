@@ -10,16 +10,19 @@ self.addEventListener("install", (event) => {
 self.addEventListener("activate", (event) => event.waitUntil(self.clients.claim()));
 self.addEventListener("fetch", (event) => {
   const { request } = event;
-  if (request.method === "GET" && request.url.startsWith(self.registration.scope)) event.respondWith(answer(request));
+  if (request.method === "GET" && request.url.startsWith(self.registration.scope)) event.respondWith(answer(event));
 });
 
-async function answer(request) {
+async function answer(event) {
+  const { request } = event;
   const cache = await caches.open(CACHE);
+  let fresh;
   try {
-    const fresh = await fetch(request);
-    if (fresh.ok) await cache.put(request, fresh.clone());
-    return fresh;
+    fresh = await fetch(request);
   } catch (problem) {
     return (await cache.match(request, { ignoreSearch: true })) ?? Promise.reject(problem);
   }
+  // The page reads it meanwhile, and has it even if there is no room to store it.
+  if (fresh.status === 200) event.waitUntil(cache.put(request, fresh.clone()).catch(console.warn));
+  return fresh;
 }

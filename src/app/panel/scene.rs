@@ -30,8 +30,8 @@ pub struct SceneForm {
     scene: Option<Scene>,
     problem: Option<String>,
     encounter: Option<EncounterForm>,
-    /// The last encounter that was made, to change its numbers.
-    made: Option<EncounterForm>,
+    /// The form of the last encounter while it is closed, to change its numbers.
+    closed: Option<EncounterForm>,
 }
 
 /// Two snapshots that may meet, with suitable numbers.
@@ -44,9 +44,9 @@ pub struct MeetingOffer {
     pub pericentre: f64,
     /// The unit of length.
     pub unit: String,
-    /// The mass of both, with G, and the unit of speed in which it gives speeds.
+    /// The mass of both, times G.
     pub mass: f64,
-    /// What one unit of speed is worth.
+    /// The unit of speed.
     pub speed: Measure,
 }
 
@@ -60,6 +60,8 @@ impl SceneForm {
     /// Offers an encounter of two dropped snapshots.
     pub fn offer_encounter(&mut self, offer: MeetingOffer) {
         self.encounter = Some(EncounterForm { offer, eccentricity: 1.0, tilt_degrees: 30.0 });
+        // The window has only the last two snapshots.
+        self.closed = None;
     }
 
     /// Whether an encounter is being prepared.
@@ -67,19 +69,19 @@ impl SceneForm {
         self.encounter.is_some()
     }
 
-    /// Offers no encounter any more.
+    /// Closes the form of the encounter; it can be opened again.
     pub fn drop_encounter(&mut self) {
-        self.encounter = None;
+        self.closed = self.encounter.take();
     }
 
     pub(super) fn show(&mut self, ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
         if self.encounter.is_some() {
             self.show_encounter(ui, actions);
             ui.separator();
-        } else if self.made.is_some() {
-            let about = "Other numbers for the two snapshots that met last";
+        } else if self.closed.is_some() {
+            let about = "Other numbers for the two snapshots that were opened together last";
             if ui.button("Change the encounter").on_hover_text(about).clicked() {
-                self.encounter = self.made.take();
+                self.encounter = self.closed.take();
             }
         }
         if self.shown.as_ref() != Some(facts.input) {
@@ -291,25 +293,27 @@ impl SceneForm {
         let MeetingOffer { unit, mass, speed: in_speed, .. } = &form.offer;
         let (unit, mass) = (unit.clone(), *mass);
         let in_speed = in_speed.to_string();
-        let value = |ui: &mut Ui, value: &mut f64, unit: &str, name: &str, about: &str| {
-            ui.horizontal(|ui| {
-                let per_point = 0.01 * value.abs().max(1e-6);
-                let drag = DragValue::new(value).speed(per_point);
-                let drag = ui.add(drag.range(1e-12..=1e12).in_unit(unit)).on_hover_text(about);
-                let label = ui.label(name).on_hover_text(about);
-                drag.labelled_by(label.id).changed()
-            })
-            .inner
-        };
-        let about = "Between the centres at the start";
-        value(ui, &mut form.offer.separation, &unit, "initial distance", about);
+        let field =
+            |ui: &mut Ui, value: &mut f64, least: f64, unit: &str, [name, about]: [&str; 2]| {
+                ui.horizontal(|ui| {
+                    let per_point = 0.01 * value.abs().max(1e-6);
+                    let drag = DragValue::new(value).speed(per_point).range(least..=1e12);
+                    let drag = ui.add(drag.in_unit(unit)).on_hover_text(about);
+                    let label = ui.label(name).on_hover_text(about);
+                    drag.labelled_by(label.id).changed()
+                })
+                .inner
+            };
+        let texts = ["initial distance", "Between the centres at the start"];
+        field(ui, &mut form.offer.separation, 1e-12, &unit, texts);
         let about = "Smallest distance of the orbit, if both were points: 0 would be head-on";
-        value(ui, &mut form.offer.pericentre, &unit, "closest approach", about);
+        field(ui, &mut form.offer.pericentre, 1e-12, &unit, ["closest approach", about]);
         // The vis-viva equation with the pericentre q: v^2 = M (2/r - (1 - e)/q).
         let (q, r) = (form.offer.pericentre, form.offer.separation);
         let mut speed = (mass * (2.0 / r - (1.0 - form.eccentricity) / q)).max(0.0).sqrt();
         let about = "Of one relative to the other at the start; it sets the eccentricity";
-        if value(ui, &mut speed, &in_speed, "initial speed", about) {
+        // 0 is allowed: a field that raised it to a least value would change the eccentricity by itself.
+        if field(ui, &mut speed, 0.0, &in_speed, ["initial speed", about]) {
             form.eccentricity = (1.0 - q * (2.0 / r - speed * speed / mass)).max(0.0);
         }
         let slider = Slider::new(&mut form.eccentricity, 0.0..=3.0).text("eccentricity");
@@ -328,10 +332,8 @@ impl SceneForm {
             let orbit = Orbit { eccentricity: form.eccentricity, pericentre, separation };
             actions.push(Action::Encounter { orbit, tilt_degrees: form.tilt_degrees });
         }
-        if make {
-            self.made = self.encounter.take();
-        } else if cancel {
-            self.encounter = None;
+        if make || cancel {
+            self.drop_encounter();
         }
     }
 }

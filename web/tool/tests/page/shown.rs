@@ -40,6 +40,25 @@ pub fn offered(browser: &mut Browser) -> Vec<u8> {
     (0..hex.len() / 2).map(|k| u8::from_str_radix(&hex[2 * k..2 * k + 2], 16).unwrap()).collect()
 }
 
+/// Opens a small scene in a window of 640 x 400 pixels, where the panel is folded, and catches downloads.
+fn begin_in_a_small_window(browser: &mut Browser) {
+    browser.resize([640, 400], 1.0, false);
+    browser.go(&small());
+    browser.stepped(2, 0);
+    keep_downloads(browser);
+}
+
+/// Unfolds the panel and records a film of six pictures.
+fn record(browser: &mut Browser, name: &str) {
+    press(browser, "« panel");
+    press(browser, "File");
+    press(browser, "Record");
+    let from = browser.console.len();
+    browser.line_with(&["frame on", "filmed 6"], from);
+    press(browser, "Stop");
+    browser.line_with(&[&format!("says saved {name}")], from);
+}
+
 #[test]
 #[ignore = "script/test --long"]
 fn the_energy_error_is_one_that_was_measured() {
@@ -73,10 +92,7 @@ fn every_pixel_of_a_fine_screen_is_drawn() {
 #[ignore = "script/test --long"]
 fn pictures_and_films_are_downloaded() {
     let Some(mut browser) = open(Sight::Pictures) else { return };
-    browser.resize([640, 400], 1.0, false);
-    browser.go(&small());
-    browser.stepped(2, 0);
-    keep_downloads(&mut browser);
+    begin_in_a_small_window(&mut browser);
     browser.value("document.getElementById('window').focus()");
     browser.key("F12", 123);
     browser.line_with(&["says saved", ".png"], 0);
@@ -85,15 +101,9 @@ fn pictures_and_films_are_downloaded() {
     let (size, frames) = png_of(&path);
     assert_eq!((size, frames), ([640, 400], 1));
     assert!(lit(&path) > 0.02, "{}", lit(&path));
-    press(&mut browser, "« panel");
-    press(&mut browser, "File");
-    press(&mut browser, "Record");
-    let from = browser.console.len();
-    browser.line_with(&["frame on", "filmed 6"], from);
-    press(&mut browser, "Stop");
-    browser.line_with(&["says saved film.webm"], from);
+    record(&mut browser, "film.webm");
     browser.until("!!window.offered");
-    // The browser plays what it encoded: width, height and five pictures or more, 30 a second.
+    // The browser plays what it encoded: width, height, and at least five pictures at 30 per second.
     let played = browser.value(
         "(async () => { const film = document.createElement('video'); \
          film.src = URL.createObjectURL(new Blob([await offered], { type: 'video/webm' })); \
@@ -109,17 +119,8 @@ fn pictures_and_films_are_downloaded() {
 fn a_browser_without_an_encoder_makes_animated_png() {
     let Some(mut browser) = open(Sight::Pictures) else { return };
     browser.before("delete window.VideoEncoder");
-    browser.resize([640, 400], 1.0, false);
-    browser.go(&small());
-    browser.stepped(2, 0);
-    keep_downloads(&mut browser);
-    press(&mut browser, "« panel");
-    press(&mut browser, "File");
-    press(&mut browser, "Record");
-    let from = browser.console.len();
-    browser.line_with(&["frame on", "filmed 6"], from);
-    press(&mut browser, "Stop");
-    browser.line_with(&["says saved film.apng"], from);
+    begin_in_a_small_window(&mut browser);
+    record(&mut browser, "film.apng");
     let path = picture("film.apng");
     std::fs::write(&path, offered(&mut browser)).unwrap();
     assert!(png_of(&path).1 >= 5, "{} pictures", png_of(&path).1);
