@@ -13,9 +13,9 @@ const PART: f64 = 0.1;
 /// its time.
 const LATER: f64 = 0.25;
 
-/// A first one that takes longer is put off: motion comes first.
+/// If the first forces take longer, the first request is delayed, so that the bodies move first.
 const LONG: Duration = Duration::from_secs(2);
-/// Within this many frames it was the window that took long, not the forces.
+/// With fewer frames than this it was the window that took long, not the forces.
 const MANY_FRAMES: u64 = 20;
 
 /// Why the bodies are brought back.
@@ -53,8 +53,8 @@ impl Cadence {
         Self { pause, asked: None, took: Duration::ZERO, last: None }
     }
 
-    /// The first forces took this long, in so many frames; what needs potentials takes about as long, and is put off
-    /// likewise if that is more than a moment.
+    /// Reports that the first forces took `took` in `frames` frames. What needs potentials takes about as long, so the first
+    /// request is delayed as if an earlier one had taken that long.
     pub fn expect(&mut self, took: Duration, frames: u64) {
         if self.last.is_none() && took > LONG && frames > MANY_FRAMES {
             (self.took, self.last) = (took, Some((Instant::now(), None)));
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_first_one_that_takes_long_is_put_off() {
+    fn the_first_request_is_delayed_after_slow_first_forces() {
         let mut first = Cadence::new(Duration::ZERO);
         first.expect(LONG / 2, 2 * MANY_FRAMES);
         first.expect(2 * LONG, 1);

@@ -46,8 +46,9 @@ pub(super) struct OnDevice {
     /// Bodies that have come back and are being converted to f64.
     widening: Vec<Beside<Event>>,
     changing: Option<Beside<Changed>>,
-    /// What reports need, compiled during the first steps; then until no force is half done, which would begin again.
+    /// The reports' kernels, compiled during the first steps.
     preparing: Option<Beside<Changed>>,
+    /// The same when compiled. They are put into use between two steps: a force in progress would start over.
     prepared: Option<Changed>,
     /// What was asked for while another change was being prepared.
     next_change: Option<Change>,
@@ -219,7 +220,7 @@ impl OnDevice {
         true
     }
 
-    /// Whether a report of the state between two steps is wanted or under way.
+    /// Whether a report is pending or in progress and can be completed without another step.
     fn awaits_report(&self) -> bool {
         let is_wanted = self.want_report || self.reporting != Reporting::Nothing;
         is_wanted && self.diagnosis.is_some() && self.state.is_between_steps()
@@ -267,7 +268,7 @@ impl Mover for OnDevice {
     fn record(&mut self, part: FramePart<'_>) -> Result<Work> {
         let FramePart { gpu, encoder, due, dt, budget, number, tracker } = part;
         let work = match self.changing {
-            // A begun step would be finished by the old kernel; a report by it comes before the change.
+            // The old kernel does not finish the step in progress, but a pending report is its.
             Some(_) => {
                 let _ = self.awaits_report() && self.record_report(encoder, budget);
                 Work::default()
@@ -353,7 +354,7 @@ impl Mover for OnDevice {
     }
 
     fn take_change(&mut self) -> Option<Result<()>> {
-        // The energy before a change of softening is needed to know the jump.
+        // The jump of a change of softening is the difference to the energy before it.
         let made = self.changing.as_ref().filter(|_| !self.awaits_report())?.take()?;
         self.changing = None;
         let next = self.next_change.take();

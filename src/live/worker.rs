@@ -234,7 +234,7 @@ impl Worker {
             }
             let (dt, steps, changes, (mut report, bodies, blocks)) = todo;
             if changes.0.is_some() {
-                // The jump of the energy is the difference of two reports at one time.
+                // The jump of the energy is the difference of the reports before and after the change, at one time.
                 self.fetch().await?;
                 self.send_report(shared).await;
                 report = true;

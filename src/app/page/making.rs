@@ -27,7 +27,7 @@ enum Answer {
     NoWorker,
 }
 
-/// Why a worker ended: it has no other way to report that memory ran out.
+/// Reported when the worker ends without an answer, as it does when memory runs out.
 const CRASHED: &str = "these bodies could not be made: they need more memory than the 4 GB of a page, or this is an \
     error in gravitile (the browser's console has more)";
 
@@ -35,7 +35,7 @@ const CRASHED: &str = "these bodies could not be made: they need more memory tha
 struct Making {
     worker: Option<Worker>,
     asked: u32,
-    /// Requests that the worker has not answered, by their numbers.
+    /// Pending requests by number.
     waiting: BTreeMap<u32, Sender<Answer>>,
 }
 
@@ -89,7 +89,7 @@ fn take(said: &JsValue) {
     asker.map(|asker| asker.send(answer));
 }
 
-/// Ends the worker, if it is at work, and starts another: nobody wants these bodies any more.
+/// Cancels pending requests: ends the worker, if there are any, and starts another.
 pub fn restart() {
     if MAKING.with_borrow(|making| !making.waiting.is_empty()) {
         cancel("cancelled");

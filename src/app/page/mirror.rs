@@ -1,6 +1,6 @@
 //! Every control repeated as an invisible element of the page, since a canvas says nothing to a screen reader and takes no
 //! part in the page's tab order. egui reports its controls as it does natively; what a user does with an element goes back
-//! to egui, and a ring marks the control whose element has the keyboard.
+//! to egui, and a ring marks the control whose element has the focus.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -20,7 +20,7 @@ use crate::gpu::let_browser_turn;
 
 /// Where the elements are.
 const MIRROR: &str = "mirror";
-/// Marks the control whose element has the keyboard.
+/// Marks the control whose element has the focus.
 const RING: &str = "ring";
 /// Milliseconds between updates: numbers change with every frame, and nobody reads that fast.
 const PAUSE_MS: f64 = 400.0;
@@ -41,11 +41,11 @@ struct Control {
     id: u64,
     kind: Kind,
     name: String,
-    /// With its unit, as it is written on the control.
+    /// With its unit, as the control shows it.
     value: String,
-    /// What it is for, beyond its name.
+    /// Its explanation.
     about: String,
-    /// The number itself, and its step.
+    /// The number in the bodies' units, and its step.
     number: Option<[f64; 2]>,
     /// Whether it is pressed or chosen; none if that does not apply.
     is_on: Option<bool>,
@@ -128,7 +128,7 @@ fn controls(update: &TreeUpdate) -> Vec<Control> {
         let Some(node) = nodes.get(&id) else { continue };
         todo.extend(node.children().iter().rev());
         let Some(mut control) = control(id, node, &nodes, scale) else { continue };
-        // A field without a name of its own is named by what is left of it, else by its explanation.
+        // A field without a name of its own takes that of the label to its left, else its explanation.
         if let (true, Some(before)) = (control.name.is_empty(), found.last())
             && before.may_name(&control)
         {
@@ -151,14 +151,14 @@ fn controls(update: &TreeUpdate) -> Vec<Control> {
 }
 
 impl Control {
-    /// Whether it is a label, or a box to tick, in the same row as a field.
+    /// Whether it is a label or a check box to the left of `field` in the same row.
     fn may_name(&self, field: &Self) -> bool {
         let is_label =
             self.kind == Kind::Words || self.kind == Kind::Button && self.is_on.is_some();
-        let is_beside = |(label, field): (Rect, Rect)| {
+        let is_left_of = |(label, field): (Rect, Rect)| {
             label.x0 < field.x0 && label.y0 < field.y1 && field.y0 < label.y1
         };
-        is_label && self.bounds.0.zip(field.bounds.0).is_some_and(is_beside)
+        is_label && self.bounds.0.zip(field.bounds.0).is_some_and(is_left_of)
     }
 
     fn is_slider_of(&self, field: &Self) -> bool {
@@ -190,7 +190,7 @@ fn control(id: NodeId, node: &Node, nodes: &HashMap<NodeId, &Node>, scale: f64) 
         false => labels.join(" "),
         true => label(node).unwrap_or_default().to_owned(),
     };
-    // These have no value beside their text.
+    // Elements of these kinds have no value besides their text.
     let name = match kind {
         Kind::Button | Kind::Words if name.is_empty() => value.clone(),
         Kind::Button if !value.is_empty() => format!("{name}: {value}"),
@@ -215,7 +215,7 @@ fn control(id: NodeId, node: &Node, nodes: &HashMap<NodeId, &Node>, scale: f64) 
     })
 }
 
-/// A control's own label. egui gives one that has none its explanation.
+/// A control's own label: egui sets the explanation as the label of controls without one.
 fn label(node: &Node) -> Option<&str> {
     node.label().filter(|label| Some(*label) != node.description()).or(node.placeholder())
 }
@@ -243,7 +243,7 @@ fn build(document: &Document, place: &Element, controls: &[Control]) {
     place.set_inner_html(&html);
     controls.iter().for_each(fill);
     let Some(focused) = focused.filter(|id| id.starts_with("egui-")) else { return };
-    // What took the place of a control that is gone is close to it.
+    // If the control is gone, the focus goes to the one at the same position in the tab order.
     let next = || place.query_selector_all(TABBED).ok()?.item(at?)?.dyn_into().ok();
     if let Some(focused) = element(&focused).or_else(next)
         && let Ok(focused) = focused.dyn_into::<HtmlElement>()
@@ -275,7 +275,7 @@ fn fill(control: &Control) {
                 }
                 None => control.value.clone(),
             };
-            // What somebody is typing is left alone until it is complete.
+            // A text that is being typed is not overwritten: it differs from the default value until it is complete.
             if let Some(input) = element.dyn_ref::<HtmlInputElement>()
                 && (input.value() == input.default_value() || !is_focused(&element))
             {
@@ -295,7 +295,7 @@ fn is_focused(element: &Element) -> bool {
     document().and_then(|document| document.active_element()).as_ref() == Some(element)
 }
 
-/// Moves the ring to the control whose element has the keyboard, or hides it.
+/// Moves the ring to the control whose element has the focus, or hides it.
 fn mark() {
     let id = document().and_then(|document| document.active_element()).map(|focused| focused.id());
     let bounds = SHOWN.with_borrow(|shown| {

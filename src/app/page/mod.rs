@@ -31,7 +31,7 @@ pub use typing::{is_touched, type_into};
 pub const CANVAS: &str = "window";
 /// The element for a sentence outside the window.
 const NOTE: &str = "note";
-/// What is shown before anything else, the text in it that says how far it is, and its button.
+/// What is shown before anything else, its text of progress, and its button.
 const BEGIN: &str = "begin";
 const PROGRESS: &str = "progress";
 const CANCEL: &str = "cancel";
@@ -105,7 +105,7 @@ async fn asked(fragment: &str) -> Result<ViewRequest> {
     Ok(request)
 }
 
-/// The scene that this page is for; none if it is for all.
+/// The scene of this page; `None` on the page for all scenes.
 fn own_scene() -> Option<String> {
     document()?.document_element()?.get_attribute("data-scene")
 }
@@ -118,7 +118,7 @@ pub fn named(title: &str) {
     hide(BEGIN);
 }
 
-/// Before the page shows bodies: says what it is doing, with a button that cancels it.
+/// Shows what the page does before it shows bodies, with a button that cancels it.
 pub fn progress(text: &str) {
     if let Some(element) = element(PROGRESS) {
         element.set_text_content(Some(&format!("{text} …")));
@@ -141,7 +141,7 @@ fn hide(id: &str) {
 /// Gives the page's address this fragment, and returns it.
 pub fn link(fragment: &str) -> String {
     let Some(browser) = browser() else { return fragment.to_owned() };
-    // Where it is pasted it shows the picture of the scene's own page.
+    // A link to the scene's own page shows the scene's picture where it is pasted.
     let scene = fragment.strip_prefix("#scene=").and_then(|rest| rest.split('&').next());
     let page = scene.map_or(String::new(), |scene| format!("{scene}.html"));
     if let Ok(history) = browser.history() {

@@ -27,14 +27,14 @@ const PIXELS: f64 = 640.0 * 360.0;
 /// How long a picture counts for exposure, colours and cameras that follow the bodies.
 const PICTURE_SECS: f64 = 1.0 / 30.0;
 
-/// Shows `request` without WebGPU, and says why; `refused` is the error of a link that is replaced by this request.
+/// Shows `request` without WebGPU, with the reason; `refused` is the error of a link that this request replaces.
 pub fn start(mut request: ViewRequest, refused: Option<&Error>, why: &str) {
     let mut text = format!(
         "{why}: this shows a few bodies, computed on one processor thread, without the panel. With WebGPU (a \
          recent Chrome, Edge, Safari or Firefox) there are tens of thousands."
     );
     if let Some(refused) = refused {
-        text += &format!(" This is {}: {refused}.", request.input.input);
+        text += &format!(" {} is shown instead of the link: {refused}.", request.input.input);
     }
     if let Some(n) = limit(&mut request.input) {
         text += &format!(" {MOST_BODIES} bodies are shown instead of {n}.");
@@ -100,11 +100,11 @@ async fn run(request: &ViewRequest) -> Result<()> {
     }
 }
 
-/// Limits the bodies to as many as one processor thread manages; returns the number of a link that asked for more.
+/// Limits the bodies to as many as one processor thread manages; returns the larger number that a link requested.
 fn limit(input: &mut InputRequest) -> Option<usize> {
     let requested = input.n;
     let n = requested.or_else(|| input.scene().ok()?.as_ref().and_then(Scene::n));
-    // A scene of a few bodies takes no number at all.
+    // Scenes of a few bodies refuse any number.
     n.filter(|n| *n > MOST_BODIES)?;
     input.n = Some(MOST_BODIES);
     requested

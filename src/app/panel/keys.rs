@@ -40,7 +40,7 @@ const IS_PAGE: bool = cfg!(target_arch = "wasm32");
 /// Keys that fold the panel. In a browser Tab goes from control to control.
 pub(super) const FOLD: &str = if IS_PAGE { "`" } else { "Tab or `" };
 
-/// Keys that quit, unnamed in a page, which its browser closes; and what Escape does.
+/// The names of the keys that quit, empty in a page, which only the browser closes; and what Escape does.
 const QUIT: [&str; 3] = match IS_PAGE {
     true => ["", "", "close what is open"],
     false => ["ctrl+q", "q", "close what is open; else quit"],

@@ -78,7 +78,7 @@ pub fn sentence(name: &str, parameter: &Parameter, value: f64) -> String {
     )
 }
 
-/// A number without the digits that a slider leaves.
+/// A number with at most six digits: sliders leave many more.
 fn plain(value: f64) -> String {
     format!("{value:.5e}").parse::<f64>().unwrap_or(value).to_string()
 }
@@ -98,8 +98,8 @@ mod tests {
                 assert!(entry(parameter.name).is_some(), "{scene}: {name}");
                 let shown = label(&name);
                 assert!(!shown.contains('_') && shown.len() <= 22, "{shown}");
-                let said = sentence(&name, parameter, value);
-                assert!(said.contains(parameter.name), "{said}");
+                let hint = sentence(&name, parameter, value);
+                assert!(hint.contains(parameter.name), "{hint}");
             }
         }
         assert_eq!(label("2.mass_ratio"), "2: mass ratio");
@@ -112,7 +112,7 @@ mod tests {
         let (name, parameter, _) = parameters.iter().find(|(n, ..)| n == "separation").unwrap();
         assert_eq!(unit(parameter, &Units::from(&scene.units)), "3.5 kpc");
         assert_eq!(unit(parameter, &Units::default()), "");
-        let said = sentence(name, parameter, 2.0000000001);
-        assert!(said.contains("separation = 2,"), "{said}");
+        let hint = sentence(name, parameter, 2.0000000001);
+        assert!(hint.contains("separation = 2,"), "{hint}");
     }
 }

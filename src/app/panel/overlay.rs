@@ -35,7 +35,7 @@ fn painter_of_free(ui: &Ui, covered_px: f64) -> Painter {
     ui.ctx().layer_painter(egui::LayerId::background()).with_clip_rect(free)
 }
 
-/// What is drawn over the picture and moves with the camera or the bodies: it is drawn again when this changes.
+/// The inputs of everything drawn over the picture that moves with the camera or the bodies: a change makes a layout due.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Marks {
     /// The camera, if axes or paths show where it looks.
@@ -47,7 +47,7 @@ pub struct Marks {
 }
 
 impl Marks {
-    /// Those of a picture as `camera` sees it; `unit` names the unit of length, and `time` is the end of the paths drawn.
+    /// For a picture as `camera` sees it; `unit` names the unit of length, `time` is that of the bodies if paths are drawn.
     pub fn of(
         view: &ViewChoice,
         (camera, size): (&Camera, PictureSize),

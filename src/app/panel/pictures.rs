@@ -1,11 +1,11 @@
-//! Small pictures of scenes as textures. The program contains them; a page, which is to load quickly, fetches each from
-//! beside itself (`NAME.png`) when it is first shown.
+//! Small pictures of scenes as textures. A native program contains them; a page fetches each from its own folder
+//! (`NAME.png`) when it is first shown, so that it loads quickly.
 
 use egui::{ColorImage, Context, Id, TextureHandle};
 
 use crate::error::{Error, Result};
 
-/// A picture's place: a scene's name and, in the program, a PNG of at most 40,000 bytes.
+/// A scene's name and, in a native program, its picture: a PNG of at most 40,000 bytes.
 #[derive(Clone, Copy)]
 pub struct Picture {
     pub scene: &'static str,
@@ -91,7 +91,7 @@ mod fetched {
         fn array_buffer(this: &Response) -> Result<Promise, JsValue>;
     }
 
-    /// The bytes of a file beside the page.
+    /// The bytes of a file in the page's folder.
     pub async fn bytes(url: &str) -> Result<Vec<u8>, JsValue> {
         let response: Response = JsFuture::from(fetch(url)?).await?.unchecked_into();
         let buffer: ArrayBuffer = JsFuture::from(response.array_buffer()?).await?.unchecked_into();

@@ -59,7 +59,7 @@ pub(super) fn show(ui: &mut Ui, facts: &Facts, width: f32, actions: &mut Vec<Act
             if ui.small_button("Play again").on_hover_text("From the beginning (r)").clicked() {
                 actions.push(Action::Restart { anew: true });
             }
-            // In a narrow window only the sign of playing does it.
+            // In a narrow window the play button does the same.
             let has_room = width - (ui.cursor().min.x - left) >= CONTINUE;
             let about = "Beyond the end (space)";
             if has_room && ui.small_button("Continue").on_hover_text(about).clicked() {

@@ -69,7 +69,7 @@ static PLAIN: Units = Units {
 };
 
 impl ViewChoice {
-    /// The units that numbers are shown in, of bodies in these.
+    /// The units in which numbers of bodies with these `units` are shown.
     pub fn units<'a>(&self, units: &'a Units) -> &'a Units {
         if self.physical { units } else { &PLAIN }
     }

@@ -34,7 +34,7 @@ pub struct Meeting {
     radius: [f64; 2],
     units: Units,
     run: RunHints,
-    /// What there is to say about the files.
+    /// What was assumed about the files.
     pub notes: Vec<String>,
 }
 

@@ -57,8 +57,8 @@ pub struct Frames {
     pub(super) still: Stillness,
     pub(super) refresh: Refresh,
     pub(super) warned: Warned,
-    /// Whether the run waits until the sheet of scenes is closed.
-    pub(super) welcome_waits: bool,
+    /// Whether the sheet of scenes has paused the run, which goes on when it is closed.
+    pub(super) paused_by_welcome: bool,
     pub(super) undo: Undo,
     pub(super) measuring: Option<Measuring>,
     /// Whether the last frame was taken into the film.
@@ -85,7 +85,7 @@ impl Frames {
         let open = memory.panel_open && machine::has_room_for_panel() && !request.embed;
         let mut panel = Panel::new(open, memory.tab);
         panel.is_hidden = request.embed;
-        // Users who asked for nothing are shown the sheet of scenes, once.
+        // The sheet of scenes is shown once, and not if something was requested.
         panel.welcome.open = !memory.welcomed && request == super::first_scene();
         Ok(async move {
             let (mut output, simulated) = opening.await?;
@@ -105,7 +105,7 @@ impl Frames {
                 still: Stillness::default(),
                 refresh: Refresh::default(),
                 warned: Warned::default(),
-                welcome_waits: false,
+                paused_by_welcome: false,
                 undo: Undo::default(),
                 measuring: None,
                 filmed: false,
@@ -179,7 +179,7 @@ impl Frames {
             // Anything else is the request's fault, not the device's.
             Err(error) => {
                 self.output.say_error(&error);
-                self.output.screen.layers.forget();
+                self.output.screen.layers.invalidate();
             }
             Ok(()) => {}
         }
@@ -213,7 +213,7 @@ impl Frames {
         self.quit
     }
 
-    /// One picture; `panel` is what egui has laid out, if it did in this frame.
+    /// Draws one picture; `panel` is egui's output if the panel was laid out in this frame.
     pub(super) fn draw(
         &mut self,
         panel: Option<egui::FullOutput>,
@@ -333,8 +333,7 @@ impl Frames {
         Some((session.live.points(), self.viewer.steering.camera(), self.viewer.look.as_ref()?))
     }
 
-    /// Saves what is to be remembered and finishes what is being recorded. A window that is `lost` has
-    /// no size to remember.
+    /// Saves the settings and finishes what is being recorded. A window that is `lost` has no size.
     pub fn close(&mut self, lost: bool) {
         self.act(Action::StopRecording);
         if !lost {
@@ -343,7 +342,7 @@ impl Frames {
         self.remember();
     }
 
-    /// Takes in the window's size, to be remembered.
+    /// Stores the window's size in the settings.
     pub fn remember_size(&mut self) {
         let size =
             self.output.window.inner_size().to_logical::<f64>(self.output.window.scale_factor());

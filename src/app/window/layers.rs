@@ -9,7 +9,7 @@ use crate::gpu::begin_drawing;
 
 /// Only squares of this many pixels that have something on them are laid over the picture.
 const TILE: u32 = 32;
-/// The panel's ground, as dark as the sky beside it.
+/// The panel's background, as dark as the sky next to it.
 const BEHIND_PANEL: wgpu::Color =
     wgpu::Color { r: 3.0 / 255.0, g: 4.0 / 255.0, b: 8.0 / 255.0, a: 1.0 };
 /// All of a texture.
@@ -39,7 +39,7 @@ struct Layer {
 }
 
 impl Layers {
-    /// For a window of this format, whose textures can be copied to or not; nothing is on them.
+    /// Empty layers for a window of this format; `copies` says whether its textures can be copied to.
     pub fn new(device: &wgpu::Device, format: wgpu::TextureFormat, copies: bool) -> Self {
         // The layers were dithered when they were drawn.
         let options = RendererOptions { dithering: false, ..RendererOptions::default() };
@@ -47,8 +47,8 @@ impl Layers {
         Self { format, size: [0, 0], layers: Default::default(), over, copies, are_stale: false }
     }
 
-    /// Draws those layers whose shapes have changed, with `egui`, which has the textures; all of them if some of these are
-    /// `fresh`, since letters may have moved. The panel begins at `left`, in points. Returns which were drawn.
+    /// Draws the layers whose shapes have changed, with `egui`, which has the textures; all of them if textures are `fresh`,
+    /// since glyphs may have moved in them. The panel begins at `left`, in points. Returns which were drawn.
     #[allow(clippy::too_many_arguments)]
     pub fn draw(
         &mut self,
@@ -69,7 +69,7 @@ impl Layers {
             *changed = is_new || layer.shapes != shapes;
             layer.shapes = shapes;
         }
-        // One after the other: a renderer has one set of buffers per submission.
+        // Both layers in one update: a renderer has one set of buffers per submission.
         let mut jobs: Vec<ClippedPrimitive> = Vec::new();
         let mut ends = [0; 2];
         for (k, layer) in self.layers.iter().enumerate() {
@@ -90,7 +90,7 @@ impl Layers {
                 egui.render(&mut pass.forget_lifetime(), &jobs[..ends[k]], screen);
                 layer.cover(screen);
             }
-            // What the first layer has is skipped in the second.
+            // An empty clip rectangle makes the second pass skip the first layer.
             jobs[..ends[k]].iter_mut().for_each(|job| job.clip_rect = Rect::ZERO);
         }
         changed
@@ -139,8 +139,8 @@ impl Layers {
         self.over.render(&mut pass.forget_lifetime(), &jobs, &screen);
     }
 
-    /// They were perhaps not drawn: all are drawn again.
-    pub fn forget(&mut self) {
+    /// Invalidates all layers, after a frame that failed before it was submitted.
+    pub fn invalidate(&mut self) {
         self.are_stale = true;
     }
 
@@ -176,7 +176,7 @@ impl Layers {
 }
 
 impl Layer {
-    /// Finds the squares that have something on them.
+    /// Makes the mesh of squares that have something on them.
     fn cover(&mut self, screen: &ScreenDescriptor) {
         let [width, height] = screen.size_in_pixels;
         let [columns, rows] = [width, height].map(|side| side.div_ceil(TILE) as usize);
@@ -188,7 +188,7 @@ impl Layer {
             }
             let tile =
                 |points: f32| (points * screen.pixels_per_point / TILE as f32).max(0.0) as usize;
-            // Drawn edges reach half a pixel further.
+            // Antialiased edges reach half a pixel further.
             let rect = rect.expand(1.0);
             for row in tile(rect.min.y)..=tile(rect.max.y).min(rows - 1) {
                 let [from, to] = [rect.min.x, rect.max.x].map(|x| tile(x).min(columns - 1));

@@ -33,7 +33,7 @@ pub struct Session {
     pub view: Option<ViewHints>,
     /// Whether the scene names an integrator of its own.
     pub names_integrator: bool,
-    /// What was chosen for these bodies and not for others, until it is shown.
+    /// A note about numbers that were chosen for these bodies, until it is shown.
     pub chosen: Option<String>,
     /// The bodies it began with, masses times G as the device has them.
     pub bodies: Arc<Bodies>,
@@ -195,7 +195,7 @@ fn what_changes(now: &Settings, next: &Settings) -> &'static str {
 }
 
 async fn load(gpu: Arc<Gpu>, input: InputRequest, wanted: Wanted) -> Result<Session> {
-    // Whatever can be shown is shown; its notes say what was assumed.
+    // The window shows whatever can be shown; notes say what was assumed.
     let shown = InputRequest { isolated: true, ..input.clone() };
     let loaded = machine::load(&shown, wanted.steps.eps).await?;
     let_browser_turn().await;

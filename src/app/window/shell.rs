@@ -63,7 +63,7 @@ pub struct Shell {
     asked: bool,
     /// Time from picture to picture of the display.
     pause: Duration,
-    /// Whether something else has destroyed the window.
+    /// Whether another program has destroyed the window.
     is_lost: bool,
     failed: Option<Error>,
 }
@@ -84,7 +84,7 @@ impl Shell {
         self.failed.take().map_or(Ok(()), Err)
     }
 
-    /// From now on the window is asked for nothing: something else has destroyed it.
+    /// Stops all calls to the window, which another program has destroyed.
     pub fn lose_window(&mut self) {
         self.is_lost = true;
     }

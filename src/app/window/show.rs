@@ -174,10 +174,10 @@ impl Frames {
     pub(super) fn wait_for_welcome(&mut self) {
         let Some(session) = &self.simulated.session else { return };
         let (is_open, is_paused) = (self.panel.welcome.open, session.live.keeper().paused);
-        if is_open && !is_paused && !self.welcome_waits {
-            self.welcome_waits = true;
+        if is_open && !is_paused && !self.paused_by_welcome {
+            self.paused_by_welcome = true;
             self.act(Action::Live(Command::Pause(true)));
-        } else if !is_open && std::mem::take(&mut self.welcome_waits) && is_paused {
+        } else if !is_open && std::mem::take(&mut self.paused_by_welcome) && is_paused {
             self.act(Action::Live(Command::Pause(false)));
         }
     }

@@ -92,7 +92,7 @@ impl Steering {
         (self.camera, self.moving) = (camera, None);
     }
 
-    /// The same without what moves or is followed, to go on from later.
+    /// A copy without movement and followed bodies, to be restored later.
     pub fn at_rest(&self) -> Self {
         Self {
             start: self.start,
@@ -107,7 +107,7 @@ impl Steering {
         std::mem::take(&mut self.hit_limit)
     }
 
-    /// Zooms as far as the start allows.
+    /// Zooms within the limits.
     fn zoom(&mut self, factor: f64, at: DVec2, size: PictureSize) {
         let [nearest, farthest] = ZOOM.map(|part| part * self.start.distance);
         let (now, wanted) = (self.camera.distance, self.camera.distance / factor);

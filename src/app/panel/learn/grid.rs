@@ -100,7 +100,7 @@ pub fn show(ui: &mut Ui, config: &KernelConfig, count: usize, secs: f64) {
     lines(ui, 2.0, sentence(config, moment.doing));
 }
 
-/// A text that takes as many lines whatever it says, so that nothing below moves.
+/// A text in an area at least `lines` lines high, so that nothing below moves when it changes.
 pub fn lines(ui: &mut Ui, lines: f32, text: String) {
     let height = lines * ui.text_style_height(&egui::TextStyle::Body) + 4.0;
     ui.allocate_ui(vec2(ui.available_width(), height), |ui| {

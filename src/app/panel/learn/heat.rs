@@ -21,7 +21,7 @@ pub enum Cell {
 }
 
 impl Cell {
-    /// What is known, for screen readers: its colour says it to others.
+    /// Its text for screen readers, which cannot see its colour.
     pub fn in_words(&self) -> String {
         match self {
             Self::Rate(rate) => format!("{} G interactions/s", super::short(rate / 1e9)),

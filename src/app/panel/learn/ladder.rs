@@ -180,7 +180,7 @@ impl LearnForm {
                         ui.add(egui::Label::new(text.of(&RUNGS[i].text())).extend());
                     });
                 };
-                // This one first: it is seen without scrolling.
+                // The chosen one first: it is visible without scrolling.
                 column(first, self.rung);
                 if before != self.rung {
                     column(second, before);

@@ -33,7 +33,7 @@ pub struct LearnForm {
     told_of: Option<KernelVariant>,
     ceilings: Asked<Ceilings>,
     calculator: Calculator,
-    /// Whether measuring the ceilings has paused the simulation; not if it was refused at once.
+    /// Whether measuring the ceilings has paused the simulation.
     paused: bool,
     heat: HeatMap,
     seen: Seen,
@@ -181,7 +181,7 @@ impl LearnForm {
         self.ceilings_came(actions);
         heading(ui, "What it takes");
         numbers::limits(ui, facts, config);
-        // As high as what drivers report, so that the ladder does not move under the pointer.
+        // High enough for a driver's report, so that the ladder does not move when it arrives.
         let height =
             4.0 * (ui.text_style_height(&egui::TextStyle::Body) + ui.spacing().item_spacing.y);
         ui.scope(|ui| {
@@ -237,7 +237,7 @@ impl LearnForm {
         }
         ui.horizontal_wrapped(|ui| {
             if self.heat.is_filling() {
-                // Rates are noted frame by frame.
+                // Rates are sampled once per layout.
                 ui.ctx().request_repaint();
                 let about = "Restores the kernel that ran before";
                 let stop = ui.button("Stop").on_hover_text(about).clicked();

@@ -44,8 +44,8 @@ pub fn run(request: ViewRequest, listen: Listen) -> Result<()> {
 /// Parts of the names of winit's crates.
 const WINDOW_SYSTEMS: [&str; 5] = ["winit", "x11", "xkbcommon", "wayland", "smithay"];
 
-/// winit panics if a display library is missing, or the window is gone; that is no reason to show a backtrace. Its panics
-/// become errors, with their first line.
+/// Turns panics of winit into errors, with the first line of their message: it panics if a display library is missing or
+/// the window was destroyed. Other panics pass.
 fn without_winits_panics<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     static IS_WINITS: AtomicBool = AtomicBool::new(false);
     let usual = Arc::new(std::panic::take_hook());
@@ -141,15 +141,15 @@ pub async fn load(input: &InputRequest, softening: Option<f64>) -> Result<Input>
 /// Nothing to do: the window shows it itself.
 pub fn progress(_: &str) {}
 
-/// Nothing to do: the thread that makes them gives up by itself.
+/// Nothing to do: the thread that makes the bodies ends by itself.
 pub fn cancel_loading() {}
 
-/// Never: a film takes its pictures as fast as they come.
+/// Never: a native film waits for its encoder.
 pub fn is_busy(_: &Film) -> bool {
     false
 }
 
-/// The name that a film has if nobody types another.
+/// The default name of a film.
 pub fn film_name() -> &'static str {
     "film.webp"
 }

@@ -153,12 +153,12 @@ pub async fn load(input: &InputRequest, softening: Option<f64>) -> Result<Input>
     page::load(input, softening).await
 }
 
-/// Says what is being made before the first bodies are shown.
+/// Shows what is being made before the first bodies are shown.
 pub fn progress(text: &str) {
     page::progress(text);
 }
 
-/// Ends the making of bodies that nobody wants any more: others need not wait for it.
+/// Cancels the making of bodies, so that the next ones need not wait for it.
 pub fn cancel_loading() {
     page::cancel_loading();
 }
@@ -239,12 +239,12 @@ extern "C" {
     async fn finish(this: &WebM) -> std::result::Result<JsValue, JsValue>;
 }
 
-/// The name that a film has if nobody types another: WebM if the browser encodes it.
+/// The default name of a film: WebM if the browser encodes it.
 pub fn film_name() -> &'static str {
     if can_encode() { "film.webm" } else { "film.apng" }
 }
 
-/// Whether the browser's encoder has enough to do: the next picture waits.
+/// Whether the queue of the browser's encoder is full: the next picture waits.
 pub fn is_busy(film: &Film) -> bool {
     matches!(&film.pictures, Some(Pictures::WebM(film)) if film.queued() >= MOST_QUEUED)
 }

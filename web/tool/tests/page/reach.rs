@@ -1,4 +1,4 @@
-//! Who can use the page: by keyboard and by ear, with a bad link or a bad network, without WebGPU.
+//! The page by keyboard and screen reader, with bad links or a bad network, and without WebGPU.
 
 use std::path::Path;
 
@@ -47,7 +47,7 @@ fn a_page_whose_program_is_missing_says_so_and_no_longer_loads() {
 #[ignore = "script/test --long"]
 fn without_webgpu_a_link_is_limited_and_nonsense_is_reported() {
     let Some(mut browser) = open(Sight::Without) else { return };
-    for (link, said) in [
+    for (link, expected) in [
         ("#n=100000", "1500 bodies are shown instead of 100000"),
         ("#scene=plumer", "did you mean 'plummer'?"),
         ("#scene=figure-eight", "no WebGPU"),
@@ -57,7 +57,7 @@ fn without_webgpu_a_link_is_limited_and_nonsense_is_reported() {
         browser.go(&format!("{}?log=trace{link}", page()));
         browser.line_with(&["plain picture, step 3"], from);
         let note = note(&mut browser);
-        assert!(note.contains(said), "{link}: {note}");
+        assert!(note.contains(expected), "{link}: {note}");
         let shown =
             "[...document.querySelectorAll('canvas')].filter(e => e.checkVisibility()).length";
         assert_eq!(browser.value(shown), 1);
@@ -104,7 +104,7 @@ fn every_control_is_reached_by_the_tab_key_and_has_a_name() {
     let unit = "[...document.querySelectorAll('#mirror input')].find(e => \
                 e.getAttribute('aria-label') === 'tilt of disk 1')?.getAttribute('aria-valuetext')";
     assert_eq!(browser.value(unit), "60°");
-    // It folds with its own key press, and the focus goes on from there.
+    // The button disappears with the panel: the focus goes to the next control, not to the page.
     browser.value("document.activeElement.click()");
     browser.until(
         "[...document.querySelectorAll('#mirror button')].some(e => e.textContent === '« panel')",
