@@ -19,7 +19,8 @@ const SIZE: f32 = 12.5;
 const GAP: f32 = 12.0;
 const SIGN: f32 = 15.0;
 /// What the signs mean: hints, and messages when they first appear.
-pub const BEHIND: &str = "The engine cannot keep up with the speed that is set (tab Physics): simulated time passes more slowly";
+pub const BEHIND: &str = "The engine cannot keep up with the speed that is set (tab Physics): simulated time \
+                          passes more slowly";
 pub const LEFT_OUT: &str = "Some effects are left out while the picture moves, because this adapter is too slow for \
                             them. To draw them always: tab View, leave out what is too slow here";
 /// Distance from the edges of the picture.

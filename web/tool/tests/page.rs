@@ -84,6 +84,14 @@ fn small() -> String {
     format!("{}?log=trace#scene=galaxy-collision&n=1000&engine=gpu", page())
 }
 
+/// Opens the page with this fragment as if for the first time; returns where its lines begin on the console.
+fn follow(browser: &mut Browser, link: &str) -> usize {
+    browser.go("about:blank");
+    let from = browser.console.len();
+    browser.go(&format!("{}?log=trace{link}", page()));
+    from
+}
+
 /// Drops a file onto the page.
 fn drop_file(browser: &mut Browser, name: &str, content: &str) {
     browser.value(&format!(
@@ -220,11 +228,9 @@ fn without_webgpu_there_are_bodies_a_button_and_a_sentence() {
 #[ignore = "script/test --long"]
 fn a_link_that_is_nonsense_is_said_and_one_that_was_copied_shows_the_same() {
     let Some(mut browser) = open(Sight::Pictures) else { return };
-    browser.go(&format!("{}?log=trace#scene=plumer&n=3", page()));
-    browser.line_with(&["says", "plummer"], 0);
-    browser.go("about:blank");
-    let from = browser.console.len();
-    browser.go(&format!("{}?log=trace#scene=plummer&n=700&engine=gpu&colour=speed", page()));
+    let from = follow(&mut browser, "#scene=plumer&n=3");
+    browser.line_with(&["says", "plummer"], from);
+    let from = follow(&mut browser, "#scene=plummer&n=700&engine=gpu&colour=speed");
     browser.stepped(1, from);
     press(&mut browser, "File");
     press(&mut browser, "Copy the link");

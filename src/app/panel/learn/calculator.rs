@@ -78,9 +78,9 @@ impl Calculator {
             }
         });
         let most = self.processor().most_registers;
-        ui.add(Slider::new(&mut self.registers, 1..=most).text("registers a thread"));
+        ui.add(Slider::new(&mut self.registers, 1..=most).text("registers per thread"));
         ui.add(Slider::new(&mut self.memory_kib, 0..=64).text("KiB of memory"));
-        ui.add(Slider::new(&mut self.threads, 1..=1024).text("threads a group"));
+        ui.add(Slider::new(&mut self.threads, 1..=1024).text("threads per group"));
         let size = self.subgroup_size();
         let room = self.processor().room(self.registers, self.memory_kib << 10, self.threads, size);
         let Some(room) = room else {

@@ -119,6 +119,12 @@ impl Seen {
         }
     }
 
+    /// Whether the running kernel is a rung whose rate will be noted after more layouts of the panel.
+    pub fn is_settling(&self) -> bool {
+        let is_rung = |running| RUNGS.iter().any(|rung| rung.config() == running);
+        self.frames < SETTLED && self.last.is_some_and(is_rung)
+    }
+
     /// Interactions per second of a rung, as last seen with these bodies.
     pub fn rate(&self, rung: usize) -> Option<f64> {
         self.rates[rung]

@@ -108,6 +108,10 @@ impl LearnForm {
         let on_gpu = facts.runs_all_pairs() && !facts.keeper.paused;
         let rate = facts.rates.engine_interactions_per_sec().filter(|_| on_gpu);
         self.seen.frame(on_gpu.then_some(config), facts.count, rate);
+        if rate.is_some() && self.seen.is_settling() {
+            // Otherwise the panel is laid out only a few times a second.
+            ui.ctx().request_repaint();
+        }
 
         heading(ui, &config.to_string());
         self.slow_motion(ui, facts, &config, actions);

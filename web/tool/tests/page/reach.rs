@@ -5,7 +5,7 @@ use std::path::Path;
 use gravitile_web::Server;
 
 use super::browser::{Browser, Sight};
-use super::{open, page, picture, press, small};
+use super::{follow, open, page, picture, press, small};
 
 /// The address of a folder with some of the page's files.
 fn folder(files: &[&str]) -> String {
@@ -52,9 +52,7 @@ fn without_webgpu_a_link_is_limited_and_nonsense_is_reported() {
         ("#scene=plumer", "did you mean 'plummer'?"),
         ("#scene=figure-eight", "no WebGPU"),
     ] {
-        browser.go("about:blank");
-        let from = browser.console.len();
-        browser.go(&format!("{}?log=trace{link}", page()));
+        let from = follow(&mut browser, link);
         browser.line_with(&["plain picture, step 3"], from);
         let note = note(&mut browser);
         assert!(note.contains(expected), "{link}: {note}");
@@ -68,12 +66,10 @@ fn without_webgpu_a_link_is_limited_and_nonsense_is_reported() {
 #[ignore = "script/test --long"]
 fn a_link_with_too_many_bodies_is_refused_and_one_that_takes_long_is_cancelled() {
     let Some(mut browser) = open(Sight::Pictures) else { return };
-    browser.go(&format!("{}?log=trace#n=100000000", page()));
-    browser.line_with(&["says", "from 1 to 4000000"], 0);
-    browser.stepped(1, 0);
-    browser.go("about:blank");
-    let from = browser.console.len();
-    browser.go(&format!("{}?log=trace#scene=plummer&n=4000000", page()));
+    let from = follow(&mut browser, "#n=100000000");
+    browser.line_with(&["says", "from 1 to 4000000"], from);
+    browser.stepped(1, from);
+    let from = follow(&mut browser, "#scene=plummer&n=4000000");
     browser.until("document.getElementById('progress').textContent.startsWith('making plummer')");
     browser.value("document.getElementById('cancel').click()");
     browser.line_with(&["says", "cancelled", "galaxy-collision"], from);
@@ -133,9 +129,8 @@ fn a_question_that_is_refused_does_not_pause_the_run() {
 #[ignore = "script/test --long"]
 fn a_link_goes_to_its_time_and_an_embedded_page_is_a_picture() {
     let Some(mut browser) = open(Sight::Pictures) else { return };
-    let link = "scene=two-body&engine=gpu&t=0.5&paused&embed";
-    browser.go(&format!("{}?log=trace#{link}", page()));
-    let line = browser.line_with(&["frame on", "paused"], 0);
+    let from = follow(&mut browser, "#scene=two-body&engine=gpu&t=0.5&paused&embed");
+    let line = browser.line_with(&["frame on", "paused"], from);
     let step = line.split_once("step ").and_then(|(_, rest)| rest.split(' ').next());
     assert!(step.and_then(|step| step.parse::<u64>().ok()).is_some_and(|step| step > 0), "{line}");
     browser.until_silent();
