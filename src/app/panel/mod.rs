@@ -147,7 +147,7 @@ impl Panel {
     pub fn show(&mut self, ui: &mut egui::Ui, facts: &Facts, view: &mut ViewChoice) -> Vec<Action> {
         let mut actions = Vec::new();
         if !self.open || self.tab != Tab::Learn {
-            self.learn.leave(&mut actions);
+            self.learn.leave(ui, &mut actions);
         }
         let below = self.covers(ui.ctx()).y;
         if self.open && below > 0.0 {

@@ -50,11 +50,11 @@ impl Marks {
     /// For a picture as `camera` sees it; `unit` names the unit of length, `time` is that of the bodies if paths are drawn.
     pub fn of(
         view: &ViewChoice,
-        (camera, size): (&Camera, PictureSize),
+        (camera, size, pixels_per_point): (&Camera, PictureSize, f32),
         unit: &str,
         time: Option<f64>,
     ) -> Self {
-        let bar = ScaleBar::new(camera, size, unit, LONGEST_BAR);
+        let bar = ScaleBar::new(camera, size, unit, LONGEST_BAR * f64::from(pixels_per_point));
         Self {
             camera: (view.axes || time.is_some()).then_some(*camera),
             bar: view.scale_bar.then_some((bar.label, bar.length_px as u32)),

@@ -97,7 +97,8 @@ impl Frames {
         let time = self.viewer.has_paths().then(|| session.live.status().time);
         let view = &self.viewer.choice;
         let unit = &view.units(&session.template.units).length;
-        Some(Marks::of(view, (&camera, size), unit, time))
+        let pixels_per_point = self.input.context.pixels_per_point();
+        Some(Marks::of(view, (&camera, size, pixels_per_point), unit, time))
     }
 
     /// Takes over what the panel has laid out: what is to be drawn, and textures to free after the submission.

@@ -9,6 +9,8 @@ mod ladder;
 mod numbers;
 mod phase;
 
+use std::time::Duration;
+
 use egui::{Button, Color32, CornerRadius, RichText, Ui};
 
 use super::theme::{DIM, WARN, heading};
@@ -23,6 +25,9 @@ use asked::Asked;
 use calculator::Calculator;
 use heat::{Cell, HeatMap, P, Q};
 use ladder::{RUNGS, Seen};
+
+/// Time between layouts while an answer is pending.
+const POLL: Duration = Duration::from_millis(100);
 
 /// What the tab remembers.
 pub struct LearnForm {
@@ -124,11 +129,21 @@ impl LearnForm {
     }
 
     /// Restores what filling the map has changed, when the tab is left.
-    pub(super) fn leave(&mut self, actions: &mut Vec<Action>) {
+    pub(super) fn leave(&mut self, ui: &Ui, actions: &mut Vec<Action>) {
         if let Some(before) = self.heat.stop() {
             actions.push(Action::Live(Command::Kernel(before)));
         }
         self.ceilings_came(actions);
+        self.keep_polling(ui);
+    }
+
+    /// Makes another layout due while an answer is pending, even if nothing else moves.
+    fn keep_polling(&self, ui: &Ui) {
+        let waits =
+            matches!(self.ceilings, Asked::Waiting(_)) || matches!(self.told, Asked::Waiting(_));
+        if waits {
+            ui.ctx().request_repaint_after(POLL);
+        }
     }
 
     fn slow_motion(
@@ -140,7 +155,7 @@ impl LearnForm {
     ) {
         if !self.frozen {
             self.secs += f64::from(ui.input(|input| input.stable_dt)).min(0.1);
-            ui.ctx().request_repaint_after(std::time::Duration::from_millis(33));
+            ui.ctx().request_repaint_after(Duration::from_millis(33));
         }
         grid::show(ui, config, facts.count, self.secs);
         if config.dispatch == Dispatch::OneWorkgroup {
@@ -183,6 +198,7 @@ impl LearnForm {
         }
         self.told.poll();
         self.ceilings_came(actions);
+        self.keep_polling(ui);
         heading(ui, "What it takes");
         numbers::limits(ui, facts, config);
         // High enough for a driver's report, so that the ladder does not move when it arrives.
