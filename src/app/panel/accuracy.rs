@@ -9,6 +9,7 @@ use super::{Action, Facts, Integration};
 use crate::forces::Precision;
 use crate::integrate::{self, Integrator};
 use crate::sim::{EngineKind, tiers};
+use crate::units::Measure;
 
 /// Values of sliders that are being dragged.
 #[derive(Default)]
@@ -104,12 +105,13 @@ impl AccuracyForm {
         let suits = facts.hints.dt.log2().round();
         let mut exponent = blocks.dt_max.log2();
         let suited = usual.dt_max.log2();
+        let unit = Measure::of(&facts.units.time);
         released_or_reset(ui, &mut self.dt_max, (&mut exponent, suited), about, |value| {
             Slider::new(value, suits - 6.0..=suits + 8.0)
                 .step_by(1.0)
                 .text("dt-max")
                 .clamping(SliderClamping::Edits)
-                .in_unit_by(&facts.units.time, f64::exp2, |dt| dt.log2().round())
+                .in_measure_by(&unit, f64::exp2, |dt| dt.log2().round())
         });
         blocks.dt_max = exponent.round().exp2();
         let note = "Each body has its own step; dt is how often all are brought to the same time and shown.";

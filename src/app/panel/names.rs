@@ -78,9 +78,9 @@ pub fn sentence(name: &str, parameter: &Parameter, value: f64) -> String {
     )
 }
 
-/// A number with at most six digits: sliders leave many more.
+/// A number of at most ten digits, without the rounding errors that conversions of units leave.
 fn plain(value: f64) -> String {
-    format!("{value:.5e}").parse::<f64>().unwrap_or(value).to_string()
+    format!("{value:.9e}").parse::<f64>().unwrap_or(value).to_string()
 }
 
 #[cfg(test)]

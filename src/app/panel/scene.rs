@@ -290,30 +290,29 @@ impl SceneForm {
             let text = format!("{} {role}", short_name(&file.display().to_string()));
             ui.add(egui::Label::new(text).truncate()).on_hover_text(file.display().to_string());
         }
-        let MeetingOffer { unit, mass, speed: in_speed, .. } = &form.offer;
-        let (unit, mass) = (unit.clone(), *mass);
-        let in_speed = in_speed.to_string();
+        let (length, mass) = (Measure::of(&form.offer.unit), form.offer.mass);
+        let speed_unit = form.offer.speed.clone();
         let field =
-            |ui: &mut Ui, value: &mut f64, least: f64, unit: &str, [name, about]: [&str; 2]| {
+            |ui: &mut Ui, value: &mut f64, least: f64, unit: &Measure, [name, about]: [&str; 2]| {
                 ui.horizontal(|ui| {
                     let per_point = 0.01 * value.abs().max(1e-6);
                     let drag = DragValue::new(value).speed(per_point).range(least..=1e12);
-                    let drag = ui.add(drag.in_unit(unit)).on_hover_text(about);
+                    let drag = ui.add(drag.in_measure(unit)).on_hover_text(about);
                     let label = ui.label(name).on_hover_text(about);
                     drag.labelled_by(label.id).changed()
                 })
                 .inner
             };
         let texts = ["initial distance", "Between the centres at the start"];
-        field(ui, &mut form.offer.separation, 1e-12, &unit, texts);
+        field(ui, &mut form.offer.separation, 1e-12, &length, texts);
         let about = "Smallest distance of the orbit, if both were points: 0 would be head-on";
-        field(ui, &mut form.offer.pericentre, 1e-12, &unit, ["closest approach", about]);
+        field(ui, &mut form.offer.pericentre, 1e-12, &length, ["closest approach", about]);
         // The vis-viva equation with the pericentre q: v^2 = M (2/r - (1 - e)/q).
         let (q, r) = (form.offer.pericentre, form.offer.separation);
         let mut speed = (mass * (2.0 / r - (1.0 - form.eccentricity) / q)).max(0.0).sqrt();
         let about = "Of one relative to the other at the start; it sets the eccentricity";
         // 0 is allowed: a field that raised it to a least value would change the eccentricity by itself.
-        if field(ui, &mut speed, 0.0, &in_speed, ["initial speed", about]) {
+        if field(ui, &mut speed, 0.0, &speed_unit, ["initial speed", about]) {
             form.eccentricity = (1.0 - q * (2.0 / r - speed * speed / mass)).max(0.0);
         }
         let slider = Slider::new(&mut form.eccentricity, 0.0..=3.0).text("eccentricity");

@@ -22,7 +22,7 @@ const SIGN: f32 = 15.0;
 pub const BEHIND: &str = "The engine cannot keep up with the speed that is set (tab Physics): simulated time \
                           passes more slowly";
 pub const LEFT_OUT: &str = "Some effects are left out while the picture moves, because this adapter is too slow for \
-                            them. To draw them always: tab View, leave out what is too slow here";
+                            them. To draw them always, switch off 'leave out what is too slow here' (tab View)";
 /// Distance from the edges of the picture.
 const MARGIN: f32 = 10.0;
 const BELOW: f32 = 8.0;

@@ -141,12 +141,22 @@ pub trait InUnit: Sized {
 
     /// The control for a number in this unit, as in [`quantity`].
     fn in_unit(self, unit: &str) -> Self {
-        self.in_unit_by(unit, |value| value, |number| number)
+        self.in_measure(&Measure::of(unit))
+    }
+
+    /// The same in a unit whose name may be empty although it is not 1.
+    fn in_measure(self, unit: &Measure) -> Self {
+        self.in_measure_by(unit, |value| value, |number| number)
     }
 
     /// The same for a control whose value is a function of the number, such as its logarithm.
-    fn in_unit_by(self, unit: &str, number_of: fn(f64) -> f64, value_of: fn(f64) -> f64) -> Self {
-        let Measure { factor, name } = Measure::of(unit);
+    fn in_measure_by(
+        self,
+        unit: &Measure,
+        number_of: fn(f64) -> f64,
+        value_of: fn(f64) -> f64,
+    ) -> Self {
+        let Measure { factor, name } = unit.clone();
         let suffix = if name.is_empty() { String::new() } else { format!(" {name}") };
         let read = move |text: &str| {
             let digits = text.trim().trim_end_matches(&name).trim();

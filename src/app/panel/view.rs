@@ -128,7 +128,7 @@ pub fn show(ui: &mut Ui, facts: &Facts, view: &mut ViewChoice, actions: &mut Vec
         }
     });
     if !matches!(style.colour_by, ColourBy::Component | ColourBy::Age) {
-        let unit = colour_unit(style.colour_by, facts.units).to_string();
+        let unit = colour_unit(style.colour_by, facts.units);
         range(ui, facts.colour_range, &mut style.value_range, &unit);
     }
     if facts.components.iter().any(|component| component.role == Role::Halo) {
@@ -304,14 +304,14 @@ fn palettes(ui: &mut Ui, palette: &mut &'static Palette) {
 fn end<'a>(
     value: &'a mut f64,
     allowed: std::ops::RangeInclusive<f64>,
-    unit: &str,
+    unit: &Measure,
 ) -> DragValue<'a> {
     let speed = 0.01 * *value;
-    DragValue::new(value).speed(speed).range(allowed).in_unit(unit)
+    DragValue::new(value).speed(speed).range(allowed).in_measure(unit)
 }
 
 /// The ends of the colour scale: as the bodies have them, or set by hand.
-fn range(ui: &mut Ui, now: Option<[f64; 2]>, set: &mut Option<[f64; 2]>, unit: &str) {
+fn range(ui: &mut Ui, now: Option<[f64; 2]>, set: &mut Option<[f64; 2]>, unit: &Measure) {
     ui.horizontal(|ui| {
         let mut follows = set.is_none();
         let about = "The colour scale follows the bodies. Off: it stays, or is set here";
