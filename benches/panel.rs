@@ -1,5 +1,6 @@
 //! What the panel costs the processor, tab by tab: layout and triangles, as the window makes them when something has
-//! changed, and the comparison with the last layout, after which it makes none if nothing has. The device and the numbers shown are those of the panel's tests.
+//! changed, and the comparison with the last layout, after which it makes none if nothing has. The device and the
+//! numbers shown are those of the panel's tests.
 //!
 //! `cargo bench --bench panel`; medians over 300 frames after 30 that fill egui's caches.
 
@@ -15,7 +16,8 @@ use world::World;
 fn main() {
     // `cargo test --benches` only wants to see that it runs.
     let is_bench = std::env::args().any(|word| word == "--bench");
-    let (warm, frames) = if is_bench { (30, 300) } else { (1, 2) };
+    // What egui fades in takes 12 frames.
+    let (warm, frames) = if is_bench { (30, 300) } else { (15, 2) };
     println!(
         "{:>14} {:>10} {:>10} {:>10} {:>10}",
         "tab", "layout ms", "same? ms", "mesh ms", "worst ms"
