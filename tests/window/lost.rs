@@ -23,6 +23,9 @@ fn loses(number: usize) -> Option<Person> {
         return None;
     }
     person.waits_until_sky(true);
+    person.eventually("a state that came back", || {
+        person.frame().contains(" restorable").then_some(())
+    });
     let [new, lost] = ["new", LOST].map(|name| person.folder().join(name));
     std::fs::write(&new, number.to_string()).unwrap();
     std::fs::rename(&new, &lost).unwrap();

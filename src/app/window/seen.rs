@@ -86,5 +86,10 @@ pub fn frame(frames: &Frames, hidden: bool) {
     };
     let hidden = if hidden { " hidden" } else { "" };
     let directs = if frames.viewer.choice.directs { " directs" } else { "" };
-    trace!(target: SEEN, "frame on {tab:?}, {state}{making}{writing}{boxes}{lists}{card}{filmed}{directs}{hidden}");
+    let has_state = frames.simulated.session.as_ref().is_some_and(|session| session.last.is_some());
+    let restorable = if has_state { " restorable" } else { "" };
+    trace!(
+        target: SEEN,
+        "frame on {tab:?}, {state}{making}{writing}{boxes}{lists}{card}{filmed}{directs}{restorable}{hidden}"
+    );
 }
