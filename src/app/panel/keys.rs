@@ -198,6 +198,8 @@ pub fn sheet(context: &Context, open: &mut bool) {
         _ => 920.0,
     };
     egui::Window::new("Keys and mouse")
+        // egui remembers a height for each id; other columns need another one.
+        .id(egui::Id::unique(("keys", columns, has_mouse_beside)))
         .open(open)
         .resizable(false)
         .collapsible(false)
