@@ -88,10 +88,10 @@ impl Drop for Launched {
     }
 }
 
-/// Whether the rank of that process, and no other, is said to be gone. Away from Linux the launcher of MPICH ends the others
-/// before they can say it, and may take one process for another.
+/// Whether the rank of that process, and no other, is reported to be gone, or MPICH's launcher reports that one is: it ends
+/// the others before they can, and may name another process.
 pub fn is_named_as_gone(said: &str, process: i32) -> bool {
-    let is_silent = !cfg!(target_os = "linux") && said.contains("BAD TERMINATION");
+    let is_silent = said.contains("BAD TERMINATION");
     let is_named = said.contains(&format!("(process {process} "));
     is_silent || (is_named && said.matches("is gone: the run ends").count() == 1)
 }

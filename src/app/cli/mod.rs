@@ -34,8 +34,6 @@ mod tune;
 mod view;
 #[cfg(all(unix, feature = "mpi"))]
 mod watchdog;
-#[cfg(all(target_os = "linux", feature = "mpi"))]
-mod witness;
 
 use std::process::ExitCode;
 
@@ -112,8 +110,6 @@ pub(super) enum Ended {
 
 /// Reads the command line, does what it says and returns the exit code.
 pub fn main() -> ExitCode {
-    #[cfg(all(target_os = "linux", feature = "mpi"))]
-    witness::begin();
     if let Err(error) = ranks::begin() {
         // All of them say this: the first one does, before launchers end the others' words.
         if ranks::is_first_started() {

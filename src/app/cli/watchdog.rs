@@ -1,7 +1,7 @@
 //! Detects ranks that were killed: the others on the same machine notice, say which rank it was, and end.
 //!
-//! MPI's own launchers also end the rest of a run, but name only processes, and some wait forever: without the lost
-//! rank the others are stuck in an exchange that never completes.
+//! Without the lost rank the others would wait in an exchange that never completes. Some of MPI's launchers also end
+//! the rest of a run, and some do not. MPICH's ends all ranks at once with a message of its own, before any can print.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -45,21 +45,13 @@ impl Peer {
     }
 }
 
-/// Whether a separate process prints that message.
-fn has_witness() -> bool {
-    #[cfg(target_os = "linux")]
-    return super::witness::is_there();
-    #[cfg(not(target_os = "linux"))]
-    false
-}
-
 /// Begins to watch the ranks on this machine, named `machine`.
 ///
 /// Errors: ranks that cannot be reached.
 pub fn begin(ranks: &Ranks, machine: &str) -> Result<()> {
     // Before any other rank knows this process.
     BEGUN.store(true, Ordering::SeqCst);
-    // SAFETY: the handler stores flags and writes a byte, and does nothing else.
+    // SAFETY: the handler stores flags and does nothing else.
     unsafe {
         let handler: extern "C" fn(libc::c_int) = hear_leaving;
         libc::signal(LEAVING, handler as libc::sighandler_t);
@@ -68,13 +60,6 @@ pub fn begin(ranks: &Ranks, machine: &str) -> Result<()> {
     let told = ranks.tell(format!("{own} {machine}").as_bytes())?;
     let (rank, machine) = (ranks.rank(), machine.to_owned());
     let peers = peers(&told, &machine, rank);
-    // One of the machine's ranks has it watch all of them.
-    #[cfg(target_os = "linux")]
-    if peers.iter().all(|peer| peer.rank > rank) {
-        let all = [&[Peer { rank, process: own }][..], &peers].concat();
-        let words = |peer: &Peer| (peer.process, peer.is_gone(&machine));
-        super::witness::watch(&all.iter().map(words).collect::<Vec<_>>());
-    }
     if peers.is_empty() {
         return Ok(());
     }
@@ -89,9 +74,8 @@ pub fn begin(ranks: &Ranks, machine: &str) -> Result<()> {
             // Signals from the launcher are expected from here on.
             LEFT.store(true, Ordering::SeqCst);
             // Only one of the ranks that notice prints it.
-            let speaks =
-                !has_witness() && peers.iter().all(|peer| peer.rank > rank || gone.contains(&peer));
-            for peer in gone.iter().filter(|_| speaks) {
+            let prints = peers.iter().all(|peer| peer.rank > rank || gone.contains(&peer));
+            for peer in gone.iter().filter(|_| prints) {
                 print::from_any_rank(&peer.is_gone(&machine));
             }
             std::thread::sleep(GRACE);
@@ -134,8 +118,6 @@ pub fn leave() {
 /// Stops watching: from now on ranks end normally.
 pub fn end() {
     OVER.store(true, Ordering::SeqCst);
-    #[cfg(target_os = "linux")]
-    super::witness::end();
 }
 
 /// The other ranks on `machine`, taken from the messages of all ranks.
