@@ -184,7 +184,7 @@ impl Bodies {
         let mut scene = Scene::builtin("galaxy-collision").expect("a scene of that name");
         scene.set_n(n).expect("a number of bodies");
         scene.set("gas", gas).expect("a part of the disk");
-        let host = scene.build(&|_| unreachable!("it needs no files")).expect("bodies");
+        let host = scene.build().expect("bodies");
         let rows = |of: &[glam::DVec3], w: &dyn Fn(usize) -> f32| -> Vec<glam::Vec4> {
             of.iter().enumerate().map(|(i, v)| v.as_vec3().extend(w(i))).collect()
         };

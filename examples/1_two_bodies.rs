@@ -8,7 +8,7 @@ use gravitile::scene::Scene;
 use gravitile::sim::{Settings, Simulation};
 
 fn main() -> Result<()> {
-    let bodies = Scene::builtin("two-body")?.build(&|_| unreachable!("it needs no files"))?;
+    let bodies = Scene::builtin("two-body")?.build()?;
     let period = std::f64::consts::TAU;
     let settings = Settings { softening: 0.0, dt: period / 1000.0, ..Settings::default() };
     let mut sim = Simulation::new(bodies, settings)?;

@@ -1,24 +1,19 @@
 //! A star cluster in equilibrium, with a log of quantities that should not change.
 //!
-//! Shows: scene parameters, engines by name, the diagnostics of a run.
+//! Shows: scene parameters, the engine that suits the machine, the diagnostics of a run.
 //! Run: `cargo run --release --example 2_plummer_energy`
 
 use gravitile::error::Result;
 use gravitile::scene::Scene;
-use gravitile::sim::{EngineKind, Settings, Simulation};
+use gravitile::sim::{Settings, Simulation};
 
 fn main() -> Result<()> {
     let mut scene = Scene::builtin("plummer")?;
     scene.set_n(2000)?;
     scene.seed = 42;
-    let bodies = scene.build(&|_| unreachable!("it needs no files"))?;
-    let settings = Settings {
-        softening: scene.run.softening,
-        dt: scene.run.dt,
-        // Available on every machine; `measure::choose` finds out which engine is faster here.
-        engine: EngineKind::Cpu,
-        ..Settings::default()
-    };
+    let bodies = scene.build()?;
+    let settings =
+        Settings { softening: scene.run.softening, dt: scene.run.dt, ..Settings::default() };
     let mut sim = Simulation::new(bodies, settings)?;
     println!("{} bodies on {}", sim.len(), sim.describe_engine());
     let start = sim.diagnostics()?;

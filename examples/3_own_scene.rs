@@ -6,9 +6,9 @@
 
 use std::path::Path;
 
-use glam::DVec3;
 use gravitile::bodies::{Bodies, Component, Role};
 use gravitile::error::Result;
+use gravitile::glam::DVec3;
 use gravitile::scene::Scene;
 use gravitile::snapshot::{self, Snapshot, WriteOptions};
 
@@ -34,7 +34,7 @@ until = 10.0
 
 fn main() -> Result<()> {
     let scene = Scene::from_toml(SCENE, Path::new("two-clusters.toml"))?;
-    let mut bodies = scene.build(&|path| Ok(snapshot::read(path)?.bodies))?;
+    let mut bodies = scene.build_with(&|path| Ok(snapshot::read(path)?.bodies))?;
 
     // A ring of test bodies: without mass they feel gravity but exert none.
     let mut ring = Bodies::with_capacity(100);

@@ -3,18 +3,18 @@
 //! Shows: separate sets of sinks and sources; any engine; the GPU engine and its kernel's shape.
 //! Run: `cargo run --release --example 4_forces_on_sinks`
 
-use glam::DVec3;
 use gravitile::error::Result;
 use gravitile::forces::direct::gpu::KernelRequest;
 use gravitile::forces::direct::{CpuSingle, GpuSingle, Reference};
 use gravitile::forces::{Answers, ForceEngine, Identity, Sinks, Sources, Want};
+use gravitile::glam::DVec3;
 use gravitile::gpu::{AdapterRequest, Gpu};
 use gravitile::scene::Scene;
 
 fn main() -> Result<()> {
     let mut scene = Scene::builtin("plummer")?;
     scene.set_n(10_000)?;
-    let cluster = scene.build(&|_| unreachable!("it needs no files"))?;
+    let cluster = scene.build()?;
 
     // Probes along a line: none of them is a body of the cluster.
     let probes: Vec<DVec3> = (0..8).map(|i| DVec3::X * 0.5 * f64::from(i)).collect();

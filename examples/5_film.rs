@@ -13,7 +13,7 @@ use gravitile::sim::{Settings, Simulation};
 fn main() -> Result<()> {
     let mut scene = Scene::builtin("galaxy-collision")?;
     scene.set_n(3000)?;
-    let bodies = scene.build(&|_| unreachable!("it needs no files"))?;
+    let bodies = scene.build()?;
 
     let (size, style) = (PictureSize::new(320, 180)?, Style::default());
     let start = Camera::default().framing(&bodies, &style, 0.98, size);

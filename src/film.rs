@@ -19,7 +19,7 @@ use crate::render::{
     Camera, CameraMotion, ColourBy, DevicePoints, Director, Film, Follow, Image, Look, Painter,
     PictureSize, Points, Scale, Style,
 };
-use crate::sim::{Choice, EngineKind, Moment, Settings, Simulation, host_engine};
+use crate::sim::{EngineKind, Moment, Settings, Simulation, choose, host_engine};
 
 /// What paints the pictures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -248,9 +248,10 @@ fn painter(
         (_, Renderer::Cpu) => on_cpu(),
         (Some(gpu), _) => on(gpu),
         (None, Renderer::Gpu) => on(&*Gpu::open_blocking(request)?),
-        (None, Renderer::Auto) => match Gpu::open_blocking(&AdapterRequest::default()) {
+        (None, Renderer::Auto) => match Gpu::open_blocking(request) {
             // The CPU painter is faster than a software adapter.
             Ok(gpu) if gpu.adapter.class != DeviceClass::Software => on(&gpu),
+            Err(error) if request.is_certain() => Err(error),
             _ => on_cpu(),
         },
     }
@@ -293,27 +294,20 @@ pub fn still(bodies: &Bodies, settings: &Settings, shot: &Shot, mut film: Film) 
     Ok(described)
 }
 
-/// The device that a simulation of `n` bodies would live on, as far as is known without timing engines.
+/// The device that a simulation of `n` bodies would live on.
 ///
-/// Errors: an engine, a method, a precision, an adapter or a kernel that is not available.
+/// # Errors
+/// An engine, a method, a precision, an adapter or a kernel that is not available.
 fn device_of(n: usize, settings: &Settings) -> Result<Option<Arc<Gpu>>> {
-    match settings.engine.by(settings.method)?.0 {
-        // Whichever engine would win: a real adapter paints, if there is one.
-        EngineKind::Auto if !settings.adapter.is_certain() => Ok(None),
-        EngineKind::Auto => {
-            let gpu = Gpu::open_blocking(&settings.adapter)?;
-            Ok(Some(gpu).filter(|gpu| gpu.adapter.class != DeviceClass::Software))
-        }
-        EngineKind::Gpu => {
-            let gpu = pollster::block_on(Choice::told(settings))?.gpu;
-            let gpu = gpu.filter(|_| !settings.steps_on_host());
-            if let Some(gpu) = &gpu {
-                settings.known.resolve(&settings.kernel, gpu, n, Masses::InBlocks)?;
-            }
-            Ok(gpu)
-        }
-        kind => crate::gpu::blocking(host_engine(kind, None, settings)).map(|_| None),
+    let choice = pollster::block_on(choose(n, settings))?;
+    if choice.kind != EngineKind::Gpu {
+        crate::gpu::blocking(host_engine(choice.kind, None, settings))?;
     }
+    let gpu = choice.gpu.filter(|_| !settings.steps_on_host());
+    if let Some(gpu) = &gpu {
+        settings.known.resolve(&settings.kernel, gpu, n, Masses::InBlocks)?;
+    }
+    Ok(gpu)
 }
 
 /// The bodies with positions and velocities rounded to f32.

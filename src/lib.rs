@@ -6,13 +6,12 @@
 //!
 //! ```
 //! use gravitile::scene::Scene;
-//! use gravitile::sim::{EngineKind, Settings, Simulation};
+//! use gravitile::sim::{Settings, Simulation};
 //!
 //! let mut scene = Scene::builtin("plummer")?;
 //! scene.set_n(100)?;
-//! let bodies = scene.build(&|path| Ok(gravitile::snapshot::read(path)?.bodies))?;
-//! let settings =
-//!     Settings { softening: 0.1, dt: 0.01, engine: EngineKind::Cpu, ..Settings::default() };
+//! let bodies = scene.build()?;
+//! let settings = Settings { softening: 0.1, dt: 0.01, ..Settings::default() };
 //! let mut sim = Simulation::new(bodies, settings)?;
 //! let before = sim.diagnostics()?;
 //! sim.step(10)?;
@@ -24,9 +23,10 @@
 //! |---|---|
 //! | get bodies | [`scene::Scene`] makes them, [`snapshot::read`] reads them, [`bodies::Bodies`] holds them |
 //! | run a simulation | [`sim::Simulation`] with its [`sim::Settings`]; [`integrate`] for the schemes |
-//! | compute forces alone | [`forces::make`] and [`forces::ForceEngine`]; engines by name in [`forces::direct`] |
+//! | compute forces alone | [`forces::accelerations`], [`forces::make`] and [`forces::ForceEngine`]; engines by name in [`forces::direct`] |
 //! | choose a device | [`gpu::adapters`], [`gpu::AdapterRequest`], [`gpu::Gpu`] |
-//! | find out which engine is faster | [`measure`] |
+//! | know which engine and method `auto` takes | [`sim::choose()`] |
+//! | measure kernels | [`measure`] |
 //! | check that a run is right | [`diagnostics::diagnose`] |
 //! | keep a run on disk and resume it | [`record`] |
 //! | make pictures and films | [`film`], [`render`] |
@@ -59,6 +59,9 @@ pub mod sim;
 pub mod snapshot;
 pub mod stop;
 pub mod units;
+
+/// Vectors of the interface: [`glam::DVec3`].
+pub use glam;
 
 mod math;
 mod memory;

@@ -17,7 +17,7 @@ use gravitile::sim::{DeviceState, EngineKind, Settings, Simulation};
 fn plummer(n: usize) -> Bodies {
     let mut scene = Scene::builtin("plummer").unwrap();
     scene.set_n(n).unwrap();
-    scene.build(&|_| unreachable!()).unwrap()
+    scene.build().unwrap()
 }
 
 fn settings(kernel: KernelRequest) -> Settings {

@@ -32,7 +32,7 @@ fn devices(count: usize) -> Vec<Arc<Gpu>> {
 fn plummer(n: usize) -> Bodies {
     let mut scene = Scene::builtin("plummer").unwrap();
     scene.set_n(n).unwrap();
-    scene.build(&|_| unreachable!()).unwrap()
+    scene.build().unwrap()
 }
 
 fn settings(kernel: KernelRequest) -> Settings {

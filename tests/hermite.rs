@@ -19,7 +19,7 @@ const BOTH: [&str; 2] = ["hermite4", "hermite6"];
 fn plummer(n: usize) -> Bodies {
     let mut scene = Scene::builtin("plummer").unwrap();
     scene.set_n(n).unwrap();
-    scene.build(&|path| panic!("{} should not be asked for", path.display())).unwrap()
+    scene.build().unwrap()
 }
 
 fn settings(integrator: &str, softening: f64, blocks: BlockSettings) -> Settings {
@@ -115,7 +115,7 @@ fn a_very_eccentric_binary_keeps_its_orbit() {
 #[test]
 fn the_closest_passage_of_burraus_problem_keeps_the_energy() {
     let scene = Scene::builtin("pythagorean").unwrap();
-    let bodies = scene.build(&|_| unreachable!()).unwrap();
+    let bodies = scene.build().unwrap();
     for (integrator, eta, eta6, most) in
         [("hermite4", 1e-5, 1.0, 5e-11), ("hermite6", 1e-4, 0.02, 2e-12)]
     {
@@ -166,7 +166,7 @@ fn a_head_on_fall_in_a_cold_sphere_keeps_the_energy() {
     let mut scene = Scene::builtin("cold-sphere").unwrap();
     scene.set_n(1000).unwrap();
     scene.seed = 59;
-    let bodies = scene.build(&|_| unreachable!()).unwrap();
+    let bodies = scene.build().unwrap();
     let blocks = BlockSettings { dt_max: f64::powi(0.5, 7), ..BlockSettings::default() };
     let mut sim = simulation(&bodies, settings("hermite6", 0.0, blocks));
     let before = sim.diagnostics().unwrap();

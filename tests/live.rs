@@ -29,7 +29,7 @@ const ENGINES: [EngineKind; 2] = [EngineKind::Gpu, EngineKind::Cpu];
 fn plummer(n: usize) -> Bodies {
     let mut scene = Scene::builtin("plummer").unwrap();
     scene.set_n(n).unwrap();
-    scene.build(&|_| unreachable!()).unwrap()
+    scene.build().unwrap()
 }
 
 fn settings(engine: EngineKind) -> Settings {

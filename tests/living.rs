@@ -15,7 +15,7 @@ use gravitile::sim::{EngineKind, Residence, Settings, Simulation, Soon, Watch};
 fn plummer(n: usize) -> Bodies {
     let mut scene = Scene::builtin("plummer").unwrap();
     scene.set_n(n).unwrap();
-    scene.build(&|_| unreachable!()).unwrap()
+    scene.build().unwrap()
 }
 
 fn bits(bodies: &Bodies) -> Vec<[u64; 6]> {

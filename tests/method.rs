@@ -14,7 +14,7 @@ use gravitile::forces::tree::gpu::BYTES_PER_BODY;
 use gravitile::gpu::{AdapterRequest, DeviceClass, Gpu};
 use gravitile::measure::choose_on;
 use gravitile::scene::{Spread, test_bodies};
-use gravitile::sim::{EngineKind, Method, Settings, Simulation};
+use gravitile::sim::{self, EngineKind, Method, Settings, Simulation};
 
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
@@ -80,6 +80,21 @@ fn auto_takes_a_graphics_card_for_many_bodies_and_its_tree_for_more() {
             (tree_from, (Gpu, Tree)),
         ] {
             assert_eq!(chosen(class, n), right, "{class:?}, {n} bodies");
+        }
+    }
+}
+
+#[test]
+fn a_simulation_without_an_engine_or_method_takes_those_that_suit_its_bodies() {
+    for n in [100, CPU_TREE_FROM] {
+        let settings = Settings::default();
+        let choice = pollster::block_on(sim::choose(n, &settings)).unwrap();
+        let new = Simulation::new(test_bodies(n, Spread::Even), settings).unwrap();
+        let taken = new.choice();
+        assert_eq!((taken.kind, taken.method), (choice.kind, choice.method), "{n} bodies");
+        assert_ne!(taken.kind, EngineKind::Auto);
+        if taken.kind == EngineKind::Cpu {
+            assert_eq!(taken.method == Method::Tree, n == CPU_TREE_FROM, "{n} bodies");
         }
     }
 }

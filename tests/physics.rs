@@ -16,7 +16,7 @@ fn scene(name: &str, n: Option<usize>) -> Bodies {
     if let Some(n) = n {
         scene.set_n(n).unwrap();
     }
-    scene.build(&|path| panic!("{} should not be asked for", path.display())).unwrap()
+    scene.build().unwrap()
 }
 
 fn simulation(bodies: &Bodies, engine: EngineKind, softening: f64, dt: f64) -> Simulation {

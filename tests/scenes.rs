@@ -10,10 +10,6 @@ use gravitile::forces::direct::{CpuSingle, Reference};
 use gravitile::forces::{Answers, ForceEngine, Identity, Sinks, Sources, Want};
 use gravitile::scene::{GENERATORS, MAX_BODIES, Scene, generator};
 
-fn no_files(path: &Path) -> Result<Bodies> {
-    panic!("a scene without files should not load {}", path.display());
-}
-
 /// A built-in scene of `n` bodies, where it lets n be chosen.
 fn small(name: &str, n: usize) -> Scene {
     let mut scene = Scene::builtin(name).unwrap();
@@ -24,7 +20,7 @@ fn small(name: &str, n: usize) -> Scene {
 }
 
 fn build(scene: &Scene) -> Bodies {
-    scene.build(&no_files).unwrap()
+    scene.build().unwrap()
 }
 
 fn read(text: &str) -> Result<Scene> {
@@ -271,7 +267,7 @@ fn wrong_values_name_parameter_and_range() {
     says(scene.set("tomre_q", 1.0).unwrap_err(), &["tomre_q", "toomre_q, disk_height"]);
     let mut crowded = scene.clone();
     crowded.set("bulge_bodies", 0.5).unwrap();
-    says(crowded.build(&no_files).unwrap_err(), &["'bulge_bodies' is 0.5", "at most 0.46"]);
+    says(crowded.build().unwrap_err(), &["'bulge_bodies' is 0.5", "at most 0.46"]);
     says(scene.set_n(0).unwrap_err(), &["number of bodies", "from 1 to 100000000"]);
     says(scene.set_n(5).unwrap_err(), &["'n'", "5", "from 10"]);
     // Refused before anything is allocated.
@@ -285,7 +281,7 @@ fn wrong_values_name_parameter_and_range() {
     says(generator("plumer").unwrap_err(), &["no generator named 'plumer'", "plummer"]);
     let mut collision = Scene::builtin("galaxy-collision").unwrap();
     collision.set("separation", 1.0).unwrap();
-    says(collision.build(&no_files).unwrap_err(), &["separation", "at least the pericentre, 2.5"]);
+    says(collision.build().unwrap_err(), &["separation", "at least the pericentre, 2.5"]);
 }
 
 #[test]
@@ -372,7 +368,7 @@ fn visitor(path: &Path) -> Result<Bodies> {
 fn parts_are_scaled_turned_and_placed() {
     let mut scene = read(PARTS).unwrap();
     assert_eq!((scene.name.as_str(), scene.n()), ("test", None));
-    let bodies = scene.build(&visitor).unwrap();
+    let bodies = scene.build_with(&visitor).unwrap();
     let names: Vec<&str> = bodies.components.iter().map(|c| c.name.as_str()).collect();
     assert_eq!(names, ["stars 1", "west stars", "bodies 3"]);
     assert_eq!(bodies.len(), 402);
@@ -399,11 +395,11 @@ fn parts_are_scaled_turned_and_placed() {
     assert!((diagnostics(&first, 0.0).virial_ratio() - 1.0).abs() < 0.05);
 
     scene.set("1.n", 50.0).unwrap();
-    assert_eq!(scene.build(&visitor).unwrap().len(), 352);
+    assert_eq!(scene.build_with(&visitor).unwrap().len(), 352);
     assert!(scene.set("3.n", 50.0).unwrap_err().to_string().contains("1.n, 2.n"));
     assert!(scene.set("n", 50.0).is_err() && scene.set("0.n", 50.0).is_err());
     assert!(scene.set_n(1000).unwrap_err().to_string().contains("its files decide"));
-    let missing = scene.build(&|path: &Path| {
+    let missing = scene.build_with(&|path: &Path| {
         Err(Error::Io {
             action: "read",
             path: PathBuf::from(path),
@@ -411,8 +407,10 @@ fn parts_are_scaled_turned_and_placed() {
         })
     });
     assert!(missing.unwrap_err().to_string().contains("data/visitor.bin"));
+    let text = scene.build().unwrap_err().to_string();
+    assert!(text.contains("data/visitor.bin") && text.contains("build_with"), "{text}");
     assert!(
-        scene.build(&|_: &Path| Ok(Bodies::default())).is_err(),
+        scene.build_with(&|_: &Path| Ok(Bodies::default())).is_err(),
         "an empty snapshot is refused"
     );
 }

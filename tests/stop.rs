@@ -17,7 +17,7 @@ mod common;
 fn sim(n: usize, integrator: &str, engine: EngineKind, on: (Method, usize)) -> Simulation {
     let mut scene = Scene::builtin("plummer").unwrap();
     scene.set_n(n).unwrap();
-    let bodies = scene.build(&|path| Ok(snapshot::read(path)?.bodies)).unwrap();
+    let bodies = scene.build_with(&|path| Ok(snapshot::read(path)?.bodies)).unwrap();
     let settings = Settings {
         softening: 0.05,
         dt: 0.01,
@@ -113,7 +113,7 @@ fn steps_broken_off_are_as_if_not_begun() {
 fn walks_that_nobody_foresees_are_looked_at_often() {
     let mut scene = Scene::builtin("plummer").unwrap();
     scene.set_n(24_000).unwrap();
-    let bodies = scene.build(&|path| Ok(snapshot::read(path)?.bodies)).unwrap();
+    let bodies = scene.build_with(&|path| Ok(snapshot::read(path)?.bodies)).unwrap();
     let opening = Opening::Acceleration { alpha: 1e-7 };
     let settings = Settings {
         softening: 0.05,

@@ -50,7 +50,7 @@ impl Method {
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum EngineKind {
-    /// A graphics adapter or the CPU, by the number of bodies ([`crate::measure::choose()`]).
+    /// A graphics adapter or the CPU, by the number of bodies ([`crate::sim::choose()`]).
     #[default]
     Auto,
     /// A graphics adapter.

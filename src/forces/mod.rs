@@ -10,8 +10,19 @@
 //! precision are chosen independently; [`ENGINES`] lists the engine for each combination.
 //!
 //! ```
+//! use gravitile::forces;
+//! use gravitile::glam::DVec3;
+//!
+//! let acceleration = forces::accelerations(&[DVec3::ZERO, DVec3::X], &[1.0, 2.0], 0.0)?;
+//! assert!((acceleration[0].x - 2.0).abs() < 1e-6);
+//! # Ok::<(), gravitile::error::Error>(())
+//! ```
+//!
+//! Potentials, derivatives, neighbours, other sinks than the sources, or another engine:
+//!
+//! ```
 //! use gravitile::forces::{Answers, ForceEngine, Identity, Sinks, Sources, Want, direct::CpuSingle};
-//! use glam::DVec3;
+//! use gravitile::glam::DVec3;
 //!
 //! let position = [DVec3::ZERO, DVec3::X];
 //! let mut out = Answers::default();
@@ -60,7 +71,10 @@ pub use spread::Spread;
 pub use test_bodies::TestBodies;
 pub use throughput::{Budget, Throughput};
 
+use glam::DVec3;
 use serde::{Deserialize, Serialize};
+
+use crate::error::Result;
 
 /// How forces are computed. A new method is a file or folder here, a variant and a name below, and
 /// entries for its engines.
@@ -100,3 +114,23 @@ pub const ENGINES: &[Entry] = &[
 
 /// Every method whose bodies can live on a device.
 pub const ON_DEVICE: &[DeviceEntry] = &[direct::ON_DEVICE, tree::ON_DEVICE];
+
+/// Accelerations of bodies by all others, with the Plummer softening length `softening` (at least 0) and G = 1: the
+/// all-pairs sum in f32 with f64 totals on all cores of the CPU ([`direct::CpuSingle`], rms error 3e-7). One vector
+/// per position, in mass / length^2.
+///
+/// # Errors
+/// Slices of different lengths; values that are not finite; a negative softening; bodies too far apart for f32.
+pub fn accelerations(position: &[DVec3], mass: &[f64], softening: f64) -> Result<Vec<DVec3>> {
+    let mut out = Answers::default();
+    let sources = Sources::new(position, mass);
+    let sinks = Sinks::new(position, Identity::Offset(0));
+    direct::CpuSingle::new().evaluate_from(
+        &sources,
+        &sinks,
+        softening,
+        &Want::ACCELERATION,
+        &mut out,
+    )?;
+    Ok(out.acceleration)
+}

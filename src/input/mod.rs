@@ -106,7 +106,7 @@ impl InputRequest {
         let parts = Parts::of(Units::from(&scene.units), self.isolated);
         scene.n().map_or(Ok(()), |n| memory::check_bodies(n, memory::BODIES))?;
         let begun = Instant::now();
-        let bodies = scene.build(&|path: &Path| parts.load(path))?;
+        let bodies = scene.build_with(&|path: &Path| parts.load(path))?;
         let secs = begun.elapsed().as_secs_f64();
         log::info!("scene {}: {} bodies made in {secs:.2} s", scene.name, bodies.len());
         let mut snapshot = Snapshot::new(bodies, 0.0);

@@ -73,7 +73,7 @@ mod tests {
     fn moment(n: usize) -> Moment {
         let mut scene = Scene::builtin("plummer").unwrap();
         scene.set_n(n).unwrap();
-        let bodies: Bodies = scene.build(&|_| unreachable!()).unwrap();
+        let bodies: Bodies = scene.build().unwrap();
         let mut right = Answers::default();
         let sources = Sources::new(&bodies.position, &bodies.mass);
         let sinks = Sinks::new(&bodies.position, Identity::Offset(0));

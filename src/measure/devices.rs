@@ -1,34 +1,42 @@
 //! How many devices to use: as many as asked for, or as many as are faster than one.
 
-use crate::error::Result;
-use crate::forces::Method;
-use crate::gpu::{DeviceClass, DeviceCount, Gpu};
-use crate::scene::{Spread, test_bodies};
-use crate::sim::{Choice, Settings};
+use std::sync::Arc;
 
-/// Adds to the choice, already checked by [`Choice::check_devices`], the devices that share `n`
-/// bodies with its first one.
+use crate::error::Result;
+#[cfg(not(target_arch = "wasm32"))]
+use crate::forces::Method;
+use crate::gpu::Gpu;
+#[cfg(not(target_arch = "wasm32"))]
+use crate::gpu::{DeviceClass, DeviceCount};
+#[cfg(not(target_arch = "wasm32"))]
+use crate::scene::{Spread, test_bodies};
+use crate::sim::{self, Choice, Settings};
+
+/// [`sim::choose()`], which by itself takes one device if the number is `auto`: here all of the first one's kind, if
+/// steps are measured to be faster on them.
 ///
-/// Errors: fewer devices than the number asked for.
-pub(super) async fn choose_devices(
-    choice: Choice,
-    n: usize,
-    settings: &Settings,
-) -> Result<Choice> {
-    let Some(first) = choice.gpu.clone() else { return Ok(choice) };
-    match settings.devices {
-        DeviceCount::These(_) => {
-            let beside = first.open_beside(&settings.adapter, settings.devices).await?;
-            Ok(Choice { beside, ..choice })
-        }
-        DeviceCount::Auto if !settings.steps_on_host() => {
-            several(&first, choice, n, settings).await
-        }
-        DeviceCount::Auto => {
+/// # Errors
+/// Those of [`sim::choose()`].
+pub async fn choose(n: usize, settings: &Settings) -> Result<Choice> {
+    choose_on(None, n, settings).await
+}
+
+/// [`choose()`] when a device is already `open`, whose adapter is then the only candidate.
+///
+/// # Errors
+/// Those of [`choose()`].
+pub async fn choose_on(open: Option<&Arc<Gpu>>, n: usize, settings: &Settings) -> Result<Choice> {
+    let choice = sim::choose_on(open, n, settings).await?;
+    // A browser has one device.
+    #[cfg(not(target_arch = "wasm32"))]
+    if let (DeviceCount::Auto, Some(first)) = (settings.devices, choice.gpu.clone()) {
+        if settings.steps_on_host() {
             let why = "block steps take one device unless --devices N is given: how many bodies a step has is not known before";
-            Ok(Choice { devices_reason: Some(why.to_owned()), ..choice })
+            return Ok(Choice { devices_reason: Some(why.to_owned()), ..choice });
         }
+        return several(&first, choice, n, settings).await;
     }
+    Ok(choice)
 }
 
 /// Several devices are used if they take at most this part of the time of one.

@@ -1,6 +1,6 @@
 //! Measuring kernels: whether they are correct, how fast they are, and what limits them.
 //!
-//! [`choose()`] says which engine and method `auto` means. [`Stopwatch`] times compute passes,
+//! [`choose()`] adds to [`crate::sim::choose()`] how many devices are fastest. [`Stopwatch`] times compute passes,
 //! [`StepTimer`] times whole steps of kernels that it has checked, [`check_soon`] compares kernels
 //! with f64; these are available everywhere. The others block on the device, which a page in a
 //! browser cannot: [`KernelTimer`] times forces alone, [`Ceilings`] hold the adapter's maximum
@@ -8,14 +8,12 @@
 //! program; [`figures`] define what to measure and how to show it.
 
 mod accuracy;
-mod choose;
-#[cfg(not(target_arch = "wasm32"))]
 mod devices;
 mod distribution;
 mod stats;
 
 pub use accuracy::{ErrorStats, acceleration_errors, potential_errors};
-pub use choose::{choose, choose_on};
+pub use devices::{choose, choose_on};
 pub use distribution::ErrorDistribution;
 pub use stats::{Steadiness, Summary};
 

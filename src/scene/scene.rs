@@ -226,13 +226,24 @@ impl Scene {
         }
     }
 
+    /// [`Scene::build_with`] for scenes whose parts read no files, such as all built-in ones.
+    ///
+    /// # Errors
+    /// A part that reads a file; those of [`Scene::build_with`].
+    pub fn build(&self) -> Result<Bodies> {
+        self.build_with(&|path| {
+            Err(Error::file(path, "a part of the scene reads it: use Scene::build_with"))
+        })
+    }
+
     /// Makes the bodies. Generators whose parameter `softening` is not set get that of
     /// [`Scene::run`]. The centre of mass is at rest at the origin; ids count from 0. `load` is
     /// called for the files of parts, with paths that include the scene file's folder.
     ///
-    /// Errors: those of `load` and of the generators; an orbit that cannot be started; bodies that
+    /// # Errors
+    /// Those of `load` and of the generators; an orbit that cannot be started; bodies that
     /// [`Bodies::validate`] rejects.
-    pub fn build(&self, load: &Loader) -> Result<Bodies> {
+    pub fn build_with(&self, load: &Loader) -> Result<Bodies> {
         self.n().map_or(Ok(()), check_count)?;
         let bodies = match &self.contents {
             Contents::Single(source) => {

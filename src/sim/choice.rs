@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::{EngineKind, Settings, check_tier};
+use super::{EngineKind, Settings};
 use crate::error::{Error, Result};
 use crate::forces::Method;
 use crate::gpu::{DeviceCount, Gpu};
@@ -36,35 +36,6 @@ pub struct Choice {
 }
 
 impl Choice {
-    /// The choice that follows from the settings alone, whatever the bodies: a device is opened only
-    /// if the engine is `gpu`. `auto` then means the CPU; [`crate::measure::choose()`] goes by the
-    /// bodies and the device.
-    ///
-    /// Errors: no such adapter; a precision that the engine does not have.
-    /// Errors: an adapter that is not there; a precision that the engine lacks.
-    pub async fn told(settings: &Settings) -> Result<Self> {
-        let (kind, method) = settings.engine.by(settings.method)?;
-        let (kind, reason) = match kind {
-            EngineKind::Auto => (EngineKind::Cpu, "the default of a library call"),
-            kind => (kind, ASKED_FOR),
-        };
-        check_tier(kind, settings)?;
-        let gpu = match kind {
-            EngineKind::Gpu => Some(Gpu::open_first(&settings.adapter).await?),
-            _ => None,
-        };
-        let choice = Self::of(kind, method, reason, gpu);
-        choice.check_devices(settings)?;
-        let beside = match (&choice.gpu, settings.devices) {
-            // How many of them pay is for a measurement to say.
-            (Some(gpu), DeviceCount::These(_)) => {
-                gpu.open_beside(&settings.adapter, settings.devices).await?
-            }
-            _ => Vec::new(),
-        };
-        Ok(Self { beside, ..choice })
-    }
-
     /// A choice of an engine and a method with nothing else set.
     pub fn of(
         kind: EngineKind,

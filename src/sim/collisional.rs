@@ -197,7 +197,7 @@ mod tests {
         for seed in 0..20 {
             scene.seed = seed;
             scene.set_n(600).unwrap();
-            let mut bodies = scene.build(&|_| unreachable!()).unwrap();
+            let mut bodies = scene.build().unwrap();
             assert_eq!(suited(&bodies, 1.0), None, "seed {seed}");
             // Every tenth star gets a companion.
             let (a, g) = (1e-4, 1.0);

@@ -6,7 +6,7 @@
 //!
 //! let mut scene = Scene::builtin("plummer")?;
 //! scene.set_n(1000)?;
-//! let bodies = scene.build(&|path| Ok(gravitile::snapshot::read(path)?.bodies))?;
+//! let bodies = scene.build()?;
 //! let mut sim = Simulation::new(bodies, Settings { softening: 0.05, dt: 0.01, ..Settings::default() })?;
 //! let before = sim.diagnostics()?;
 //! sim.step(100)?;
@@ -16,6 +16,7 @@
 //! ```
 
 mod choice;
+mod choose;
 mod clock;
 mod collisional;
 mod device;
@@ -30,6 +31,7 @@ mod simulation;
 mod suggest;
 
 pub use choice::{ASKED_FOR, Choice};
+pub use choose::{choose, choose_on};
 pub use clock::{Clock, EvenSteps, MOST_STEPS, even_steps, run_steps};
 pub use collisional::{Collisional, MOST_BODIES, collisional};
 pub use device::{

@@ -41,8 +41,8 @@ pub struct Moment {
 }
 
 impl Simulation {
-    /// Checks `bodies` and `settings` and computes the first accelerations. A device is opened only
-    /// if the engine is `gpu`; `auto` means the CPU (for the faster one: [`Simulation::open_on`]).
+    /// Checks `bodies` and `settings` and computes the first accelerations, on the engine and by the
+    /// method that [`super::choose()`] takes for them.
     ///
     /// Errors: bodies or settings out of range; no such engine or adapter; bodies that do not fit
     /// on the device.
@@ -60,12 +60,12 @@ impl Simulation {
         restart: Option<&Restart>,
     ) -> Result<Self> {
         settings.validate()?;
-        let choice = Choice::told(&settings).await?;
+        let choice = super::choose(bodies.len(), &settings).await?;
         Self::open_on(choice, bodies, settings, restart).await
     }
 
-    /// [`Simulation::open_from`] on an engine already chosen: by the measurement of
-    /// [`crate::measure::choose()`], or on a device that is already open.
+    /// [`Simulation::open_from`] on an engine already chosen: by [`crate::measure::choose()`], say, or on
+    /// a device that is already open.
     ///
     /// Errors: those of [`Simulation::open_from`].
     pub async fn open_on(

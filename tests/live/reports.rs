@@ -15,7 +15,7 @@ use super::{ENGINES, plummer, settings, shape};
 fn scene(name: &str, n: Option<usize>) -> Bodies {
     let mut scene = Scene::builtin(name).unwrap();
     n.map_or(Ok(()), |n| scene.set_n(n)).unwrap();
-    scene.build(&|_| unreachable!()).unwrap()
+    scene.build().unwrap()
 }
 
 fn potentials(bodies: &Bodies, settings: &Settings) -> Vec<f64> {

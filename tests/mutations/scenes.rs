@@ -77,7 +77,9 @@ fn read(bytes: &[u8], builds: bool) -> Result<bool, String> {
     if scene.n() != Some(few) && scene.set_n(few).is_err() {
         return Ok(true);
     }
-    match scene.build(&|path| Err(gravitile::error::Error::file(path, "there is no such file"))) {
+    match scene
+        .build_with(&|path| Err(gravitile::error::Error::file(path, "there is no such file")))
+    {
         Ok(bodies) => {
             bodies.validate().map_err(|error| format!("made what is not valid: {error}"))?
         }

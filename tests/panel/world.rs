@@ -240,7 +240,7 @@ impl World {
 pub fn seen() -> Seen {
     let mut scene = Scene::builtin("plummer").unwrap();
     scene.set_n(3000).unwrap();
-    let bodies = scene.build(&|_| unreachable!()).unwrap();
+    let bodies = scene.build().unwrap();
     let view = Arc::new(TreeView::new(&bodies.position, &bodies.mass, 0.01));
     let config = TreeConfig { opening: Opening::Radius { theta: 0.7 }, ..TreeConfig::default() };
     let walk = Arc::new(view.walk(42, &config, &[]).unwrap());

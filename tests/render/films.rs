@@ -171,7 +171,7 @@ fn lit_at_last(scene: &str, paths: bool) -> usize {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("frames/");
     let scene = Scene::builtin(scene).unwrap();
-    let bodies = scene.build(&|_| unreachable!()).unwrap();
+    let bodies = scene.build().unwrap();
     let size = PictureSize::new(160, 90).unwrap();
     let style =
         Style { paths, sky: 0.0, bloom: 0.0, vignette: 0.0, dither: false, ..Style::default() };

@@ -11,7 +11,7 @@ use super::common;
 pub fn plummer(n: usize) -> Bodies {
     let mut scene = Scene::builtin("plummer").unwrap();
     scene.set_n(n).unwrap();
-    scene.build(&|_| unreachable!()).unwrap()
+    scene.build().unwrap()
 }
 
 fn settings(method: Method) -> Settings {

@@ -44,7 +44,7 @@ fn a_snapshot_that_moves_as_a_whole_stays_in_the_picture() {
     let moving = |folder: &std::path::Path| {
         let mut scene = Scene::builtin("plummer").unwrap();
         scene.set_n(300).unwrap();
-        let bodies = scene.build(&|_| unreachable!()).unwrap();
+        let bodies = scene.build().unwrap();
         let mut text = "x,y,z,vx,vy,vz,mass\n".to_owned();
         for ((x, v), mass) in bodies.position.iter().zip(&bodies.velocity).zip(&bodies.mass) {
             // They would leave the picture within a second.

@@ -129,7 +129,7 @@ fn a_snapshot_is_opened_by_its_path() {
     let small = |folder: &std::path::Path| {
         let mut scene = Scene::builtin("plummer").unwrap();
         scene.set_n(120).unwrap();
-        let bodies = scene.build(&|_| unreachable!()).unwrap();
+        let bodies = scene.build().unwrap();
         let path = folder.join("small.gvt");
         let losses = snapshot::write(path, &Snapshot::new(bodies, 3.5), &WriteOptions::default());
         assert!(losses.is_ok());

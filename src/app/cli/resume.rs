@@ -60,8 +60,8 @@ pub fn main(args: &Args) -> Result<Ended> {
     let bodies = found.snapshot.bodies.clone();
     let mut sim = match ranks::ranks() {
         None => Simulation::resume(bodies, settings, restart.as_ref())?,
-        Some(_) => {
-            let choice = together::told(&mut settings)?;
+        Some(ranks) => {
+            let choice = together::choose_for_resume(ranks, bodies.len(), &mut settings)?;
             pollster::block_on(Simulation::open_on(choice, bodies, settings, restart.as_ref()))?
         }
     };

@@ -85,18 +85,16 @@ fn or_cpu(mine: Result<Choice>, ranks: &Ranks, settings: &mut Settings) -> Resul
     Ok(Choice { is_mixed: true, ..choice })
 }
 
-/// The engine that the settings name, on the device of this rank.
+/// The engine that the settings name, on the device of this rank, for `n` bodies.
 ///
-/// Errors: a rank without the device that it needs.
-pub fn told(settings: &mut Settings) -> Result<Choice> {
-    let Some(ranks) = ranks::ranks() else {
-        return pollster::block_on(Choice::told(settings));
-    };
+/// # Errors
+/// A rank without the device that it needs.
+pub fn choose_for_resume(ranks: &Ranks, n: usize, settings: &mut Settings) -> Result<Choice> {
     // The adapters of the run's beginning were those of another number of ranks.
     settings.adapter.names.clear();
     settings.devices = DeviceCount::default();
     take_own_adapters(ranks, settings)?;
-    let choice = or_cpu(pollster::block_on(Choice::told(settings)), ranks, settings)?;
+    let choice = or_cpu(pollster::block_on(crate::sim::choose(n, settings)), ranks, settings)?;
     of_ranks(choice, ranks, settings)
 }
 

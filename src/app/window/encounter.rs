@@ -192,7 +192,7 @@ mod tests {
     fn written(path: PathBuf, units: Units, [length, speed]: [f64; 2]) -> PathBuf {
         let mut scene = Scene::builtin("plummer").unwrap();
         scene.set_n(300).unwrap();
-        let mut made = Snapshot::new(scene.build(&|_| unreachable!()).unwrap(), 0.0);
+        let mut made = Snapshot::new(scene.build().unwrap(), 0.0);
         made.bodies.position.iter_mut().for_each(|x| *x *= length);
         made.bodies.velocity.iter_mut().for_each(|v| *v *= speed);
         made.units = units;
@@ -222,7 +222,7 @@ mod tests {
             let text = meeting.text("x", &orbit, 20.0).unwrap();
             let scene = Scene::from_toml(&text, &in_folder("x.toml")).unwrap();
             let parts = Parts::of((&scene.units).into(), false);
-            let bodies = scene.build(&|path: &Path| parts.load(path)).unwrap();
+            let bodies = scene.build_with(&|path: &Path| parts.load(path)).unwrap();
             (bodies, scene.run, meeting.notes)
         };
         let (plain, run, notes) = scene_of([one.clone(), one.clone()]);
@@ -247,7 +247,7 @@ mod tests {
         let files = ["one.gvt", "two.gvt"].map(|name| {
             let mut scene = Scene::builtin("plummer").unwrap();
             scene.set_n(400).unwrap();
-            let mut made = Snapshot::new(scene.build(&|_| unreachable!()).unwrap(), 7.0);
+            let mut made = Snapshot::new(scene.build().unwrap(), 7.0);
             made.units =
                 Units { length: "3 kpc".into(), time: "10 Myr".into(), ..Units::default() };
             let path = folder.path().join(name);
@@ -262,7 +262,7 @@ mod tests {
         let mut scene = Scene::from_toml(&text, &folder.path().join("meeting.toml")).unwrap();
         assert_eq!(Units::from(&scene.units).length, "3 kpc");
         let load = |path: &Path| Ok(snapshot::read(path)?.bodies);
-        let bodies = scene.build(&load).unwrap();
+        let bodies = scene.build_with(&load).unwrap();
         // All of both is in the picture, and the passage comes in the first third of the run.
         let reach = scene.view.extent * ASPECT;
         let seen = bodies.position.iter().filter(|x| x.length() < reach).count();

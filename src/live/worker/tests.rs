@@ -10,7 +10,7 @@ use crate::sim::{EngineKind, host_engine};
 fn left(kind: EngineKind, method: Option<Method>, n: usize) -> (f64, bool) {
     let mut scene = Scene::builtin("plummer").unwrap();
     scene.set_n(n).unwrap();
-    let bodies = scene.build(&|_| unreachable!("it needs no files")).unwrap();
+    let bodies = scene.build().unwrap();
     let mut settings = Settings { softening: 0.05, dt: 0.01, ..Settings::default() };
     (settings.engine, settings.method) = (kind, method);
     let engine = pollster::block_on(host_engine(kind, None, &settings)).unwrap();

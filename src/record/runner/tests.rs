@@ -4,7 +4,7 @@ use crate::sim::{EngineKind, Settings};
 fn simulation() -> (Simulation, Snapshot) {
     let mut scene = crate::scene::Scene::builtin("plummer").unwrap();
     scene.set_n(64).unwrap();
-    let bodies = scene.build(&|_| unreachable!()).unwrap();
+    let bodies = scene.build().unwrap();
     let settings =
         Settings { engine: EngineKind::Cpu, softening: 0.05, dt: 0.01, ..Settings::default() };
     (Simulation::new(bodies.clone(), settings).unwrap(), Snapshot::new(bodies, 0.0))

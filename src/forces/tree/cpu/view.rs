@@ -191,7 +191,7 @@ mod tests {
     fn plummer(n: usize) -> crate::bodies::Bodies {
         let mut scene = Scene::builtin("plummer").unwrap();
         scene.set_n(n).unwrap();
-        scene.build(&|_| unreachable!()).unwrap()
+        scene.build().unwrap()
     }
 
     #[test]

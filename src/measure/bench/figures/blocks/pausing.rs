@@ -85,7 +85,7 @@ mod tests {
     fn run(pauses: bool) -> (Bodies, u64) {
         let mut scene = Scene::builtin("plummer").unwrap();
         scene.set_n(32).unwrap();
-        let mut bodies = scene.build(&|_| unreachable!()).unwrap();
+        let mut bodies = scene.build().unwrap();
         let HostSide::Blocks(scheme) = find("hermite4").unwrap().host else { unreachable!() };
         let (mass, id) = (bodies.mass.clone(), bodies.id.clone());
         let field = Attractors { mass: &mass, softening: 0.01, id: &id };

@@ -47,7 +47,7 @@ pub(super) struct Shared {
 pub(super) fn virial(n: usize) -> Result<Bodies> {
     let mut scene = Scene::builtin("plummer")?;
     scene.set_n(n)?;
-    scene.build(&|path| Ok(crate::snapshot::read(path)?.bodies))
+    scene.build_with(&|path| Ok(crate::snapshot::read(path)?.bodies))
 }
 
 /// Steps of `n` bodies on `devices`, as runs take them; `None` if one exceeds the limit.

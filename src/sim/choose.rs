@@ -3,12 +3,10 @@
 
 use std::sync::Arc;
 
-#[cfg(not(target_arch = "wasm32"))]
-use super::devices::choose_devices;
+use super::{ASKED_FOR, Choice, EngineKind, Settings, check_tier};
 use crate::error::Result;
 use crate::forces::{self, Method, Precision, on_device};
 use crate::gpu::{DeviceClass, DeviceCount, Gpu};
-use crate::sim::{ASKED_FOR, Choice, EngineKind, Settings, check_tier};
 
 /// Fewer bodies are stepped by the CPU engine, whose steps are then short and whose bodies are f64. From 256 bodies on GPUs
 /// are faster: a step takes 0.0026 ms on an NVIDIA H200 and its forces 0.039 ms on 16 AVX-512 cores; with 64, those take
@@ -30,25 +28,27 @@ const fn tree_from(class: Option<DeviceClass>) -> usize {
     }
 }
 
-/// Chooses the engine for `n` bodies.
+/// Chooses the engine, the method and the devices for `n` bodies.
 ///
 /// `auto` takes the CPU if no adapter is available, if the adapter is software (which shares the
 /// CPU's cores and has none of its SIMD kernels), or for fewer than 512 bodies. In a browser it takes
 /// the adapter if there is one.
 ///
-/// If no method is asked for, it is `direct` or `tree`, by the number of bodies and the class of the
-/// device.
+/// If no method is requested, it is `direct` or `tree`, by the number of bodies and the class of the
+/// device. Several devices are taken only if a number is requested; [`crate::measure::choose()`] also
+/// measures how many are fastest.
 ///
-/// Errors: an adapter asked for by name, or the engine `gpu`, is not available; a method that the
-/// engine does not have.
+/// # Errors
+/// An adapter requested by name, the engine `gpu` or the number of devices is not available; a method
+/// or a precision that the engine does not have.
 pub async fn choose(n: usize, settings: &Settings) -> Result<Choice> {
     choose_on(None, n, settings).await
 }
 
-/// Chooses the engine for `n` bodies when a device is already `open`, whose adapter is then the
-/// only candidate.
+/// [`choose()`] when a device is already `open`, whose adapter is then the only candidate.
 ///
-/// Errors: those of [`choose`].
+/// # Errors
+/// Those of [`choose()`].
 pub async fn choose_on(open: Option<&Arc<Gpu>>, n: usize, settings: &Settings) -> Result<Choice> {
     let choice = choose_engine(open, n, settings).await?;
     let choice = match settings.method {
@@ -56,10 +56,13 @@ pub async fn choose_on(open: Option<&Arc<Gpu>>, n: usize, settings: &Settings) -
         None => choose_method(choice, n, settings),
     };
     choice.check_devices(settings)?;
-    // A browser has one device.
-    #[cfg(not(target_arch = "wasm32"))]
-    let choice = choose_devices(choice, n, settings).await?;
-    Ok(choice)
+    let beside = match (&choice.gpu, settings.devices) {
+        (Some(first), DeviceCount::These(_)) => {
+            first.open_beside(&settings.adapter, settings.devices).await?
+        }
+        _ => Vec::new(),
+    };
+    Ok(Choice { beside, ..choice })
 }
 
 /// Whether more than one device is asked for by number.
@@ -75,6 +78,7 @@ async fn choose_engine(open: Option<&Arc<Gpu>>, n: usize, settings: &Settings) -
     };
     let (engine, method) = settings.engine.by(settings.method)?;
     let cpu = |reason: String| Ok(Choice::of(EngineKind::Cpu, method, reason, None));
+    let few = || format!("fewer than {FEWEST_ON_GPU} bodies");
     let integrator = settings.integrator;
     let beyond_single = settings.precision.filter(|precision| *precision != Precision::Single);
     match (integrator.has_block_steps(), beyond_single, engine) {
@@ -102,6 +106,14 @@ async fn choose_engine(open: Option<&Arc<Gpu>>, n: usize, settings: &Settings) -
             let reason = "several devices are asked for";
             Ok(Choice::of(EngineKind::Gpu, method, reason, Some(open().await?)))
         }
+        // Opening a driver takes 0.1 s.
+        EngineKind::Auto
+            if n < FEWEST_ON_GPU
+                && !settings.adapter.is_certain()
+                && !cfg!(target_arch = "wasm32") =>
+        {
+            cpu(few())
+        }
         EngineKind::Auto => {
             let gpu = match open().await {
                 Ok(gpu) => gpu,
@@ -121,7 +133,7 @@ async fn choose_engine(open: Option<&Arc<Gpu>>, n: usize, settings: &Settings) -
                 ));
             }
             if n < FEWEST_ON_GPU {
-                return cpu(format!("fewer than {FEWEST_ON_GPU} bodies"));
+                return cpu(few());
             }
             let reason = format!("{FEWEST_ON_GPU} bodies or more: {}", gpu.adapter.name);
             Ok(Choice::of(EngineKind::Gpu, method, reason, Some(gpu)))
