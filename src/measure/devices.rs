@@ -1,42 +1,28 @@
-//! How many devices to use: as many as asked for, or as many as are faster than one.
+//! How many devices to use, if that is left to a measurement: as many as are faster than one.
 
 use std::sync::Arc;
 
 use crate::error::Result;
-#[cfg(not(target_arch = "wasm32"))]
 use crate::forces::Method;
-use crate::gpu::Gpu;
-#[cfg(not(target_arch = "wasm32"))]
-use crate::gpu::{DeviceClass, DeviceCount};
-#[cfg(not(target_arch = "wasm32"))]
+use crate::gpu::{DeviceClass, DeviceCount, Gpu};
 use crate::scene::{Spread, test_bodies};
-use crate::sim::{self, Choice, Settings};
+use crate::sim::{Choice, Settings};
 
-/// [`sim::choose()`], which by itself takes one device if the number is `auto`: here all of the first one's kind, if
-/// steps are measured to be faster on them.
-///
-/// # Errors
-/// Those of [`sim::choose()`].
-pub async fn choose(n: usize, settings: &Settings) -> Result<Choice> {
-    choose_on(None, n, settings).await
-}
-
-/// [`choose()`] when a device is already `open`, whose adapter is then the only candidate.
-///
-/// # Errors
-/// Those of [`choose()`].
-pub async fn choose_on(open: Option<&Arc<Gpu>>, n: usize, settings: &Settings) -> Result<Choice> {
-    let choice = sim::choose_on(open, n, settings).await?;
-    // A browser has one device.
-    #[cfg(not(target_arch = "wasm32"))]
-    if let (DeviceCount::Auto, Some(first)) = (settings.devices, choice.gpu.clone()) {
-        if settings.steps_on_host() {
-            let why = "block steps take one device unless --devices N is given: how many bodies a step has is not known before";
-            return Ok(Choice { devices_reason: Some(why.to_owned()), ..choice });
-        }
-        return several(&first, choice, n, settings).await;
+/// Adds the devices that share `n` bodies with the `first` one, if their number is `auto` and they are faster.
+pub(super) async fn choose_devices(
+    first: &Arc<Gpu>,
+    choice: Choice,
+    n: usize,
+    settings: &Settings,
+) -> Result<Choice> {
+    if settings.devices != DeviceCount::Auto {
+        return Ok(choice);
     }
-    Ok(choice)
+    if settings.steps_on_host() {
+        let why = "block steps take one device unless --devices N is given: how many bodies a step has is not known before";
+        return Ok(Choice { devices_reason: Some(why.to_owned()), ..choice });
+    }
+    several(first, choice, n, settings).await
 }
 
 /// Several devices are used if they take at most this part of the time of one.

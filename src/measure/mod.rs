@@ -8,12 +8,14 @@
 //! program; [`figures`] define what to measure and how to show it.
 
 mod accuracy;
+mod choose;
+#[cfg(not(target_arch = "wasm32"))]
 mod devices;
 mod distribution;
 mod stats;
 
 pub use accuracy::{ErrorStats, acceleration_errors, potential_errors};
-pub use devices::{choose, choose_on};
+pub use choose::{choose, choose_on};
 pub use distribution::ErrorDistribution;
 pub use stats::{Steadiness, Summary};
 

@@ -112,7 +112,8 @@ pub fn even_steps(span: f64, every: Option<f64>, dt: f64) -> Option<EvenSteps> {
 /// its own.
 pub const MOST_STEPS: u64 = 1 << 53;
 
-/// The number of steps of `dt` that cover the time from `start` to `until`, as [`steps_in`] counts them.
+/// The number of steps of `dt` that cover the time from `start` to `until`, rounded up unless it is a whole number up
+/// to rounding.
 ///
 /// Errors: no steps, or more than [`MOST_STEPS`].
 pub fn run_steps(start: f64, until: f64, dt: f64) -> Result<u64> {
