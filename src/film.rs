@@ -1,7 +1,8 @@
 //! Filming a simulation: a picture, some steps, the next picture.
 //!
-//! Bodies that live on a device are painted there, from the engine's own buffers; others by the CPU, or
-//! by a graphics adapter if that is a real one. A single picture needs neither engine nor forces ([`still`]).
+//! Bodies that live on a device are painted there, from the engine's own buffers; others by the
+//! CPU, or by a graphics adapter if that is hardware. A single picture needs neither engine nor
+//! forces ([`still`]).
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -21,11 +22,11 @@ use crate::render::{
 };
 use crate::sim::{EngineKind, Moment, Settings, Simulation, choose, host_engine};
 
-/// What paints the pictures.
+/// The renderer of the pictures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Renderer {
-    /// The device that the bodies are on, else a real graphics adapter, else the CPU.
+    /// The device that holds the bodies, else a hardware graphics adapter, else the CPU.
     #[default]
     Auto,
     /// A graphics adapter, even a software one.
@@ -35,11 +36,11 @@ pub enum Renderer {
 }
 
 impl Renderer {
-    /// The choices with their names on the command line.
+    /// All variants with their names on the command line.
     pub const ALL: [(Self, &'static str); 3] =
         [(Self::Auto, "auto"), (Self::Gpu, "gpu"), (Self::Cpu, "cpu")];
 
-    /// The choice of that name.
+    /// The variant of that name.
     pub fn from_name(name: &str) -> Result<Self> {
         Self::ALL.iter().find(|(_, known)| *known == name).map(|(choice, _)| *choice).ok_or_else(
             || Error::Unknown {
@@ -51,14 +52,16 @@ impl Renderer {
     }
 }
 
-/// Path lines of a few bodies use at least this many states per picture, and about this many for the whole film.
+/// Path lines of a few bodies use at least this many states per picture, and about this many for
+/// the whole film.
 const STATES_PER_PICTURE: u64 = 8;
 const STATES_OF_FILM: u64 = 2048;
 
-/// What is filmed and how.
+/// The parameters of a film.
 #[derive(Clone, Debug)]
 pub struct Shot {
-    /// Number of pictures, at least 1. The first shows the bodies as they are, unless steps come before it.
+    /// Number of pictures, at least 1. The first shows the initial bodies, unless steps come before
+    /// it.
     pub frames: u64,
     /// Pictures per second of the film.
     pub frames_per_sec: u32,
@@ -68,20 +71,22 @@ pub struct Shot {
     pub steps_per_frame: u64,
     /// Size of each picture.
     pub size: PictureSize,
-    /// Where the camera is and how it moves.
+    /// The camera and its motion.
     pub motion: CameraMotion,
-    /// The looks.
+    /// The style.
     pub style: Style,
-    /// What paints the pictures.
+    /// The renderer of the pictures.
     pub renderer: Renderer,
     /// The captions on the pictures.
     pub said: Said,
-    /// The simulated time in which path lines of a few bodies fade, if the style has them; 0 for none.
+    /// The simulated time in which path lines of a few bodies fade, if the style has them; 0 for
+    /// none.
     pub paths_fade_in: f64,
 }
 
 impl Shot {
-    /// Whether it needs no forces: no step is taken, no colour shows an acceleration, and no streak is bent by one.
+    /// Whether it needs no forces: no step is taken, no colour shows an acceleration, and no streak
+    /// is bent by one.
     pub fn is_still(&self) -> bool {
         let has_streaks = self.style.streak_time > 0.0;
         let takes_steps = self.frames > 1 || self.steps_before > 0;
@@ -95,17 +100,17 @@ pub struct Cinema {
     look: Look,
     director: Director,
     said: Said,
-    /// The bodies' paths and colours, if they are few enough.
+    /// The bodies' paths and colours, if there are few bodies.
     paths: Option<(Paths, Vec<[u8; 3]>)>,
     components: Vec<Component>,
     last_secs: Option<f64>,
-    /// Whether it paints on the device that the bodies are on.
+    /// Whether it paints on the device that holds the bodies.
     shares_device: bool,
     described: String,
 }
 
 impl Cinema {
-    /// Makes a painter that suits `sim`, and fits the looks to its current bodies.
+    /// Creates a painter that suits `sim`, and fits the look to its current bodies.
     pub fn new(
         sim: &mut Simulation,
         style: &Style,
@@ -135,12 +140,12 @@ impl Cinema {
         })
     }
 
-    /// What it paints on.
+    /// A description of the renderer in use.
     pub fn describe(&self) -> &str {
         &self.described
     }
 
-    /// The picture of `sim` as it is now, at `time_secs` of the film.
+    /// The picture of the present state of `sim`, at `time_secs` of the film.
     pub fn picture(
         &mut self,
         sim: &mut Simulation,
@@ -150,7 +155,8 @@ impl Cinema {
         let times = (time_secs, sim.time());
         let follows = self.look.follows_values();
         let (mut image, camera) = if self.shares_device {
-            // Bodies are read back only for a camera that follows or directs, and for colours that follow.
+            // Bodies are read back only for a camera that follows or directs, and for colours that
+            // adapt.
             let stays = motion.follow == Follow::Nothing && !motion.directs;
             let camera = if follows {
                 let Moment { bodies, acceleration, .. } = sim.moment()?;
@@ -184,21 +190,22 @@ impl Cinema {
         Ok(image)
     }
 
-    /// Writes these captions on pictures from now on.
+    /// Sets the captions of later pictures.
     pub fn say(&mut self, said: Said) {
         self.said = said;
     }
 
-    /// Draws the paths of `sim`'s bodies from now on, if they are few, fading within this simulated time.
+    /// Draws the paths of `sim`'s bodies in later pictures, if they are few, fading within this
+    /// simulated time.
     pub fn follow_ways(&mut self, sim: &mut Simulation, fades_in: f64) -> Result<()> {
         if Paths::suit(sim.len()) && fades_in > 0.0 {
             self.paths = Some((Paths::new(fades_in), paths::colours(&sim.bodies()?)));
         }
-        self.take_places(sim)
+        self.record_positions(sim)
     }
 
-    /// Takes in where the bodies are, if they are few.
-    fn take_places(&mut self, sim: &mut Simulation) -> Result<()> {
+    /// Records the positions of the bodies, if they are few.
+    fn record_positions(&mut self, sim: &mut Simulation) -> Result<()> {
         if let Some((paths, _)) = &mut self.paths {
             paths.take(sim.time(), &sim.bodies()?.position);
         }
@@ -257,11 +264,13 @@ fn painter(
     }
 }
 
-/// Paints the only picture of a [still](Shot::is_still) shot: the same as [`shoot`] makes of a simulation with
-/// these `settings`, but without one, so that a million bodies take no longer than their sprites. Returns what
-/// painted it.
+/// Paints the only picture of a [still](Shot::is_still) shot: the same as [`shoot`] makes of a
+/// simulation with these `settings`, but without one, so that a million bodies take no longer than
+/// their sprites. Returns the description of the renderer.
 ///
-/// Errors: those of [`Simulation::new`] that can be found without forces, and those of painting.
+/// # Errors
+///
+/// Those of [`Simulation::new`] that can be found without forces, and those of painting.
 pub fn still(bodies: &Bodies, settings: &Settings, shot: &Shot, mut film: Film) -> Result<String> {
     bodies.validate()?;
     settings.validate()?;
@@ -294,9 +303,10 @@ pub fn still(bodies: &Bodies, settings: &Settings, shot: &Shot, mut film: Film) 
     Ok(described)
 }
 
-/// The device that a simulation of `n` bodies would live on.
+/// The device on which a simulation of `n` bodies would run.
 ///
 /// # Errors
+///
 /// An engine, a method, a precision, an adapter or a kernel that is not available.
 fn device_of(n: usize, settings: &Settings) -> Result<Option<Arc<Gpu>>> {
     let choice = pollster::block_on(choose(n, settings))?;
@@ -322,11 +332,14 @@ fn as_on_device(bodies: &Bodies, frame: &Frame) -> Bodies {
     bodies
 }
 
-/// Films `sim` into `film`, which has been opened for pictures of the shot's size: problems with the target are
-/// then known before anything long is computed. `watch` gets the number of pictures so far, also after each step,
-/// and ends the film early by returning false; what was filmed is kept. Returns the number of pictures.
+/// Films `sim` into `film`, which has been opened for pictures of the shot's size, so that problems
+/// with the output file are found before any long computation. `watch` is called with the number of
+/// pictures so far, also after each step, and ends the film early by returning false; pictures so
+/// far are kept. Returns the number of pictures.
 ///
-/// Errors: those of steps and pictures; [`Error::Stopped`] if there is no picture yet.
+/// # Errors
+///
+/// Those of steps and pictures; [`Error::Stopped`] if there is no picture yet.
 pub fn shoot(
     sim: &mut Simulation,
     shot: &Shot,
@@ -354,7 +367,7 @@ pub fn shoot(
                 Ok(_) | Err(Error::Stopped) => break,
                 Err(error) => return Err(error),
             }
-            cinema.take_places(sim)?;
+            cinema.record_positions(sim)?;
         }
         if left > 0 {
             break;

@@ -50,12 +50,12 @@ impl Default for Frame {
     }
 }
 
-/// An origin this close to the centre of mass, as a part of the bodies' extent, is as good as the
-/// centre.
+/// An origin this close to the centre of mass, as a fraction of the bodies' extent, is as good as
+/// the centre.
 const NEAR: f64 = 1.0 / 16.0;
 
-/// If the centre of mass moves slower than this part of the bodies' own speeds, the frame does not
-/// move.
+/// If the centre of mass moves slower than this fraction of the bodies' own speeds, the frame does
+/// not move.
 const SLOW: f64 = 1e-6;
 
 /// A run's unit of length is 2 to at most this power, about 1e102, so that its cube fits f64.
@@ -175,7 +175,8 @@ impl Frame {
 
     /// The time step `dt` in the frame's unit of time.
     ///
-    /// Errors: a step outside the range of f32 in this unit.
+    /// # Errors
+    /// A step outside the range of f32 in this unit.
     pub fn dt(&self, dt: f64) -> Result<f64> {
         let inside = dt / self.time;
         if dt == 0.0 || (inside as f32).is_normal() {
@@ -203,7 +204,8 @@ impl Frame {
     /// Checks that origin and velocity are finite, and that the units are powers of two and make G
     /// 1.
     ///
-    /// Errors: the first of these that does not hold.
+    /// # Errors
+    /// The first of these that does not hold.
     pub fn validate(&self) -> Result<()> {
         for (what, values) in [("origin", self.origin), ("velocity", self.velocity)] {
             if let Some(value) = values.iter().find(|value| !value.is_finite()) {
@@ -268,7 +270,7 @@ fn exponent(x: f64) -> i32 {
     ((x.to_bits() >> 52) as i32).max(1) - 1023
 }
 
-/// A vector in f32: every narrowing goes through here.
+/// A vector in f32: the only conversion from f64 to f32.
 pub fn narrow(vector: DVec3) -> [f32; 3] {
     vector.as_vec3().to_array()
 }
@@ -303,7 +305,7 @@ impl Spread {
         Self { middle: if is_among { mean } else { usual }, extent }
     }
 
-    /// The middle, or 0 if that is within `part` of the extent and so as good.
+    /// The middle, or 0 if that is within a fraction `part` of the extent and so as good.
     fn unless_within(&self, part: f64) -> DVec3 {
         if length(self.middle) > part * self.extent { self.middle } else { DVec3::ZERO }
     }

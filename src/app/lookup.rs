@@ -1,4 +1,4 @@
-//! What the program looks up for the library, which does not read the environment: the results of tuning.
+//! Results of tuning, looked up here because the library does not read the environment.
 
 #[cfg(feature = "panel")]
 use std::sync::Arc;
@@ -16,7 +16,7 @@ pub fn store() -> Option<Store> {
     Store::of_user(std::env::var_os(Store::FOLDER), folders::caches)
 }
 
-/// From now on compiled kernels are kept beside the tuned ones.
+/// Makes the library cache compiled kernels in the folder of the tuning results.
 #[cfg(feature = "cli")]
 pub fn keep_kernels() {
     if let Some(folder) = store().as_ref().and_then(|store| store.path.parent()) {
@@ -24,29 +24,29 @@ pub fn keep_kernels() {
     }
 }
 
-/// What tuning has found on this machine. A damaged file is said once, and ignored.
+/// The tuning results of this machine. A damaged file is ignored; the error is logged once.
 pub fn known() -> Known {
     let Some(store) = store() else { return Known::default() };
     let loaded = store.load();
     if let Some(problem) = &loaded.damage {
-        static SAID: std::sync::Once = std::sync::Once::new();
-        SAID.call_once(|| log::error!("{problem}: ignored; 'gravitile tune' writes it anew"));
+        static LOGGED: std::sync::Once = std::sync::Once::new();
+        LOGGED.call_once(|| log::error!("{problem}: ignored; 'gravitile tune' writes it anew"));
     }
     Known::new(loaded.choices).with_walks(loaded.walks).with_derivatives(loaded.derivatives)
 }
 
-/// Says once where the kernel for `n` bodies would have been one that was found, if the kernels were still those.
-fn tell_of_outdated(choice: &Choice, n: usize, settings: &Settings) {
-    let takes_what_is_known = settings.kernel.fixes_nothing();
-    let gpu = choice.gpu.as_ref().filter(|_| takes_what_is_known);
+/// Logs once that a tuned kernel for `n` bodies exists but was measured with earlier shaders.
+fn log_outdated(choice: &Choice, n: usize, settings: &Settings) {
+    let uses_tuned = settings.kernel.fixes_nothing();
+    let gpu = choice.gpu.as_ref().filter(|_| uses_tuned);
     if gpu.is_some_and(|gpu| settings.known.is_outdated(gpu, n)) {
-        static SAID: std::sync::Once = std::sync::Once::new();
-        SAID.call_once(|| log::error!("{OUTDATED}"));
+        static LOGGED: std::sync::Once = std::sync::Once::new();
+        LOGGED.call_once(|| log::error!("{OUTDATED}"));
     }
 }
 
-/// Logs what was chosen and why.
-fn note(choice: &Choice) {
+/// Logs the chosen engine and method, and why.
+fn log_choice(choice: &Choice) {
     log::info!(
         "engine {}, method {}: {}",
         choice.kind.name(),
@@ -55,24 +55,25 @@ fn note(choice: &Choice) {
     );
 }
 
-/// The engine and method for `n` bodies, after `settings` has got what is known of kernels.
+/// The engine and method for `n` bodies. Stores the tuning results in `settings` first.
 ///
-/// Errors: those of [`measure::choose()`].
+/// # Errors
+/// Those of [`measure::choose()`].
 #[cfg(feature = "cli")]
 pub fn choose(n: usize, settings: &mut Settings) -> Result<Choice> {
     settings.known = known();
     let choice = pollster::block_on(measure::choose(n, settings))?;
-    tell_of_outdated(&choice, n, settings);
-    note(&choice);
+    log_outdated(&choice, n, settings);
+    log_choice(&choice);
     Ok(choice)
 }
 
-/// [`choose`] where a device is open already, whose adapter is then the one to take or not.
+/// [`choose`] with a device that is already open: its adapter is the only one considered.
 #[cfg(feature = "panel")]
 pub async fn choose_on(gpu: &Arc<Gpu>, n: usize, settings: &mut Settings) -> Result<Choice> {
     settings.known = known();
     let choice = measure::choose_on(Some(gpu), n, settings).await?;
-    tell_of_outdated(&choice, n, settings);
-    note(&choice);
+    log_outdated(&choice, n, settings);
+    log_choice(&choice);
     Ok(choice)
 }

@@ -1,4 +1,4 @@
-//! The program: the only place that prints, exits and asks the environment.
+//! The program: the only place that prints, exits and reads the environment.
 
 #[cfg(feature = "cli")]
 pub mod cli;

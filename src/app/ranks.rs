@@ -1,5 +1,5 @@
-//! This process among the ranks that `mpirun` or `srun` has started: all of them do what the command line says, and
-//! the first one alone speaks and writes.
+//! This process as one of the MPI ranks started by `mpirun` or `srun`: all ranks execute the same
+//! command line, and rank 0 alone prints and writes files.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,28 +7,40 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::error::{Error, Result};
 use crate::exchange::Ranks;
 
-/// Variables by which a launcher tells a process that it is one of several, and of how many.
-const LAUNCHERS: [&str; 4] = ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS", "PMIX_SIZE"];
-/// The same where the number of ranks is elsewhere: which of them a process is.
-const LAUNCHED: [&str; 3] = ["PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK"];
-/// What `srun` says of how many processes it has started, whether it leads them to each other or not.
+/// Variables in which launchers pass the number of ranks.
+const SIZE_VARIABLES: [&str; 4] =
+    ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS", "PMIX_SIZE"];
+/// Variables in which launchers pass a process's rank, even if they do not pass the number of
+/// ranks.
+const PMI_RANK_VARIABLES: [&str; 3] = ["PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK"];
+/// The number of processes that `srun` started, set whether or not it connects them through PMI.
 #[cfg(feature = "mpi")]
-const OF_SLURM: &str = "SLURM_STEP_NUM_TASKS";
-/// Variables with a process's number among those of a launcher, from 0.
-const NUMBERS: [&str; 5] =
-    ["OMPI_COMM_WORLD_RANK", LAUNCHED[0], LAUNCHED[1], LAUNCHED[2], "SLURM_PROCID"];
+const SLURM_TASKS: &str = "SLURM_STEP_NUM_TASKS";
+/// Variables with the rank of a process, from 0.
+const RANK_VARIABLES: [&str; 5] = [
+    "OMPI_COMM_WORLD_RANK",
+    PMI_RANK_VARIABLES[0],
+    PMI_RANK_VARIABLES[1],
+    PMI_RANK_VARIABLES[2],
+    "SLURM_PROCID",
+];
 
 static RANKS: OnceLock<Ranks> = OnceLock::new();
 
-/// Whether all ranks do the same; else the first one works alone.
-static TOGETHER: AtomicBool = AtomicBool::new(false);
+/// Whether all ranks take part in the command; otherwise rank 0 executes it alone.
+static COLLECTIVE: AtomicBool = AtomicBool::new(false);
 
-/// Finds the other ranks, if a launcher of MPI has started this process. Once, by the main thread, first of all.
+/// Initialises MPI if a launcher started this process. Call once, on the main thread, before
+/// anything else.
 ///
-/// Errors: MPI cannot begin, or is another than the launcher's; a program without MPI in it that was started more than once.
+/// # Errors
+/// MPI cannot be initialised, or is not the launcher's implementation; the program was built
+/// without MPI but started as several ranks.
 pub fn begin() -> Result<()> {
-    let count = LAUNCHERS.iter().find_map(variable).and_then(|text| text.parse::<usize>().ok());
-    let is_launched = count.is_some() || LAUNCHED.iter().any(|name| variable(name).is_some());
+    let count =
+        SIZE_VARIABLES.iter().find_map(variable).and_then(|text| text.parse::<usize>().ok());
+    let is_launched =
+        count.is_some() || PMI_RANK_VARIABLES.iter().any(|name| variable(name).is_some());
     if !is_launched {
         return Ok(());
     }
@@ -61,16 +73,17 @@ fn variable(name: &&str) -> Option<String> {
     std::env::var(name).ok()
 }
 
-/// Whether this process is the first of those that a launcher has started, or alone, by what the launcher says: where MPI has
-/// not begun.
+/// Whether the launcher's variables name this process as rank 0, or it was started alone. Works
+/// before MPI is initialised.
 pub fn is_first_started() -> bool {
-    NUMBERS.iter().find_map(variable).is_none_or(|number| number == "0")
+    RANK_VARIABLES.iter().find_map(variable).is_none_or(|number| number == "0")
 }
 
-/// What is to be said where `srun` has started several processes that cannot find each other, which may be meant so.
+/// The warning for several processes that `srun` started without connecting them, which may be
+/// intended.
 #[cfg(feature = "mpi")]
-pub fn alone_among_several() -> Option<String> {
-    let count = variable(&OF_SLURM).filter(|_| all().is_none())?.parse::<usize>().ok()?;
+pub fn unconnected_warning() -> Option<String> {
+    let count = variable(&SLURM_TASKS).filter(|_| all().is_none())?.parse::<usize>().ok()?;
     (count > 1).then(|| {
         format!(
             "srun has started {count} processes without a way between them, so each works alone; to share a run they need one: 'srun --mpi=pmix', or another that 'srun --mpi=list' names"
@@ -78,54 +91,57 @@ pub fn alone_among_several() -> Option<String> {
     })
 }
 
-/// From now on all ranks do the same.
+/// Makes all ranks take part in the command from now on.
 pub fn work_together() {
-    TOGETHER.store(true, Ordering::SeqCst);
+    COLLECTIVE.store(true, Ordering::SeqCst);
 }
 
-/// The ranks, where a launcher has started this process and they work together.
+/// The ranks, if a launcher started this process and all ranks take part in the command.
 pub fn ranks() -> Option<&'static Ranks> {
-    RANKS.get().filter(|_| TOGETHER.load(Ordering::SeqCst))
+    RANKS.get().filter(|_| COLLECTIVE.load(Ordering::SeqCst))
 }
 
-/// All ranks that a launcher has started, whether they work together or not.
+/// All ranks that a launcher started, whether or not they take part in the command.
 pub fn all() -> Option<&'static Ranks> {
     RANKS.get()
 }
 
-/// What rank 0 tells, or this process where it is alone: all have the same then.
+/// The `text` of rank 0, on every rank; this process's own where it is alone.
 ///
-/// Errors: as of [`crate::exchange::Exchange`].
-pub fn from_first(text: String) -> Result<String> {
+/// # Errors
+/// Those of [`crate::exchange::Exchange`].
+pub fn broadcast(text: String) -> Result<String> {
     let Some(ranks) = ranks() else { return Ok(text) };
-    let told = ranks.tell(if ranks.rank() == 0 { text.as_bytes() } else { &[] })?;
-    Ok(String::from_utf8_lossy(&told[0]).into_owned())
+    let texts = ranks.tell(if ranks.rank() == 0 { text.as_bytes() } else { &[] })?;
+    Ok(String::from_utf8_lossy(&texts[0]).into_owned())
 }
 
-/// Whether this process speaks and writes: it is alone, or the first rank.
-pub fn speaks() -> bool {
+/// Whether this process prints and writes files: it is alone, or rank 0.
+pub fn is_root() -> bool {
     all().is_none_or(|ranks| ranks.rank() == 0)
 }
 
-/// Whether any rank says yes; this one's word where it is alone.
+/// Whether `yes` is true on any rank; `yes` itself where this process is alone. A failed exchange
+/// counts as true.
 pub fn any(yes: bool) -> bool {
     match ranks() {
-        // Ranks that cannot be heard are no reason to go on.
+        // If the other ranks cannot be reached, the caller should stop.
         Some(ranks) => ranks.any(yes).unwrap_or(true),
         None => yes,
     }
 }
 
-/// Refuses ranks that do not do the same: each tells a checksum of each of these, named in plain words, and all must have
-/// the first one's. A process that is alone makes none.
+/// Checks that all ranks work on the same input: compares checksums, each named in plain words,
+/// with those of rank 0. Does not compute them where this process is alone.
 ///
-/// Errors: a rank that differs, with in what.
+/// # Errors
+/// The first rank that differs, and in what.
 pub fn must_agree<const N: usize>(what: impl FnOnce() -> [(&'static str, u32); N]) -> Result<()> {
     let Some(ranks) = ranks().filter(|ranks| ranks.size() > 1) else { return Ok(()) };
     let what = what();
     let mine: Vec<u8> = what.iter().flat_map(|(_, sum)| sum.to_le_bytes()).collect();
-    let told = ranks.tell(&mine)?;
-    match first_difference(&what, &told) {
+    let sums = ranks.tell(&mine)?;
+    match first_difference(&what, &sums) {
         None => Ok(()),
         Some((rank, what)) => Err(Error::Outside(format!(
             "rank {rank} has another {what} than rank 0: all ranks must run the same program on the same input with the same options"
@@ -134,29 +150,32 @@ pub fn must_agree<const N: usize>(what: impl FnOnce() -> [(&'static str, u32); N
 }
 
 /// The first rank that differs from rank 0, and in what.
-fn first_difference<'a>(what: &[(&'a str, u32)], told: &[Vec<u8>]) -> Option<(usize, &'a str)> {
-    let (first, others) = told.split_first()?;
+fn first_difference<'a>(what: &[(&'a str, u32)], sums: &[Vec<u8>]) -> Option<(usize, &'a str)> {
+    let (first, others) = sums.split_first()?;
     let (rank, other) = (1..).zip(others).find(|(_, other)| *other != first)?;
     let differs = |k: &usize| first.chunks(4).nth(*k) != other.chunks(4).nth(*k);
     let k = (0..what.len()).find(differs);
     Some((rank, k.map_or("version of the program", |k| what[k].0)))
 }
 
-/// Refuses ranks that were not told to do the same, which would wait for each other for ever: all hear of it.
+/// Refuses ranks that were started with different commands, which would wait for each other
+/// forever. Collective: all ranks get the same result.
 ///
-/// Errors: the first rank that was told something else, with what; as of [`crate::exchange::Exchange`].
-pub fn must_be_told_alike(what: impl FnOnce() -> String) -> Result<()> {
+/// # Errors
+/// The first rank whose command differs from that of rank 0; those of
+/// [`crate::exchange::Exchange`].
+pub fn must_have_same_command(what: impl FnOnce() -> String) -> Result<()> {
     let Some(ranks) = all().filter(|ranks| ranks.size() > 1) else { return Ok(()) };
-    let told = ranks.tell(what().as_bytes())?;
-    let other = (1..).zip(&told[1..]).find(|(_, other)| **other != told[0]);
+    let commands = ranks.tell(what().as_bytes())?;
+    let other = (1..).zip(&commands[1..]).find(|(_, other)| **other != commands[0]);
     let Some((rank, other)) = other else { return Ok(()) };
-    let [other, first] = [other, &told[0]].map(|bytes| String::from_utf8_lossy(bytes));
+    let [other, first] = [other, &commands[0]].map(|bytes| String::from_utf8_lossy(bytes));
     Err(Error::Outside(format!(
         "rank 0 was told {first}; rank {rank} was told {other}: all ranks must run the same program on the same input with the same options"
     )))
 }
 
-/// A checksum of this program's own file: ranks may have been built apart.
+/// A checksum of the executable: ranks on different machines may run different builds.
 pub fn program_sum() -> u32 {
     let own = std::env::current_exe().and_then(std::fs::read);
     own.map_or(0, |bytes| crc32fast::hash(&bytes))
@@ -167,18 +186,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_difference_is_named() {
+    fn first_differing_rank_and_quantity_are_reported() {
         let what = [("program", 1), ("settings", 2)];
         let of =
             |sums: [u32; 2]| sums.iter().flat_map(|sum| sum.to_le_bytes()).collect::<Vec<u8>>();
         let same = of([1, 2]);
         assert_eq!(first_difference(&what, &[same.clone(), same.clone()]), None);
-        let told = [same.clone(), same.clone(), of([1, 3])];
-        assert_eq!(first_difference(&what, &told), Some((2, "settings")));
-        let told = [same.clone(), of([0, 3])];
-        assert_eq!(first_difference(&what, &told), Some((1, "program")));
-        // Of a version that told more.
-        let told = [same.clone(), [same, vec![0; 4]].concat()];
-        assert_eq!(first_difference(&what, &told), Some((1, "version of the program")));
+        let sums = [same.clone(), same.clone(), of([1, 3])];
+        assert_eq!(first_difference(&what, &sums), Some((2, "settings")));
+        let sums = [same.clone(), of([0, 3])];
+        assert_eq!(first_difference(&what, &sums), Some((1, "program")));
+        // A version of the program that sends more checksums.
+        let sums = [same.clone(), [same, vec![0; 4]].concat()];
+        assert_eq!(first_difference(&what, &sums), Some((1, "version of the program")));
     }
 }

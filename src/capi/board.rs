@@ -1,4 +1,5 @@
-//! A board of GRAPE-5: sources by address, sinks, and the forces of the first on the second, without indices.
+//! A GRAPE-5 board: sources by address, sinks, and the forces of the sources on the sinks.
+//! Particles have no indices.
 
 use glam::DVec3;
 
@@ -7,19 +8,20 @@ use crate::error::{Error, Result};
 use crate::forces::{Answers, ForceEngine, Identity, Sinks, Sources, Want};
 use crate::math::{all_finite, all_vectors_finite};
 
-/// What a board's engine is doing.
+/// State of the board's evaluation.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 enum Progress {
-    /// Nothing that is still valid.
+    /// No evaluation, or an outdated one.
     #[default]
     Idle,
-    /// An evaluation in progress, with this eps^2 for sinks without one each.
+    /// In progress, with this eps^2 for sinks without their own.
     Begun(Option<f64>),
     /// Finished: `answers` holds the sum of several evaluations.
     Done(Option<f64>),
 }
 
-/// New values of some sources. `None` leaves the old ones, except that positions without eps^2 set it to 0.
+/// New values for a range of sources. `None` leaves the old values, except that positions without
+/// eps^2 reset it to 0.
 #[derive(Clone, Copy, Default)]
 pub struct NewSources<'a> {
     pub position: Option<&'a [[f64; 3]]>,
@@ -27,26 +29,26 @@ pub struct NewSources<'a> {
     pub softening_squared: Option<&'a [f64]>,
 }
 
-/// One board. Sources that were never set have no mass.
+/// One board. Sources that were never set are massless.
 pub struct Board {
     engine: Box<dyn ForceEngine>,
     position: Vec<DVec3>,
     mass: Vec<f64>,
     /// eps^2 of each source, or empty if all are 0.
     softening_squared: Vec<f64>,
-    /// Sources at addresses below it attract.
+    /// Only sources at addresses below this attract.
     count: Option<usize>,
-    /// How many sources the engine holds; `None` if they have changed since.
+    /// Number of sources that the engine holds; `None` if they are outdated.
     sent: Option<usize>,
     sinks: Option<Vec<DVec3>>,
-    /// eps^2 of each sink, instead of that of all.
+    /// eps^2 per sink; replaces the common eps^2.
     each: Option<Vec<f64>>,
     progress: Progress,
     answers: Answers,
 }
 
 impl Board {
-    /// Empty.
+    /// Creates an empty board.
     pub fn new(engine: Box<dyn ForceEngine>) -> Self {
         Self {
             engine,
@@ -67,7 +69,7 @@ impl Board {
         (self.count, self.progress) = (Some(count), Progress::Idle);
     }
 
-    /// Sets the sinks; their eps^2 stay.
+    /// Sets the sinks; their eps^2 are unchanged.
     pub fn set_sinks(&mut self, position: &[[f64; 3]]) {
         self.progress = Progress::Idle;
         let sinks = self.sinks.get_or_insert_default();
@@ -75,19 +77,21 @@ impl Board {
         sinks.extend_from_slice(bytemuck::cast_slice(position));
     }
 
-    /// Sets eps^2 of each sink, until forces are fetched.
+    /// Sets eps^2 per sink, valid until the forces are fetched.
     ///
-    /// Errors: one that is negative or not finite.
+    /// # Errors
+    /// A value that is negative or not finite.
     pub fn set_softening_of_sinks(&mut self, softening_squared: Vec<f64>) -> Result<()> {
         check_softening(&softening_squared, 0, "sink")?;
         (self.each, self.progress) = (Some(softening_squared), Progress::Idle);
         Ok(())
     }
 
-    /// Sets `n` sources from address `first` on. Arrays have `n` entries.
+    /// Sets `n` sources starting at address `first`. Each array has `n` entries.
     ///
-    /// Errors: values that are not finite, a negative mass or eps^2; no memory. Nothing is
-    /// changed then.
+    /// # Errors
+    /// Values that are not finite, a negative mass or eps^2, or out of memory. The board is then
+    /// unchanged.
     pub fn set_sources(&mut self, first: usize, n: usize, new: &NewSources) -> Result<()> {
         let end = first + n;
         check_sources(first, new)?;
@@ -108,14 +112,15 @@ impl Board {
         Ok(())
     }
 
-    /// Makes room for sources below address `end`.
+    /// Grows the arrays to hold sources below address `end`.
     fn grow(&mut self, end: usize, new: &NewSources) -> Result<()> {
         let length = end.max(self.position.len());
         let full = |_| Error::Outside(format!("no memory for {length} sources"));
         if length > self.position.len() {
             self.position.try_reserve(length - self.position.len()).map_err(full)?;
             self.mass.try_reserve(length - self.mass.len()).map_err(full)?;
-            // Massless sources at (0, 0, 0) could make the extent, and with it the unit of length, much larger.
+            // Massless padding sources at (0, 0, 0) could enlarge the extent, and with it the unit
+            // of length.
             let near = new.position.and_then(|position| position.first());
             let near = near.map_or(DVec3::ZERO, |position| DVec3::from_array(*position));
             self.position.resize(length, near);
@@ -129,19 +134,21 @@ impl Board {
         Ok(())
     }
 
-    /// Starts what was set, unless that was done; `of_all` is eps^2 of sinks that have none each.
+    /// Starts the evaluation unless it has been started; `of_all` is eps^2 of sinks without their
+    /// own.
     ///
-    /// Errors: something was not set; sinks that are not finite; what the engine refuses.
+    /// # Errors
+    /// Missing sources, sinks or softening; sinks that are not finite; an error of the engine.
     pub fn begin(&mut self, of_all: Option<f64>) -> Result<()> {
         let is_begun = [Progress::Begun(of_all), Progress::Done(of_all)].contains(&self.progress);
         if is_begun {
             return Ok(());
         }
         self.progress = Progress::Idle;
-        let lacking =
+        let missing =
             |what: &str, call: &str| Error::Outside(format!("{what} not set: call {call} before"));
-        let count = self.count.ok_or_else(|| lacking("the number of sources is", "g5_set_n"))?;
-        let sinks = self.sinks.take().ok_or_else(|| lacking("sinks are", "g5_set_xi"))?;
+        let count = self.count.ok_or_else(|| missing("the number of sources is", "g5_set_n"))?;
+        let sinks = self.sinks.take().ok_or_else(|| missing("sinks are", "g5_set_xi"))?;
         let each = self.each.take();
         let begun = match &each {
             Some(each) if each.len() != sinks.len() => {
@@ -150,7 +157,7 @@ impl Board {
             }
             Some(each) => self.evaluate(&sinks, each, count),
             None => of_all
-                .ok_or_else(|| lacking("the softening is", "g5_set_eps_to_all"))
+                .ok_or_else(|| missing("the softening is", "g5_set_eps_to_all"))
                 .and_then(|of_all| self.evaluate(&sinks, &[of_all], count)),
         };
         (self.sinks, self.each) = (Some(sinks), each);
@@ -161,8 +168,9 @@ impl Board {
         Ok(())
     }
 
-    /// Begins the forces of the first `count` sources on `sinks`, with eps^2 of each or one for all. An engine takes one
-    /// eps per call: if pairs differ in theirs, all is computed here, and the result is true.
+    /// Starts the forces of the first `count` sources on `sinks`; `each` has one eps^2 per sink or
+    /// one for all. An engine accepts one eps per call: if the pairs differ in eps, this function
+    /// computes the complete result itself and returns true.
     fn evaluate(&mut self, sinks: &[DVec3], each: &[f64], count: usize) -> Result<bool> {
         if !all_vectors_finite(sinks)
             && let Some(i) = sinks.iter().position(|sink| !sink.is_finite())
@@ -184,7 +192,7 @@ impl Board {
         Ok(true)
     }
 
-    /// Sends the first `count` sources to the engine, unless it holds them.
+    /// Uploads the first `count` sources unless the engine already holds them.
     fn send(&mut self, count: usize) -> Result<()> {
         if self.sent != Some(count) {
             self.sent = None;
@@ -195,8 +203,8 @@ impl Board {
         Ok(())
     }
 
-    /// An evaluation for each eps^2 of the sources and each of the sinks; sums go from the smallest eps^2 of sources
-    /// to the largest.
+    /// One evaluation for each pair of a source eps^2 and a sink eps^2; sums go from the smallest
+    /// source eps^2 to the largest.
     fn evaluate_in_groups(&mut self, sinks: &[DVec3], each: &[f64], count: usize) -> Result<()> {
         let of_sources = self.softening_squared.get(..count).unwrap_or_default();
         let of_sources = if of_sources.is_empty() { vec![0.0; count] } else { of_sources.to_vec() };
@@ -205,7 +213,7 @@ impl Board {
         self.answers.acceleration.fill(DVec3::ZERO);
         self.answers.potential.fill(0.0);
         let (source_groups, sink_groups) = (groups(&of_sources), groups(&of_sinks));
-        let mut some = Answers::default();
+        let mut partial = Answers::default();
         for sources in &source_groups {
             if source_groups.len() == 1 {
                 self.send(count)?;
@@ -219,37 +227,38 @@ impl Board {
                 let position: Vec<DVec3> = group.iter().map(|&i| sinks[i]).collect();
                 let of_pairs = of_sources[sources[0]] + of_sinks[group[0]];
                 let position = Sinks::new(&position, Identity::Foreign);
-                self.engine.evaluate(&position, of_pairs.sqrt(), &Want::POTENTIAL, &mut some)?;
+                self.engine.evaluate(&position, of_pairs.sqrt(), &Want::POTENTIAL, &mut partial)?;
                 for (k, &i) in group.iter().enumerate() {
-                    self.answers.acceleration[i] += some.acceleration[k];
-                    self.answers.potential[i] += some.potential[k];
+                    self.answers.acceleration[i] += partial.acceleration[k];
+                    self.answers.potential[i] += partial.potential[k];
                 }
             }
         }
         Ok(())
     }
 
-    /// Waits for the forces on `n` sinks. Sinks and their softenings are dropped, also on errors.
+    /// Waits for the forces on `n` sinks. Sinks and their softenings are cleared, also on errors.
     ///
-    /// Errors: those of [`Board::begin`]; another number than of sinks; forces that are not finite.
+    /// # Errors
+    /// Those of [`Board::begin`]; `n` differs from the number of sinks; forces that are not finite.
     pub fn finish(&mut self, n: usize, of_all: Option<f64>) -> Result<&Answers> {
         let begun = self.begin(of_all);
         let progress = std::mem::take(&mut self.progress);
-        let given = self.sinks.as_ref().map_or(0, Vec::len);
+        let expected = self.sinks.as_ref().map_or(0, Vec::len);
         (self.sinks, self.each) = (None, None);
         begun?;
         if matches!(progress, Progress::Begun(_)) {
             self.engine.finish(&mut self.answers)?;
         }
-        if n != given {
-            let allowed = format!("{given}, as many as were given");
+        if n != expected {
+            let allowed = format!("{expected}, as many as were given");
             return Err(Error::value("the number ni of sinks", n, allowed));
         }
         Ok(&self.answers)
     }
 }
 
-/// Refuses values that are not finite and negative masses and eps^2; messages name the source.
+/// Rejects values that are not finite and negative masses or eps^2; messages name the source.
 fn check_sources(first: usize, new: &NewSources) -> Result<()> {
     if let Some(position) = new.position
         && !all_finite(position.as_flattened())

@@ -1,4 +1,4 @@
-//! One GRAPE: its memory, its engine, and the calls that are under way.
+//! Cluster of the GRAPE-6 interface: force calls in two halves and neighbour lists.
 
 mod calls;
 mod twins;
@@ -11,16 +11,16 @@ use crate::error::{Error, Result};
 use crate::forces::{Answers, ForceEngine, Identity, Order, Sinks, Want, Within};
 use crate::math::all_vectors_finite;
 
-/// Entries of all lists of one call at most: 256 MB.
-const LIST_ENTRIES: usize = 1 << 26;
+/// Maximum number of entries in all lists of one call: 256 MB.
+const MAX_LIST_ENTRIES: usize = 1 << 26;
 
-/// Entries beyond which lists are not made along with the forces, but when they are read: 16 MB.
-const ENTRIES_ALONG: usize = 1 << 22;
+/// Above this number of entries (16 MB) lists are computed when they are read, not with the forces.
+const MAX_ENTRIES_WITH_FORCES: usize = 1 << 22;
 
-/// Entries of a list at first; where a longer one is met, the lists are made again.
-const FIRST_CAPACITY: usize = 256;
+/// Initial capacity per list; the lists are recomputed if one is longer.
+const INITIAL_CAPACITY: usize = 256;
 
-/// The i-particles of a call, as the client gave them.
+/// The i-particles of a call as passed by the client.
 #[derive(Clone, Debug, Default)]
 pub struct Call {
     /// j-particles below this address attract.
@@ -31,17 +31,18 @@ pub struct Call {
     pub velocity: Vec<DVec3>,
     /// Accelerations, for snaps.
     pub acceleration: Vec<DVec3>,
-    /// Indices: j-particles of the same index are left out. Empty: none is.
+    /// Indices: j-particles of the same index are excluded. If empty, none are excluded.
     pub index: Vec<i32>,
     /// eps^2.
     pub softening_squared: f64,
-    /// h^2 of each, looked at when lists are read. Empty: there are none.
+    /// h^2 per i-particle, used when lists are read. Empty without neighbour search.
     pub radius_squared: Vec<f64>,
 }
 
-/// A call whose i-particles are in arrays of the client's, which may change as soon as it has begun.
+/// A call whose i-particles are borrowed from the client, which may overwrite them once the first
+/// half has returned.
 #[derive(Clone, Copy, Debug)]
-pub struct Lent<'a> {
+pub struct BorrowedCall<'a> {
     pub addresses: usize,
     pub position: &'a [DVec3],
     pub velocity: &'a [DVec3],
@@ -52,8 +53,8 @@ pub struct Lent<'a> {
 }
 
 impl Call {
-    fn lend(&self) -> Lent<'_> {
-        Lent {
+    fn borrowed(&self) -> BorrowedCall<'_> {
+        BorrowedCall {
             addresses: self.addresses,
             position: &self.position,
             velocity: &self.velocity,
@@ -64,49 +65,50 @@ impl Call {
         }
     }
 
-    /// Takes what is lent, into the memory of the call before.
-    fn copy(&mut self, lent: &Lent) {
-        fn renew<T: Copy>(all: &mut Vec<T>, from: &[T]) {
+    /// Copies a borrowed call, reusing the allocations.
+    fn copy(&mut self, other: &BorrowedCall) {
+        fn replace<T: Copy>(all: &mut Vec<T>, from: &[T]) {
             all.clear();
             all.extend_from_slice(from);
         }
-        (self.addresses, self.softening_squared) = (lent.addresses, lent.softening_squared);
-        renew(&mut self.position, lent.position);
-        renew(&mut self.velocity, lent.velocity);
-        renew(&mut self.acceleration, lent.acceleration);
-        renew(&mut self.index, lent.index);
-        renew(&mut self.radius_squared, lent.radius_squared);
+        (self.addresses, self.softening_squared) = (other.addresses, other.softening_squared);
+        replace(&mut self.position, other.position);
+        replace(&mut self.velocity, other.velocity);
+        replace(&mut self.acceleration, other.acceleration);
+        replace(&mut self.index, other.index);
+        replace(&mut self.radius_squared, other.radius_squared);
     }
 }
 
-/// What a client fetches of a call.
+/// Outputs requested by a last half; each includes the previous ones.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
-pub enum Asked {
+pub enum Requested {
     /// Forces, derivatives, potentials.
     Forces,
-    /// Who is nearest, too.
+    /// Index of the nearest j-particle.
     Nearest,
-    /// And how far away.
+    /// Distance of the nearest j-particle.
     Distance,
 }
 
-/// One GRAPE: its memory of j-particles, its engine, and the calls that are under way.
+/// One GRAPE: its j-particle memory, its engine and its pending calls.
 pub struct Cluster {
     engine: Box<dyn ForceEngine>,
     order: Order,
     pub memory: Memory,
-    /// What particles are predicted to; `None` takes them as they are.
+    /// Prediction time of the particles; `None` uses them unpredicted.
     pub time: Option<f64>,
     calls: Calls,
-    /// This client reads lists: they are made along with the forces, with this room for each.
+    /// List capacity if this client reads neighbour lists: they are then computed with the forces.
     capacity: Option<usize>,
-    /// This client asks who is nearest, and how far away: that is found along with the forces.
+    /// Whether this client has requested the nearest particle and its distance: they are then
+    /// computed with the forces.
     with_nearest: bool,
     with_distance: bool,
 }
 
 impl Cluster {
-    /// With empty memory, for forces of this order.
+    /// Creates a cluster with an empty memory, for forces up to `order`.
     pub fn new(engine: Box<dyn ForceEngine>, order: Order) -> Self {
         Self {
             engine,
@@ -120,46 +122,49 @@ impl Cluster {
         }
     }
 
-    /// What it computes on, in one line.
+    /// One line that describes the engine and the number of j-particles.
     pub fn describe(&mut self) -> String {
         format!("{}, {} j-particles", self.engine.describe(), self.memory.len())
     }
 
-    /// Forgets a call of this thread that is under way. The memory stays.
+    /// Cancels this thread's pending call. The j-particles are unchanged.
     pub fn reset(&mut self) {
-        self.calls.renew();
+        self.calls.restart();
     }
 
-    /// Starts the computation of `call`. What a call of this thread before it began is lost; another thread's is
-    /// computed first.
+    /// Starts the computation of `call`. A previous call of this thread that was not fetched is
+    /// discarded; one of another thread is first computed to its end.
     ///
-    /// Errors: numbers that are none, with the particle's name; what the engine refuses.
+    /// # Errors
+    /// Values that are NaN or infinite (the message names the particle); an error of the engine.
     pub fn begin(&mut self, call: Call) -> Result<()> {
-        let place = self.start(&call.lend())?;
+        let place = self.start(&call.borrowed())?;
         self.calls.all[place].call = call;
         Ok(())
     }
 
-    /// [`Cluster::begin`] with what is copied only when the device computes.
+    /// [`Cluster::begin`] with borrowed arrays, which are copied while the device computes.
     ///
-    /// Errors: those of [`Cluster::begin`].
-    pub fn begin_lent(&mut self, call: &Lent) -> Result<()> {
+    /// # Errors
+    /// Those of [`Cluster::begin`].
+    pub fn begin_borrowed(&mut self, call: &BorrowedCall) -> Result<()> {
         let place = self.start(call)?;
         self.calls.all[place].call.copy(call);
         Ok(())
     }
 
-    /// Starts the computation of `call`, and tells which of all calls it is: that one's i-particles are still to be kept.
-    fn start(&mut self, call: &Lent) -> Result<usize> {
-        let place = self.calls.renew();
+    /// Starts the computation of `call` and returns the position of its entry in `calls`; the
+    /// caller has to store the i-particles there.
+    fn start(&mut self, call: &BorrowedCall) -> Result<usize> {
+        let place = self.calls.restart();
         check(call)?;
-        self.settle();
+        self.finish_in_progress();
         self.memory.send(self.engine.as_mut(), call.addresses, self.time)?;
         let pending = &mut self.calls.all[place];
         self.memory.identify(call.index, &mut pending.identity);
         pending.arrangement = self.memory.arrangement();
         let n = call.position.len();
-        let fits = |room: &usize| room.saturating_mul(n) <= ENTRIES_ALONG;
+        let fits = |capacity: &usize| capacity.saturating_mul(n) <= MAX_ENTRIES_WITH_FORCES;
         let capacity = self.capacity.filter(fits);
         let radius = capacity.and_then(|_| radii(call.radius_squared, n).ok());
         let within = radius.as_deref().zip(capacity);
@@ -179,119 +184,127 @@ impl Cluster {
         Ok(place)
     }
 
-    /// Makes the engine free: a call that it is at is computed to its end, and kept for its thread.
-    fn settle(&mut self) {
-        let Some(place) = self.calls.at_work() else { return };
+    /// Frees the engine: a call in progress is computed to its end and its result stored for its
+    /// thread.
+    fn finish_in_progress(&mut self) {
+        let Some(place) = self.calls.in_progress() else { return };
         self.calls.overlapped = true;
-        // Who is nearest cannot be asked of this moment's sources later.
+        // The nearest particle must be found now: the sources may change before the call is
+        // fetched.
         let near = self.order > Order::Acceleration;
-        let outcome = self.collect(place, if near { Asked::Distance } else { Asked::Forces });
+        let outcome =
+            self.collect(place, if near { Requested::Distance } else { Requested::Forces });
         self.calls.all[place].state = CallState::Computed(outcome);
     }
 
-    /// Waits for the call at `place`, which the engine is at.
-    fn collect(&mut self, place: usize, asked: Asked) -> Result<()> {
+    /// Waits for the call at `place`, which is in progress.
+    fn collect(&mut self, place: usize, requested: Requested) -> Result<()> {
         let pending = &mut self.calls.all[place];
         pending.state = CallState::Nothing;
         let ids = |index: &[i32]| index.iter().map(|&index| index as u64).collect::<Vec<_>>();
         if let Err(error) = self.engine.finish(&mut pending.answers) {
-            // The particle that is to blame rather than the sums that it spoiled.
+            // Reports the particle that caused the error rather than the sums that are not finite.
             self.memory.check_predictions()?;
             return Err(error.with_ids(&ids(&pending.call.index)));
         }
         let (n, answers) = (pending.call.position.len(), &pending.answers);
-        let lacks_nearest = asked >= Asked::Nearest && answers.nearest.len() < n;
-        let lacks_distance = asked == Asked::Distance && answers.nearest_distance.len() < n;
+        let lacks_nearest = requested >= Requested::Nearest && answers.nearest.len() < n;
+        let lacks_distance = requested == Requested::Distance && answers.nearest_distance.len() < n;
         if lacks_nearest || lacks_distance {
             self.with_nearest = true;
-            self.with_distance |= asked == Asked::Distance;
+            self.with_distance |= requested == Requested::Distance;
             let want = Want { nearest: true, ..Want::only(Order::Acceleration) };
-            let sinks = sinks(&pending.call.lend(), &pending.identity);
+            let sinks = sinks(&pending.call.borrowed(), &pending.identity);
             let (mut found, softening) =
                 (Answers::default(), pending.call.softening_squared.sqrt());
             self.engine.evaluate(&sinks, softening, &want, &mut found)?;
             pending.answers.nearest = found.nearest;
             pending.answers.nearest_distance = found.nearest_distance;
         }
-        pending.leave_out_twins(self.order, &self.memory)?;
+        pending.exclude_duplicates(self.order, &self.memory)?;
         self.memory.name(&pending.answers.nearest, &mut pending.nearest);
         Ok(())
     }
 
-    /// Waits for what was begun. `n` is the number of i-particles that the client has room for; Whether it
-    /// wants to know who is nearest the first half does not tell: the first time they are found by themselves.
+    /// Waits for the pending call. `n` is the number of i-particles that the client's arrays hold.
+    /// The first half does not say whether the nearest particles are needed: at the first request
+    /// they take an evaluation of their own.
     ///
-    /// Errors: nothing was begun; another number than then; a device that failed.
-    pub fn finish(&mut self, n: usize, asked: Asked) -> Result<&Answers> {
-        let place = self.calls.waiting()?;
-        let there = self.calls.all[place].call.position.len();
-        if n != there {
-            let allowed = format!("{there}, as in the first half");
+    /// # Errors
+    /// No pending call; `n` differs from the first half; a device failure.
+    pub fn finish(&mut self, n: usize, requested: Requested) -> Result<&Answers> {
+        let place = self.calls.to_finish()?;
+        let begun = self.calls.all[place].call.position.len();
+        if n != begun {
+            let allowed = format!("{begun}, as in the first half");
             return Err(Error::value("the number ni of i-particles", n, allowed));
         }
         match std::mem::take(&mut self.calls.all[place].state) {
             CallState::Computed(outcome) => outcome?,
-            _ => self.collect(place, asked)?,
+            _ => self.collect(place, requested)?,
         }
-        Ok(&self.calls.hand_over(place).answers)
+        Ok(&self.calls.complete(place).answers)
     }
 
-    /// The client's indices of the nearest j-particles of the call that was finished last, -1 where there is none; empty
-    /// where nobody asked.
+    /// The client's indices of the nearest j-particles of the last finished call, -1 for none;
+    /// empty if not requested.
     pub fn nearest_indices(&self) -> &[i32] {
         self.calls.last().map_or(&[], |place| &self.calls.all[place].nearest)
     }
 
-    /// Makes the lists of the last call ready: of this thread's, where several call at the same time. True: some are longer
-    /// than memory allows, and cut.
+    /// Computes the neighbour lists of the last call; if several threads call concurrently, of this
+    /// thread's last call. Returns true if lists were truncated for lack of memory.
     ///
-    /// Errors: there is no finished call; it had no radii, or one that is none.
+    /// # Errors
+    /// No finished call; no radii, or one that is negative or not finite.
     pub fn read_lists(&mut self) -> Result<bool> {
         let finished = |place: &usize| matches!(self.calls.all[*place].state, CallState::Finished);
         let Some(place) = self.calls.last().filter(finished) else {
             let text = "there are no forces to list neighbours of: call both halves before";
             return Err(Error::Outside(text.to_owned()));
         };
-        self.settle();
+        self.finish_in_progress();
         let pending = &mut self.calls.all[place];
         let n = pending.call.position.len();
-        let largest = (LIST_ENTRIES / n.max(1)).max(1);
+        let largest = (MAX_LIST_ENTRIES / n.max(1)).max(1);
         let radius = radii(&pending.call.radius_squared, n)?;
-        let mut capacity = self.capacity.unwrap_or(FIRST_CAPACITY).min(largest);
+        let mut capacity = self.capacity.unwrap_or(INITIAL_CAPACITY).min(largest);
         let mut lists = std::mem::take(&mut pending.answers.neighbours);
-        let mut there = std::mem::take(&mut pending.with_lists);
+        let mut is_current = std::mem::take(&mut pending.with_lists);
         if pending.arrangement != self.memory.arrangement() {
             let Pending { call, identity, .. } = pending;
             self.memory.identify(&call.index, identity);
             pending.arrangement = self.memory.arrangement();
-            there = false;
+            is_current = false;
         }
         loop {
-            if !there {
+            if !is_current {
                 let within = Some(Within { radius: &radius, capacity });
                 let want = Want { within, ..Want::only(Order::Acceleration) };
                 let softening = pending.call.softening_squared.sqrt();
-                let sinks = sinks(&pending.call.lend(), &pending.identity);
+                let sinks = sinks(&pending.call.borrowed(), &pending.identity);
                 let mut answers = Answers::default();
                 self.engine.evaluate(&sinks, softening, &want, &mut answers)?;
                 lists = answers.neighbours;
-                pending.list_without_twins(&self.memory, &mut lists, &radius, capacity)?;
+                pending.list_without_duplicates(&self.memory, &mut lists, &radius, capacity)?;
             }
             let longest = (0..lists.len()).map(|i| lists.found(i)).max().unwrap_or(0);
             if longest <= capacity || capacity == largest {
-                // The next call of this kind has room for a few more.
-                self.capacity = Some((longest + longest / 4).max(FIRST_CAPACITY).min(largest));
+                // A quarter in reserve for the next call.
+                self.capacity = Some((longest + longest / 4).max(INITIAL_CAPACITY).min(largest));
                 pending.lists = Some(lists);
                 return Ok(longest > capacity);
             }
             capacity = longest.min(largest);
-            there = false;
+            is_current = false;
         }
     }
 
-    /// The list of i-particle `i` in the client's indices, ascending by address, and how many there are.
+    /// The list of i-particle `i` in the client's indices, ascending by address, and the number of
+    /// neighbours found, which is larger if the list was truncated.
     ///
-    /// Errors: lists that were not read; no such i-particle.
+    /// # Errors
+    /// Lists that were not read; no such i-particle.
     pub fn list(&self, i: i32) -> Result<(Vec<i32>, usize)> {
         let pending = self.calls.last().map(|place| &self.calls.all[place]);
         let Some((pending, lists)) = pending.and_then(|all| Some((all, all.lists.as_ref()?)))
@@ -313,7 +326,7 @@ impl Cluster {
     }
 }
 
-/// Radii of neighbours of `n` i-particles, from h^2.
+/// Neighbour radii of `n` i-particles from h^2.
 fn radii(squares: &[f64], n: usize) -> Result<Vec<f64>> {
     if squares.len() != n {
         return Err(Error::value("the pointer h2", "NULL", "an array, for lists of neighbours"));
@@ -327,8 +340,8 @@ fn radii(squares: &[f64], n: usize) -> Result<Vec<f64>> {
     }
 }
 
-/// Refuses i-particles that are none.
-fn check(call: &Lent) -> Result<()> {
+/// Rejects i-particles with NaN or infinite values.
+fn check(call: &BorrowedCall) -> Result<()> {
     let arrays = [
         ("position", call.position),
         ("velocity", call.velocity),
@@ -351,8 +364,8 @@ fn check(call: &Lent) -> Result<()> {
     Ok(())
 }
 
-/// The i-particles as an engine takes them.
-fn sinks<'a>(call: &Lent<'a>, identity: &'a [u32]) -> Sinks<'a> {
+/// The i-particles as the engine's sinks.
+fn sinks<'a>(call: &BorrowedCall<'a>, identity: &'a [u32]) -> Sinks<'a> {
     Sinks {
         position: call.position,
         velocity: call.velocity,

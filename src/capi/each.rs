@@ -1,32 +1,36 @@
-//! Forces on sinks with a softening each. An engine takes one per call: sinks of the same go together.
+//! Forces with one softening per sink. An engine accepts one softening per call, so sinks are
+//! grouped by softening.
 
 use std::ffi::c_int;
 
 use glam::DVec3;
 
-use super::cluster::{Asked, Call, Cluster};
+use super::cluster::{Call, Cluster, Requested};
 use crate::error::{Error, Result};
 
-/// What a call answers, in the order of its sinks. Derivatives beyond the cluster's order are empty.
+/// Results of a call, in the order of its sinks. Derivatives above the cluster's order are empty.
 #[derive(Clone, Debug, Default)]
 pub struct Forces {
     pub acceleration: Vec<DVec3>,
     pub jerk: Vec<DVec3>,
     pub snap: Vec<DVec3>,
-    /// Below 0.
+    /// Negative potentials.
     pub potential: Vec<f64>,
-    /// The client's indices of the nearest j-particles, -1 where there is none; empty where nobody wants them.
+    /// The client's indices of the nearest j-particles, -1 for none; empty if not requested.
     pub nearest: Vec<c_int>,
-    /// Their distances squared, without eps.
+    /// Their squared distances, without eps.
     pub nearest_squared: Vec<f64>,
 }
 
 impl Forces {
-    /// Waits for the call that was begun with `n` sinks; `nearest` is whether those are wanted.
+    /// Waits for the call that was begun with `n` sinks; `nearest` requests the nearest
+    /// j-particles.
     ///
-    /// Errors: those of [`Cluster::finish`].
+    /// # Errors
+    /// Those of [`Cluster::finish`].
     pub fn finish(cluster: &mut Cluster, n: usize, nearest: bool) -> Result<Self> {
-        let answers = cluster.finish(n, if nearest { Asked::Distance } else { Asked::Forces })?;
+        let answers =
+            cluster.finish(n, if nearest { Requested::Distance } else { Requested::Forces })?;
         let distances = if nearest { answers.nearest_distance.as_slice() } else { &[] };
         let mut forces = Self {
             acceleration: answers.acceleration.clone(),
@@ -43,7 +47,7 @@ impl Forces {
         Ok(forces)
     }
 
-    /// Puts the answers for some sinks where these are among all `n`.
+    /// Writes the results of the sinks `group` to their positions among all `n`.
     fn scatter(self, n: usize, group: &[usize], all: &mut Self) {
         fn part<T: Copy + Default>(from: &[T], n: usize, group: &[usize], into: &mut Vec<T>) {
             if !from.is_empty() {
@@ -60,17 +64,19 @@ impl Forces {
     }
 }
 
-/// Indices of equal entries, ascending; groups go from the smallest value to the largest.
+/// Groups of indices with equal values, each ascending; groups ascend by value.
 pub fn groups(values: &[f64]) -> Vec<Vec<usize>> {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_by(|a, b| values[*a].total_cmp(&values[*b]));
     order.chunk_by(|a, b| values[*a] == values[*b]).map(<[usize]>::to_vec).collect()
 }
 
-/// Forces of `call`, with `softening_squared` of each sink in the place of the call's own; `nearest` is whether the
-/// nearest j-particles are wanted.
+/// Forces of `call`, with `softening_squared` per sink instead of the call's own; `nearest`
+/// requests the nearest j-particles.
 ///
-/// Errors: another number of softenings than of sinks; those of [`Cluster::begin`] and [`Cluster::finish`].
+/// # Errors
+/// The number of softenings differs from that of sinks; those of [`Cluster::begin`] and
+/// [`Cluster::finish`].
 pub fn evaluate(
     cluster: &mut Cluster,
     mut call: Call,
@@ -116,7 +122,7 @@ mod tests {
     use crate::forces::{Order, TestBodies};
 
     #[test]
-    fn each_sink_has_the_forces_of_its_own_softening() {
+    fn each_sink_uses_its_own_softening() {
         let bodies = TestBodies::new(20, 5);
         let mut cluster = Cluster::new(Box::new(Reference::default()), Order::Snap);
         for k in 0..20 {

@@ -1,49 +1,51 @@
-//! Whose the library is: the process that opened it. Threads and devices are not in one that was forked from it, and a
-//! lock that one of those threads held would never be free.
+//! The library belongs to the process that opened it; calls in a process forked from it fail.
+//! Threads and devices do not survive fork(), and a lock held by another thread at that time would
+//! never be released.
 
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use crate::error::{Error, Result};
 
-/// The process that opened what is open; 0 as long as there is none.
+/// Id of the process that opened the library; 0 while nothing is open.
 static OWNER: AtomicU32 = AtomicU32::new(0);
 
-/// Whether this process was forked from the owner, as far as its C library noted it.
+/// Whether this process was forked from the owner, set by the `pthread_atfork` handler.
 static FORKED: AtomicBool = AtomicBool::new(false);
 
-/// This process opens something.
-pub fn own() {
+/// Makes this process the owner.
+pub fn set_owner() {
     static ONCE: Once = Once::new();
     OWNER.store(std::process::id(), Ordering::Relaxed);
     ONCE.call_once(|| {
         #[cfg(unix)]
-        // SAFETY: the function takes nothing, stays, and does nothing but store a number.
+        // SAFETY: the handler takes no arguments, lives as long as the program and is
+        // async-signal-safe: it only stores to an atomic.
         unsafe {
-            pthread_atfork(None, None, Some(note));
+            pthread_atfork(None, None, Some(mark_forked));
         }
     });
 }
 
-/// Nothing is open any more.
-pub fn disown() {
+/// Clears the owner: nothing is open.
+pub fn clear_owner() {
     OWNER.store(0, Ordering::Relaxed);
 }
 
-/// Refuses a process that was forked from the owner.
+/// Fails in a process that was forked from the owner.
 pub fn check() -> Result<()> {
     let owner = OWNER.load(Ordering::Relaxed);
-    if owner != 0 && owner != std::process::id() { Err(refused()) } else { Ok(()) }
+    if owner != 0 && owner != std::process::id() { Err(forked_error()) } else { Ok(()) }
 }
 
-/// [`check`] for calls that come by the hundred thousand: asking the system who we are takes longer than setting a
-/// particle. A process that was made without the C library's fork is not seen.
-pub fn check_noted() -> Result<()> {
-    if FORKED.load(Ordering::Relaxed) { Err(refused()) } else { Ok(()) }
+/// [`check`] for calls made by the hundred thousand: getpid takes longer than setting a particle.
+/// Does not detect a child that was created without the C library's fork.
+pub fn check_flag() -> Result<()> {
+    if FORKED.load(Ordering::Relaxed) { Err(forked_error()) } else { Ok(()) }
 }
 
 #[cold]
-fn refused() -> Error {
+fn forked_error() -> Error {
     Error::Outside(format!(
         "this process was forked from process {}, which had opened the library: open it after the fork, in each \
          process by itself",
@@ -52,7 +54,7 @@ fn refused() -> Error {
 }
 
 #[cfg(unix)]
-extern "C" fn note() {
+extern "C" fn mark_forked() {
     FORKED.store(OWNER.load(Ordering::Relaxed) != 0, Ordering::Relaxed);
 }
 

@@ -1,9 +1,9 @@
-//! Each call in two forms, made from one text: by value for C, and for Fortran by pointer, with a
-//! trailing underscore.
+//! Defines each function twice from one body: by value for C, and by pointer with a trailing
+//! underscore for Fortran.
 //!
-//! Every function returns an int, also where older headers say void: the caller then does not look.
+//! Every function returns an int, also where older headers declare void: callers then ignore it.
 
-/// The type of an argument in C's form.
+/// The type of an argument in the C variant.
 macro_rules! value_type {
     (cluster) => { ::std::ffi::c_int };
     (int) => { ::std::ffi::c_int };
@@ -18,7 +18,7 @@ macro_rules! value_type {
     (ignored) => { *const ::std::ffi::c_void };
 }
 
-/// The type of an argument in Fortran's form.
+/// The type of an argument in the Fortran variant.
 macro_rules! pointer_type {
     (cluster) => { *const ::std::ffi::c_int };
     (int) => { *const ::std::ffi::c_int };
@@ -26,7 +26,10 @@ macro_rules! pointer_type {
     ($array:ident) => { value_type!($array) };
 }
 
-/// Arrays are wrapped in both forms. SAFETY, of all: what the client promises, see `slices`.
+/// Wraps an array argument, in both variants.
+///
+/// SAFETY of all arms: the caller of the exported function guarantees that the pointer is NULL or
+/// points to as many entries as are used (see `slices`).
 macro_rules! array {
     (ints, $name:ident) => {
         unsafe { $crate::capi::slices::Input::new(stringify!($name), $name) }
@@ -54,8 +57,8 @@ macro_rules! array {
     };
 }
 
-/// Fortran's scalars are fetched. A cluster's number may be NULL, which is 0.
-macro_rules! fetched {
+/// Dereferences the scalars of the Fortran variant. A cluster's number may be NULL, which means 0.
+macro_rules! dereferenced {
     (cluster, $name:ident) => {
         array!(ints, $name).one_or(0)
     };
@@ -70,10 +73,10 @@ macro_rules! fetched {
     };
 }
 
-/// `both_forms! { "What it does."; value_name pointer_name, ...; (argument: kind, ...) { body } }`:
-/// functions of these names, all with this body, which answers `Result<c_int>`. For what is called by the hundred
-/// thousand, `first { ... }` before the body answers `Ok(true)` where it has done all that is to be done, without what it
-/// takes to catch a panic; it must not panic.
+/// `both_forms! { "doc"; value_name pointer_name, ...; (argument: kind, ...) { body } }` defines
+/// functions of these names with this body, which returns `Result<c_int>`. For functions that are
+/// called very often, `first { ... }` before the body is a fast path outside the panic guard: it
+/// returns `Ok(true)` if the call is complete, and must not panic.
 macro_rules! both_forms {
     ($doc:literal; $($value:ident $pointer:ident),+; $arguments:tt first $first:block $body:block) => {
         $(
@@ -89,7 +92,8 @@ macro_rules! both_forms {
     };
 }
 
-/// `value_form! { "What it does."; name; (argument: kind, ...) { body } }`: C's form alone, for what only C++ calls.
+/// `value_form! { "doc"; name; (argument: kind, ...) { body } }`: the C variant alone, for
+/// functions called only from C++.
 macro_rules! value_form {
     (made $doc:literal; $value:ident; ($($name:ident: $kind:ident),*) { $($begin:tt)* } $body:block) => {
         #[doc = $doc]
@@ -121,7 +125,7 @@ macro_rules! value_form {
     };
 }
 
-/// Fortran's form of the call `value`.
+/// The Fortran variant of the function `value`.
 macro_rules! pointer_form {
     (made $value:ident; $pointer:ident; ($($name:ident: $kind:ident),*) { $($begin:tt)* } $body:block) => {
         #[doc = concat!("[`", stringify!($value), "`] with scalars by pointer, as Fortran calls.")]
@@ -132,7 +136,7 @@ macro_rules! pointer_form {
         pub unsafe extern "C" fn $pointer($($name: pointer_type!($kind)),*) -> ::std::ffi::c_int {
             $($begin)*
             $crate::capi::guard::guarded(stringify!($pointer), || {
-                $(let $name = fetched!($kind, $name);)*
+                $(let $name = dereferenced!($kind, $name);)*
                 $body
             })
         }
@@ -140,7 +144,7 @@ macro_rules! pointer_form {
     ($value:ident; $pointer:ident; ($($name:ident: $kind:ident),*) first $first:block $body:block) => {
         pointer_form! { made $value; $pointer; ($($name: $kind),*) {
             let first = || -> $crate::error::Result<bool> {
-                $(let $name = fetched!($kind, $name);)*
+                $(let $name = dereferenced!($kind, $name);)*
                 $first
             };
             if first().unwrap_or(false) {

@@ -1,7 +1,8 @@
-//! The GRAPE-5 set, as Sapporo2's `sapporoG5lib.cpp` and Phantom-GRAPE's `gp5util.h` have it: accelerations and
-//! potentials of particles without indices. Nothing is left out: where a source is in a sink's place, the potential
-//! has -m/eps. Names that end in MC name a board, each with sources and sinks of its own, so that threads may have one
-//! each; all have the eps of all in common.
+//! The GRAPE-5 interface of Sapporo2's `sapporoG5lib.cpp` and Phantom-GRAPE's `gp5util.h`:
+//! accelerations and potentials of particles without indices. No pair is excluded: a source at a
+//! sink's position adds -m/eps to the potential. Names that end in MC take a board number; each
+//! board has its own sources and sinks, so that threads may use one each. The common eps applies to
+//! all boards.
 
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -15,66 +16,73 @@ use super::slices::{Input, Output, count};
 use super::world::{self, Key};
 use crate::error::{Error, Result};
 
-/// Boards have numbers below this. Programs take a thread's number.
+/// Board numbers are below this. Programs use a thread's number.
 const BOARDS: c_int = 1024;
 
-/// The bits of eps^2 of all sinks on every board; of NaN before it is set.
+/// Bits of the common eps^2 of the sinks of all boards; NaN until it is set.
 static SOFTENING_SQUARED: AtomicU64 = AtomicU64::new(f64::NAN.to_bits());
 
-/// Whether potentials are given above 0.
+/// Whether potentials are returned with positive sign.
 static IS_POSITIVE: AtomicBool = AtomicBool::new(true);
 
 both_forms! { "Opens GRAPE-5."; g5_open g5_open_; () { open() } }
 
-both_forms! { "Sapporo2's way to name devices. Which adapter is taken is GRAVITILE_ADAPTER's to say.";
+both_forms! { "Sapporo2: opens. The device list is ignored: GRAVITILE_ADAPTER selects the adapter.";
 g5_open_special g5_open_special_; (_devices: int, _list: ignored) { open() } }
 
-both_forms! { "Closes it and frees its memory."; g5_close g5_close_; () {
+both_forms! { "Closes GRAPE-5 and frees its memory."; g5_close g5_close_; () {
     SOFTENING_SQUARED.store(f64::NAN.to_bits(), Ordering::Relaxed);
     world::close_boards()
 } }
 
-both_forms! { "Sinks that a client should give per call. More are taken too.";
+both_forms! { "Recommended number of sinks per call; more are accepted.";
 g5_get_number_of_pipelines g5_get_number_of_pipelines_,
 g5_get_number_of_pipelines_per_board g5_get_number_of_pipelines_per_board_; () { pipelines() } }
 
-both_forms! { "Boards that a client should share its sinks among. Boards here have sources of their own: one is enough.";
+both_forms! { "Number of boards to distribute sinks over: 1, since each board has its own sources.";
 g5_get_number_of_boards g5_get_number_of_boards_; () { Ok(1) } }
 
-both_forms! { "The first of these boards."; g5_get_firstcluster g5_get_firstcluster_; () { Ok(0) } }
+both_forms! { "Number of the first of these boards.";
+g5_get_firstcluster g5_get_firstcluster_; () { Ok(0) } }
 
-both_forms! { "As Sapporo2 answers."; g5_get_number_of_real_pipelines g5_get_number_of_real_pipelines_;
+both_forms! { "1, as Sapporo2 returns.";
+g5_get_number_of_real_pipelines g5_get_number_of_real_pipelines_;
 () { Ok(1) } }
 
-both_forms! { "As Sapporo2 answers."; g5_get_pcibus_freq g5_get_pcibus_freq_; () { Ok(1) } }
+both_forms! { "1, as Sapporo2 returns."; g5_get_pcibus_freq g5_get_pcibus_freq_; () { Ok(1) } }
 
-both_forms! { "Sources that there is room for."; g5_get_jmemsize g5_get_jmemsize_;
+both_forms! { "Maximum number of sources."; g5_get_jmemsize g5_get_jmemsize_;
 () { Ok(LARGEST_MEMORY as c_int) } }
 
-both_forms! { "The range of GRAPE-5's fixed point numbers. There are none here.";
+both_forms! { "Range of GRAPE-5's fixed-point numbers. No effect: gravitile has none.";
 g5_set_range g5_set_range_; (_xmin: double, _xmax: double, _mmin: double) { Ok(DONE) } }
 
-both_forms! { "The number of sources that attract: those at addresses below it.";
+both_forms! { "Sets the number of sources: those below address `nj` attract.";
 g5_set_n g5_set_n_; (nj: int) { set_n(0, nj) } }
 
-both_forms! { "The same for a board."; g5_set_nMC g5_set_nMC_; (board: int, nj: int) { set_n(board, nj) } }
+both_forms! { "The same for a board.";
+g5_set_nMC g5_set_nMC_; (board: int, nj: int) { set_n(board, nj) } }
 
-both_forms! { "eps of all, on every board."; g5_set_eps_to_all g5_set_eps_to_all_; (eps: double) {
+both_forms! { "Sets the common eps of all boards.";
+g5_set_eps_to_all g5_set_eps_to_all_; (eps: double) {
     softening("eps", eps, eps * eps)
 } }
 
-both_forms! { "eps^2 of all, on every board."; g5_set_eps2_to_all g5_set_eps2_to_all_; (eps2: double) {
+both_forms! { "Sets the common eps^2 of all boards.";
+g5_set_eps2_to_all g5_set_eps2_to_all_; (eps2: double) {
     softening("eps2", eps2, eps2)
 } }
 
-both_forms! { "eps of each sink, until forces were fetched; then that of all is valid again.";
+both_forms! { "Sets eps per sink until the forces are fetched; then the common eps applies.";
 g5_set_eps g5_set_eps_; (ni: int, eps: doubles) { set_eps(0, ni, eps) } }
 
-both_forms! { "The same for a board."; g5_set_epsMC g5_set_epsMC_; (board: int, ni: int, eps: doubles) {
+both_forms! { "The same for a board.";
+g5_set_epsMC g5_set_epsMC_; (board: int, ni: int, eps: doubles) {
     set_eps(board, ni, eps)
 } }
 
-both_forms! { "Sets the sources `address` to `address` + `nj` - 1, from entries of these numbers: x and m begin with source 0.";
+both_forms! { "Sets sources `address` to `address` + `nj` - 1 from the same entries of `xj` and \
+    `mj`.";
 g5_set_xmj g5_set_xmj_; (address: int, nj: int, xj: vectors, mj: doubles) {
     set_sources(0, address, nj, Some(xj), Some(mj), None)
 } }
@@ -87,13 +95,14 @@ both_forms! { "The same for a board."; g5_set_xmjMC g5_set_xmjMC_;
 both_forms! { "The same as g5_set_xmj."; g5_set_jp g5_set_jp_;
 (address: int, nj: int, mj: doubles, xj: vectors) { set_sources(0, address, nj, Some(xj), Some(mj), None) } }
 
-both_forms! { "Sets positions alone. A source whose mass was never set has none."; g5_set_xj g5_set_xj_;
+both_forms! { "Sets positions only. Sources whose mass was never set are massless.";
+g5_set_xj g5_set_xj_;
 (address: int, nj: int, xj: vectors) { set_sources(0, address, nj, Some(xj), None, None) } }
 
-both_forms! { "Sets masses alone."; g5_set_mj g5_set_mj_;
+both_forms! { "Sets masses only."; g5_set_mj g5_set_mj_;
 (address: int, nj: int, mj: doubles) { set_sources(0, address, nj, None, Some(mj), None) } }
 
-both_forms! { "g5_set_xmj with an eps^2 of each source, which is added to the sink's.";
+both_forms! { "g5_set_xmj with eps^2 per source, which is added to the sink's.";
 g5_set_xmj0 g5_set_xmj0_; (address: int, nj: int, xj: vectors, mj: doubles, epsj2: doubles) {
     set_sources(0, address, nj, Some(xj), Some(mj), Some(epsj2))
 } }
@@ -103,14 +112,15 @@ both_forms! { "The same for a board."; g5_set_xmjMC0 g5_set_xmjMC0_;
     set_sources(board, address, nj, Some(xj), Some(mj), Some(epsj2))
 } }
 
-both_forms! { "Takes the sinks."; g5_set_xi g5_set_xi_;
+both_forms! { "Sets the sinks."; g5_set_xi g5_set_xi_;
 (ni: int, xi: vectors) { set_xi(0, count("the number ni of sinks", ni)?, xi) } }
 
-both_forms! { "The same for a board."; g5_set_xiMC g5_set_xiMC_; (board: int, ni: int, xi: vectors) {
+both_forms! { "The same for a board.";
+g5_set_xiMC g5_set_xiMC_; (board: int, ni: int, xi: vectors) {
     set_xi(board, count("the number ni of sinks", ni)?, xi)
 } }
 
-both_forms! { "Takes the sinks with an eps^2 of each."; g5_set_xei g5_set_xei_;
+both_forms! { "Sets the sinks with eps^2 per sink."; g5_set_xei g5_set_xei_;
 (ni: int, xi: vectors, eps2: doubles) { set_xei(0, count("the number ni of sinks", ni)?, xi, eps2) } }
 
 both_forms! { "The same for a board."; g5_set_xeiMC g5_set_xeiMC_, g5_set_xiMC0 g5_set_xiMC0_;
@@ -118,11 +128,13 @@ both_forms! { "The same for a board."; g5_set_xeiMC g5_set_xeiMC_, g5_set_xiMC0 
     set_xei(board, count("the number ni of sinks", ni)?, xi, eps2)
 } }
 
-both_forms! { "Starts, unless that was done."; g5_run g5_run_; () { begin(0) } }
+both_forms! { "Starts the forces unless they have been started."; g5_run g5_run_; () { begin(0) } }
 
-both_forms! { "The same for a board."; g5_runMC g5_runMC_, g5_runMC0 g5_runMC0_; (board: int) { begin(board) } }
+both_forms! { "The same for a board.";
+g5_runMC g5_runMC_, g5_runMC0 g5_runMC0_; (board: int) { begin(board) } }
 
-both_forms! { "Accelerations and potentials on the sinks. Where it fails, the arrays are filled with NaN.";
+both_forms! { "Returns accelerations and potentials of the sinks. On failure the arrays are \
+    filled with NaN.";
 g5_get_force g5_get_force_; (ni: int, a: vectors_out, p: doubles_out) {
     fetch(0, count("the number ni of sinks", ni)?, a, p, |_| Ok(()))
 } }
@@ -132,14 +144,14 @@ both_forms! { "The same for a board."; g5_get_forceMC g5_get_forceMC_;
     fetch(board, count("the number ni of sinks", ni)?, a, p, |_| Ok(()))
 } }
 
-both_forms! { "All in one: takes sinks, answers accelerations and potentials.";
+both_forms! { "All in one call: sets sinks, returns accelerations and potentials.";
 g5_calculate_force_on_x g5_calculate_force_on_x_;
 (xi: vectors, a: vectors_out, p: doubles_out, ni: int) { on_x(0, xi, a, p, ni) } }
 
 both_forms! { "The same for a board."; g5_calculate_force_on_xMC g5_calculate_force_on_xMC_;
 (board: int, xi: vectors, a: vectors_out, p: doubles_out, ni: int) { on_x(board, xi, a, p, ni) } }
 
-both_forms! { "All in one, with an eps^2 of each sink.";
+both_forms! { "All in one call, with eps^2 per sink.";
 g5_calculate_force_on_xe g5_calculate_force_on_xe_;
 (xi: vectors, eps2: doubles, a: vectors_out, p: doubles_out, ni: int) { on_xe(0, xi, eps2, a, p, ni) } }
 
@@ -148,7 +160,8 @@ both_forms! { "The same for a board."; g5_calculate_force_on_xeMC g5_calculate_f
     on_xe(board, xi, eps2, a, p, ni)
 } }
 
-both_forms! { "The same with arguments in another order."; g5_calculate_force_on_x0 g5_calculate_force_on_x0_;
+both_forms! { "The same with arguments in another order.";
+g5_calculate_force_on_x0 g5_calculate_force_on_x0_;
 (xi: vectors, a: vectors_out, p: doubles_out, ni: int, eps2: doubles) { on_xe(0, xi, eps2, a, p, ni) } }
 
 both_forms! { "The same for a board."; g5_calculate_force_on_xMC0 g5_calculate_force_on_xMC0_;
@@ -156,7 +169,7 @@ both_forms! { "The same for a board."; g5_calculate_force_on_xMC0 g5_calculate_f
     on_xe(board, xi, eps2, a, p, ni)
 } }
 
-/// Does `work` with a board. Only calls on the same board wait for each other.
+/// Runs `work` on a board. Only calls on the same board exclude each other.
 fn with_board<T>(number: c_int, work: impl FnOnce(&mut Board) -> Result<T>) -> Result<T> {
     if !(0..BOARDS).contains(&number) {
         return Err(Error::value("the board", number, format!("from 0 to {}", BOARDS - 1)));
@@ -186,7 +199,7 @@ fn softening(name: &str, given: f64, squared: f64) -> Result<c_int> {
     Ok(DONE)
 }
 
-/// eps^2 of all, if it was set.
+/// The common eps^2, if it was set.
 fn softening_of_all() -> Option<f64> {
     let squared = f64::from_bits(SOFTENING_SQUARED.load(Ordering::Relaxed));
     (!squared.is_nan()).then_some(squared)
@@ -250,7 +263,7 @@ fn on_x(
     ni: c_int,
 ) -> Result<c_int> {
     let n = count("the number ni of sinks", ni)?;
-    // `a` may be `xi`: sinks are copied before anything is written.
+    // `a` may alias `xi`: sinks are copied before anything is written.
     fetch(board, n, a, p, |board| {
         board.set_sinks(xi.take(n)?);
         Ok(())
@@ -278,8 +291,8 @@ fn begin(board: c_int) -> Result<c_int> {
     with_board(board, |board| board.begin(softening_of_all()).map(|()| DONE))
 }
 
-/// Writes the forces on `n` sinks after `set`, under one lock: a call of another thread on this board does not come
-/// between. On errors the arrays are filled with NaN.
+/// Runs `set`, then writes the forces on `n` sinks, under one lock, so that no call of another
+/// thread on this board intervenes. On errors the arrays are filled with NaN.
 fn fetch(
     board: c_int,
     n: usize,

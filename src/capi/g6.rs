@@ -1,45 +1,46 @@
-//! The GRAPE-6 set: Belleman, Bédorf and Portegies Zwart (2008), appendix B, and Sapporo2's
-//! `sapporoG6lib.cpp`, which agree but for what `docs/direct.md` tells.
+//! The GRAPE-6 interface: Belleman, Bédorf and Portegies Zwart (2008), appendix B, and Sapporo2's
+//! `sapporoG6lib.cpp`; `docs/direct.md` lists where they differ.
 //!
-//! a2 = a/2, j6 = jerk/6 and k18 = snap/18 are what GRAPE-6 takes.
+//! GRAPE-6 takes scaled derivatives: a2 = a/2, j6 = jerk/6 and k18 = snap/18.
 
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
 use glam::DVec3;
 
-use super::cluster::{Asked, Lent};
-use super::guard::{DONE, OVERFLOW, say};
+use super::cluster::{BorrowedCall, Requested};
+use super::guard::{DONE, OVERFLOW, report};
 use super::memory::Particle;
 use super::options::Options;
 use super::slices::{Input, Output, count};
 use super::world::{self, Key, with, with_cluster};
 use crate::error::{Error, Result};
 
-both_forms! { "Opens cluster `id`. One that is open stays as it is.";
+both_forms! { "Opens cluster `id`; no effect if it is open.";
 g6_open g6_open_, GPU_g6_open GPU_g6_open_; (id: cluster) { world::open(Key::G6(id)) } }
 
-both_forms! { "Opens cluster 0 on so many devices of one kind, Sapporo2's way. Which they are is GRAVITILE_ADAPTER's to say.";
+both_forms! { "Sapporo2: opens cluster 0 on `devices` devices of the kind that GRAVITILE_ADAPTER \
+    selects.";
 g6_open_special g6_open_special_; (devices: int, _list: ignored) { open_special(devices) } }
 
-both_forms! { "The same, as Starlab calls it: with room for `nmax` particles, which is found when they come.";
+both_forms! { "The same, as Starlab calls it. Memory grows as needed, so `nmax` is ignored.";
 g6_open_special2 g6_open_special2_; (devices: int, _list: ignored, _nmax: int) { open_special(devices) } }
 
 both_forms! { "Closes cluster `id` and frees its memory.";
 g6_close g6_close_, GPU_g6_close GPU_g6_close_; (id: cluster) { world::close(Key::G6(id)) } }
 
-both_forms! { "i-particles that a client should give per call. More are taken too.";
+both_forms! { "Recommended number of i-particles per call; more are accepted.";
 g6_npipes g6_npipes_, GPU_g6_npipes GPU_g6_npipes_,
 g6_get_number_of_pipelines g6_get_number_of_pipelines_; () { pipelines() } }
 
-// No arguments here: clients give an int, a double, or a pointer to one of them.
-both_forms! { "The unit of time of GRAPE-6's fixed point numbers. There are none here.";
+// Declared without arguments: clients pass an int, a double, or a pointer to either.
+both_forms! { "Unit of time of GRAPE-6's fixed-point numbers. No effect: gravitile has none.";
 g6_set_tunit g6_set_tunit_, GPU_g6_set_tunit GPU_g6_set_tunit_; () { Ok(DONE) } }
 
-both_forms! { "The unit of length of GRAPE-6's fixed point numbers. There are none here.";
+both_forms! { "Unit of length of GRAPE-6's fixed-point numbers. No effect: gravitile has none.";
 g6_set_xunit g6_set_xunit_, GPU_g6_set_xunit GPU_g6_set_xunit_; () { Ok(DONE) } }
 
-both_forms! { "The time that j-particles are predicted to, from the next first half on.";
+both_forms! { "Sets the time to which j-particles are predicted, from the next first half on.";
 g6_set_ti g6_set_ti_, GPU_g6_set_ti GPU_g6_set_ti_; (id: cluster, ti: double) {
     if !ti.is_finite() {
         return Err(Error::value("the time ti", ti, "finite"));
@@ -47,62 +48,63 @@ g6_set_ti g6_set_ti_, GPU_g6_set_ti GPU_g6_set_ti_; (id: cluster, ti: double) {
     with_cluster(Key::G6(id), |cluster| { cluster.time = Some(ti); Ok(DONE) })
 } }
 
-both_forms! { "Phantom-GRAPE's way to say how many j-particles will come: nothing to be done.";
+both_forms! { "Phantom-GRAPE: announces the number of j-particles. No effect.";
 g6_setup_njdata g6_setup_njdata_; (id: cluster, _nj: int) { with_cluster(Key::G6(id), |_| Ok(DONE)) } }
 
-both_forms! { "Sapporo's way to send particles at once: they are sent when they are needed.";
+both_forms! { "Sapporo: uploads particles now. No effect: they are uploaded when needed.";
 force_j_particle_send force_j_particle_send_; () { Ok(DONE) } }
 
-both_forms! { "Puts a j-particle at an address.";
+both_forms! { "Writes a j-particle to an address.";
 g6_set_j_particle g6_set_j_particle_, GPU_g6_set_j_particle GPU_g6_set_j_particle_;
 (id: cluster, address: int, index: int, tj: double, _dtj: double, mass: double,
  k18: vectors, j6: vectors, a2: vectors, v: vectors, x: vectors) first {
-    Ok(world::post(Key::G6(id), address, &particle(index, tj, mass, [x, v, a2, j6, k18])?))
+    Ok(world::try_enqueue(Key::G6(id), address, &particle(index, tj, mass, [x, v, a2, j6, k18])?))
 } {
     world::set(Key::G6(id), address, particle(index, tj, mass, [x, v, a2, j6, k18])?)
 } }
 
-both_forms! { "The same for a particle at rest, as treecodes set them.";
+both_forms! { "The same for a particle at rest, as tree codes use it.";
 g6_set_j_particle_mxonly g6_set_j_particle_mxonly_;
 (id: cluster, address: int, index: int, mass: double, x: vectors) {
     at_rest(id, address, index, mass, x)
 } }
 
-both_forms! { "The same in several clusters, `id` and those after it, as many as are open of them.";
+both_forms! { "The same in `clusters` consecutive clusters from `id` on.";
 g6_set_j_particle_multisend_mxfast g6_set_j_particle_multisend_mxfast_,
 GPU_g6_set_j_particle_multisend_mxfast GPU_g6_set_j_particle_multisend_mxfast_;
 (id: cluster, clusters: int, address: int, index: int, mass: double, x: vectors) {
-    // Clients give 0 or 1 for one cluster.
+    // Clients pass 0 or 1 for one cluster.
     for k in 0..clusters.clamp(1, 1024) {
         at_rest(id.saturating_add(k), address, index, mass, x)?;
     }
     Ok(DONE)
 } }
 
-both_forms! { "Particles are always gathered, and sent when they are needed: nothing to be done.";
+both_forms! { "No effect: particles are always buffered, and uploaded when needed.";
 g6_initialize_jp_buffer g6_initialize_jp_buffer_,
 GPU_g6_initialize_jp_buffer GPU_g6_initialize_jp_buffer_;
 (id: cluster, _size: int) { with_cluster(Key::G6(id), |_| Ok(DONE)) } }
 
-both_forms! { "Particles are sent when they are needed: nothing to be done.";
+both_forms! { "No effect: particles are uploaded when needed.";
 g6_flush_jp_buffer g6_flush_jp_buffer_, GPU_g6_flush_jp_buffer GPU_g6_flush_jp_buffer_;
 (id: cluster) { with_cluster(Key::G6(id), |_| Ok(DONE)) } }
 
-both_forms! { "Particles are sent when they are needed: nothing to be done.";
+both_forms! { "No effect: particles are uploaded when needed.";
 g6_flush_jp_buffer_and_multisend g6_flush_jp_buffer_and_multisend_,
 GPU_g6_flush_jp_buffer_and_multisend GPU_g6_flush_jp_buffer_and_multisend_;
 (id: cluster, _clusters: int) { with_cluster(Key::G6(id), |_| Ok(DONE)) } }
 
-both_forms! { "Predicts and sends what has changed, and starts the forces of the j-particles below address `nj` on `ni` i-particles.";
+both_forms! { "Uploads changed particles, predicts all, and starts the forces of those below \
+    address `nj`.";
 g6calc_firsthalf g6calc_firsthalf_, GPU_g6calc_firsthalf GPU_g6calc_firsthalf_,
 GPU2_g6calc_firsthalf GPU2_g6calc_firsthalf_;
 (id: cluster, nj: int, ni: int, index: ints, xi: vectors, vi: vectors,
  _aold: ignored, _j6old: ignored, _phiold: ignored, eps2: double, h2: doubles) {
-    // Nothing that failed before is taken for this call's.
+    // Discards a previous call first: if this one fails, a last half must not return old results.
     with_cluster(Key::G6(id), |cluster| { cluster.reset(); Ok(()) })?;
     let (addresses, n) = (count("the number nj of j-particles", nj)?, count("the number ni of i-particles", ni)?);
     with_cluster(Key::G6(id), |cluster| {
-        let call = Lent {
+        let call = BorrowedCall {
             addresses,
             position: bytemuck::cast_slice(xi.take(n)?),
             velocity: bytemuck::cast_slice(vi.take(n)?),
@@ -111,11 +113,11 @@ GPU2_g6calc_firsthalf GPU2_g6calc_firsthalf_;
             softening_squared: eps2,
             radius_squared: h2.take_if_any(n),
         };
-        cluster.begin_lent(&call).map(|()| DONE)
+        cluster.begin_borrowed(&call).map(|()| DONE)
     })
 } }
 
-both_forms! { "Waits for what the first half started. Where it fails, the arrays are filled with NaN.";
+both_forms! { "Waits for the results of the first half. On failure the arrays are filled with NaN.";
 g6calc_lasthalf g6calc_lasthalf_, GPU_g6calc_lasthalf GPU_g6calc_lasthalf_,
 GPU2_g6calc_lasthalf GPU2_g6calc_lasthalf_, g6calc_lasthalfn g6calc_lasthalfn_;
 (id: cluster, _nj: int, ni: int, _index: ignored, _xi: ignored, _vi: ignored, _eps2: double,
@@ -123,7 +125,7 @@ GPU2_g6calc_lasthalf GPU2_g6calc_lasthalf_, g6calc_lasthalfn g6calc_lasthalfn_;
     Results { acc, jerk, pot, nearest: None, square: None }.fetch(id, ni)
 } }
 
-both_forms! { "The same with the index of the nearest j-particle of each, -1 where there is none.";
+both_forms! { "The same with the index of the nearest j-particle, -1 for none.";
 g6calc_lasthalf2 g6calc_lasthalf2_, GPU_g6calc_lasthalf2 GPU_g6calc_lasthalf2_,
 GPU2_g6calc_lasthalf2 GPU2_g6calc_lasthalf2_, g6calc_lasthalf2n g6calc_lasthalf2n_;
 (id: cluster, _nj: int, ni: int, _index: ignored, _xi: ignored, _vi: ignored, _eps2: double,
@@ -131,14 +133,15 @@ GPU2_g6calc_lasthalf2 GPU2_g6calc_lasthalf2_, g6calc_lasthalf2n g6calc_lasthalf2
     Results { acc, jerk, pot, nearest: Some(nnbindex), square: None }.fetch(id, ni)
 } }
 
-both_forms! { "Phantom-GRAPE's: the same with the square of its distance, without eps, infinite where there is none.";
+both_forms! { "Phantom-GRAPE: the same with its squared distance, without eps; infinite for none.";
 g6calc_lasthalf2p g6calc_lasthalf2p_, g6calc_lasthalf2np g6calc_lasthalf2np_;
 (id: cluster, _nj: int, ni: int, _index: ignored, _xi: ignored, _vi: ignored, _eps2: double,
  _h2: ignored, acc: vectors_out, jerk: vectors_out, pot: doubles_out, nnbindex: ints_out, rnnb: floats_out) {
     Results { acc, jerk, pot, nearest: Some(nnbindex), square: Some(rnnb) }.fetch(id, ni)
 } }
 
-both_forms! { "Makes the neighbour lists of the last call ready: those within h of each i-particle. 1: some are cut short.";
+both_forms! { "Computes the lists of j-particles within h of each i-particle. Returns 1 if some \
+    are truncated.";
 g6_read_neighbour_list g6_read_neighbour_list_, g6_read_neighbour_list_old g6_read_neighbour_list_old_,
 GPU_g6_read_neighbour_list GPU_g6_read_neighbour_list_; (id: cluster) {
     with_cluster(Key::G6(id), |cluster| {
@@ -146,7 +149,7 @@ GPU_g6_read_neighbour_list GPU_g6_read_neighbour_list_; (id: cluster) {
     })
 } }
 
-both_forms! { "One of the lists that were read. `nblen` is its length; 1: that is more than `maxlength`, or than was kept.";
+both_forms! { "Returns a list. `nblen` is the number found; returns 1 if `nbl` holds fewer.";
 g6_get_neighbour_list g6_get_neighbour_list_,
 GPU_g6_get_neighbour_list GPU_g6_get_neighbour_list_;
 (id: cluster, ipipe: int, maxlength: int, nblen: ints_out, nbl: ints_out) {
@@ -163,25 +166,25 @@ GPU_g6_get_neighbour_list GPU_g6_get_neighbour_list_;
     Ok(if found > list.len() { OVERFLOW } else { DONE })
 } }
 
-both_forms! { "Whether lists are sorted by index (1, as at first), or as the particles' addresses are (0). For all clusters.";
+both_forms! { "Sorts lists by index (1, the default) or by address (0), for all clusters.";
 g6_set_neighbour_list_sort_mode g6_set_neighbour_list_sort_mode_,
 GPU_g6_set_neighbour_list_sort_mode GPU_g6_set_neighbour_list_sort_mode_; (mode: int) {
     with(|world| { world.sorts_lists = mode != 0; Ok(DONE) })
 } }
 
-both_forms! { "What was set so.";
+both_forms! { "Returns the sort mode of lists.";
 g6_get_neighbour_list_sort_mode g6_get_neighbour_list_sort_mode_; () {
     with(|world| Ok(c_int::from(world.sorts_lists)))
 } }
 
-both_forms! { "Which overflows of GRAPE-6's fixed point numbers count as errors. There are none here.";
+both_forms! { "Selects the fixed-point overflows that count as errors. No effect: there are none.";
 g6_set_overflow_flag_test_mode g6_set_overflow_flag_test_mode_,
 GPU_g6_set_overflow_flag_test_mode GPU_g6_set_overflow_flag_test_mode_; () { Ok(DONE) } }
 
-both_forms! { "Forgets a call that is under way. The j-particles stay.";
+both_forms! { "Cancels the pending call. The j-particles are unchanged.";
 g6_reset g6_reset_, GPU_g6_reset GPU_g6_reset_; (id: cluster) { reset(id) } }
 
-both_forms! { "The same: there is nothing to program anew.";
+both_forms! { "The same: there is no FPGA to reprogram.";
 g6_reset_fofpga g6_reset_fofpga_, GPU_g6_reset_fofpga GPU_g6_reset_fofpga_;
 (id: cluster) { reset(id) } }
 
@@ -189,22 +192,25 @@ both_forms! { "The same.";
 g6_reinitialize g6_reinitialize_, GPU_g6_reinitialize GPU_g6_reinitialize_;
 (id: cluster) { reset(id) } }
 
-both_forms! { "A line on stderr that tells what cluster `id` computes on.";
+both_forms! { "Prints a line on stderr that describes the engine of cluster `id`.";
 g6_print_chip_status g6_print_chip_status_,
 GPU_g6_print_chip_status GPU_g6_print_chip_status_; (id: cluster) {
     let status = with_cluster(Key::G6(id), |cluster| Ok(cluster.describe()))?;
-    say("g6_print_chip_status", &format!("cluster {id}: {status}"));
+    report("g6_print_chip_status", &format!("cluster {id}: {status}"));
     Ok(DONE)
 } }
 
-/// i-particles per call by default. GRAPE-6 and Phantom-GRAPE answer 48, and programs have arrays of that length.
+/// Default number of i-particles per call. GRAPE-6 and Phantom-GRAPE return 48, and programs have
+/// arrays of that length.
 const PIPELINES: c_int = 48;
 
-/// The same for programs that open Sapporo's way. That library answers 256, so their arrays have at least that length.
+/// The same for programs that call Sapporo's open functions. That library returns 256, so their
+/// arrays have at least that length.
 const PIPELINES_OF_SAPPORO: c_int = 256;
 
-/// The default that this process received, 0 before: arrays that a program allocated by it must stay long enough.
-static ANSWERED: AtomicI32 = AtomicI32::new(0);
+/// The default that was first returned to this process, 0 before: it must not change later, since
+/// the program may have allocated arrays of that length.
+static RETURNED_PIPELINES: AtomicI32 = AtomicI32::new(0);
 
 static IS_SAPPORO_CLIENT: AtomicBool = AtomicBool::new(false);
 
@@ -213,23 +219,24 @@ fn open_special(devices: c_int) -> Result<c_int> {
     world::open_on(Key::G6(0), devices)
 }
 
-/// The number of pipelines. May be called before anything is open, too.
+/// The number of pipelines. May be called before a cluster is open.
 pub fn pipelines() -> Result<c_int> {
     let default =
         if IS_SAPPORO_CLIENT.load(Ordering::Relaxed) { PIPELINES_OF_SAPPORO } else { PIPELINES };
     if let Some(chosen) = Options::of_user()?.pipelines {
         return Ok(chosen);
     }
-    let before = ANSWERED.compare_exchange(0, default, Ordering::Relaxed, Ordering::Relaxed);
-    Ok(before.map_or_else(|answered| answered, |_| default))
+    let before =
+        RETURNED_PIPELINES.compare_exchange(0, default, Ordering::Relaxed, Ordering::Relaxed);
+    Ok(before.map_or_else(|returned| returned, |_| default))
 }
 
-/// Vectors of C as ours.
+/// C vectors as `DVec3`.
 pub fn vectors(from: &[[f64; 3]]) -> Vec<DVec3> {
     bytemuck::cast_slice(from).to_vec()
 }
 
-/// Ours as C's.
+/// Copies `DVec3` vectors to C vectors.
 pub fn write(from: &[DVec3], into: &mut [[f64; 3]]) {
     let n = into.len().min(from.len());
     into[..n].copy_from_slice(bytemuck::cast_slice(&from[..n]));
@@ -263,13 +270,13 @@ fn reset(id: c_int) -> Result<c_int> {
     })
 }
 
-/// Where the client wants its forces.
+/// Output arrays of the client.
 struct Results {
     acc: Output<[f64; 3]>,
     jerk: Output<[f64; 3]>,
     pot: Output<f64>,
     nearest: Option<Output<c_int>>,
-    /// r^2 of the nearest.
+    /// Squared distance of the nearest j-particle.
     square: Option<Output<f32>>,
 }
 
@@ -278,7 +285,7 @@ impl Results {
         let n = count("the number ni of i-particles", ni)?;
         let outcome = self.try_fetch(id, n);
         if outcome.is_err() {
-            // Whoever does not look at codes shall not go on with old forces.
+            // NaN stops clients that ignore return codes from integrating with old forces.
             self.acc.fill(n, [f64::NAN; 3]);
             self.jerk.fill(n, [f64::NAN; 3]);
             self.pot.fill(n, f64::NAN);
@@ -290,12 +297,12 @@ impl Results {
 
     fn try_fetch(&mut self, id: c_int, n: usize) -> Result<c_int> {
         with_cluster(Key::G6(id), |cluster| {
-            let asked = match (&self.nearest, &self.square) {
-                (_, Some(_)) => Asked::Distance,
-                (Some(_), None) => Asked::Nearest,
-                (None, None) => Asked::Forces,
+            let requested = match (&self.nearest, &self.square) {
+                (_, Some(_)) => Requested::Distance,
+                (Some(_), None) => Requested::Nearest,
+                (None, None) => Requested::Forces,
             };
-            let answers = cluster.finish(n, asked)?;
+            let answers = cluster.finish(n, requested)?;
             write(&answers.acceleration, self.acc.take(n)?);
             write(&answers.jerk, self.jerk.take(n)?);
             self.pot.take(n)?.copy_from_slice(&answers.potential);
@@ -305,8 +312,8 @@ impl Results {
             }
             if let Some(nearest) = &mut self.nearest {
                 let found = cluster.nearest_indices();
-                let (there, others) = nearest.take(n)?.split_at_mut(found.len().min(n));
-                there.copy_from_slice(&found[..there.len()]);
+                let (listed, others) = nearest.take(n)?.split_at_mut(found.len().min(n));
+                listed.copy_from_slice(&found[..listed.len()]);
                 others.fill(-1);
             }
             Ok(DONE)

@@ -1,5 +1,4 @@
-//! What may not cross the boundary: panics. Every call answers with a code, and says in one line on
-//! stderr what was wrong.
+//! Converts panics and errors at the C boundary into return codes and one line on stderr.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -12,22 +11,22 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use crate::error::Result;
 use crate::messages;
 
-/// All is well.
+/// Success.
 pub const DONE: c_int = 0;
-/// A list of neighbours is longer than there is room for.
+/// A neighbour list was truncated.
 pub const OVERFLOW: c_int = 1;
-/// The call did nothing; stderr says why.
+/// The call failed; the reason is on stderr.
 pub const FAILED: c_int = -1;
 
 thread_local! {
-    /// Whether this thread is in a call from C, whose panics become codes.
+    /// Whether this thread is in a call from C, where panics are caught.
     static GUARDED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Complaints that are said. A client that does not look at codes may go on for hours.
-const COMPLAINTS: u32 = 200;
+/// Number of errors printed: a client that ignores return codes may run for hours.
+const MAX_REPORTS: u32 = 200;
 
-/// Does `work` for the call `name`. An error or panic becomes [`FAILED`] and a line on stderr.
+/// Runs `work` for the call `name`. An error or panic becomes [`FAILED`] and a line on stderr.
 pub fn guarded(name: &str, work: impl FnOnce() -> Result<c_int>) -> c_int {
     silence_panics_that_are_caught();
     let outside = GUARDED.replace(true);
@@ -36,48 +35,51 @@ pub fn guarded(name: &str, work: impl FnOnce() -> Result<c_int>) -> c_int {
     match outcome {
         Ok(Ok(code)) => code,
         Ok(Err(error)) => {
-            complain(name, &error.to_string());
+            report_limited(name, &error.to_string());
             FAILED
         }
         Err(panic) => {
-            complain(name, &format!("internal error, please report it: {}", text_of(&*panic)));
+            report_limited(
+                name,
+                &format!("internal error, please report it: {}", text_of(&*panic)),
+            );
             FAILED
         }
     }
 }
 
-/// [`say`], as long as it has not been too often.
-fn complain(name: &str, text: &str) {
-    static SAID: AtomicU32 = AtomicU32::new(0);
-    let before = SAID.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| n.checked_add(1));
+/// [`report`] for the first [`MAX_REPORTS`] errors; the next one adds that no more follow.
+fn report_limited(name: &str, text: &str) {
+    static REPORTED: AtomicU32 = AtomicU32::new(0);
+    let before = REPORTED.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| n.checked_add(1));
     match before.unwrap_or(u32::MAX) {
-        0..COMPLAINTS => say(name, text),
-        COMPLAINTS => say(name, &format!("{text} (and no more of this: look at the codes)")),
+        0..MAX_REPORTS => report(name, text),
+        MAX_REPORTS => report(name, &format!("{text} (and no more of this: look at the codes)")),
         _ => {}
     }
 }
 
-/// One line on stderr, `gravitile: NAME: TEXT`. A closed stderr is no reason to stop.
-pub fn say(name: &str, text: &str) {
-    // In one piece: lines of several threads must not mix.
+/// Prints one line on stderr, `gravitile: NAME: TEXT`. Errors of stderr are ignored.
+pub fn report(name: &str, text: &str) {
+    // One write, so that lines of several threads do not mix.
     let line = messages::line(&format!("gravitile: {name}: {text}")) + "\n";
     let _ = std::io::stderr().write_all(line.as_bytes());
 }
 
-/// The text of a panic.
+/// The message of a panic.
 fn text_of(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("a panic without words")
 }
 
-/// The standard hook prints several lines for a panic that `guarded` turns into one.
+/// Suppresses the default hook's output for panics that [`guarded`] catches and reports.
 fn silence_panics_that_are_caught() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        let usual = take_hook();
+        let default_hook = take_hook();
         set_hook(Box::new(move |panic| {
             if !GUARDED.get() {
-                usual(panic);
+                default_hook(panic);
             }
         }));
     });

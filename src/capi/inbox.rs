@@ -1,5 +1,6 @@
-//! j-particles on their way to a cluster's memory: each written once, beside the one before, however far apart their
-//! addresses are. Clients set one every few nanoseconds, where a place in a large memory takes a hundred to reach.
+//! Queue of j-particles to be stored in a cluster's memory, appended contiguously whatever their
+//! addresses. Clients set a particle every few nanoseconds, whereas a random access to a large
+//! memory takes about 100 ns.
 
 mod lane;
 mod spin;
@@ -11,40 +12,42 @@ use glam::DVec3;
 
 use super::particle::Particle;
 use crate::forces::{Arrivals, Goal, ToJerk};
-use lane::Lane;
+use lane::SingleWriter;
 use spin::Spin;
 
-/// Particles that wait at most: 4 MB. A client that sets more without a call has them put in their places meanwhile.
-const MOST: usize = 1 << 15;
+/// Maximum number of queued particles: 4 MB. If a client sets more between calls, they are stored
+/// early.
+const MAX_QUEUED: usize = 1 << 15;
 
-/// Particles that there is room for at first.
-const FIRST: usize = 256;
+/// Initial capacity.
+const INITIAL_CAPACITY: usize = 256;
 
-/// Particles in the order in which they were set.
+/// Append buffer: particles in the order in which they were set. The vectors are longer than
+/// `count`.
 #[derive(Default)]
-pub struct Letters {
-    /// As engines take them, by address; the client's index is their tag. Longer than there are any.
+pub struct AppendBuffer {
+    /// In the engines' format: address, and the client's index as tag.
     places: Vec<Goal>,
     low: Vec<ToJerk>,
-    /// As long, or empty where none has any.
+    /// Snap and crackle: as long as `low`, or empty if all are 0.
     high: Vec<[DVec3; 2]>,
     softening_squared: Vec<f64>,
     count: usize,
 }
 
-impl Letters {
-    /// All of them, as engines take them: at their addresses, the client's index as the tag.
+impl AppendBuffer {
+    /// All particles in the engines' format, with the client's index as tag.
     pub fn arrivals(&self) -> Arrivals<'_> {
         let high = self.high.get(..self.count).unwrap_or(&[]);
         Arrivals { places: self.places(), low: &self.low[..self.count], high }
     }
 
-    /// Their addresses and indices.
+    /// Addresses and indices of all particles.
     pub fn places(&self) -> &[Goal] {
         &self.places[..self.count]
     }
 
-    /// All of them, with snap and crackle and what the client wants to be kept.
+    /// All particles with snap, crackle and eps^2.
     pub fn each(&self) -> impl Iterator<Item = (Goal, &ToJerk, [DVec3; 2], f64)> {
         let high = |k: usize| self.high.get(k).copied().unwrap_or_default();
         let all = self.places().iter().zip(&self.low).zip(&self.softening_squared).enumerate();
@@ -55,36 +58,40 @@ impl Letters {
         self.count == 0
     }
 
-    /// Forgets them, and keeps their memory.
+    /// Removes all particles but keeps the allocation.
     pub fn clear(&mut self) {
         self.count = 0;
     }
 
-    /// Makes room for one more than `count`, twice as much where it is full, and for its snap and crackle if it has any.
-    /// False: there is none.
+    /// Grows for one more than `count` entries, doubling the capacity if it is full, and adds snap
+    /// and crackle unless the particle `is_low`. Returns false at the limit or without memory.
     #[cold]
     fn grow(&mut self, count: usize, is_low: bool) -> bool {
-        let there = self.low.len();
-        let room = if count < there { there } else { (2 * count).clamp(FIRST, MOST).max(there) };
-        self.reserve(room, !is_low || !self.high.is_empty()) && count < room
+        let old = self.low.len();
+        let new = if count < old {
+            old
+        } else {
+            (2 * count).clamp(INITIAL_CAPACITY, MAX_QUEUED).max(old)
+        };
+        self.reserve(new, !is_low || !self.high.is_empty()) && count < new
     }
 
-    /// Room for so many in all. False: there is no memory.
-    fn reserve(&mut self, room: usize, with_high: bool) -> bool {
-        fn fit<T: Copy + Default>(all: &mut Vec<T>, room: usize) -> bool {
-            let is_there = all.try_reserve_exact(room.saturating_sub(all.len())).is_ok();
-            if is_there {
-                all.resize(room.max(all.len()), T::default());
+    /// Reserves `capacity` entries in all. Returns false without memory.
+    fn reserve(&mut self, capacity: usize, with_high: bool) -> bool {
+        fn fit<T: Copy + Default>(all: &mut Vec<T>, capacity: usize) -> bool {
+            let has_memory = all.try_reserve_exact(capacity.saturating_sub(all.len())).is_ok();
+            if has_memory {
+                all.resize(capacity.max(all.len()), T::default());
             }
-            is_there
+            has_memory
         }
-        fit(&mut self.places, room)
-            && fit(&mut self.softening_squared, room)
-            && (!with_high || fit(&mut self.high, room))
-            && fit(&mut self.low, room)
+        fit(&mut self.places, capacity)
+            && fit(&mut self.softening_squared, capacity)
+            && (!with_high || fit(&mut self.high, capacity))
+            && fit(&mut self.low, capacity)
     }
 
-    /// Takes one more. False: there is no room.
+    /// Appends a particle. Returns false without capacity.
     #[inline(always)]
     fn push(&mut self, address: c_int, particle: &Particle) -> bool {
         let (k, is_low) = (self.count, particle.is_low());
@@ -97,7 +104,7 @@ impl Letters {
         else {
             return false;
         };
-        write_letter(address, particle, place, low);
+        write_entry(address, particle, place, low);
         *softening = particle.softening_squared;
         if let Some(high) = self.high.get_mut(k) {
             *high = particle.high();
@@ -106,7 +113,7 @@ impl Letters {
         true
     }
 
-    /// Takes others behind those that are there, for which there is memory or the process ends.
+    /// Appends `others`. Aborts the process without memory.
     fn append<'a>(&mut self, others: impl Iterator<Item = (Goal, &'a ToJerk, [DVec3; 2], f64)>) {
         self.places.truncate(self.count);
         self.low.truncate(self.count);
@@ -125,9 +132,9 @@ impl Letters {
     }
 }
 
-/// A letter of a particle for an address, number by number: see [`Inbox::make_lane_longer`].
+/// Writes a particle number by number; see [`ParticleQueue::grow_writer`] for the reason.
 #[inline(always)]
-fn write_letter(address: c_int, particle: &Particle, place: &mut Goal, low: &mut ToJerk) {
+fn write_entry(address: c_int, particle: &Particle, place: &mut Goal, low: &mut ToJerk) {
     (place.at, place.tag) = (address as u32, particle.index);
     (low.time, low.mass) = (particle.time, particle.mass);
     for (to, from) in low.motion.iter_mut().zip(&particle.motion) {
@@ -135,92 +142,93 @@ fn write_letter(address: c_int, particle: &Particle, place: &mut Goal, low: &mut
     }
 }
 
-/// Added to the room where there is memory for snaps and crackles, too.
+/// Flag in `ParticleQueue::capacity`: snap and crackle can be stored.
 const TAKES_HIGH: u64 = 1 << 32;
 
-/// The particles that a cluster's memory has not seen yet.
+/// Particles that are not yet stored in a cluster's memory.
 #[derive(Default)]
-pub struct Inbox {
-    /// Below this address there is memory for particles; and [`TAKES_HIGH`].
-    room: AtomicU64,
-    /// Of the one thread that sets particles, in most programs.
-    lane: Lane,
-    /// Of all others.
-    waiting: Spin<Letters>,
+pub struct ParticleQueue {
+    /// Addresses below this have memory for particles; plus [`TAKES_HIGH`].
+    capacity: AtomicU64,
+    /// Used by the first thread that sets particles; in most programs it is the only one.
+    writer: SingleWriter,
+    /// Used by all other threads.
+    shared: Spin<AppendBuffer>,
 }
 
-impl Inbox {
-    /// Takes a particle for `address`, if that needs nothing that might be refused, and if it `is_open`, as is asked
-    /// last. False: nothing is done.
+impl ParticleQueue {
+    /// Appends a particle for `address` unless that needs memory or the particle is invalid;
+    /// `is_open` is evaluated last. Returns false if nothing was done.
     #[inline(always)]
-    pub fn post(
+    pub fn enqueue(
         &self,
         address: c_int,
         particle: &Particle,
         is_open: impl FnOnce() -> bool,
     ) -> bool {
-        if !particle.is_sound() {
+        if !particle.is_valid() {
             return false;
         }
-        let room = self.room.load(Ordering::Acquire);
-        // An address below 0 is far above.
-        let is_beyond = address as u32 >= room as u32;
+        let capacity = self.capacity.load(Ordering::Acquire);
+        // Negative addresses become large.
+        let is_beyond = address as u32 >= capacity as u32;
         let is_low = particle.is_low();
-        if is_beyond || (room & TAKES_HIGH == 0 && !is_low) {
+        if is_beyond || (capacity & TAKES_HIGH == 0 && !is_low) {
             return false;
         }
-        if self.lane.is_mine() {
+        if self.writer.is_mine() {
             return is_open()
-                && (self.lane.has_room(is_low) || self.make_lane_longer(is_low))
-                && self.lane.post(address, particle);
+                && (self.writer.has_room(is_low) || self.grow_writer(is_low))
+                && self.writer.append(address, particle);
         }
-        let mut waiting = self.waiting.lock();
-        is_open() && waiting.push(address, particle)
+        let mut shared = self.shared.lock();
+        is_open() && shared.push(address, particle)
     }
 
-    // It knows nothing of the particle: one that is handed on lies in memory, and is read from there as soon as it has been
-    // written, which waits for all that was written before to reach the cache.
+    // Does not take the particle as an argument: it would be spilled to memory and reloaded right
+    // after being written, which stalls until all earlier stores have reached the cache.
     #[cold]
-    fn make_lane_longer(&self, is_low: bool) -> bool {
-        self.lane.grow(is_low, &self.waiting.lock())
+    fn grow_writer(&self, is_low: bool) -> bool {
+        self.writer.grow(is_low, &self.shared.lock())
     }
 
-    /// Gives what waits for `empty`, which is.
-    pub fn take(&self, empty: &mut Letters) {
-        // Whoever takes holds this lock.
-        let mut waiting = self.waiting.lock();
-        // What another thread set after one of the lane's came after it: from then on nothing goes by the lane.
-        self.lane.take(empty, &waiting);
-        if waiting.is_empty() {
+    /// Moves all queued particles to `empty`, which must be empty.
+    pub fn take(&self, empty: &mut AppendBuffer) {
+        // Held by every consumer.
+        let mut shared = self.shared.lock();
+        // A particle set by another thread after one of the writer's comes later in the order,
+        // since the writer is disabled from then on.
+        self.writer.take(empty, &shared);
+        if shared.is_empty() {
             return;
         }
         if empty.is_empty() {
-            std::mem::swap(&mut *waiting, empty);
+            std::mem::swap(&mut *shared, empty);
         } else {
-            empty.append(waiting.each());
-            waiting.clear();
+            empty.append(shared.each());
+            shared.clear();
         }
     }
 
-    /// Gives back letters that have been read, as empty ones.
-    pub fn give_back(&self, read: &mut Letters) {
+    /// Returns a consumed buffer for reuse.
+    pub fn recycle(&self, read: &mut AppendBuffer) {
         read.clear();
-        let held = self.waiting.lock();
-        self.lane.take_memory(read, &held);
+        let held = self.shared.lock();
+        self.writer.reuse_memory(read, &held);
     }
 
-    /// From now on particles below address `room` can be put in their places, and so can snaps and crackles.
-    pub fn make_room(&self, room: usize, takes_high: bool) {
-        let room = u64::from(u32::try_from(room).unwrap_or(u32::MAX));
-        self.room.store(room + if takes_high { TAKES_HIGH } else { 0 }, Ordering::Release);
+    /// Sets the addresses that can be stored without allocation, and whether snap and crackle can.
+    pub fn set_capacity(&self, capacity: usize, takes_high: bool) {
+        let capacity = u64::from(u32::try_from(capacity).unwrap_or(u32::MAX));
+        self.capacity.store(capacity + if takes_high { TAKES_HIGH } else { 0 }, Ordering::Release);
     }
 
-    /// Nobody is there any more to read it.
+    /// Closes the queue and discards its particles.
     pub fn close(&self) {
-        self.room.store(0, Ordering::Release);
-        let mut waiting = self.waiting.lock();
-        *waiting = Letters::default();
-        self.lane.close(&waiting);
+        self.capacity.store(0, Ordering::Release);
+        let mut shared = self.shared.lock();
+        *shared = AppendBuffer::default();
+        self.writer.close(&shared);
     }
 }
 
@@ -235,141 +243,143 @@ mod tests {
     }
 
     #[test]
-    fn what_needs_no_memory_waits_in_order() {
-        let inbox = Inbox::default();
-        assert!(!inbox.post(0, &particle(0), || true), "there is no room at first");
-        inbox.make_room(10, false);
+    fn particles_that_need_no_allocation_are_queued_in_order() {
+        let queue = ParticleQueue::default();
+        assert!(!queue.enqueue(0, &particle(0), || true), "the capacity is 0 at first");
+        queue.set_capacity(10, false);
         let mut high = particle(1);
         high.motion[4].y = 1.0;
         let mut broken = particle(1);
         broken.motion[2].z = f64::NAN;
         for (address, particle) in [(10, particle(0)), (-1, particle(0)), (1, high), (1, broken)] {
-            assert!(!inbox.post(address, &particle, || true), "{address} {particle:?}");
+            assert!(!queue.enqueue(address, &particle, || true), "{address} {particle:?}");
         }
-        assert!(!inbox.post(1, &particle(0), || false));
-        inbox.make_room(10, true);
+        assert!(!queue.enqueue(1, &particle(0), || false));
+        queue.set_capacity(10, true);
         for (address, particle) in [(9, particle(-7)), (0, high), (9, particle(8))] {
-            assert!(inbox.post(address, &particle, || true));
+            assert!(queue.enqueue(address, &particle, || true));
         }
-        let mut letters = Letters::default();
-        inbox.take(&mut letters);
+        let mut buffer = AppendBuffer::default();
+        queue.take(&mut buffer);
         let found: Vec<(u32, i32, f64)> =
-            letters.each().map(|(place, _, _, eps2)| (place.at, place.tag, eps2)).collect();
+            buffer.each().map(|(place, _, _, eps2)| (place.at, place.tag, eps2)).collect();
         assert_eq!(found, [(9, -7, 0.5), (0, 1, 0.5), (9, 8, 0.5)]);
-        let motions: Vec<_> = letters.arrivals().each().map(|(_, moving)| moving.motion).collect();
+        let motions: Vec<_> = buffer.arrivals().each().map(|(_, moving)| moving.motion).collect();
         assert_eq!(motions, [particle(-7).motion, high.motion, particle(8).motion]);
-        letters.clear();
-        inbox.take(&mut letters);
-        assert!(letters.is_empty());
-        inbox.close();
-        assert!(!inbox.post(0, &particle(0), || true));
+        buffer.clear();
+        queue.take(&mut buffer);
+        assert!(buffer.is_empty());
+        queue.close();
+        assert!(!queue.enqueue(0, &particle(0), || true));
     }
 
     #[test]
-    fn a_full_one_refuses_until_it_is_taken() {
-        let inbox = Inbox::default();
-        inbox.make_room(MOST, false);
-        let posted = (0..2 * MOST as i32).take_while(|k| inbox.post(k % 9, &particle(*k), || true));
-        assert_eq!(posted.count(), MOST);
-        let mut letters = Letters::default();
-        inbox.take(&mut letters);
-        assert!(letters.places().iter().zip(0..).all(|(place, k)| place.tag == k));
-        assert!(inbox.post(3, &particle(5), || true));
+    fn full_queue_rejects_until_taken() {
+        let queue = ParticleQueue::default();
+        queue.set_capacity(MAX_QUEUED, false);
+        let enqueued =
+            (0..2 * MAX_QUEUED as i32).take_while(|k| queue.enqueue(k % 9, &particle(*k), || true));
+        assert_eq!(enqueued.count(), MAX_QUEUED);
+        let mut buffer = AppendBuffer::default();
+        queue.take(&mut buffer);
+        assert!(buffer.places().iter().zip(0..).all(|(place, k)| place.tag == k));
+        assert!(queue.enqueue(3, &particle(5), || true));
     }
 
-    /// Memory is read by another thread than the one that sets, then by that one; and another thread sets, too.
+    /// Particles are taken by another thread than the one that sets them, then by that one; finally
+    /// another thread sets particles too.
     #[test]
-    fn what_comes_later_is_taken_later() {
-        let inbox = Inbox::default();
-        inbox.make_room(9, false);
-        let found = |letters: &mut Letters| {
-            inbox.take(letters);
-            let tags: Vec<i32> = letters.places().iter().map(|place| place.tag).collect();
-            inbox.give_back(letters);
-            assert!(letters.is_empty());
+    fn order_is_preserved_across_threads() {
+        let queue = ParticleQueue::default();
+        queue.set_capacity(9, false);
+        let found = |buffer: &mut AppendBuffer| {
+            queue.take(buffer);
+            let tags: Vec<i32> = buffer.places().iter().map(|place| place.tag).collect();
+            queue.recycle(buffer);
+            assert!(buffer.is_empty());
             tags
         };
         let elsewhere = |work: &(dyn Fn() -> Vec<i32> + Sync)| {
             std::thread::scope(|scope| scope.spawn(work).join().unwrap())
         };
-        let mut letters = Letters::default();
-        let post = |range: std::ops::Range<i32>| {
-            range.for_each(|k| assert!(inbox.post(k % 9, &particle(k), || true)));
+        let mut buffer = AppendBuffer::default();
+        let enqueue = |range: std::ops::Range<i32>| {
+            range.for_each(|k| assert!(queue.enqueue(k % 9, &particle(k), || true)));
         };
-        post(0..300);
-        let by_another = elsewhere(&|| found(&mut Letters::default()));
+        enqueue(0..300);
+        let by_another = elsewhere(&|| found(&mut AppendBuffer::default()));
         assert!(by_another.into_iter().eq(0..300));
-        post(300..700);
-        assert!(found(&mut letters).into_iter().eq(300..700), "not those that are taken");
-        post(700..800);
+        enqueue(300..700);
+        assert!(found(&mut buffer).into_iter().eq(300..700), "not those that are taken");
+        enqueue(700..800);
         elsewhere(&|| {
-            post(800..900);
+            enqueue(800..900);
             Vec::new()
         });
-        post(900..1000);
-        assert!(found(&mut letters).into_iter().eq(700..1000));
-        post(1000..1100);
-        assert!(elsewhere(&|| found(&mut Letters::default())).into_iter().eq(1000..1100));
-        assert!(found(&mut letters).is_empty());
-        // Closed by another thread than the one that set.
-        let inbox = Inbox::default();
-        inbox.make_room(9, false);
-        assert!(inbox.post(0, &particle(0), || true));
-        std::thread::scope(|scope| drop(scope.spawn(|| inbox.close())));
-        inbox.make_room(9, false);
-        assert!(inbox.post(1, &particle(1), || true));
-        inbox.take(&mut letters);
-        assert_eq!(letters.places().iter().map(|place| place.tag).collect::<Vec<_>>(), [1]);
+        enqueue(900..1000);
+        assert!(found(&mut buffer).into_iter().eq(700..1000));
+        enqueue(1000..1100);
+        assert!(elsewhere(&|| found(&mut AppendBuffer::default())).into_iter().eq(1000..1100));
+        assert!(found(&mut buffer).is_empty());
+        // Closed by another thread than the one that sets.
+        let queue = ParticleQueue::default();
+        queue.set_capacity(9, false);
+        assert!(queue.enqueue(0, &particle(0), || true));
+        std::thread::scope(|scope| drop(scope.spawn(|| queue.close())));
+        queue.set_capacity(9, false);
+        assert!(queue.enqueue(1, &particle(1), || true));
+        queue.take(&mut buffer);
+        assert_eq!(buffer.places().iter().map(|place| place.tag).collect::<Vec<_>>(), [1]);
     }
 
-    /// It is closed by another thread, and opened for other particles, just after the one that sets has seen it open.
+    /// Another thread closes and reopens the queue just after the setting thread has found it open.
     #[test]
-    fn a_particle_for_a_closed_one_does_not_get_into_the_next() {
-        let inbox = Inbox::default();
-        inbox.make_room(9, false);
-        assert!(inbox.post(0, &particle(0), || true));
+    fn particle_for_closed_queue_is_dropped() {
+        let queue = ParticleQueue::default();
+        queue.set_capacity(9, false);
+        assert!(queue.enqueue(0, &particle(0), || true));
         let is_open = || {
-            std::thread::scope(|scope| drop(scope.spawn(|| inbox.close())));
-            inbox.make_room(9, false);
+            std::thread::scope(|scope| drop(scope.spawn(|| queue.close())));
+            queue.set_capacity(9, false);
             true
         };
-        assert!(inbox.post(1, &particle(1), is_open));
-        let tags = |inbox: &Inbox| -> Vec<i32> {
-            let mut letters = Letters::default();
-            inbox.take(&mut letters);
-            letters.places().iter().map(|place| place.tag).collect()
+        assert!(queue.enqueue(1, &particle(1), is_open));
+        let tags = |queue: &ParticleQueue| -> Vec<i32> {
+            let mut buffer = AppendBuffer::default();
+            queue.take(&mut buffer);
+            buffer.places().iter().map(|place| place.tag).collect()
         };
         assert!(
-            std::thread::scope(|scope| scope.spawn(|| tags(&inbox)).join().unwrap()).is_empty()
+            std::thread::scope(|scope| scope.spawn(|| tags(&queue)).join().unwrap()).is_empty()
         );
-        assert!(inbox.post(2, &particle(2), || true));
-        assert_eq!(tags(&inbox), [2], "the thread that set takes what comes");
-        assert!(inbox.post(3, &particle(3), || true));
-        assert_eq!(tags(&inbox), [3]);
+        assert!(queue.enqueue(2, &particle(2), || true));
+        assert_eq!(tags(&queue), [2], "the thread that set takes what comes");
+        assert!(queue.enqueue(3, &particle(3), || true));
+        assert_eq!(tags(&queue), [3]);
     }
 
     #[test]
-    fn threads_lose_nothing() {
-        let inbox = Inbox::default();
-        inbox.make_room(4, false);
+    fn concurrent_threads_lose_no_particle() {
+        let queue = ParticleQueue::default();
+        queue.set_capacity(4, false);
         let (threads, each) = (4, 5000);
         let mut found = vec![Vec::new(); threads];
         std::thread::scope(|scope| {
             for thread in 0..threads as i32 {
-                let inbox = &inbox;
+                let queue = &queue;
                 scope.spawn(move || {
                     for k in 0..each {
-                        while !inbox.post(thread, &particle(k), || true) {
+                        while !queue.enqueue(thread, &particle(k), || true) {
                             std::thread::yield_now();
                         }
                     }
                 });
             }
-            let mut letters = Letters::default();
+            let mut buffer = AppendBuffer::default();
             while found.iter().map(Vec::len).sum::<usize>() < threads * each as usize {
-                inbox.take(&mut letters);
-                letters.places().iter().for_each(|one| found[one.at as usize].push(one.tag));
-                letters.clear();
+                queue.take(&mut buffer);
+                buffer.places().iter().for_each(|one| found[one.at as usize].push(one.tag));
+                buffer.clear();
             }
         });
         assert!(found.iter().all(|of_one| of_one.iter().copied().eq(0..each)));

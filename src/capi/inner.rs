@@ -1,6 +1,6 @@
-//! Engines of tests that watch another one.
+//! Helper for test engines that wrap another engine.
 
-/// Methods of [`crate::forces::ForceEngine`] that the field `inner` answers.
+/// Methods of [`crate::forces::ForceEngine`] forwarded to the field `inner`.
 macro_rules! answered_by_inner {
     () => {
         fn describe(&self) -> String {

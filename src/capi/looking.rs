@@ -1,5 +1,5 @@
-//! Calls for looking at particles: Sapporo's `get_j_part_data`, and what Phantom-GRAPE writes to files in the
-//! working directory.
+//! Functions that read particles back: Sapporo's `get_j_part_data`, and Phantom-GRAPE's dumps to
+//! files in the working directory.
 
 use std::ffi::c_int;
 use std::fmt::Write as _;
@@ -11,10 +11,11 @@ use super::world::{Key, with_cluster};
 use crate::error::{Error, Result};
 use crate::files;
 
-/// The file that numbers are added to.
+/// The file that numbers are appended to.
 const NUMBERS: &str = "dump.dat";
 
-both_forms! { "The j-particle at an address of cluster 0, or of the only one that is open: as it was set, and predicted. Sapporo2's arguments; Sapporo 1 lacks the last three.";
+both_forms! { "Returns the j-particle at an address of cluster 0, or of the only open cluster, \
+    as set and as predicted. Arguments are Sapporo2's; Sapporo 1 lacks the last three.";
 get_j_part_data get_j_part_data_;
 (address: int, _nj: int, pos: vectors_out, vel: vectors_out, acc: vectors_out, jrk: vectors_out,
  ppos: vectors_out, pvel: vectors_out, mass: doubles_out, eps2: doubles_out, index: ints_out) {
@@ -34,7 +35,8 @@ get_j_part_data get_j_part_data_;
     Ok(DONE)
 } }
 
-both_forms! { "Phantom-GRAPE's: writes masses, positions and velocities to the file dump.dat.TTTTT, a line each, TTTTT being the whole part of `time`.";
+both_forms! { "Phantom-GRAPE: writes masses, positions and velocities to dump.dat.TTTTT, one \
+    line per particle, where TTTTT is the integer part of `time`.";
 g6_dump g6_dump_; (time: double, n: int, m: doubles, x: vectors, v: vectors) {
     let n = count("the number n of particles", n)?;
     let mut table = String::new();
@@ -46,7 +48,8 @@ g6_dump g6_dump_; (time: double, n: int, m: doubles, x: vectors, v: vectors) {
     files::replace(name, table.as_bytes()).map(|()| DONE)
 } }
 
-both_forms! { "Phantom-GRAPE's: adds a number to the file dump.dat."; g6_debugfunc g6_debugfunc_; (number: int) {
+both_forms! { "Phantom-GRAPE: appends a number to the file dump.dat.";
+g6_debugfunc g6_debugfunc_; (number: int) {
     add_line(&number.to_string())
 } }
 

@@ -1,4 +1,4 @@
-//! A device that is lost under a client's hands: codes and NaN, no waiting for ever, and no force that is none.
+//! Tests of device loss during a call: it returns an error code and NaN results and never blocks.
 
 use std::ffi::c_int;
 use std::ptr::{null, null_mut};
@@ -15,8 +15,8 @@ use crate::sim::{EngineKind, direct_engine};
 const N: usize = 20_000;
 const NI: usize = 1024;
 
-/// What the last half left in the client's arrays.
-struct Left {
+/// Return code and output arrays of the last half.
+struct LastHalf {
     code: c_int,
     acc: Vec<[f64; 3]>,
     jerk: Vec<[f64; 3]>,
@@ -24,7 +24,7 @@ struct Left {
     nearest: Vec<c_int>,
 }
 
-/// A client of one cluster, as in C.
+/// A client of one cluster that uses the C functions.
 struct Client {
     id: c_int,
     position: Vec<[f64; 3]>,
@@ -54,7 +54,7 @@ impl Client {
         let codes = (0..N).map(|k| {
             let (x, v) = (self.position[k..].as_ptr(), self.velocity[k..].as_ptr());
             let (k, m, z) = (k as c_int, self.mass[k], zero.as_ptr());
-            // SAFETY: vectors of three numbers each.
+            // SAFETY: all pointers are to at least one vector of three numbers.
             unsafe { g6_set_j_particle(self.id, k, k, 0.0, 0.0, m, z, z, z, v, x) }
         });
         codes.min().unwrap()
@@ -63,36 +63,36 @@ impl Client {
     fn first_half(&self) -> c_int {
         let (index, x, v) = (self.index.as_ptr(), self.position.as_ptr(), self.velocity.as_ptr());
         let (none, n, ni) = (null(), N as c_int, NI as c_int);
-        // SAFETY: arrays of at least NI entries.
+        // SAFETY: NULL or arrays of at least NI entries.
         unsafe { g6calc_firsthalf(self.id, n, ni, index, x, v, none, none, none, 1e-4, null()) }
     }
 
-    fn last_half(&self) -> Left {
-        let mut left = Left {
+    fn last_half(&self) -> LastHalf {
+        let mut results = LastHalf {
             code: 7,
             acc: vec![[0.0; 3]; NI],
             jerk: vec![[0.0; 3]; NI],
             pot: vec![0.0; NI],
             nearest: vec![7; NI],
         };
-        let (acc, jerk) = (left.acc.as_mut_ptr(), left.jerk.as_mut_ptr());
-        let (pot, nearest) = (left.pot.as_mut_ptr(), left.nearest.as_mut_ptr());
+        let (acc, jerk) = (results.acc.as_mut_ptr(), results.jerk.as_mut_ptr());
+        let (pot, nearest) = (results.pot.as_mut_ptr(), results.nearest.as_mut_ptr());
         let (n, ni, none) = (N as c_int, NI as c_int, null());
-        // SAFETY: arrays of NI entries.
-        left.code = unsafe {
+        // SAFETY: NULL or arrays of NI entries.
+        results.code = unsafe {
             g6calc_lasthalf2(self.id, n, ni, none, none, none, 1e-4, none, acc, jerk, pot, nearest)
         };
-        left
+        results
     }
 
     fn close(&self) -> c_int {
-        // SAFETY: no pointers.
+        // SAFETY: takes no pointers.
         unsafe { g6_close(self.id) }
     }
 }
 
-impl Left {
-    fn is_refused(&self) -> bool {
+impl LastHalf {
+    fn is_failure(&self) -> bool {
         let nan = |vectors: &[[f64; 3]]| vectors.iter().flatten().all(|x| x.is_nan());
         self.code == -1
             && nan(&self.acc)
@@ -102,11 +102,13 @@ impl Left {
     }
 }
 
-/// Does `work` on a thread of its own, and fails where that does not come back.
-fn in_time<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
-    let (tell, hear) = mpsc::channel();
-    std::thread::spawn(move || tell.send(work()));
-    hear.recv_timeout(Duration::from_secs(120)).expect("the call does not come back, or panicked")
+/// Runs `work` on its own thread and fails if it does not return in time.
+fn with_timeout<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    let (sender, receiver) = mpsc::channel();
+    std::thread::spawn(move || sender.send(work()));
+    receiver
+        .recv_timeout(Duration::from_secs(120))
+        .expect("the call does not come back, or panicked")
 }
 
 fn open() -> Arc<Gpu> {
@@ -115,8 +117,8 @@ fn open() -> Arc<Gpu> {
 }
 
 #[test]
-fn a_device_that_is_lost_between_the_halves_leaves_codes_and_nan() {
-    in_time(|| {
+fn device_lost_between_halves_gives_error_and_nan() {
+    with_timeout(|| {
         let gpu = open();
         let client = Client::new(-31_337, &gpu);
         assert_eq!((client.set_particles(), client.first_half()), (0, 0));
@@ -126,21 +128,22 @@ fn a_device_that_is_lost_between_the_halves_leaves_codes_and_nan() {
 
         assert_eq!(client.first_half(), 0);
         gpu.device.destroy();
-        let left = client.last_half();
-        // What was ready before may be given, if it is right.
-        let same = left.code == 0 && left.acc == right.acc && left.nearest == right.nearest;
-        assert!(left.is_refused() || same, "{} {:?}", left.code, &left.acc[..3]);
+        let results = client.last_half();
+        // Results that were computed before the loss may be returned, if they are correct.
+        let same =
+            results.code == 0 && results.acc == right.acc && results.nearest == right.nearest;
+        assert!(results.is_failure() || same, "{} {:?}", results.code, &results.acc[..3]);
 
-        // From then on nothing is computed, with old particles and with new ones.
+        // Later calls fail, with old particles and with new ones.
         for changed in [false, true] {
             if changed {
                 client.set_particles();
             }
             let begun = client.first_half();
             assert!(begun == 0 || begun == -1);
-            assert!(client.last_half().is_refused());
+            assert!(client.last_half().is_failure());
         }
-        // SAFETY: NULL is what these may be given.
+        // SAFETY: these functions accept NULL.
         let lists = unsafe {
             (
                 g6_read_neighbour_list(client.id),
@@ -153,21 +156,21 @@ fn a_device_that_is_lost_between_the_halves_leaves_codes_and_nan() {
 }
 
 #[test]
-fn a_device_that_is_lost_before_the_first_half_is_noticed_and_another_one_serves() {
-    in_time(|| {
+fn device_lost_before_first_half_fails_and_another_device_works() {
+    with_timeout(|| {
         let gpu = open();
         let client = Client::new(-31_338, &gpu);
         assert_eq!(client.set_particles(), 0);
         gpu.device.destroy();
         let begun = client.first_half();
         assert!(begun == 0 || begun == -1);
-        assert!(client.last_half().is_refused());
+        assert!(client.last_half().is_failure());
         assert_eq!(client.close(), 0);
 
         let client = Client::new(-31_338, &open());
         assert_eq!((client.set_particles(), client.first_half()), (0, 0));
-        let left = client.last_half();
-        assert!(left.code == 0 && left.pot.iter().all(|pot| *pot < 0.0));
+        let results = client.last_half();
+        assert!(results.code == 0 && results.pot.iter().all(|pot| *pot < 0.0));
         assert_eq!(client.close(), 0);
     });
 }

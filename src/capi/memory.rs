@@ -1,5 +1,6 @@
-//! The j-particles of one cluster: kept on the host in f64, and sent to the engine in one piece, only when something
-//! has changed (Belleman et al. 2008, section 3.5). An engine that does not predict them gets them predicted.
+//! The j-particles of one cluster: stored on the host in f64 and uploaded to the engine in one
+//! transfer, only if something has changed (Belleman et al. 2008, section 3.5). For engines that do
+//! not predict, particles are predicted here.
 
 mod letters;
 mod naming;
@@ -10,7 +11,7 @@ use std::collections::HashMap;
 use glam::DVec3;
 use rayon::prelude::*;
 
-use super::inbox::{Inbox, Letters};
+use super::inbox::{AppendBuffer, ParticleQueue};
 pub use super::particle::Particle;
 use crate::error::{Error, Result};
 use crate::forces::{
@@ -18,53 +19,55 @@ use crate::forces::{
 };
 use records::Records;
 
-/// Addresses are below this: 1.1 GB of particles, 1.5 with snaps. A wild address is an error, not a full machine.
+/// Addresses must be below this: 1.1 GB of particles, 1.5 with snaps. It turns a wild address into
+/// an error instead of exhausting memory.
 pub const LARGEST_MEMORY: usize = 1 << 23;
 
-/// Particles from which on threads are woken to predict them.
-const MANY: usize = 8192;
+/// From this number of particles on, prediction runs in parallel.
+const PARALLEL_MIN: usize = 8192;
 
-/// What the engine was sent last.
+/// Parameters of the last upload to the engine.
 #[derive(Clone, Copy, PartialEq)]
 struct Sent {
     addresses: usize,
     time: Option<f64>,
 }
 
-/// The memory, and what of it the engine holds.
+/// The j-particles by address, and the copies that the engine holds.
 pub struct Memory {
     order: Order,
     /// By address.
     particles: Records,
-    /// Addresses that were set since the engine was sent anything.
+    /// Addresses set since the last upload.
     changed: Vec<u32>,
-    /// Whether particles have come, or have got other indices.
+    /// Whether particles were added, or their indices changed.
     rearranged: bool,
-    /// How often sources were arranged: numbers of sources are of one arrangement.
+    /// Counts the calls of `arrange`: source numbers are valid for one arrangement.
     arrangement: u64,
     sent: Option<Sent>,
-    /// The engine's sources: where each is in memory, ascending; the client's index of each, and whether that is its number.
+    /// The engine's sources: their addresses, ascending; their client indices; and whether each
+    /// index equals the source number.
     address: Vec<u32>,
     index: Vec<i32>,
-    counted: bool,
-    /// By index: the source, and others of the same index.
+    is_sequential: bool,
+    /// Map from index to source, and to all sources of a duplicate index.
     source: HashMap<i32, u32>,
-    twins: HashMap<i32, Vec<u32>>,
+    duplicates: HashMap<i32, Vec<u32>>,
     position: Vec<DVec3>,
     velocity: Vec<DVec3>,
     acceleration: Vec<DVec3>,
     mass: Vec<f64>,
-    /// To when the engine's sources are predicted.
+    /// Time to which the engine's sources are predicted.
     time: Option<f64>,
-    /// Where particles arrive that clients set one by one, and those that were fetched from there.
-    inbox: Option<&'static Inbox>,
-    letters: Letters,
-    /// Other sources that were announced to the engine and not settled.
+    /// Queue of particles that clients set one by one, and those taken from it.
+    queue: Option<&'static ParticleQueue>,
+    queued: AppendBuffer,
+    /// Other sources announced to the engine but not yet settled.
     announced: ArrivalList,
 }
 
 impl Memory {
-    /// Empty, for forces of this order.
+    /// Creates an empty memory for forces up to `order`.
     pub fn new(order: Order) -> Self {
         Self {
             order,
@@ -75,47 +78,49 @@ impl Memory {
             sent: None,
             address: Vec::new(),
             index: Vec::new(),
-            counted: false,
+            is_sequential: false,
             source: HashMap::new(),
-            twins: HashMap::new(),
+            duplicates: HashMap::new(),
             position: Vec::new(),
             velocity: Vec::new(),
             acceleration: Vec::new(),
             mass: Vec::new(),
             time: None,
-            inbox: None,
-            letters: Letters::default(),
+            queue: None,
+            queued: AppendBuffer::default(),
             announced: ArrivalList::default(),
         }
     }
 
-    /// Number of particles that were ever set.
+    /// Number of particles.
     pub fn len(&mut self) -> usize {
-        self.put_away();
+        self.store_queued();
         self.particles.all().count()
     }
 
-    /// Puts a particle at `address`, in the place of what was there.
+    /// Stores a particle at `address`, replacing the old one.
     ///
-    /// Errors: an address out of range, no memory, numbers that are none. The old particle then stays.
+    /// # Errors
+    /// An address out of range, out of memory, NaN or infinite values, a negative mass. The old
+    /// particle is then unchanged.
     pub fn set(&mut self, address: i32, particle: Particle) -> Result<()> {
         let place = match usize::try_from(address) {
             Ok(place) if place < LARGEST_MEMORY => place,
-            _ => return Err(refused(address)),
+            _ => return Err(out_of_range(address)),
         };
-        if !particle.is_sound() {
+        if !particle.is_valid() {
             particle.check(place)?;
         }
-        // They came before.
-        self.put_away();
+        // Queued particles were set before this one.
+        self.store_queued();
         let goal = Goal { at: place as u32, tag: particle.index };
         let moving = particle.moving();
         self.put(goal, &ToJerk::from(&moving), particle.high(), particle.softening_squared)?;
-        self.tell_room();
+        self.publish_capacity();
         Ok(())
     }
 
-    /// Puts a particle in its place, to be sent.
+    /// Stores a particle and marks it for upload.
     fn put(
         &mut self,
         place: Goal,
@@ -132,18 +137,22 @@ impl Memory {
     }
 
     /// The particle at `address`.
+    ///
+    /// # Errors
+    /// No particle was set there.
     pub fn get(&mut self, address: i32) -> Result<Particle> {
-        self.put_away();
-        let there = usize::try_from(address).ok().and_then(|place| self.particles.get(place));
-        there.ok_or_else(|| {
+        self.store_queued();
+        let particle = usize::try_from(address).ok().and_then(|place| self.particles.get(place));
+        particle.ok_or_else(|| {
             Error::value("the address of a j-particle", address, "one that was set before")
         })
     }
 
-    /// Makes `engine` hold the particles below address `addresses`, predicted to `time`: [`Memory::settle`] comes after
-    /// the evaluation has begun.
+    /// Brings `engine` up to date with the particles below address `addresses`, predicted to
+    /// `time`. Call [`Memory::settle`] once the evaluation has begun.
     ///
-    /// Errors: a particle whose prediction is not finite; what the engine refuses.
+    /// # Errors
+    /// A particle whose prediction is not finite; an error of the engine.
     pub fn send(
         &mut self,
         engine: &mut dyn ForceEngine,
@@ -153,12 +162,12 @@ impl Memory {
         if let Some(moving) = engine.moving() {
             return self.send_moving(moving, addresses, time);
         }
-        self.put_away();
+        self.store_queued();
         self.time = time;
         let goal = Some(Sent { addresses, time });
-        // Beyond a quarter one large transfer is cheaper than many small writes.
-        let few = self.changed.len() <= self.address.len() / 4;
-        if self.sent == goal && !self.rearranged && few {
+        // Above a quarter of all particles one large transfer is cheaper than many small writes.
+        let is_small = self.changed.len() <= self.address.len() / 4;
+        if self.sent == goal && !self.rearranged && is_small {
             self.send_changed(engine, time)?;
         } else {
             let other = self.sent.is_none_or(|sent| sent.addresses != addresses);
@@ -173,7 +182,8 @@ impl Memory {
         Ok(())
     }
 
-    /// [`Memory::send`] to an engine that predicts by itself: what changed goes there, whatever the time.
+    /// [`Memory::send`] to an engine that predicts: uploads only what has changed, whatever the
+    /// time.
     fn send_moving(
         &mut self,
         engine: &mut dyn MovingSources,
@@ -182,18 +192,18 @@ impl Memory {
     ) -> Result<()> {
         self.time = time;
         engine.predict_to(time);
-        self.fetch();
-        if self.letters_are_sources(addresses) {
-            if self.letters.is_empty() {
+        self.take_queued();
+        if self.queued_replace_sources(addresses) {
+            if self.queued.is_empty() {
                 return Ok(());
             }
-            return engine.announce_moving(&self.letters.arrivals()).inspect_err(|_| {
-                // What an engine refuses may be half done.
+            return engine.announce_moving(&self.queued.arrivals()).inspect_err(|_| {
+                // A failed update may be partial: forces a complete upload.
                 self.sent = None;
-                self.put_away();
+                self.store_queued();
             });
         }
-        self.put_away();
+        self.store_queued();
         if self.rearranged || self.sent.is_none_or(|sent| sent.addresses != addresses) {
             self.sent = None;
             self.arrange(addresses);
@@ -202,19 +212,19 @@ impl Memory {
             engine.set_moving(&all)?;
             self.sent = Some(Sent { addresses, time: None });
         } else if !self.changed.is_empty() {
-            // In order, as most clients set them: engines go through their memory once.
+            // Sorted, as most clients set them: the engine then accesses its memory sequentially.
             if !self.changed.is_sorted() {
                 self.changed.sort_unstable();
             }
             self.announced.clear();
             for &place in &self.changed {
-                // Beyond the addresses in use there are particles that no engine holds.
+                // Particles above the addresses in use are not sources.
                 if let Some(source) = self.source_at(place) {
                     let moving = self.particles.moving(place as usize);
                     self.announced.push(Goal { at: source as u32, tag: 0 }, &moving);
                 }
             }
-            // What an engine refuses may be half done.
+            // A failed update may be partial: forces a complete upload.
             let announced = engine.announce_moving(&self.announced.all());
             if announced.is_err() {
                 self.announced.clear();
@@ -230,30 +240,30 @@ impl Memory {
         self.changed.drain(..).for_each(|place| self.particles.forget_change(place as usize));
     }
 
-    /// The source at an address, if there is one. Where no address is free, that is the address itself.
+    /// The source at an address, if any. Without gaps between addresses its number is the address.
     fn source_at(&self, place: u32) -> Option<usize> {
         match self.address.get(place as usize) {
-            Some(there) if *there == place => Some(place as usize),
+            Some(address) if *address == place => Some(place as usize),
             _ => self.address.binary_search(&place).ok(),
         }
     }
 
-    /// Finds out which particles are sources, and which index means which of them.
+    /// Rebuilds the list of sources and the maps between indices and sources.
     fn arrange(&mut self, addresses: usize) {
         self.address.clear();
         self.index.clear();
         self.source.clear();
-        self.twins.clear();
+        self.duplicates.clear();
         for (place, index) in self.particles.all().take_while(|(place, _)| *place < addresses) {
             let source = self.address.len() as u32;
             self.address.push(place as u32);
             self.index.push(index);
             let first = *self.source.entry(index).or_insert(source);
             if first != source {
-                self.twins.entry(index).or_insert_with(|| vec![first]).push(source);
+                self.duplicates.entry(index).or_insert_with(|| vec![first]).push(source);
             }
         }
-        self.counted = self.index.iter().zip(0..).all(|(index, source)| *index == source);
+        self.is_sequential = self.index.iter().zip(0..).all(|(index, source)| *index == source);
         self.rearranged = false;
         self.arrangement += 1;
     }
@@ -265,7 +275,7 @@ impl Memory {
             let particle = particles.get(addresses[k] as usize);
             particle.map_or(([DVec3::ZERO; 3], 0.0), |particle| (particle.at(time), particle.mass))
         };
-        let all: Vec<([DVec3; 3], f64)> = if n < MANY {
+        let all: Vec<([DVec3; 3], f64)> = if n < PARALLEL_MIN {
             (0..n).map(predicted).collect()
         } else {
             (0..n).into_par_iter().map(predicted).collect()
@@ -295,7 +305,7 @@ impl Memory {
 
     fn send_changed(&mut self, engine: &mut dyn ForceEngine, time: Option<f64>) -> Result<()> {
         let mut sources = Vec::with_capacity(self.changed.len());
-        // Beyond the addresses in use there are particles that no engine holds.
+        // Particles above the addresses in use are not sources.
         for place in &self.changed {
             sources.extend(self.source_at(*place));
         }
@@ -303,7 +313,7 @@ impl Memory {
             let Some(particle) = self.particles.get(self.address[k] as usize) else { continue };
             let motion = particle.at(time);
             if let Err(error) = self.check_predicted(k, &motion, time) {
-                // Some of the copies here are new already: the next time all are sent.
+                // Some copies here are already updated: forces a complete upload next time.
                 self.sent = None;
                 return Err(error);
             }
@@ -331,7 +341,7 @@ impl Memory {
             acceleration: &acceleration,
             mass: &mass,
         };
-        // What an engine refuses may be half done.
+        // A failed update may be partial: forces a complete upload.
         engine.update_sources(&index, &changed).inspect_err(|_| self.sent = None)
     }
 
@@ -347,14 +357,14 @@ impl Memory {
         ))
     }
 
-    /// Source `k` as the engine has it: predicted, and its mass.
+    /// Predicted position, velocity and acceleration of source `k`, and its mass.
     pub fn predicted(&self, k: usize) -> ([DVec3; 3], f64) {
         let particle = self.particles.get(self.address[k] as usize);
         particle.map_or(([DVec3::ZERO; 3], 0.0), |particle| (particle.at(self.time), particle.mass))
     }
 
-    /// Refuses the first source whose prediction is not finite: an engine that predicts by itself sees only what
-    /// comes of it.
+    /// Returns an error for the first source whose prediction is not finite. An engine that
+    /// predicts reports only the resulting sums.
     pub fn check_predictions(&self) -> Result<()> {
         let all = 0..self.address.len();
         all.into_iter().try_for_each(|k| self.check_predicted(k, &self.predicted(k).0, self.time))
@@ -365,14 +375,14 @@ impl Memory {
         self.address.len()
     }
 
-    /// Changes when the numbers of sources do.
+    /// Changes whenever source numbers change.
     pub fn arrangement(&self) -> u64 {
         self.arrangement
     }
 }
 
 #[cold]
-fn refused(address: i32) -> Error {
+fn out_of_range(address: i32) -> Error {
     let allowed = format!("from 0 to {}", LARGEST_MEMORY - 1);
     Error::value("the address of a j-particle", address, allowed)
 }

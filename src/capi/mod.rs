@@ -1,25 +1,27 @@
-//! The C library: gravitile behind the calls of GRAPE-6, GRAPE-5 and Sapporo2, for codes that have
-//! called them for twenty years. `docs/direct.md` is its manual, `include/gravitile.h` its header.
+//! The C library: gravitile behind the C and Fortran interfaces of GRAPE-6, GRAPE-5 and Sapporo2,
+//! so that existing N-body codes link without changes. `docs/direct.md` is its manual,
+//! `include/gravitile.h` its header.
 //!
-//! A client puts j-particles (sources) at addresses, asks for forces on i-particles (sinks) in two
-//! halves with time for work of its own between them, and reads lists of neighbours. Particles stay on
-//! the host in f64; a [`crate::forces::ForceEngine`] computes, and predicts them if it can.
+//! A client writes j-particles (sources) to addresses, starts the forces on i-particles (sinks) in
+//! a first half, does its own work, waits in a last half, and reads neighbour lists. Particles are
+//! stored on the host in f64; a [`crate::forces::ForceEngine`] computes the forces and, if it can,
+//! predicts the particles.
 //!
-//! | file | what is in it |
+//! | file | contents |
 //! |---|---|
-//! | `g6`, `g5`, `sixth` | the calls, in C's form and in Fortran's by `forms` |
-//! | `object` | what `include/sapporo.h` makes Sapporo2's class of |
-//! | `looking` | calls that show particles, and write them to files |
-//! | `each` | forces on sinks with a softening each |
-//! | `slices` | the client's pointers: all `unsafe` but for the wrapping in `forms`, the one call of `fork` and the lock of `inbox` |
-//! | `guard` | no panic leaves; error codes, and one line on stderr |
-//! | `world`, `fork` | open clusters and boards, a lock for each, the shared device; what must not be used after a fork |
-//! | `cluster`, `memory` | one GRAPE: j-particles, each thread's call under way, lists |
-//! | `board` | one board of GRAPE-5: sources, sinks, softenings |
+//! | `g6`, `g5`, `sixth` | the exported functions; `forms` defines the C and Fortran variants |
+//! | `object` | functions behind the C++ class `sapporo` of `include/sapporo.h` |
+//! | `looking` | functions that read particles back or dump them to files |
+//! | `each` | forces with one softening per sink |
+//! | `slices` | C pointers as slices: all `unsafe` except in `forms`, `fork` and `inbox` |
+//! | `guard` | panics and errors become return codes and one line on stderr |
+//! | `world`, `fork` | open clusters and boards, locks, shared devices; detection of fork() |
+//! | `cluster`, `memory` | one GRAPE: j-particles, pending calls by thread, neighbour lists |
+//! | `board` | one GRAPE-5 board: sources, sinks, softenings |
 //! | `particle` | a j-particle as clients set it |
-//! | `inbox` | particles on their way to a memory, behind a lock of its own |
-//! | `found` | shapes that `gravitile tune` found |
-//! | `options` | engine, precision, adapter: the user's choice |
+//! | `inbox` | queue of particles to be stored in a memory, with its own lock |
+//! | `found` | kernel shapes that `gravitile tune` measured |
+//! | `options` | user options: engine, precision, adapter |
 
 #[cfg(test)]
 #[macro_use]

@@ -1,5 +1,6 @@
-//! What `include/sapporo.h` makes Sapporo2's class `sapporo` of: objects with a memory of j-particles each, of the
-//! order of GRAPE-5, GRAPE-6 or the sixth. C++ calls these; derivatives are plain ones here, as in that class.
+//! Functions behind Sapporo2's C++ class `sapporo` in `include/sapporo.h`. Each object has its own
+//! memory of j-particles and the order of GRAPE-5, GRAPE-6 or the sixth-order interface.
+//! Derivatives are unscaled, as in that class.
 
 use std::collections::BTreeMap;
 use std::ffi::c_int;
@@ -19,52 +20,56 @@ use super::world::{self, Key, with_cluster};
 use crate::error::{Error, Result};
 use crate::forces::{Order, Precision};
 
-/// Sapporo2's numbers of orders, from 0.
+/// Orders by Sapporo2's numbers, from 0.
 const ORDERS: [Order; 3] = [Order::Acceleration, Order::Jerk, Order::Snap];
 
-/// Forces that are there before they are asked for, since sinks differ in their eps, by object.
-static DONE_ALREADY: Mutex<BTreeMap<c_int, Forces>> = Mutex::new(BTreeMap::new());
+/// Forces computed already in the first half, because sinks differ in eps, by object.
+static PRECOMPUTED: Mutex<BTreeMap<c_int, Forces>> = Mutex::new(BTreeMap::new());
 
-value_form! { "Makes an object of order 0 (GRAPE-5), 1 (GRAPE-6) or 2 (the sixth), in at least the `precision` 0 (single), 1 (double-single) or 2 (double). Answers its number.";
+value_form! { "Creates an object of order 0 (GRAPE-5), 1 (GRAPE-6) or 2 (the sixth) with a \
+    precision of at least 0 (single), 1 (double-single) or 2 (double). Returns its number.";
 sapporo_open; (order: int, precision: int) {
     static NEXT: AtomicI32 = AtomicI32::new(0);
-    let wanted = usize::try_from(order).ok().and_then(|order| ORDERS.get(order));
-    let wanted = *wanted.ok_or_else(|| Error::value("the order", order, "0 (GRAPE-5), 1 (GRAPE-6) or 2 (the sixth)"))?;
+    let requested = usize::try_from(order).ok().and_then(|order| ORDERS.get(order));
+    let requested = *requested.ok_or_else(|| Error::value("the order", order, "0 (GRAPE-5), 1 (GRAPE-6) or 2 (the sixth)"))?;
     let precision = match precision {
-        // As in Sapporo2, single is for GRAPE-5 alone.
-        0 if wanted > Order::Acceleration => None,
+        // As in Sapporo2, single applies to GRAPE-5 only.
+        0 if requested > Order::Acceleration => None,
         0 => Some(Precision::Single),
         1 => Some(Precision::DoubleSingle),
         2 => Some(Precision::Double),
         other => return Err(Error::value("the precision", other, "0 (single), 1 (double-single) or 2 (double)")),
     };
-    // A number tells its order.
+    // The number encodes the order in its two lowest bits.
     let number = (NEXT.fetch_add(1, Ordering::Relaxed) & 0x0fff_ffff) * 4 + order;
-    world::open_in(Key::Object(number, wanted), precision, 1)?;
+    world::open_in(Key::Object(number, requested), precision, 1)?;
     Ok(number)
 } }
 
-value_form! { "i-particles to be given per call; more are taken. `most` is the length of the program's arrays, unless the user chose another number.";
+value_form! { "Recommended number of i-particles per call: `most`, the length of the program's \
+    arrays, unless the user set another.";
 sapporo_pipelines; (most: int) { Ok(Options::of_user()?.pipelines.unwrap_or(most)) } }
 
 value_form! { "Frees an object's memory."; sapporo_close; (object: int) {
     world::close(key(object))?;
-    done_already().remove(&object);
+    precomputed().remove(&object);
     Ok(DONE)
 } }
 
-value_form! { "The time that j-particles are predicted to."; sapporo_set_time; (object: int, time: double) {
+value_form! { "Sets the time to which j-particles are predicted.";
+sapporo_set_time; (object: int, time: double) {
     if !time.is_finite() {
         return Err(Error::value("the time", time, "finite"));
     }
     with_object(object, |cluster| { cluster.time = Some(time); Ok(DONE) })
 } }
 
-value_form! { "j-particles are taken as they were set."; sapporo_set_no_time; (object: int) {
+value_form! { "Uses j-particles as set, without prediction."; sapporo_set_no_time; (object: int) {
     with_object(object, |cluster| { cluster.time = None; Ok(DONE) })
 } }
 
-value_form! { "Puts a j-particle at an address. What the object's order has no use for is not looked at; `eps2` is kept for who asks.";
+value_form! { "Writes a j-particle to an address. Derivatives that the order does not use are \
+    not read; `eps2` is only stored.";
 sapporo_set_j_particle; (object: int, address: int, index: int, time: double, mass: double,
  pos: vectors, vel: vectors, acc: vectors, jrk: vectors, snp: vectors, crk: vectors, eps2: double) {
     let given = [pos, vel, acc, jrk, snp, crk];
@@ -77,10 +82,12 @@ sapporo_set_j_particle; (object: int, address: int, index: int, time: double, ma
     world::set(key(object), address, particle)
 } }
 
-value_form! { "Starts the forces of the j-particles below address `nj` on `ni` i-particles. `acc` is for the sixth order; `eps2_i`, if not NULL, has one for each in the place of `eps2`.";
+value_form! { "Starts the forces of the j-particles below address `nj` on `ni` i-particles. \
+    `acc` is for the sixth order; `eps2_i`, if not NULL, has eps^2 per i-particle and replaces \
+    `eps2`.";
 sapporo_start; (object: int, nj: int, ni: int, index: ints, pos: vectors, vel: vectors, acc: vectors,
  eps2: double, h2: doubles, eps2_i: doubles) {
-    taken(object)?;
+    take_precomputed(object)?;
     with_object(object, |cluster| { cluster.reset(); Ok(()) })?;
     let (addresses, n) = (count("the number nj of j-particles", nj)?, count("the number ni of i-particles", ni)?);
     let order = order_of(object);
@@ -92,7 +99,7 @@ sapporo_start; (object: int, nj: int, ni: int, index: ints, pos: vectors, vel: v
         position: from(Order::Acceleration, pos)?,
         velocity: from(Order::Jerk, vel)?,
         acceleration: from(Order::Snap, acc)?,
-        // GRAPE-5 knows no indices, and leaves nothing out.
+        // GRAPE-5 has no indices and excludes no pair.
         index: if order == Order::Acceleration { Vec::new() } else { index.take(n)?.to_vec() },
         softening_squared: eps2,
         radius_squared: h2.take_if_any(n).to_vec(),
@@ -107,17 +114,18 @@ sapporo_start; (object: int, nj: int, ni: int, index: ints, pos: vectors, vel: v
         }
         let forces = each::evaluate(cluster, call, each, order > Order::Acceleration)?;
         cluster.reset();
-        done_already().insert(object, forces);
+        precomputed().insert(object, forces);
         Ok(DONE)
     })
 } }
 
-value_form! { "Waits for what was started. Arrays that are NULL are left out, derivatives beyond the order are not touched; where it fails, the others are filled with NaN, `nnb` with -1.";
+value_form! { "Waits for the results. Arrays may be NULL; derivatives above the order are not \
+    written. On failure the arrays are filled with NaN, `nnb` with -1.";
 sapporo_results; (object: int, ni: int, acc: vectors_out, jrk: vectors_out, snp: vectors_out, crk: vectors_out,
  pot: doubles_out, nnb: ints_out, nnb_r2: doubles_out) {
     let n = count("the number ni of i-particles", ni)?;
     let mut out = Results { order: order_of(object), acc, jrk, snp, crk, pot, nnb, nnb_r2 };
-    let forces = match taken(object) {
+    let forces = match take_precomputed(object) {
         Err(error) => Err(error),
         Ok(Some(forces)) if forces.acceleration.len() == n => Ok(forces),
         Ok(Some(forces)) => {
@@ -129,14 +137,15 @@ sapporo_results; (object: int, ni: int, acc: vectors_out, jrk: vectors_out, snp:
     match forces {
         Ok(forces) => out.write(n, &forces),
         Err(error) => {
-            out.spoil(n);
+            out.fill_with_nan(n);
             return Err(error);
         }
     }
     Ok(DONE)
 } }
 
-value_form! { "The j-particle at an address: as it was set (position to jerk), and predicted. Arrays that are NULL are left out.";
+value_form! { "Returns the j-particle at an address as set (position to jerk) and as predicted. \
+    Arrays may be NULL.";
 sapporo_state; (object: int, address: int, mass: doubles_out, index: ints_out, eps2: doubles_out,
  pos: vectors_out, vel: vectors_out, acc: vectors_out, jrk: vectors_out,
  predicted_pos: vectors_out, predicted_vel: vectors_out, predicted_acc: vectors_out) {
@@ -156,12 +165,14 @@ sapporo_state; (object: int, address: int, mass: doubles_out, index: ints_out, e
     Ok(DONE)
 } }
 
-value_form! { "Makes the neighbour lists of the last call ready, which had one eps for all. 1: some are cut short.";
+value_form! { "Computes the neighbour lists of the last call, which must have had a common eps. \
+    Returns 1 if some are truncated.";
 sapporo_read_lists; (object: int) {
     with_object(object, |cluster| Ok(if cluster.read_lists()? { OVERFLOW } else { DONE }))
 } }
 
-value_form! { "One of the lists that were read, ascending. `nblen` is its length; 1: that is more than `maxlength`, or than was kept.";
+value_form! { "Returns a list, ascending. `nblen` is the number found; returns 1 if `nbl` holds \
+    fewer.";
 sapporo_list; (object: int, ipipe: int, maxlength: int, nblen: ints_out, nbl: ints_out) {
     let (mut nblen, mut nbl) = (nblen, nbl);
     let room = count("maxlength", maxlength)?;
@@ -173,7 +184,7 @@ sapporo_list; (object: int, ipipe: int, maxlength: int, nblen: ints_out, nbl: in
     Ok(if found > list.len() { OVERFLOW } else { DONE })
 } }
 
-/// The order that an object's number tells.
+/// The order encoded in an object's number.
 fn order_of(object: c_int) -> Order {
     ORDERS.get((object & 3) as usize).copied().unwrap_or(Order::Jerk)
 }
@@ -186,18 +197,18 @@ fn with_object<T>(object: c_int, work: impl FnOnce(&mut Cluster) -> Result<T>) -
     with_cluster(key(object), work)
 }
 
-/// Takes the forces of an open object that are there already.
-fn taken(object: c_int) -> Result<Option<Forces>> {
-    // In a forked process this refuses, and no lock is waited for.
+/// Takes the forces of an open object that were computed in the first half.
+fn take_precomputed(object: c_int) -> Result<Option<Forces>> {
+    // Fails in a forked process, before a lock is waited for.
     with_object(object, |_| Ok(()))?;
-    Ok(done_already().remove(&object))
+    Ok(precomputed().remove(&object))
 }
 
-fn done_already() -> MutexGuard<'static, BTreeMap<c_int, Forces>> {
-    DONE_ALREADY.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+fn precomputed() -> MutexGuard<'static, BTreeMap<c_int, Forces>> {
+    PRECOMPUTED.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-/// Where the client wants its forces.
+/// Output arrays of the client.
 struct Results {
     order: Order,
     acc: Output<[f64; 3]>,
@@ -210,7 +221,7 @@ struct Results {
 }
 
 impl Results {
-    /// Arrays of the order's derivatives; Sapporo2 has crackles in the sixth order, all 0.
+    /// Arrays of the order's derivatives. Crackles are 0, as in Sapporo2's sixth order.
     fn derivatives(&mut self) -> [Option<&mut Output<[f64; 3]>>; 3] {
         let (jerk, snap) = (self.order >= Order::Jerk, self.order >= Order::Snap);
         [
@@ -239,7 +250,7 @@ impl Results {
         }
     }
 
-    fn spoil(&mut self, n: usize) {
+    fn fill_with_nan(&mut self, n: usize) {
         self.acc.fill(n, [f64::NAN; 3]);
         self.derivatives().into_iter().flatten().for_each(|into| into.fill(n, [f64::NAN; 3]));
         self.pot.fill(n, f64::NAN);

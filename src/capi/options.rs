@@ -1,5 +1,5 @@
-//! What a user chooses without touching the program: by environment variables, or in a file
-//! `gravitile.toml` in the working directory. A variable wins over the file.
+//! User options that need no change to the program: environment variables, or a file
+//! `gravitile.toml` in the working directory. Variables take precedence over the file.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,13 +15,13 @@ use crate::gpu::{AdapterRequest, DeviceClass, Gpu};
 use crate::settings::TreeRequest;
 use crate::sim::{EngineKind, direct_engine};
 
-/// The file's name.
+/// The name of the options file.
 const FILE: &str = "gravitile.toml";
 
-/// The keys of the file, and in capitals after `GRAVITILE_` the variables.
+/// The keys of the file; the variables are named `GRAVITILE_` and the key in capitals.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-struct Words {
+struct FileOptions {
     engine: Option<String>,
     method: Option<String>,
     precision: Option<String>,
@@ -33,34 +33,37 @@ struct Words {
     theta: Option<f64>,
 }
 
-/// What was chosen.
+/// The chosen options.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
-    /// Which engine; `auto` takes a GPU that is none in software, else the CPU.
+    /// The engine; `auto` takes a hardware GPU if there is one, otherwise the CPU.
     pub engine: EngineKind,
-    /// By which method.
+    /// The method.
     pub method: Method,
-    /// Which tier; without, double-single on a GPU and double elsewhere, or single for accelerations alone.
+    /// The precision tier. Default: double-single on a GPU; on the CPU double, or single for
+    /// accelerations alone.
     pub precision: Option<Precision>,
-    /// The tier that the program requests. The user's takes precedence, a higher one will do, and a tree has but one.
+    /// The tier requested by the program. The user's takes precedence; a higher one satisfies the
+    /// request; a tree has only one.
     pub requested: Option<Precision>,
-    /// Which adapter.
+    /// The adapter.
     pub adapter: AdapterRequest,
-    /// On how many of them; without, as many as the program asks for.
+    /// The number of devices; by default the number that the program requests.
     pub devices: Option<u32>,
-    /// What `g6_npipes` answers, if the user chose it.
+    /// The return value of `g6_npipes`, if chosen by the user.
     pub pipelines: Option<i32>,
-    /// Whether `g5_get_force` gives the potential as GRAPE-5 and Phantom-GRAPE do, above 0 (as long as nobody asks for
-    /// anything else), and not as Sapporo2 does, below.
+    /// Whether `g5_get_force` returns positive potentials as GRAPE-5 and Phantom-GRAPE do (the
+    /// default), instead of negative ones as Sapporo2 does.
     pub g5_potential_is_positive: bool,
-    /// How a tree is walked, where that is the method: for the `g5_*` calls alone.
+    /// Tree parameters if the method is a tree, which only the `g5_*` functions accept.
     pub tree: TreeConfig,
 }
 
 impl Options {
-    /// The user's.
+    /// Reads the user's options.
     ///
-    /// Errors: a file that cannot be read; a value that is not allowed.
+    /// # Errors
+    /// A file that cannot be read; a value that is not allowed.
     pub fn of_user() -> Result<Self> {
         let path = Path::new(FILE);
         let text = match std::fs::read_to_string(path) {
@@ -73,9 +76,9 @@ impl Options {
 
     fn from(file: &str, variable: impl Fn(&str) -> Option<String>) -> Result<Self> {
         let path = Path::new(FILE);
-        let words: Words =
+        let file_options: FileOptions =
             toml::from_str(file).map_err(|error| Error::file(path, error.message()))?;
-        // A variable that is set to nothing is not set.
+        // An empty variable counts as unset.
         let variable = |name: &str| variable(name).filter(|value| !value.trim().is_empty());
         let chosen = |name: &str, in_file: Option<String>| match variable(name) {
             Some(value) => (Some(value.trim().to_owned()), name.to_owned()),
@@ -83,33 +86,33 @@ impl Options {
         };
         let wrong = |what: &str, error: Error| Error::Outside(format!("{what}: {error}"));
 
-        let (engine, what) = chosen("GRAVITILE_ENGINE", words.engine);
+        let (engine, what) = chosen("GRAVITILE_ENGINE", file_options.engine);
         let engine = engine.map_or(Ok(EngineKind::Auto), |name| EngineKind::from_name(&name));
         let engine = engine.map_err(|error| wrong(&what, error))?;
-        let (method, what) = chosen("GRAVITILE_METHOD", words.method);
+        let (method, what) = chosen("GRAVITILE_METHOD", file_options.method);
         let method = method.map_or(Ok(None), |name| Method::from_name(&name));
         let both = method.and_then(|method| engine.by(method));
         let (engine, method) = both.map_err(|error| wrong(&what, error))?;
-        let (precision, what) = chosen("GRAVITILE_PRECISION", words.precision);
+        let (precision, what) = chosen("GRAVITILE_PRECISION", file_options.precision);
         let precision = precision.map(|name| Precision::from_name(&name)).transpose();
         let precision = precision.map_err(|error| wrong(&what, error))?;
-        let (adapter, _) = chosen("GRAVITILE_ADAPTER", words.adapter);
+        let (adapter, _) = chosen("GRAVITILE_ADAPTER", file_options.adapter);
         let adapter = AdapterRequest::named(adapter.as_deref().unwrap_or_default());
-        let in_file = words.devices.map(|number| number.to_string());
+        let in_file = file_options.devices.map(|number| number.to_string());
         let (devices, what) = chosen("GRAVITILE_DEVICES", in_file);
         let number = |text: String| {
             let number = text.parse().ok().filter(|number| (1..=64).contains(number));
             number.ok_or_else(|| Error::value(what, text, "a whole number from 1 to 64"))
         };
         let devices = devices.map(number).transpose()?;
-        let in_file = words.pipelines.map(|number| number.to_string());
+        let in_file = file_options.pipelines.map(|number| number.to_string());
         let (pipelines, what) = chosen("GRAVITILE_PIPELINES", in_file);
         let number = |text: String| {
             let number = text.parse().ok().filter(|number| (1..=1 << 20).contains(number));
             number.ok_or_else(|| Error::value(what, text, "a whole number from 1 to 1048576"))
         };
         let pipelines = pipelines.map(number).transpose()?;
-        let (sign, what) = chosen("GRAVITILE_G5_POTENTIAL", words.g5_potential);
+        let (sign, what) = chosen("GRAVITILE_G5_POTENTIAL", file_options.g5_potential);
         let g5_potential_is_positive = match sign.as_deref() {
             None | Some("positive") => true,
             Some("negative") => false,
@@ -122,8 +125,8 @@ impl Options {
             };
             text.map(number).transpose()
         };
-        let alpha = number("GRAVITILE_ALPHA", words.alpha)?;
-        let theta = number("GRAVITILE_THETA", words.theta)?;
+        let alpha = number("GRAVITILE_ALPHA", file_options.alpha)?;
+        let theta = number("GRAVITILE_THETA", file_options.theta)?;
         if (alpha.is_some() || theta.is_some()) && method != Method::Tree {
             let allowed = "tree, where the alpha or theta of one is given";
             return Err(Error::value("the method", method.name(), allowed));
@@ -142,7 +145,7 @@ impl Options {
         })
     }
 
-    /// The engine of that kind. Without a tree it is for forces of any order.
+    /// Makes the engine of that kind. Engines other than trees compute forces of any order.
     fn make(
         &self,
         kind: EngineKind,
@@ -160,7 +163,7 @@ impl Options {
                 let tools = Tools { gpu, tree: self.tree, ..Tools::default() };
                 forces::make(kind.place(), self.method, self.precision, order, &tools)?
             }
-            // Without derivatives the CPU also has f32, which is its default then.
+            // For accelerations alone the CPU also has f32, its default then.
             method if kind.place() == Place::Cpu && order == Order::Acceleration => {
                 forces::make(kind.place(), method, precision, order, &Tools::default())?
             }
@@ -172,10 +175,12 @@ impl Options {
         Ok(engine)
     }
 
-    /// The engine that was chosen, for forces up to `order`; devices are opened by `open`, the first one and what is
-    /// beside it.
+    /// Makes the chosen engine for forces up to `order`; `open` opens the devices, the first one
+    /// and others of its kind.
     ///
-    /// Errors: no such adapter, a tier that the engine lacks or that does not hold there, a tree for derivatives.
+    /// # Errors
+    /// No such adapter; a tier that the engine lacks or the device does not compute correctly; a
+    /// tree for derivatives.
     pub fn engine(
         &self,
         order: Order,
@@ -195,8 +200,8 @@ impl Options {
         }
     }
 
-    /// The CPU's lowest tier that is at least as precise as `precision`; `None` with derivatives, for which it has only
-    /// f64.
+    /// The CPU's lowest tier that is at least as precise as `precision`; `None` with derivatives,
+    /// which it computes only in f64.
     fn on_cpu(order: Order, precision: Option<Precision>) -> Option<Precision> {
         match precision {
             Some(Precision::Single) if order == Order::Acceleration => precision,
@@ -212,14 +217,14 @@ impl Options {
     ) -> Result<Box<dyn ForceEngine>> {
         let precision = self.precision.or(self.requested);
         let cpu = || self.make(EngineKind::Cpu, order, &[], Self::on_cpu(order, precision));
-        // f64 is slow in the shaders of most GPUs: whoever wants it there says so.
+        // f64 is slow in the shaders of most GPUs: users have to select it explicitly.
         if precision == Some(Precision::Double) {
             return cpu();
         }
         let named = self.adapter.is_certain();
         let devices = match open(&self.adapter) {
             Ok(devices) => devices,
-            // An adapter asked for by name must be there; any other lack is no obstacle.
+            // A named adapter must exist; otherwise a failure falls back to the CPU.
             Err(error) if named => return Err(error),
             Err(_) => return cpu(),
         };
@@ -243,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn variables_win_over_the_file() {
+    fn variables_take_precedence_over_file() {
         let plain = Options::from("", no_variable).unwrap();
         assert_eq!(
             (plain.engine, plain.precision, plain.pipelines),
@@ -267,9 +272,9 @@ mod tests {
     }
 
     #[test]
-    fn wrong_words_are_answered_with_the_right_ones() {
+    fn errors_name_the_option_and_allowed_values() {
         let of = |name: &'static str, value: &'static str| {
-            let variable = move |asked: &str| (asked == name).then(|| value.to_owned());
+            let variable = move |requested: &str| (requested == name).then(|| value.to_owned());
             Options::from("", variable).unwrap_err().to_string()
         };
         let text = of("GRAVITILE_ENGINE", "cuda");
@@ -298,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn an_engine_is_what_was_asked_for() {
+    fn engine_is_the_requested_one() {
         let mut none = |_: &AdapterRequest| Err(Error::Outside("no adapter here".to_owned()));
         let automatic = Options::from("", no_variable).unwrap();
         assert_eq!(automatic.engine(Order::Jerk, &mut none).unwrap().name(), "cpu");
@@ -320,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_gets_at_least_the_precision_it_requests_unless_the_user_chose() {
+    fn program_gets_at_least_requested_precision_unless_user_chose() {
         use Precision::{Double, DoubleSingle, Single};
         let mut none = |_: &AdapterRequest| Err(Error::Outside("no adapter here".to_owned()));
         let mut found = |file: &str, order: Order, requested: Precision| {
@@ -339,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tree_is_for_accelerations_alone() {
+    fn tree_supports_accelerations_only() {
         let mut none = |_: &AdapterRequest| Err(Error::Outside("no adapter here".to_owned()));
         let tree = Options::from("method = 'tree'\nalpha = 0.001", no_variable).unwrap();
         let engine = tree.engine(Order::Acceleration, &mut none).unwrap();

@@ -1,7 +1,8 @@
-//! Sapporo2's sixth-order set, `sapporo6thlib.cpp`. Its names are as general as `initialize`; C++
-//! references there are pointers here, as in every compiler's calls.
+//! Sapporo2's sixth-order interface, `sapporo6thlib.cpp`, with names as general as `initialize`.
+//! C++ references are pointers here, as in the ABI of every compiler.
 //!
-//! Of Yebisu's set, which has some of the same names with other arguments, `set_jp_2` is here too.
+//! Of Yebisu's interface, which has some of the same names with other arguments, `set_jp_2` is
+//! included.
 
 use std::ffi::c_int;
 
@@ -16,20 +17,21 @@ use super::slices::{Input, Output, count};
 use super::world::{self, Key, with_cluster};
 use crate::error::{Error, Result};
 
-both_forms! { "Opens the sixth order. Later calls do nothing.";
+both_forms! { "Opens the sixth-order interface; no effect if it is open.";
 initialize initialize_; () { world::open(Key::Sixth) } }
 
-both_forms! { "The same. Which adapter is taken is GRAVITILE_ADAPTER's to say.";
+both_forms! { "The same. The device list is ignored: GRAVITILE_ADAPTER selects the adapter.";
 initialize_special initialize_special_; (_devices: int, _list: ignored) { world::open(Key::Sixth) } }
 
-both_forms! { "Puts a j-particle at an address, with plain derivatives. `eps2` is kept for pick_up_predictor_2.";
+both_forms! { "Writes a j-particle with unscaled derivatives. `eps2` is stored for \
+    pick_up_predictor_2.";
 set_j_particle set_j_particle_, set_jp_2 set_jp_2_;
 (address: int, pos: vectors, vel: vectors, acc: vectors, jrk: vectors, snp: vectors, crk: vectors,
  mass: double, time: double, id: int, eps2: double) first {
     let of = |vector: Input<[f64; 3]>| vector.one().map(DVec3::from_array);
     let motion = [of(pos)?, of(vel)?, of(acc)?, of(jrk)?, of(snp)?, of(crk)?];
     let particle = Particle { index: id, time, mass, softening_squared: eps2, motion };
-    Ok(world::post(Key::Sixth, address, &particle))
+    Ok(world::try_enqueue(Key::Sixth, address, &particle))
 } {
     let of = |vector: Input<[f64; 3]>| vector.one().map(DVec3::from_array);
     let motion = [of(pos)?, of(vel)?, of(acc)?, of(jrk)?, of(snp)?, of(crk)?];
@@ -37,7 +39,7 @@ set_j_particle set_j_particle_, set_jp_2 set_jp_2_;
     world::set(Key::Sixth, address, particle)
 } }
 
-both_forms! { "The time that j-particles are predicted to, by all derivatives.";
+both_forms! { "Sets the time to which j-particles are predicted, with all derivatives.";
 predict_all predict_all_; (time: double, nj: int) {
     if !time.is_finite() {
         return Err(Error::value("the time", time, "finite"));
@@ -45,10 +47,10 @@ predict_all predict_all_; (time: double, nj: int) {
     predict(Some(time), nj)
 } }
 
-both_forms! { "j-particles are taken as they were set.";
+both_forms! { "Uses j-particles as set, without prediction.";
 no_predict_all no_predict_all_; (_time: double, nj: int) { predict(None, nj) } }
 
-both_forms! { "The j-particle at an address, predicted.";
+both_forms! { "Returns the predicted j-particle at an address.";
 pick_up_predictor_2 pick_up_predictor_2_;
 (address: int, id: ints_out, mass: doubles_out, eps2: doubles_out, pos: vectors_out, vel: vectors_out, acc: vectors_out) {
     let (mut id, mut mass, mut eps2) = (id, mass, eps2);
@@ -66,7 +68,9 @@ pick_up_predictor_2 pick_up_predictor_2_;
     })
 } }
 
-both_forms! { "Accelerations, jerks, snaps, potentials, the nearest j-particles' ids and r^2 + eps^2, on `ni` sinks, each with its own eps^2. Where it fails, the arrays are filled with NaN.";
+both_forms! { "Computes accelerations, jerks, snaps, potentials, and id and r^2 + eps^2 of the \
+    nearest j-particle, on `ni` sinks with eps^2 per sink. On failure the arrays are filled with \
+    NaN.";
 calc_force_on_predictors calc_force_on_predictors_;
 (ni: int, nj: int, ids: ints, pos: vectors, vel: vectors, acc: vectors, _mass: ignored, eps2: doubles,
  acc_new: vectors_out, jrk_new: vectors_out, snp_new: vectors_out, crk_new: vectors_out,
@@ -88,7 +92,7 @@ calc_force_on_predictors calc_force_on_predictors_;
         out.write(&forces, &softening_squared)
     });
     if outcome.is_err() {
-        out.spoil(n);
+        out.fill_with_nan(n);
     }
     outcome
 } }
@@ -101,7 +105,7 @@ fn predict(time: Option<f64>, nj: c_int) -> Result<c_int> {
     })
 }
 
-/// Where the client wants its forces.
+/// Output arrays of the client.
 struct Results {
     acc_new: Output<[f64; 3]>,
     jrk_new: Output<[f64; 3]>,
@@ -127,7 +131,7 @@ impl Results {
         Ok(DONE)
     }
 
-    fn spoil(&mut self, n: usize) {
+    fn fill_with_nan(&mut self, n: usize) {
         for vectors in [&mut self.acc_new, &mut self.jrk_new, &mut self.snp_new, &mut self.crk_new]
         {
             vectors.fill(n, [f64::NAN; 3]);

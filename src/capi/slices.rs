@@ -1,26 +1,27 @@
-//! Pointers from C, looked at in this file only.
+//! Conversion of C pointers to slices, done in this file only.
 //!
-//! A client promises what every C library is promised: a pointer that is not NULL points to as many
-//! numbers as the call says. That promise is made once, where a pointer is wrapped; all else is safe Rust.
+//! As in every C library, the caller guarantees that a pointer that is not NULL points to as many
+//! numbers as the function documents. That contract is stated once, where a pointer is wrapped; all
+//! other code is safe Rust.
 
 use std::ffi::c_int;
 
 use crate::error::{Error, Result};
 
-/// An array that the client lends for reading.
+/// An array of the client, borrowed for reading.
 #[derive(Clone, Copy)]
 pub struct Input<T> {
     name: &'static str,
     pointer: *const T,
 }
 
-/// An array that the client lends for writing.
+/// An array of the client, borrowed for writing.
 pub struct Output<T> {
     name: &'static str,
     pointer: *mut T,
 }
 
-/// Numbers of plain old data: any bits are a value, so that memory that nobody has set is no harm.
+/// Numeric types for which any bit pattern is valid.
 pub trait Plain: Copy {}
 impl Plain for c_int {}
 impl Plain for f64 {}
@@ -31,33 +32,33 @@ impl<T: Plain> Input<T> {
     /// Wraps the argument `name`.
     ///
     /// # Safety
-    /// `pointer` is NULL, or points to as many entries as are taken later, which nobody changes while
-    /// the call lasts.
+    /// `pointer` is NULL or points to as many entries as are taken later, and nobody changes them
+    /// during the call.
     pub unsafe fn new(name: &'static str, pointer: *const T) -> Self {
         Self { name, pointer }
     }
 
-    /// Its first `n` entries. NULL is refused, but where n = 0.
+    /// The first `n` entries. NULL is an error unless n = 0.
     pub fn take(&self, n: usize) -> Result<&[T]> {
         match (n, self.pointer.is_null()) {
             (0, _) => Ok(&[]),
             (_, true) => Err(null(self.name)),
-            // SAFETY: not NULL, and as long as promised to `new`.
+            // SAFETY: not NULL, and at least `n` entries by the contract of `new`.
             (_, false) => Ok(unsafe { std::slice::from_raw_parts(self.pointer, n) }),
         }
     }
 
-    /// The first `n` entries, or nothing where the pointer is NULL.
+    /// The first `n` entries; empty if the pointer is NULL.
     pub fn take_if_any(&self, n: usize) -> &[T] {
         self.take(n).unwrap_or(&[])
     }
 
-    /// Its first entry.
+    /// The first entry.
     pub fn one(&self) -> Result<T> {
         self.take(1).map(|entries| entries[0])
     }
 
-    /// Its first entry, or `otherwise` where it is NULL.
+    /// The first entry, or `otherwise` if the pointer is NULL.
     pub fn one_or(&self, otherwise: T) -> T {
         self.one().unwrap_or(otherwise)
     }
@@ -67,32 +68,33 @@ impl<T: Plain> Output<T> {
     /// Wraps the argument `name`.
     ///
     /// # Safety
-    /// As for [`Input::new`]; nobody else reads or writes the entries while a slice of them lives.
+    /// As for [`Input::new`]; nobody else reads or writes the entries while a slice of them exists.
     pub unsafe fn new(name: &'static str, pointer: *mut T) -> Self {
         Self { name, pointer }
     }
 
-    /// Its first `n` entries. NULL is refused, but where n = 0.
+    /// The first `n` entries. NULL is an error unless n = 0.
     pub fn take(&mut self, n: usize) -> Result<&mut [T]> {
         match (n, self.pointer.is_null()) {
             (0, _) => Ok(&mut []),
             (_, true) => Err(null(self.name)),
-            // SAFETY: not NULL, as long as promised to `new`, and borrowed from `self`.
+            // SAFETY: not NULL, at least `n` entries by the contract of `new`, and exclusive by
+            // `&mut self`.
             (_, false) => Ok(unsafe { std::slice::from_raw_parts_mut(self.pointer, n) }),
         }
     }
 
-    /// Whether the client has no use for it.
+    /// Whether the pointer is NULL: the client does not request this output.
     pub fn is_null(&self) -> bool {
         self.pointer.is_null()
     }
 
-    /// Its first `n` entries, or nothing where the pointer is NULL.
+    /// The first `n` entries; empty if the pointer is NULL.
     pub fn take_if_any(&mut self, n: usize) -> &mut [T] {
         self.take(n).unwrap_or(&mut [])
     }
 
-    /// Writes `value` into its first `n` entries, unless it is NULL.
+    /// Fills the first `n` entries with `value`, unless the pointer is NULL.
     pub fn fill(&mut self, n: usize, value: T) {
         if let Ok(entries) = self.take(n) {
             entries.fill(value);
@@ -100,7 +102,7 @@ impl<T: Plain> Output<T> {
     }
 }
 
-/// A number that a client gives: 0 or more.
+/// A count passed by the client: at least 0.
 pub fn count(name: &str, n: c_int) -> Result<usize> {
     usize::try_from(n).map_err(|_| Error::value(name, n, "at least 0"))
 }
@@ -114,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn null_is_refused_and_said() {
+    fn null_is_rejected_with_its_name() {
         // SAFETY: NULL is allowed.
         let nothing = unsafe { Input::<f64>::new("xi", std::ptr::null()) };
         assert!(nothing.take(0).unwrap().is_empty() && nothing.take_if_any(3).is_empty());
@@ -129,7 +131,7 @@ mod tests {
     #[test]
     fn arrays_are_read_and_written() {
         let mut numbers = [1, 2, 3];
-        // SAFETY: three entries, and nobody else looks.
+        // SAFETY: three entries, not accessed elsewhere during the test.
         let input = unsafe { Input::new("index", numbers.as_ptr()) };
         assert_eq!((input.take(3).unwrap(), input.one().unwrap()), (&[1, 2, 3][..], 1));
         // SAFETY: as above.

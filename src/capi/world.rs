@@ -1,4 +1,4 @@
-//! All that is open in this process: clusters by their numbers, and the device that they share.
+//! Registry of the open clusters and boards of this process, and of the devices that they share.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use super::board::Board;
 use super::cluster::Cluster;
 use super::fork;
-use super::guard::{DONE, say};
-use super::inbox::Inbox;
+use super::guard::{DONE, report};
+use super::inbox::ParticleQueue;
 use super::memory::Particle;
 use super::options::Options;
 use crate::error::{Error, Result};
@@ -18,14 +18,14 @@ use crate::forces::{Order, Precision};
 use crate::gpu::{AdapterRequest, DeviceClass, DeviceCount, Gpu, adapters, blocking};
 use crate::sim::EngineKind;
 
-/// A cluster's name.
+/// Key of a cluster or board.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Key {
-    /// GRAPE-6, with the number that the client gives.
+    /// GRAPE-6, with the client's cluster number.
     G6(c_int),
-    /// GRAPE-5, with the number of a board; 0 where a call names none.
+    /// GRAPE-5, with the board number, 0 for functions that take none.
     G5(c_int),
-    /// The sixth order.
+    /// The sixth-order interface.
     Sixth,
     /// An object of the class `sapporo`, with its number and its order.
     Object(c_int, Order),
@@ -41,7 +41,7 @@ impl Key {
         }
     }
 
-    /// For messages: what is not open, and what opens it.
+    /// The error if it is not open; names the function that opens it.
     fn closed(self) -> Error {
         Error::Outside(match self {
             Self::G6(id) => format!("cluster {id} is not open: call g6_open({id}) before"),
@@ -52,95 +52,97 @@ impl Key {
     }
 }
 
-/// All that is open in this process: clusters by their numbers, and the device that they share.
+/// The open clusters and boards of this process, and the devices that they share.
 pub struct World {
     clusters: BTreeMap<Key, &'static Slot>,
-    /// Of clusters that were closed.
+    /// Slots of closed clusters, for reuse.
     free: Vec<&'static Slot>,
     devices: Option<(AdapterRequest, u32, Vec<Arc<Gpu>>)>,
-    /// Whether an adapter exists that is not software; `None` before that was needed, since drivers take 0.1 s to open.
+    /// Whether a hardware adapter exists; `None` until needed, since opening drivers takes 0.1 s.
     has_gpu: Option<bool>,
-    /// Whether lists of neighbours are sorted by index, for all clusters.
+    /// Whether neighbour lists are sorted by index, for all clusters.
     pub sorts_lists: bool,
-    /// Whether the user knows that calls name another cluster than was opened.
-    told_of_numbers: bool,
+    /// Whether the user was warned that calls use another cluster number than was opened.
+    warned_of_number: bool,
 }
 
 impl World {
-    /// The cluster that a client means: the one of that number, or the only one there is. Some programs open a
-    /// cluster by one number and call it by another (ph4: its device and its rank), and other libraries ignore both.
-    fn meant(&mut self, key: Key) -> Key {
-        let Key::G6(asked) = key else { return key };
+    /// Resolves a client's key: the cluster of that number, or the only open one. Some programs
+    /// open a cluster by one number and call it by another (ph4: its device and its rank), and
+    /// other libraries ignore both.
+    fn resolve(&mut self, key: Key) -> Key {
+        let Key::G6(requested) = key else { return key };
         if self.clusters.contains_key(&key) {
             return key;
         }
         let mut open = self.clusters.keys().filter(|key| matches!(key, Key::G6(_)));
         let (Some(&Key::G6(only)), None) = (open.next(), open.next()) else { return key };
-        if !self.told_of_numbers {
-            self.told_of_numbers = true;
-            say(
+        if !self.warned_of_number {
+            self.warned_of_number = true;
+            report(
                 "g6",
                 &format!(
-                    "cluster {asked} is not open: calls for it go to cluster {only}, the only one that is"
+                    "cluster {requested} is not open: calls for it go to cluster {only}, the only one that is"
                 ),
             );
         }
         Key::G6(only)
     }
 
-    /// Puts what has been opened into a slot.
+    /// Registers an open cluster or board in a free slot.
     fn insert(&mut self, key: Key, mut open: Open) {
         let slot: &'static Slot = self.free.pop().unwrap_or_else(|| Box::leak(Box::default()));
         if let Open::Cluster(cluster) = &mut open {
-            cluster.memory.listen_to(&slot.inbox);
+            cluster.memory.attach_queue(&slot.queue);
         }
         *lock(&slot.open) = Some(open);
         self.clusters.insert(key, slot);
         GENERATION.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// Empties the slot of what is open, after the call in progress on it.
+    /// Empties a slot, after waiting for the call in progress on it.
     fn remove(&mut self, key: Key) -> Result<()> {
         let slot = self.clusters.remove(&key).ok_or_else(|| key.closed())?;
         GENERATION.fetch_add(1, Ordering::AcqRel);
         *lock(&slot.open) = None;
-        slot.inbox.close();
+        slot.queue.close();
         self.free.push(slot);
         if self.clusters.is_empty() {
             self.devices = None;
-            fork::disown();
+            fork::clear_owner();
         }
         Ok(())
     }
 }
 
-/// What a key opens: a board for GRAPE-5's, else a cluster.
+/// A board for GRAPE-5 keys, otherwise a cluster.
 enum Open {
     Board(Box<Board>),
     Cluster(Box<Cluster>),
 }
 
-/// Where a cluster is, or was. Slots stay, so that a thread may look into one that another thread empties.
+/// Holds an open cluster or board. Slots are never freed, so that a thread may access one that
+/// another thread empties.
 #[derive(Default)]
 struct Slot {
     open: Mutex<Option<Open>>,
-    /// For those who set particles: they do not wait for calls on the cluster.
-    inbox: Inbox,
+    /// Particles set by clients, without waiting for calls on the cluster.
+    queue: ParticleQueue,
 }
 
-/// The slot that a thread's last call meant.
+/// The slot of a thread's last call.
 #[derive(Clone, Copy)]
-struct Known {
-    asked: Key,
+struct CachedSlot {
+    requested: Key,
     slot: &'static Slot,
     generation: u64,
 }
 
 thread_local! {
-    static KNOWN: Cell<Option<Known>> = const { Cell::new(None) };
+    static CACHED_SLOT: Cell<Option<CachedSlot>> = const { Cell::new(None) };
 }
 
-/// Grows with every cluster that is opened or closed: what was known before may be another's.
+/// Incremented whenever a cluster is opened or closed, which invalidates cached slots.
 static GENERATION: AtomicU64 = AtomicU64::new(0);
 
 static WORLD: Mutex<World> = Mutex::new(World {
@@ -149,23 +151,25 @@ static WORLD: Mutex<World> = Mutex::new(World {
     devices: None,
     has_gpu: None,
     sorts_lists: true,
-    told_of_numbers: false,
+    warned_of_number: false,
 });
 
-/// Does `work` with the world. Calls from several threads take turns; whoever holds a cluster does not ask for it.
+/// Runs `work` with the registry locked. Must not be called with a cluster's lock held.
 ///
-/// Errors: in a process that was forked from one with clusters.
+/// # Errors
+/// The process was forked from one with open clusters.
 pub fn with<T>(work: impl FnOnce(&mut World) -> Result<T>) -> Result<T> {
     fork::check()?;
     work(&mut lock(&WORLD))
 }
 
-/// A panic is no reason never to answer again: each call begins with checks of its own.
+/// Ignores poisoning: each call checks its own preconditions, so the library works after a panic.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-/// Does `work` with one open cluster. Calls on one cluster from several threads take turns; others do not wait for them.
+/// Runs `work` on an open cluster. Calls on the same cluster exclude each other; other clusters are
+/// not blocked.
 pub fn with_cluster<T>(key: Key, work: impl FnOnce(&mut Cluster) -> Result<T>) -> Result<T> {
     with_open(key, |open| match open {
         Open::Cluster(cluster) => work(cluster),
@@ -173,7 +177,7 @@ pub fn with_cluster<T>(key: Key, work: impl FnOnce(&mut Cluster) -> Result<T>) -
     })
 }
 
-/// The same with a board of GRAPE-5. The first call that names it opens it, if board 0 is open.
+/// Runs `work` on a GRAPE-5 board. The first call with a board number opens it, if board 0 is open.
 pub fn with_board<T>(number: c_int, work: impl FnOnce(&mut Board) -> Result<T>) -> Result<T> {
     let key = Key::G5(number);
     if number != 0 && locate(key).is_err() {
@@ -185,25 +189,27 @@ pub fn with_board<T>(number: c_int, work: impl FnOnce(&mut Board) -> Result<T>) 
     })
 }
 
-/// Does not wait for calls in progress.
+/// Checks that `key` is open, without waiting for calls in progress.
 ///
-/// Errors: it is not open; those of [`with`].
+/// # Errors
+/// It is not open; those of [`with`].
 pub fn check_open(key: Key) -> Result<()> {
     locate(key).map(|_| ())
 }
 
-/// The slot of what is open. Cached per thread: particles come one by one, by the hundred thousand.
-fn locate(key: Key) -> Result<Known> {
-    fork::check_noted()?;
-    known(key).map_or_else(|| find(key), Ok)
+/// The slot of `key`. Cached per thread, since particles are set one by one, by the hundred
+/// thousand.
+fn locate(key: Key) -> Result<CachedSlot> {
+    fork::check_flag()?;
+    cached(key).map_or_else(|| find(key), Ok)
 }
 
 fn with_open<T>(key: Key, work: impl FnOnce(&mut Open) -> Result<T>) -> Result<T> {
     loop {
-        let known = locate(key)?;
-        let mut slot = lock(&known.slot.open);
-        // Unless another thread has just closed it.
-        if known.generation == GENERATION.load(Ordering::Acquire)
+        let cached = locate(key)?;
+        let mut slot = lock(&cached.slot.open);
+        // Retries if another thread has just closed it.
+        if cached.generation == GENERATION.load(Ordering::Acquire)
             && let Some(open) = &mut *slot
         {
             return work(open);
@@ -211,86 +217,92 @@ fn with_open<T>(key: Key, work: impl FnOnce(&mut Open) -> Result<T>) -> Result<T
     }
 }
 
-/// What this thread's last call found, if it was for the same key and nothing was opened or closed since.
-fn known(key: Key) -> Option<Known> {
+/// The slot cached by this thread's last call, if it was for the same key and nothing was opened or
+/// closed since.
+fn cached(key: Key) -> Option<CachedSlot> {
     let generation = GENERATION.load(Ordering::Acquire);
-    KNOWN.get().filter(|known| known.asked == key && known.generation == generation)
+    CACHED_SLOT.get().filter(|cached| cached.requested == key && cached.generation == generation)
 }
 
-/// Puts a particle at an address of an open cluster, in the place of what was there.
+/// Writes a particle to an address of an open cluster, replacing the old one.
 ///
-/// Errors: those of [`super::memory::Memory::set`] and of [`with_cluster`].
+/// # Errors
+/// Those of [`super::memory::Memory::set`] and of [`with_cluster`].
 pub fn set(key: Key, address: c_int, particle: Particle) -> Result<c_int> {
-    if post(key, address, &particle) {
+    if try_enqueue(key, address, &particle) {
         return Ok(DONE);
     }
     with_cluster(key, |cluster| cluster.memory.set(address, particle).map(|()| DONE))
 }
 
-/// [`set`], if nothing is in the way. False: nothing is done.
+/// Fast path of [`set`] through the queue. Returns false if nothing was done.
 #[inline(always)]
-pub fn post(key: Key, address: c_int, particle: &Particle) -> bool {
-    let Some(known) = KNOWN.get().filter(|known| known.asked == key) else { return false };
-    // Whoever closes a cluster says so before the inbox is emptied.
-    let is_open = || known.generation == GENERATION.load(Ordering::Acquire);
-    fork::check_noted().is_ok() && known.slot.inbox.post(address, particle, is_open)
+pub fn try_enqueue(key: Key, address: c_int, particle: &Particle) -> bool {
+    let Some(cached) = CACHED_SLOT.get().filter(|cached| cached.requested == key) else {
+        return false;
+    };
+    // Closing a cluster increments the generation before it empties the queue.
+    let is_open = || cached.generation == GENERATION.load(Ordering::Acquire);
+    fork::check_flag().is_ok() && cached.slot.queue.enqueue(address, particle, is_open)
 }
 
 #[cold]
-fn find(key: Key) -> Result<Known> {
+fn find(key: Key) -> Result<CachedSlot> {
     with(|world| {
-        let meant = world.meant(key);
-        let slot = *world.clusters.get(&meant).ok_or_else(|| key.closed())?;
-        let known = Known { asked: key, slot, generation: GENERATION.load(Ordering::Acquire) };
-        KNOWN.set(Some(known));
-        Ok(known)
+        let resolved = world.resolve(key);
+        let slot = *world.clusters.get(&resolved).ok_or_else(|| key.closed())?;
+        let cached =
+            CachedSlot { requested: key, slot, generation: GENERATION.load(Ordering::Acquire) };
+        CACHED_SLOT.set(Some(cached));
+        Ok(cached)
     })
 }
 
-/// Opens a cluster with the user's options; one that is open stays as it is.
+/// Opens a cluster with the user's options; no effect if it is open.
 pub fn open(key: Key) -> Result<c_int> {
     open_in(key, None, 1)
 }
 
-/// [`open`] on several devices, where the user asks for no number of them.
+/// [`open`] on several devices, unless the user chose their number.
 pub fn open_on(key: Key, devices: c_int) -> Result<c_int> {
-    open_in(key, None, devices.clamp(1, MOST_DEVICES) as u32)
+    open_in(key, None, devices.clamp(1, MAX_DEVICES) as u32)
 }
 
-/// Devices that a program may ask for.
-const MOST_DEVICES: c_int = 64;
+/// Maximum number of devices that a program may request.
+const MAX_DEVICES: c_int = 64;
 
-/// [`open`] in a precision and on so many devices as the program asks for, where the user asks for none.
+/// [`open`] with the precision and the number of devices that the program requests, unless the user
+/// chose others.
 pub fn open_in(key: Key, precision: Option<Precision>, devices: u32) -> Result<c_int> {
     with(|world| {
         if world.clusters.contains_key(&key) {
             return Ok(DONE);
         }
-        // Under the same lock as g5_close, after which no board stays open.
+        // Checked under the same lock as g5_close, after which no board stays open.
         if matches!(key, Key::G5(1..)) && !world.clusters.contains_key(&Key::G5(0)) {
             return Err(key.closed());
         }
-        fork::own();
+        fork::set_owner();
         let mut options = Options::of_user()?;
         options.requested = precision;
-        let wanted = options.devices.unwrap_or(devices);
-        let is_asked_for = options.devices.is_some();
+        let requested = options.devices.unwrap_or(devices);
+        let is_user_choice = options.devices.is_some();
         let (shared, has_gpu) = (&mut world.devices, &mut world.has_gpu);
         let is_automatic = options.engine == EngineKind::Auto && !options.adapter.is_certain();
         let engine = options.engine(key.order(), &mut |request| {
-            if is_automatic && !is_there_a_gpu(has_gpu)? {
+            if is_automatic && !has_hardware_gpu(has_gpu)? {
                 return Err(Error::Outside("all adapters are software".to_owned()));
             }
-            if let Some((known, count, devices)) = shared.as_ref()
-                && (known, *count) == (request, wanted)
+            if let Some((cached, count, devices)) = shared.as_ref()
+                && (cached, *count) == (request, requested)
             {
                 return Ok(devices.clone());
             }
-            let devices = open_devices(request, wanted, is_asked_for)?;
-            *shared = Some((request.clone(), wanted, devices.clone()));
+            let devices = open_devices(request, requested, is_user_choice)?;
+            *shared = Some((request.clone(), requested, devices.clone()));
             Ok(devices)
         });
-        // Devices that were looked at and not taken.
+        // Drops devices that were opened but are not used.
         shared.take_if(|(_, _, devices)| devices.iter().all(|gpu| Arc::strong_count(gpu) == 1));
         let engine = engine?;
         let open = match key {
@@ -302,55 +314,55 @@ pub fn open_in(key: Key, precision: Option<Precision>, devices: u32) -> Result<c
     })
 }
 
-fn is_there_a_gpu(known: &mut Option<bool>) -> Result<bool> {
-    if let Some(known) = *known {
-        return Ok(known);
+fn has_hardware_gpu(cached: &mut Option<bool>) -> Result<bool> {
+    if let Some(cached) = *cached {
+        return Ok(cached);
     }
     let found = blocking(async { Ok(adapters().await) })?;
-    Ok(*known.insert(found.iter().any(|adapter| adapter.class != DeviceClass::Software)))
+    Ok(*cached.insert(found.iter().any(|adapter| adapter.class != DeviceClass::Software)))
 }
 
-/// The first device that is asked for, and those beside it: adapters that are named are all meant. A program may ask for
-/// more than there are, and gets those, which is said.
+/// Opens the first requested device and the others of its kind: all adapters if several are named.
+/// If a program requests more than exist, it gets those that exist, which is reported.
 fn open_devices(
     request: &AdapterRequest,
-    wanted: u32,
-    is_asked_for: bool,
+    requested: u32,
+    is_user_choice: bool,
 ) -> Result<Vec<Arc<Gpu>>> {
     blocking(async {
         let first = Gpu::open_first(request).await?;
         let count = match request.names.len() {
-            0 | 1 => DeviceCount::of_names(wanted as usize),
+            0 | 1 => DeviceCount::of_names(requested as usize),
             named => DeviceCount::of_names(named),
         };
-        let beside = match first.open_beside(request, count).await {
-            Err(Error::Value { .. }) if !is_asked_for => {
-                let beside = first.open_beside(request, DeviceCount::Auto).await?;
+        let others = match first.open_beside(request, count).await {
+            Err(Error::Value { .. }) if !is_user_choice => {
+                let others = first.open_beside(request, DeviceCount::Auto).await?;
                 if first.adapter.class != DeviceClass::Software {
-                    let there = 1 + beside.len();
-                    let words = format!(
-                        "{wanted} devices are asked for: there are {there} of one kind, which compute"
+                    let available = 1 + others.len();
+                    let text = format!(
+                        "{requested} devices are asked for: there are {available} of one kind, which compute"
                     );
-                    say("g6_open_special", &words);
+                    report("g6_open_special", &text);
                 }
-                beside
+                others
             }
             Err(error @ Error::Value { .. }) => {
                 return Err(Error::Outside(format!("GRAVITILE_DEVICES: {error}")));
             }
-            beside => beside?,
+            others => others?,
         };
-        Ok([first].into_iter().chain(beside).collect())
+        Ok([first].into_iter().chain(others).collect())
     })
 }
 
-/// A cluster that a test made.
+/// Registers a cluster made by a test.
 #[cfg(test)]
 pub fn insert(key: Key, cluster: Cluster) {
     insert_open(key, Open::Cluster(Box::new(cluster)));
 }
 
-/// A board that a test made.
+/// Registers a board made by a test.
 #[cfg(test)]
 pub fn insert_board(key: Key, board: Board) {
     insert_open(key, Open::Board(Box::new(board)));
@@ -366,9 +378,10 @@ fn insert_open(key: Key, open: Open) {
     outcome.unwrap();
 }
 
-/// Closes all boards of GRAPE-5; with the last cluster or board the device.
+/// Closes all GRAPE-5 boards; the devices too if nothing else is open.
 ///
-/// Errors: GRAPE-5 is not open.
+/// # Errors
+/// GRAPE-5 is not open.
 pub fn close_boards() -> Result<c_int> {
     with(|world| {
         world.remove(Key::G5(0))?;
@@ -380,10 +393,10 @@ pub fn close_boards() -> Result<c_int> {
     })
 }
 
-/// Closes a cluster; with the last one the device.
+/// Closes a cluster; the devices too if it was the last one.
 pub fn close(key: Key) -> Result<c_int> {
     with(|world| {
-        let key = world.meant(key);
+        let key = world.resolve(key);
         world.remove(key)?;
         Ok(DONE)
     })

@@ -1,4 +1,4 @@
-//! A barrier of threads that a thread which gives up takes down for all.
+//! Thread barrier that any thread can abort for all.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -6,76 +6,77 @@ use std::time::{Duration, Instant};
 
 use crate::error::Result;
 
-/// Threads meet here, again and again.
+/// Reusable barrier for a fixed number of threads.
 pub(super) struct Barrier {
     threads: usize,
-    /// For so long a thread looks again and again before it sleeps: being woken takes longer than most waits.
-    patience: Duration,
-    /// Changes with every meeting, and when somebody gives up: what can be looked at without a lock.
-    news: AtomicUsize,
+    /// How long a thread spins before it sleeps: waking a thread takes longer than most waits.
+    spin: Duration,
+    /// Incremented when a round completes or a thread aborts; polled without a lock.
+    version: AtomicUsize,
     state: Mutex<State>,
-    met: Condvar,
+    changed: Condvar,
 }
 
 #[derive(Default)]
 struct State {
     arrived: usize,
-    meetings: u64,
-    /// Why somebody has given up.
-    dead: Option<String>,
+    rounds: u64,
+    /// The reason of the first abort.
+    aborted: Option<String>,
 }
 
 impl Barrier {
-    pub fn new(threads: usize, patience: Duration) -> Self {
-        let (news, state, met) = Default::default();
-        Self { threads, patience, news, state, met }
+    pub fn new(threads: usize, spin: Duration) -> Self {
+        let (version, state, changed) = Default::default();
+        Self { threads, spin, version, state, changed }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn tell(&self) {
-        self.news.fetch_add(1, Ordering::Release);
-        self.met.notify_all();
+    fn notify(&self) {
+        self.version.fetch_add(1, Ordering::Release);
+        self.changed.notify_all();
     }
 
     /// Waits for all threads.
     ///
-    /// Errors: one of them has given up instead.
+    /// # Errors
+    /// Another thread has called [`Barrier::abort`].
     pub fn wait(&self) -> Result<()> {
         let mut state = self.state();
-        let (meeting, news) = (state.meetings, self.news.load(Ordering::Acquire));
-        if let Some(why) = &state.dead {
+        let (round, version) = (state.rounds, self.version.load(Ordering::Acquire));
+        if let Some(why) = &state.aborted {
             return Err(super::given_up(why));
         }
         state.arrived += 1;
         if state.arrived == self.threads {
             state.arrived = 0;
-            state.meetings += 1;
-            self.tell();
+            state.rounds += 1;
+            self.notify();
             return Ok(());
         }
         drop(state);
-        if !self.patience.is_zero() {
+        if !self.spin.is_zero() {
             let begun = Instant::now();
-            while self.news.load(Ordering::Acquire) == news && begun.elapsed() < self.patience {
+            while self.version.load(Ordering::Acquire) == version && begun.elapsed() < self.spin {
                 std::hint::spin_loop();
             }
         }
-        let waits = |state: &mut State| state.meetings == meeting && state.dead.is_none();
-        let state = self.met.wait_while(self.state(), waits);
+        let is_waiting = |state: &mut State| state.rounds == round && state.aborted.is_none();
+        let state = self.changed.wait_while(self.state(), is_waiting);
         let state = state.unwrap_or_else(PoisonError::into_inner);
-        match &state.dead {
-            Some(why) if state.meetings == meeting => Err(super::given_up(why)),
+        match &state.aborted {
+            Some(why) if state.rounds == round => Err(super::given_up(why)),
             _ => Ok(()),
         }
     }
 
-    /// Takes it down: all who wait, or come later, hear why. The first reason stays.
+    /// Aborts: all current and later waits fail with this reason. The first reason is kept.
     pub fn abort(&self, why: &str) {
         let mut state = self.state();
-        state.dead.get_or_insert_with(|| why.to_owned());
-        self.tell();
+        state.aborted.get_or_insert_with(|| why.to_owned());
+        self.notify();
     }
 }

@@ -1,4 +1,4 @@
-//! This process among the ranks of a run: a handle that whoever needs the others holds a copy of.
+//! Cloneable handle of this process to the ranks of a run.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -6,84 +6,87 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::{Exchange, Hear};
 use crate::error::Result;
 
-/// The ranks of a run, as this one sees them. Copies lead the same way.
+/// The ranks of a run, seen from this one. Clones share the same connection.
 #[derive(Clone)]
 pub struct Ranks {
     rank: usize,
     size: usize,
-    /// Its number among the ranks of the same machine, and how many these are.
+    /// Number of this rank on its machine, and number of ranks there.
     local: usize,
-    there: usize,
-    way: Arc<Mutex<Box<dyn Exchange>>>,
+    local_size: usize,
+    exchange: Arc<Mutex<Box<dyn Exchange>>>,
 }
 
 impl Ranks {
-    /// The ranks that `way` leads to; this one is the `local`-th of its machine.
-    pub fn new(way: Box<dyn Exchange>, local: usize) -> Self {
-        let (rank, size) = (way.member(), way.members());
-        Self { rank, size, local, there: local + 1, way: Arc::new(Mutex::new(way)) }
+    /// The ranks connected by `exchange`; this one is the `local`-th on its machine.
+    pub fn new(exchange: Box<dyn Exchange>, local: usize) -> Self {
+        let (rank, size) = (exchange.member(), exchange.members());
+        Self { rank, size, local, local_size: local + 1, exchange: Arc::new(Mutex::new(exchange)) }
     }
 
-    /// The same with so many ranks on this machine.
+    /// Sets the number of ranks on this machine.
     #[must_use]
-    pub fn with_neighbours(self, there: usize) -> Self {
-        Self { there, ..self }
+    pub fn with_neighbours(self, local_size: usize) -> Self {
+        Self { local_size, ..self }
     }
 
-    /// One rank alone: what it tells it hears itself.
+    /// A single rank, which receives its own messages.
     pub fn alone() -> Self {
         let mut only = super::team(1, None, std::time::Duration::ZERO);
         Self::new(Box::new(only.swap_remove(0)), 0)
     }
 
-    /// Which this is, from 0.
+    /// Number of this rank, from 0.
     pub fn rank(&self) -> usize {
         self.rank
     }
 
-    /// How many there are.
+    /// Number of ranks.
     pub fn size(&self) -> usize {
         self.size
     }
 
-    /// Its number among the ranks of the same machine, from 0.
+    /// Number of this rank among those of the same machine, from 0.
     pub fn local(&self) -> usize {
         self.local
     }
 
-    /// How many ranks there are on the same machine, at least.
+    /// Number of ranks on this machine, or a lower bound.
     pub fn there(&self) -> usize {
-        self.there
+        self.local_size
     }
 
-    fn way(&self) -> MutexGuard<'_, Box<dyn Exchange>> {
-        self.way.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Box<dyn Exchange>> {
+        self.exchange.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether any rank says yes.
+    /// Whether `yes` is true for any rank.
     ///
-    /// Errors: as of [`Exchange`].
+    /// # Errors
+    /// As of [`Exchange`].
     pub fn any(&self, yes: bool) -> Result<bool> {
         let mut any = false;
         let mine = [u8::from(yes)];
-        self.way().all_gather(&mine, &vec![1; self.size], &mut |_, told| any |= told != [0])?;
+        self.lock()
+            .all_gather(&mine, &vec![1; self.size], &mut |_, received| any |= received != [0])?;
         Ok(any)
     }
 
-    /// What each rank tells, however long, in their order.
+    /// All-gather of messages of any length, in the order of ranks.
     ///
-    /// Errors: as of [`Exchange`].
+    /// # Errors
+    /// As of [`Exchange`].
     pub fn tell(&self, mine: &[u8]) -> Result<Vec<Vec<u8>>> {
-        let mut way = self.way();
+        let mut exchange = self.lock();
         let mut lengths = vec![0; self.size];
         let length = (mine.len() as u64).to_le_bytes();
-        way.all_gather(&length, &vec![length.len(); self.size], &mut |rank, told| {
+        exchange.all_gather(&length, &vec![length.len(); self.size], &mut |rank, received| {
             let mut bytes = [0; 8];
-            bytes.copy_from_slice(told);
+            bytes.copy_from_slice(received);
             lengths[rank] = u64::from_le_bytes(bytes) as usize;
         })?;
         let mut all = Vec::with_capacity(self.size);
-        way.all_gather(mine, &lengths, &mut |_, told| all.push(told.to_vec()))?;
+        exchange.all_gather(mine, &lengths, &mut |_, received| all.push(received.to_vec()))?;
         Ok(all)
     }
 }
@@ -103,16 +106,16 @@ impl Exchange for Ranks {
         self.rank
     }
 
-    fn all_gather(&mut self, mine: &[u8], bytes: &[usize], hear: &mut Hear<'_>) -> Result<()> {
-        self.way().all_gather(mine, bytes, hear)
+    fn all_gather(&mut self, mine: &[u8], bytes: &[usize], receive: &mut Hear<'_>) -> Result<()> {
+        self.lock().all_gather(mine, bytes, receive)
     }
 
     fn look_for_stop(&mut self) {
-        self.way().look_for_stop();
+        self.lock().look_for_stop();
     }
 
     fn abort(&self, why: &str) {
-        self.way().abort(why);
+        self.lock().abort(why);
     }
 }
 
@@ -121,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_alone_hears_itself() {
+    fn single_rank_receives_its_own_message() {
         let ranks = Ranks::alone();
         assert_eq!((ranks.rank(), ranks.size(), ranks.local()), (0, 1, 0));
         assert_eq!(ranks.tell(b"words").unwrap(), [b"words"]);
@@ -129,8 +132,8 @@ mod tests {
     }
 
     #[test]
-    fn each_tells_as_much_as_it_likes() {
-        let told = std::thread::scope(|scope| {
+    fn messages_may_have_different_lengths() {
+        let received = std::thread::scope(|scope| {
             let threads: Vec<_> = crate::exchange::team(3, None, std::time::Duration::ZERO)
                 .into_iter()
                 .map(|member| Ranks::new(Box::new(member), 0))
@@ -143,9 +146,9 @@ mod tests {
                 .collect();
             threads.into_iter().map(|thread| thread.join().unwrap()).collect::<Vec<_>>()
         });
-        for (heard, any) in told {
+        for (messages, any) in received {
             assert!(any);
-            assert_eq!(heard, [&b""[..], b"a", b"aa"]);
+            assert_eq!(messages, [&b""[..], b"a", b"aa"]);
         }
     }
 }

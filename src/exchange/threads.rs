@@ -1,4 +1,4 @@
-//! Members that are threads of this process; beyond them there may be other processes.
+//! Exchange between threads of this process, optionally connected to other processes.
 
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
@@ -9,79 +9,80 @@ use super::barrier::Barrier;
 use super::{Exchange, Hear};
 use crate::error::Result;
 
-/// One core copies so many bytes.
+/// Chunk of a parallel copy.
 const COPY_BYTES: usize = 1 << 20;
 
-/// Bytes where they lie, for others to read.
+/// A shared buffer that other members read in place.
 pub type Lent = Arc<dyn AsRef<[u8]> + Send + Sync>;
 
-/// What a member has told.
-enum Told {
+/// A message of a member.
+enum Message {
     Copied(Vec<u8>),
-    Lent(Lent),
+    Borrowed(Lent),
 }
 
-impl Default for Told {
+impl Default for Message {
     fn default() -> Self {
         Self::Copied(Vec::new())
     }
 }
 
-impl Told {
+impl Message {
     fn bytes(&self) -> &[u8] {
         match self {
             Self::Copied(bytes) => bytes,
-            Self::Lent(lent) => (**lent).as_ref(),
+            Self::Borrowed(buffer) => (**buffer).as_ref(),
         }
     }
 
-    /// Takes a copy, in the memory of the last one.
+    /// Stores a copy, reusing the allocation of the last one.
     fn copy(&mut self, mine: &[u8]) {
-        if let Self::Lent(_) = self {
+        if let Self::Borrowed(_) = self {
             *self = Self::default();
         }
         let Self::Copied(copy) = self else { return };
         copy.resize(mine.len(), 0);
-        // By as many cores as it takes to keep memory busy.
+        // Parallel, to use the full memory bandwidth.
         copy.par_chunks_mut(COPY_BYTES)
             .zip(mine.par_chunks(COPY_BYTES))
             .for_each(|(copy, mine)| copy.copy_from_slice(mine));
     }
 }
 
-/// What the threads of a team share.
+/// State shared by the threads of a team.
 struct Team {
-    /// Members of all processes, and the first of this one.
+    /// Number of members of all processes, and the first of this process.
     members: usize,
     first: usize,
     barrier: Barrier,
-    /// What each member of this process has told, twice: of this exchange, and of the one before, which a slow member
-    /// may still be hearing. One meeting per exchange is enough then.
-    told: [Vec<RwLock<Told>>; 2],
-    /// What other processes have told, and where each of their members' begins.
-    elsewhere: [RwLock<Vec<u8>>; 2],
+    /// Messages of the members of this process, double-buffered: of this exchange, and of the
+    /// previous one, which a slow member may still be reading. One barrier per exchange is then
+    /// enough.
+    messages: [Vec<RwLock<Message>>; 2],
+    /// Messages of the members of all processes, concatenated; double-buffered as well.
+    remote: [RwLock<Vec<u8>>; 2],
 }
 
-/// One of the threads. Its first one speaks for the process where there are others.
+/// Endpoint of one thread. The first one communicates with other processes, if any.
 pub struct Member {
     team: Arc<Team>,
     own: usize,
     exchanges: usize,
-    /// Whether what it told last was lent.
-    has_lent: bool,
-    outer: Option<Outer>,
+    /// Whether the last message is a borrowed buffer.
+    has_borrowed: bool,
+    outer: Option<OuterGroup>,
 }
 
-/// The way to other processes.
-struct Outer {
+/// Connection to other processes.
+struct OuterGroup {
     exchange: Box<dyn Exchange>,
-    /// How many members each process has.
+    /// Number of members of each process.
     members_of: Vec<usize>,
 }
 
-/// A team of `threads` members in this process, the first of which is for the thread that calls it; behind `outer`
-/// there are other processes, of which `members_of[rank]` says how many members they have. For as long as `patience` a
-/// member that waits keeps a core busy.
+/// Creates the `threads` members of this process; the first one is for the calling thread. `outer`
+/// connects other processes and has the number of members of each. A waiting member spins for
+/// `patience` before it sleeps.
 pub fn team(
     threads: usize,
     outer: Option<(Box<dyn Exchange>, Vec<usize>)>,
@@ -91,71 +92,73 @@ pub fn team(
         Some((exchange, of)) => (of.iter().sum(), of[..exchange.member()].iter().sum()),
         None => (threads, 0),
     };
-    let told = || (0..threads).map(|_| RwLock::default()).collect();
+    let slots = || (0..threads).map(|_| RwLock::default()).collect();
     let team = Arc::new(Team {
         members,
         first,
         barrier: Barrier::new(threads, patience),
-        told: [told(), told()],
-        elsewhere: Default::default(),
+        messages: [slots(), slots()],
+        remote: Default::default(),
     });
-    let mut outer = outer.map(|(exchange, members_of)| Outer { exchange, members_of });
+    let mut outer = outer.map(|(exchange, members_of)| OuterGroup { exchange, members_of });
     let member = |own| {
         let outer = if own == 0 { outer.take() } else { None };
-        Member { team: Arc::clone(&team), own, exchanges: 0, has_lent: false, outer }
+        Member { team: Arc::clone(&team), own, exchanges: 0, has_borrowed: false, outer }
     };
     (0..threads).map(member).collect()
 }
 
 impl Member {
-    /// Whether it is the one that speaks for its process.
+    /// Whether this member communicates with other processes.
     pub fn leads(&self) -> bool {
         self.own == 0
     }
 
-    /// [`Exchange::all_gather`] without a copy: the others of this process read `mine` where it lies. It is let go once the
-    /// exchange after this one has returned, or has failed.
+    /// [`Exchange::all_gather`] without a copy: the other members of this process read `mine` in
+    /// place. It is released once the next exchange has returned or failed.
     ///
-    /// Errors: as there.
+    /// # Errors
+    /// Those of [`Exchange::all_gather`].
     pub fn all_gather_lent(
         &mut self,
         mine: Lent,
         bytes: &[usize],
-        hear: &mut Hear<'_>,
+        receive: &mut Hear<'_>,
     ) -> Result<()> {
         debug_assert!((*mine).as_ref().len() == bytes[self.member()]);
-        *write(&self.team.told[self.exchanges % 2][self.own]) = Told::Lent(mine);
-        self.exchange(true, bytes, hear)
+        *write(&self.team.messages[self.exchanges % 2][self.own]) = Message::Borrowed(mine);
+        self.exchange(true, bytes, receive)
     }
 
-    /// Tells what lies in this turn's place, and hears the others.
-    fn exchange(&mut self, lends: bool, bytes: &[usize], hear: &mut Hear<'_>) -> Result<()> {
+    /// Publishes the message in this member's slot and receives those of the others.
+    fn exchange(&mut self, borrows: bool, bytes: &[usize], receive: &mut Hear<'_>) -> Result<()> {
         debug_assert!(bytes.len() == self.members());
-        let turn = self.exchanges % 2;
+        let parity = self.exchanges % 2;
         self.exchanges += 1;
-        let has_lent = std::mem::replace(&mut self.has_lent, lends);
+        let has_borrowed = std::mem::replace(&mut self.has_borrowed, borrows);
         let team = &*self.team;
-        let met = team.barrier.wait();
-        if has_lent {
-            // Who has come here has heard what was told before.
-            *write(&team.told[1 - turn][self.own]) = Told::default();
+        let waited = team.barrier.wait();
+        if has_borrowed {
+            // All members have passed the barrier, hence finished reading the previous messages.
+            *write(&team.messages[1 - parity][self.own]) = Message::default();
         }
-        met?;
-        if team.members == team.told[turn].len() {
-            for (member, slot) in team.told[turn].iter().enumerate() {
-                hear(member, read(slot).bytes());
+        waited?;
+        if team.members == team.messages[parity].len() {
+            for (member, slot) in team.messages[parity].iter().enumerate() {
+                receive(member, read(slot).bytes());
             }
             return Ok(());
         }
         if let Some(outer) = &mut self.outer {
-            let heard = outer.gather(&team.told[turn], bytes, &mut write(&team.elsewhere[turn]));
-            heard.inspect_err(|error| team.barrier.abort(&error.to_string()))?;
+            let gathered =
+                outer.gather(&team.messages[parity], bytes, &mut write(&team.remote[parity]));
+            gathered.inspect_err(|error| team.barrier.abort(&error.to_string()))?;
         }
         team.barrier.wait()?;
-        let elsewhere = read(&team.elsewhere[turn]);
+        let remote = read(&team.remote[parity]);
         let mut begin = 0;
         for (member, &length) in bytes.iter().enumerate() {
-            hear(member, &elsewhere[begin..begin + length]);
+            receive(member, &remote[begin..begin + length]);
             begin += length;
         }
         Ok(())
@@ -171,10 +174,10 @@ impl Exchange for Member {
         self.team.first + self.own
     }
 
-    fn all_gather(&mut self, mine: &[u8], bytes: &[usize], hear: &mut Hear<'_>) -> Result<()> {
+    fn all_gather(&mut self, mine: &[u8], bytes: &[usize], receive: &mut Hear<'_>) -> Result<()> {
         debug_assert!(mine.len() == bytes[self.member()]);
-        write(&self.team.told[self.exchanges % 2][self.own]).copy(mine);
-        self.exchange(false, bytes, hear)
+        write(&self.team.messages[self.exchanges % 2][self.own]).copy(mine);
+        self.exchange(false, bytes, receive)
     }
 
     fn look_for_stop(&mut self) {
@@ -191,10 +194,15 @@ impl Exchange for Member {
     }
 }
 
-impl Outer {
-    /// What all members of all processes have told, one after the other.
-    fn gather(&mut self, told: &[RwLock<Told>], bytes: &[usize], all: &mut Vec<u8>) -> Result<()> {
-        let mine: Vec<u8> = told.iter().flat_map(|slot| read(slot).bytes().to_vec()).collect();
+impl OuterGroup {
+    /// Messages of all members of all processes, concatenated.
+    fn gather(
+        &mut self,
+        messages: &[RwLock<Message>],
+        bytes: &[usize],
+        all: &mut Vec<u8>,
+    ) -> Result<()> {
+        let mine: Vec<u8> = messages.iter().flat_map(|slot| read(slot).bytes().to_vec()).collect();
         let mut first = 0;
         let mut of_process = |members: &usize| {
             let lengths = &bytes[first..first + members];
@@ -220,7 +228,7 @@ mod tests {
     use super::*;
     use crate::error::Error;
 
-    /// Runs `work` as each member on a thread of its own; what came of it in the order of members.
+    /// Runs `work` for each member on its own thread; results are in the order of members.
     fn each<T: Send>(members: Vec<Member>, work: impl Fn(Member) -> T + Sync) -> Vec<T> {
         std::thread::scope(|scope| {
             let work = &work;
@@ -235,11 +243,11 @@ mod tests {
         let own = member.member();
         let mine = vec![(10 * own + round) as u8; lengths[own]];
         let mut all = Vec::new();
-        let mut hear = |k: usize, told: &[u8]| {
-            assert_eq!(told.len(), lengths[k]);
-            all.extend_from_slice(told);
+        let mut receive = |k: usize, message: &[u8]| {
+            assert_eq!(message.len(), lengths[k]);
+            all.extend_from_slice(message);
         };
-        member.all_gather(&mine, &lengths, &mut hear).unwrap();
+        member.all_gather(&mine, &lengths, &mut receive).unwrap();
         all
     }
 
@@ -248,12 +256,12 @@ mod tests {
     }
 
     #[test]
-    fn all_hear_all_in_the_order_of_members_many_times() {
+    fn all_gather_keeps_member_order_over_many_rounds() {
         for patience in [Duration::ZERO, Duration::from_micros(50)] {
-            let heard = each(team(3, None, patience), |mut member| {
+            let received = each(team(3, None, patience), |mut member| {
                 (0..200).map(|round| gathered(&mut member, round)).collect::<Vec<_>>()
             });
-            for of_member in heard {
+            for of_member in received {
                 for (round, all) in of_member.iter().enumerate() {
                     assert_eq!(*all, expected(3, round));
                 }
@@ -261,9 +269,9 @@ mod tests {
         }
     }
 
-    /// Two processes of two and three members, whose leaders are a team themselves.
+    /// Two processes of two and three members, whose leaders form a team.
     #[test]
-    fn a_team_may_be_a_member_of_another_group() {
+    fn team_can_be_a_member_of_an_outer_group() {
         let of = vec![2, 3];
         let outer = team(2, None, Duration::ZERO);
         let mut all = Vec::new();
@@ -272,10 +280,10 @@ mod tests {
         }
         let numbers: Vec<usize> = all.iter().map(Exchange::member).collect();
         assert_eq!(numbers, [0, 1, 2, 3, 4]);
-        let heard = each(all, |mut member| {
+        let received = each(all, |mut member| {
             (0..50).map(|round| gathered(&mut member, round)).collect::<Vec<_>>()
         });
-        for of_member in heard {
+        for of_member in received {
             for (round, all) in of_member.iter().enumerate() {
                 assert_eq!(*all, expected(5, round));
             }
@@ -283,8 +291,8 @@ mod tests {
     }
 
     #[test]
-    fn sums_have_the_order_of_members() {
-        // In another order 1 would be lost at another place.
+    fn sums_add_in_member_order() {
+        // Other orders round differently.
         let values = [1e16, 1.0, -1e16, 1.0];
         let sums = each(team(4, None, Duration::ZERO), |mut member| {
             let mut value = [values[member.member()], 1.0];
@@ -295,9 +303,9 @@ mod tests {
         assert_eq!(sums, [[total, 4.0]; 4]);
     }
 
-    /// What is lent is read where it lies, and let go once the exchange after it has returned.
+    /// A borrowed buffer is read in place and released once the next exchange has returned.
     #[test]
-    fn what_is_lent_is_let_go_one_exchange_later() {
+    fn borrowed_buffer_is_released_one_exchange_later() {
         each(team(3, None, Duration::ZERO), |mut member| {
             let own = member.member();
             let lengths = vec![4; 3];
@@ -305,16 +313,16 @@ mod tests {
             for round in 0..100u8 {
                 let mine = Arc::new(vec![10 * own as u8 + round; 4]);
                 let weak = Arc::downgrade(&mine);
-                let mut heard = Vec::new();
-                let mut hear = |_: usize, told: &[u8]| heard.extend_from_slice(told);
+                let mut received = Vec::new();
+                let mut receive = |_: usize, message: &[u8]| received.extend_from_slice(message);
                 if round % 3 == 2 {
-                    // A copy between two loans.
-                    member.all_gather(&mine, &lengths, &mut hear).unwrap();
+                    // A copy between two borrowed buffers.
+                    member.all_gather(&mine, &lengths, &mut receive).unwrap();
                 } else {
-                    member.all_gather_lent(mine, &lengths, &mut hear).unwrap();
+                    member.all_gather_lent(mine, &lengths, &mut receive).unwrap();
                 }
                 let all: Vec<u8> = (0..3).flat_map(|k| [10 * k as u8 + round; 4]).collect();
-                assert_eq!(heard, all);
+                assert_eq!(received, all);
                 assert!(last.is_none_or(|last| last.upgrade().is_none()), "round {round}");
                 last = Some(weak);
             }
@@ -322,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_gives_up_leaves_nobody_waiting() {
+    fn abort_by_one_member_ends_all_waits() {
         let ended = each(team(3, None, Duration::ZERO), |mut member| {
             member.barrier().unwrap();
             if member.member() == 1 {

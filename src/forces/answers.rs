@@ -9,7 +9,7 @@ use crate::math::{all_finite, all_vectors_finite};
 /// Index that means no source: the nearest source of a sink that has none.
 pub const NO_SOURCE: u32 = u32::MAX;
 
-/// The results of an engine, one entry per sink; what was not asked for is empty.
+/// The results of an engine, one entry per sink; what was not requested is empty.
 ///
 /// With r = x_j - x_i, v and a its derivatives, R^2 = r^2 + eps^2, and sums over all sources j
 /// except the sink itself (Belleman et al. 2008, equations 3.3 to 3.5; Nitadori and Makino 2008,
@@ -33,15 +33,15 @@ pub struct Answers {
     /// Index of the nearest source, the lowest of equally near ones; [`NO_SOURCE`] if there is
     /// none.
     pub nearest: Vec<u32>,
-    /// Its distance without softening; infinite if there is none. Empty if not asked for.
+    /// Its distance without softening; infinite if there is none. Empty if not requested.
     pub nearest_distance: Vec<f64>,
     /// The sources within each sink's radius.
     pub neighbours: Lists,
 }
 
 impl Answers {
-    /// Makes room for `n` sinks of what `want` asks for, and empties the rest. Remaining values are
-    /// stale until overwritten.
+    /// Allocates entries for `n` sinks of what `want` requests, and empties the rest. Remaining
+    /// values are stale until overwritten.
     pub fn resize(&mut self, n: usize, want: &Want) {
         let when = |wanted: bool| if wanted { n } else { 0 };
         self.acceleration.resize(n, DVec3::ZERO);
@@ -53,7 +53,7 @@ impl Answers {
         self.neighbours.clear();
     }
 
-    /// The first sink with a sum that is not finite, and the name of that sum.
+    /// The first sink with a sum that is infinite or NaN, and the name of that sum.
     pub fn lost(&self) -> Option<(usize, &'static str)> {
         let vectors =
             [("acceleration", &self.acceleration), ("jerk", &self.jerk), ("snap", &self.snap)];
@@ -62,7 +62,8 @@ impl Answers {
 
     /// Checks that all sums are finite.
     ///
-    /// Errors: [`Error::Body`] with the first sink for which one is not.
+    /// # Errors
+    /// [`Error::Body`] with the first sink for which one is not.
     pub fn check(&self, precision: Precision) -> Result<()> {
         check_finite(self.lost(), || format!("the tier '{}'", precision.name()))
     }
@@ -83,8 +84,8 @@ fn not_finite<const N: usize>(
     vectors.into_iter().filter_map(first).chain(scalar).min_by_key(|(i, _)| *i)
 }
 
-/// The only place that turns results that are not finite into an error; `range` says what they
-/// exceeded.
+/// The only place that turns results that are not finite into an error; `range` describes the range
+/// that they exceeded.
 fn check_finite(lost: Option<(usize, &str)>, range: impl Fn() -> String) -> Result<()> {
     let Some((index, what)) = lost else { return Ok(()) };
     let problem = format!(
@@ -99,9 +100,9 @@ fn check_finite(lost: Option<(usize, &str)>, range: impl Fn() -> String) -> Resu
 pub struct Lists {
     /// The lists one after the other.
     index: Vec<u32>,
-    /// Where each list ends in `index`.
+    /// The end of each list in `index`.
     end: Vec<usize>,
-    /// The number of sources within the radius, kept or not.
+    /// The number of sources within the radius, stored or not.
     found: Vec<u32>,
 }
 
@@ -113,19 +114,19 @@ impl Lists {
         self.found.clear();
     }
 
-    /// Appends the next sink's list: those of `found` sources that were kept.
+    /// Appends the next sink's list: `kept`, the stored ones of the `found` sources.
     pub fn push(&mut self, kept: &[u32], found: u32) {
         self.index.extend_from_slice(kept);
         self.end.push(self.index.len());
         self.found.push(found);
     }
 
-    /// Number of lists: one per sink, or 0 if no lists were asked for.
+    /// Number of lists: one per sink, or 0 if no lists were requested.
     pub fn len(&self) -> usize {
         self.end.len()
     }
 
-    /// Whether no lists were asked for.
+    /// Whether no lists were requested.
     pub fn is_empty(&self) -> bool {
         self.end.is_empty()
     }
@@ -137,7 +138,7 @@ impl Lists {
         &self.index[begin..self.end[i]]
     }
 
-    /// The number of sources around sink `i`, including those not kept.
+    /// The number of sources around sink `i`, including those not stored.
     pub fn found(&self, i: usize) -> usize {
         self.found[i] as usize
     }
@@ -153,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lists_know_where_they_end_and_what_they_lack() {
+    fn lists_report_lengths_and_overflow() {
         let mut lists = Lists::default();
         assert!(lists.is_empty());
         lists.push(&[3, 5], 2);

@@ -1,4 +1,4 @@
-//! Forces on bodies that live on a device, recorded piece by piece between the kernels of an
+//! Forces on bodies that live on a device, recorded chunk by chunk between the kernels of an
 //! integrator.
 
 use std::future::Future;
@@ -10,7 +10,7 @@ use super::direct::gpu::AllPairs;
 use crate::error::Result;
 use crate::gpu::{BodyBuffers, Gpu};
 
-/// A piece of an evaluation that is recorded at once.
+/// A chunk of an evaluation that is recorded at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Piece {
     /// Interactions in it, as counted by the method.
@@ -19,14 +19,14 @@ pub struct Piece {
     pub is_last: bool,
 }
 
-/// Something being made, or awaited from a device.
+/// A future of a value that is created, or awaited from a device.
 pub type Making<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + 'a>>;
 
 /// A method of computing forces, bound to bodies on a device.
 ///
-/// An evaluation is recorded in pieces, over as many submissions as its time requires; the cuts do
+/// An evaluation is recorded in chunks, over as many submissions as its time requires; the cuts do
 /// not change its bits. Bodies keep their order and are only read: a method that sorts them sorts a
-/// copy. Work is counted in the method's own interactions, whose rate the caller learns
+/// copy. Work is counted in the method's own interactions, whose rate the caller measures
 /// ([`Throughput`]).
 pub trait DeviceForces: Send {
     /// The kernel's shape, in a few words for reports.
@@ -36,28 +36,28 @@ pub trait DeviceForces: Send {
     /// beforehand.
     fn interactions(&self) -> u64;
 
-    /// Whether equal counts of interactions take equal time. If not, some pieces may take a
+    /// Whether equal counts of interactions take equal time. If not, some chunks may take a
     /// thousand times as long as others of equal count.
     fn is_even(&self) -> bool {
         true
     }
 
-    /// Forgets the parameters of the last submission.
+    /// Discards the parameters of the last submission.
     fn begin_submission(&mut self);
 
-    /// Sends the parameters of everything recorded. Call before submitting.
+    /// Uploads the parameters of everything recorded. Call before submitting.
     fn end_submission(&mut self, gpu: &Gpu);
 
-    /// Whether this submission cannot take another piece.
+    /// Whether this submission cannot take another chunk.
     fn is_full(&self) -> bool;
 
     /// Whether an evaluation has begun and not ended.
     fn is_begun(&self) -> bool;
 
-    /// Drops an evaluation that has begun: the next piece is the first of a new one.
+    /// Drops an evaluation that has begun: the next chunk is the first of a new one.
     fn begin_again(&mut self);
 
-    /// Records the next piece, of about `interactions`, but large enough to keep the device busy.
+    /// Records the next chunk, of about `interactions`, but large enough to keep the device busy.
     fn record(&mut self, gpu: &Gpu, pass: &mut wgpu::ComputePass<'_>, interactions: u64) -> Piece;
 
     /// The result of the last evaluation: `array<vec4<f32>>`, [`DeviceForces::slices`] times as
@@ -110,7 +110,7 @@ pub trait DeviceForces: Send {
     }
 
     /// The bodies' positions when the present structure was built, `array<vec4<f32>>`; `None` if
-    /// they are still there, or if nothing is kept.
+    /// they have not moved since, or if no structure is reused.
     fn built_at(&self) -> Option<&wgpu::Buffer> {
         None
     }
@@ -122,14 +122,14 @@ pub trait DeviceForces: Send {
         let _ = (gpu, bodies, step, built_at);
     }
 
-    /// Makes what is needed to compute a part of the sinks, for several devices that each have all
-    /// bodies and share the forces; `None` if the method does not support it.
+    /// Prepares computing a range of the sinks, for several devices that each have all bodies and
+    /// share the forces; `None` if the method does not support it.
     fn share<'a>(&'a mut self, gpu: &'a Gpu) -> Option<Making<'a, ()>> {
         let _ = gpu;
         None
     }
 
-    /// What [`DeviceForces::share`] has made.
+    /// The result of [`DeviceForces::share`].
     fn shared(&mut self) -> Option<&mut dyn SharedForces> {
         None
     }
@@ -143,24 +143,24 @@ pub trait DeviceForces: Send {
 /// Forces shared by several devices that each have all bodies. Sinks have an order of the method's
 /// own, the same on all devices, and each device computes a range of them.
 pub trait SharedForces {
-    /// Parts must begin at multiples of this.
+    /// Ranges must begin at multiples of this.
     fn unit(&self) -> usize;
 
     /// Restricts evaluations to these sinks, in the method's order, from the next one on; `None` is
     /// for all, without sharing.
     fn answer_for(&mut self, sinks: Option<&Range<u32>>);
 
-    /// Buffer for the results of this part and, once received, of the others: `array<vec4<f32>>` in
-    /// the method's order, accelerations. The fourth number of every [`SharedForces::unit`]-th
-    /// entry is the cost of the sinks from it to the next such entry.
+    /// Buffer for the results of this range and, once received, of the others: `array<vec4<f32>>`
+    /// in the method's order, accelerations. The fourth component of every
+    /// [`SharedForces::unit`]-th entry is the cost of the sinks from it to the next such entry.
     fn answers(&self) -> &wgpu::Buffer;
 
-    /// Records the conversion of all parts' results to partial sums, as an evaluation of all sinks
+    /// Records the conversion of all ranges' results to partial sums, as an evaluation of all sinks
     /// leaves them.
     fn take_answers(&mut self, gpu: &Gpu, pass: &mut wgpu::ComputePass<'_>);
 }
 
-/// Records pieces until the evaluation is complete, the submission is full or `budget` is spent.
+/// Records chunks until the evaluation is complete, the submission is full or `budget` is spent.
 /// Returns the interactions and dispatches, and whether it is complete.
 pub fn record_within(
     forces: &mut dyn DeviceForces,
@@ -184,9 +184,10 @@ pub fn record_within(
     (interactions, dispatches, complete)
 }
 
-/// Evaluates once, in submissions that keep the headless budget.
+/// Evaluates once, in submissions that respect the headless budget.
 ///
-/// Errors: the device failed; [`crate::error::Error::Stopped`].
+/// # Errors
+/// The device failed; [`crate::error::Error::Stopped`].
 pub async fn evaluate(
     forces: &mut dyn DeviceForces,
     gpu: &Gpu,
@@ -214,7 +215,7 @@ pub async fn evaluate(
     Ok(())
 }
 
-/// [`evaluate`], blocking.
+/// Blocking version of [`evaluate`].
 pub fn evaluate_blocking(
     forces: &mut dyn DeviceForces,
     gpu: &Gpu,

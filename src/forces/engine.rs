@@ -1,4 +1,4 @@
-//! The one interface of engines: sources that stay, and evaluations that are begun and then
+//! The common interface of engines: persistent sources, and evaluations that are begun and then
 //! collected.
 
 use std::ops::Range;
@@ -23,7 +23,7 @@ pub trait ForceEngine: Send {
     /// The name on the command line: `reference`, `cpu`, `gpu`.
     fn name(&self) -> &'static str;
 
-    /// What it computes on and how, in one line for reports.
+    /// Hardware and implementation, in one line for reports.
     fn describe(&self) -> String;
 
     /// The precision that it computes in.
@@ -34,32 +34,35 @@ pub trait ForceEngine: Send {
 
     /// Replaces all sources by `sources`.
     ///
-    /// Errors: arrays of unequal length; more sources than the engine can hold.
+    /// # Errors
+    /// Arrays of unequal length; more sources than the engine can hold.
     fn set_sources(&mut self, sources: &Sources) -> Result<()>;
 
     /// Replaces source `index[k]` by entry k of `sources`, for all k. Other sources are unchanged,
     /// and so are derivatives that `sources` lacks.
     ///
-    /// Errors: as [`ForceEngine::set_sources`]; an index that is not below
-    /// [`ForceEngine::source_count`].
+    /// # Errors
+    /// As [`ForceEngine::set_sources`]; an index that is not below [`ForceEngine::source_count`].
     fn update_sources(&mut self, index: &[u32], sources: &Sources) -> Result<()>;
 
     /// The highest derivative that it computes; engines that compute accelerations only do not find
     /// neighbours either.
     fn highest_order(&self) -> Order;
 
-    /// Begins to compute what `want` asks for on `sinks`; `softening` is the Plummer length,
-    /// eps >= 0. The computation may continue after this returns, so the host can do other work.
+    /// Begins to compute what `want` requests on `sinks`; `softening` is the Plummer length
+    /// eps, 0 or more. The computation may continue after this returns, so the host can do other
+    /// work.
     ///
-    /// Errors: a softening or radius that is negative or not finite; arrays of unequal length; a
-    /// velocity or acceleration that `want` needs and sinks or sources lack; a derivative above
+    /// # Errors
+    /// A softening or radius that is negative or not finite; arrays of unequal length; a velocity
+    /// or acceleration that `want` needs and sinks or sources lack; a derivative above
     /// [`ForceEngine::highest_order`].
     fn begin(&mut self, sinks: &Sinks, softening: f64, want: &Want) -> Result<()>;
 
-    /// Waits for what was begun and moves it into `out`, whose memory is reused. Without a
-    /// [`ForceEngine::begin`] before it: no sinks. Engines implement this; values that are not
-    /// finite are passed on, for callers that check themselves. Others call
-    /// [`ForceEngine::finish`].
+    /// Waits for the evaluation that was begun and moves its results into `out`, whose memory is
+    /// reused. Without a [`ForceEngine::begin`] before it: no sinks. Engines implement this method;
+    /// values that are not finite are passed on, for callers that check themselves. Other callers
+    /// use [`ForceEngine::finish`].
     fn collect(&mut self, out: &mut Answers) -> Result<()>;
 
     /// [`ForceEngine::begin`] and [`ForceEngine::collect`], awaiting the device if there is one. In
@@ -89,20 +92,20 @@ pub trait ForceEngine: Send {
         false
     }
 
-    /// An engine for potentials that are summed up to an energy, if those of this one err to one
-    /// side.
+    /// An engine for potentials that are summed up to an energy, if the errors of this one are
+    /// biased.
     fn for_energies(&self) -> Option<Box<dyn ForceEngine>> {
         None
     }
 
-    /// What it builds over the bodies and keeps for several steps, if it does; whoever takes steps
-    /// must announce each one.
+    /// The interface for a structure that is reused for several steps, if the engine has one; the
+    /// integrator must then announce each step.
     fn rebuilds(&mut self) -> Option<&mut dyn Rebuilds> {
         None
     }
 
-    /// The bodies' positions when the present structure was built; `None` if they are still there,
-    /// or if nothing is kept.
+    /// The bodies' positions when the present structure was built; `None` if they have not moved
+    /// since, or if no structure is reused.
     fn built_at(&self) -> Option<&[DVec3]> {
         None
     }
@@ -120,7 +123,8 @@ pub trait ForceEngine: Send {
         None
     }
 
-    /// Further devices for bodies on block steps that live on its own; ignored by other engines.
+    /// Adds devices for bodies on block steps that live on the engine's own; ignored by other
+    /// engines.
     fn put_beside(&mut self, devices: &[Arc<Gpu>]) {
         let _ = devices;
     }
@@ -131,19 +135,20 @@ pub trait ForceEngine: Send {
         None
     }
 
-    /// The engine as one that predicts its sources itself, if it does.
+    /// The interface of engines that predict their sources themselves, if this is one.
     fn moving(&mut self) -> Option<&mut dyn MovingSources> {
         None
     }
 
-    /// The engine as one that can compute a part of the sinks, if it can.
+    /// The interface of engines that can compute a range of the sinks, if this is one.
     fn in_parts(&mut self) -> Option<&mut dyn InParts> {
         None
     }
 
     /// [`ForceEngine::collect`], checking that all results are finite.
     ///
-    /// Errors: a sum that is not finite; the sink's index stands for its id ([`Error::with_ids`]).
+    /// # Errors
+    /// A sum that is not finite; the sink's index stands for its id ([`Error::with_ids`]).
     fn finish(&mut self, out: &mut Answers) -> Result<()> {
         self.collect(out)?;
         out.check(self.precision())
@@ -175,13 +180,14 @@ pub trait ForceEngine: Send {
     }
 }
 
-/// An engine that computes a part of the sinks with the same bits as when it computes all: needed
+/// An engine that computes a range of the sinks with the same bits as when it computes all: needed
 /// by ranks that share the sinks.
 pub trait InParts {
     /// [`ForceEngine::begin`] for the sinks `part` only: the other sinks' entries are undefined
-    /// when collected. It takes time in proportion to the part.
+    /// when collected. It takes time in proportion to the range.
     ///
-    /// Errors: those of [`ForceEngine::begin`].
+    /// # Errors
+    /// Those of [`ForceEngine::begin`].
     fn begin_part(
         &mut self,
         sinks: &Sinks,
@@ -193,7 +199,8 @@ pub trait InParts {
 
 /// Checks the indices of [`ForceEngine::update_sources`].
 ///
-/// Errors: another number of indices than of sources; an index that is not below `count`.
+/// # Errors
+/// Another number of indices than of sources; an index that is not below `count`.
 pub fn check_update(index: &[u32], sources: &Sources, count: usize) -> Result<()> {
     sources.check()?;
     check_indices(index, sources.position.len(), count)
@@ -211,7 +218,7 @@ pub fn check_indices(index: &[u32], sources: usize, count: usize) -> Result<()> 
     }
 }
 
-/// Checks that all places are below `count`.
+/// Checks that all indices are below `count`.
 pub fn check_places(places: &[Goal], count: usize) -> Result<()> {
     let highest = places.iter().map(|place| place.at).max();
     match highest.filter(|&j| j as usize >= count) {
@@ -220,7 +227,7 @@ pub fn check_places(places: &[Goal], count: usize) -> Result<()> {
     }
 }
 
-/// Checks that only accelerations and potentials are asked for.
+/// Checks that only accelerations and potentials are requested.
 pub(super) fn check_plain(engine: &dyn ForceEngine, want: &Want) -> Result<()> {
     let (name, tier) = (engine.name(), engine.precision().name());
     let allowed = format!("acceleration and potential with the engine {name} in {tier}");

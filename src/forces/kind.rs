@@ -26,7 +26,8 @@ impl Method {
 
     /// The method with this name; `auto` gives `None`.
     ///
-    /// Errors: a name that no method has.
+    /// # Errors
+    /// A name that no method has.
     pub fn from_name(name: &str) -> Result<Option<Self>> {
         if name == AUTO {
             return Ok(None);
@@ -81,7 +82,8 @@ impl EngineKind {
 
     /// The engine with this name.
     ///
-    /// Errors: an unknown name, with all known ones.
+    /// # Errors
+    /// An unknown name, with all known ones.
     pub fn from_name(name: &str) -> Result<Self> {
         KINDS.iter().find(|(_, known)| *known == name).map(|(kind, _)| *kind).ok_or_else(|| {
             Error::Unknown {

@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn accelerations_come_back_if_all_are_there() {
+    fn accelerations_round_trip_if_complete() {
         let all = [DVec3::new(1.0, -2.5, 1e-300), DVec3::ZERO];
         let mut there = columns(&all);
         assert!(there.keys().all(|name| name.starts_with(PREFIX)));

@@ -1,4 +1,4 @@
-//! Which methods an engine has, and what an engine and a method amount to together.
+//! The methods of an engine, and the meaning of combinations of engine and method.
 
 use super::kind::AUTO;
 use super::{ENGINES, EngineKind, Method, Place};
@@ -26,7 +26,8 @@ impl EngineKind {
     /// default). `cpu` with `reference` is the engine `reference`, and `auto` with a method that
     /// only one place has is that place.
     ///
-    /// Errors: a method that the engine does not have, with those that it has.
+    /// # Errors
+    /// A method that the engine does not have, with those that it has.
     pub fn by(self, wanted: Option<Method>) -> Result<(Self, Method)> {
         let Some(method) = wanted else { return Ok((self, self.method())) };
         let has = self.methods();
@@ -66,7 +67,7 @@ mod tests {
         [EngineKind::Auto, EngineKind::Gpu, EngineKind::Cpu, EngineKind::Reference];
 
     #[test]
-    fn an_engine_alone_means_what_it_always_meant() {
+    fn engine_without_method_uses_its_default() {
         for kind in KINDS {
             assert_eq!(kind.by(None).unwrap(), (kind, kind.method()));
             assert_eq!(kind.by(Some(kind.method())).unwrap(), (kind, kind.method()));
@@ -81,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn a_method_that_the_engine_lacks_is_refused_with_those_that_it_has() {
+    fn error_for_missing_method_lists_engine_methods() {
         let refused = |kind: EngineKind, method| kind.by(Some(method)).unwrap_err().to_string();
         assert_eq!(
             refused(EngineKind::Gpu, Method::Reference),

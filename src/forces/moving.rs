@@ -16,7 +16,7 @@ pub struct Moving {
 }
 
 impl Moving {
-    /// 1 / k from k = 1 on. Engines that use the same numbers in the same order predict the same
+    /// 1 / k from k = 1 on. Engines that use the same factors in the same order predict the same
     /// bits.
     pub(crate) const PARTS: [f64; 5] = [1.0, 0.5, 1.0 / 3.0, 0.25, 0.2];
 
@@ -40,7 +40,7 @@ impl Moving {
 /// A source's motion up to the jerk, which is all that most sources have.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ToJerk {
-    /// When `motion` holds.
+    /// Time at which `motion` holds.
     pub time: f64,
     /// Gravitating mass G m, at least 0.
     pub mass: f64,
@@ -49,7 +49,7 @@ pub struct ToJerk {
 }
 
 impl ToJerk {
-    /// With a snap and a crackle.
+    /// Adds a snap and a crackle.
     pub fn with(&self, [s, c]: [DVec3; 2]) -> Moving {
         let [x, v, a, j] = self.motion;
         Moving { time: self.time, mass: self.mass, motion: [x, v, a, j, s, c] }
@@ -63,7 +63,7 @@ impl From<&Moving> for ToJerk {
     }
 }
 
-/// Where a source that is to replace another goes.
+/// The place of a new source.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Goal {
     /// Index of the source that it replaces.
@@ -72,11 +72,11 @@ pub struct Goal {
     pub tag: i32,
 }
 
-/// Sources that are to replace others, as three arrays of equal length: their indices are read more often than their
-/// motion, and few have all derivatives.
+/// New sources that replace others, as three arrays of equal length: their indices are read more
+/// often than their motion, and few have all derivatives.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Arrivals<'a> {
-    /// The sources that they replace.
+    /// Indices of the sources that they replace.
     pub places: &'a [Goal],
     /// Their motion up to the jerk.
     pub low: &'a [ToJerk],
@@ -101,14 +101,14 @@ impl Arrivals<'_> {
         self.high.get(k).copied().unwrap_or_default()
     }
 
-    /// The numbers of the sources that they replace, and what comes there.
+    /// The indices of the replaced sources, with the new ones.
     pub fn each(&self) -> impl Iterator<Item = (u32, Moving)> {
         let both = self.places.iter().zip(self.low).enumerate();
         both.map(|(k, (place, low))| (place.at, low.with(self.high(k))))
     }
 }
 
-/// Memory for [`Arrivals`].
+/// Storage for [`Arrivals`].
 #[derive(Clone, Debug, Default)]
 pub struct ArrivalList {
     places: Vec<Goal>,
@@ -134,7 +134,7 @@ impl ArrivalList {
         Arrivals { places: &self.places, low: &self.low, high: &self.high }
     }
 
-    /// Forgets them, and keeps their memory.
+    /// Removes all, keeps the memory.
     pub fn clear(&mut self) {
         self.places.clear();
         self.low.clear();
@@ -149,25 +149,28 @@ impl ArrivalList {
 pub trait MovingSources {
     /// Replaces all sources by `sources`.
     ///
-    /// Errors: more sources than the engine can hold; numbers outside the range of its precision.
+    /// # Errors
+    /// More sources than the engine can hold; numbers outside the range of its precision.
     fn set_moving(&mut self, sources: &[Moving]) -> Result<()>;
 
     /// Replaces source `index[k]` by `sources[k]`, for all k.
     ///
-    /// Errors: as [`MovingSources::set_moving`]; an index that is not below the number of sources.
+    /// # Errors
+    /// As [`MovingSources::set_moving`]; an index that is not below the number of sources.
     fn update_moving(&mut self, index: &[u32], sources: &[Moving]) -> Result<()>;
 
-    /// [`MovingSources::update_moving`] in two parts, around the beginning of an evaluation: this
-    /// one does only what a device needs at once, and [`MovingSources::settle_moving`] does the
-    /// rest while the device computes. If a place occurs several times, the last entry counts.
+    /// First half of [`MovingSources::update_moving`], before an evaluation begins: does only what
+    /// a device needs at once. [`MovingSources::settle_moving`] does the rest while the device
+    /// computes. If a source occurs several times, the last entry counts.
     ///
-    /// Errors: as [`MovingSources::update_moving`].
+    /// # Errors
+    /// As [`MovingSources::update_moving`].
     fn announce_moving(&mut self, sources: &Arrivals) -> Result<()> {
         let (index, sources): (Vec<u32>, Vec<Moving>) = sources.each().unzip();
         self.update_moving(&index, &sources)
     }
 
-    /// The second part, with the same sources: must be called after the next
+    /// Second half, with the same sources: must be called after the next
     /// [`super::ForceEngine::begin`], whether or not that succeeded, and before anything else.
     fn settle_moving(&mut self, sources: &Arrivals) {
         let _ = sources;

@@ -15,9 +15,9 @@ pub struct DeviceTools {
     pub kernel: KernelVariant,
     /// Plummer softening length, >= 0.
     pub softening: f64,
-    /// How a tree is built and walked.
+    /// Configuration of the tree.
     pub tree: TreeConfig,
-    /// How the walk is written.
+    /// Shape of the walk's kernel.
     pub walk: WalkShape,
 }
 
@@ -36,9 +36,10 @@ pub struct DeviceEntry {
 }
 
 impl DeviceEntry {
-    /// Checks that `gpu` has room for this many bodies, before anything is made for them.
+    /// Checks that `gpu` has enough memory for this many bodies, before anything is allocated.
     ///
-    /// Errors: [`Error::Adapter`] with the largest number.
+    /// # Errors
+    /// [`Error::Adapter`] with the largest number.
     pub fn check_room(&self, gpu: &Gpu, bodies: usize) -> Result<()> {
         gpu.check_bodies(bodies as u64, self.bytes_per_body, self.method.name())
     }
@@ -46,7 +47,8 @@ impl DeviceEntry {
 
 /// The entry of a method on devices.
 ///
-/// Errors: a method that has no kernels for devices, with those that have.
+/// # Errors
+/// A method that has no kernels for devices, with those that have.
 pub fn on_device(method: Method) -> Result<&'static DeviceEntry> {
     let found = ON_DEVICE.iter().find(|entry| entry.method == method);
     found.ok_or_else(|| {
@@ -62,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_method_without_kernels_is_refused_with_those_that_have_some() {
+    fn error_for_method_without_kernels_lists_others() {
         assert!(on_device(Method::Direct).is_ok());
         let text = on_device(Method::Reference).err().unwrap().to_string();
         assert!(text.contains("is reference") && text.contains("direct"), "{text}");

@@ -64,7 +64,8 @@ impl Precision {
 
     /// The precision with this name.
     ///
-    /// Errors: an unknown name, with all known ones.
+    /// # Errors
+    /// An unknown name, with all known ones.
     pub fn from_name(name: &str) -> Result<Self> {
         let found = Self::ALL.iter().find(|(_, known)| *known == name);
         found.map(|(precision, _)| *precision).ok_or_else(|| Error::Unknown {
@@ -80,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_lead_back() {
+    fn names_round_trip() {
         for (precision, name) in Precision::ALL {
             assert_eq!((precision.name(), Precision::from_name(name).unwrap()), (name, precision));
         }

@@ -3,16 +3,15 @@
 //! Sources and sinks are two separate sets. All bodies on all is the case in which each sink is
 //! also a source ([`Identity::Offset`] 0); forces on a few active bodies, on probes, or from
 //! another galaxy need nothing special.
-//! special.
 
 use glam::DVec3;
 
 use super::NO_SOURCE;
 use crate::error::{Error, Result};
 
-/// The attracting bodies at one moment; codes with individual steps first predict them to it.
+/// The attracting bodies at one time; codes with individual steps first predict them to it.
 ///
-/// Positions and masses are required. Velocities may be empty if only accelerations are asked for,
+/// Positions and masses are required. Velocities may be empty if only accelerations are requested,
 /// accelerations if no snap is.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sources<'a> {
@@ -26,7 +25,7 @@ pub struct Sources<'a> {
     pub mass: &'a [f64],
 }
 
-/// The attracted bodies, or points, at the same moment as the sources.
+/// The attracted bodies, or points, at the same time as the sources.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sinks<'a> {
     /// Positions, any number, finite.
@@ -43,7 +42,7 @@ pub struct Sinks<'a> {
 }
 
 impl<'a> Sinks<'a> {
-    /// The sinks of `part`, in their order.
+    /// The sinks in the range `part`, in their order.
     pub(crate) fn part(&self, part: std::ops::Range<usize>) -> Sinks<'a> {
         let of = |all: &'a [DVec3]| if all.is_empty() { all } else { &all[part.clone()] };
         Sinks {

@@ -1,4 +1,4 @@
-//! Structures that a method builds over the bodies and keeps for several steps: the interface of
+//! Structures that a method builds over the bodies and reuses for several steps: the interface of
 //! engines that have them, and the bodies' positions at the last build, which a snapshot stores so
 //! that a run resumes to the same bits.
 
@@ -13,15 +13,15 @@ pub const PREFIX: &str = "built.";
 
 /// Positions of bodies on the host, in the caller's units.
 const ON_HOST: [&str; 3] = ["built.x", "built.y", "built.z"];
-/// Positions of bodies on a device, in f32 numbers of the run's frame.
+/// Positions of bodies on a device, in f32 in the run's frame.
 const IN_FRAME: [&str; 3] = ["built.frame.x", "built.frame.y", "built.frame.z"];
 
-/// An engine that keeps what it has built over the bodies of a simulation and rebuilds it only at
-/// some steps. Evaluations between steps, of potentials for example, use what exists and leave it
-/// unchanged.
+/// An engine that reuses a structure built over the bodies of a simulation and rebuilds it only at
+/// some steps. Evaluations between steps, of potentials for example, use the existing structure and
+/// leave it unchanged.
 pub trait Rebuilds {
     /// Announces that the next evaluation is that of the bodies after `step` steps. With `anew`
-    /// they are other bodies than before, so nothing that was kept can be used.
+    /// they are other bodies than before, so the existing structure cannot be reused.
     fn begin_step(&mut self, step: u64, anew: bool);
 
     /// Continues after `step` with the structure built over bodies at `built_at`. With `None` it is
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_of_the_host_and_of_a_frame_are_told_apart() {
+    fn columns_of_host_and_frame_are_distinguished() {
         let all = [DVec3::new(1.0, -2.5, 1e-300), DVec3::ZERO];
         let (host, frame) = (on_host(&all), in_frame(&all));
         assert!(host.keys().chain(frame.keys()).all(|name| name.starts_with(PREFIX)));

@@ -9,12 +9,12 @@ use crate::error::{Error, Result};
 use crate::gpu::{Gpu, blocking};
 use crate::messages::any_of;
 
-/// What may be needed to make an engine.
+/// What engines may need to be created.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tools<'a> {
     /// An open device, for engines on an adapter.
     pub gpu: Option<&'a Arc<Gpu>>,
-    /// What is fixed of an all-pairs kernel's shape.
+    /// Fixed parameters of an all-pairs kernel's shape.
     pub kernel: KernelRequest,
     /// How a tree is built and walked.
     pub tree: TreeConfig,
@@ -30,11 +30,11 @@ pub struct Entry {
     pub precision: Precision,
     /// The derivatives for which it is chosen, from the lowest to the highest.
     pub orders: (Order, Order),
-    /// Makes it; an engine on a device may be tested on it first.
+    /// Creates it; an engine on a device may be tested on it first.
     pub make: Make,
 }
 
-/// Makes an engine.
+/// Creates an engine.
 pub type Make = for<'a> fn(&'a Tools<'a>) -> Making<'a, Box<dyn ForceEngine>>;
 
 /// An engine as the registry returns it.
@@ -85,7 +85,8 @@ pub fn check_order(place: Place, method: Method, order: Order) -> Result<()> {
 
 /// The engine for forces up to `order`, in `precision` or the default one.
 ///
-/// Errors: a precision that does not exist here, with those that do; those of [`check_order`].
+/// # Errors
+/// A precision that does not exist here, with those that do; those of [`check_order`].
 pub fn find(
     place: Place,
     method: Method,
@@ -107,9 +108,10 @@ pub fn find(
     })
 }
 
-/// Makes the engine that [`find`] returns.
+/// Creates the engine that [`find`] returns.
 ///
-/// Errors: those of [`find`]; no open device; a device on which the precision does not hold.
+/// # Errors
+/// Those of [`find`]; no open device; a device on which the precision does not hold.
 pub async fn open(
     place: Place,
     method: Method,
@@ -120,7 +122,7 @@ pub async fn open(
     (find(place, method, precision, order)?.make)(tools).await
 }
 
-/// [`open`], blocking. In a browser an engine on a device is refused.
+/// Blocking version of [`open`]. In a browser an engine on a device is refused.
 pub fn make(
     place: Place,
     method: Method,
@@ -136,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_place_and_order_has_an_engine_and_the_usual_one_comes_first() {
+    fn every_place_and_order_has_engine_with_default_first() {
         let tier = |place, method, order| find(place, method, None, order).unwrap().precision;
         for order in [Order::Acceleration, Order::Jerk, Order::Snap] {
             assert_eq!(tier(Place::Cpu, Method::Reference, order), Precision::Double);
@@ -148,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn engines_are_what_their_lines_say() {
+    fn engines_match_their_registry_entries() {
         for entry in ENGINES.iter().filter(|entry| entry.place == Place::Cpu) {
             let engine = blocking((entry.make)(&Tools::default())).unwrap();
             assert_eq!(engine.precision(), entry.precision);
@@ -157,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn what_there_is_not_is_told() {
+    fn missing_engines_have_clear_errors() {
         let (cpu, direct) = (Place::Cpu, Method::Direct);
         let refused = |precision, order| find(cpu, direct, Some(precision), order).err().unwrap();
         let text = refused(Precision::Single, Order::Jerk).to_string();

@@ -1,9 +1,9 @@
-//! An engine whose sinks are shared by ranks: each rank has all sources and computes a part of the
+//! An engine whose sinks are shared by ranks: each rank has all sources and computes a range of the
 //! sinks.
 //!
-//! Most engines compute a part with the same bits as the whole ([`InParts`](super::InParts)), so
+//! Most engines compute a range with the same bits as the whole ([`InParts`](super::InParts)), so
 //! the bits are those of a single engine. For GPUs in single precision the sinks are cut into
-//! pieces that depend on their number only, and a rank takes whole pieces: the bits do not depend
+//! chunks that depend on their number only, and a rank takes whole chunks: the bits do not depend
 //! on the number of ranks, but may differ from those of a single engine.
 
 use std::ops::Range;
@@ -38,20 +38,21 @@ enum Weights {
     Known(Vec<f64>),
 }
 
-/// Pieces have a multiple of this many sinks, so that they are whole tasks of the CPU engines.
-const PIECE: usize = 64;
+/// The size of a chunk is a multiple of this, so that chunks are whole tasks of the CPU engines.
+const CHUNK_MULTIPLE: usize = 64;
 
-/// The most pieces.
-const PIECES: usize = 64;
+/// The most chunks.
+const MOST_CHUNKS: usize = 64;
 
 /// From this many interactions on, some hundredths of a second, the rank checks during the work
-/// whether another one is to stop.
+/// whether another rank has requested a stop.
 const LONG: u64 = 1 << 27;
 
 impl Spread {
     /// `engine` is this rank's, of the same kind and with the same sources as those of all `ranks`.
     ///
-    /// Errors: an engine whose results depend on more than sources and sinks.
+    /// # Errors
+    /// An engine whose results depend on more than sources and sinks.
     pub fn new(engine: Box<dyn ForceEngine>, ranks: Ranks) -> Result<Self> {
         if engine.needs_last_accelerations() {
             let allowed = "direct if ranks share the bodies on an engine other than gpu";
@@ -64,9 +65,10 @@ impl Spread {
     /// [`Spread::new`] for ranks with different kinds of engines: they share the sinks in
     /// proportion to their speeds. The bits depend on the shares.
     ///
-    /// Errors: those of [`Spread::new`]; a rank that cannot be reached.
+    /// # Errors
+    /// Those of [`Spread::new`]; a rank that cannot be reached.
     pub fn mixed(engine: Box<dyn ForceEngine>, ranks: Ranks) -> Result<Self> {
-        // As coarse as the coarsest.
+        // The coarsest precision of all ranks.
         let tiers = [Precision::Double, Precision::DoubleSingle, Precision::Single];
         let own = tiers.iter().position(|tier| *tier == engine.precision()).unwrap_or(0);
         let mut ranks = ranks;
@@ -74,15 +76,15 @@ impl Spread {
         Ok(Self { weights: Weights::Unknown, precision, ..Self::new(engine, ranks)? })
     }
 
-    /// The sinks of each rank, in whole pieces.
-    fn shares(&self, n: usize, piece: usize) -> Vec<Range<usize>> {
-        let pieces = n.div_ceil(piece);
-        let of_pieces = match &self.weights {
-            Weights::Known(rates) => shares(pieces, rates, 1),
-            _ => equal_shares(pieces, self.ranks.size(), 1),
+    /// The sinks of each rank, in whole chunks.
+    fn shares(&self, n: usize, chunk: usize) -> Vec<Range<usize>> {
+        let chunks = n.div_ceil(chunk);
+        let of_chunks = match &self.weights {
+            Weights::Known(rates) => shares(chunks, rates, 1),
+            _ => equal_shares(chunks, self.ranks.size(), 1),
         };
-        let end = |piece_end: usize| (piece_end * piece).min(n);
-        of_pieces.into_iter().map(|share| end(share.start)..end(share.end)).collect()
+        let end = |chunk_end: usize| (chunk_end * chunk).min(n);
+        of_chunks.into_iter().map(|share| end(share.start)..end(share.end)).collect()
     }
 
     /// Exchanges the ranks' speeds; this one has computed `own` sinks since `begun`.
@@ -94,8 +96,8 @@ impl Spread {
         let rate = interactions / begun.elapsed().as_secs_f64().max(1e-9);
         let mut rates = vec![0.0; self.ranks.size()];
         let bytes = vec![size_of::<f64>(); rates.len()];
-        self.ranks.all_gather(&rate.to_le_bytes(), &bytes, &mut |rank, told| {
-            rates[rank] = bytemuck::pod_read_unaligned(told);
+        self.ranks.all_gather(&rate.to_le_bytes(), &bytes, &mut |rank, received| {
+            rates[rank] = bytemuck::pod_read_unaligned(received);
         })?;
         // With few sinks some ranks have none, and their speed stays unknown.
         if rates.iter().all(|rate| *rate > 0.0) {
@@ -106,10 +108,10 @@ impl Spread {
 }
 
 /// Computes sinks `own` of `sinks` with this rank's engine, into the same entries of `out`: as a
-/// part if the engine supports it, otherwise in evaluations of `piece` sinks.
+/// range if the engine supports it, otherwise in evaluations of `chunk` sinks.
 fn answer(
     engine: &mut dyn ForceEngine,
-    (own, piece): (Range<usize>, usize),
+    (own, chunk): (Range<usize>, usize),
     sinks: &Sinks,
     softening: f64,
     want: &Want,
@@ -118,9 +120,9 @@ fn answer(
     if let Some(engine) = engine.in_parts() {
         engine.begin_part(sinks, own, softening, want)?;
     } else {
-        for begin in own.clone().step_by(piece) {
-            let part = begin..(begin + piece).min(own.end);
-            answer_piece(engine, part, sinks, softening, want, out)?;
+        for begin in own.clone().step_by(chunk) {
+            let part = begin..(begin + chunk).min(own.end);
+            answer_chunk(engine, part, sinks, softening, want, out)?;
         }
         return Ok(());
     }
@@ -128,7 +130,7 @@ fn answer(
 }
 
 /// Computes sinks `part` of `sinks` in a separate evaluation, into the same entries of `out`.
-fn answer_piece(
+fn answer_chunk(
     engine: &mut dyn ForceEngine,
     part: Range<usize>,
     sinks: &Sinks,
@@ -196,19 +198,20 @@ impl ForceEngine for Spread {
         let n = sinks.position.len();
         let mut out = std::mem::take(&mut self.begun);
         out.resize(n, want);
-        // Pieces depend on the number of sinks only, shares also on the number of ranks.
-        let piece = n.div_ceil(PIECES).next_multiple_of(PIECE).max(PIECE);
-        let shares = self.shares(n, piece);
+        // Chunks depend on the number of sinks only, shares also on the number of ranks.
+        let chunk = n.div_ceil(MOST_CHUNKS).next_multiple_of(CHUNK_MULTIPLE).max(CHUNK_MULTIPLE);
+        let shares = self.shares(n, chunk);
         let own = shares[self.ranks.rank()].clone();
         let begun = Instant::now();
         // If the bits depend on the ranks anyway, nothing is cut.
-        let piece = if matches!(self.weights, Weights::Equal) { piece } else { n.max(1) };
+        let chunk = if matches!(self.weights, Weights::Equal) { chunk } else { n.max(1) };
         let sinks_of_own = own.len();
         let Self { engine, ranks, .. } = self;
         let is_long = ranks.size() > 1 && engine.interactions(own.len()) > LONG;
-        let answer = || answer(engine.as_mut(), (own, piece), sinks, softening, want, &mut out);
+        let answer = || answer(engine.as_mut(), (own, chunk), sinks, softening, want, &mut out);
         let answered = if is_long { while_looking(ranks, answer) } else { answer() };
-        // All ranks end alike: one that fails tells the others before they wait for its results.
+        // All ranks fail together: one that fails notifies the others before they wait for its
+        // results.
         let failed = matches!(&answered, Err(error) if !matches!(error, Error::Stopped));
         if self.ranks.any(failed)? {
             answered?;
@@ -246,7 +249,7 @@ impl ForceEngine for Spread {
     }
 }
 
-/// Gives every rank the results of all, each of which has those of its share.
+/// Distributes the results of each rank's share to all ranks.
 fn gather(
     ranks: &mut Ranks,
     shares: &[Range<usize>],
@@ -270,17 +273,17 @@ fn gather(
         1 + usize::from(want.order >= Order::Jerk) + usize::from(want.order >= Order::Snap);
     let each = (3 * orders + usize::from(want.potential)) * size_of::<f64>();
     let bytes: Vec<usize> = shares.iter().map(|share| share.len() * each).collect();
-    ranks.all_gather(bytemuck::cast_slice(&mine), &bytes, &mut |rank, told| {
-        let told: Vec<f64> = bytemuck::pod_collect_to_vec(told);
+    ranks.all_gather(bytemuck::cast_slice(&mine), &bytes, &mut |rank, received| {
+        let received: Vec<f64> = bytemuck::pod_collect_to_vec(received);
         let (share, mut at) = (shares[rank].clone(), 0);
         for all in vectors(out).into_iter().take(orders) {
             for vector in &mut all[share.clone()] {
-                *vector = DVec3::new(told[at], told[at + 1], told[at + 2]);
+                *vector = DVec3::new(received[at], received[at + 1], received[at + 2]);
                 at += 3;
             }
         }
         if want.potential {
-            out.potential[share].copy_from_slice(&told[at..]);
+            out.potential[share].copy_from_slice(&received[at..]);
         }
     })
 }
@@ -324,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn any_number_of_ranks_gives_the_bits_of_the_engine_by_itself() {
+    fn any_number_of_ranks_gives_bits_of_single_engine() {
         let jerk = Want { potential: true, ..Want::only(Order::Jerk) };
         type Case = (fn() -> Box<dyn ForceEngine>, Want<'static>);
         let engines: [Case; 4] = [
@@ -385,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn engines_that_know_no_parts_give_the_same_bits_on_any_number_of_ranks() {
+    fn engines_without_ranges_give_same_bits_on_any_number_of_ranks() {
         let make: fn() -> Box<dyn ForceEngine> = || Box::new(Whole(CpuSingle::new()));
         for count in [1, 63, 500] {
             let one = answers(1, make, &Want::ACCELERATION, count);

@@ -43,7 +43,7 @@ impl Throughput {
         Self { interactions_per_sec, dispatch_secs, measured: false, fixed: false, uneven: false }
     }
 
-    /// A fixed rate that never changes: for cutting work into pieces of known size.
+    /// A fixed rate that never changes: for chunks of known size.
     pub fn fixed(interactions_per_sec: f64) -> Self {
         let dispatch_secs = 0.0;
         Self { interactions_per_sec, dispatch_secs, measured: true, fixed: true, uneven: false }
@@ -55,8 +55,8 @@ impl Throughput {
         Self { interactions_per_sec, measured: true, ..self }
     }
 
-    /// Declares that pieces of equal count may take very different times. The rate then follows
-    /// slow pieces at once, so that none is slow twice, and quick ones in proportion to their
+    /// Declares that chunks of equal count may take very different times. The rate then follows
+    /// slow chunks at once, so that none is slow twice, and quick ones in proportion to their
     /// length and by factors, so that they do not hide slow ones that follow.
     pub fn expect_uneven(&mut self) {
         self.uneven = true;
@@ -68,16 +68,16 @@ impl Throughput {
             return;
         }
         let fixed = dispatches as f64 * self.dispatch_secs;
-        let seen = interactions as f64 / (secs - fixed).max(0.2 * secs);
+        let observed = interactions as f64 / (secs - fixed).max(0.2 * secs);
         if self.uneven && self.measured {
-            let ratio = seen / self.interactions_per_sec;
+            let ratio = observed / self.interactions_per_sec;
             let weight = if ratio < 0.5 { 1.0 } else { 0.3 * (secs / UNEVEN_SECS).min(1.0) };
             self.interactions_per_sec *= ratio.powf(weight);
             return;
         }
         // A shared machine is slower now and then: follow slowly, except from the first estimate.
         let weight = if self.measured { 0.3 } else { 1.0 };
-        self.interactions_per_sec += weight * (seen - self.interactions_per_sec);
+        self.interactions_per_sec += weight * (observed - self.interactions_per_sec);
         self.measured = true;
     }
 
@@ -103,7 +103,7 @@ mod tests {
     use crate::gpu::DeviceClass;
 
     #[test]
-    fn the_pace_finds_the_rate_of_a_made_up_device() {
+    fn throughput_converges_to_true_rate() {
         let true_rate = 7e11;
         let mut throughput = Throughput::guess(DeviceClass::Discrete);
         for _ in 0..20 {
@@ -116,7 +116,7 @@ mod tests {
     /// Like a tree with strict opening: a second of walking after a tenth of building that counts
     /// as much.
     #[test]
-    fn slow_pieces_take_long_once_where_work_is_uneven() {
+    fn uneven_work_exceeds_budget_at_most_once() {
         let slowest = |uneven: bool| {
             let mut throughput = Throughput::guess(DeviceClass::Discrete);
             if uneven {

@@ -5,11 +5,12 @@ use glam::DVec3;
 use super::{Frame, exponent, power};
 use crate::error::{Error, Result};
 
-/// The most bodies sampled for the middle.
+/// Largest number of bodies sampled for the middle.
 const SAMPLES: usize = 255;
 
 impl Frame {
-    /// The frame for the forces of `sources` with gravitating masses `mass` on `sinks`, softened by `softening`.
+    /// The frame for the forces of `sources` with gravitating masses `mass` on `sinks`, softened by
+    /// `softening`.
     ///
     /// The origin lies among the sources. The farthest body is at 2^15 to 2^16 along an axis, and
     /// the heaviest has a mass of 1 to 2. Then r^-3 does not overflow down to distances of 2^-58 of
@@ -19,11 +20,11 @@ impl Frame {
         Extent::of(sources, mass).frame(sinks, softening)
     }
 
-    /// Refuses sources of which one is so far away that the others, most of them nearer to the origin
-    /// than 2^-58 of that, have no distances in f32.
+    /// Refuses sources of which one is so far away that the others, most of them nearer to the
+    /// origin than 2^-58 of that, have no distances in f32.
     ///
     /// # Errors
-    /// Names the farthest source; or a sink or the softening, if those are what is out of reach.
+    /// Names the farthest source; or a sink or the softening, if those exceed the range.
     pub fn check_reach(&self, sources: &[DVec3]) -> Result<()> {
         let away = |p: &DVec3| (*p - DVec3::from(self.origin)).abs().max_element();
         let (mut sample, count) = sampled(sources, away);
@@ -52,7 +53,8 @@ impl Frame {
     }
 }
 
-/// What the frame of a call depends on, of its sources: computed once for several calls.
+/// The properties of the sources that determine the frame of a call: computed once for several
+/// calls.
 #[derive(Clone, Copy, Debug)]
 pub struct Extent {
     origin: DVec3,
@@ -61,7 +63,7 @@ pub struct Extent {
 }
 
 impl Extent {
-    /// Of `sources` with gravitating masses `mass`.
+    /// The extent of `sources` with gravitating masses `mass`.
     pub fn of(sources: &[DVec3], mass: &[f64]) -> Self {
         let origin = middle(sources);
         Self { origin, farthest: farthest(sources, origin), heaviest: largest(mass, [0.0; 12]) }
@@ -100,7 +102,8 @@ fn farthest(positions: &[DVec3], origin: DVec3) -> f64 {
     largest(bytemuck::cast_slice(positions), [x, y, z, x, y, z, x, y, z, x, y, z])
 }
 
-/// The largest |number - from|, `from` being repeated. Twelve running maxima, so that it is done in vectors.
+/// The largest |number - from|, with `from` repeated. Twelve running maxima, so that the loop is
+/// vectorised.
 fn largest(numbers: &[f64], from: [f64; 12]) -> f64 {
     let mut most = [0.0; 12];
     let (rows, rest) = numbers.as_chunks::<12>();

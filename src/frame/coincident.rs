@@ -8,11 +8,11 @@ use super::Frame;
 /// A direction along which neither planes nor lattices of bodies line up.
 const ALONG: DVec3 = DVec3::new(0.619_721_3, 0.530_497_1, 0.578_306_9);
 
-/// How many of the bodies at `position` (at the time of the frame's epoch) have another so near
-/// that along every axis the two differ by at most the spacing of f32 coordinates there: their
-/// distance, and so their attraction, is then mostly rounding.
+/// The number of bodies at `position` (at the time of the frame's epoch) that have another so near
+/// that along every axis the two differ by at most the spacing of f32 coordinates: their distance,
+/// and so their attraction, is then mostly rounding error.
 ///
-/// The bodies are sorted along a direction, where such pairs are neighbours.
+/// The bodies are sorted along a direction, where such pairs are adjacent.
 pub fn coincident(frame: &Frame, position: &[DVec3]) -> usize {
     let place = |i: usize| ((position[i] - DVec3::from(frame.origin)).dot(ALONG), i as u32);
     let mut order: Vec<(f64, u32)> = (0..position.len()).into_par_iter().map(place).collect();

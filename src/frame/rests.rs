@@ -1,5 +1,5 @@
-//! The digits that f64 positions and velocities far from the origin lack of the f32 ones near it. A
-//! snapshot keeps them so that a resumed run has the same bits.
+//! The low-order digits of positions and velocities that f32 near the origin resolves but f64 far
+//! from it does not. A snapshot stores them so that a resumed run has the same bits.
 
 use std::collections::BTreeMap;
 
@@ -62,13 +62,13 @@ impl Frame {
         exact_sum(self.velocity.into(), scaled * self.velocity_unit())
     }
 
-    /// What [`Frame::exact_position`] was given.
+    /// Inverse of [`Frame::exact_position`].
     pub fn scaled_exact_position(&self, position: DVec3, rest: DVec3) -> DVec3 {
         let (offset, lost) = exact_sum(position, -DVec3::from(self.origin));
         (offset + (lost + rest)) / self.length
     }
 
-    /// What [`Frame::exact_velocity`] was given.
+    /// Inverse of [`Frame::exact_velocity`].
     pub fn scaled_exact_velocity(&self, velocity: DVec3, rest: DVec3) -> DVec3 {
         let (offset, lost) = exact_sum(velocity, -DVec3::from(self.velocity));
         (offset + (lost + rest)) / self.velocity_unit()

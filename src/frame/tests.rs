@@ -23,7 +23,7 @@ fn in_units(length: f64, mass: f64, time: f64) -> Bodies {
 }
 
 #[test]
-fn bodies_around_the_origin_stay_there_in_units_of_order_one() {
+fn centred_bodies_keep_origin_with_units_of_order_one() {
     let bodies = bodies();
     let frame = Frame::of(&bodies, 1.0, 3.0);
     assert!(frame.is_central() && frame.epoch == 3.0, "{frame:?}");
@@ -36,7 +36,7 @@ fn bodies_around_the_origin_stay_there_in_units_of_order_one() {
     assert_eq!(frame.at(77.0).origin, [0.0; 3]);
 }
 
-/// The numbers in the frame do not depend on the caller's units but for a factor below two.
+/// The values in the frame do not depend on the caller's units except for a factor below two.
 #[test]
 fn units_do_not_matter() {
     let kpc = 3.0857e19;
@@ -72,7 +72,7 @@ fn powers_of_two_in_the_units_do_not_change_a_bit() {
 }
 
 #[test]
-fn the_origin_goes_with_the_bodies_and_not_with_one_far_away() {
+fn origin_follows_bodies_not_outlier() {
     let mut bodies = bodies();
     let (shift, drift) = (DVec3::new(3e5, -1e6, 7e5), DVec3::new(1e6, 2e5, -4e5));
     bodies.shift(shift, drift);
@@ -92,7 +92,7 @@ fn the_origin_goes_with_the_bodies_and_not_with_one_far_away() {
 }
 
 #[test]
-fn one_body_two_bodies_and_bodies_without_mass_have_a_frame() {
+fn one_two_and_massless_bodies_have_valid_frame() {
     for n in [1, 2, 3] {
         for mass in [0.0, 5.0] {
             let mut few = Bodies::with_capacity(n);
@@ -111,9 +111,9 @@ fn one_body_two_bodies_and_bodies_without_mass_have_a_frame() {
     assert_eq!(at_rest, Frame::PLAIN);
 }
 
-/// Far from the origin f64 lacks the last bits of what f32 holds near it: the rests keep them.
+/// Far from the origin f64 lacks the last bits of what f32 resolves near it: the rests store them.
 #[test]
-fn what_was_narrow_is_narrow_again_to_the_bit() {
+fn f32_values_round_trip_through_f64_with_rests() {
     let mut bodies = bodies();
     bodies.shift(DVec3::splat(123_456_789.0), DVec3::splat(-98_765_432.0));
     let frame = Frame::of(&bodies, 1.0, 0.0);
@@ -165,7 +165,7 @@ fn bodies_closer_than_the_spacing_are_counted() {
 }
 
 #[test]
-fn what_is_no_frame_is_refused() {
+fn invalid_frame_is_refused() {
     let refused = |frame: Frame, word: &str| {
         let text = frame.validate().unwrap_err().to_string();
         assert!(text.contains(word), "{text}");
@@ -183,7 +183,7 @@ fn what_is_no_frame_is_refused() {
 }
 
 #[test]
-fn the_extent_of_a_call_is_in_range() {
+fn extent_of_call_is_in_range() {
     for scale in [1e-100, 1e-6, 0.3, 1.0, 1e6, 1e120] {
         let position = [DVec3::ZERO, DVec3::new(scale, 0.0, 0.0), DVec3::new(0.0, -scale, 0.0)];
         let frame = Frame::of_call(&position, &position, &[3e12, 1.0, 0.0], 0.01 * scale);
@@ -198,7 +198,7 @@ fn the_extent_of_a_call_is_in_range() {
 }
 
 #[test]
-fn a_body_so_far_away_that_the_others_coincide_is_refused() {
+fn outlier_that_makes_others_coincide_is_refused() {
     let check = |far: f64| {
         let mut position: Vec<DVec3> = (0..50).map(|k| DVec3::splat(f64::from(k) / 50.0)).collect();
         position[7].x = far;
@@ -221,7 +221,7 @@ fn a_body_so_far_away_that_the_others_coincide_is_refused() {
 }
 
 #[test]
-fn a_body_that_flew_away_does_not_carry_the_origin_of_a_call_with_it() {
+fn escaper_does_not_shift_origin_of_call() {
     let mut position: Vec<DVec3> = (0..99).map(|k| DVec3::splat(f64::from(k) / 99.0)).collect();
     position.push(DVec3::splat(1e6));
     let frame = Frame::of_call(&position, &position, &[1.0; 100], 0.0);

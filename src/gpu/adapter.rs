@@ -151,11 +151,11 @@ pub(super) fn shared() -> wgpu::Instance {
 /// All adapters with their properties, best first.
 pub(super) async fn enumerate(instance: &wgpu::Instance) -> Vec<(wgpu::Adapter, AdapterInfo)> {
     let found = instance.enumerate_adapters(wgpu::Backends::PRIMARY).await;
-    let told = |adapter: wgpu::Adapter| {
+    let described = |adapter: wgpu::Adapter| {
         let info = AdapterInfo::of(&adapter.get_info());
         (adapter, info)
     };
-    let mut found: Vec<_> = found.into_iter().map(told).collect();
+    let mut found: Vec<_> = found.into_iter().map(described).collect();
     // The sort is stable, so that adapters of equal rank keep the driver's order.
     found.sort_by_key(|(_, info)| match info.class {
         DeviceClass::Discrete => 0,

@@ -1,4 +1,4 @@
-//! Bodies on the device, in the numbers of a frame.
+//! Bodies on the device, in the units of a frame.
 
 use std::ops::Range;
 
@@ -15,13 +15,14 @@ use crate::frame::{Frame, Rests};
 /// bytes each, and 16 more per slice of partial sums in the force kernel's own buffer.
 ///
 /// All three buffers are `array<vec4<f32>>` of `count` entries, bound as storage by kernels and
-/// sprites alike. All bodies attract; this device moves the `sinks` among them, and has of the
-/// others what was written last.
+/// sprites alike. All bodies attract; this device moves the `sinks` among them, and holds the last
+/// uploaded values of the others.
 #[derive(Clone, Debug)]
 pub struct BodyBuffers {
     /// Number of bodies.
     pub count: u32,
-    /// The bodies whose forces are computed and which are moved here: a part of `0..count`.
+    /// The bodies whose forces are computed and which are moved on this device: a range of
+    /// `0..count`.
     pub sinks: Range<u32>,
     /// Position x, y, z; gravitating mass G m. In the frame's units.
     pub position_mass: wgpu::Buffer,
@@ -29,19 +30,22 @@ pub struct BodyBuffers {
     pub mass: Arc<[f32]>,
     /// Velocity x, y, z; [`Bodies::tag`] as a float.
     pub velocity: wgpu::Buffer,
-    /// Acceleration x, y, z; five bits more of each of position and velocity (`fine.rs`).
+    /// Acceleration x, y, z; w has five more bits of each component of position and velocity
+    /// (`fine.rs`).
     pub acceleration: wgpu::Buffer,
-    /// The further bits (the fourth numbers of the acceleration) of the bodies as they were uploaded.
+    /// The fourth components of the acceleration, with the additional bits, as uploaded.
     pub rests: Arc<[f32]>,
 }
 
 impl BodyBuffers {
-    /// Copies `bodies` to the device as seen in `frame` at its epoch, with masses times
-    /// `gravitational_constant`. With `rests` the numbers are, to the bit, those from which the
+    /// Copies `bodies` to the device in the units of `frame` at its epoch, with masses times
+    /// `gravitational_constant`. With `rests` the values are, to the bit, those from which the
     /// bodies were read.
     ///
-    /// Errors: [`Error::Adapter`] if they do not fit; [`Error::Body`] if a number is outside the
-    /// range of f32 even in the frame.
+    /// # Errors
+    /// [`Error::Adapter`] if they do not fit; [`Error::Body`] if a value is outside the range of
+    /// f32 even in the frame.
+    /// f32 even in the frame.
     pub fn upload(
         gpu: &Gpu,
         bodies: &Bodies,
@@ -102,7 +106,8 @@ impl BodyBuffers {
 
     /// The same buffers, of which the device moves only the `sinks`.
     ///
-    /// Errors: [`Error::Value`] if they are not a part of the bodies.
+    /// # Errors
+    /// [`Error::Value`] if they are not a range of the bodies.
     pub fn with_sinks(self, sinks: Range<u32>) -> Result<Self> {
         if sinks.start > sinks.end || sinks.end > self.count {
             let (given, n) = (format!("{}..{}", sinks.start, sinks.end), self.count);
@@ -126,7 +131,7 @@ impl BodyBuffers {
     }
 }
 
-/// `n` entries of three numbers and one, made by all cores.
+/// `n` entries of a vector and a fourth component, computed in parallel.
 fn entries(n: usize, of: impl Fn(usize) -> ([f32; 3], f32) + Sync) -> Vec<[f32; 4]> {
     let entry = |i: usize| {
         let ([x, y, z], w) = of(i);
@@ -140,7 +145,7 @@ pub(crate) fn storage(gpu: &Gpu, label: &str, count: usize) -> wgpu::Buffer {
     stored(gpu, label, count, wgpu::BufferUsages::empty())
 }
 
-/// The same in the host's memory, for results that kernels write once and the host reads; used if
+/// A storage buffer in host memory, for results that kernels write once and the host reads; used if
 /// the device has [`super::Tier::mapped_storage`].
 pub(crate) fn read_in_place(gpu: &Gpu, label: &str, count: usize) -> wgpu::Buffer {
     stored(gpu, label, count, wgpu::BufferUsages::MAP_READ)
@@ -165,7 +170,8 @@ pub struct Params<T> {
     buffer: wgpu::Buffer,
     stride: u32,
     rows: Vec<T>,
-    /// The rows that the device has: a write takes the host longer than recording a step.
+    /// The rows last uploaded: a write takes the host longer than recording a step, so unchanged
+    /// rows are not written again.
     sent: Vec<T>,
     capacity: usize,
     staging: Vec<u8>,
@@ -212,7 +218,7 @@ impl<T: bytemuck::Pod + PartialEq> Params<T> {
         index as u32 * self.stride
     }
 
-    /// Sends the rows to the device; they are valid for the next submission.
+    /// Uploads the rows; they are valid for the next submission.
     pub fn upload(&mut self, gpu: &Gpu) {
         if self.sent.starts_with(&self.rows) {
             return;

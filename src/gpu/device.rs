@@ -1,4 +1,4 @@
-//! The open device: what it can do, and what went wrong on it.
+//! The open device: its capabilities, and errors that occurred on it.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -12,7 +12,7 @@ use super::polling;
 use crate::error::{Error, Result};
 use crate::settings::AdapterRequest;
 
-/// What an adapter offers beyond WebGPU's baseline. Each is optional and has a fallback.
+/// Optional features of an adapter beyond WebGPU's baseline. Each has a fallback.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tier {
     /// GPU timestamps at pass boundaries; without, the wall clock around a drained queue serves.
@@ -21,16 +21,17 @@ pub struct Tier {
     pub f64: bool,
     /// Subgroup operations.
     pub subgroups: bool,
-    /// Threads of each subgroup, where there are subgroup operations and all subgroups are as large.
+    /// Threads of each subgroup, if subgroup operations are supported and all subgroups have this
+    /// size.
     pub subgroup_size: Option<u32>,
     /// Additive blending into 32-bit float targets; without, 16-bit floats serve.
     pub float32_blending: bool,
-    /// The host writes into storage buffers of the device's own memory and reads where kernels have written; without,
-    /// what it sends and fetches is copied (Vulkan only).
+    /// Mapped storage (Vulkan only): the host writes into storage buffers in device memory and
+    /// reads kernel output there; without, data is copied both ways.
     pub mapped_storage: bool,
 }
 
-/// The limits that kernels and buffers meet.
+/// Device limits relevant to kernels and buffers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Threads per workgroup.
@@ -45,18 +46,19 @@ pub struct Limits {
     pub workgroups: u32,
     /// Bytes of one storage buffer as a shader sees it.
     pub storage_buffer: u64,
-    /// Bytes that offsets into uniform buffers are multiples of.
+    /// Alignment in bytes of offsets into uniform buffers.
     pub uniform_alignment: u32,
-    /// Texels along the side of a picture.
+    /// Largest side of a texture in texels.
     pub texture_side: u32,
-    /// Bytes of memory of its own, where the driver tells.
+    /// Bytes of dedicated memory, if the driver reports them.
     pub memory: Option<u64>,
-    /// Compute units (NVIDIA: multiprocessors), where the driver tells.
+    /// Compute units (NVIDIA: multiprocessors), if the driver reports them.
     pub units: Option<u32>,
 }
 
 impl Limits {
-    /// The most bodies that there is room for, if that is fewer: of `each` bytes in all and a `vec4<f32>` in one buffer.
+    /// The largest number of bodies that fits, if `bodies` do not: at `each` bytes in total and a
+    /// `vec4<f32>` in one buffer.
     fn exceeded(&self, bodies: u64, each: u64) -> Option<u64> {
         let of_a_buffer = self.storage_buffer / VEC4;
         let most = self.memory.map_or(of_a_buffer, |memory| (memory / each).min(of_a_buffer));
@@ -67,11 +69,11 @@ impl Limits {
 /// An open device with its queue.
 #[derive(Debug)]
 pub struct Gpu {
-    /// The adapter it runs on.
+    /// The adapter of this device.
     pub adapter: AdapterInfo,
-    /// What is there beyond the baseline.
+    /// Supported features beyond the baseline.
     pub tier: Tier,
-    /// What kernels must fit into.
+    /// Limits that kernels must respect.
     pub limits: Limits,
     /// wgpu's adapter.
     pub wgpu_adapter: wgpu::Adapter,
@@ -79,13 +81,13 @@ pub struct Gpu {
     pub device: wgpu::Device,
     /// wgpu's queue.
     pub queue: wgpu::Queue,
-    /// The first thing that went wrong since the last look.
+    /// The first error since the last [`Gpu::check`].
     failure: Arc<Mutex<Option<String>>>,
-    /// How it was lost, if it was: that is told to everybody who looks, as several threads may.
+    /// The reason for device loss, if lost. Never reset: several threads may check it.
     loss: Arc<OnceLock<String>>,
-    /// Kernels compiled so far, by their text.
+    /// Compiled kernels, by their source text.
     pub(super) kernels: Mutex<HashMap<(String, Checks), ComputeKernel>>,
-    /// And by earlier starts.
+    /// Compiled kernels from earlier runs of the program.
     pub(super) kernel_cache: Option<KernelCache>,
 }
 
@@ -98,22 +100,26 @@ impl Drop for Gpu {
 }
 
 impl Gpu {
-    /// Opens the adapter that is asked for.
+    /// Opens the requested adapter.
     ///
-    /// Errors: [`Error::NoAdapter`] names the adapters that are there; [`Error::Adapter`] when the
-    /// driver refuses to open it.
+    /// The first device of a process stays open until the process ends, and devices are opened one
+    /// at a time: NVIDIA's driver (580, Linux) hangs where one thread destroys the last device
+    /// while another loads the driver's libraries.
     ///
-    /// The first device of a process stays until its end, and no two are opened at a time: NVIDIA's driver
-    /// (580, Linux) hangs where one thread takes down the last device while another loads the driver's libraries.
+    /// # Errors
+    /// [`Error::NoAdapter`] lists the available adapters; [`Error::Adapter`] if the driver refuses
+    /// to open it.
     #[cfg(not(target_arch = "wasm32"))]
     pub async fn open(request: &AdapterRequest) -> Result<Arc<Self>> {
-        Self::open_kept(Self::open_on(&adapter::shared(), None, request)).await
+        Self::open_serialised(Self::open_on(&adapter::shared(), None, request)).await
     }
 
-    /// What `opening` gives, while no other thread opens anything; the first device is kept.
+    /// Runs `opening` while no other thread opens a device, and keeps the first device open.
     #[cfg(not(target_arch = "wasm32"))]
     #[allow(clippy::await_holding_lock, reason = "nothing is awaited that needs this thread")]
-    async fn open_kept(opening: impl Future<Output = Result<Arc<Self>>>) -> Result<Arc<Self>> {
+    async fn open_serialised(
+        opening: impl Future<Output = Result<Arc<Self>>>,
+    ) -> Result<Arc<Self>> {
         static FIRST: Mutex<Option<wgpu::Device>> = Mutex::new(None);
         let mut first = FIRST.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let gpu = opening.await?;
@@ -121,13 +127,13 @@ impl Gpu {
         Ok(gpu)
     }
 
-    /// Opens the adapter that is asked for, in a browser.
+    /// Opens the requested adapter, in a browser.
     #[cfg(target_arch = "wasm32")]
     pub async fn open(request: &AdapterRequest) -> Result<Arc<Self>> {
         Self::open_on(&adapter::shared(), None, request).await
     }
 
-    /// Opens an adapter through an instance that is there already, able to present on a surface of it.
+    /// Opens an adapter through an existing instance, able to present on a surface of it.
     pub async fn open_on(
         instance: &wgpu::Instance,
         surface: Option<&wgpu::Surface<'_>>,
@@ -137,13 +143,14 @@ impl Gpu {
         Self::open_adapter(adapter, info, request.baseline).await
     }
 
-    /// Every adapter that is there, best first, and what came of opening it: those of
+    /// Every available adapter, best first, and the result of opening it: those of
     /// [`super::adapters`], each under its own name.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn open_each(baseline_only: bool) -> Vec<(AdapterInfo, Result<Arc<Self>>)> {
         let found = pollster::block_on(adapter::enumerate(&adapter::shared()));
         let open = |(adapter, info): (wgpu::Adapter, AdapterInfo)| {
-            let opened = Self::open_kept(Self::open_adapter(adapter, info.clone(), baseline_only));
+            let opened =
+                Self::open_serialised(Self::open_adapter(adapter, info.clone(), baseline_only));
             (info, pollster::block_on(opened))
         };
         found.into_iter().map(open).collect()
@@ -185,23 +192,23 @@ impl Gpu {
         }));
         let loss = Arc::new(OnceLock::new());
         let first_loss: Arc<OnceLock<String>> = Arc::clone(&loss);
-        // Also when it is destroyed on purpose; after it is dropped nobody asks.
+        // Also called on deliberate destruction; after the drop nothing reads it.
         device.set_device_lost_callback(move |_, text| {
             let _ = first_loss.set(format!("the device was lost: {text}"));
         });
 
         log::info!("{} is open", info.name);
         let kernel_cache = KernelCache::open(&device, &info);
-        let (got, told) = (device.limits(), adapter.get_info());
+        let (got, properties) = (device.limits(), adapter.get_info());
         Ok(Arc::new(Self {
             adapter: info,
             tier: Tier {
                 timestamps: features.contains(wgpu::Features::TIMESTAMP_QUERY),
                 f64: features.contains(wgpu::Features::SHADER_F64),
                 subgroups: features.contains(wgpu::Features::SUBGROUP),
-                subgroup_size: Some(told.subgroup_min_size)
+                subgroup_size: Some(properties.subgroup_min_size)
                     .filter(|_| features.contains(wgpu::Features::SUBGROUP))
-                    .filter(|size| *size == told.subgroup_max_size),
+                    .filter(|size| *size == properties.subgroup_max_size),
                 float32_blending: features.contains(wgpu::Features::FLOAT32_BLENDABLE),
                 mapped_storage: features.contains(wgpu::Features::MAPPABLE_PRIMARY_BUFFERS),
             },
@@ -227,13 +234,14 @@ impl Gpu {
         }))
     }
 
-    /// [`Gpu::open`] for programs that have nothing else to do meanwhile.
+    /// Blocking version of [`Gpu::open`].
     #[cfg(not(target_arch = "wasm32"))]
     pub fn open_blocking(request: &AdapterRequest) -> Result<Arc<Self>> {
         pollster::block_on(Self::open(request))
     }
 
-    /// An error if anything went wrong on the device since the last call, or if it was lost.
+    /// Returns an error if one occurred on the device since the last call, or if the device was
+    /// lost.
     pub fn check(&self) -> Result<()> {
         if let Some(text) = self.loss.get() {
             return Err(Error::Device(text.clone()));
@@ -242,52 +250,53 @@ impl Gpu {
         first.take().map_or(Ok(()), |text| Err(Error::Device(text)))
     }
 
-    /// Whether it was lost.
+    /// Whether the device was lost.
     pub fn is_lost(&self) -> bool {
         self.loss.get().is_some()
     }
 
-    /// Lets callbacks of finished work run, without waiting.
+    /// Runs callbacks of finished work, without waiting.
     pub fn poll(&self) -> Result<()> {
-        self.come(wgpu::PollType::Poll)
+        self.poll_device(wgpu::PollType::Poll)
     }
 
-    fn come(&self, so_far: wgpu::PollType) -> Result<()> {
-        let polled = polling::poll(&self.device, so_far);
+    fn poll_device(&self, poll_type: wgpu::PollType) -> Result<()> {
+        let polled = polling::poll(&self.device, poll_type);
         if polled.is_err() {
-            // A lost device refuses in words of its own, which come with the next look.
+            // A lost device reports its own error, which the next check returns.
             let _ = polling::poll(&self.device, wgpu::PollType::Poll);
         }
         self.check()?;
         polled.map(drop).map_err(|problem| {
-            // Nothing that it has been given is ever done.
+            // No submitted work will ever finish.
             let _ = self.loss.set(format!("the device was lost: {problem}"));
             Error::Device(problem)
         })
     }
 
-    /// Waits until everything submitted so far is done. For headless runs and tests.
+    /// Blocks until all submitted work is done. For headless runs and tests.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn wait(&self) -> Result<()> {
-        self.come(wgpu::PollType::wait_indefinitely())
+        self.poll_device(wgpu::PollType::wait_indefinitely())
     }
 
-    /// Waits for one submission. For headless runs and tests.
+    /// Blocks until one submission is done. For headless runs and tests.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn wait_for(&self, submission: wgpu::SubmissionIndex) -> Result<()> {
-        self.come(wgpu::PollType::Wait { submission_index: Some(submission), timeout: None })
+        self.poll_device(wgpu::PollType::Wait { submission_index: Some(submission), timeout: None })
     }
 
-    /// [`Gpu::finish`] of what should take no longer than `patience`: for so long the host looks again and again, which
-    /// tells it some microseconds earlier than being woken.
+    /// [`Gpu::finish`] for work that is expected to take at most `patience`: busy-polls that long,
+    /// which notices the end some microseconds earlier than a blocking wait.
     ///
-    /// Errors: the device was lost.
+    /// # Errors
+    /// The device was lost.
     pub async fn finish_soon(
         &self,
         submission: wgpu::SubmissionIndex,
         patience: std::time::Duration,
     ) -> Result<()> {
-        // A software adapter needs the cores itself.
+        // A software adapter needs the CPU cores itself.
         if cfg!(not(target_arch = "wasm32")) && self.adapter.class != DeviceClass::Software {
             let begun = web_time::Instant::now();
             while begun.elapsed() < patience {
@@ -301,9 +310,10 @@ impl Gpu {
         self.finish(submission).await
     }
 
-    /// Ends when the submission has: natively by waiting for it, in a browser without holding anything up.
+    /// Completes with the submission: natively by blocking, in a browser asynchronously.
     ///
-    /// Errors: the device was lost.
+    /// # Errors
+    /// The device was lost.
     pub async fn finish(&self, submission: wgpu::SubmissionIndex) -> Result<()> {
         #[cfg(not(target_arch = "wasm32"))]
         return self.wait_for(submission);
@@ -320,10 +330,11 @@ impl Gpu {
         }
     }
 
-    /// Refuses more bodies than there is room for, of `each` bytes in all and a `vec4<f32>` in one buffer; `method`
-    /// is what they are for.
+    /// Refuses more bodies than fit, at `each` bytes in total and a `vec4<f32>` in one buffer;
+    /// `method` names their use in the message.
     ///
-    /// Errors: [`Error::Adapter`] with the largest number.
+    /// # Errors
+    /// [`Error::Adapter`] with the largest number.
     pub fn check_bodies(&self, bodies: u64, each: u64, method: &str) -> Result<()> {
         let Some(most) = self.limits.exceeded(bodies, each) else { return Ok(()) };
         let mib = (bodies.saturating_mul(each)) >> 20;
@@ -332,13 +343,13 @@ impl Gpu {
         )))
     }
 
-    /// An error of this adapter.
+    /// Creates an error of this adapter.
     pub fn refuse(&self, problem: impl Into<String>) -> Error {
         Error::Adapter { adapter: self.adapter.name.clone(), problem: problem.into() }
     }
 }
 
-/// The baseline with those limits raised that the engine can make use of.
+/// The baseline limits, with those raised that the engine can use.
 fn raised(baseline: &wgpu::Limits, has: &wgpu::Limits) -> wgpu::Limits {
     wgpu::Limits {
         max_buffer_size: has.max_buffer_size,
@@ -357,7 +368,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bodies_are_counted_by_the_buffer_and_by_all_memory() {
+    fn body_limit_respects_buffer_size_and_memory() {
         let limits = Limits {
             threads_per_workgroup: 256,
             workgroup_x: 256,

@@ -16,7 +16,7 @@ impl Gpu {
         })
     }
 
-    /// A count that never limits, for when the host knows the number.
+    /// A count that never limits, for calls where the host knows the number.
     pub(crate) fn unlimited_count(&self) -> wgpu::Buffer {
         let count = self.words("no count of its own", 1);
         self.queue.write_buffer(&count, 0, bytemuck::bytes_of(&u32::MAX));
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_hold_at_least_as_many_workgroups_as_are_wanted() {
+    fn dispatch_grid_holds_requested_workgroups() {
         assert_eq!(rows_of_workgroups(0, 100), [1, 1]);
         assert_eq!(rows_of_workgroups(100, 100), [100, 1]);
         assert_eq!(rows_of_workgroups(101, 100), [100, 2]);

@@ -33,18 +33,18 @@ fn pointed<'a>(
     place: Option<SourceLocation>,
     text: &str,
 ) -> String {
-    let mut said: Vec<&str> = Vec::new();
+    let mut message: Vec<&str> = Vec::new();
     for word in words.map(str::trim).filter(|word| !word.is_empty()) {
-        if !said.contains(&word) {
-            said.push(word);
+        if !message.contains(&word) {
+            message.push(word);
         }
     }
-    let said = said.join(", ");
-    let Some(SourceLocation { line_number, line_position, .. }) = place else { return said };
+    let message = message.join(", ");
+    let Some(SourceLocation { line_number, line_position, .. }) = place else { return message };
     let line = text.lines().nth(line_number.saturating_sub(1) as usize).unwrap_or_default().trim();
     let shown: String = line.chars().take(MOST_CHARS).collect();
     let more = if shown.len() < line.len() { "…" } else { "" };
-    format!("line {line_number}, column {line_position}: {said}; in '{shown}{more}'")
+    format!("line {line_number}, column {line_position}: {message}; in '{shown}{more}'")
 }
 
 #[cfg(test)]
@@ -52,20 +52,20 @@ mod tests {
     use super::super::{Checks, Language, translate};
 
     #[test]
-    fn a_fault_is_one_line_that_says_where() {
-        let told = |text: &str| {
+    fn shader_error_is_one_line_with_position() {
+        let message_of = |text: &str| {
             let translated = translate("mine.wgsl", text, Language::Wgsl, Checks::Off);
             translated.unwrap_err().to_string()
         };
-        let text = told("const A = 1;\n  fn f(x: vek3<f32>) -> f32 { return 1.0; }\n");
+        let text = message_of("const A = 1;\n  fn f(x: vek3<f32>) -> f32 { return 1.0; }\n");
         assert!(text.starts_with("shader mine.wgsl: line 2, column 11: no definition"), "{text}");
         assert!(text.contains("`vek3`") && text.contains("in 'fn f(x: vek3<f32>)"), "{text}");
         // Parses, but is not valid.
-        let text = told("@compute @workgroup_size(0)\nfn main() {}\n");
+        let text = message_of("@compute @workgroup_size(0)\nfn main() {}\n");
         assert!(text.contains("orkgroup"), "{text}");
-        let text = told(&format!("fn f() -> f32 {{ return {}; }}", "1.0 + ".repeat(60)));
+        let text = message_of(&format!("fn f() -> f32 {{ return {}; }}", "1.0 + ".repeat(60)));
         assert!(text.len() < 400 && text.contains("line 1") && text.contains('…'), "{text}");
-        for text in [told("fn"), told("fn f() {\n\n"), told("\u{1F300}")] {
+        for text in [message_of("fn"), message_of("fn f() {\n\n"), message_of("\u{1F300}")] {
             assert!(text.starts_with("shader mine.wgsl: ") && !text.contains('\n'), "{text}");
         }
     }

@@ -1,9 +1,9 @@
-//! Positions and velocities that live on a device have five bits more than f32. They are in the fourth
-//! number of the acceleration: see `shaders/integrate/drift.wgsl`.
+//! Positions and velocities on a device have five bits more than f32, stored in the fourth
+//! component of the acceleration: see `shaders/integrate/drift.wgsl`.
 
 use glam::DVec3;
 
-/// A 32nd of the spacing of f32 at `value`; 0 below 2^-99, where nothing more is kept.
+/// A 32nd of the spacing of f32 at `value`; 0 below 2^-99, where no additional bits are stored.
 fn unit_of(value: f32) -> f64 {
     match (value.to_bits() >> 23) & 255 {
         exponent @ 29..=254 => f64::from(f32::from_bits((exponent - 28) << 23)),
@@ -11,14 +11,14 @@ fn unit_of(value: f32) -> f64 {
     }
 }
 
-/// What `value` lacks of `exact`, in such units: at most 15 either way.
+/// The rounding error of `value` relative to `exact`, in these units: at most 15 either way.
 fn rest(exact: f64, value: f32) -> i32 {
     let rest = (exact - f64::from(value)) / unit_of(value);
-    // No number if there is no unit, which makes 0 of it.
+    // NaN if the unit is 0, which the conversion to an integer makes 0.
     rest.round_ties_even().clamp(-15.0, 15.0) as i32
 }
 
-/// A position and a velocity in f32, and the word of what they lack.
+/// A position and a velocity in f32, and the word with their additional bits.
 pub fn split(position: DVec3, velocity: DVec3) -> ([f32; 3], [f32; 3], f32) {
     let [x, v] = [position, velocity].map(crate::frame::narrow);
     let exact = position.to_array().into_iter().chain(velocity.to_array());
@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_joined_splits_into_the_same_bits() {
+    fn join_then_split_gives_same_bits() {
         let mut bits = 1u32;
         let mut random = || {
             bits = bits.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -82,7 +82,7 @@ mod tests {
             }
         }
         assert!(worst < 1.01 / 32.0 && rests > 40_000, "{worst}, {rests}");
-        // A fourth number of 0 holds nothing more.
+        // A word of 0 has no additional bits.
         assert_eq!(join([1.0; 3], [2.0; 3], 0.0), (DVec3::ONE, DVec3::splat(2.0)));
     }
 }

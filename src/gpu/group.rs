@@ -25,17 +25,19 @@ impl Gpu {
         if self.adapter.class == DeviceClass::Software { Duration::ZERO } else { PATIENCE }
     }
 
-    /// Opens the first of the adapters asked for, or the only one.
+    /// Opens the first of the adapters requested, or the only one.
     ///
-    /// Errors: those of [`Gpu::open`].
+    /// # Errors
+    /// Those of [`Gpu::open`].
     pub async fn open_first(request: &AdapterRequest) -> Result<Arc<Self>> {
         Self::open(&request.first()).await
     }
 
-    /// Opens the further adapters asked for, in order, a device on each; this one is the first. An
+    /// Opens the further adapters requested, in order, a device on each; this one is the first. An
     /// adapter named twice gets two devices.
     ///
-    /// Errors: those of [`Gpu::open`]; fewer adapters than asked for.
+    /// # Errors
+    /// Those of [`Gpu::open`]; fewer adapters than requested.
     pub async fn open_beside(
         &self,
         request: &AdapterRequest,
@@ -57,7 +59,8 @@ impl Gpu {
     /// The adapters that could share bodies with this one, which is the first of them, as
     /// [`Gpu::open_beside`] would open them.
     ///
-    /// Errors: a named adapter does not exist.
+    /// # Errors
+    /// A named adapter does not exist.
     pub async fn may_share(
         adapter: &AdapterInfo,
         names: &[AdapterName],
@@ -110,7 +113,7 @@ fn group(
         DeviceCount::These(wanted) => wanted as usize,
         DeviceCount::Auto => usize::MAX,
     };
-    // Other kinds are used only if a number is asked for without names: the slowest would delay the
+    // Other kinds are used only if a number is requested without names: the slowest would delay the
     // others.
     let of_other_kinds = count != DeviceCount::Auto && names.is_empty();
     let mut all = candidates(found, first, names, of_other_kinds)?;
@@ -122,9 +125,9 @@ fn group(
         return Ok(all);
     }
     if count != DeviceCount::Auto && wanted > all.len() {
-        let there = all.len();
+        let most = all.len();
         let allowed = format!(
-            "at most {there}, the number of such adapters here ('--adapter 0,0' opens two devices on one)"
+            "at most {most}, the number of such adapters here ('--adapter 0,0' opens two devices on one)"
         );
         return Err(Error::value("--devices", wanted, allowed));
     }
@@ -155,26 +158,26 @@ mod tests {
         ]
     }
 
-    fn asked(names: &str, count: &str) -> Result<Vec<usize>> {
+    fn requested(names: &str, count: &str) -> Result<Vec<usize>> {
         let (found, names) = (found(), AdapterRequest::named(names).names);
         group(&found, &found[0], &names, count.parse().unwrap())
     }
 
     #[test]
-    fn a_group_is_what_is_named_or_as_many_of_the_best_kind() {
-        assert_eq!(asked("", "2").unwrap(), [0, 2]);
-        assert_eq!(asked("", "3").unwrap(), [0, 2, 1]);
-        assert_eq!(asked("", "auto").unwrap(), [0, 2]);
-        assert_eq!(asked("A100", "auto").unwrap(), [1]);
-        assert_eq!(asked("2", "2").unwrap(), [2, 0]);
-        assert_eq!(asked("A100,0", "2").unwrap(), [1, 0]);
+    fn group_is_named_adapters_or_best_of_one_kind() {
+        assert_eq!(requested("", "2").unwrap(), [0, 2]);
+        assert_eq!(requested("", "3").unwrap(), [0, 2, 1]);
+        assert_eq!(requested("", "auto").unwrap(), [0, 2]);
+        assert_eq!(requested("A100", "auto").unwrap(), [1]);
+        assert_eq!(requested("2", "2").unwrap(), [2, 0]);
+        assert_eq!(requested("A100,0", "2").unwrap(), [1, 0]);
         // Two devices on one adapter.
-        assert_eq!(asked("4,4,4", "3").unwrap(), [4, 4, 4]);
+        assert_eq!(requested("4,4,4", "3").unwrap(), [4, 4, 4]);
     }
 
     /// The device for a window must be able to present, and need not be the best.
     #[test]
-    fn a_group_has_the_device_that_is_open_and_what_may_share_is_the_largest_group() {
+    fn group_contains_open_device_and_candidates_are_largest_group() {
         let found = found();
         let of = |first: usize, count: &str| {
             group(&found, &found[first], &[], count.parse().unwrap()).unwrap()
@@ -192,14 +195,14 @@ mod tests {
     }
 
     #[test]
-    fn too_many_are_refused_with_how_many_there_are() {
-        let text = asked("", "4").unwrap_err().to_string();
+    fn too_many_devices_error_states_available_number() {
+        let text = requested("", "4").unwrap_err().to_string();
         assert!(text.contains("--devices is 4, but must be at most 3"), "{text}");
-        let text = asked("A100", "2").unwrap_err().to_string();
+        let text = requested("A100", "2").unwrap_err().to_string();
         assert!(text.contains("at most 1"), "{text}");
-        let text = asked("0,2", "3").unwrap_err().to_string();
+        let text = requested("0,2", "3").unwrap_err().to_string();
         assert!(text.contains("must be 2, as many as --adapter names"), "{text}");
-        let text = asked("0,mystery", "2").unwrap_err().to_string();
+        let text = requested("0,mystery", "2").unwrap_err().to_string();
         assert!(text.contains("no graphics adapter has 'mystery' in its name"), "{text}");
     }
 }

@@ -1,8 +1,8 @@
-//! A device owned by somebody else.
+//! A device owned elsewhere.
 
 use super::Gpu;
 
-/// A borrowed device with its queue: all that drawing needs, whoever has opened the device.
+/// A borrowed device with its queue: all that drawing needs, independent of who opened it.
 #[derive(Clone, Copy, Debug)]
 pub struct Handles<'a> {
     /// Creates resources.

@@ -19,8 +19,8 @@ pub(super) fn position(
             return the_same.or_else(|| all().find(|&i| found[i].name == identity.name));
         }
     };
-    if let Some(there) = all().find(|&i| found[i].place.as_deref() == Some(name)) {
-        return Some(there);
+    if let Some(index) = all().find(|&i| found[i].place.as_deref() == Some(name)) {
+        return Some(index);
     }
     let Ok(number) = name.parse::<usize>() else {
         let lower = name.to_lowercase();
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_places_in_the_list_before_they_are_names() {
+    fn numeric_names_are_indices_first() {
         let found = [
             adapter("NVIDIA GeForce RTX 4090", 1, Some("0000:01:00.0")),
             adapter("NVIDIA GeForce RTX 4090", 1, Some("0000:02:00.0")),
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn what_will_not_do_is_passed_over_but_keeps_its_number() {
+    fn unusable_adapters_are_skipped_but_numbered() {
         let found = [adapter("a", 1, None), adapter("b", 2, None), adapter("ab", 3, None)];
         let usable = |i: usize| i != 0;
         let of = |wanted: Option<&str>| position(&found, wanted.map(matching).as_ref(), &usable);
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn an_adapter_is_known_again_by_its_place_and_else_by_its_name() {
+    fn adapter_is_identified_by_bus_address_or_name() {
         let found = [
             adapter("A100", 1, Some("0000:01:00.0")),
             adapter("A100", 1, Some("0000:41:00.0")),

@@ -10,7 +10,7 @@
 pub(super) fn open(description: wgpu::InstanceDescriptor) -> wgpu::Instance {
     #[cfg(all(unix, not(target_vendor = "apple"), not(target_os = "android")))]
     if description.display.is_none()
-        && !wayland_has_a_place(|name| std::env::var_os(name))
+        && !wayland_path_is_set(|name| std::env::var_os(name))
         && let Some(instance) = without_wayland(&description)
     {
         return instance;
@@ -20,7 +20,7 @@ pub(super) fn open(description: wgpu::InstanceDescriptor) -> wgpu::Instance {
 
 /// What Wayland's library checks before it complains.
 #[cfg(all(unix, not(target_vendor = "apple"), not(target_os = "android")))]
-fn wayland_has_a_place(variable: impl Fn(&str) -> Option<std::ffi::OsString>) -> bool {
+fn wayland_path_is_set(variable: impl Fn(&str) -> Option<std::ffi::OsString>) -> bool {
     let absolute =
         |name| variable(name).is_some_and(|path| path.as_encoded_bytes().starts_with(b"/"));
     absolute("XDG_RUNTIME_DIR")
@@ -59,9 +59,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn wayland_is_looked_for_where_it_could_be() {
+    fn wayland_display_is_detected() {
         let with = |set: &[(&str, &str)]| {
-            wayland_has_a_place(|name| {
+            wayland_path_is_set(|name| {
                 set.iter().find(|(known, _)| *known == name).map(|(_, value)| value.into())
             })
         };
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn the_silent_instance_reaches_the_same_adapters() {
+    fn instance_without_wayland_finds_same_adapters() {
         let description = || wgpu::InstanceDescriptor::new_without_display_handle();
         let names = |instance: &wgpu::Instance| -> Vec<_> {
             pollster::block_on(instance.enumerate_adapters(wgpu::Backends::VULKAN))

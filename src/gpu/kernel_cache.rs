@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_read_whole_or_not_at_all() {
+    fn damaged_cache_file_is_ignored() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("new").join("kernels.bin");
         assert_eq!(read(&file), None);

@@ -1,29 +1,29 @@
-//! What each of several devices does of their shared work.
+//! Division of work between several devices.
 
 use std::ops::Range;
 
-/// A device's part of shared work.
+/// A device's share of the work.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DevicePart {
     /// Name and place of its adapter.
     pub device: String,
-    /// What it computes of each force.
+    /// The forces that it computes.
     pub share: Share,
-    /// The part of the time of steps since the last call that it spent in exchanges, waiting for
+    /// Fraction of the time of steps since the last call that it spent in exchanges, waiting for
     /// the others and copying, from 0 to 1; `None` if no step was taken.
     pub exchanging: Option<f64>,
 }
 
-/// What a device computes of each force.
+/// The forces that a device computes.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Share {
     /// All pairs: the forces on these bodies, which it also moves.
     Bodies(Range<usize>),
-    /// The tree: the forces on this range of bodies along the tree's curve, chosen anew at each
-    /// step.
+    /// The tree: the forces on this range of bodies along the space-filling curve, redistributed at
+    /// each step.
     Curve(Range<usize>),
-    /// Individual steps: the forces on its part of each large block.
+    /// Individual steps: the forces on its range of each large block.
     Blocks,
 }
 
@@ -37,7 +37,7 @@ pub(crate) struct Spent {
 
 #[cfg(not(target_arch = "wasm32"))]
 impl Spent {
-    /// The part of the steps' time that exchanges took; resets the counts.
+    /// Fraction of the steps' time spent in exchanges; resets the counts.
     pub fn take(&mut self) -> Option<f64> {
         let Self { steps, exchanges } = std::mem::take(self);
         (steps > 0.0).then(|| (exchanges / steps).clamp(0.0, 1.0))
@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_part_of_no_time_is_none() {
+    fn exchange_fraction_without_steps_is_none() {
         let mut spent = Spent { steps: 2.0, exchanges: 0.5 };
         assert_eq!([spent.take(), spent.take()], [Some(0.25), None]);
     }

@@ -165,19 +165,19 @@ mod tests {
 
     /// How often each sink meets each place of a slice.
     fn meetings(whole: &Rectangle, pieces: &[Piece]) -> Vec<u32> {
-        let mut seen = vec![0; (whole.sinks * whole.slice_length) as usize];
+        let mut meetings = vec![0; (whole.sinks * whole.slice_length) as usize];
         for piece in pieces {
             for sink in piece.sinks.clone() {
                 for place in piece.chunk.clone() {
-                    seen[(sink * whole.slice_length + place) as usize] += 1;
+                    meetings[(sink * whole.slice_length + place) as usize] += 1;
                 }
             }
         }
-        seen
+        meetings
     }
 
     #[test]
-    fn pieces_cover_every_pair_once_and_keep_the_budget() {
+    fn chunks_cover_every_pair_once_within_budget() {
         for (slices, fixed) in [(1, None), (3, None), (1, Some(256)), (3, Some(128))] {
             let whole = rectangle(37, 3000, slices, fixed);
             for (budget, fill) in
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn interactions_add_up_to_all_pairs_however_they_are_cut() {
+    fn interactions_of_chunks_add_up_to_all_pairs() {
         for (sources, slices) in [(5000, 1), (5000, 3), (300, 1), (129, 7), (10, 3)] {
             for fixed in [None, Some(128)] {
                 let whole = rectangle(1000, sources, slices, fixed);
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_small_budget_cuts_the_sources_before_it_cuts_the_workgroups() {
+    fn small_budget_cuts_sources_before_workgroups() {
         let whole = rectangle(100_000, 100_000, 1, None);
         let piece = whole.piece(Progress::default(), 1 << 20, 1 << 17, 65_535);
         // 2^17 threads are 2,048 workgroups of 8 sinks, which take the share of the sources that
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fixed_chunk_is_the_same_whatever_the_budget() {
+    fn fixed_chunk_does_not_depend_on_budget() {
         let whole = rectangle(5000, 3000, 1, Some(1024));
         for budget in [1, 1 << 20, u64::MAX] {
             for piece in pieces(&whole, budget, 256, 65_535) {
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn no_piece_has_more_workgroups_than_the_device_allows() {
+    fn chunks_respect_workgroup_limit() {
         let whole = rectangle(1000, 64, 1, None);
         let pieces = pieces(&whole, u64::MAX, 1 << 17, 16);
         assert_eq!(pieces.iter().map(|piece| piece.workgroups).max(), Some(16));
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_one_empty_piece() {
+    fn empty_sets_have_no_interactions() {
         for (sinks, sources) in [(0, 100), (100, 0), (0, 0)] {
             let all = pieces(&rectangle(sinks, sources, 2, None), u64::MAX, 64, 65_535);
             assert_eq!(all.iter().map(|piece| piece.interactions).sum::<u64>(), 0);

@@ -44,7 +44,8 @@ pub struct ComputeKernel {
 /// Compiles `text` and creates a pipeline for its entry point `main`, once per text and device.
 /// `bindings` are those of bind group 0.
 ///
-/// Errors: [`Error::Shader`] with the compiler's message.
+/// # Errors
+/// [`Error::Shader`] with the compiler's message.
 pub async fn compile(
     gpu: &Gpu,
     name: &str,

@@ -1,9 +1,10 @@
-//! Letting callbacks run, and waiting, on a device that may be lost meanwhile: where the driver says so in answer to a
-//! wait, wgpu (30) panics. Here that is an error like others.
+//! Polling and waiting on a device that may be lost meanwhile. If the driver reports the loss
+//! during a wait, wgpu (30) panics; here that becomes an error.
 
 /// Polls the device.
 ///
-/// Errors: what came in place of an answer, in words.
+/// # Errors
+/// The message of the failure.
 #[cfg(target_arch = "wasm32")]
 pub fn poll(device: &wgpu::Device, so_far: wgpu::PollType) -> Result<wgpu::PollStatus, String> {
     device.poll(so_far).map_err(|error| error.to_string())
@@ -11,7 +12,8 @@ pub fn poll(device: &wgpu::Device, so_far: wgpu::PollType) -> Result<wgpu::PollS
 
 /// Polls the device.
 ///
-/// Errors: what came in place of an answer, in words.
+/// # Errors
+/// The message of the failure, or of the panic in wgpu.
 #[cfg(not(target_arch = "wasm32"))]
 pub fn poll(device: &wgpu::Device, so_far: wgpu::PollType) -> Result<wgpu::PollStatus, String> {
     match caught(|| device.poll(so_far)) {
@@ -22,11 +24,11 @@ pub fn poll(device: &wgpu::Device, so_far: wgpu::PollType) -> Result<wgpu::PollS
 
 #[cfg(not(target_arch = "wasm32"))]
 thread_local! {
-    /// Whether this thread is in a call whose panics are caught.
+    /// Whether this thread is in a call whose panics are caught and not printed.
     static IS_CAUGHT: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
 }
 
-/// What `work` returns; where it panics the last line of what it says, which nobody else hears of.
+/// Runs `work`; if it panics, returns the last line of the panic message, which is not printed.
 #[cfg(not(target_arch = "wasm32"))]
 fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
@@ -54,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_panic_says_last_is_the_error() {
+    fn last_line_of_panic_becomes_error() {
         assert_eq!(caught(|| 7), Ok(7));
         let cause = "Parent device is lost";
         let problem = caught(|| -> u8 { panic!("Error in poll\n\nCaused by:\n  {cause}") });

@@ -1,4 +1,4 @@
-//! Bringing device buffers to the host.
+//! Reading device buffers back to the host.
 
 use std::future::Future;
 use std::ops::Range;
@@ -12,9 +12,10 @@ use bytemuck::cast_slice;
 use super::Gpu;
 use crate::error::{Error, Result};
 
-/// Reads the first `count` entries of each buffer, waiting for the device. For headless runs and tests.
+/// Reads the first `count` entries of each buffer and blocks until they arrive. For headless runs
+/// and tests.
 ///
-/// All copies go in one submission, so the buffers are seen at one moment.
+/// All copies go in one submission, so the buffers are read in a consistent state.
 #[cfg(not(target_arch = "wasm32"))]
 pub fn read_blocking<T: bytemuck::Pod>(
     gpu: &Gpu,
@@ -24,7 +25,7 @@ pub fn read_blocking<T: bytemuck::Pod>(
     pollster::block_on(read(gpu, buffers, count))
 }
 
-/// Reads several buffers back, each with a count of its own, and waits for them.
+/// Reads several buffers back, each with its own count, and blocks until they arrive.
 #[cfg(not(target_arch = "wasm32"))]
 pub fn read_each_blocking<T: bytemuck::Pod>(
     gpu: &Gpu,
@@ -33,9 +34,10 @@ pub fn read_each_blocking<T: bytemuck::Pod>(
     pollster::block_on(read_each(gpu, buffers))
 }
 
-/// What `work` on a device comes to, waiting for it: the shell of what is asynchronous inside.
+/// Runs an asynchronous device operation to its end, blocking the thread.
 ///
-/// Errors: those of `work`; in a browser, where nothing may wait, that it is not done at once.
+/// # Errors
+/// Those of `work`; in a browser, where blocking is impossible, that it was not ready at once.
 pub fn blocking<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
     #[cfg(not(target_arch = "wasm32"))]
     return pollster::block_on(work);
@@ -46,8 +48,8 @@ pub fn blocking<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
     }
 }
 
-/// The first `count` entries of each buffer, all at one moment, once the device has come so far; in a browser
-/// nothing is held up meanwhile.
+/// The first `count` entries of each buffer in a consistent state, once the device has computed
+/// them; does not block in a browser.
 pub async fn read<T: bytemuck::Pod>(
     gpu: &Gpu,
     buffers: &[&wgpu::Buffer],
@@ -56,7 +58,7 @@ pub async fn read<T: bytemuck::Pod>(
     read_part(gpu, buffers, 0..count).await
 }
 
-/// [`read`] of a range of the entries.
+/// [`read`] for a range of the entries.
 pub async fn read_part<T: bytemuck::Pod>(
     gpu: &Gpu,
     buffers: &[&wgpu::Buffer],
@@ -66,7 +68,7 @@ pub async fn read_part<T: bytemuck::Pod>(
     read_ranges(gpu, &wanted).await
 }
 
-/// [`read`] with a count of its own for each buffer.
+/// [`read`] with a separate count for each buffer.
 pub async fn read_each<T: bytemuck::Pod>(
     gpu: &Gpu,
     buffers: &[(&wgpu::Buffer, usize)],
@@ -110,7 +112,8 @@ async fn read_ranges<T: bytemuck::Pod>(
         let mapped = arrives.await.map_err(|error| failed(error.to_string()))?;
         mapped.map_err(|error| failed(error.to_string()))?;
     }
-    // After a wait the mapping itself is asked: another thread may be about to call the callbacks.
+    // After a wait the mapped range is read directly: its callback may still be pending in another
+    // thread.
     #[cfg(not(target_arch = "wasm32"))]
     drop(arrivals);
     let read = |staging: &wgpu::Buffer| {
@@ -122,24 +125,24 @@ async fn read_ranges<T: bytemuck::Pod>(
     staged.iter().map(read).collect()
 }
 
-/// A copy of buffer contents on its way to the host, for programs that must not wait. Its staging
-/// buffers are kept and used again.
+/// An asynchronous copy of buffer contents to the host, for programs that must not block. Its
+/// staging buffers are reused.
 #[derive(Debug, Default)]
 pub struct Readback {
     staging: Vec<wgpu::Buffer>,
-    /// A buffer that is looked at where it lies, instead of copies.
+    /// A buffer mapped and read in place instead of copied.
     watched: Option<wgpu::Buffer>,
-    /// Bytes of each copy under way.
+    /// Bytes of each pending copy.
     bytes: Vec<u64>,
     state: CopyState,
-    /// Copies that have arrived; [`FAILED`] is added for one that failed.
+    /// Number of finished copies; [`FAILED`] is added for each that failed.
     arrived: Arc<Arrived>,
 }
 
 #[derive(Debug, Default)]
 struct Arrived {
     copies: AtomicU32,
-    /// Whoever awaits them.
+    /// The task that awaits them.
     waker: Mutex<Option<Waker>>,
 }
 
@@ -157,16 +160,17 @@ enum CopyState {
     Flying,
 }
 
-/// More than there are copies, and few enough to add up.
+/// More than the number of copies, and small enough not to overflow when summed.
 const FAILED: u32 = 1 << 16;
 
 impl Readback {
-    /// True when a new copy can be recorded.
+    /// Whether a new copy can be recorded.
     pub fn is_idle(&self) -> bool {
         self.state == CopyState::Idle
     }
 
-    /// Records copies of these bytes (multiples of 4) of each buffer. The readback must be idle.
+    /// Records copies of these byte ranges (multiples of 4) of each buffer. The readback must be
+    /// idle.
     pub fn record(
         &mut self,
         device: &wgpu::Device,
@@ -185,7 +189,8 @@ impl Readback {
                     usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
                     mapped_at_creation: false,
                 });
-                // Too small a buffer gives way together with those behind it: sizes rarely change.
+                // A staging buffer that is too small is dropped with all after it: sizes rarely
+                // change.
                 self.staging.truncate(i);
                 self.staging.push(staging);
             }
@@ -195,8 +200,9 @@ impl Readback {
         self.state = CopyState::Recorded;
     }
 
-    /// Instead of a copy: so many bytes of a buffer that can be mapped for reading, after the next submission. Until
-    /// they have been looked at, nothing else that is submitted may use it. The readback must be idle.
+    /// Reads `bytes` of a mappable buffer in place after the next submission, instead of a copy.
+    /// Until they have been read, no other submission may use the buffer. The readback must be
+    /// idle.
     pub fn watch(&mut self, buffer: &wgpu::Buffer, bytes: u64) {
         debug_assert!(self.is_idle(), "a readback takes one copy at a time");
         self.bytes.clear();
@@ -205,13 +211,13 @@ impl Readback {
         self.state = CopyState::Recorded;
     }
 
-    /// The buffers that are mapped, with as many bytes.
+    /// The buffers to map, with their numbers of bytes.
     fn used(&self) -> impl Iterator<Item = (&wgpu::Buffer, u64)> {
         let staging = if self.watched.is_some() { &[] } else { &self.staging[..] };
         self.watched.iter().chain(staging).zip(self.bytes.iter().copied())
     }
 
-    /// Gives up what is under way, so that what was watched can be used again.
+    /// Abandons pending copies and unmaps watched buffers for further use.
     pub fn abandon(&mut self) {
         if let (CopyState::Flying, Some(watched)) = (self.state, &self.watched) {
             watched.unmap();
@@ -219,20 +225,20 @@ impl Readback {
         *self = Self::default();
     }
 
-    /// Forgets copies whose encoder was dropped without being submitted.
+    /// Discards copies whose encoder was dropped without being submitted.
     pub fn forget_recorded(&mut self) {
         if self.state == CopyState::Recorded {
             self.state = CopyState::Idle;
         }
     }
 
-    /// Call after the submission that holds the copies; does nothing if there are none.
+    /// Call after the submission that contains the copies; no effect if there are none.
     pub fn submitted(&mut self) {
         if self.state != CopyState::Recorded {
             return;
         }
-        // A counter of its own: a callback of the last copies may still be about to come, if another thread
-        // polls the device and they were taken after a wait.
+        // A new counter: callbacks of the last copies may still be pending if another thread polls
+        // the device and they were taken after a wait.
         self.arrived = Arc::default();
         for (staging, bytes) in self.used() {
             let arrived = Arc::clone(&self.arrived);
@@ -247,9 +253,10 @@ impl Readback {
         self.state = CopyState::Flying;
     }
 
-    /// The contents, once they are there; the device must be polled meanwhile.
+    /// The contents, once they have arrived; the caller has to poll the device meanwhile.
     ///
-    /// Errors: the device was lost on the way.
+    /// # Errors
+    /// The device was lost.
     pub fn take<T: bytemuck::Pod>(&mut self) -> Option<Result<Vec<Vec<T>>>> {
         let arrived = self.arrived.copies.load(Ordering::Acquire);
         if self.state != CopyState::Flying || (arrived as usize) < self.bytes.len() {
@@ -265,9 +272,10 @@ impl Readback {
         Some(self.take_waited())
     }
 
-    /// The contents, after [`Gpu::finish`] of the submission that holds the copies.
+    /// The contents, after [`Gpu::finish`] of the submission that contains the copies.
     ///
-    /// Errors: nothing had been submitted; the device was lost on the way.
+    /// # Errors
+    /// Nothing had been submitted; the device was lost.
     pub async fn arrive<T: bytemuck::Pod>(&mut self) -> Result<Vec<Vec<T>>> {
         if cfg!(not(target_arch = "wasm32")) || self.state != CopyState::Flying {
             return self.take_waited();
@@ -279,9 +287,11 @@ impl Readback {
         .await
     }
 
-    /// What `look` makes of the contents where they lie, after [`Gpu::finish`] of the submission that holds the copies.
+    /// Applies `look` to the contents in place, after [`Gpu::finish`] of the submission that
+    /// contains the copies.
     ///
-    /// Errors: nothing had been submitted; the device was lost on the way.
+    /// # Errors
+    /// Nothing had been submitted; the device was lost.
     pub async fn arrive_as<T: bytemuck::Pod, R>(
         &mut self,
         look: impl FnOnce(&[&[T]]) -> R,
@@ -295,11 +305,12 @@ impl Readback {
         self.look(|parts| look(&parts.iter().map(|part| cast_slice(part)).collect::<Vec<_>>()))
     }
 
-    /// The contents, after a wait for the submission that holds the copies. That the callbacks have been
-    /// called does not follow from it: where several threads wait on one device, another of them may be
-    /// about to.
+    /// The contents, after a wait for the submission that contains the copies. The map callbacks
+    /// need not have run by then: where several threads wait on one device, another may be about to
+    /// run them.
     ///
-    /// Errors: nothing had been submitted; the device was lost on the way.
+    /// # Errors
+    /// Nothing had been submitted; the device was lost.
     pub fn take_waited<T: bytemuck::Pod>(&mut self) -> Result<Vec<Vec<T>>> {
         self.look(|parts| parts.iter().map(|part| bytemuck::pod_collect_to_vec(part)).collect())
     }

@@ -81,7 +81,8 @@ impl Scan {
     /// `count` (`array<u32>`, another buffer), at most as many numbers take part as its first entry
     /// says when the dispatches run.
     ///
-    /// Errors: a buffer too short for `capacity`, or larger than the adapter's storage buffers.
+    /// # Errors
+    /// A buffer too short for `capacity`, or larger than the adapter's storage buffers.
     pub async fn new(
         gpu: &Gpu,
         values: &wgpu::Buffer,
@@ -202,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn each_number_becomes_the_sum_of_those_before_it() {
+    fn host_scan_is_exclusive_prefix_sum() {
         let mut values = [3, 0, u32::MAX, 5];
         assert_eq!(scan_on_host(&mut values), 7);
         assert_eq!(values, [0, 3, 3, 2]);

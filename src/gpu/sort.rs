@@ -105,8 +105,8 @@ impl Kernel {
 /// A sort of two buffers. Everything is created once; a call records dispatches.
 #[derive(Debug)]
 pub struct Sort {
-    /// From the caller's buffers to those of the sort, and back.
-    ways: [Way; 2],
+    /// One binding from the caller's buffers to those of the sort, and one back.
+    directions: [Direction; 2],
     digits: BoundKernel,
     params: Params<SortParams>,
     width: KeyWidth,
@@ -116,7 +116,7 @@ pub struct Sort {
 }
 
 #[derive(Debug)]
-struct Way {
+struct Direction {
     count: BoundKernel,
     scatter: BoundKernel,
 }
@@ -125,7 +125,8 @@ impl Sort {
     /// Compiles the kernels and creates their buffers: a second set of keys and payloads, and 1 KiB
     /// for each workgroup.
     ///
-    /// Errors: buffers too short for the capacity, or larger than the adapter's storage buffers.
+    /// # Errors
+    /// Buffers too short for the capacity, or larger than the adapter's storage buffers.
     pub async fn new(gpu: &Gpu, buffers: SortedBuffers<'_>, checks: Checks) -> Result<Self> {
         let SortedBuffers { keys, width, payloads, capacity, count } = buffers;
         let room = u64::from(capacity.max(1));
@@ -149,7 +150,7 @@ impl Sort {
         let all = wgpu::Buffer::as_entire_binding;
         let own = [words_of(keys, key_words), words_of(payloads, room)];
         let other = [all(&other_keys), all(&other_payloads)];
-        let way =
+        let direction =
             async |[from_keys, from_payloads]: &[wgpu::BindingResource<'_>; 2],
                    [to_keys, to_payloads]: &[wgpu::BindingResource<'_>; 2]| {
                 let counting = [from_keys.clone(), all(&counts), all(&count), params.binding()];
@@ -163,15 +164,15 @@ impl Sort {
                     all(&count),
                     params.binding(),
                 ];
-                Ok::<_, Error>(Way {
+                Ok::<_, Error>(Direction {
                     count: bind(Kernel::Count, &counting).await?,
                     scatter: bind(Kernel::Scatter, &scattering).await?,
                 })
             };
-        let ways = [way(&own, &other).await?, way(&other, &own).await?];
+        let directions = [direction(&own, &other).await?, direction(&other, &own).await?];
         let digits = bind(Kernel::Digits, &[all(&counts), all(&totals), params.binding()]).await?;
         let most_workgroups = gpu.limits.workgroups;
-        Ok(Self { ways, digits, params, width, capacity, rows, most_workgroups })
+        Ok(Self { directions, digits, params, width, capacity, rows, most_workgroups })
     }
 
     /// Begins a submission.
@@ -204,14 +205,14 @@ impl Sort {
         // An even number of digits, so that the keys end in their own buffer.
         let digits = bits.min(self.width.bits()).div_ceil(2 * BITS) * 2;
         for digit in 0..digits {
-            let way = &self.ways[digit as usize % 2];
+            let direction = &self.directions[digit as usize % 2];
             let row = SortParams { count, blocks, shift: digit * BITS, ..Default::default() };
             let offset = [self.params.offset_of(row)];
-            way.count.set(pass, &offset);
+            direction.count.set(pass, &offset);
             pass.dispatch_workgroups(x, y, 1);
             self.digits.set(pass, &offset);
             pass.dispatch_workgroups(DIGITS, 1, 1);
-            way.scatter.set(pass, &offset);
+            direction.scatter.set(pass, &offset);
             pass.dispatch_workgroups(x, y, 1);
         }
     }
@@ -255,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn few_keys_still_fill_a_device_and_many_have_few_counts() {
+    fn sort_rows_fill_device_and_limit_counts() {
         assert_eq!(rows_for(DeviceClass::Discrete, 1000), 4);
         assert_eq!(rows_for(DeviceClass::Discrete, 1 << 20), 8);
         assert_eq!(rows_for(DeviceClass::Discrete, 1 << 26), 16);

@@ -144,7 +144,8 @@ fn templates() -> &'static RwLock<Environment<'static>> {
 
 /// Parses all files in advance, a few at a time, since nothing else in a page runs meanwhile.
 ///
-/// Errors: none for texts that pass the tests.
+/// # Errors
+/// None for texts that pass the tests.
 pub async fn prepare() -> Result<()> {
     if TEMPLATES.get().is_some() {
         return Ok(());
@@ -174,12 +175,12 @@ fn with(
     texts: impl Iterator<Item = (&'static str, String)>,
 ) -> Result<Environment<'static>> {
     for (name, text) in texts {
-        environment.add_template_owned(name, text).map_err(|error| told(name, &error))?;
+        environment.add_template_owned(name, text).map_err(|error| shader_error(name, &error))?;
     }
     Ok(environment)
 }
 
-fn told(name: &str, error: &minijinja::Error) -> Error {
+fn shader_error(name: &str, error: &minijinja::Error) -> Error {
     Error::Shader {
         name: error.name().unwrap_or(name).to_owned(),
         problem: match error.line() {
@@ -192,8 +193,8 @@ fn told(name: &str, error: &minijinja::Error) -> Error {
 /// Replaces the built-in shader texts by those in `folder` (a copy of `shaders/`), for working on
 /// them while the program runs. Kernels compiled later use the new texts.
 ///
-/// Errors: a file of [`FILES`] that cannot be read or is not a template; the texts are then
-/// unchanged.
+/// # Errors
+/// A file of [`FILES`] that cannot be read or is not a template; the texts are then unchanged.
 pub fn reload(folder: &std::path::Path) -> Result<()> {
     let mut texts = Vec::with_capacity(FILES.len());
     for (name, _) in FILES {
@@ -208,12 +209,13 @@ pub fn reload(folder: &std::path::Path) -> Result<()> {
 
 /// The text of `name` (a path below `shaders/`) with `values` filled in.
 ///
-/// Errors: [`Error::Shader`] with file and line, for an unknown file or a value that the text needs
-/// and `values` lacks.
+/// # Errors
+/// [`Error::Shader`] with file and line, for an unknown file or a value that the text needs and
+/// `values` lacks.
 pub fn assemble(name: &str, values: Value) -> Result<String> {
     let templates = templates().read().unwrap_or_else(|poisoned| poisoned.into_inner());
     let render = || templates.get_template(name)?.render(values);
-    render().map_err(|error| told(name, &error))
+    render().map_err(|error| shader_error(name, &error))
 }
 
 #[cfg(test)]
@@ -230,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_name_is_an_error_with_file_and_line() {
+    fn unknown_name_error_has_file_and_line() {
         let error = assemble("integrate/leapfrog.wgsl", context! { p => 64 }).unwrap_err();
         let text = error.to_string();
         assert!(text.contains("integrate/leapfrog.wgsl") && text.contains("line 15"), "{text}");
@@ -238,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn unrolling_writes_copies() {
+    fn unrolling_repeats_interaction_text() {
         let values = context! {
             p => 64, q => 1, r => 2, u => 4, guarded => false, loaded => 1, potential => false,
             alone => false, one_mass => false, uniform => false, then_step => false

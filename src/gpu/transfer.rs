@@ -1,42 +1,43 @@
-//! A buffer that a batch, or a part of it, arrives in. Where the device allows it ([`super::Tier::mapped_storage`]) the host writes
-//! what kernels read right there.
+//! An upload buffer. With [`super::Tier::mapped_storage`] the host writes directly into the memory
+//! that kernels read.
 //!
-//! While a device works on a buffer the host has no hold of it. It is asked for when the last submission that
-//! uses it has been made, and is there again once the device is known to be done; a host that comes earlier sends
-//! copies, as it does where nothing is mapped.
+//! While the device uses the buffer the host cannot access it. Mapping is requested after the last
+//! submission that uses it and takes effect once the device is known to be done; until then, and
+//! without mapped storage, the host uploads copies.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use super::Gpu;
 
-/// Larger ones take more of the memory that both reach than some devices have.
+/// Larger buffers would take more of the memory accessible to both host and device than some
+/// devices have.
 const MOST_MAPPED: u64 = 1 << 26;
 
-/// Of what was asked for.
-const THERE: u8 = 1;
+/// State of a requested mapping.
+const MAPPED: u8 = 1;
 const REFUSED: u8 = 2;
 
-/// Where batches arrive.
+/// An upload buffer.
 #[derive(Debug)]
 pub(crate) struct Transfer {
     pub buffer: wgpu::Buffer,
-    hold: Hold,
+    mapping: Mapping,
 }
 
-/// Whether the host may write into it.
+/// Whether the host may write into the buffer.
 #[derive(Debug)]
-enum Hold {
-    /// It is the device's.
-    No,
-    /// It was asked for; what has come of that.
-    Asked(Arc<AtomicU8>),
-    /// Nothing that is submitted may use it.
-    Yes(wgpu::BufferViewMut),
+enum Mapping {
+    /// It belongs to the device.
+    Device,
+    /// Mapping was requested; the shared state of the request.
+    Requested(Arc<AtomicU8>),
+    /// Mapped: no submission may use it.
+    Mapped(wgpu::BufferViewMut),
 }
 
 impl Transfer {
-    /// Of so many bytes, a multiple of 4.
+    /// Creates a buffer of `size` bytes (a multiple of 4).
     pub fn new(gpu: &Gpu, size: u64) -> Self {
         let is_mapped = gpu.tier.mapped_storage && size <= MOST_MAPPED;
         let both = wgpu::BufferUsages::MAP_WRITE | wgpu::BufferUsages::INDIRECT;
@@ -50,65 +51,67 @@ impl Transfer {
                 | more,
             mapped_at_creation: is_mapped,
         });
-        let hold = match is_mapped {
+        let mapping = match is_mapped {
             true => Self::take(&buffer),
-            false => Hold::No,
+            false => Mapping::Device,
         };
-        Self { buffer, hold }
+        Self { buffer, mapping }
     }
 
-    fn take(buffer: &wgpu::Buffer) -> Hold {
-        buffer.get_mapped_range_mut(..).map_or(Hold::No, Hold::Yes)
+    fn take(buffer: &wgpu::Buffer) -> Mapping {
+        buffer.get_mapped_range_mut(..).map_or(Mapping::Device, Mapping::Mapped)
     }
 
-    /// Whether the host may write into it now; if not, it cannot until it is asked for again.
-    pub fn is_at_hand(&mut self) -> bool {
-        let is_there = match std::mem::replace(&mut self.hold, Hold::No) {
-            Hold::No => false,
-            // Nothing was sent since. What a view of then points to may be gone with its device.
-            Hold::Yes(_) => true,
-            Hold::Asked(outcome) => match outcome.load(Ordering::Acquire) {
-                THERE => true,
+    /// Whether the host may write into it now; if not, it cannot until mapping is requested again.
+    pub fn try_map(&mut self) -> bool {
+        let is_mapped_now = match std::mem::replace(&mut self.mapping, Mapping::Device) {
+            Mapping::Device => false,
+            // Nothing was sent since. The target of an older view may have been freed with its
+            // device.
+            Mapping::Mapped(_) => true,
+            Mapping::Requested(outcome) => match outcome.load(Ordering::Acquire) {
+                MAPPED => true,
                 REFUSED => false,
                 _ => {
-                    // Whatever holds it up: it is not waited for.
+                    // A mapping that is delayed for any reason is not waited for.
                     self.buffer.unmap();
                     false
                 }
             },
         };
-        if is_there {
-            self.hold = Self::take(&self.buffer);
+        if is_mapped_now {
+            self.mapping = Self::take(&self.buffer);
         }
-        matches!(self.hold, Hold::Yes(_))
+        matches!(self.mapping, Mapping::Mapped(_))
     }
 
-    /// These bytes of it, to be written and not read, which would be slow; `None` where the host may not.
+    /// These bytes for writing, or `None` if not mapped. Do not read them: that would be slow.
     pub fn bytes(&mut self, range: std::ops::Range<usize>) -> Option<&mut [u8]> {
-        let Hold::Yes(view) = &mut self.hold else { return None };
-        let mut there = view.slice(range);
-        // SAFETY: bytes of a mapping that stays until `release`, which takes the whole of `self`, as this borrow does; the
-        // device does nothing with them meanwhile. What is there are numbers, whatever they are.
-        Some(unsafe { there.as_raw_ptr().as_mut() })
+        let Mapping::Mapped(view) = &mut self.mapping else { return None };
+        let mut slice = view.slice(range);
+        // SAFETY: the bytes belong to a mapping that lasts until `unmap`, which needs `self`
+        // exclusively, as this borrow does; the device does not access them meanwhile. Any bit
+        // pattern is a valid u8.
+        Some(unsafe { slice.as_raw_ptr().as_mut() })
     }
 
-    /// Leaves it to the device.
-    pub fn release(&mut self) {
-        if matches!(self.hold, Hold::Yes(_)) {
-            // The view goes first.
-            self.hold = Hold::No;
+    /// Unmaps the buffer for use by the device.
+    pub fn unmap(&mut self) {
+        if matches!(self.mapping, Mapping::Mapped(_)) {
+            // The view must be dropped before unmapping.
+            self.mapping = Mapping::Device;
             self.buffer.unmap();
         }
     }
 
-    /// Asks for it: after the last submission that uses it, and before any write.
-    pub fn ask(&mut self) {
+    /// Requests mapping: call after the last submission that uses it and before any write.
+    pub fn request_mapping(&mut self) {
         let is_mapped = self.buffer.usage().contains(wgpu::BufferUsages::MAP_WRITE);
-        if is_mapped && matches!(self.hold, Hold::No) {
+        if is_mapped && matches!(self.mapping, Mapping::Device) {
             let outcome = Arc::new(AtomicU8::new(0));
-            self.hold = Hold::Asked(Arc::clone(&outcome));
+            self.mapping = Mapping::Requested(Arc::clone(&outcome));
             self.buffer.map_async(wgpu::MapMode::Write, .., move |result| {
-                outcome.store(if result.is_ok() { THERE } else { REFUSED }, Ordering::Release);
+                outcome.store(if result.is_ok() { MAPPED } else { REFUSED }, Ordering::Release);
             });
         }
     }

@@ -29,7 +29,8 @@ impl Language {
 /// Validates `text` and translates it, with the capabilities of WebGPU's baseline, and f64 for
 /// SPIR-V, the only one that has it.
 ///
-/// Errors: [`Error::Shader`] with the compiler's message, pointing into the text.
+/// # Errors
+/// [`Error::Shader`] with the compiler's message, pointing into the text.
 pub fn translate(name: &str, text: &str, language: Language, checks: Checks) -> Result<Vec<u8>> {
     let failed = |problem: String| Error::Shader { name: name.to_owned(), problem };
     let module =

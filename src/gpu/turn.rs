@@ -1,6 +1,6 @@
 //! Yielding to the event loop of a page, which waits for whatever runs on its thread.
 
-/// Lets the browser handle pending events: await it between pieces of long work. A native program
+/// Lets the browser handle pending events: await it at intervals within long work. A native program
 /// has threads and continues at once.
 pub async fn let_browser_turn() {
     #[cfg(all(target_arch = "wasm32", feature = "panel"))]

@@ -1,5 +1,5 @@
-//! Snapshots of an expanding universe or of a periodic box, which this program takes for isolated
-//! bodies only on request.
+//! Snapshots of an expanding universe or of a periodic box. They are treated as isolated bodies
+//! only on request.
 
 use std::path::Path;
 
@@ -16,10 +16,10 @@ const HUBBLE: f64 = 1e5 / 3.085_677_581_49e22;
 const ATTRIBUTES: [&str; 5] =
     ["redshift", "box_size", "omega_0", "omega_lambda", "hubble_parameter"];
 
-/// Refuses bodies of an expanding universe or a periodic box unless `as_isolated` is set. Comoving
+/// Rejects bodies of an expanding universe or a periodic box unless `as_isolated` is set. Comoving
 /// coordinates then become physical ones at that redshift: r = a x, v = sqrt(a) u + H(a) r, for
-/// GADGET's u = sqrt(a) dx/dt. The centre of the expansion is the mean position; another one would add
-/// the same velocity to all bodies.
+/// GADGET's u = sqrt(a) dx/dt. The centre of the expansion is the mean position; another one would
+/// add the same velocity to all bodies.
 pub(super) fn check(snapshot: &mut Snapshot, path: &Path, as_isolated: bool) -> Result<()> {
     let number =
         |key: &str| snapshot.number(key).filter(|value| value.is_finite()).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! From a request to bodies: a scene by name, a scene file or a snapshot, with what suits it.
+//! From a request to bodies: a scene by name, a scene file or a snapshot, with suggested settings.
 
 mod isolated;
 #[cfg(any(test, all(target_arch = "wasm32", feature = "panel")))]
@@ -24,24 +24,26 @@ use crate::snapshot::{self, ReadOptions, Snapshot};
 use crate::units::Units;
 use crate::{memory, messages};
 
-/// Bodies with all that is known about them.
+/// Bodies with their metadata and suggested settings.
 pub struct Input {
-    /// Bodies, time, units and facts; for a scene, at time 0.
+    /// Bodies, time, units and attributes; for a scene, at time 0.
     pub snapshot: Snapshot,
-    /// Softening, step and duration that suit them.
+    /// Suggested softening, step and duration.
     pub run: RunHints,
-    /// The integrator that suits them, if the scene names one or the bodies need one.
+    /// Suggested integrator, if the scene names one or the bodies need one.
     pub integrator: IntegratorHints,
-    /// Which defaults these bodies get instead of those for smooth densities, and why.
+    /// Which defaults differ from those for smooth densities, and why.
     pub chosen: Option<String>,
-    /// How they look best, if the scene says.
+    /// Suggested view, if the scene has one.
     pub view: Option<ViewHints>,
 }
 
 impl InputRequest {
     /// The scene with the requested changes; `None` if the input is a snapshot.
     ///
-    /// Errors: a name that is neither, a parameter that the scene does not have.
+    /// # Errors
+    ///
+    /// A name that is neither a scene nor a file, a parameter that the scene does not have.
     pub fn scene(&self) -> Result<Option<Scene>> {
         let path = Path::new(&self.input);
         let mut scene = if Scene::names().any(|name| name == self.input) {
@@ -66,9 +68,12 @@ impl InputRequest {
         Ok(Some(scene))
     }
 
-    /// Generates or reads the bodies. If `softening` is given, a scene starts in equilibrium with it.
+    /// Generates or reads the bodies. If `softening` is given, a scene starts in equilibrium with
+    /// it.
     ///
-    /// Errors: a gravitational constant that is not finite; an invalid scene or file.
+    /// # Errors
+    ///
+    /// A gravitational constant that is not finite; an invalid scene or file.
     pub fn load(&self, softening: Option<f64>) -> Result<Input> {
         check_gravity(self.gravity.unwrap_or(1.0))?;
         let input = match self.scene()? {
@@ -83,9 +88,11 @@ impl InputRequest {
         Ok(input)
     }
 
-    /// Refuses a scene of which not even a simulation would fit into memory, before it is generated.
+    /// Rejects a scene whose simulation would not fit into memory, before it is generated.
     ///
-    /// Errors: too many bodies; those of [`InputRequest::scene`].
+    /// # Errors
+    ///
+    /// Too many bodies; those of [`InputRequest::scene`].
     pub fn check_memory(&self) -> Result<()> {
         let n = self.scene()?.and_then(|scene| scene.n());
         n.map_or(Ok(()), |n| memory::check_bodies(n, memory::SIMULATION))
@@ -140,7 +147,7 @@ impl InputRequest {
         Ok(Self::input_of(snapshot, run))
     }
 
-    /// The input of a snapshot for whose bodies `run` is suggested.
+    /// The input for a snapshot with the suggested settings `run`.
     fn input_of(snapshot: Snapshot, mut run: RunHints) -> Input {
         let (bodies, g) = (&snapshot.bodies, snapshot.units.gravitational_constant);
         let (softening, dt) = (snapshot.number("softening"), snapshot.number("dt"));
@@ -174,7 +181,7 @@ impl InputRequest {
         Input { snapshot, run, integrator, chosen, view: None }
     }
 
-    /// Sets the requested G. Units of which it is not the constant lose their names.
+    /// Sets the requested G. Units in which G has another value lose their names.
     fn set_gravity(&self, snapshot: &mut Snapshot) {
         let Some(g) = self.gravity else { return };
         snapshot.units.gravitational_constant = g;
@@ -188,7 +195,7 @@ impl InputRequest {
     }
 }
 
-/// A note on ids that several bodies share, if any.
+/// A note on duplicate ids, if any.
 fn shared_ids(ids: &[u64]) -> Option<String> {
     if ids.is_sorted_by(|a, b| a < b) {
         return None;
@@ -204,7 +211,7 @@ fn shared_ids(ids: &[u64]) -> Option<String> {
     ))
 }
 
-/// Refuses a value that is not finite, in the words of [`crate::sim::Settings::validate`].
+/// Rejects a value that is not finite, with the message of [`crate::sim::Settings::validate`].
 fn check_gravity(g: f64) -> Result<()> {
     if g.is_finite() {
         return Ok(());

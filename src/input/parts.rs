@@ -1,4 +1,4 @@
-//! The files of a scene's parts, in one set of units.
+//! The files of a scene's parts, converted to one set of units.
 
 use std::cell::RefCell;
 use std::path::Path;
@@ -18,15 +18,17 @@ pub(crate) struct Parts {
 }
 
 impl Parts {
-    /// For a scene of these units. Without names they become those of the first file that has some.
-    /// `isolated` as in [`crate::settings::InputRequest`].
+    /// For a scene of these units. Units without names become those of the first file that has
+    /// some. `isolated` as in [`crate::settings::InputRequest`].
     pub fn of(units: Units, isolated: bool) -> Self {
         Self { units: units.into(), notes: RefCell::default(), isolated }
     }
 
     /// The bodies of a file, numbered from 0, with G times their masses in the scene's units.
     ///
-    /// Errors: a file that cannot be read, or units that cannot be converted.
+    /// # Errors
+    ///
+    /// A file that cannot be read, or units that cannot be converted.
     pub fn load(&self, path: &Path) -> Result<Bodies> {
         // All parts together are numbered from 0, so the ids of a file are not used.
         let mut read = snapshot::read_with(path, &renumbered(true))?;

@@ -1,4 +1,5 @@
-//! From requests to the settings of a simulation: anything not requested is taken from the input, or chosen to suit it.
+//! From requests to the settings of a simulation: anything not requested is taken from the input,
+//! or chosen to suit it.
 
 use super::Input;
 use crate::error::{Error, Result};
@@ -13,14 +14,18 @@ use crate::settings::{
 use crate::sim::{EngineKind, Settings};
 
 impl MethodRequest {
-    /// Engine and method by name. `cpu` with the method `reference` is the engine `reference`, which has only this one.
+    /// Engine and method by name. `cpu` with the method `reference` is the engine `reference`,
+    /// which has no other method.
     ///
-    /// Errors: an unknown engine or method; a method that the engine lacks.
+    /// # Errors
+    ///
+    /// An unknown engine or method; a method that the engine lacks.
     pub fn chosen(&self) -> Result<(EngineKind, Option<Method>)> {
         let engine = EngineKind::from_name(&self.engine)?;
         let wanted = Method::from_name(&self.method)?;
         let (kind, method) = engine.by(wanted)?;
-        // The engine implies this method; an engine that is chosen later is then not bound to it.
+        // The engine implies this method; leaving it unset allows another engine to be chosen
+        // later.
         Ok((kind, wanted.filter(|_| method != Method::Reference)))
     }
 }
@@ -28,8 +33,10 @@ impl MethodRequest {
 impl EngineRequest {
     /// Engine, adapters and kernel for a simulation; everything else has its default.
     ///
-    /// Errors: those of [`MethodRequest::chosen`] and [`TreeConfig::of`]; options of the tree with another method, or
-    /// the shape of an all-pairs kernel with the tree.
+    /// # Errors
+    ///
+    /// Those of [`MethodRequest::chosen`] and [`TreeConfig::of`]; options of the tree with another
+    /// method, or the shape of an all-pairs kernel with the tree.
     pub fn settings(&self) -> Result<Settings> {
         let (engine, method) = self.by.chosen()?;
         let (adapter, kernel) = (self.adapter.clone(), self.kernel);
@@ -51,16 +58,20 @@ impl EngineRequest {
 }
 
 impl StepRequest {
-    /// The settings for an input, checked before any long work.
+    /// The settings for an input, checked before any long computation.
     ///
-    /// Errors: an unknown name, a number out of range.
+    /// # Errors
+    ///
+    /// An unknown name, a number out of range.
     pub fn settings(&self, input: &Input, engine: &EngineRequest) -> Result<Settings> {
         self.over(input, engine.settings()?)
     }
 
     /// The settings for an input, with engine, adapters and kernel from `base`.
     ///
-    /// Errors: those of [`StepRequest::settings`].
+    /// # Errors
+    ///
+    /// Those of [`StepRequest::settings`].
     pub fn over(&self, input: &Input, base: Settings) -> Result<Settings> {
         // The integrator suggested for few bodies needs softening 0 and has no forces by a tree.
         let is_collisional = self.eps.unwrap_or(0.0) == 0.0 && base.method != Some(Method::Tree);
@@ -71,14 +82,14 @@ impl StepRequest {
         let integrator = name.map_or(Ok(integrate::DEFAULT), |name| integrate::find(name))?;
         self.blocks.fits(integrator)?;
         let mut blocks = self.blocks.clone();
-        // A scene's settings for its own integrator do not apply to another one; those of a snapshot
-        // follow from its bodies.
+        // A scene's settings are for the integrator that it names and do not apply to another one;
+        // those of a snapshot follow from its bodies.
         let is_own = hints.integrator.as_deref() == Some(integrator.name);
         let suits_all = input.view.is_none() && integrator.has_block_steps();
         if self.integrator.is_none() || is_own || suits_all {
             let hinted = BlockRequest::from(hints);
-            let told = hinted.fits(integrator).and_then(|()| hinted.tier());
-            told.map_err(|error| Error::Outside(format!("in the scene's [run], {error}")))?;
+            let checked = hinted.fits(integrator).and_then(|()| hinted.tier());
+            checked.map_err(|error| Error::Outside(format!("in the scene's [run], {error}")))?;
             blocks = blocks.or(hinted);
         }
         let settings = Settings {
@@ -96,11 +107,13 @@ impl StepRequest {
         Ok(settings)
     }
 
-    /// Refuses what can be refused before the bodies are generated.
+    /// Checks everything that can be checked before the bodies are generated.
     ///
-    /// Errors: those of [`StepRequest::settings`].
+    /// # Errors
+    ///
+    /// Those of [`StepRequest::settings`].
     pub fn check(&self) -> Result<()> {
-        let usual = Settings::default();
+        let defaults = Settings::default();
         if let Some(name) = &self.integrator {
             self.blocks.fits(integrate::find(name)?)?;
         }
@@ -108,12 +121,12 @@ impl StepRequest {
         let blocks = self.blocks.settings(1.0);
         blocks.validate()?;
         let (softening, dt) = (self.eps.unwrap_or(0.0), self.dt.unwrap_or(1.0));
-        Settings { softening, dt, ..usual }.validate()
+        Settings { softening, dt, ..defaults }.validate()
     }
 }
 
 impl From<&Settings> for StepRequest {
-    /// The options that lead to these settings.
+    /// The request that leads to these settings.
     fn from(settings: &Settings) -> Self {
         let mut blocks = BlockRequest {
             precision: settings.precision.map(|precision| precision.name().to_owned()),
@@ -137,23 +150,25 @@ impl From<&Settings> for StepRequest {
 }
 
 impl BlockRequest {
-    /// The longest step is the requested one, otherwise a power of two of at most `suitable`: what fits
-    /// into `--dt`, or four of the leapfrog steps that suit the input. Where shorter steps are needed, the
-    /// accuracy parameter decides anyway.
+    /// The longest step is the requested one, otherwise a power of two of at most `suitable`: the
+    /// largest that divides `--dt`, or four of the leapfrog steps suggested for the input. Where
+    /// shorter steps are needed, the accuracy parameter decides in any case.
     pub fn settings(&self, suitable: f64) -> BlockSettings {
-        let usual = BlockSettings::default();
+        let defaults = BlockSettings::default();
         let at_most = Some(power_of_two_below(suitable)).filter(|dt| *dt > 0.0);
         BlockSettings {
-            eta: self.eta.unwrap_or(usual.eta),
-            eta6: self.eta6.unwrap_or(usual.eta6),
-            dt_max: self.dt_max.or(at_most).unwrap_or(usual.dt_max),
+            eta: self.eta.unwrap_or(defaults.eta),
+            eta6: self.eta6.unwrap_or(defaults.eta6),
+            dt_max: self.dt_max.or(at_most).unwrap_or(defaults.dt_max),
             on_host: self.host_blocks,
         }
     }
 
-    /// Refuses options that mean nothing to `integrator`.
+    /// Rejects options that have no meaning for `integrator`.
     ///
-    /// Errors: the first such option.
+    /// # Errors
+    ///
+    /// The first such option.
     pub fn fits(&self, integrator: &Integrator) -> Result<()> {
         let name = integrator.name;
         let all = [("--eta", self.eta), ("--eta6", self.eta6), ("--dt-max", self.dt_max)];
@@ -170,9 +185,11 @@ impl BlockRequest {
         Ok(())
     }
 
-    /// The requested tier of precision.
+    /// The requested precision.
     ///
-    /// Errors: an unknown name.
+    /// # Errors
+    ///
+    /// An unknown name.
     pub fn tier(&self) -> Result<Option<Precision>> {
         self.precision.as_deref().map(Precision::from_name).transpose()
     }

@@ -17,7 +17,7 @@ const FOLDERS: [&str; 4] = [
 pub fn driver_manifest() -> Option<PathBuf> {
     let is_radv = |path: &PathBuf| {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        // Drivers for other processors may be installed beside it.
+        // Drivers for other processors may be installed in the same folder.
         let foreign = ["i686", "i386"].iter().any(|word| name.contains(word));
         name.starts_with("radeon_icd") && name.ends_with(".json") && !foreign
     };
@@ -66,7 +66,7 @@ const LIBRARIES: [&str; 4] =
 /// Families that RADV has long supported; assumed to be known if its library is not found.
 const OLD: [&str; 6] = ["polaris10", "vega10", "raven", "renoir", "navi10", "navi21"];
 
-/// Checks that the driver knows a family: an unknown one would end the whole program.
+/// Checks that the driver knows a family: an unknown one would abort the whole program.
 pub(super) fn check_family(manifest: &Path, family: &str) -> Result<()> {
     let known = library_of(manifest)
         .and_then(|library| std::fs::read(library).ok())
@@ -156,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn families_are_found_in_a_library_and_others_refused() {
+    fn driver_library_lists_families_and_unknown_ones_are_rejected() {
         let folder = tempfile::tempdir().unwrap();
         let library = folder.path().join("libradv.so");
         std::fs::write(&library, b"\x7fELF\0NAVI21\0Navi22\0GFX1103_R1\0PRO\0navi23\0x\0").unwrap();

@@ -109,7 +109,7 @@ BB3:
 ";
 
     #[test]
-    fn the_innermost_loop_with_most_roots_is_taken() {
+    fn innermost_loop_with_most_roots_is_selected() {
         let found = inner_loop(TEXT, 1).unwrap();
         assert_eq!((found.instructions, found.vector, found.tile_reads), (5, 3, 1));
         assert_eq!((found.interactions, found.per_interaction()), (2, 2.5));

@@ -29,7 +29,9 @@ pub struct Inspector {
 impl Inspector {
     /// The driver of an available adapter.
     ///
-    /// Errors: [`Error::Adapter`] if it is not driven through Vulkan or its driver reports nothing.
+    /// # Errors
+    ///
+    /// [`Error::Adapter`] if it is not driven through Vulkan or its driver reports nothing.
     pub fn present(adapter: &AdapterInfo) -> Result<Self> {
         let silent = |problem: String| Error::Adapter { adapter: adapter.name.clone(), problem };
         if adapter.backend != "vulkan" {
@@ -48,8 +50,9 @@ impl Inspector {
     /// Mesa's compiler for an AMD GPU that is not present: `navi21`, `gfx1100`, `vega10`,
     /// `polaris10`.
     ///
-    /// Errors: [`Error::Outside`] if RADV is not installed; [`Error::Unknown`] lists the GPUs it
-    /// knows.
+    /// # Errors
+    ///
+    /// [`Error::Outside`] if RADV is not installed; [`Error::Unknown`] lists the GPUs it knows.
     ///
     /// # Safety
     /// Sets environment variables that RADV reads, and restores them before it returns: no other
@@ -71,21 +74,22 @@ impl Inspector {
         opened.map_err(|problem| outside(format!("RADV does not compile for {family}: {problem}")))
     }
 
-    /// Opens the first device that `is_wanted` with the extension; the error says what is missing.
-    fn open(is_wanted: &dyn Fn(&vk::PhysicalDeviceProperties) -> bool) -> Result<Self, String> {
+    /// Opens the first device that passes `accepts` and has the extension; the error lists what
+    /// is missing.
+    fn open(accepts: &dyn Fn(&vk::PhysicalDeviceProperties) -> bool) -> Result<Self, String> {
         let failed = |what: &str| {
             let what = what.to_owned();
             move |code: vk::Result| format!("{what}: {code}")
         };
-        // SAFETY: plain Vulkan; each handle is made by the one before it, and what is made here is
-        // either handed to the value, which destroys it, or destroyed on the way out.
+        // SAFETY: each handle is created from the previous one; everything created here is either
+        // moved into the value, which destroys it on drop, or destroyed on the error path.
         unsafe {
             let entry = ash::Entry::load().map_err(|error| format!("no Vulkan loader: {error}"))?;
             let application = vk::ApplicationInfo::default().api_version(vk::API_VERSION_1_2);
             let create = vk::InstanceCreateInfo::default().application_info(&application);
             let instance =
                 entry.create_instance(&create, None).map_err(failed("no Vulkan instance"))?;
-            match Self::open_device(&instance, is_wanted) {
+            match Self::open_device(&instance, accepts) {
                 Ok((device, name, driver, least_subgroup)) => {
                     let properties = extension::Device::new(&instance, &device);
                     let _entry = entry;
@@ -103,7 +107,7 @@ impl Inspector {
     /// The instance must be alive.
     unsafe fn open_device(
         instance: &ash::Instance,
-        is_wanted: &dyn Fn(&vk::PhysicalDeviceProperties) -> bool,
+        accepts: &dyn Fn(&vk::PhysicalDeviceProperties) -> bool,
     ) -> Result<(ash::Device, String, String, u32), String> {
         // SAFETY: the instance is alive, and the handles come from it.
         unsafe {
@@ -112,7 +116,7 @@ impl Inspector {
                 .map_err(|code| format!("no Vulkan device: {code}"))?;
             let wanted = found
                 .into_iter()
-                .find(|&device| is_wanted(&instance.get_physical_device_properties(device)));
+                .find(|&device| accepts(&instance.get_physical_device_properties(device)));
             let physical = wanted.ok_or("its Vulkan driver does not offer the device")?;
             let offered =
                 instance.enumerate_device_extension_properties(physical).unwrap_or_default();
@@ -160,7 +164,9 @@ impl Inspector {
     ///
     /// [`Report::per_interaction`] gives the instructions per interaction.
     ///
-    /// Errors: a shape out of range; a kernel that the driver does not compile.
+    /// # Errors
+    ///
+    /// A shape out of range; a kernel that the driver does not compile.
     pub fn report(&self, variant: &KernelVariant) -> Result<Report> {
         variant.config.validate(None)?;
         let text = variant.wgsl()?;
@@ -170,9 +176,11 @@ impl Inspector {
         self.ask(&bytes, &bindings, *variant, &variant.config, roots)
     }
 
-    /// What the driver reports about a kernel for forces with derivatives.
+    /// The driver's report on a kernel for forces with derivatives.
     ///
-    /// Errors: as [`Inspector::report`].
+    /// # Errors
+    ///
+    /// As [`Inspector::report`].
     pub fn report_direct(&self, variant: &DirectVariant) -> Result<Report<DirectVariant>> {
         variant.shape.validate()?;
         let (name, text) = (DirectVariant::FORCES, variant.forces()?);
@@ -193,22 +201,24 @@ impl Inspector {
             adapter: self.name.clone(),
             problem: format!("its driver does not compile {shape}: {code}"),
         };
-        // SAFETY: the device is alive, and what `compile` makes is destroyed by its value's drop.
+        // SAFETY: the device is alive, and the value that `compile` returns destroys its handles on
+        // drop.
         let pipeline =
             unsafe { Pipeline::compile(&self.device, &code, bindings) }.map_err(refused)?;
         // SAFETY: the pipeline is alive and was compiled with both capture flags.
-        unsafe { self.said(pipeline.pipeline, variant, roots) }.map_err(refused)
+        unsafe { self.query_report(pipeline.pipeline, variant, roots) }.map_err(refused)
     }
 
     /// # Safety
     /// The pipeline must be one of this device's, compiled with both capture flags.
-    unsafe fn said<V>(
+    unsafe fn query_report<V>(
         &self,
         pipeline: vk::Pipeline,
         variant: V,
         roots: usize,
     ) -> Result<Report<V>, vk::Result> {
-        // SAFETY: as the caller promises; pointers go to rooms of the size that the driver named.
+        // SAFETY: as the caller promises; pointers refer to buffers of the size that the driver
+        // returned.
         unsafe {
             let info = vk::PipelineInfoKHR::default().pipeline(pipeline);
             let executables = self.properties.get_pipeline_executable_properties(&info)?;
@@ -253,7 +263,8 @@ impl Inspector {
 
 impl Drop for Inspector {
     fn drop(&mut self) {
-        // SAFETY: both were made by `open`, nothing made from them is left, and neither is used again.
+        // SAFETY: both were created by `open`, all objects created from them have been destroyed,
+        // and neither is used again.
         unsafe {
             self.device.destroy_device(None);
             self.instance.destroy_instance(None);
@@ -261,7 +272,7 @@ impl Drop for Inspector {
     }
 }
 
-/// A compiled kernel and what it needed.
+/// A compiled kernel with its layouts and module.
 struct Pipeline<'a> {
     device: &'a ash::Device,
     set: vk::DescriptorSetLayout,
@@ -278,7 +289,7 @@ impl<'a> Pipeline<'a> {
         code: &[u32],
         bindings: &[Binding],
     ) -> Result<Self, vk::Result> {
-        let mut made = Self {
+        let mut created = Self {
             device,
             set: vk::DescriptorSetLayout::null(),
             layout: vk::PipelineLayout::null(),
@@ -303,31 +314,31 @@ impl<'a> Pipeline<'a> {
                     .stage_flags(vk::ShaderStageFlags::COMPUTE)
             })
             .collect();
-        // SAFETY: as the caller promises; on an early return the drop destroys what is there, and
-        // destroying a null handle does nothing.
+        // SAFETY: as the caller promises; on an early return the drop destroys the handles created
+        // so far, and destroying a null handle does nothing.
         unsafe {
             let create = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
-            made.set = device.create_descriptor_set_layout(&create, None)?;
-            let sets = [made.set];
+            created.set = device.create_descriptor_set_layout(&create, None)?;
+            let sets = [created.set];
             let create = vk::PipelineLayoutCreateInfo::default().set_layouts(&sets);
-            made.layout = device.create_pipeline_layout(&create, None)?;
+            created.layout = device.create_pipeline_layout(&create, None)?;
             let create = vk::ShaderModuleCreateInfo::default().code(code);
-            made.module = device.create_shader_module(&create, None)?;
+            created.module = device.create_shader_module(&create, None)?;
             let stage = vk::PipelineShaderStageCreateInfo::default()
                 .stage(vk::ShaderStageFlags::COMPUTE)
-                .module(made.module)
+                .module(created.module)
                 .name(c"main");
             let flags = vk::PipelineCreateFlags::CAPTURE_STATISTICS_KHR
                 | vk::PipelineCreateFlags::CAPTURE_INTERNAL_REPRESENTATIONS_KHR;
             let create = vk::ComputePipelineCreateInfo::default()
                 .flags(flags)
                 .stage(stage)
-                .layout(made.layout);
+                .layout(created.layout);
             let pipelines =
                 device.create_compute_pipelines(vk::PipelineCache::null(), &[create], None);
-            made.pipeline = pipelines.map_err(|(_, code)| code)?[0];
+            created.pipeline = pipelines.map_err(|(_, code)| code)?[0];
         }
-        Ok(made)
+        Ok(created)
     }
 }
 
@@ -343,23 +354,23 @@ impl Drop for Pipeline<'_> {
     }
 }
 
-fn statistic(said: &vk::PipelineExecutableStatisticKHR<'_>) -> Statistic {
+fn statistic(raw: &vk::PipelineExecutableStatisticKHR<'_>) -> Statistic {
     use vk::PipelineExecutableStatisticFormatKHR as Format;
     let words = |text: Result<&CStr, _>| text.unwrap_or_default().to_string_lossy().into_owned();
     // SAFETY: the format says which member of the union the driver wrote; each is plain data.
     let value = unsafe {
-        match said.format {
-            Format::BOOL32 => f64::from(said.value.b32),
-            Format::INT64 => said.value.i64 as f64,
-            Format::FLOAT64 => said.value.f64,
-            _ => said.value.u64 as f64,
+        match raw.format {
+            Format::BOOL32 => f64::from(raw.value.b32),
+            Format::INT64 => raw.value.i64 as f64,
+            Format::FLOAT64 => raw.value.f64,
+            _ => raw.value.u64 as f64,
         }
     };
-    let (name, description) = (said.name_as_c_str(), said.description_as_c_str());
+    let (name, description) = (raw.name_as_c_str(), raw.description_as_c_str());
     Statistic { name: words(name), description: words(description), value }
 }
 
-/// Whether a statistic is a checksum, which tells a reader nothing.
+/// Whether a statistic is a checksum, which is meaningless to a reader.
 fn is_hash(statistic: &Statistic) -> bool {
     statistic.name.to_lowercase().contains("hash")
 }

@@ -1,5 +1,4 @@
-//! What a Vulkan driver reports about a compiled force kernel: registers, spills, occupancy,
-//! machine code.
+//! A Vulkan driver's report on a compiled force kernel: registers, spills, occupancy, machine code.
 //!
 //! Uses VK_KHR_pipeline_executable_properties, which wgpu does not expose: the same SPIR-V is
 //! compiled again on a separate instance and device. Mesa's drivers for AMD and Intel and NVIDIA's
@@ -27,7 +26,7 @@ use crate::forces::direct::gpu::KernelVariant;
 pub struct Statistic {
     /// The driver's name for it, such as `VGPRs` or `Register Count`.
     pub name: String,
-    /// What it means, in the driver's words.
+    /// The driver's description of it.
     pub description: String,
     /// Its value; booleans are 0 or 1.
     pub value: f64,
@@ -36,7 +35,7 @@ pub struct Statistic {
 /// Everything a driver reports about one kernel.
 #[derive(Clone, Debug)]
 pub struct Report<V = KernelVariant> {
-    /// The device, in the driver's words.
+    /// The device's name according to the driver.
     pub device: String,
     /// The driver and its version.
     pub driver: String,
@@ -135,7 +134,7 @@ mod tests {
     use crate::forces::direct::gpu::KernelConfig;
 
     #[test]
-    fn numbers_are_found_under_each_driver_s_names() {
+    fn statistics_are_found_under_each_drivers_names() {
         let config = KernelConfig::tiled(64);
         let statistic = |(name, value): (&str, f64)| Statistic {
             name: name.to_owned(),

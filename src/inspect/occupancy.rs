@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub struct Processor {
     /// Its name.
     pub name: &'static str,
-    /// Possible subgroup sizes in threads, the usual one first.
+    /// Possible subgroup sizes in threads, the default first.
     pub subgroup_sizes: &'static [u32],
     /// Registers of a SIMD unit, for all threads on it.
     pub registers: u32,
@@ -128,9 +128,8 @@ impl Processor {
         self.memory_reserved == 0
     }
 
-    /// What fits on the processor: a kernel with `registers` per thread, `memory` bytes and
-    /// `threads` per workgroup, in subgroups of `subgroup` threads. `None` if not even one
-    /// workgroup fits.
+    /// The occupancy of a kernel with `registers` per thread, `memory` bytes and `threads` per
+    /// workgroup, in subgroups of `subgroup` threads. `None` if not even one workgroup fits.
     pub fn room(&self, registers: u32, memory: u32, threads: u32, subgroup: u32) -> Option<Room> {
         let subgroup = subgroup.max(1);
         let of_workgroup = threads.max(1).div_ceil(subgroup);
@@ -196,7 +195,7 @@ impl Limit {
     }
 }
 
-/// How much of a kernel fits on a processor.
+/// The occupancy of a processor by a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Room {
     /// Subgroups per SIMD unit: the occupancy.
@@ -240,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn each_resource_may_be_the_one_that_is_short() {
+    fn each_resource_can_limit_occupancy() {
         let limit = |registers, memory, threads| {
             let room = GCN.room(registers, memory, threads, 64).unwrap();
             (room.subgroups, room.limit.name())

@@ -1,9 +1,10 @@
-//! Force and leapfrog in one dispatch per step, for forces that need neither slices nor pieces.
+//! Force and leapfrog in one dispatch per step, for forces that need neither slices nor several
+//! chunks.
 //!
 //! The force kernel itself with another ending: the sums kick and drift its own sinks. The new
 //! positions go into a second buffer, because other workgroups still read the old ones; steps come
 //! in pairs, so that positions end in their own buffer. The arithmetic and its order are those of
-//! the force kernel and `leapfrog.wgsl`: the bits do not depend on which way a step is taken.
+//! the force kernel and `leapfrog.wgsl`: the bits do not depend on whether steps are fused.
 
 use minijinja::context;
 
@@ -36,7 +37,7 @@ pub fn wgsl(variant: &KernelVariant, bodies: u32) -> Result<String> {
 }
 
 impl Fused {
-    /// Beyond this number of bodies the cost of a dispatch is negligible beside the force.
+    /// Beyond this number of bodies the cost of a dispatch is negligible compared with the force.
     pub const MOST_BODIES: u32 = 1 << 16;
 
     /// The fused kernel for `force`, whose sinks and sources are `bodies`. `None` if steps cannot

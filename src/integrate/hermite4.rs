@@ -81,7 +81,7 @@ mod tests {
     /// For x = t^5 the corrector is exact, because the acceleration is a cubic; the predictor is
     /// not.
     #[test]
-    fn a_quintic_orbit_is_exact() {
+    fn quintic_orbit_is_exact() {
         let at = |t: f64| Track {
             position: DVec3::X * t.powi(5),
             velocity: DVec3::X * 5.0 * t.powi(4),

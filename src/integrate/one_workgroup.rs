@@ -1,7 +1,7 @@
 //! Leapfrog for bodies that all fit in one workgroup: many steps per dispatch.
 //!
-//! Takes the same steps as the ordinary device side does with two dispatches each, but sums in an
-//! order of its own. See `shaders/integrate/one_workgroup.wgsl`.
+//! Takes the same steps as the ordinary device integrator does with two dispatches each, but sums
+//! in a different order. See `shaders/integrate/one_workgroup.wgsl`.
 
 use minijinja::context;
 
@@ -28,7 +28,8 @@ pub struct OneWorkgroup {
 
 /// The assembled WGSL for a variant (whose potential switch is ignored).
 ///
-/// Errors: a shape that is out of range.
+/// # Errors
+/// A shape that is out of range.
 pub fn wgsl(variant: &KernelVariant) -> Result<String> {
     let config = variant.config;
     config.validate(None)?;
@@ -44,8 +45,8 @@ pub fn wgsl(variant: &KernelVariant) -> Result<String> {
 impl OneWorkgroup {
     /// Compiles the kernel for `variant` and binds it to `bodies`.
     ///
-    /// Errors: more bodies than p * r; bodies that are not all sinks; a shape that the adapter
-    /// cannot run.
+    /// # Errors
+    /// More bodies than p * r; bodies that are not all sinks; a shape that the adapter cannot run.
     pub async fn new(
         gpu: &Gpu,
         variant: &KernelVariant,
@@ -157,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn only_leapfrog_has_it() {
+    fn one_workgroup_supports_leapfrog_only() {
         let takes = |name: &str| OneWorkgroup::takes(crate::integrate::find(name).unwrap());
         assert!(takes("leapfrog").is_ok());
         let text = takes("hermite4").unwrap_err().to_string();

@@ -1,5 +1,4 @@
-//! Work in the background of the frames: on a thread of its own or, in a browser, in turns of the event
-//! loop.
+//! Background tasks: on a thread of their own or, in a browser, on the event loop.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -8,10 +7,16 @@ use std::sync::mpsc::{Receiver, TryRecvError, channel};
 
 use crate::error::{Error, Result};
 
-/// Runs the future that `work` makes in the background. It is made where it runs, so it need not be `Send`.
+/// Runs the future that `work` returns in the background. `work` is called on the thread that polls
+/// the future, so the future need not be `Send`.
 ///
-/// Errors: no thread for it.
-pub(super) fn run_beside<F>(name: &str, work: impl FnOnce() -> F + Send + 'static) -> Result<()>
+/// # Errors
+///
+/// The thread cannot be spawned.
+pub(super) fn run_in_background<F>(
+    name: &str,
+    work: impl FnOnce() -> F + Send + 'static,
+) -> Result<()>
 where
     F: Future<Output = ()> + 'static,
 {
@@ -20,7 +25,7 @@ where
         let thread = std::thread::Builder::new().name(name.to_owned());
         let spawned = thread.spawn(move || {
             #[cfg(feature = "window")]
-            super::priority::give_way();
+            super::priority::lower_own_priority();
             pollster::block_on(work());
         });
         spawned.map(drop).map_err(|error| Error::Device(format!("no thread for {name}: {error}")))
@@ -33,46 +38,48 @@ where
     }
 }
 
-/// Something being made in the background.
+/// A value that a background task computes. Dropping it cancels the task.
 pub(crate) struct Beside<T> {
     name: &'static str,
     made: Receiver<Result<T>>,
-    /// Set when nobody wants it any more: engines working on it give up.
-    left: Arc<AtomicBool>,
+    /// Set when the result is not needed any more: engines called by the task stop early.
+    cancelled: Arc<AtomicBool>,
 }
 
 impl<T> Drop for Beside<T> {
     fn drop(&mut self) {
-        self.left.store(true, Ordering::Relaxed);
+        self.cancelled.store(true, Ordering::Relaxed);
     }
 }
 
 impl<T: Send + 'static> Beside<T> {
-    /// Begins to make it.
+    /// Starts the task.
     ///
-    /// Errors: no thread for it.
+    /// # Errors
+    ///
+    /// The thread cannot be spawned.
     pub fn start<F>(name: &'static str, work: impl FnOnce() -> F + Send + 'static) -> Result<Self>
     where
         F: Future<Output = Result<T>> + 'static,
     {
         let (sender, made) = channel();
-        let left = Arc::<AtomicBool>::default();
-        let own = Arc::clone(&left);
-        run_beside(name, move || {
+        let cancelled = Arc::<AtomicBool>::default();
+        let own = Arc::clone(&cancelled);
+        run_in_background(name, move || {
             let making = work();
             async move {
-                // A browser has one thread, which other work shares.
+                // The flag is per thread, and in a browser all tasks share one thread.
                 if cfg!(not(target_arch = "wasm32")) {
                     crate::stop::heed(&own);
                 }
-                // Maybe nobody wants it any more.
+                // Fails only if the receiver has been dropped.
                 let _ = sender.send(making.await);
             }
         })?;
-        Ok(Self { name, made, left })
+        Ok(Self { name, made, cancelled })
     }
 
-    /// What was made, once; `None` until it is ready.
+    /// The result, once; `None` until it is ready.
     pub fn take(&self) -> Option<Result<T>> {
         match self.made.try_recv() {
             Ok(made) => Some(made),
@@ -90,9 +97,9 @@ impl<T: Send + 'static> Beside<T> {
 mod tests {
     use super::*;
 
-    fn waited(beside: &Beside<u32>) -> Result<u32> {
+    fn wait_for(task: &Beside<u32>) -> Result<u32> {
         loop {
-            if let Some(made) = beside.take() {
+            if let Some(made) = task.take() {
                 return made;
             }
             std::thread::yield_now();
@@ -100,21 +107,21 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_wants_any_more_is_told_to_stop() {
-        let (told, tells) = channel();
+    fn dropping_the_handle_cancels_the_task() {
+        let (sender, receiver) = channel();
         let made = Beside::start("a number", move || async move {
             let begun = web_time::Instant::now();
             while crate::stop::check().is_ok() && begun.elapsed().as_secs() < 20 {
                 std::thread::yield_now();
             }
-            told.send(crate::stop::is_wanted()).map_err(|_| Error::Stopped)
+            sender.send(crate::stop::is_wanted()).map_err(|_| Error::Stopped)
         });
         drop(made.unwrap());
-        assert!(tells.recv().unwrap());
+        assert!(receiver.recv().unwrap());
     }
 
     #[test]
-    fn what_is_made_comes_once_and_a_panic_is_told() {
+    fn result_is_taken_once_and_a_panic_is_an_error() {
         let (go, begin) = channel();
         let made = Beside::start("a number", move || async move {
             begin.recv().map_err(|_| Error::Stopped)?;
@@ -123,9 +130,9 @@ mod tests {
         let made = made.unwrap();
         assert!(made.take().is_none(), "it waits for the word");
         go.send(()).unwrap();
-        assert_eq!(waited(&made).unwrap(), 7);
+        assert_eq!(wait_for(&made).unwrap(), 7);
         let broken: Beside<u32> =
             Beside::start("a number", || async { panic!("on purpose") }).unwrap();
-        assert!(waited(&broken).unwrap_err().to_string().contains("a number stopped"));
+        assert!(wait_for(&broken).unwrap_err().to_string().contains("a number stopped"));
     }
 }

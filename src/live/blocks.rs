@@ -1,11 +1,11 @@
-//! What a watched simulation reports of its individual steps, while they are shown.
+//! Statistics of individual (block) time steps, reported while they are shown.
 
 use web_time::Instant;
 
 use super::Live;
 use crate::integrate::blocks::{BlockStats, BlockSteps};
 
-/// Individual steps at one time, with means over about the last second.
+/// Individual steps at one time, with means over about the last half second.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BlockFacts {
     /// The longest step.
@@ -24,10 +24,10 @@ pub struct BlockFacts {
     pub blocks_per_sec: f64,
 }
 
-/// Means are taken over this many seconds.
+/// Means are taken over at least this many seconds.
 const WINDOW_SECS: f64 = 0.5;
 
-/// Keeps the counts from a little earlier.
+/// Computes [`BlockFacts`] from the differences to earlier counts.
 pub(super) struct BlockWatch {
     since: Instant,
     stats: BlockStats,
@@ -61,10 +61,10 @@ impl BlockWatch {
 }
 
 impl Live {
-    /// Asks for [`Live::blocks`]: the worker reports them between two steps, and nothing waits. Call
-    /// in each frame that shows them.
+    /// Requests [`Live::blocks`], which the worker reports between two steps; never blocks. Call in
+    /// each frame that shows them.
     pub fn watch_blocks(&mut self) {
-        self.mover.ask_blocks();
+        self.mover.request_blocks();
     }
 
     /// The individual steps as last reported; `None` if the integrator has none, or before

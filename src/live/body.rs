@@ -4,7 +4,7 @@ use glam::DVec3;
 
 use crate::sim::Moment;
 
-/// This many of the nearest bodies are named.
+/// Number of nearest bodies that are listed.
 const NEIGHBOURS: usize = 3;
 
 /// One body at one time. Numbers are in the bodies' units, energies per unit mass.
@@ -24,20 +24,20 @@ pub struct BodyFacts {
     pub speed: f64,
     /// Distance from that centre.
     pub distance: f64,
-    /// Energy of its motion relative to the others, per unit of its mass.
+    /// Kinetic energy of its motion relative to the others, per unit of its mass.
     pub kinetic: f64,
-    /// Potential of the others at its place, 0 far away.
+    /// Potential of the others at its position, 0 at infinity.
     pub potential: f64,
     /// The nearest other bodies, nearest first.
     pub nearest: Vec<Neighbour>,
 }
 
-/// A body that is near another.
+/// One of the nearest bodies.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Neighbour {
-    /// Its number.
+    /// Its index, from 0.
     pub body: usize,
-    /// Its id.
+    /// Its id in files.
     pub id: u64,
     /// Its component's number.
     pub component: usize,
@@ -46,13 +46,13 @@ pub struct Neighbour {
 }
 
 impl BodyFacts {
-    /// Facts about the body with index `body`; `mass` are the gravitating masses, G included. `None` if there is no
-    /// such body. One pass over all bodies, in f64.
+    /// Facts about the body with index `body`, or `None` if there is no such body. `mass` holds G m
+    /// of all bodies. One pass over all bodies, in f64.
     pub fn of(moment: &Moment, mass: &[f64], body: usize) -> Option<Self> {
         let bodies = &moment.bodies;
-        let (place, velocity) = (*bodies.position.get(body)?, *bodies.velocity.get(body)?);
+        let (position, velocity) = (*bodies.position.get(body)?, *bodies.velocity.get(body)?);
         let softening2 = moment.softening * moment.softening;
-        // Relative to the body itself: far from the origin the sums lose no digits.
+        // Sums relative to the body itself lose no digits far from the origin.
         let (mut total, mut centre, mut drift) = (0.0, DVec3::ZERO, DVec3::ZERO);
         let mut potential = 0.0;
         let mut nearest: Vec<(f64, usize)> = Vec::with_capacity(NEIGHBOURS + 1);
@@ -60,7 +60,7 @@ impl BodyFacts {
             if other == body {
                 continue;
             }
-            let away = x - place;
+            let away = x - position;
             let square = away.length_squared();
             total += m;
             centre += away * m;
@@ -76,7 +76,8 @@ impl BodyFacts {
                 nearest.truncate(NEIGHBOURS);
             }
         }
-        // Relative to the others. The common centre includes the body, which is only this part of the way from it.
+        // `apart` and `moving` are relative to the centre of mass of the others. Relative to that
+        // of all bodies, the body included, they are smaller by the others' fraction of the mass.
         let [apart, moving] = match total > 0.0 {
             true => [centre / total, drift / total].map(DVec3::length),
             false => [0.0, velocity.length()],
@@ -108,7 +109,7 @@ impl BodyFacts {
         self.kinetic + self.potential
     }
 
-    /// Whether it could not leave the others, if they stayed as they are.
+    /// Whether its energy is negative: it could not escape if the others did not move.
     pub fn is_bound(&self) -> bool {
         self.energy() < 0.0
     }
@@ -124,7 +125,8 @@ mod tests {
         Moment { time: 2.0, steps: 0, bodies, acceleration, softening }
     }
 
-    /// Two bodies of mass 2 and 1, a distance of 4 apart, far out and in motion as a whole, that part at `speed`.
+    /// Two bodies of mass 2 and 1 at distance 4 with the relative speed `speed`; the pair is far
+    /// from the origin and drifts.
     fn pair(speed: f64) -> Moment {
         let mut bodies = Bodies::default();
         bodies.components.push(Component::new("stars", Role::Star));
@@ -135,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn two_bodies_are_bound_below_the_speed_of_escape_whichever_is_asked() {
+    fn each_body_of_a_pair_is_bound_below_escape_speed() {
         // Kepler: v^2 = 2 (m1 + m2) / r.
         let escape = (2.0f64 * 3.0 / 4.0).sqrt();
         for (speed, bound) in [(0.99 * escape, true), (1.01 * escape, false)] {
@@ -156,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn the_nearest_are_named_in_their_order_and_a_lonely_body_is_free() {
+    fn neighbours_are_sorted_by_distance_and_a_single_body_is_unbound() {
         let mut bodies = Bodies::default();
         bodies.components.push(Component::new("stars", Role::Star));
         for x in [0.0, 5.0, -1.0, 2.0, 9.0, 3.0] {

@@ -1,4 +1,5 @@
-//! How often something costly is brought back: seldom enough to take little time.
+//! How often a costly result (diagnostics, a copy of the bodies) is requested, so that it takes
+//! only a small fraction of the time.
 
 use std::sync::Arc;
 
@@ -7,95 +8,95 @@ use web_time::{Duration, Instant};
 use super::Event;
 use crate::sim::Moment;
 
-/// It takes at most this part of the time.
-const PART: f64 = 0.1;
-/// The first one also waits for compilers and while the device's speed is being found: later ones take about this part of
-/// its time.
+/// Largest fraction of the time that requests take.
+const MAX_FRACTION: f64 = 0.1;
+/// The first request also waits for shader compilation and for the measurement of the device's
+/// speed; later ones take about this fraction of its time.
 const LATER: f64 = 0.25;
 
 /// If the first forces take longer, the first request is delayed, so that the bodies move first.
 const LONG: Duration = Duration::from_secs(2);
-/// With fewer frames than this it was the window that took long, not the forces.
+/// With fewer frames than this the window took long, not the forces.
 const MANY_FRAMES: u64 = 20;
 
-/// Why the bodies are brought back.
+/// Why the bodies are copied to the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
-    /// [`super::Command::Moment`] asked for them.
+    /// [`super::Command::Moment`] requested them.
     Answer,
-    /// To go on from if the device is lost.
-    Keep,
+    /// A checkpoint, to continue from if the device is lost.
+    Checkpoint,
 }
 
 impl Purpose {
     pub fn event(self, moment: Arc<Moment>) -> Event {
         match self {
             Purpose::Answer => Event::Moment(moment),
-            Purpose::Keep => Event::Kept(moment),
+            Purpose::Checkpoint => Event::Kept(moment),
         }
     }
 }
 
-/// Decides when to ask for something, by the time that it took to come before.
+/// Decides when to send the next request, by how long the previous one took.
 #[derive(Debug)]
 pub(super) struct Cadence {
-    /// It comes at most this often.
+    /// Shortest pause between two requests.
     pause: Duration,
-    /// When it was asked for, if it has not come yet.
-    asked: Option<Instant>,
+    /// When the pending request was made.
+    requested: Option<Instant>,
     took: Duration,
-    /// When it came last, and its step; `None` after a failure.
+    /// When the last result came, and its step; the step is `None` after a failure.
     last: Option<(Instant, Option<u64>)>,
 }
 
 impl Cadence {
     pub fn new(pause: Duration) -> Self {
-        Self { pause, asked: None, took: Duration::ZERO, last: None }
+        Self { pause, requested: None, took: Duration::ZERO, last: None }
     }
 
-    /// Reports that the first forces took `took` in `frames` frames. What needs potentials takes about as long, so the first
-    /// request is delayed as if an earlier one had taken that long.
+    /// Takes in that the first forces took `took` in `frames` frames. Potentials take about as
+    /// long, so the first request is delayed as if an earlier one had taken that long.
     pub fn expect(&mut self, took: Duration, frames: u64) {
         if self.last.is_none() && took > LONG && frames > MANY_FRAMES {
             (self.took, self.last) = (took, Some((Instant::now(), None)));
         }
     }
 
-    /// It has been asked for.
-    pub fn ask(&mut self) {
-        self.asked = Some(Instant::now());
+    /// Records that a request was made.
+    pub fn request(&mut self) {
+        self.requested = Some(Instant::now());
     }
 
-    /// Whether it has been asked for and has not come.
-    pub fn is_on_its_way(&self) -> bool {
-        self.asked.is_some()
+    /// Whether a request is pending.
+    pub fn is_pending(&self) -> bool {
+        self.requested.is_some()
     }
 
-    /// Whether the latest one is of `step`.
+    /// Whether the latest result is of `step`.
     pub fn is_of(&self, step: u64) -> bool {
         self.last.is_some_and(|(_, last)| last == Some(step))
     }
 
-    /// It has come, of this step.
-    pub fn come(&mut self, step: u64) {
-        if let Some(asked) = self.asked.take() {
-            let part = if self.last.is_none() { LATER } else { 1.0 };
-            self.took = asked.elapsed().mul_f64(part);
+    /// Records that a result of this step has come.
+    pub fn receive(&mut self, step: u64) {
+        if let Some(requested) = self.requested.take() {
+            let factor = if self.last.is_none() { LATER } else { 1.0 };
+            self.took = requested.elapsed().mul_f64(factor);
         }
         self.last = Some((Instant::now(), Some(step)));
     }
 
-    /// It will not come: it is asked for again after the pause.
+    /// Records that the pending request has failed: the next one is due after the pause.
     pub fn give_up(&mut self) {
-        if self.asked.take().is_some() {
+        if self.requested.take().is_some() {
             self.last = Some((Instant::now(), None));
         }
     }
 
-    /// Whether it is time to ask again, if the simulation is at `step`.
+    /// Whether the next request is due, if the simulation is at `step`.
     pub fn is_due(&self, step: u64) -> bool {
-        let pause = self.took.div_f64(PART).max(self.pause);
-        self.asked.is_none()
+        let pause = self.took.div_f64(MAX_FRACTION).max(self.pause);
+        self.requested.is_none()
             && self.last.is_none_or(|(at, last)| last != Some(step) && at.elapsed() > pause)
     }
 }
@@ -106,10 +107,10 @@ pub(super) enum Reporting {
     Nothing,
     /// Potentials are being computed.
     Potential,
-    /// This many of the dispatches of the [`crate::sim::Diagnosis`] are done.
+    /// The number of dispatches of the [`crate::sim::Diagnosis`] that are done.
     Summing(u32),
-    /// The results are on their way.
-    Flying,
+    /// The results are being read back.
+    Reading,
 }
 
 #[cfg(test)]
@@ -117,22 +118,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_asked_for_once_and_after_a_pause_if_there_is_news() {
+    fn one_request_at_a_time_and_the_next_after_a_pause_and_a_step() {
         let mut never = Cadence::new(Duration::from_secs(1000));
         assert!(never.is_due(0));
-        never.ask();
-        assert!(!never.is_due(5), "it is on its way");
-        never.come(5);
-        assert!(!never.is_due(6), "it came just now");
+        never.request();
+        assert!(!never.is_due(5), "a request is pending");
+        never.receive(5);
+        assert!(!never.is_due(6), "a result came just now");
         let mut always = Cadence::new(Duration::ZERO);
-        always.come(5);
+        always.receive(5);
         std::thread::sleep(Duration::from_millis(1));
         assert!(always.is_due(6));
         assert!(!always.is_due(5), "nothing has moved");
-        always.ask();
+        always.request();
         always.give_up();
         std::thread::sleep(Duration::from_millis(1));
-        assert!(always.is_due(5), "it failed");
+        assert!(always.is_due(5), "the request failed");
     }
 
     #[test]
@@ -146,10 +147,10 @@ mod tests {
     }
 
     #[test]
-    fn what_takes_long_comes_seldom() {
+    fn slow_requests_are_sent_seldom() {
         let mut slow = Cadence::new(Duration::ZERO);
         slow.took = Duration::from_secs(60);
-        slow.come(1);
+        slow.receive(1);
         std::thread::sleep(Duration::from_millis(1));
         assert!(!slow.is_due(2), "it waits for 10 minutes");
         slow.took = Duration::ZERO;

@@ -1,4 +1,4 @@
-//! What a watcher can ask of a running simulation, and what comes back.
+//! Commands to a running simulation, and the events that it returns.
 
 use std::sync::Arc;
 
@@ -8,43 +8,45 @@ use crate::error::Error;
 use crate::forces::direct::gpu::KernelRequest;
 use crate::sim::Moment;
 
-/// A request. The window's panel and keys make them; [`super::Live::apply`] carries them out.
+/// A command to a running simulation, made by the window's panel and keys and carried out by
+/// [`super::Live::apply`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum Command {
     /// Pauses or resumes.
     Pause(bool),
-    /// Takes this many single steps, paused or not.
+    /// Takes this number of single steps, paused or not.
     Step(u64),
     /// Real time or as fast as possible.
     Tempo(Tempo),
-    /// Speed as a multiple of the usual one, greater than 0.
+    /// Sets the speed as a multiple of the default one, greater than 0.
     Factor(f64),
     /// Reverses the direction of time.
     Reverse,
-    /// Another length of the time step, greater than 0; the direction stays.
+    /// Sets the length of the time step, greater than 0; the direction stays.
     Dt(f64),
-    /// Another softening length, >= 0.
+    /// Sets the softening length, >= 0.
     Softening(f64),
-    /// Another shape of the GPU's kernel.
+    /// Sets the shape of the GPU's kernel.
     Kernel(KernelRequest),
-    /// Compiles the kernels again from their changed texts.
+    /// Recompiles the kernels from changed shader sources.
     Recompile,
-    /// Diagnostics as soon as possible.
+    /// Requests diagnostics as soon as possible.
     Report,
-    /// The bodies as soon as possible, for example for saving.
+    /// Requests the bodies as soon as possible, for example for saving.
     Moment,
 }
 
-/// What a running simulation reports.
+/// An event that a running simulation returns.
 #[derive(Debug)]
 pub enum Event {
     /// Diagnostics of a state.
     Report(Report),
-    /// The state asked for with [`Command::Moment`].
+    /// The state requested with [`Command::Moment`].
     Moment(Arc<Moment>),
-    /// A state to go on from if the device is lost; comes by itself, every few seconds.
+    /// A checkpoint to continue from if the device is lost; sent every few seconds without a
+    /// request.
     Kept(Arc<Moment>),
-    /// Something went wrong; the simulation goes on unless the device was lost.
+    /// An error; the simulation continues unless the device was lost.
     Failed(Error),
 }
 
@@ -55,7 +57,7 @@ pub struct Report {
     pub time: f64,
     /// Steps since the beginning.
     pub steps: u64,
-    /// Softening at that time: another softening means another energy.
+    /// Softening at that time: the energy depends on it.
     pub softening: f64,
     /// The numbers.
     pub diagnostics: Diagnostics,

@@ -1,4 +1,4 @@
-//! How far an engine's accelerations are from the exact ones, estimated from a few of them.
+//! The error of an engine's accelerations, estimated from a sample of the bodies.
 
 use glam::DVec3;
 
@@ -7,10 +7,10 @@ use crate::forces::direct::CpuDouble;
 use crate::forces::{Answers, ForceEngine, Identity, Sinks, Sources, Want};
 use crate::sim::Moment;
 
-/// Bodies that are checked, spread evenly over the indices.
+/// Number of bodies that are checked, spread evenly over the indices.
 pub const SAMPLES: usize = 256;
 
-/// In a browser the only thread is blocked for at most this many pairs.
+/// Largest number of pairs: in a browser they block the only thread.
 const MOST_PAIRS: usize = if cfg!(target_arch = "wasm32") { 20_000_000 } else { usize::MAX };
 
 /// Relative errors |a - a_right| / |a_right| of the accelerations of some bodies.
@@ -31,10 +31,12 @@ pub struct ForceError {
 }
 
 impl ForceError {
-    /// Compares the accelerations of a moment, at [`SAMPLES`] bodies or all, with all pairs in f64; `gravitating_mass`
-    /// is G m of its bodies. Takes 256 N interactions on all cores.
+    /// Compares the accelerations of a moment, at [`SAMPLES`] bodies or all, with direct summation
+    /// in f64; `gravitating_mass` is G m of its bodies. Takes 256 N interactions on all cores.
     ///
-    /// Errors: bodies with values beyond the range of numbers.
+    /// # Errors
+    ///
+    /// Values beyond the range of f64.
     pub fn of(moment: &Moment, gravitating_mass: &[f64]) -> Result<Self> {
         let position = &moment.bodies.position;
         let n = position.len();
@@ -85,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_measured_and_what_is_right_has_no_error() {
+    fn exact_accelerations_have_no_error_and_scaled_ones_the_expected_error() {
         for n in [1000, 100] {
             let mut moment = moment(n);
             let mass = moment.bodies.mass.clone();
@@ -93,7 +95,7 @@ mod tests {
             assert!(right.largest < 1e-12, "{right:?}");
             assert_eq!((right.samples, right.steps), (n.min(SAMPLES), 20));
             moment.acceleration.iter_mut().for_each(|a| *a *= 1.01);
-            // One of those that are checked.
+            // Body 0 is always in the sample.
             moment.acceleration[0] *= 2.0;
             let wrong = ForceError::of(&moment, &mass).unwrap();
             assert!((wrong.median - 0.01).abs() < 1e-9, "{wrong:?}");
@@ -101,14 +103,14 @@ mod tests {
             let others = (wrong.samples - 1) as f64 * 1e-4;
             let rms = ((1.02f64.powi(2) + others) / wrong.samples as f64).sqrt();
             assert!((wrong.rms / rms - 1.0).abs() < 1e-9, "{wrong:?}");
-            // With another softening other accelerations are right.
+            // The exact accelerations depend on the softening.
             moment.softening = 0.2;
             assert!(ForceError::of(&moment, &mass).unwrap().rms > 2.0 * wrong.rms);
         }
     }
 
     #[test]
-    fn one_body_has_none() {
+    fn a_single_body_gives_no_samples() {
         let mut one = moment(2);
         one.bodies = Bodies { mass: vec![1.0], ..one.bodies };
         one.bodies.position.truncate(1);

@@ -2,41 +2,42 @@
 //! between frames.
 
 /// The assumed pause between frames until one was measured, in seconds.
-const USUAL_SECS: f64 = 1.0 / 60.0;
+const DEFAULT_SECS: f64 = 1.0 / 60.0;
 /// A slice that takes less of its budget than this says nothing about the rate.
 const FULL: f64 = 0.7;
-/// One below this leaves the frame as long as without a simulation.
-const HARDLY_ANY: f64 = 0.2;
+/// A slice that takes less than this does not lengthen the frame.
+const NEGLIGIBLE: f64 = 0.2;
 
-/// How long frames with hardly any steps take, and so what a slice adds.
+/// Estimates what a slice adds to a frame, from the duration of frames with hardly any steps.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct FramePace {
-    /// Seconds between frames that hold hardly any steps: waiting for the screen, drawing.
+    /// Seconds between frames with hardly any steps: waiting for the screen, drawing.
     idle_secs: f64,
 }
 
 impl Default for FramePace {
     fn default() -> Self {
-        Self { idle_secs: USUAL_SECS }
+        Self { idle_secs: DEFAULT_SECS }
     }
 }
 
 impl FramePace {
-    /// A frame came after `wall_secs`; its slice was thought to take `slice_secs` of `budget_secs`.
-    /// Returns the factor by which to multiply the engine's rate.
+    /// Takes in a frame that came after `wall_secs`, whose slice was expected to take `slice_secs`
+    /// of `budget_secs`. Returns the factor by which to multiply the engine's rate.
     ///
-    /// Only a slice that filled its budget says anything: while little is due, frames come in time
-    /// whatever the rate, and a rate that grew meanwhile would make the next full slice far too long.
+    /// Only a slice that filled its budget changes the rate: while little is due, frames come in
+    /// time whatever the rate, and a rate that grew meanwhile would make the next full slice far
+    /// too long.
     pub fn learn(&mut self, wall_secs: f64, slice_secs: f64, budget_secs: f64) -> f64 {
-        let part = slice_secs / budget_secs;
-        if part < HARDLY_ANY {
+        let fraction = slice_secs / budget_secs;
+        if fraction < NEGLIGIBLE {
             self.idle_secs += 0.1 * (wall_secs - self.idle_secs);
         }
-        if part < FULL {
+        if fraction < FULL {
             return 1.0;
         }
-        // A screen shows frames at multiples of its own pause: between the two limits nothing
-        // changes.
+        // A screen shows frames at multiples of its refresh interval, so the rate stays between the
+        // two limits.
         let wanted_secs = self.idle_secs + budget_secs;
         match wall_secs / wanted_secs {
             late if late > 1.3 => 0.7,
@@ -57,14 +58,14 @@ mod tests {
         let mut rate = 1.0;
         for _ in 0..frames {
             let work = (BUDGET * rate).min(due_secs * true_rate);
-            let wall_secs = (other + work / true_rate).max(USUAL_SECS);
+            let wall_secs = (other + work / true_rate).max(DEFAULT_SECS);
             rate *= pace.learn(wall_secs, work / rate, BUDGET);
         }
         rate
     }
 
     #[test]
-    fn a_fast_and_a_slow_device_are_found_out() {
+    fn rate_converges_on_slow_and_fast_devices() {
         for true_rate in [0.05, 1.0, 30.0] {
             let rate = after(2000, &mut FramePace::default(), true_rate, f64::MAX, 0.004);
             // A frame then lasts between the pause with the budget and a third more.
@@ -74,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_learnt_while_little_is_due() {
+    fn rate_stays_while_little_is_due() {
         let mut pace = FramePace::default();
         assert_eq!(after(10_000, &mut pace, 1.0, 0.0, 0.004), 1.0);
         assert_eq!(after(10_000, &mut pace, 1.0, 0.5 * BUDGET, 0.004), 1.0);

@@ -1,8 +1,8 @@
-//! Looking into forces while they are computed: the error of some, the cells of the tree, what acts on a body, and
-//! facts about a body.
+//! Inspection of the forces of a running simulation: the error of a sample, the cells of the tree,
+//! the cells and bodies that act on a body, and facts about a body.
 //!
-//! A look begins with a state that has come back from wherever the bodies live, and runs in the background. The
-//! simulation is not involved, so not a bit changes.
+//! An inspection works in the background on a copy of a state, so it has no effect on the results
+//! of the simulation.
 
 use std::sync::Arc;
 
@@ -15,14 +15,14 @@ use crate::error::Result;
 use crate::forces::tree::{GroupWalk, TreeConfig, TreeView};
 use crate::sim::{Moment, Settings};
 
-/// What is wanted.
+/// What to inspect.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wish {
     /// The error of the accelerations.
     pub error: bool,
     /// The tree.
     pub tree: bool,
-    /// What acts on the group of the body with this index; needs no other wish.
+    /// The interactions of the group of the body with this index; `tree` need not be set.
     pub body: Option<usize>,
     /// Facts about the body with this index.
     pub about: Option<usize>,
@@ -38,20 +38,20 @@ impl Wish {
     }
 }
 
-/// What has been found, each for the latest state it was found for.
+/// Results of the inspection, each for the latest state that was inspected for it.
 #[derive(Clone, Debug, Default)]
 pub struct Seen {
     /// The error of the accelerations.
     pub error: Option<ForceError>,
     /// The tree over the bodies.
     pub tree: Option<SeenTree>,
-    /// What acts on the group of a body.
+    /// The interactions of the group of a body.
     pub walk: Option<SeenWalk>,
     /// Facts about a body.
     pub about: Option<BodyFacts>,
 }
 
-/// A tree and the state that it was built for.
+/// A tree and the time of the state that it was built for.
 #[derive(Clone, Debug)]
 pub struct SeenTree {
     /// Simulated time.
@@ -60,46 +60,47 @@ pub struct SeenTree {
     pub view: Arc<TreeView>,
 }
 
-/// A walk through the tree that was found.
+/// A walk through the inspected tree.
 #[derive(Clone, Debug)]
 pub struct SeenWalk {
-    /// The body that was asked for.
+    /// The requested body.
     pub body: usize,
-    /// The rule that cells were opened by.
+    /// The opening criterion of the walk.
     pub config: TreeConfig,
-    /// Its group.
+    /// The walk of the body's group.
     pub walk: Arc<GroupWalk>,
 }
 
-/// Errors come at most this often.
+/// Shortest pause between two estimates of the error.
 const ERRORS: Duration = Duration::from_secs(3);
-/// Trees come at most this often.
+/// Shortest pause between two trees.
 const TREES: Duration = Duration::from_millis(250);
-/// Facts about a body come at most this often.
+/// Shortest pause between two sets of facts about a body.
 const FACTS: Duration = Duration::from_millis(400);
-/// After a look there is a pause, this many times as long as the look.
+/// The pause after an inspection, as a multiple of its duration.
 const REST: u32 = 3;
 
 #[derive(Default)]
-pub(super) struct Looking {
+pub(super) struct Inspection {
     wish: Wish,
-    /// The latest state that has come.
+    /// The latest received state.
     moment: Option<Arc<Moment>>,
-    /// The states of the found tree and error.
+    /// The states of the current tree and error.
     tree_of: Option<Arc<Moment>>,
     error_of: Option<(Arc<Moment>, Instant)>,
-    making: Option<(Beside<Made>, Instant)>,
-    /// The body and the rule of the last walk through the found tree, even if it found nothing.
+    running: Option<(Beside<Found>, Instant)>,
+    /// The body and the opening criterion of the last walk through the current tree, also if there
+    /// is no such body.
     walked: Option<(usize, TreeConfig)>,
-    /// The state and the body of the last facts, even if there is no such body.
-    said_of: Option<(Arc<Moment>, usize)>,
+    /// The state and the body of the last facts, also if there is no such body.
+    facts_of: Option<(Arc<Moment>, usize)>,
     seen: Seen,
-    /// When the last look ended, and how long it took.
+    /// When the last task ended, and how long it took.
     last: Option<(Instant, Duration)>,
 }
 
-/// What a look has found, and for which state.
-struct Made {
+/// The results of a task, and the state that they belong to.
+struct Found {
     of: Arc<Moment>,
     error: Option<ForceError>,
     tree: Option<Arc<TreeView>>,
@@ -108,22 +109,22 @@ struct Made {
     about: Option<(usize, Option<BodyFacts>)>,
 }
 
-/// What a look should find.
+/// A background task of the inspection.
 struct Task {
     of: Arc<Moment>,
     gravitational_constant: f64,
     config: TreeConfig,
     error: bool,
     tree: bool,
-    /// The tree of that state, if known already.
+    /// The tree of that state, if it was built before.
     known: Option<Arc<TreeView>>,
     body: Option<usize>,
     about: Option<usize>,
 }
 
-impl Looking {
-    /// Takes a new wish: forgets what is not wanted any more.
-    pub fn wish(&mut self, wish: Wish) {
+impl Inspection {
+    /// Sets what to inspect, and drops results that are not requested any more.
+    pub fn request(&mut self, wish: Wish) {
         self.wish = wish;
         if wish.is_nothing() {
             self.moment = None;
@@ -135,7 +136,7 @@ impl Looking {
             (self.seen.walk, self.walked) = (None, None);
         }
         if wish.about.is_none() {
-            (self.seen.about, self.said_of) = (None, None);
+            (self.seen.about, self.facts_of) = (None, None);
         }
         if !wish.error {
             (self.error_of, self.seen.error) = (None, None);
@@ -146,21 +147,21 @@ impl Looking {
         &self.seen
     }
 
-    /// Takes in a state that has come back.
-    pub fn come(&mut self, moment: &Arc<Moment>) {
+    /// Takes in a state of the simulation.
+    pub fn receive(&mut self, moment: &Arc<Moment>) {
         if !self.wish.is_nothing() && moment.acceleration.len() == moment.bodies.len() {
             self.moment = Some(Arc::clone(moment));
         }
     }
 
-    /// Whether a newer state than the known one is needed, if the simulation is at `steps`.
-    pub fn wants_bodies(&self, steps: u64, settings: &Settings) -> bool {
-        if self.wish.is_nothing() || self.making.is_some() {
+    /// Whether a newer state than the last received one is needed, if the simulation is at `steps`.
+    pub fn needs_bodies(&self, steps: u64, settings: &Settings) -> bool {
+        if self.wish.is_nothing() || self.running.is_some() {
             return false;
         }
-        let is_it =
+        let is_current =
             |known: &Arc<Moment>| (known.steps, known.softening) == (steps, settings.softening);
-        if self.moment.as_ref().is_some_and(is_it) {
+        if self.moment.as_ref().is_some_and(is_current) {
             return false;
         }
         let pause = match (self.wish.wants_tree(), self.wish.about) {
@@ -171,33 +172,36 @@ impl Looking {
         self.last.is_none_or(|(at, took)| at.elapsed() > pause.max(took * REST))
     }
 
-    /// Whether everything wished for has been found for the state at `steps`.
-    pub fn is_at_rest(&self, steps: u64, settings: &Settings) -> bool {
-        if self.wish.is_nothing() || self.making.is_some() {
-            return self.making.is_none();
+    /// Whether all requested results are those of the state at `steps`.
+    pub fn is_complete(&self, steps: u64, settings: &Settings) -> bool {
+        if self.wish.is_nothing() || self.running.is_some() {
+            return self.running.is_none();
         }
         let Some(of) = &self.moment else { return false };
         let is = |known: &Arc<Moment>| Arc::ptr_eq(known, of);
         let Wish { error, body, about, .. } = self.wish;
-        let said = |body| self.said_of.as_ref().is_some_and(|(known, of)| *of == body && is(known));
+        let has_facts =
+            |body| self.facts_of.as_ref().is_some_and(|(known, of)| *of == body && is(known));
         (of.steps, of.softening) == (steps, settings.softening)
             && (!error || self.error_of.as_ref().is_some_and(|(known, _)| is(known)))
             && (!self.wish.wants_tree() || self.tree_of.as_ref().is_some_and(is))
             && body.is_none_or(|body| self.walked == Some((body, settings.tree)))
-            && about.is_none_or(said)
+            && about.is_none_or(has_facts)
     }
 
-    /// Takes in what was found, and begins the next look.
+    /// Takes in the results of a finished task, and starts the next one.
     ///
-    /// Errors: a look that failed; it is tried again with the next state.
+    /// # Errors
+    ///
+    /// A task failed; it is retried with the next state.
     pub fn poll(&mut self, settings: &Settings) -> Result<()> {
-        if let Some((making, begun)) = &self.making
-            && let Some(made) = making.take()
+        if let Some((task, begun)) = &self.running
+            && let Some(found) = task.take()
         {
             self.last = Some((Instant::now(), begun.elapsed()));
-            self.making = None;
-            match made {
-                Ok(made) => self.take(made),
+            self.running = None;
+            match found {
+                Ok(found) => self.take(found),
                 Err(error) => {
                     self.moment = None;
                     return Err(error);
@@ -205,29 +209,29 @@ impl Looking {
             }
         }
         match self.task(settings) {
-            Some(task) if self.making.is_none() => {
-                let making =
-                    Beside::start("a look at the forces", move || async move { task.find() })?;
-                self.making = Some((making, Instant::now()));
+            Some(task) if self.running.is_none() => {
+                let running =
+                    Beside::start("a look at the forces", move || async move { task.run() })?;
+                self.running = Some((running, Instant::now()));
                 Ok(())
             }
             _ => Ok(()),
         }
     }
 
-    fn take(&mut self, made: Made) {
-        let Made { of, error, tree, walk, about } = made;
+    fn take(&mut self, found: Found) {
+        let Found { of, error, tree, walk, about } = found;
         if let (Some(error), true) = (error, self.wish.error) {
             self.error_of = Some((Arc::clone(&of), Instant::now()));
             self.seen.error = Some(error);
         }
         if let (Some((body, facts)), true) = (about, self.wish.about.is_some()) {
-            self.said_of = Some((Arc::clone(&of), body));
+            self.facts_of = Some((Arc::clone(&of), body));
             self.seen.about = facts;
         }
         if let (Some(view), true) = (tree, self.wish.wants_tree()) {
             self.seen.tree = Some(SeenTree { time: of.time, view });
-            // A walk through another tree does not count for this one.
+            // The last walk belongs to the previous tree.
             (self.seen.walk, self.walked) = (None, None);
             self.tree_of = Some(of);
         }
@@ -240,7 +244,7 @@ impl Looking {
         }
     }
 
-    /// What is still to be found for the latest state.
+    /// The task that computes the missing results for the latest state, if any are missing.
     fn task(&self, settings: &Settings) -> Option<Task> {
         let of = self.moment.as_ref()?;
         let is = |known: &Arc<Moment>| Arc::ptr_eq(known, of);
@@ -251,9 +255,10 @@ impl Looking {
         let known = self.seen.tree.as_ref().map(|tree| Arc::clone(&tree.view)).filter(|_| !tree);
         let body =
             self.wish.body.filter(|&body| tree || self.walked != Some((body, settings.tree)));
-        let said =
-            |body: &usize| self.said_of.as_ref().is_some_and(|(known, of)| of == body && is(known));
-        let about = self.wish.about.filter(|body| !said(body));
+        let has_facts = |body: &usize| {
+            self.facts_of.as_ref().is_some_and(|(known, of)| of == body && is(known))
+        };
+        let about = self.wish.about.filter(|body| !has_facts(body));
         let gravitational_constant = settings.gravitational_constant;
         let (of, config) = (Arc::clone(of), settings.tree);
         (error || tree || body.is_some() || about.is_some()).then_some(Task {
@@ -270,7 +275,7 @@ impl Looking {
 }
 
 impl Task {
-    fn find(self) -> Result<Made> {
+    fn run(self) -> Result<Found> {
         let Self { of, config, .. } = self;
         let mass = of.bodies.gravitating_mass(self.gravitational_constant);
         let build = || Arc::new(TreeView::new(&of.bodies.position, &mass, of.softening));
@@ -281,6 +286,6 @@ impl Task {
         });
         let error = self.error.then(|| ForceError::of(&of, &mass)).transpose()?;
         let about = self.about.map(|body| (body, BodyFacts::of(&of, &mass, body)));
-        Ok(Made { error, tree: built, walk, about, of })
+        Ok(Found { error, tree: built, walk, about, of })
     }
 }

@@ -1,4 +1,4 @@
-//! What a worker and its watcher tell each other, each at any time.
+//! Messages between the worker and the frame loop; neither waits for the other.
 
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -10,7 +10,7 @@ use super::{BlockFacts, Event};
 use crate::forces::direct::gpu::KernelRequest;
 use crate::gpu::DevicePart;
 
-/// How far the worker is.
+/// The worker's progress.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Progress {
     pub time: f64,
@@ -18,12 +18,12 @@ pub(super) struct Progress {
     pub interactions: u64,
     /// Seconds that the worker has spent in steps.
     pub busy_secs: f64,
-    /// Whether the first forces are known.
+    /// Whether the first forces have been computed.
     pub ready: bool,
 }
 
 pub(super) struct Inbox {
-    /// How many steps since the start may be done.
+    /// The number of steps since the start up to which the worker may go.
     pub until: u64,
     pub dt: f64,
     pub softening: Option<f64>,
@@ -31,63 +31,63 @@ pub(super) struct Inbox {
     pub report: bool,
     pub bodies: Option<Purpose>,
     pub blocks: bool,
-    /// Whether the watcher has taken the last state and wants another.
+    /// Whether the frame loop has taken the last state and requests another.
     pub wanted: bool,
     pub quit: bool,
-    /// The watcher's frames since the start.
+    /// Frames since the start.
     pub frames: u64,
-    /// The worker, if it waits for news.
+    /// Wakes the worker, if it waits for a message.
     pub waiting: Option<Waker>,
 }
 
 #[derive(Default)]
 pub(super) struct Outbox {
     pub progress: Progress,
-    /// Filled when wanted, never twice for the same state.
+    /// Filled on request, never twice for the same state.
     pub points: Option<Points>,
     pub events: Vec<Event>,
     pub blocks: Option<BlockFacts>,
     /// Steps done since the start.
     pub done: u64,
-    /// What the worker computes with and where, once it knows.
+    /// The engine and its adapter in one line, once known.
     pub description: Option<String>,
-    /// What each device does, if several compute.
+    /// What each device computes, if there are several.
     pub parts: Option<Vec<DevicePart>>,
-    /// A set of points to fill again, so that none is allocated per step.
+    /// Points to reuse, so that none are allocated per step.
     pub spare: Option<Points>,
-    /// Whether the worker has ended: with an error, or because nobody watches.
+    /// Whether the worker has ended: with an error, or because its link was dropped.
     pub ended: bool,
 }
 
 impl Inbox {
-    /// Whether something was asked for that comes before the next step.
-    pub fn news(&self) -> bool {
+    /// Whether there is a request that must be served before the next step.
+    pub fn has_request(&self) -> bool {
         let changes = self.softening.is_some() || self.kernel.is_some();
         changes || self.report || self.bodies.is_some() || self.blocks
     }
 
-    /// Steps that a worker may take now, having taken `done`. It may be ahead of what was allowed last: the watcher counts
-    /// from the steps it knows of, and a pause allows nothing beyond those.
+    /// Steps that the worker may take now, having taken `done`. `done` may be greater than `until`:
+    /// the frame loop counts from the steps it knows of, and a pause allows none beyond those.
     pub fn due(&self, done: u64) -> u64 {
-        if self.news() { 0 } else { self.until.saturating_sub(done) }
+        if self.has_request() { 0 } else { self.until.saturating_sub(done) }
     }
 
     /// Whether the worker should stop between two steps.
     pub fn wants_worker(&self) -> bool {
-        self.wanted || self.quit || self.news()
+        self.wanted || self.quit || self.has_request()
     }
 }
 
 pub(super) struct Shared {
     pub inbox: Mutex<Inbox>,
     pub outbox: Mutex<Outbox>,
-    /// Set when nobody watches any more: forces being computed should be given up.
-    pub left: Arc<AtomicBool>,
+    /// Set when the link is dropped: forces being computed are cancelled.
+    pub cancelled: Arc<AtomicBool>,
 }
 
 impl Shared {
-    /// Puts something into the inbox and wakes the worker.
-    pub fn tell(&self, change: impl FnOnce(&mut Inbox)) {
+    /// Changes the inbox and wakes the worker.
+    pub fn send(&self, change: impl FnOnce(&mut Inbox)) {
         let waiting = {
             let mut inbox = lock(&self.inbox);
             change(&mut inbox);
@@ -98,8 +98,8 @@ impl Shared {
         }
     }
 
-    /// Waits until the inbox has what `find` looks for.
-    pub async fn news<T>(&self, mut find: impl FnMut(&mut Inbox) -> Option<T>) -> T {
+    /// Waits until `find` returns a value for the inbox.
+    pub async fn receive<T>(&self, mut find: impl FnMut(&mut Inbox) -> Option<T>) -> T {
         std::future::poll_fn(|context| {
             let mut inbox = lock(&self.inbox);
             match find(&mut inbox) {
@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_worker_that_is_ahead_of_a_pause_takes_no_step() {
+    fn worker_ahead_of_a_pause_takes_no_step() {
         let mut inbox = Inbox {
             until: 3,
             dt: 0.1,
@@ -139,6 +139,6 @@ mod tests {
         };
         assert_eq!([0, 3, 5].map(|done| inbox.due(done)), [3, 0, 0]);
         inbox.report = true;
-        assert_eq!(inbox.due(0), 0, "what was asked for comes first");
+        assert_eq!(inbox.due(0), 0, "requests come before steps");
     }
 }

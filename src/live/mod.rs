@@ -1,14 +1,15 @@
-//! A simulation that is watched: it owns time, takes commands, does a bounded slice of work per frame and never makes
-//! the watcher wait.
+//! Interactive simulation: controls simulated time, takes commands, does a bounded slice of work
+//! per frame and never blocks the caller.
 //!
 //! ```text
-//! commands -> Live -> a slice of steps into the frame's encoder (device) or steps on worker threads (host)
+//! commands -> Live -> device: a slice of steps in the frame's encoder
+//!               |     host: steps on worker threads
 //!               |---> the buffers that the sprites read
-//!               |---> events: reports, moments, states to go on from, errors
+//!               |---> events: reports, moments, checkpoints, errors
 //! ```
 //!
-//! The bits of the simulation depend on the commands and the steps they come between, never on frames,
-//! budgets or on whether a panel is shown.
+//! The simulation is bit-reproducible: its results depend on the commands and the steps between
+//! which they come, never on frames, budgets or on whether a panel is shown.
 
 mod beside;
 mod blocks;
@@ -46,7 +47,7 @@ pub use command::{Command, Event, Report};
 pub use force_error::{ForceError, SAMPLES};
 pub use looking::{Seen, SeenTree, SeenWalk, Wish};
 #[cfg(all(feature = "window", not(target_arch = "wasm32")))]
-pub(crate) use priority::let_engines_give_way;
+pub(crate) use priority::lower_engine_priority;
 pub use rates::Rates;
 pub use status::Status;
 pub use tempo::{Tempo, TimeKeeper};
@@ -61,13 +62,13 @@ use crate::gpu::{FrameTimes, Gpu};
 use crate::sim::{Choice, Clock, EngineKind, Settings, Work, host_engine, residence};
 use cadence::{Cadence, Purpose};
 use frame_pace::FramePace;
-use looking::Looking;
-use mover::{FramePart, Mover, Reached};
+use looking::Inspection;
+use mover::{FrameSlice, Mover, Reached};
 use on_device::OnDevice;
 use on_host::OnHost;
-use worker::Home;
+use worker::Backend;
 
-/// A simulation that is watched: it takes commands and does a bounded slice of work per frame.
+/// An interactive simulation: it takes commands and does a bounded slice of work per frame.
 pub struct Live {
     gpu: Arc<Gpu>,
     mover: Box<dyn Mover>,
@@ -81,34 +82,38 @@ pub struct Live {
     opened: Instant,
     blocks: Option<BlockFacts>,
     events: Vec<Event>,
-    /// When diagnostics are asked for, and when states to go on from if the device is lost.
+    /// When diagnostics are requested.
     reports: Cadence,
-    kept: Cadence,
-    looking: Looking,
-    /// No step goes beyond this time.
+    /// When states are requested, to continue from if the device is lost.
+    checkpoints: Cadence,
+    inspection: Inspection,
+    /// No step begins at this time or later.
     until: Option<f64>,
     frame: u64,
     count: usize,
     tracker: Tracker,
     resting: bool,
-    /// Kernel and softening in use while others are being compiled.
+    /// Kernel and softening in use while new ones are being compiled.
     before_change: Option<(KernelRequest, f64)>,
     /// The work given to the last frame, and its budget.
     last_slice: (Work, Budget),
     frame_pace: FramePace,
 }
 
-/// Diagnostics come at most this often.
+/// Shortest pause between diagnostics.
 const REPORTS: Duration = Duration::from_millis(500);
-/// States to go on from come at most this often.
-const KEPT: Duration = Duration::from_secs(1);
+/// Shortest pause between checkpoints.
+const CHECKPOINTS: Duration = Duration::from_secs(1);
 
 impl Live {
-    /// Hands the bodies to the chosen engine: on the window's device for a single GPU, on all chosen devices for
-    /// several. `units_per_sec` is the usual speed in units of simulated time per second. The first accelerations are
-    /// computed later, by the first frames or the worker. May be awaited on any thread.
+    /// Puts the bodies on the chosen engine: the window's device for a single GPU, all chosen
+    /// devices for several. `units_per_sec` is the default speed in units of simulated time per
+    /// second. The first accelerations are computed later, by the first frames or the worker. May
+    /// be awaited on any thread.
     ///
-    /// Errors: as of [`crate::sim::Simulation::open`].
+    /// # Errors
+    ///
+    /// Those of [`crate::sim::Simulation::open`].
     pub async fn open(
         gpu: &Arc<Gpu>,
         choice: Choice,
@@ -123,9 +128,9 @@ impl Live {
         let mover: Box<dyn Mover> = match choice.kind {
             EngineKind::Gpu if !settings.steps_on_host() && !choice.beside.is_empty() => {
                 let group = residence(&choice, &bodies, &settings, None).await?;
-                let there = group.on_device(settings.begins_at());
-                settings.frame = there.map(|there| there.first_frame);
-                Box::new(OnHost::start(gpu, bodies, Home::Elsewhere(group), &settings)?)
+                let on_device = group.on_device(settings.begins_at());
+                settings.frame = on_device.map(|state| state.first_frame);
+                Box::new(OnHost::start(gpu, bodies, Backend::Devices(group), &settings)?)
             }
             EngineKind::Gpu if !settings.steps_on_host() => {
                 let mover = OnDevice::open(Arc::clone(gpu), bodies, &settings).await?;
@@ -135,7 +140,7 @@ impl Live {
             kind => {
                 let mut engine = host_engine(kind, choice.gpu.as_ref(), &settings).await?;
                 engine.put_beside(&choice.beside);
-                Box::new(OnHost::start(gpu, bodies, Home::Host(engine), &settings)?)
+                Box::new(OnHost::start(gpu, bodies, Backend::Host(engine), &settings)?)
             }
         };
         let clock = Clock::new(settings.start, settings.steps_before, settings.dt);
@@ -153,8 +158,8 @@ impl Live {
             blocks: None,
             events: Vec::new(),
             reports: Cadence::new(REPORTS),
-            kept: Cadence::new(KEPT),
-            looking: Looking::default(),
+            checkpoints: Cadence::new(CHECKPOINTS),
+            inspection: Inspection::default(),
             until: None,
             frame: 0,
             count,
@@ -168,7 +173,9 @@ impl Live {
 
     /// Carries out a command.
     ///
-    /// Errors name what is wrong; everything then stays as it was.
+    /// # Errors
+    ///
+    /// The command is invalid in the current state; nothing is changed then.
     pub fn apply(&mut self, command: Command) -> Result<()> {
         match command {
             Command::Pause(paused) => {
@@ -214,14 +221,14 @@ impl Live {
                 self.mover.recompile(&self.settings.kernel, self.settings.softening)?;
                 self.begin_change();
             }
-            Command::Report => self.ask_report(),
-            Command::Moment => self.ask_bodies(Purpose::Answer),
+            Command::Report => self.request_report(),
+            Command::Moment => self.request_bodies(Purpose::Answer),
         }
         Ok(())
     }
 
-    /// Records the frame's part of the simulation into `encoder`. `wall_secs` is the time since the last frame,
-    /// `budget` the device time that this frame may take.
+    /// Records the frame's slice of the simulation into `encoder`. `wall_secs` is the time since
+    /// the last frame, `budget` the device time that this frame may take.
     pub fn record(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -229,10 +236,10 @@ impl Live {
         budget: Budget,
     ) -> Result<Work> {
         self.frame += 1;
-        let still = self.resting || self.mover.is_changing();
-        let due = if still { 0 } else { self.keeper.due(wall_secs, self.dt) };
+        let is_still = self.resting || self.mover.is_changing();
+        let due = if is_still { 0 } else { self.keeper.due(wall_secs, self.dt) };
         let due = self.until.map_or(due, |until| due.min(self.steps_to(until)));
-        let part = FramePart {
+        let slice = FrameSlice {
             gpu: &self.gpu,
             encoder,
             due,
@@ -241,7 +248,7 @@ impl Live {
             number: self.frame,
             tracker: &mut self.tracker,
         };
-        let recorded = self.mover.record(part);
+        let recorded = self.mover.record(slice);
         if recorded.is_err() {
             self.reports.give_up();
         }
@@ -254,19 +261,20 @@ impl Live {
         self.take_reached();
         self.status.behind = self.keeper.is_behind();
         self.rates.frame(wall_secs, work.steps, work.interactions);
-        self.ask_what_is_due();
+        self.request_what_is_due();
         Ok(work)
     }
 
-    /// Lets no step begin at this time or beyond it, until called again: so the state of that time is drawn.
+    /// Sets the time from which on no step begins, so that the state of that time is drawn; `None`
+    /// removes the limit.
     pub fn go_until(&mut self, time: Option<f64>) {
         self.until = time;
     }
 
-    /// Steps left to a time, in the direction of time; the last may reach beyond it.
+    /// Number of steps to a time, in the direction of time; the last one may pass it.
     fn steps_to(&self, time: f64) -> u64 {
         let steps = (time - self.mover.reached().time) / self.dt;
-        // A time a whole number of steps away, up to rounding, needs no extra one.
+        // Rounding errors must not add a step to a whole number of steps.
         (steps - 1e-6).ceil().max(0.0) as u64
     }
 
@@ -276,37 +284,39 @@ impl Live {
         self.tracker.submitted();
     }
 
-    /// Sets whose positions are wanted from now on.
+    /// Sets the bodies whose positions are read back.
     pub fn track(&mut self, what: Tracking) {
         self.tracker.what = what;
     }
 
-    /// The latest positions of what is tracked, if any have come since the last call: one for a single body, else all
-    /// in the order of the bodies. The fourth number is G m in a unit of its own.
+    /// The latest positions of the tracked bodies, if any have come since the last call: one for a
+    /// single body, else all in the order of the bodies. The fourth number is G m in the frame's
+    /// unit of mass.
     pub fn tracked(&mut self) -> Option<Vec<DVec4>> {
         self.tracker.take()
     }
 
-    /// Sets what is looked for in the forces from now on, in the background and without changing a bit.
+    /// Sets what is inspected in the forces, in the background and without any effect on the
+    /// results.
     pub fn look(&mut self, wish: Wish) {
-        self.looking.wish(wish);
+        self.inspection.request(wish);
     }
 
-    /// What of it has been found so far.
+    /// The results of the inspection so far.
     pub fn seen(&self) -> &Seen {
-        self.looking.seen()
+        self.inspection.seen()
     }
 
-    /// Takes in the times of an earlier frame, whose part `steps` is the simulation's. The frame's number is what
-    /// [`Live::frame`] returned after its recording.
+    /// Takes in the times of an earlier frame, of which the span `steps` is the simulation's. The
+    /// frame's number is what [`Live::frame`] returned after its recording.
     pub fn learn(&mut self, times: &FrameTimes) {
         if let Some((work, secs)) = self.mover.learn(times) {
             self.rates.kernel(work.interactions, secs);
         }
     }
 
-    /// Without timestamps: takes in that the last frame came after `wall_secs`, and makes the slices smaller, or
-    /// larger while there is time.
+    /// For devices without timestamps: takes in that the last frame came after `wall_secs`, and
+    /// adapts the size of the slices.
     pub fn learn_from_frames(&mut self, wall_secs: f64) {
         if let Some(throughput) = self.mover.throughput() {
             let (work, budget) = self.last_slice;
@@ -316,7 +326,7 @@ impl Live {
         }
     }
 
-    /// What has happened since the last call. The device must have been polled.
+    /// The events since the last call. The device must have been polled.
     pub fn poll(&mut self) -> Vec<Event> {
         let mut events = std::mem::take(&mut self.events);
         let done = self.mover.poll(&mut self.rates, &mut events);
@@ -335,22 +345,22 @@ impl Live {
         }
         for event in &events {
             match event {
-                Event::Report(report) => self.reports.come(report.steps),
+                Event::Report(report) => self.reports.receive(report.steps),
                 Event::Moment(moment) | Event::Kept(moment) => {
-                    self.kept.come(moment.steps);
-                    self.looking.come(moment);
+                    self.checkpoints.receive(moment.steps);
+                    self.inspection.receive(moment);
                 }
                 Event::Failed(_) => {
                     self.reports.give_up();
-                    self.kept.give_up();
+                    self.checkpoints.give_up();
                 }
             }
         }
-        events.extend(self.looking.poll(&self.settings).err().map(Event::Failed));
+        events.extend(self.inspection.poll(&self.settings).err().map(Event::Failed));
         events
     }
 
-    /// The change holds from now on, unless it turns out not to compile.
+    /// Stores the current kernel and softening, to restore them if the new ones do not compile.
     fn begin_change(&mut self) {
         if self.mover.is_changing() {
             let now = (self.settings.kernel, self.settings.softening);
@@ -358,7 +368,7 @@ impl Live {
         }
     }
 
-    /// Whether a requested kernel or softening is being compiled: no step begins before it is ready.
+    /// Whether a requested kernel or softening is being compiled; until then no step begins.
     pub fn is_changing(&self) -> bool {
         self.mover.is_changing()
     }
@@ -371,29 +381,29 @@ impl Live {
         (self.status.time, self.status.steps, self.status.ready) = (time, steps, ready);
     }
 
-    fn ask_report(&mut self) {
-        self.reports.ask();
-        self.mover.ask_report();
+    fn request_report(&mut self) {
+        self.reports.request();
+        self.mover.request_report();
     }
 
-    fn ask_bodies(&mut self, purpose: Purpose) {
-        self.kept.ask();
-        self.mover.ask_bodies(purpose);
+    fn request_bodies(&mut self, purpose: Purpose) {
+        self.checkpoints.request();
+        self.mover.request_bodies(purpose);
     }
 
-    /// Asks for regular diagnostics and states to go on from, as long as something moves.
-    fn ask_what_is_due(&mut self) {
+    /// Requests regular diagnostics and checkpoints, and bodies for the inspection.
+    fn request_what_is_due(&mut self) {
         if !self.status.ready {
             return;
         }
         if self.reports.is_due(self.status.steps) {
-            self.ask_report();
+            self.request_report();
         }
         let (steps, settings) = (self.status.steps, &self.settings);
-        let is_looked_for =
-            !self.kept.is_on_its_way() && self.looking.wants_bodies(steps, settings);
-        if is_looked_for || self.kept.is_due(steps) {
-            self.ask_bodies(Purpose::Keep);
+        let is_inspection_due =
+            !self.checkpoints.is_pending() && self.inspection.needs_bodies(steps, settings);
+        if is_inspection_due || self.checkpoints.is_due(steps) {
+            self.request_bodies(Purpose::Checkpoint);
         }
     }
 }

@@ -1,5 +1,5 @@
-//! A simulation on the window's device: every frame records a bounded slice of it, and diagnostics come back without
-//! anything waiting.
+//! A simulation on the window's device: every frame records a bounded slice of it, and diagnostics
+//! are read back asynchronously.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::beside::Beside;
 use super::cadence::{Purpose, Reporting};
 use super::change::{Change, Changed, Reports};
-use super::mover::{Drawn, FramePart, Mover, Reached};
+use super::mover::{Drawn, FrameSlice, Mover, Reached};
 use super::{Event, Rates, Report};
 use crate::bodies::Bodies;
 use crate::error::Result;
@@ -18,7 +18,7 @@ use crate::gpu::{BodyBuffers, FrameTimes, Gpu, Readback, fine, layout::VEC4};
 use crate::integrate::Integrator;
 use crate::sim::{Clock, DeviceState, Diagnosis, Moment, Settings, Totals, Work};
 
-/// A visit of a body by the diagnostics' kernels takes roughly as long as this many interactions.
+/// Cost of a body's visit by the diagnostics' kernels, in interactions.
 const INTERACTIONS_PER_VISIT: f64 = 16.0;
 
 pub(super) struct OnDevice {
@@ -27,38 +27,43 @@ pub(super) struct OnDevice {
     ready: bool,
     softening: f64,
     integrator: &'static Integrator,
-    shell: Arc<Bodies>,
+    /// Ids, masses and components of the bodies, which stay on the host.
+    host_fields: Arc<Bodies>,
     reporting: Reporting,
-    want_report: bool,
-    /// None until it is compiled.
+    report_requested: bool,
+    /// None until compiled.
     diagnosis: Option<Diagnosis>,
     results: Readback,
-    /// Time, steps and softening of the report under way.
+    /// Time, steps and softening of the report in progress.
     reported: (f64, u64, f64),
-    want: Option<Purpose>,
-    /// Why the bodies on their way were asked for.
-    flying_for: Purpose,
+    bodies_requested: Option<Purpose>,
+    /// The purpose of the bodies that are being read back.
+    readback_purpose: Purpose,
     bodies: Readback,
-    /// Time, steps and softening of the bodies on their way.
+    /// Time, steps and softening of the bodies that are being read back.
     copied: (f64, u64, f64),
-    /// Work of the frames whose times have not come back.
-    flying: VecDeque<(u64, Work)>,
-    /// Bodies that have come back and are being converted to f64.
+    /// Frames whose times have not come back: their numbers and work.
+    in_flight: VecDeque<(u64, Work)>,
+    /// Bodies that have been read back and are being converted to f64.
     widening: Vec<Beside<Event>>,
     changing: Option<Beside<Changed>>,
     /// The reports' kernels, compiled during the first steps.
     preparing: Option<Beside<Changed>>,
-    /// The same when compiled. They are put into use between two steps: a force in progress would start over.
+    /// The reports' kernels once compiled. They are put into use between two steps: a force in
+    /// progress would start over.
     prepared: Option<Changed>,
-    /// What was asked for while another change was being prepared.
+    /// The last change requested while another one was being compiled.
     next_change: Option<Change>,
 }
 
 impl OnDevice {
-    /// Puts the bodies on the device and compiles what frames will need. In a page, whose browser may take seconds for a
-    /// kernel, the first picture does not wait for the reports' kernels: they are compiled in the background.
+    /// Puts the bodies on the device and compiles the kernels. A browser may take seconds for a
+    /// kernel, so in a page the reports' kernels are compiled in the background, after the first
+    /// picture.
     ///
-    /// Errors: as of [`DeviceState::begin`].
+    /// # Errors
+    ///
+    /// Those of [`DeviceState::begin`].
     pub async fn open(gpu: Arc<Gpu>, bodies: Bodies, settings: &Settings) -> Result<Self> {
         let mut state = DeviceState::begin(gpu, &bodies, None, settings).await?;
         let mut diagnosis = None;
@@ -74,18 +79,18 @@ impl OnDevice {
             ready: false,
             softening: settings.softening,
             integrator: settings.integrator,
-            shell: Arc::new(bodies),
+            host_fields: Arc::new(bodies),
             reporting: Reporting::Nothing,
-            want_report: false,
+            report_requested: false,
             diagnosis,
             results: Readback::default(),
             reported: (0.0, 0, settings.softening),
-            want: None,
-            flying_for: Purpose::Keep,
+            bodies_requested: None,
+            readback_purpose: Purpose::Checkpoint,
             bodies: Readback::default(),
             copied: (0.0, 0, settings.softening),
             widening: Vec::new(),
-            flying: VecDeque::new(),
+            in_flight: VecDeque::new(),
             changing: None,
             preparing: None,
             prepared: None,
@@ -93,23 +98,26 @@ impl OnDevice {
         };
         if opened.diagnosis.is_none() {
             let (request, softening) = (settings.kernel, settings.softening);
-            opened.preparing = Some(opened.compile(Change { request, softening, anew: true })?);
+            opened.preparing =
+                Some(opened.compile(Change { request, softening, recompile: true })?);
         }
         Ok(opened)
     }
 
-    /// The frame of a simulation's first state.
+    /// The coordinate frame of a simulation's first state.
     pub fn frame(&self) -> Frame {
         *self.state.frame()
     }
 
-    /// Compiles a change in the background; of several that come meanwhile the last one follows.
+    /// Compiles a change in the background; of several requested meanwhile only the last one is
+    /// compiled next.
     fn change(&mut self, change: Change) -> Result<()> {
         if self.changing.is_some() {
-            // An impossible change is refused at once.
+            // Returns the error of an impossible change at once.
             self.state.next_kernel(&change.request, change.softening, self.integrator)?;
-            let anew = change.anew || self.next_change.is_some_and(|before| before.anew);
-            self.next_change = Some(Change { anew, ..change });
+            let recompile =
+                change.recompile || self.next_change.is_some_and(|before| before.recompile);
+            self.next_change = Some(Change { recompile, ..change });
             return Ok(());
         }
         self.changing = Some(self.compile(change)?);
@@ -117,17 +125,17 @@ impl OnDevice {
     }
 
     fn compile(&self, change: Change) -> Result<Beside<Changed>> {
-        let Change { request, softening, anew } = change;
+        let Change { request, softening, recompile } = change;
         let next = self.state.next_kernel(&request, softening, self.integrator)?;
-        let parts = self.diagnosis.as_ref().filter(|_| !anew).map(Diagnosis::totals_buffers);
-        let (shell, frame) = (Arc::clone(&self.shell), *self.state.frame());
+        let parts = self.diagnosis.as_ref().filter(|_| !recompile).map(Diagnosis::totals_buffers);
+        let (host_fields, frame) = (Arc::clone(&self.host_fields), *self.state.frame());
         Beside::start("compiling", move || async move {
             let kernel = next.compile().await?;
             let (gpu, buffers, potentials) = (next.gpu(), next.buffers(), kernel.potential_sums());
             let reports = match parts {
                 Some(parts) => Reports::Totals(Totals::of(gpu, buffers, potentials, &parts).await?),
                 None => {
-                    let all = Diagnosis::new(gpu, buffers, frame, potentials, &shell).await?;
+                    let all = Diagnosis::new(gpu, buffers, frame, potentials, &host_fields).await?;
                     Reports::All(Box::new(all))
                 }
             };
@@ -135,23 +143,23 @@ impl OnDevice {
         })
     }
 
-    /// Puts a change that is ready into use.
-    fn go_on_with(&mut self, changed: Changed) {
+    /// Puts a compiled change into use.
+    fn apply_change(&mut self, changed: Changed) {
         self.prepared = None;
         let Changed { kernel, reports, softening } = changed;
         self.state.take_kernel(kernel);
         match (reports, &mut self.diagnosis) {
             (Reports::Totals(totals), Some(diagnosis)) => diagnosis.take_totals(totals),
             (Reports::All(made), diagnosis) => *diagnosis = Some(*made),
-            // Totals are only for existing diagnostics.
+            // `compile` makes totals only for existing diagnostics.
             (Reports::Totals(_), None) => {}
         }
-        self.want_report |= softening != self.softening;
+        self.report_requested |= softening != self.softening;
         self.softening = softening;
-        self.flying.clear();
+        self.in_flight.clear();
     }
 
-    /// Records what this frame does of the simulation: up to `due` steps of `dt` within `budget`.
+    /// Records this frame's slice: up to `due` steps of `dt` within `budget`.
     fn record_steps(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -159,7 +167,8 @@ impl OnDevice {
         budget: Budget,
         frame: u64,
     ) -> Work {
-        // A begun step ends with its own dt, and so does the clock; then the new dt holds.
+        // A step in progress is completed with the old dt; the clock changes to the new one after
+        // it.
         let is_new = dt != self.clock.dt();
         let (due, dt) =
             if is_new && !self.state.is_between_steps() { (0, self.clock.dt()) } else { (due, dt) };
@@ -167,38 +176,39 @@ impl OnDevice {
             self.clock.set_dt(dt);
         }
         if self.state.is_between_steps() {
-            self.prepared.take().into_iter().for_each(|prepared| self.go_on_with(prepared));
+            self.prepared.take().into_iter().for_each(|prepared| self.apply_change(prepared));
             let is_reporting = self.record_report(encoder, budget);
-            self.copy_if_wanted(encoder);
+            self.copy_if_requested(encoder);
             if is_reporting {
                 return Work::default();
             }
         }
-        // Something needs the moment between two steps: begin no other one.
-        let reports = self.want_report && self.diagnosis.is_some();
-        let wanted = reports && self.reporting == Reporting::Nothing
+        // Reports, prepared kernels and copies of the bodies need a complete step: begin no other
+        // one.
+        let reports = self.report_requested && self.diagnosis.is_some();
+        let must_pause = reports && self.reporting == Reporting::Nothing
             || self.prepared.is_some()
-            || self.want.is_some() && self.bodies.is_idle();
-        let due = if wanted { 0 } else { due };
+            || self.bodies_requested.is_some() && self.bodies.is_idle();
+        let due = if must_pause { 0 } else { due };
         if due == 0 && self.state.is_between_steps() {
             return Work::default();
         }
         let work = self.state.record_slice(encoder, dt, due, budget, None);
         self.clock.advance(work.steps);
         if work.dispatches > 0 {
-            self.flying.push_back((frame, work));
-            while self.flying.len() > 16 {
-                self.flying.pop_front();
+            self.in_flight.push_back((frame, work));
+            while self.in_flight.len() > 16 {
+                self.in_flight.pop_front();
             }
         }
         work
     }
 
-    /// Continues the report that is wanted; true while no step may begin.
+    /// Begins or continues a requested report; returns true while no step may begin.
     fn record_report(&mut self, encoder: &mut wgpu::CommandEncoder, budget: Budget) -> bool {
-        // The report comes once the kernels are compiled.
+        // The report waits for its kernels.
         let Some(diagnosis) = &self.diagnosis else { return false };
-        if self.reporting == Reporting::Nothing && std::mem::take(&mut self.want_report) {
+        if self.reporting == Reporting::Nothing && std::mem::take(&mut self.report_requested) {
             self.state.begin_potential();
             self.reported = (self.clock.time(), self.clock.steps(), self.softening);
             self.reporting = Reporting::Potential;
@@ -215,39 +225,39 @@ impl OnDevice {
         let gpu = self.state.gpu();
         if diagnosis.record(gpu, encoder, done, visits as u64) {
             self.results.record(&gpu.device, encoder, &diagnosis.results());
-            self.reporting = Reporting::Flying;
+            self.reporting = Reporting::Reading;
         }
         true
     }
 
     /// Whether a report is pending or in progress and can be completed without another step.
     fn awaits_report(&self) -> bool {
-        let is_wanted = self.want_report || self.reporting != Reporting::Nothing;
-        is_wanted && self.diagnosis.is_some() && self.state.is_between_steps()
+        let is_pending = self.report_requested || self.reporting != Reporting::Nothing;
+        is_pending && self.diagnosis.is_some() && self.state.is_between_steps()
     }
 
-    fn copy_if_wanted(&mut self, encoder: &mut wgpu::CommandEncoder) {
+    fn copy_if_requested(&mut self, encoder: &mut wgpu::CommandEncoder) {
         if !self.bodies.is_idle() {
             return;
         }
-        let Some(purpose) = self.want.take() else { return };
+        let Some(purpose) = self.bodies_requested.take() else { return };
         let buffers = self.state.buffers();
         let all = 0..u64::from(buffers.count) * VEC4;
         let copies = [&buffers.position_mass, &buffers.velocity, &buffers.acceleration]
             .map(|buffer| (buffer, all.clone()));
         self.bodies.record(&self.state.gpu().device, encoder, &copies);
-        self.flying_for = purpose;
+        self.readback_purpose = purpose;
         self.copied = (self.clock.time(), self.clock.steps(), self.softening);
     }
 
-    /// Converts bodies to f64 in the background: a million take a while.
+    /// Converts bodies to f64 in the background, as millions take long.
     fn widen(&mut self, read: Vec<Vec<[f32; 4]>>) -> Result<()> {
         let (time, steps, softening) = self.copied;
         let frame = self.state.frame().at(time);
-        let (shell, purpose) = (Arc::clone(&self.shell), self.flying_for);
+        let (host_fields, purpose) = (Arc::clone(&self.host_fields), self.readback_purpose);
         let work = move || async move {
             let three = |v: &[f32; 4]| [v[0], v[1], v[2]];
-            let mut bodies = (*shell).clone();
+            let mut bodies = (*host_fields).clone();
             let fine = ((read[0].iter().zip(&read[1])).zip(&read[2]))
                 .map(|((x, v), a)| fine::join(three(x), three(v), a[3]))
                 .map(|(x, v)| (frame.exact_position(x).0, frame.exact_velocity(v).0));
@@ -265,10 +275,11 @@ impl Mover for OnDevice {
         self.state.describe()
     }
 
-    fn record(&mut self, part: FramePart<'_>) -> Result<Work> {
-        let FramePart { gpu, encoder, due, dt, budget, number, tracker } = part;
+    fn record(&mut self, slice: FrameSlice<'_>) -> Result<Work> {
+        let FrameSlice { gpu, encoder, due, dt, budget, number, tracker } = slice;
         let work = match self.changing {
-            // The old kernel does not finish the step in progress, but a pending report is its.
+            // The old kernel does not finish the step in progress, but it does complete a pending
+            // report.
             Some(_) => {
                 let _ = self.awaits_report() && self.record_report(encoder, budget);
                 Work::default()
@@ -277,7 +288,7 @@ impl Mover for OnDevice {
         };
         self.ready |= self.state.is_between_steps() || work.steps > 0;
         let Drawn { position_mass, frame, .. } = self.drawn();
-        tracker.record(gpu, encoder, position_mass, self.shell.len(), frame);
+        tracker.record(gpu, encoder, position_mass, self.host_fields.len(), frame);
         Ok(work)
     }
 
@@ -290,9 +301,10 @@ impl Mover for OnDevice {
     }
 
     fn is_busy(&self) -> bool {
-        let is_asked = self.want_report || self.want.is_some() || !self.widening.is_empty();
+        let is_pending =
+            self.report_requested || self.bodies_requested.is_some() || !self.widening.is_empty();
         let is_reporting = self.reporting != Reporting::Nothing;
-        is_asked || is_reporting || !self.state.is_between_steps() || !self.bodies.is_idle()
+        is_pending || is_reporting || !self.state.is_between_steps() || !self.bodies.is_idle()
     }
 
     fn drawn(&self) -> Drawn<'_> {
@@ -331,7 +343,7 @@ impl Mover for OnDevice {
             self.preparing = None;
             let is_needed = self.changing.is_none() && self.diagnosis.is_none();
             match made {
-                // A change brings its own.
+                // A change brings its own reports' kernels.
                 Ok(made) => self.prepared = is_needed.then_some(made),
                 Err(error) => events.push(Event::Failed(error)),
             }
@@ -341,12 +353,12 @@ impl Mover for OnDevice {
     }
 
     fn set_softening(&mut self, request: &KernelRequest, softening: f64) -> Result<()> {
-        self.want_report |= self.changing.is_none();
-        self.change(Change { request: *request, softening, anew: false })
+        self.report_requested |= self.changing.is_none();
+        self.change(Change { request: *request, softening, recompile: false })
     }
 
     fn set_kernel(&mut self, _: &Gpu, request: &KernelRequest, softening: f64) -> Result<()> {
-        self.change(Change { request: *request, softening, anew: false })
+        self.change(Change { request: *request, softening, recompile: false })
     }
 
     fn is_changing(&self) -> bool {
@@ -354,25 +366,26 @@ impl Mover for OnDevice {
     }
 
     fn take_change(&mut self) -> Option<Result<()>> {
-        // The jump of a change of softening is the difference to the energy before it.
+        // The energy before a change of softening must be reported first: the jump is the
+        // difference.
         let made = self.changing.as_ref().filter(|_| !self.awaits_report())?.take()?;
         self.changing = None;
         let next = self.next_change.take();
-        let changed = made.map(|changed| self.go_on_with(changed));
+        let changed = made.map(|changed| self.apply_change(changed));
         match next {
-            // It is the one that counts.
+            // The later request determines the result.
             Some(next) => self.change(next).err().map(Err),
             None => Some(changed),
         }
     }
 
-    fn ask_report(&mut self) {
-        self.want_report = true;
+    fn request_report(&mut self) {
+        self.report_requested = true;
     }
 
-    fn ask_bodies(&mut self, purpose: Purpose) {
-        if self.want != Some(Purpose::Answer) {
-            self.want = Some(purpose);
+    fn request_bodies(&mut self, purpose: Purpose) {
+        if self.bodies_requested != Some(Purpose::Answer) {
+            self.bodies_requested = Some(purpose);
         }
     }
 
@@ -386,13 +399,13 @@ impl Mover for OnDevice {
     }
 
     fn recompile(&mut self, request: &KernelRequest, softening: f64) -> Result<()> {
-        self.change(Change { request: *request, softening, anew: true })
+        self.change(Change { request: *request, softening, recompile: true })
     }
 
     fn learn(&mut self, times: &FrameTimes) -> Option<(Work, f64)> {
         let secs = times.secs("steps")?;
-        let at = self.flying.iter().position(|(number, _)| *number == times.number)?;
-        let (_, work) = self.flying.drain(..=at).next_back()?;
+        let at = self.in_flight.iter().position(|(number, _)| *number == times.number)?;
+        let (_, work) = self.in_flight.drain(..=at).next_back()?;
         self.state.learn(work, secs);
         Some((work, secs))
     }

@@ -1,9 +1,9 @@
-//! A simulation on a worker thread, drawn from buffers that the frames fill.
+//! A simulation on a worker thread, drawn from buffers that each frame fills.
 
 use super::cadence::Purpose;
 use super::mailbox::Progress;
-use super::mover::{Drawn, FramePart, Mover, Reached};
-use super::worker::{Home, WorkerLink};
+use super::mover::{Drawn, FrameSlice, Mover, Reached};
+use super::worker::{Backend, WorkerLink};
 use super::{BlockFacts, Event, Rates};
 use crate::bodies::Bodies;
 use crate::error::Result;
@@ -20,19 +20,26 @@ pub(super) struct OnHost {
     position_mass: wgpu::Buffer,
     velocity: wgpu::Buffer,
     acceleration: wgpu::Buffer,
-    /// The frame of their numbers.
+    /// The coordinate frame of the buffers.
     frame: Frame,
-    /// The steps after which they are.
+    /// The number of steps of the state in the buffers.
     drawn_after: u64,
-    /// Whether all-pairs kernels of devices move the bodies.
+    /// Whether all-pairs kernels on devices move the bodies.
     has_kernel: bool,
 }
 
 impl OnHost {
-    /// Starts the worker for bodies at `home`; `drawing` is the device of the window.
+    /// Starts the worker for bodies on `backend`; `drawing` is the device of the window.
     ///
-    /// Errors: more bodies than can be drawn; no thread.
-    pub fn start(drawing: &Gpu, bodies: Bodies, home: Home, settings: &Settings) -> Result<Self> {
+    /// # Errors
+    ///
+    /// More bodies than can be drawn; the thread cannot be spawned.
+    pub fn start(
+        drawing: &Gpu,
+        bodies: Bodies,
+        backend: Backend,
+        settings: &Settings,
+    ) -> Result<Self> {
         let (n, most) = (bodies.len(), drawing.limits.storage_buffer / VEC4);
         if n as u64 > most {
             return Err(drawing.refuse(format!("it can draw at most {most} bodies")));
@@ -44,8 +51,8 @@ impl OnHost {
             frame: Frame::PLAIN,
             drawn_after: settings.steps_before,
             reached: Progress { time: settings.begins_at(), ..Progress::default() },
-            has_kernel: matches!(home, Home::Elsewhere(_)),
-            worker: WorkerLink::start(bodies, home, settings)?,
+            has_kernel: matches!(backend, Backend::Devices(_)),
+            worker: WorkerLink::start(bodies, backend, settings)?,
         })
     }
 }
@@ -55,17 +62,17 @@ impl Mover for OnHost {
         self.worker.description.clone()
     }
 
-    fn record(&mut self, part: FramePart<'_>) -> Result<Work> {
-        self.worker.allow(part.due, part.dt);
+    fn record(&mut self, slice: FrameSlice<'_>) -> Result<Work> {
+        self.worker.allow(slice.due, slice.dt);
         self.worker.with_points(|new| {
             let send = |buffer, from: &[[f32; 4]]| {
-                part.gpu.queue.write_buffer(buffer, 0, bytemuck::cast_slice(from));
+                slice.gpu.queue.write_buffer(buffer, 0, bytemuck::cast_slice(from));
             };
             send(&self.position_mass, &new.position_mass);
             send(&self.velocity, &new.velocity);
             send(&self.acceleration, &new.acceleration);
             (self.frame, self.drawn_after) = (new.frame, new.steps);
-            part.tracker.take_from(&new.position_mass, new.frame);
+            slice.tracker.take_from(&new.position_mass, new.frame);
         });
         Ok(Work::default())
     }
@@ -93,10 +100,10 @@ impl Mover for OnHost {
     }
 
     fn poll(&mut self, rates: &mut Rates, events: &mut Vec<Event>) -> u64 {
-        let (done, now, said) = self.worker.take();
+        let (done, now, new_events) = self.worker.take();
         rates.host(done, now);
         self.reached = now;
-        events.extend(said);
+        events.extend(new_events);
         done
     }
 
@@ -105,7 +112,7 @@ impl Mover for OnHost {
         Ok(())
     }
 
-    /// With an engine of the host it is only kept, for when the engine becomes the GPU.
+    /// A host engine only validates it; it takes effect once the GPU becomes the engine.
     fn set_kernel(&mut self, gpu: &Gpu, request: &KernelRequest, _: f64) -> Result<()> {
         let n = (self.position_mass.size() / VEC4) as usize;
         request.resolve(gpu, n, n)?;
@@ -115,16 +122,16 @@ impl Mover for OnHost {
         Ok(())
     }
 
-    fn ask_report(&mut self) {
-        self.worker.ask_report();
+    fn request_report(&mut self) {
+        self.worker.request_report();
     }
 
-    fn ask_bodies(&mut self, purpose: Purpose) {
-        self.worker.ask_bodies(purpose);
+    fn request_bodies(&mut self, purpose: Purpose) {
+        self.worker.request_bodies(purpose);
     }
 
-    fn ask_blocks(&mut self) {
-        self.worker.ask_blocks();
+    fn request_blocks(&mut self) {
+        self.worker.request_blocks();
     }
 
     fn take_blocks(&mut self) -> Option<BlockFacts> {
@@ -135,7 +142,8 @@ impl Mover for OnHost {
         &self.worker.parts
     }
 
-    /// Otherwise a worker would go on until the next frame, beyond what is asked for after this.
+    /// Withdraws the allowed steps at once: otherwise the worker would continue until the next
+    /// frame, beyond the state that is requested after the pause.
     fn pause(&mut self, dt: f64) {
         self.worker.allow(0, dt);
     }

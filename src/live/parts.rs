@@ -1,4 +1,4 @@
-//! What a worker reports of the devices that share its bodies.
+//! Periodic reports about the devices that share a worker's bodies.
 
 use web_time::{Duration, Instant};
 
@@ -6,17 +6,17 @@ use super::mailbox::{Shared, lock};
 use crate::gpu::DevicePart;
 use crate::sim::Residence;
 
-/// It reports this often: long enough for parts of the time to mean something.
+/// Interval of the reports: long enough for meaningful fractions of the time.
 const EVERY: Duration = Duration::from_millis(500);
 
-/// Keeps when it last reported.
+/// The time of the last report.
 pub(super) struct PartWatch(Instant);
 
 impl PartWatch {
     /// Reports devices that have just been given the bodies.
     pub fn begin(residence: &mut dyn Residence, shared: &Shared) -> Self {
         let parts = residence.take_parts().into_iter();
-        // The time until now says nothing.
+        // The time before the first step is not representative.
         let parts = parts.map(|part| DevicePart { exchanging: None, ..part });
         lock(&shared.outbox).parts = Some(parts.collect());
         Self(Instant::now())

@@ -1,4 +1,4 @@
-//! Bodies of the host in the form that the sprites need.
+//! Bodies on the host, converted to f32 for the sprites.
 
 use glam::DVec3;
 
@@ -11,13 +11,13 @@ pub(super) struct Points {
     pub position_mass: Vec<[f32; 4]>,
     pub velocity: Vec<[f32; 4]>,
     pub acceleration: Vec<[f32; 4]>,
-    /// Steps after which they are.
+    /// The number of steps of this state.
     pub steps: u64,
-    /// The frame of their numbers.
+    /// The coordinate frame.
     pub frame: Frame,
 }
 
-/// What is drawn of bodies besides their places, and the frame of the numbers.
+/// Converts bodies from f64 to f32 in a coordinate frame.
 pub(super) struct Narrowing {
     tags: Vec<u32>,
     gravitational_constant: f64,
@@ -25,7 +25,7 @@ pub(super) struct Narrowing {
 }
 
 impl Narrowing {
-    /// For bodies like these, which are as they are at `time`.
+    /// Chooses the coordinate frame by the state of the bodies at `time`.
     pub fn of(bodies: &Bodies, gravitational_constant: f64, time: f64) -> Self {
         Self {
             tags: (0..bodies.len()).map(|i| bodies.tag(i)).collect(),

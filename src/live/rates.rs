@@ -1,4 +1,4 @@
-//! How fast a watched simulation runs, over the last second or so.
+//! The speed of an interactive simulation over the last second or so.
 
 use std::collections::VecDeque;
 
@@ -33,7 +33,7 @@ impl Rates {
         }
     }
 
-    /// Adds what the worker has done since it was last asked.
+    /// Adds the worker's progress since the last call.
     pub(super) fn host(&mut self, steps: u64, now: mailbox::Progress) {
         let interactions = now.interactions.saturating_sub(self.host.interactions);
         let busy = now.busy_secs - self.host.busy_secs;
@@ -50,14 +50,14 @@ impl Rates {
     /// Adds that the engine took `secs` for `interactions`.
     pub(super) fn kernel(&mut self, interactions: u64, secs: f64) {
         if interactions > 0 && secs > 0.0 {
-            let seen = interactions as f64 / secs;
+            let measured = interactions as f64 / secs;
             let weight = if self.kernel.is_some() { 0.1 } else { 1.0 };
-            let rate = self.kernel.get_or_insert(seen);
-            *rate += weight * (seen - *rate);
+            let rate = self.kernel.get_or_insert(measured);
+            *rate += weight * (measured - *rate);
         }
     }
 
-    /// Forgets the engine's rate: another kernel runs now.
+    /// Resets the engine's rate, for another kernel.
     pub(super) fn forget(&mut self) {
         self.kernel = None;
     }

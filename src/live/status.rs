@@ -1,4 +1,4 @@
-//! What a watched simulation reports about itself.
+//! Read-only accessors of an interactive simulation.
 
 use std::sync::Arc;
 
@@ -9,18 +9,18 @@ use crate::gpu::{DevicePart, Gpu};
 use crate::render::DevicePoints;
 use crate::sim::{Choice, Settings};
 
-/// How far the simulation is.
+/// The progress of the simulation.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Status {
     /// Simulated time.
     pub time: f64,
     /// Steps since the beginning.
     pub steps: u64,
-    /// Whether the first accelerations are known.
+    /// Whether the first accelerations have been computed.
     pub ready: bool,
-    /// Interactions so far submitted to a device for the first accelerations.
+    /// Interactions submitted to a device so far for the first accelerations.
     pub first_interactions: u64,
-    /// Whether the engine cannot keep up with the speed asked for.
+    /// Whether the engine cannot keep up with the requested speed.
     pub behind: bool,
 }
 
@@ -47,17 +47,17 @@ impl Live {
         self.count
     }
 
-    /// Never: a simulation has at least one body.
+    /// Always false: a simulation has at least one body.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// How far it is.
+    /// The progress of the simulation.
     pub fn status(&self) -> Status {
         self.status
     }
 
-    /// What it is run with; its dt is positive.
+    /// The current settings; their dt is positive.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
@@ -67,30 +67,33 @@ impl Live {
         self.dt
     }
 
-    /// How time passes.
+    /// The tempo: speed, and whether it is paused.
     pub fn keeper(&self) -> &TimeKeeper {
         &self.keeper
     }
 
-    /// Whether the latest state is drawn, and a whole one: not half a step, nor one that a worker has gone beyond.
+    /// Whether the latest state is drawn, after a complete step: false within a step, and while a
+    /// worker is ahead of the drawn state.
     pub fn is_drawn_whole(&self) -> bool {
         self.mover.drawn_after() == Some(self.mover.reached().steps)
     }
 
-    /// Whether time passes, or is about to: the next frame will differ from the last one.
+    /// Whether simulated time passes or is about to, so that the next frame differs from the last
+    /// one.
     pub fn is_moving(&self) -> bool {
         let is_due = !self.status.ready || !self.keeper.is_still() || self.mover.is_changing();
         !self.resting && is_due && !self.mover.has_ended()
     }
 
-    /// Whether something is on its way that frames take in: diagnostics, bodies, a look at the forces.
+    /// Whether results are pending that frames take in: diagnostics, bodies, an inspection of the
+    /// forces.
     pub fn is_waiting(&self) -> bool {
         if self.mover.has_ended() {
             return false;
         }
         let (steps, settings) = (self.status.steps, &self.settings);
-        let has_told = self.reports.is_of(steps) && self.kept.is_of(steps);
-        let is_complete = has_told && self.looking.is_at_rest(steps, settings);
+        let has_reported = self.reports.is_of(steps) && self.checkpoints.is_of(steps);
+        let is_complete = has_reported && self.inspection.is_complete(steps, settings);
         self.mover.is_busy() || !(self.resting || is_complete)
     }
 
@@ -100,23 +103,23 @@ impl Live {
         self.mover.pause(self.dt);
     }
 
-    /// Goes on after [`Live::rest`], if the other simulation could not be made.
+    /// Resumes after [`Live::rest`], if the other simulation could not be made.
     pub fn go_on(&mut self) {
         self.resting = false;
     }
 
-    /// Takes over another simulation's speed, and whether it is paused.
+    /// Copies the tempo of another simulation: speed, and whether it is paused.
     pub fn take_tempo_of(&mut self, keeper: &TimeKeeper) {
         (self.keeper.paused, self.keeper.tempo, self.keeper.factor) =
             (keeper.paused, keeper.tempo, keeper.factor);
     }
 
-    /// Which engine computes, and why.
+    /// The chosen engine, and why it was chosen.
     pub fn choice(&self) -> &Choice {
         &self.choice
     }
 
-    /// How fast everything is.
+    /// Frames, steps and interactions per second.
     pub fn rates(&self) -> &Rates {
         &self.rates
     }
@@ -126,12 +129,12 @@ impl Live {
         self.frame
     }
 
-    /// The kernel that runs, if the engine is the GPU.
+    /// The kernel in use, if the engine is the GPU.
     pub fn variant(&self) -> Option<KernelVariant> {
         self.mover.variant()
     }
 
-    /// The shape of the kernel that runs, or would run if the engine were the GPU.
+    /// The shape of the kernel in use, or of the one that would be used if the engine were the GPU.
     pub fn config(&self) -> Option<KernelConfig> {
         match self.variant() {
             Some(variant) => Some(variant.config),
@@ -139,17 +142,18 @@ impl Live {
         }
     }
 
-    /// What it computes on and how, in one line.
+    /// The engine and its adapter in one line.
     pub fn describe_engine(&self) -> String {
         self.mover.describe()
     }
 
-    /// What each device does, if several move the bodies: over the last half second in which steps were taken.
+    /// What each device computes, if several move the bodies: over the last half second in which
+    /// steps were taken.
     pub fn parts(&self) -> &[DevicePart] {
         self.mover.parts()
     }
 
-    /// The shape asked for.
+    /// The requested shape of the kernel.
     pub fn kernel_request(&self) -> KernelRequest {
         self.settings.kernel
     }

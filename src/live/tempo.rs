@@ -1,5 +1,5 @@
-//! How time passes in a watched simulation: paused, step by step, real time with a factor, or as fast
-//! as possible.
+//! The tempo of an interactive simulation: paused, step by step, real time with a factor, or as
+//! fast as possible.
 
 /// How fast simulated time passes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -18,23 +18,23 @@ pub struct TimeKeeper {
     pub paused: bool,
     /// How time passes otherwise.
     pub tempo: Tempo,
-    /// Speed as a multiple of the usual one, greater than 0; for [`Tempo::RealTime`].
+    /// Speed as a multiple of the default one, greater than 0; for [`Tempo::RealTime`].
     pub factor: f64,
-    /// The usual speed: units of simulated time per second.
+    /// The default speed: units of simulated time per second.
     pub units_per_sec: f64,
     /// Simulated time that is due and not yet done, in units of time.
     owed: f64,
-    /// Single steps asked for and not yet done.
+    /// Single steps requested and not yet done.
     singles: u64,
     /// Whether the engine has fallen behind recently.
     behind: bool,
 }
 
-/// An engine catches up on at most this many seconds: one that cannot keep up runs slower.
+/// Most wall-clock seconds that an engine catches up on: one that cannot keep up runs slower.
 const MOST_ARREARS_SECS: f64 = 0.1;
 
 impl TimeKeeper {
-    /// Running in real time at the usual speed.
+    /// Running in real time at the default speed.
     pub fn new(units_per_sec: f64) -> Self {
         Self {
             paused: false,
@@ -47,7 +47,7 @@ impl TimeKeeper {
         }
     }
 
-    /// Asks for single steps; they are taken even while paused.
+    /// Requests single steps, which are taken even while paused.
     pub fn ask_steps(&mut self, steps: u64) {
         self.singles += steps;
     }
@@ -63,7 +63,7 @@ impl TimeKeeper {
             Tempo::RealTime => {
                 let per_sec = self.units_per_sec * self.factor;
                 self.owed += per_sec * wall_secs.max(0.0);
-                // Part of a step does not count as being behind.
+                // A fraction of a step does not count as being behind.
                 let most = per_sec * MOST_ARREARS_SECS + dt.abs();
                 self.behind = self.owed > most;
                 self.owed = self.owed.min(most);
@@ -79,7 +79,7 @@ impl TimeKeeper {
         self.owed = (self.owed - (steps - singles) as f64 * dt.abs()).max(0.0);
     }
 
-    /// Whether no step will be due until somebody asks for one.
+    /// Whether no step will be due until one is requested.
     pub fn is_still(&self) -> bool {
         self.paused && self.singles == 0
     }
@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_second_on_the_wall_is_the_units_it_should_be_whatever_the_frames() {
+    fn simulated_time_per_second_is_independent_of_the_frame_rate() {
         for frames in [10, 60, 144] {
             let mut keeper = TimeKeeper::new(2.0);
             let mut steps = 0;
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn an_engine_that_cannot_keep_up_owes_a_tenth_of_a_second_at_most() {
+    fn arrears_of_a_slow_engine_are_at_most_a_tenth_of_a_second() {
         let mut keeper = TimeKeeper::new(1.0);
         for _ in 0..1000 {
             assert!(keeper.due(0.02, 1e-3) <= 101);

@@ -1,4 +1,4 @@
-//! Where bodies are, for a camera that follows them, without waiting for the device.
+//! Asynchronous readback of positions, for a camera that follows bodies.
 
 use glam::DVec4;
 
@@ -6,21 +6,21 @@ use crate::frame::Frame;
 use crate::gpu::layout::VEC4;
 use crate::gpu::{Gpu, Readback};
 
-/// Whose positions are wanted.
+/// Which positions are read back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tracking {
-    /// Nobody's.
+    /// None.
     #[default]
     Nothing,
-    /// One body's, by its index; in every frame.
+    /// That of the body with this index, in every frame.
     Body(usize),
-    /// All bodies', every few frames, or in every frame if they are few.
+    /// Those of all bodies, every few frames, or in every frame if there are few bodies.
     All,
 }
 
-/// Up to this many bodies are read as often as one.
+/// Largest number of bodies that are read back in every frame.
 const FEW: usize = 64;
-/// Frames between two readings of all positions, if there are more.
+/// Frames between two readbacks of all positions, if there are more bodies.
 const FRAMES_BETWEEN: u32 = 6;
 
 #[derive(Default)]
@@ -28,7 +28,7 @@ pub(super) struct Tracker {
     pub what: Tracking,
     readback: Readback,
     newest: Option<Vec<[f32; 4]>>,
-    /// The frames of the positions on their way, and of the latest.
+    /// The coordinate frames of the positions being read back, and of the newest ones.
     frames: [Frame; 2],
     pause: u32,
 }
@@ -74,7 +74,7 @@ impl Tracker {
         };
     }
 
-    /// Their positions in the world, and their masses in the frame's unit.
+    /// The positions in world coordinates, and the masses in the frame's unit.
     pub fn take(&mut self) -> Option<Vec<DVec4>> {
         if let Some(Ok(mut read)) = self.readback.take() {
             self.newest = read.pop();

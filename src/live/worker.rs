@@ -1,5 +1,6 @@
-//! A simulation in the background, for the engines that live on the host: on a thread, or in a browser in turns
-//! between frames. The watcher never waits: it says how many steps are due and takes whatever state is finished.
+//! Background worker for simulations that frames do not record: on a thread or, in a browser,
+//! between frames. The frame loop never waits for it: it sets how many steps are due and takes the
+//! latest finished state.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
@@ -7,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use glam::DVec3;
 use web_time::Instant;
 
-use super::beside::run_beside;
+use super::beside::run_in_background;
 use super::blocks::BlockWatch;
 use super::cadence::Purpose;
 use super::mailbox::{Inbox, Progress, Shared, lock};
@@ -23,39 +24,41 @@ use crate::forces::tree::Rebuild;
 use crate::gpu::DevicePart;
 use crate::sim::{Clock, HostState, Moment, Residence, Settings};
 
-/// What moves the bodies.
-pub(super) enum Home {
-    /// The worker itself, which computes the first accelerations.
+/// Where the bodies live and what moves them.
+pub(super) enum Backend {
+    /// An engine with the bodies on the host; the worker computes the first accelerations.
     Host(Box<dyn ForceEngine>),
-    /// A residence that has them already, with their first accelerations.
-    Elsewhere(Box<dyn Residence>),
+    /// Devices that hold the bodies and their first accelerations.
+    Devices(Box<dyn Residence>),
 }
 
-impl Home {
+impl Backend {
     fn describe(&self) -> String {
         match self {
             Self::Host(engine) => engine.describe(),
-            Self::Elsewhere(residence) => residence.describe(),
+            Self::Devices(residence) => residence.describe(),
         }
     }
 }
 
-/// The watcher's end.
+/// The frame loop's handle to the worker.
 pub(super) struct WorkerLink {
     shared: Arc<Shared>,
-    /// Steps since the start that the watcher knows of.
+    /// Steps since the start, as of the last [`WorkerLink::take`].
     known: u64,
     pub description: String,
-    /// What each device does, where several compute.
+    /// What each device computes, if there are several.
     pub parts: Vec<DevicePart>,
 }
 
 impl WorkerLink {
     /// Starts the worker.
     ///
-    /// Errors: no thread for it.
-    pub fn start(bodies: Bodies, home: Home, settings: &Settings) -> Result<Self> {
-        let description = home.describe();
+    /// # Errors
+    ///
+    /// The thread cannot be spawned.
+    pub fn start(bodies: Bodies, backend: Backend, settings: &Settings) -> Result<Self> {
+        let description = backend.describe();
         let inbox = Inbox {
             until: 0,
             dt: settings.dt,
@@ -72,19 +75,20 @@ impl WorkerLink {
         let shared = Arc::new(Shared {
             inbox: Mutex::new(inbox),
             outbox: Mutex::default(),
-            left: Arc::default(),
+            cancelled: Arc::default(),
         });
         let (for_worker, settings) = (Arc::clone(&shared), settings.clone());
-        run_beside("the simulation", move || async move {
-            // A browser has one thread, which other work shares; devices are given up in their own way.
-            if cfg!(not(target_arch = "wasm32")) && matches!(home, Home::Host(_)) {
-                crate::stop::heed(&for_worker.left);
+        run_in_background("the simulation", move || async move {
+            // The flag is per thread, and in a browser all tasks share one thread. Devices stop
+            // after the current step.
+            if cfg!(not(target_arch = "wasm32")) && matches!(backend, Backend::Host(_)) {
+                crate::stop::heed(&for_worker.cancelled);
             }
-            let worked = async {
-                let mut worker = Worker::new(bodies, home, &settings, &for_worker).await?;
+            let running = async {
+                let mut worker = Worker::new(bodies, backend, &settings, &for_worker).await?;
                 worker.run(&for_worker).await
             };
-            let ended = worked.await;
+            let ended = running.await;
             let mut outbox = lock(&for_worker.outbox);
             outbox.events.extend(ended.err().map(Event::Failed));
             outbox.ended = true;
@@ -92,37 +96,38 @@ impl WorkerLink {
         Ok(Self { shared, known: 0, description, parts: Vec::new() })
     }
 
-    /// Says how many steps beyond those last taken in may be done, and of which length. Counting from there, not
-    /// from now, allows no step twice.
+    /// Allows the worker `due` steps of length `dt` beyond those reported by the last
+    /// [`WorkerLink::take`]. Counting from that number, and not from the worker's current one,
+    /// allows no step twice.
     pub fn allow(&self, due: u64, dt: f64) {
-        self.shared.tell(|inbox| {
+        self.shared.send(|inbox| {
             (inbox.until, inbox.dt) = (self.known.saturating_add(due), dt);
             inbox.frames += 1;
         });
     }
 
     pub fn set_softening(&self, softening: f64) {
-        self.shared.tell(|inbox| inbox.softening = Some(softening));
+        self.shared.send(|inbox| inbox.softening = Some(softening));
     }
 
     pub fn set_kernel(&self, request: KernelRequest) {
-        self.shared.tell(|inbox| inbox.kernel = Some(request));
+        self.shared.send(|inbox| inbox.kernel = Some(request));
     }
 
-    pub fn ask_report(&self) {
-        self.shared.tell(|inbox| inbox.report = true);
+    pub fn request_report(&self) {
+        self.shared.send(|inbox| inbox.report = true);
     }
 
-    pub fn ask_bodies(&self, purpose: Purpose) {
-        self.shared.tell(|inbox| {
+    pub fn request_bodies(&self, purpose: Purpose) {
+        self.shared.send(|inbox| {
             if inbox.bodies != Some(Purpose::Answer) {
                 inbox.bodies = Some(purpose);
             }
         });
     }
 
-    pub fn ask_blocks(&self) {
-        self.shared.tell(|inbox| inbox.blocks = true);
+    pub fn request_blocks(&self) {
+        self.shared.send(|inbox| inbox.blocks = true);
     }
 
     /// The individual steps, if reported since the last call.
@@ -130,7 +135,7 @@ impl WorkerLink {
         lock(&self.shared.outbox).blocks.take()
     }
 
-    /// Steps done since the last call, how far the worker is, and its events.
+    /// Steps done since the last call, the worker's progress, and its events.
     pub fn take(&mut self) -> (u64, Progress, Vec<Event>) {
         let mut outbox = lock(&self.shared.outbox);
         let steps = outbox.done - self.known;
@@ -144,43 +149,43 @@ impl WorkerLink {
         (steps, outbox.progress, std::mem::take(&mut outbox.events))
     }
 
-    /// Whether it works, or has results that have not been taken.
+    /// Whether it is working, or has results that have not been taken.
     pub fn is_busy(&self) -> bool {
         let works = lock(&self.shared.inbox).waiting.is_none();
         let outbox = lock(&self.shared.outbox);
-        let has_news = outbox.points.is_some() || !outbox.events.is_empty();
-        has_news || outbox.done != self.known || works && !outbox.ended
+        let has_results = outbox.points.is_some() || !outbox.events.is_empty();
+        has_results || outbox.done != self.known || works && !outbox.ended
     }
 
-    /// Whether it has failed, and that has been reported.
+    /// Whether it has failed and its events have been taken.
     pub fn has_ended(&self) -> bool {
         let outbox = lock(&self.shared.outbox);
         outbox.ended && outbox.events.is_empty()
     }
 
-    /// Gives the latest finished state that has not been taken yet to `show`, and asks for the next.
+    /// Passes the latest finished state to `show`, unless taken already, and requests the next.
     pub fn with_points(&self, show: impl FnOnce(&Points)) {
         let taken = lock(&self.shared.outbox).points.take();
         if let Some(points) = taken {
             show(&points);
             lock(&self.shared.outbox).spare = Some(points);
-            self.shared.tell(|inbox| inbox.wanted = true);
+            self.shared.send(|inbox| inbox.wanted = true);
         }
     }
 }
 
 impl Drop for WorkerLink {
-    /// The worker gives up its work at once, or after the current step if the bodies are not on the host; nothing
-    /// waits for it.
+    /// Stops the worker without waiting for it: at once, or after the current step if the bodies
+    /// are on devices.
     fn drop(&mut self) {
-        self.shared.left.store(true, Ordering::Relaxed);
-        self.shared.tell(|inbox| inbox.quit = true);
+        self.shared.cancelled.store(true, Ordering::Relaxed);
+        self.shared.send(|inbox| inbox.quit = true);
     }
 }
 
 struct Worker {
     residence: Box<dyn Residence>,
-    /// The bodies as last read, for a residence without any on the host.
+    /// The bodies as last read back from devices.
     read: Read,
     clock: Clock,
     settings: Settings,
@@ -192,18 +197,25 @@ struct Worker {
 }
 
 impl Worker {
-    async fn new(bodies: Bodies, home: Home, settings: &Settings, shared: &Shared) -> Result<Self> {
+    async fn new(
+        bodies: Bodies,
+        backend: Backend,
+        settings: &Settings,
+        shared: &Shared,
+    ) -> Result<Self> {
         let clock = Clock::new(settings.start, settings.steps_before, settings.dt);
         let g = settings.gravitational_constant;
         let drawn = Narrowing::of(&bodies, g, clock.time());
         let zero = vec![DVec3::ZERO; bodies.len()];
         let progress = Progress { time: clock.time(), steps: clock.steps(), ..Default::default() };
-        // The bodies are shown before their first forces are known.
+        // The bodies are shown before their first forces are computed.
         publish(shared, &bodies, &zero, &drawn, progress);
         let read = Read { acceleration: zero, bodies: bodies.clone() };
-        let mut residence: Box<dyn Residence> = match home {
-            Home::Host(engine) => Box::new(HostState::open(bodies, engine, settings, None).await?),
-            Home::Elsewhere(residence) => residence,
+        let mut residence: Box<dyn Residence> = match backend {
+            Backend::Host(engine) => {
+                Box::new(HostState::open(bodies, engine, settings, None).await?)
+            }
+            Backend::Devices(residence) => residence,
         };
         let progress = Progress { ready: true, ..progress };
         let watch = BlockWatch::new(clock.time());
@@ -217,16 +229,16 @@ impl Worker {
         let mut done = 0;
         loop {
             let shown = self.shown;
-            let todo = shared.news(|inbox| {
+            let todo = shared.receive(|inbox| {
                 let steps = inbox.due(done);
-                let has_work = steps > 0 || inbox.news() || (inbox.wanted && !shown);
+                let has_work = steps > 0 || inbox.has_request() || (inbox.wanted && !shown);
                 if !has_work && !inbox.quit {
                     return None;
                 }
                 let changes = (inbox.softening.take(), inbox.kernel.take());
-                let asked = (inbox.report, inbox.bodies.take(), inbox.blocks);
+                let requests = (inbox.report, inbox.bodies.take(), inbox.blocks);
                 (inbox.report, inbox.blocks) = (false, false);
-                Some((inbox.quit, inbox.frames, (inbox.dt, steps, changes, asked)))
+                Some((inbox.quit, inbox.frames, (inbox.dt, steps, changes, requests)))
             });
             let (quit, frames, todo) = todo.await;
             if quit {
@@ -234,7 +246,7 @@ impl Worker {
             }
             let (dt, steps, changes, (mut report, bodies, blocks)) = todo;
             if changes.0.is_some() {
-                // The jump of the energy is the difference of the reports before and after the change, at one time.
+                // Reports before and after the change at the same time give the jump of the energy.
                 self.fetch().await?;
                 self.send_report(shared).await;
                 report = true;
@@ -254,8 +266,8 @@ impl Worker {
             self.shown |= publish(shared, now, acceleration, &self.drawn, self.progress);
             lock(&shared.outbox).done = done;
             if let (true, Some(steps)) = (blocks, self.residence.blocks()) {
-                let told = self.watch.look(steps, self.clock.time());
-                lock(&shared.outbox).blocks = Some(told);
+                let facts = self.watch.look(steps, self.clock.time());
+                lock(&shared.outbox).blocks = Some(facts);
             }
             if let Some(purpose) = bodies {
                 let event = purpose.event(Arc::new(self.moment()));
@@ -265,13 +277,14 @@ impl Worker {
                 self.send_report(shared).await;
             }
             if steps > 0 && cfg!(target_arch = "wasm32") {
-                // One thread for all: the next step comes after the next frame.
-                shared.news(|inbox| (inbox.frames > frames || inbox.quit).then_some(())).await;
+                // Frames share the only thread: the next step comes after the next frame.
+                shared.receive(|inbox| (inbox.frames > frames || inbox.quit).then_some(())).await;
             }
         }
     }
 
-    /// Takes one step, or up to `steps` if the bodies are elsewhere and nothing is asked for; returns how many.
+    /// Takes one step on the host, or up to `steps` on devices until something is requested;
+    /// returns the number of steps.
     async fn step(&mut self, dt: f64, steps: u64, shared: &Shared) -> Result<u64> {
         if dt != self.clock.dt() {
             self.clock.set_dt(dt);
@@ -286,13 +299,13 @@ impl Worker {
         self.progress.interactions = self.residence.interactions();
         (self.progress.time, self.progress.steps) = (self.clock.time(), self.clock.steps());
         if self.settings.tree.rebuild == Rebuild::Auto {
-            // The description may have changed meanwhile.
+            // The description names the interval between rebuilds, which may have changed.
             lock(&shared.outbox).description = Some(self.residence.describe());
         }
         Ok(done)
     }
 
-    /// Continues from the current bodies with another softening, or another kernel if there is one.
+    /// Continues from the current bodies with another softening or kernel.
     async fn change(
         &mut self,
         changes: (Option<f64>, Option<KernelRequest>),
@@ -305,7 +318,7 @@ impl Worker {
         let softening = changes.0.unwrap_or(self.settings.softening);
         let kernel = changes.1.unwrap_or(self.settings.kernel);
         let (dt, steps_before) = (self.clock.dt(), self.clock.steps());
-        // The change holds from now on; the start is that of a run whose steps all had this length.
+        // The start is that of a run with the same number of steps, all of the current length.
         let start = self.clock.time() - steps_before as f64 * dt;
         let settings = Settings { softening, kernel, ..self.settings.clone() };
         let now = Settings { start, dt, steps_before, ..settings.clone() };
@@ -317,7 +330,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Brings the bodies to the host, if they are elsewhere.
+    /// Reads the bodies back to the host, if they are on devices.
     async fn fetch(&mut self) -> Result<()> {
         if self.residence.on_host().is_none() {
             let read = self.residence.read(&mut self.read.bodies, self.clock.time());
@@ -351,20 +364,20 @@ impl Worker {
     }
 }
 
-/// Bodies and accelerations that were read from where they live.
+/// Bodies and accelerations that were read back from devices.
 struct Read {
     bodies: Bodies,
     acceleration: Vec<DVec3>,
 }
 
 impl Read {
-    /// Those of `residence`, if it has them on the host, else those last read.
+    /// Those of `residence` if it has them on the host, else the last ones read back.
     fn of<'a>(&'a self, residence: &'a dyn Residence) -> (&'a Bodies, &'a [DVec3]) {
         residence.on_host().unwrap_or((&self.bodies, &self.acceleration))
     }
 }
 
-/// Hands the state over if it is wanted; returns whether it was.
+/// Publishes the state if it was requested; returns whether it was.
 fn publish(
     shared: &Shared,
     bodies: &Bodies,

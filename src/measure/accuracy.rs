@@ -11,8 +11,8 @@ pub struct ErrorStats {
     pub rms: f64,
 }
 
-/// If the forces on a sink nearly cancel, its error is taken relative to this part of the rms force
-/// of all sinks, because rounding errors are relative to the terms, not to their sum.
+/// If the forces on a sink nearly cancel, its error is taken relative to this fraction of the rms
+/// force of all sinks, because rounding errors are relative to the terms, not to their sum.
 const FLOOR: f64 = 0.01;
 
 impl ErrorStats {
@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn wrong_forces_are_seen() {
+    fn error_statistics_detect_wrong_forces() {
         let right = [DVec3::X, DVec3::Y * 2.0];
         assert_eq!(acceleration_errors(&right, &right), ErrorStats::default());
         let off = [DVec3::X, DVec3::Y * 2.2];
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn a_force_where_there_is_none_is_an_error() {
+    fn nonzero_force_against_zero_reference_is_infinite_error() {
         assert_eq!(acceleration_errors(&[DVec3::ZERO], &[DVec3::ZERO]).worst, 0.0);
         assert_eq!(acceleration_errors(&[DVec3::X], &[DVec3::ZERO]).worst, f64::INFINITY);
     }

@@ -1,4 +1,4 @@
-//! What `auto` means, with the number of devices by measurement.
+//! Resolves `auto`, with the number of devices by measurement.
 
 use std::sync::Arc;
 
@@ -8,8 +8,8 @@ use crate::error::Result;
 use crate::gpu::Gpu;
 use crate::sim::{self, Choice, Settings};
 
-/// [`sim::choose()`], which by itself takes one device if the number is `auto`: here all of the first one's kind, if
-/// steps are measured to be faster on them.
+/// [`sim::choose()`], with the number of devices measured if it is `auto`: all of the first one's
+/// kind, if steps are faster on them than on one.
 ///
 /// # Errors
 /// Those of [`sim::choose()`].

@@ -1,4 +1,5 @@
-//! How many devices to use, if that is left to a measurement: as many as are faster than one.
+//! The number of devices to use, if it is left to a measurement: all of one kind if they are faster
+//! than one.
 
 use std::sync::Arc;
 
@@ -8,7 +9,8 @@ use crate::gpu::{DeviceClass, DeviceCount, Gpu};
 use crate::scene::{Spread, test_bodies};
 use crate::sim::{Choice, Settings};
 
-/// Adds the devices that share `n` bodies with the `first` one, if their number is `auto` and they are faster.
+/// Adds the devices that share `n` bodies with the `first` one, if their number is `auto` and they
+/// are faster.
 pub(super) async fn choose_devices(
     first: &Arc<Gpu>,
     choice: Choice,
@@ -25,11 +27,11 @@ pub(super) async fn choose_devices(
     several(first, choice, n, settings).await
 }
 
-/// Several devices are used if they take at most this part of the time of one.
+/// Several devices are used if their time is at most this fraction of one's.
 const WORTH_IT: f64 = 0.97;
 
-/// The largest number of bodies that is tried: beyond it exchanges are negligible beside all pairs.
-/// With a tree, steps are short, and exchanges grow as they do.
+/// The largest number of bodies that is tried: beyond it exchanges are negligible compared with all
+/// pairs. With a tree, steps are short, and exchanges grow in proportion to them.
 fn largest_trial(choice: &Choice) -> usize {
     let is_software =
         choice.gpu.as_ref().is_some_and(|gpu| gpu.adapter.class == DeviceClass::Software);

@@ -30,7 +30,7 @@ impl ErrorDistribution {
         &self.sorted
     }
 
-    /// The error that this part of all, 0 to 1, does not exceed; 0 if there are none.
+    /// The error that this fraction of all, 0 to 1, does not exceed; 0 if there are none.
     pub fn quantile(&self, part: f64) -> f64 {
         let last = self.sorted.len().saturating_sub(1);
         let at = (part * self.sorted.len() as f64).ceil() as usize;
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn errors_are_put_in_order() {
+    fn errors_are_sorted() {
         let right = vec![DVec3::X; 100];
         let mut found = right.clone();
         for (i, found) in found.iter_mut().enumerate() {

@@ -1,6 +1,7 @@
 //! Measuring kernels: whether they are correct, how fast they are, and what limits them.
 //!
-//! [`choose()`] adds to [`crate::sim::choose()`] how many devices are fastest. [`Stopwatch`] times compute passes,
+//! [`choose()`] adds to [`crate::sim::choose()`] how many devices are fastest. [`Stopwatch`] times
+//! compute passes,
 //! [`StepTimer`] times whole steps of kernels that it has checked, [`check_soon`] compares kernels
 //! with f64; these are available everywhere. The others block on the device, which a page in a
 //! browser cannot: [`KernelTimer`] times forces alone, [`Ceilings`] hold the adapter's maximum
@@ -19,7 +20,7 @@ pub use choose::{choose, choose_on};
 pub use distribution::ErrorDistribution;
 pub use stats::{Steadiness, Summary};
 
-// A page has only those parts that do not block on a device.
+// A page has only the modules that do not block on a device.
 mod check;
 pub use check::*;
 mod time;

@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_middle_and_the_quartiles_are_those_of_made_up_samples() {
+    fn summary_of_known_samples_has_expected_quartiles() {
         let summary = Summary::of(&[5.0, 1.0, 3.0, 2.0, 4.0]).unwrap();
         assert_eq!((summary.min, summary.lower, summary.median), (1.0, 2.0, 3.0));
         assert_eq!((summary.upper, summary.max, summary.count), (4.0, 5.0, 5));
@@ -140,13 +140,13 @@ mod tests {
     }
 
     #[test]
-    fn a_drift_is_seen_and_a_steady_machine_is_not_blamed() {
+    fn drift_is_detected_without_false_positives() {
         let steady: Vec<f64> = (0..12).map(|i| 1.0 + 0.01 * f64::from(i % 3)).collect();
         assert_eq!(Steadiness::of(&steady).remark(), None);
         let slower: Vec<f64> = (0..12).map(|i| 1.0 + 0.02 * f64::from(i)).collect();
-        let seen = Steadiness::of(&slower);
-        assert!((0.1..0.25).contains(&seen.drift) && seen.noise < 0.01, "{seen:?}");
-        assert!(seen.remark().unwrap().contains("rose by"));
+        let found = Steadiness::of(&slower);
+        assert!((0.1..0.25).contains(&found.drift) && found.noise < 0.01, "{found:?}");
+        assert!(found.remark().unwrap().contains("rose by"));
         let faster: Vec<f64> = slower.iter().rev().copied().collect();
         assert!(Steadiness::of(&faster).remark().unwrap().contains("fell by"));
         let busy = [1.0, 1.4, 1.0, 1.5, 1.1, 1.3, 1.0, 1.4, 1.1];

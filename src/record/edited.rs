@@ -7,10 +7,10 @@ use crate::integrate;
 use crate::integrate::blocks::Restart;
 use crate::snapshot::Snapshot;
 
-/// Checks that `snapshot`, named after `step`, is a state of the folder's plan. Otherwise the resumed
-/// run would have the settings of one run and the bodies of another.
+/// Checks that `snapshot`, named after `step`, is a state of the folder's plan. Otherwise the
+/// resumed run would combine the settings of one run with the bodies of another.
 ///
-/// Errors: the first number that differs.
+/// Fails on the first number that differs.
 pub(super) fn check(folder: &RunFolder, step: u64, snapshot: &Snapshot) -> Result<()> {
     let (plan, path) = (&folder.plan, folder.snapshot_path(step));
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -45,7 +45,7 @@ pub(super) fn check(folder: &RunFolder, step: u64, snapshot: &Snapshot) -> Resul
             return differs(what, format!("{planned:?}"), format!("{found:?}"));
         }
     }
-    // Snapshots of earlier versions do not name it.
+    // Snapshots of earlier versions lack this attribute.
     if let Some(found) = attribute("integrator").filter(|found| *found != plan.integrator) {
         return differs("integrator", plan.integrator.clone(), found.to_owned());
     }

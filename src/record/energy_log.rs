@@ -15,9 +15,9 @@ pub struct EnergyLog {
     path: PathBuf,
     /// `None` if another process writes it.
     file: Option<File>,
-    /// Total energy at the beginning of the run, to which errors are relative.
+    /// Total energy at the start of the run, the reference of the errors.
     initial: Option<f64>,
-    /// Whether the first rows of a resumed run are gone.
+    /// Whether a resumed run has lost its first rows.
     lacks_beginning: bool,
     /// Whether a large error has been reported.
     has_warned: bool,
@@ -29,12 +29,12 @@ pub struct EnergyLog {
     has_passages: bool,
 }
 
-/// A row whose energy has to be reported.
+/// A warning about the energy in a row.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum EnergyWarning {
-    /// A notable change since the row before it.
+    /// A notable change since the previous row.
     Jump(Jump),
-    /// With one step for all bodies: the error is so large that the bodies cannot be trusted. Reported
+    /// With one step for all bodies: the error is so large that the result is unreliable. Reported
     /// once.
     Large {
         /// Time of the row.
@@ -44,13 +44,13 @@ pub enum EnergyWarning {
     },
 }
 
-/// A notable change of energy between rows. Individual steps conserve energy better than that,
-/// unless bodies pass each other more closely than their steps or numbers can follow.
+/// A notable change of energy between rows. Block time steps normally conserve energy better than
+/// that, unless bodies pass each other more closely than their steps or the precision can resolve.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Jump {
-    /// Time and total energy before it.
+    /// Time and total energy in the previous row.
     pub before: (f64, f64),
-    /// Time and total energy after it.
+    /// Time and total energy in this row.
     pub after: (f64, f64),
     /// The change relative to the energy in the first row.
     pub change: f64,
@@ -75,18 +75,20 @@ impl EnergyLog {
     /// Opens the log in `folder`, keeping complete rows up to step `last_step` and dropping the
     /// rest.
     ///
-    /// Errors: the file cannot be read or written.
+    /// # Errors
+    ///
+    /// The file cannot be read or written.
     pub fn open(folder: &Path, last_step: Option<u64>) -> Result<Self> {
         let path = folder.join("energy.csv");
         let io = |action| move |source| Error::io(action, &folder.join("energy.csv"), source);
         let mut kept = match (last_step, std::fs::read_to_string(&path)) {
-            (Some(last), Ok(text)) => whole_rows(&text, last),
+            (Some(last), Ok(text)) => complete_rows(&text, last),
             (None, _) => String::new(),
             (Some(_), Err(error)) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
             (Some(_), Err(error)) => return Err(io("read")(error)),
         };
         if kept.lines().count() < 2 {
-            // The first row comes with its header.
+            // The header is written with the first row.
             kept.clear();
         }
         crate::files::replace(&path, kept.as_bytes())?;
@@ -97,7 +99,7 @@ impl EnergyLog {
         let lacks_beginning = initial.is_none() && last_step.is_some_and(|step| step > 0);
         let rows = kept.lines().skip(1);
         let last = rows.last().and_then(|row| Some((number(row, 1)?, number(row, 4)?)));
-        // Earlier versions wrote logs without these columns.
+        // Logs of earlier versions lack these columns.
         let header = kept.lines().next().unwrap_or_default();
         let has_passages = header.ends_with(PASSAGE_COLUMNS);
         let has_units = header.contains(UNIT_COLUMNS);
@@ -114,15 +116,15 @@ impl EnergyLog {
         })
     }
 
-    /// Takes errors relative to `initial` if the first row is gone; with `None` they are then not
-    /// known.
+    /// Sets the reference of the errors if the first row is missing; with `None` they are then
+    /// unknown.
     #[must_use]
     pub fn relative_to(mut self, initial: Option<f64>) -> Self {
         self.initial = self.initial.or(initial);
         self
     }
 
-    /// Whether the run has been resumed beyond its beginning and the log has no row of that.
+    /// Whether the run has been resumed without the first row of its log.
     pub fn lacks_beginning(&self) -> bool {
         self.lacks_beginning
     }
@@ -130,7 +132,7 @@ impl EnergyLog {
     /// A log that another process writes. `ends_here` says whether its last row is of the present
     /// step; `initial` is the energy in its first row.
     pub fn elsewhere(ends_here: bool, initial: Option<f64>) -> Self {
-        // An existing row is represented by one with a time.
+        // Any time stands for an existing row.
         let last = ends_here.then_some((0.0, 0.0));
         Self {
             path: PathBuf::new(),
@@ -152,7 +154,9 @@ impl EnergyLog {
 
     /// Whether the last row is of step `step`.
     ///
-    /// Errors: the file cannot be read.
+    /// # Errors
+    ///
+    /// The file cannot be read.
     pub fn ends_with(&self, step: u64) -> Result<bool> {
         if self.file.is_none() {
             return Ok(self.last.is_some());
@@ -162,17 +166,19 @@ impl EnergyLog {
         Ok(text.lines().last().is_some_and(|row| row.split(',').next() == Some(&step.to_string())))
     }
 
-    /// Total energy at the beginning of the run, if known.
+    /// Total energy at the start of the run, if known.
     pub fn initial(&self) -> Option<f64> {
         self.initial
     }
 
-    /// Appends a row; `template` has the components and the units. `passage` is `None` if passages are
-    /// not logged, otherwise the closest since the last row, if any. Returns a warning: a
-    /// jump of the energy since the last row if passages are logged, otherwise once that the error is
-    /// large.
+    /// Appends a row; `template` has the components and the units. `passage` is `None` if passages
+    /// are not logged, otherwise the closest since the last row, if any. Returns a warning: if
+    /// passages are logged, about a jump of the energy since the last row; otherwise about a large
+    /// error, once.
     ///
-    /// Errors: the file cannot be written.
+    /// # Errors
+    ///
+    /// The file cannot be written.
     pub fn append(
         &mut self,
         step: u64,
@@ -265,13 +271,13 @@ impl EnergyLog {
     }
 }
 
-/// A field with a name, whose commas and quotes must not break the table.
+/// A quoted field: commas and quotes in names must not break the table.
 fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace(['"', '\n', '\r'], "'"))
 }
 
 /// The header and the complete rows of steps up to `last`.
-fn whole_rows(text: &str, last: u64) -> String {
+fn complete_rows(text: &str, last: u64) -> String {
     let whole = |line: &&str| line.ends_with('\n');
     let wanted = |line: &&str| {
         let step = line.split(',').next().unwrap_or("");
@@ -287,8 +293,8 @@ mod tests {
     #[test]
     fn a_torn_row_and_later_rows_are_dropped() {
         let text = "step,time,a\n0,0,1\n5,0.5,2\n10,1,3\n15,1.";
-        assert_eq!(whole_rows(text, 5), "step,time,a\n0,0,1\n5,0.5,2\n");
-        assert_eq!(whole_rows(text, 99), "step,time,a\n0,0,1\n5,0.5,2\n10,1,3\n");
-        assert_eq!(whole_rows("", 3), "");
+        assert_eq!(complete_rows(text, 5), "step,time,a\n0,0,1\n5,0.5,2\n");
+        assert_eq!(complete_rows(text, 99), "step,time,a\n0,0,1\n5,0.5,2\n10,1,3\n");
+        assert_eq!(complete_rows("", 3), "");
     }
 }

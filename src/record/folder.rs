@@ -1,4 +1,4 @@
-//! The folder of a run: created, found again, held by one process at a time, never overwritten.
+//! The folder of a run: created, reopened, locked by one process at a time, never overwritten.
 
 use std::path::{Path, PathBuf};
 
@@ -9,14 +9,14 @@ use crate::files;
 use crate::sim::MOST_STEPS;
 use crate::snapshot::{self, Snapshot, WriteOptions};
 
-/// A folder that holds a run, held by this process until dropped.
+/// A folder that holds a run, locked by this process until dropped.
 #[derive(Debug)]
 pub struct RunFolder {
     /// Path of the folder.
     pub path: PathBuf,
-    /// What the run does.
+    /// The settings of the run.
     pub plan: Plan,
-    /// `None` if another process holds and writes it.
+    /// `None` if another process holds the lock and writes the folder.
     lock: Option<Lock>,
 }
 
@@ -35,12 +35,12 @@ pub(super) const PLAN: &str = "run.toml";
 const LOG: &str = "energy.csv";
 const STOPPED: &str = "stopped.gvt";
 
-/// The first snapshot before the plan exists. Without a plan it was left by a killed process and
-/// can be removed.
+/// Temporary name of the first snapshot until the plan is written. Without a plan it was left by a
+/// killed process and can be removed.
 const FIRST: &str = ".first.gvt.part";
 
-/// A folder in which a run can begin, held by this process. If dropped before [`Prepared::begin`],
-/// it leaves no trace.
+/// A folder in which a run can begin, locked by this process. If dropped before
+/// [`Prepared::begin`], it is removed again.
 #[derive(Debug)]
 pub struct Prepared {
     path: PathBuf,
@@ -49,10 +49,12 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// Begins the run. The first snapshot gets its name last, so that at any interruption the
-    /// folder holds either no run or one that can be resumed.
+    /// Begins the run. The first snapshot is renamed last, so that at any interruption the folder
+    /// holds either no run or one that can be resumed.
     ///
-    /// Errors: a file cannot be written.
+    /// # Errors
+    ///
+    /// A file cannot be written.
     pub fn begin(mut self, plan: Plan, first: &Snapshot) -> Result<RunFolder> {
         let options = WriteOptions { format: Some("gravitile".to_owned()), ..Default::default() };
         snapshot::write(self.path.join(FIRST), first, &options)?;
@@ -67,12 +69,13 @@ impl Prepared {
         Ok(folder)
     }
 
-    /// Why other processes are not kept out of it, if its file system has no locks.
+    /// Why other processes are not locked out, if the file system has no locks.
     pub fn unprotected(&self) -> Option<&str> {
         self.lock.as_ref()?.unprotected.as_deref()
     }
 
-    /// For a program that ends without dropping anything: removes what `prepare` made at `path`.
+    /// For a program that exits without running destructors: removes what `prepare` created at
+    /// `path`.
     pub fn sweep(path: &Path, made_here: bool) {
         for name in [FIRST, LOCK] {
             let _ = std::fs::remove_file(path.join(name));
@@ -83,7 +86,7 @@ impl Prepared {
         }
     }
 
-    /// Whether the folder did not exist before.
+    /// Whether this process created the folder.
     pub fn made_here(&self) -> bool {
         self.made_here
     }
@@ -102,21 +105,24 @@ impl Drop for Prepared {
 }
 
 impl RunFolder {
-    /// Creates the folder `path` if it does not exist, checks that a run can begin in it, and holds
+    /// Creates the folder `path` if it does not exist, checks that a run can begin in it, and locks
     /// it.
-    /// Errors: it holds a run, or files that a run would overwrite; another process works in it; it
+    ///
+    /// # Errors
+    ///
+    /// It holds a run, or files that a run would overwrite; another process has locked it; it
     /// cannot be written.
     pub fn prepare(path: &Path) -> Result<Prepared> {
         let made_here = !path.exists();
         std::fs::create_dir_all(path).map_err(|e| Error::io("create the folder", path, e))?;
         let was_held = path.join(LOCK).exists();
         if !was_held {
-            // A user's own files get not even a lock beside them.
-            refuse_what_is_there(path)?;
+            // Checked first: no lock file is created next to a user's own files.
+            refuse_existing_files(path)?;
         }
         let lock = Lock::take(path)?;
         // Another run may have begun and ended between the check and the lock.
-        if let Err(error) = refuse_what_is_there(path) {
+        if let Err(error) = refuse_existing_files(path) {
             if !was_held {
                 lock.erase();
             }
@@ -128,9 +134,11 @@ impl RunFolder {
         Ok(prepared)
     }
 
-    /// Opens the folder of a run and holds it.
+    /// Opens the folder of a run and locks it.
     ///
-    /// Errors: it holds no run, or a plan that cannot be followed; another process works in it.
+    /// # Errors
+    ///
+    /// It holds no run, or an invalid plan; another process has locked it.
     pub fn open(path: &Path) -> Result<Self> {
         let mut folder = Self::look(path)?;
         folder.lock = Some(Lock::take(path)?);
@@ -139,14 +147,16 @@ impl RunFolder {
         Ok(folder)
     }
 
-    /// The folder of a run that another process holds: writing here does nothing.
+    /// The folder of a run that another process has locked: writing here does nothing.
     pub fn elsewhere(path: &Path, plan: Plan) -> Self {
         Self { path: path.to_owned(), plan, lock: None }
     }
 
-    /// [`RunFolder::open`] for a folder that another process holds and writes.
+    /// [`RunFolder::open`] without a lock, for a folder that another process writes.
     ///
-    /// Errors: it holds no run, or a plan that cannot be followed.
+    /// # Errors
+    ///
+    /// It holds no run, or an invalid plan.
     pub fn look(path: &Path) -> Result<Self> {
         let file = path.join(PLAN);
         let text = match std::fs::read_to_string(&file) {
@@ -168,12 +178,12 @@ impl RunFolder {
         Ok(Self::elsewhere(path, plan))
     }
 
-    /// Why other processes are not kept out of it, if its file system has no locks.
+    /// Why other processes are not locked out, if the file system has no locks.
     pub fn unprotected(&self) -> Option<&str> {
         self.lock.as_ref()?.unprotected.as_deref()
     }
 
-    /// Gives the first snapshot its name, if it does not have it yet.
+    /// Renames the first snapshot to its final name, if that has not been done.
     fn name_first(&self) -> Result<()> {
         let (from, to) = (self.path.join(FIRST), self.snapshot_path(0));
         if from.exists() && !to.exists() {
@@ -187,9 +197,11 @@ impl RunFolder {
         self.path.join(format!("step_{step:010}.gvt"))
     }
 
-    /// Writes the snapshot of a step, as a whole or not at all.
+    /// Writes the snapshot of a step atomically.
     ///
-    /// Errors: the file cannot be written.
+    /// # Errors
+    ///
+    /// The file cannot be written.
     pub fn write(&self, step: u64, snapshot: &Snapshot) -> Result<()> {
         if self.lock.is_none() {
             return Ok(());
@@ -199,7 +211,9 @@ impl RunFolder {
 
     /// Removes the snapshot of a step.
     ///
-    /// Errors: the system refuses.
+    /// # Errors
+    ///
+    /// The file cannot be removed.
     pub fn remove(&self, step: u64) -> Result<()> {
         if self.lock.is_none() {
             return Ok(());
@@ -210,7 +224,9 @@ impl RunFolder {
 
     /// Writes the state in which a run could not continue; returns the path.
     ///
-    /// Errors: the file cannot be written.
+    /// # Errors
+    ///
+    /// The file cannot be written.
     pub fn write_stopped(&self, snapshot: &Snapshot) -> Result<PathBuf> {
         let path = self.path.join(STOPPED);
         if self.lock.is_none() {
@@ -222,7 +238,9 @@ impl RunFolder {
 
     /// The intact snapshot with the highest step.
     ///
-    /// Errors: there is none; it does not belong to the plan; the folder cannot be read.
+    /// # Errors
+    ///
+    /// There is none; it does not belong to the plan; the folder cannot be read.
     pub fn last_whole(&self) -> Result<Found> {
         let folder = &self.path;
         let entries =
@@ -250,7 +268,9 @@ impl RunFolder {
 
 /// Checks that a snapshot's name does not collide with the files of a run in the same folder.
 ///
-/// Errors: `path` is, or could become, a snapshot, energy log or plan of that run.
+/// # Errors
+///
+/// `path` is, or could become, a snapshot, energy log or plan of that run.
 pub fn refuse_names_of_runs(path: &Path) -> Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -269,7 +289,7 @@ fn is_a_runs(name: &str) -> bool {
 }
 
 /// Checks that a folder has no files that a run writes, whether a run's or the user's own.
-fn refuse_what_is_there(path: &Path) -> Result<()> {
+fn refuse_existing_files(path: &Path) -> Result<()> {
     let entries = std::fs::read_dir(path).map_err(|e| Error::io("read the folder", path, e))?;
     let names = entries.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()));
     let mut names: Vec<String> =
@@ -305,7 +325,7 @@ fn no_plan(path: &Path) -> Error {
     }
 }
 
-/// The error for a run that has lost its plan, or was ended before it had one.
+/// The error for a run that has lost its plan, or was killed before it was written.
 fn without_plan(path: &Path, name: &str) -> Error {
     Error::file(
         path,
@@ -315,7 +335,7 @@ fn without_plan(path: &Path, name: &str) -> Error {
     )
 }
 
-/// Removes files left by a process that was killed while writing. Only the holder of the folder may
+/// Removes files left by a process that was killed while writing. Only the holder of the lock may
 /// call it.
 fn remove_leftovers(path: &Path) {
     for entry in std::fs::read_dir(path).into_iter().flatten().flatten() {

@@ -1,7 +1,7 @@
-//! Only one process at a time works in the folder of a run.
+//! Exclusive access to the folder of a run.
 //!
-//! An advisory lock of the operating system on `run.lock`, released when the process ends in any
-//! way, so it never becomes stale. The file itself stays, and names the last holder.
+//! An advisory lock of the operating system on `run.lock`, released whenever the process ends, so
+//! it never becomes stale. The file itself stays, and names the last holder.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, Write};
@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 /// Name of the lock file.
 pub(super) const LOCK: &str = "run.lock";
 
-/// A folder held by this process until dropped.
+/// A folder locked by this process until dropped.
 #[derive(Debug)]
 pub(super) struct Lock {
     path: PathBuf,
@@ -25,7 +25,9 @@ pub(super) struct Lock {
 impl Lock {
     /// Locks the folder.
     ///
-    /// Errors: another process holds it; `run.lock` cannot be written.
+    /// # Errors
+    ///
+    /// Another process holds the lock; `run.lock` cannot be written.
     pub fn take(folder: &Path) -> Result<Self> {
         let path = folder.join(LOCK);
         loop {
@@ -35,7 +37,7 @@ impl Lock {
             let unprotected = match file.try_lock() {
                 Ok(()) => None,
                 Err(TryLockError::WouldBlock) => return Err(held(folder, &mut file)),
-                // Some network file systems have no locks: better to run without than not at all.
+                // Some network file systems have no locks: the run continues without one.
                 Err(TryLockError::Error(error)) => Some(error.to_string()),
             };
             // The previous holder may have removed the file in the meantime.
@@ -43,11 +45,11 @@ impl Lock {
                 continue;
             }
             let holder = format!("process {}{}\n", std::process::id(), on_host());
-            let told = file
+            let written = file
                 .rewind()
                 .and_then(|()| file.set_len(0))
                 .and_then(|()| file.write_all(holder.as_bytes()));
-            told.map_err(|e| Error::io("write", &path, e))?;
+            written.map_err(|e| Error::io("write", &path, e))?;
             return Ok(Self { path, file, unprotected });
         }
     }
@@ -71,7 +73,7 @@ fn is_at(file: &File, path: &Path) -> bool {
     matches!((file.metadata(), std::fs::metadata(path)), (Ok(a), Ok(b)) if place(&a) == place(&b))
 }
 
-/// On other systems an open file keeps its name.
+/// On other systems an open file cannot be renamed or removed.
 #[cfg(not(unix))]
 fn is_at(_: &File, _: &Path) -> bool {
     true
@@ -89,10 +91,10 @@ fn held(folder: &Path, file: &mut File) -> Error {
     )
 }
 
-/// The machine's name as far as it is known locally: folders are shared over networks.
+/// The name of this machine, if known locally: folders are shared over networks.
 fn on_host() -> String {
-    let told = std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
-    let name = told.or_else(|| std::env::var("HOSTNAME").ok());
+    let hostname = std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
+    let name = hostname.or_else(|| std::env::var("HOSTNAME").ok());
     let name = name.or_else(|| std::env::var("COMPUTERNAME").ok()).unwrap_or_default();
     let name: String = name.trim().chars().filter(|c| !c.is_control()).take(64).collect();
     if name.is_empty() { name } else { format!(" on {name}") }
@@ -103,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_holds_and_what_is_left_is_taken_over() {
+    fn lock_is_exclusive_and_stale_file_is_taken_over() {
         let folder = tempfile::tempdir().unwrap();
         let first = Lock::take(folder.path()).unwrap();
         let refused = Lock::take(folder.path()).unwrap_err().to_string();

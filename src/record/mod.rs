@@ -1,14 +1,14 @@
 //! A run on disk: a folder with the run's settings, snapshots and an energy log, which can be
-//! resumed after any interruption to the same bits.
+//! resumed after any interruption with identical bits.
 //!
 //! ```text
-//! DIR/run.toml               what is run, with the engine and kernel that `auto` chose
-//! DIR/step_0000000000.gvt    whole snapshots, named by step; that of an interruption is removed once the resumed run has
-//!                            written its next one
-//! DIR/energy.csv             one row per snapshot, but none for that of an interruption; with individual steps also the
-//!                            closest passage before it
+//! DIR/run.toml               settings, with the engine and kernel that `auto` chose
+//! DIR/step_0000000000.gvt    full snapshots, named by step; one written at an interruption is
+//!                            removed once the resumed run has written its next one
+//! DIR/energy.csv             one row per snapshot, except those of interruptions; with individual
+//!                            steps also the closest passage before it
 //! DIR/stopped.gvt            the last state of a run whose individual steps became too short
-//! DIR/run.lock               held while a process works in the folder, and who that was last
+//! DIR/run.lock               locked while a process works in the folder; names the last holder
 //! ```
 
 mod edited;

@@ -16,7 +16,7 @@ use crate::settings::{AdapterIdentity, AdapterName, AdapterRequest, DeviceCount,
 use crate::sim::{EngineKind, Settings, Simulation};
 use crate::units::Units;
 
-/// Everything that determines the bits of a run besides its first snapshot.
+/// Everything that determines the bits of a run in addition to its first snapshot.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
@@ -42,11 +42,11 @@ pub struct Plan {
     pub integrator: String,
     /// Name of the engine, never `auto`.
     pub engine: String,
-    /// Name of the method, never `auto`. Missing in runs made before it could be chosen, which use
+    /// Name of the method, never `auto`. Missing in runs of versions without that choice, which use
     /// the engine's default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub method: Option<String>,
-    /// The precision of forces, if one was asked for.
+    /// The precision of forces, if it was requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub precision: Option<String>,
     /// Whether the adapter is restricted to WebGPU's baseline.
@@ -59,7 +59,7 @@ pub struct Plan {
     /// been edited.
     #[serde(default, skip_serializing_if = "DeviceCount::is_one")]
     pub devices: DeviceCount,
-    /// Whether an engine on the host splits its sinks into pieces, as on the ranks of MPI.
+    /// Whether an engine on the host splits its sinks into ranges, as on the ranks of MPI.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub spread: bool,
     /// Shape of the kernel, if the engine is the GPU.
@@ -71,12 +71,12 @@ pub struct Plan {
     /// How individual steps are chosen, if the integrator has them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocks: Option<BlockSettings>,
-    /// Shapes of the kernels with derivatives that tuning had found when the run began. Missing in
-    /// older runs, which use the rule.
+    /// Tuned shapes of the kernels with derivatives at the start of the run. Missing in older runs,
+    /// which use the rule.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shapes: Vec<Fitted>,
-    /// The frame in which a device stores the bodies in f32. Missing in older runs, which use the
-    /// unscaled numbers they began with.
+    /// The frame in which a device stores the bodies in f32. Missing in older runs, which keep
+    /// using unscaled numbers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frame: Option<Frame>,
     /// Names of the units of length, mass and time, as far as they are known; informational.
@@ -84,7 +84,7 @@ pub struct Plan {
     pub units: BTreeMap<String, String>,
 }
 
-/// The parts of a plan besides the settings.
+/// The parts of a plan that are not settings.
 struct Course {
     input: String,
     n: usize,
@@ -93,23 +93,23 @@ struct Course {
 }
 
 impl Plan {
-    /// The plan of a newly made simulation, for `steps` steps.
+    /// The plan of a new simulation, for `steps` steps.
     pub fn of(sim: &Simulation, input: String, steps: u64, steps_per_snapshot: u64) -> Self {
-        let (asked, gpu) = (sim.settings(), sim.choice().gpu.as_ref());
+        let (requested, gpu) = (sim.settings(), sim.choice().gpu.as_ref());
         let devices = sim.choice().devices();
         let known: Vec<_> = devices.map(|gpu| AdapterName::Known(gpu.adapter.identity())).collect();
         let came_to = Settings {
             engine: sim.choice().kind,
             method: Some(sim.choice().method),
             devices: DeviceCount::of_names(known.len()),
-            spread: asked.spread && sim.device().is_none(),
+            spread: requested.spread && sim.device().is_none(),
             adapter: AdapterRequest {
                 names: known,
-                baseline: gpu.is_some() && asked.adapter.baseline,
+                baseline: gpu.is_some() && requested.adapter.baseline,
             },
-            blocks: sim.blocks().map_or(asked.blocks, |steps| *steps.settings()),
-            frame: asked.frame.filter(|_| sim.device().is_some()),
-            ..asked.clone()
+            blocks: sim.blocks().map_or(requested.blocks, |steps| *steps.settings()),
+            frame: requested.frame.filter(|_| sim.device().is_some()),
+            ..requested.clone()
         };
         let course = Course { input, n: sim.len(), steps, steps_per_snapshot };
         Self::of_settings(came_to, sim.kernel_config(), course)
@@ -183,7 +183,9 @@ impl Plan {
 
     /// The settings that resume the plan from the snapshot of this step.
     ///
-    /// Errors: a name of an engine, method, integrator or precision that does not exist.
+    /// # Errors
+    ///
+    /// A name of an engine, method, integrator or precision that does not exist.
     pub fn settings(&self, step: u64) -> Result<Settings> {
         let names = self.adapter.iter().cloned().map(AdapterName::Known).collect();
         let kernel = self.kernel.map(KernelRequest::from);
@@ -208,7 +210,7 @@ impl Plan {
             spread: self.spread,
             kernel: kernel.unwrap_or_default(),
             tree: self.tree.unwrap_or_default(),
-            // Not the shapes that tuning may have found since.
+            // Not the shapes found by tuning since.
             shapes: Some(self.shapes.clone()),
             frame: Some(self.frame.unwrap_or(Frame::PLAIN)),
             ..Settings::default()
@@ -322,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn every_setting_comes_back_from_run_toml() {
+    fn all_settings_round_trip_through_run_toml() {
         assert_eq!(resumed(&settings()), settings());
         let mut paths = Vec::new();
         leaves(&serde_json::to_value(settings()).unwrap(), "", &mut paths);
@@ -337,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_without_a_method_goes_on_with_what_its_engine_did() {
+    fn plan_without_method_resumes_with_engine_default() {
         for kind in [EngineKind::Gpu, EngineKind::Cpu, EngineKind::Reference] {
             let begun = Settings { engine: kind, method: None, ..settings() };
             assert_eq!(resumed(&begun), Settings { method: Some(kind.method()), ..begun.clone() });
@@ -345,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn one_adapter_is_written_as_before_and_several_as_a_list() {
+    fn single_adapter_is_written_as_table_and_name_lists_are_read() {
         let mut settings = settings();
         settings.adapter.names.push(AdapterName::Known(AdapterIdentity::of_name("B")));
         assert_eq!(resumed(&settings), settings);

@@ -1,5 +1,5 @@
-//! The loop of a recorded run: steps, a snapshot, a row of the energy log, and so on. Files are
-//! written while the next steps are taken.
+//! The main loop of a recorded run: steps, a snapshot, a row of the energy log, repeated. Files are
+//! written in the background while the next steps are taken.
 
 use std::sync::Arc;
 
@@ -16,22 +16,24 @@ use crate::snapshot::Snapshot;
 /// How a run ended.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// Total energy at the run's beginning; `None` if it was stopped before that, or is not known any
-    /// more.
+    /// Total energy at the start of the run; `None` if it was stopped before that was computed, or
+    /// if it has been lost.
     pub energy_initial: Option<f64>,
-    /// Diagnostics of the last state; `None` if they were stopped too.
+    /// Diagnostics of the last state; `None` if they were interrupted as well.
     pub last: Option<Diagnostics>,
-    /// Whether it reached its last step.
+    /// Whether the run reached its last step.
     pub complete: bool,
 }
 
 /// Runs `sim` from its present state to the end of the folder's plan. `template` is a snapshot
 /// whose units, attributes and columns are repeated in every snapshot. `watch` is called with the
-/// steps of the run done so far, and stops it by returning false: a last snapshot is then written
-/// at that step. [`crate::stop`] also stops it, without waiting for long steps or diagnostics.
-/// `warn` is called for each warning of the log.
+/// number of steps done so far and stops the run by returning false: a last snapshot is then
+/// written at that step. [`crate::stop`] also stops it, without waiting for long steps or
+/// diagnostics. `warn` is called for each warning of the log.
 ///
-/// Errors: those of steps and diagnostics, which also say how to continue; a file that cannot be
+/// # Errors
+///
+/// Those of steps and diagnostics, whose messages explain how to continue; a file that cannot be
 /// written.
 pub fn run(
     sim: &mut Simulation,
@@ -54,19 +56,19 @@ pub fn run(
     })?;
     let Written { warnings, last } = written;
     warnings.iter().for_each(&mut *warn);
-    // Errors of earlier writes come first.
-    let last = last.map_err(|error| with_way_on(folder, error))?;
+    // Errors of earlier writes take precedence.
+    let last = last.map_err(|error| with_resume_hint(folder, error))?;
     let logged = match ended {
         Ok(logged) => logged,
         Err(Failure::Step(error)) => return Err(stopped(sim, folder, template, error)),
-        Err(Failure::Other(error)) => return Err(with_way_on(folder, error)),
+        Err(Failure::Other(error)) => return Err(with_resume_hint(folder, error)),
     };
-    // Neither a run with no steps left nor an interrupted one writes a row.
+    // A run without steps left writes no row, and neither does an interrupted one.
     let last = last.filter(|(step, _)| *step == sim.steps()).map(|(_, found)| found);
     let last = match (last, logged) {
         (None, true) => {
             let last = unless_stopped(sim.diagnostics());
-            last.map_err(|error| with_way_on(folder, error))?
+            last.map_err(|error| with_resume_hint(folder, error))?
         }
         (last, logged) => last.filter(|_| logged),
     };
@@ -88,8 +90,8 @@ impl From<Error> for Failure {
 }
 
 /// Takes steps to the end of the plan. States at each snapshot are read here, and written by
-/// `writer` during the next steps. `first`: whether the present state needs no row, and the energy at
-/// the beginning. Returns whether all have their rows: false if diagnostics were interrupted.
+/// `writer` during the next steps. `first`: whether the present state needs no row, and the energy
+/// at the start. Returns whether every state has its row: false if diagnostics were interrupted.
 fn steps(
     sim: &mut Simulation,
     folder: &RunFolder,
@@ -100,7 +102,7 @@ fn steps(
     warn: &mut dyn FnMut(&EnergyWarning),
 ) -> Result<bool, Failure> {
     let plan = &folder.plan;
-    let mut goes_on = true;
+    let mut continues = true;
     if !has_row {
         // If the run was interrupted between a snapshot and its row, the snapshot has the passage.
         let noted = template.attributes.get(PASSAGE).and_then(|text| text.parse().ok());
@@ -119,13 +121,13 @@ fn steps(
             None => return Ok(false),
         }
     }
-    while goes_on && sim.steps() < plan.steps && !writer.has_failed() {
+    while continues && sim.steps() < plan.steps && !writer.has_failed() {
         let begun = sim.steps();
         // The next multiple, so that after a stop in between later snapshots fall on the same
         // steps.
         let next =
             ((begun / plan.steps_per_snapshot + 1) * plan.steps_per_snapshot).min(plan.steps);
-        // Among ranks that step together, only one knows of the stop: it leaves between two
+        // Among ranks that step together, only one receives the stop: it leaves between two
         // snapshots, while the others wait for it in a step, rather than in the middle of an
         // exchange.
         let is_shared = sim.choice().is_shared();
@@ -139,7 +141,7 @@ fn steps(
             break;
         }
         let is_interrupted = begun + done < next;
-        goes_on = !is_interrupted && watch(next - begun);
+        continues = !is_interrupted && watch(next - begun);
         let moment = sim.moment()?;
         let step = moment.steps;
         let mut snapshot = snapshot(moment, template);
@@ -175,13 +177,13 @@ fn steps(
 /// missing.
 const PASSAGE: &str = "blocks.passage";
 
-/// Attribute of a snapshot that an interruption left between two others.
+/// Attribute of a snapshot that an interruption left between two regular ones.
 const INTERRUPTED: &str = "interrupted";
 
-/// Attribute of a snapshot: the total energy at the beginning of its run.
+/// Attribute of a snapshot: the total energy at the start of its run.
 const ENERGY_INITIAL: &str = "energy_initial";
 
-/// The total energy at the beginning of the run that a snapshot belongs to.
+/// The total energy at the start of the run that a snapshot belongs to.
 pub fn energy_initial(snapshot: &Snapshot) -> Option<f64> {
     snapshot.number(ENERGY_INITIAL)
 }
@@ -200,11 +202,10 @@ fn unless_stopped<T>(result: Result<T>) -> Result<Option<T>> {
     }
 }
 
-/// Prefixes of the columns of a restart.
+/// Prefixes of the columns of restart data.
 const COLUMNS: [&str; 4] = [PREFIX, frame::PREFIX, last::PREFIX, rebuilds::PREFIX];
 
-/// Adds to `snapshot` what it needs besides the bodies to be resumed, replacing that of an earlier
-/// state.
+/// Adds restart data to `snapshot`, replacing that of an earlier state.
 pub fn set_restart(snapshot: &mut Snapshot, restart: Restart) {
     let is_old = |name: &str| COLUMNS.iter().any(|prefix| name.starts_with(prefix));
     snapshot.extra.retain(|name, _| !is_old(name));
@@ -216,23 +217,25 @@ pub fn set_restart(snapshot: &mut Snapshot, restart: Restart) {
     snapshot.attributes.extend(restart.facts);
 }
 
-/// What [`set_restart`] added to a snapshot; `None` if there is nothing.
+/// The data added by [`set_restart`]; `None` if there is none.
 pub fn restart_of(snapshot: &Snapshot) -> Option<Restart> {
     Restart::find(&snapshot.reals(&COLUMNS), &snapshot.attributes)
 }
 
-/// Adds to an error unrelated to the request how to resume the run.
-fn with_way_on(folder: &RunFolder, mut error: Error) -> Error {
-    let way_on =
+/// Adds instructions for resuming the run to an error that the request did not cause.
+fn with_resume_hint(folder: &RunFolder, mut error: Error) -> Error {
+    let resume_hint =
         format!("continue from the last snapshot with: gravitile resume {}", folder.path.display());
     match &mut error {
         Error::Device(problem) | Error::Member(problem) => {
-            problem.push_str(&format!("; {way_on}"));
+            problem.push_str(&format!("; {resume_hint}"));
         }
-        // A file that cannot be written: the disk is full, or the folder is gone.
-        Error::File { problem, .. } => problem.push_str(&format!("; once that is fixed, {way_on}")),
+        // A file that cannot be written: the disk is full, or the folder was removed.
+        Error::File { problem, .. } => {
+            problem.push_str(&format!("; once that is fixed, {resume_hint}"))
+        }
         Error::Io { source, .. } => {
-            let problem = format!("{source}; once that is fixed, {way_on}");
+            let problem = format!("{source}; once that is fixed, {resume_hint}");
             *source = std::io::Error::new(source.kind(), problem);
         }
         _ => {}
@@ -243,7 +246,7 @@ fn with_way_on(folder: &RunFolder, mut error: Error) -> Error {
 /// Saves the state at which `error` stopped the bodies, if it is complete; returns the error with
 /// the path.
 fn stopped(sim: &mut Simulation, folder: &RunFolder, template: &Snapshot, error: Error) -> Error {
-    let mut error = with_way_on(folder, error);
+    let mut error = with_resume_hint(folder, error);
     if !matches!(error, Error::Body { .. }) {
         return error;
     }
@@ -261,7 +264,7 @@ fn stopped(sim: &mut Simulation, folder: &RunFolder, template: &Snapshot, error:
     error
 }
 
-/// A moment as a snapshot, with everything else taken from `template`.
+/// A state as a snapshot, with everything else taken from `template`.
 fn snapshot(moment: Moment, template: &Snapshot) -> Snapshot {
     let mut attributes = template.attributes.clone();
     attributes.insert("step".to_owned(), moment.steps.to_string());

@@ -1,5 +1,5 @@
-//! The thread that writes a run's files while the next steps are taken. Snapshots and rows are
-//! written one after another, in the order in which they are queued.
+//! The background thread that writes a run's files while the next steps are taken. Snapshots and
+//! rows are written one after another, in the order in which they are queued.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -30,9 +30,9 @@ enum Job {
 
 /// The result of everything that was queued.
 pub(super) struct Written {
-    /// Warnings that have not been reported.
+    /// Warnings that have not been reported yet.
     pub warnings: Vec<EnergyWarning>,
-    /// The last row's step and diagnostics, if there was one; or why something could not be written.
+    /// The last row's step and diagnostics, if there was one; or the error of a failed write.
     pub last: Result<Option<(u64, Diagnostics)>>,
 }
 
@@ -45,9 +45,12 @@ pub(super) struct Writer<'scope> {
 }
 
 impl<'scope> Writer<'scope> {
-    /// Starts the thread. It removes the snapshot of the step `obsolete` once a later one is written.
+    /// Starts the thread. It removes the snapshot of the step `obsolete` once a later one is
+    /// written.
     ///
-    /// Errors: the system cannot create one.
+    /// # Errors
+    ///
+    /// The system cannot create a thread.
     pub fn begin<'env>(
         scope: &'scope Scope<'scope, 'env>,
         folder: &'env RunFolder,
@@ -58,7 +61,7 @@ impl<'scope> Writer<'scope> {
         let (jobs, taken) = sync_channel(WAITING);
         let (sender, warnings) = channel();
         let failed = Arc::new(AtomicBool::new(false));
-        let seen = Arc::clone(&failed);
+        let failed_flag = Arc::clone(&failed);
         let work = move || {
             let mut last = None;
             let worked = taken.iter().try_for_each(|job| match job {
@@ -72,14 +75,14 @@ impl<'scope> Writer<'scope> {
                     let warning = log.append(*step, snapshot.time, &found, template, passage)?;
                     last = Some((*step, found));
                     if let Some(warning) = warning {
-                        // At the end of a failed run there is no receiver.
+                        // After a failed run there may be no receiver.
                         let _ = sender.send(warning);
                     }
                     Ok(())
                 }
             });
-            // Nothing more is written: files after a missing one would not be found either.
-            seen.store(worked.is_err(), Ordering::Release);
+            // Stop writing: files after a missing one would be ignored on resume.
+            failed_flag.store(worked.is_err(), Ordering::Release);
             worked.map(|()| last)
         };
         let thread = Builder::new().name("run's files".to_owned()).spawn_scoped(scope, work);
@@ -87,7 +90,7 @@ impl<'scope> Writer<'scope> {
         Ok(Self { jobs, warnings, failed, thread })
     }
 
-    /// Whether writing has failed, so that nothing more will be written.
+    /// Whether a write has failed, so that nothing more will be written.
     pub fn has_failed(&self) -> bool {
         self.failed.load(Ordering::Acquire)
     }

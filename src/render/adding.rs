@@ -1,4 +1,5 @@
-//! Two ways of adding up the bodies' light on the device. The pictures agree up to rounding.
+//! Two methods of accumulating the light of bodies on the device. Their pictures agree up to
+//! rounding.
 
 use super::camera::{Camera, View};
 use super::image::PictureSize;
@@ -7,29 +8,29 @@ use super::palette::NEW_STARS;
 use super::splat::RadiusLimits;
 use crate::error::{Error, Result};
 
-/// How the light of bodies is added up.
+/// How the light of bodies is accumulated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Adding {
-    /// Triangles that the rasteriser blends into the picture (`sprite.wgsl`): little memory, any device.
+    /// Triangles blended by the rasteriser (`sprite.wgsl`): little memory, runs on any device.
     Raster,
-    /// Whole numbers in a buffer, 24 bytes a pixel, by atomic additions (`splat.wgsl`).
+    /// Atomic additions to an integer buffer, 24 bytes per pixel (`splat.wgsl`).
     Compute,
 }
 
-/// Number of bodies from which [`Adding::Compute`] is used, on a GPU with its own memory and on one
-/// without, for which reading the sums of all pixels is expensive. With fewer, a picture costs what its
-/// pixels cost.
+/// Number of bodies from which [`Adding::Compute`] is used: on a GPU with its own memory, and on
+/// one without, for which reading the sums of all pixels is expensive. With fewer bodies the cost
+/// per picture is dominated by the pixels.
 const MANY: [u32; 2] = [10_000, 100_000];
-/// Bytes of the sums of a pixel: 64 bits for each of three colours.
+/// Bytes per pixel of the sum buffer: 64 bits for each of three colours.
 const PIXEL_BYTES: u64 = 24;
 
 impl Adding {
-    /// The way for `count` bodies on pictures of `size`: compute for many bodies, if the device is not
-    /// software (which rasterises as it computes, without the atomic additions) and has room for the sums.
-    /// An NVIDIA H200, which has few graphics units, adds up 10 thousand, 100 thousand and a million bodies
-    /// of a galaxy collision at 1280x720 in 0.19, 0.17 and 0.26 ms, and blends them in 0.38, 0.78 and 6.5
-    /// ms.
+    /// The method for `count` bodies on pictures of `size`: compute for many bodies, if the device
+    /// is not a software adapter (which rasterises as fast as it computes, without the atomic
+    /// additions) and has enough memory for the sums. An NVIDIA H200, which has few graphics units,
+    /// adds up 10 thousand, 100 thousand and a million bodies of a galaxy collision at 1280x720 in
+    /// 0.19, 0.17 and 0.26 ms, and blends them in 0.38, 0.78 and 6.5 ms.
     pub fn choose(device: &wgpu::Device, count: u32, size: PictureSize) -> Self {
         let is_many = Self::many(device).is_some_and(|many| count >= many);
         match is_many && Self::Compute.check(device, count, size).is_ok() {
@@ -38,7 +39,7 @@ impl Adding {
         }
     }
 
-    /// Number of bodies from which [`Adding::Compute`] is chosen on a device, if it ever is.
+    /// Number of bodies from which [`Adding::Compute`] is chosen on a device, `None` if never.
     pub(crate) fn many(device: &wgpu::Device) -> Option<u32> {
         match device.adapter_info().device_type {
             _ if !can_compute(&device.limits()) => None,
@@ -48,7 +49,7 @@ impl Adding {
         }
     }
 
-    /// Its name: `raster` or `compute`.
+    /// The method's name: `raster` or `compute`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Raster => "raster",
@@ -56,7 +57,11 @@ impl Adding {
         }
     }
 
-    /// An error if the device cannot add up this many bodies on pictures of that size this way.
+    /// Checks that the device can draw this many bodies on pictures of that size with this method.
+    ///
+    /// # Errors
+    ///
+    /// The device lacks a feature or the memory.
     pub fn check(self, device: &wgpu::Device, count: u32, size: PictureSize) -> Result<()> {
         let limits = device.limits();
         let most = limits.max_storage_buffer_binding_size.min(limits.max_buffer_size);
@@ -72,41 +77,41 @@ impl Adding {
     }
 }
 
-/// Whether shaders may bind as much as `splat.wgsl` does.
+/// Whether the device's limits allow the bindings of `splat.wgsl`.
 fn can_compute(limits: &wgpu::Limits) -> bool {
     limits.max_storage_buffers_per_shader_stage >= 6
         && limits.max_storage_textures_per_shader_stage >= 1
         && limits.max_compute_invocations_per_workgroup >= 64
 }
 
-/// Threads of a workgroup, as in `splat.wgsl`.
+/// Threads per workgroup, as in `splat.wgsl`.
 pub const GROUP: u32 = 64;
-/// Workgroups in a row of a dispatch of one thread a body, as in `splat.wgsl`.
+/// Workgroups per row of a dispatch with one thread per body, as in `splat.wgsl`.
 pub const GROUPS_A_ROW: u32 = 1024;
 /// Workgroups that share the large sprites, as in `splat.wgsl`.
 pub const LARGE_GROUPS: u32 = 2048;
-/// Threads that share a streak that is not large, as in `streak_splat.wgsl`.
+/// Threads that share one streak below the large size, as in `streak_splat.wgsl`.
 pub const STREAK_LANES: u32 = 16;
 /// Workgroups that share all such streaks, as in `streak_splat.wgsl`.
 pub const STREAK_GROUPS: u32 = 8192;
 
-/// Bytes of the sums of a picture.
+/// Bytes of the sum buffer of a picture.
 pub(crate) fn sum_bytes(size: PictureSize) -> u64 {
     PIXEL_BYTES * size.pixels() as u64
 }
 
-/// Bytes of the list of large sprites, which all bodies may be: their number, and one word each.
+/// Bytes of the list of large sprites, at its longest: the count, and one word per body.
 pub(crate) fn list_bytes(count: u32) -> u64 {
     4 * (u64::from(count.max(1)) + 1)
 }
 
-/// The light of one unit of the sums: a power of two, so that multiplying by it rounds nothing.
+/// The light of one unit of the sums: a power of two, so that multiplying by it is exact.
 ///
-/// The brightest body gives up to 2^28 units at the distance of the camera's target, and typical ones, some
-/// 2^4 fainter, lose nothing visible to rounding. Nearer bodies give more if their sprites have the least
-/// radius: up to (1 / `Camera::NEAR_PART`)^2 times as much without the fade towards the eye, a factor of
-/// 208 with it. So no body gives more than 2^36 units, and the 2^27 bodies that a buffer can hold stay
-/// within 64 bits.
+/// The brightest body gives up to 2^28 units at the distance of the camera's target, and typical
+/// ones, some 2^4 fainter, lose nothing visible to rounding. Nearer bodies give more if their
+/// sprites have the least radius: up to (1 / `Camera::NEAR_PART`)^2 times as much without the fade
+/// near the eye, a factor of 208 with it. So no body gives more than 2^36 units, and the 2^27
+/// bodies that a buffer can hold stay within 64 bits.
 pub fn light_unit(view: &View, look: &LookUniform, [least_radius_px, _]: RadiusLimits) -> f32 {
     let variety = f64::from(look.variety);
     let (heaviest, luckiest, tint) = (3.0, 1.0 + 3.0 * variety, 1.0 + 0.35 * variety);

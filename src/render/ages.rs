@@ -1,11 +1,12 @@
-//! What "age" means for colours: one number per body, 0 for the youngest light, 1 for the oldest. Scales run from blue to gold
-//! or from dark to light, so young light is blue, as that of young stars is.
+//! The "age" shown by colours: one number per body, 0 for the youngest light, 1 for the oldest.
+//! Scales run from blue to gold or from dark to light, so young light is blue, as that of young
+//! stars is.
 //!
-//! If a snapshot says when its stars formed (tipsy's `tform`, GADGET's `AGE`, which is also a time of
-//! formation), the colour follows that time. Scenes have no such times. There a body's number says
-//! where it came from: the part of its component's bodies that began nearer to the component's centre.
-//! In a disk galaxy the middle is the oldest, so the order is right, and it shows what a collision
-//! mixes and what it leaves in place; but it is an origin, not a time.
+//! If a snapshot has formation times (tipsy's `tform`, GADGET's `AGE`, which is also a time of
+//! formation), the colour follows them. Scenes have no such times. For them the number is a radial
+//! rank: the fraction of the component's bodies that started nearer to the component's centre. In a
+//! disk galaxy the middle is the oldest, so the order is right, and it shows what a collision mixes
+//! and what it leaves in place; but it is an origin, not a time.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -17,15 +18,16 @@ use super::framing::{median, quantile};
 use crate::bodies::Bodies;
 use crate::snapshot::Column;
 
-/// One number from 0 (youngest, outermost) to 1 (oldest, innermost) for each body, shared cheaply.
+/// One number from 0 (youngest, outermost) to 1 (oldest, innermost) per body, behind an `Arc`.
 pub type Ages = Arc<[f32]>;
 
-/// Ages of `bodies`, which should be those at the start of a run: later their origins cannot be told.
+/// Ages of `bodies`, which should be those at the start of a run: radial ranks cannot be recovered
+/// later.
 ///
-/// `formed` holds a time of formation for each body, NaN where it has none (dark matter, gas), as the
-/// column `tform` of [`crate::snapshot::Snapshot::extra`] does. Their 2nd to 98th percentile span the
-/// scale; bodies without one count as oldest. With fewer values than bodies, or all equal ones,
-/// origins are used.
+/// `formed` holds a time of formation for each body, NaN where it has none (dark matter, gas), as
+/// the column `tform` of [`crate::snapshot::Snapshot::extra`] does. The scale spans their 2nd to
+/// 98th percentile; bodies without one count as oldest. If there are fewer values than bodies, or
+/// all are equal, radial ranks are used.
 pub fn ages(bodies: &Bodies, formed: Option<&[f64]>) -> Ages {
     match formed.filter(|formed| formed.len() == bodies.len()).and_then(by_formation) {
         Some(ages) => ages,
@@ -44,7 +46,7 @@ fn by_formation(formed: &[f64]) -> Option<Ages> {
         return None;
     }
     let [first, last] = [0.02, 0.98].map(|part| quantile(&mut known, part));
-    // Initial conditions often have 0 for all.
+    // Initial conditions often have 0 for all bodies.
     if !(last > first) {
         return None;
     }
@@ -58,7 +60,7 @@ fn by_origin(bodies: &Bodies) -> Ages {
         let members: Vec<usize> = bodies.of_component(component as u8).collect();
         let places: Vec<DVec3> = members.iter().map(|&i| bodies.position[i]).collect();
         let centre = median(&places);
-        // A body without a valid place counts as outermost: total_cmp puts NaN last.
+        // A body with a NaN position counts as outermost: total_cmp puts NaN last.
         let mut by_radius: Vec<(f64, usize)> =
             members.iter().map(|&i| (bodies.position[i].distance(centre), i)).collect();
         by_radius.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
@@ -87,9 +89,9 @@ mod tests {
     }
 
     #[test]
-    fn without_formation_each_component_has_its_own_middle() {
+    fn ages_without_formation_times_rank_radii_per_component() {
         let mut bodies = two_rows();
-        // The middles are the third of each row.
+        // The middle of each component is the third body of each row.
         let ages = ages(&bodies, None);
         assert_eq!((ages[4], ages[5]), (1.0, 1.0));
         for ends in [[0, 8], [1, 9]] {
@@ -103,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn times_of_formation_are_taken_where_there_are_any() {
+    fn ages_use_formation_times_if_present() {
         let bodies = two_rows();
         let mut formed: Vec<f64> = (0..10).map(f64::from).collect();
         formed[3] = f64::NAN;

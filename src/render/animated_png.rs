@@ -1,13 +1,15 @@
 //! A sequence of pictures as one animated PNG, in pure Rust.
 //!
-//! After the first picture only the rectangle that changed is stored. The number of pictures belongs near the start,
-//! where it is not known yet: whoever has the bytes puts it in at the end ([`COUNT_AT`], [`count_chunk`]).
+//! After the first picture only the rectangle that changed is stored. The format wants the number
+//! of pictures near the start of the file, where it is not known yet: the caller patches it in at
+//! the end ([`COUNT_AT`], [`count_chunk`]).
 
 use std::io::{Result, Write};
 
 use super::image::{Image, PictureSize, fast_png};
 
-/// Where the bytes of [`count_chunk`] belong: after the signature (8), the header chunk (25) and a length (4).
+/// File offset of the bytes of [`count_chunk`]: after the signature (8), the header chunk (25) and
+/// a length (4).
 pub(crate) const COUNT_AT: u64 = 37;
 
 /// An animated PNG being written.
@@ -18,9 +20,11 @@ pub(crate) struct AnimatedPng<W: Write> {
 }
 
 impl<W: Write> AnimatedPng<W> {
-    /// Begins one in `out`, with pictures of that size.
+    /// Starts an animation in `out`, with pictures of that size.
     ///
-    /// Errors: those of `out`.
+    /// # Errors
+    ///
+    /// Those of `out`.
     pub fn begin(out: W, size: PictureSize, frames_per_sec: u16) -> Result<Self> {
         let mut encoder = png::Encoder::new(out, size.width(), size.height());
         encoder.set_color(png::ColorType::Rgb);
@@ -33,7 +37,9 @@ impl<W: Write> AnimatedPng<W> {
 
     /// Adds a picture, of the size given to [`Self::begin`].
     ///
-    /// Errors: those of the output.
+    /// # Errors
+    ///
+    /// Those of the output.
     pub fn add(&mut self, picture: &Image) -> Result<()> {
         let [left, top, width, height] = match &self.previous {
             None => [0, 0, picture.size().width(), picture.size().height()],
@@ -48,33 +54,35 @@ impl<W: Write> AnimatedPng<W> {
         Ok(())
     }
 
-    /// Whether there is no picture yet.
+    /// Whether no picture has been added yet.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
     /// Writes the end, and returns the number of pictures.
     ///
-    /// Errors: those of the output.
+    /// # Errors
+    ///
+    /// Those of the output.
     pub fn end(self) -> Result<u32> {
         self.writer.finish()?;
         Ok(self.count)
     }
 }
 
-/// The chunk that holds the number of pictures, with its checksum and without its length.
+/// The chunk that holds the number of pictures, with its checksum but without its length field.
 pub(crate) fn count_chunk(count: u32) -> [u8; 16] {
     let mut chunk = [0; 16];
     chunk[..4].copy_from_slice(b"acTL");
     chunk[4..8].copy_from_slice(&count.to_be_bytes());
-    // Four bytes of 0: it loops for ever.
+    // Four bytes of 0: loop for ever.
     let checksum = crc32fast::hash(&chunk[..12]);
     chunk[12..].copy_from_slice(&checksum.to_be_bytes());
     chunk
 }
 
-/// The smallest rectangle outside of which both pictures agree: left, top, width, height. One
-/// pixel where all agree, since a frame cannot be empty.
+/// The smallest rectangle that holds all differences between two pictures: left, top, width,
+/// height. One pixel if they are equal, since a frame cannot be empty.
 fn changed_rectangle(before: &Image, after: &Image) -> [u32; 4] {
     let size = after.size();
     let row_bytes = 4 * size.width() as usize;
@@ -101,7 +109,7 @@ mod tests {
     use crate::render::image::PictureSize;
 
     #[test]
-    fn the_changed_rectangle_is_tight() {
+    fn changed_rectangle_is_tight() {
         let before = Image::new(PictureSize::new(9, 7).unwrap());
         let mut after = before.clone();
         assert_eq!(changed_rectangle(&before, &after), [0, 0, 1, 1]);

@@ -1,16 +1,16 @@
-//! How a pixel is mixed with the smooth picture, on the CPU. Mirrors `tone_map.wgsl` and `exposure.wgsl`.
+//! Mixing a pixel with the smooth picture, on the CPU. Mirrors `tone_map.wgsl` and `exposure.wgsl`.
 
 use super::glow::{Smoothing, enough, intensity};
 use super::splat::HdrImage;
 
-/// The part of the sharp picture that is shown where enough bodies overlap to make it smooth by itself. The rest is glow
-/// around bright places.
+/// The fraction of the sharp picture that is shown where enough bodies overlap to make it smooth by
+/// itself. The rest is glow around bright places.
 pub const MOST_SHARP: f32 = 0.85;
 
-/// How much of a pixel's light comes from the smooth picture, `glow` there.
+/// The fraction of a pixel's light that comes from the smooth picture, whose value there is `glow`.
 ///
-/// Structure made by many bodies is real and kept sharp; where bodies are sparse their places are noise, and a haze with
-/// faint stars in it shows the truth better than dots.
+/// Structure made by many bodies is real and stays sharp. Where bodies are sparse their positions
+/// are noise, and a haze with faint stars in it is closer to the true density than dots.
 #[inline(always)]
 pub fn bloom_weight(glow: [f32; 4], smoothing: &Smoothing) -> f32 {
     let part = enough(intensity(glow) * smoothing.sharp_crowding);
@@ -18,7 +18,7 @@ pub fn bloom_weight(glow: [f32; 4], smoothing: &Smoothing) -> f32 {
     smoothing.bloom * (1.0 - sharp)
 }
 
-/// Mixes a pixel with the smooth picture, and exposes it to suit its neighbourhood.
+/// Mixes a pixel with the smooth picture, and scales it by the local exposure.
 #[inline(always)]
 pub fn blend(sharp: [f32; 4], glow: [f32; 4], smoothing: &Smoothing) -> [f32; 4] {
     mix(sharp, glow, bloom_weight(glow, smoothing)).map(|channel| channel * glow[3])
@@ -29,18 +29,20 @@ fn mix(a: [f32; 4], b: [f32; 4], weight: f32) -> [f32; 4] {
     std::array::from_fn(|k| a[k] + (b[k] - a[k]) * weight)
 }
 
-/// A pixel of the glow up to this many pixels long is interpolated linearly: larger ones would show as squares.
+/// Up to this many pixels per pixel of the glow it is interpolated linearly; larger ones would show
+/// as squares.
 pub const STRAIGHT: f32 = 4.5;
 
-/// The pixels of a shrunk picture along an axis from which a pixel of the full one is interpolated, and their weights.
+/// The pixels of a shrunk picture along an axis from which a pixel of the full one is interpolated,
+/// and their weights.
 #[derive(Clone, Copy, Debug)]
 pub struct Taps {
     at: [usize; 3],
     part: [f32; 3],
 }
 
-/// The taps for pixel `at` of the full picture, among `pixels` along an axis: two of them, or if these are much larger than
-/// its own, three by a quadratic B-spline.
+/// The taps for pixel `at` of the full picture, among `pixels` along an axis: two of them, or three
+/// of a quadratic B-spline if the shrunk pixels are much larger.
 pub fn place(at: usize, factor: f32, pixels: usize) -> Taps {
     let along = (at as f32 + 0.5) / factor - 0.5;
     let (first, part) = if factor > STRAIGHT {

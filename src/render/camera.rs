@@ -48,7 +48,7 @@ pub struct View {
     pub focal_px: f32,
     /// Unit vector to the right of the picture.
     pub right_in_world: [f32; 3],
-    /// Nothing nearer than this is drawn, in units of the scale.
+    /// Near plane: nothing nearer than this is drawn, in units of the scale.
     pub near: f32,
     /// Unit vector to the top of the picture.
     pub up_in_world: [f32; 3],
@@ -61,7 +61,8 @@ pub struct View {
 }
 
 impl Camera {
-    /// Bodies nearer than this part of the distance are not drawn: they would fill the picture.
+    /// The near plane's distance as a fraction of the target's: nearer bodies would fill the
+    /// picture.
     pub(crate) const NEAR_PART: f64 = 0.02;
 
     /// Right, up and backward (towards the eye), unit vectors in world space.
@@ -91,14 +92,14 @@ impl Camera {
         self
     }
 
-    /// Brings the camera `factor` (> 0) times nearer.
+    /// Divides the camera's distance by `factor` (> 0).
     #[must_use]
     pub fn zoomed(mut self, factor: f64) -> Self {
         self.distance /= factor;
         self
     }
 
-    /// Nothing nearer to the eye than this is drawn, in world units.
+    /// The near plane: nothing nearer to the eye than this is drawn, in world units.
     pub fn near(&self) -> f64 {
         self.distance * Self::NEAR_PART
     }
@@ -133,10 +134,10 @@ impl Camera {
         self.view_in(size, &Scale::PLAIN)
     }
 
-    /// The same for points with a scale of their own.
+    /// The view for points in the units of `scale`.
     pub fn view_in(&self, size: PictureSize, scale: &Scale) -> Result<View> {
         self.validate()?;
-        // Subtract the origin from the target first: the eye is near it.
+        // Subtract the origin from the target first, for precision: the eye is near it.
         let eye = (self.target - scale.origin) + self.axes_in_world()[2] * self.distance;
         let [right, up, backward] = self.axes_in_world();
         Ok(View {
@@ -152,7 +153,7 @@ impl Camera {
     }
 
     /// From world to clip space (wgpu's: x right, y up, depth 0 at the near plane to 1 far away),
-    /// for whatever else is drawn over the sprites.
+    /// for geometry drawn over the sprites.
     pub fn clip_from_world(&self, size: PictureSize) -> Mat4 {
         let [right, up, backward] = self.axes_in_world();
         let rows = DMat4::from_cols(
@@ -189,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn seen_from_above_the_picture_has_the_axes_of_a_map() {
+    fn view_from_above_has_map_axes() {
         let camera = Camera { elevation_rad: std::f64::consts::FRAC_PI_2, ..Camera::default() };
         let [right, up, backward] = camera.axes_in_world();
         assert!((right - DVec3::X).length() < 1e-12);
@@ -198,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn matrix_and_view_put_a_point_on_the_same_pixel() {
+    fn clip_matrix_and_view_project_to_same_pixel() {
         let camera = Camera::default().orbited(0.7).zoomed(1.5);
         let (view, point) = (camera.view(size()).unwrap(), DVec3::new(0.4, -1.2, 0.9));
         let offset = point.as_vec3() - glam::Vec3::from(view.eye_in_world);
@@ -212,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn impossible_cameras_are_refused() {
+    fn invalid_cameras_are_rejected() {
         for (camera, word) in [
             (Camera { distance: 0.0, ..Camera::default() }, "distance"),
             (Camera { distance: f64::NAN, ..Camera::default() }, "distance"),

@@ -1,5 +1,5 @@
-//! Which captions a picture has: title, time, a scale bar, what colours mean. Each may be left out. `writing` writes them,
-//! where there is a font for it.
+//! Which captions a picture has: title, time, a scale bar, the meaning of colours. Each is
+//! optional. `writing` draws them, on platforms that have a font for it.
 
 use crate::error::{Error, Result};
 
@@ -17,23 +17,24 @@ pub struct Captions {
 }
 
 impl Captions {
-    /// Their words on the command line.
+    /// Their names on the command line.
     pub const ALL: [&'static str; 4] = ["title", "time", "scale", "colours"];
-    /// Whether they can be written here: a page has no font for pictures.
+    /// Whether this build can draw them: in a browser there is no font for pictures.
     pub const ARE_WRITTEN: bool = cfg!(not(target_arch = "wasm32"));
 
-    /// Their names, for [`Captions::from_names`].
+    /// The names of those that are on, in the form that [`Captions::from_names`] reads.
     pub fn names(&self) -> String {
         let Self { title, time, scale, colours } = *self;
         let all = [title, time, scale, colours].into_iter().zip(Self::ALL);
-        let names: Vec<&str> =
-            all.filter_map(|(is_there, name)| is_there.then_some(name)).collect();
+        let names: Vec<&str> = all.filter_map(|(is_on, name)| is_on.then_some(name)).collect();
         if names.is_empty() { "none".to_owned() } else { names.join(",") }
     }
 
     /// From names separated by commas; also `all` and `none`.
     ///
-    /// Errors: any other name, with the known ones.
+    /// # Errors
+    ///
+    /// Any other name; the message lists the known ones.
     pub fn from_names(names: &str) -> Result<Self> {
         let mut found = Self::default();
         for name in names.split(',').map(str::trim) {
@@ -62,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_make_captions_and_others_are_named() {
+    fn caption_names_parse_and_unknown_ones_are_reported() {
         assert_eq!(Captions::from_names("none").unwrap(), Captions::default());
         let all = Captions::from_names("all").unwrap();
         assert_eq!(Captions::from_names("time, title,scale,colours").unwrap(), all);

@@ -1,4 +1,4 @@
-//! All steps of one picture on the CPU.
+//! All passes of one picture on the CPU.
 
 use super::camera::{Camera, View};
 use super::exposure::{Meter, histogram};
@@ -56,7 +56,8 @@ impl CpuCanvas {
         self.size
     }
 
-    /// Exposes the next picture by itself, after a jump in time or a new scene. Trails begin again as well.
+    /// Exposes the next picture without regard to earlier ones, after a jump in time or a new
+    /// scene. Trails are cleared as well.
     pub fn reset_exposure(&mut self) {
         self.trail_clock.reset();
         self.last_secs = None;
@@ -68,8 +69,8 @@ impl CpuCanvas {
         &self.hdr
     }
 
-    /// Paints `count` bodies, each obtained once through `point`, in numbers of `scale`. `time_secs` is the film's time,
-    /// by which the exposure adapts.
+    /// Paints `count` bodies, each obtained once through `point`, in numbers of `scale`.
+    /// `time_secs` is the film's time, by which the exposure adapts.
     pub fn paint(
         &mut self,
         count: usize,

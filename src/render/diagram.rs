@@ -23,7 +23,7 @@ pub struct DrawnBox {
     pub colour: [u8; 4],
     /// Upper corner.
     pub upper: [f32; 3],
-    /// Keeps the layout a multiple of 16 bytes.
+    /// Padding to a multiple of 16 bytes.
     pub pad: u32,
 }
 
@@ -33,26 +33,26 @@ pub struct DrawnBox {
 pub struct Mark {
     /// The body's index.
     pub body: u32,
-    /// Its colour, as in [`DrawnBox`].
+    /// Its colour, encoded as in [`DrawnBox`].
     pub colour: [u8; 4],
     /// Radius of a ring in pixels of a picture of 720 lines; 0 is a dot.
     pub ring_px: f32,
-    /// Keeps the layout a multiple of 16 bytes.
+    /// Padding to a multiple of 16 bytes.
     pub pad: u32,
 }
 
-/// Boxes, and over them marks that go with their bodies.
+/// Boxes, and over them marks that move with their bodies.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Diagram {
-    /// What the numbers of boxes mean; `None` is world units.
+    /// Units of the boxes' coordinates; `None` is world units.
     pub scale: Option<Scale>,
-    /// In the order in which they are painted.
+    /// In drawing order.
     pub boxes: Vec<DrawnBox>,
-    /// In the order in which they are painted. Marks on bodies that do not exist are not drawn.
+    /// In drawing order. Marks on bodies that do not exist are not drawn.
     pub marks: Vec<Mark>,
 }
 
-/// What changes from picture to picture; the same layout on the host and in `diagram.wgsl`.
+/// Per-frame uniforms; the same layout on the host and in `diagram.wgsl`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct DiagramUniform {
@@ -62,16 +62,16 @@ pub struct DiagramUniform {
     pub half_width_px: f32,
     /// Radius of a mark in pixels.
     pub radius_px: f32,
-    /// Distance of what the camera looks at, in units of the scale.
+    /// Distance of the camera's target, in units of the scale.
     pub target_depth: f32,
-    /// Pixels of the picture per pixel of one with 720 lines, at least 1.
+    /// Height of the picture's shorter side relative to 720 lines, at least 1.
     pub pixels: f32,
 }
 
 /// Vertices of a box, and of a mark.
 const VERTICES: [u32; 2] = [72, 6];
 
-/// The pipelines for one target format, and the diagram drawn last.
+/// The pipelines for one target format, and the buffers of the diagram drawn last.
 pub struct DiagramPass {
     layout: wgpu::BindGroupLayout,
     /// For boxes and for marks.
@@ -80,12 +80,12 @@ pub struct DiagramPass {
     shown: Option<Shown>,
 }
 
-/// A diagram on the device.
+/// A diagram uploaded to the device.
 struct Shown {
     diagram: Arc<Diagram>,
     /// Boxes, and marks on existing bodies.
     counts: [u32; 2],
-    /// Bound to these positions.
+    /// The buffer of positions that the bind group refers to.
     positions: wgpu::Buffer,
     groups: [wgpu::BindGroup; 2],
 }
@@ -105,7 +105,7 @@ impl DiagramPass {
             ],
         );
         let module = shader(gpu.device, SHADER, HDR_FORMAT)?;
-        // Colours come premultiplied by alpha.
+        // Colours are premultiplied by alpha.
         let over = wgpu::BlendComponent::OVER;
         let constants = [("LINEAR", f64::from(u8::from(format.is_srgb())))];
         let pipelines = ["vs_box", "vs_mark"].map(|vertex| {
@@ -130,14 +130,17 @@ impl DiagramPass {
         Ok(Self { layout, pipelines, uniforms, shown: None })
     }
 
-    /// Frees the memory of the diagram drawn last.
+    /// Frees the buffers of the diagram drawn last.
     pub fn forget(&mut self) {
         self.shown = None;
     }
 
-    /// Draws a diagram over `target`, a picture of `points` seen by `camera`, left of the column `shown_px`.
+    /// Draws a diagram over `target`, a picture of `points` seen by `camera`, left of the column
+    /// `shown_px`.
     ///
-    /// Errors: a camera out of range.
+    /// # Errors
+    ///
+    /// A camera out of range.
     #[allow(clippy::too_many_arguments)] // What all passes take, and the diagram.
     pub fn draw(
         &mut self,
@@ -152,9 +155,9 @@ impl DiagramPass {
         if shown_px == 0 {
             return Ok(());
         }
-        // If there are many, marks are smaller, or they would cover everything.
+        // Many marks are drawn smaller, or they would cover everything.
         let radius_px = 2.4 * (300.0 / diagram.marks.len().max(1) as f32).powf(0.3).clamp(0.5, 1.0);
-        // Lines look the same in larger pictures.
+        // Line width scales with the picture.
         let pixels = (size.shorter_side() as f32 / 720.0).max(1.0);
         let uniform = |scale: &Scale| -> Result<DiagramUniform> {
             let view = camera.view_in(size, scale)?;
@@ -197,9 +200,9 @@ impl DiagramPass {
         };
         let boxes = bytemuck::cast_slice(&diagram.boxes);
         let boxes = buffer("boxes", boxes, size_of::<DrawnBox>());
-        // Nothing is read beyond the existing bodies.
-        let there = |mark: &&Mark| mark.body < points.count;
-        let marks: Vec<Mark> = diagram.marks.iter().filter(there).copied().collect();
+        // The shader must not read beyond the existing bodies.
+        let exists = |mark: &&Mark| mark.body < points.count;
+        let marks: Vec<Mark> = diagram.marks.iter().filter(exists).copied().collect();
         let counts = [diagram.boxes.len() as u32, marks.len() as u32];
         let marks = buffer("marks", bytemuck::cast_slice(&marks), size_of::<Mark>());
         let positions = points.pos_mass.clone();

@@ -1,13 +1,14 @@
-//! Moving the camera of a film: directed, which keeps what is worth seeing in the picture, or along a path of keyframes.
+//! Camera motion of a film: directed, which keeps the bodies' light in the picture, or along a path
+//! of keyframes.
 //!
-//! Directed, it frames the box that holds the bodies' light as it is now, so it moves in where galaxies meet and steps
-//! back for their tails. It moves as a person would: at once when light is about to leave the picture, slowly when there
-//! is more room than needed.
+//! A directed camera frames the box that holds the bodies' light at each time, so it moves in where
+//! galaxies meet and back to show their tails. It reacts quickly when light is about to leave the
+//! picture, and slowly when there is more room than needed.
 
 use glam::DVec3;
 
 use super::camera::Camera;
-use super::framing::{CameraMotion, seen_points};
+use super::framing::{CameraMotion, drawn_points};
 use super::image::PictureSize;
 use super::request::widening;
 use super::style::Style;
@@ -15,15 +16,16 @@ use crate::bodies::Bodies;
 use crate::error::{Error, Result};
 use crate::scene::Keyframe;
 
-/// Part of the drawn bodies that the directed camera aims to keep in the picture.
+/// Fraction of the drawn bodies that the directed camera aims to frame.
 const FRAMED: f64 = 0.985;
-/// Part of them that is in the picture at any time.
+/// Fraction of them that is in the picture at any time.
 const LEAST_FRAMED: f64 = 0.955;
-/// Seconds of film in which 63 % of a step back, of moving in, and of a shift aside are done.
+/// Time constants in seconds of film (63 % of the change): moving back, moving in, shifting
+/// sideways.
 const BACK_SECS: f64 = 0.25;
 const NEAR_SECS: f64 = 1.5;
 const ASIDE_SECS: f64 = 0.4;
-/// The box is taken from this many bodies; of more, every second, third and so on.
+/// The box is found from at most this many bodies; larger sets are sampled with a stride.
 const MOST_POINTS: usize = 16_384;
 
 /// Moves a camera through a film, picture by picture.
@@ -33,13 +35,17 @@ pub struct Director {
 }
 
 impl Director {
-    /// One that goes on from a camera that was at this place at `secs`.
+    /// Continues from `camera`, the one in use at `secs`.
     pub fn going_on_from(camera: &Camera, secs: f64) -> Self {
         Self { last: Some((secs, camera.target, libm::log(camera.distance))) }
     }
 
-    /// The camera for the picture at `secs` of the film, when the simulation's time is `time` and the bodies are as given.
-    /// Call in the order of the pictures. Errors as in [`CameraMotion::at`].
+    /// The camera for the picture at `secs` of the film, with the simulation at `time` and these
+    /// bodies. Call in the order of the pictures.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`CameraMotion::at`].
     pub fn camera(
         &mut self,
         motion: &CameraMotion,
@@ -54,7 +60,7 @@ impl Director {
         if !motion.directs {
             return motion.at(secs, bodies);
         }
-        let points = seen_points(bodies, style);
+        let points = drawn_points(bodies, style);
         let stride = points.len().div_ceil(MOST_POINTS).max(1);
         let points: Vec<DVec3> = points.into_iter().step_by(stride).collect();
         let from = motion.start.orbited(motion.orbit_rad_per_sec * secs);
@@ -63,8 +69,8 @@ impl Director {
         Ok(camera)
     }
 
-    /// The camera that looks in the direction of `from` at `secs`, with most of the points in a picture of that size. Call
-    /// in the order of times.
+    /// The camera that looks in the direction of `from` at `secs`, with most of the points in a
+    /// picture of that size. Call in the order of times.
     pub fn frame(
         &mut self,
         from: Camera,
@@ -72,8 +78,8 @@ impl Director {
         secs: f64,
         size: PictureSize,
     ) -> Camera {
-        let wanted = from.framing_points(points, FRAMED, size);
-        let (target, log_distance) = (wanted.target, libm::log(wanted.distance));
+        let framed = from.framing_points(points, FRAMED, size);
+        let (target, log_distance) = (framed.target, libm::log(framed.distance));
         let (target, log_distance) = match self.last {
             Some((before, last_target, last_log)) => {
                 let elapsed = (secs - before).max(0.0);
@@ -85,8 +91,8 @@ impl Director {
             }
             None => (target, log_distance),
         };
-        let camera = Camera { target, distance: libm::exp(log_distance), ..wanted };
-        // What moves too fast to be followed smoothly stays inside nevertheless.
+        let camera = Camera { target, distance: libm::exp(log_distance), ..framed };
+        // Motion too fast to be followed smoothly must stay in the picture as well.
         let least = camera.holding(points, LEAST_FRAMED, size);
         let camera = Camera { distance: camera.distance.max(least), ..camera };
         self.last = Some((secs, target, libm::log(camera.distance)));
@@ -94,8 +100,9 @@ impl Director {
     }
 }
 
-/// The camera on a path at a time of the simulation, for a picture of that size: smoothly through every keyframe, at rest
-/// before the first and after the last. `None` without keyframes. The field of view is that of `camera`.
+/// The camera on a path of keyframes at a time of the simulation, for a picture of that size:
+/// interpolated smoothly, at rest before the first keyframe and after the last. `None` without
+/// keyframes. The field of view is that of `camera`.
 pub fn path_camera(
     path: &[Keyframe],
     camera: Camera,
@@ -146,7 +153,8 @@ pub fn path_camera(
     })
 }
 
-/// What a camera shows in a picture of that size as a keyframe at `time`, from which [`path_camera`] makes it again.
+/// The keyframe at `time` for the view of `camera` in a picture of that size; the inverse of
+/// [`path_camera`].
 pub fn keyframe(camera: &Camera, time: f64, size: PictureSize) -> Keyframe {
     Keyframe {
         time,
@@ -157,8 +165,8 @@ pub fn keyframe(camera: &Camera, time: f64, size: PictureSize) -> Keyframe {
     }
 }
 
-/// Puts a keyframe into a path, replacing one at the same time. Azimuths are unwrapped, so that from each to the next the
-/// camera turns the short way.
+/// Inserts a keyframe into a path, replacing one at the same time. Azimuths are unwrapped, so that
+/// the camera turns the short way between neighbours.
 pub fn set_keyframe(path: &mut Vec<Keyframe>, key: Keyframe) {
     path.retain(|known| known.time != key.time);
     let at = path.partition_point(|known| known.time < key.time);
@@ -169,9 +177,11 @@ pub fn set_keyframe(path: &mut Vec<Keyframe>, key: Keyframe) {
     }
 }
 
-/// Whether the camera of a film directs, by the word of the command line.
+/// Whether a camera mode of the command line is the directed one.
 ///
-/// Errors: a word other than `still` and `directed`.
+/// # Errors
+///
+/// A name other than `still` and `directed`.
 pub fn directs(name: &str) -> Result<bool> {
     match name {
         "still" => Ok(false),
@@ -188,13 +198,13 @@ pub fn directs(name: &str) -> Result<bool> {
 mod tests {
     use super::*;
 
-    /// Of 16 by 9.
+    /// A 16:9 picture.
     fn wide() -> PictureSize {
         PictureSize::new(1280, 720).unwrap()
     }
 
     #[test]
-    fn a_path_goes_through_its_keyframes_and_rests_at_its_ends() {
+    fn camera_path_passes_keyframes_and_rests_at_ends() {
         let key = |time: f64, azimuth: f64, extent: f64| Keyframe {
             time,
             extent,
@@ -211,7 +221,7 @@ mod tests {
             assert!((found.target[0] - wanted.target[0]).abs() < 1e-12);
         }
         assert_eq!((at(-3.0), at(9.0)), (at(1.0), at(5.0)));
-        // Smooth: its speed changes little from one moment to the next.
+        // Smooth: the speed changes little between samples.
         let speeds: Vec<f64> = (0..399)
             .map(|i| 1.0 + 0.01 * f64::from(i))
             .map(|t| at(t + 0.01).target.x - at(t).target.x)
@@ -222,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn places_are_kept_in_the_order_of_their_times_and_turned_to_the_short_way() {
+    fn keyframes_are_sorted_by_time_with_unwrapped_azimuths() {
         let key = |time: f64, azimuth: f64| Keyframe {
             azimuth,
             ..keyframe(&Camera::default(), time, wide())
@@ -236,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_shows_the_same_in_pictures_of_any_shape() {
+    fn keyframe_shows_same_content_at_any_aspect_ratio() {
         let sizes = [[1280, 720], [640, 640], [720, 1280], [950, 720], [2000, 500]]
             .map(|[width, height]| PictureSize::new(width, height).unwrap());
         for set_in in sizes {
@@ -248,7 +258,7 @@ mod tests {
                 if shown_in == set_in {
                     assert!((shown.distance / camera.distance - 1.0).abs() < 1e-9);
                 }
-                // What a picture of 16 by 9 has in it, to its corners.
+                // Everything that a 16:9 picture shows, to its corners.
                 let half = [key.extent * 16.0 / 9.0, key.extent].map(|side| 0.999 * side);
                 for (x, y) in [(half[0], half[1]), (-half[0], half[1]), (half[0], -half[1])] {
                     let (at, _) = shown.pixel_of(right * x + up * y, shown_in).unwrap();
@@ -261,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_director_goes_on_from_where_the_camera_was() {
+    fn director_continues_from_current_camera() {
         let far =
             Camera { target: DVec3::new(3.0, -2.0, 1.0), distance: 90.0, ..Camera::default() };
         let mut director = Director::going_on_from(&far, 2.0);
@@ -272,15 +282,19 @@ mod tests {
             (first.distance / 90.0 - 1.0).abs() < 1e-9
                 && (first.target - far.target).length() < 1e-9
         );
-        let soon = at(2.1);
-        assert!(soon.distance < 89.0 && soon.distance > 60.0, "{}", soon.distance);
+        let shortly_after = at(2.1);
+        assert!(
+            shortly_after.distance < 89.0 && shortly_after.distance > 60.0,
+            "{}",
+            shortly_after.distance
+        );
         let rests = at(60.0);
         assert!(rests.target.length() < 0.1 && rests.distance < 10.0, "{rests:?}");
         assert_eq!(at(60.0), rests);
     }
 
     #[test]
-    fn what_flies_apart_stays_in_the_picture_and_what_comes_together_is_approached() {
+    fn director_keeps_expanding_bodies_framed_and_closes_in_on_contracting() {
         let size = wide();
         let bodies = |reach: f64| {
             let mut bodies = Bodies::default();

@@ -1,13 +1,13 @@
-//! Automatic exposure: a histogram of intensities, two levels from it, followed slowly.
+//! Automatic exposure: a histogram of intensities gives two levels, which are followed slowly.
 //!
-//! Levels are quantiles *by light*, not by pixels: `white` is the intensity above which 1.5 % of the
-//! picture's light lies, `mid` the one above which 72 % lies. Empty sky has no light, so neither the
-//! picture's format nor how much of it is empty matters, and no threshold has to say what counts as lit.
-//! Mirrors `exposure.wgsl`.
+//! Levels are quantiles *by light*, not by pixels: `white` is the intensity above which 1.5 % of
+//! the picture's light lies, `mid` the one above which 72 % lies. Empty sky has no light, so
+//! neither the aspect ratio nor the empty fraction of the picture matters, and no threshold between
+//! sky and light is needed. Mirrors `exposure.wgsl`.
 //!
-//! Levels are followed as an eye adapts: by an exponential approach to a change of brightness, faster if
-//! the picture has become too bright than too dark, with a limited speed, and hardly at all for changes
-//! too small to be seen: counting noise must not move the picture.
+//! Levels adapt as an eye does: exponentially, faster when the picture is too bright than when it
+//! is too dark, at a limited speed, and hardly at all for changes too small to be seen, so that
+//! counting noise does not modulate the picture.
 
 use super::bloom::bloom_weight;
 use super::glow::{Smoothing, intensity};
@@ -20,16 +20,16 @@ pub const BINS: usize = 256;
 pub const BINS_PER_OCTAVE: f32 = 8.0;
 /// log2 of the least intensity that is counted.
 pub const LEAST_LOG2: f32 = -18.0;
-/// Part of the light that lies above the white level.
+/// Fraction of the light that lies above the white level.
 pub const LIGHT_ABOVE_WHITE: f32 = 0.015;
-/// Part of the light that lies above the mid level.
+/// Fraction of the light that lies above the mid level.
 pub const LIGHT_ABOVE_MID: f32 = 0.72;
 
-/// How much faster the eye adapts to brighter than to darker.
+/// Ratio of the adaptation speed towards bright to that towards dark.
 pub const FASTER_TO_BRIGHT: f64 = 3.0;
-/// Changes far below this, in powers of two, are not followed; an eye does not see them.
+/// Changes far below this, in powers of two, are invisible and not followed.
 pub const UNSEEN_LOG2: f32 = 0.05;
-/// Larger changes, in powers of two, are followed as if they were this large.
+/// Larger changes, in powers of two, are followed at the speed of this one.
 pub const FAR_LOG2: f32 = 2.0;
 
 /// The two levels that define a tone curve, as log2 of intensities.
@@ -47,9 +47,9 @@ impl Levels {
         Self { white_log2: libm::log2(white) as f32, mid_log2: libm::log2(mid) as f32 }
     }
 
-    /// Moved towards `new` by the parts of [`follow_steps`].
+    /// Moves towards `new` by the fractions that [`follow_steps`] returns.
     fn towards(self, new: Self, [to_dark, to_bright]: [f32; 2]) -> Self {
-        // A picture brighter than its white level hurts; mid has to keep up with white.
+        // A picture brighter than its white level saturates; mid must move with white.
         let part = if new.white_log2 > self.white_log2 { to_bright } else { to_dark };
         Self {
             white_log2: self.white_log2 + followed(new.white_log2 - self.white_log2, part),
@@ -58,11 +58,11 @@ impl Levels {
     }
 }
 
-/// Counts of pixels by intensity. The first bin takes the dark ones and has no light.
+/// Counts of pixels by intensity. The first bin holds dark pixels and counts as no light.
 pub type Histogram = [u32; BINS];
 
-/// Counts the intensities of a shrunk picture's alpha channel, mixed with the smooth picture (of the same
-/// size) as the tone map will mix them.
+/// Counts the intensities in a shrunk picture's alpha channel, mixed with the smooth picture (of
+/// the same size) as in the tone map.
 pub fn histogram(base: &HdrImage, glow: Option<(&HdrImage, &Smoothing)>) -> Histogram {
     let mut counts = [0; BINS];
     match glow {
@@ -100,7 +100,7 @@ pub fn levels_of(counts: &Histogram) -> Option<Levels> {
         for bin in (1..BINS).rev() {
             let here = light(bin);
             if above + here >= wanted && here > 0.0 {
-                // Within the bin the light is taken as evenly spread.
+                // Within the bin the light is assumed to be evenly spread.
                 let rest = (wanted - above) / here;
                 return (bin as f32 + 1.0 - rest) / BINS_PER_OCTAVE + LEAST_LOG2;
             }
@@ -111,7 +111,7 @@ pub fn levels_of(counts: &Histogram) -> Option<Levels> {
     Some(Levels { white_log2: level(LIGHT_ABOVE_WHITE), mid_log2: level(LIGHT_ABOVE_MID) })
 }
 
-/// How much of a change (in powers of two) is followed when `part` of it should be.
+/// The amount by which to follow a change (in powers of two) at the rate `part`.
 fn followed(change: f32, part: f32) -> f32 {
     if part >= 1.0 {
         return change;
@@ -127,7 +127,7 @@ pub struct Meter {
 }
 
 impl Meter {
-    /// Forgets what it followed: the next picture is exposed by itself.
+    /// Resets the state: the next picture is exposed without regard to earlier ones.
     pub fn reset(&mut self) {
         self.followed = None;
     }
@@ -149,7 +149,8 @@ impl Meter {
     }
 }
 
-/// The parts of a change to follow within `elapsed_secs`, 0 to 1: towards dark and towards bright.
+/// The fractions of a change to follow within `elapsed_secs`, 0 to 1: towards dark and towards
+/// bright.
 pub fn follow_steps(adapt_secs: f64, elapsed_secs: f64) -> [f32; 2] {
     if adapt_secs <= 0.0 {
         return [1.0; 2];
@@ -178,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn one_level_is_found_within_its_bin() {
+    fn single_intensity_gives_level_within_bin_width() {
         let mut counts = [0; BINS];
         counts[bin_of(3.0)] = 7;
         let levels = levels_of(&counts).unwrap();
@@ -188,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_jump_is_followed_slowly_and_wholly() {
+    fn exposure_converges_gradually_after_jump() {
         let (mut dim, mut bright) = ([0; BINS], [0; BINS]);
         (dim[80], bright[160]) = (10, 10);
         let mut meter = Meter::default();
@@ -200,7 +201,8 @@ mod tests {
             last = next;
         }
         assert!((last - first - 10.0).abs() < UNSEEN_LOG2);
-        // Darkness keeps the last levels; a reset starts from the picture itself.
+        // A dark picture keeps the last levels; after a reset the next picture's own levels are
+        // used.
         assert_eq!(meter.expose(auto(), &[0; BINS], 1.0).white_log2, last);
         meter.reset();
         assert_eq!(meter.expose(auto(), &dim, 0.0).white_log2, first);
@@ -222,16 +224,16 @@ mod tests {
     }
 
     #[test]
-    fn too_bright_is_mended_faster_than_too_dark() {
+    fn exposure_adapts_faster_to_bright_than_to_dark() {
         let (to_bright, to_dark) = (half_way(100, 132), half_way(132, 100));
         assert!(to_bright < 0.5 * to_dark, "{to_bright} s, {to_dark} s");
         assert!((0.2..1.0).contains(&to_dark), "{to_dark} s");
     }
 
     #[test]
-    fn a_smooth_animation_is_exposed_without_jumps_or_noise() {
-        // A cluster of 400 pixels that pulses by six powers of two in sixteen seconds, while the few
-        // brightest pixels come and go, as sprites between pixels do.
+    fn exposure_of_smooth_animation_has_no_jumps_or_noise() {
+        // A cluster of 400 pixels that pulses by six powers of two in sixteen seconds, while the
+        // few brightest pixels come and go, as sprites between pixels do.
         let frames = 30 * 32;
         let (mut meter, mut raw, mut levels) = (Meter::default(), vec![], vec![]);
         for frame in 0..frames {
@@ -250,7 +252,7 @@ mod tests {
             |values: &[f32]| values.windows(2).map(|w| (w[1] - w[0]).abs()).fold(0f32, f32::max);
         assert!(jump(&raw) > 0.5, "the sequence does not test much: {}", jump(&raw));
         assert!(jump(&levels) < 0.2, "{}", jump(&levels));
-        // It does follow, a little behind.
+        // The levels do follow, with a short delay.
         let span = |values: &[f32]| {
             let (low, high) =
                 values.iter().fold((f32::MAX, f32::MIN), |(a, b), &v| (a.min(v), b.max(v)));
@@ -260,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn noise_that_nobody_sees_does_not_move_the_picture() {
+    fn invisible_noise_does_not_change_exposure() {
         let mut meter = Meter::default();
         let counts = |shift: u32| {
             let mut counts = [0; BINS];

@@ -1,5 +1,5 @@
 //! Automatic exposure on the device; see [`super::exposure`]. The levels stay there: the tone map
-//! reads them from a small buffer, so no picture waits for a read-back and none lags behind.
+//! reads them from a small buffer, so there is no read-back and no lag.
 
 use super::exposure::{self, BINS};
 use super::glow::Smoothing;
@@ -27,25 +27,25 @@ pub struct ToneUniform {
     pub fixed_mid_log2: f32,
     /// Brightening in powers of two.
     pub stops: f32,
-    /// Part of a change towards dark to follow, 0 to 1.
+    /// Fraction of a change towards dark to follow, 0 to 1.
     pub follow_to_dark: f32,
-    /// 0 follows, 1 starts afresh, 2 takes the fixed levels.
+    /// 0 follows, 1 resets, 2 uses the fixed levels.
     pub mode: u32,
     /// 1 hides 8-bit steps.
     pub dither: u32,
-    /// Part of a change towards bright to follow, 0 to 1.
+    /// Fraction of a change towards bright to follow, 0 to 1.
     pub follow_to_bright: f32,
     /// Tiles in a row of the picture, see [`super::targets::TILE`].
     pub tile_columns: u32,
     /// Rows of tiles.
     pub tile_rows: u32,
-    /// Keeps what follows at a multiple of 16 bytes.
+    /// Padding: the next field starts at a multiple of 16 bytes.
     pub pad: [u32; 3],
     /// How the smooth picture is mixed in.
     pub smoothing: Smoothing,
 }
 
-/// What the device keeps from picture to picture; the same layout in two shaders.
+/// Exposure state that persists on the device between pictures; the same layout in two shaders.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct ExposureState {
@@ -57,27 +57,27 @@ pub struct ExposureState {
     pub slope: f32,
     /// See [`super::tone::ToneCurve`].
     pub scale: f32,
-    /// 1 once levels were found.
+    /// 1 once levels have been measured.
     pub primed: u32,
-    /// Keeps the layout a multiple of 16 bytes.
+    /// Padding to a multiple of 16 bytes.
     pub pad: [u32; 3],
 }
 
 impl ToneUniform {
-    /// For one picture, `elapsed_secs` after the last one, or the first one (`anew`).
+    /// For a picture `elapsed_secs` after the last one, or the first after a reset (`resets`).
     pub fn new(
         look: &Look,
         smoothing: Smoothing,
         targets: &Targets,
         elapsed_secs: f64,
-        anew: bool,
+        resets: bool,
     ) -> Self {
         let style = &look.style;
         let (mode, [to_dark, to_bright], fixed) = match style.exposure {
             Exposure::Fixed { white, mid } => (2, [1.0; 2], exposure::Levels::fixed(white, mid)),
             Exposure::Auto { adapt_secs } => {
                 let steps = exposure::follow_steps(adapt_secs, elapsed_secs);
-                (u32::from(anew), steps, exposure::Levels::fixed(1.0, 1.0))
+                (u32::from(resets), steps, exposure::Levels::fixed(1.0, 1.0))
             }
         };
         Self {

@@ -1,5 +1,5 @@
-//! Pointing the camera at bodies: centres that escapers do not pull away, and distances from which a
-//! given part of the bodies is in the picture.
+//! Framing: centres that escapers do not pull away, and distances from which a given fraction of
+//! the bodies is in the picture.
 
 use glam::DVec3;
 
@@ -26,9 +26,11 @@ pub enum Follow {
 }
 
 impl Follow {
-    /// From the word of the command line: `nothing`, `centre`, a component's name, or `body:INDEX`.
+    /// From a name on the command line: `nothing`, `centre`, a component's name, or `body:INDEX`.
     ///
-    /// Errors: any other word, with the known ones.
+    /// # Errors
+    ///
+    /// Any other name; the message lists the known ones.
     pub fn from_name(name: &str, bodies: &Bodies) -> Result<Self> {
         let names = || bodies.components.iter().map(|component| component.name.as_str());
         let body = |index: &str| index.parse().ok().filter(|index| *index < bodies.len());
@@ -52,7 +54,7 @@ impl Follow {
         })
     }
 
-    /// The word that [`Self::from_name`] understands.
+    /// The name that [`Self::from_name`] reads.
     pub fn name(self, components: &[Component]) -> String {
         match self {
             Self::Nothing => "nothing".to_owned(),
@@ -64,8 +66,11 @@ impl Follow {
         }
     }
 
-    /// The point to look at now, or `None` if the camera stays as it was aimed. A component without
-    /// bodies is an error.
+    /// The point to look at now, or `None` if the camera's aim is fixed.
+    ///
+    /// # Errors
+    ///
+    /// A component without bodies, or a body that does not exist.
     pub fn target(self, bodies: &Bodies) -> Result<Option<DVec3>> {
         match self {
             Self::Nothing => Ok(None),
@@ -102,21 +107,24 @@ pub struct CameraMotion {
     pub orbit_rad_per_sec: f64,
     /// What it keeps in the middle.
     pub follow: Follow,
-    /// Whether it keeps the bodies' light in the picture instead, as close as possible; see
-    /// [`super::directing`].
+    /// Directed: frames the bodies' light as closely as possible instead; see [`super::directing`].
     pub directs: bool,
-    /// Keyframes at ascending times of the simulation; if there are any, nothing else counts.
+    /// Keyframes at ascending times of the simulation; if not empty, they override all other
+    /// fields.
     pub path: Vec<Keyframe>,
 }
 
 impl CameraMotion {
-    /// The camera at `time_secs` of the film, when the bodies are as given. Errors as in
-    /// [`Follow::target`].
+    /// The camera at `time_secs` of the film, for these bodies.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Follow::target`].
     pub fn at(&self, time_secs: f64, bodies: &Bodies) -> Result<Camera> {
         Ok(self.at_target(time_secs, self.follow.target(bodies)?))
     }
 
-    /// The camera at a time, for a caller that knows the target already, because the bodies live on a
+    /// The camera at a time, for a target that is known already, because the bodies live on a
     /// device.
     pub fn at_target(&self, time_secs: f64, target: Option<DVec3>) -> Camera {
         let camera = self.start.orbited(self.orbit_rad_per_sec * time_secs);
@@ -130,8 +138,8 @@ pub fn median(points: &[DVec3]) -> DVec3 {
     DVec3::new(axis(0), axis(1), axis(2))
 }
 
-/// The value below which the part `fraction` (0 to 1) of `values` lies; 0 without values.
-/// Reorders `values`, which must not hold NaN to be meaningful (a NaN counts as largest).
+/// The `fraction`-quantile (0 to 1) of `values`; 0 without values. Reorders `values`, which should
+/// not contain NaN (it sorts as largest).
 pub(crate) fn quantile(values: &mut [f64], fraction: f64) -> f64 {
     if values.is_empty() {
         return 0.0;
@@ -140,8 +148,8 @@ pub(crate) fn quantile(values: &mut [f64], fraction: f64) -> f64 {
     *values.select_nth_unstable_by(rank, f64::total_cmp).1
 }
 
-/// Positions of the bodies that `style` draws (all bodies where it would draw none).
-pub(super) fn seen_points(bodies: &Bodies, style: &Style) -> Vec<DVec3> {
+/// Positions of the bodies that `style` draws; of all bodies if it would draw none.
+pub(super) fn drawn_points(bodies: &Bodies, style: &Style) -> Vec<DVec3> {
     let seen: Vec<bool> =
         bodies.components.iter().map(|c| style.show_halo || c.role != Role::Halo).collect();
     let points: Vec<DVec3> = (0..bodies.len())
@@ -152,21 +160,21 @@ pub(super) fn seen_points(bodies: &Bodies, style: &Style) -> Vec<DVec3> {
 }
 
 impl Camera {
-    /// Aims at the bodies that `style` draws and steps back until the part `fraction` (0 to 1) of
-    /// them lies within the picture with a margin of a tenth. Angles and field of view stay.
+    /// Aims at the bodies that `style` draws and moves back until the fraction `fraction` (0 to 1)
+    /// of them lies within the picture with a margin of a tenth. Angles and field of view stay.
     ///
     /// 0.95 leaves a few escapers outside; 1.0 shows every body.
     #[must_use]
     pub fn framing(self, bodies: &Bodies, style: &Style, fraction: f64, size: PictureSize) -> Self {
-        self.framing_points(&seen_points(bodies, style), fraction, size)
+        self.framing_points(&drawn_points(bodies, style), fraction, size)
     }
 
-    /// Frames points, for a caller that knows which ones are drawn.
+    /// [`Camera::framing`] for given points.
     #[must_use]
     pub fn framing_points(self, points: &[DVec3], fraction: f64, size: PictureSize) -> Self {
         let mut camera = Self { target: self.middle(points, fraction), ..self }
             .stepped_back(points, fraction, size);
-        // Perspective enlarges the near side: move the visible box to the picture's middle.
+        // Perspective enlarges the near side: recentre on the box as projected.
         for _ in 0..2 {
             camera.target += camera.off_centre(points, fraction);
             camera = camera.stepped_back(points, fraction, size);
@@ -183,10 +191,11 @@ impl Camera {
         fraction: f64,
         size: PictureSize,
     ) -> Self {
-        self.stepped_back(&seen_points(bodies, style), fraction, size)
+        self.stepped_back(&drawn_points(bodies, style), fraction, size)
     }
 
-    /// The middle of the box, in view axes, that holds the part `fraction` of the points on each.
+    /// The centre of the box, in view axes, that holds the fraction `fraction` of the points on
+    /// each.
     fn middle(&self, points: &[DVec3], fraction: f64) -> DVec3 {
         let outside = 0.5 * (1.0 - fraction.clamp(0.0, 1.0));
         let along = |axis: DVec3| {
@@ -198,7 +207,7 @@ impl Camera {
         along(right) + along(up) + along(backward)
     }
 
-    /// From the target to the middle of the box that holds the part `fraction` as seen.
+    /// From the target to the centre of the projected box that holds the fraction `fraction`.
     fn off_centre(&self, points: &[DVec3], fraction: f64) -> DVec3 {
         let [right, up, backward] = self.axes_in_world();
         let outside = 0.5 * (1.0 - fraction.clamp(0.0, 1.0));
@@ -215,7 +224,8 @@ impl Camera {
         along(right) + along(up)
     }
 
-    /// The least distance from which the part `fraction` of the points is seen, without a margin.
+    /// The least distance from which the fraction `fraction` of the points is seen, without a
+    /// margin.
     pub(super) fn holding(self, points: &[DVec3], fraction: f64, size: PictureSize) -> f64 {
         quantile(&mut self.needed_distances(points, 1.0, size), fraction)
     }
@@ -266,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_followed_goes_by_its_name_and_back() {
+    fn follow_targets_round_trip_through_names() {
         let components = vec![Component { name: "disk".to_owned(), role: Role::Disk }];
         let bodies = Bodies {
             position: vec![DVec3::X; 3],
@@ -286,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn framing_puts_the_part_asked_for_inside_at_any_aspect() {
+    fn framing_contains_requested_fraction_at_any_aspect_ratio() {
         let bodies = cross(1000);
         for (width, height) in [(1280, 720), (720, 1280), (640, 64), (500, 500)] {
             let size = PictureSize::new(width, height).unwrap();
@@ -303,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn one_body_and_no_body_still_make_a_camera() {
+    fn framing_handles_zero_and_one_body() {
         let size = PictureSize::new(64, 64).unwrap();
         for bodies in [cross(1), cross(0)] {
             let camera = Camera::default().framing(&bodies, &Style::default(), 0.95, size);

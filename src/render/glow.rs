@@ -1,15 +1,19 @@
-//! Smoothing and glow on the CPU: a picture as wide as its bodies are sparse. Mirrors `glow.wgsl`.
+//! Smoothing and glow on the CPU: blurs a picture the more, the sparser its bodies are. Mirrors
+//! `glow.wgsl`.
 //!
-//! The picture is shrunk to [`LINES`] lines, then again and again by 2. On the way back each level is mixed with the result
-//! of the coarser ones, by how many bodies its kernel holds there: the more there are, the more of the finer level is
-//! taken; where there are few, their places are noise, and the wider kernel is closer to the truth. A little of every level
-//! stays everywhere, so that a single bright body has the wings of a real point-spread function.
+//! The picture is shrunk to [`LINES`] lines, then repeatedly by 2. On the way up each level is
+//! mixed with the result of the coarser ones, by the number of bodies that its kernel holds at each
+//! pixel: the more bodies, the larger the weight of the finer level. Where there are few their
+//! positions are noise, and the wider kernel is closer to the true density. Every level keeps a
+//! small weight everywhere, so that a single bright body has the wings of a real point-spread
+//! function.
 //!
-//! All widths are parts of the picture's shorter side: the same state looks the same at any resolution.
+//! All widths scale with the picture's shorter side: the same state looks the same at any
+//! resolution.
 //!
-//! Alpha carries two things: in the shrunk picture the largest mean intensity of its four blocks, for the exposure meter;
-//! in the result the second scale of exposure, a gain that follows the light of the neighbourhood (see
-//! [`Smoothing::gain`]).
+//! Alpha has two uses. In the shrunk picture it is the largest mean intensity of the pixel's four
+//! blocks, for the exposure meter. In the result it is the local exposure, a gain that depends on
+//! the light of the neighbourhood (see [`Smoothing::gain`]).
 
 use rayon::prelude::*;
 
@@ -21,26 +25,27 @@ use super::splat::HdrImage;
 
 /// Lines of the shrunk picture, along its shorter side; smaller pictures are not shrunk.
 pub const LINES: f32 = 180.0;
-/// Lines of the level that tells how bright a neighbourhood is.
+/// Lines of the level from which the brightness of a neighbourhood is taken.
 const NEIGHBOURHOOD_LINES: u32 = 20;
-/// The part of a finer level that is mixed in where there are very many bodies. The rest is glow.
+/// The weight of a finer level where there are very many bodies. The rest is glow.
 pub const MOST_PART: f32 = 0.97;
-/// This many bodies within a pixel of a level are enough for half of it.
+/// Bodies within a pixel of a level at which its weight is a half.
 const ENOUGH: f64 = 3.0;
-/// The area of a kernel of the sharp picture, in pixels of the shrunk one: that of the least sprite.
+/// The area of a kernel of the sharp picture, in pixels of the shrunk one: that of the least
+/// sprite.
 const SHARP_AREA: f64 = 0.3;
 
 /// Sizes of the shrunk picture and of the levels below it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pyramid {
-    /// How many times smaller the shrunk picture is, at least 1.
+    /// Ratio of the picture's size to that of the shrunk one, at least 1.
     pub factor: f32,
     /// The shrunk picture.
     pub base: PictureSize,
-    /// From fine to coarse, at least one; each is half as wide as the one before, rounded up, and at least
-    /// 6 pixels across, but for tiny pictures.
+    /// From fine to coarse, at least one. Each is half as wide as the one before, rounded up, and
+    /// at least 6 pixels across except for tiny pictures.
     pub levels: Vec<PictureSize>,
-    /// Pixels of the shrunk picture along one of the level that tells how bright a neighbourhood is.
+    /// Pixels of the shrunk picture per pixel of the level that gives a neighbourhood's brightness.
     pub neighbourhood: f32,
 }
 
@@ -55,40 +60,41 @@ impl Pyramid {
             levels.push(levels[levels.len() - 1].shrunk(2));
         }
         let coarse = levels.iter().filter(|level| level.shorter_side() >= NEIGHBOURHOOD_LINES);
-        // Gains are made while a finer picture is: that of the coarsest level has none.
+        // Gains are computed while a finer level is refined: the coarsest level has none.
         let nth = coarse.count().min(levels.len() - 1);
         Self { factor, base, levels, neighbourhood: (1u32 << nth) as f32 }
     }
 }
 
-/// How many times a picture is shrunk.
+/// The factor by which a picture is shrunk.
 pub fn shrink_factor(picture: PictureSize) -> f32 {
     (picture.shorter_side() as f32 / LINES).max(1.0)
 }
 
-/// How smooth and how evenly exposed a picture should be; the same layout on the host and in three shaders.
+/// Strengths of smoothing and local exposure; the same layout on the host and in three shaders.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct Smoothing {
-    /// An intensity times this is 1 where a pixel of the shrunk picture holds enough bodies for half of it.
+    /// Factor to an intensity such that 1 means enough bodies in a pixel of the shrunk picture for
+    /// a weight of a half.
     pub crowding: f32,
-    /// The same for the sharp picture's kernel.
+    /// The same factor for the sharp picture's kernel.
     pub sharp_crowding: f32,
-    /// The part of the sharp picture that stays where bodies are sparse.
+    /// The weight of the sharp picture where bodies are sparse.
     pub least_sharp: f32,
-    /// The part of a finer level that is mixed in there.
+    /// The weight of a finer level where bodies are sparse.
     pub least_part: f32,
     /// Strength of smoothing and glow, 0 to 1.
     pub bloom: f32,
     /// Exponent of the local exposure, 0 (none) to 1.
     pub evenness: f32,
-    /// The least light of a neighbourhood, for its gain.
+    /// Lower bound of a neighbourhood's light, for its gain.
     pub dimmest: f32,
     /// See [`Pyramid::neighbourhood`].
     pub neighbourhood: f32,
     /// 1 if the result of the levels is mixed in.
     pub is_on: u32,
-    /// Keeps the layout a multiple of 16 bytes.
+    /// Padding to a multiple of 16 bytes.
     pub pad: [u32; 3],
 }
 
@@ -97,11 +103,12 @@ impl Smoothing {
     pub fn new(look: &Look, camera: &Camera, picture: PictureSize) -> Self {
         let pyramid = Pyramid::new(picture);
         let style = &look.style;
-        // All light is that of `look.light` stars, and would fill the median disk evenly with intensity 1.
+        // The total light is that of `look.light` stars, and would fill the median disk evenly with
+        // intensity 1.
         let world_per_px = camera.world_per_px(picture) * f64::from(pyramid.factor);
         let radius_px = look.median_radius / world_per_px;
         let stars = (look.light / (std::f64::consts::PI * radius_px * radius_px)).min(1e12);
-        // A few bodies are each seen by themselves, with wings around them.
+        // A few bodies are each visible on their own, with wings around them.
         let few = (200.0 / look.seen.max(1) as f64).sqrt().min(1.0);
         let cell = f64::from(pyramid.neighbourhood);
         Self {
@@ -119,26 +126,28 @@ impl Smoothing {
         }
     }
 
-    /// The part of a level's light that is mixed over what coarser levels made, `light` there, where a pixel of the
-    /// level is `cell` pixels of the shrunk picture.
+    /// The weight of a level relative to the result of the coarser ones, whose light there is
+    /// `light`, where a pixel of the level is `cell` pixels of the shrunk picture.
     #[inline(always)]
     pub fn part(&self, light: f32, cell: f32) -> f32 {
         self.least_part
             + (MOST_PART - self.least_part) * enough(light * self.crowding * (cell * cell))
     }
 
-    /// The second scale of exposure: the factor for all light of a neighbourhood of that mean intensity. 1 for an intensity
-    /// of 1; a power below 1 of it, so that order stays and contrast shrinks.
+    /// The local exposure: the gain of a neighbourhood of that mean intensity. It is 1 for an
+    /// intensity of 1 and falls as a power of it such that the order of brightness is preserved and
+    /// contrast is compressed.
     #[inline(always)]
     pub fn gain(&self, light: f32) -> f32 {
         libm::exp2f(-self.evenness * libm::log2f(light + self.dimmest))
     }
 }
 
-/// How far bodies are enough, 0 to 1, if `crowded` times as many overlap as give a half.
+/// The weight of a level, 0 to 1, where `crowded` times as many bodies overlap as give a half.
 ///
-/// Light that a coarse level has beside a bright core and a finer one has not is shown with 1 minus this: a curve that
-/// approaches 1 faster would remove more where there is more of that light, and leave dark rings around the core.
+/// Light that a coarse level spreads around a bright core, and a finer one does not, is shown with
+/// 1 minus this weight: a curve that approaches 1 faster would remove more of it where there is
+/// more, and leave dark rings around the core.
 #[inline(always)]
 pub fn enough(crowded: f32) -> f32 {
     1.0 - 1.0 / (1.0 + crowded)
@@ -154,7 +163,7 @@ fn add(a: [f32; 4], b: [f32; 4], weight: f32) -> [f32; 4] {
     std::array::from_fn(|k| a[k] + b[k] * weight)
 }
 
-/// Buffers of the levels, kept from picture to picture.
+/// Buffers of the levels, reused for every picture.
 pub struct Glow {
     pyramid: Pyramid,
     base: HdrImage,
@@ -184,8 +193,8 @@ impl Glow {
         &self.base
     }
 
-    /// Shrinks `hdr`: mean colour, and the largest mean intensity of the four blocks of each pixel as alpha.
-    /// Beyond the edge the last pixels are repeated.
+    /// Shrinks `hdr`: mean colour, with the largest mean intensity of the four blocks of each pixel
+    /// as alpha. The border pixels are repeated beyond the edge.
     pub fn shrink(&mut self, hdr: &HdrImage) {
         let [width, height] = [hdr.size().width() as usize, hdr.size().height() as usize];
         let out_width = self.base.size().width() as usize;
@@ -218,7 +227,7 @@ impl Glow {
         });
     }
 
-    /// Makes the smooth picture of the last [`Glow::shrink`].
+    /// Makes the smooth picture from the last [`Glow::shrink`].
     pub fn spread(&mut self, smoothing: &Smoothing) {
         for k in 0..self.levels.len() {
             let (finer, coarser) = self.levels.split_at_mut(k);
@@ -239,7 +248,8 @@ impl Glow {
     }
 }
 
-/// Pixels under one block of the shrunk picture along one axis, and the part of the block that each covers.
+/// Pixels under one block of the shrunk picture along one axis, and the fraction of the block that
+/// each covers.
 struct Span {
     low: f32,
     high: f32,
@@ -280,12 +290,13 @@ fn halve(from: &HdrImage, to: &mut HdrImage) {
     });
 }
 
-/// Mixes `own` over `from`, which is enlarged by a quadratic B-spline. A pixel of `own` is `cell` pixels of
-/// the shrunk picture.
+/// Mixes `own` over `from`, which is enlarged by a quadratic B-spline. A pixel of `own` is `cell`
+/// pixels of the shrunk picture.
 fn refine(from: &HdrImage, own: &HdrImage, cell: f32, smoothing: &Smoothing, to: &mut HdrImage) {
     let (width, height) = (from.size().width() as usize, from.size().height() as usize);
     let out_width = to.size().width() as usize;
-    // An even pixel lies a quarter to the left of its coarse pixel's centre, an odd one to the right.
+    // An even pixel lies a quarter to the left of its coarse pixel's centre, an odd one to the
+    // right.
     let weights = |odd: usize| {
         if odd == 0 { [0.28125, 0.6875, 0.03125] } else { [0.03125, 0.6875, 0.28125] }
     };

@@ -1,4 +1,4 @@
-//! Smoothing and glow on the device; see [`super::glow`] for what it does.
+//! Smoothing and glow on the device; see [`super::glow`] for the method.
 
 use super::glow::Smoothing;
 use super::light::{HDR_FORMAT, shader};
@@ -11,15 +11,16 @@ use crate::gpu::{
 /// The file of the passes, below `shaders/`.
 pub const SHADER: &str = "render/glow.wgsl";
 
-/// The pipelines, which serve every picture size.
+/// The pipelines, shared by all picture sizes.
 pub struct GlowPass {
     wide_layout: wgpu::BindGroupLayout,
     layout: wgpu::BindGroupLayout,
     own_layout: wgpu::BindGroupLayout,
     sampler: wgpu::Sampler,
-    /// Pictures of any size and format.
+    /// For pictures of any size and format.
     shrink: wgpu::RenderPipeline,
-    /// Pictures of 720 lines in half floats, and in 32-bit floats, which are not filtered.
+    /// For pictures of 720 lines, in half floats and in 32-bit floats; the latter are not
+    /// filterable.
     shrink_by_4: [wgpu::RenderPipeline; 2],
     halve: wgpu::RenderPipeline,
     refine: wgpu::RenderPipeline,
@@ -27,14 +28,14 @@ pub struct GlowPass {
     pub uniform: wgpu::Buffer,
 }
 
-/// Bind groups for one set of textures: each reads one of them.
+/// Bind groups for one set of textures; each reads one of them.
 pub struct GlowGroups {
     hdr: wgpu::BindGroup,
     hdr_by_4: wgpu::BindGroup,
     base: wgpu::BindGroup,
     levels: Vec<wgpu::BindGroup>,
     smooth: Vec<wgpu::BindGroup>,
-    /// The shrunk picture and the levels, to be refined.
+    /// The shrunk picture and the levels, before they are refined.
     own: Vec<wgpu::BindGroup>,
 }
 
@@ -115,7 +116,7 @@ impl GlowPass {
         }
     }
 
-    /// HDR picture to shrunk picture, which the meter needs even without glow.
+    /// HDR picture to shrunk picture; the exposure meter needs it even without glow.
     pub fn shrink(
         &self,
         encoder: &mut wgpu::CommandEncoder,

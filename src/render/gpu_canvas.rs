@@ -1,5 +1,5 @@
-//! All passes of one picture on the device, recorded into the caller's encoder. The window and the
-//! headless painter share this.
+//! All passes of one picture on the device, recorded into the caller's encoder. Used by the window
+//! and by the headless painter.
 
 use std::sync::Arc;
 
@@ -21,11 +21,11 @@ use super::trails::TrailClock;
 use crate::error::Result;
 use crate::gpu::{Handles, let_browser_turn};
 
-/// Parts of a picture, in order: adding up the bodies' light and their trails; shrinking the picture and spreading its
-/// light; finding the exposure; making grey levels.
+/// Stages of a picture, in order: accumulating the light of bodies and trails; shrinking the
+/// picture and blurring it; metering the exposure; tone mapping.
 pub const PARTS: [&str; 4] = ["sprites", "glow", "exposure", "tone map"];
 
-/// The last part, if something is drawn over a picture.
+/// The last stage, if a diagram is drawn over the picture.
 pub const DIAGRAM: &str = "diagram";
 
 /// Pipelines, textures and the exposure's state.
@@ -38,21 +38,21 @@ pub struct GpuCanvas {
     tone_map: ToneMapPass,
     sky: SkyPass,
     diagrams: DiagramPass,
-    /// What is drawn over the picture.
+    /// Drawn over every picture.
     diagram: Option<Arc<Diagram>>,
     targets: Targets,
     glow_groups: GlowGroups,
     exposure_group: wgpu::BindGroup,
     tone_group: wgpu::BindGroup,
-    /// The way that was asked for.
-    wanted: Option<Adding>,
+    /// The requested method; `None` leaves the choice to [`Adding::choose`].
+    requested: Option<Adding>,
     last_secs: Option<f64>,
     covered_px: u32,
-    /// The camera that saw the light in the textures.
+    /// The camera of the light in the textures; `None` if they hold none.
     held: Option<Camera>,
 }
 
-/// The passes that make a picture.
+/// The passes of a picture.
 struct Passes {
     glow: GlowPass,
     exposure: ExposurePass,
@@ -78,7 +78,7 @@ impl GpuCanvas {
         Self::of(passes, gpu, size)
     }
 
-    /// The same, one pass after the other: a page stays responsive in between.
+    /// [`GpuCanvas::new`] with pipelines built one at a time, so that a web page stays responsive.
     pub async fn open(
         gpu: Handles<'_>,
         size: PictureSize,
@@ -118,7 +118,7 @@ impl GpuCanvas {
             diagrams,
             diagram: None,
             targets,
-            wanted: None,
+            requested: None,
             last_secs: None,
             covered_px: 0,
             held: None,
@@ -130,7 +130,7 @@ impl GpuCanvas {
         self.targets.size
     }
 
-    /// Sets another size, for a resized window. The exposure goes on from where it was.
+    /// Changes the picture size, for a resized window. The exposure is preserved.
     pub fn resize(&mut self, gpu: Handles, size: PictureSize) -> Result<()> {
         self.retarget(gpu, size, self.targets.light_format, self.targets.adding)
     }
@@ -154,10 +154,10 @@ impl GpuCanvas {
         Ok(())
     }
 
-    /// Adds light up in this way from now on, for tests and comparisons; `None` takes what [`Adding::choose`] returns.
-    /// Painting in a way for which the device has no room is an error.
-    pub fn add_by(&mut self, wanted: Option<Adding>) {
-        self.wanted = wanted;
+    /// Selects the method of adding up light for later pictures, for tests and comparisons; `None`
+    /// uses [`Adding::choose`]. Painting by a method for which the device lacks memory is an error.
+    pub fn add_by(&mut self, requested: Option<Adding>) {
+        self.requested = requested;
     }
 
     /// How the light of the last picture was added up.
@@ -165,12 +165,13 @@ impl GpuCanvas {
         self.targets.adding
     }
 
-    /// Leaves this many columns at the right empty from now on: something will cover them.
+    /// Leaves this many columns at the right empty in later pictures, because something covers
+    /// them.
     pub fn cover(&mut self, columns_px: u32) {
         self.covered_px = columns_px;
     }
 
-    /// Draws this over pictures from now on, or nothing.
+    /// Sets the diagram drawn over later pictures; `None` draws nothing.
     pub fn draw_over(&mut self, diagram: Option<&Arc<Diagram>>) {
         self.diagram = diagram.cloned();
         if diagram.is_none() {
@@ -178,14 +179,15 @@ impl GpuCanvas {
         }
     }
 
-    /// Exposes the next picture by itself, after a jump in time or a new scene. Trails begin again as well.
+    /// Exposes the next picture without regard to earlier ones, after a jump in time or a new
+    /// scene. Trails are cleared as well.
     pub fn reset_exposure(&mut self) {
         self.last_secs = None;
         self.trail_clock.reset();
     }
 
-    /// Records one picture into `encoder`; `target` must have the canvas's size and format. `time_secs` is the film's time,
-    /// by which the exposure adapts.
+    /// Records one picture into `encoder`; `target` must have the canvas's size and format.
+    /// `time_secs` is the film's time, by which the exposure adapts.
     pub fn paint(
         &mut self,
         gpu: Handles,
@@ -198,8 +200,8 @@ impl GpuCanvas {
         self.paint_in_parts(gpu, encoder, target, points, seen, time_secs, &mut |_, _| ())
     }
 
-    /// Paints a picture in parts: `ended` is called after each of the [`PARTS`] is recorded, to take its time
-    /// ([`crate::gpu::Timeline::end_part`]).
+    /// [`GpuCanvas::paint`] with a callback: `ended` is called after each of the [`PARTS`] is
+    /// recorded, to time it ([`crate::gpu::Timeline::end_part`]).
     #[allow(clippy::too_many_arguments)] // As paint() and the callback.
     pub fn paint_in_parts(
         &mut self,
@@ -213,8 +215,10 @@ impl GpuCanvas {
     ) -> Result<()> {
         let size = self.targets.size;
         // Another scene may have more bodies.
-        let adding = match self.wanted {
-            Some(wanted) => wanted.check(gpu.device, points.count, size).map(|()| wanted)?,
+        let adding = match self.requested {
+            Some(requested) => {
+                requested.check(gpu.device, points.count, size).map(|()| requested)?
+            }
             None => Adding::choose(gpu.device, points.count, size),
         };
         self.retarget(gpu, size, light_format(gpu.device, points.count), adding)?;
@@ -256,15 +260,18 @@ impl GpuCanvas {
         self.develop(gpu, encoder, target, points, (camera, look), ended)
     }
 
-    /// Whether the light of the last picture, as `camera` saw it, is still there.
+    /// Whether the textures still hold the light of the last picture as `camera` saw it.
     pub fn holds(&self, camera: &Camera) -> bool {
         self.held.as_ref() == Some(camera)
     }
 
-    /// Makes grey levels of light, and draws what goes over them: from light that is still [held](GpuCanvas::holds) it makes
-    /// the last picture again. Records only the last of the [`PARTS`].
+    /// Tone-maps the accumulated light and draws the overlays: while the light is
+    /// [held](GpuCanvas::holds) this repaints the last picture. Records only the last of the
+    /// [`PARTS`].
     ///
-    /// Errors: the device has no room for what is drawn over the picture.
+    /// # Errors
+    ///
+    /// The device lacks memory for the diagram.
     pub fn develop(
         &mut self,
         gpu: Handles,

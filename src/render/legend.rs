@@ -1,4 +1,4 @@
-//! What colours mean: the numbers of a scale with their units, the names of components.
+//! The legend: a colour scale's numbers with their units, and the names of components.
 
 use super::look::Look;
 use super::palette::{GLOWING_GAS, NEW_STARS, THIN_GAS, component_colour};
@@ -7,11 +7,11 @@ use super::tone::srgb_encode;
 use crate::bodies::{Component, Role};
 use crate::units::{Measure, Quantity, Units};
 
-/// A longer legend would not help.
+/// Components beyond this number are left out of the legend.
 const MOST_NAMES: usize = 8;
 
-/// What a colour scale shows, with its unit, and the numbers at its ends; `None` if colours are those of
-/// components.
+/// The quantity of the colour scale, with its unit, and the numbers at its ends; `None` if bodies
+/// are coloured by component.
 pub fn colour_bar(look: &Look, units: &Units) -> Option<(String, [String; 2])> {
     let what = match look.style.colour_by {
         ColourBy::Component => return None,
@@ -27,7 +27,7 @@ pub fn colour_bar(look: &Look, units: &Units) -> Option<(String, [String; 2])> {
     Some((name, [look.least_value, look.most_value].map(|end| short(end * factor))))
 }
 
-/// What one unit of the quantity that colours show is worth; without a name if it has no unit or that is not known.
+/// The unit of the quantity that colours show; without a name if it has none or it is unknown.
 pub(crate) fn colour_unit(by: ColourBy, units: &Units) -> Measure {
     let (length, time) = (Measure::of(&units.length), Measure::of(&units.time));
     match by {
@@ -45,13 +45,13 @@ pub(crate) fn colour_unit(by: ColourBy, units: &Units) -> Measure {
     }
 }
 
-/// The name of a unit per power of another; empty if either is not known.
+/// The name of a unit per power of another; empty if either is unknown.
 fn per([unit, of]: [&Measure; 2], power: &str) -> String {
     let named = !unit.name.is_empty() && !of.name.is_empty();
     if named { format!("{}/{}{power}", unit.name, of.name) } else { String::new() }
 }
 
-/// What one unit of speed is worth: in km/s if the units are known, else in units of length per unit of time.
+/// The unit of speed: km/s if the units are known, else length per time.
 pub(crate) fn speed_unit(units: &Units) -> Measure {
     let (length, time) = (Measure::of(&units.length), Measure::of(&units.time));
     if let Some(factor) = km_per_sec(&length, &time) {
@@ -65,7 +65,7 @@ fn km_per_sec(length: &Measure, time: &Measure) -> Option<f64> {
     Some(1e-3 * length.si(Quantity::Length)? / time.si(Quantity::Time)?)
 }
 
-/// Two significant digits.
+/// The number with two significant digits.
 fn short(value: f64) -> String {
     let power = libm::floor(libm::log10(value.abs().max(1e-300)));
     if !(-3.0..5.0).contains(&power) {
@@ -107,7 +107,7 @@ pub fn component_colours(look: &Look, components: &[Component]) -> Vec<(String, 
             true => [THIN_GAS, GLOWING_GAS, NEW_STARS].map(shown).to_vec(),
             false => vec![plain[index]],
         };
-        // No pressure acts on it: it should not be taken for a fluid.
+        // Labelled, because it has no pressure and should not be taken for a fluid.
         let note = if is_gas { " (collisionless)" } else { "" };
         entries.push((format!("{}{note}", component.name), colours));
     }
@@ -122,7 +122,7 @@ mod tests {
     use crate::render::Style;
     use glam::DVec3;
 
-    /// A disk, and gas of this many bodies.
+    /// A disk with this many bodies of gas.
     fn galaxy(gas: usize) -> Bodies {
         let mut bodies = Bodies::default();
         bodies.components.push(Component::new("disk", Role::Disk));
@@ -142,11 +142,11 @@ mod tests {
     }
 
     #[test]
-    fn a_colour_that_nothing_has_is_not_in_the_legend() {
+    fn legend_omits_unused_colours() {
         let style = Style { gas: 1.0, ..Style::default() };
         let of_gas = [THIN_GAS, GLOWING_GAS, NEW_STARS].map(shown);
         let without = names_and_colours(&galaxy(0), &style);
-        // Nor is dark matter, which is not drawn.
+        // Dark matter, which is not drawn, is not in it either.
         let names: Vec<&str> = without.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["disk"]);
         let colours: Vec<[u8; 3]> = without.into_iter().flat_map(|(_, colours)| colours).collect();
@@ -155,7 +155,7 @@ mod tests {
         let with = names_and_colours(&galaxy(40), &style);
         assert_eq!(with.len(), 2);
         assert_eq!(with[1], ("gas (collisionless)".to_owned(), of_gas.to_vec()));
-        // Without its glow gas has one colour.
+        // With the gas glow off, gas has one colour.
         let plain = names_and_colours(&galaxy(40), &Style { gas: 0.0, ..style });
         assert_eq!(plain[1].1, [shown(component_colour(Role::Gas, 0))]);
     }

@@ -1,28 +1,28 @@
-//! Letters, lines and rectangles on finished pictures.
+//! Text, lines and rectangles on finished pictures.
 
 use ab_glyph::{Font, FontRef, PxScale, ScaleFont, point};
 
 use super::image::Image;
 
-/// One size of letters.
+/// A font at one size.
 pub struct Lettering {
-    /// `None` if the font could not be read, which a test rules out.
+    /// `None` if the embedded font is invalid; a test checks that it is valid.
     font: Option<FontRef<'static>>,
     size_px: f64,
 }
 
-/// The colour of letters.
+/// The text colour.
 const COLOUR: [u8; 3] = [235, 238, 245];
 const STRENGTH: f32 = 0.92;
 
 impl Lettering {
-    /// Letters of height `size_px`, from line to line without the leading.
+    /// A font of height `size_px`, from ascent to descent without the line gap.
     pub fn new(size_px: f64) -> Self {
         let font = FontRef::try_from_slice(epaint_default_fonts::UBUNTU_LIGHT).ok();
         Self { font, size_px }
     }
 
-    /// Their size.
+    /// The font size.
     pub fn size_px(&self) -> f64 {
         self.size_px
     }
@@ -32,13 +32,14 @@ impl Lettering {
         self.laid_out(text, [0.0; 2]).1
     }
 
-    /// A text broken between words into lines no wider than `width_px`: at most `most`, the last one shortened.
+    /// Breaks a text between words into at most `most` lines no wider than `width_px`; the last one
+    /// is shortened if necessary.
     pub fn lines(&self, text: &str, width_px: f64, most: usize) -> Vec<String> {
         let mut lines: Vec<String> = Vec::new();
         let mut words = text.split_whitespace().peekable();
         while let Some(word) = words.next() {
             let mut line = word.to_owned();
-            // All the rest goes into the last line, to be shortened.
+            // The rest of the text goes into the last line, to be shortened.
             let is_last = lines.len() + 1 == most;
             while let Some(next) = words.peek() {
                 let longer = format!("{line} {next}");
@@ -53,18 +54,18 @@ impl Lettering {
         lines
     }
 
-    /// A text no wider than `width_px`: what is too much becomes an ellipsis, or nothing if not even that fits.
+    /// The text cut to `width_px` with an ellipsis; empty if not even that fits.
     pub fn shortened(&self, text: &str, width_px: f64) -> String {
         if self.width(text) <= width_px {
             return text.to_owned();
         }
         let ends = text.char_indices().map(|(end, _)| end).take(200).collect::<Vec<_>>();
         let cut = |end: &usize| format!("{}…", text[..*end].trim_end());
-        let room = ends.partition_point(|end| self.width(&cut(end)) <= width_px);
-        room.checked_sub(1).map_or(String::new(), |last| cut(&ends[last]))
+        let fitting = ends.partition_point(|end| self.width(&cut(end)) <= width_px);
+        fitting.checked_sub(1).map_or(String::new(), |last| cut(&ends[last]))
     }
 
-    /// Glyphs with their places, and the place where the text ends.
+    /// The positioned glyphs, and the x coordinate at which the text ends.
     fn laid_out(&self, text: &str, [left, top]: [f64; 2]) -> (Vec<ab_glyph::Glyph>, f64) {
         let Some(font) = &self.font else { return (Vec::new(), left) };
         let scale = PxScale::from(self.size_px as f32);
@@ -81,7 +82,8 @@ impl Lettering {
         (glyphs, f64::from(x))
     }
 
-    /// Writes a text with its upper left corner at `place`, with a soft shadow, so that it is legible over light.
+    /// Writes a text with its upper left corner at `place`, with a soft shadow for contrast with
+    /// bright areas.
     pub fn write(&self, image: &mut Image, place: [f64; 2], text: &str) {
         let Some(font) = &self.font else { return };
         let (glyphs, _) = self.laid_out(text, place);
@@ -101,7 +103,7 @@ impl Lettering {
     }
 }
 
-/// Puts a colour over a pixel, if it is in the picture.
+/// Blends a colour over a pixel, if it is in the picture.
 fn blend(image: &mut Image, [x, y]: [f64; 2], colour: [u8; 3], strength: f32) {
     let size = image.size();
     if !(x >= 0.0 && y >= 0.0 && x < f64::from(size.width()) && y < f64::from(size.height())) {
@@ -114,7 +116,7 @@ fn blend(image: &mut Image, [x, y]: [f64; 2], colour: [u8; 3], strength: f32) {
     }
 }
 
-/// A rectangle, given by left, top, width and height in pixels, on whole pixels.
+/// Fills a rectangle, given by left, top, width and height in pixels, rounded to whole pixels.
 pub fn rectangle(
     image: &mut Image,
     [left, top, width, height]: [f64; 4],
@@ -134,7 +136,7 @@ pub fn rectangle(
     }
 }
 
-/// A bright horizontal line with a shadow below it.
+/// Draws a bright horizontal line with a shadow below it.
 pub fn line(image: &mut Image, [left, top]: [f64; 2], length: f64, thick: f64) {
     rectangle(image, [left + thick, top + thick, length, thick], [0; 3], 0.6);
     rectangle(image, [left, top, length, thick], [235; 3], 0.9);
@@ -145,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_font_is_read_and_longer_texts_are_wider() {
+    fn font_loads_and_longer_texts_are_wider() {
         let letters = Lettering::new(20.0);
         assert!(letters.font.is_some());
         assert!(letters.width("kpc") > 20.0 && letters.width("100 kpc") > letters.width("kpc"));
@@ -153,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_cut_to_their_room_at_words() {
+    fn text_wraps_at_words_within_width() {
         let letters = Lettering::new(20.0);
         let text = "Two galaxies   that meet on a parabola";
         assert_eq!(letters.lines(text, 1e4, 3), ["Two galaxies that meet on a parabola"]);

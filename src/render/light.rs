@@ -1,4 +1,4 @@
-//! The number formats in which light is added up, and shaders for them.
+//! The texture formats in which light is accumulated, and shaders for them.
 
 use crate::error::Result;
 use crate::gpu::{DrawPipeline, template};
@@ -6,13 +6,14 @@ use crate::gpu::{DrawPipeline, template};
 /// The format of smoothed pictures in linear light: blendable and filterable on every device.
 pub const HDR_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba16Float;
 
-/// Number of bodies from which a software adapter adds light up in 32-bit floats.
+/// Number of bodies from which a software adapter accumulates light in 32-bit floats.
 const MANY: u32 = 20_000;
 
-/// The format in which the light of `count` bodies is added up: 32-bit floats if the device can blend them, else
-/// 16-bit ones. Faint sprites over a bright core fall below the last bit of a half float: with a million bodies
-/// such places are up to 12 of 255 steps wrong. With few bodies they are not, and software is slow with large
-/// pixels (llvmpipe clears 1280x720 in 7 ms instead of 3). Never filtered.
+/// The format in which the light of `count` bodies is accumulated: 32-bit floats if the device can
+/// blend them, else 16-bit ones. Faint sprites over a bright core fall below the last bit of a half
+/// float: with a million bodies such places are up to 12 of 255 steps wrong. With few bodies they
+/// are not, and software adapters are slow with large pixels (llvmpipe clears 1280x720 in 7 ms
+/// instead of 3). Never filtered.
 pub fn light_format(device: &wgpu::Device, count: u32) -> wgpu::TextureFormat {
     let is_software = device.adapter_info().device_type == wgpu::DeviceType::Cpu;
     match light_formats(device) {
@@ -27,24 +28,24 @@ pub(crate) fn light_formats(device: &wgpu::Device) -> [Option<wgpu::TextureForma
     [Some(HDR_FORMAT), wide.then_some(wgpu::TextureFormat::Rgba32Float)]
 }
 
-/// A pipeline that draws light, for each of its formats.
+/// A pipeline that draws light, for each light format.
 pub(crate) struct LightPipelines([Option<(wgpu::TextureFormat, wgpu::RenderPipeline)>; 2]);
 
 impl LightPipelines {
-    /// These pipelines, whatever format `drawn` names.
+    /// Builds these pipelines; the target format in `drawn` is replaced.
     pub fn make(device: &wgpu::Device, drawn: DrawPipeline<'_>) -> Self {
         let make = |format| (format, DrawPipeline { format, ..drawn }.make(device));
         Self(light_formats(device).map(|format| format.map(make)))
     }
 
-    /// The one for this format.
+    /// The pipeline for this format.
     pub fn find(&self, format: wgpu::TextureFormat) -> Option<&wgpu::RenderPipeline> {
         let mut made = self.0.iter().flatten();
         made.find(|(has, _)| *has == format).map(|(_, pipeline)| pipeline)
     }
 }
 
-/// The text of a file below `shaders/` for light in that format.
+/// The source of a file below `shaders/` for light in that format.
 pub(crate) fn wgsl_for(file: &str, light_format: wgpu::TextureFormat) -> Result<String> {
     let name = match light_format {
         wgpu::TextureFormat::Rgba32Float => "rgba32float",
@@ -53,8 +54,8 @@ pub(crate) fn wgsl_for(file: &str, light_format: wgpu::TextureFormat) -> Result<
     template::assemble(file, minijinja::context! { light_format => name })
 }
 
-/// The module of a file below `shaders/`, with its current text ([`template::reload`]), for light in that format
-/// if the text depends on it.
+/// The module of a file below `shaders/`, with its current text ([`template::reload`]), specialised
+/// for the light format if the text depends on it.
 pub(crate) fn shader(
     device: &wgpu::Device,
     file: &str,

@@ -1,6 +1,6 @@
-//! Limits of numbers in loops over pixels.
+//! Clamping in loops over pixels.
 
-/// The smaller one. One instruction, which f32::min and max are not; a NaN gives the limit.
+/// The smaller one, in one instruction, unlike f32::min and max; a NaN gives the limit.
 #[inline(always)]
 pub fn at_most(x: f32, limit: f32) -> f32 {
     if x < limit { x } else { limit }

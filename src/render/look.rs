@@ -1,10 +1,11 @@
-//! A style made concrete for one set of bodies: colours, sizes and light of every component.
+//! A style resolved for one set of bodies: colours, sizes and light of every component.
 //!
 //! Made once per film, from its first bodies, so that nothing jumps from picture to picture.
 //!
-//! Sizes: a component's sprites get a radius in world units of its median radius times `0.45 n^(-1/3)`, about half the
-//! distance between neighbours, at most 0.07 of the median radius. Light: all visible bodies share a total that is the same
-//! for every n, so that 100 bodies and a million expose alike. Roles differ only by their weight.
+//! Sizes: the sprite radius of a component, in world units, is its median radius times `0.45
+//! n^(-1/3)`, about half the distance between neighbours, at most 0.07 of the median radius. Light:
+//! all visible bodies share a total that is the same for every n, so that 100 bodies and a million
+//! expose alike. Roles differ only by their weight.
 
 use glam::DVec3;
 
@@ -26,13 +27,14 @@ use crate::bodies::{Bodies, Role};
 use crate::error::Result;
 use crate::frame::power_below;
 
-/// A disk with fewer bodies does not show by colour where they were born.
+/// With fewer bodies in a disk, colours do not show where they were born.
 const LEAST_DISK: usize = 200;
 
-/// Quantiles of the gas, by its density relative to its surroundings: from the first on it shines, at the second most.
+/// Quantiles of the gas by its density relative to its surroundings, at which it begins to glow and
+/// at which it glows most.
 const GAS_SHINES: [f64; 2] = [0.5, 0.985];
 
-/// A [`Style`] made concrete for one set of bodies.
+/// A [`Style`] resolved for one set of bodies.
 #[derive(Clone, Debug)]
 pub struct Look {
     /// The style it was made from.
@@ -43,23 +45,24 @@ pub struct Look {
     pub seen: usize,
     /// Their light, in units of a star's.
     pub light: f64,
-    /// Median distance of what is drawn from its middle, in world units.
+    /// Median distance of the drawn bodies from their centre, in world units.
     pub median_radius: f64,
     /// One per body if colours depend on it ([`Look::shows_ages`]), else `None`.
     pub ages: Option<Ages>,
     /// Densities and dust, if colours depend on them.
     pub medium: Option<Plan>,
-    /// The common motion of all bodies, which colours by speed leave out.
+    /// The mean velocity of all bodies, which is subtracted in colours by speed.
     pub drift: DVec3,
-    /// Sprite radius and mean mass of each component in f64; `uniform` follows from them in any units.
+    /// Sprite radius and mean mass of each component in f64; `uniform` holds them in the units of a
+    /// scale.
     pub sizes: Vec<[f64; 2]>,
-    /// The colour scale's least value.
+    /// Lower end of the colour scale.
     pub least_value: f64,
-    /// And its largest.
+    /// Upper end of the colour scale.
     pub most_value: f64,
-    /// One of this many bodies is drawn, see [`Look::thinned`]; 1 or 0 draws all.
+    /// One in this many bodies is drawn, see [`Look::thinned`]; 1 or 0 draws all.
     pub every: u32,
-    /// The movement of the colour scale.
+    /// The adaptation of the colour scale.
     pub following: Following,
 }
 
@@ -83,15 +86,20 @@ fn role_size(role: Role) -> f64 {
 }
 
 impl Look {
-    /// Fits `style` to `bodies` (any number, even none). `acceleration` (one per body) is needed only for the range of
-    /// [`ColourBy::Acceleration`]; without it the scale spans 1e-3 to 1e3 until it is known. Ages are also made from
-    /// `bodies`: in the middle of a run set the original ones with [`Look::with_ages`]. A style out of range is an error.
+    /// Resolves `style` for `bodies` (any number, even none). `acceleration` (one per body) is
+    /// needed only for the range of [`ColourBy::Acceleration`]; without it the scale is 1e-3 to 1e3
+    /// until it is known. Ages are computed from `bodies` as well: in the middle of a run set the
+    /// original ones with [`Look::with_ages`].
+    ///
+    /// # Errors
+    ///
+    /// A style out of range.
     pub fn new(style: &Style, bodies: &Bodies, acceleration: Option<&[DVec3]>) -> Result<Self> {
         style.validate()?;
         Self::surveyed(style, bodies, acceleration, &Survey::of(bodies))
     }
 
-    /// The same for bodies surveyed before, which may include their ages: for styles that change.
+    /// [`Look::new`] for bodies surveyed before, perhaps with their ages: for changes of style.
     pub fn surveyed(
         style: &Style,
         bodies: &Bodies,
@@ -99,20 +107,20 @@ impl Look {
         survey: &Survey,
     ) -> Result<Self> {
         style.validate()?;
-        let is_seen = |role: Role| style.show_halo || role != Role::Halo;
+        let draws_role = |role: Role| style.show_halo || role != Role::Halo;
         let parts = &survey.parts;
-        let seen: usize = parts.iter().filter(|p| is_seen(p.role)).map(|p| p.count).sum();
+        let seen: usize = parts.iter().filter(|p| draws_role(p.role)).map(|p| p.count).sum();
         let light: f64 = parts
             .iter()
-            .filter(|p| is_seen(p.role))
+            .filter(|p| draws_role(p.role))
             .map(|p| p.count as f64 * role_weight(p.role))
             .sum();
         let scene_radius = {
-            let seen_parts = parts.iter().filter(|p| is_seen(p.role) && p.count > 0);
-            let points: Vec<DVec3> = seen_parts.flat_map(|p| p.points.iter().copied()).collect();
+            let drawn_parts = parts.iter().filter(|p| draws_role(p.role) && p.count > 0);
+            let points: Vec<DVec3> = drawn_parts.flat_map(|p| p.points.iter().copied()).collect();
             median_radius(&points)
         };
-        // The rest of a body's light belongs to its streak.
+        // The rest of a body's light goes to its streak.
         let own_part = if style.streak_time > 0.0 { 1.0 - STREAK_PART } else { 1.0 };
         let mut uniform: Box<LookUniform> = bytemuck::zeroed_box();
         uniform.variety = style.variety as f32;
@@ -126,15 +134,16 @@ impl Look {
             if part.count == 0 {
                 continue;
             }
-            // Bodies at one point have no size of their own: take the scene's.
+            // Coincident bodies have no size of their own: take the scene's.
             let own = if part.radius > 0.0 { part.radius } else { scene_radius };
             let closeness = (0.45 / libm::cbrt(part.count as f64)).min(0.07);
-            // A component may be several clumps far apart: then the spacing of neighbours counts, not its extent.
+            // A component may be several clumps far apart: then neighbour spacing sets the size,
+            // not the extent.
             let apart = if part.spacing > 0.0 { 0.4 * part.spacing } else { f64::INFINITY };
             let radius = (own * closeness).min(apart) * role_size(part.role) * style.sprite_size;
             let ratio = scene_radius / radius;
             // The profile (1 - u^2)^4 holds a fifth of an even disk's light.
-            let white_peak = if is_seen(part.role) {
+            let white_peak = if draws_role(part.role) {
                 5.0 * ratio * ratio * role_weight(part.role) * own_part / light
             } else {
                 0.0
@@ -187,8 +196,8 @@ impl Look {
             || self.uniform.components.iter().any(|component| component.by_birth > 0.0)
     }
 
-    /// What sprites need of the medium, and the range of densities over which gas brightens: by the given bodies, with
-    /// which the film begins.
+    /// Finds what sprites need to know of the medium, and the range of densities over which gas
+    /// brightens, from the first bodies of the film.
     fn prepare_medium(&mut self, bodies: &Bodies) {
         let Some(plan) = &self.medium else { return };
         let shows_gas = self.style.gas > 0.0 && self.style.colour_by == ColourBy::Component;
@@ -202,19 +211,19 @@ impl Look {
             return;
         }
         let [from, to] = GAS_SHINES.map(|part| quantile(&mut densities, part));
-        // With less strength gas begins to shine later.
+        // At less strength gas begins to glow at a higher density.
         let octaves = (to - from).max(1.0) / self.style.gas;
         self.uniform.gas_from = from as f32;
         self.uniform.gas_factor = (1.0 / octaves) as f32;
     }
 
-    /// Whether the colour scale has numbers that follow the bodies.
+    /// Whether the colour scale has ends that adapt to the bodies.
     pub fn follows_values(&self) -> bool {
         let has_numbers = !matches!(self.style.colour_by, ColourBy::Component | ColourBy::Age);
         has_numbers && self.style.value_range.is_none()
     }
 
-    /// The scale that was set, or what suits the bodies.
+    /// Sets the colour scale: the one chosen by the user, or one that fits the bodies.
     fn begin_values(&mut self, bodies: &Bodies, acceleration: Option<&[DVec3]>) {
         if let Some(range) = self.style.value_range {
             self.span(range);
@@ -225,8 +234,9 @@ impl Look {
         }
     }
 
-    /// Finds the colour scale that suits the bodies now, for [`Look::approach_values`]: some milliseconds. The first scale
-    /// of bodies that were all at rest holds at once. A scale that was set by hand stays.
+    /// Finds the colour scale that fits the bodies now, for [`Look::approach_values`]; takes some
+    /// milliseconds. The first scale of bodies that were all at rest applies at once. A scale set
+    /// by hand is not changed.
     pub fn aim_values(&mut self, bodies: &Bodies, acceleration: Option<&[DVec3]>) {
         if !self.follows_values() {
             return;
@@ -237,8 +247,8 @@ impl Look {
         }
     }
 
-    /// Moves the colour scale, `elapsed_secs` of film later, towards what was found to suit the bodies; returns whether it
-    /// moved.
+    /// Moves the colour scale towards the target found by [`Look::aim_values`], `elapsed_secs` of
+    /// film later; returns whether it changed.
     pub fn approach_values(&mut self, elapsed_secs: f64) -> bool {
         let now = [self.least_value, self.most_value];
         let next = self.following.approach(now, elapsed_secs);
@@ -248,7 +258,7 @@ impl Look {
         next.is_some_and(|next| next != now)
     }
 
-    /// Both: moves the colour scale, `elapsed_secs` of film later, towards what suits the bodies now.
+    /// [`Look::aim_values`] and then [`Look::approach_values`].
     pub fn follow_values(
         &mut self,
         bodies: &Bodies,
@@ -259,8 +269,8 @@ impl Look {
         self.approach_values(elapsed_secs);
     }
 
-    /// 2nd and 98th percentile of the number that colours show, over the bodies drawn; `None` if they show no number, or if
-    /// all are 0.
+    /// 2nd and 98th percentile of the quantity that colours show, over the drawn bodies; `None` if
+    /// they show none, or if all values are 0.
     fn values_of(&self, bodies: &Bodies, acceleration: Option<&[DVec3]>) -> Option<[f64; 2]> {
         let is_drawn = |&i: &usize| {
             let component = bodies.component.get(i).copied().unwrap_or_default();
@@ -283,7 +293,7 @@ impl Look {
         }
     }
 
-    /// Spans the colour scale between two values.
+    /// Sets both ends of the colour scale.
     fn span(&mut self, [least, most]: [f64; 2]) {
         (self.least_value, self.most_value) = (least, most);
         let unit = self.value_unit(&Scale::PLAIN);
@@ -292,7 +302,7 @@ impl Look {
         self.uniform.scale_factor = (1.0 / octaves) as f32;
     }
 
-    /// What the sprite passes read for points of that scale.
+    /// The uniforms of the sprite passes for points in that scale.
     pub fn uniform_in(&self, scale: &Scale) -> Box<LookUniform> {
         let mut uniform = self.uniform.clone();
         if *scale == Scale::PLAIN {
@@ -309,7 +319,7 @@ impl Look {
         uniform
     }
 
-    /// One unit of what colours show, in the sprite passes' numbers.
+    /// One unit of the quantity that colours show, in the sprite passes' numbers.
     fn value_unit(&self, scale: &Scale) -> f64 {
         match (self.style.colour_by, &self.medium) {
             (ColourBy::Density, Some(plan)) => plan.unit(),
@@ -317,11 +327,11 @@ impl Look {
         }
     }
 
-    /// A scale for points on the host that suits a picture of what `camera` sees.
+    /// A scale for points on the host, suited to what `camera` sees.
     pub(super) fn scale(&self, camera: &Camera) -> Scale {
         let length = power_below(camera.distance);
         let value = power_below(self.least_value);
-        // If colours do not show them, velocities and accelerations are for streaks.
+        // Velocities and accelerations not shown by colour are for streaks.
         let time = self.style.streak_time;
         let own = |by: ColourBy, streaks: f64| match self.style.colour_by == by || time <= 0.0 {
             true => value,
@@ -336,7 +346,8 @@ impl Look {
         }
     }
 
-    /// The time of streaks, and the length up to which each body draws its own, in world units.
+    /// The time span of streaks, and the path length up to which each body draws its own, in world
+    /// units.
     pub(super) fn streaks(&self) -> (f64, f64) {
         (self.style.streak_time, own_way(self.median_radius, self.seen))
     }
@@ -346,16 +357,16 @@ impl Look {
         self.sizes.iter().map(|[_, mean_mass]| *mean_mass).fold(0.0, f64::max)
     }
 
-    /// Sets the bodies' ages, made by [`super::ages::ages`] when the run began.
+    /// Sets the bodies' ages, computed by [`super::ages::ages`] at the start of the run.
     #[must_use]
     pub fn with_ages(self, ages: Ages) -> Self {
         Self { ages: Some(ages), ..self }
     }
 
-    /// Least and largest radius of a sprite on a picture of that size. The least keeps a moving sprite from flickering
-    /// between pixels (at 2 px its light varies by 1 % with its place between pixel centres) and makes few stars look like
-    /// stars. If there are very many, no single one is seen, and drawing them costs what their pixels cost: they may be
-    /// smaller.
+    /// Least and largest radius of a sprite on a picture of that size. The least prevents moving
+    /// sprites from flickering between pixels (at 2 px its light varies by 1 % with its position
+    /// relative to pixel centres) and makes few stars look like stars. Among very many bodies
+    /// single ones are invisible and the cost is that of their pixels: they may be smaller.
     pub fn radius_limits_px(&self, size: PictureSize) -> [f32; 2] {
         let side = size.shorter_side() as f32;
         let seen = self.seen.max(1) as f32;

@@ -8,22 +8,22 @@ use crate::gpu::{Binding, Handles, bind, compute_pipeline, group_layout};
 /// The file of the passes, below `shaders/`.
 pub const SHADER: &str = "render/medium.wgsl";
 
-/// Threads of a workgroup, as in `medium.wgsl`.
+/// Threads per workgroup, as in `medium.wgsl`.
 const THREADS: u32 = 64;
-/// Workgroups in a row of a dispatch, as in `medium.wgsl`.
+/// Workgroups per row of a dispatch, as in `medium.wgsl`.
 const GROUPS_A_ROW: u32 = 1024;
 
-/// The pipelines and the buffers, kept while a picture shows the medium.
+/// The pipelines, and the buffers while a picture shows the medium.
 pub(super) struct MediumPass {
     gather: wgpu::ComputePipeline,
     accumulate: wgpu::ComputePipeline,
     look_up: wgpu::ComputePipeline,
     layout: wgpu::BindGroupLayout,
     uniform: wgpu::Buffer,
-    room: Option<Room>,
+    buffers: Option<Buffers>,
 }
 
-struct Room {
+struct Buffers {
     table: wgpu::Buffer,
     opacity: wgpu::Buffer,
     found: wgpu::Buffer,
@@ -57,13 +57,13 @@ impl MediumPass {
                 mapped_at_creation: false,
             }),
             layout,
-            room: None,
+            buffers: None,
         })
     }
 
-    /// Makes room for a picture of `count` bodies and returns the buffer in which each finds its surroundings,
-    /// 8 bytes per body. More than a buffer of this device can hold is an error.
-    pub fn make_room(
+    /// Allocates buffers for a picture of `count` bodies and returns the one with the surroundings
+    /// of each, 8 bytes per body. Exceeding the device's buffer limit is an error.
+    pub fn allocate(
         &mut self,
         gpu: Handles,
         medium: &MediumUniform,
@@ -80,14 +80,14 @@ impl MediumPass {
             let allowed = format!("at most {most} on this device; no dust and another colouring");
             return Err(Error::value("the bytes of densities and dust", bytes, allowed));
         }
-        let fits = |room: &Room| {
-            [&room.table, &room.opacity, &room.found]
+        let fits = |buffers: &Buffers| {
+            [&buffers.table, &buffers.opacity, &buffers.found]
                 .iter()
                 .zip(sizes)
                 .all(|(buffer, size)| (size..=4 * size).contains(&buffer.size()))
         };
-        let kept = self.room.take().filter(fits);
-        let room = kept.unwrap_or_else(|| {
+        let kept = self.buffers.take().filter(fits);
+        let buffers = kept.unwrap_or_else(|| {
             let buffer = |label, size| {
                 gpu.device.create_buffer(&wgpu::BufferDescriptor {
                     label: Some(label),
@@ -100,14 +100,19 @@ impl MediumPass {
             let [table, opacity, found] = std::array::from_fn(|k| buffer(labels[k], sizes[k]));
             let bound = [&self.uniform, &table, &opacity, &found];
             let bound = bound.map(wgpu::Buffer::as_entire_binding);
-            Room { group: bind(gpu.device, "medium", &self.layout, &bound), table, opacity, found }
+            Buffers {
+                group: bind(gpu.device, "medium", &self.layout, &bound),
+                table,
+                opacity,
+                found,
+            }
         });
-        let found = room.found.clone();
-        self.room = Some(room);
+        let found = buffers.found.clone();
+        self.buffers = Some(buffers);
         Ok(found)
     }
 
-    /// Finds the surroundings of `count` bodies, which `sprites` binds, in that buffer.
+    /// Computes the surroundings of `count` bodies, which `sprites` binds, into that buffer.
     pub fn find(
         &self,
         gpu: Handles,
@@ -116,16 +121,16 @@ impl MediumPass {
         sprites: &wgpu::BindGroup,
         count: u32,
     ) {
-        let Some(room) = &self.room else { return };
+        let Some(buffers) = &self.buffers else { return };
         gpu.queue.write_buffer(&self.uniform, 0, bytemuck::bytes_of(medium));
-        encoder.clear_buffer(&room.table, 0, None);
-        encoder.clear_buffer(&room.opacity, 0, None);
+        encoder.clear_buffer(&buffers.table, 0, None);
+        encoder.clear_buffer(&buffers.opacity, 0, None);
         let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
             label: Some("medium"),
             timestamp_writes: None,
         });
         pass.set_bind_group(0, sprites, &[]);
-        pass.set_bind_group(1, &room.group, &[]);
+        pass.set_bind_group(1, &buffers.group, &[]);
         let columns = medium.columns * medium.rows;
         for (pipeline, threads) in
             [(&self.gather, count), (&self.accumulate, columns), (&self.look_up, count)]

@@ -1,14 +1,17 @@
-//! Pictures and films of bodies: soft additive sprites in linear light, glow, exposure, asinh tones.
+//! Pictures and films of bodies: soft additive sprites in linear light, glow, exposure, asinh
+//! tones.
 //!
 //! ```text
-//! bodies -> sprites (-> streaks, trails) -> HDR picture -> shrunk picture -> meter -> exposure ---+
-//!                                                |      +-> levels -> smooth picture ---+|
-//!                                                +--------------------------------------++-> tones -> far sky -> 8-bit picture -> film
+//! bodies -> sprites (-> streaks, trails) -> HDR picture
+//! HDR picture -> shrunk picture -> meter -> exposure
+//!                shrunk picture -> levels -> smooth picture
+//! HDR picture, smooth picture, exposure -> tones -> far sky -> 8-bit picture -> film
 //! ```
 //!
-//! Everything exists twice, by the same formulas: in WGSL for the device (`sprites`, `splat_pass`, `glow_pass`,
-//! `exposure_pass`, `tone_map`) and in f32 on the CPU (`splat`, `glow`, `exposure`, `tone`), so that films need no graphics
-//! driver and each can be checked against the other. [`Painter`] hides which is used.
+//! Everything is implemented twice, by the same formulas: in WGSL for the device (`sprites`,
+//! `splat_pass`, `glow_pass`, `exposure_pass`, `tone_map`) and in f32 on the CPU (`splat`, `glow`,
+//! `exposure`, `tone`), so that films need no graphics driver and each can be checked against the
+//! other. [`Painter`] hides which is used.
 
 pub mod adding;
 pub mod ages;
@@ -106,7 +109,9 @@ pub const SHADERS: &[(&str, &str)] = &[
 
 /// The WGSL of a pass that [`SHADERS`] names, for light in half floats.
 ///
-/// Errors: an unknown name, with the known ones.
+/// # Errors
+///
+/// An unknown name; the message lists the known ones.
 pub fn wgsl(name: &str) -> Result<String> {
     match SHADERS.iter().find(|(known, _)| *known == name) {
         Some((_, file)) => light::wgsl_for(file, light::HDR_FORMAT),

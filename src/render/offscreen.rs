@@ -1,4 +1,4 @@
-//! A picture without a screen: an 8-bit target, and reading it back to the host.
+//! Rendering without a window: an 8-bit target, and its read-back to the host.
 
 use super::image::{Image, PictureSize};
 use super::targets::{check_side, texture_of};
@@ -44,15 +44,18 @@ impl Offscreen {
         Ok(Self { size, texture, view, readback, row_bytes })
     }
 
-    /// Where the tone map draws.
+    /// The render target of the tone map.
     pub fn view(&self) -> &wgpu::TextureView {
         &self.view
     }
 
-    /// Submits `encoder`, whose last pass drew [`Offscreen::view`]; the picture comes back later, and no other may be
-    /// begun before. Awaiting it waits for the device natively, and for the browser in a page.
+    /// Submits `encoder`, whose last pass drew [`Offscreen::view`], and starts the read-back. The
+    /// future returns the picture; no other may be begun before it completes. Awaiting it waits for
+    /// the device natively, and for the browser in a page.
     ///
-    /// Errors of the future: a lost device.
+    /// # Errors
+    ///
+    /// Of the future: a lost device.
     pub fn begin(
         &self,
         gpu: Handles,
@@ -86,8 +89,8 @@ impl Offscreen {
                 let mapped = arrives.await.map_err(|e| failed(&e))?;
                 mapped.map_err(|e| failed(&e))?;
             } else {
-                // The callback adds nothing to what is known below, and may come late: another thread that waits on the
-                // same device may be about to call it.
+                // The callback is redundant here, and may come late: another thread that waits on
+                // the same device may be about to call it.
                 drop(arrives);
                 let so_far =
                     wgpu::PollType::Wait { submission_index: Some(submission), timeout: None };

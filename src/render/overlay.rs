@@ -1,6 +1,7 @@
-//! What is drawn over a picture to show its scale and direction: a scale bar and axes.
+//! Overlays that show scale and direction: a scale bar and axes.
 //!
-//! Only places and texts come from here; the window draws them with its own lines and letters.
+//! This module computes positions and texts only; the window draws them with its own lines and
+//! font.
 
 use glam::{DVec2, DVec3};
 
@@ -20,11 +21,11 @@ pub struct ScaleBar {
 }
 
 impl ScaleBar {
-    /// The bar of 1, 2 or 5 times a power of ten that is longest within `most_px` pixels (greater
-    /// than 0), but at most within nine tenths of the picture's width.
+    /// The longest bar of 1, 2 or 5 times a power of ten that fits in `most_px` pixels (greater
+    /// than 0) and in nine tenths of the picture's width.
     ///
-    /// `unit` names the world's length unit as [`crate::units::Units::length`] does: `kpc`, or with a
-    /// number before it (`3.5 kpc`), which then makes the length round in kpc; or nothing.
+    /// `unit` names the world's length unit as [`crate::units::Units::length`] does: `kpc`, or with
+    /// a number before it (`3.5 kpc`), which then makes the length round in kpc; or nothing.
     pub fn new(camera: &Camera, size: PictureSize, unit: &str, most_px: f64) -> Self {
         let Measure { factor: worth, name } = Measure::of(unit);
         let most_px = most_px.min(0.9 * f64::from(size.width())).max(1e-3);
@@ -37,11 +38,12 @@ impl ScaleBar {
     }
 }
 
-/// The largest of 1, 2, 5 times a power of ten that is not above `value` (greater than 0): the digit and the power.
+/// The largest of 1, 2, 5 times a power of ten that is not above `value` (greater than 0): the
+/// digit and the power.
 pub fn round_below(value: f64) -> (u32, i32) {
     let power = libm::floor(libm::log10(value)).clamp(-300.0, 300.0) as i32;
     let digit = value / libm::pow(10.0, f64::from(power));
-    // A hair of tolerance: 5e-3 / 1e-3 may come out as 4.999...
+    // Tolerance for rounding: 5e-3 / 1e-3 may come out as 4.999...
     let digit = [10, 5, 2].into_iter().find(|&d| digit >= f64::from(d) * (1.0 - 1e-9)).unwrap_or(1);
     if digit == 10 { (1, power + 1) } else { (digit, power) }
 }
@@ -59,12 +61,12 @@ fn number_of(digit: u32, power: i32) -> String {
     }
 }
 
-/// One axis as seen in the picture.
+/// One axis in the picture.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
     /// `x`, `y` or `z`, to be written at `to_px`.
     pub label: &'static str,
-    /// The origin's end, in pixels from the upper left; perhaps outside the picture.
+    /// The end at the origin, in pixels from the upper left; perhaps outside the picture.
     pub from_px: DVec2,
     /// The far end.
     pub to_px: DVec2,
@@ -72,11 +74,11 @@ pub struct Axis {
     pub depth: f64,
 }
 
-/// The three axes of `length` world units from `origin`, from far to near. What is behind the eye is cut off; an
-/// axis entirely behind it is left out.
+/// The three axes of `length` world units from `origin`, from far to near. They are clipped behind
+/// the eye; an axis entirely behind it is left out.
 pub fn axes(camera: &Camera, size: PictureSize, origin: DVec3, length: f64) -> Vec<Axis> {
     let [_, _, backward] = camera.axes_in_world();
-    // As seen along the line of sight; a little in front of the near plane.
+    // Depth along the line of sight; the clip plane is a little in front of the near plane.
     let depth_of = |point: DVec3| camera.distance - (point - camera.target).dot(backward);
     let least = 1.01 * camera.near();
     let mut seen: Vec<Axis> = [("x", DVec3::X), ("y", DVec3::Y), ("z", DVec3::Z)]
@@ -112,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn bars_are_round_long_enough_and_as_long_as_the_camera_shows_them() {
+    fn scale_bars_are_round_and_match_camera_scale() {
         for (width, height) in [(1280, 720), (7, 300), (3000, 40)] {
             let size = size(width, height);
             for zoom in [1e-9, 0.037, 1.0, 21.0, 5e7] {
@@ -131,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn labels_are_in_the_units_named() {
+    fn scale_bar_labels_use_given_unit() {
         let camera = Camera::default();
         let label = |unit, px| ScaleBar::new(&camera, size(1000, 1000), unit, px);
         // At distance 10 with 40 degrees a pixel is 0.00728 units.
@@ -148,14 +150,15 @@ mod tests {
     }
 
     #[test]
-    fn axes_point_where_they_should_and_end_in_front_of_the_eye() {
+    fn axes_have_correct_direction_and_are_clipped_at_eye() {
         let (camera, frame) = (Camera::default().seen_from(Preset::Front), size(400, 300));
         let seen = axes(&camera, frame, DVec3::ZERO, 1.0);
         let of = |label| seen.iter().find(|axis| axis.label == label).unwrap();
         assert!(of("x").to_px.x > of("x").from_px.x && (of("x").to_px.y - 150.0).abs() < 1e-9);
         assert!(of("z").to_px.y < of("z").from_px.y);
         assert_eq!(seen[0].label, "y", "the far one comes first");
-        // The eye is at y = -10: an axis from behind it to before it is cut, one behind left out.
+        // The eye is at y = -10: an axis that crosses that plane is clipped, one behind it is left
+        // out.
         let cut = axes(&camera, frame, DVec3::new(0.0, -30.0, 0.5), 40.0);
         assert_eq!(cut.len(), 1);
         assert!(cut[0].from_px.is_finite() && cut[0].to_px.is_finite());

@@ -1,4 +1,5 @@
-//! One interface for painting on the device or the CPU. Headless: pictures come back as [`Image`].
+//! One interface for painting on the device or the CPU. Headless: pictures are returned as
+//! [`Image`].
 
 use std::sync::Arc;
 
@@ -20,7 +21,7 @@ use crate::bodies::Bodies;
 use crate::error::{Error, Result};
 use crate::gpu::Handles;
 
-/// The bodies to paint, wherever they are.
+/// The bodies to paint, on the host or the device.
 #[derive(Clone, Copy)]
 pub enum Points<'a> {
     /// On the host.
@@ -44,7 +45,7 @@ impl<'a> From<&'a Bodies> for Points<'a> {
 pub struct Painter {
     canvas: Canvas,
     tags: Option<(Vec<u64>, Vec<u8>, Vec<u32>)>,
-    /// The scale that was asked for.
+    /// The scale set by [`Painter::scale_by`].
     scale: Option<Scale>,
 }
 
@@ -61,14 +62,14 @@ struct GpuPart {
     uploads: Option<Uploads>,
 }
 
-/// Device buffers for bodies that live on the host, as large as the largest set so far.
+/// Device buffers for bodies that live on the host, sized for the largest set so far.
 #[derive(Clone)]
 struct Uploads {
     pos_mass: wgpu::Buffer,
     vectors: wgpu::Buffer,
-    /// Accelerations besides velocities, only while streaks are shown.
+    /// Accelerations in addition to velocities, only while streaks are shown.
     accelerations: Option<wgpu::Buffer>,
-    room: usize,
+    capacity: usize,
 }
 
 impl Painter {
@@ -77,8 +78,8 @@ impl Painter {
         Self { canvas: Canvas::Cpu(Box::new(CpuCanvas::new(size))), tags: None, scale: None }
     }
 
-    /// Paints on a device (both handles are kept as cheap clones). A size beyond the device's
-    /// limits is an error.
+    /// Paints on a device (handles are cloned cheaply). A size beyond the device's limits is an
+    /// error.
     pub fn gpu(device: &wgpu::Device, queue: &wgpu::Queue, size: PictureSize) -> Result<Self> {
         let gpu = Handles { device, queue };
         let part = GpuPart {
@@ -99,7 +100,8 @@ impl Painter {
         }
     }
 
-    /// Exposes the next picture by itself, after a jump in time or a new scene.
+    /// Exposes the next picture without regard to earlier ones, after a jump in time or a new
+    /// scene.
     pub fn reset_exposure(&mut self) {
         match &mut self.canvas {
             Canvas::Cpu(canvas) => canvas.reset_exposure(),
@@ -114,24 +116,27 @@ impl Painter {
         }
     }
 
-    /// Draws this over pictures from now on, or nothing; no effect on the CPU.
+    /// Sets the diagram drawn over later pictures; `None` draws nothing. No effect on the CPU.
     pub fn draw_over(&mut self, diagram: Option<&Arc<Diagram>>) {
         if let Canvas::Gpu(part) = &mut self.canvas {
             part.canvas.draw_over(diagram);
         }
     }
 
-    /// Narrows bodies on the host to f32 by this scale from now on, for exactly the picture that a device makes
-    /// of its own bodies; `None` takes the scale that suits the camera.
+    /// Sets the scale by which bodies on the host are narrowed to f32 in later pictures, to
+    /// reproduce exactly the picture that a device makes of its own bodies; `None` uses the scale
+    /// that suits the camera.
     pub fn scale_by(&mut self, wanted: Option<Scale>) {
         self.scale = wanted;
     }
 
-    /// Headless: paints one picture and waits for it. `time_secs` is the film's time, by which an automatic
+    /// Paints one picture and waits for it. `time_secs` is the film's time, by which an automatic
     /// exposure adapts; it should not run backwards without a reset.
     ///
-    /// Errors: a camera out of range, bodies of unequal arrays, a colouring without its numbers,
-    /// device buffers that are too short or on the CPU, a lost device.
+    /// # Errors
+    ///
+    /// A camera out of range, bodies with arrays of unequal lengths, a colouring without its
+    /// values, device buffers that are too short or given to the CPU, a lost device.
     pub fn paint<'a>(
         &mut self,
         points: impl Into<Points<'a>>,
@@ -197,10 +202,12 @@ impl Painter {
         }
     }
 
-    /// Begins one picture of bodies on the device, for programs that must not wait: the returned future gives the
-    /// picture, and must be complete before the next one is begun.
+    /// Starts one picture of bodies on the device, for programs that must not block: the returned
+    /// future gives the picture, and must complete before the next one is begun.
     ///
-    /// Errors: those of [`Painter::paint`]; a painter on the CPU.
+    /// # Errors
+    ///
+    /// Those of [`Painter::paint`]; a painter on the CPU.
     #[cfg(feature = "panel")]
     pub(crate) fn begin(
         &mut self,
@@ -215,7 +222,7 @@ impl Painter {
         }
     }
 
-    /// Tags follow from ids and components, which rarely change.
+    /// Caches the tags, which follow from ids and components and rarely change.
     fn remember_tags(&mut self, bodies: &Bodies) {
         let known = matches!(&self.tags, Some((id, component, _))
             if *id == bodies.id && *component == bodies.component);
@@ -269,7 +276,8 @@ fn vectors_of<'a>(
     }
 }
 
-/// Velocity and acceleration of one body in units of the scale, or as the colours need them if they show either.
+/// Velocity and acceleration of one body in units of the scale, or as the colours need them if they
+/// show either.
 fn motion_of(
     bodies: &Bodies,
     acceleration: Option<&[DVec3]>,
@@ -284,7 +292,7 @@ fn motion_of(
     ]
 }
 
-/// The vector that the colour shows of a body, in f32.
+/// The vector by which a body is coloured, in f32.
 fn narrow_vector(vector: DVec3, scale: &Scale, look: &Look) -> [f32; 3] {
     let colour_by = look.style.colour_by;
     let drift = if colour_by == ColourBy::Speed { look.drift } else { DVec3::ZERO };
@@ -332,7 +340,7 @@ impl GpuPart {
             let allowed = format!("at most {most} to be painted on this device");
             return Err(Error::value("the number of bodies", n, allowed));
         }
-        let mut uploads = match self.uploads.take().filter(|uploads| uploads.room >= n) {
+        let mut uploads = match self.uploads.take().filter(|uploads| uploads.capacity >= n) {
             Some(uploads) => uploads,
             None => Uploads::new(&self.device, n.max(1)),
         };
@@ -340,7 +348,7 @@ impl GpuPart {
             let rows: Vec<_> = accelerations.map(|[x, y, z]| [x, y, z, 0.0]).collect();
             let known = uploads.accelerations.take();
             let buffer = known.unwrap_or_else(|| {
-                Uploads::buffer(&self.device, "painted accelerations", uploads.room)
+                Uploads::buffer(&self.device, "painted accelerations", uploads.capacity)
             });
             self.queue.write_buffer(&buffer, 0, bytemuck::cast_slice(&rows));
             buffer
@@ -359,19 +367,19 @@ impl GpuPart {
 }
 
 impl Uploads {
-    fn new(device: &wgpu::Device, room: usize) -> Self {
+    fn new(device: &wgpu::Device, capacity: usize) -> Self {
         Self {
-            pos_mass: Self::buffer(device, "painted positions", room),
-            vectors: Self::buffer(device, "painted vectors", room),
+            pos_mass: Self::buffer(device, "painted positions", capacity),
+            vectors: Self::buffer(device, "painted vectors", capacity),
             accelerations: None,
-            room,
+            capacity,
         }
     }
 
-    fn buffer(device: &wgpu::Device, label: &str, room: usize) -> wgpu::Buffer {
+    fn buffer(device: &wgpu::Device, label: &str, capacity: usize) -> wgpu::Buffer {
         device.create_buffer(&wgpu::BufferDescriptor {
             label: Some(label),
-            size: 16 * room as u64,
+            size: 16 * capacity as u64,
             usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST,
             mapped_at_creation: false,
         })

@@ -1,9 +1,11 @@
 //! Colours: of components, and colour scales for a number between 0 and 1.
 //!
-//! Scales are given by a few stops in OKLab (Ottosson 2020), where equal steps look equal, and are mixed there. All but
-//! `frost` grow steadily lighter, so any eye can order them; `frost` runs along the blue-yellow axis, which red-green
-//! colour-blind eyes keep. `viridis`, `inferno` (Smith & van der Walt 2015) and `cividis` (Nunez et al. 2018) begin lighter
-//! than in plots: dark light cannot be seen. All colours here are *linear* RGB with sRGB primaries.
+//! Scales are given by a few stops in OKLab (Ottosson 2020), where equal steps look equal, and are
+//! interpolated there. All but `frost` grow steadily lighter, so that they are ordered without
+//! colour vision; `frost` runs along the blue-yellow axis, which remains visible to red-green
+//! colour-blind eyes. `viridis`, `inferno` (Smith & van der Walt 2015) and `cividis` (Nunez et al.
+//! 2018) begin lighter than in plots, because dark light is invisible. All colours here are
+//! *linear* RGB with sRGB primaries.
 
 use crate::bodies::Role;
 use crate::error::{Error, Result};
@@ -16,9 +18,9 @@ pub const OLD: [f32; 3] = [1.18, 0.88, 0.54];
 
 /// Thin gas.
 pub const THIN_GAS: [f32; 3] = [0.30, 0.20, 0.18];
-/// Gas where stars begin to form in it: hydrogen's pink.
+/// Gas that begins to form stars: the pink of H alpha.
 pub const GLOWING_GAS: [f32; 3] = [10.0, 1.70, 3.60];
-/// Gas where stars have formed.
+/// Gas that has formed stars.
 pub const NEW_STARS: [f32; 3] = [6.00, 10.5, 21.0];
 /// How strongly dust absorbs red, green and blue.
 pub const REDDENING: [f32; 3] = [0.72, 1.0, 1.36];
@@ -28,7 +30,7 @@ pub const REDDENING: [f32; 3] = [0.72, 1.0, 1.36];
 pub struct Palette {
     /// Its name on the command line.
     pub name: &'static str,
-    /// What it looks like and what it is good for, one line.
+    /// One line about its look and its use.
     pub about: &'static str,
     /// Evenly spaced stops: OKLab lightness (0 to 1), chroma (0 to 0.4), hue in degrees.
     stops: &'static [[f32; 3]],
@@ -136,13 +138,13 @@ impl Palette {
     }
 }
 
-/// Lightness, chroma, hue in degrees to lightness and the two colour axes.
+/// OKLCh (hue in degrees) to OKLab.
 fn lab_of([lightness, chroma, hue_degrees]: [f32; 3]) -> [f32; 3] {
     let (sin, cos) = libm::sincosf(hue_degrees.to_radians());
     [lightness, chroma * cos, chroma * sin]
 }
 
-/// OKLab to linear RGB; clipped to what a screen can show.
+/// OKLab to linear RGB, clipped to the sRGB gamut.
 fn linear_rgb_of([l, a, b]: [f32; 3]) -> [f32; 3] {
     let long = l + 0.396_337_78 * a + 0.215_803_76 * b;
     let medium = l - 0.105_561_346 * a - 0.063_854_17 * b;
@@ -177,8 +179,9 @@ pub fn component_colour(role: Role, nth: usize) -> [f32; 3] {
 mod tests {
     use super::*;
 
-    /// Lightness and blue-yellow axis of a linear colour: what red-green colour-blind eyes can tell apart.
-    fn seen_by_all([r, g, b]: [f32; 3]) -> (f32, f32) {
+    /// Lightness and blue-yellow axis of a linear colour: the differences visible to red-green
+    /// colour-blind eyes.
+    fn colour_blind_axes([r, g, b]: [f32; 3]) -> (f32, f32) {
         let long = (0.412_221_46 * r + 0.536_332_55 * g + 0.051_445_995 * b).cbrt();
         let medium = (0.211_903_5 * r + 0.680_699_5 * g + 0.107_396_96 * b).cbrt();
         let short = (0.088_302_46 * r + 0.281_718_85 * g + 0.629_978_7 * b).cbrt();
@@ -193,7 +196,7 @@ mod tests {
         for palette in PALETTES.iter().filter(|palette| palette.name != "grey") {
             let (name, by_lightness) = (palette.name, palette.name != "frost");
             let order: Vec<f32> = (0..=12)
-                .map(|i| seen_by_all(palette.at(i as f32 / 12.0)))
+                .map(|i| colour_blind_axes(palette.at(i as f32 / 12.0)))
                 .map(|(lightness, yellow)| if by_lightness { lightness } else { yellow })
                 .collect();
             assert!(order.windows(2).all(|w| w[1] > w[0]), "{name}: {order:?}");
@@ -202,13 +205,13 @@ mod tests {
 
     #[test]
     fn the_two_galaxies_differ_along_blue_and_yellow() {
-        let first = seen_by_all(component_colour(Role::Disk, 0)).1;
-        let second = seen_by_all(component_colour(Role::Disk, 1)).1;
+        let first = colour_blind_axes(component_colour(Role::Disk, 0)).1;
+        let second = colour_blind_axes(component_colour(Role::Disk, 1)).1;
         assert!(second - first > 0.12, "{first} {second}");
     }
 
     #[test]
-    fn odd_numbers_and_names_are_survived() {
+    fn palette_handles_nan_and_unknown_names() {
         let palette = Palette::from_name("frost").unwrap();
         assert_eq!(palette.at(f32::NAN), palette.at(0.0));
         assert_eq!(palette.at(9.0), palette.at(1.0));

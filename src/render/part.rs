@@ -1,4 +1,4 @@
-//! What a look needs to know of one component, and statistics of many numbers.
+//! Statistics of one component for a look, and percentiles.
 
 use glam::DVec3;
 
@@ -6,16 +6,16 @@ use super::framing::{median, quantile};
 use crate::bodies::{Bodies, Role};
 use crate::diagnostics::neighbour_distance;
 
-/// What a look needs to know of one component.
+/// Statistics of one component for a look.
 #[derive(Debug)]
 pub(super) struct Part {
     /// The role of its bodies.
     pub role: Role,
     /// Number of its bodies.
     pub count: usize,
-    /// Their median distance from their middle.
+    /// Median distance of its bodies from their centre.
     pub radius: f64,
-    /// Their typical distance to the eighth neighbour.
+    /// Typical distance to the eighth neighbour.
     pub spacing: f64,
     /// Their mean mass.
     pub mean_mass: f64,
@@ -27,7 +27,7 @@ impl Part {
     /// Measures the bodies of that component.
     pub fn measure(bodies: &Bodies, component: u8, role: Role) -> Self {
         let members: Vec<usize> = bodies.of_component(component).collect();
-        // A few thousand bodies give the median to a percent; a million need not be sorted.
+        // A sample of 16384 gives the median to a percent; a million bodies need not be sorted.
         let stride = members.len().div_ceil(16_384).max(1);
         let points: Vec<DVec3> =
             members.iter().step_by(stride).map(|&i| bodies.position[i]).collect();

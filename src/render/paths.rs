@@ -1,7 +1,8 @@
-//! The paths of a few bodies: thin lines in space, over finished pictures, brightest at the latest places.
+//! Orbits of a few bodies: thin lines in space, drawn over finished pictures, brightest at the
+//! latest positions.
 //!
-//! Lines are in the bodies' world, not in the picture: the camera may move freely. They are for scenes of two or three
-//! bodies, whose orbits nothing else shows.
+//! Lines are in world space, not in the picture: the camera may move freely. They are for scenes of
+//! two or three bodies, whose orbits nothing else shows.
 
 use std::collections::VecDeque;
 
@@ -13,13 +14,13 @@ use super::legend::shown;
 use super::palette::component_colour;
 use crate::bodies::{Bodies, Role};
 
-/// Lines fade within this part of the run's length.
+/// Lines fade within this fraction of the run's length.
 pub const FADES_WITHIN: f64 = 1.0 / 3.0;
-/// With more bodies there are no lines.
+/// No lines are drawn with more bodies.
 pub const MOST_BODIES: usize = 3;
-/// States that are kept.
+/// Number of states stored.
 const MOST_STATES: usize = 4096;
-/// Pieces of a line between two states are about this long, in pixels, and at most this many.
+/// Length in pixels of the segments of a line between two states, and their largest number.
 const PIECE_PX: f64 = 6.0;
 const MOST_PIECES: f64 = 24.0;
 /// Half a line's width, in pixels of a picture of 720 lines.
@@ -27,19 +28,19 @@ const HALF_WIDTH_PX: f64 = 0.6;
 /// How bright a line is at its head.
 const STRENGTH: f64 = 0.75;
 
-/// The paths of a few bodies so far.
+/// Recorded orbits of a few bodies.
 #[derive(Clone, Debug, Default)]
 pub struct Paths {
-    /// Times and places, in the order of the run.
+    /// Times and positions, in the order of the run.
     states: VecDeque<(f64, Vec<DVec3>)>,
-    /// The simulated time in which a line fades, > 0.
+    /// The simulated time within which a line fades, > 0.
     fades_in: f64,
 }
 
-/// A straight piece of a line, as seen in the picture.
+/// A straight segment of a line, in the picture.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Piece {
-    /// The body whose line it is part of.
+    /// The body that the line belongs to.
     pub body: usize,
     /// Its ends, in pixels of the picture.
     pub ends: [DVec2; 2],
@@ -53,17 +54,18 @@ impl Paths {
         Self { states: VecDeque::new(), fades_in }
     }
 
-    /// Whether this many bodies have lines.
+    /// Whether this many bodies get lines.
     pub fn suit(count: usize) -> bool {
         (1..=MOST_BODIES).contains(&count)
     }
 
-    /// Forgets all paths: the bodies are others, or elsewhere.
+    /// Clears all paths, after the bodies were replaced or moved.
     pub fn clear(&mut self) {
         self.states.clear();
     }
 
-    /// Takes in where the bodies are at a time. Going back in time drops what was ahead.
+    /// Records the positions at a time. States at later times are dropped, as after going back in
+    /// time.
     pub fn take(&mut self, time: f64, places: &[DVec3]) {
         if !Self::suit(places.len()) || !places.iter().all(|place| place.is_finite()) {
             return;
@@ -88,7 +90,7 @@ impl Paths {
         }
     }
 
-    /// The visible pieces of the lines, oldest first.
+    /// The visible segments of the lines, oldest first.
     pub fn pieces(&self, camera: &Camera, size: PictureSize) -> Vec<Piece> {
         let Some((now, places)) = self.states.back() else { return Vec::new() };
         let mut pieces = Vec::new();
@@ -100,8 +102,8 @@ impl Paths {
         pieces
     }
 
-    /// The line of a body from the state before `index` to that one: a cubic with velocities taken from the
-    /// neighbouring states.
+    /// The line of a body from the state before `index` to that one: a cubic with velocities
+    /// estimated from the neighbouring states.
     fn between(
         &self,
         index: usize,
@@ -154,7 +156,7 @@ impl Paths {
             for piece in pieces.iter().filter(|piece| piece.body == body) {
                 cover(&mut covered, size, piece, half_px);
             }
-            // Light is added to what is there.
+            // Lines add light to the picture.
             for (pixel, &part) in image.rgba_mut().chunks_exact_mut(4).zip(&covered) {
                 for (byte, wanted) in pixel.iter_mut().zip(colour).filter(|_| part > 0.0) {
                     let left = 255.0 - f32::from(*byte);
@@ -166,7 +168,7 @@ impl Paths {
     }
 }
 
-/// Marks the pixels that a piece covers: where pieces meet, the brighter one counts.
+/// Rasterises the coverage of a segment: where segments meet, the brighter one counts.
 fn cover(covered: &mut [f32], size: PictureSize, piece: &Piece, half_px: f64) {
     let [from, to] = piece.ends;
     let reach = half_px + 1.0;
@@ -225,14 +227,14 @@ mod tests {
     }
 
     #[test]
-    fn a_circle_stays_one_between_few_states_and_fades() {
+    fn interpolated_path_of_circular_orbit_stays_circular_and_fades() {
         let camera = Camera { distance: 6.0, ..Camera::default().seen_from(Preset::Top) };
-        // Ten states a turn.
+        // Ten states per turn.
         let paths = around((0..20).map(|k| 0.628 * f64::from(k)), 100.0);
         let pieces = paths.pieces(&camera, size());
         let radius = |point: DVec2| point.distance(DVec2::new(200.0, 150.0));
         let wanted = radius(camera.pixel_of(DVec3::X, size()).unwrap().0);
-        // The ends have no neighbours beyond.
+        // The first and last interval have no neighbours beyond.
         let inner = pieces.iter().filter(|piece| (0.7..0.74).contains(&piece.strength));
         let mut count = 0;
         for piece in inner {
@@ -248,13 +250,13 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_ahead_is_forgotten_and_so_is_what_is_old() {
+    fn paths_drop_later_and_faded_states() {
         let mut paths = around((0..10).map(f64::from), 5.5);
         assert_eq!(paths.states.front().unwrap().0, 4.0);
         paths.take(6.5, &circle(6.5));
         let times: Vec<f64> = paths.states.iter().map(|(time, _)| *time).collect();
         assert_eq!(times, [4.0, 5.0, 6.0, 6.5]);
-        // Backwards beyond the beginning the way goes on.
+        // Recording also works when times run backwards past the beginning.
         for time in [3.0, 2.0, 1.0] {
             paths.take(time, &circle(time));
         }
@@ -269,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_light_where_bodies_went_and_nowhere_else() {
+    fn path_lines_brighten_only_visited_pixels() {
         let camera = Camera { distance: 6.0, ..Camera::default().seen_from(Preset::Top) };
         let paths = around((0..70).map(|k| 0.1 * f64::from(k)), 100.0);
         let mut image = Image::new(size());

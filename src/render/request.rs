@@ -1,4 +1,4 @@
-//! Turns a request into looks and a camera.
+//! Turns a look request into a style and a camera.
 
 use super::framing::quantile;
 use super::{Camera, CameraMotion, ColourBy, Exposure, Follow, Palette, PictureSize, Style};
@@ -7,25 +7,27 @@ use crate::error::{Error, Result};
 use crate::scene::{CameraHint, Colouring, ViewHints};
 use crate::settings::{LookRequest, ValueRange};
 
-/// The shape of the pictures that a scene's extent is meant for, width by height.
+/// The aspect ratio, width by height, for which a scene's extent is given.
 pub(crate) const ASPECT: f64 = 16.0 / 9.0;
 
-/// Bodies moving together count as leaving their picture when they go this far, in parts of the radius that holds most of
-/// them; and how many bodies that radius is taken from.
+/// Drift, in units of the radius that holds most of the bodies, beyond which bodies with a common
+/// motion count as leaving the picture; and the number of bodies that this radius is taken from.
 const DRIFTING: f64 = 0.5;
 const SAMPLES: usize = 16_384;
 
-/// The factor for the extent of the shorter side in a picture of that size, so that a picture narrower than [`ASPECT`] shows
-/// as much; 1 for that shape and wider ones.
+/// The factor from the extent given for [`ASPECT`] to that of the shorter side in a picture of that
+/// size, so that a narrower picture shows as much; 1 for that aspect ratio and wider ones.
 pub(super) fn widening(size: PictureSize) -> f64 {
     let aspect = f64::from(size.width()) / f64::from(size.height());
     (ASPECT / aspect.max(1.0)).max(1.0)
 }
 
 impl LookRequest {
-    /// The looks.
+    /// The requested style.
     ///
-    /// Errors: an unknown name, a number out of its range.
+    /// # Errors
+    ///
+    /// An unknown name, a number out of its range.
     pub fn style(&self) -> Result<Style> {
         let default = Style::default();
         let colour_by = match &self.colour {
@@ -62,7 +64,7 @@ impl LookRequest {
         Ok(style)
     }
 
-    /// Changes the looks to the scene's own where the options say nothing.
+    /// Applies the scene's own style where the options set nothing.
     pub fn suit(&self, style: &mut Style, hints: Option<&ViewHints>) {
         let Some(hints) = hints else { return };
         if self.colour.is_none() && hints.colouring == Colouring::Speed {
@@ -73,11 +75,14 @@ impl LookRequest {
         }
     }
 
-    /// The camera by the options, else by the scene's hints, else by where the bodies are, for a picture of `size`. An
-    /// extent in the options is half its shorter side as given; one in the hints is meant for pictures of 16 by 9. `lasts`
-    /// is the simulated time for which the bodies are shown.
+    /// The camera for a picture of `size`: from the options, else from the scene's hints, else from
+    /// the positions of the bodies. An extent in the options is half the shorter side of the
+    /// picture; one in the hints is for 16:9 pictures. `lasts` is the simulated time for which the
+    /// bodies are shown.
     ///
-    /// Errors: numbers out of their range, a component or body to follow that does not exist.
+    /// # Errors
+    ///
+    /// Numbers out of their range, a component or body to follow that does not exist.
     pub fn motion(
         &self,
         bodies: &Bodies,
@@ -86,7 +91,7 @@ impl LookRequest {
         size: PictureSize,
         lasts: f64,
     ) -> Result<CameraMotion> {
-        let usual = usual_follow(bodies, hints, lasts);
+        let default_follow = usual_follow(bodies, hints, lasts);
         let extent = self.extent.or(hints.map(|hints| hints.extent * widening(size)));
         let hints = hints.cloned().unwrap_or(ViewHints { azimuth: -90.0, ..Default::default() });
         let inclination = self.inclination.unwrap_or(hints.inclination);
@@ -97,7 +102,7 @@ impl LookRequest {
             ..Camera::default()
         };
         let named = self.follow.as_ref().map(|name| Follow::from_name(name, bodies)).transpose()?;
-        let follow = named.unwrap_or(usual);
+        let follow = named.unwrap_or(default_follow);
         match extent {
             Some(extent) => {
                 if !(extent.is_finite() && extent > 0.0) {
@@ -124,8 +129,9 @@ impl LookRequest {
     }
 }
 
-/// What the camera follows by default: nothing in a scene, whose view was chosen for it; with a snapshot the centre of mass,
-/// if the bodies' common motion would take them out of the picture within the simulated time `lasts`.
+/// What the camera follows by default: nothing in a scene, whose view was chosen for it; with a
+/// snapshot the centre of mass, if the bodies' common motion would take them out of the picture
+/// within the simulated time `lasts`.
 pub(crate) fn usual_follow(bodies: &Bodies, hints: Option<&ViewHints>, lasts: f64) -> Follow {
     let (centre, drift) = bodies.centre_of_mass();
     let way = drift.length() * lasts;
@@ -148,14 +154,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_said_is_what_is_usual() {
+    fn empty_request_gives_defaults() {
         assert_eq!(LookRequest::default().style().unwrap(), Style::default());
         let follow = |bodies| usual_follow(bodies, None, 10.0);
         assert_eq!(follow(&Bodies::default()), Follow::Nothing);
     }
 
     #[test]
-    fn bare_bodies_that_move_together_are_followed_unless_somebody_says_otherwise() {
+    fn drifting_snapshots_are_followed_by_default() {
         let moving = |speed: f64| {
             let mut bodies = Bodies::default();
             for i in 0..1000 {
@@ -171,22 +177,27 @@ mod tests {
             let style = Style::default();
             request.motion(&moving(speed), hints, &style, size, lasts).unwrap().follow
         };
-        let usual = LookRequest::default();
-        assert_eq!(follow(&usual, 1.0, None, 10.0), Follow::CentreOfMass);
-        assert_eq!(follow(&usual, 1e-3, None, 10.0), Follow::Nothing, "they stay in the picture");
-        assert_eq!(follow(&usual, 1.0, None, 0.1), Follow::Nothing, "it is over before");
+        let defaults = LookRequest::default();
+        assert_eq!(follow(&defaults, 1.0, None, 10.0), Follow::CentreOfMass);
+        assert_eq!(
+            follow(&defaults, 1e-3, None, 10.0),
+            Follow::Nothing,
+            "they stay in the picture"
+        );
+        assert_eq!(follow(&defaults, 1.0, None, 0.1), Follow::Nothing, "it is over before");
         let scene = ViewHints::default();
         assert_eq!(
-            follow(&usual, 1.0, Some(&scene), 10.0),
+            follow(&defaults, 1.0, Some(&scene), 10.0),
             Follow::Nothing,
             "a scene has its view"
         );
-        let asked = LookRequest { follow: Some("nothing".to_owned()), ..LookRequest::default() };
-        assert_eq!(follow(&asked, 1.0, None, 10.0), Follow::Nothing);
+        let requested =
+            LookRequest { follow: Some("nothing".to_owned()), ..LookRequest::default() };
+        assert_eq!(follow(&requested, 1.0, None, 10.0), Follow::Nothing);
     }
 
     #[test]
-    fn what_a_wide_picture_shows_is_in_narrow_ones_too() {
+    fn narrow_pictures_show_everything_wide_ones_do() {
         let hints = ViewHints { extent: 3.0, ..Default::default() };
         let bodies = Bodies::default();
         let half = |request: &LookRequest, width: u32, height: u32| {
@@ -198,17 +209,17 @@ mod tests {
             let px = shorter / (0.5 * f64::from(size.shorter_side()));
             [0.5 * f64::from(width) * px, 0.5 * f64::from(height) * px]
         };
-        let usual = LookRequest::default();
-        // As ever.
+        let defaults = LookRequest::default();
+        // The factor of wide pictures is 1.
         for [width, height] in [[1280, 720], [3840, 2160], [1000, 400]] {
-            assert!((half(&usual, width, height)[1] - 3.0).abs() < 1e-9);
+            assert!((half(&defaults, width, height)[1] - 3.0).abs() < 1e-9);
         }
         for [width, height] in [[670, 640], [500, 900], [360, 640], [720, 720], [1024, 768]] {
-            let [x, y] = half(&usual, width, height);
+            let [x, y] = half(&defaults, width, height);
             assert!((x - 3.0 * ASPECT).abs() < 1e-9 && y >= 3.0, "{width} by {height}: {x} {y}");
         }
-        // What somebody asks for is what they get.
-        let asked = LookRequest { extent: Some(2.0), ..LookRequest::default() };
-        assert!((half(&asked, 360, 640)[0] - 2.0).abs() < 1e-9);
+        // An extent in the options is not adjusted.
+        let requested = LookRequest { extent: Some(2.0), ..LookRequest::default() };
+        assert!((half(&requested, 360, 640)[0] - 2.0).abs() < 1e-9);
     }
 }

@@ -1,14 +1,14 @@
-//! Origin and units of the numbers of points: f32 numbers of a picture are relative to a place in it.
+//! Origin and units of points: f32 coordinates are relative to a position within the picture.
 
 use glam::DVec3;
 
 use super::style::ColourBy;
 use crate::frame::Frame;
 
-/// What f32 numbers of points mean, in world units. Units are powers of two.
+/// The units of points' f32 numbers, in world units. All are powers of two.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scale {
-    /// Their origin.
+    /// Origin of positions.
     pub origin: DVec3,
     /// One unit of positions.
     pub length: f64,
@@ -25,7 +25,7 @@ impl Scale {
     pub const PLAIN: Self =
         Self { origin: DVec3::ZERO, length: 1.0, mass: 1.0, speed: 1.0, acceleration: 1.0 };
 
-    /// One unit of what colours show, except for densities, which have units of their own.
+    /// One unit of the quantity that colours show, except for densities, which have their own.
     pub fn value(&self, colour_by: ColourBy) -> f64 {
         match colour_by {
             ColourBy::Component | ColourBy::Age | ColourBy::Density => 1.0,

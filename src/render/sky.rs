@@ -1,8 +1,9 @@
 //! The background: far stars and galaxies, so that an empty sky is not black.
 //!
-//! They are at infinity: turning the camera moves them, stepping back does not. They are added to the finished
-//! picture, as light on a screen is, so that no exposure makes them flicker. Their places come from pseudo-random
-//! numbers that are the same everywhere. Mirrored by `sky.wgsl`, which gets the same sprites as `sprites` returns.
+//! They are at infinity: turning the camera moves them, moving back does not. They are added to the
+//! finished picture, as light on a screen, so that exposure changes cannot make them flicker. Their
+//! positions are pseudo-random and the same on every platform. Mirrored by `sky.wgsl`, which gets
+//! the sprites that `sprites` returns.
 
 use super::camera::View;
 use super::image::Image;
@@ -23,13 +24,13 @@ pub struct SkySprite {
     pub per_px: [f32; 2],
     /// Half its length.
     pub reach_px: f32,
-    /// Keeps the layout a multiple of 16 bytes.
+    /// Padding to a multiple of 16 bytes.
     pub pad: f32,
     /// Linear RGB in its middle.
     pub colour: [f32; 4],
 }
 
-/// Numbers from 0 to 1 (splitmix64).
+/// Pseudo-random numbers from 0 to 1 (splitmix64).
 struct Chances(u64);
 
 impl Chances {
@@ -47,13 +48,13 @@ struct Source {
     direction: [f32; 3],
     /// Direction of the long axis, in half turns.
     turn: f64,
-    /// Half its length in 720ths of the picture's shorter side, and its width as a part of the length.
+    /// Half its length in 720ths of the picture's shorter side, and the ratio of width to length.
     reach: f32,
     flatness: f32,
     colour: [f32; 3],
 }
 
-/// All of them, made once.
+/// All sources, generated once.
 pub struct Sky(Vec<Source>);
 
 impl Default for Sky {
@@ -67,7 +68,8 @@ impl Default for Sky {
             let direction = [across * cos, across * sin, height].map(|x| x as f32);
             let (turn, size, luck, tint) =
                 (chances.next(), chances.next(), chances.next(), chances.next() as f32);
-            // Equal sources spread evenly in space have brightness luck^(-2/3): few bright ones, many faint.
+            // Equal sources spread evenly in space have brightness luck^(-2/3): few bright ones,
+            // many faint.
             let bright = libm::pow(luck.max(1e-6), -0.667) as f32;
             if index < stars {
                 let peak = (0.008 * bright).min(0.7);
@@ -99,7 +101,7 @@ impl Sky {
                 0.5 * view.width_px + dot(&source.direction, &view.right_in_world) * scale_px,
                 0.5 * view.height_px - dot(&source.direction, &view.up_in_world) * scale_px,
             ];
-            // On small pictures nothing is narrower than a pixel, but fainter instead.
+            // On small pictures sources are at least a pixel wide, and fainter in return.
             let reach_px = (source.reach * lines).max(1.5);
             let width_px = (source.reach * source.flatness * lines).max(1.5);
             let thinned = source.reach * source.reach * source.flatness * lines * lines
@@ -123,7 +125,7 @@ impl Sky {
     }
 }
 
-/// Adds sprites to a picture, on the CPU: the brighter the picture, the less of the sky it lets through.
+/// Adds sprites to a picture, on the CPU: the brighter the picture, the less of the sky shows.
 pub fn paint(image: &mut Image, sprites: &[SkySprite]) {
     let size = image.size();
     let (width, height) = (size.width() as usize, size.height() as usize);
@@ -165,7 +167,7 @@ mod tests {
     use crate::render::{Camera, PictureSize};
 
     #[test]
-    fn turning_moves_the_sky_and_stepping_back_does_not() {
+    fn sky_follows_rotation_but_not_distance() {
         let (sky, size) = (Sky::default(), PictureSize::new(1280, 720).unwrap());
         let seen = |camera: Camera| sky.sprites(&camera.view(size).unwrap(), 1.0);
         let here = seen(Camera::default());

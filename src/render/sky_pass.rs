@@ -1,4 +1,4 @@
-//! Far stars and galaxies on the device; see [`super::sky`] for what they are.
+//! Far stars and galaxies on the device; see [`super::sky`].
 
 use super::camera::View;
 use super::light::{HDR_FORMAT, shader};
@@ -15,9 +15,9 @@ pub const SHADER: &str = "render/sky.wgsl";
 pub struct SkyUniform {
     /// Size of the picture.
     pub size_px: [f32; 2],
-    /// 1 if the target holds encoded values, not linear ones.
+    /// 1 if the target holds sRGB-encoded values, not linear ones.
     pub encodes: u32,
-    /// Keeps the layout a multiple of 16 bytes.
+    /// Padding to a multiple of 16 bytes.
     pub pad: u32,
 }
 
@@ -39,7 +39,7 @@ impl SkyPass {
         let both = wgpu::ShaderStages::VERTEX_FRAGMENT;
         let layout =
             group_layout(gpu.device, "sky", &[(Binding::Uniform, both), (Binding::Read, both)]);
-        // The brighter the picture, the less of the sky it lets through.
+        // The brighter the picture, the less of the sky shows.
         let over = wgpu::BlendComponent {
             src_factor: wgpu::BlendFactor::One,
             dst_factor: wgpu::BlendFactor::OneMinusSrc,
@@ -63,9 +63,9 @@ impl SkyPass {
             })
         };
         let uniform = buffer("sky", size_of::<SkyUniform>(), wgpu::BufferUsages::UNIFORM);
-        let room = COUNTS[0] + COUNTS[1];
+        let capacity = COUNTS[0] + COUNTS[1];
         let sprites =
-            buffer("far stars", room * size_of::<SkySprite>(), wgpu::BufferUsages::STORAGE);
+            buffer("far stars", capacity * size_of::<SkySprite>(), wgpu::BufferUsages::STORAGE);
         let bound = [&uniform, &sprites].map(wgpu::Buffer::as_entire_binding);
         Ok(Self {
             group: bind(gpu.device, "sky", &layout, &bound),
@@ -91,7 +91,7 @@ impl SkyPass {
         if strength <= 0.0 || shown_px == 0 {
             return;
         }
-        // The place of the eye does not matter for anything this far away.
+        // The eye's position does not matter for sources at infinity.
         let seen = (View { eye_in_world: [0.0; 3], near: 0.0, ..*view }, strength);
         if self.shown != Some(seen) {
             let sprites = self.sky.sprites(view, strength);

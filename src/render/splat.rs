@@ -1,9 +1,9 @@
-//! The CPU splatter: draws the same sprites by the same formulas as `body_sprite.wgsl`, so that a film
-//! needs no graphics driver.
+//! The CPU splatter: draws the same sprites by the same formulas as `body_sprite.wgsl`, so that a
+//! film needs no graphics driver.
 //!
-//! Bodies are projected in fixed chunks, each chunk sorting its sprites into horizontal bands;
-//! then each band draws its sprites in the bodies' order. No pixel is touched by two tasks and
-//! every pixel's sum has the same order, so the picture is the same for any number of threads.
+//! Bodies are projected in fixed chunks, and each chunk sorts its sprites into horizontal bands;
+//! then each band draws its sprites in the bodies' order. No two tasks write the same pixel and
+//! every pixel's sum has a fixed order, so the picture is the same for any number of threads.
 
 use rayon::prelude::*;
 
@@ -12,21 +12,22 @@ use super::image::PictureSize;
 use super::palette::{GLOWING_GAS, NEW_STARS, OLD, REDDENING, SCALE_STEPS, THIN_GAS};
 use super::sprite_look::LookUniform;
 
-/// One body as the sprite passes see it.
+/// One body as the sprite passes read it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Point {
     /// In world units.
     pub position: [f32; 3],
     /// At least 0.
     pub mass: f32,
-    /// Velocity or acceleration, whichever the colour shows; or in x the age, if the colour shows that.
+    /// Velocity or acceleration, whichever the colour shows; or the age, in x, if the colour shows
+    /// that.
     pub vector: [f32; 3],
     /// See [`crate::bodies::Bodies::tag`].
     pub tag: u32,
     /// Velocity and acceleration in units of the points' scale, if there are streaks.
     pub motion: [[f32; 3]; 2],
-    /// log2 of the density around it and the optical depth in front of it ([`super::medium`]), if the look shows
-    /// them.
+    /// log2 of the density around it, and the optical depth in front of it ([`super::medium`]), if
+    /// the look shows them.
     pub surroundings: [f32; 2],
 }
 
@@ -35,9 +36,9 @@ pub struct Point {
 pub struct Sprite {
     /// Column and row of its centre; pixel centres are at halves.
     pub centre_px: [f32; 2],
-    /// Where its light ends.
+    /// The radius at which its light ends.
     pub radius_px: f32,
-    /// Intensity in the middle, linear RGB.
+    /// Peak intensity, linear RGB.
     pub peak: [f32; 3],
 }
 
@@ -48,7 +49,7 @@ fn dot(a: [f32; 3], b: [f32; 3]) -> f32 {
     a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 }
 
-/// Where and how a body is drawn; `None` if nothing of it is seen. Mirrors `body_sprite.wgsl`.
+/// The sprite of a body; `None` if it is not visible. Mirrors `body_sprite.wgsl`.
 pub fn project(
     view: &View,
     look: &LookUniform,
@@ -58,7 +59,7 @@ pub fn project(
     project_within(view, look, limits, point, 0.0)
 }
 
-/// The same for a body that may be up to this far outside the picture.
+/// [`project`] for a body that may be up to `margin_px` outside the picture.
 #[allow(clippy::manual_clamp)] // clamp() would let a NaN pass.
 pub(crate) fn project_within(
     view: &View,
@@ -93,14 +94,15 @@ pub(crate) fn project_within(
     if !inside {
         return None;
     }
-    // A sprite enlarged to the least radius spreads its light: the sum over its pixels is kept.
+    // A sprite enlarged to the least radius spreads its light: the sum over its pixels stays the
+    // same.
     let coverage = (true_radius_px / radius_px).min(1.0);
     let towards_near = ((depth - view.near) / (3.0 * view.near)).min(1.0);
     let fade = towards_near * towards_near * (3.0 - 2.0 * towards_near);
     let heaviness = (point.mass * component.inverse_mean_mass).max(0.09).min(9.0).sqrt();
     let chance = ((point.tag >> 8) & 0xff) as f32 * (1.0 / 255.0);
     let tint = ((point.tag >> 16) as f32 * (2.0 / 255.0) - 1.0) * look.variety;
-    // 4 chance^3 has mean 1: many faint stars, few bright ones, the same light in all.
+    // 4 chance^3 has mean 1: many faint stars, few bright ones, and an unchanged total.
     let luck = 1.0 + look.variety * (4.0 * chance * chance * chance - 1.0);
     // The target is 50 times as far as the near plane.
     let nearness = (1.0 - depth / (50.0 * view.near)).max(-1.0).min(0.5);
@@ -138,7 +140,8 @@ pub(crate) fn project_within(
     Some(Sprite { centre_px, radius_px, peak: colour.map(|c| c * light) })
 }
 
-/// Thin gas is faint; where it is dense it glows, and where it is densest young stars outshine it.
+/// Colour of gas by density: faint if thin, glowing if dense, and dominated by young stars where it
+/// is densest.
 fn gas_colour(look: &LookUniform, density: f32) -> [f32; 3] {
     let dense = ((density - look.gas_from) * look.gas_factor).clamp(0.0, 1.0);
     let smoothstep = |low: f32, high: f32| {
@@ -160,7 +163,7 @@ pub struct HdrImage {
 }
 
 impl HdrImage {
-    /// All dark.
+    /// A black picture.
     pub fn new(size: PictureSize) -> Self {
         Self { size, pixels: vec![[0.0; 4]; size.pixels()] }
     }
@@ -175,15 +178,16 @@ impl HdrImage {
         &self.pixels
     }
 
-    /// All pixels, to be written.
+    /// All pixels, mutable.
     pub fn pixels_mut(&mut self) -> &mut [[f32; 4]] {
         &mut self.pixels
     }
 }
 
-/// Bodies projected by one task; fixed, so that the drawing order never depends on the threads.
+/// Bodies projected by one task; fixed, so that the drawing order is the same for any number of
+/// threads.
 const CHUNK: usize = 8192;
-/// Rows drawn by one task: few enough that they stay in the cache.
+/// Rows drawn by one task, few enough to stay in the cache.
 const BAND_ROWS: usize = 24;
 
 #[derive(Default)]
@@ -193,7 +197,7 @@ struct Chunk {
     of_band: Vec<Vec<u32>>,
 }
 
-/// Draws bodies into an [`HdrImage`]; keeps its lists from picture to picture.
+/// Draws bodies into an [`HdrImage`]; reuses its buffers for every picture.
 #[derive(Default)]
 pub struct Splatter {
     chunks: Vec<Chunk>,
@@ -244,7 +248,7 @@ impl Splatter {
 fn splat(rows: &mut [[f32; 4]], width: usize, first_row: usize, sprite: &Sprite) {
     let [x, y] = sprite.centre_px;
     let radius = sprite.radius_px;
-    // A pixel is touched when its centre, at a half, lies within the radius.
+    // A pixel is covered if its centre, at a half, lies within the radius.
     let first = |low: f32| (low + 0.5).max(0.0) as usize;
     let last = |high: f32, end: usize| ((high + 0.5).max(0.0) as usize).min(end);
     let (left, right) = (first(x - radius), last(x + radius, width));

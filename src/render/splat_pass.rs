@@ -1,4 +1,4 @@
-//! Adding up light by compute: whole numbers in a buffer, whose sum does not depend on the order.
+//! Accumulating light by compute: integer sums in a buffer, which do not depend on the order.
 
 use std::sync::OnceLock;
 
@@ -13,23 +13,23 @@ use crate::gpu::{Binding, Handles, bind, compute_pipeline, group_layout};
 /// The file of the passes, below `shaders/`.
 pub const SHADER: &str = "render/splat.wgsl";
 
-/// Side of the square of pixels that a workgroup turns into light.
+/// Side of the square of pixels that a workgroup converts from sums to light.
 const RESOLVE_PX: u32 = 8;
 
-/// Bytes of a pixel's trail: three floats.
+/// Bytes per pixel of the trail: three floats.
 const TRAIL_BYTES: u64 = 12;
 
-/// The pipelines, and the buffers while light is added up this way.
+/// The pipelines, and the buffers while light is accumulated by compute.
 pub(crate) struct SplatPass {
     small: wgpu::ComputePipeline,
     large: wgpu::ComputePipeline,
     sprites_layout: wgpu::BindGroupLayout,
     sums_layout: wgpu::BindGroupLayout,
     trail_layout: wgpu::BindGroupLayout,
-    /// For each format of light.
+    /// One per light format.
     resolves: [Option<Resolve>; 2],
-    room: Option<Room>,
-    /// Made when streaks are first shown.
+    buffers: Option<Buffers>,
+    /// Created when streaks are first shown.
     streaks: Option<StreakSplats>,
 }
 
@@ -38,23 +38,24 @@ struct Resolve {
     layout: wgpu::BindGroupLayout,
     pipeline: wgpu::ComputePipeline,
     module: wgpu::ShaderModule,
-    /// With trails; compiled when they are first shown.
+    /// The variant with trails; compiled when they are first shown.
     trailing: OnceLock<wgpu::ComputePipeline>,
 }
 
-/// Sums for one picture and a list for the bodies. All sums and the list's length are 0 between pictures.
-struct Room {
+/// Sums for one picture and a list for the bodies. All sums and the list's length are 0 between
+/// pictures.
+struct Buffers {
     bodies: u32,
     sums: wgpu::BindGroup,
     picture: wgpu::TextureView,
     picture_group: wgpu::BindGroup,
-    /// Only while trails are shown.
+    /// Present only while trails are shown.
     trail: Option<Trail>,
 }
 
 /// The fading light of past pictures.
 struct Trail {
-    /// [`TrailUniform`].
+    /// Holds a [`TrailUniform`].
     uniform: wgpu::Buffer,
     group: wgpu::BindGroup,
 }
@@ -69,8 +70,8 @@ struct TrailUniform {
 }
 
 impl SplatPass {
-    /// Builds the pipelines, whose first bind group has the layout of the sprites'. The device must be able to
-    /// run them ([`super::Adding::check`]).
+    /// Builds the pipelines, whose first bind group has the layout of the sprites'. The device must
+    /// be able to run them ([`super::Adding::check`]).
     pub fn new(gpu: Handles, sprites: &wgpu::BindGroupLayout) -> Result<Self> {
         let compute = wgpu::ShaderStages::COMPUTE;
         let sums_layout = group_layout(
@@ -103,20 +104,20 @@ impl SplatPass {
             sprites_layout: sprites.clone(),
             sums_layout,
             trail_layout,
-            room: None,
+            buffers: None,
             streaks: None,
         })
     }
 
-    /// Frees the buffers: light is added up the other way.
+    /// Frees the buffers, when light is blended instead.
     pub fn forget(&mut self) {
-        self.room = None;
+        self.buffers = None;
         self.streaks = None;
     }
 
-    /// Replaces the picture by the light of `count` bodies, which `sprites` binds and of which one in `every` is drawn; over
-    /// a trail of which the part `kept` stays, if there is one, and with streaks bent by these accelerations, if there are
-    /// any.
+    /// Replaces the picture by the light of `count` bodies, which `sprites` binds, drawing one in
+    /// `every`. If there is a trail, the fraction `kept` of it stays below them; if accelerations
+    /// are given, streaks bend by them.
     pub fn draw(
         &mut self,
         gpu: Handles,
@@ -130,13 +131,13 @@ impl SplatPass {
         let Some(resolve) = made.find(|resolve| resolve.format == targets.light_format) else {
             return Ok(());
         };
-        let fits = |room: &Room| room.bodies >= count && room.picture == targets.hdr;
-        let known = self.room.take().filter(fits);
-        let mut room =
-            known.unwrap_or_else(|| Room::new(gpu, &self.sums_layout, resolve, targets, count));
+        let fits = |buffers: &Buffers| buffers.bodies >= count && buffers.picture == targets.hdr;
+        let known = self.buffers.take().filter(fits);
+        let mut buffers =
+            known.unwrap_or_else(|| Buffers::new(gpu, &self.sums_layout, resolve, targets, count));
         match kept {
-            Some(kept) => room.trail(gpu, &self.trail_layout, targets, kept),
-            None => room.trail = None,
+            Some(kept) => buffers.trail(gpu, &self.trail_layout, targets, kept),
+            None => buffers.trail = None,
         }
         let streaks = match streaks {
             Some(accelerations) => {
@@ -163,7 +164,7 @@ impl SplatPass {
             timestamp_writes: None,
         });
         pass.set_bind_group(0, sprites, &[]);
-        pass.set_bind_group(1, &room.sums, &[]);
+        pass.set_bind_group(1, &buffers.sums, &[]);
         pass.set_pipeline(&self.small);
         let groups = count.div_ceil(every).div_ceil(GROUP);
         pass.dispatch_workgroups(groups.min(GROUPS_A_ROW), groups.div_ceil(GROUPS_A_ROW), 1);
@@ -172,8 +173,8 @@ impl SplatPass {
         if let Some((streaks, group)) = &streaks {
             streaks.add(&mut pass, group, count);
         }
-        pass.set_bind_group(2, &room.picture_group, &[]);
-        match &room.trail {
+        pass.set_bind_group(2, &buffers.picture_group, &[]);
+        match &buffers.trail {
             Some(trail) => {
                 pass.set_pipeline(self.trailing(gpu, resolve));
                 pass.set_bind_group(3, &trail.group, &[]);
@@ -184,7 +185,7 @@ impl SplatPass {
             [targets.size.width(), targets.size.height()].map(|side| side.div_ceil(RESOLVE_PX));
         pass.dispatch_workgroups(columns, rows, 1);
         drop(pass);
-        self.room = Some(room);
+        self.buffers = Some(buffers);
         Ok(())
     }
 }
@@ -198,7 +199,7 @@ impl SplatPass {
     }
 }
 
-impl Room {
+impl Buffers {
     fn new(
         gpu: Handles,
         layout: &wgpu::BindGroupLayout,
@@ -224,7 +225,8 @@ impl Room {
         }
     }
 
-    /// Sets how much of the trail stays under the next picture. A new trail takes the whole picture.
+    /// Sets the fraction of the trail that stays below the next picture. A new trail is replaced by
+    /// the whole picture.
     fn trail(
         &mut self,
         gpu: Handles,
@@ -246,7 +248,7 @@ impl Room {
     }
 }
 
-/// A new buffer, filled with zeros.
+/// A new buffer of zeros.
 fn buffer(gpu: Handles, label: &str, size: u64, usage: wgpu::BufferUsages) -> wgpu::Buffer {
     gpu.device.create_buffer(&wgpu::BufferDescriptor {
         label: Some(label),

@@ -1,4 +1,4 @@
-//! What the sprite passes read of a look.
+//! The part of a look that the sprite passes read.
 
 use super::palette::SCALE_STEPS;
 
@@ -9,7 +9,7 @@ pub const MAX_COMPONENTS: usize = 256;
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct ComponentLook {
-    /// Intensity in the middle of a sprite of full size, linear RGB; 0 draws nothing.
+    /// Peak intensity of a sprite of full size, linear RGB; 0 draws nothing.
     pub peak: [f32; 3],
     /// Radius at which a sprite's light ends, in units of the points' [`super::scale::Scale`].
     pub radius_in_world: f32,
@@ -17,13 +17,14 @@ pub struct ComponentLook {
     pub white_peak: f32,
     /// 1 / mean mass of the component's bodies; 0 if all masses are 0.
     pub inverse_mean_mass: f32,
-    /// 1 if bodies are coloured from old stars to `peak` by where they were born; else 0.
+    /// 1 if bodies are coloured by birth radius, from old stars to `peak`; else 0.
     pub by_birth: f32,
     /// 1 for gas, else 0.
     pub is_gas: f32,
 }
 
-/// What is the same for every sprite of a film; one layout on the host and in `body_sprite.wgsl`.
+/// Sprite parameters that are constant throughout a film; one layout on the host and in
+/// `body_sprite.wgsl`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct LookUniform {
@@ -37,11 +38,11 @@ pub struct LookUniform {
     pub scale_factor: f32,
     /// How much more distant bodies are dimmed, 0 to 1.
     pub depth_cue: f32,
-    /// Density of gas relative to its surroundings at which it begins to shine, in octaves.
+    /// Density of gas relative to its surroundings at which it begins to glow, in octaves.
     pub gas_from: f32,
-    /// 1 / (log2 of that at which it shines most - `gas_from`).
+    /// 1 / (log2 of the density at which it glows most - `gas_from`).
     pub gas_factor: f32,
-    /// 1 if densities are known, 2 if dust is, 3 if both.
+    /// Bit mask: 1 if densities are known, 2 if dust is.
     pub medium: u32,
     /// The colour scale, linear RGB.
     pub scale: [[f32; 4]; SCALE_STEPS],

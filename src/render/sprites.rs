@@ -1,5 +1,5 @@
-//! The sprites: adds up the light of bodies in the engine's own buffers into the HDR picture, without a copy, in
-//! either way of [`Adding`].
+//! The sprite pass: accumulates the light of bodies in the engine's own buffers into the HDR
+//! picture, without a copy, by either method of [`Adding`].
 
 use super::adding::{Adding, light_unit};
 use super::ages::Ages;
@@ -21,7 +21,7 @@ use crate::gpu::{Binding, DARK, DrawPipeline, Handles, begin_drawing, bind, grou
 /// The file of the pass, below `shaders/`.
 pub const SHADER: &str = "render/sprite.wgsl";
 
-/// What changes from picture to picture; the same layout on the host and in `body_sprite.wgsl`.
+/// Per-frame uniforms; the same layout on the host and in `body_sprite.wgsl`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct SpriteUniform {
@@ -41,13 +41,13 @@ pub struct SpriteUniform {
     pub streak_reach: f32,
     /// The same for accelerations.
     pub streak_bend: f32,
-    /// Pieces of a streak.
+    /// Segments per streak.
     pub streak_pieces: u32,
     /// See [`Reach::own_way`].
     pub streak_most: f32,
     /// See [`Look::every`].
     pub every: u32,
-    /// Unused.
+    /// Padding.
     pub pad: [u32; 2],
 }
 
@@ -56,41 +56,42 @@ pub struct SpriteUniform {
 pub struct DevicePoints<'a> {
     /// `array<vec4<f32>>`: position and mass.
     pub pos_mass: &'a wgpu::Buffer,
-    /// `array<vec4<f32>>`: velocity in the first three, [`crate::bodies::Bodies::tag`] in the fourth.
+    /// `array<vec4<f32>>`: velocity in the first three, [`crate::bodies::Bodies::tag`] in the
+    /// fourth.
     pub velocity: &'a wgpu::Buffer,
     /// `array<vec4<f32>>`: acceleration in the first three. Needed to colour by it.
     pub acceleration: Option<&'a wgpu::Buffer>,
     /// Number of bodies.
     pub count: u32,
-    /// What the numbers in the buffers mean.
+    /// The units of the numbers in the buffers.
     pub scale: Scale,
 }
 
-/// The surroundings of a picture's bodies, and the trail behind them.
+/// The medium around a picture's bodies, and the trail behind them.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Backdrop<'a> {
     /// Densities and dust, if the look shows them.
     pub medium: Option<&'a MediumUniform>,
-    /// The part of the trail that stays, if there are trails and light is added up by compute; blended pictures get
-    /// theirs from [`super::trail_pass`].
+    /// The fraction of the trail that stays, if there are trails and light is accumulated by
+    /// compute; blended pictures get theirs from [`super::trail_pass`].
     pub kept: Option<f32>,
 }
 
-/// Bind groups kept: engines alternate between two or three sets of buffers.
-const KEPT_GROUPS: usize = 6;
+/// Number of cached bind groups: engines alternate between two or three sets of buffers.
+const CACHED_GROUPS: usize = 6;
 
-/// The pipelines, their uniforms, and bind groups for the buffers seen last.
+/// The pipelines, their uniforms, and bind groups for recently used buffers.
 pub struct SpritePass {
     pipelines: LightPipelines,
     splats: Option<SplatPass>,
-    /// Made when streaks are first shown.
+    /// Created when streaks are first shown.
     streaks: Option<StreakPass>,
     layout: wgpu::BindGroupLayout,
     uniform: wgpu::Buffer,
     look: wgpu::Buffer,
     shown_look: Option<Box<LookUniform>>,
     groups: Vec<([wgpu::Buffer; 4], wgpu::BindGroup)>,
-    /// Only while densities or dust are shown.
+    /// Present only while densities or dust are shown.
     medium: Option<MediumPass>,
     /// 16 bytes per body, only while colours depend on ages.
     ages: Option<(Ages, wgpu::Buffer)>,
@@ -152,9 +153,12 @@ impl SpritePass {
         })
     }
 
-    /// Draws `points` into the picture in linear light over darkness or a trail, with the surroundings in
-    /// `backdrop` if the look shows them. Buffers too short for `points.count`, and colouring by acceleration or
-    /// age without these, are errors.
+    /// Draws `points` into the picture in linear light over black or a trail, with the surroundings
+    /// in `backdrop` if the look shows them.
+    ///
+    /// # Errors
+    ///
+    /// Buffers too short for `points.count`, and colouring by acceleration or age without these.
     pub(crate) fn draw(
         &mut self,
         gpu: Handles,
@@ -194,7 +198,7 @@ impl SpritePass {
         }
         let has_accelerations = points.acceleration.is_some();
         let reach = Reach::new(look.streaks(), &points.scale, points.count, has_accelerations);
-        // Without accelerations something is bound that is not read.
+        // Without accelerations another buffer is bound in their place and not read.
         let accelerations = points.acceleration.unwrap_or(points.pos_mass);
         let [least_radius_px, most_radius_px] = limits;
         let look_uniform = look.uniform_in(&points.scale);
@@ -220,7 +224,7 @@ impl SpritePass {
             self.shown_look = Some(look_uniform);
         }
         let vectors = vectors.clone();
-        // Bound in place of surroundings, which are not read.
+        // Bound in place of the surroundings, which are not read.
         let without = [points.pos_mass, &vectors, points.velocity, points.pos_mass];
         let group = match backdrop.medium {
             Some(medium) => {
@@ -228,7 +232,7 @@ impl SpritePass {
                     Some(pass) => pass,
                     none => none.insert(MediumPass::new(gpu, &self.layout)?),
                 };
-                let found = pass.make_room(gpu, medium, points.count)?;
+                let found = pass.allocate(gpu, medium, points.count)?;
                 let bare = self.group(gpu, without);
                 if let Some(pass) = &self.medium {
                     pass.find(gpu, encoder, medium, &self.groups[bare].1, points.count);
@@ -244,7 +248,7 @@ impl SpritePass {
         };
         let group = &self.groups[group].1;
         if targets.adding == Adding::Compute {
-            // May not exist yet on a device for which it would not be chosen but was asked for.
+            // Not created yet if the device would not choose this method by itself.
             let splats = match &mut self.splats {
                 Some(splats) => splats,
                 none => none.insert(SplatPass::new(gpu, &self.layout)?),
@@ -279,7 +283,7 @@ impl SpritePass {
         Ok(())
     }
 
-    /// Uploads the look's ages if colours show them; else frees their memory.
+    /// Uploads the look's ages if colours show them; else frees their buffer.
     fn bring_ages(&mut self, gpu: Handles, look: &Look) -> Result<()> {
         if !look.shows_ages() {
             if self.ages.take().is_some() {
@@ -311,13 +315,13 @@ impl SpritePass {
         Ok(())
     }
 
-    /// The index in `self.groups` of the bind group for these buffers, made if missing.
+    /// The index in `self.groups` of the bind group for these buffers, created if missing.
     fn group(&mut self, gpu: Handles, buffers: [&wgpu::Buffer; 4]) -> usize {
         let same = |kept: &[wgpu::Buffer; 4]| kept.iter().zip(buffers).all(|(a, b)| a == b);
         if let Some(known) = self.groups.iter().position(|(kept, _)| same(kept)) {
             return known;
         }
-        if self.groups.len() == KEPT_GROUPS {
+        if self.groups.len() == CACHED_GROUPS {
             self.groups.remove(0);
         }
         let [pos_mass, vectors, velocity, surroundings] = buffers;
@@ -329,7 +333,7 @@ impl SpritePass {
     }
 }
 
-/// The error for a look that was not made for its style.
+/// The error for a look that lacks the ages its style needs.
 pub(crate) fn missing_ages() -> Error {
     Error::value("the colouring", "age", "component or speed for a look that has no ages")
 }

@@ -1,8 +1,9 @@
-//! How a person moves the camera: orbit, pan, zoom to the pointer, presets, picking, smooth changes.
+//! Interactive camera control: orbit, pan, zoom to the pointer, presets, picking, smooth
+//! transitions.
 //!
 //! Pixels count from the upper left corner of the picture, x to the right and y down; fractions are
-//! allowed. "At the target's depth" means in the plane through the target that faces the eye: what
-//! is there stays under the pointer while it is dragged.
+//! allowed. "At the target's depth" means in the plane through the target that faces the eye: a
+//! point in it stays under the pointer while it is dragged.
 
 use std::f64::consts::{FRAC_PI_2, PI, TAU};
 
@@ -12,7 +13,7 @@ use super::camera::Camera;
 use super::image::PictureSize;
 use crate::error::{Error, Result};
 
-/// Directions to look from, by name.
+/// Named view directions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Preset {
@@ -57,26 +58,26 @@ impl Preset {
     }
 }
 
-/// The distances that zooming keeps to, in world units: far inside the range of f32.
+/// Range of distances for zooming, in world units: far inside the range of f32.
 const DISTANCES: [f64; 2] = [1e-12, 1e12];
 
 impl Camera {
-    /// Turned around the target by both angles, in radians. The elevation ends at the poles.
+    /// Turned around the target by both angles, in radians. The elevation is clamped at the poles.
     #[must_use]
     pub fn turned(self, azimuth_rad: f64, elevation_rad: f64) -> Self {
         let elevation_rad = (self.elevation_rad + elevation_rad).clamp(-FRAC_PI_2, FRAC_PI_2);
         Self { elevation_rad, ..self.orbited(azimuth_rad) }
     }
 
-    /// Turned as by dragging the picture: a drag across its shorter side is half a turn. Whatever is
-    /// in front of the target follows the pointer.
+    /// Turned as by dragging the picture: a drag across its shorter side is half a turn. Whatever
+    /// is in front of the target follows the pointer.
     #[must_use]
     pub fn dragged(self, drag_px: DVec2, size: PictureSize) -> Self {
         let rad_per_px = PI / f64::from(size.shorter_side());
         self.turned(-drag_px.x * rad_per_px, drag_px.y * rad_per_px)
     }
 
-    /// Moved sideways so that what is at the target's depth follows the pointer by `drag_px`.
+    /// Moved sideways so that points at the target's depth follow the pointer by `drag_px`.
     #[must_use]
     pub fn panned(self, drag_px: DVec2, size: PictureSize) -> Self {
         let [right, up, _] = self.axes_in_world();
@@ -86,7 +87,7 @@ impl Camera {
     }
 
     /// `factor` (> 0) times nearer, while the point at the target's depth under `pointer_px` stays
-    /// under it. Ends at distances of 1e-12 and 1e12.
+    /// under it. Clamped to distances of 1e-12 to 1e12.
     #[must_use]
     pub fn zoomed_to(self, factor: f64, pointer_px: DVec2, size: PictureSize) -> Self {
         let distance = (self.distance / factor).clamp(DISTANCES[0], DISTANCES[1]);
@@ -129,7 +130,7 @@ impl Camera {
         pixel.is_finite().then_some((pixel, depth))
     }
 
-    /// The index of the body seen nearest to `pixel`, at most `within_px` away from it; of bodies
+    /// The index of the body drawn nearest to `pixel`, at most `within_px` away from it; of bodies
     /// less than a pixel apart the one in front. Bodies for which `is_seen` is false do not count.
     pub fn pick(
         &self,
@@ -159,22 +160,23 @@ impl Camera {
             .map(|(i, ..)| i)
     }
 
-    /// On the way from this camera to `other`: this one at `part` 0, the other at 1, starting and
-    /// ending at rest. Turns the short way round; distances change by equal factors, and the target
-    /// moves along with them, so that a zoom onto a point heads for that point.
+    /// A transition from this camera, at `part` 0, to `other`, at 1, starting and ending at rest.
+    /// Turns the short way; the distance changes by equal factors, and the target moves in step
+    /// with it, so that a zoom onto a point heads for that point.
     #[must_use]
     pub fn towards(&self, other: &Self, part: f64) -> Self {
         let part = part.clamp(0.0, 1.0);
         if part >= 1.0 {
             return *other;
         }
-        // The fifth-order curve without a jolt: speed and acceleration are 0 at both ends.
+        // The fifth-order curve whose speed and acceleration are 0 at both ends.
         let eased = part * part * part * (10.0 + part * (6.0 * part - 15.0));
         let mix = |from: f64, to: f64| from + (to - from) * eased;
         let turn = (other.azimuth_rad - self.azimuth_rad + PI).rem_euclid(TAU) - PI;
         let ratio = other.distance / self.distance;
         let nearer = libm::pow(ratio, eased);
-        // The part of the way at which the view shrinks towards (or grows from) one fixed point.
+        // The fraction of the path at which the view shrinks towards (or grows from) one fixed
+        // point.
         let along = if (ratio - 1.0).abs() < 1e-6 { eased } else { (nearer - 1.0) / (ratio - 1.0) };
         Self {
             target: self.target + (other.target - self.target) * along,
@@ -205,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pixel_and_its_point_belong_together_as_the_sprites_have_it() {
+    fn pixel_of_and_point_at_are_inverse_and_match_sprites() {
         for (camera, size) in cameras() {
             let place = DVec2::new(0.3 * f64::from(size.width()), 0.8 * f64::from(size.height()));
             let point = camera.point_at(place, size);
@@ -250,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn presets_have_the_axes_that_their_texts_name() {
+    fn presets_have_documented_axes() {
         for (preset, right, up) in [
             (Preset::Front, DVec3::X, DVec3::Z),
             (Preset::Side, DVec3::Y, DVec3::Z),
@@ -266,11 +268,11 @@ mod tests {
     }
 
     #[test]
-    fn picking_takes_the_nearest_that_is_seen_and_the_front_one_of_two() {
+    fn pick_returns_nearest_visible_body_and_frontmost_of_overlapping() {
         let size = PictureSize::new(400, 300).unwrap();
         let camera = Camera::default().seen_from(Preset::Top);
         let at = |x: f64, y: f64, z: f64| DVec3::new(x, y, z);
-        // On one line of sight: lower, then nearer to the eye (which is 10 above).
+        // On one line of sight: the second is nearer to the eye, which is 10 above.
         let positions = [
             at(1.0, 0.5, 0.0),
             at(0.8, 0.4, 2.0),
@@ -292,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_starts_and_ends_at_rest_and_turns_the_short_way() {
+    fn transition_starts_and_ends_at_rest_and_turns_short_way() {
         let from = Camera { azimuth_rad: 0.1, ..Camera::default() };
         let to = Camera {
             azimuth_rad: TAU - 0.1,
@@ -309,7 +311,7 @@ mod tests {
             assert!((pair[1].azimuth_rad.sin()).abs() < 0.1 + 1e-9, "the short way");
             assert!(pair[1].distance < pair[0].distance);
             assert!(pair[0].distance / pair[1].distance < 1.2, "no jump");
-            // The goal stays in the picture and moves steadily towards its middle.
+            // The final target stays in the picture and moves steadily towards its middle.
             let away = |c: &Camera| (c.target - to.target).length() / c.distance;
             assert!(away(&pair[1]) <= away(&pair[0]) + 1e-9);
         }

@@ -1,4 +1,4 @@
-//! Streaks on the device; see [`super::streaks`] for what they are. In both ways of [`super::Adding`].
+//! Streaks on the device; see [`super::streaks`]. For both methods of [`super::Adding`].
 
 use super::adding::{GROUP, GROUPS_A_ROW, LARGE_GROUPS, STREAK_GROUPS, STREAK_LANES};
 use super::light::{HDR_FORMAT, LightPipelines, shader};
@@ -7,23 +7,23 @@ use crate::gpu::{Binding, DrawPipeline, Handles, bind, compute_pipeline, group_l
 
 /// The file of the blended pass, below `shaders/`.
 pub const SHADER: &str = "render/streak.wgsl";
-/// The file of the computed one.
+/// The file of the compute pass.
 pub const SPLAT_SHADER: &str = "render/streak_splat.wgsl";
 
-/// Bytes of the list of streaks, for the case that all bodies have one and all are large: two counts of streaks, and two
-/// words each.
+/// Bytes of the list of streaks, for the case that all bodies have one and all are large: two
+/// counts of streaks, and two words each.
 fn list_bytes(count: u32) -> u64 {
     8 * (u64::from(count.max(1)) + 1)
 }
 
-/// Bind groups kept, as for the sprites.
-const KEPT_GROUPS: usize = 6;
+/// Number of cached bind groups, as for the sprites.
+const CACHED_GROUPS: usize = 6;
 
-/// The blended pass, made when streaks are first shown.
+/// The blended pass, created when streaks are first shown.
 pub(crate) struct StreakPass {
     pipelines: LightPipelines,
     layout: wgpu::BindGroupLayout,
-    /// By the buffers of accelerations.
+    /// Keyed by the buffer of accelerations.
     groups: Vec<(wgpu::Buffer, wgpu::BindGroup)>,
 }
 
@@ -50,7 +50,8 @@ impl StreakPass {
         Ok(Self { pipelines, layout, groups: Vec::new() })
     }
 
-    /// Adds the streaks of `count` bodies, of `pieces` pieces each, after the sprites in the same pass.
+    /// Adds the streaks of `count` bodies, of `pieces` segments each, after the sprites in the same
+    /// pass.
     pub fn draw(
         &mut self,
         gpu: Handles,
@@ -61,7 +62,7 @@ impl StreakPass {
     ) {
         let Some(pipeline) = self.pipelines.find(format) else { return };
         if !self.groups.iter().any(|(known, _)| known == accelerations) {
-            if self.groups.len() == KEPT_GROUPS {
+            if self.groups.len() == CACHED_GROUPS {
                 self.groups.remove(0);
             }
             let bound = [accelerations.as_entire_binding()];
@@ -71,12 +72,13 @@ impl StreakPass {
         let group = self.groups.iter().find(|(known, _)| known == accelerations);
         pass.set_pipeline(pipeline);
         pass.set_bind_group(1, group.map(|(_, group)| group), &[]);
-        // With 2^27 bodies, which have two pieces each, this fits a u32.
+        // With 2^27 bodies, which have two segments each, this fits a u32.
         pass.draw(0..3 * pieces * count, 0..1);
     }
 }
 
-/// The computed passes and their list of streaks, 8 bytes per body; made when streaks are first shown.
+/// The compute passes and their list of streaks, 8 bytes per body; created when streaks are first
+/// shown.
 pub(crate) struct StreakSplats {
     choose: wgpu::ComputePipeline,
     small: wgpu::ComputePipeline,
@@ -87,7 +89,8 @@ pub(crate) struct StreakSplats {
 }
 
 impl StreakSplats {
-    /// Builds the pipelines, whose first bind groups have the layouts of the sprites' and of the sums.
+    /// Builds the pipelines, whose first bind groups have the layouts of the sprites' and of the
+    /// sums.
     pub fn new(
         gpu: Handles,
         sprites: &wgpu::BindGroupLayout,
@@ -103,7 +106,7 @@ impl StreakSplats {
         Ok(Self { choose, small, large, layout, list: None, groups: Vec::new() })
     }
 
-    /// Frees the list: no streaks are shown.
+    /// Frees the list, when streaks are off.
     pub fn forget(&mut self) {
         self.list = None;
         self.groups.clear();
@@ -117,14 +120,14 @@ impl StreakSplats {
         accelerations: &wgpu::Buffer,
         count: u32,
     ) -> wgpu::BindGroup {
-        let room = list_bytes(count);
-        let list = match self.list.take().filter(|list| list.size() >= room) {
+        let bytes = list_bytes(count);
+        let list = match self.list.take().filter(|list| list.size() >= bytes) {
             Some(list) => list,
             None => {
                 self.groups.clear();
                 gpu.device.create_buffer(&wgpu::BufferDescriptor {
                     label: Some("list of streaks"),
-                    size: room,
+                    size: bytes,
                     usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST,
                     mapped_at_creation: false,
                 })
@@ -135,7 +138,7 @@ impl StreakSplats {
         let group = match known {
             Some((_, group)) => group.clone(),
             None => {
-                if self.groups.len() == KEPT_GROUPS {
+                if self.groups.len() == CACHED_GROUPS {
                     self.groups.remove(0);
                 }
                 let bound = [accelerations, &list].map(wgpu::Buffer::as_entire_binding);

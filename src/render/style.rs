@@ -1,12 +1,12 @@
-//! What a user can choose about the looks of a picture.
+//! The style of a picture: what a user can choose about its looks.
 
 use super::palette::{PALETTES, Palette};
 use crate::error::{Error, Result};
 
-/// The longest trail in seconds: with half floats slower fading would come to a halt.
+/// Longest trail in seconds: with half floats a slower fade would stall.
 pub const LONGEST_TRAIL_SECS: f64 = 30.0;
 
-/// What a body's colour shows.
+/// The quantity shown by a body's colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ColourBy {
@@ -17,14 +17,15 @@ pub enum ColourBy {
     Speed,
     /// Its acceleration, on a logarithmic scale.
     Acceleration,
-    /// When it formed or, if that is unknown, how far out in its component it began: see [`mod@super::ages`].
+    /// When it formed or, if that is unknown, how far out in its component it began: see
+    /// [`mod@super::ages`].
     Age,
     /// Mass per volume around it, on a logarithmic scale; see [`mod@super::medium`].
     Density,
 }
 
 impl ColourBy {
-    /// All choices with their names on the command line.
+    /// All variants with their names on the command line.
     pub const ALL: [(Self, &'static str); 5] = [
         (Self::Component, "component"),
         (Self::Speed, "speed"),
@@ -33,7 +34,7 @@ impl ColourBy {
         (Self::Density, "density"),
     ];
 
-    /// The choice of that name.
+    /// The variant of that name.
     pub fn from_name(name: &str) -> Result<Self> {
         Self::ALL.iter().find(|(_, known)| *known == name).map(|(choice, _)| *choice).ok_or_else(
             || Error::Unknown {
@@ -45,72 +46,78 @@ impl ColourBy {
     }
 }
 
-/// How light becomes grey levels.
+/// The mapping of light to grey levels.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Exposure {
-    /// Found from each picture, following changes slowly, so that nothing flickers.
+    /// Adapts to each picture, following changes slowly to avoid flicker.
     Auto {
-        /// Time in which the exposure follows 63 % of a change towards dark, in seconds of the film; towards bright
-        /// it takes a third of that. 0 follows at once, infinity keeps the first picture's exposure.
+        /// Time constant for following a change towards dark (63 %), in seconds of the film;
+        /// towards bright it is a third of that. 0 follows at once, infinity keeps the first
+        /// picture's exposure.
         adapt_secs: f64,
     },
     /// One exposure for every picture.
     Fixed {
         /// The intensity that becomes white, greater than 0. An intensity of 1 is all light spread
-        /// evenly over a disk with the median radius of the bodies drawn.
+        /// evenly over a disk with the median radius of the drawn bodies.
         white: f64,
         /// The intensity shown at a third of full scale, greater than 0 and below `white`.
         mid: f64,
     },
 }
 
-/// All choices about the looks. [`Style::default`] is meant to be good for any scene.
+/// All choices about the looks. [`Style::default`] is meant to suit any scene.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Style {
-    /// What colours show.
+    /// The quantity shown by colour.
     pub colour_by: ColourBy,
     /// The scale for speed, acceleration, age and density.
     pub palette: &'static Palette,
-    /// Least and largest speed, acceleration or density of the scale, in scene units; `None` takes them from the
-    /// bodies (2nd and 98th percentile). Ages have a range of their own.
+    /// Ends of the scale for speed, acceleration or density, in scene units; `None` takes them from
+    /// the bodies (2nd and 98th percentile). Ages have a range of their own.
     pub value_range: Option<[f64; 2]>,
     /// Draws dark matter too, as a faint violet haze.
     pub show_halo: bool,
-    /// Sprites this many times larger than usual, 0.1 to 10. Their light stays the same.
+    /// Sprite size relative to the default, 0.1 to 10. Their light stays the same.
     pub sprite_size: f64,
     /// How much stars of one component differ in brightness and tint, 0 (alike) to 1.
     pub variety: f64,
     /// Brightens (positive) or darkens the exposure, in powers of two, -10 to 10.
     pub stops: f64,
-    /// How light becomes grey levels.
+    /// The mapping of light to grey levels.
     pub exposure: Exposure,
-    /// Strength of smoothing and glow, 0 (off) to 1: bright places shine, and where single bodies stand apart
-    /// most of their light becomes a haze with faint stars in it, the wider the fewer they are.
+    /// Strength of smoothing and glow, 0 (off) to 1: bright places shine, and where bodies are
+    /// sparse most of their light becomes a haze with faint stars in it, the wider the fewer they
+    /// are.
     pub bloom: f64,
-    /// Strength of the local exposure, 0 (off) to 1: dim neighbourhoods are exposed longer than bright ones, so that
-    /// tails can be seen beside the core.
+    /// Strength of the local exposure, 0 (off) to 1: dim neighbourhoods are exposed longer than
+    /// bright ones, so that tails are visible next to the core.
     pub local_exposure: f64,
     /// How much darker the corners are than the middle, 0 to 1.
     pub vignette: f64,
-    /// Seconds in which light behind moving bodies fades to a third, 0 (no trails) to 30; see [`super::trails`].
+    /// Seconds in which light behind moving bodies fades to a third, 0 (no trails) to 30; see
+    /// [`super::trails`].
     pub trail_secs: f64,
-    /// Time, in the bodies' units, over which bodies draw streaks of light behind them in space, 0 (none) or more.
+    /// Time span, in the bodies' units, of the streaks of light behind bodies in space, 0 (none) or
+    /// more.
     pub streak_time: f64,
     /// The empty sky, linear RGB, 0 to 0.5 each.
     pub background: [f32; 3],
-    /// How bright the far stars and galaxies behind everything are, 0 (none) to 1; see [`super::sky`].
+    /// Brightness of the far stars and galaxies behind everything, 0 (none) to 1; see
+    /// [`super::sky`].
     pub sky: f64,
-    /// How much bodies beyond the camera's target are dimmed, in addition to the effect of distance, and nearer ones
-    /// brightened, 0 to 1.
+    /// How much bodies beyond the camera's target are dimmed, in addition to the effect of
+    /// distance, and nearer ones brightened, 0 to 1.
     pub depth_cue: f64,
     /// How strongly dense gas glows pink and blue, 0 (one colour) to 1. Costs nothing without gas.
     pub gas: f64,
-    /// How much dust in the gas dims and reddens what is behind it, 0 (none) to 1. Costs nothing without gas.
+    /// How much dust in the gas dims and reddens what is behind it, 0 (none) to 1. Costs nothing
+    /// without gas.
     pub dust: f64,
     /// Hides the steps of 8-bit grey levels with a fixed fine pattern. Makes PNG files larger.
     pub dither: bool,
-    /// Thin lines along the paths of bodies, if there are at most three; see [`super::paths`].
+    /// Thin lines along the orbits of bodies, if there are at most three; see [`super::paths`].
     pub paths: bool,
 }
 
@@ -199,7 +206,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn defaults_are_allowed_and_each_wrong_choice_is_named() {
+    fn default_style_is_valid_and_each_invalid_field_is_reported() {
         assert!(Style::default().validate().is_ok());
         let check = |change: fn(&mut Style), word: &str| {
             let mut style = Style::default();

@@ -1,5 +1,5 @@
-//! What looks need to know of bodies, whatever the style: with a million bodies it takes a tenth of a second, so a window
-//! measures it only once when its style changes.
+//! Properties of bodies that looks need whatever the style: with a million bodies they take a tenth
+//! of a second, so a window measures them only once while its style changes.
 
 use glam::DVec3;
 
@@ -17,14 +17,14 @@ use crate::frame::Frame;
 pub struct Survey {
     /// One per component, up to [`MAX_COMPONENTS`].
     pub(super) parts: Vec<Part>,
-    /// The common motion of all bodies.
+    /// The mean velocity of all bodies.
     pub(super) drift: DVec3,
-    /// The ages, if known from the beginning of a run.
+    /// The ages, if known from the start of the run.
     pub(super) ages: Option<Ages>,
 }
 
 impl Survey {
-    /// Surveys these bodies (any number, even none). Their ages are made when a look needs them.
+    /// Surveys these bodies (any number, even none). Ages are computed when a look needs them.
     pub fn of(bodies: &Bodies) -> Self {
         let components = bodies.components.iter().take(MAX_COMPONENTS).enumerate();
         Self {
@@ -36,13 +36,13 @@ impl Survey {
         }
     }
 
-    /// Sets the bodies' ages, one each, made by [`super::ages::ages`] when the run began.
+    /// Sets the bodies' ages, one each, computed by [`super::ages::ages`] at the start of the run.
     #[must_use]
     pub fn with_ages(self, ages: Ages) -> Self {
         Self { ages: Some(ages), ..self }
     }
 
-    /// Densities and dust, if a style shows them for these bodies.
+    /// Parameters of densities and dust, if a style shows them for these bodies.
     pub(super) fn medium(&self, style: &Style) -> Option<Plan> {
         let is_drawn = |p: &&Part| p.count > 0 && (style.show_halo || p.role != Role::Halo);
         let counts_all = style.colour_by == ColourBy::Density;

@@ -7,18 +7,19 @@ use super::light::HDR_FORMAT;
 use crate::error::{Error, Result};
 use crate::gpu::Handles;
 
-/// Side of a tile in pixels of the shrunk picture: a quarter of what one workgroup of the meter reads.
+/// Side of a tile in pixels of the shrunk picture: a quarter of what one workgroup of the meter
+/// reads.
 pub const TILE: u32 = 8;
 
-/// Textures in linear light, made once for a picture size.
+/// Textures in linear light for one picture size.
 pub struct Targets {
-    /// The size they are for.
+    /// The picture size.
     pub size: PictureSize,
     /// The picture.
     pub hdr: wgpu::TextureView,
     /// Its format, see [`super::light::light_format`].
     pub light_format: wgpu::TextureFormat,
-    /// How light is added up in it.
+    /// The method by which light is accumulated in it.
     pub adding: Adding,
     /// The sizes of all textures below.
     pub pyramid: Pyramid,
@@ -32,7 +33,7 @@ pub struct Targets {
     pub glow: wgpu::TextureView,
     /// Columns and rows of tiles of [`TILE`] pixels of `base` a side that cover the picture.
     pub tiles: [u32; 2],
-    /// The most light of any pixel in each tile: dark tiles need not be developed.
+    /// The largest light of any pixel in each tile: dark tiles skip the tone map.
     pub tile_light: wgpu::Buffer,
 }
 
@@ -48,7 +49,7 @@ impl Targets {
         let pyramid = Pyramid::new(size);
         use wgpu::TextureUsages as Usage;
         let drawn = Usage::RENDER_ATTACHMENT | Usage::TEXTURE_BINDING;
-        // Some devices do not compress textures that can be stored into.
+        // Some devices do not compress textures with storage usage.
         let hdr_usage = match adding {
             Adding::Raster => drawn,
             Adding::Compute => drawn | Usage::STORAGE_BINDING,

@@ -1,10 +1,12 @@
-//! Pictures of some of the bodies with the light of all, for adapters on which drawing all takes too long.
+//! Drawing a subset of the bodies with the light of all, for adapters on which drawing all takes
+//! too long.
 
 use super::look::Look;
 
 impl Look {
-    /// The look that draws one of `every` bodies, each as bright as `every` of them, and smooths as for that few: the same
-    /// light and the same shapes, coarser. Streaks are drawn by all bodies or none: with them the look is unchanged.
+    /// The look that draws one in `every` bodies, each as bright as `every` of them, and smooths as
+    /// for that number: the same light and the same shapes, coarser. Streaks are drawn by all
+    /// bodies or none: with streaks the look is unchanged.
     #[must_use]
     pub fn thinned(mut self, every: u32) -> Self {
         if every < 2 || self.style.streak_time > 0.0 {
@@ -29,7 +31,7 @@ mod tests {
     use crate::render::{Look, Style};
 
     #[test]
-    fn as_much_light_comes_from_fewer_bodies_unless_they_draw_streaks() {
+    fn thinning_preserves_light_and_is_off_with_streaks() {
         let mut bodies = Bodies::with_capacity(1000);
         (0..1000).for_each(|i| bodies.push(1.0, DVec3::splat(f64::from(i)), DVec3::ONE, 0));
         let whole = Look::new(&Style::default(), &bodies, None).unwrap();

@@ -1,9 +1,9 @@
 //! From linear light to 8-bit sRGB: the asinh curve of Lupton et al. (2004, PASP 116, 133).
 //!
-//! The curve acts on the intensity only, so colours keep their hue at every brightness; a pixel that would leave the gamut
-//! is dimmed as a whole, by a soft shoulder, not clipped channel by channel. The softening is solved for, so that `white`
-//! comes out at 1 and `mid` at [`MID_TONE`]. Very bright places are bleached a little, as the eye expects. Mirrors
-//! `tone_map.wgsl`.
+//! The curve acts on the intensity only, so colours keep their hue at every brightness; a pixel
+//! that would leave the gamut is dimmed as a whole, by a soft shoulder, not clipped channel by
+//! channel. The softening is solved for, so that `white` maps to 1 and `mid` to [`MID_TONE`]. Very
+//! bright places are bleached a little, as the eye expects. Mirrors `tone_map.wgsl`.
 
 use rayon::prelude::*;
 
@@ -15,15 +15,15 @@ use super::limits::{at_least, at_most};
 use super::splat::HdrImage;
 use super::style::Style;
 
-/// Where the mid level is shown, as a part of full scale (perceptual, 0 to 1).
+/// Output of the mid level, as a fraction of full scale (perceptual, 0 to 1).
 pub const MID_TONE: f32 = 0.38;
-/// Brighter intensities are treated as this one; half floats end at 65504.
+/// Intensities are clamped to this one; half floats end at 65504.
 pub const LARGEST: f32 = 60000.0;
-/// How far the brightest places lose their colour.
+/// Desaturation of the brightest places.
 pub const BLEACH: f32 = 0.5;
-/// The most of its colour that any place loses.
+/// Upper bound of the desaturation.
 pub const MOST_BLEACH: f32 = 0.8;
-/// From here on the brightest channel approaches 1 without reaching it.
+/// Above this the brightest channel approaches 1 without reaching it.
 pub const KNEE: f32 = 0.7;
 
 /// A tone curve; the same layout on the host and in `tone_map.wgsl`.
@@ -37,7 +37,7 @@ pub struct ToneCurve {
 }
 
 impl ToneCurve {
-    /// The curve that shows `levels.white` at 1 and `levels.mid` at [`MID_TONE`], brightened by
+    /// The curve that maps `levels.white` to 1 and `levels.mid` to [`MID_TONE`], brightened by
     /// `stops` powers of two.
     pub fn new(levels: Levels, stops: f32) -> Self {
         let ratio = (levels.mid_log2 - levels.white_log2).min(0.0).exp2();
@@ -59,7 +59,7 @@ impl ToneCurve {
         }
     }
 
-    /// Full scale (0 to 1, perceptual) at which `intensity` (>= 0) is shown.
+    /// Output (0 to 1, perceptual) for `intensity` (>= 0).
     pub fn tone(&self, intensity: f32) -> f32 {
         (asinh(self.slope * intensity) * self.scale).min(1.0)
     }
@@ -84,8 +84,8 @@ fn ln(x: f32) -> f32 {
         + 2.0 * s * (1.0 + s2 * (1.0 / 3.0 + s2 * (0.2 + s2 * (1.0 / 7.0))))
 }
 
-/// Linear RGB of one pixel of the finished picture, with the part `lit` (0 to 1) of its light. Without branches, so that a
-/// loop over a row of pixels is vectorised.
+/// Linear RGB of one pixel of the finished picture, with the fraction `lit` (0 to 1) of its light.
+/// Branch-free, so that a loop over a row of pixels vectorises.
 #[inline(always)]
 pub fn develop(rgb: [f32; 3], curve: &ToneCurve, background: [f32; 3], lit: f32) -> [f32; 3] {
     let [r, g, b] = rgb.map(|channel| at_most(channel, LARGEST));
@@ -107,19 +107,21 @@ pub fn srgb_encode(linear: f32) -> f32 {
     if linear <= 0.003_130_8 { 12.92 * linear } else { 1.055 * linear.powf(1.0 / 2.4) - 0.055 }
 }
 
-/// The fixed pattern that hides 8-bit steps, -0.5 to 0.5 (interleaved gradient noise, Jimenez 2014).
+/// The fixed pattern that hides 8-bit steps, -0.5 to 0.5 (interleaved gradient noise, Jimenez
+/// 2014).
 fn dither_at(x: u32, y: u32) -> f32 {
     // Casts, not floor(): without SSE 4.1 that is a function call.
     let fraction = |v: f32| v - v as u32 as f32;
     fraction(52.982_918 * fraction(0.067_110_56 * x as f32 + 0.005_837_15 * y as f32)) - 0.5
 }
 
-/// Steps of the table from linear to sRGB.
+/// Entries of the table from linear to sRGB.
 const STEPS: usize = 4096;
 
-/// Develops pictures on the CPU.
+/// Tone-maps pictures on the CPU.
 pub struct Developer {
-    /// sRGB * 255 by the square root of the linear value, where the curve is nearly straight.
+    /// sRGB * 255 as a function of the square root of the linear value, where the curve is nearly
+    /// straight.
     encoded: Vec<f32>,
 }
 
@@ -134,7 +136,8 @@ impl Default for Developer {
 }
 
 impl Developer {
-    /// Develops `hdr` into `image` of the same size, mixed with the smooth picture, if there is one.
+    /// Tone-maps `hdr` into `image` of the same size, mixed with the smooth picture, if there is
+    /// one.
     pub fn develop(
         &self,
         hdr: &HdrImage,

@@ -1,4 +1,4 @@
-//! The last pass: HDR picture, glow and exposure to the screen's format; see [`super::tone`].
+//! The last pass: HDR picture, glow and exposure to the target's format; see [`super::tone`].
 
 use super::bloom::STRAIGHT;
 use super::exposure_pass::ExposurePass;
@@ -93,9 +93,9 @@ impl ToneMapPass {
         )
     }
 
-    /// Fills `target`, which has the picture's size. `style` says whether there is a glow and a
-    /// dither; everything else comes from the exposure's buffers. Columns from `shown_px` on stay
-    /// empty sky.
+    /// Fills `target`, which has the picture's size. `style` decides about glow and dither;
+    /// everything else comes from the exposure's buffers. Columns from `shown_px` on stay empty
+    /// sky.
     pub fn draw(
         &self,
         encoder: &mut wgpu::CommandEncoder,
@@ -105,7 +105,7 @@ impl ToneMapPass {
         style: &Style,
         shown_px: u32,
     ) {
-        // What a dark pixel would become: a device that encodes sRGB also encodes the clear colour.
+        // The result of a dark pixel: a device that encodes sRGB also encodes the clear colour.
         let sky = style.background.map(|c| match self.encodes {
             true => f64::from(srgb_encode(c)),
             false => f64::from(c),

@@ -1,4 +1,4 @@
-//! Trails on the device; see [`super::trails`] for what they are. Two blended passes over the picture.
+//! Trails on the device; see [`super::trails`]. Two blended passes over the picture.
 
 use super::light::{HDR_FORMAT, LightPipelines, shader};
 use super::targets::{Targets, texture_of};
@@ -9,7 +9,7 @@ use crate::gpu::{Binding, DARK, DrawPipeline, Handles, begin_drawing, bind, grou
 /// The file of the pass, below `shaders/`.
 pub const SHADER: &str = "render/trail.wgsl";
 
-/// The pipeline, and the trail of one picture size while there is one.
+/// The pipeline, and the trail's texture while trails are shown.
 pub struct TrailPass {
     layout: wgpu::BindGroupLayout,
     pipelines: LightPipelines,
@@ -18,13 +18,13 @@ pub struct TrailPass {
 
 struct Trail {
     view: wgpu::TextureView,
-    /// The picture and the trail, to be read.
+    /// The picture and the trail as inputs.
     hdr_group: wgpu::BindGroup,
     trail_group: wgpu::BindGroup,
 }
 
 impl TrailPass {
-    /// Builds the pipeline; the trail's texture only comes with the first trail.
+    /// Builds the pipeline; the trail's texture is created with the first trail.
     pub fn new(gpu: Handles) -> Result<Self> {
         let layout = group_layout(
             gpu.device,
@@ -50,13 +50,13 @@ impl TrailPass {
         Ok(Self { layout, pipelines, trail: None })
     }
 
-    /// Frees the texture: no trails are wanted, or the picture has another size or format.
+    /// Frees the texture, when trails are off or the picture has another size or format.
     pub fn forget(&mut self) {
         self.trail = None;
     }
 
-    /// Adds the picture to the trail, of which the part `kept` stays, and mixes the trail into the
-    /// picture.
+    /// Adds the picture to the trail, of which the fraction `kept` stays, and mixes the trail into
+    /// the picture.
     pub fn mix(
         &mut self,
         gpu: Handles,
@@ -68,7 +68,7 @@ impl TrailPass {
         let is_new = self.trail.is_none();
         let trail = self.trail.get_or_insert_with(|| Trail::new(gpu, &self.layout, targets));
         let load = if is_new || kept <= 0.0 { DARK } else { wgpu::LoadOp::Load };
-        // A new, dark texture takes the whole picture.
+        // A new, dark texture is replaced by the whole picture.
         let kept = if is_new { 0.0 } else { kept };
         let pass = begin_drawing(encoder, "trail", &trail.view, load);
         draw(pass, pipeline, &trail.hdr_group, 1.0 - kept);

@@ -1,12 +1,12 @@
 //! Trails: light that fades in seconds instead of vanishing with its picture.
 //!
-//! A second picture in linear light keeps the mean of past pictures, recent ones counting more:
-//! `trail = kept * trail + (1 - kept) * now`, with `kept = exp(-elapsed / trail_secs)`. Shown are 40
-//! % of the current picture and 60 % of the trail, so that a body at rest looks the same, a moving
+//! A second picture in linear light holds an exponential moving average of past pictures: `trail =
+//! kept * trail + (1 - kept) * now`, with `kept = exp(-elapsed / trail_secs)`. The output is 40 %
+//! of the current picture and 60 % of the trail, so that a body at rest looks the same, a moving
 //! one draws a line behind it, and the total light stays the same for the exposure.
 //!
 //! The trail is in the picture, not in space: if the camera moves it fades within about eight
-//! pixels' move, and after a jump there is none.
+//! pixels of motion, and after a jump it is empty.
 
 use rayon::prelude::*;
 
@@ -14,24 +14,25 @@ use super::camera::Camera;
 use super::image::PictureSize;
 use super::splat::HdrImage;
 
-/// Part of the light shown that comes from the trail.
+/// Fraction of the output that comes from the trail.
 pub const TRAIL_PART: f32 = 0.6;
-/// A trail fades while the camera moves by this many pixels.
+/// Camera motion in pixels over which a trail fades.
 const FADE_PX: f64 = 8.0;
 
-/// How old the trail is that the next picture adds to.
+/// The time and camera of the picture that was last added to the trail.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TrailClock {
     last: Option<(f64, Camera)>,
 }
 
 impl TrailClock {
-    /// Starts over: the next picture begins a new trail.
+    /// Resets: the next picture begins a new trail.
     pub fn reset(&mut self) {
         self.last = None;
     }
 
-    /// The part of the trail that is kept beneath a picture at `time_secs`, 0 to 1; 0 for the first.
+    /// The fraction of the trail that stays beneath a picture at `time_secs`, 0 to 1; 0 for the
+    /// first.
     pub fn kept(
         &mut self,
         trail_secs: f64,
@@ -48,7 +49,7 @@ impl TrailClock {
     }
 }
 
-/// About how far the picture's edge moves between two cameras, in pixels.
+/// Approximate motion of the picture's edge between two cameras, in pixels.
 fn moved_px(from: &Camera, to: &Camera, size: PictureSize) -> f64 {
     let half = 0.5 * f64::from(size.shorter_side());
     let ([right, up, _], [other_right, other_up, _]) = (from.axes_in_world(), to.axes_in_world());
@@ -60,7 +61,7 @@ fn moved_px(from: &Camera, to: &Camera, size: PictureSize) -> f64 {
     if moved.is_finite() { moved } else { f64::MAX }
 }
 
-/// Adds `hdr` to `trail`, of which the part `kept` stays, and mixes the trail into `hdr`.
+/// Adds `hdr` to `trail`, of which the fraction `kept` stays, and mixes the trail into `hdr`.
 pub fn mix(hdr: &mut HdrImage, trail: &mut HdrImage, kept: f32) {
     let pixels = hdr.pixels_mut().par_iter_mut().zip(trail.pixels_mut().par_iter_mut());
     pixels.with_min_len(4096).for_each(|(now, trail)| {
@@ -80,16 +81,16 @@ mod tests {
     }
 
     #[test]
-    fn light_fades_by_the_clock_however_often_it_is_painted() {
+    fn trail_fade_is_independent_of_frame_rate() {
         let faded = |pictures_per_sec: u32| {
             let (mut clock, camera) = (TrailClock::default(), Camera::default());
-            let mut kept_of_all = 1.0;
+            let mut remaining = 1.0;
             for picture in 0..=2 * pictures_per_sec {
                 let secs = f64::from(picture) / f64::from(pictures_per_sec);
                 let kept = clock.kept(2.0, secs, &camera, size());
-                kept_of_all *= if picture == 0 { 1.0 - kept } else { kept };
+                remaining *= if picture == 0 { 1.0 - kept } else { kept };
             }
-            kept_of_all
+            remaining
         };
         for rate in [1, 7, 60] {
             assert!((faded(rate) - 0.3679).abs() < 1e-3, "{rate}: {}", faded(rate));
@@ -97,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn a_moving_camera_shortens_the_trail_and_a_jump_ends_it() {
+    fn camera_motion_shortens_trail_and_jump_clears_it() {
         let frame = PictureSize::new(1280, 720).unwrap();
         let kept = |to: Camera| {
             let mut clock = TrailClock::default();
@@ -115,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn what_rests_looks_the_same_and_what_moved_fades() {
+    fn static_light_is_unchanged_and_moved_light_fades() {
         let (mut hdr, mut trail) = (HdrImage::new(size()), HdrImage::new(size()));
         for picture in 0..40 {
             hdr.pixels_mut().fill([0.0; 4]);

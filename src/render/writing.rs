@@ -1,4 +1,5 @@
-//! Writes captions on finished pictures, on the host: for films, stills and anything else that is an [`Image`].
+//! Draws captions on finished pictures, on the host: for films, stills and anything else that is an
+//! [`Image`].
 
 use super::camera::Camera;
 use super::captions::Captions;
@@ -10,15 +11,15 @@ use super::overlay::ScaleBar;
 use crate::bodies::Component;
 use crate::units::{Measure, Units};
 
-/// The most lines of a title, in a narrow picture.
+/// Largest number of lines of a title, in a narrow picture.
 const TITLE_LINES: usize = 3;
 
-/// What captions say about a simulation.
+/// Content of the captions of a simulation.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Said {
-    /// Which captions to write.
+    /// Which captions to draw.
     pub captions: Captions,
-    /// The title; none is written if it is empty.
+    /// The title; nothing is drawn if it is empty.
     pub title: String,
     /// The units of numbers.
     pub units: Units,
@@ -27,8 +28,8 @@ pub struct Said {
 }
 
 impl Said {
-    /// Writes the captions on a picture of bodies with these components, seen by `camera` with `look` at a time of the
-    /// simulation.
+    /// Draws the captions on a picture of bodies with these components, seen by `camera` with
+    /// `look` at a time of the simulation.
     pub fn draw(
         &self,
         image: &mut Image,
@@ -56,7 +57,7 @@ impl Said {
         }
         let mut bottom = f64::from(size.height()) - edge;
         let right = f64::from(size.width()) - edge;
-        // Left end of the legend; above the scale bar if there is no room beside it.
+        // Left end of the legend; above the scale bar if there is no room next to it.
         let bar_px = (12.0 * letters.size_px()).min(room);
         let colours = colour_bar(look, &self.units);
         let entries: Vec<_> = match (self.captions.colours, &colours) {
@@ -95,7 +96,7 @@ impl Said {
     }
 }
 
-/// The time in words, with enough digits to tell times apart that differ by `interval`.
+/// The label of a time, with enough digits to tell times apart that differ by `interval`.
 pub fn time_label(time: f64, interval: f64, units: &Units) -> String {
     let Measure { factor, name } = Measure::of(&units.time);
     let step = (interval * factor).abs();
@@ -131,7 +132,7 @@ struct Names {
     entries: Vec<(String, Vec<[u8; 3]>)>,
     /// Width of the widest name.
     names_px: f64,
-    /// The same with the dots before it.
+    /// That width with the dots before it.
     width_px: f64,
 }
 
@@ -149,7 +150,8 @@ impl Names {
         Self { entries, names_px, width_px: names_px + dots_px }
     }
 
-    /// Writes names aligned at their left, with the dots before them; only those that fit below `top`.
+    /// Writes names aligned at their left, with the dots before them; only those that fit below
+    /// `top`.
     fn write(&self, image: &mut Image, letters: &Lettering, [right, bottom]: [f64; 2], top: f64) {
         let size = letters.size_px();
         let left = right - self.names_px;
@@ -185,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn times_and_speeds_have_units_and_enough_digits() {
+    fn time_and_speed_labels_have_units_and_enough_digits() {
         let units =
             Units { length: "3.5 kpc".into(), time: "13.05 Myr".into(), ..Units::default() };
         assert_eq!(time_label(11.0, 0.1675, &units), "t = 144 Myr");
@@ -201,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn each_caption_is_seen_in_its_corner_on_pictures_of_any_size() {
+    fn captions_appear_in_their_corners_at_any_picture_size() {
         let bodies = bodies();
         for colour_by in [ColourBy::Component, ColourBy::Speed, ColourBy::Age] {
             let look = Look::new(&Style { colour_by, ..Style::default() }, &bodies, None).unwrap();
@@ -235,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn long_titles_and_names_stay_in_narrow_pictures() {
+    fn long_titles_and_names_fit_narrow_pictures() {
         let mut bodies = bodies();
         bodies.components[0].name = "stars of the galaxy that came from far away".to_owned();
         let look = Look::new(&Style::default(), &bodies, None).unwrap();

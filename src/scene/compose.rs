@@ -1,4 +1,4 @@
-//! Composing scenes: scaling, turning and placing bodies, and sending two groups on an orbit.
+//! Composing scenes: scaling, rotating and placing bodies, and putting two groups on an orbit.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::scene::MAX_BODIES;
 use crate::scene::rotation::Rotation;
 
-/// Where the bodies of a part come from.
+/// The source of a part's bodies.
 #[derive(Clone, Debug)]
 pub(crate) enum Source {
     /// A generator with its parameters.
@@ -37,7 +37,7 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    /// Scales and turns the bodies about their centre of mass, then moves that to the part's
+    /// Scales and rotates the bodies about their centre of mass, then moves that to the part's
     /// position.
     pub fn place(&self, bodies: &mut Bodies) {
         bodies.recentre();
@@ -69,7 +69,7 @@ pub(crate) fn name_components(bodies: &mut Bodies, name: impl Fn(&str) -> String
     }
 }
 
-/// Sends two groups, each with its centre of mass at rest at the origin, on `orbit` as if they were
+/// Puts two groups, each with its centre of mass at rest at the origin, on `orbit` as if they were
 /// point masses; their common centre of mass is at rest at the origin.
 pub(crate) fn on_orbit(first: Bodies, mut second: Bodies, orbit: &Orbit) -> Result<Bodies> {
     let (position, velocity) = orbit.start(first.total_mass() + second.total_mass())?;

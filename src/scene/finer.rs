@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn softening_and_step_follow_more_bodies_and_come_back() {
+    fn softening_and_step_scale_with_body_count_reversibly() {
         let own = RunHints { softening: 0.15, dt: 0.1, until: 50.0 };
         let finer = Finer { n: 30_000, run: own };
         let mut run = own;

@@ -16,11 +16,13 @@ pub struct Orbit {
 }
 
 impl Orbit {
-    /// Position and velocity of the second mass relative to the first, on the way to the
-    /// pericentre, for the total mass `mass` (G = 1). The orbit lies in the xy plane, runs
-    /// counter-clockwise and has its pericentre on the positive x axis.
+    /// Position and velocity of the second mass relative to the first, approaching the pericentre,
+    /// for the total mass `mass` (G = 1). The orbit lies in the xy plane, runs counter-clockwise
+    /// and has its pericentre on the positive x axis.
     ///
-    /// Errors: fields outside their ranges; a separation that the orbit never reaches.
+    /// # Errors
+    ///
+    /// Fields outside their ranges; a separation that the orbit never reaches.
     pub fn start(&self, mass: f64) -> Result<(DVec3, DVec3)> {
         let Self { eccentricity, pericentre, separation } = *self;
         if !(eccentricity.is_finite() && eccentricity >= 0.0) {
@@ -37,7 +39,7 @@ impl Orbit {
             true => pericentre * (1.0 + eccentricity) / (1.0 - eccentricity),
             false => f64::INFINITY,
         };
-        // Leaves room for rounding when a start is at the very end of an ellipse.
+        // Tolerance for rounding when a start is at the very end of an ellipse.
         let rounding = 1.0 + 1e-12;
         if !(separation.is_finite()
             && separation * rounding >= pericentre
@@ -72,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn energy_and_angular_momentum_are_the_orbits() {
+    fn orbit_start_has_expected_energy_and_angular_momentum() {
         for (eccentricity, separation) in
             [(0.0, 2.0), (0.6, 5.0), (0.6, 8.0), (1.0, 30.0), (1.5, 30.0)]
         {
@@ -88,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn impossible_orbits_are_refused() {
+    fn invalid_orbits_are_rejected() {
         let refuse = |eccentricity, pericentre, separation, word: &str| {
             let text =
                 Orbit { eccentricity, pericentre, separation }.start(1.0).unwrap_err().to_string();

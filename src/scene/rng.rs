@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn moments_are_right() {
+    fn random_numbers_have_expected_moments() {
         let mut stream = Stream::new(7, 0);
         let n = 40_000;
         let (mut uniform, mut normal, mut square, mut direction) = (0.0, 0.0, 0.0, DVec3::ZERO);

@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_axis_is_tilted_and_lengths_stay() {
+    fn rotation_tilts_axis_and_preserves_lengths() {
         let rotation = Rotation::new(25.0, 60.0, 90.0);
         let axis = rotation.turn(DVec3::Z);
         assert!((axis - DVec3::new(0.75_f64.sqrt(), 0.0, 0.5)).length() < 1e-15);

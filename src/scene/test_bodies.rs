@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn each_cloud_is_what_it_says() {
+    fn test_bodies_have_documented_properties() {
         let (even, uneven) = (test_bodies(500, Spread::Even), test_bodies(500, Spread::Uneven));
         for bodies in [&even, &uneven] {
             assert!((bodies.mass.iter().sum::<f64>() - 1.0).abs() < 0.01);
@@ -68,7 +68,7 @@ mod tests {
             assert!(numbers.clone().all(|v| v.as_vec3().as_dvec3() == *v && v.is_finite()));
             assert!(bodies.mass.iter().all(|m| f64::from(*m as f32) == *m && *m > 0.0));
         }
-        // A cube of side 1 has room for about 500 bodies a tenth apart.
+        // A cube of side 1 holds about 500 bodies a tenth apart.
         assert!(least_distance(&even) > 0.03, "{}", least_distance(&even));
         assert_eq!(least_distance(&uneven), 0.0);
         let within = |bodies: &Bodies, radius: f64| {

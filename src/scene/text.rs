@@ -15,7 +15,7 @@ use super::{IntegratorHints, Orbit, RunHints, SceneUnits, Values, generator};
 use crate::error::{Error, Result};
 use crate::units::{Measure, Units};
 
-/// 2^53: up to here each step of a run has a number of its own in f64.
+/// 2^53: up to here f64 represents every step number exactly.
 const MOST_STEPS: f64 = 9_007_199_254_740_992.0;
 
 /// The most components of bodies.
@@ -100,12 +100,12 @@ struct UnitsText {
 
 impl Origin<'_> {
     /// Time step and end of a run; the number of steps must be countable.
-    fn duration(&self, text: &RunText, usual: RunHints) -> Result<RunHints> {
-        let dt = self.number("dt", &text.dt, usual.dt, Allowed::Positive)?;
-        let until = self.number("until", &text.until, usual.until, Allowed::Positive)?;
+    fn duration(&self, text: &RunText, base: RunHints) -> Result<RunHints> {
+        let dt = self.number("dt", &text.dt, base.dt, Allowed::Positive)?;
+        let until = self.number("until", &text.until, base.until, Allowed::Positive)?;
         // Less than a millionth of a step counts as no step.
         if dt.is_normal() && (1e-6..=MOST_STEPS).contains(&(until / dt)) {
-            return Ok(RunHints { dt, until, ..usual });
+            return Ok(RunHints { dt, until, ..base });
         }
         let place = text.dt.as_ref().or(text.until.as_ref()).map_or(0..0, Spanned::span);
         let steps = format!("{:.3e} ('until' {until:?}, 'dt' {dt:?})", until / dt);
@@ -213,7 +213,7 @@ impl Origin<'_> {
         if let Some(parameters) = &scene.parameters {
             return Err(self.error(parameters.span(), "[parameters] belong to the scene's 'generator'; those of a part are [part.parameters]"));
         }
-        // Each part without a name has components of its own, and so has each name.
+        // Each part without a name has its own components, and so has each name.
         let names: BTreeSet<_> =
             scene.parts.iter().filter_map(|p| p.get_ref().name.as_ref()).collect();
         let unnamed = scene.parts.iter().filter(|part| part.get_ref().name.is_none()).count();

@@ -76,7 +76,9 @@ impl Parameter {
 
     /// Checks `value` against the range.
     ///
-    /// Errors: a value outside it, with parameter, value and range.
+    /// # Errors
+    ///
+    /// A value outside it, with parameter, value and range.
     pub fn check(&self, value: f64) -> Result<()> {
         let whole = self.kind != Kind::Count || value == value.floor();
         // NaN is in no range.
@@ -108,7 +110,9 @@ impl Values {
 
     /// Sets one value.
     ///
-    /// Errors: an unknown name; a value outside the range.
+    /// # Errors
+    ///
+    /// An unknown name; a value outside the range.
     pub fn set(&mut self, name: &str, value: f64) -> Result<()> {
         let Some(index) = self.parameters.iter().position(|p| p.name == name) else {
             return Err(Error::Unknown {

@@ -51,20 +51,20 @@ struct PathView {
 impl Origin<'_> {
     /// Reads the hints of a `[view]`.
     pub(super) fn view(&self, text: &ViewText) -> Result<ViewHints> {
-        let usual = ViewHints::default();
+        let defaults = ViewHints::default();
         let mut view = ViewHints {
-            extent: self.number("extent", &text.extent, usual.extent, Allowed::Positive)?,
+            extent: self.number("extent", &text.extent, defaults.extent, Allowed::Positive)?,
             inclination: self.number(
                 "inclination",
                 &text.inclination,
-                usual.inclination,
+                defaults.inclination,
                 Allowed::Any,
             )?,
-            azimuth: self.number("azimuth", &text.azimuth, usual.azimuth, Allowed::Any)?,
+            azimuth: self.number("azimuth", &text.azimuth, defaults.azimuth, Allowed::Any)?,
             orbit_speed: self.number(
                 "orbit_speed",
                 &text.orbit_speed,
-                usual.orbit_speed,
+                defaults.orbit_speed,
                 Allowed::Any,
             )?,
             colouring: text.colouring.unwrap_or_default(),
@@ -119,7 +119,9 @@ impl Origin<'_> {
 /// Reads keyframes from the text of a file with `[[keyframe]]`s, or of a scene file with
 /// `[[view.keyframe]]`s. `path` is named in errors.
 ///
-/// Errors: unknown keys; times that do not increase; numbers out of range; no keyframe.
+/// # Errors
+///
+/// Unknown keys; times that do not increase; numbers out of range; no keyframe.
 pub fn keyframes(text: &str, path: &Path) -> Result<Vec<Keyframe>> {
     let origin = Origin { text, path };
     let fail = |error: toml::de::Error| {
@@ -153,7 +155,9 @@ pub fn path_text(path: &[Keyframe]) -> String {
 
 /// The text of a scene file with its keyframes replaced by these; everything else is kept.
 ///
-/// Errors: an invalid scene; existing keyframes in another notation than `[[view.keyframe]]`.
+/// # Errors
+///
+/// An invalid scene; existing keyframes in another notation than `[[view.keyframe]]`.
 pub fn with_keyframes(text: &str, path: &[Keyframe], file: &Path) -> Result<String> {
     let mut kept = String::with_capacity(text.len());
     let mut is_keyframe = false;
@@ -186,7 +190,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keyframes_are_written_as_they_are_read_and_take_the_place_of_others() {
+    fn keyframes_round_trip_and_replace_existing_ones() {
         let key = |time: f64, azimuth: f64| Keyframe {
             time,
             extent: 4.5,
@@ -210,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn keyframes_inherit_and_wrong_ones_are_named_with_their_line() {
+    fn keyframes_inherit_values_and_errors_name_the_line() {
         let read = |text: &str| keyframes(text, Path::new("path.toml"));
         let found = read(
             "[[keyframe]]\ntime = 0\nextent = 4\nazimuth = 330\n[[keyframe]]\ntime = 5\ntarget = [1, 0, 2]\n",

@@ -20,7 +20,7 @@ pub struct Choice {
     pub method: Method,
     /// Why this engine, in one sentence.
     pub reason: String,
-    /// Why this method, unless it was asked for.
+    /// Why this method, unless it was requested.
     pub method_reason: Option<String>,
     /// Why one device or several, if that was left to a measurement.
     pub devices_reason: Option<String>,
@@ -66,10 +66,10 @@ impl Choice {
         false
     }
 
-    /// Checks that the bodies can be shared if several devices are asked for.
+    /// Checks that the bodies can be shared if several devices are requested.
     ///
-    /// Errors: an engine other than the GPU; a method or an integrator that runs on one device
-    /// only.
+    /// # Errors
+    /// An engine other than the GPU; a method or an integrator that runs on one device only.
     pub fn check_devices(&self, settings: &Settings) -> Result<()> {
         let several = matches!(settings.devices, DeviceCount::These(2..));
         if self.is_shared() && self.method == Method::Tree && self.kind != EngineKind::Gpu {
@@ -96,7 +96,7 @@ impl Choice {
         }
     }
 
-    /// The open devices: the first one, and those beside it.
+    /// All open devices, the first one first.
     pub fn devices(&self) -> impl Iterator<Item = &Arc<Gpu>> {
         self.gpu.iter().chain(&self.beside)
     }
@@ -104,13 +104,13 @@ impl Choice {
     /// Why this engine, this method and this number of devices. "Asked for" is left out if there
     /// are other reasons.
     pub fn because(&self) -> Cow<'_, str> {
-        let asked = Some(&self.reason).filter(|reason| *reason != ASKED_FOR);
-        let found = [asked, self.method_reason.as_ref(), self.devices_reason.as_ref()];
-        let found: Vec<&str> = found.into_iter().flatten().map(String::as_str).collect();
-        match found[..] {
+        let engine_reason = Some(&self.reason).filter(|reason| *reason != ASKED_FOR);
+        let reasons = [engine_reason, self.method_reason.as_ref(), self.devices_reason.as_ref()];
+        let reasons: Vec<&str> = reasons.into_iter().flatten().map(String::as_str).collect();
+        match reasons[..] {
             [] => Cow::Borrowed(&self.reason),
             [why] => Cow::Borrowed(why),
-            _ => Cow::Owned(found.join("; ")),
+            _ => Cow::Owned(reasons.join("; ")),
         }
     }
 }

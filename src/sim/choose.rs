@@ -1,5 +1,5 @@
-//! Which engine and which method `auto` means: by the class of the device and the number of bodies. Nothing is timed, so
-//! that two runs of one command on one machine have the same bits.
+//! Which engine and which method `auto` means: by the class of the device and the number of bodies.
+//! Nothing is timed, so that two runs of one command on one machine have the same bits.
 
 use std::sync::Arc;
 
@@ -8,22 +8,24 @@ use crate::error::Result;
 use crate::forces::{self, Method, Precision, on_device};
 use crate::gpu::{DeviceClass, DeviceCount, Gpu};
 
-/// Fewer bodies are stepped by the CPU engine, whose steps are then short and whose bodies are f64. From 256 bodies on GPUs
-/// are faster: a step takes 0.0026 ms on an NVIDIA H200 and its forces 0.039 ms on 16 AVX-512 cores; with 64, those take
-/// 0.001 ms (benches/results/nvidia-h200.jsonl, figures `rule`, `n` and `crossover`).
+/// Fewer bodies are stepped by the CPU engine, whose steps are then short and whose bodies are f64.
+/// From 256 bodies on GPUs are faster: a step takes 0.0026 ms on an NVIDIA H200 and its forces
+/// 0.039 ms on 16 AVX-512 cores; with 64, those take 0.001 ms (benches/results/nvidia-h200.jsonl,
+/// figures `rule`, `n` and `crossover`).
 const FEWEST_ON_GPU: usize = 512;
 
-/// The number of bodies from which steps take the tree, on a GPU of this class or on the CPU (`None`). Fewer are faster by
-/// all pairs or nearly so, and exact.
+/// The number of bodies from which steps take the tree, on a GPU of this class or on the CPU
+/// (`None`). Fewer are faster by all pairs or nearly so, and exact.
 const fn tree_from(class: Option<DeviceClass>) -> usize {
     match class {
-        // On two AVX-512 cores both take 60 ms of processor time per step of 16,384 bodies (docs/tree.md); with fewer lanes
-        // all pairs lose more than the tree. Integrated graphics have a tenth of a card's pairs per second and half its
-        // latency (estimated).
+        // On two AVX-512 cores both take 60 ms of processor time per step of 16,384 bodies
+        // (docs/tree.md); with fewer lanes all pairs lose more than the tree. Integrated graphics
+        // have a tenth of a card's pairs per second and half its latency (estimated).
         None | Some(DeviceClass::Integrated | DeviceClass::Unknown) => 16_384,
-        // The tree wins from 46,000 bodies on an NVIDIA H200 (docs/figures/tree/nvidia-h200.jsonl, figure `tree-n`: 0.44
-        // times the speed of all pairs with 30,000, 4.3 times with 100,000). All pairs of smaller cards lose more than the
-        // tree, whose first half millisecond is latency. llvmpipe: docs/tree.md.
+        // The tree wins from 46,000 bodies on an NVIDIA H200 (docs/figures/tree/nvidia-h200.jsonl,
+        // figure `tree-n`: 0.44 times the speed of all pairs with 30,000, 4.3 times with 100,000).
+        // All pairs of smaller cards lose more than the tree, whose first half millisecond is
+        // latency. llvmpipe: docs/tree.md.
         Some(DeviceClass::Discrete | DeviceClass::Virtual | DeviceClass::Software) => 32_768,
     }
 }
@@ -31,16 +33,16 @@ const fn tree_from(class: Option<DeviceClass>) -> usize {
 /// Chooses the engine, the method and the devices for `n` bodies.
 ///
 /// `auto` takes the CPU if no adapter is available, if the adapter is software (which shares the
-/// CPU's cores and has none of its SIMD kernels), or for fewer than 512 bodies. In a browser it takes
-/// the adapter if there is one.
+/// CPU's cores and has none of its SIMD kernels), or for fewer than 512 bodies. In a browser it
+/// takes the adapter if there is one.
 ///
-/// If no method is requested, it is `direct` or `tree`, by the number of bodies and the class of the
-/// device. Several devices are taken only if a number is requested; [`crate::measure::choose()`] also
-/// measures how many are fastest.
+/// If no method is requested, it is `direct` or `tree`, by the number of bodies and the class of
+/// the device. Several devices are taken only if a number is requested;
+/// [`crate::measure::choose()`] also measures how many are fastest.
 ///
 /// # Errors
-/// An adapter requested by name, the engine `gpu` or the number of devices is not available; a method
-/// or a precision that the engine does not have.
+/// An adapter requested by name, the engine `gpu` or the number of devices is not available; a
+/// method or a precision that the engine does not have.
 pub async fn choose(n: usize, settings: &Settings) -> Result<Choice> {
     choose_on(None, n, settings).await
 }
@@ -65,12 +67,12 @@ pub async fn choose_on(open: Option<&Arc<Gpu>>, n: usize, settings: &Settings) -
     Ok(Choice { beside, ..choice })
 }
 
-/// Whether more than one device is asked for by number.
-fn asks_for_several(settings: &Settings) -> bool {
+/// Whether more than one device is requested by number.
+fn requests_several(settings: &Settings) -> bool {
     matches!(settings.devices, DeviceCount::These(2..))
 }
 
-/// Chooses the engine, with the method asked for or the default.
+/// Chooses the engine, with the requested method or the default.
 async fn choose_engine(open: Option<&Arc<Gpu>>, n: usize, settings: &Settings) -> Result<Choice> {
     let open = async || match open {
         Some(gpu) => Ok(Arc::clone(gpu)),
@@ -102,7 +104,7 @@ async fn choose_engine(open: Option<&Arc<Gpu>>, n: usize, settings: &Settings) -
         kind @ (EngineKind::Cpu | EngineKind::Reference) => {
             Ok(Choice::of(kind, method, ASKED_FOR, None))
         }
-        EngineKind::Auto if asks_for_several(settings) => {
+        EngineKind::Auto if requests_several(settings) => {
             let reason = "several devices are asked for";
             Ok(Choice::of(EngineKind::Gpu, method, reason, Some(open().await?)))
         }
@@ -117,7 +119,7 @@ async fn choose_engine(open: Option<&Arc<Gpu>>, n: usize, settings: &Settings) -
         EngineKind::Auto => {
             let gpu = match open().await {
                 Ok(gpu) => gpu,
-                // An adapter asked for by name must be available; other failures fall back to the
+                // An adapter requested by name must be available; other failures fall back to the
                 // CPU.
                 Err(error) if settings.adapter.is_certain() => return Err(error),
                 Err(error) => return cpu(error.to_string()),
@@ -141,8 +143,8 @@ async fn choose_engine(open: Option<&Arc<Gpu>>, n: usize, settings: &Settings) -
     }
 }
 
-/// Chooses the method if none was requested: `direct` if few bodies, the integrator, the precision, a fixed kernel shape
-/// or the device's memory leave no choice.
+/// Chooses the method if none was requested: `direct` if few bodies, the integrator, the precision,
+/// a fixed kernel shape or the device's memory leave no choice.
 fn choose_method(mut choice: Choice, n: usize, settings: &Settings) -> Choice {
     if choice.method != Method::Direct {
         return choice;

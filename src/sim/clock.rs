@@ -78,14 +78,15 @@ pub struct EvenSteps {
 
 /// How many times shorter than requested steps may become to fit both a span and its outputs.
 const MOST_SHORTENED: u64 = 10;
-/// The most numbers of steps per output that are tried: outputs that fit do so for a small multiple.
+/// How many numbers of steps per output are tried at most: if outputs fit, they do so for a small
+/// multiple.
 const MOST_TRIED: usize = 100_000;
 
 /// The longest steps of at most `dt` of which `span` and, if it is not longer, `every` are whole
-/// multiples: of length `dt` itself, bit for bit, where it fits up to rounding. Without `every`
+/// multiples: of length `dt` itself, bit for bit, if it fits up to rounding. Without `every`
 /// there is one output, at the end.
 ///
-/// Returns `None` if no step from `dt / 10` on fits both.
+/// Returns `None` if no step of at least `dt / 10` fits both.
 pub fn even_steps(span: f64, every: Option<f64>, dt: f64) -> Option<EvenSteps> {
     let least = steps_in(span, dt).max(1);
     let Some(every) = every.filter(|every| *every < span) else {
@@ -101,21 +102,22 @@ pub fn even_steps(span: f64, every: Option<f64>, dt: f64) -> Option<EvenSteps> {
     let mut tried = (per_output..=per_output.saturating_mul(MOST_SHORTENED)).take(MOST_TRIED);
     tried.find_map(|per_output| {
         let steps = outputs * per_output as f64;
-        // As close as decimal numbers are to what they stand for.
+        // The tolerance allows for the rounding of decimal numbers to f64.
         let is_whole = (steps - steps.round()).abs() < 1e-12 * steps.max(1e3);
         let dt = every / per_output as f64;
         is_whole.then(|| EvenSteps { dt, steps: steps.round() as u64, per_output })
     })
 }
 
-/// The most steps a run can have: up to here each step number is exact in f64, and so has a time of
-/// its own.
+/// The maximum number of steps of a run: up to here each step number is exact in f64, so each step
+/// has a distinct time.
 pub const MOST_STEPS: u64 = 1 << 53;
 
-/// The number of steps of `dt` that cover the time from `start` to `until`, rounded up unless it is a whole number up
-/// to rounding.
+/// The number of steps of `dt` that cover the time from `start` to `until`, rounded up unless it is
+/// a whole number up to rounding.
 ///
-/// Errors: no steps, or more than [`MOST_STEPS`].
+/// # Errors
+/// No steps, or more than [`MOST_STEPS`].
 pub fn run_steps(start: f64, until: f64, dt: f64) -> Result<u64> {
     let span = until - start;
     let steps = steps_in(span, dt);
@@ -131,7 +133,8 @@ pub fn run_steps(start: f64, until: f64, dt: f64) -> Result<u64> {
 
 /// Checks that a step length is a positive number, and not one so small that f64 loses digits.
 ///
-/// Errors: any other `dt`.
+/// # Errors
+/// Any other `dt`.
 pub fn check_dt(dt: f64) -> Result<()> {
     if dt.is_normal() && dt > 0.0 {
         Ok(())
@@ -155,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_million_small_steps_do_not_drift() {
+    fn time_does_not_drift_over_a_million_small_steps() {
         let mut clock = Clock::new(0.0, 0, 0.1);
         for _ in 0..1_000_000 {
             clock.advance(1);
@@ -164,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_are_whole_and_cover_the_span() {
+    fn number_of_steps_is_whole_and_covers_the_span() {
         assert_eq!(steps_in(1.0, 0.1), 10);
         assert_eq!(steps_in(0.95, 0.1), 10);
         assert_eq!(steps_in(0.0, 0.1), 0);
@@ -176,7 +179,7 @@ mod tests {
     fn steps_that_do_not_fit_are_shortened_evenly() {
         let fit = |span, every, dt| even_steps(span, every, dt);
         let made = |dt, steps, per_output| Some(EvenSteps { dt, steps, per_output });
-        // What fits keeps its bits.
+        // A step that fits is returned unchanged.
         assert_eq!(fit(0.3, None, 0.1), made(0.1, 3, 3));
         assert_eq!(fit(10.0, Some(1.0), 0.001), made(0.001, 10_000, 1000));
         assert_eq!(fit(1.0, None, 10.0), made(1.0, 1, 1));
@@ -185,16 +188,16 @@ mod tests {
         assert_eq!(fit(10.5, Some(0.7), 0.075), made(0.7 / 10.0, 150, 10));
         assert_eq!(fit(1.0, Some(0.3), 0.1), made(0.1, 10, 3));
         assert_eq!(fit(1.0, Some(0.4), 0.3), made(0.2, 5, 2));
-        // An output that would come after the end is none.
+        // There is no output after the end.
         assert_eq!(fit(1.0, Some(5.0), 0.3), made(0.25, 4, 20));
         assert_eq!(fit(std::f64::consts::PI, Some(1.0), 0.1), None);
-        // A hundredth of a step beyond the end is seen among a million.
+        // A small remainder counts even among a million steps.
         let long = fit(1_000_000.5, None, 1.0).unwrap();
         assert!(long.steps == 1_000_001 && long.dt < 1.0);
     }
 
     #[test]
-    fn a_run_has_steps_that_can_be_counted() {
+    fn number_of_steps_out_of_range_is_an_error() {
         assert_eq!(run_steps(1.0, 2.0, 0.25).unwrap(), 4);
         assert_eq!(run_steps(0.0, MOST_STEPS as f64, 1.0).unwrap(), MOST_STEPS);
         assert_eq!(run_steps(0.0, 0.004, 0.01).unwrap(), 1);

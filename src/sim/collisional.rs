@@ -10,27 +10,28 @@ use crate::bodies::Bodies;
 use crate::integrate::blocks::power_of_two_below;
 use crate::scene::RunHints;
 
-/// More bodies than this are taken as a sample of a smooth density.
+/// More bodies than this are treated as a sample of a smooth density.
 pub const MOST_BODIES: usize = 1000;
-/// From this part of the total mass on a body dominates, and others are on orbits around it.
+/// A body with at least this fraction of the total mass dominates: the others orbit it.
 const DOMINANT: f64 = 0.1;
-/// A pair is much closer than the softening if its semi-major axis is a smaller part of it.
+/// A pair is much closer than the softening if its semi-major axis is less than this fraction of
+/// it.
 const CLOSE: f64 = 0.25;
 /// The smallest and largest duration, in shortest periods.
 const REVOLUTIONS: [f64; 2] = [10.0, 1000.0];
-/// Steps of a leapfrog on a circle with the radius of the closest approach.
+/// Leapfrog steps per period of a circular orbit with the radius of the closest approach.
 const STEPS_PER_PASSAGE: f64 = 100.0;
 /// The smallest pericentre that is resolved by a suggested leapfrog step, in semi-major axes.
 const LEAST_PERICENTRE: f64 = 1e-4;
 
-/// What suits bodies without softening.
+/// Suggested settings for bodies without softening.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Collisional {
     /// No softening, the step of a leapfrog, and a duration.
     pub run: RunHints,
     /// The longest individual step, a power of two.
     pub dt_max: f64,
-    /// What was found among the bodies, in words.
+    /// Why these settings suit the bodies, in words.
     pub why: String,
 }
 
@@ -46,7 +47,8 @@ struct Orbit {
 }
 
 impl Orbit {
-    /// The orbit of bodies `i` and `j` around each other; `None` if they are not bound, or have no mass.
+    /// The orbit of bodies `i` and `j` around each other; `None` if they are not bound, or have no
+    /// mass.
     fn of(bodies: &Bodies, i: usize, j: usize, g: f64) -> Option<Self> {
         let mu = g * (bodies.mass[i] + bodies.mass[j]);
         let x = bodies.position[j] - bodies.position[i];
@@ -65,13 +67,13 @@ impl Orbit {
     }
 }
 
-/// What suits `bodies` if they are few and one of them dominates, or some are bound in pairs much
-/// closer than `softening`; `None` for all others.
+/// Suggests settings for `bodies` if they are few and one of them dominates, or some are bound in
+/// pairs much closer than `softening`; `None` for all others.
 ///
-/// Such a pair must also be hard (Heggie 1975): bound by more than the mean kinetic energy of a body
-/// in equilibrium, 0.2 G M m / r_h as in a Plummer sphere. Pairs that are close by chance are not.
-/// The duration is the longest period around a dominant body, else four revolutions at the half-mass
-/// radius, but from 10 to 1,000 of the shortest period.
+/// Such a pair must also be hard (Heggie 1975): bound by more than the mean kinetic energy of a
+/// body in equilibrium, 0.2 G M m / r_h as in a Plummer sphere. Pairs that are close by chance are
+/// not. The duration is the longest period around a dominant body, else four revolutions at the
+/// half-mass radius, but from 10 to 1,000 of the shortest period.
 pub fn collisional(bodies: &Bodies, softening: f64, g: f64) -> Option<Collisional> {
     let (n, total) = (bodies.len(), bodies.total_mass());
     if !(2..=MOST_BODIES).contains(&n) || !(g * total > 0.0) {
@@ -95,7 +97,7 @@ pub fn collisional(bodies: &Bodies, softening: f64, g: f64) -> Option<Collisiona
     let all = || around.iter().chain(&pairs);
     let shortest = all().map(|orbit| orbit.period).fold(f64::INFINITY, f64::min);
     let passage = all().map(|orbit| orbit.passage).fold(f64::INFINITY, f64::min);
-    // Without bound bodies: how long they take to pass each other.
+    // Without bound bodies: the time in which they pass each other.
     let far =
         bodies.position.iter().map(|x| x.distance(bodies.position[heaviest])).fold(0.0, f64::max);
     let revolution = TAU * (far.powi(3) / (g * total)).sqrt();
@@ -172,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_binary_has_ten_periods_without_softening() {
+    fn binary_runs_for_ten_periods_without_softening() {
         for eccentricity in [0.0, 0.5, 0.99] {
             let found = suited(&binary(eccentricity), 1.0).unwrap();
             assert_eq!((found.run.softening, found.run.until), (0.0, 62.0), "{eccentricity}");
@@ -183,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn planets_get_the_longest_year() {
+    fn planets_run_for_the_longest_period() {
         let (bodies, g) = planets();
         let found = suited(&bodies, g).unwrap();
         assert!((160.0..170.0).contains(&found.run.until), "{found:?}");
@@ -192,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn close_pairs_in_a_cluster_are_found_and_those_by_chance_are_not() {
+    fn hard_binaries_in_a_cluster_are_found_but_not_chance_pairs() {
         let mut scene = crate::scene::Scene::builtin("plummer").unwrap();
         for seed in 0..20 {
             scene.seed = seed;
@@ -217,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn many_bodies_and_bodies_without_mass_are_left_alone() {
+    fn nothing_is_suggested_for_many_or_massless_bodies() {
         let mut bodies = binary(0.0);
         for k in 0..MOST_BODIES {
             bodies.push(1e-9, DVec3::Z * (k + 1) as f64, DVec3::ZERO, 0);
@@ -225,11 +227,11 @@ mod tests {
         assert_eq!(suited(&bodies, 1.0), None);
         assert_eq!(suited(&binary(0.0), 0.0), None);
         assert_eq!(suited(&Bodies::default(), 1.0), None);
-        // Two in one place have no orbit.
+        // Two bodies at one position have no orbit.
         let mut one_place = binary(0.0);
         one_place.position.fill(DVec3::ONE);
         assert_eq!(suited(&one_place, 1.0), None);
-        // Unbound ones still are no galaxy.
+        // Two unbound bodies still need no softening.
         let mut fast = binary(0.0);
         fast.velocity.iter_mut().for_each(|v| *v *= 9.0);
         let found = suited(&fast, 1.0).unwrap();

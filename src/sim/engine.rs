@@ -16,10 +16,10 @@ pub fn tiers(kind: EngineKind, method: Method, integrator: &Integrator) -> Vec<P
     forces::tiers(kind.place(), method, integrator.order_of_forces())
 }
 
-/// The method and the tier that are asked for, or the defaults.
+/// The requested method and tier, or the defaults.
 ///
-/// Errors: a method that the engine does not have, or a tier that it does not have with this
-/// integrator.
+/// # Errors
+/// A method that the engine does not have, or a tier that it does not have with this integrator.
 pub(super) fn tier_of(kind: EngineKind, settings: &Settings) -> Result<(Method, Precision)> {
     let method = kind.by(settings.method)?.1;
     let integrator = settings.integrator;
@@ -27,8 +27,8 @@ pub(super) fn tier_of(kind: EngineKind, settings: &Settings) -> Result<(Method, 
     let has = tiers(kind, method, integrator);
     let precision = match settings.precision {
         None => Ok(has.first().copied().unwrap_or(Precision::Double)),
-        Some(wanted) if has.contains(&wanted) => Ok(wanted),
-        Some(wanted) => {
+        Some(requested) if has.contains(&requested) => Ok(requested),
+        Some(requested) => {
             let names: Vec<_> = has.iter().map(|tier| tier.name()).collect();
             let (names, with) = (any_of(&names), integrator.name);
             let by = match method == kind.method() {
@@ -36,7 +36,7 @@ pub(super) fn tier_of(kind: EngineKind, settings: &Settings) -> Result<(Method, 
                 false => format!(" by the method {}", method.name()),
             };
             let allowed = format!("{names} with {with}{by} on the engine {}", kind.name());
-            Err(Error::value("the precision", wanted.name(), allowed))
+            Err(Error::value("the precision", requested.name(), allowed))
         }
     };
     precision.map(|precision| (method, precision))
@@ -44,7 +44,8 @@ pub(super) fn tier_of(kind: EngineKind, settings: &Settings) -> Result<(Method, 
 
 /// Checks that the engine has the settings' method, and their precision with their integrator.
 ///
-/// Errors: it has not.
+/// # Errors
+/// It does not have them.
 pub fn check_tier(kind: EngineKind, settings: &Settings) -> Result<()> {
     tier_of(kind, settings).map(|_| ())
 }
@@ -52,7 +53,8 @@ pub fn check_tier(kind: EngineKind, settings: &Settings) -> Result<()> {
 /// An engine of this kind to be called by the host, for the settings' method, integrator and
 /// precision.
 ///
-/// Errors: a method or a precision that this engine does not have; no device where one is needed.
+/// # Errors
+/// A method or a precision that this engine does not have; no device where one is needed.
 pub async fn host_engine(
     kind: EngineKind,
     gpu: Option<&Arc<Gpu>>,
@@ -71,7 +73,8 @@ pub async fn host_engine(
 /// An engine for forces with derivatives, by itself. `gpu` is used by the engine `gpu` only. The
 /// default `precision` is double, on a GPU double-single.
 ///
-/// Errors: a precision that the engine does not have, or that does not hold on this adapter.
+/// # Errors
+/// A precision that the engine does not have, or that does not hold on this adapter.
 pub fn direct_engine(
     kind: EngineKind,
     method: Method,
@@ -82,7 +85,7 @@ pub fn direct_engine(
     let has = forces::tiers(kind.place(), method, Order::Snap);
     let made = forces::make(kind.place(), method, precision, Order::Snap, &tools);
     made.map_err(|error| match precision {
-        // If it has no tier at all, the method was the mistake.
+        // If the engine has no tier at all, the mistake is the method, not the precision.
         Some(precision) if !has.is_empty() && !has.contains(&precision) => {
             let allowed = any_of(&has.into_iter().map(Precision::name).collect::<Vec<_>>());
             let allowed =

@@ -1,5 +1,5 @@
-//! The host as the place where bodies live, in f64. (Bodies on block steps may live on the engine's
-//! device during a step and return at its end.)
+//! [`Residence`] on the host, in f64. (Bodies on block steps may live on the engine's device during
+//! a step and return at its end.)
 
 use std::future::ready;
 
@@ -17,7 +17,7 @@ use crate::integrate::{HostIntegrator, HostSide};
 
 mod asked;
 
-/// The host: takes every simulation that no other place takes.
+/// The host: for every simulation that suits no other place.
 pub const RESIDENCE: ResidenceEntry = ResidenceEntry {
     suits: |_, _| true,
     open: |choice, bodies, settings, restart| {
@@ -57,11 +57,11 @@ pub struct HostState {
     /// The engine for potentials, made on first use, if the main one is too coarse: its errors are
     /// biased (tree) or larger than those of block steps (f32 pairs).
     finer: Option<Box<dyn ForceEngine>>,
-    how: How,
+    stepping: Stepping,
 }
 
 /// The two kinds of integrators.
-enum How {
+enum Stepping {
     Shared {
         integrator: Box<dyn HostIntegrator>,
         forces: Box<Answers>,
@@ -81,8 +81,9 @@ impl HostState {
     /// Takes over `bodies` and computes their first forces with `engine`, which must be made for
     /// these `settings`. With `restart`, block steps continue to the same bits.
     ///
-    /// Errors: settings out of range; bodies that the integrator cannot begin with; an engine for
-    /// another kind of integrator.
+    /// # Errors
+    /// Settings out of range; bodies that the integrator cannot begin with; an engine for another
+    /// kind of integrator.
     pub async fn open(
         bodies: Bodies,
         mut engine: Box<dyn ForceEngine>,
@@ -95,7 +96,7 @@ impl HostState {
         let integrator = settings.integrator;
         let mut acceleration = Vec::new();
         let mut bodies = bodies;
-        let (how, interactions) = match integrator.host {
+        let (stepping, interactions) = match integrator.host {
             _ if engine.highest_order() < integrator.order_of_forces() => {
                 let allowed = format!("one made for {}", integrator.name);
                 return Err(Error::value("the engine", engine.describe(), allowed));
@@ -107,10 +108,10 @@ impl HostState {
                 let interactions = match remembered.and_then(|r| last::find(&r.columns, n)) {
                     Some(found) => {
                         acceleration = found;
-                        if let (Some(kept), Some(restart)) = (engine.rebuilds(), restart) {
+                        if let (Some(rebuilds), Some(restart)) = (engine.rebuilds(), restart) {
                             let built_at = rebuilds::find_on_host(&restart.columns, n);
                             let (sources, _) = all_on_all(&bodies, &gravitating_mass, &[]);
-                            kept.go_on(now, built_at.as_deref(), &sources, softening);
+                            rebuilds.go_on(now, built_at.as_deref(), &sources, softening);
                         }
                         0
                     }
@@ -124,7 +125,7 @@ impl HostState {
                     }
                 };
                 let before = Default::default();
-                (How::Shared { integrator: make(), forces, before, steps: now }, interactions)
+                (Stepping::Shared { integrator: make(), forces, before, steps: now }, interactions)
             }
             HostSide::Blocks(scheme) => {
                 // The integrator's time is 0 at step 0, whatever the outer clock shows.
@@ -141,7 +142,7 @@ impl HostState {
                 };
                 steps.move_to_device(&field, engine.as_ref()).await;
                 steps.synchronise(clock.time(), &mut bodies, &mut acceleration);
-                (How::Blocks { steps: Box::new(steps), clock }, 0)
+                (Stepping::Blocks { steps: Box::new(steps), clock }, 0)
             }
         };
         let finer = None;
@@ -153,22 +154,22 @@ impl HostState {
             interactions,
             engine,
             finer,
-            how,
+            stepping,
         })
     }
 
     /// Continues with other `bodies`, any number of them, or with other settings of forces;
     /// recomputes the forces at once.
     ///
-    /// On an error nothing has changed. Errors: those of the engine; a softening or bodies out of
-    /// range.
+    /// # Errors
+    /// Those of the engine; a softening or bodies out of range. On an error nothing has changed.
     pub async fn replace(&mut self, bodies: &Bodies, settings: &Settings) -> Result<()> {
         let (softening, g) = (settings.softening, settings.gravitational_constant);
         crate::forces::check_softening(softening)?;
         let masses: Vec<f64> = bodies.mass.iter().map(|mass| mass * g).collect();
         let (mut bodies, engine) = (bodies.clone(), self.engine.as_mut());
-        match &mut self.how {
-            How::Shared { steps, .. } => {
+        match &mut self.stepping {
+            Stepping::Shared { steps, .. } => {
                 let mut found = Answers::default();
                 let want = &Want::ACCELERATION;
                 begin_step(engine, settings.steps_before, true);
@@ -177,12 +178,12 @@ impl HostState {
                 self.acceleration = found.acceleration;
                 self.interactions += engine.interactions(bodies.len());
             }
-            How::Blocks { steps, clock, .. } => {
+            Stepping::Blocks { steps, clock, .. } => {
                 let field = Attractors { mass: &masses, softening, id: &bodies.id };
-                let mut again = steps.again(&bodies, clock.time(), &field, engine).await?;
-                again.move_to_device(&field, engine).await;
-                again.synchronise(clock.time(), &mut bodies, &mut self.acceleration);
-                **steps = again;
+                let mut restarted = steps.again(&bodies, clock.time(), &field, engine).await?;
+                restarted.move_to_device(&field, engine).await;
+                restarted.synchronise(clock.time(), &mut bodies, &mut self.acceleration);
+                **steps = restarted;
             }
         }
         (self.bodies, self.gravitating_mass, self.softening) = (bodies, masses, softening);
@@ -192,10 +193,11 @@ impl HostState {
     /// Takes one step of `dt`. With individual steps: all blocks that end within it, after which
     /// the bodies are synchronised to its end.
     ///
-    /// Errors: those of the engine; [`Error::Stopped`]; a negative `dt` if the integrator cannot go
-    /// back. Individual steps: a body whose step would become shorter than the shortest allowed;
-    /// the bodies are then synchronised to the last block. One step for all bodies: a body that
-    /// leaves the range of numbers, which is named; any error leaves everything as before the step.
+    /// # Errors
+    /// Those of the engine; [`Error::Stopped`]; a negative `dt` if the integrator cannot go back.
+    /// Individual steps: a body whose step would become shorter than the shortest allowed; the
+    /// bodies are then synchronised to the last block. One step for all bodies: a body that leaves
+    /// the range of numbers, which is named; any error leaves everything as before the step.
     pub async fn step(&mut self, dt: f64) -> Result<()> {
         let Self {
             bodies,
@@ -203,15 +205,15 @@ impl HostState {
             acceleration,
             softening,
             engine,
-            how,
+            stepping,
             interactions,
             ..
         } = self;
-        match how {
-            How::Shared { integrator, forces, before, steps } => {
+        match stepping {
+            Stepping::Shared { integrator, forces, before, steps } => {
                 let next = *steps + 1;
                 let mut accelerate = |bodies: &Bodies, out: &mut Vec<DVec3>| {
-                    // One body that is not finite would make all others so in the next step.
+                    // A single body that is not finite would spread to all others in the next step.
                     bodies.check_range()?;
                     let (sources, sinks) = all_on_all(bodies, gravitating_mass, out);
                     begin_step(engine.as_mut(), next, false);
@@ -238,7 +240,7 @@ impl HostState {
                 *steps = next;
                 *interactions += engine.interactions(bodies.len());
             }
-            How::Blocks { steps, clock, .. } => {
+            Stepping::Blocks { steps, clock, .. } => {
                 if !(dt > 0.0) {
                     let allowed = "greater than 0: individual steps only go forward";
                     return Err(Error::value("the time step dt", dt, allowed));
@@ -267,11 +269,12 @@ impl HostState {
     /// Potentials of all bodies, G included; with block steps in f64, whatever the engine's
     /// precision.
     ///
-    /// Errors: those of the engine; [`Error::Stopped`].
+    /// # Errors
+    /// Those of the engine; [`Error::Stopped`].
     pub async fn potential(&mut self) -> Result<Vec<f64>> {
         if self.finer.is_none() {
-            self.finer = match self.how {
-                How::Blocks { .. } if self.engine.precision() != Precision::Double => {
+            self.finer = match self.stepping {
+                Stepping::Blocks { .. } if self.engine.precision() != Precision::Double => {
                     Some(in_f64(self.engine.as_ref()).await?)
                 }
                 _ => self.engine.for_energies(),
@@ -287,9 +290,9 @@ impl HostState {
 
 impl Residence for HostState {
     fn describe(&self) -> String {
-        match &self.how {
-            How::Shared { .. } => self.engine.describe(),
-            How::Blocks { steps, .. } => {
+        match &self.stepping {
+            Stepping::Shared { .. } => self.engine.describe(),
+            Stepping::Blocks { steps, .. } => {
                 format!("{}, {}", self.engine.describe(), steps.describe_residence())
             }
         }
@@ -339,22 +342,22 @@ impl Residence for HostState {
     }
 
     fn restart(&self) -> Restart {
-        match &self.how {
-            How::Blocks { steps, .. } => steps.restart(),
-            How::Shared { .. } if self.engine.needs_last_accelerations() => {
+        match &self.stepping {
+            Stepping::Blocks { steps, .. } => steps.restart(),
+            Stepping::Shared { .. } if self.engine.needs_last_accelerations() => {
                 let mut restart = Restart::of_last(&self.acceleration);
                 let built_at = self.engine.built_at().map(rebuilds::on_host);
                 restart.columns.extend(built_at.unwrap_or_default());
                 restart
             }
-            How::Shared { .. } => Restart::default(),
+            Stepping::Shared { .. } => Restart::default(),
         }
     }
 
     fn stopped_at(&self) -> Option<f64> {
-        match &self.how {
-            How::Shared { .. } => None,
-            How::Blocks { steps, clock, .. } => {
+        match &self.stepping {
+            Stepping::Shared { .. } => None,
+            Stepping::Blocks { steps, clock, .. } => {
                 let latest = steps.time();
                 (latest > clock.time()).then_some(latest)
             }
@@ -362,16 +365,16 @@ impl Residence for HostState {
     }
 
     fn blocks(&self) -> Option<&BlockSteps> {
-        match &self.how {
-            How::Shared { .. } => None,
-            How::Blocks { steps, .. } => Some(steps),
+        match &self.stepping {
+            Stepping::Shared { .. } => None,
+            Stepping::Blocks { steps, .. } => Some(steps),
         }
     }
 
     fn take_passage(&mut self) -> Option<Passage> {
-        match &mut self.how {
-            How::Shared { .. } => None,
-            How::Blocks { steps, .. } => steps.take_passage(),
+        match &mut self.stepping {
+            Stepping::Shared { .. } => None,
+            Stepping::Blocks { steps, .. } => steps.take_passage(),
         }
     }
 
@@ -382,9 +385,9 @@ impl Residence for HostState {
     }
 
     fn take_parts(&mut self) -> Vec<DevicePart> {
-        match &mut self.how {
-            How::Shared { .. } => Vec::new(),
-            How::Blocks { steps, .. } => steps.take_parts(),
+        match &mut self.stepping {
+            Stepping::Shared { .. } => Vec::new(),
+            Stepping::Blocks { steps, .. } => steps.take_parts(),
         }
     }
 

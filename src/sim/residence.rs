@@ -1,4 +1,4 @@
-//! Where the bodies of a simulation live, and what steps them there.
+//! Where the bodies of a simulation live: the interface to step and read them there.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -35,7 +35,8 @@ pub trait Residence: Send {
     /// whole steps done, also on failure; the bodies are then at the end of the last whole step, or
     /// at [`Residence::stopped_at`].
     ///
-    /// Errors: those of the engine; [`crate::error::Error::Stopped`] if [`crate::stop`] broke it off.
+    /// # Errors
+    /// Those of the engine; [`crate::error::Error::Stopped`] if [`crate::stop`] interrupted it.
     fn advance<'a>(
         &'a mut self,
         dt: f64,
@@ -46,12 +47,14 @@ pub trait Residence: Send {
     /// Reads positions and velocities at `time`, the clock's present time, into `bodies`; returns
     /// the accelerations.
     ///
-    /// Errors: the device failed.
+    /// # Errors
+    /// The device failed.
     fn read<'a>(&'a mut self, bodies: &'a mut Bodies, time: f64) -> Soon<'a, Result<Vec<DVec3>>>;
 
     /// Potentials of all bodies now, G included.
     ///
-    /// Errors: those of the engine; [`crate::error::Error::Stopped`].
+    /// # Errors
+    /// Those of the engine; [`crate::error::Error::Stopped`].
     fn potential(&mut self) -> Soon<'_, Result<Vec<f64>>>;
 
     /// Continues with other `bodies`, any number of them, or with other settings of forces, from
@@ -135,7 +138,8 @@ pub type OpenResidence = for<'a> fn(
 /// Brings bodies to the first place that suits the simulation, and computes their first
 /// accelerations.
 ///
-/// Errors: those of the place.
+/// # Errors
+/// Those of the place.
 pub(crate) async fn residence(
     choice: &Choice,
     bodies: &Bodies,

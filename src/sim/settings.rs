@@ -46,10 +46,10 @@ pub struct Settings {
     pub adapter: AdapterRequest,
     /// The number of such devices.
     pub devices: DeviceCount,
-    /// Whether host engines split their sinks into pieces that ranks can share, so that the bits do
+    /// Whether host engines split their sinks into chunks that ranks can share, so that the bits do
     /// not depend on the number of ranks. On devices they never do.
     pub spread: bool,
-    /// What is fixed of the kernel's shape.
+    /// The parameters of the kernel's shape that are fixed.
     pub kernel: KernelRequest,
     /// How the tree is walked, for the method `tree`.
     pub tree: TreeConfig,
@@ -99,7 +99,7 @@ impl Settings {
         Self { start, steps_before: moment.steps, ..self.clone() }
     }
 
-    /// Checks that no more than one device is asked for, for work that only one can do.
+    /// Checks that no more than one device is requested, for work that only one can do.
     pub fn check_one_device(&self) -> Result<()> {
         self.adapter.only()?;
         if self.devices.is_one() {
@@ -128,7 +128,8 @@ impl Settings {
 
     /// Checks all numbers for their ranges, and that the engine has the method.
     ///
-    /// Errors: the first that fails.
+    /// # Errors
+    /// The first check that fails.
     pub fn validate(&self) -> Result<()> {
         self.engine.by(self.method)?;
         check_softening(self.softening)?;

@@ -9,7 +9,8 @@ use crate::forces::direct::gpu::tiers::Fitted;
 /// Fills in the shapes that tuning has found for `n` bodies, unless the settings name others. With
 /// several ranks, all take those of rank 0.
 ///
-/// Errors: a precision that the engine does not have; no message from rank 0.
+/// # Errors
+/// A precision that the engine does not have; no message from rank 0.
 pub(super) fn settle(settings: &mut Settings, choice: &Choice, n: usize) -> Result<()> {
     if settings.shapes.is_some() || !settings.integrator.has_block_steps() {
         return Ok(());
@@ -17,7 +18,7 @@ pub(super) fn settle(settings: &mut Settings, choice: &Choice, n: usize) -> Resu
     let shapes = found(settings, choice, n)?;
     #[cfg(not(target_arch = "wasm32"))]
     let shapes = match &choice.ranks {
-        Some(ranks) => agreed(ranks, shapes)?,
+        Some(ranks) => shapes_of_rank_0(ranks, shapes)?,
         None => shapes,
     };
     settings.shapes = Some(shapes);
@@ -37,17 +38,18 @@ fn found(settings: &Settings, choice: &Choice, n: usize) -> Result<Vec<Fitted>> 
 /// The message in which rank 0 sends its shapes.
 #[cfg(not(target_arch = "wasm32"))]
 #[derive(serde::Serialize, serde::Deserialize)]
-struct Told {
+struct ShapesMessage {
     shapes: Vec<Fitted>,
 }
 
 /// The shapes of rank 0: other ranks may have tuned differently.
 #[cfg(not(target_arch = "wasm32"))]
-fn agreed(ranks: &crate::exchange::Ranks, shapes: Vec<Fitted>) -> Result<Vec<Fitted>> {
-    let text = toml::to_string(&Told { shapes }).expect("shapes should be expressible in TOML");
-    let told = ranks.tell(text.as_bytes())?;
-    let first = String::from_utf8_lossy(&told[0]);
-    toml::from_str(&first).map(|told: Told| told.shapes).map_err(|error| {
+fn shapes_of_rank_0(ranks: &crate::exchange::Ranks, shapes: Vec<Fitted>) -> Result<Vec<Fitted>> {
+    let text =
+        toml::to_string(&ShapesMessage { shapes }).expect("shapes should be expressible in TOML");
+    let received = ranks.tell(text.as_bytes())?;
+    let first = String::from_utf8_lossy(&received[0]);
+    toml::from_str(&first).map(|message: ShapesMessage| message.shapes).map_err(|error| {
         let text = format!("rank 0 sent shapes that are not known here: {error}");
         crate::error::Error::Outside(text)
     })

@@ -21,8 +21,9 @@ pub struct Simulation {
     clock: Clock,
     settings: Settings,
     choice: Choice,
-    /// What does not change on the device: ids, masses, components. The rest is read into it.
-    shell: Bodies,
+    /// The fields that do not change on the device: ids, masses, components. Positions and
+    /// velocities are read into a copy.
+    host_fields: Bodies,
 }
 
 /// The bodies and their accelerations at one time.
@@ -41,11 +42,12 @@ pub struct Moment {
 }
 
 impl Simulation {
-    /// Checks `bodies` and `settings` and computes the first accelerations, on the engine and by the
-    /// method that [`super::choose()`] takes for them.
+    /// Checks `bodies` and `settings` and computes the first accelerations, on the engine and by
+    /// the method that [`super::choose()`] takes for them.
     ///
-    /// Errors: bodies or settings out of range; no such engine or adapter; bodies that do not fit
-    /// on the device.
+    /// # Errors
+    /// Bodies or settings out of range; no such engine or adapter; bodies that do not fit on the
+    /// device.
     pub async fn open(bodies: Bodies, settings: Settings) -> Result<Self> {
         Self::open_from(bodies, settings, None).await
     }
@@ -53,7 +55,8 @@ impl Simulation {
     /// Opens a simulation from a snapshot written in the middle of a run. With the `restart` that
     /// [`Simulation::restart`] returned then, it continues to the same bits.
     ///
-    /// Errors: those of [`Simulation::open`]; a `restart` that no such run can have.
+    /// # Errors
+    /// Those of [`Simulation::open`]; a `restart` that no such run can have.
     pub async fn open_from(
         bodies: Bodies,
         settings: Settings,
@@ -64,10 +67,11 @@ impl Simulation {
         Self::open_on(choice, bodies, settings, restart).await
     }
 
-    /// [`Simulation::open_from`] on an engine already chosen: by [`crate::measure::choose()`], say, or on
-    /// a device that is already open.
+    /// [`Simulation::open_from`] on an engine already chosen: by [`crate::measure::choose()`], say,
+    /// or on a device that is already open.
     ///
-    /// Errors: those of [`Simulation::open_from`].
+    /// # Errors
+    /// Those of [`Simulation::open_from`].
     pub async fn open_on(
         choice: Choice,
         bodies: Bodies,
@@ -85,15 +89,15 @@ impl Simulation {
         super::shapes::settle(&mut settings, &choice, bodies.len())?;
         let residence = super::residence(&choice, &bodies, &settings, restart).await?;
         let clock = Clock::new(settings.start, settings.steps_before, settings.dt);
-        let there = residence.on_device(clock.time());
-        settings.frame = there.map(|there| there.first_frame).or(settings.frame);
-        Ok(Self { residence, clock, settings, choice, shell: bodies })
+        let on_device = residence.on_device(clock.time());
+        settings.frame = on_device.map(|bodies| bodies.first_frame).or(settings.frame);
+        Ok(Self { residence, clock, settings, choice, host_fields: bodies })
     }
 
     /// A simulation on the caller's own engine, called by the host; `settings` give the rest.
     ///
-    /// Errors: those of [`Simulation::open`]; an engine that does not compute what the integrator
-    /// needs.
+    /// # Errors
+    /// Those of [`Simulation::open`]; an engine that does not compute what the integrator needs.
     pub fn with_engine(
         engine: Box<dyn ForceEngine>,
         bodies: Bodies,
@@ -109,14 +113,15 @@ impl Simulation {
     /// A simulation of `bodies` that live in the caller's own place, which has already computed
     /// their first accelerations.
     ///
-    /// Errors: bodies or settings out of range.
+    /// # Errors
+    /// Bodies or settings out of range.
     pub fn at(residence: Box<dyn Residence>, bodies: Bodies, settings: Settings) -> Result<Self> {
         bodies.validate()?;
         settings.validate()?;
         let clock = Clock::new(settings.start, settings.steps_before, settings.dt);
         let kind = EngineKind::Cpu;
         let choice = Choice::of(kind, kind.method(), "the caller's own", None);
-        Ok(Self { residence, clock, settings, choice, shell: bodies })
+        Ok(Self { residence, clock, settings, choice, host_fields: bodies })
     }
 
     /// [`Simulation::open`], blocking.
@@ -149,12 +154,12 @@ impl Simulation {
 
     /// Number of bodies.
     pub fn len(&self) -> usize {
-        self.shell.len()
+        self.host_fields.len()
     }
 
     /// Always false: a simulation has at least one body.
     pub fn is_empty(&self) -> bool {
-        self.shell.is_empty()
+        self.host_fields.is_empty()
     }
 
     /// The settings it runs with.
@@ -167,7 +172,7 @@ impl Simulation {
         &self.choice
     }
 
-    /// What computes the forces and how, in one line.
+    /// Describes what computes the forces, in one line.
     pub fn describe_engine(&self) -> String {
         self.residence.describe()
     }
@@ -221,8 +226,8 @@ impl Simulation {
 
     /// The device and the bodies' buffers on it, in [`Simulation::frame`], if they live on one.
     pub fn device(&self) -> Option<(&Arc<Gpu>, &BodyBuffers)> {
-        let there = self.residence.on_device(self.time())?;
-        Some((there.gpu, there.buffers))
+        let on_device = self.residence.on_device(self.time())?;
+        Some((on_device.gpu, on_device.buffers))
     }
 
     /// The bodies and accelerations, if they live on the host; nothing is copied.
@@ -232,8 +237,9 @@ impl Simulation {
 
     /// Changes the time step from now on; a negative step goes back in time.
     ///
-    /// Errors: a step that is not finite, or too short to advance the clock; one that the
-    /// integrator cannot take.
+    /// # Errors
+    /// A step that is not finite, or too short to advance the clock; one that the integrator cannot
+    /// take.
     pub fn set_dt(&mut self, dt: f64) -> Result<()> {
         check_dt(dt.abs())?;
         check_advance(self.time(), dt)?;
@@ -246,8 +252,9 @@ impl Simulation {
     /// batch of steps; it returns false to end early. Returns the number of steps done; they are
     /// always whole.
     ///
-    /// Errors: those of the engine; [`Error::Stopped`] if [`crate::stop`] interrupted it. The
-    /// bodies are then at the end of their last whole step.
+    /// # Errors
+    /// Those of the engine; [`Error::Stopped`] if [`crate::stop`] interrupted it. The bodies are
+    /// then at the end of their last whole step.
     pub async fn advance(&mut self, n: u64, watch: &mut Watch<'_>) -> Result<u64> {
         let dt = self.clock.dt();
         let (done, ended) = self.residence.advance(dt, n, &mut |done| watch(done)).await;
@@ -257,7 +264,7 @@ impl Simulation {
         match ended {
             // Errors of individual steps name the time themselves.
             Err(error) if self.residence.blocks().is_none() => {
-                Err(at(error, &format!("in the step after {step} (t = {now})")))
+                Err(with_time(error, &format!("in the step after {step} (t = {now})")))
             }
             ended => ended.map(|()| done),
         }
@@ -265,28 +272,34 @@ impl Simulation {
 
     /// Reads the bodies and their accelerations at the present time.
     ///
-    /// Errors: [`Error::Body`] if a body has left the range of numbers, as happens when the step is
-    /// too long for the softening.
+    /// # Errors
+    /// [`Error::Body`] if a body has left the range of numbers, as happens when the step is too
+    /// long for the softening.
     pub async fn fetch(&mut self) -> Result<Moment> {
-        let mut bodies = self.shell.clone_by_all_cores();
+        let mut bodies = self.host_fields.clone_by_all_cores();
         let acceleration = self.residence.read(&mut bodies, self.clock.time()).await?;
         let (step, now) = (self.clock.steps(), self.time());
-        bodies.check_range().map_err(|error| at(error, &format!("by step {step} (t = {now})")))?;
+        bodies
+            .check_range()
+            .map_err(|error| with_time(error, &format!("by step {step} (t = {now})")))?;
         let time = self.stopped_at().unwrap_or(self.time());
         let softening = self.settings.softening;
         Ok(Moment { time, steps: self.clock.steps(), bodies, acceleration, softening })
     }
 
-    /// The potentials of all bodies now, G included, as [`crate::diagnostics::diagnose`] takes them.
+    /// The potentials of all bodies now, G included, as [`crate::diagnostics::diagnose`] takes
+    /// them.
     ///
-    /// Errors: those of the engine; [`Error::Stopped`].
+    /// # Errors
+    /// Those of the engine; [`Error::Stopped`].
     pub async fn fetch_potentials(&mut self) -> Result<Vec<f64>> {
         self.residence.potential().await
     }
 
     /// The diagnostics of `moment`, which must be the present moment.
     ///
-    /// Errors: those of [`Simulation::fetch_potentials`].
+    /// # Errors
+    /// Those of [`Simulation::fetch_potentials`].
     pub async fn diagnose(&mut self, moment: &Moment) -> Result<Diagnostics> {
         diagnose(&moment.bodies, &self.fetch_potentials().await?)
     }
@@ -294,7 +307,8 @@ impl Simulation {
     /// Continues from the present time with other bodies, or with bodies changed in number, place,
     /// motion or mass. Recomputes accelerations and individual steps at once.
     ///
-    /// On an error nothing has changed. Errors: bodies out of range; those of the engine.
+    /// # Errors
+    /// Bodies out of range; those of the engine. On an error nothing has changed.
     pub async fn replace(&mut self, bodies: Bodies) -> Result<()> {
         bodies.validate()?;
         let dt = self.clock.dt();
@@ -303,15 +317,15 @@ impl Simulation {
         let (steps_before, frame) = (self.clock.steps(), None);
         let settings = Settings { start, dt, steps_before, frame, ..self.settings.clone() };
         self.residence.replace(&bodies, &settings).await?;
-        let there = self.residence.on_device(self.clock.time());
-        self.settings.frame = there.map(|there| there.first_frame);
-        self.shell = bodies;
+        let on_device = self.residence.on_device(self.clock.time());
+        self.settings.frame = on_device.map(|bodies| bodies.first_frame);
+        self.host_fields = bodies;
         Ok(())
     }
 }
 
-/// Adds to an error about a body when it happened.
-fn at(error: Error, when: &str) -> Error {
+/// Adds the time `when` it happened to an error about a body.
+fn with_time(error: Error, when: &str) -> Error {
     match error {
         Error::Body { index, id, problem } => {
             Error::Body { index, id, problem: format!("{when}: {problem}") }
@@ -324,7 +338,8 @@ fn at(error: Error, when: &str) -> Error {
 impl Simulation {
     /// Takes `n` steps, blocking.
     ///
-    /// Errors: those of [`Simulation::advance`].
+    /// # Errors
+    /// Those of [`Simulation::advance`].
     pub fn step(&mut self, n: u64) -> Result<()> {
         self.step_watched(n, &mut |_| true).map(|_| ())
     }
@@ -336,7 +351,8 @@ impl Simulation {
 
     /// Takes steps until the clock shows at least `time`, blocking.
     ///
-    /// Errors: those of a step; more than [`super::MOST_STEPS`] steps.
+    /// # Errors
+    /// Those of a step; more than [`super::MOST_STEPS`] steps.
     pub fn run_until(&mut self, time: f64) -> Result<()> {
         let steps = self.clock.steps_until(time);
         if steps > super::MOST_STEPS {
@@ -357,7 +373,8 @@ impl Simulation {
 
     /// The bodies at the present time, blocking.
     ///
-    /// Errors: those of [`Simulation::fetch`].
+    /// # Errors
+    /// Those of [`Simulation::fetch`].
     pub fn bodies(&mut self) -> Result<Bodies> {
         Ok(self.moment()?.bodies)
     }
@@ -365,7 +382,8 @@ impl Simulation {
     /// Lets `change` edit the bodies between two steps: move them, change masses, add and remove
     /// bodies.
     ///
-    /// On an error nothing has changed. Errors: those of `change` and of [`Simulation::replace`].
+    /// # Errors
+    /// Those of `change` and of [`Simulation::replace`]. On an error nothing has changed.
     pub fn edit(&mut self, change: impl FnOnce(&mut Bodies) -> Result<()>) -> Result<()> {
         let mut bodies = self.bodies()?;
         change(&mut bodies)?;
@@ -375,7 +393,8 @@ impl Simulation {
     /// Energies, momenta, virial ratio and Lagrangian radii at the present time. Costs one force
     /// evaluation.
     ///
-    /// Errors: those of [`Simulation::fetch`] and [`Simulation::fetch_potentials`].
+    /// # Errors
+    /// Those of [`Simulation::fetch`] and [`Simulation::fetch_potentials`].
     pub fn diagnostics(&mut self) -> Result<Diagnostics> {
         let moment = self.moment()?;
         self.diagnostics_of(&moment)
@@ -393,7 +412,7 @@ mod tests {
 
     /// A program may open a simulation on one thread and step it on another.
     #[test]
-    fn simulations_go_from_thread_to_thread() {
+    fn simulation_is_send() {
         fn sendable<T: Send>() {}
         sendable::<Simulation>();
     }

@@ -8,18 +8,19 @@ use crate::scene::RunHints;
 
 /// The rank of the neighbour whose distance is the softening.
 const NEIGHBOUR: usize = 8;
-/// The most steps of a suggested run: a first encounter of two distant clusters may be too far off
-/// to wait for.
+/// The maximum number of steps of a suggested run: the first encounter of two distant clusters may
+/// be too far in the future.
 const MOST_STEPS: f64 = 100_000.0;
 
 /// Suggests a softening, a time step and a duration for `bodies`.
 ///
-/// The softening is the distance to the eighth neighbour, in the denser quarter of the bodies: for a
-/// Plummer sphere that is what Athanassoula et al. (2000) found best. In a step the fastest tenth of the
-/// bodies crosses a quarter of it, as fast as they are or, if they are cold, as they will fall. A circular
-/// orbit turns by at most a 30th of a radian at the half-mass radius and a 20th around eight neighbours, which
-/// counts where clusters are far apart. The duration is four revolutions at the half-mass radius, in 100,000
-/// steps at most. The radius is measured from where the bodies are densest, so that a runaway does not count.
+/// The softening is the distance to the eighth neighbour, in the denser quarter of the bodies: for
+/// a Plummer sphere that is what Athanassoula et al. (2000) found best. In a step the fastest tenth
+/// of the bodies crosses a quarter of the softening, at its present speed or, if the bodies are
+/// cold, at the speed of their collapse. A circular orbit turns by at most a 30th of a radian per
+/// step at the half-mass radius, and by a 20th around eight neighbours, which matters if clusters
+/// are far apart. The duration is four revolutions at the half-mass radius, in 100,000 steps at
+/// most. The radius is measured from the density centre, so that escaped bodies have no effect.
 /// Without extent or mass: the defaults of [`RunHints`].
 pub fn suggest(bodies: &Bodies, gravitational_constant: f64) -> RunHints {
     let mass = bodies.total_mass() * gravitational_constant;
@@ -34,7 +35,7 @@ pub fn suggest(bodies: &Bodies, gravitational_constant: f64) -> RunHints {
     let close =
         per_radian(spacing, mass * NEIGHBOUR.min(bodies.len()) as f64 / bodies.len() as f64);
     let fast = fast_speed(bodies);
-    // What is slower than a circular orbit falls, and is twice as fast as that in the middle.
+    // Bodies slower than a circular orbit fall, and reach twice its speed at the centre.
     let falling = 2.0 * ((0.5 * mass / radius).sqrt() - fast);
     let crossing = 0.25 * softening / fast.max(falling);
     let dt = two_digits(crossing.min(whole / 30.0).min(close / 20.0));
@@ -87,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn neither_a_runaway_nor_a_cluster_far_away_makes_steps_long() {
+    fn neither_an_escaper_nor_a_distant_cluster_lengthens_steps() {
         let ball =
             |at: DVec3| (0..1000).map(move |i| at + on_a_sphere(i) * (f64::from(i) / 1000.0));
         let suggested = |positions: Vec<DVec3>| {
@@ -97,8 +98,8 @@ mod tests {
         };
         let alone = suggested(ball(DVec3::ZERO).collect());
         let far = DVec3::new(1e6, 0.0, 0.0);
-        for beside in [vec![far], ball(far).collect()] {
-            let both = suggested(ball(DVec3::ZERO).chain(beside).collect());
+        for distant in [vec![far], ball(far).collect()] {
+            let both = suggested(ball(DVec3::ZERO).chain(distant).collect());
             assert!((both.dt / alone.dt - 1.0).abs() < 0.3, "{both:?} for {alone:?}");
             assert!(both.until <= MOST_STEPS * both.dt);
         }
@@ -111,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cold_will_fall() {
+    fn cold_bodies_get_shorter_steps() {
         let suggested = |speed: f64| {
             let mut bodies = Bodies::with_capacity(1000);
             for i in 0..1000 {
@@ -126,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn two_digits_read_well() {
+    fn two_digits_rounds_down_to_short_numbers() {
         assert_eq!(two_digits(0.012_345), 0.012);
         assert_eq!(two_digits(98_765.0), 98_000.0);
     }

@@ -173,7 +173,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn types_have_names_and_sizes_and_values_are_seen_as_f64() {
+    fn column_types_have_names_and_sizes_and_convert_to_f64() {
         for kind in ColumnType::ALL {
             assert_eq!(ColumnType::from_name(kind.name()), Some(kind));
             assert_eq!(Column::with_capacity(kind, 3).kind(), kind);

@@ -51,10 +51,10 @@ pub fn read_with<'a>(source: impl Into<Source<'a>>, options: &ReadOptions) -> Re
 }
 
 /// Writes a snapshot and reports what the format cannot hold. The format is `options.format`, or
-/// else that of the extension. A file appears as a whole or not at all: it is written beside its
-/// target under another name, synced to disk, then renamed, so that an older file of that name
-/// survives any failure. With [`WriteOptions::files`] there are several, `path.0`, `path.1`, ...,
-/// renamed once all are complete.
+/// else that of the extension. The write is atomic: to a temporary file in the same folder, synced
+/// to disk, then renamed, so that an older file of that name survives any failure. With
+/// [`WriteOptions::files`] there are several, `path.0`, `path.1`, ..., renamed once all are
+/// complete.
 ///
 /// # Errors
 /// As [`Snapshot::to_bytes`]; [`Error::Io`] or [`Error::File`] if the folder is missing or not

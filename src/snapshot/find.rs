@@ -68,13 +68,13 @@ pub fn recognise(head: &[u8], length: u64, path: &Path) -> Result<&'static Forma
 }
 
 /// Offsets at which the signature of an HDF5 file can be; a user block may come first.
-const HDF5_PLACES: [usize; 5] = [0, 512, 1024, 2048, 4096];
+const HDF5_OFFSETS: [usize; 5] = [0, 512, 1024, 2048, 4096];
 
 /// Rejects a file whose kind is certain but not supported, and says what to do about it.
 pub(super) fn refuse_foreign(head: &[u8], path: &Path) -> Result<()> {
     let hdf5 =
         |&at: &usize| head.get(at..).is_some_and(|head| head.starts_with(b"\x89HDF\r\n\x1a\n"));
-    if !HDF5_PLACES.iter().any(hdf5) {
+    if !HDF5_OFFSETS.iter().any(hdf5) {
         return Ok(());
     }
     let problem = format!(

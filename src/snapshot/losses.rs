@@ -1,4 +1,4 @@
-//! What a written file does not hold, in plain words.
+//! Describes the content of a snapshot that a written file does not hold.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use super::Snapshot;
 use crate::messages;
 use crate::units::Units;
 
-/// What writing lost or changed: one sentence each, empty if the file holds everything.
+/// The losses and changes on writing: one sentence each, empty if the file holds everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Losses {
     texts: Vec<String>,
@@ -47,7 +47,7 @@ impl Losses {
     }
 
     /// Notes columns of integers that are written as `kind`.
-    pub(super) fn note_whole<'a>(&mut self, names: impl Iterator<Item = &'a str>, kind: &str) {
+    pub(super) fn note_integers<'a>(&mut self, names: impl Iterator<Item = &'a str>, kind: &str) {
         let mut names: Vec<String> = names.map(str::to_owned).collect();
         names.sort();
         names.dedup();
@@ -105,7 +105,9 @@ impl Narrow {
 
     /// Notes the change, if any.
     ///
-    /// Errors: a value beyond the range of f32, which would make the file unreadable.
+    /// # Errors
+    ///
+    /// A value beyond the range of f32, which would make the file unreadable.
     pub fn finish(self, losses: &mut Losses) -> Result<(), String> {
         if let Some((value, body)) = self.overflow {
             return Err(format!(

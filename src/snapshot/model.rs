@@ -7,7 +7,7 @@ use crate::bodies::Bodies;
 use crate::error::{Error, Result};
 use crate::units::Units;
 
-/// The bodies at one moment, and what a file says about them.
+/// The bodies at one time, and the metadata of their file.
 #[derive(Clone, Debug, Default)]
 pub struct Snapshot {
     /// The bodies, in the file's order.
@@ -24,7 +24,7 @@ pub struct Snapshot {
     /// Additional columns (`eps`, `phi`, `RHO`, `ACCE.x`, ...) in the file's types, with one value
     /// per body.
     pub extra: BTreeMap<String, Column>,
-    /// What the reader of a file assumed or left out, in words; not written.
+    /// The reader's notes on assumptions and omissions; not written.
     pub notes: Vec<String>,
 }
 

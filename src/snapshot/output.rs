@@ -1,4 +1,4 @@
-//! Where a format puts the files of a snapshot: in memory, or on disk as a whole or not at all.
+//! The destination of a format's files: memory, or the disk, atomically.
 
 use std::path::{Path, PathBuf};
 
@@ -29,12 +29,12 @@ enum Place {
 }
 
 impl Output {
-    /// Keeps the files in memory.
+    /// Collects the files in memory.
     pub(super) fn in_memory(name: &Path, format: &'static str, files: usize) -> Self {
         Self { name: name.to_owned(), format, files, place: Place::Memory(Vec::new()) }
     }
 
-    /// Writes temporary files beside their targets; [`Self::finish`] renames them.
+    /// Writes temporary files in their targets' folders; [`Self::finish`] renames them.
     pub(super) fn on_disk(name: &Path, format: &'static str, files: usize) -> Self {
         Self { name: name.to_owned(), format, files, place: Place::Disk(Vec::new()) }
     }
@@ -75,7 +75,7 @@ impl Output {
         Error::file(&self.name, problem)
     }
 
-    /// Moves the files to their places; returns those kept in memory.
+    /// Renames the files to their targets; returns those in memory.
     pub(super) fn finish(self) -> Result<Vec<Made>> {
         match self.place {
             Place::Memory(files) => Ok(files),

@@ -41,8 +41,8 @@ impl Numbered {
         Some(Self { base: path.with_extension(""), number, digits: text.len() })
     }
 
-    /// File `k` of the same snapshot. `snap.12` may go with `snap.3` or `snap.03`; whichever exists
-    /// is taken.
+    /// File `k` of the same snapshot. `snap.12` may belong with `snap.3` or `snap.03`; the one that
+    /// exists is used.
     pub fn nth(&self, k: u64) -> PathBuf {
         let (plain, padded) = (nth(&self.base, k), with_digits(&self.base, k, self.digits));
         let begins_with_zero = nth(&self.base, self.number).as_os_str().len()
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_number_is_taken_off_and_put_back() {
+    fn file_number_is_parsed_and_restored() {
         for name in ["snap_000.3", "a.b/snap.0", "/x/y.17", "../s.p.2", "snap.03", "snap.000"] {
             let numbered = Numbered::of(Path::new(name)).unwrap();
             assert_eq!(numbered.nth(numbered.number), Path::new(name));

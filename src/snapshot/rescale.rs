@@ -28,16 +28,16 @@ const ATTRIBUTES: [(&str, [i32; 3]); 3] =
     [("softening", [1, 0, 0]), ("dt", [0, 1, 0]), ("box_size", [1, 0, 0])];
 
 impl Snapshot {
-    /// The scale factor, if coordinates are comoving: GADGET's files then have it as the time, and the
-    /// redshift that belongs to it.
+    /// The scale factor, if coordinates are comoving: GADGET's files then have it as the time, and
+    /// the redshift that belongs to it.
     pub(crate) fn scale_factor(&self) -> Option<f64> {
         let redshift = self.number("redshift").unwrap_or(0.0);
         let is_one = (self.time * (1.0 + redshift) - 1.0).abs() < 1e-3;
         (self.number("omega_0")? > 0.0 && self.time > 0.0 && is_one).then_some(self.time)
     }
 
-    /// Multiplies everything by the factors of `conversion`, which leads to `units`; returns the names
-    /// of additional columns whose dimension is not known and which stay.
+    /// Multiplies everything by the factors of `conversion`, which leads to `units`; returns the
+    /// names of additional columns whose dimension is not known and which stay.
     pub(crate) fn rescale(&mut self, conversion: &Conversion, units: Units) -> Vec<String> {
         let Conversion { length, time, mass } = *conversion;
         let velocity = conversion.velocity();
@@ -77,8 +77,8 @@ impl Snapshot {
         left
     }
 
-    /// The snapshot converted to the units that readers of a format assume, which is noted; `None` if its
-    /// own units are the same or cannot be converted.
+    /// The snapshot converted to the units that readers of a format assume, which is noted; `None`
+    /// if its own units are the same or cannot be converted.
     pub(super) fn in_units_of(&self, assumed: Units, losses: &mut Losses) -> Option<Self> {
         let own = &self.units;
         let conversion = Conversion::between(own, &assumed).ok().flatten();

@@ -20,7 +20,8 @@ enum Kind<'a> {
 
 impl<'a> Source<'a> {
     /// A file. For a snapshot in several files: any one of them, `snap_000.3`, their common name,
-    /// `snap_000`, or a folder that holds one such snapshot; the others are found beside it.
+    /// `snap_000`, or a folder that holds one such snapshot; the others are found in the same
+    /// folder.
     pub fn path(path: impl AsRef<Path>) -> Self {
         Self(Kind::Path(path.as_ref().to_owned()))
     }
@@ -63,13 +64,13 @@ impl<'a> Source<'a> {
         }
         let found = match self.0 {
             Kind::Parts(parts) => given(parts, files, only)?,
-            Kind::Path(asked) if files == 1 => {
-                refuse_common_name(&asked, &first)?;
+            Kind::Path(requested) if files == 1 => {
+                refuse_common_name(&requested, &first)?;
                 vec![first]
             }
-            Kind::Path(_) => beside(first, files, only)?,
+            Kind::Path(_) => siblings(first, files, only)?,
             Kind::Bytes { .. } if files > 1 && only.is_none() => {
-                let problem = format!("is {}: all of them are needed", one_of(files));
+                let problem = format!("is {}: all of them are needed", part_of_several(files));
                 return Err(Error::file(&first.path, problem));
             }
             Kind::Bytes { .. } => vec![first],
@@ -96,14 +97,17 @@ pub fn is_there(path: impl AsRef<Path>) -> bool {
     files::exists(path) || parts::first_of(path).is_some()
 }
 
-fn one_of(files: u64) -> String {
+fn part_of_several(files: u64) -> String {
     format!("one of the {files} files of a snapshot in several")
 }
 
 /// The number in a file's name, and the rest of the name.
 fn number_of(part: &Part, files: u64) -> Result<Numbered> {
     let wrong = |problem: &str| {
-        Err(Error::file(&part.path, format!("is {}, but its name {problem}", one_of(files))))
+        Err(Error::file(
+            &part.path,
+            format!("is {}, but its name {problem}", part_of_several(files)),
+        ))
     };
     match Numbered::of(&part.path) {
         None => wrong("does not end in its number, as that of snap_000.3 does"),
@@ -112,19 +116,19 @@ fn number_of(part: &Part, files: u64) -> Result<Numbered> {
     }
 }
 
-/// Finds the other files beside the first.
-fn beside<'a>(first: Part<'a>, files: u64, only: Option<u64>) -> Result<Vec<Part<'a>>> {
+/// Finds the other files in the folder of the first.
+fn siblings<'a>(first: Part<'a>, files: u64, only: Option<u64>) -> Result<Vec<Part<'a>>> {
     let name = number_of(&first, files)?;
     if let Some(only) = only {
         return Ok(vec![Part::on_disk(name.nth(only))?]);
     }
-    // The search ends at the first missing file, however many the first one claims.
+    // The search ends at the first missing file, whatever number of files the first one claims.
     let mut found = Vec::new();
     for k in (0..files).filter(|k| *k != name.number) {
         let path = name.nth(k);
         if !files::exists(&path) {
             let missing = messages::path(&path, messages::PIECE);
-            let problem = format!("is {}, but {missing} is not there", one_of(files));
+            let problem = format!("is {}, but {missing} is not there", part_of_several(files));
             return Err(Error::file(&first.path, problem));
         }
         found.push(Part::on_disk(path)?);
@@ -133,11 +137,11 @@ fn beside<'a>(first: Part<'a>, files: u64, only: Option<u64>) -> Result<Vec<Part
     Ok(found)
 }
 
-/// The files that were given, by number.
+/// The given files, sorted by number.
 fn given<'a>(sources: Vec<Source<'a>>, files: u64, only: Option<u64>) -> Result<Vec<Part<'a>>> {
     let opened = sources.iter().map(Source::first).collect::<Result<Vec<_>>>()?;
     if opened.len() as u64 != files {
-        let problem = format!("is {}, but {} were given", one_of(files), opened.len());
+        let problem = format!("is {}, but {} were given", part_of_several(files), opened.len());
         return Err(Error::file(&opened[0].path, problem));
     }
     if files == 1 {
@@ -157,14 +161,14 @@ fn given<'a>(sources: Vec<Source<'a>>, files: u64, only: Option<u64>) -> Result<
     Ok(numbered.into_iter().filter(wanted).map(|(_, part)| part).collect())
 }
 
-/// `snap.0` is taken for `snap` only if it is the first of several files: snapshots of a time
-/// series may have such names too.
-fn refuse_common_name(asked: &Path, first: &Part) -> Result<()> {
-    if asked == first.path {
+/// `snap` refers to `snap.0` only if that is the first of several files: snapshots of a time series
+/// may have such names too.
+fn refuse_common_name(requested: &Path, first: &Part) -> Result<()> {
+    if requested == first.path {
         return Ok(());
     }
     let name = messages::path(&first.path, messages::PIECE);
-    let is = if asked.is_dir() { "a folder" } else { "not there" };
+    let is = if requested.is_dir() { "a folder" } else { "not there" };
     let problem = format!("is {is}; {name} is a whole snapshot of its own: name that one");
-    Err(Error::file(asked, problem))
+    Err(Error::file(requested, problem))
 }

@@ -1,5 +1,6 @@
-//! Chooses a kernel shape by measurement. Candidates that fit the device and that the model does not
-//! predict to be slow are raced within a time budget: slow ones are dropped early, wrong ones never timed.
+//! Chooses a kernel shape by measurement. Candidates that fit the device and that the model does
+//! not predict to be slow are raced within a time budget: slow ones are dropped early, wrong ones
+//! never timed.
 
 #[cfg(not(target_arch = "wasm32"))]
 mod known_ceilings;
@@ -23,7 +24,7 @@ use crate::measure::Ceilings;
 #[cfg(not(target_arch = "wasm32"))]
 use crate::measure::Timer;
 
-/// What to find.
+/// The input of [`tune`].
 #[derive(Clone, Copy, Debug)]
 pub struct Task<'a> {
     /// Number of bodies, at least 1.
@@ -36,23 +37,26 @@ pub struct Task<'a> {
     pub budget_secs: f64,
 }
 
-/// Share of the budget that measuring the ceilings may take.
+/// Fraction of the budget for measuring the ceilings.
 const CEILINGS: f64 = 0.4;
 
-/// Share of the remaining budget for the first race, over p, q, r and s; the rest is for neighbouring
-/// shapes and unrolling.
+/// Fraction of the remaining budget for the first race, over p, q, r and s; the rest is for
+/// neighbouring shapes and unrolling.
 const FIRST_RACE: f64 = 0.6;
 
-/// How many winners of the first race have their neighbours tried.
+/// Number of winners of the first race whose neighbours are tried.
 const BEST_OF_FIRST: usize = 3;
 
 /// Finds the fastest shape: [`shapes`] are raced, then the best few against their [`neighbours`].
 ///
-/// `ceilings` returns the device's ceilings, measured in at most the given seconds if they are not known.
-/// Shapes that the model predicts from them to be slow ([`FACTOR`]) are left out, but never the default,
-/// its untiled variant, or a single workgroup. If it returns none, nothing is left out.
+/// `ceilings` returns the device's ceilings, measured in at most the given seconds if they are not
+/// known. Shapes that the model predicts from them to be slow ([`FACTOR`]) are left out, but never
+/// the default, its untiled variant, or a single workgroup. If it returns none, nothing is left
+/// out.
 ///
-/// Errors: [`crate::error::Error::Device`] from the timer; the first refusal if nothing can be timed.
+/// # Errors
+///
+/// [`crate::error::Error::Device`] from the timer; the first rejection if nothing can be timed.
 #[cfg(not(target_arch = "wasm32"))]
 pub fn tune(
     timer: &mut dyn Timer,
@@ -63,9 +67,11 @@ pub fn tune(
     crate::gpu::blocking(tune_soon(&mut race::Waiting(timer), task, ceilings, watch))
 }
 
-/// [`tune`] without waiting.
+/// The `async` variant of [`tune`].
 ///
-/// Errors: the same.
+/// # Errors
+///
+/// The same.
 pub async fn tune_soon(
     timer: &mut impl Racer,
     task: Task<'_>,
@@ -76,17 +82,17 @@ pub async fn tune_soon(
     let begun = (watch.clock)();
     let found = shapes(default, n, bounds);
     let mut seen = found.shapes;
-    // Even if it exceeds the limits, the timer is asked.
+    // Also if it exceeds the limits: then the timer rejects it.
     if !seen.contains(&default) {
         seen.insert(0, default);
     }
     let known = if budget_secs > 0.0 { ceilings(CEILINGS * budget_secs) } else { None };
     let model = known.and_then(|known| Model::new(known, &seen, n, default.u));
     let always = [default, untiled(default)];
-    let keeps = |shape: &KernelConfig| {
-        always.contains(shape) || model.as_ref().is_none_or(|model| model.keeps(shape))
+    let admits = |shape: &KernelConfig| {
+        always.contains(shape) || model.as_ref().is_none_or(|model| model.admits(shape))
     };
-    let first: Vec<KernelConfig> = seen.iter().copied().filter(keeps).collect();
+    let first: Vec<KernelConfig> = seen.iter().copied().filter(admits).collect();
     let (mut slow, mut beyond_limits) = (seen.len() - first.len(), found.beyond_limits);
 
     let left = |watch: &Watch<'_>| budget_secs - ((watch.clock)() - begun);
@@ -103,7 +109,7 @@ pub async fn tune_soon(
                 continue;
             }
             seen.push(shape);
-            if keeps(&shape) {
+            if admits(&shape) {
                 second.push(shape);
             } else {
                 slow += 1;

@@ -1,11 +1,11 @@
-//! What the arithmetic model predicts for a shape before it is timed.
+//! Predictions of the arithmetic model for a shape before it is timed.
 
 use crate::forces::direct::gpu::{Dispatch, KernelConfig};
 use crate::measure::{Ceiling, Ceilings, predict};
 
-/// A shape is raced only if the model predicts at least 1/FACTOR of the best rate that it predicts for any.
-/// On hardware the model was within about 25 % for many bodies, and within 50 % at N = 1024 (see
-/// docs/tiling.md); shapes that it misjudges by less than this factor are still found.
+/// A shape is raced only if the model predicts at least 1/FACTOR of the best rate that it predicts
+/// for any. On hardware the model was within about 25 % for many bodies, and within 50 % at N =
+/// 1024 (see docs/tiling.md); shapes that it misjudges by less than this factor are still found.
 pub const FACTOR: f64 = 2.0;
 
 /// The model of one device for one number of bodies.
@@ -17,7 +17,8 @@ pub(super) struct Model {
 }
 
 impl Model {
-    /// A model for `shapes`, with the unrolling `u`. `None` if a ceiling that it needs is not known.
+    /// A model for `shapes`, with the unrolling `u`. `None` if a ceiling that it needs is not
+    /// known.
     pub fn new(ceilings: Ceilings, shapes: &[KernelConfig], n: usize, u: u32) -> Option<Self> {
         let mut model = Self { ceilings, n, u, best_secs: f64::INFINITY };
         let all = shapes.iter().filter_map(|shape| model.secs(shape));
@@ -30,7 +31,8 @@ impl Model {
         if shape.dispatch == Dispatch::OneWorkgroup {
             return None;
         }
-        // Unrolling is left to measurement: in the model each copy hides more latency, without limit.
+        // Unrolling is left to measurement: in the model each copy hides more latency, without
+        // limit.
         let shape = KernelConfig { u: self.u, ..*shape };
         let force = predict(&self.ceilings, &shape, self.n, self.n)?.secs;
         // Adding up the slices takes another dispatch.
@@ -39,8 +41,8 @@ impl Model {
         Some(force + sums)
     }
 
-    /// Whether a shape is worth a race.
-    pub fn keeps(&self, shape: &KernelConfig) -> bool {
+    /// Whether a shape is worth racing.
+    pub fn admits(&self, shape: &KernelConfig) -> bool {
         self.secs(shape).is_none_or(|secs| secs <= FACTOR * self.best_secs)
     }
 }
@@ -57,8 +59,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_slow_by_more_than_the_factor_is_out() {
-        // A read takes 3.3 times as long as an interaction: r = 1 loses more than half to it, r = 2 less.
+    fn model_rejects_shapes_slower_than_factor() {
+        // A read takes 3.3 times as long as an interaction: r = 1 loses more than half to it, r = 2
+        // less.
         let known = ceilings(&[
             (Ceiling::Fma, 13e12),
             (Ceiling::Pair, 1e12),
@@ -68,18 +71,18 @@ mod tests {
         let shape = |r| KernelConfig { r, ..BASE };
         let shapes = [1, 2, 4, 8].map(shape);
         let model = Model::new(known, &shapes, 1 << 16, 4).unwrap();
-        let kept = shapes.map(|shape| model.keeps(&shape));
-        assert_eq!(kept, [false, true, true, true]);
+        let admitted = shapes.map(|shape| model.admits(&shape));
+        assert_eq!(admitted, [false, true, true, true]);
         let untiled = KernelConfig { untiled: true, ..BASE };
-        assert!(!model.keeps(&untiled) && model.keeps(&KernelConfig { r: 16, ..untiled }));
-        // Of one workgroup the model knows nothing, and unrolling is none of its business.
-        assert!(model.keeps(&KernelConfig { dispatch: Dispatch::OneWorkgroup, ..BASE }));
-        assert!(model.keeps(&KernelConfig { u: 1, ..shape(4) }));
+        assert!(!model.admits(&untiled) && model.admits(&KernelConfig { r: 16, ..untiled }));
+        // The model covers neither steps in one workgroup nor unrolling.
+        assert!(model.admits(&KernelConfig { dispatch: Dispatch::OneWorkgroup, ..BASE }));
+        assert!(model.admits(&KernelConfig { u: 1, ..shape(4) }));
         assert!(Model::new(Ceilings::default(), &shapes, 1 << 16, 4).is_none());
     }
 
     #[test]
-    fn the_dispatch_of_the_sums_counts() {
+    fn model_includes_dispatch_of_slice_sums() {
         let known = ceilings(&[(Ceiling::Dispatch, 1e5)]);
         let sliced = KernelConfig { s: 4, ..BASE };
         let model = Model::new(known, &[BASE, sliced], 1024, 4).unwrap();

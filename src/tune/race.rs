@@ -8,13 +8,21 @@ use crate::measure::Timer;
 
 /// Times candidates without blocking, as a web page requires.
 pub trait Racer<Shape = KernelConfig> {
-    /// Makes a candidate ready: compiled, checked, warmed up. Errors: why it cannot be.
+    /// Compiles, checks and warms up a candidate.
+    ///
+    /// # Errors
+    ///
+    /// Why that is impossible.
     fn prepare(&mut self, shape: &Shape) -> impl Future<Output = Result<()>>;
 
-    /// Seconds per step of a prepared candidate. Errors: as for [`Racer::prepare`].
+    /// Seconds per step of a prepared candidate.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Racer::prepare`].
     fn sample(&mut self, shape: &Shape) -> impl Future<Output = Result<f64>>;
 
-    /// Releases what a candidate holds on the device.
+    /// Releases a candidate's resources on the device.
     fn forget(&mut self, shape: &Shape);
 }
 
@@ -32,7 +40,7 @@ impl Racer for StepTimer {
     }
 }
 
-/// A timer that waits for its device.
+/// A timer that blocks until its device is done.
 #[cfg(not(target_arch = "wasm32"))]
 pub(super) struct Waiting<'a, Shape>(pub &'a mut dyn Timer<Shape>);
 
@@ -51,11 +59,11 @@ impl<Shape> Racer<Shape> for Waiting<'_, Shape> {
     }
 }
 
-/// What a race needs from its caller.
+/// The clock of a race, and the callback that stops it.
 pub struct Watch<'a> {
     /// Seconds since an arbitrary moment.
     pub clock: &'a dyn Fn() -> f64,
-    /// False stops the race; what was measured so far counts.
+    /// False stops the race; results so far are kept.
     pub go_on: &'a mut dyn FnMut() -> bool,
 }
 
@@ -87,21 +95,21 @@ impl<Shape> Ranked<Shape> {
     }
 }
 
-/// How a race ended.
+/// The result of a race.
 #[derive(Clone, Debug)]
 pub struct Outcome<Shape = KernelConfig> {
     /// Every candidate that was timed: first the finishers by their medians, then the dropped ones.
     pub ranking: Vec<Ranked<Shape>>,
-    /// How many of them finished.
+    /// Number of finishers.
     pub finished: usize,
-    /// Candidates that were rejected, and why: wrong, or too large for the device.
+    /// Candidates that were rejected, and why: wrong results, or too large for the device.
     pub refused: Vec<(Shape, String)>,
-    /// Candidates not tried for lack of time.
+    /// Number of candidates not tried for lack of time.
     pub untried: usize,
-    /// Shapes left out because they exceed the device's limits.
+    /// Number of shapes left out because they exceed the device's limits.
     pub beyond_limits: usize,
-    /// Shapes left out because the model predicts them to be slow; `None` if the model did not know the
-    /// device's ceilings.
+    /// Number of shapes left out because the model predicts them to be slow; `None` if the device's
+    /// ceilings were not known.
     pub slow_by_model: Option<usize>,
 }
 
@@ -123,7 +131,8 @@ impl<Shape: PartialEq> Outcome<Shape> {
         self.ranking.iter().find(|ranked| ranked.config == *config)
     }
 
-    /// Puts the results of a later race, in which this race's best took part, before the rest of this one's.
+    /// Inserts the results of a later race, which included this race's best, ahead of this race's
+    /// other results.
     pub(super) fn merge(&mut self, later: Self) {
         if later.finished == 0 {
             return;
@@ -140,20 +149,22 @@ impl<Shape: PartialEq> Outcome<Shape> {
     }
 }
 
-/// How much slower than the best a candidate may be after its first, second, ... sample. A first sample
-/// meets cold caches and clocks; later ones leave less room.
+/// How much slower than the best a candidate may be after its first, second, ... sample. A first
+/// sample suffers from cold caches and clocks; the margin shrinks for later ones.
 const MARGINS: [f64; 6] = [2.0, 1.5, 1.25, 1.15, 1.08, 1.05];
 
 /// Number of rounds; after the last, the medians decide.
 const ROUNDS: usize = 9;
 
-/// Share of the budget during which candidates may enter; the rest is for the rounds.
+/// Fraction of the budget during which candidates may enter; the rest is for the rounds.
 const ENTRY: f64 = 0.7;
 
-/// Races `candidates`, given with the most promising first. The first is timed whatever the budget; others
+/// Races `candidates`, the most promising first. The first is timed whatever the budget; others
 /// enter, and rounds continue, only while there is time.
 ///
-/// Errors: [`Error::Device`] from the timer; the first refusal if no candidate at all can be timed.
+/// # Errors
+///
+/// [`Error::Device`] from the timer; the first rejection if no candidate at all can be timed.
 #[cfg(not(target_arch = "wasm32"))]
 pub fn race<Shape: Copy>(
     timer: &mut dyn Timer<Shape>,
@@ -164,9 +175,11 @@ pub fn race<Shape: Copy>(
     crate::gpu::blocking(race_soon(&mut Waiting(timer), candidates, budget_secs, watch))
 }
 
-/// [`race`] without waiting.
+/// The `async` variant of [`race`].
 ///
-/// Errors: the same.
+/// # Errors
+///
+/// The same.
 pub async fn race_soon<Shape: Copy>(
     timer: &mut impl Racer<Shape>,
     candidates: &[Shape],

@@ -1,4 +1,4 @@
-//! Finds the fastest kernel for whole steps of a number of bodies on a device.
+//! Finds the fastest kernel for full steps of a number of bodies on a device.
 
 use std::sync::Arc;
 
@@ -12,20 +12,20 @@ use crate::gpu::Gpu;
 use crate::measure::{Ceilings, Method, StepTimer};
 use crate::tuned::{Choice, Kernels, Key};
 
-/// The most bodies that are timed. Beyond this a device is full and its rate hardly changes, but a step of a million
-/// bodies takes so long that few shapes could be tried.
+/// Upper bound of the number of bodies that are timed. Beyond this a device is full and its rate
+/// hardly changes, but a step of a million bodies takes so long that few shapes could be tried.
 const MOST_TIMED: usize = 1 << 18;
-/// Extra time, as a share of the budget, for bodies of different masses.
+/// Extra time, as a fraction of the budget, for bodies of different masses.
 const FOR_VARIOUS: f64 = 0.2;
-/// How many of the best shapes are raced again for those.
+/// Number of the best shapes that are raced again for those.
 const BEST_FOR_VARIOUS: usize = 6;
 
-/// How many bodies are timed to find a kernel for `n`.
+/// Number of bodies that are timed to find a kernel for `n`.
 pub fn timed(n: usize) -> usize {
     n.min(MOST_TIMED)
 }
 
-/// What was found for one number of bodies.
+/// The result for one number of bodies.
 #[derive(Clone, Debug)]
 pub struct Tuned {
     /// Number of bodies.
@@ -34,18 +34,18 @@ pub struct Tuned {
     pub default: KernelConfig,
     /// The race.
     pub outcome: Outcome,
-    /// The shape for bodies of different masses, if it is another one.
+    /// The shape for bodies of different masses, if it differs.
     pub for_various_masses: Option<KernelConfig>,
     /// How times were taken.
     pub method: Method,
     /// Why the device's clock was not trusted.
     pub doubt: Option<String>,
-    /// Smallest difference between two timestamps in seconds, if they were used.
+    /// Resolution of the timestamps in seconds, if they were used.
     pub quantum_secs: Option<f64>,
 }
 
 impl Tuned {
-    /// What to remember for `gpu`; `None` if nothing was fast enough to be timed.
+    /// The entry to store for `gpu`; `None` if nothing was timed successfully.
     pub fn choice(&self, gpu: &Gpu) -> Option<Choice> {
         let best = self.outcome.best()?;
         let default = self.outcome.of(&self.default).unwrap_or(best);
@@ -61,9 +61,12 @@ impl Tuned {
     }
 }
 
-/// Finds it within 1.2 times `budget_secs` seconds, as long as `go_on` says so; `ceilings` as for [`super::tune`].
+/// Finds the fastest kernel within 1.2 times `budget_secs` seconds, unless `go_on` returns false;
+/// `ceilings` as for [`super::tune`].
 ///
-/// Errors: those of [`super::tune`].
+/// # Errors
+///
+/// Those of [`super::tune`].
 pub async fn tune_steps(
     gpu: &Arc<Gpu>,
     n: usize,
@@ -82,7 +85,7 @@ pub async fn tune_steps(
     let mut outcome = tune_soon(&mut timer, task, ceilings, &mut watch).await?;
     let doubt = timer.doubt().map(str::to_owned);
     if timer.is_mixed() && go_on() {
-        // Times from two clocks cannot be compared: race again with the one that is left.
+        // Times from two clocks cannot be compared: race again with the remaining one.
         timer = StepTimer::by_wall_clock(gpu, timed);
         let begun = Instant::now();
         let clock = move || begun.elapsed().as_secs_f64();
@@ -97,8 +100,9 @@ pub async fn tune_steps(
     Ok(Tuned { n, default, outcome, for_various_masses, method, doubt, quantum_secs })
 }
 
-/// The fastest of the best shapes for bodies of different masses: one that reads its sources in tiles, since a uniform
-/// buffer is faster only for blocks of one mass. `None` if the fastest shape of all already does.
+/// The fastest of the best shapes for bodies of different masses: one that reads its sources in
+/// tiles, since a uniform buffer is faster only for blocks of one mass. `None` if the fastest shape
+/// of all already does.
 async fn various(
     gpu: &Arc<Gpu>,
     n: usize,

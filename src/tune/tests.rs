@@ -1,4 +1,4 @@
-//! The tuner on a made-up device whose clock runs only when it is asked to work.
+//! The tuner on a simulated device whose clock advances only with work.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -42,7 +42,7 @@ fn landscape(config: &KernelConfig, best: &KernelConfig) -> f64 {
 struct Fake {
     clock: Rc<Cell<f64>>,
     best: KernelConfig,
-    /// What is known of the device once `ceiling_secs` have gone by.
+    /// The ceilings, known after `ceiling_secs`.
     ceilings: Option<Ceilings>,
     ceiling_secs: f64,
     wrong: Vec<KernelConfig>,
@@ -99,7 +99,7 @@ impl Timer for Fake {
         self.sampled.push(*candidate);
         self.clock.set(self.clock.get() + 0.01);
         self.samples += 1;
-        // Noise of 3 per cent, and now and then a disturbed sample.
+        // Noise of 3 per cent, and an occasional disturbed sample.
         let mut noise = self.samples.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         noise ^= noise >> 31;
         let noise = noise.wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 40;
@@ -114,7 +114,7 @@ impl Timer for Fake {
 }
 
 #[test]
-fn the_planted_best_is_found() {
+fn tuner_finds_known_optimum() {
     let one = KernelConfig { p: 256, q: 4, dispatch: Dispatch::OneWorkgroup, ..DEFAULT };
     for (n, best) in [
         (65_536, KernelConfig { p: 128, r: 2, s: 4, u: 16, ..DEFAULT }),
@@ -135,9 +135,10 @@ fn the_planted_best_is_found() {
 }
 
 #[test]
-fn the_budget_is_kept_and_the_default_is_timed_whatever_it_is() {
-    for (budget, ceilings) in
-        [0.0, 0.1, 1.0, 3.0, 10.0].into_iter().flat_map(|b| [(b, None), (b, Some(made_up()))])
+fn tuning_respects_budget_and_always_times_default() {
+    for (budget, ceilings) in [0.0, 0.1, 1.0, 3.0, 10.0]
+        .into_iter()
+        .flat_map(|b| [(b, None), (b, Some(synthetic_ceilings()))])
     {
         let mut fake = Fake::new(KernelConfig { p: 256, r: 4, ..DEFAULT });
         fake.ceilings = ceilings;
@@ -154,7 +155,7 @@ fn the_budget_is_kept_and_the_default_is_timed_whatever_it_is() {
 }
 
 /// A device whose workgroup memory and cache are slow: r below 4 cannot be fast.
-fn made_up() -> Ceilings {
+fn synthetic_ceilings() -> Ceilings {
     Ceilings::of([
         (Ceiling::Fma, 13e12),
         (Ceiling::Rsqrt, 1e13),
@@ -171,7 +172,7 @@ fn made_up() -> Ceilings {
 }
 
 #[test]
-fn what_the_model_calls_slow_is_not_timed_but_never_the_default_nor_untiled() {
+fn shapes_predicted_slow_are_skipped_except_default_and_untiled() {
     let best = KernelConfig { p: 128, r: 4, s: 8, u: 16, ..DEFAULT };
     let mut without = Fake::new(best);
     let all = without.tune(65_536, 10.0).unwrap();
@@ -179,12 +180,12 @@ fn what_the_model_calls_slow_is_not_timed_but_never_the_default_nor_untiled() {
     assert!(without.sampled.iter().any(|config| config.r == 1 && config.p == 128));
 
     let mut fake = Fake::new(best);
-    fake.ceilings = Some(made_up());
+    fake.ceilings = Some(synthetic_ceilings());
     let outcome = fake.tune(65_536, 10.0).unwrap();
     let found = outcome.best().unwrap().config;
     assert!(landscape(&found, &best) <= 1.05 * landscape(&best, &best), "{found}");
     assert!(outcome.slow_by_model.unwrap() > 100, "{:?}", outcome.slow_by_model);
-    // r = 1 reaches a fifth of what r = 4 can: only shapes that must be there are timed.
+    // r = 1 reaches a fifth of what r = 4 can: only shapes that are always timed are.
     let plain = fake.sampled.iter().filter(|config| config.r == 1);
     assert!(plain.clone().any(|config| *config == DEFAULT));
     assert!(plain.clone().any(|config| *config == untiled(DEFAULT)));
@@ -195,14 +196,14 @@ fn what_the_model_calls_slow_is_not_timed_but_never_the_default_nor_untiled() {
     // The model does not cover one workgroup, which stays in the race.
     let one = KernelConfig { p: 256, q: 4, dispatch: Dispatch::OneWorkgroup, ..DEFAULT };
     let mut fake = Fake::new(KernelConfig { u: 8, ..one });
-    fake.ceilings = Some(made_up());
+    fake.ceilings = Some(synthetic_ceilings());
     assert!(
         fake.tune(256, 10.0).unwrap().best().unwrap().config.dispatch == Dispatch::OneWorkgroup
     );
 }
 
 #[test]
-fn ceilings_that_are_not_known_leave_nothing_out() {
+fn unknown_ceilings_exclude_no_shape() {
     let best = KernelConfig { p: 128, r: 1, s: 4, ..DEFAULT };
     for partial in [Ceilings::default(), Ceilings::of([(Ceiling::Fma, 1e12)])] {
         let mut fake = Fake::new(best);
@@ -216,7 +217,7 @@ fn ceilings_that_are_not_known_leave_nothing_out() {
 }
 
 #[test]
-fn a_wrong_kernel_is_never_timed_nor_chosen() {
+fn incorrect_kernel_is_never_timed_or_chosen() {
     let best = KernelConfig { p: 128, r: 2, s: 4, ..DEFAULT };
     let mut fake = Fake::new(best);
     fake.wrong = vec![best, DEFAULT];
@@ -228,7 +229,7 @@ fn a_wrong_kernel_is_never_timed_nor_chosen() {
 }
 
 #[test]
-fn where_nothing_can_be_timed_the_reason_is_told() {
+fn tuning_without_usable_candidate_returns_reason() {
     let mut fake = Fake::new(DEFAULT);
     fake.wrong = vec![DEFAULT];
     let clock = || 0.0;
@@ -238,7 +239,7 @@ fn where_nothing_can_be_timed_the_reason_is_told() {
 }
 
 #[test]
-fn a_race_that_is_stopped_keeps_what_it_has() {
+fn stopped_race_returns_partial_results() {
     let mut fake = Fake::new(DEFAULT);
     let clock = || 0.0;
     let mut watch = Watch { clock: &clock, go_on: &mut || false };
@@ -250,7 +251,7 @@ fn a_race_that_is_stopped_keeps_what_it_has() {
 }
 
 #[test]
-fn every_candidate_fits_the_device_and_holds_the_bodies() {
+fn candidates_fit_device_limits_and_body_count() {
     let small = Limits { threads_per_workgroup: 256, workgroup_memory: 16384, ..LIMITS };
     let small = Bounds { threads_to_fill: 1 << 14, software: false, limits: small };
     for bounds in [BOUNDS, small, Bounds { software: true, threads_to_fill: 256, ..small }] {
@@ -286,10 +287,10 @@ fn every_candidate_fits_the_device_and_holds_the_bodies() {
     }
 }
 
-/// A step of this many bodies takes long: in ten seconds a race on an H200 tried 16 of 312 shapes, and the best windows
-/// were not among them.
+/// A step of this many bodies takes long: in ten seconds a race on an H200 tried 16 of 312 shapes,
+/// and the best windows were not among them.
 #[test]
-fn of_many_bodies_the_best_windows_enter_early() {
+fn best_windows_enter_race_early_for_many_bodies() {
     for n in [65_536, 262_144] {
         let all = shapes(DEFAULT, n, &BOUNDS).shapes;
         let windows = all.iter().position(|shape| shape.uniform).unwrap();

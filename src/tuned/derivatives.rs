@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{Device, Kernels};
 use crate::forces::direct::gpu::tiers::{Fitted, Shape};
 
-/// A shape of the kernels with derivatives, and what it was found best for.
+/// A shape of the kernels with derivatives, and the evaluations for which it was found fastest.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DerivativesChoice {
     /// The device and the kernels that it was measured with.
@@ -17,7 +17,7 @@ pub struct DerivativesChoice {
     pub default_secs: f64,
     /// The default rule's shape.
     pub default: Shape,
-    /// What was found, and for which evaluations.
+    /// The shape, and the evaluations that it is for.
     pub fitted: Fitted,
 }
 
@@ -28,7 +28,7 @@ impl DerivativesChoice {
             && self.on.is_but_for_kernels(&other.on)
     }
 
-    /// True when it was made with the kernels of another version of the program.
+    /// True if it was measured with the kernels of another version of the program.
     pub fn is_outdated(&self) -> bool {
         self.on.kernels != Kernels::Derivatives.checksum()
     }

@@ -1,10 +1,10 @@
-//! The device and the kernels for which a measurement holds.
+//! The device and the kernels for which a measurement is valid.
 
 use serde::{Deserialize, Serialize};
 
 use crate::gpu::{Gpu, template};
 
-/// What something was measured on.
+/// The device and the kernels of a measurement.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Device {
     /// The adapter's name (`adapter` in older files).
@@ -40,14 +40,14 @@ impl Kernels {
         }
     }
 
-    fn are_made_of(self, name: &str) -> bool {
+    fn include_file(self, name: &str) -> bool {
         !name.contains('/') || self.folders().iter().any(|folder| name.starts_with(folder))
     }
 
-    /// Checksum of their source, without pictures and diagnostics.
+    /// Checksum of their source, excluding rendering and diagnostics.
     pub fn checksum(self) -> String {
         let mut sum = crc32fast::Hasher::new();
-        for (name, text) in template::FILES.iter().filter(|(name, _)| self.are_made_of(name)) {
+        for (name, text) in template::FILES.iter().filter(|(name, _)| self.include_file(name)) {
             sum.update(name.as_bytes());
             sum.update(text.as_bytes());
         }
@@ -78,13 +78,13 @@ impl Device {
 mod tests {
     use super::*;
 
-    /// A new tone map is no reason to tune again; a new way to step is.
+    /// A new tone map does not invalidate tuning; a new integrator does.
     #[test]
-    fn the_checksum_is_of_what_steps_are_made_of() {
+    fn checksum_covers_step_kernels_only() {
         let covered = |kernels: Kernels, folder: &str| {
             let names = template::FILES.iter().map(|(name, _)| *name);
             let of_folder = names.filter(|name| name.starts_with(folder));
-            of_folder.map(|name| kernels.are_made_of(name)).collect::<Vec<_>>()
+            of_folder.map(|name| kernels.include_file(name)).collect::<Vec<_>>()
         };
         for (folder, by_pairs, by_tree) in [
             ("force/", true, false),

@@ -1,10 +1,11 @@
-//! Results of tuning on this machine, in one small file: the best kernel shape for an adapter and a number of
-//! bodies.
+//! Tuning results of this machine, in one small file: the best kernel shape for an adapter and a
+//! number of bodies.
 //!
-//! The program reads them from the user's cache folder and passes them to every simulation whose kernel the user did
-//! not fix ([`Known`]). A choice holds for one adapter, driver, set of limits and source of the kernels: if any of
-//! them changes, it is not found, and the defaults of [`KernelConfig::for_device`] are used until the next tuning.
-//! The user is told of choices that a new version of the program has outdated ([`OUTDATED`]).
+//! The program reads them from the user's cache folder and passes them to every simulation whose
+//! kernel the user did not fix ([`Known`]). A choice is valid for one adapter, driver, set of
+//! limits and source of the kernels: if any of them changes, it is ignored, and the defaults of
+//! [`KernelConfig::for_device`] are used until the next tuning. The user is notified of choices
+//! that a new version of the program has outdated ([`OUTDATED`]).
 
 mod derivatives;
 mod device;
@@ -23,7 +24,7 @@ use crate::forces::direct::gpu::{KernelConfig, KernelRequest, Masses};
 use crate::forces::tree::gpu::WalkShape;
 use crate::gpu::Gpu;
 
-/// What a choice holds for.
+/// The key of a choice.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Key {
     /// The device and the kernels that it was measured with.
@@ -54,7 +55,7 @@ pub fn size_class(n: usize) -> u64 {
     (n.max(1) as u64).next_power_of_two()
 }
 
-/// Results of tuning, passed in by the caller: the library itself reads no folder of the user's.
+/// Tuning results, passed in by the caller: the library itself reads no folder of the user's.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Known {
     choices: Arc<[Choice]>,
@@ -63,7 +64,7 @@ pub struct Known {
 }
 
 impl Known {
-    /// From these kernels.
+    /// With these choices of kernels.
     pub fn new(choices: Vec<Choice>) -> Self {
         Self { choices: choices.into(), ..Self::default() }
     }
@@ -90,13 +91,13 @@ impl Known {
         FittedShapes::new(here.map(|choice| choice.fitted).collect())
     }
 
-    /// The ones among them for `n` sources.
+    /// Those for `n` sources.
     pub fn shapes_for(&self, gpu: &Gpu, n: usize) -> Vec<Fitted> {
         let all = self.shapes(gpu);
         all.each().filter(|one| one.sources == sources_class(n)).copied().collect()
     }
 
-    /// True if all of them that were found for `n` sources on `gpu` are [`OUTDATED`].
+    /// True if all shapes for `n` sources on `gpu` are [`OUTDATED`].
     pub fn has_outdated_shapes(&self, gpu: &Gpu, n: usize) -> bool {
         let on = Device::of(gpu, Kernels::Derivatives);
         let for_these = |choice: &&DerivativesChoice| {
@@ -106,7 +107,7 @@ impl Known {
         found.peek().is_some() && found.all(DerivativesChoice::is_outdated)
     }
 
-    /// Adds this walk of the tree for `n` bodies on `gpu`, as if tuning had found it.
+    /// Adds this walk of the tree for `n` bodies on `gpu`, as if found by tuning.
     #[cfg(not(target_arch = "wasm32"))]
     pub(crate) fn of_walk(gpu: &Gpu, n: usize, kernel: WalkShape) -> Self {
         let key = Key::of(gpu, Kernels::Tree, n);
@@ -123,8 +124,8 @@ impl Known {
         Self::default().with_walks(vec![found])
     }
 
-    /// The variant of the tree's walk for `n` bodies on `gpu`: the one found by tuning if the adapter can hold it, else
-    /// the default. All variants give the same bits.
+    /// The variant of the tree's walk for `n` bodies on `gpu`: the one found by tuning if the
+    /// adapter can hold it, else the default. All variants give the same bits.
     pub fn walk(&self, gpu: &Gpu, n: usize) -> WalkShape {
         if self.walks.is_empty() {
             return WalkShape::USUAL;
@@ -134,7 +135,8 @@ impl Known {
         found.map(|choice| choice.kernel).filter(|walk| walk.suits(gpu)).unwrap_or(WalkShape::USUAL)
     }
 
-    /// The shape found for `n` bodies of such masses on `gpu`, if there is one and the adapter can hold it.
+    /// The shape found for `n` bodies of such masses on `gpu`, if there is one and the adapter can
+    /// hold it.
     pub fn find(&self, gpu: &Gpu, n: usize, masses: Masses) -> Option<KernelConfig> {
         if self.choices.is_empty() {
             return None;
@@ -145,21 +147,23 @@ impl Known {
         usable.is_ok().then_some(config)
     }
 
-    /// True if everything found for `n` bodies on `gpu` is [`OUTDATED`].
+    /// True if all choices for `n` bodies on `gpu` are [`OUTDATED`].
     pub fn is_outdated(&self, gpu: &Gpu, n: usize) -> bool {
         !self.choices.is_empty() && self.has_only_outdated(&Key::of(gpu, Kernels::Direct, n))
     }
 
     fn has_only_outdated(&self, wanted: &Key) -> bool {
-        let of_the_rest = |choice: &&Choice| choice.key.is_but_for_kernels(wanted);
-        let mut found = self.choices.iter().filter(of_the_rest).peekable();
+        let same_but_for_kernels = |choice: &&Choice| choice.key.is_but_for_kernels(wanted);
+        let mut found = self.choices.iter().filter(same_but_for_kernels).peekable();
         found.peek().is_some() && found.all(|choice| choice.is_outdated(Kernels::Direct))
     }
 
-    /// The shape for `n` bodies of such masses on `gpu`: the requested one; if the request fixes nothing, the one found
-    /// by tuning; otherwise the device's default.
+    /// The shape for `n` bodies of such masses on `gpu`: the requested one; if the request fixes
+    /// nothing, the one found by tuning; otherwise the device's default.
     ///
-    /// Errors: those of [`KernelRequest::resolve`].
+    /// # Errors
+    ///
+    /// Those of [`KernelRequest::resolve`].
     pub fn resolve(
         &self,
         request: &KernelRequest,
@@ -181,7 +185,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_found_with_earlier_kernels_is_told_apart() {
+    fn outdated_choices_are_detected() {
         let key = |driver: &str, kernels: &str| Key {
             on: Device {
                 device: "adapter".to_owned(),
@@ -214,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_fall_into_classes() {
+    fn size_class_rounds_up_to_power_of_two() {
         let classes: Vec<u64> = [0, 1, 2, 3, 1000, 1024, 1025].map(size_class).to_vec();
         assert_eq!(classes, [1, 1, 2, 4, 1024, 1024, 2048]);
     }

@@ -1,4 +1,4 @@
-//! Where the file of results is, for the program and the C library.
+//! Path of the results file, for the program and the C library.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -9,8 +9,9 @@ impl Store {
     /// The environment variable that names a folder to use instead of the system's.
     pub const FOLDER: &str = "GRAVITILE_CACHE_DIR";
 
-    /// The user's file: in the folder that [`Store::FOLDER`] names, `named`, otherwise in the `system`'s cache folder.
-    /// `None` if there is no such folder, or if `named` is empty; then nothing is stored.
+    /// The user's file: in `named`, the value of [`Store::FOLDER`], otherwise in the `system`'s
+    /// cache folder. `None` if there is no such folder, or if `named` is empty; then nothing is
+    /// stored.
     pub fn of_user(
         named: Option<OsString>,
         system: impl FnOnce() -> Option<PathBuf>,
@@ -18,7 +19,7 @@ impl Store {
         let folder = match named {
             Some(folder) if folder.is_empty() => return None,
             Some(folder) => PathBuf::from(folder),
-            // A page's storage belongs to this program alone.
+            // A page's storage is private to this program, so it needs no subfolder.
             None if cfg!(target_arch = "wasm32") => system()?,
             None => system()?.join(Self::IN_SYSTEM),
         };
@@ -36,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_named_folder_is_taken_and_an_empty_name_keeps_nothing() {
+    fn named_folder_is_used_and_empty_name_disables_storage() {
         let of = |named: Option<&str>, system: Option<&str>| {
             let store = Store::of_user(named.map(OsString::from), || system.map(PathBuf::from));
             store.map(|store| store.path)

@@ -10,10 +10,10 @@ use crate::files::{self, Found};
 use crate::forces::direct::gpu::{KernelConfig, Masses};
 use crate::forces::tree::gpu::WalkShape;
 
-/// A kernel's shape, for all pairs unless `Shape` is a walk of the tree, and what it was found best for.
+/// A kernel's shape, for all pairs unless `Shape` is a walk of the tree, with its key and timings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Choice<Shape = KernelConfig> {
-    /// What it holds for.
+    /// The device and size for which it is valid.
     #[serde(flatten)]
     pub key: Key,
     /// Number of bodies that were timed.
@@ -27,7 +27,7 @@ pub struct Choice<Shape = KernelConfig> {
     pub method: String,
     /// The shape.
     pub kernel: Shape,
-    /// The shape for sources that are not in blocks of one mass, if that was timed and is another one.
+    /// The shape for sources that are not in blocks of one mass, if that was timed and differs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub for_various_masses: Option<Shape>,
 }
@@ -45,7 +45,7 @@ impl Choice {
 }
 
 impl<Shape> Choice<Shape> {
-    /// True when it was made with another version of these `kernels`.
+    /// True if it was measured with another version of these `kernels`.
     pub fn is_outdated(&self, kernels: Kernels) -> bool {
         self.key.on.kernels != kernels.checksum()
     }
@@ -56,16 +56,16 @@ fn wall_clock() -> String {
     "wall clock".to_owned()
 }
 
-/// What a file holds, and what is wrong with it.
+/// A file's content, with a note on damage.
 #[derive(Clone, Debug, Default)]
 pub struct Loaded {
-    /// Every choice; none if the file is damaged or not there.
+    /// All choices; empty if the file is damaged or missing.
     pub choices: Vec<Choice>,
-    /// The same for walks of the tree.
+    /// Choices of walks of the tree.
     pub walks: Vec<Choice<WalkShape>>,
     /// Shapes for forces with derivatives.
     pub derivatives: Vec<DerivativesChoice>,
-    /// The file and what is wrong with it, if it is damaged.
+    /// The file and the problem with it, if it is damaged.
     pub damage: Option<String>,
 }
 
@@ -81,7 +81,7 @@ struct Content {
     derivatives: Vec<DerivativesChoice>,
 }
 
-/// Version of the file's format; others are not read.
+/// Version of the file's format; others are rejected.
 const VERSION: u32 = 1;
 /// No valid file is longer.
 const MOST_BYTES: u64 = 4 << 20;
@@ -91,7 +91,7 @@ const HEADER: &str = "# Results of 'gravitile tune'; 'gravitile tune --forget' d
 /// A file of choices.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Store {
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
 }
 
@@ -104,7 +104,7 @@ impl Store {
         Self { path: path.into() }
     }
 
-    /// Reads all choices. A missing file holds none; a damaged one is reported.
+    /// Reads all choices. A missing file has none; a damaged one is reported.
     pub fn load(&self) -> Loaded {
         let damaged = |problem: String| {
             let damage = Some(Error::file(&self.path, problem).to_string());
@@ -140,9 +140,11 @@ impl Store {
         }
     }
 
-    /// Stores a choice in place of an older one for the same key. The whole file is replaced.
+    /// Stores a choice, replacing an older one with the same key. The file is rewritten as a whole.
     ///
-    /// Errors: a folder that cannot be created or written to. A damaged file is simply replaced.
+    /// # Errors
+    ///
+    /// A folder that cannot be created or written to. A damaged file is simply replaced.
     pub fn keep(&self, choice: Choice) -> Result<()> {
         let mut all = self.load();
         all.choices.retain(|known| known.key != choice.key);
@@ -152,7 +154,9 @@ impl Store {
 
     /// [`Store::keep`] for a walk of the tree.
     ///
-    /// Errors: those of [`Store::keep`].
+    /// # Errors
+    ///
+    /// Those of [`Store::keep`].
     pub fn keep_walk(&self, choice: Choice<WalkShape>) -> Result<()> {
         let mut all = self.load();
         all.walks.retain(|known| known.key != choice.key);
@@ -162,7 +166,9 @@ impl Store {
 
     /// [`Store::keep`] for a shape for forces with derivatives.
     ///
-    /// Errors: those of [`Store::keep`].
+    /// # Errors
+    ///
+    /// Those of [`Store::keep`].
     pub fn keep_derivatives(&self, choice: DerivativesChoice) -> Result<()> {
         let mut all = self.load();
         all.derivatives.retain(|known| !known.is_for_the_same(&choice));
@@ -227,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_is_found_again_and_replaced_by_key() {
+    fn store_round_trips_choices_and_replaces_by_key() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::at(folder.path().join("new").join("tuned.toml"));
         assert!(store.load().choices.is_empty() && store.load().damage.is_none());
@@ -239,7 +245,7 @@ mod tests {
         let loaded = store.load();
         let expected = [choice("a", 1024, 64), choice("b", 512, 64), choice("b", 1024, 128)];
         assert_eq!((loaded.choices.as_slice(), loaded.damage), (expected.as_slice(), None));
-        // A file from before the method was kept.
+        // A file of a version that did not record the method.
         let text = std::fs::read_to_string(&store.path).unwrap();
         let older = text.replace("method = \"GPU timestamps\"\n", "");
         let older = older.replace("\ndevice =", "\nadapter =");
@@ -247,7 +253,8 @@ mod tests {
         std::fs::write(&store.path, older).unwrap();
         let choices = store.load().choices;
         assert!(choices.len() == 3 && choices.iter().all(|c| c.method == "wall clock"));
-        // Walks of the tree are beside the kernels, and each replaces its own.
+        // Walks of the tree are stored separately from kernels, and each replaces its own
+        // predecessor.
         for lanes in [32, 64] {
             let kernel = WalkShape { lanes, ..WalkShape::USUAL };
             let Choice { key, n, secs_per_step, default_secs_per_step, method, .. } =
@@ -270,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_file_is_said_ignored_and_replaced() {
+    fn damaged_file_is_reported_ignored_and_replaced() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::at(folder.path().join("tuned.toml"));
         let good = {
@@ -284,8 +291,8 @@ mod tests {
             std::fs::write(&store.path, bad).unwrap();
             let loaded = store.load();
             assert!(loaded.choices.is_empty(), "{bad}");
-            let said = loaded.damage.expect(bad);
-            assert!(said.contains("tuned.toml") && !said.contains('\n'), "{said}");
+            let note = loaded.damage.expect(bad);
+            assert!(note.contains("tuned.toml") && !note.contains('\n'), "{note}");
             store.keep(choice("a", 64, 64)).unwrap();
             assert_eq!(std::fs::read_to_string(&store.path).unwrap(), good);
         }

@@ -154,10 +154,10 @@ pub fn main(args: &Args) -> Result<Ended> {
     {
         return Err(Error::value(name, value, "given only with the figures table and n").into());
     }
-    let asked = wanted.iter().any(|figure| figure.name == "instructions");
-    let fails = if asked && !args.alone { try_absent(&args.gpu)? } else { None };
+    let has_instructions = wanted.iter().any(|figure| figure.name == "instructions");
+    let fails = if has_instructions && !args.alone { try_absent(&args.gpu)? } else { None };
     // Comes first because it sets environment variables, and graphics drivers start threads.
-    let absent = asked.then(|| match fails {
+    let absent = has_instructions.then(|| match fails {
         Some(problem) => Err(Error::Outside(problem)),
         // SAFETY: the only other thread waits for Ctrl-C and reads no variables.
         None => unsafe { Inspector::absent(&args.gpu) },
@@ -168,11 +168,11 @@ pub fn main(args: &Args) -> Result<Ended> {
     let gpu = adapter(engine, &args.adapter)?;
     // Only if needed: opening an adapter takes seconds on some machines.
     let shares = wanted.iter().any(|figure| figure.name == "devices") && gpu.is_some();
-    let beside = match gpu.as_ref().filter(|_| shares) {
+    let others = match gpu.as_ref().filter(|_| shares) {
         Some(gpu) => pollster::block_on(gpu.open_beside(&args.adapter, DeviceCount::Auto))?,
         None => Vec::new(),
     };
-    interrupt::end_in_good_order();
+    interrupt::save_on_signal();
     let sizes = Sizes::for_adapter(gpu.as_deref(), args.quick);
     print::text(&heading(gpu.as_deref(), &sizes))?;
     let mut watcher = Watcher { bar: progress::bar(1000, "") };
@@ -185,7 +185,7 @@ pub fn main(args: &Args) -> Result<Ended> {
     session.asked = kernel;
     session.remark = args.remark.as_deref().map(messages::piece).map(|text| text.to_string());
     session.look_at_machine();
-    session.beside = beside;
+    session.beside = others;
     session.cpu = engine != EngineKind::Gpu;
     if let Some(absent) = absent {
         session.absent = absent.map_err(|error| error.to_string());
@@ -194,7 +194,7 @@ pub fn main(args: &Args) -> Result<Ended> {
         let begun = web_time::Instant::now();
         bar.set_prefix(figure.name);
         match (figure.measure)(&mut session) {
-            // Half a figure is kept as well.
+            // Records measured before an interruption are kept.
             Err(Error::Stopped) => (),
             measured => measured?,
         }
@@ -206,11 +206,11 @@ pub fn main(args: &Args) -> Result<Ended> {
         if let Some(folder) = &folder {
             folder.write(&session.records)?;
         }
-        if session.is_stopped() || interrupt::wanted() {
+        if session.is_stopped() || interrupt::requested() {
             break;
         }
     }
-    let stopped = session.is_stopped() || interrupt::wanted();
+    let stopped = session.is_stopped() || interrupt::requested();
     let records = std::mem::take(&mut session.records);
     bar.finish_and_clear();
     print::text(&summary(&records, &wanted))?;
@@ -223,11 +223,12 @@ pub fn main(args: &Args) -> Result<Ended> {
     Ok(if stopped { Ended::Interrupted } else { Ended::Done })
 }
 
-/// Compiles all shapes of the figure in a separate process; says how its driver crashed, if it did.
+/// Compiles all shapes of the figure in a separate process. Returns a description of the crash if
+/// its driver crashed.
 fn try_absent(family: &str) -> Result<Option<String>> {
     let words = ["bench", "--figure", "instructions", "--no-gpu", "--alone", "--gpu", family];
-    // An error in words will come up again, and be reported, when the shapes are compiled here.
-    let answer = child::ask(&words.map(OsString::from), None);
+    // Any other error recurs, and is reported, when the shapes are compiled in this process.
+    let answer = child::run(&words.map(OsString::from), None);
     Ok(answer
         .ok()
         .and_then(Result::err)
@@ -241,7 +242,8 @@ fn adapter(engine: EngineKind, wanted: &AdapterRequest) -> Result<Option<Arc<Gpu
     }
     match pollster::block_on(Gpu::open_first(wanted)) {
         Ok(gpu) => Ok(Some(gpu)),
-        // A requested adapter must be there; if there is none at all, only the CPU is measured.
+        // A requested adapter must be present. Without a request and without any adapter, only the
+        // CPU is measured.
         Err(error) if engine == EngineKind::Gpu || wanted.is_certain() => Err(error),
         Err(error) => {
             log::warn!("measuring only the CPU engine: {error}");
@@ -361,6 +363,6 @@ impl Observer for Watcher {
     }
 
     fn go_on(&mut self) -> bool {
-        !interrupt::wanted()
+        !interrupt::requested()
     }
 }

@@ -18,7 +18,7 @@ pub fn blocks_in_words(steps: &BlockSteps) -> String {
         steps.settings().dt_max
     );
     let (share, times) = stats.noise();
-    if share > TOLD {
+    if share > MIN_NOISY_SHARE {
         let accuracy = steps.settings();
         let eta6 = match steps.order() {
             Order::Snap => format!(" (eta6 below {:.0e})", accuracy.eta6 * times),
@@ -58,11 +58,11 @@ fn jump_in_words(jump: &Jump) -> String {
     }
 }
 
-/// If noise made a smaller share of the steps longer, it is not mentioned.
-const TOLD: f64 = 0.01;
+/// Noise that lengthened a smaller share of the steps is not reported.
+const MIN_NOISY_SHARE: f64 = 0.01;
 
-/// The report on individual steps, for scripts; entry k of `steps_by_level` is the number of bodies with a step of
-/// dt-max / 2^k.
+/// The report on individual steps, for scripts; entry k of `steps_by_level` is the number of bodies
+/// with a step of dt-max / 2^k.
 pub fn blocks_json(steps: &BlockSteps) -> serde_json::Value {
     let (stats, accuracy) = (steps.stats(), steps.settings());
     json!({

@@ -4,7 +4,7 @@ use anyhow::Result;
 use serde_json::json;
 
 use super::check_engines as engines;
-use super::check_parts::{self as parts, Part, Told};
+use super::check_parts::{self as parts, Part, Results};
 use super::check_tree as tree;
 use super::options::Measured;
 use super::own_kernel::OwnKernel;
@@ -56,8 +56,9 @@ pub fn main(args: &Args) -> Result<Ended> {
     }
 }
 
-/// Memory that a part may take in a separate process. A software driver keeps what it compiles in memory:
-/// SwiftShader (2026-11) takes 4 GB and half a minute for each kernel of r = 8, u = 16, and 17 GB and more for some.
+/// Memory that a part may take in a separate process. A software driver keeps what it compiles in
+/// memory: SwiftShader (2026-11) takes 4 GB and half a minute for each kernel of r = 8, u = 16, and
+/// 17 GB and more for some.
 const MOST_MEMORY: u64 = 4 << 30;
 
 fn on_adapter(args: &Args) -> Result<Ended> {
@@ -67,29 +68,30 @@ fn on_adapter(args: &Args) -> Result<Ended> {
         None => parts::parts(&gpu)?,
     };
     if let Some(number) = args.part {
-        let told = all.get(number).map(|part| parts::check(&gpu, part)).transpose()?;
-        print::as_it_stands(&serde_json::to_string(&told)?)?;
+        let results = all.get(number).map(|part| parts::check(&gpu, part)).transpose()?;
+        print::verbatim(&serde_json::to_string(&results)?)?;
         return Ok(Ended::Done);
     }
-    let say = |text: &str| if args.json { Ok(()) } else { print::text(text) };
-    say(&format!("{}, {}\n{}", gpu.adapter.name, gpu.adapter.driver, parts::kernels_header()))?;
+    let show = |text: &str| if args.json { Ok(()) } else { print::text(text) };
+    show(&format!("{}, {}\n{}", gpu.adapter.name, gpu.adapter.driver, parts::kernels_header()))?;
     let bar = progress::bar(all.len() as u64, "checking");
-    let mut found = Told::default();
+    let mut found = Results::default();
     let mut left_out = Vec::new();
     let mut tiers = false;
     for (number, part) in all.iter().enumerate() {
-        // Printed as results arrive: on a slow adapter an hour passes between the first and the last.
-        match apart(&gpu, part, number)? {
-            Ok(told) => {
+        // Printed as results arrive: on a slow adapter an hour passes between the first and the
+        // last.
+        match check_isolated(&gpu, part, number)? {
+            Ok(results) => {
                 if matches!(part, Part::Tier(..)) && !std::mem::replace(&mut tiers, true) {
-                    bar.suspend(|| say(&parts::tiers_header()))?;
+                    bar.suspend(|| show(&parts::tiers_header()))?;
                 }
-                bar.suspend(|| say(&told.text))?;
-                found.add(told);
+                bar.suspend(|| show(&results.text))?;
+                found.add(results);
             }
             Err(died) => {
                 let reason = died.to_string();
-                bar.suspend(|| say(&format!("not checked: {part}: {reason}\n")))?;
+                bar.suspend(|| show(&format!("not checked: {part}: {reason}\n")))?;
                 left_out.push((part.to_string(), reason, died));
             }
         }
@@ -135,18 +137,18 @@ fn on_adapter(args: &Args) -> Result<Ended> {
 }
 
 /// Checks a part; on a software adapter in a separate process, whose memory is limited.
-fn apart(
+fn check_isolated(
     gpu: &std::sync::Arc<Gpu>,
     part: &Part,
     number: usize,
-) -> Result<Result<Told, child::Died>> {
+) -> Result<Result<Results, child::Died>> {
     if gpu.adapter.class != DeviceClass::Software {
         return Ok(Ok(parts::check(gpu, part)?));
     }
     let arguments = child::arguments_with(&["--part", &number.to_string()]);
-    let answer = child::ask(&arguments, Some(MOST_MEMORY))?;
+    let answer = child::run(&arguments, Some(MOST_MEMORY))?;
     Ok(match answer {
-        Ok(text) => Ok(serde_json::from_str::<Option<Told>>(&text)?.unwrap_or_default()),
+        Ok(text) => Ok(serde_json::from_str::<Option<Results>>(&text)?.unwrap_or_default()),
         Err(died) => Err(died),
     })
 }

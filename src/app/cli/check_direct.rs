@@ -46,7 +46,8 @@ pub fn header() -> String {
     print::row(&HEADER, &WIDTHS)
 }
 
-/// One line per tier, order and arithmetic, with the worst over sizes, shapes and softenings; one more per failure.
+/// One line per tier, order and arithmetic, with the worst over sizes, shapes and softenings; one
+/// more per failure.
 pub fn summary(rows: &[DirectRow]) -> String {
     // Refined and plain sums are different arithmetic.
     let refined = |row: &DirectRow| row.case.precision.refines(row.case.sources);

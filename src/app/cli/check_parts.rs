@@ -1,4 +1,5 @@
-//! The parts of `gravitile check` on an adapter: kernel by kernel, steps in one workgroup, tier by tier.
+//! The parts of `gravitile check` on an adapter: kernel by kernel, steps in one workgroup, tier by
+//! tier.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,7 +15,7 @@ use crate::forces::{Order, Precision};
 use crate::gpu::Gpu;
 use crate::measure::{self, Case, DirectCase, Row, StepsRow};
 
-/// What is checked and reported together.
+/// A group of cases that is checked and reported together.
 pub enum Part {
     /// A kernel at all its sizes.
     Kernel(Vec<Case>),
@@ -41,7 +42,7 @@ impl fmt::Display for Part {
 
 /// Results of parts: lines for the terminal, and rows for `--json`.
 #[derive(Default, Serialize, Deserialize)]
-pub struct Told {
+pub struct Results {
     pub text: String,
     pub count: usize,
     pub failed: usize,
@@ -50,7 +51,7 @@ pub struct Told {
     pub direct: Vec<Value>,
 }
 
-impl Told {
+impl Results {
     /// Adds the results of another part.
     pub fn add(&mut self, other: Self) {
         self.count += other.count;
@@ -77,33 +78,33 @@ pub fn parts(gpu: &Arc<Gpu>) -> Result<(Vec<Part>, Vec<Absent>, Vec<Absent>)> {
 }
 
 /// Checks a part.
-pub fn check(gpu: &Arc<Gpu>, part: &Part) -> Result<Told> {
-    let mut told = Told::default();
+pub fn check(gpu: &Arc<Gpu>, part: &Part) -> Result<Results> {
+    let mut results = Results::default();
     match part {
         Part::Kernel(cases) => {
             let rows: Vec<Row> =
                 cases.iter().map(|case| measure::check(gpu, *case)).collect::<Result<_, _>>()?;
-            told.text = summary(&rows);
-            told.failed = rows.iter().filter(|row| !row.passed()).count();
-            told.cases = rows.iter().map(row_json).collect();
+            results.text = summary(&rows);
+            results.failed = rows.iter().filter(|row| !row.passed()).count();
+            results.cases = rows.iter().map(row_json).collect();
         }
         Part::Steps(cases) => {
             let check = |&(config, n, eps): &_| measure::check_steps(gpu, config, n, eps);
             let rows: Vec<StepsRow> = cases.iter().map(check).collect::<Result<_, _>>()?;
-            told.text = steps_summary(&rows);
-            told.failed = rows.iter().filter(|row| !row.passed()).count();
-            told.steps = rows.iter().map(steps_json).collect();
+            results.text = steps_summary(&rows);
+            results.failed = rows.iter().filter(|row| !row.passed()).count();
+            results.steps = rows.iter().map(steps_json).collect();
         }
         Part::Tier(_, _, cases) => {
             let rows = cases.iter().map(|case| measure::check_direct(gpu, *case));
             let rows: Vec<_> = rows.collect::<Result<_, _>>()?;
-            told.text = direct::summary(&rows);
-            told.failed = rows.iter().filter(|row| !row.passed()).count();
-            told.direct = rows.iter().map(direct::json).collect();
+            results.text = direct::summary(&rows);
+            results.failed = rows.iter().filter(|row| !row.passed()).count();
+            results.direct = rows.iter().map(direct::json).collect();
         }
     }
-    told.count = told.cases.len() + told.steps.len() + told.direct.len();
-    Ok(told)
+    results.count = results.cases.len() + results.steps.len() + results.direct.len();
+    Ok(results)
 }
 
 /// The header above the lines of kernels.

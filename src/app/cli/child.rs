@@ -28,11 +28,12 @@ impl std::fmt::Display for Died {
     }
 }
 
-/// Runs this program with `arguments` and returns what it prints. Its memory may grow to `most` bytes (checked only
-/// on Linux, where the system reports it).
+/// Runs this program with `arguments` and returns what it prints. Its memory may grow to `most`
+/// bytes (checked only on Linux, where the system reports it).
 ///
-/// Errors: the child's own error message; the program cannot be started again.
-pub fn ask(arguments: &[OsString], most: Option<u64>) -> Result<Result<String, Died>> {
+/// # Errors
+/// The child's own error message; the program cannot be started again.
+pub fn run(arguments: &[OsString], most: Option<u64>) -> Result<Result<String, Died>> {
     let program = std::env::current_exe().context("cannot find the program's own executable")?;
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -55,8 +56,11 @@ pub fn ask(arguments: &[OsString], most: Option<u64>) -> Result<Result<String, D
     match status.code() {
         Some(0 | 1) => Ok(Ok(out)),
         _ => {
-            let said = err.lines().rev().find_map(|line| line.strip_prefix("gravitile: "));
-            Err(anyhow!("{}", said.unwrap_or("the program failed when it was started once more")))
+            let message = err.lines().rev().find_map(|line| line.strip_prefix("gravitile: "));
+            Err(anyhow!(
+                "{}",
+                message.unwrap_or("the program failed when it was started once more")
+            ))
         }
     }
 }
@@ -117,17 +121,17 @@ fn signal(status: ExitStatus) -> Option<String> {
     (code >= 0xc000_0000).then(|| format!("exception {code:#x}"))
 }
 
-/// Ends the child when the program that started it ends.
+/// Makes the kernel kill the child when the program that started it ends.
 #[cfg(target_os = "linux")]
 fn end_with_parent(command: &mut Command) {
     use std::os::unix::process::CommandExt;
-    let ask = || {
+    let request_signal = || {
         // SAFETY: one system call, which is allowed between fork and exec.
         unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
         Ok(())
     };
-    // SAFETY: `ask` allocates nothing and takes no lock.
-    unsafe { command.pre_exec(ask) };
+    // SAFETY: `request_signal` allocates nothing and takes no lock.
+    unsafe { command.pre_exec(request_signal) };
 }
 
 /// The program's own arguments, followed by `more`.
@@ -145,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn ends_of_processes_are_told_apart() {
+    fn exit_code_signal_and_memory_limit_are_distinguished() {
         assert_eq!(signal(shell("exit 1", None).0), None);
         assert!(signal(shell("kill -FPE $$", None).0).unwrap().contains("SIGFPE"));
         assert!(!shell("true", Some(1 << 40)).1);

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use serde_json::json;
 
-use super::options::fresh;
+use super::options::check_overwrite;
 use super::{Ended, print};
 use crate::record::refuse_names_of_runs;
 use crate::snapshot::{self, ReadOptions, WriteOptions};
@@ -49,7 +49,7 @@ pub fn main(args: &Args) -> Result<Ended> {
     let options =
         WriteOptions { format: args.to.clone(), files: args.files, ..WriteOptions::default() };
     for target in snapshot::targets(&args.output, &options)? {
-        fresh(&target, args.force)?;
+        check_overwrite(&target, args.force)?;
         refuse_names_of_runs(&target)?;
     }
     let reading = ReadOptions {

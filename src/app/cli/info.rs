@@ -86,8 +86,8 @@ pub fn main(args: &Args) -> Result<Ended> {
     Ok(Ended::Done)
 }
 
-fn yes(there: bool) -> &'static str {
-    if there { "yes" } else { "no" }
+fn yes(present: bool) -> &'static str {
+    if present { "yes" } else { "no" }
 }
 
 /// Which tiers of precision pass their test on the adapter.

@@ -50,8 +50,8 @@ pub struct Args {
 pub fn main(args: &Args) -> Result<Ended> {
     if let (Some(family), false) = (&args.gpu, args.alone) {
         // The same output, but a driver that crashes takes down only the child.
-        return match child::ask(&child::arguments_with(&["--alone"]), None)? {
-            Ok(text) => print::as_it_stands(&text).map(|()| Ended::Done),
+        return match child::run(&child::arguments_with(&["--alone"]), None)? {
+            Ok(text) => print::verbatim(&text).map(|()| Ended::Done),
             Err(died) => Err(no_compiler(family, &died)),
         };
     }
@@ -84,7 +84,8 @@ pub fn main(args: &Args) -> Result<Ended> {
     Ok(Ended::Done)
 }
 
-/// The error when the compiler crashes. Mesa 22.3.6 does for rembrandt and gfx1036 with some shapes.
+/// The error when the compiler crashes, as Mesa 22.3.6 does for rembrandt and gfx1036 with some
+/// shapes.
 pub fn no_compiler(family: &str, died: &child::Died) -> anyhow::Error {
     Error::Outside(format!("Mesa's compiler fails for {family}: {died}")).into()
 }
@@ -138,8 +139,8 @@ fn in_words(report: &Report, whole: bool) -> String {
         );
     }
     text += "\nas the driver reports it\n";
-    for said in &report.statistics {
-        text += &format!("  {:<24}{}\n", said.name, said.value);
+    for statistic in &report.statistics {
+        text += &format!("  {:<24}{}\n", statistic.name, statistic.value);
     }
     match (&report.assembly, &report.inner_loop) {
         (None, _) => text += "\nthe driver does not give the machine code\n",

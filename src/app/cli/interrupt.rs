@@ -1,8 +1,8 @@
 //! Ctrl-C, SIGTERM and the closing of the terminal.
 //!
-//! While nothing would be lost (reading, making bodies, first forces, checks), the program ends at once.
-//! Once there is something to save ([`end_in_good_order`]), the first signal asks for that and stops long
-//! work a moment later; the second ends the program at once.
+//! While nothing would be lost (reading, generating bodies, first forces, checks), the program ends
+//! at once. Once there is something to save ([`save_on_signal`]), the first signal requests that,
+//! and long work is cancelled a moment later; the second ends the program at once.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -11,45 +11,48 @@ use std::time::Duration;
 use crate::app::ranks;
 use crate::{files, stop};
 
-/// How long current work may continue, so that what is nearly done can finish.
+/// How long current work may continue after the first signal, so that what is nearly done can
+/// finish.
 const GRACE: Duration = Duration::from_millis(300);
 
-static WANTED: AtomicBool = AtomicBool::new(false);
+static REQUESTED: AtomicBool = AtomicBool::new(false);
 
-/// What a signal does.
-enum Manner {
+/// The reaction to a signal.
+enum Reaction {
     /// Ends the program after calling this.
-    AtOnce(Option<Box<dyn Fn() + Send>>),
-    /// Asks the program to save and end.
-    InGoodOrder,
-    /// Tells a listener, which ends the program.
+    ExitNow(Option<Box<dyn Fn() + Send>>),
+    /// Requests that the program saves and ends.
+    SaveFirst,
+    /// Calls a listener, which ends the program.
     #[cfg(feature = "window")]
-    Told(Box<dyn Fn() + Send>),
+    Notify(Box<dyn Fn() + Send>),
 }
 
-static MANNER: Mutex<Manner> = Mutex::new(Manner::AtOnce(None));
+static REACTION: Mutex<Reaction> = Mutex::new(Reaction::ExitNow(None));
 
-fn manner() -> MutexGuard<'static, Manner> {
-    MANNER.lock().unwrap_or_else(PoisonError::into_inner)
+fn reaction() -> MutexGuard<'static, Reaction> {
+    REACTION.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Begins to listen.
+/// Installs the signal handler.
 pub fn listen() {
     #[cfg(unix)]
-    // A file that outgrows `ulimit -f` is then an error of writing, after which files are cleaned up.
-    // SAFETY: no handler is installed, and no other thread changes this signal's.
+    // A file that outgrows `ulimit -f` is then an error of writing, after which files are cleaned
+    // up.
+    // SAFETY: SIG_IGN installs no handler, and no other thread changes this signal's disposition.
     unsafe {
         libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
     }
     #[cfg(unix)]
     let ignored = hangups_are_ignored();
-    if let Err(error) = ctrlc::set_handler(signalled) {
+    if let Err(error) = ctrlc::set_handler(on_signal) {
         log::warn!("Ctrl-C will end the program at once: {error}");
     }
     #[cfg(unix)]
     if ignored {
-        // `nohup` wants it ignored.
-        // SAFETY: no handler is installed, and no other thread changes this signal's.
+        // Under `nohup` SIGHUP must stay ignored; `set_handler` has replaced that.
+        // SAFETY: SIG_IGN installs no handler, and no other thread changes this signal's
+        // disposition.
         unsafe { libc::signal(libc::SIGHUP, libc::SIG_IGN) };
     }
 }
@@ -64,11 +67,12 @@ fn hangups_are_ignored() -> bool {
     }
 }
 
-fn signalled() {
-    let manner = manner();
-    match &*manner {
-        Manner::InGoodOrder if !WANTED.swap(true, Ordering::SeqCst) => {
-            // After one rank fails and says so, MPI's launcher ends the others: no need to say more.
+fn on_signal() {
+    let reaction = reaction();
+    match &*reaction {
+        Reaction::SaveFirst if !REQUESTED.swap(true, Ordering::SeqCst) => {
+            // When one rank fails, it prints why, and MPI's launcher ends the others: print nothing
+            // more.
             if !super::together::is_ended_by_another() {
                 super::print::note("stopping after saving (press Ctrl-C again to stop at once)");
             }
@@ -82,15 +86,15 @@ fn signalled() {
             }
         }
         #[cfg(feature = "window")]
-        Manner::Told(tell) if !WANTED.swap(true, Ordering::SeqCst) => tell(),
-        // The lock is held to the end, so that nothing new begins.
-        Manner::AtOnce(clean) => leave(clean.as_deref()),
+        Reaction::Notify(notify) if !REQUESTED.swap(true, Ordering::SeqCst) => notify(),
+        // The lock is held until the process ends, so that no other reaction can be set.
+        Reaction::ExitNow(clean) => exit_now(clean.as_deref()),
         // The second signal.
-        _ => leave(None),
+        _ => exit_now(None),
     }
 }
 
-fn leave(clean: Option<&(dyn Fn() + Send)>) -> ! {
+fn exit_now(clean: Option<&(dyn Fn() + Send)>) -> ! {
     files::abandon();
     if let Some(clean) = clean {
         clean();
@@ -105,24 +109,25 @@ fn leave(clean: Option<&(dyn Fn() + Send)>) -> ! {
     std::process::exit(130)
 }
 
-/// Cleans up if a signal ends the program before [`end_in_good_order`].
+/// Cleans up if a signal ends the program before [`save_on_signal`].
 pub fn clean_up(clean: impl Fn() + Send + 'static) {
-    *manner() = Manner::AtOnce(Some(Box::new(clean)));
+    *reaction() = Reaction::ExitNow(Some(Box::new(clean)));
 }
 
-/// From now on the first signal calls `tell`, whose owner ends the program; the second ends it at once.
+/// From now on the first signal calls `notify`, which makes the window end the program; the second
+/// ends it at once.
 #[cfg(feature = "window")]
-pub fn tell(tell: Box<dyn Fn() + Send>) {
-    *manner() = Manner::Told(tell);
+pub fn notify(notify: Box<dyn Fn() + Send>) {
+    *reaction() = Reaction::Notify(notify);
 }
 
-/// From now on the caller polls [`wanted`] often, and saves its work when it turns true.
-pub fn end_in_good_order() {
-    *manner() = Manner::InGoodOrder;
+/// From now on the caller polls [`requested`] often, and saves its work when it turns true.
+pub fn save_on_signal() {
+    *reaction() = Reaction::SaveFirst;
 }
 
-/// True once the user wants to stop. If there are several ranks, all must ask at the same point of their work, and all
-/// get the same answer.
-pub fn wanted() -> bool {
-    ranks::any(WANTED.load(Ordering::SeqCst))
+/// True once the user wants to stop. Collective if several ranks work together: all must call it at
+/// the same point of their work, and all get the same answer.
+pub fn requested() -> bool {
+    ranks::any(REQUESTED.load(Ordering::SeqCst))
 }

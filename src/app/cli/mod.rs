@@ -1,6 +1,7 @@
 //! The command line: one file per subcommand.
 //!
-//! Exit codes: 0 success, 1 a check or a device failed, 2 an error the user can fix, 130 interrupted.
+//! Exit codes: 0 success, 1 a check or a device failed, 2 an error the user can fix, 130
+//! interrupted.
 
 mod bench;
 mod blocks;
@@ -54,15 +55,15 @@ struct Cli {
 }
 
 #[cfg(feature = "window")]
-const OF_THE_WINDOW: &str = "  \
+const WINDOW_EXAMPLES: &str = "  \
   gravitile                                        a galaxy collision in a window
   gravitile view galaxy.bin                        a snapshot of your own in a window
 ";
 #[cfg(not(feature = "window"))]
-const OF_THE_WINDOW: &str = "";
+const WINDOW_EXAMPLES: &str = "";
 
 fn examples() -> String {
-    format!("Examples:\n{OF_THE_WINDOW}{EXAMPLES}")
+    format!("Examples:\n{WINDOW_EXAMPLES}{EXAMPLES}")
 }
 
 const EXAMPLES: &str = "  \
@@ -108,10 +109,11 @@ pub(super) enum Ended {
     Interrupted,
 }
 
-/// Reads the command line, does what it says and returns the exit code.
+/// Parses and executes the command line; returns the exit code.
 pub fn main() -> ExitCode {
     if let Err(error) = ranks::begin() {
-        // All of them say this: the first one does, before launchers end the others' words.
+        // Every rank has this error. Rank 0 prints it at once; the others exit later, since a
+        // launcher may kill all ranks as soon as one exits.
         if ranks::is_first_started() {
             print::note(&error.to_string());
         } else {
@@ -120,24 +122,25 @@ pub fn main() -> ExitCode {
         return ExitCode::from(2);
     }
     #[cfg(feature = "mpi")]
-    if let Some(words) = ranks::alone_among_several().filter(|_| ranks::is_first_started()) {
+    if let Some(words) = ranks::unconnected_warning().filter(|_| ranks::is_first_started()) {
         print::note(&words);
     }
-    if !ranks::speaks() {
-        print::be_silent();
+    if !ranks::is_root() {
+        print::silence();
     }
     let code = work();
     #[cfg(feature = "mpi")]
     {
         if code != ExitCode::SUCCESS {
-            together::let_the_launcher_read();
+            together::wait_for_launcher();
         }
         crate::exchange::mpi::end();
     }
     code
 }
 
-/// Prints what went wrong and returns this exit code. Ends all other ranks too: they would wait for this one forever.
+/// Prints what went wrong and returns this exit code. Ends all other ranks, too: they would wait
+/// for this one forever.
 fn fail(error: &anyhow::Error, code: u8) -> ExitCode {
     #[cfg(feature = "mpi")]
     if let Some(ranks) = ranks::ranks().filter(|ranks| ranks.size() > 1) {
@@ -150,7 +153,7 @@ fn fail(error: &anyhow::Error, code: u8) -> ExitCode {
     ExitCode::from(code)
 }
 
-/// With `--json`, standard output holds an object even of what failed.
+/// With `--json`, an error, too, is an object on standard output.
 fn print_error_object(text: &str, kind: &str, exit_code: u8) {
     // The arguments may be what failed to parse, so the raw ones are searched.
     let arguments = arguments();
@@ -166,17 +169,18 @@ fn arguments() -> Vec<String> {
     std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
-fn refused(error: &clap::Error) -> String {
+fn usage_error(error: &clap::Error) -> String {
     refusal::in_words(error, &arguments())
 }
 
-/// Describes a command line, to check that ranks that wait for each other were all given the same.
-fn told(cli: &Result<Cli, clap::Error>) -> String {
+/// Describes a command line, to check that all ranks that will exchange data were given the same
+/// one.
+fn describe(cli: &Result<Cli, clap::Error>) -> String {
     match cli {
         Ok(Cli { command: Some(Command::Run(_)), .. }) => "to run".to_owned(),
         Ok(Cli { command: Some(Command::Resume(_)), .. }) => "to resume".to_owned(),
         Err(error) if !refusal::is_answer(error) => {
-            format!("what it refuses: {}", refused(error))
+            format!("what it refuses: {}", usage_error(error))
         }
         _ => "something that one does alone".to_owned(),
     }
@@ -185,20 +189,20 @@ fn told(cli: &Result<Cli, clap::Error>) -> String {
 fn work() -> ExitCode {
     let cli = Cli::try_parse();
     // Before anything in which one rank waits for another.
-    if let Err(error) = ranks::must_be_told_alike(|| told(&cli)) {
+    if let Err(error) = ranks::must_have_same_command(|| describe(&cli)) {
         print::note(&error.to_string());
         return ExitCode::from(2);
     }
     let cli = match cli {
         Ok(cli) => cli,
         Err(error) if refusal::is_answer(&error) => {
-            if ranks::speaks() {
+            if ranks::is_root() {
                 let _ = error.print();
             }
             return ExitCode::from(error.exit_code() as u8);
         }
         Err(error) => {
-            let text = refused(&error);
+            let text = usage_error(&error);
             print::note(&text);
             print_error_object(&text, "usage", 2);
             return ExitCode::from(2);
@@ -228,7 +232,7 @@ fn work() -> ExitCode {
     match command {
         Command::Run(_) | Command::Resume(_) => ranks::work_together(),
         // Work that ranks do not share is done by the first one.
-        _ if !ranks::speaks() => return ExitCode::SUCCESS,
+        _ if !ranks::is_root() => return ExitCode::SUCCESS,
         _ => (),
     }
     super::lookup::keep_kernels();
@@ -264,7 +268,8 @@ fn work() -> ExitCode {
             print_error_object(&format!("{error:#}"), Error::Stopped.kind(), 130);
             ExitCode::from(130)
         }
-        // The reader of our output went away (a pager closed, `head` had enough), which is not an error.
+        // The reader of our output went away (a pager closed, `head` had enough), which is not an
+        // error.
         Err(error) if print::is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => fail(&error, 2),
     }
@@ -275,7 +280,7 @@ mod tests {
     use clap::CommandFactory;
 
     #[test]
-    fn the_command_line_is_consistent() {
+    fn clap_definitions_are_consistent() {
         super::Cli::command().debug_assert();
     }
 }

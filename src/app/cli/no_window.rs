@@ -32,11 +32,11 @@ mod tests {
     }
 
     #[test]
-    fn whatever_is_asked_the_answer_is_how_to_get_the_window() {
+    fn view_explains_how_to_get_the_window_whatever_its_arguments() {
         for words in [&["view"][..], &["view", "plummer", "-n", "100", "--paused", "--eps=-1"]] {
-            let asked = View::try_parse_from(words).unwrap().args;
-            assert_eq!(asked.words, words[1..]);
-            let text = main(&asked).err().unwrap().to_string();
+            let args = View::try_parse_from(words).unwrap().args;
+            assert_eq!(args.words, words[1..]);
+            let text = main(&args).err().unwrap().to_string();
             assert!(
                 text.contains("built without the window: build it with 'cargo build"),
                 "{text}"

@@ -8,9 +8,10 @@ use crate::forces::{EngineKind, Method};
 use crate::input::Input;
 use crate::settings::{InputRequest, MethodRequest};
 
-/// Makes or reads bodies, and prints what was assumed about them.
+/// Generates or reads bodies, and prints what was assumed about them.
 ///
-/// Errors: those of [`InputRequest::load`].
+/// # Errors
+/// Those of [`InputRequest::load`].
 pub fn load(request: &InputRequest, softening: Option<f64>) -> Result<Input, Error> {
     let input = request.load(softening)?;
     input.snapshot.notes.iter().for_each(|note| print::note(note));
@@ -18,7 +19,7 @@ pub fn load(request: &InputRequest, softening: Option<f64>) -> Result<Input, Err
 }
 
 /// Refuses to overwrite an existing file unless forced.
-pub fn fresh(path: &Path, force: bool) -> Result<(), Error> {
+pub fn check_overwrite(path: &Path, force: bool) -> Result<(), Error> {
     if force || !path.exists() {
         return Ok(());
     }
@@ -37,18 +38,19 @@ pub struct Measured<'a> {
 impl Measured<'_> {
     /// The requested engine.
     ///
-    /// Errors: an unknown engine or method; one that the command does not measure, with the reason.
-    pub fn engine(&self, asked: &MethodRequest) -> Result<EngineKind, Error> {
+    /// # Errors
+    /// An unknown engine or method; one that the command does not measure, with the reason.
+    pub fn engine(&self, request: &MethodRequest) -> Result<EngineKind, Error> {
         let Self { engines, methods, what } = self;
         let refuse = |of: &str, name: &str, allowed: Vec<&str>| {
             Err(Error::value(of, name, format!("{}: {what}", crate::messages::any_of(&allowed))))
         };
-        let engine = EngineKind::from_name(&asked.engine)?;
+        let engine = EngineKind::from_name(&request.engine)?;
         if !engines.contains(&engine) {
             let allowed = engines.iter().map(|engine| engine.name()).collect();
             return refuse("the engine", engine.name(), allowed);
         }
-        match Method::from_name(&asked.method)? {
+        match Method::from_name(&request.method)? {
             Some(method) if !methods.contains(&method) => {
                 let names = methods.iter().map(|method| method.name());
                 let auto = std::iter::once(Method::name_of(None));

@@ -25,14 +25,16 @@ impl OwnKernel {
 
     /// The kernel's shape, if there is one. Compiles it as far as possible without a device.
     ///
-    /// Errors: what is wrong with the file.
+    /// # Errors
+    /// What is wrong with the file.
     pub fn load(&self) -> Result<Option<KernelConfig>> {
         self.force_kernel.as_deref().map(own::load).transpose()
     }
 
     /// Changes a request to use this kernel, with the method `direct` on the GPU.
     ///
-    /// Errors: those of [`OwnKernel::load`]; another engine, method or shape requested at the same time.
+    /// # Errors
+    /// Those of [`OwnKernel::load`]; another engine, method or shape requested at the same time.
     pub fn apply(&self, by: &mut MethodRequest, kernel: &mut KernelRequest) -> Result<()> {
         if self.force_kernel.is_none() {
             return Ok(());

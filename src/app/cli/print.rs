@@ -1,5 +1,5 @@
-//! Everything that the program prints goes through here. The reader of standard output may go away;
-//! characters that do not show are escaped ([`crate::messages`]).
+//! Everything that the program prints goes through here. A closed standard output is no error;
+//! characters that a terminal does not show are escaped ([`crate::messages`]).
 
 use std::io::{ErrorKind, Write};
 
@@ -13,22 +13,22 @@ use crate::messages;
 static IS_SILENT: AtomicBool = AtomicBool::new(false);
 
 /// From now on, print only what is passed to [`from_any_rank`].
-pub fn be_silent() {
+pub fn silence() {
     IS_SILENT.store(true, Ordering::SeqCst);
 }
 
-/// Whether [`be_silent`] was called.
+/// Whether [`silence`] was called.
 pub fn is_silent() -> bool {
     IS_SILENT.load(Ordering::SeqCst)
 }
 
 /// Prints lines of text.
 pub fn text(text: &str) -> Result<()> {
-    as_it_stands(&messages::lines(text))
+    verbatim(&messages::lines(text))
 }
 
 /// Prints a text unchanged, for saving: a shader, a scene file.
-pub fn as_it_stands(text: &str) -> Result<()> {
+pub fn verbatim(text: &str) -> Result<()> {
     if is_silent() {
         return Ok(());
     }
@@ -38,10 +38,10 @@ pub fn as_it_stands(text: &str) -> Result<()> {
 
 /// Prints a value as JSON, indented, with a line end.
 pub fn json(value: &serde_json::Value) -> Result<()> {
-    as_it_stands(&tame(&format!("{value:#}\n")))
+    verbatim(&escape(&format!("{value:#}\n")))
 }
 
-/// Prints `gravitile: TEXT` on standard error, in one line. Ignores a reader that is gone.
+/// Prints `gravitile: TEXT` on standard error, in one line. Ignores a closed pipe.
 pub fn note(text: &str) {
     if !is_silent() {
         from_any_rank(text);
@@ -73,20 +73,20 @@ pub fn log(out: &mut dyn Write, record: &log::Record, whole: bool) -> std::io::R
     writeln!(out, "{}", messages::fit(&text, if whole { usize::MAX } else { messages::LINE }))
 }
 
-/// Equivalent JSON with escapes for characters that a terminal would obey or not show.
-fn tame(json: &str) -> String {
-    let mut tamed = String::with_capacity(json.len());
+/// Equivalent JSON, with escapes for characters that a terminal would interpret or not show.
+fn escape(json: &str) -> String {
+    let mut escaped = String::with_capacity(json.len());
     for c in json.chars() {
         if c == '\n' || messages::shows(c) {
-            tamed.push(c);
+            escaped.push(c);
         } else {
             let mut units = [0; 2];
             for unit in c.encode_utf16(&mut units) {
-                tamed += &format!("\\u{unit:04x}");
+                escaped += &format!("\\u{unit:04x}");
             }
         }
     }
-    tamed
+    escaped
 }
 
 /// A table with aligned columns: the first row is the header.
@@ -119,7 +119,7 @@ pub fn row(cells: &[impl AsRef<str>], widths: &[usize]) -> String {
     cells.iter().zip(widths).map(cell).collect::<String>().trim_end().to_owned() + "\n"
 }
 
-/// True for the error of writing to a reader that is gone.
+/// True for the error of writing to a closed pipe.
 pub fn is_closed_pipe(error: &anyhow::Error) -> bool {
     let io = error.downcast_ref::<std::io::Error>();
     io.is_some_and(|error| error.kind() == ErrorKind::BrokenPipe)
@@ -130,15 +130,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_are_aligned_and_lines_have_no_tail() {
+    fn columns_are_aligned_without_trailing_blanks() {
         let rows = [["name", "n"], ["é", "10"]].map(|row| row.map(str::to_owned).to_vec());
         assert_eq!(table(&rows), "name  n\né     10\n");
         assert_eq!(row(&rows[1], &[4, 2]), "é     10\n");
     }
     #[test]
-    fn json_means_the_same_without_what_a_terminal_obeys() {
+    fn json_escapes_control_characters_and_keeps_its_value() {
         let value = serde_json::json!({ "a\u{202e}": "\x1b[2J\u{9b}é🌌\u{e0041}\n" });
-        let text = tame(&format!("{value:#}\n"));
+        let text = escape(&format!("{value:#}\n"));
         assert!(text.chars().all(|c| c == '\n' || messages::shows(c)), "{text}");
         assert!(text.contains("é🌌\\udb40\\udc41"), "{text}");
         assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), value);

@@ -1,12 +1,12 @@
-//! Turns clap's error about a command line into one line: what is wrong, what is allowed, the nearest
-//! name, and where to read more.
+//! Turns clap's error about a command line into one line: what is wrong, what is allowed, the
+//! nearest name, and where to read more.
 
 use clap::CommandFactory;
 use clap::error::ErrorKind;
 
 use super::Cli;
 
-/// True for output that was asked for: help and version.
+/// True for requested output: help and version.
 pub fn is_answer(error: &clap::Error) -> bool {
     matches!(
         error.kind(),
@@ -23,26 +23,26 @@ pub fn in_words(error: &clap::Error, arguments: &[String]) -> String {
     // The last paragraphs are the usage and a pointer to the help.
     let end =
         ["\n\nUsage:", "\n\nFor more information"].iter().filter_map(|mark| text.rfind(mark)).min();
-    let mut told = String::new();
+    let mut message = String::new();
     for line in text[..end.unwrap_or(text.len())].lines().map(str::trim).filter(|l| !l.is_empty()) {
         let line = line.strip_prefix("tip: ").unwrap_or(line);
-        let between = match told.chars().next_back() {
+        let between = match message.chars().next_back() {
             None => "",
             Some(':') => " ",
             Some(_) if line.starts_with('[') => " ",
-            Some(_) if told.contains("not provided:") => ", ",
+            Some(_) if message.contains("not provided:") => ", ",
             Some(_) => "; ",
         };
-        told += between;
-        told += line;
+        message += between;
+        message += line;
     }
     for (by_std, text) in NUMBERS {
-        told = told.replace(by_std, text);
+        message = message.replace(by_std, text);
     }
-    format!("{told} (more: {} --help)", command(arguments))
+    format!("{message} (more: {} --help)", command(arguments))
 }
 
-/// How Rust's standard library describes what is no number, and what is allowed instead.
+/// Parse errors of Rust's standard library, and what is printed instead.
 const NUMBERS: [(&str, &str); 5] = [
     (": invalid digit found in string", ": expected a whole number from 0 on, in digits"),
     (": cannot parse integer from empty string", ": expected a whole number from 0 on, in digits"),
@@ -65,7 +65,7 @@ fn command(arguments: &[String]) -> String {
 mod tests {
     use clap::Parser;
 
-    fn told(arguments: &[&str]) -> String {
+    fn message_for(arguments: &[&str]) -> String {
         let arguments: Vec<String> =
             ["gravitile"].iter().chain(arguments).map(|word| (*word).to_owned()).collect();
         let error = super::Cli::try_parse_from(&arguments).unwrap_err();
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_says_what_is_wrong_what_is_allowed_and_where_to_read_on() {
+    fn usage_error_names_the_fault_the_alternatives_and_the_help() {
         for (arguments, words) in [
             (
                 &["run", "plummer", "--outt", "x"][..],
@@ -115,7 +115,7 @@ mod tests {
                 "the following required arguments were not provided: <NAME> (more: gravitile scenes --help)",
             ),
         ] {
-            assert_eq!(told(arguments), words);
+            assert_eq!(message_for(arguments), words);
         }
     }
 }

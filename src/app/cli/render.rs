@@ -7,7 +7,7 @@ use serde_json::json;
 use web_time::Instant;
 
 use super::blocks::warning_in_words;
-use super::options::{fresh, load};
+use super::options::{check_overwrite, load};
 use super::{Ended, interrupt, print, progress};
 use crate::app::lookup;
 use crate::diagnostics::relative_change;
@@ -39,7 +39,7 @@ pub struct Args {
     #[command(flatten)]
     film: FilmRequest,
     /// Print one JSON object at the end
-    // Or it would get the heading of the group before.
+    // Without this, clap would list it under the heading of the previous group.
     #[arg(long, help_heading = None)]
     json: bool,
 }
@@ -61,7 +61,7 @@ pub fn main(args: &Args) -> Result<Ended> {
         };
         return Err(Error::value("--frames", frames, allowed).into());
     }
-    fresh(&args.out, args.force)?;
+    check_overwrite(&args.out, args.force)?;
     let captions = Captions::from_names(&args.captions)?;
     let title = match args.input.scene()? {
         Some(scene) => scene.title,
@@ -159,12 +159,12 @@ pub fn main(args: &Args) -> Result<Ended> {
     }
     let notes: Vec<&String> = input.snapshot.notes.iter().chain(&choices).collect();
     let energy = sim.diagnostics()?.energy();
-    interrupt::end_in_good_order();
+    interrupt::save_on_signal();
     let begun = Instant::now();
     let bar = progress::bar(frames, "pictures");
     let filmed = shoot(&mut sim, &shot, film, &mut |filmed| {
         bar.set_position(filmed);
-        !interrupt::wanted()
+        !interrupt::requested()
     })?;
     bar.finish_and_clear();
     let wall_secs = begun.elapsed().as_secs_f64();
@@ -207,7 +207,7 @@ pub fn main(args: &Args) -> Result<Ended> {
     Ok(if filmed == frames { Ended::Done } else { Ended::Interrupted })
 }
 
-/// Draws one picture of the bodies as they are.
+/// Draws one picture of the bodies at the start, without computing forces.
 fn paint(
     snapshot: &Snapshot,
     settings: &Settings,

@@ -20,8 +20,8 @@ pub struct Args {
 }
 
 pub fn main(args: &Args) -> Result<Ended> {
-    // The first rank locks the folder, and tells the others once it has read it.
-    let first = match ranks::speaks() {
+    // Rank 0 locks and reads the folder; `any` is the barrier after which the others read it.
+    let first = match ranks::is_root() {
         true => {
             let folder = RunFolder::open(&args.dir)?;
             run::warn_unprotected(folder.unprotected());
@@ -72,8 +72,8 @@ pub fn main(args: &Args) -> Result<Ended> {
         let is = gpu.adapter.identity();
         print::note(&format!("the adapter {was} is not present, continuing with {is}"));
     }
-    interrupt::end_in_good_order();
-    let log = match ranks::speaks() {
+    interrupt::save_on_signal();
+    let log = match ranks::is_root() {
         true => {
             let initial = energy_initial(&found.snapshot);
             Some(EnergyLog::open(&args.dir, Some(found.step))?.relative_to(initial))
@@ -92,13 +92,13 @@ pub fn main(args: &Args) -> Result<Ended> {
         print::note(&note);
         found.snapshot.notes.push(note);
     }
-    let told = match &log {
+    let log_state = match &log {
         Some(log) => (log.ends_with(found.step)?, log.initial()),
         None => (false, None),
     };
-    let told: (bool, Option<f64>) =
-        serde_json::from_str(&ranks::from_first(serde_json::to_string(&told)?)?)?;
-    let log = log.unwrap_or_else(|| EnergyLog::elsewhere(told.0, told.1));
+    let log_state: (bool, Option<f64>) =
+        serde_json::from_str(&ranks::broadcast(serde_json::to_string(&log_state)?)?)?;
+    let log = log.unwrap_or_else(|| EnergyLog::elsewhere(log_state.0, log_state.1));
     together::watch_ranks()?;
     run::record(&mut sim, &folder, log, &found.snapshot, args.json)
 }

@@ -31,7 +31,7 @@ pub struct Args {
     #[command(flatten)]
     run: RunRequest,
     /// Print one JSON object at the end
-    // Or it would get the heading of the group before.
+    // Without this, clap would list it under the heading of the previous group.
     #[arg(long, help_heading = None)]
     json: bool,
 }
@@ -49,7 +49,8 @@ pub fn main(args: &Args) -> Result<Ended> {
     args.input.check_memory()?;
     let mut input = options::load(&args.input, args.steps.eps)?;
     let mut settings = args.steps.settings(&input, &args.engine)?;
-    // Bodies with individual steps all meet at multiples of dt_max: use these times unless --dt is given.
+    // Bodies with individual steps all meet at multiples of dt_max: use these times unless --dt is
+    // given.
     if settings.integrator.has_block_steps() && args.steps.dt.is_none() {
         settings.dt = settings.blocks.dt_max;
     }
@@ -86,7 +87,7 @@ pub fn main(args: &Args) -> Result<Ended> {
         ]
     })?;
     // Only the first rank writes.
-    let prepared = match ranks::speaks() {
+    let prepared = match ranks::is_root() {
         true => {
             let prepared = RunFolder::prepare(&args.out)?;
             warn_unprotected(prepared.unprotected());
@@ -111,7 +112,8 @@ pub fn main(args: &Args) -> Result<Ended> {
     }
     let mut sim = Simulation::on(choice, input.snapshot.bodies.clone(), settings)?;
     drop(waiting);
-    // A device rounds bodies to f32 before the first step; the first snapshot holds the rounded ones.
+    // A device rounds bodies to f32 before the first step; the first snapshot holds the rounded
+    // ones.
     input.snapshot.bodies = sim.bodies()?;
     record::set_restart(&mut input.snapshot, sim.restart());
     let per_snapshot = match args.every {
@@ -120,7 +122,7 @@ pub fn main(args: &Args) -> Result<Ended> {
     };
     let plan = Plan::of(&sim, args.input.input.clone(), even.steps, per_snapshot)
         .in_units(&input.snapshot.units);
-    interrupt::end_in_good_order();
+    interrupt::save_on_signal();
     let (folder, log) = match prepared {
         Some(prepared) => {
             let folder = prepared.begin(plan, &input.snapshot)?;
@@ -146,7 +148,7 @@ pub fn sum_of(snapshot: &Snapshot) -> u32 {
     sum.finalize()
 }
 
-/// Warns that nothing keeps a second process out of the folder.
+/// Warns that the folder cannot be locked against a second process.
 pub fn warn_unprotected(why: Option<&str>) {
     if let Some(why) = why {
         print::note(&format!(
@@ -158,7 +160,8 @@ pub fn warn_unprotected(why: Option<&str>) {
 /// Steps of which the run and the time between snapshots are whole numbers; shortens `dt` to fit.
 /// Without `--until`, the end of the run is moved to a multiple of `--every`.
 ///
-/// Errors: a time between snapshots that fits no such step; more steps than can be counted.
+/// # Errors
+/// A time between snapshots that fits no such step; more steps than can be counted.
 fn whole_steps(
     (start, until): (f64, f64),
     args: &RunRequest,
@@ -224,7 +227,7 @@ pub fn record(
             log::info!("step {steps} is done");
         }
         bar.set_position(steps);
-        !interrupt::wanted()
+        !interrupt::requested()
     };
     let settings = sim.settings().clone();
     let mut warnings = Vec::new();
@@ -244,7 +247,7 @@ pub fn record(
     Ok(if outcome.complete { Ended::Done } else { Ended::Interrupted })
 }
 
-/// Reports bodies that f32 coordinates cannot tell apart.
+/// Describes bodies that f32 coordinates cannot tell apart.
 fn too_near(near: usize, n: usize) -> String {
     format!(
         "{near} of {n} bodies are closer to another than f32 coordinates can resolve: the force between the two is rounding error (--precision double on the CPU resolves them)"

@@ -26,7 +26,7 @@ pub struct Args {
 
 pub fn main(args: &Args) -> Result<Ended> {
     match &args.name {
-        Some(name) if args.toml => print::as_it_stands(Scene::builtin_text(name)?)?,
+        Some(name) if args.toml => print::verbatim(Scene::builtin_text(name)?)?,
         Some(name) => one(name, args.json)?,
         None => all(args.json)?,
     }

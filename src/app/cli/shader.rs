@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
-use super::options::fresh;
+use super::options::check_overwrite;
 use super::{Ended, print};
 use crate::error::Error;
 use crate::forces::direct::gpu::KernelRequest;
@@ -41,7 +41,7 @@ pub struct Args {
 pub fn main(args: &Args) -> Result<Ended> {
     let checks = args.shape.checked.into();
     if let Some(path) = &args.out {
-        fresh(path, args.force)?;
+        check_overwrite(path, args.force)?;
     }
     let text = wgsl(args, checks)?;
     let language = match &args.out {
@@ -50,7 +50,7 @@ pub fn main(args: &Args) -> Result<Ended> {
     };
     let out = translate(&args.kernel, &text, language, checks)?;
     match &args.out {
-        None => print::as_it_stands(&text)?,
+        None => print::verbatim(&text)?,
         Some(path) => std::fs::write(path, out).map_err(|error| Error::io("write", path, error))?,
     }
     Ok(Ended::Done)

@@ -1,4 +1,4 @@
-//! What ranks of MPI settle among themselves before they share a run: which engine, and which device each takes.
+//! What MPI ranks agree on before they share a run: the engine, and the device of each rank.
 
 use super::print;
 use crate::app::{lookup, ranks};
@@ -8,62 +8,68 @@ use crate::forces::Precision;
 use crate::gpu::{AdapterName, DeviceCount, adapters};
 use crate::sim::{Choice, EngineKind, Method, Settings};
 
-/// The engine for `n` bodies: where there are ranks the first one chooses, and the others take the same.
+/// The engine for `n` bodies. If there are several ranks, rank 0 chooses and the others follow.
 ///
-/// Errors: those of [`lookup::choose`]; a rank without the device that it needs.
+/// # Errors
+/// Those of [`lookup::choose`]; a rank without the device that it needs.
 pub fn choose(n: usize, settings: &mut Settings) -> Result<Choice> {
     let Some(ranks) = ranks::ranks() else { return lookup::choose(n, settings) };
-    take_own_adapters(ranks, settings)?;
+    assign_adapters(ranks, settings)?;
     let mine = match ranks.rank() {
         0 => Some(lookup::choose(n, settings)),
         _ => None,
     };
-    let told = match &mine {
+    let named = match &mine {
         Some(Ok(choice)) => format!("{} {}", choice.kind.name(), choice.method.name()),
-        // Others may have what this one lacks.
+        // Other ranks may have a GPU though this one has none.
         Some(Err(error)) if lacks_gpu(error) => {
             let method = settings.engine.by(settings.method)?.1;
             format!("{} {}", EngineKind::Gpu.name(), method.name())
         }
         _ => String::new(),
     };
-    let (told, mine) = match mine {
-        Some(Err(error)) if told.is_empty() => return Err(error),
-        mine => (ranks::from_first(told)?, mine),
+    let (named, mine) = match mine {
+        Some(Err(error)) if named.is_empty() => return Err(error),
+        mine => (ranks::broadcast(named)?, mine),
     };
     let mine = mine.unwrap_or_else(|| {
-        let (engine, method) = told.split_once(' ').unwrap_or((&told, ""));
+        let (engine, method) = named.split_once(' ').unwrap_or((&named, ""));
         let method = Method::from_name(method)?;
-        let mut named =
+        let mut request =
             Settings { engine: EngineKind::from_name(engine)?, method, ..settings.clone() };
-        let choice = lookup::choose(n, &mut named)?;
+        let choice = lookup::choose(n, &mut request)?;
         Ok(Choice { reason: "as on rank 0".to_owned(), ..choice })
     });
-    let choice = or_cpu(mine, ranks, settings)?;
+    let choice = fall_back_to_cpu(mine, ranks, settings)?;
     of_ranks(choice, ranks, settings)
 }
 
-/// Whether it was a GPU that was missing.
+/// Whether the error is a missing GPU.
 fn lacks_gpu(error: &Error) -> bool {
     matches!(error, Error::NoAdapter { .. })
 }
 
-/// This rank's engine: the CPU where a GPU was chosen and this rank has none, but others do. All hear of it then, since
-/// the host of each calls its engine.
+/// This rank's engine: the CPU if a GPU was chosen and other ranks have one but this one does not.
+/// Such a choice is marked as mixed on all ranks, since then the host of each calls its engine.
 ///
-/// Errors: what was wrong otherwise; no rank with a GPU; a method that the CPU's ranks cannot share.
-fn or_cpu(mine: Result<Choice>, ranks: &Ranks, settings: &mut Settings) -> Result<Choice> {
+/// # Errors
+/// That of `mine`, if no rank has a GPU; a method that the CPU's ranks cannot share.
+fn fall_back_to_cpu(
+    mine: Result<Choice>,
+    ranks: &Ranks,
+    settings: &mut Settings,
+) -> Result<Choice> {
     let missing = match &mine {
         Err(error) if lacks_gpu(error) => error.to_string(),
         _ => String::new(),
     };
-    let told = ranks.tell(missing.as_bytes())?;
+    let problems = ranks.tell(missing.as_bytes())?;
     let (have, lack): (Vec<usize>, Vec<usize>) =
-        (0..told.len()).partition(|rank| told[*rank].is_empty());
+        (0..problems.len()).partition(|rank| problems[*rank].is_empty());
     if lack.is_empty() || have.is_empty() {
         return mine;
     }
-    let why = String::from_utf8_lossy(&told[lack[0]]).into_owned();
+    let why = String::from_utf8_lossy(&problems[lack[0]]).into_owned();
     let names: Vec<String> = lack.iter().map(usize::to_string).collect();
     let who = if lack.len() == 1 { "rank" } else { "ranks" };
     print::note(&format!(
@@ -73,7 +79,7 @@ fn or_cpu(mine: Result<Choice>, ranks: &Ranks, settings: &mut Settings) -> Resul
     let choice = match mine {
         Ok(choice) => choice,
         Err(_) => {
-            // A tier that a CPU lacks is one that f64 has room for.
+            // The CPU has no double-single; f64 is at least as precise.
             settings.precision = match settings.precision {
                 Some(Precision::DoubleSingle) => Some(Precision::Double),
                 precision => precision,
@@ -90,11 +96,12 @@ fn or_cpu(mine: Result<Choice>, ranks: &Ranks, settings: &mut Settings) -> Resul
 /// # Errors
 /// A rank without the device that it needs.
 pub fn choose_for_resume(ranks: &Ranks, n: usize, settings: &mut Settings) -> Result<Choice> {
-    // The adapters of the run's beginning were those of another number of ranks.
+    // The adapters with which the run began were those of another number of ranks.
     settings.adapter.names.clear();
     settings.devices = DeviceCount::default();
-    take_own_adapters(ranks, settings)?;
-    let choice = or_cpu(pollster::block_on(crate::sim::choose(n, settings)), ranks, settings)?;
+    assign_adapters(ranks, settings)?;
+    let choice =
+        fall_back_to_cpu(pollster::block_on(crate::sim::choose(n, settings)), ranks, settings)?;
     of_ranks(choice, ranks, settings)
 }
 
@@ -113,15 +120,17 @@ fn of_ranks(choice: Choice, ranks: &Ranks, settings: &Settings) -> Result<Choice
     Ok(choice)
 }
 
-/// Whether a tree was chosen that ranks do not share, where nobody has `asked` for one.
-fn needs_all_pairs(choice: &Choice, asked: Option<Method>) -> bool {
+/// Whether an automatically chosen tree, which ranks cannot share, must give way to all pairs.
+/// False if a method was requested.
+fn needs_all_pairs(choice: &Choice, requested: Option<Method>) -> bool {
     let is_on_hosts = choice.kind != EngineKind::Gpu || choice.is_mixed;
-    asked.is_none() && choice.is_shared() && choice.method == Method::Tree && is_on_hosts
+    requested.is_none() && choice.is_shared() && choice.method == Method::Tree && is_on_hosts
 }
 
-/// Lets this rank take its own adapters: of those that are named, or of all of the best kind, the ones whose numbers are the
-/// rank's among those of its machine. Launchers that hide devices from CUDA do not hide them from Vulkan.
-fn take_own_adapters(ranks: &Ranks, settings: &mut Settings) -> Result<()> {
+/// Assigns adapters to this rank by its number among the ranks of its machine: some of those that
+/// are named, or of all that equal the best one. Launchers that hide devices from CUDA do not hide
+/// them from Vulkan.
+fn assign_adapters(ranks: &Ranks, settings: &mut Settings) -> Result<()> {
     if settings.engine.by(settings.method)?.0 == EngineKind::Cpu {
         return Ok(());
     }
@@ -134,8 +143,9 @@ fn take_own_adapters(ranks: &Ranks, settings: &mut Settings) -> Result<()> {
         let alike = (0..found.len()).filter(is_alike);
         all = alike.map(|i| AdapterName::Matching(i.to_string())).collect();
     }
-    if let Some(own) = own_of(&all, (ranks.local(), ranks.there()), settings.devices) {
-        // All that are one's own are tried together; a single one is all that there is.
+    if let Some(own) = adapters_of_rank(&all, (ranks.local(), ranks.there()), settings.devices) {
+        // `Auto` would try all adapters of this rank; with a single one there is nothing to
+        // compare.
         if own.len() == 1 {
             settings.devices = DeviceCount::ONE;
         }
@@ -144,11 +154,12 @@ fn take_own_adapters(ranks: &Ranks, settings: &mut Settings) -> Result<()> {
     Ok(())
 }
 
-/// Those of `all` adapters that the rank of this number takes, among so many on its machine. `None` where there are fewer than
-/// each is to have, or it has them to itself and finds out how many are faster.
-fn own_of<T: Clone>(
+/// The adapters, out of `all`, of the rank `local` among `ranks` ranks on its machine. `None` if
+/// there are fewer than `count`, or if `count` is `Auto` and the rank has the machine to itself: it
+/// then measures how many are fastest.
+fn adapters_of_rank<T: Clone>(
     all: &[T],
-    (local, there): (usize, usize),
+    (local, ranks): (usize, usize),
     count: DeviceCount,
 ) -> Option<Vec<T>> {
     match count {
@@ -158,15 +169,16 @@ fn own_of<T: Clone>(
             (count <= all.len()).then(|| own.collect())
         }
         DeviceCount::Auto => {
-            let own = all.iter().skip(local % all.len()).step_by(there.max(1));
-            (there > 1).then(|| own.cloned().collect())
+            let own = all.iter().skip(local % all.len()).step_by(ranks.max(1));
+            (ranks > 1).then(|| own.cloned().collect())
         }
     }
 }
 
-/// From now on it is noticed if a rank on this machine is killed.
+/// Starts to detect killed ranks on this machine.
 ///
-/// Errors: ranks that cannot be heard.
+/// # Errors
+/// Ranks that cannot be reached.
 pub fn watch_ranks() -> Result<(), Error> {
     #[cfg(all(unix, feature = "mpi"))]
     if let Some(ranks) = ranks::ranks().filter(|ranks| ranks.size() > 1) {
@@ -175,7 +187,7 @@ pub fn watch_ranks() -> Result<(), Error> {
     Ok(())
 }
 
-/// Whether another rank on this machine has said why all end: whoever is told to, then, knows.
+/// Whether another rank on this machine has already printed why the run ends.
 pub fn is_ended_by_another() -> bool {
     #[cfg(all(unix, feature = "mpi"))]
     return super::watchdog::is_ended_by_another();
@@ -183,15 +195,17 @@ pub fn is_ended_by_another() -> bool {
     false
 }
 
-/// MPICH's launcher ends all ranks once one has failed, and with them what it has not read yet of what rank 0 said.
+/// Waits until the launcher has forwarded the output of rank 0: MPICH's kills all ranks once one
+/// has failed, and drops output that it has not read yet.
 #[cfg(feature = "mpi")]
-pub fn let_the_launcher_read() {
+pub fn wait_for_launcher() {
     if ranks::all().is_some() {
         std::thread::sleep(std::time::Duration::from_millis(200));
     }
 }
 
-/// Says which of several ranks failed and how, and ends all of them at once: the others wait for it in vain.
+/// Prints which rank failed and how, and ends all ranks at once: the others would wait for this one
+/// forever.
 #[cfg(feature = "mpi")]
 pub fn end_ranks(ranks: &Ranks, error: &anyhow::Error, code: u8) -> ! {
     use std::time::Duration;
@@ -202,9 +216,9 @@ pub fn end_ranks(ranks: &Ranks, error: &anyhow::Error, code: u8) -> ! {
         _ => (false, false),
     };
     match ranks.rank() {
-        // Who has heard that another gave up leaves the word to that one.
+        // This rank only learned that another one gave up, and leaves the message to that one.
         _ if is_member => std::thread::sleep(Duration::from_secs(2)),
-        // What all ranks have to say rank 0 says for all.
+        // Before the first step all ranks fail alike, and rank 0 prints the error for all.
         0 if !(is_device || is_under_way()) => print::note(&format!("{error:#}")),
         0 => print::note(&words),
         _ => {
@@ -213,12 +227,12 @@ pub fn end_ranks(ranks: &Ranks, error: &anyhow::Error, code: u8) -> ! {
         }
     }
     #[cfg(unix)]
-    super::watchdog::leave();
-    let_the_launcher_read();
+    super::watchdog::announce_exit();
+    wait_for_launcher();
     crate::exchange::mpi::abort(code.into())
 }
 
-/// Whether steps are taken: what goes wrong then is of one rank alone.
+/// Whether steps have begun: errors from then on concern a single rank.
 #[cfg(feature = "mpi")]
 fn is_under_way() -> bool {
     #[cfg(unix)]
@@ -227,12 +241,12 @@ fn is_under_way() -> bool {
     false
 }
 
-/// Ranks end by themselves from now on.
+/// Stops detecting killed ranks: from now on ranks end normally.
 pub fn end_watch() {
     #[cfg(all(unix, feature = "mpi"))]
     {
         super::watchdog::end();
-        // Nobody ends before all have heard that.
+        // Barrier: no rank ends before all have stopped detecting.
         ranks::any(false);
     }
 }
@@ -242,7 +256,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tree_that_was_only_faster_is_given_up_where_ranks_do_not_share_it() {
+    fn tree_chosen_automatically_becomes_direct_if_ranks_cannot_share_it() {
         let members = crate::exchange::team(2, None, std::time::Duration::ZERO);
         let mut ranks = members.into_iter().map(|member| Ranks::new(Box::new(member), 0));
         let of = |kind, method, ranks| {
@@ -251,7 +265,10 @@ mod tests {
         };
         let shared = of(EngineKind::Cpu, Method::Tree, ranks.next());
         assert!(needs_all_pairs(&shared, None));
-        assert!(!needs_all_pairs(&shared, Some(Method::Tree)), "it is refused");
+        assert!(
+            !needs_all_pairs(&shared, Some(Method::Tree)),
+            "a requested tree is an error, not replaced"
+        );
         let on_devices = of(EngineKind::Gpu, Method::Tree, ranks.next());
         assert!(!needs_all_pairs(&on_devices, None));
         assert!(needs_all_pairs(&Choice { is_mixed: true, ..on_devices }, None));
@@ -260,12 +277,12 @@ mod tests {
     }
 
     #[test]
-    fn ranks_of_a_machine_share_its_adapters() {
-        let of = |all: usize, local, there, count: &str| {
+    fn adapters_of_a_machine_are_divided_among_its_ranks() {
+        let of = |all: usize, local, ranks, count: &str| {
             let all: Vec<usize> = (0..all).collect();
-            own_of(&all, (local, there), count.parse().unwrap())
+            adapters_of_rank(&all, (local, ranks), count.parse().unwrap())
         };
-        // One each, from the beginning again where there are more ranks than adapters.
+        // One each; with more ranks than adapters, the first adapters are used again.
         assert_eq!(
             [0, 1, 3, 5].map(|local| of(4, local, 6, "1")),
             [0, 1, 3, 1].map(|k| Some(vec![k]))

@@ -41,6 +41,6 @@ impl Args {
 pub fn main(mut args: Args) -> Result<Ended> {
     let engine = &mut args.view.engine;
     args.own.apply(&mut engine.by, &mut engine.kernel)?;
-    window::open(args.view, interrupt::tell)?;
-    Ok(if interrupt::wanted() { Ended::Interrupted } else { Ended::Done })
+    window::open(args.view, interrupt::notify)?;
+    Ok(if interrupt::requested() { Ended::Interrupted } else { Ended::Done })
 }

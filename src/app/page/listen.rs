@@ -1,4 +1,4 @@
-//! Events that winit does not handle in a browser: files dropped or picked, leaving the page.
+//! Events that winit does not handle in a browser: dropped or picked files, leaving the page.
 
 use wasm_bindgen::closure::Closure;
 use wasm_bindgen::{JsCast, JsValue};
@@ -6,38 +6,40 @@ use wasm_bindgen_futures::{JsFuture, spawn_local};
 use web_sys::{DragEvent, Event, EventTarget, FileList, HtmlInputElement};
 
 use super::{CANCEL, PICKER, browser, document, element, take_files};
-use crate::app::window::machine::tell;
+use crate::app::window::machine::enqueue;
 
-/// Calls `hear` for each event of that name, for the page's lifetime.
+/// Adds a listener for events of this name, for the page's lifetime.
 pub fn on<E: JsCast + 'static>(
     target: &EventTarget,
     name: &str,
-    mut hear: impl FnMut(E) + 'static,
+    mut listener: impl FnMut(E) + 'static,
 ) {
-    let heard = Closure::<dyn FnMut(Event)>::new(move |event: Event| hear(event.unchecked_into()));
-    let added = target.add_event_listener_with_callback(name, heard.as_ref().unchecked_ref());
+    let closure =
+        Closure::<dyn FnMut(Event)>::new(move |event: Event| listener(event.unchecked_into()));
+    let added = target.add_event_listener_with_callback(name, closure.as_ref().unchecked_ref());
     if added.is_err() {
         log::warn!("the page cannot listen to {name}");
     }
-    // It lives as long as the page.
-    heard.forget();
+    // The closure lives as long as the page.
+    closure.forget();
 }
 
-/// The same, before any other listener.
+/// Like [`on`], but called before other listeners (capturing).
 pub fn on_first<E: JsCast + 'static>(
     target: &EventTarget,
     name: &str,
-    mut hear: impl FnMut(E) + 'static,
+    mut listener: impl FnMut(E) + 'static,
 ) {
-    let heard = Closure::<dyn FnMut(Event)>::new(move |event: Event| hear(event.unchecked_into()));
-    let function = heard.as_ref().unchecked_ref();
+    let closure =
+        Closure::<dyn FnMut(Event)>::new(move |event: Event| listener(event.unchecked_into()));
+    let function = closure.as_ref().unchecked_ref();
     if target.add_event_listener_with_callback_and_bool(name, function, true).is_err() {
         log::warn!("the page cannot listen to {name}");
     }
-    heard.forget();
+    closure.forget();
 }
 
-/// Begins to listen.
+/// Adds the listeners.
 pub fn set_up() {
     let (Some(browser), Some(document)) = (browser(), document()) else { return };
     on(&document, "dragover", |event: DragEvent| event.prevent_default());
@@ -51,21 +53,21 @@ pub fn set_up() {
                 event.target().and_then(|target| target.dyn_into::<HtmlInputElement>().ok());
             let Some(input) = input else { return };
             read(input.files());
-            // The same file can be picked again.
+            // Allows picking the same file again.
             input.set_value("");
         });
     }
     if let Some(cancel) = element(CANCEL) {
-        on(&cancel, "click", |_: Event| tell(Box::new(|frames| frames.cancel_loading())));
+        on(&cancel, "click", |_: Event| enqueue(Box::new(|frames| frames.cancel_loading())));
     }
-    // Somebody has entered another link: start again from scratch.
+    // Another link in the address bar: reload the page.
     let address = browser.location();
     on(&browser, "hashchange", move |_: Event| {
         let _ = address.reload();
     });
     // The last chance to save anything.
     let leaving = |_: Event| {
-        tell(Box::new(|frames| {
+        enqueue(Box::new(|frames| {
             frames.remember_size();
             frames.remember();
         }))
@@ -74,7 +76,7 @@ pub fn set_up() {
     on(&browser, "pagehide", leaving);
 }
 
-/// Reads files whole, one after the other.
+/// Reads whole files, one after the other.
 fn read(list: Option<FileList>) {
     let Some(list) = list else { return };
     spawn_local(async move {
@@ -85,7 +87,7 @@ fn read(list: Option<FileList>) {
                 Ok(buffer) => whole.push((name, js_sys::Uint8Array::new(&buffer).to_vec())),
                 Err(_) => {
                     let text = format!("{name} cannot be read");
-                    tell(Box::new(move |frames| frames.say(text, true)));
+                    enqueue(Box::new(move |frames| frames.show_message(text, true)));
                 }
             }
         }
@@ -93,20 +95,24 @@ fn read(list: Option<FileList>) {
     });
 }
 
-/// Hands a text to the clipboard.
+/// Copies a text to the clipboard.
 pub fn copy(text: &str) {
     let Some(browser) = browser() else { return };
-    // Pages loaded without encryption have none.
+    // Pages loaded without encryption have no clipboard.
     let navigator: JsValue = browser.navigator().into();
     let clipboard = js_sys::Reflect::get(&navigator, &"clipboard".into());
     if clipboard.is_ok_and(|clipboard| clipboard.is_undefined()) {
-        tell(Box::new(|frames| frames.say("this page may not use the clipboard".to_owned(), true)));
+        enqueue(Box::new(|frames| {
+            frames.show_message("this page may not use the clipboard".to_owned(), true)
+        }));
         return;
     }
     let writing = JsFuture::from(browser.navigator().clipboard().write_text(text));
     spawn_local(async move {
         if writing.await.is_err() {
-            tell(Box::new(|frames| frames.say("the browser refused to copy".to_owned(), true)));
+            enqueue(Box::new(|frames| {
+                frames.show_message("the browser refused to copy".to_owned(), true)
+            }));
         }
     });
 }

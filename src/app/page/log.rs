@@ -1,4 +1,4 @@
-//! The log goes to the browser's console: warnings always, more if the page's address has `?log=trace`.
+//! Logs to the browser's console: always warnings, and more if the page's address has `?log=trace`.
 
 use log::{Level, LevelFilter, Log, Metadata, Record};
 use wasm_bindgen::JsValue;
@@ -29,10 +29,10 @@ impl Log for Console {
 pub fn set_up() {
     static CONSOLE: Console = Console;
     let search = super::browser().and_then(|browser| browser.location().search().ok());
-    let asked = search
+    let level = search
         .as_deref()
         .and_then(|search| search.split_once("log=")?.1.split('&').next()?.parse().ok());
     if log::set_logger(&CONSOLE).is_ok() {
-        log::set_max_level(asked.unwrap_or(LevelFilter::Warn));
+        log::set_max_level(level.unwrap_or(LevelFilter::Warn));
     }
 }

@@ -1,5 +1,5 @@
-//! Bodies are made by a worker, a browser thread with the same program: a scene's tables, or a file of a million bodies,
-//! would stall the page. Without a worker the page's own thread makes them.
+//! Loads bodies in a worker, a browser thread with the same program: a scene's tables, or a file of
+//! a million bodies, would stall the page. Without a worker the page's own thread loads them.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -23,18 +23,18 @@ const SCRIPT: &str = "worker.js";
 enum Answer {
     Made(Vec<u8>),
     Refused(String),
-    /// There is no worker: the page makes the bodies itself.
+    /// There is no worker: the page loads the bodies itself.
     NoWorker,
 }
 
-/// Reported when the worker ends without an answer, as it does when memory runs out.
+/// The error if the worker ends without an answer, as it does when memory runs out.
 const CRASHED: &str = "these bodies could not be made: they need more memory than the 4 GB of a page, or this is an \
     error in gravitile (the browser's console has more)";
 
 #[derive(Default)]
 struct Making {
     worker: Option<Worker>,
-    asked: u32,
+    next_number: u32,
     /// Pending requests by number.
     waiting: BTreeMap<u32, Sender<Answer>>,
 }
@@ -43,7 +43,7 @@ thread_local! {
     static MAKING: RefCell<Making> = RefCell::default();
 }
 
-/// Starts the worker, which gets the program that the page has already.
+/// Starts the worker, which gets the page's compiled program.
 pub fn set_up() {
     let options = WorkerOptions::new();
     options.set_type(WorkerType::Module);
@@ -53,10 +53,10 @@ pub fn set_up() {
         return;
     }
     on(&worker, "message", |event: MessageEvent| take(&event.data()));
-    // Its file is missing, or this browser does not understand it.
+    // The script is missing, or this browser does not support it.
     on(&worker, "error", |_: Event| {
         ::log::warn!("there is no worker: the page makes bodies itself");
-        // Tells those who wait that there will be no answer.
+        // Drops the senders, so that pending requests fail.
         MAKING.take();
     });
     MAKING.with_borrow_mut(|making| making.worker = Some(worker));
@@ -65,15 +65,15 @@ pub fn set_up() {
 fn object(fields: &[(&str, JsValue)]) -> Object {
     let object = Object::new();
     for (name, value) in fields {
-        // Never refused for a new object.
+        // Never fails for a new object.
         let _ = Reflect::set(&object, &(*name).into(), value);
     }
     object
 }
 
-/// Takes in what the worker says.
-fn take(said: &JsValue) {
-    let get = |name: &str| Reflect::get(said, &name.into()).unwrap_or(JsValue::UNDEFINED);
+/// Handles a message of the worker.
+fn take(message: &JsValue) {
+    let get = |name: &str| Reflect::get(message, &name.into()).unwrap_or(JsValue::UNDEFINED);
     let Some(number) = get("number").as_f64() else { return };
     let answer = match (get("bytes").dyn_into::<Uint8Array>(), get("refused").as_string()) {
         (Ok(bytes), _) => Answer::Made(bytes.to_vec()),
@@ -84,12 +84,12 @@ fn take(said: &JsValue) {
             return;
         }
     };
-    let asker = MAKING.with_borrow_mut(|making| making.waiting.remove(&(number as u32)));
-    // Maybe nobody wants it any more.
-    asker.map(|asker| asker.send(answer));
+    let requester = MAKING.with_borrow_mut(|making| making.waiting.remove(&(number as u32)));
+    // Fails only if the request was dropped.
+    requester.map(|requester| requester.send(answer));
 }
 
-/// Cancels pending requests: ends the worker, if there are any, and starts another.
+/// Cancels pending requests, if there are any: ends the worker and starts another.
 pub fn restart() {
     if MAKING.with_borrow(|making| !making.waiting.is_empty()) {
         cancel("cancelled");
@@ -97,10 +97,10 @@ pub fn restart() {
     }
 }
 
-/// Ends the worker; all pending requests are refused for this reason.
+/// Ends the worker; all pending requests fail with the error `why`.
 fn cancel(why: &str) {
-    let Making { worker, waiting, asked } = MAKING.take();
-    MAKING.with_borrow_mut(|making| making.asked = asked);
+    let Making { worker, waiting, next_number } = MAKING.take();
+    MAKING.with_borrow_mut(|making| making.next_number = next_number);
     if let Some(worker) = worker {
         worker.terminate();
     }
@@ -109,11 +109,13 @@ fn cancel(why: &str) {
     }
 }
 
-/// Makes or reads the bodies of `request` in the worker.
+/// Creates or reads the bodies of `request` in the worker.
 ///
-/// Errors: those of [`InputRequest::load`].
+/// # Errors
+///
+/// Those of [`InputRequest::load`].
 pub async fn load(request: &InputRequest, softening: Option<f64>) -> Result<Input> {
-    // Errors of the scene itself are reported at once, in its own words.
+    // Errors of the scene are returned at once, without the worker.
     let scene = request.scene()?;
     // A scene file may need other files.
     let is_built_in = scene.is_some() && !request.input.contains('.');
@@ -123,7 +125,7 @@ pub async fn load(request: &InputRequest, softening: Option<f64>) -> Result<Inpu
     let answer = MAKING.with_borrow_mut(|making| {
         let worker = making.worker.as_ref()?;
         let message = object(&[
-            ("number", making.asked.into()),
+            ("number", making.next_number.into()),
             ("request", serde_json::to_string(request).ok()?.into()),
             ("softening", softening.map_or(JsValue::UNDEFINED, JsValue::from)),
             ("names", names.into()),
@@ -131,8 +133,8 @@ pub async fn load(request: &InputRequest, softening: Option<f64>) -> Result<Inpu
         ]);
         worker.post_message(&message).ok()?;
         let (sender, answer) = channel();
-        making.waiting.insert(making.asked, sender);
-        making.asked += 1;
+        making.waiting.insert(making.next_number, sender);
+        making.next_number += 1;
         Some(answer)
     });
     let answer = match answer {
@@ -146,9 +148,12 @@ pub async fn load(request: &InputRequest, softening: Option<f64>) -> Result<Inpu
     }
 }
 
-/// In the worker: what [`Input::unpack`] reads, of a request in JSON and files by their names.
+/// In the worker: loads a request in JSON, with files by their names, and returns what
+/// [`Input::unpack`] reads.
 ///
-/// Errors: those of [`InputRequest::load`], as a text.
+/// # Errors
+///
+/// Those of [`InputRequest::load`], as a text.
 #[wasm_bindgen]
 pub fn make(
     request: &str,

@@ -1,6 +1,7 @@
-//! Every control repeated as an invisible element of the page, since a canvas says nothing to a screen reader and takes no
-//! part in the page's tab order. egui reports its controls as it does natively; what a user does with an element goes back
-//! to egui, and a ring marks the control whose element has the focus.
+//! Accessibility: mirrors every control as an invisible element of the page, since a canvas has no
+//! content for screen readers and is not in the page's tab order. egui reports its controls through
+//! AccessKit as it does natively; user actions on an element are sent back to egui, and a ring
+//! marks the control whose element has the focus.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -15,14 +16,14 @@ use web_sys::{Document, Element, Event, HtmlElement, HtmlInputElement};
 
 use super::listen::on;
 use super::{browser, document, element};
-use crate::app::window::machine::tell;
+use crate::app::window::machine::enqueue;
 use crate::gpu::let_browser_turn;
 
-/// Where the elements are.
+/// The parent of the elements.
 const MIRROR: &str = "mirror";
 /// Marks the control whose element has the focus.
 const RING: &str = "ring";
-/// Milliseconds between updates: numbers change with every frame, and nobody reads that fast.
+/// Milliseconds between updates: numbers change with every frame, faster than they can be read.
 const PAUSE_MS: f64 = 400.0;
 
 thread_local! {
@@ -47,10 +48,10 @@ struct Control {
     about: String,
     /// The number in the bodies' units, and its step.
     number: Option<[f64; 2]>,
-    /// Whether it is pressed or chosen; none if that does not apply.
+    /// Whether it is pressed or chosen; `None` if that does not apply.
     is_on: Option<bool>,
     is_disabled: bool,
-    /// In pixels of the canvas; changes do not count as changes of the control.
+    /// In pixels of the canvas; ignored by the comparison of controls.
     bounds: Bounds,
 }
 
@@ -83,10 +84,10 @@ pub fn mirror(update: &TreeUpdate) {
     SHOWN.with_borrow_mut(|shown| {
         shown.at_ms = now;
         if !shown.listens {
-            on(&place, "click", |event: Event| heard(&event, Done::Pressed));
-            on(&place, "change", |event: Event| heard(&event, Done::Changed));
+            on(&place, "click", |event: Event| on_user_event(&event, Interaction::Pressed));
+            on(&place, "change", |event: Event| on_user_event(&event, Interaction::Changed));
             on(&place, "focusin", |event: Event| {
-                heard(&event, Done::Entered);
+                on_user_event(&event, Interaction::Entered);
                 mark();
             });
             on(&place, "focusout", |_: Event| super::hide(RING));
@@ -100,7 +101,8 @@ pub fn mirror(update: &TreeUpdate) {
     });
 }
 
-/// In a turn of its own, not a frame's: makes all elements, or changes those that differ from `before`.
+/// In a separate task of the event loop: creates all elements, or changes those that differ from
+/// `before`.
 async fn show(document: Document, place: Element, now: Vec<Control>, before: Option<Vec<Control>>) {
     let_browser_turn().await;
     match before {
@@ -111,7 +113,7 @@ async fn show(document: Document, place: Element, now: Vec<Control>, before: Opt
         None => build(&document, &place, &now),
     }
     mark();
-    // Makes the browser lay them out now, not in the next frame's turn.
+    // Forces the layout now, and not in the next frame.
     place.scroll_width();
 }
 
@@ -120,7 +122,7 @@ fn controls(update: &TreeUpdate) -> Vec<Control> {
     let nodes: HashMap<NodeId, &Node> = update.nodes.iter().map(|(id, node)| (*id, node)).collect();
     let mut found = Vec::new();
     let Some(tree) = &update.tree else { return found };
-    // Pixels of a point.
+    // Pixels per point.
     let scale =
         nodes.get(&tree.root).and_then(|root| root.transform()).map_or(1.0, |t| t.as_coeffs()[0]);
     let mut todo = vec![tree.root];
@@ -128,7 +130,7 @@ fn controls(update: &TreeUpdate) -> Vec<Control> {
         let Some(node) = nodes.get(&id) else { continue };
         todo.extend(node.children().iter().rev());
         let Some(mut control) = control(id, node, &nodes, scale) else { continue };
-        // A field without a name of its own takes that of the label to its left, else its explanation.
+        // A field without a name gets that of the label to its left, else its explanation.
         if let (true, Some(before)) = (control.name.is_empty(), found.last())
             && before.may_name(&control)
         {
@@ -215,7 +217,7 @@ fn control(id: NodeId, node: &Node, nodes: &HashMap<NodeId, &Node>, scale: f64) 
     })
 }
 
-/// A control's own label: egui sets the explanation as the label of controls without one.
+/// A control's own label; for controls without one, egui reports the explanation.
 fn label(node: &Node) -> Option<&str> {
     node.label().filter(|label| Some(*label) != node.description()).or(node.placeholder())
 }
@@ -243,7 +245,8 @@ fn build(document: &Document, place: &Element, controls: &[Control]) {
     place.set_inner_html(&html);
     controls.iter().for_each(fill);
     let Some(focused) = focused.filter(|id| id.starts_with("egui-")) else { return };
-    // If the control is gone, the focus goes to the one at the same position in the tab order.
+    // If the control no longer exists, the focus goes to the one at the same position in the tab
+    // order.
     let next = || place.query_selector_all(TABBED).ok()?.item(at?)?.dyn_into().ok();
     if let Some(focused) = element(&focused).or_else(next)
         && let Ok(focused) = focused.dyn_into::<HtmlElement>()
@@ -275,7 +278,7 @@ fn fill(control: &Control) {
                 }
                 None => control.value.clone(),
             };
-            // A text that is being typed is not overwritten: it differs from the default value until it is complete.
+            // Text that is being typed differs from the default value, and is not overwritten.
             if let Some(input) = element.dyn_ref::<HtmlInputElement>()
                 && (input.value() == input.default_value() || !is_focused(&element))
             {
@@ -312,14 +315,14 @@ fn mark() {
     super::show(RING);
 }
 
-/// What a user has done with an element.
-enum Done {
+/// A user's action on an element.
+enum Interaction {
     Pressed,
     Changed,
     Entered,
 }
 
-fn heard(event: &Event, done: Done) {
+fn on_user_event(event: &Event, interaction: Interaction) {
     let Some(element) = event.target().and_then(|target| target.dyn_into::<Element>().ok()) else {
         return;
     };
@@ -329,20 +332,24 @@ fn heard(event: &Event, done: Done) {
     let send = |action, data| {
         let target_node = NodeId(id);
         let request = ActionRequest { action, target_tree: TreeId::ROOT, target_node, data };
-        tell(Box::new(move |frames| frames.hear(egui::Event::AccessKitActionRequest(request))));
+        enqueue(Box::new(move |frames| {
+            frames.push_event(egui::Event::AccessKitActionRequest(request))
+        }));
     };
-    if let Done::Entered = done {
+    if let Interaction::Entered = interaction {
         send(Action::ScrollIntoView, None);
     }
-    let (action, data) = match (done, input) {
-        (Done::Pressed, None) if !element.has_attribute("aria-disabled") => (Action::Click, None),
-        (Done::Changed, Some(input))
+    let (action, data) = match (interaction, input) {
+        (Interaction::Pressed, None) if !element.has_attribute("aria-disabled") => {
+            (Action::Click, None)
+        }
+        (Interaction::Changed, Some(input))
             if input.type_() == "number" && input.value_as_number().is_nan() =>
         {
             return;
         }
-        (Done::Entered, Some(input)) if input.type_() == "text" => (Action::Focus, None),
-        (Done::Changed, Some(input)) => {
+        (Interaction::Entered, Some(input)) if input.type_() == "text" => (Action::Focus, None),
+        (Interaction::Changed, Some(input)) => {
             input.set_default_value(&input.value());
             let data = match input.type_() == "number" {
                 true => ActionData::NumericValue(input.value_as_number()),

@@ -1,4 +1,4 @@
-//! The page: the window in a browser, and what a browser needs besides.
+//! The page: the window in a browser, and its browser-specific parts.
 
 mod listen;
 mod log;
@@ -16,7 +16,7 @@ use wasm_bindgen_futures::spawn_local;
 use web_sys::{Document, Element, HtmlInputElement, Window};
 
 use super::window;
-use super::window::machine::tell;
+use super::window::machine::enqueue;
 use crate::error::{Error, Result};
 use crate::files;
 use crate::gpu::let_browser_turn;
@@ -27,11 +27,11 @@ pub use making::{load, restart as cancel_loading};
 pub use mirror::mirror;
 pub use typing::{is_touched, type_into};
 
-/// The canvas that the window is.
+/// The canvas of the window.
 pub const CANVAS: &str = "window";
-/// The element for a sentence outside the window.
+/// The element for a note outside the window.
 const NOTE: &str = "note";
-/// What is shown before anything else, its text of progress, and its button.
+/// The element shown first, its progress text, and its button.
 const BEGIN: &str = "begin";
 const PROGRESS: &str = "progress";
 const CANCEL: &str = "cancel";
@@ -46,13 +46,13 @@ fn document() -> Option<Document> {
     browser()?.document()
 }
 
-/// The page's element of that name.
+/// The page's element with this id.
 pub fn element(id: &str) -> Option<Element> {
     document()?.get_element_by_id(id)
 }
 
-/// Starts the page. `adapter` is the browser's description of the graphics adapter, empty if there is
-/// none.
+/// Starts the page. `adapter` is the browser's description of the graphics adapter, empty if there
+/// is none.
 #[wasm_bindgen]
 pub async fn start(adapter: String) {
     log::set_up();
@@ -73,22 +73,22 @@ pub async fn start(adapter: String) {
     listen::set_up();
     typing::set_up();
     if let Some(refused) = refused {
-        tell(Box::new(move |frames| frames.say(refused.to_string(), true)));
+        enqueue(Box::new(move |frames| frames.show_message(refused.to_string(), true)));
     }
     let_browser_turn().await;
-    go_on_without(window::open(request, |_| ()));
+    continue_without_window(window::open(request, |_| ()));
 }
 
-/// What the link asks for; with nothing, the first scene.
+/// The request of the link, or the first scene with the link's error.
 async fn request() -> (ViewRequest, Option<Error>) {
     let fragment = browser().and_then(|browser| browser.location().hash().ok());
-    match asked(&fragment.unwrap_or_default()).await {
+    match parse_link(&fragment.unwrap_or_default()).await {
         Ok(request) => (request, None),
         Err(error) => (window::first_scene(), Some(error)),
     }
 }
 
-async fn asked(fragment: &str) -> Result<ViewRequest> {
+async fn parse_link(fragment: &str) -> Result<ViewRequest> {
     let own = own_scene();
     let request: ViewRequest =
         link::asked(fragment, own.as_deref().unwrap_or(window::FIRST_SCENE))?;
@@ -111,14 +111,14 @@ fn own_scene() -> Option<String> {
 }
 
 /// Sets the page's title, once it shows bodies.
-pub fn named(title: &str) {
+pub fn set_title(title: &str) {
     if let Some(document) = document() {
         document.set_title(title);
     }
     hide(BEGIN);
 }
 
-/// Shows what the page does before it shows bodies, with a button that cancels it.
+/// Shows the progress of loading before the first bodies, with a button that cancels it.
 pub fn progress(text: &str) {
     if let Some(element) = element(PROGRESS) {
         element.set_text_content(Some(&format!("{text} …")));
@@ -138,10 +138,10 @@ fn hide(id: &str) {
     }
 }
 
-/// Gives the page's address this fragment, and returns it.
+/// Sets the fragment of the page's address, and returns the address.
 pub fn link(fragment: &str) -> String {
     let Some(browser) = browser() else { return fragment.to_owned() };
-    // A link to the scene's own page shows the scene's picture where it is pasted.
+    // Where a link to the scene's own page is pasted, its preview shows the scene's picture.
     let scene = fragment.strip_prefix("#scene=").and_then(|rest| rest.split('&').next());
     let page = scene.map_or(String::new(), |scene| format!("{scene}.html"));
     if let Ok(history) = browser.history() {
@@ -161,7 +161,8 @@ pub fn agent() -> Option<String> {
     browser()?.navigator().user_agent().ok()
 }
 
-/// `Firefox 145`, from a user agent: of several names in it the first in this order is its own.
+/// Name and version from a user agent, such as `Firefox 145`. User agents contain several names;
+/// the first match in this order is the browser.
 pub fn browser_of(agent: &str) -> String {
     let named = |(mark, name): (&str, &str)| {
         let version = agent.split_once(mark)?.1.split(['.', ' ']).next()?;
@@ -172,15 +173,15 @@ pub fn browser_of(agent: &str) -> String {
     marks.into_iter().find_map(named).unwrap_or_else(|| "a browser".to_owned())
 }
 
-/// Shows a sentence in the page itself.
+/// Shows a note in the page itself.
 fn note(text: &str) {
     let Some(note) = element(NOTE) else { return };
     note.set_text_content(Some(text));
     show(NOTE);
 }
 
-/// Says in the page why the window has ended or could not begin.
-pub fn go_on_without(ended: Result<()>) {
+/// After an error of the window, continues in the page without it, and shows the reason.
+pub fn continue_without_window(ended: Result<()>) {
     match ended {
         Ok(()) => {}
         Err(error) => {
@@ -200,14 +201,14 @@ pub fn ask_for_file() {
     }
 }
 
-/// Takes in whole files that were dropped or picked.
+/// Opens whole files that were dropped or picked.
 fn take_files(dropped: Vec<(String, Vec<u8>)>) {
     let mut paths = Vec::new();
     for (name, bytes) in dropped {
-        // A file named like a scene would be taken for the scene.
+        // The prefix distinguishes a file from a scene of the same name.
         let path = PathBuf::from(format!("dropped/{name}"));
         files::lay_down(&path, bytes);
         paths.push(path);
     }
-    tell(Box::new(move |frames| frames.drop_files(paths)));
+    enqueue(Box::new(move |frames| frames.drop_files(paths)));
 }

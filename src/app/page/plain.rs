@@ -1,5 +1,5 @@
-//! Without WebGPU: the CPU's engine and painter, a canvas, a button, and one sentence that says so. There is no panel:
-//! nothing could draw it.
+//! The page without WebGPU: the CPU's engine and painter, a canvas, a button, and a note. There is
+//! no panel, as it needs WebGPU.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -9,7 +9,7 @@ use wasm_bindgen_futures::{JsFuture, spawn_local};
 use web_sys::{CanvasRenderingContext2d, Event, HtmlCanvasElement, ImageData};
 
 use super::listen::on;
-use super::{BEGIN, CANVAS, browser, element, hide, making, named, note, show};
+use super::{BEGIN, CANVAS, browser, element, hide, making, note, set_title, show};
 use crate::error::{Error, Result};
 use crate::render::{Director, Look, Painter, PictureSize, Points};
 use crate::scene::Scene;
@@ -20,14 +20,15 @@ use crate::sim::Simulation;
 const PLAIN: &str = "plain";
 const PICTURE: &str = "picture";
 const PAUSE: &str = "pause";
-/// All pairs of this many bodies leave one processor thread time to paint.
+/// Largest number of bodies whose all-pairs forces leave one CPU thread time to paint.
 const MOST_BODIES: usize = 1500;
-/// Pixels of a picture, whatever the screen's.
+/// Pixels of a picture, independent of the screen's.
 const PIXELS: f64 = 640.0 * 360.0;
-/// How long a picture counts for exposure, colours and cameras that follow the bodies.
+/// Seconds that a picture counts for exposure, colours and cameras that follow the bodies.
 const PICTURE_SECS: f64 = 1.0 / 30.0;
 
-/// Shows `request` without WebGPU, with the reason; `refused` is the error of a link that this request replaces.
+/// Shows `request` without WebGPU, with the reason `why`; `refused` is the error of a link that
+/// this request replaces.
 pub fn start(mut request: ViewRequest, refused: Option<&Error>, why: &str) {
     let mut text = format!(
         "{why}: this shows a few bodies, computed on one processor thread, without the panel. With WebGPU (a \
@@ -40,7 +41,7 @@ pub fn start(mut request: ViewRequest, refused: Option<&Error>, why: &str) {
         text += &format!(" {MOST_BODIES} bodies are shown instead of {n}.");
     }
     spawn_local(async move {
-        // The sentence must be visible before the work begins.
+        // The note must be visible before the work begins.
         hide(CANVAS);
         note(&text);
         if let Err(problem) = run(&request).await {
@@ -53,8 +54,8 @@ pub fn start(mut request: ViewRequest, refused: Option<&Error>, why: &str) {
 /// Ends when the browser is about to show the next picture.
 async fn next_picture() {
     let promise = js_sys::Promise::new(&mut |done, _| {
-        let asked = browser().map(|browser| browser.request_animation_frame(&done));
-        if !matches!(asked, Some(Ok(_))) {
+        let requested_frame = browser().map(|browser| browser.request_animation_frame(&done));
+        if !matches!(requested_frame, Some(Ok(_))) {
             let _ = done.call0(&JsValue::NULL);
         }
     });
@@ -78,7 +79,7 @@ async fn run(request: &ViewRequest) -> Result<()> {
     let mut look = Look::new(&style, &moment.bodies, Some(&moment.acceleration))?;
     let canvas = Canvas::new(size)?;
     show(PLAIN);
-    named(&format!("gravitile: {}", request.input.input));
+    set_title(&format!("gravitile: {}", request.input.input));
     let paused = pause_button(request.paused);
     let mut shown = None;
     let (mut secs, mut director) = (0.0, Director::default());
@@ -100,7 +101,7 @@ async fn run(request: &ViewRequest) -> Result<()> {
     }
 }
 
-/// Limits the bodies to as many as one processor thread manages; returns the larger number that a link requested.
+/// Limits the number of bodies to [`MOST_BODIES`]; returns a larger number that a link requested.
 fn limit(input: &mut InputRequest) -> Option<usize> {
     let requested = input.n;
     let n = requested.or_else(|| input.scene().ok()?.as_ref().and_then(Scene::n));
@@ -110,7 +111,7 @@ fn limit(input: &mut InputRequest) -> Option<usize> {
     requested
 }
 
-/// A size of the screen's shape.
+/// A size of about [`PIXELS`] with the page's aspect ratio.
 fn picture_size() -> Result<PictureSize> {
     let side = |value: Option<std::result::Result<JsValue, JsValue>>| {
         value.and_then(|value| value.ok()?.as_f64()).unwrap_or(640.0).max(100.0)
@@ -121,7 +122,7 @@ fn picture_size() -> Result<PictureSize> {
     PictureSize::new((width * scale) as u32, (height * scale) as u32)
 }
 
-/// Whether the run is paused, as the button says.
+/// Sets up the button; the cell holds whether the run is paused.
 fn pause_button(paused: bool) -> Rc<Cell<bool>> {
     let state = Rc::new(Cell::new(paused));
     let Some(button) = element(PAUSE) else { return state };

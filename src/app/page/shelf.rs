@@ -1,4 +1,4 @@
-//! Where the page keeps files: in the browser's storage, or among the user's downloads.
+//! The page's files: in the browser's storage, or among the user's downloads.
 
 use std::io::{Error, Result};
 
@@ -7,17 +7,17 @@ use web_sys::{Blob, HtmlAnchorElement, Storage, Url};
 
 use crate::files::Shelf;
 
-/// Names in the storage begin with this: other pages of the host share it.
+/// Prefix of names in the storage, which other pages of the host share.
 const PREFIX: &str = "gravitile/";
 
-/// The browser.
+/// Files in the browser.
 pub struct Browser;
 
 fn storage() -> Option<Storage> {
     super::browser()?.local_storage().ok()?
 }
 
-/// The browser's refusal as an error.
+/// Converts an exception of the browser to an error.
 fn refused(problem: JsValue) -> Error {
     let text = js_sys::Error::from(problem).message();
     Error::other(String::from(text))

@@ -1,17 +1,19 @@
-//! Steps only, without a window or a picture: what `web/tool/benches/steps.rs` asks a page for, to compare it with the
-//! native program.
+//! Steps only, without a window or a picture: called by `web/tool/benches/steps.rs`, to compare a
+//! page with the native program.
 
 use wasm_bindgen::prelude::*;
 
-use super::{asked, log};
+use super::{log, parse_link};
 use crate::error::Result;
 use crate::gpu::name_adapter;
 use crate::sim::Simulation;
 
-/// Makes `count` steps of the bodies that a link asks for, and returns on what and how they were made. `adapter` is the
-/// browser's description of the graphics adapter.
+/// Takes `count` steps of the bodies of a link, and returns a description of the engine. `adapter`
+/// is the browser's description of the graphics adapter.
 ///
-/// Errors: those of the link, of its bodies and of the device, as a text.
+/// # Errors
+///
+/// Those of the link, of its bodies and of the device, as a text.
 #[wasm_bindgen]
 pub async fn steps(
     adapter: String,
@@ -24,12 +26,12 @@ pub async fn steps(
 }
 
 async fn make(link: &str, count: u32) -> Result<String> {
-    let request = asked(link).await?;
+    let request = parse_link(link).await?;
     let input = request.input.load(request.steps.eps)?;
     let settings = request.steps.settings(&input, &request.engine)?;
     let mut sim = Simulation::open(input.snapshot.bodies, settings).await?;
     let done = sim.advance(u64::from(count), &mut |_| true).await?;
-    // The steps are complete when the bodies are there.
+    // Waits for the device to complete the steps.
     let moment = sim.fetch().await?;
     let bodies = moment.bodies.len();
     Ok(format!("{done} steps of {bodies} bodies on {}", sim.describe_engine()))

@@ -1,6 +1,6 @@
-//! Text that does not come from keys on the canvas: pasted text, and that of a phone, whose keyboard only opens for an
-//! element of the page. That element's text is compared with what it was: whatever a keyboard corrects or completes
-//! reaches egui as characters deleted and typed.
+//! Text input other than keys on the canvas: pasted text, and text from a phone's keyboard, which
+//! only opens for an element of the page. Each change of that element's text, such as a correction
+//! or completion by the keyboard, is sent to egui as deleted and typed characters.
 
 use std::cell::RefCell;
 
@@ -10,24 +10,24 @@ use web_sys::{ClipboardEvent, Event, HtmlInputElement, KeyboardEvent};
 
 use super::listen::{on, on_first};
 use super::{browser, document, element};
-use crate::app::window::machine::tell;
+use crate::app::window::machine::enqueue;
 
 /// The element that a phone types into.
 const TYPING: &str = "typing";
-/// Its first text, so that there is something to delete.
+/// Its initial text, so that there are characters to delete.
 const FILLING: &str = "                                ";
 
 thread_local! {
     static HELD: RefCell<String> = RefCell::new(FILLING.to_owned());
 }
 
-fn hear(event: EguiEvent) {
-    tell(Box::new(move |frames| frames.hear(event)));
+fn send(event: EguiEvent) {
+    enqueue(Box::new(move |frames| frames.push_event(event)));
 }
 
 fn press(key: Key) {
     for pressed in [true, false] {
-        hear(EguiEvent::Key {
+        send(EguiEvent::Key {
             key,
             physical_key: None,
             pressed,
@@ -41,10 +41,11 @@ fn field() -> Option<HtmlInputElement> {
     element(TYPING)?.dyn_into().ok()
 }
 
-/// Begins to listen.
+/// Adds the listeners.
 pub fn set_up() {
     let (Some(document), Some(field)) = (document(), field()) else { return };
-    // winit takes every key on the canvas from the browser, which then neither pastes nor moves on to the next control.
+    // winit prevents the browser's default action of every key on the canvas, also of pasting and
+    // of moving the focus.
     on_first(&document, "keydown", |event: KeyboardEvent| {
         let key = event.key();
         let is_paste = (event.ctrl_key() || event.meta_key()) && key.eq_ignore_ascii_case("v");
@@ -56,7 +57,7 @@ pub fn set_up() {
         let text = event.clipboard_data().and_then(|data| data.get_data("text").ok());
         if let Some(text) = text.filter(|text| !text.is_empty()) {
             event.prevent_default();
-            hear(EguiEvent::Paste(text));
+            send(EguiEvent::Paste(text));
         }
     });
     on(&field, "input", |event: Event| {
@@ -68,7 +69,7 @@ pub fn set_up() {
         let (gone, come) = change(&before, &now);
         (0..gone).for_each(|_| press(Key::Backspace));
         if !come.is_empty() {
-            hear(EguiEvent::Text(come));
+            send(EguiEvent::Text(come));
         }
     });
     on(&field, "keydown", |event: KeyboardEvent| {
@@ -78,13 +79,13 @@ pub fn set_up() {
     });
 }
 
-/// How many characters at the end of `before` are gone in `now`, and the new ones.
+/// The number of characters to delete at the end of `before`, and those to append, to get `now`.
 fn change(before: &str, now: &str) -> (usize, String) {
     let same = before.chars().zip(now.chars()).take_while(|(a, b)| a == b).count();
     (before.chars().count() - same, now.chars().skip(same).collect())
 }
 
-/// Opens or closes the on-screen keyboard, as egui has a field to type into or not.
+/// Opens or closes the on-screen keyboard: `wanted` tells whether egui has a focused text field.
 pub fn type_into(wanted: bool) {
     let (Some(document), Some(field)) = (document(), field()) else { return };
     let is_open = document.active_element().is_some_and(|active| active.id() == TYPING);
@@ -97,7 +98,7 @@ pub fn type_into(wanted: bool) {
     }
 }
 
-/// Whether the pointer is a finger.
+/// Whether the primary pointer is a finger.
 pub fn is_touched() -> bool {
     let query = browser().and_then(|browser| browser.match_media("(pointer: coarse)").ok()?);
     query.is_some_and(|query| query.matches())

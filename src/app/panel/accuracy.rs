@@ -1,6 +1,7 @@
 //! The integrator, how accurately its steps are chosen, and how precisely forces are computed.
 //!
-//! Each change restarts the integrator from the current state, so a slider acts only when it is released.
+//! Each change restarts the integrator from the current state, so a slider acts only when it is
+//! released.
 
 use egui::{Button, Slider, SliderClamping, Ui};
 
@@ -27,13 +28,13 @@ impl AccuracyForm {
     pub(super) fn show(&mut self, ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
         let settings = facts.settings;
         let now = Integration::of(settings);
-        let usual = facts.usual;
+        let defaults = facts.usual;
         let mut wanted = now.clone();
         heading(ui, "Integrator");
         ui.horizontal_wrapped(|ui| {
             for integrator in integrate::ALL {
                 let current = integrator == settings.integrator;
-                // Whoever runs backwards can only go on with one that knows the way.
+                // While time runs backwards, only a reversible integrator can continue.
                 let enabled = current || integrator.reversible || facts.dt > 0.0;
                 let button = ui.add_enabled(enabled, Button::selectable(current, integrator.name));
                 let button = button.on_hover_text(integrator.summary);
@@ -44,10 +45,11 @@ impl AccuracyForm {
                         now.precision.filter(|tier| refusal(facts, integrator, *tier).is_none());
                 }
             }
-            // Whoever runs backwards can only go on with one that knows the way.
-            let has_it = usual.integrator.reversible || facts.dt > 0.0;
-            if resets(ui, settings.integrator == usual.integrator || !has_it) {
-                wanted = usual.clone();
+            // The default integrator is offered only if it can run in the current direction of
+            // time.
+            let can_run = defaults.integrator.reversible || facts.dt > 0.0;
+            if resets(ui, settings.integrator == defaults.integrator || !can_run) {
+                wanted = defaults.clone();
             }
         });
         let integrator = settings.integrator;
@@ -70,10 +72,10 @@ impl AccuracyForm {
                     wanted.precision = Some(tier);
                 }
             }
-            // Another integrator's default precision means nothing to this one.
-            let usual = usual.precision.filter(|_| integrator == usual.integrator);
-            if resets(ui, current == usual.unwrap_or(first)) {
-                wanted.precision = usual;
+            // The default precision of another integrator does not apply to this one.
+            let default = defaults.precision.filter(|_| integrator == defaults.integrator);
+            if resets(ui, current == default.unwrap_or(first)) {
+                wanted.precision = default;
             }
         });
         if wanted != now {
@@ -89,22 +91,26 @@ impl AccuracyForm {
         integrator: &Integrator,
         wanted: &mut Integration,
     ) {
-        let (blocks, usual) = (&mut wanted.blocks, &facts.usual.blocks);
+        let (blocks, defaults) = (&mut wanted.blocks, &facts.usual.blocks);
         let about = "Aarseth's accuracy parameter: each body's steps grow with its square root";
-        released_or_reset(ui, &mut self.eta, (&mut blocks.eta, usual.eta), about, |value| {
+        released_or_reset(ui, &mut self.eta, (&mut blocks.eta, defaults.eta), about, |value| {
             eta_slider(value, 1e-6, "eta")
         });
         if integrator.order > 4 {
             let about = "The same for the sixth-order criterion: steps grow with it. The mean of both is used";
-            released_or_reset(ui, &mut self.eta6, (&mut blocks.eta6, usual.eta6), about, |value| {
-                eta_slider(value, 1e-4, "eta6")
-            });
+            released_or_reset(
+                ui,
+                &mut self.eta6,
+                (&mut blocks.eta6, defaults.eta6),
+                about,
+                |value| eta_slider(value, 1e-4, "eta6"),
+            );
         }
         let about =
             "The longest step of any body, a power of two: at its multiples all bodies are in step";
         let suits = facts.hints.dt.log2().round();
         let mut exponent = blocks.dt_max.log2();
-        let suited = usual.dt_max.log2();
+        let suited = defaults.dt_max.log2();
         let unit = Measure::of(&facts.units.time);
         released_or_reset(ui, &mut self.dt_max, (&mut exponent, suited), about, |value| {
             Slider::new(value, suits - 6.0..=suits + 8.0)
@@ -128,7 +134,8 @@ fn eta_slider<'a>(value: &'a mut f64, least: f64, name: &'static str) -> Slider<
         .in_unit("")
 }
 
-/// Why the engine does not offer this precision; `None` if it does, as far as is known before trying it.
+/// Why the engine does not offer this precision; `None` if it does, as far as is known before
+/// trying it.
 fn refusal(facts: &Facts, integrator: &Integrator, tier: Precision) -> Option<String> {
     let has = tiers(facts.engine, facts.method, integrator);
     if !has.contains(&tier) {

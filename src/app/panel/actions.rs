@@ -1,4 +1,4 @@
-//! What a user can ask of the window.
+//! What a user can request from the window.
 
 use std::path::PathBuf;
 
@@ -24,14 +24,14 @@ pub struct Integration {
 }
 
 impl Integration {
-    /// As these settings have it.
+    /// The integration that these settings describe.
     pub fn of(settings: &Settings) -> Self {
         let Settings { integrator, blocks, precision, .. } = settings;
         Self { integrator, blocks: *blocks, precision: *precision }
     }
 }
 
-/// What the panel, a key or the mouse asks for.
+/// A request from the panel, a key or the mouse.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
     /// A command for the simulation.
@@ -53,15 +53,15 @@ pub enum Action {
         /// With the time step and softening that suit them; else with the current ones.
         anew: bool,
     },
-    /// Goes to a kept state, by its index in [`super::Facts::past`].
+    /// Goes to a stored state, by its index in [`super::Facts::past`].
     GoTo(usize),
-    /// Keeps the current state.
+    /// Bookmarks the current state.
     Bookmark,
     /// Undoes the last change.
     Undo,
     /// Goes back to the bodies that an undo left.
     Redo,
-    /// The two snapshots that were offered meet.
+    /// Starts an encounter of the two snapshots that were offered.
     Encounter {
         /// The orbit of their centres.
         orbit: Orbit,
@@ -74,13 +74,14 @@ pub enum Action {
     SaveSnapshot(PathBuf),
     /// Saves a picture without the panel: path, width, height.
     Screenshot(PathBuf, u32, u32),
-    /// Begins a film, of this width and height in pixels or as large as the free part of the window.
+    /// Starts recording a film, of this width and height in pixels or as large as the free part of
+    /// the window.
     Record(PathBuf, Option<[u32; 2]>),
     /// Ends the film.
     StopRecording,
-    /// Copies the command line that shows this again.
+    /// Copies a command line that reproduces this view.
     CopyCommandLine,
-    /// Copies the link that shows this again in a browser.
+    /// Copies a link that reproduces this view in a browser.
     CopyLink,
     /// Copies text to the clipboard.
     CopyText(String),
@@ -95,7 +96,7 @@ pub enum Action {
     StopMeasuring,
     /// Moves the camera to a preset place.
     Camera(Place),
-    /// Lets the camera direct, or stay where it is.
+    /// Switches the directed camera on or off.
     Direct,
     /// Adds the current place and time to the camera's path.
     Keyframe,
@@ -103,13 +104,13 @@ pub enum Action {
     SavePath(PathBuf),
     /// Folds or unfolds the panel.
     FoldPanel,
-    /// The sheet of keys.
+    /// Shows or hides the sheet of keys.
     Help,
-    /// A few scenes as pictures.
+    /// Shows the sheet of scene pictures.
     Welcome,
     /// Enters or leaves full screen.
     Fullscreen,
-    /// The next colouring.
+    /// Selects the next colouring.
     NextColouring,
     /// Multiplies the size of the sprites by this.
     SpriteSize(f64),
@@ -117,11 +118,11 @@ pub enum Action {
     Stops(f64),
     /// Shows or hides dark matter.
     Halo,
-    /// Cancels what is being made.
+    /// Cancels the loading in progress.
     CancelLoading,
-    /// Gives up bodies whose first forces take long.
+    /// Abandons bodies whose first forces take too long.
     LeaveForces,
-    /// The message has been read.
+    /// Dismisses the message.
     DismissMessage,
     /// Closes what is open, leaves full screen, or asks whether to close the window.
     Escape,

@@ -31,12 +31,12 @@ pub fn show(ui: &mut Ui, steps: &BlockFacts, unit_of_time: &str) {
         let height = (count as f64).log10() - FLOOR;
         Bar::new(longest - level as f64, height).base_offset(FLOOR).width(0.8)
     });
-    let told = |bar: &Bar, _: &BarChart| {
+    let label = |bar: &Bar, _: &BarChart| {
         let count = 10f64.powf(bar.value + FLOOR).round();
         format!("{} with dt = {}", bodies(count as usize), number(bar.argument.exp2()))
     };
     let chart = BarChart::new("bodies", bars.collect()).color(LINES[0]);
-    let chart = chart.element_formatter(Box::new(told));
+    let chart = chart.element_formatter(Box::new(label));
     Plot::new("steps by level")
         .height(140.0)
         .allow_scroll(false)

@@ -10,9 +10,9 @@ use crate::messages;
 use crate::render::Follow;
 use crate::render::legend::speed_unit;
 
-/// From the corner of the picture.
+/// Distance from the corner of the picture, in points.
 const MARGIN: f32 = 10.0;
-/// From this height on, in points, there is room for neighbours too.
+/// Height of the picture in points from which the neighbours are shown, too.
 const ALL_FROM: f32 = 330.0;
 
 /// The card, if it is shown.
@@ -58,8 +58,8 @@ impl BodyCard {
                     nearest(ui, facts, &about.nearest, &mut next);
                     let follows = *follow == Follow::Body(body);
                     let text = "keep it in the middle";
-                    let said = "The camera follows this body; double-clicking a body does the same";
-                    if ui.selectable_label(follows, text).on_hover_text(said).clicked() {
+                    let hint = "The camera follows this body; double-clicking a body does the same";
+                    if ui.selectable_label(follows, text).on_hover_text(hint).clicked() {
                         *follow = if follows { Follow::Nothing } else { Follow::Body(body) };
                     }
                 });
@@ -68,7 +68,7 @@ impl BodyCard {
     }
 }
 
-/// The id and what it belongs to.
+/// The id of a body and the component it belongs to.
 fn named(facts: &Facts, id: u64, component: usize) -> String {
     match facts.components.get(component) {
         Some(of) => format!("body {id} · {}", messages::piece(&of.name)),
@@ -90,16 +90,16 @@ fn numbers(ui: &mut Ui, facts: &Facts, about: &BodyFacts) {
         |value: f64| format!("{}{energy_unit}", number(value * speed.factor * speed.factor));
     Grid::new("body").num_columns(2).spacing([10.0, 2.0]).show(ui, |ui| {
         row(ui, "mass", "In the bodies' unit of mass", quantity(about.mass, &units.mass));
-        let said = "Relative to the centre of mass of all bodies";
-        row(ui, "speed", said, of_speed(about.speed));
-        row(ui, "from the centre", said, quantity(about.distance, &units.length));
-        let said = format!(
+        let hint = "Relative to the centre of mass of all bodies";
+        row(ui, "speed", hint, of_speed(about.speed));
+        row(ui, "from the centre", hint, quantity(about.distance, &units.length));
+        let hint = format!(
             "Per unit mass: {} from its motion relative to the others, {} from their attraction",
             of_energy(about.kinetic),
             of_energy(about.potential)
         );
-        row(ui, "energy", &said, of_energy(about.energy()));
-        let (text, colour, said) = match about.is_bound() {
+        row(ui, "energy", &hint, of_energy(about.energy()));
+        let (text, colour, hint) = match about.is_bound() {
             true => (
                 "bound",
                 BRIGHT,
@@ -112,7 +112,7 @@ fn numbers(ui: &mut Ui, facts: &Facts, about: &BodyFacts) {
                                      unless the others change",
             ),
         };
-        row(ui, "to the others", said, RichText::new(text).color(colour));
+        row(ui, "to the others", hint, RichText::new(text).color(colour));
     });
 }
 

@@ -80,7 +80,8 @@ pub fn show(ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
                 };
                 let index = usize::from(*component);
                 let [r, g, b] = colours.get(index).copied().unwrap_or([200; 3]);
-                // Components can have nearly the same colour in the picture: the line's style shows the role.
+                // Components can have nearly the same colour in the picture: the line's style shows
+                // the role.
                 let style = match facts.components.get(index).map(|component| component.role) {
                     Some(Role::Bulge) => LineStyle::Dashed { length: 8.0 },
                     Some(Role::Halo) => LineStyle::Dotted { spacing: 5.0 },
@@ -97,7 +98,7 @@ pub fn show(ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
 #[derive(Clone, Copy)]
 struct Shown<'a> {
     reports: &'a [ReportSample],
-    /// What one unit of time is shown as.
+    /// The factor from times to the numbers shown.
     time: f64,
 }
 
@@ -109,7 +110,7 @@ impl Shown<'_> {
 }
 
 fn frame<'a>(name: &str, height: f32, shown: Shown<'_>) -> Plot<'a> {
-    // About so many marks: egui's own, at powers of ten, can leave a short axis without any.
+    // Number of marks to aim for: egui's own, at powers of ten, can leave a short axis without any.
     let (across, up) = (4.0, f64::from(height) / 42.0);
     let spaced = |marks: f64| {
         uniform_grid_spacer(move |input| {
@@ -117,18 +118,18 @@ fn frame<'a>(name: &str, height: f32, shown: Shown<'_>) -> Plot<'a> {
             [step, 10.0 * step, 100.0 * step]
         })
     };
-    let told = |marks: f64| {
+    let labels = |marks: f64| {
         move |mark: GridMark, range: &RangeInclusive<f64>| {
-            told(mark.value, step(range.end() - range.start(), marks))
+            axis_label(mark.value, step(range.end() - range.start(), marks))
         }
     };
-    let x = AxisHints::new_x().formatter(told(across)).label_spacing(EVERY_MARK);
-    let y = AxisHints::new_y().formatter(told(up)).label_spacing(EVERY_MARK).min_thickness(46.0);
+    let x = AxisHints::new_x().formatter(labels(across)).label_spacing(EVERY_MARK);
+    let y = AxisHints::new_y().formatter(labels(up)).label_spacing(EVERY_MARK).min_thickness(46.0);
     let mut plot = Plot::new(name.to_owned());
     if let (Some(first), Some(last)) = (shown.reports.first(), shown.reports.last())
         && first.time == last.time
     {
-        // An axis without extent would get the other one's.
+        // egui would give an axis without extent the range of the other one.
         let (at, margin) = (last.time * shown.time, 0.5 + 0.1 * (last.time * shown.time).abs());
         plot = plot.include_x(at - margin).include_x(at + margin);
     }
@@ -150,7 +151,7 @@ fn step(span: f64, marks: f64) -> f64 {
 }
 
 /// A value on an axis, with enough digits to tell it from its neighbours a step away.
-fn told(value: f64, step: f64) -> String {
+fn axis_label(value: f64, step: f64) -> String {
     let size = value.abs();
     // The power of ten of the last digit.
     let last = (step * 1.001).log10().floor();
@@ -168,7 +169,7 @@ fn told(value: f64, step: f64) -> String {
 fn single(ui: &mut Ui, name: &str, shown: Shown<'_>, of: impl Fn(&ReportSample) -> f64) {
     ui.colored_label(DIM, name);
     let mut plot = frame(name, 84.0, shown);
-    // Values that agree to the last digit would get a frame of several tens.
+    // egui would show values that agree to the last digit in a range of several tens.
     let values = || shown.reports.iter().map(&of).filter(|value| value.is_finite());
     let (least, most) = (values().fold(f64::MAX, f64::min), values().fold(f64::MIN, f64::max));
     if least <= most && most - least <= 1e-9 * most.abs() {
@@ -202,8 +203,9 @@ fn with_unit(value: f64, unit: &Measure) -> String {
     format!("{} {}", number(value * unit.factor), unit.name).trim_end().to_owned()
 }
 
-/// The units of energy, momentum and angular momentum; without names where mass, length or speed have none, or where G is
-/// not 1: the simulation has G m in place of m, so these are G times the quantities.
+/// The units of energy, momentum and angular momentum; without names where mass, length or speed
+/// have none, or where G is not 1: the simulation has G m in place of m, so these are G times the
+/// quantities.
 fn mechanical_units(units: &Units) -> [Measure; 3] {
     let (mass, length, speed) =
         (Measure::of(&units.mass), Measure::of(&units.length), speed_unit(units));
@@ -225,18 +227,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn marks_have_the_digits_of_their_step() {
-        assert_eq!(told(0.6, 0.2), "0.6");
-        assert_eq!(told(1.0, 0.05), "1.00");
-        assert_eq!(told(400.0, 200.0), "400");
-        assert_eq!(told(21.392, 0.002), "21.392");
-        assert_eq!(told(-2e-7, 2e-7), "-2e-7");
-        assert_eq!(told(2.2e-9, 1e-10), "2.2e-9");
-        assert_eq!(told(1e-17, 0.5), "0");
+    fn axis_labels_have_the_digits_of_their_step() {
+        assert_eq!(axis_label(0.6, 0.2), "0.6");
+        assert_eq!(axis_label(1.0, 0.05), "1.00");
+        assert_eq!(axis_label(400.0, 200.0), "400");
+        assert_eq!(axis_label(21.392, 0.002), "21.392");
+        assert_eq!(axis_label(-2e-7, 2e-7), "-2e-7");
+        assert_eq!(axis_label(2.2e-9, 1e-10), "2.2e-9");
+        assert_eq!(axis_label(1e-17, 0.5), "0");
     }
 
     #[test]
-    fn steps_are_round_and_about_as_many_as_wanted() {
+    fn axis_steps_are_round_and_about_as_many_as_requested() {
         assert_eq!(step(38.5, 4.0), 5.0);
         assert!((step(0.1, 2.0) - 0.05).abs() < 1e-15);
         assert_eq!(step(4000.0, 4.0), 1000.0);

@@ -10,7 +10,8 @@ use crate::sim::{DevicePart, Share};
 /// Devices that share the bodies, or could share them.
 #[derive(Clone, Debug, Default)]
 pub struct Shared<'a> {
-    /// Names of those that could, the window's own first. With only one, nothing is shown.
+    /// Names of the devices that could share them, the window's own first. With only one, nothing
+    /// is shown.
     pub adapters: &'a [String],
     /// What each device that takes part does.
     pub parts: &'a [DevicePart],
@@ -20,17 +21,17 @@ pub struct Shared<'a> {
     pub only_one: Option<String>,
 }
 
-/// At most this many rows are shown: more devices than any machine of today has.
+/// At most this many counts are offered: more than any machine of today has.
 const MOST: usize = 16;
 
-/// Shows the choice, where there is one.
+/// Shows the choice if there are several devices.
 pub(super) fn show(ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
     let Shared { adapters, parts, measured, only_one } = &facts.shared;
     if adapters.len() < 2 {
         return;
     }
     heading(ui, "Devices");
-    let asked = facts.settings.devices;
+    let requested = facts.settings.devices;
     let now = parts.len().max(1);
     ui.horizontal_wrapped(|ui| {
         let mut choice = |ui: &mut Ui, text: String, about: String, count: DeviceCount, is_now| {
@@ -42,13 +43,13 @@ pub(super) fn show(ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
         };
         for count in 1..=adapters.len().min(MOST) {
             let text = if count == 1 { "1 device".to_owned() } else { format!("{count} devices") };
-            let is_now = asked != DeviceCount::Auto && count == now;
+            let is_now = requested != DeviceCount::Auto && count == now;
             let about = adapters[..count].join("\n");
             choice(ui, text, about, DeviceCount::of_names(count), is_now);
         }
         let about =
             "Times steps on one device and on all of its kind, and uses all if that is faster";
-        let is_now = asked == DeviceCount::Auto;
+        let is_now = requested == DeviceCount::Auto;
         choice(ui, "fastest".to_owned(), about.to_owned(), DeviceCount::Auto, is_now);
     });
     if let Some(why) = only_one {
@@ -59,14 +60,14 @@ pub(super) fn show(ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
     }
     for (at, part) in parts.iter().enumerate() {
         ui.label(format!("{}: {}", at + 1, part.device));
-        ui.colored_label(DIM, does(part, facts.count)).on_hover_text(
+        ui.colored_label(DIM, describe_share(part, facts.count)).on_hover_text(
             "The rest of the time goes into exchanging results with the others and waiting for them",
         );
     }
 }
 
-/// A device's part of the work for `n` bodies.
-fn does(part: &DevicePart, n: usize) -> String {
+/// Describes a device's share of the work for `n` bodies.
+fn describe_share(part: &DevicePart, n: usize) -> String {
     let mut text = match &part.share {
         Share::Bodies(range) | Share::Curve(range) if range.is_empty() => "no bodies".to_owned(),
         Share::Bodies(range) => {
@@ -100,9 +101,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_device_does_is_said_in_a_line() {
+    fn share_of_a_device_is_described_in_one_line() {
         let of = |share, exchanging| {
-            does(&DevicePart { device: "A".to_owned(), share, exchanging }, 400)
+            describe_share(&DevicePart { device: "A".to_owned(), share, exchanging }, 400)
         };
         assert_eq!(of(Share::Bodies(0..100), None), "moves bodies 0 to 99, 25 %");
         assert_eq!(

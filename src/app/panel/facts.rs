@@ -37,7 +37,7 @@ pub struct Facts<'a> {
     pub dt: f64,
     /// How time passes.
     pub keeper: &'a TimeKeeper,
-    /// Where the simulation stands.
+    /// The progress of the simulation.
     pub status: Status,
     /// The engine that runs; never `Auto`.
     pub engine: EngineKind,
@@ -51,19 +51,19 @@ pub struct Facts<'a> {
     pub shared: Shared<'a>,
     /// The device that draws and may compute.
     pub gpu: &'a Gpu,
-    /// The kernel's shape, if the adapter can hold the one asked for.
+    /// The kernel's shape, if the adapter can run the requested one.
     pub config: Option<KernelConfig>,
     /// The text of the kernel that runs, if the engine is the GPU.
     pub wgsl: Option<&'a str>,
     /// How fast everything is.
     pub rates: &'a Rates,
-    /// The individual steps, if the integrator has them and they are being looked at.
+    /// The individual steps, if the integrator has them and they are shown.
     pub blocks: Option<&'a BlockFacts>,
-    /// What has been found of the forces: their error, the tree, what acts on a body.
+    /// Results of inspecting the forces: their error, the tree, what acts on a body.
     pub seen: &'a Seen,
     /// Rates and diagnostics so far.
     pub history: &'a History,
-    /// Kept states, by time.
+    /// Stored states, by time.
     pub past: &'a [PastMark],
     /// Whether the run has stopped at the scene's end.
     pub is_at_end: bool,
@@ -75,7 +75,7 @@ pub struct Facts<'a> {
     pub colour_range: Option<[f64; 2]>,
     /// Size of the picture in pixels.
     pub picture: [u32; 2],
-    /// The default name of a film, with an ending for a kind that can be made here.
+    /// The default name of a film, whose extension is that of a format that can be written here.
     pub film_name: &'a str,
     /// The file a film is being recorded to, and its number of pictures so far.
     pub recording: Option<(&'a Path, u64)>,
@@ -83,9 +83,9 @@ pub struct Facts<'a> {
     pub loading: Option<&'a str>,
     /// Which effects the window leaves out because the adapter is too slow for them, in a sentence.
     pub left_out: Option<&'a str>,
-    /// Something to tell the user.
+    /// A message to the user.
     pub message: Option<&'a str>,
-    /// Whether that is bad news.
+    /// Whether the message is an error.
     pub message_is_error: bool,
 }
 
@@ -95,7 +95,8 @@ impl Facts<'_> {
         (self.engine, self.method) == (EngineKind::Gpu, Method::Direct)
     }
 
-    /// How much of the first forces is done, in per cent. With a tree the total is not known beforehand.
+    /// How much of the first forces is done, in per cent. With a tree the total is not known
+    /// beforehand.
     pub fn part_of_first_forces(&self) -> Option<f64> {
         let (all, so_far) = (self.count as f64 * self.count as f64, self.status.first_interactions);
         let is_known = self.runs_all_pairs() && so_far > 0;

@@ -10,7 +10,7 @@ use super::{Action, Facts, Input};
 /// A page has no files: names are those of downloads.
 const IS_PAGE: bool = cfg!(target_arch = "wasm32");
 
-/// What files are dropped onto.
+/// What files are dropped onto, in words.
 const WHERE: &str = if IS_PAGE { "the page" } else { "the window" };
 
 /// Paths as typed so far.

@@ -1,6 +1,7 @@
-//! In a page the first showing of anything is slow: a browser compiles each function when it is first called, and letters
-//! are made then, too. A frame that has already taken a while leaves new parts of the panel to the next one, and the first
-//! frame with bodies leaves all of them: the picture comes first.
+//! Spreads the first layout of the panel over several frames in a browser, which compiles each
+//! function when it is first called and rasterises glyphs when they are first drawn. A frame that
+//! has already taken `FRAME_BUDGET` leaves new parts of the panel to the next one, and the first
+//! frame with bodies leaves all of them, so that the picture comes first.
 
 use std::collections::HashSet;
 use std::hash::Hash;
@@ -8,8 +9,8 @@ use std::hash::Hash;
 use egui::{Context, Id};
 use web_time::{Duration, Instant};
 
-/// For this long a frame goes on adding new parts.
-const ENOUGH: Duration = Duration::from_millis(6);
+/// How long a frame adds new parts.
+const FRAME_BUDGET: Duration = Duration::from_millis(6);
 
 #[derive(Clone, Default)]
 struct Growth {
@@ -30,8 +31,8 @@ impl Growth {
         if self.shown.contains(&part) {
             return true;
         }
-        let has_time = self.begun.is_none_or(|begun| now - begun < ENOUGH);
-        // At least one, or it would never end.
+        let has_time = self.begun.is_none_or(|begun| now - begun < FRAME_BUDGET);
+        // At least one per frame, or a slow device would never show all.
         let is_due = self.frames > 1 && (self.fresh == 0 || has_time);
         if is_due {
             self.fresh += 1;
@@ -45,14 +46,15 @@ fn with<T>(context: &Context, take: impl FnOnce(&mut Growth) -> T) -> T {
     context.data_mut(|data| take(data.get_temp_mut_or_default(Id::unique("growth"))))
 }
 
-/// Tells that a frame began at `begun`.
+/// Starts a frame that began at `begun`.
 pub fn begin(context: &Context, begun: Instant) {
     if cfg!(target_arch = "wasm32") {
         with(context, |growth| growth.begin(begun));
     }
 }
 
-/// Whether to show this part in this frame; if not, another frame follows. A native window shows everything at once.
+/// Whether to show this part in this frame; if not, a repaint is requested. A native window shows
+/// everything at once.
 pub(super) fn is_due(context: &Context, part: impl Hash + std::fmt::Debug) -> bool {
     if !cfg!(target_arch = "wasm32") {
         return true;
@@ -69,17 +71,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn new_parts_wait_for_a_frame_with_time_and_one_comes_with_each() {
+    fn new_parts_are_added_while_there_is_time_and_at_least_one_per_frame() {
         let mut growth = Growth::default();
         let begun = Instant::now();
         let [a, b, c] = ["a", "b", "c"].map(Id::unique);
         growth.begin(begun);
         assert!(!growth.is_due(a, begun), "the picture is first");
         growth.begin(begun);
-        let late = begun + 2 * ENOUGH;
+        let late = begun + 2 * FRAME_BUDGET;
         assert!(growth.is_due(a, late) && !growth.is_due(b, late));
         growth.begin(begun);
-        assert!(growth.is_due(a, late), "what is there stays");
+        assert!(growth.is_due(a, late), "shown parts stay");
         assert!(growth.is_due(b, begun) && growth.is_due(c, begun), "there is time");
     }
 }

@@ -9,9 +9,10 @@ use crate::live::Report;
 pub struct History {
     rates: VecDeque<RateSample>,
     reports: Vec<ReportSample>,
-    /// Reports later than the state gone back to, kept until steps are taken from there.
+    /// Reports later than the restored state, kept until new steps reach their times.
     later: Vec<ReportSample>,
-    /// Steps taken when the time step or the integrator was last changed: errors up to there are those of the old one.
+    /// Step count at the last change of the time step or the integrator; earlier errors are those
+    /// of the old one.
     changed_at: Option<u64>,
     since_sample_secs: f64,
     clock_secs: f64,
@@ -83,8 +84,9 @@ impl History {
         });
     }
 
-    /// Adds diagnostics. A change of softening changes the energy: this jump is no error, and the accumulated error remains.
-    /// If steps were taken between the reports before and after the change, their error counts as part of the jump.
+    /// Adds diagnostics. A change of softening changes the energy: this jump is no error, and the
+    /// accumulated error remains. If steps were taken between the reports before and after the
+    /// change, their error counts as part of the jump.
     pub fn report(&mut self, report: &Report) {
         let diagnostics = &report.diagnostics;
         let energy = diagnostics.energy();
@@ -117,18 +119,18 @@ impl History {
         });
     }
 
-    /// The run goes on from `time`: what was measured later is hidden, but comes back if one goes there again before
-    /// taking steps.
+    /// Continues from `time`: later reports are hidden, and reappear if the user goes there again
+    /// before taking steps.
     pub fn go_to(&mut self, time: f64) {
         self.reports.append(&mut self.later);
         let all = std::mem::take(&mut self.reports).into_iter();
         (self.reports, self.later) = all.partition(|report| report.time <= time);
-        // Steps after an earlier state are taken with the current time step.
+        // Steps from here on are taken with the current time step.
         let steps = self.reports.last().map_or(0, |last| last.steps);
         self.changed_at = self.changed_at.map(|changed_at| changed_at.min(steps));
     }
 
-    /// Forgets everything, for other bodies.
+    /// Clears the diagnostics, for other bodies.
     pub fn restart(&mut self) {
         self.reports.clear();
         self.later.clear();
@@ -141,19 +143,20 @@ impl History {
         self.rates.iter()
     }
 
-    /// The time step or the integrator was changed when `steps` steps had been taken.
+    /// Records that the time step or the integrator was changed after `steps` steps.
     pub fn change_step(&mut self, steps: u64) {
         self.changed_at = Some(steps);
     }
 
-    /// The latest diagnostics, if there are earlier ones to compare their energy with, and steps of the current length were
-    /// taken before them.
+    /// The latest diagnostics, if there are earlier ones to compare their energy with, and if steps
+    /// of the current length were taken before them.
     pub fn newest_compared(&self) -> Option<&ReportSample> {
         let [_, .., last] = &self.reports[..] else { return None };
         Some(last).filter(|last| self.changed_at.is_none_or(|steps| last.steps > steps))
     }
 
-    /// Whether the latest energy is so far off that the bodies cannot be trusted; true once a run.
+    /// Whether the latest energy is so far off that the bodies cannot be trusted; true at most once
+    /// per run.
     pub fn take_ruined(&mut self) -> bool {
         let is_ruined = self.reports.last().is_some_and(|report| report.is_ruined);
         is_ruined && !std::mem::replace(&mut self.has_warned, true)
@@ -190,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_of_softening_keeps_the_error_and_a_change_of_dt_hides_the_old_one() {
+    fn softening_change_keeps_the_energy_error_and_dt_change_hides_it() {
         let mut history = History::default();
         history.report(&report(0.0, 0.1, -2.0));
         // The run is ruined; then the softening is changed, and changed back.
@@ -208,7 +211,7 @@ mod tests {
         assert!(history.newest_compared().is_none());
         history.report(&report(3.0, 0.1, -1.0));
         assert!((history.newest_compared().unwrap().energy_error - 1.0).abs() < 1e-12);
-        // Back before the change, the current step is used.
+        // Before the change, too, steps now have the current length.
         history.change_step(9);
         history.go_to(2.0);
         history.report(&report(2.5, 0.1, -1.0));
@@ -218,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn who_looks_back_loses_no_measurement_before_steps_are_taken() {
+    fn reports_after_a_restored_time_survive_until_new_steps() {
         let report = |time: f64| report(time, 0.1, -2.0);
         let times = |history: &History| -> Vec<f64> {
             history.reports().iter().map(|report| report.time).collect()

@@ -11,7 +11,7 @@ use crate::gpu::Checks;
 use crate::live::Command;
 use crate::sim::EngineKind;
 
-/// What the tab remembers.
+/// The state of the tab between frames.
 #[derive(Default)]
 pub struct KernelForm {
     show_text: bool,
@@ -21,7 +21,7 @@ pub struct KernelForm {
 /// Height in points of engine, reason and note, which they rarely exceed.
 const ENGINE_HEIGHT: f32 = 96.0;
 
-/// The engines with what they are, in plain words.
+/// The engines, each with a description.
 const ENGINES: [(EngineKind, &str, &str); 4] = [
     (EngineKind::Auto, "auto", "gpu for 512 bodies or more if there is a graphics card, else cpu"),
     (EngineKind::Gpu, "gpu", "The WGSL kernel below, on the graphics adapter, f32"),
@@ -42,7 +42,8 @@ impl KernelForm {
         });
         let chosen = methods(ui, facts.method, &facts.engine.methods_beside());
         actions.extend(chosen.map(Action::Method));
-        // The same height for every engine, so that nothing below jumps away from under the pointer.
+        // The same height for every engine, so that nothing below jumps away from under the
+        // pointer.
         ui.scope(|ui| {
             ui.set_min_height(ENGINE_HEIGHT);
             ui.label(facts.engine_text);
@@ -110,7 +111,7 @@ impl KernelForm {
                 _ => KernelConfig::for_device(facts.gpu.adapter.class, facts.count, facts.count),
             };
         }
-        // A shape chosen by hand is one of the ordinary kernel.
+        // p, q, r, u and s are those of the ordinary kernel, not of steps in one workgroup.
         let base = KernelConfig { dispatch: Dispatch::Auto, ..*wanted };
         let fit = |config: KernelConfig| KernelConfig {
             u: if config.untiled { config.u } else { divisor(config.u, config.p) },
@@ -216,7 +217,8 @@ impl KernelForm {
     }
 }
 
-/// The choice of methods; returns a method other than `now` when clicked. A single method is not shown.
+/// The choice of methods; returns a method other than `now` when clicked. A single method is not
+/// shown.
 fn methods(ui: &mut Ui, now: Method, has: &[Method]) -> Option<Method> {
     if has.len() < 2 {
         return None;
@@ -286,7 +288,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn methods_are_shown_where_there_is_a_choice() {
+    fn methods_are_shown_if_there_are_several() {
         let both = [Method::Direct, Method::Reference];
         let show = |ui: &mut Ui, chosen: &mut Option<Method>| {
             *chosen = chosen.or(methods(ui, Method::Direct, &both));

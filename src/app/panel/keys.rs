@@ -1,5 +1,5 @@
-//! Keys, and the sheet that lists them. Where NVIDIA's nbody sample has a key for the same thing, that key is
-//! used.
+//! Keys, and the sheet that lists them. Where NVIDIA's nbody sample has a key for the same thing,
+//! that key is used.
 
 use egui::{Context, Key as Code, Modifiers};
 
@@ -9,7 +9,7 @@ use crate::live::{Command, Tempo};
 
 /// A key and what it does.
 pub struct Key {
-    /// As the sheet shows it.
+    /// Its label in the sheet.
     pub name: &'static str,
     /// Any of these keys.
     pub codes: &'static [Code],
@@ -17,7 +17,7 @@ pub struct Key {
     pub modifiers: Modifiers,
     /// What it does, for the sheet.
     pub about: &'static str,
-    /// What it asks for.
+    /// The actions it triggers.
     pub actions: fn(&Facts) -> Vec<Action>,
 }
 
@@ -40,7 +40,8 @@ const IS_PAGE: bool = cfg!(target_arch = "wasm32");
 /// Keys that fold the panel. In a browser Tab goes from control to control.
 pub(super) const FOLD: &str = if IS_PAGE { "`" } else { "Tab or `" };
 
-/// The names of the keys that quit, empty in a page, which only the browser closes; and what Escape does.
+/// The names of the keys that quit, empty in a page, which only the browser closes; and what Escape
+/// does.
 const QUIT: [&str; 3] = match IS_PAGE {
     true => ["", "", "close what is open"],
     false => ["ctrl+q", "q", "close what is open; else quit"],
@@ -116,8 +117,8 @@ pub const KEYS: &[Key] = &[
     key("Esc", &[Code::Escape], NONE, QUIT[2], |_| vec![Action::Escape]),
 ];
 
-/// Mouse and fingers, for the sheet.
-const POINTERS: [(&str, &str); 8] = [
+/// Mouse and touch gestures, for the sheet.
+const GESTURES: [(&str, &str); 8] = [
     ("left drag", "turn"),
     ("right drag", "move sideways"),
     ("wheel", "zoom"),
@@ -132,9 +133,10 @@ fn load(name: &str) -> Vec<Action> {
     vec![Action::Load(super::Input::named(name))]
 }
 
-/// What the keys pressed in this frame ask for. While a question is open, only keys that answer it count.
-pub(super) fn pressed(context: &Context, facts: &Facts, is_asked: bool) -> Vec<Action> {
-    if is_asked {
+/// The actions of the keys pressed in this frame. While the window asks whether to close, only keys
+/// that answer count.
+pub(super) fn pressed(context: &Context, facts: &Facts, is_closing: bool) -> Vec<Action> {
+    if is_closing {
         return answers(context, facts);
     }
     if context.text_edit_focused() {
@@ -162,44 +164,44 @@ pub(super) fn pressed(context: &Context, facts: &Facts, is_asked: bool) -> Vec<A
     actions
 }
 
-/// The same while the window asks whether to close: keys that do not answer are ignored.
+/// [`pressed`] while the window asks whether to close: keys that do not answer are ignored.
 fn answers(context: &Context, facts: &Facts) -> Vec<Action> {
     let answers =
         |action: &Action| matches!(action, Action::Escape | Action::AskToQuit | Action::Quit);
     let mut actions = Vec::new();
     context.input_mut(|input| {
         for key in KEYS {
-            let asks = (key.actions)(facts);
-            if asks.iter().all(answers) {
+            let triggered = (key.actions)(facts);
+            if triggered.iter().all(answers) {
                 let hit = |code: &&Code| input.consume_key(key.modifiers, **code);
                 let hits = key.codes.iter().filter(hit).count();
-                actions.extend(std::iter::repeat_n(asks, hits).flatten());
+                actions.extend(std::iter::repeat_n(triggered, hits).flatten());
             }
         }
     });
     actions
 }
 
-/// From these widths on, in points, the sheet has two columns, and then the mouse beside them.
+/// Widths of the window in points from which the sheet has two columns of keys, and a third one
+/// with gestures.
 const TWO_COLUMNS: f32 = 720.0;
 const THREE_COLUMNS: f32 = 940.0;
 
 /// The sheet of keys, in a window of its own over the picture.
 pub fn sheet(context: &Context, open: &mut bool) {
     let room = context.content_rect().size();
-    // Columns stand side by side where there is room for them.
     let columns = if room.x > TWO_COLUMNS { 2 } else { 1 };
-    let has_mouse_beside = room.x >= THREE_COLUMNS;
+    let has_gesture_column = room.x >= THREE_COLUMNS;
     let high = (room.y - 60.0).max(100.0);
     // A row of keys is 23 points high.
-    let needed = match (has_mouse_beside, columns) {
+    let needed = match (has_gesture_column, columns) {
         (true, _) => 400.0,
         (false, 2) => 600.0,
         _ => 920.0,
     };
     egui::Window::new("Keys and mouse")
         // egui remembers a height for each id; other columns need another one.
-        .id(egui::Id::unique(("keys", columns, has_mouse_beside)))
+        .id(egui::Id::unique(("keys", columns, has_gesture_column)))
         .open(open)
         .resizable(false)
         .collapsible(false)
@@ -217,13 +219,13 @@ pub fn sheet(context: &Context, open: &mut bool) {
                     column(ui, half, rows);
                     ui.add_space(14.0);
                 }
-                if has_mouse_beside {
-                    column(ui, columns, POINTERS);
+                if has_gesture_column {
+                    column(ui, columns, GESTURES);
                 }
             });
-            if !has_mouse_beside {
+            if !has_gesture_column {
                 ui.separator();
-                column(ui, columns, POINTERS);
+                column(ui, columns, GESTURES);
             }
         });
 }

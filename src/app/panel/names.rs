@@ -1,4 +1,5 @@
-//! How a generator's parameters are shown: a name, a unit, a sentence. Scene files and the command line use the short names.
+//! How a generator's parameters are shown: a name, a unit, a sentence. Scene files and the command
+//! line use the short names.
 
 use crate::scene::Parameter;
 use crate::units::Units;
@@ -46,8 +47,8 @@ fn entry(name: &str) -> Option<&'static (&'static str, &'static str, Measures)> 
     NAMES.iter().find(|(known, ..)| *known == name)
 }
 
-/// The shown name of a parameter, by its name in [`crate::scene::Scene::parameters`]: with its part's number, if there are
-/// several.
+/// The shown name of a parameter, by its name in [`crate::scene::Scene::parameters`]; if the scene
+/// has several parts, with its part's number.
 pub fn label(name: &str) -> String {
     let (part, plain) = name.rsplit_once('.').map_or((None, name), |(part, of)| (Some(part), of));
     let shown =
@@ -65,7 +66,7 @@ pub fn unit<'a>(parameter: &Parameter, units: &'a Units) -> &'a str {
     }
 }
 
-/// The hint: what the number means, and how files and the command line have it.
+/// The hint: what the number means, and its name in files and on the command line.
 pub fn sentence(name: &str, parameter: &Parameter, value: f64) -> String {
     let mut help = parameter.help.to_owned();
     if let Some(first) = help.get_mut(..1) {
@@ -89,7 +90,7 @@ mod tests {
     use crate::scene::Scene;
 
     #[test]
-    fn every_number_of_every_scene_has_a_name_that_people_read() {
+    fn every_scene_parameter_has_a_readable_label() {
         for scene in Scene::names() {
             for (name, parameter, value) in Scene::builtin(scene).unwrap().parameters() {
                 if parameter.name == "n" {
@@ -106,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn lengths_have_the_unit_of_the_scene_and_files_have_plain_numbers() {
+    fn lengths_have_the_unit_of_the_scene_and_hints_the_plain_number() {
         let scene = Scene::builtin("galaxy-collision").unwrap();
         let parameters = scene.parameters();
         let (name, parameter, _) = parameters.iter().find(|(n, ..)| n == "separation").unwrap();

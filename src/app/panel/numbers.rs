@@ -24,7 +24,7 @@ pub fn show(ui: &mut Ui, facts: &Facts) {
         row(ui, "steps", "Steps of dt per second", format!("{:.1} /s", rates.steps_per_sec()));
         row(ui, "frames", "Pictures per second", format!("{:.1} /s", rates.frames_per_sec()));
     });
-    // Before the plots: a window of the usual height shows it without scrolling.
+    // Before the plots: a window of the default height shows it without scrolling.
     if let Some(steps) = facts.blocks {
         super::blocks::show(ui, steps, &facts.units.time);
     }

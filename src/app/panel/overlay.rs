@@ -27,15 +27,16 @@ const COLOURS: [(&str, Color32); 3] = [
     ("z", Color32::from_rgb(100, 140, 235)),
 ];
 
-/// A painter for the part of the picture that the panel leaves free, clipped to it: nothing would hide what is drawn under
-/// the panel. The panel covers `covered_px` pixels.
+/// A painter for the part of the picture that the panel leaves free, clipped to it: the panel has
+/// no fill that would hide what is drawn under it. The panel covers `covered_px` pixels.
 fn painter_of_free(ui: &Ui, covered_px: f64) -> Painter {
     let mut free = ui.ctx().content_rect();
     free.max.x -= covered_px as f32 / ui.ctx().pixels_per_point();
     ui.ctx().layer_painter(egui::LayerId::background()).with_clip_rect(free)
 }
 
-/// The inputs of everything drawn over the picture that moves with the camera or the bodies: a change makes a layout due.
+/// The inputs of everything drawn over the picture that moves with the camera or the bodies: the
+/// panel is laid out again when they change.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Marks {
     /// The camera, if axes or paths show where it looks.
@@ -47,7 +48,8 @@ pub struct Marks {
 }
 
 impl Marks {
-    /// For a picture as `camera` sees it; `unit` names the unit of length, `time` is that of the bodies if paths are drawn.
+    /// For a picture as `camera` sees it; `unit` names the unit of length, `time` is that of the
+    /// bodies if paths are drawn.
     pub fn of(
         view: &ViewChoice,
         (camera, size, pixels_per_point): (&Camera, PictureSize, f32),
@@ -63,8 +65,8 @@ impl Marks {
     }
 }
 
-/// Draws axes and scale bar for a picture of `size` pixels as `camera` sees it, beside a panel that covers `covered_px`;
-/// `unit` names the unit of length.
+/// Draws axes and scale bar for a picture of `size` pixels as `camera` sees it, next to a panel
+/// that covers `covered_px`; `unit` names the unit of length.
 pub fn show(
     ui: &Ui,
     view: &ViewChoice,
@@ -94,15 +96,15 @@ pub fn show(
     }
 }
 
-/// Draws the paths of bodies in their colours, beside a panel that covers `covered_px`.
+/// Draws the paths of bodies in their colours, next to a panel that covers `covered_px`.
 pub fn paths(ui: &Ui, pieces: &[Piece], colours: &[[u8; 3]], covered_px: f64) {
     let scale = ui.ctx().pixels_per_point();
     let painter = painter_of_free(ui, covered_px);
     let point = |p: DVec2| Pos2::new(p.x as f32 / scale, p.y as f32 / scale);
-    // A few pieces share one strength: a line for each would be thousands of shapes.
-    const TOGETHER: usize = 12;
+    // Consecutive pieces share one strength: a line for each would be thousands of shapes.
+    const PIECES_PER_LINE: usize = 12;
     for of_body in pieces.chunk_by(|a, b| a.body == b.body && a.ends[1] == b.ends[0]) {
-        for run in of_body.chunks(TOGETHER) {
+        for run in of_body.chunks(PIECES_PER_LINE) {
             let Some(&[r, g, b]) = colours.get(run[0].body) else { continue };
             let strength = (255.0 * run[run.len() / 2].strength) as u8;
             let colour = Color32::from_rgba_unmultiplied(r, g, b, strength);
@@ -113,8 +115,8 @@ pub fn paths(ui: &Ui, pieces: &[Piece], colours: &[[u8; 3]], covered_px: f64) {
     }
 }
 
-/// Draws what colours mean, at the lower right of the part of the picture that the panel leaves free. The panel covers
-/// `covered_px` pixels.
+/// Draws what colours mean, at the lower right of the part of the picture that the panel leaves
+/// free. The panel covers `covered_px` pixels.
 pub fn legend(ui: &Ui, look: &Look, units: &Units, components: &[Component], covered_px: f64) {
     let scale = f64::from(ui.ctx().pixels_per_point());
     let painter = ui.ctx().layer_painter(egui::LayerId::background());
@@ -124,7 +126,7 @@ pub fn legend(ui: &Ui, look: &Look, units: &Units, components: &[Component], cov
         // Above the bar and the line at the bottom.
         content.bottom() - status::height(ui.ctx()) - 12.0,
     );
-    // A small picture is kept free for the bodies.
+    // On a small picture the legend would cover the bodies.
     if corner.x < LEGEND_FROM || corner.y < 0.5 * LEGEND_FROM {
         return;
     }
@@ -180,7 +182,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_and_axes_end_where_the_panel_begins() {
+    fn lines_and_axes_are_clipped_at_the_panel() {
         let context = egui::Context::default();
         let rect = egui::Rect::from_min_size(Pos2::ZERO, vec2(1000.0, 640.0));
         let input = egui::RawInput { screen_rect: Some(rect), ..Default::default() };
@@ -195,7 +197,7 @@ mod tests {
             paths(ui, std::slice::from_ref(&piece), &[[255; 3]], 330.0);
             show(ui, &view, (&Camera::default(), size, 330.0), "kpc");
         });
-        // egui insists that nobody forgets its textures.
+        // egui asserts that texture updates are consumed before they are dropped.
         output.textures_delta.clear();
         assert!(output.shapes.len() > 1, "nothing is drawn");
         for shape in &output.shapes {

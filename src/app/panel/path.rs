@@ -1,4 +1,4 @@
-//! The camera's path: places that are set at times of the run, and the file that keeps them.
+//! The camera path: keyframes at times of the run, and the file that stores them.
 
 use std::path::PathBuf;
 

@@ -49,15 +49,15 @@ pub fn show(ui: &mut Ui, facts: &Facts, accuracy: &mut AccuracyForm, actions: &m
     let mut factor = keeper.factor;
     let slider =
         Slider::new(&mut factor, 0.01..=100.0).logarithmic(true).suffix(" ×").text("speed");
-    // Keys and the command line may have set a value beyond the slider's range: it is shown as it
-    // is.
+    // Keys and the command line may have set a value beyond the slider's range, which is shown
+    // nevertheless.
     let slider = slider.clamping(SliderClamping::Edits);
     let per_sec = quantity(keeper.units_per_sec * keeper.factor, &facts.units.time);
     let about =
         format!("Now {per_sec} of simulated time per second (keys , and . halve and double it)");
     let enabled = keeper.tempo == Tempo::RealTime;
-    let is_usual = keeper.factor == 1.0;
-    let [changed, reset] = with_reset(ui, is_usual, |ui| {
+    let is_default = keeper.factor == 1.0;
+    let [changed, reset] = with_reset(ui, is_default, |ui| {
         ui.add_enabled(enabled, slider).on_hover_text(about).changed()
     });
     if changed || reset {
@@ -66,18 +66,19 @@ pub fn show(ui: &mut Ui, facts: &Facts, accuracy: &mut AccuracyForm, actions: &m
 
     heading(ui, "Integration");
     let mut dt = facts.settings.dt;
-    // Ranges depend on what suits the bodies, so that they stay put while a slider is dragged.
+    // Ranges depend on the suitable values, not on the current ones, so that they do not change
+    // while a slider is dragged.
     let range = facts.hints.dt * 0.01..=facts.hints.dt * 100.0;
     let slider =
         Slider::new(&mut dt, range).logarithmic(true).text("dt").in_unit(&facts.units.time);
     let slider = slider.clamping(SliderClamping::Edits);
     let about = "Time step. Shorter is more accurate and slower; too long, and energy drifts";
-    let usual = facts.hints;
-    let [changed, reset] = with_reset(ui, facts.settings.dt == usual.dt, |ui| {
+    let suitable = facts.hints;
+    let [changed, reset] = with_reset(ui, facts.settings.dt == suitable.dt, |ui| {
         ui.add(slider).on_hover_text(about).changed()
     });
     if changed || reset {
-        command(Command::Dt(if reset { usual.dt } else { dt }));
+        command(Command::Dt(if reset { suitable.dt } else { dt }));
     }
     let mut softening = facts.settings.softening;
     let top = if facts.hints.softening > 0.0 { facts.hints.softening * 100.0 } else { 1.0 };
@@ -88,16 +89,16 @@ pub fn show(ui: &mut Ui, facts: &Facts, accuracy: &mut AccuracyForm, actions: &m
         .clamping(SliderClamping::Edits)
         .in_unit(&facts.units.length);
     let about = "Softening length: closer than this, gravity hardly grows. 0 is pure Newton";
-    let [changed, reset] = with_reset(ui, facts.settings.softening == usual.softening, |ui| {
+    let [changed, reset] = with_reset(ui, facts.settings.softening == suitable.softening, |ui| {
         ui.add(slider).on_hover_text(about).changed()
     });
     if changed || reset {
-        command(Command::Softening(if reset { usual.softening } else { softening }));
+        command(Command::Softening(if reset { suitable.softening } else { softening }));
     }
     accuracy.show(ui, facts, actions);
 }
 
 /// A control followed by the button that resets it: whether each of the two was used.
-fn with_reset(ui: &mut Ui, is_usual: bool, control: impl FnOnce(&mut Ui) -> bool) -> [bool; 2] {
-    ui.horizontal(|ui| [control(ui), resets(ui, is_usual)]).inner
+fn with_reset(ui: &mut Ui, is_default: bool, control: impl FnOnce(&mut Ui) -> bool) -> [bool; 2] {
+    ui.horizontal(|ui| [control(ui), resets(ui, is_default)]).inner
 }

@@ -1,5 +1,5 @@
-//! Small pictures of scenes as textures. A native program contains them; a page fetches each from its own folder
-//! (`NAME.png`) when it is first shown, so that it loads quickly.
+//! Small pictures of scenes as textures. A native program contains them; a page fetches each from
+//! its own folder (`NAME.png`) when it is first shown, so that it loads quickly.
 
 use egui::{ColorImage, Context, Id, TextureHandle};
 
@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_picture_is_small_and_has_something_in_it() {
+    fn every_picture_is_small_and_not_black() {
         for Picture { scene, png } in CARDS.iter().map(|card| card.picture) {
             let ([width, height], rgb) = decode(png).unwrap();
             assert_eq!((width * 9, rgb.len()), (height * 16, 3 * width * height), "{scene}");

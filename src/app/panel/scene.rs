@@ -21,16 +21,16 @@ const LIST_WIDTH: f32 = 200.0;
 const COLLISIONLESS: &str = "Collisionless: these bodies attract and are attracted, but no pressure acts on them and no shock \
                              stops them. Only their colours, by density, are those of gas";
 
-/// The scene as edited, before it is made.
+/// The scene as edited, before it is built.
 #[derive(Default)]
 pub struct SceneForm {
-    /// The window's input that was last taken over.
+    /// The window's input from which the form was last filled.
     shown: Option<Input>,
     /// The scene with changed parameters; `None` for a snapshot.
     scene: Option<Scene>,
     problem: Option<String>,
     encounter: Option<EncounterForm>,
-    /// The form of the last encounter while it is closed, to change its numbers.
+    /// The closed form of the last encounter, which can be opened again to change its numbers.
     closed: Option<EncounterForm>,
 }
 
@@ -60,7 +60,7 @@ impl SceneForm {
     /// Offers an encounter of two dropped snapshots.
     pub fn offer_encounter(&mut self, offer: MeetingOffer) {
         self.encounter = Some(EncounterForm { offer, eccentricity: 1.0, tilt_degrees: 30.0 });
-        // The window has only the last two snapshots.
+        // The window keeps only the last two snapshots.
         self.closed = None;
     }
 
@@ -92,7 +92,8 @@ impl SceneForm {
         let about =
             "A built-in scene. Snapshots and scene files: drop them onto the window, or use File";
         ui.horizontal(|ui| {
-            // A long name is cut there: otherwise the button after it would widen the panel for good.
+            // A long name is truncated: otherwise the button after it would widen the panel
+            // permanently.
             ui.scope(|ui| {
                 ui.set_max_width(LIST_WIDTH);
                 ComboBox::from_id_salt("scene")
@@ -251,7 +252,7 @@ impl SceneForm {
         });
     }
 
-    /// The scene as the command line would ask for it.
+    /// The edited scene as an input, as on a command line.
     fn wanted(&self, input: &Input) -> Input {
         let (Some(scene), Some(plain)) = (&self.scene, scene_of(&Input::named(&input.input)))
         else {
@@ -261,12 +262,14 @@ impl SceneForm {
         if scene.seed != plain.seed {
             wanted.seed = Some(scene.seed);
         }
-        // A number that was asked for is kept: without one the window takes what suits the machine.
+        // An explicit number of bodies is kept; without one the window chooses a number that suits
+        // the machine.
         if scene.n() != plain.n() || input.n.is_some() {
             wanted.n = scene.n();
         }
-        let usual = plain.parameters();
-        for ((name, parameter, value), (_, _, before)) in scene.parameters().into_iter().zip(usual)
+        let defaults = plain.parameters();
+        for ((name, parameter, value), (_, _, before)) in
+            scene.parameters().into_iter().zip(defaults)
         {
             if parameter.name != "n" && value != before {
                 wanted.set.push(Assignment { name, value });
@@ -277,7 +280,7 @@ impl SceneForm {
 
     fn changed(&self, input: &Input) -> bool {
         let wanted = self.wanted(input);
-        // Inputs are the same if they make the same scene.
+        // Inputs are equal if they describe the same scene.
         let now = scene_of(input).map(|scene| (scene.seed, scene.parameters()));
         let then = scene_of(&wanted).map(|scene| (scene.seed, scene.parameters()));
         now != then
@@ -311,7 +314,8 @@ impl SceneForm {
         let (q, r) = (form.offer.pericentre, form.offer.separation);
         let mut speed = (mass * (2.0 / r - (1.0 - form.eccentricity) / q)).max(0.0).sqrt();
         let about = "Of one relative to the other at the start; it sets the eccentricity";
-        // 0 is allowed: a field that raised it to a least value would change the eccentricity by itself.
+        // 0 is allowed: a field that raised it to a least value would change the eccentricity by
+        // itself.
         if field(ui, &mut speed, 0.0, &speed_unit, ["initial speed", about]) {
             form.eccentricity = (1.0 - q * (2.0 / r - speed * speed / mass)).max(0.0);
         }

@@ -1,4 +1,4 @@
-//! The score of this adapter: measured here as by `gravitile bench`, beside scores that were handed in.
+//! The score of this adapter, measured as by `gravitile bench`, next to submitted scores.
 
 use egui::{Grid, ProgressBar, RichText, Ui};
 
@@ -6,20 +6,20 @@ use super::Action;
 use super::theme::{BRIGHT, DIM, WARN, heading};
 use crate::measure::{Record, Score, to_json_lines};
 
-/// The scores that were handed in, as a table in Markdown between two marks.
-const HANDED_IN: &str = include_str!("../../../benches/results/README.md");
+/// The submitted scores, as a Markdown table between two marks.
+const SUBMITTED: &str = include_str!("../../../benches/results/README.md");
 
-/// How far measuring has come.
+/// The state of the measurement.
 #[derive(Default)]
 pub enum ScoreForm {
-    /// Nobody has asked.
+    /// Not started.
     #[default]
-    Unasked,
-    /// Under way.
+    Idle,
+    /// In progress.
     Measuring {
         /// The part that is done, from 0 to 1.
         part: f64,
-        /// What is under way.
+        /// What is being measured.
         doing: String,
     },
     /// Done.
@@ -34,7 +34,7 @@ pub enum ScoreForm {
 }
 
 impl ScoreForm {
-    /// What these records say.
+    /// The score of these records.
     pub fn of(records: &[Record]) -> Self {
         match Score::all(records).pop() {
             Some(score) => Self::Measured {
@@ -42,7 +42,7 @@ impl ScoreForm {
                 score: Box::new(score),
                 rms_error: records.iter().filter_map(|r| r.rms_error).reduce(f64::max),
             },
-            None => Self::Unasked,
+            None => Self::Idle,
         }
     }
 
@@ -51,7 +51,7 @@ impl ScoreForm {
         let about = "Rates of whole steps with 1,024, 16,384 and 262,144 bodies in 10^9 interactions per second, \
                      and their geometric mean: what 'gravitile bench --figure score' measures";
         match self {
-            Self::Unasked => {
+            Self::Idle => {
                 let button = ui.button("Measure the score");
                 let about = format!("{about}. The simulation waits for a minute or less");
                 if button.on_hover_text(about).clicked() {
@@ -87,7 +87,7 @@ impl ScoreForm {
     }
 }
 
-/// Shows this score above those that were handed in.
+/// Shows this score above the submitted ones.
 fn table(ui: &mut Ui, own: &Score) {
     Grid::new("scores").num_columns(5).striped(true).show(ui, |ui| {
         for name in ["", "score", "1,024", "16,384", "262,144"] {
@@ -100,7 +100,7 @@ fn table(ui: &mut Ui, own: &Score) {
             ui.label(RichText::new(cell).color(BRIGHT)).on_hover_text(&device);
         }
         ui.end_row();
-        for row in handed_in(HANDED_IN) {
+        for row in submitted(SUBMITTED) {
             for cell in row {
                 ui.label(cell);
             }
@@ -110,7 +110,7 @@ fn table(ui: &mut Ui, own: &Score) {
 }
 
 /// Device, score and the three rates of each row of the table.
-fn handed_in(text: &str) -> Vec<[&str; 5]> {
+fn submitted(text: &str) -> Vec<[&str; 5]> {
     let table = text.split("<!-- quote: scores -->").nth(1).unwrap_or_default();
     let table = table.split("<!-- /quote -->").next().unwrap_or_default();
     // The first line names the columns.
@@ -131,18 +131,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_handed_in_is_read_from_the_table() {
-        let rows = handed_in(HANDED_IN);
+    fn submitted_scores_are_read_from_the_table() {
+        let rows = submitted(SUBMITTED);
         let h200 = rows.iter().find(|row| row[0] == "NVIDIA H200").expect("it is in the table");
         let rates: Vec<f64> =
             h200.iter().skip(1).map(|c| c.replace(',', "").parse().unwrap()).collect();
         let mean = (rates[1] * rates[2] * rates[3]).cbrt();
         assert!((mean / rates[0] - 1.0).abs() < 0.01, "{rates:?}");
-        assert!(handed_in("no table").is_empty());
+        assert!(submitted("no table").is_empty());
     }
 
     #[test]
-    fn it_is_asked_for_stopped_and_copied() {
+    fn score_can_be_started_stopped_and_copied() {
         let click = |form: ScoreForm, name: &str| {
             let show = move |ui: &mut Ui, actions: &mut Vec<Action>| form.show(ui, actions);
             let mut harness = Harness::new_ui_state(show, Vec::new());
@@ -150,13 +150,13 @@ mod tests {
             harness.run();
             harness.state().clone()
         };
-        assert_eq!(click(ScoreForm::Unasked, "Measure the score"), [Action::MeasureScore]);
+        assert_eq!(click(ScoreForm::Idle, "Measure the score"), [Action::MeasureScore]);
         let measuring = ScoreForm::Measuring { part: 0.3, doing: "16384 bodies".to_owned() };
         assert_eq!(click(measuring, "Stop measuring"), [Action::StopMeasuring]);
         let records = crate::measure::example_of_steps();
         let lines = to_json_lines(&records);
         let copied = click(ScoreForm::of(&records), "Copy the result");
         assert_eq!(copied, [Action::CopyText(lines)]);
-        assert!(matches!(ScoreForm::of(&[]), ScoreForm::Unasked));
+        assert!(matches!(ScoreForm::of(&[]), ScoreForm::Idle));
     }
 }

@@ -1,5 +1,5 @@
-//! What is written over the picture: messages, what is being made or recorded, the time of the run, whether it
-//! can be trusted; and the question before the window is closed.
+//! What is written over the picture: messages, progress of loading and recording, the time of the
+//! run, whether it can be trusted; and the question before the window is closed.
 
 use egui::{Align2, Color32, FontId, Key, RichText, Ui};
 
@@ -15,10 +15,10 @@ const DOUBTFUL: f64 = 0.01;
 const RED: Color32 = Color32::from_rgb(255, 110, 100);
 /// Font size of the line at the bottom.
 const SIZE: f32 = 12.5;
-/// Distance between its parts, and the size of its signs.
+/// Distance between its parts, and the size of its warning signs.
 const GAP: f32 = 12.0;
 const SIGN: f32 = 15.0;
-/// What the signs mean: hints, and messages when they first appear.
+/// What the signs mean: their hints, and messages when they first appear.
 pub const BEHIND: &str = "The engine cannot keep up with the speed that is set (tab Physics): simulated time \
                           passes more slowly";
 pub const LEFT_OUT: &str = "Some effects are left out while the picture moves, because this adapter is too slow for \
@@ -26,13 +26,13 @@ pub const LEFT_OUT: &str = "Some effects are left out while the picture moves, b
 /// Distance from the edges of the picture.
 const MARGIN: f32 = 10.0;
 const BELOW: f32 = 8.0;
-/// The key under which the height of bar and line is kept, for whatever is drawn above them.
+/// The key in egui's memory of the height of bar and line, for whatever is drawn above them.
 const HEIGHT: &str = "height of the status";
 /// The height assumed before they are first drawn.
-const USUAL_HEIGHT: f32 = 50.0;
+const DEFAULT_HEIGHT: f32 = 50.0;
 
-/// Messages, progress and the line at the bottom of the picture, within the part that the panel leaves free.
-/// With `messages_only`, only messages and progress.
+/// Messages, progress and the line at the bottom of the picture, within the part that the panel
+/// leaves free. With `messages_only`, only messages and progress.
 pub(super) fn show(
     ui: &mut Ui,
     facts: &Facts,
@@ -120,10 +120,11 @@ fn messages(ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
     }
 }
 
-/// Height in points of messages, bar and line above the lower edge: on a narrow picture the line wraps.
+/// Height in points of messages, bar and line above the lower edge: on a narrow picture the line
+/// wraps.
 pub(super) fn height(context: &egui::Context) -> f32 {
     let height: Option<f32> = context.data(|data| data.get_temp(egui::Id::unique(HEIGHT)));
-    height.map_or(USUAL_HEIGHT, |height| height + BELOW)
+    height.map_or(DEFAULT_HEIGHT, |height| height + BELOW)
 }
 
 fn note(ui: &mut Ui, content: impl FnOnce(&mut Ui)) {
@@ -209,7 +210,7 @@ fn energy_error(facts: &Facts) -> Option<Part> {
     // The first report has nothing to be compared with.
     let last = facts.history.newest_compared()?;
     let error = last.energy_error;
-    // NaN is none of these.
+    // NaN falls through to the last arm.
     let (colour, advice) = match error.abs() {
         sound if sound <= DOUBTFUL => (DIM, "small: the run can be trusted"),
         doubtful if doubtful <= RUINED => {
@@ -222,7 +223,7 @@ fn energy_error(facts: &Facts) -> Option<Part> {
     };
     let time = quantity(last.time, &facts.units.time);
     Some(Part {
-        text: format!("energy error {}", told(error)),
+        text: format!("energy error {}", percent(error)),
         colour,
         about: format!("(E - E0) / |E0| at t = {time}: {advice}"),
         rank: 1,
@@ -230,7 +231,7 @@ fn energy_error(facts: &Facts) -> Option<Part> {
 }
 
 /// A relative error, in percent unless it is tiny.
-fn told(error: f64) -> String {
+fn percent(error: f64) -> String {
     if error.abs() < 1e-3 { format!("{error:.1e}") } else { format!("{:.1} %", error * 100.0) }
 }
 
@@ -258,8 +259,8 @@ impl Panel {
                 })
                 .inner
             });
-        let clicked_beside = response.backdrop_response.clicked();
-        if response.inner || clicked_beside {
+        let clicked_outside = response.backdrop_response.clicked();
+        if response.inner || clicked_outside {
             self.asks_to_quit = false;
         }
     }
@@ -278,7 +279,8 @@ fn fewer_bodies(facts: &Facts) -> Option<Input> {
 /// First forces that take longer than this are mentioned.
 const LONG_SECS: f64 = 1.0;
 
-/// If the first forces have been under way for some time: how much of them is done, as far as is known.
+/// If the first forces have been in progress for some time: how much of them is done, as far as is
+/// known.
 fn forces_take_long(ui: &Ui, facts: &Facts) -> Option<String> {
     let (id, now) = (egui::Id::unique("first forces"), ui.input(|input| input.time));
     if facts.status.ready {
@@ -296,10 +298,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn errors_are_told_as_people_read_them() {
-        assert_eq!(told(1.23e-6), "1.2e-6");
-        assert_eq!(told(-0.012), "-1.2 %");
-        assert_eq!(told(16.0), "1600.0 %");
-        assert_eq!(told(f64::NAN), "NaN %");
+    fn energy_errors_are_in_percent_unless_tiny() {
+        assert_eq!(percent(1.23e-6), "1.2e-6");
+        assert_eq!(percent(-0.012), "-1.2 %");
+        assert_eq!(percent(16.0), "1600.0 %");
+        assert_eq!(percent(f64::NAN), "NaN %");
     }
 }

@@ -6,9 +6,9 @@ use crate::units::Measure;
 
 /// Less important text.
 pub const DIM: Color32 = Color32::from_gray(165);
-/// Text that should be seen.
+/// Emphasised text.
 pub const BRIGHT: Color32 = Color32::from_gray(235);
-/// Bad news.
+/// Warnings and errors.
 pub const WARN: Color32 = Color32::from_rgb(255, 178, 102);
 /// Colours of lines in plots, told apart by colour-blind eyes too (Okabe and Ito 2008).
 pub const LINES: [Color32; 6] = [
@@ -20,8 +20,8 @@ pub const LINES: [Color32; 6] = [
     Color32::from_rgb(213, 94, 0),
 ];
 
-/// The panel's frame, without a fill: the window does not draw the picture under it, which on a software adapter
-/// saves a third of a frame.
+/// The panel's frame, without a fill: the window does not draw the picture under it, which on a
+/// software adapter saves a third of a frame.
 pub fn frame() -> Frame {
     Frame::new().inner_margin(Margin::same(10))
 }
@@ -82,15 +82,16 @@ pub fn row(ui: &mut egui::Ui, name: &str, about: &str, value: impl Into<egui::Wi
     ui.end_row();
 }
 
-/// A small button that resets the control before it to its default; invisible while it has that value. True when
-/// clicked.
-pub fn resets(ui: &mut egui::Ui, is_usual: bool) -> bool {
+/// A small button that resets the control before it to its default; invisible while it has that
+/// value. True when clicked.
+pub fn resets(ui: &mut egui::Ui, is_default: bool) -> bool {
     let button = egui::Button::new("↺").small().frame(false);
     let about = "Reset to default";
-    ui.add_visible(!is_usual, button).on_hover_text(about).clicked() && !is_usual
+    ui.add_visible(!is_default, button).on_hover_text(about).clicked() && !is_default
 }
 
-/// A slider that changes `value` once it is released or a number has been typed; `held` is what it shows until then.
+/// A slider that changes `value` once it is released or a number has been typed; `held` is what it
+/// shows until then.
 pub fn released(
     ui: &mut egui::Ui,
     held: &mut Option<f64>,
@@ -111,19 +112,19 @@ pub fn released(
     }
 }
 
-/// The same, followed by the button that resets it.
+/// [`released`], followed by the button that resets it.
 pub fn released_or_reset(
     ui: &mut egui::Ui,
     held: &mut Option<f64>,
-    (value, usual): (&mut f64, f64),
+    (value, default): (&mut f64, f64),
     about: &str,
     slider: impl FnOnce(&mut f64) -> egui::Slider<'_>,
 ) {
     ui.horizontal(|ui| {
         released(ui, held, value, about, slider);
-        if resets(ui, *value == usual && held.is_none()) {
+        if resets(ui, *value == default && held.is_none()) {
             *held = None;
-            *value = usual;
+            *value = default;
         }
     });
 }
@@ -144,12 +145,13 @@ pub trait InUnit: Sized {
         self.in_measure(&Measure::of(unit))
     }
 
-    /// The same in a unit whose name may be empty although it is not 1.
+    /// Like [`InUnit::in_unit`], for a unit whose name may be empty although it is not 1.
     fn in_measure(self, unit: &Measure) -> Self {
         self.in_measure_by(unit, |value| value, |number| number)
     }
 
-    /// The same for a control whose value is a function of the number, such as its logarithm.
+    /// Like [`InUnit::in_measure`], for a control whose value is a function of the number, such as
+    /// its logarithm.
     fn in_measure_by(
         self,
         unit: &Measure,
@@ -165,7 +167,7 @@ pub trait InUnit: Sized {
         self.format(move |value| number(number_of(value) * factor), read).with_suffix(suffix)
     }
 
-    /// The same as [`InUnit::in_unit`], but numbers without a unit, and angles, are written as egui does.
+    /// Like [`InUnit::in_unit`], but numbers without a unit, and angles, are written as egui does.
     fn in_unit_if_any(self, unit: &str) -> Self {
         match unit {
             "" | "°" => self.with_suffix(unit.to_owned()),
@@ -195,13 +197,14 @@ macro_rules! in_unit {
 in_unit!(Slider);
 in_unit!(DragValue);
 
-/// A quantity in the unit that `kpc` or `13.05 Myr` names; a number before the name is what one unit is worth.
+/// A quantity in the unit that `kpc` or `13.05 Myr` names; a number before the name is what one
+/// unit is worth.
 pub fn quantity(value: f64, unit: &str) -> String {
     let Measure { factor, name } = Measure::of(unit);
     format!("{} {name}", number(value * factor)).trim_end().to_owned()
 }
 
-/// A rate, with a digit after the point where it is small.
+/// A rate, with a digit after the point if it is small.
 pub fn rate(per_sec: f64) -> String {
     if per_sec > 0.0 && per_sec < 9.95 { format!("{per_sec:.1}") } else { format!("{per_sec:.0}") }
 }
@@ -220,7 +223,7 @@ pub fn bodies(count: usize) -> String {
     if count == 1 { "1 body".to_owned() } else { format!("{count} bodies") }
 }
 
-/// A number with three or four digits, in powers of ten where it is very large or small.
+/// A number with three or four digits, in powers of ten if it is very large or small.
 pub fn number(value: f64) -> String {
     let size = value.abs();
     if value == 0.0 {

@@ -1,5 +1,5 @@
-//! The bar below the picture: restart, pause, single steps, bookmarks, and the time so far, to go back
-//! in.
+//! The bar below the picture: restart, pause, single steps, bookmarks, and a time line of stored
+//! states to go back to.
 
 use egui::{
     Align2, Color32, CornerRadius, FontId, LayerId, Order, Pos2, Rect, Sense, Stroke, StrokeKind,
@@ -10,7 +10,7 @@ use super::theme::{BRIGHT, DIM, LINES, quantity};
 use super::{Action, Facts};
 use crate::live::Command;
 
-/// A kept state of the run that one can go back to.
+/// A stored state of the run that the user can go back to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PastMark {
     /// Its simulated time.
@@ -19,7 +19,7 @@ pub struct PastMark {
     pub marked: bool,
 }
 
-/// Memory that kept states may take, in bytes.
+/// Memory that stored states may take, in bytes.
 pub const PAST_BYTES: usize = 256 << 20;
 
 /// Restart, pause, step, bookmark. A page's font has few pictograms.
@@ -105,13 +105,13 @@ fn bar(ui: &mut Ui, facts: &Facts, width: f32, actions: &mut Vec<Action>) {
         let time = facts.past[nearest].time;
         let at = Pos2::new(place(time), middle);
         painter.circle(at, 5.0, Color32::TRANSPARENT, Stroke::new(1.5, BRIGHT));
-        let way = if time > now { "on" } else { "back" };
+        let direction = if time > now { "on" } else { "back" };
         let count = match facts.past.len() {
             1 => "1 state".to_owned(),
             count => format!("{count} states"),
         };
         let text = format!(
-            "{way} to t = {} · {count} kept, in at most {} MB",
+            "{direction} to t = {} · {count} kept, in at most {} MB",
             quantity(time, &facts.units.time),
             PAST_BYTES >> 20,
         );
@@ -129,7 +129,7 @@ fn bar(ui: &mut Ui, facts: &Facts, width: f32, actions: &mut Vec<Action>) {
         let inside = Align2::CENTER_CENTER.align_size_within_rect(galley.size(), note);
         painter.galley(inside.min, galley, DIM);
     }
-    // Going to a state takes a moment: it is done once the pointer is released.
+    // Restoring a state takes a moment: it is done once the pointer is released.
     if response.clicked() || response.drag_stopped() {
         actions.push(Action::GoTo(nearest));
     }

@@ -1,4 +1,5 @@
-//! The tab Tree: when cells are opened and what that costs in accuracy, its cells, and what acts on a body.
+//! The tab Tree: when cells are opened and what that costs in accuracy, its cells, and what acts on
+//! a body.
 
 use egui::{Button, Color32, ComboBox, Grid, RichText, Slider, SliderClamping, Ui};
 
@@ -16,10 +17,10 @@ pub const ONE_BY_ONE: Color32 = LINES[1];
 /// Colour of the group that both act on.
 pub const GROUP: Color32 = LINES[3];
 
-/// Levels that are shown at first.
-const USUAL_DEPTH: u32 = 4;
+/// Number of levels shown by default.
+const DEFAULT_DEPTH: u32 = 4;
 
-/// What is shown of the tree in the picture, and what the tab remembers.
+/// What is shown of the tree in the picture, and the state of the tab between frames.
 pub struct TreeForm {
     /// Cells as boxes.
     pub boxes: bool,
@@ -34,7 +35,7 @@ pub struct TreeForm {
 
 impl Default for TreeForm {
     fn default() -> Self {
-        Self { boxes: false, depth: USUAL_DEPTH, lists: false, body: None, held: None }
+        Self { boxes: false, depth: DEFAULT_DEPTH, lists: false, body: None, held: None }
     }
 }
 
@@ -63,7 +64,7 @@ const RULES: [(Opening, &str, &str); 4] = [
 ];
 
 impl TreeForm {
-    /// What to measure; the error only while it is shown.
+    /// What to inspect; the error only while it is shown.
     pub fn wish(&self, is_shown: bool) -> Wish {
         let body = self.body.filter(|_| self.lists);
         Wish { error: is_shown, tree: self.boxes || self.lists, body, about: None }
@@ -81,10 +82,11 @@ impl TreeForm {
                     wanted.opening = rule;
                 }
             }
-            let usual = TreeConfig::default().opening;
-            let is_usual = std::mem::discriminant(&usual) == std::mem::discriminant(&now.opening);
-            if resets(ui, is_usual) {
-                wanted.opening = usual;
+            let default = TreeConfig::default().opening;
+            let is_default =
+                std::mem::discriminant(&default) == std::mem::discriminant(&now.opening);
+            if resets(ui, is_default) {
+                wanted.opening = default;
             }
         });
         self.slider(ui, &mut wanted.opening);
@@ -102,9 +104,9 @@ impl TreeForm {
                     wanted.moments = order;
                 }
             }
-            let usual = TreeConfig::default().moments;
-            if resets(ui, now.moments == usual) {
-                wanted.moments = usual;
+            let default = TreeConfig::default().moments;
+            if resets(ui, now.moments == default) {
+                wanted.moments = default;
             }
         });
         built(ui, &mut wanted.rebuild);
@@ -120,7 +122,7 @@ impl TreeForm {
 
     /// The slider of the rule's number.
     fn slider(&mut self, ui: &mut Ui, opening: &mut Opening) {
-        let usual = RULES.iter().find_map(|(rule, _, _)| {
+        let default = RULES.iter().find_map(|(rule, _, _)| {
             let is_it = std::mem::discriminant(rule) == std::mem::discriminant(opening);
             is_it.then(|| angle(*rule))
         });
@@ -135,8 +137,8 @@ impl TreeForm {
                 ("theta", theta, 0.1, "An angle: smaller is more accurate and slower")
             }
         };
-        let usual = usual.unwrap_or(*value);
-        released_or_reset(ui, &mut self.held, (value, usual), about, |value| {
+        let default = default.unwrap_or(*value);
+        released_or_reset(ui, &mut self.held, (value, default), about, |value| {
             Slider::new(value, least..=1.0)
                 .logarithmic(true)
                 .text(name)
@@ -154,8 +156,8 @@ impl TreeForm {
         ui.horizontal(|ui| {
             let slider = Slider::new(&mut self.depth, 0..=20).text("depth");
             ui.add_enabled(self.boxes, slider).on_hover_text(about);
-            if resets(ui, self.depth == USUAL_DEPTH) {
-                self.depth = USUAL_DEPTH;
+            if resets(ui, self.depth == DEFAULT_DEPTH) {
+                self.depth = DEFAULT_DEPTH;
             }
         });
         let Some(tree) = &facts.seen.tree else {
@@ -201,7 +203,7 @@ impl TreeForm {
     }
 }
 
-/// How often the tree is rebuilt; in between its boxes and moments follow the bodies.
+/// How often the tree is rebuilt; between builds its boxes and moments follow the bodies.
 fn built(ui: &mut Ui, rebuild: &mut Rebuild) {
     let named = |rebuild: Rebuild| match rebuild {
         Rebuild::EACH_STEP => "at each step".to_owned(),
@@ -235,14 +237,14 @@ fn angle(rule: Opening) -> f64 {
     }
 }
 
-/// How many cells are drawn down to a level, up to as many as a picture can show.
+/// Number of cells drawn down to a level, up to as many as a picture can show.
 pub fn shown_cells(levels: &[u32], depth: u32) -> usize {
     const MOST: usize = 30_000;
     let end = levels.get(depth as usize + 1).or(levels.last());
     (end.copied().unwrap_or(0) as usize).min(MOST)
 }
 
-/// Says what runs if it is not the tree, and offers to change that.
+/// Names the method in use if it is not the tree, and offers to switch.
 fn use_tree(ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
     if facts.method == Method::Tree {
         return;
@@ -263,7 +265,8 @@ fn use_tree(ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
     });
 }
 
-/// The error as last measured; as many lines before it is known, so that nothing moves when it comes.
+/// The error as last measured. Before the first measurement there are as many lines, so that
+/// nothing moves when it arrives.
 fn measured(ui: &mut Ui, facts: &Facts) {
     let about = "|a - a'| / |a'| of a sample of bodies evenly spaced by index, with a' by all pairs in f64; \
                  every few seconds, on the processor";
@@ -286,10 +289,10 @@ fn measured(ui: &mut Ui, facts: &Facts) {
 }
 
 /// What the colours in the picture mean, with counts.
-fn legend(ui: &mut Ui, seen: &SeenWalk, count: usize) {
-    let walk = &seen.walk;
+fn legend(ui: &mut Ui, inspected: &SeenWalk, count: usize) {
+    let walk = &inspected.walk;
     let one_by_one = walk.bodies.len();
-    ui.label(format!("body {}: {}", seen.body, seen.config));
+    ui.label(format!("body {}: {}", inspected.body, inspected.config));
     Grid::new("legend").num_columns(3).show(ui, |ui| {
         let mut entry = |colour: Color32, value: String, about: &str| {
             let (rect, _) = ui.allocate_exact_size(egui::vec2(10.0, 10.0), egui::Sense::empty());

@@ -1,4 +1,5 @@
-//! Tests of the kernel: whether it is right on this adapter, and whether another shape is faster.
+//! Tests of the kernel: whether its forces are correct on this adapter, and whether another shape
+//! is faster.
 
 use egui::{ProgressBar, Ui};
 
@@ -12,20 +13,20 @@ use crate::tune::Tuned;
 /// The state of a test.
 #[derive(Default)]
 pub enum TrialForm {
-    /// Nobody has asked.
+    /// Not started.
     #[default]
-    Unasked,
-    /// Under way.
+    Idle,
+    /// In progress.
     Going {
         /// The part that is done, from 0 to 1.
         part: f64,
-        /// What is under way.
+        /// What is being tested.
         doing: String,
     },
     /// Done.
     Done {
-        /// The results, and whether each is bad news.
-        said: Vec<(String, bool)>,
+        /// The lines of the result, and whether each is a warning.
+        lines: Vec<(String, bool)>,
         /// The fastest shape found.
         fastest: Option<KernelConfig>,
     },
@@ -36,18 +37,18 @@ impl TrialForm {
     pub fn of_race(tuned: &Tuned) -> Self {
         let Tuned { n, default, outcome, method, doubt, quantum_secs, .. } = tuned;
         let Some(best) = outcome.best() else {
-            let said = "no shape could be timed here".to_owned();
-            return Self::Done { said: vec![(said, true)], fastest: None };
+            let problem = "no shape could be timed here".to_owned();
+            return Self::Done { lines: vec![(problem, true)], fastest: None };
         };
         let pairs = (crate::tune::timed(*n) as f64).powi(2);
         let rate = super::theme::number(pairs / best.secs() / 1e9);
         let gain = outcome.of(default).map_or(1.0, |ranked| ranked.secs() / best.secs());
-        let apart = match *quantum_secs {
+        let resolution = match *quantum_secs {
             Some(secs) if secs < 1e-6 => format!(", resolution {:.0} ns", secs * 1e9),
             Some(secs) => format!(", resolution {:.1} us", secs * 1e6),
             None => String::new(),
         };
-        let mut said = vec![
+        let mut lines = vec![
             (
                 format!(
                     "fastest of {} for {}: {}",
@@ -63,17 +64,17 @@ impl TrialForm {
                 ),
                 false,
             ),
-            (format!("timed by {}{apart}", method.name()), false),
+            (format!("timed by {}{resolution}", method.name()), false),
         ];
         if outcome.untried > 0 {
-            said.push((format!("there was no time for {} more shapes", outcome.untried), false));
+            lines.push((format!("there was no time for {} more shapes", outcome.untried), false));
         }
         let refused = outcome
             .refused
             .iter()
             .map(|(shape, why)| (format!("{shape} was left out: {why}"), true));
-        said.extend(refused.chain(doubt.clone().map(|doubt| (doubt, true))));
-        Self::Done { said, fastest: Some(best.config) }
+        lines.extend(refused.chain(doubt.clone().map(|doubt| (doubt, true))));
+        Self::Done { lines, fastest: Some(best.config) }
     }
 
     /// The result of a check.
@@ -82,7 +83,7 @@ impl TrialForm {
         let worst = rows.iter().map(|row| row.acceleration.rms).fold(0.0, f64::max);
         let agree =
             format!("{passed} of {} cases agree with f64, to {worst:.0e} (rms)", rows.len());
-        let mut said = vec![(agree, passed < rows.len())];
+        let mut lines = vec![(agree, passed < rows.len())];
         for row in rows.iter().filter(|row| !row.passed()) {
             let case = &row.case;
             let what = format!(
@@ -94,9 +95,9 @@ impl TrialForm {
                 row.in_bounds,
                 row.same_in_pieces
             );
-            said.push((what, true));
+            lines.push((what, true));
         }
-        Self::Done { said, fastest: None }
+        Self::Done { lines, fastest: None }
     }
 
     pub(super) fn show(&self, ui: &mut Ui, actions: &mut Vec<Action>) {
@@ -120,8 +121,8 @@ impl TrialForm {
                 actions.push(Action::TuneKernel);
             }
         });
-        let Self::Done { said, fastest } = self else { return };
-        for (line, is_bad) in said {
+        let Self::Done { lines, fastest } = self else { return };
+        for (line, is_bad) in lines {
             ui.colored_label(if *is_bad { WARN } else { DIM }, line);
         }
         if let Some(fastest) = fastest
@@ -141,8 +142,8 @@ mod tests {
     use crate::measure::{Case, ErrorStats, Method};
     use crate::tune::{Outcome, Ranked};
 
-    const USUAL: KernelConfig = KernelConfig::tiled(64);
-    const FASTER: KernelConfig = KernelConfig { r: 4, ..USUAL };
+    const DEFAULT: KernelConfig = KernelConfig::tiled(64);
+    const FASTER: KernelConfig = KernelConfig { r: 4, ..DEFAULT };
 
     fn click(form: TrialForm, name: &str) -> Vec<Action> {
         let show = move |ui: &mut Ui, actions: &mut Vec<Action>| form.show(ui, actions);
@@ -154,10 +155,10 @@ mod tests {
 
     fn race() -> Tuned {
         let ranked = |config, secs| Ranked { config, samples: vec![secs] };
-        let ranking = vec![ranked(FASTER, 1e-3), ranked(USUAL, 2e-3)];
+        let ranking = vec![ranked(FASTER, 1e-3), ranked(DEFAULT, 2e-3)];
         Tuned {
             n: 1000,
-            default: USUAL,
+            default: DEFAULT,
             outcome: Outcome { ranking, finished: 2, untried: 3, ..Outcome::default() },
             for_various_masses: None,
             method: Method::GpuTimestamps,
@@ -167,10 +168,10 @@ mod tests {
     }
 
     #[test]
-    fn a_race_is_told_with_its_clock_and_its_winner_is_taken() {
+    fn race_result_names_the_clock_and_the_fastest_shape_can_be_used() {
         let form = TrialForm::of_race(&race());
-        let TrialForm::Done { said, .. } = &form else { panic!("it is done") };
-        let text: Vec<&str> = said.iter().map(|(line, _)| line.as_str()).collect();
+        let TrialForm::Done { lines, .. } = &form else { panic!("it is done") };
+        let text: Vec<&str> = lines.iter().map(|(line, _)| line.as_str()).collect();
         let text = text.join("\n");
         for part in
             ["fastest of 2 for 1000 bodies", "2.00 times", "resolution 100.0 us", "3 more shapes"]
@@ -180,16 +181,16 @@ mod tests {
         let taken = Action::Live(Command::Kernel(KernelRequest::from(FASTER)));
         assert_eq!(click(form, "Use the fastest"), [taken]);
         let fine = TrialForm::of_race(&Tuned { quantum_secs: Some(1e-8), ..race() });
-        let TrialForm::Done { said, .. } = fine else { panic!("it is done") };
-        assert!(said.iter().any(|(line, _)| line.ends_with(", resolution 10 ns")), "{said:?}");
+        let TrialForm::Done { lines, .. } = fine else { panic!("it is done") };
+        assert!(lines.iter().any(|(line, _)| line.ends_with(", resolution 10 ns")), "{lines:?}");
         let none = Tuned { outcome: Outcome::default(), ..race() };
         assert!(matches!(TrialForm::of_race(&none), TrialForm::Done { fastest: None, .. }));
     }
 
     #[test]
-    fn a_wrong_kernel_is_named() {
+    fn failed_case_of_a_check_is_reported() {
         let case = Case {
-            config: USUAL,
+            config: DEFAULT,
             potential: false,
             one_mass: false,
             softening: 0.05,
@@ -200,21 +201,21 @@ mod tests {
         let right =
             Row { case, acceleration, potential: None, in_bounds: true, same_in_pieces: true };
         let wrong = Row { in_bounds: false, ..right };
-        let TrialForm::Done { said, .. } = TrialForm::of_check(&[right, wrong]) else {
+        let TrialForm::Done { lines, .. } = TrialForm::of_check(&[right, wrong]) else {
             panic!("it is done")
         };
-        assert!(said[0].0.starts_with("1 of 2") && said[0].1, "{said:?}");
-        assert!(said.len() == 2 && said[1].0.contains("63 sinks, 65 sources"), "{said:?}");
-        let TrialForm::Done { said, .. } = TrialForm::of_check(&[right]) else {
+        assert!(lines[0].0.starts_with("1 of 2") && lines[0].1, "{lines:?}");
+        assert!(lines.len() == 2 && lines[1].0.contains("63 sinks, 65 sources"), "{lines:?}");
+        let TrialForm::Done { lines, .. } = TrialForm::of_check(&[right]) else {
             panic!("it is done")
         };
-        assert!(said.len() == 1 && !said[0].1, "{said:?}");
+        assert!(lines.len() == 1 && !lines[0].1, "{lines:?}");
     }
 
     #[test]
-    fn it_is_asked_for_and_stopped() {
-        assert_eq!(click(TrialForm::Unasked, "Check this kernel"), [Action::CheckKernel]);
-        assert_eq!(click(TrialForm::Unasked, "Find the fastest"), [Action::TuneKernel]);
+    fn tests_can_be_started_and_stopped() {
+        assert_eq!(click(TrialForm::Idle, "Check this kernel"), [Action::CheckKernel]);
+        assert_eq!(click(TrialForm::Idle, "Find the fastest"), [Action::TuneKernel]);
         let going = TrialForm::Going { part: 0.2, doing: "racing".to_owned() };
         assert_eq!(click(going, "Stop the test"), [Action::StopMeasuring]);
     }

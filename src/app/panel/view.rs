@@ -23,7 +23,8 @@ pub struct ViewChoice {
     pub scale_bar: bool,
     /// The legend of colours.
     pub legend: bool,
-    /// Whether numbers have the scene's physical units, such as kpc and Myr; else they are as in files, with G = 1.
+    /// Whether numbers have the scene's physical units, such as kpc and Myr; else they are as in
+    /// files, with G = 1.
     pub physical: bool,
     /// What is written on saved pictures and films.
     pub captions: Captions,
@@ -116,15 +117,15 @@ pub fn show(ui: &mut Ui, facts: &Facts, view: &mut ViewChoice, actions: &mut Vec
         }
     });
     if style.colour_by != coloured_by {
-        // A range of one quantity means nothing to another.
+        // The range of one quantity does not apply to another.
         style.value_range = None;
     }
     let uses_palette = style.colour_by != ColourBy::Component;
     ui.horizontal(|ui| {
         ui.add_enabled_ui(uses_palette, |ui| palettes(ui, &mut style.palette));
-        let usual = Style::default().palette;
-        if resets(ui, style.palette == usual || !uses_palette) {
-            style.palette = usual;
+        let default = Style::default().palette;
+        if resets(ui, style.palette == default || !uses_palette) {
+            style.palette = default;
         }
     });
     if !matches!(style.colour_by, ColourBy::Component | ColourBy::Age) {
@@ -135,24 +136,24 @@ pub fn show(ui: &mut Ui, facts: &Facts, view: &mut ViewChoice, actions: &mut Vec
         ui.checkbox(&mut style.show_halo, "dark matter")
             .on_hover_text("Bodies of the halo attract, but are only drawn if this is on (h)");
     }
-    let usual = Style::default();
+    let defaults = Style::default();
     if facts.components.iter().any(|component| component.role == Role::Gas) {
-        reset_after(ui, &mut style.gas, usual.gas, |ui, gas| {
+        reset_after(ui, &mut style.gas, defaults.gas, |ui, gas| {
             ui.add(Slider::new(gas, 0.0..=1.0).text("glow of gas"))
                 .on_hover_text("How strongly dense gas glows pink and blue; 0: one colour");
         });
-        reset_after(ui, &mut style.dust, usual.dust, |ui, dust| {
+        reset_after(ui, &mut style.dust, defaults.dust, |ui, dust| {
             ui.add(Slider::new(dust, 0.0..=1.0).text("dust"))
                 .on_hover_text("How much dust in the gas dims and reddens what is behind it");
         });
     }
 
     heading(ui, "Light");
-    reset_after(ui, &mut style.sprite_size, usual.sprite_size, |ui, size| {
+    reset_after(ui, &mut style.sprite_size, defaults.sprite_size, |ui, size| {
         ui.add(Slider::new(size, 0.1..=10.0).logarithmic(true).text("size"))
             .on_hover_text("Size of the sprites; their total light stays the same (p and shift+p)");
     });
-    reset_after(ui, &mut style.stops, usual.stops, |ui, stops| {
+    reset_after(ui, &mut style.stops, defaults.stops, |ui, stops| {
         let signed = |stops: f64, _| format!("{stops:+.1}");
         ui.add(Slider::new(stops, -6.0..=6.0).text("stops").custom_formatter(signed))
             .on_hover_text("Brightens or darkens the exposure, in powers of two ([ and ])");
@@ -161,8 +162,8 @@ pub fn show(ui: &mut Ui, facts: &Facts, view: &mut ViewChoice, actions: &mut Vec
         matches!(style.exposure, Exposure::Auto { adapt_secs } if adapt_secs.is_finite());
     let about = "Adapts slowly to the picture, as an eye does. Off: stays as it is now";
     if ui.checkbox(&mut auto, "automatic exposure").on_hover_text(about).changed() {
-        let usual = Style::default().exposure;
-        style.exposure = if auto { usual } else { Exposure::Auto { adapt_secs: f64::INFINITY } };
+        let default = Style::default().exposure;
+        style.exposure = if auto { default } else { Exposure::Auto { adapt_secs: f64::INFINITY } };
     }
     let mut glows = style.bloom > 0.0;
     ui.horizontal(|ui| {
@@ -171,18 +172,18 @@ pub fn show(ui: &mut Ui, facts: &Facts, view: &mut ViewChoice, actions: &mut Vec
             style.bloom = if glows { Style::default().bloom } else { 0.0 };
         }
         if glows {
-            reset_after(ui, &mut style.bloom, usual.bloom, |ui, bloom| {
+            reset_after(ui, &mut style.bloom, defaults.bloom, |ui, bloom| {
                 ui.add(Slider::new(bloom, 0.05..=1.0)).on_hover_text(about);
             });
         }
     });
     let about = "Light fades instead of vanishing; seconds until a third is left";
-    reset_after(ui, &mut style.trail_secs, usual.trail_secs, |ui, secs| {
+    reset_after(ui, &mut style.trail_secs, defaults.trail_secs, |ui, secs| {
         ui.add(Slider::new(secs, 0.0..=10.0).text("trails").suffix(" s")).on_hover_text(about);
     });
     let about = "Light drawn out in space along the paths of bodies, over this much simulated time";
     let longest = longest_streak(facts.hints.until);
-    reset_after(ui, &mut style.streak_time, usual.streak_time, |ui, time| {
+    reset_after(ui, &mut style.streak_time, defaults.streak_time, |ui, time| {
         let slider = Slider::new(time, 0.0..=longest).clamping(SliderClamping::Never);
         ui.add(slider.text("streaks").in_unit_if_any(&facts.units.time)).on_hover_text(about);
     });
@@ -199,7 +200,7 @@ pub fn show(ui: &mut Ui, facts: &Facts, view: &mut ViewChoice, actions: &mut Vec
     let about = "Resets size, light, glow, trails and streaks; colours stay";
     if ui.button("Reset all light").on_hover_text(about).clicked() {
         let Style { colour_by, palette, value_range, show_halo, .. } = *style;
-        *style = Style { colour_by, palette, value_range, show_halo, ..usual };
+        *style = Style { colour_by, palette, value_range, show_halo, ..defaults };
     }
 
     heading(ui, "Camera");
@@ -245,7 +246,7 @@ pub fn show(ui: &mut Ui, facts: &Facts, view: &mut ViewChoice, actions: &mut Vec
     }
 }
 
-/// The choice of units, where there is one.
+/// The choice of units, if the bodies have named ones.
 fn units(ui: &mut Ui, facts: &Facts, physical: &mut bool) {
     let names = [&facts.own_units.length, &facts.own_units.time].map(|unit| Measure::of(unit).name);
     if names.iter().any(String::is_empty) {
@@ -310,7 +311,7 @@ fn end<'a>(
     DragValue::new(value).speed(speed).range(allowed).in_measure(unit)
 }
 
-/// The ends of the colour scale: as the bodies have them, or set by hand.
+/// The ends of the colour scale: automatic, or set by hand.
 fn range(ui: &mut Ui, now: Option<[f64; 2]>, set: &mut Option<[f64; 2]>, unit: &Measure) {
     ui.horizontal(|ui| {
         let mut follows = set.is_none();
@@ -326,11 +327,16 @@ fn range(ui: &mut Ui, now: Option<[f64; 2]>, set: &mut Option<[f64; 2]>, unit: &
 }
 
 /// A control followed by the button that resets its number.
-fn reset_after(ui: &mut Ui, value: &mut f64, usual: f64, control: impl FnOnce(&mut Ui, &mut f64)) {
+fn reset_after(
+    ui: &mut Ui,
+    value: &mut f64,
+    default: f64,
+    control: impl FnOnce(&mut Ui, &mut f64),
+) {
     ui.horizontal(|ui| {
         control(ui, value);
-        if resets(ui, *value == usual) {
-            *value = usual;
+        if resets(ui, *value == default) {
+            *value = default;
         }
     });
 }

@@ -1,4 +1,5 @@
-//! All scenes as pictures, what the mouse does, and nothing else. The run waits meanwhile.
+//! The welcome sheet: all scenes as pictures, and what the mouse does. The run is on hold
+//! meanwhile.
 
 use egui::{Align, Align2, Area, Button, Context, Image, Layout, RichText, Ui, vec2};
 
@@ -60,7 +61,7 @@ const HINT: &str = "drag to turn · scroll to zoom · space to pause · ? for al
 const WIDE: f32 = 200.0;
 const NARROW: f32 = 116.0;
 const GAP: f32 = 10.0;
-/// From the edges of the picture.
+/// Distance from the edges of the picture.
 const MARGIN: f32 = 12.0;
 /// Cards narrower than this have their description in a hint only.
 const SENTENCES_FROM: f32 = 150.0;
@@ -80,7 +81,7 @@ impl Welcome {
             return;
         }
         if !self.open {
-            // Shown once in a run, if at all: the textures need not stay.
+            // The sheet is rarely shown more than once, so the textures are freed.
             CARDS.iter().for_each(|card| card.picture.forget(context));
             return;
         }
@@ -138,7 +139,7 @@ impl Welcome {
         if close {
             self.open = false;
         }
-        // The window closes the sheet: what is chosen from it should run.
+        // The window closes the sheet when it loads the chosen scene.
         actions.extend(chosen.map(|scene| Action::Load(Input::named(scene))));
     }
 }

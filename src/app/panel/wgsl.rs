@@ -1,9 +1,9 @@
-//! WGSL with colours: enough of its grammar to tell words, numbers and comments apart.
+//! Syntax colours for WGSL: enough of its grammar to tell words, numbers and comments apart.
 
 use egui::text::{LayoutJob, TextFormat};
 use egui::{Color32, FontId};
 
-/// A coloured text, kept until another one comes.
+/// A coloured text, cached until the source changes.
 #[derive(Default)]
 pub struct Highlighted {
     text: String,
@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_is_lost_and_words_get_their_colours() {
+    fn highlighting_keeps_the_text_and_colours_its_tokens() {
         let text =
             "// a tile: p x q\n@compute fn main(i: u32) { let x = 1.5e3 / 2.0; } // ende é\n";
         let job = highlight(text);

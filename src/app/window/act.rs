@@ -1,16 +1,16 @@
-//! Carrying out what the user wants.
+//! Carries out the user's actions.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use super::command_line::Shown;
-use super::directing::usual;
+use super::directing::default_follow;
 use super::frame::Frames;
-use super::load::{Loading, Wanted};
+use super::load::{Loading, RunRequest};
 use super::machine::{self, check_name};
 use super::pictures::{Recording, free_name, picture};
 use super::sharing::with_engine;
-use super::simulated::{Waiting, suited};
+use super::simulated::{Purpose, suited};
 use super::steer::PointerRequest;
 use crate::app::panel::{Action, Integration, Place};
 use crate::error::Result;
@@ -23,12 +23,12 @@ use crate::sim::{Moment, Settings};
 use crate::snapshot::{self, WriteOptions};
 
 impl Frames {
-    /// Carries out one action; one that cannot be done is reported and changes nothing.
+    /// Carries out one action. An action that fails is reported and changes nothing.
     pub(super) fn act(&mut self, action: Action) {
         super::seen::action(&action);
         self.note(&action);
         self.refresh.disturb();
-        // The frames that follow draw the result; these leave the picture as it is.
+        // These actions do not change the picture.
         if !matches!(
             action,
             Action::Screenshot(..)
@@ -45,7 +45,7 @@ impl Frames {
             self.still.disturb();
         }
         if let Err(error) = self.try_to(action) {
-            self.output.say_error(&error);
+            self.output.show_error(&error);
         }
     }
 
@@ -55,14 +55,14 @@ impl Frames {
             Action::Engine(kind) => {
                 let Some(session) = &self.simulated.session else { return Ok(()) };
                 let now = session.live.settings().clone();
-                // Another engine may lack this method; auto is chosen again.
-                let wanted = self.simulated.wanted.settings.method;
-                let method = wanted.filter(|method| kind.methods_beside().contains(method));
+                // Another engine may lack this method: then auto chooses.
+                let requested = self.simulated.requested.settings.method;
+                let method = requested.filter(|method| kind.methods_beside().contains(method));
                 let settings = Settings { method, ..with_engine(kind, now) };
                 self.want_devices_of(&settings);
-                self.simulated.wanted.settings.engine = kind;
-                self.simulated.wanted.settings.method = method;
-                self.ask_moment(Waiting::Change(Box::new(settings)));
+                self.simulated.requested.settings.engine = kind;
+                self.simulated.requested.settings.method = method;
+                self.request_moment(Purpose::Change(Box::new(settings)));
             }
             Action::Devices(count) => self.share_among(count)?,
             Action::Method(method) => {
@@ -70,58 +70,59 @@ impl Frames {
                 let method = Some(method);
                 let settings = Settings { method, ..session.live.settings().clone() };
                 settings.validate()?;
-                self.simulated.wanted.settings.method = method;
-                self.ask_moment(Waiting::Change(Box::new(settings)));
+                self.simulated.requested.settings.method = method;
+                self.request_moment(Purpose::Change(Box::new(settings)));
             }
             Action::Tree(tree) => {
                 let Some(session) = &self.simulated.session else { return Ok(()) };
                 let settings = Settings { tree, ..session.live.settings().clone() };
                 settings.validate()?;
-                self.simulated.wanted.settings.tree = tree;
-                self.ask_moment(Waiting::Change(Box::new(settings)));
+                self.simulated.requested.settings.tree = tree;
+                self.request_moment(Purpose::Change(Box::new(settings)));
             }
-            Action::Integration(wanted) => {
+            Action::Integration(integration) => {
                 let Some(session) = &self.simulated.session else { return Ok(()) };
-                let Integration { integrator, blocks, precision } = wanted;
+                let Integration { integrator, blocks, precision } = integration;
                 let now = session.live.settings().clone();
-                // The tree lacks the forces for some integrators: auto is chosen again.
-                let method = self.simulated.wanted.settings.method;
+                // The tree lacks the forces for some integrators: then auto chooses.
+                let method = self.simulated.requested.settings.method;
                 let settings = Settings { integrator, blocks, precision, method, ..now };
                 settings.validate()?;
                 let steps = StepRequest::from(&settings);
-                self.simulated.wanted.steps.integrator = steps.integrator;
-                self.simulated.wanted.steps.blocks = steps.blocks;
-                self.ask_moment(Waiting::Change(Box::new(settings)));
+                self.simulated.requested.steps.integrator = steps.integrator;
+                self.simulated.requested.steps.blocks = steps.blocks;
+                self.request_moment(Purpose::Change(Box::new(settings)));
             }
             Action::Load(input) => self.load(input)?,
             Action::Restart { anew } => {
                 if let Some(session) = &self.simulated.session {
                     let (input, settings) = (session.input.clone(), session.live.settings());
-                    // Changed step and softening may be what ruined the run; the integrator is kept.
+                    // With `anew`, step and softening are those first requested, since a changed
+                    // one may have ruined the run. The integrator stays.
                     let steps = StepRequest::from(settings);
-                    let own = &self.simulated.wanted.steps;
+                    let own = &self.simulated.requested.steps;
                     let steps = if anew {
                         StepRequest { dt: own.dt, eps: own.eps, ..steps }
                     } else {
                         steps
                     };
-                    let wanted = Wanted { steps, ..self.simulated.wanted.clone() };
+                    let request = RunRequest { steps, ..self.simulated.requested.clone() };
                     self.simulated.loading =
-                        Some(Loading::input(&self.output.screen.gpu, input, wanted, false)?);
+                        Some(Loading::input(&self.output.screen.gpu, input, request, false)?);
                 }
             }
             Action::Encounter { orbit, tilt_degrees } => {
                 let Some(meeting) = &self.simulated.met else { return Ok(()) };
                 let path = meeting.write(&orbit, tilt_degrees)?;
                 self.load(InputRequest::named(path.display().to_string()))?;
-                self.output.say(format!("saved the encounter: {}", path.display()), false);
+                self.output.show_message(format!("saved the encounter: {}", path.display()), false);
             }
             Action::OpenDialog => self.input.picker.open(),
             Action::SaveSnapshot(path) => {
-                // A wrong ending is reported at once, not when the bodies have come.
+                // A wrong extension is reported before the bodies are read back.
                 snapshot::by_extension(&path)?;
                 check_name(&path)?;
-                self.ask_moment(Waiting::Save(free_name(&path)));
+                self.request_moment(Purpose::Save(free_name(&path)));
             }
             Action::Screenshot(path, width, height) => {
                 let path = free_name(&path);
@@ -152,16 +153,16 @@ impl Frames {
             Action::StopRecording => {
                 if let Some(recording) = self.output.recording.take() {
                     let path = recording.end()?;
-                    self.output.say(format!("saved {}", absolute(&path)), false);
+                    self.output.show_message(format!("saved {}", absolute(&path)), false);
                 }
             }
             Action::CopyCommandLine => {
-                if let Some(line) = self.told(|shown| shown.command_line().line()) {
+                if let Some(line) = self.with_shown(|shown| shown.command_line().line()) {
                     self.copy(line);
                 }
             }
             Action::CopyLink => {
-                if let Some(fragment) = self.told(|shown| shown.link()) {
+                if let Some(fragment) = self.with_shown(|shown| shown.link()) {
                     self.copy(machine::link(&fragment?));
                 }
             }
@@ -184,7 +185,7 @@ impl Frames {
                 let (next, name) = all[(now.unwrap_or(0) + 1) % all.len()];
                 self.viewer.choice.style.colour_by = next;
                 self.viewer.choice.style.value_range = None;
-                self.output.say(format!("coloured by {name}"), false);
+                self.output.show_message(format!("coloured by {name}"), false);
             }
             Action::SpriteSize(factor) => {
                 let size = self.viewer.choice.style.sprite_size * factor;
@@ -200,24 +201,24 @@ impl Frames {
             Action::CancelLoading => self.cancel_loading(),
             Action::LeaveForces => self.leave_forces(),
             Action::DismissMessage => self.output.dismiss_message(),
-            Action::GoTo(at) => self.ask_for_past(at)?,
+            Action::GoTo(at) => self.request_past_state(at)?,
             Action::Bookmark => {
                 if !self.simulated.past.mark_next() {
                     let text =
                         "bookmarks fill the memory for kept states: save this state (tab File)";
-                    self.output.say(text.to_owned(), true);
+                    self.output.show_message(text.to_owned(), true);
                 } else if let Some(session) = &mut self.simulated.session {
                     session.live.apply(Command::Moment)?;
                     let time = session.time(session.live.status().time, &self.viewer.choice);
-                    self.output.say(format!("a bookmark at {time}"), false);
+                    self.output.show_message(format!("a bookmark at {time}"), false);
                 }
             }
             Action::Undo => self.undo()?,
             Action::Redo => self.redo(),
             Action::Escape => self.escape(),
-            // A page is left by closing its tab.
+            // A page is closed with its browser tab.
             Action::AskToQuit | Action::Quit if !machine::can_close() => {}
-            // Asking twice counts as yes.
+            // A second request to quit confirms the first.
             Action::AskToQuit if self.panel.asks_to_quit => self.quit = true,
             Action::AskToQuit => self.panel.asks_to_quit = true,
             Action::Quit => self.quit = true,
@@ -225,14 +226,14 @@ impl Frames {
         Ok(())
     }
 
-    /// Saves the pictures that have been drawn since.
+    /// Saves the pictures that have been completed.
     pub(super) fn save_drawn(&mut self) -> Result<()> {
         for (image, path) in std::mem::take(&mut self.output.drawn) {
             match image.take() {
                 Some(image) => {
                     let image = image?;
                     files::replace_with(&path, |out| Ok(image.write_png(out)?))?;
-                    self.output.say(format!("saved {}", absolute(&path)), false);
+                    self.output.show_message(format!("saved {}", absolute(&path)), false);
                 }
                 None => self.output.drawn.push((image, path)),
             }
@@ -240,19 +241,19 @@ impl Frames {
         Ok(())
     }
 
-    /// What is shown, in the words of `tell`.
-    fn told<T>(&self, tell: impl FnOnce(&Shown<'_>) -> T) -> Option<T> {
+    /// Calls `read` with everything that the window shows; `None` without bodies.
+    fn with_shown<T>(&self, read: impl FnOnce(&Shown<'_>) -> T) -> Option<T> {
         let session = self.simulated.session.as_ref()?;
-        Some(tell(&Shown {
+        Some(read(&Shown {
             input: &session.input,
             components: &session.bodies.components,
             hints: &session.hints,
             names_integrator: session.names_integrator,
             settings: session.live.settings(),
-            wanted: &self.simulated.wanted.settings,
+            wanted: &self.simulated.requested.settings,
             view: &self.viewer.choice,
             camera: &self.viewer.steering.camera(),
-            usual_follow: usual(session),
+            default_follow: default_follow(session),
             start: &self.start,
             now: (session.live.status().time, session.live.keeper().paused),
         }))
@@ -260,7 +261,7 @@ impl Frames {
 
     fn copy(&mut self, text: String) {
         self.input.context.copy_text(text.clone());
-        self.output.say(format!("copied: {text}"), false);
+        self.output.show_message(format!("copied: {text}"), false);
     }
 
     /// Applies a command to the run.
@@ -272,7 +273,7 @@ impl Frames {
         }
         session.live.apply(command)?;
         if is_kernel {
-            self.simulated.wanted.settings.kernel = session.live.kernel_request();
+            self.simulated.requested.settings.kernel = session.live.kernel_request();
         }
         Ok(())
     }
@@ -280,13 +281,13 @@ impl Frames {
     fn load(&mut self, input: InputRequest) -> Result<()> {
         // An unknown name is reported at once.
         input.scene()?;
-        // What is chosen from the sheet of scenes should run.
+        // A scene chosen from the welcome sheet runs even if the last one was paused.
         let plays = std::mem::take(&mut self.panel.welcome.open);
         let input = suited(input, self.output.screen.gpu.adapter.class);
-        // Lengths and times that suited the last bodies are dropped.
-        let mut wanted = self.simulated.wanted.clone();
-        (wanted.steps.eps, wanted.steps.dt, wanted.steps.blocks.dt_max) = (None, None, None);
-        let mut loading = Loading::input(&self.output.screen.gpu, input, wanted, false)?;
+        // The requested lengths and times suited the previous bodies.
+        let mut request = self.simulated.requested.clone();
+        (request.steps.eps, request.steps.dt, request.steps.blocks.dt_max) = (None, None, None);
+        let mut loading = Loading::input(&self.output.screen.gpu, input, request, false)?;
         loading.plays = plays;
         self.simulated.loading = Some(loading);
         Ok(())
@@ -321,42 +322,42 @@ impl Frames {
         self.viewer.steering.go(camera);
     }
 
-    /// Does what a moment was asked for.
-    pub(super) fn serve(&mut self, purpose: Waiting, moment: &Arc<Moment>) {
+    /// Uses a requested moment for its purpose.
+    pub(super) fn serve(&mut self, purpose: Purpose, moment: &Arc<Moment>) {
         if let Err(error) = self.try_to_serve(purpose, moment) {
-            self.output.say_error(&error);
+            self.output.show_error(&error);
         }
     }
 
-    fn try_to_serve(&mut self, purpose: Waiting, moment: &Arc<Moment>) -> Result<()> {
+    fn try_to_serve(&mut self, purpose: Purpose, moment: &Arc<Moment>) -> Result<()> {
         let Some(session) = &self.simulated.session else { return Ok(()) };
         match purpose {
-            Waiting::Save(path) => {
+            Purpose::Save(path) => {
                 let snapshot = session.snapshot(moment);
                 let losses = snapshot::write(&path, &snapshot, &WriteOptions::default())?;
                 let mut text = format!("saved {}", absolute(&path));
                 for loss in losses.iter() {
                     text += &format!("; {loss}");
                 }
-                self.output.say(text, false);
+                self.output.show_message(text, false);
             }
-            Waiting::Pick(PointerRequest::Pick { camera, pixel, within_px, follow }) => {
+            Purpose::Pick(PointerRequest::Pick { camera, pixel, within_px, follow }) => {
                 let (style, bodies) = (&self.viewer.choice.style, &moment.bodies);
-                let seen: Vec<bool> = bodies
+                let visible: Vec<bool> = bodies
                     .components
                     .iter()
                     .map(|c| style.show_halo || c.role != crate::bodies::Role::Halo)
                     .collect();
-                let is_seen = |i: usize| seen[usize::from(bodies.component[i])];
+                let is_visible = |i: usize| visible[usize::from(bodies.component[i])];
                 let size = self.output.screen.picture_size();
-                let found = camera.pick(&bodies.position, is_seen, pixel, within_px, size);
+                let found = camera.pick(&bodies.position, is_visible, pixel, within_px, size);
                 self.panel.card.body = found;
                 if !follow {
                     let form = &mut self.panel.tree;
                     form.body = found.or(form.body);
                     if let (Some(body), true) = (found, form.lists) {
                         let id = bodies.id[body];
-                        self.output.say(format!("showing what acts on body {id}"), false);
+                        self.output.show_message(format!("showing what acts on body {id}"), false);
                     }
                     return Ok(());
                 }
@@ -367,19 +368,21 @@ impl Frames {
                         self.viewer.choice.follow = Follow::Body(index);
                         let component = usize::from(bodies.component[index]);
                         let name = &bodies.components[component].name;
-                        self.output
-                            .say(format!("following body {} ({name})", bodies.id[index]), false);
+                        self.output.show_message(
+                            format!("following body {} ({name})", bodies.id[index]),
+                            false,
+                        );
                     }
                     None => self.viewer.choice.follow = Follow::Nothing,
                 }
             }
-            Waiting::Pick(PointerRequest::Release) => {}
-            Waiting::GoTo(to, paused) => {
+            Purpose::Pick(PointerRequest::Release) => {}
+            Purpose::GoTo(to, paused) => {
                 self.undo.note_place(moment, paused);
                 self.go_to_moment(&to)?;
             }
-            Waiting::Change(settings) => {
-                // What it does meanwhile would be lost: the old engine stops.
+            Purpose::Change(settings) => {
+                // Steps that the old engine takes meanwhile would be lost, so it stops.
                 let change = Loading::change(&self.output.screen.gpu, session, moment, *settings)?;
                 if let Some(session) = &mut self.simulated.session {
                     session.live.rest();

@@ -1,4 +1,4 @@
-//! The command line that shows what the window shows.
+//! The command line and the link that reproduce the window's current state.
 
 use std::path::PathBuf;
 
@@ -15,7 +15,7 @@ use crate::settings::{
 };
 use crate::sim::Settings;
 
-/// What was asked for at the start and cannot be read off what is shown.
+/// Options given at the start that cannot be read from the current state.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Start {
     pub paused: bool,
@@ -32,22 +32,22 @@ impl From<&ViewRequest> for Start {
     }
 }
 
-/// All that the window shows.
+/// The window's current state.
 pub struct Shown<'a> {
     pub input: &'a InputRequest,
     pub components: &'a [Component],
-    /// What suits the bodies.
+    /// Defaults that suit the bodies.
     pub hints: &'a RunHints,
     /// Whether the scene names an integrator of its own.
     pub names_integrator: bool,
-    /// What the simulation is run with.
+    /// The current settings of the simulation.
     pub settings: &'a Settings,
-    /// Engine and adapter as they were asked for.
+    /// Engine and adapter as requested.
     pub wanted: &'a Settings,
     pub view: &'a ViewChoice,
     pub camera: &'a Camera,
-    /// What is followed by default.
-    pub usual_follow: Follow,
+    /// What the camera follows by default.
+    pub default_follow: Follow,
     pub start: &'a Start,
     /// Time of the run, and whether it is paused.
     pub now: (f64, bool),
@@ -59,9 +59,12 @@ impl Shown<'_> {
         CommandLine::of(["gravitile", "view"]).with(&self.request())
     }
 
-    /// The fragment of a link that shows the same in a browser, from the same time on, paused if this is.
+    /// The fragment of a link that shows the same in a browser, from the current time on, paused if
+    /// the window is.
     ///
-    /// Errors: bodies that come from a file, which no link can hold.
+    /// # Errors
+    ///
+    /// The bodies come from a file, which no link can contain.
     pub fn link(&self) -> Result<String> {
         let mut request = self.request();
         if !Scene::names().any(|name| name == request.input.input) {
@@ -69,12 +72,12 @@ impl Shown<'_> {
             let problem = format!("a link holds a scene by its name, but not the file {name}");
             return Err(Error::Outside(problem));
         }
-        // What means something on this computer only.
+        // Paths and adapters are only valid on this computer.
         (request.shaders, request.engine.adapter) = (None, Default::default());
         request.engine.devices = None;
         let (time, paused) = self.now;
         request.t = Some(time).filter(|time| *time != 0.0);
-        // It goes to that time first, and pauses there.
+        // A paused link first runs to this time.
         request.paused = paused;
         Ok(link::fragment(&request))
     }
@@ -98,7 +101,7 @@ impl Shown<'_> {
 
     fn steps(&self) -> StepRequest {
         let mut steps = StepRequest::from(self.settings);
-        // A given step would also change the longest individual step.
+        // An explicit --dt would also change the longest individual step.
         steps.dt = steps.dt.filter(|dt| *dt != self.hints.dt);
         if self.settings.integrator == Settings::default().integrator && !self.names_integrator {
             steps.integrator = None;
@@ -108,7 +111,7 @@ impl Shown<'_> {
 
     fn engine(&self) -> EngineRequest {
         let KernelRequest { checked, .. } = self.settings.kernel;
-        // A tree that auto chose and somebody then tuned is named explicitly.
+        // A tree that auto chose is named explicitly if its settings were changed.
         let is_tuned = self.settings.method == Some(Method::Tree)
             && self.settings.tree != Settings::default().tree;
         let method = self.wanted.method.or(is_tuned.then_some(Method::Tree));
@@ -121,7 +124,7 @@ impl Shown<'_> {
             devices: Some(self.wanted.devices)
                 .filter(|count| *count != DeviceCount::of_names(self.wanted.adapter.names.len())),
             kernel: match method {
-                // The all-pairs kernel's shape means nothing to a tree, and is refused beside it.
+                // With --method tree the options of the all-pairs kernel are errors.
                 Some(Method::Tree) => KernelRequest { checked, ..KernelRequest::NONE },
                 _ => self.settings.kernel,
             },
@@ -144,7 +147,7 @@ impl Shown<'_> {
             inclination: Some(short(90.0 - camera.elevation_rad.to_degrees())),
             azimuth: Some(short(camera.azimuth_rad.to_degrees())),
             orbit: Some(short(self.view.orbit_degrees_per_sec)),
-            follow: (self.view.follow != self.usual_follow)
+            follow: (self.view.follow != self.default_follow)
                 .then(|| self.view.follow.name(self.components)),
             stops: short(style.stops),
             fixed_exposure: style.exposure == Exposure::Auto { adapt_secs: f64::INFINITY },
@@ -167,14 +170,14 @@ impl Shown<'_> {
     }
 }
 
-/// Four digits: enough for a place, and legible.
+/// Rounded to four significant digits.
 fn short(value: f64) -> f64 {
     let rounded: f64 = format!("{value:.3e}").parse().unwrap_or(value);
     // Turns -0 into 0.
     rounded + 0.0
 }
 
-/// A coordinate, as exact as a picture taken from `distance` needs it.
+/// A coordinate, rounded to what is visible in a picture taken from `distance`.
 fn near(x: f64, distance: f64) -> f64 {
     let digits = (4.0 - distance.log10().floor()).clamp(-300.0, 300.0) as i32;
     let rounded: f64 = if digits >= 0 {
@@ -196,7 +199,7 @@ mod tests {
         ViewRequest::augment_args(clap::Command::new("view"))
     }
 
-    /// What the window makes of a command line, except for the bodies.
+    /// The window's state after a command line, without the bodies.
     #[derive(Debug, PartialEq)]
     struct State {
         input: InputRequest,
@@ -243,7 +246,7 @@ mod tests {
                 wanted: &self.settings,
                 view: &self.view,
                 camera: &self.camera,
-                usual_follow: Follow::Nothing,
+                default_follow: Follow::Nothing,
                 start: &self.start,
                 now: (0.0, false),
             };
@@ -255,8 +258,8 @@ mod tests {
             shown.command_line().0
         }
 
-        /// With the other's camera, if this one agrees to the digits of a command line.
-        fn seen_as(mut self, other: &Self) -> Self {
+        /// Replaces the camera by that of `other`, if both agree to the digits of a command line.
+        fn with_camera_of(mut self, other: &Self) -> Self {
             let numbers = |c: &Camera| {
                 let [x, y, z] = c.target.to_array();
                 [c.azimuth_rad, c.elevation_rad, c.distance, x, y, z]
@@ -270,7 +273,7 @@ mod tests {
         }
     }
 
-    /// For each option a value other than its default, with what else it needs.
+    /// A value other than the default for each option, with the options that it requires.
     fn sample(option: &str) -> Option<&'static [&'static str]> {
         Some(match option {
             "n" => &["-n", "150"],
@@ -338,15 +341,15 @@ mod tests {
         })
     }
 
-    /// Options make a state, which makes a command line, which must make the same state.
+    /// Round trip of every option: arguments to state to command line to the same state.
     #[test]
-    fn no_option_is_forgotten() {
+    fn command_line_reproduces_every_option() {
         let plain = |count: &str| ["galaxy-collision", "-n", count].map(str::to_owned).to_vec();
-        let usual = State::of(&plain("100"));
+        let default = State::of(&plain("100"));
         let mut tried = 0;
         let command = command();
         let options = command.get_arguments().map(|arg| arg.get_id().to_string());
-        // Scenes do not take two of them, and only links keep the time.
+        // Two of the options are not for scenes, and only links have a time.
         for option in
             options.filter(|id| !["input", "renumber", "isolated", "t"].contains(&id.as_str()))
         {
@@ -358,18 +361,18 @@ mod tests {
             }
             words.extend(more.iter().map(|word| (*word).to_owned()));
             let state = State::of(&words);
-            assert_ne!(state, usual, "the sample of {option} changes nothing");
+            assert_ne!(state, default, "the sample of {option} changes nothing");
             let line = state.words();
             assert_eq!(line[..2], ["gravitile", "view"]);
             let again = State::of(&line[2..]);
-            assert_eq!(again.seen_as(&state), state, "{option}: {line:?}");
+            assert_eq!(again.with_camera_of(&state), state, "{option}: {line:?}");
             tried += 1;
         }
         assert!(tried > 40, "{tried}");
     }
 
     #[test]
-    fn a_scene_with_an_integrator_of_its_own_is_told_apart() {
+    fn integrator_is_explicit_if_the_scene_names_another() {
         let mut state = State::of(&["plummer", "-n", "50"].map(str::to_owned));
         assert!(!state.words().contains(&"--integrator".to_owned()));
         state.names_integrator = true;

@@ -1,4 +1,4 @@
-//! Cells, and what acts on a body, drawn over the picture.
+//! The tree's cells and the interactions of a body, drawn over the picture.
 
 use std::sync::Arc;
 
@@ -13,15 +13,15 @@ use crate::render::{Diagram, DrawnBox, Follow, Mark, Scale};
 const RING: egui::Color32 = egui::Color32::from_rgb(240, 240, 240);
 const RING_PX: f32 = 11.0;
 
-/// What is drawn over the picture, and what it was made of.
+/// The diagram over the picture, and what it was made from.
 #[derive(Default)]
-pub struct Over {
+pub struct Overlay {
     diagram: Option<Arc<Diagram>>,
-    of: Option<Made>,
+    of: Option<Source>,
 }
 
 /// What a diagram was made from.
-struct Made {
+struct Source {
     view: Option<Arc<TreeView>>,
     /// The body whose card is shown.
     ringed: Option<usize>,
@@ -29,8 +29,8 @@ struct Made {
     depth: Option<u32>,
 }
 
-impl Made {
-    /// What is to be drawn now; `None` if nothing is.
+impl Source {
+    /// What to draw now; `None` if there is nothing to draw.
     fn of(form: &TreeForm, ringed: Option<usize>, seen: &Seen) -> Option<Self> {
         let view = seen.tree.as_ref().map(|seen| Arc::clone(&seen.view));
         let walk = seen.walk.as_ref().filter(|_| form.lists).map(|seen| Arc::clone(&seen.walk));
@@ -62,7 +62,7 @@ impl Made {
         let Some(view) = view else { return diagram };
         diagram.scale = Some(Scale::from(view.frame()));
         if let Some(depth) = *depth {
-            // Fainter beside the lists.
+            // Fainter if the interaction lists are shown as well.
             let part = if walk.is_some() { 0.35 } else { 1.0 };
             let cells = view.boxes(0..shown_cells(view.levels(), depth));
             diagram.boxes.extend(
@@ -87,14 +87,14 @@ impl Made {
     }
 }
 
-impl Over {
-    /// What is drawn, if anything is.
+impl Overlay {
+    /// The current diagram, if there is one.
     pub fn diagram(&self) -> Option<&Arc<Diagram>> {
         self.diagram.as_ref()
     }
 
     fn refresh(&mut self, form: &TreeForm, ringed: Option<usize>, seen: Option<&Seen>) {
-        let Some(now) = seen.and_then(|seen| Made::of(form, ringed, seen)) else {
+        let Some(now) = seen.and_then(|seen| Source::of(form, ringed, seen)) else {
             *self = Self::default();
             return;
         };
@@ -106,8 +106,8 @@ impl Over {
 }
 
 impl Frames {
-    /// Asks for what the panel shows of the forces, and draws what has come.
-    pub(super) fn look_into_forces(&mut self) {
+    /// Requests what the panel shows of the forces, and draws the results so far.
+    pub(super) fn inspect_forces(&mut self) {
         let form = &mut self.panel.tree;
         if let (true, None, Follow::Body(index)) =
             (form.lists, form.body, self.viewer.choice.follow)
@@ -131,8 +131,9 @@ fn drawn(lower: [f32; 3], upper: [f32; 3], colour: egui::Color32, alpha: f32) ->
     DrawnBox { lower, colour: [red, green, blue, opacity], upper, pad: 0 }
 }
 
-/// From violet for the root to yellow-green for the deepest level shown (after viridis), legible to colour-blind eyes
-/// on a dark sky. The deepest level stands out: together with leaves above it, it holds each body once.
+/// From violet for the root to yellow-green for the deepest level shown (after viridis), which
+/// colour-blind people can distinguish on a dark sky. The deepest level is the most opaque:
+/// together with the leaves above it, it holds each body once.
 fn by_depth(level: u32, deepest: u32) -> egui::Color32 {
     const STOPS: [[f32; 3]; 4] =
         [[160.0, 120.0, 235.0], [85.0, 150.0, 225.0], [55.0, 195.0, 155.0], [180.0, 230.0, 90.0]];
@@ -152,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn levels_have_colours_of_their_own_and_the_deepest_stands_out() {
+    fn levels_have_distinct_colours_and_the_deepest_is_the_most_opaque() {
         for deepest in [0, 1, 4, 20] {
             let colours: Vec<_> = (0..=deepest).map(|level| by_depth(level, deepest)).collect();
             for pair in colours.windows(2) {

@@ -1,9 +1,10 @@
-//! The directed camera, as in films: it uses the positions that come back while time passes, so it lags a few frames behind
-//! them and nothing waits. Also the picture that a led camera (this one, or one on a path) is meant for.
+//! The directed camera, as in films. It uses positions that are read back asynchronously, so it
+//! lags a few frames behind the bodies. Also the size of the picture that an automatic camera
+//! (directed, or on a path) is computed for.
 
 use glam::DVec3;
 
-use super::fitting::part_of;
+use super::fitting::zoom_to_free;
 use super::frame::Frames;
 use super::load::Session;
 use super::viewer::Viewer;
@@ -13,23 +14,24 @@ use crate::render::request::usual_follow;
 use crate::render::{Camera, CameraMotion, Director, Follow, PictureSize};
 use crate::settings::ViewRequest;
 
-/// It keeps this many bodies in sight; of more, every second, third and so on.
+/// Largest number of bodies that the camera keeps in sight; of more bodies, a regular sample.
 const SAMPLES: usize = 4096;
-/// The camera stays if it would move by less than this part of what it shows: nobody would see it.
-const UNSEEN: f64 = 1e-4;
+/// The camera stays if it would move by less than this fraction of its distance per second, which
+/// is invisible.
+const INVISIBLE: f64 = 1e-4;
 
 /// The state of the directed camera.
 #[derive(Default)]
 pub struct Directing {
     director: Option<Director>,
-    /// Seconds that it has directed for, in film time.
+    /// Seconds since it began to direct, in film time.
     secs: f64,
-    /// Last known places of drawn bodies.
+    /// Last known positions of drawn bodies.
     points: Vec<DVec3>,
 }
 
 impl Viewer {
-    /// Takes in where all bodies are, by their index, if the camera directs.
+    /// Takes in the positions of all bodies, by index, if the camera directs.
     pub fn watch(&mut self, place: impl Fn(usize) -> DVec3, bodies: &Bodies) {
         if !self.choice.directs {
             return;
@@ -50,13 +52,14 @@ impl Viewer {
         }
     }
 
-    /// Nothing leads the camera any more; returns whether it directed.
+    /// Ends all automatic control of the camera; returns whether it directed.
     pub fn take_over(&mut self) -> bool {
         self.choice.plays = false;
         std::mem::take(&mut self.choice.directs)
     }
 
-    /// Only one thing leads the camera: the one chosen last; `before` led it until now.
+    /// Resolves conflicts between the automatic cameras: the one chosen last is active. `before`
+    /// was active until now.
     pub fn lead(&mut self, before: &Led) {
         let Led { follow, plays, directs } = *before;
         let choice = &mut self.choice;
@@ -72,7 +75,7 @@ impl Viewer {
         }
     }
 
-    /// Switches directing on or off; returns which it is now.
+    /// Switches directing on or off; returns whether it is on.
     pub fn toggle_directing(&mut self) -> bool {
         let led = self.led();
         self.choice.directs = !led.directs;
@@ -80,14 +83,14 @@ impl Viewer {
         self.choice.directs
     }
 
-    /// What leads the camera now.
+    /// What controls the camera now.
     pub fn led(&self) -> Led {
         let choice = &self.choice;
         Led { follow: choice.follow, plays: choice.plays, directs: choice.directs }
     }
 }
 
-/// What leads the camera.
+/// What controls the camera.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Led {
     follow: Follow,
@@ -95,37 +98,38 @@ pub struct Led {
     pub directs: bool,
 }
 
-/// Whether a camera set to direct may do so from the start. As in films: only if the request does not say what to show, and
-/// it neither follows bodies that move together nor a path.
+/// Whether a camera set to direct does so from the start. As in films: only if the request does not
+/// specify what to show, and the camera follows neither bodies in common motion nor a path.
 pub(super) fn may_direct(request: Option<&ViewRequest>, motion: &CameraMotion) -> bool {
-    let is_said = request.is_some_and(|r| r.look.extent.is_some() || r.look.follow.is_some());
-    !is_said && motion.follow == Follow::Nothing && motion.path.is_empty()
+    let is_specified = request.is_some_and(|r| r.look.extent.is_some() || r.look.follow.is_some());
+    !is_specified && motion.follow == Follow::Nothing && motion.path.is_empty()
 }
 
-/// What is followed by default with these bodies.
-pub(super) fn usual(session: &Session) -> Follow {
+/// What the camera follows by default with these bodies.
+pub(super) fn default_follow(session: &Session) -> Follow {
     usual_follow(&session.bodies, session.view.as_ref(), session.hints.until)
 }
 
 impl Frames {
-    /// The picture that a led camera is meant for, the film's while one is recorded; and how many times nearer the window's
-    /// camera is.
+    /// The size of the picture that an automatic camera is computed for, the film's while one is
+    /// recorded; and the factor by which the window's camera is nearer.
     pub(super) fn led_picture(&self) -> (PictureSize, f64) {
         match &self.output.recording {
             Some(film) => (film.size(), 1.0),
             None => {
                 let size = self.free_size();
-                (size, part_of(size, self.output.screen.picture_size()))
+                (size, zoom_to_free(size, self.output.screen.picture_size()))
             }
         }
     }
 
-    /// Sets what is followed at a place to go to, and returns the camera there: one that rides on the centre of mass stays
-    /// with it, and at the start one finds bodies that move together again.
+    /// Sets what is followed after the camera goes to `place`, and returns the camera there. A
+    /// camera that follows the centre of mass still does; at the start, the default is followed
+    /// again.
     pub(super) fn follow_at(&mut self, place: Place, camera: Camera) -> Camera {
         let Some(session) = &self.simulated.session else { return camera };
         let choice = &mut self.viewer.choice;
-        let starts = place == Place::Start && usual(session) == Follow::CentreOfMass;
+        let starts = place == Place::Start && default_follow(session) == Follow::CentreOfMass;
         if starts || choice.follow == Follow::CentreOfMass {
             choice.follow = Follow::CentreOfMass;
             return Camera { target: session.centre_now(), ..camera };
@@ -135,7 +139,7 @@ impl Frames {
         camera
     }
 
-    /// Lets the camera direct through a frame of `secs`, if it does.
+    /// Moves a directed camera by a frame of `secs`.
     pub(super) fn direct(&mut self, secs: f64) {
         if !self.viewer.choice.directs {
             self.viewer.directing = Directing::default();
@@ -144,7 +148,7 @@ impl Frames {
         if let (true, Some(session)) =
             (self.viewer.directing.points.is_empty(), &self.simulated.session)
         {
-            // While paused nothing comes back.
+            // While paused no positions are read back.
             let known = session.last.as_ref().map_or(&*session.bodies, |moment| &moment.bodies);
             self.viewer.watch(|i| known.position[i], known);
         }
@@ -157,7 +161,7 @@ impl Frames {
 }
 
 impl Session {
-    /// Where the centre of mass is now: the bodies' forces on each other do not change its motion.
+    /// The current centre of mass, which moves uniformly: internal forces conserve momentum.
     pub(super) fn centre_now(&self) -> DVec3 {
         let [place, velocity] = self.centre;
         place + velocity * (self.live.status().time - self.template.time)
@@ -165,7 +169,8 @@ impl Session {
 }
 
 impl Directing {
-    /// Where the camera is `secs` later, for a picture and this many times nearer; `None` if it stays.
+    /// The camera `secs` later, for a picture of `size`, and `nearer` times nearer; `None` if it
+    /// stays.
     fn camera(
         &mut self,
         now: Camera,
@@ -181,8 +186,8 @@ impl Directing {
         let director = self.director.get_or_insert_with(|| Director::going_on_from(&from, begun));
         let next = director.frame(from, &self.points, self.secs, size);
         let aside = (next.target - from.target).length() / from.distance;
-        let moves =
-            aside > UNSEEN * secs || (next.distance / from.distance - 1.0).abs() > UNSEEN * secs;
+        let moves = aside > INVISIBLE * secs
+            || (next.distance / from.distance - 1.0).abs() > INVISIBLE * secs;
         (moves && next.validate().is_ok()).then(|| next.zoomed(nearer))
     }
 }
@@ -200,8 +205,8 @@ mod tests {
         viewer
     }
 
-    /// A line of stars that reaches as far as that, with dark matter far beyond.
-    fn seen(reach: f64) -> Bodies {
+    /// A line of stars from -`reach` to `reach`, with dark matter far beyond.
+    fn stars_with_halo(reach: f64) -> Bodies {
         let components =
             vec![Component::new("stars", Role::Star), Component::new("dark", Role::Halo)];
         let mut bodies = Bodies { components, ..Bodies::default() };
@@ -214,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn the_light_is_framed_smoothly_and_then_the_camera_rests() {
+    fn directed_camera_frames_the_stars_smoothly_and_comes_to_rest() {
         let mut viewer = viewer();
         let picture = (PictureSize::new(950, 720).unwrap(), 0.9);
         let pass = |viewer: &mut Viewer, frames: u32| {
@@ -231,11 +236,11 @@ mod tests {
             steps
         };
         let watch = |viewer: &mut Viewer, reach| {
-            let bodies = seen(reach);
+            let bodies = stars_with_halo(reach);
             viewer.watch(|i| bodies.position[i], &bodies);
         };
         watch(&mut viewer, 3.0);
-        assert!(viewer.directing.points.is_empty(), "nobody has asked for it");
+        assert!(viewer.directing.points.is_empty(), "the camera does not direct");
         viewer.choice.directs = true;
         watch(&mut viewer, 3.0);
         assert_eq!(pass(&mut viewer, 900).last(), Some(&0.0), "it comes to rest");
@@ -245,18 +250,18 @@ mod tests {
         let far = viewer.steering.camera();
         assert!((far.distance / near.distance / 2.0 - 1.0).abs() < 0.02, "{near:?} {far:?}");
         assert!(steps[20..].windows(2).all(|w| w[1] <= w[0] + 1e-5), "by ever less");
-        // All stars, and none of the dark matter, are what the picture is for.
+        // The picture frames the stars, without the dark matter.
         let whole = far.zoomed(1.0 / 0.9);
         let inside = |place: &DVec3| {
             let (at, _) = whole.pixel_of(*place, picture.0).unwrap();
             (0.0..=950.0).contains(&at.x)
         };
-        let stars = seen(6.0).position.into_iter().step_by(2);
+        let stars = stars_with_halo(6.0).position.into_iter().step_by(2);
         assert!(stars.filter(inside).count() > 4750);
     }
 
     #[test]
-    fn what_was_chosen_last_leads() {
+    fn last_chosen_automatic_camera_is_active() {
         let mut viewer = viewer();
         let mut choose = |change: fn(&mut Viewer)| {
             let before = viewer.led();

@@ -1,4 +1,5 @@
-//! Two snapshots that meet on an orbit: suitable numbers, and the scene file, so that the command line can repeat it.
+//! Encounters of two snapshots on an orbit: default parameters, and the scene file, with which the
+//! command line can repeat it.
 
 use std::path::{Path, PathBuf};
 
@@ -21,27 +22,29 @@ use crate::scene::{Orbit, RunHints};
 use crate::sim::suggest;
 use crate::units::{Measure, Units};
 
-/// The radius of a galaxy holds this part of its bodies.
+/// Fraction of its bodies that the radius of a galaxy encloses.
 const MOST: f64 = 0.9;
-/// The run lasts this many times the time to the first passage.
+/// Duration of the run, in times to the first passage.
 const UNTIL_PASSAGES: f64 = 5.0;
 
-/// What is known of two snapshots that are to meet.
+/// Two snapshots for an encounter.
 pub struct Meeting {
     files: [PathBuf; 2],
-    /// Their masses times G, and the radii that hold most bodies.
+    /// Their masses times G, and the radii that enclose most bodies.
     mass: [f64; 2],
     radius: [f64; 2],
     units: Units,
     run: RunHints,
-    /// What was assumed about the files.
+    /// Assumptions made about the files.
     pub notes: Vec<String>,
 }
 
 impl Meeting {
     /// Reads both.
     ///
-    /// Errors: a file that is no snapshot, or without mass; units that cannot be converted.
+    /// # Errors
+    ///
+    /// A file is no snapshot, or its bodies have no mass or extent; units cannot be converted.
     pub fn read(files: [PathBuf; 2]) -> Result<Self> {
         let parts = Parts::of(Units::default(), true);
         let (mut mass, mut radius) = ([0.0; 2], [0.0; 2]);
@@ -65,7 +68,7 @@ impl Meeting {
         Ok(Self { files, mass, radius, units, run, notes })
     }
 
-    /// What the panel offers: almost touching, on a parabola.
+    /// The defaults that the panel offers: almost touching, on a parabola.
     pub fn offer(&self) -> MeetingOffer {
         let both = self.radius[0] + self.radius[1];
         MeetingOffer {
@@ -80,7 +83,9 @@ impl Meeting {
 
     /// The text of the scene file.
     ///
-    /// Errors: an impossible orbit.
+    /// # Errors
+    ///
+    /// The orbit is impossible.
     pub fn text(&self, name: &str, orbit: &Orbit, tilt_degrees: f64) -> Result<String> {
         let Orbit { eccentricity, pericentre, separation } = *orbit;
         let mass = self.mass[0] + self.mass[1];
@@ -137,7 +142,7 @@ impl Meeting {
     }
 }
 
-/// The radius around the median that holds most bodies.
+/// The radius around the median that encloses most bodies.
 fn radius_of_most(bodies: &Bodies) -> f64 {
     if bodies.is_empty() {
         return 0.0;
@@ -149,7 +154,7 @@ fn radius_of_most(bodies: &Bodies) -> f64 {
     *radius
 }
 
-/// Three digits.
+/// Rounded to three significant digits.
 fn rounded(value: f64) -> f64 {
     format!("{value:.2e}").parse().unwrap_or(value)
 }
@@ -159,7 +164,7 @@ impl Frames {
     pub(super) fn read_meeting(&mut self, files: [PathBuf; 2]) -> Result<()> {
         let work = move || async move { Meeting::read(files) };
         self.simulated.meeting = Some(Beside::start("reading two snapshots", work)?);
-        self.output.say("reading two snapshots for an encounter".to_owned(), false);
+        self.output.show_message("reading two snapshots for an encounter".to_owned(), false);
         Ok(())
     }
 
@@ -173,11 +178,11 @@ impl Frames {
                 (self.panel.open, self.panel.tab) = (true, Tab::Scene);
                 self.output.dismiss_message();
                 if !meeting.notes.is_empty() {
-                    self.output.say(meeting.notes.join("; "), false);
+                    self.output.show_message(meeting.notes.join("; "), false);
                 }
                 self.simulated.met = Some(meeting);
             }
-            Err(error) => self.output.say_error(&error),
+            Err(error) => self.output.show_error(&error),
         }
     }
 }
@@ -188,7 +193,8 @@ mod tests {
     use crate::scene::Scene;
     use crate::snapshot::{self, Snapshot, WriteOptions};
 
-    /// A small cluster in these units, with lengths and velocities in so many of what is usual, and such a G.
+    /// Writes a small cluster in these units, with lengths and velocities multiplied by the given
+    /// factors.
     fn written(path: PathBuf, units: Units, [length, speed]: [f64; 2]) -> PathBuf {
         let mut scene = Scene::builtin("plummer").unwrap();
         scene.set_n(300).unwrap();
@@ -201,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn one_galaxy_in_parsecs_meets_another_in_kiloparsecs_as_if_both_had_the_same_units() {
+    fn encounter_of_snapshots_in_different_units_equals_that_in_one_unit() {
         let folder = tempfile::tempdir().unwrap();
         let named = |length: &str, mass: &str, time: &str| {
             let [length, mass, time] = [length, mass, time].map(str::to_owned);
@@ -211,7 +217,8 @@ mod tests {
         // Units of mass in which G is 1.
         let kpc = named("kpc", "2.22298e11 Msun", "Myr");
         let one = written(in_folder("one.gvt"), kpc, [1.0, 1.0]);
-        // The same: lengths in pc, velocities in pc/kyr, which is kpc/Myr, and 1e9 pc^3 per 1e6 kyr^2.
+        // The same cluster: lengths in pc, velocities in pc/kyr = kpc/Myr, and 1e9 pc^3 per 1e6
+        // kyr^2.
         let pc = Units { gravitational_constant: 1e3, ..named("pc", "2.22298e11 Msun", "kyr") };
         let small = written(in_folder("small.gvt"), pc, [1e3, 1.0]);
         let scene_of = |files: [PathBuf; 2]| {
@@ -242,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn two_snapshots_become_a_scene_that_begins_just_before_they_touch() {
+    fn default_encounter_shows_both_clusters_and_passes_early_in_the_run() {
         let folder = tempfile::tempdir().unwrap();
         let files = ["one.gvt", "two.gvt"].map(|name| {
             let mut scene = Scene::builtin("plummer").unwrap();
@@ -263,7 +270,7 @@ mod tests {
         assert_eq!(Units::from(&scene.units).length, "3 kpc");
         let load = |path: &Path| Ok(snapshot::read(path)?.bodies);
         let bodies = scene.build_with(&load).unwrap();
-        // All of both is in the picture, and the passage comes in the first third of the run.
+        // Both clusters are in the picture, and the passage comes in the first third of the run.
         let reach = scene.view.extent * ASPECT;
         let seen = bodies.position.iter().filter(|x| x.length() < reach).count();
         assert!(seen as f64 > 0.85 * bodies.len() as f64, "{seen} within {reach}");

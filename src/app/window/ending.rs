@@ -1,11 +1,11 @@
-//! The end that a scene names: time stops there, and the user chooses to play it again or to continue. The time that a
-//! link names: the run goes there first.
+//! The end of a scene: the run pauses there, and the user restarts or continues it. The goal of a
+//! link: the run goes to that time as fast as possible.
 
 use super::load::Session;
 use crate::app::panel::ViewChoice;
 use crate::live::{Command, Tempo};
 
-/// Part of a step by which the end may be missed.
+/// Tolerance for reaching the end, as a fraction of a step.
 const ROUNDING: f64 = 1e-6;
 
 impl Session {
@@ -15,30 +15,32 @@ impl Session {
         has_end.then_some(self.template.time + self.hints.until)
     }
 
-    /// No step may begin at this time or beyond it.
+    /// The time from which on no step may begin.
     pub fn limit(&self) -> Option<f64> {
         let end = self.end().filter(|_| !self.beyond_end && self.live.dt() > 0.0);
         end.into_iter().chain(self.goal).reduce(f64::min)
     }
 
-    /// Takes the run to a later time as fast as possible, but not beyond its end. An earlier time changes nothing.
+    /// Takes the run to a later time as fast as possible, but not beyond its end. An earlier time
+    /// changes nothing.
     pub fn set_goal(&mut self, time: f64) {
         let time = self.end().map_or(time, |end| time.min(end));
         if time.is_finite() && time > self.live.status().time {
             self.goal = Some(time);
-            // Never refused.
+            // Changing the tempo never fails.
             let _ = self.live.apply(Command::Tempo(Tempo::Fastest));
         }
     }
 
-    /// Describes the goal and how much of the way is done.
+    /// Describes the goal and the progress in per cent.
     pub fn progress_to_goal(&self, view: &ViewChoice) -> Option<String> {
         let (goal, first) = (self.goal?, self.template.time);
         let part = 100.0 * (self.live.status().time - first) / (goal - first);
         Some(format!("going to {}: {part:.0} %", self.time(goal, view)))
     }
 
-    /// Drops the goal, if there is one: from here on time passes at the fixed speed, or not if the link says so.
+    /// Drops the goal, if there is one: the run continues in real time, or pauses if the link says
+    /// so.
     pub fn clear_goal(&mut self) {
         if self.goal.take().is_some() {
             let _ = self.live.apply(Command::Tempo(Tempo::RealTime));
@@ -54,16 +56,16 @@ impl Session {
         }
     }
 
-    /// Pauses once when the end is reached; after going back it is reached again.
+    /// Pauses once when the end is reached, and again after going back in time.
     pub fn rest_at_end(&mut self) {
         let Some(end) = self.end() else { return };
         let dt = self.live.dt();
-        let is_there = dt > 0.0 && self.live.status().time >= end - ROUNDING * dt;
-        if is_there && !self.beyond_end {
-            // Pausing is never refused.
+        let is_at_end = dt > 0.0 && self.live.status().time >= end - ROUNDING * dt;
+        if is_at_end && !self.beyond_end {
+            // Pausing never fails.
             let _ = self.live.apply(Command::Pause(true));
         }
-        self.beyond_end = is_there;
+        self.beyond_end = is_at_end;
     }
 
     /// Whether it is paused at the end and waits for the user's choice.

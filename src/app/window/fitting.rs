@@ -1,4 +1,4 @@
-//! The first camera, for the part of the window that the panel leaves free.
+//! The first camera, fitted to the area of the window that the panel leaves free.
 
 use super::frame::Frames;
 use super::load::Session;
@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::render::{Camera, CameraMotion, PictureSize};
 
 impl Frames {
-    /// Size of the part of the picture that the panel leaves free.
+    /// Size of the area that the panel leaves free.
     pub(super) fn free_size(&self) -> PictureSize {
         let size = self.output.screen.picture_size();
         let wide = f64::from(size.width()) - self.covered_px();
@@ -26,12 +26,14 @@ impl Frames {
         f64::from(self.panel.covers(context).y * context.pixels_per_point())
     }
 
-    /// The camera that shows in the free part of the window what `camera` shows in a picture of [`Self::free_size`].
+    /// The camera that shows in the free area of the window what `camera` shows in a picture of
+    /// [`Self::free_size`].
     pub(super) fn within_free(&self, camera: Camera) -> Camera {
         within(camera, self.free_size(), self.output.screen.picture_size())
     }
 
-    /// The first camera, as for a film: by the command line, else the scene's hints, else the bodies.
+    /// The first camera, as for a film: by the command line, else the scene's hints, else the
+    /// bodies.
     pub(super) fn first_camera(&self, session: &Session) -> Result<CameraMotion> {
         let request = self.simulated.first_view.as_ref();
         let look = request.map(|request| request.look.clone()).unwrap_or_default();
@@ -48,8 +50,8 @@ impl Frames {
         Ok(motion)
     }
 
-    /// Keeps the first view in sight unless somebody has zoomed or moved aside: the window may have another size now, or
-    /// the panel be unfolded.
+    /// Fits the first view again after a change of the window's size or the panel, unless the user
+    /// has zoomed or panned.
     pub(super) fn keep_in_sight(&mut self) {
         let size = self.free_size();
         let Some(session) = &self.simulated.session else { return };
@@ -62,13 +64,15 @@ impl Frames {
     }
 }
 
-/// What `camera` shows in a picture of size `free`, in that part of one of size `whole`.
+/// The camera that shows in an area `free` of a picture `whole` what `camera` shows in a picture of
+/// size `free`.
 fn within(camera: Camera, free: PictureSize, whole: PictureSize) -> Camera {
-    camera.zoomed(part_of(free, whole))
+    camera.zoomed(zoom_to_free(free, whole))
 }
 
-/// The zoom that makes a camera, which fits the shorter side of the whole picture, fit that of a part.
-pub(super) fn part_of(free: PictureSize, whole: PictureSize) -> f64 {
+/// The zoom factor that fits a camera to the shorter side of an area instead of the whole
+/// picture's.
+pub(super) fn zoom_to_free(free: PictureSize, whole: PictureSize) -> f64 {
     f64::from(free.shorter_side()) / f64::from(whole.shorter_side())
 }
 
@@ -78,7 +82,7 @@ mod tests {
     use crate::app::window::steer::Steering;
 
     #[test]
-    fn what_fits_a_narrow_picture_fits_beside_the_panel() {
+    fn fitted_camera_fills_the_area_next_to_the_panel() {
         let [free, whole] = [270, 600].map(|width| PictureSize::new(width, 640).unwrap());
         let camera = Camera::default();
         let steering = Steering::new(within(camera, free, whole));
@@ -86,10 +90,10 @@ mod tests {
         let [right, ..] = camera.axes_in_world();
         let half = camera.distance * (0.5 * camera.fov_rad).tan();
         for (side, edge) in [(-0.999, 0.0), (0.999, 270.0)] {
-            let (there, _) = camera.pixel_of(camera.target + right * (side * half), free).unwrap();
-            assert!((there.x - edge).abs() < 1.0, "{there}");
-            let (there, _) = shown.pixel_of(camera.target + right * (side * half), whole).unwrap();
-            assert!((there.x - edge).abs() < 2.0, "{there}");
+            let (pixel, _) = camera.pixel_of(camera.target + right * (side * half), free).unwrap();
+            assert!((pixel.x - edge).abs() < 1.0, "{pixel}");
+            let (pixel, _) = shown.pixel_of(camera.target + right * (side * half), whole).unwrap();
+            assert!((pixel.x - edge).abs() < 2.0, "{pixel}");
         }
     }
 }

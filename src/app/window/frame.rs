@@ -1,4 +1,4 @@
-//! One frame: what has come back, what the user wants, a slice of simulation, the picture, the panel.
+//! One frame: finished results, user input, a slice of the simulation, the picture, the panel.
 
 use std::sync::Arc;
 
@@ -31,20 +31,22 @@ use crate::live::Tempo;
 use crate::render::{self, Camera, DevicePoints, Look};
 use crate::settings::ViewRequest;
 
-/// Device time that steps may take per frame at tempo fastest: the window still answers within 50 ms.
+/// Device time that steps may take per frame at tempo fastest: the window still responds within 50
+/// ms.
 const FASTEST: Budget = Budget { dispatch_secs: 0.008, submission_secs: 0.030 };
-/// Device time for steps beside a slow picture, as a part of the picture's time.
-const STEPS_BESIDE: f64 = 0.5;
-/// The same for the first forces, during which nothing moves.
-const FIRST_BESIDE: f64 = 2.0;
-/// A frame that took longer counts as this long: the computer slept, or the window was hidden.
+/// Device time for the steps of a frame with a slow picture, as a fraction of the picture's time.
+const STEPS_FRACTION: f64 = 0.5;
+/// The same for the first forces, before anything moves.
+const FIRST_FRACTION: f64 = 2.0;
+/// Longest time that a frame counts for: longer ones occur if the computer slept or the window was
+/// hidden.
 const LONGEST_FRAME_SECS: f64 = 0.25;
-/// How often to look whether a new device is open.
+/// Interval at which a device that is being opened is polled.
 const REPLACING: Duration = Duration::from_millis(20);
-/// What a frame after a rest counts as: nothing was drawn meanwhile.
-const USUAL_FRAME_SECS: f64 = 1.0 / 60.0;
+/// Time that the first frame after a pause without frames counts for.
+const DEFAULT_FRAME_SECS: f64 = 1.0 / 60.0;
 
-/// Everything that a frame needs: viewer, simulation, input and output.
+/// The state of the window: viewer, simulation, input and output.
 pub struct Frames {
     pub(super) viewer: Viewer,
     pub(super) simulated: Simulated,
@@ -57,13 +59,13 @@ pub struct Frames {
     pub(super) still: Stillness,
     pub(super) refresh: Refresh,
     pub(super) warned: Warned,
-    /// Whether the sheet of scenes has paused the run, which goes on when it is closed.
+    /// Whether the welcome sheet has paused the run, which resumes when the sheet is closed.
     pub(super) paused_by_welcome: bool,
     pub(super) undo: Undo,
     pub(super) measuring: Option<Measuring>,
-    /// Whether the last frame was taken into the film.
+    /// Whether the last frame became a picture of the film.
     filmed: bool,
-    /// Whether nothing was drawn since the last frame because nothing moved.
+    /// Whether no frame followed the last one because nothing moved.
     rested: bool,
     pub(super) last: Instant,
     pub(super) begun: Instant,
@@ -72,7 +74,10 @@ pub struct Frames {
 impl Frames {
     /// Opens the device of a window.
     ///
-    /// Errors: the window cannot be drawn on; later, no device that can draw on it, or a request that it cannot meet.
+    /// # Errors
+    ///
+    /// The window cannot be drawn on. From the future: no device can draw on it, or the request is
+    /// impossible.
     pub fn open(
         window: Arc<Window>,
         display: winit::event_loop::OwnedDisplayHandle,
@@ -85,7 +90,7 @@ impl Frames {
         let open = memory.panel_open && machine::has_room_for_panel() && !request.embed;
         let mut panel = Panel::new(open, memory.tab);
         panel.is_hidden = request.embed;
-        // The sheet of scenes is shown once, and not if something was requested.
+        // The welcome sheet is shown once, and only without a request.
         panel.welcome.open = !memory.welcomed && request == super::first_scene();
         Ok(async move {
             let (mut output, simulated) = opening.await?;
@@ -122,7 +127,8 @@ impl Frames {
         &self.output.window
     }
 
-    /// Hands an event on; dropped files are kept for the next frame. True if a frame should follow.
+    /// Handles a window event; dropped files are queued for the next frame. Returns whether a frame
+    /// should follow.
     pub fn on_event(&mut self, event: &WindowEvent) -> bool {
         seen::event(event);
         let taken = self.input.on_event(&self.output.window, event);
@@ -140,26 +146,29 @@ impl Frames {
         self.output.resized(width, height);
     }
 
-    /// One frame, and when the next is due. A `hidden` one draws nothing.
+    /// Runs one frame, and returns when the next is due. A `hidden` frame draws nothing.
     ///
-    /// Errors: those that the window cannot recover from.
+    /// # Errors
+    ///
+    /// Errors that the window cannot recover from.
     pub fn frame(&mut self, hidden: bool) -> Result<Pace> {
         if self.output.is_replacing() {
-            self.go_on_elsewhere()?;
+            self.continue_on_new_device()?;
             return Ok(Pace::Waiting(REPLACING));
         }
         let now = Instant::now();
-        let longest = if self.rested { USUAL_FRAME_SECS } else { LONGEST_FRAME_SECS };
+        let longest = if self.rested { DEFAULT_FRAME_SECS } else { LONGEST_FRAME_SECS };
         let secs = (now - self.last).as_secs_f64().min(longest);
         self.last = now;
-        // A page shows its own text until the first bodies come: drawing would only delay them.
+        // A page shows its own text until the first bodies are ready: drawing would only delay
+        // them.
         let awaits = self.awaits_bodies();
         let hidden = hidden || (cfg!(target_arch = "wasm32") && awaits);
         let mut repaint = Duration::MAX;
         // The device may have been lost since the last frame.
         let healthy = self.output.screen.gpu.poll();
         let drawn = healthy.and_then(|()| {
-            self.take_news(secs);
+            self.poll_events(secs);
             self.take_arrivals();
             self.wait_for_welcome();
             let output = if hidden { None } else { self.show_panel_if_due(now) };
@@ -176,9 +185,9 @@ impl Frames {
         });
         match drawn {
             Err(error @ Error::Device(_)) => self.recover(&error)?,
-            // Anything else is the request's fault, not the device's.
+            // Other errors concern the request, not the device.
             Err(error) => {
-                self.output.say_error(&error);
+                self.output.show_error(&error);
                 self.output.screen.layers.invalidate();
             }
             Ok(()) => {}
@@ -197,8 +206,8 @@ impl Frames {
         Ok(pace)
     }
 
-    /// How many seconds a frame of `secs` is for the camera: while a film is recorded it moves from picture to picture,
-    /// so that the film is as smooth as the window.
+    /// The seconds that a frame of `secs` counts for the camera. While a film is recorded it moves
+    /// once per picture of the film, so that the film is smooth.
     fn camera_secs(&self, secs: f64) -> f64 {
         let is_going = self.simulated.session.as_ref().is_some_and(|s| !s.live.keeper().is_still());
         match self.output.recording {
@@ -208,7 +217,7 @@ impl Frames {
         }
     }
 
-    /// Whether the window is to be closed.
+    /// Whether the window should be closed.
     pub fn is_over(&self) -> bool {
         self.quit
     }
@@ -220,7 +229,7 @@ impl Frames {
         is_shown: bool,
         secs: f64,
     ) -> Result<()> {
-        // First of all, before anything can fail: egui must not lose a texture.
+        // Before anything can fail, or egui's texture updates would be lost.
         let (panel, freed) = panel.map(|output| self.take_panel(output)).unzip();
         if self.viewer.refresh(self.simulated.session.as_ref())?
             | self.viewer.approach(secs)
@@ -240,7 +249,8 @@ impl Frames {
         if let Some(session) = session {
             let now = (session.live.status().time, session.live.dt());
             let film = recording.as_ref().map(|film| film.until(now));
-            // There is an end only while time runs forwards: the smaller time comes first.
+            // The limit exists only while time runs forwards, so the smaller time is the earlier
+            // one.
             session.live.go_until(film.into_iter().chain(session.limit()).reduce(f64::min));
         }
         let target = if is_shown { screen.acquire()? } else { None };
@@ -258,8 +268,9 @@ impl Frames {
         if let Some(session) = session {
             let fastest = session.live.keeper().tempo == Tempo::Fastest;
             let budget = if fastest { FASTEST } else { Budget::INTERACTIVE };
-            let part = if session.live.status().ready { STEPS_BESIDE } else { FIRST_BESIDE };
-            let budget = beside(budget, times.as_ref(), part);
+            let fraction =
+                if session.live.status().ready { STEPS_FRACTION } else { FIRST_FRACTION };
+            let budget = steps_budget(budget, times.as_ref(), fraction);
             session.live.record(&mut encoder, secs, budget)?;
             timeline.end_part(&mut encoder, "steps");
             steering.ride(session.centre_now(), choice.follow);
@@ -276,13 +287,13 @@ impl Frames {
                 let now = View { camera, size: canvas.size(), state };
                 let may = (rests, canvas.holds(&camera));
                 let (drawing, now) = rest.next(now, may, (frame, begun.elapsed().as_secs_f64()));
-                let look = spared_look.as_ref().filter(|_| drawing == Drawing::Usual);
+                let look = spared_look.as_ref().filter(|_| drawing == Drawing::Reduced);
                 let seen = (&camera, look.unwrap_or(whole));
                 let (view, part) =
                     (&target.view, &mut |encoder: &mut _, part| timeline.end_part(encoder, part));
-                // The steps are in this encoder: it is submitted even if the picture fails.
+                // This encoder contains the steps, so it is submitted even if the picture fails.
                 painted = match drawing {
-                    Drawing::Again => {
+                    Drawing::Cached => {
                         canvas.develop(borrowed, &mut encoder, view, points, seen, part)
                     }
                     _ => {
@@ -321,19 +332,19 @@ impl Frames {
             Ok(taken) => self.filmed = taken,
             Err(error) => {
                 self.output.recording = None;
-                self.output.say_error(&error);
+                self.output.show_error(&error);
             }
         }
         painted
     }
 
-    /// What the window shows, for pictures and films.
+    /// Bodies, camera and look of the window, for pictures and films.
     pub(super) fn scene_to_draw(&self) -> Option<(DevicePoints<'_>, Camera, &Look)> {
         let session = self.simulated.session.as_ref()?;
         Some((session.live.points(), self.viewer.steering.camera(), self.viewer.look.as_ref()?))
     }
 
-    /// Saves the settings and finishes what is being recorded. A window that is `lost` has no size.
+    /// Saves the settings and completes a film that is being recorded. A `lost` window has no size.
     pub fn close(&mut self, lost: bool) {
         self.act(Action::StopRecording);
         if !lost {
@@ -352,7 +363,7 @@ impl Frames {
         }
     }
 
-    /// Saves what is to be remembered.
+    /// Saves the settings for the next start.
     pub fn remember(&mut self) {
         if self.panel.is_hidden {
             return;
@@ -365,11 +376,11 @@ impl Frames {
     }
 }
 
-/// The slice of steps beside what else a frame does on the device: with slow pictures, a slice of the usual size would
-/// hardly advance the simulation.
-fn beside(usual: Budget, last: Option<&FrameTimes>, part: f64) -> Budget {
+/// The budget of a frame's steps: at least `fraction` of the device time of its other work, since
+/// with slow pictures a slice of the default size would hardly advance the simulation.
+fn steps_budget(default: Budget, last: Option<&FrameTimes>, fraction: f64) -> Budget {
     let others = last.map_or(0.0, |times| times.total_secs() - times.secs("steps").unwrap_or(0.0));
-    Budget { submission_secs: usual.submission_secs.max(part * others), ..usual }
+    Budget { submission_secs: default.submission_secs.max(fraction * others), ..default }
 }
 
 fn clear(encoder: &mut wgpu::CommandEncoder, view: &wgpu::TextureView) {
@@ -393,16 +404,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn steps_get_their_share_beside_a_picture_that_takes_long() {
+    fn steps_get_a_fraction_of_the_time_of_slow_pictures() {
         let times = |picture: f64| FrameTimes {
             number: 1,
             parts: vec![("steps", 0.1), ("sprites", picture)],
         };
         let secs = |picture| {
-            beside(Budget::INTERACTIVE, Some(&times(picture)), STEPS_BESIDE).submission_secs
+            steps_budget(Budget::INTERACTIVE, Some(&times(picture)), STEPS_FRACTION).submission_secs
         };
         assert_eq!(secs(0.001), Budget::INTERACTIVE.submission_secs);
         assert!((secs(0.2) - 0.1).abs() < 1e-12);
-        assert_eq!(beside(FASTEST, None, FIRST_BESIDE), FASTEST);
+        assert_eq!(steps_budget(FASTEST, None, FIRST_FRACTION), FASTEST);
     }
 }

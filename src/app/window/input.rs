@@ -1,4 +1,4 @@
-//! Input: events for egui, files that are dropped or picked, shaders that change.
+//! Input: events for egui, dropped or picked files, changed shaders.
 
 use std::path::PathBuf;
 
@@ -19,11 +19,11 @@ pub struct Input {
     pub shaders: Option<ShaderWatch>,
 }
 
-/// What an event leads to.
+/// The effect of an event.
 pub struct Taken {
-    /// A frame should follow.
+    /// Whether a frame should follow.
     pub repaint: bool,
-    /// It was the key that folds the panel.
+    /// Whether it was the key that folds the panel.
     pub folds_panel: bool,
 }
 
@@ -38,7 +38,7 @@ impl Input {
         Self { egui_state, context, picker: Picker::default(), dropped: Vec::new(), shaders }
     }
 
-    /// Starts egui anew for another device, to which it has to send its textures again.
+    /// Recreates egui for another device, so that it sends all its textures.
     pub fn renew(&mut self, screen: &Screen) {
         let text_size = self.context.zoom_factor();
         self.context = egui::Context::default();
@@ -48,7 +48,7 @@ impl Input {
         self.egui_state = screen.egui_state(&self.context);
     }
 
-    /// Hands an event to egui.
+    /// Passes an event to egui.
     pub fn on_event(&mut self, window: &Window, event: &WindowEvent) -> Taken {
         // egui moves its focus with Tab, and the focused widget takes all other keys.
         if let WindowEvent::KeyboardInput { event: key, .. } = event

@@ -1,5 +1,6 @@
-//! The panel, and what is written over the picture, each drawn into a texture of its own when its shapes change and
-//! laid over every picture. On a software adapter drawing all letters in every frame would take longer than the picture.
+//! Caches the panel and the text over the picture in two textures, redrawn only when their shapes
+//! change and composited over every picture. On a software adapter drawing all glyphs in every
+//! frame would take longer than the picture.
 
 use egui::epaint::{ClippedPrimitive, ClippedShape, Mesh, Primitive};
 use egui::{Color32, Context, Pos2, Rect, TextureId};
@@ -7,7 +8,7 @@ use egui_wgpu::{Renderer, RendererOptions, ScreenDescriptor};
 
 use crate::gpu::begin_drawing;
 
-/// Only squares of this many pixels that have something on them are laid over the picture.
+/// Side in pixels of the square tiles; only non-empty tiles are composited.
 const TILE: u32 = 32;
 /// The panel's background, as dark as the sky next to it.
 const BEHIND_PANEL: wgpu::Color =
@@ -15,40 +16,43 @@ const BEHIND_PANEL: wgpu::Color =
 /// All of a texture.
 const WHOLE: Rect = Rect::from_min_max(Pos2::ZERO, Pos2::new(1.0, 1.0));
 
-/// What is laid over the picture: first the panel, which covers it, then everything else, with lists and hints that reach over
-/// the panel.
+/// The layers over the picture: first the opaque panel, then everything else, including lists and
+/// hints that overlap the panel.
 pub struct Layers {
     format: wgpu::TextureFormat,
     size: [u32; 2],
     layers: [Layer; 2],
     over: Renderer,
-    /// Whether the window's textures can be copied to. Copying the panel is much faster than drawing with it.
+    /// Whether the window's textures are copy targets. Copying the panel is much faster than
+    /// drawing a textured mesh.
     copies: bool,
     are_stale: bool,
 }
 
 #[derive(Default)]
 struct Layer {
-    /// The texture; none before it is first drawn.
+    /// The texture; `None` before the first drawing.
     id: Option<TextureId>,
     texture: Option<wgpu::Texture>,
     view: Option<wgpu::TextureView>,
     shapes: Vec<ClippedShape>,
-    /// The squares that have something on them, in pixels of the window.
+    /// The non-empty tiles, in pixels of the window.
     mesh: Mesh,
 }
 
 impl Layers {
-    /// Empty layers for a window of this format; `copies` says whether its textures can be copied to.
+    /// Empty layers for a window of this format; `copies` tells whether its textures are copy
+    /// targets.
     pub fn new(device: &wgpu::Device, format: wgpu::TextureFormat, copies: bool) -> Self {
-        // The layers were dithered when they were drawn.
+        // The layers are dithered already.
         let options = RendererOptions { dithering: false, ..RendererOptions::default() };
         let over = Renderer::new(device, format, options);
         Self { format, size: [0, 0], layers: Default::default(), over, copies, are_stale: false }
     }
 
-    /// Draws the layers whose shapes have changed, with `egui`, which has the textures; all of them if textures are `fresh`,
-    /// since glyphs may have moved in them. The panel begins at `left`, in points. Returns which were drawn.
+    /// Draws the layers whose shapes have changed, with the renderer `egui`, which has the
+    /// textures; all of them if textures are `fresh`, since glyphs may have moved in the atlas. The
+    /// panel begins at `left`, in points. Returns which layers were drawn.
     #[allow(clippy::too_many_arguments)]
     pub fn draw(
         &mut self,
@@ -69,7 +73,7 @@ impl Layers {
             *changed = is_new || layer.shapes != shapes;
             layer.shapes = shapes;
         }
-        // Both layers in one update: a renderer has one set of buffers per submission.
+        // Both layers share one update, since a renderer has one set of buffers per submission.
         let mut jobs: Vec<ClippedPrimitive> = Vec::new();
         let mut ends = [0; 2];
         for (k, layer) in self.layers.iter().enumerate() {
@@ -96,7 +100,7 @@ impl Layers {
         changed
     }
 
-    /// Lays them over `target`, of which the panel covers this many columns.
+    /// Composites the layers over `target`, of which the panel covers `covered_px` columns.
     pub fn lay_over(
         &mut self,
         (device, queue): (&wgpu::Device, &wgpu::Queue),
@@ -144,7 +148,7 @@ impl Layers {
         self.are_stale = true;
     }
 
-    /// Makes textures of that size, if they have another one; returns whether it did.
+    /// Recreates the textures if their size differs; returns whether it did.
     fn resize(&mut self, device: &wgpu::Device, size: [u32; 2]) -> bool {
         if self.size == size {
             return false;
@@ -176,7 +180,7 @@ impl Layers {
 }
 
 impl Layer {
-    /// Makes the mesh of squares that have something on them.
+    /// Makes the mesh of non-empty tiles.
     fn cover(&mut self, screen: &ScreenDescriptor) {
         let [width, height] = screen.size_in_pixels;
         let [columns, rows] = [width, height].map(|side| side.div_ceil(TILE) as usize);
@@ -266,7 +270,7 @@ mod tests {
         buffer.slice(..).get_mapped_range().unwrap().to_vec()
     }
 
-    /// A panel from x = 160 on, and half-transparent words over a picture.
+    /// A panel from x = 160 on, and half-transparent text over a picture.
     fn ui(ui: &mut egui::Ui, in_panel: &str, over: &str) {
         egui::Panel::right("panel").exact_size(96.0).show(ui, |ui| {
             ui.label(in_panel);
@@ -279,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn layers_look_as_if_drawn_at_once_and_only_what_has_changed_is_drawn_again() {
+    fn layers_equal_a_single_pass_and_are_redrawn_only_after_changes() {
         for copies in [true, false] {
             compare(copies);
         }
@@ -294,7 +298,7 @@ mod tests {
         let screen = ScreenDescriptor { size_in_pixels: SIZE, pixels_per_point: 1.0 };
         let blue = wgpu::LoadOp::Clear(wgpu::Color { r: 0.1, g: 0.3, b: 0.8, a: 1.0 });
         let mut drawn = Vec::new();
-        // Until areas have faded in.
+        // 40 frames, until areas have faded in.
         let first = std::iter::repeat_n(("a", "b"), 40);
         for (in_panel, over) in first.chain([("a", "c"), ("d", "c")]) {
             let size = egui::vec2(SIZE[0] as f32, SIZE[1] as f32);
@@ -310,7 +314,7 @@ mod tests {
                 }
             }
             output.textures_delta.clear();
-            // At once.
+            // Reference: everything in one pass.
             let texture = target(&gpu);
             let view = texture.create_view(&Default::default());
             let mut encoder = gpu.device.create_command_encoder(&Default::default());
@@ -331,7 +335,7 @@ mod tests {
             let blues = found.chunks(4).filter(|p| p[2] == 204).count();
             assert!(blues > 10_000 && blues < found.len() / 4 - 2000, "{blues} pixels of picture");
         }
-        // Letters that were never drawn before are added to egui's texture.
+        // The last two frames add new glyphs to egui's texture.
         assert_eq!(drawn[39], [false, false], "nothing has changed");
         assert!(drawn[0] == [true, true] && drawn[40][1] && drawn[41][0], "{drawn:?}");
     }

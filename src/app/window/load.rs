@@ -1,4 +1,4 @@
-//! What is simulated, and making it in the background, so that the picture never stops.
+//! Sessions, and loading them in the background, so that the picture never stops.
 
 use std::sync::Arc;
 
@@ -19,52 +19,52 @@ use crate::settings::{InputRequest, StepRequest};
 use crate::sim::{Moment, Settings};
 use crate::snapshot::Snapshot;
 
-/// At the default speed a whole scene or snapshot lasts this many seconds.
+/// Duration of a whole scene or snapshot at the default speed, in seconds.
 const WHOLE_SECS: f64 = 30.0;
 
-/// A simulation with everything known about its origin.
+/// A simulation with its input and everything derived from it.
 pub struct Session {
     pub input: InputRequest,
     /// Units, facts and columns that a saved snapshot repeats; without bodies.
     pub template: Snapshot,
     pub hints: RunHints,
     /// The input's default integrator and accuracy.
-    pub usual: Integration,
+    pub default_integration: Integration,
     pub view: Option<ViewHints>,
     /// Whether the scene names an integrator of its own.
     pub names_integrator: bool,
-    /// A note about numbers that were chosen for these bodies, until it is shown.
+    /// A note about parameters that were chosen for these bodies, until shown.
     pub chosen: Option<String>,
-    /// The bodies it began with, masses times G as the device has them.
+    /// The initial bodies; masses are multiplied by G.
     pub bodies: Arc<Bodies>,
-    /// Their centre of mass at the time of the template, and its velocity, which stays.
+    /// Their centre of mass at the time of the template, and its constant velocity.
     pub centre: [DVec3; 2],
     pub live: Live,
-    /// The latest state that has come back.
+    /// The latest state that was read back.
     pub last: Option<Arc<Moment>>,
-    /// The scene's title; a snapshot's name. A page writes it nowhere.
+    /// The scene's title, or a snapshot's name. Unused in a page.
     #[cfg_attr(target_arch = "wasm32", allow(dead_code))]
     pub title: String,
     /// Whether time has reached the [end](Session::end).
     pub beyond_end: bool,
-    /// The time that the run is taken to as fast as possible, and whether it pauses there.
+    /// The time to which the run goes as fast as possible, and whether it pauses there.
     pub goal: Option<f64>,
     pub pauses_at_goal: bool,
-    /// What looks need to know of the first bodies, with their ages.
+    /// Statistics of the initial bodies that looks need, with their ages.
     pub survey: Arc<Survey>,
-    /// The kernel's text, made when first shown and after each change.
+    /// The kernel's source, made when first shown and after each change.
     pub wgsl: Option<(crate::forces::direct::gpu::KernelVariant, String)>,
 }
 
-/// Changes to the settings that suit the bodies.
+/// Requested changes to the settings that suit the bodies.
 #[derive(Clone, Debug, Default)]
-pub struct Wanted {
+pub struct RunRequest {
     pub steps: StepRequest,
-    /// Engine, adapter and kernel are taken from here.
+    /// Requested engine, adapter and kernel.
     pub settings: Settings,
 }
 
-/// Something being made.
+/// A session that is being loaded.
 pub struct Loading {
     pub what: String,
     begun: Instant,
@@ -94,19 +94,19 @@ impl Loading {
         Ok(Self { what, begun: Instant::now(), keeps_view, plays: false, making })
     }
 
-    /// Makes or reads bodies and prepares their simulation.
+    /// Creates or reads bodies and prepares their simulation.
     pub fn input(
         gpu: &Arc<Gpu>,
         input: InputRequest,
-        wanted: Wanted,
+        request: RunRequest,
         keeps_view: bool,
     ) -> Result<Self> {
         let gpu = Arc::clone(gpu);
         let what = format!("making {}", name_of(&input));
-        Self::start(what, keeps_view, move || load(gpu, input, wanted))
+        Self::start(what, keeps_view, move || load(gpu, input, request))
     }
 
-    /// Goes on with `moment` under other settings: another engine, another device.
+    /// Continues from `moment` with other settings, for example another engine or device.
     pub fn change(
         gpu: &Arc<Gpu>,
         session: &Session,
@@ -116,18 +116,18 @@ impl Loading {
         let (gpu, moment) = (Arc::clone(gpu), Arc::clone(moment));
         let now = session.live.settings();
         let what = what_changes(now, &settings);
-        // Another state of the same bodies in the same place needs no new choice.
+        // With the same settings and devices the choice of the engine is reused.
         let choice = session.live.choice();
-        let is_there = choice.gpu.as_ref().is_none_or(|first| Arc::ptr_eq(first, &gpu))
+        let is_same_devices = choice.gpu.as_ref().is_none_or(|first| Arc::ptr_eq(first, &gpu))
             && choice.devices().all(|gpu| !gpu.is_lost());
-        let choice = Some(choice.clone()).filter(|_| is_there && *now == settings);
+        let choice = Some(choice.clone()).filter(|_| is_same_devices && *now == settings);
         let settings = settings.going_on_from(&moment);
         let (input, hints, view) = (session.input.clone(), session.hints, session.view.clone());
         let (template, bodies) = (session.template.clone(), Arc::clone(&session.bodies));
         let centre = session.centre;
         let survey = Arc::clone(&session.survey);
         let names_integrator = session.names_integrator;
-        let usual = session.usual.clone();
+        let default_integration = session.default_integration.clone();
         let keeper = session.live.keeper().clone();
         let (title, beyond_end) = (session.title.clone(), session.beyond_end);
         let backwards = session.live.dt() < 0.0;
@@ -147,7 +147,7 @@ impl Loading {
                 input,
                 template,
                 hints,
-                usual,
+                default_integration,
                 view,
                 names_integrator,
                 chosen: None,
@@ -165,8 +165,8 @@ impl Loading {
         })
     }
 
-    /// What is being made, and for how long if that takes a while.
-    pub fn said(&self) -> String {
+    /// What is being loaded, with the elapsed seconds from 2 s on.
+    pub fn describe(&self) -> String {
         match self.begun.elapsed().as_secs() {
             0..2 => self.what.clone(),
             secs => format!("{}, {secs} s", self.what),
@@ -179,7 +179,7 @@ impl Loading {
     }
 }
 
-/// What the user has asked for, in words.
+/// Names the requested change.
 fn what_changes(now: &Settings, next: &Settings) -> &'static str {
     if (now.devices, &now.adapter) != (next.devices, &next.adapter) {
         "changing the devices"
@@ -194,19 +194,19 @@ fn what_changes(now: &Settings, next: &Settings) -> &'static str {
     }
 }
 
-async fn load(gpu: Arc<Gpu>, input: InputRequest, wanted: Wanted) -> Result<Session> {
-    // The window shows whatever can be shown; notes say what was assumed.
+async fn load(gpu: Arc<Gpu>, input: InputRequest, request: RunRequest) -> Result<Session> {
+    // Incomplete files are accepted; notes list the assumptions.
     let shown = InputRequest { isolated: true, ..input.clone() };
-    let loaded = machine::load(&shown, wanted.steps.eps).await?;
+    let loaded = machine::load(&shown, request.steps.eps).await?;
     let_browser_turn().await;
-    let settings = wanted.steps.over(&loaded, wanted.settings.clone())?;
-    let usual = StepRequest::default().over(&loaded, Settings::default())?;
-    let usual = Integration::of(&usual);
+    let settings = request.steps.over(&loaded, request.settings.clone())?;
+    let default_settings = StepRequest::default().over(&loaded, Settings::default())?;
+    let default_integration = Integration::of(&default_settings);
     let mut template = loaded.snapshot;
     let bodies = std::mem::take(&mut template.bodies);
     let mass = bodies.gravitating_mass(template.units.gravitational_constant);
     let heavy = Bodies { mass, ..bodies.clone() };
-    let units_per_sec = usual_speed(&loaded.run);
+    let units_per_sec = default_speed(&loaded.run);
     let ages = ages(&bodies, times_of_formation(&template.extra).as_deref());
     let title = match input.scene() {
         Ok(Some(scene)) => scene.title,
@@ -220,7 +220,7 @@ async fn load(gpu: Arc<Gpu>, input: InputRequest, wanted: Wanted) -> Result<Sess
         input,
         template,
         hints: loaded.run,
-        usual,
+        default_integration,
         names_integrator: loaded.integrator.integrator.is_some(),
         chosen: loaded.chosen,
         view: loaded.view,
@@ -236,7 +236,7 @@ async fn load(gpu: Arc<Gpu>, input: InputRequest, wanted: Wanted) -> Result<Sess
     })
 }
 
-/// A simulation on the engine that was asked for, or that `auto` means here.
+/// Opens a simulation on the requested engine, or on the one that `auto` chooses.
 async fn open(
     gpu: &Arc<Gpu>,
     bodies: Bodies,
@@ -249,7 +249,7 @@ async fn open(
     Live::open(gpu, choice, bodies, settings, units_per_sec).await
 }
 
-fn usual_speed(hints: &RunHints) -> f64 {
+fn default_speed(hints: &RunHints) -> f64 {
     let speed = hints.until / WHOLE_SECS;
     if speed > 0.0 && speed.is_finite() { speed } else { hints.dt * 30.0 }
 }
@@ -266,12 +266,12 @@ impl Session {
         name_of(&self.input)
     }
 
-    /// A time of the run, as in the line at the bottom.
+    /// A time of the run with its unit, as in the status line.
     pub fn time(&self, time: f64, view: &ViewChoice) -> String {
         format!("t = {}", quantity(time, &view.units(&self.template.units).time))
     }
 
-    /// A moment as a snapshot, with everything known besides the bodies.
+    /// A moment as a snapshot, with the template's units, facts and columns.
     pub fn snapshot(&self, moment: &Moment) -> Snapshot {
         let mut snapshot = self.template.clone();
         let settings = self.live.settings();
@@ -296,7 +296,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn scenes_and_files_are_called_by_their_names() {
+    fn name_of_input_has_no_folder_and_no_toml_extension() {
         let name = |input: &str| name_of(&InputRequest::named(input)).to_owned();
         assert_eq!(name("galaxy-collision"), "galaxy-collision");
         assert_eq!(name("/a/long/way/to/a-meets-b.toml"), "a-meets-b");

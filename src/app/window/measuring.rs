@@ -1,4 +1,5 @@
-//! Measuring in the background while the simulation waits: the adapter's score, a kernel against f64, the fastest kernel.
+//! Measurements in the background while the simulation is stopped: the adapter's score, a kernel
+//! against f64, the fastest kernel.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,12 +16,12 @@ use crate::live::Beside;
 use crate::measure::{Device, Machine, Record, Row, cases_around, check_soon, steps_of_score};
 use crate::tune::{Tuned, tune_steps};
 
-/// A step of the score that would take longer is left out: nobody waits that long in front of a window.
+/// Longest duration of a step of the score in a window; slower ones are left out.
 const MOST_SECS: f64 = 5.0;
-/// How long shapes are raced.
+/// Duration of a race of kernel shapes.
 const RACE_SECS: f64 = 20.0;
 
-/// Something that is being measured.
+/// A measurement in progress.
 pub struct Measuring {
     making: Beside<Found>,
     shared: Arc<Shared>,
@@ -32,24 +33,24 @@ enum Found {
     Score(Vec<Record>),
     Checked(Vec<Row>),
     Tuned(Box<Tuned>),
-    /// It was stopped.
+    /// Nothing: the measurement was stopped.
     Nothing,
 }
 
 #[derive(Default)]
 struct Shared {
-    told: Mutex<(f64, String)>,
+    progress: Mutex<(f64, String)>,
     stop: AtomicBool,
 }
 
 impl Shared {
-    fn told(&self) -> MutexGuard<'_, (f64, String)> {
-        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    fn progress(&self) -> MutexGuard<'_, (f64, String)> {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reports progress; returns whether to go on.
-    fn going(&self, part: f64, doing: &str) -> bool {
-        *self.told() = (part, doing.to_owned());
+    /// Reports progress; returns whether to continue.
+    fn report_progress(&self, part: f64, doing: &str) -> bool {
+        *self.progress() = (part, doing.to_owned());
         !self.stop.load(Ordering::Relaxed)
     }
 }
@@ -61,7 +62,7 @@ async fn score(gpu: Arc<Gpu>, shared: Arc<Shared>) -> Result<Found> {
         (device.driver, machine.system) = (browser, Some(agent));
     }
     let known = lookup::known();
-    let mut going = |part: f64, doing: &str| shared.going(part, doing);
+    let mut going = |part: f64, doing: &str| shared.report_progress(part, doing);
     let records = steps_of_score(&gpu, (device, machine), &known, MOST_SECS, &mut going).await?;
     Ok(Found::Score(records))
 }
@@ -69,8 +70,8 @@ async fn score(gpu: Arc<Gpu>, shared: Arc<Shared>) -> Result<Found> {
 async fn race(gpu: Arc<Gpu>, shared: Arc<Shared>, n: usize) -> Result<Found> {
     let begun = Instant::now();
     let doing = format!("racing with {n} bodies");
-    let go_on = || shared.going(begun.elapsed().as_secs_f64() / RACE_SECS, &doing);
-    // Measuring ceilings takes longer than trying the shapes they would rule out.
+    let go_on = || shared.report_progress(begun.elapsed().as_secs_f64() / RACE_SECS, &doing);
+    // No ceilings: measuring them takes longer than trying the shapes that they would exclude.
     let tuned = tune_steps(&gpu, n, RACE_SECS, &mut |_| None, &go_on).await?;
     if !go_on() {
         return Ok(Found::Nothing);
@@ -82,7 +83,7 @@ async fn race(gpu: Arc<Gpu>, shared: Arc<Shared>, n: usize) -> Result<Found> {
 }
 
 impl Frames {
-    /// Lets `work` measure, unless a measurement is running.
+    /// Starts the measurement `work`, unless another one is running.
     fn measure<F>(
         &mut self,
         is_score: bool,
@@ -95,8 +96,8 @@ impl Frames {
             return Err(Error::Outside("a measurement is already running".to_owned()));
         }
         let (gpu, shared) = (Arc::clone(&self.output.screen.gpu), Arc::<Shared>::default());
-        let told = Arc::clone(&shared);
-        let making = Beside::start("measuring", move || work(gpu, told))?;
+        let for_task = Arc::clone(&shared);
+        let making = Beside::start("measuring", move || work(gpu, for_task))?;
         self.measuring = Some(Measuring { making, shared, is_score });
         if let Some(session) = &mut self.simulated.session {
             session.live.rest();
@@ -104,19 +105,19 @@ impl Frames {
         Ok(())
     }
 
-    /// Begins to measure the score.
+    /// Starts to measure the score.
     pub(super) fn measure_score(&mut self) -> Result<()> {
         self.measure(true, score)
     }
 
-    /// Begins to race kernels for the current number of bodies.
+    /// Starts a race of kernels for the current number of bodies.
     pub(super) fn tune_kernel(&mut self) -> Result<()> {
         let Some(session) = &self.simulated.session else { return Ok(()) };
         let n = session.live.len();
         self.measure(false, move |gpu, shared| race(gpu, shared, n))
     }
 
-    /// Begins to compare the current kernel with f64.
+    /// Starts to compare the current kernel with f64.
     pub(super) fn check_kernel(&mut self) -> Result<()> {
         let session = self.simulated.session.as_ref();
         let Some(config) = session.and_then(|session| session.live.config()) else { return Ok(()) };
@@ -129,7 +130,7 @@ impl Frames {
             let mut rows = Vec::with_capacity(cases.len());
             for (done, case) in cases.iter().enumerate() {
                 let doing = format!("{} sinks, {} sources", case.sinks, case.sources);
-                if !shared.going(done as f64 / cases.len() as f64, &doing) {
+                if !shared.report_progress(done as f64 / cases.len() as f64, &doing) {
                     return Ok(Found::Nothing);
                 }
                 rows.push(check_soon(&gpu, *case).await?);
@@ -149,7 +150,7 @@ impl Frames {
     pub(super) fn take_measured(&mut self) {
         let Some(measuring) = &self.measuring else { return };
         let Some(made) = measuring.making.take() else {
-            let (part, doing) = measuring.shared.told().clone();
+            let (part, doing) = measuring.shared.progress().clone();
             match measuring.is_score {
                 true => self.panel.score = ScoreForm::Measuring { part, doing },
                 false => self.panel.trial = TrialForm::Going { part, doing },
@@ -169,7 +170,7 @@ impl Frames {
             Ok(Found::Checked(rows)) => self.panel.trial = TrialForm::of_check(&rows),
             Ok(Found::Tuned(tuned)) => self.panel.trial = TrialForm::of_race(&tuned),
             Ok(Found::Nothing) => {}
-            Err(error) => self.output.say_error(&error),
+            Err(error) => self.output.show_error(&error),
         }
         self.still.disturb();
     }

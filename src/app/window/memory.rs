@@ -1,4 +1,4 @@
-//! What is remembered for the next start: the window's size, the panel, the view.
+//! Settings stored for the next start: the window's size, the panel, the view.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use crate::files;
 use crate::render::captions::Captions;
 use crate::render::{Palette, Style};
 
-/// Kept in `gravitile/window.toml` in the user's configuration folder.
+/// The settings in `gravitile/window.toml` in the user's configuration folder.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Memory {
@@ -18,7 +18,7 @@ pub struct Memory {
     pub window_size: [f64; 2],
     pub panel_open: bool,
     pub tab: Tab,
-    /// Whether the scenes as pictures have been shown.
+    /// Whether the welcome sheet has been shown.
     pub welcomed: bool,
     palette: String,
     show_halo: bool,
@@ -36,22 +36,22 @@ pub struct Memory {
     axes: bool,
     scale_bar: bool,
     legend: bool,
-    /// Words of `--captions`.
+    /// The value of `--captions`.
     captions: String,
     spares: bool,
-    /// Whether the camera was told to direct and not switched off since; moving it by hand does not
-    /// count.
+    /// Whether the user has switched the directed camera on; moving the camera by hand does not
+    /// change it.
     pub directs: bool,
-    /// The scene's own glow, used in place of the remembered one.
+    /// The scene's own glow, if it replaces the stored one.
     #[serde(skip)]
-    lent: Option<f64>,
+    scene_glow: Option<f64>,
 }
 
 impl Default for Memory {
     fn default() -> Self {
         let mut memory = Self {
             window_size: [1280.0, 720.0],
-            // In a window the picture comes first.
+            // A native window begins without the panel.
             panel_open: cfg!(target_arch = "wasm32"),
             tab: Tab::Scene,
             welcomed: false,
@@ -73,7 +73,7 @@ impl Default for Memory {
             captions: String::new(),
             spares: true,
             directs: false,
-            lent: None,
+            scene_glow: None,
         };
         memory.take_view(&ViewChoice::default());
         memory
@@ -85,13 +85,13 @@ fn path() -> Option<PathBuf> {
 }
 
 impl Memory {
-    /// What was remembered; defaults for anything missing or invalid.
+    /// The stored settings, with defaults for anything missing or invalid.
     pub fn load() -> Self {
         let Some(path) = path() else { return Self::default() };
         let Ok(text) = files::read_text(&path) else { return Self::default() };
         match toml::from_str::<Self>(&text) {
             Ok(mut memory) => {
-                // Not too small to be found, nor larger than any screen.
+                // Neither too small to be visible nor larger than any screen.
                 memory.window_size = memory.window_size.map(|side| side.clamp(320.0, 16_384.0));
                 if !(0.4..=5.0).contains(&memory.text_size) {
                     memory.text_size = 1.0;
@@ -105,7 +105,7 @@ impl Memory {
         }
     }
 
-    /// Saves it; a failure is only logged, since the user is about to leave.
+    /// Saves the settings. A failure is only logged, since the window is about to close.
     pub fn save(&self) {
         let saved = path().ok_or("there is no folder for it".to_owned()).and_then(|path| {
             let text = toml::to_string(self).map_err(|error| error.to_string())?;
@@ -119,13 +119,13 @@ impl Memory {
         }
     }
 
-    /// Remembers this view.
+    /// Copies the settings of this view.
     pub fn take_view(&mut self, view: &ViewChoice) {
-        // Colours belong to the scene: each begins with its own.
+        // What the colours mean is not stored: each scene has its own colouring.
         self.palette = view.style.palette.name.to_owned();
         self.show_halo = view.style.show_halo;
         self.sprite_size = view.style.sprite_size;
-        if self.lent != Some(view.style.bloom) {
+        if self.scene_glow != Some(view.style.bloom) {
             self.bloom = view.style.bloom;
         }
         self.trail_secs = view.style.trail_secs;
@@ -139,23 +139,23 @@ impl Memory {
         self.spares = view.spares;
     }
 
-    /// Gives a scene its own glow; the current one is kept for later.
-    pub fn lend_glow(&mut self, style: &mut Style, glow: f64) {
-        self.take_glow_back(style);
+    /// Uses a scene's own glow; stores the user's for later.
+    pub fn set_scene_glow(&mut self, style: &mut Style, glow: f64) {
+        self.restore_glow(style);
         self.bloom = style.bloom;
-        (style.bloom, self.lent) = (glow, Some(glow));
+        (style.bloom, self.scene_glow) = (glow, Some(glow));
     }
 
-    /// The glow before the last scene's own, unless somebody has changed it since.
-    pub fn take_glow_back(&mut self, style: &mut Style) {
-        if self.lent.take() == Some(style.bloom) {
+    /// Restores the user's glow after a scene with its own, unless the user has changed it since.
+    pub fn restore_glow(&mut self, style: &mut Style) {
+        if self.scene_glow.take() == Some(style.bloom) {
             style.bloom = self.bloom;
         }
     }
 
-    /// Changes `view` to what was remembered, as far as that is valid.
-    pub fn give_view(&self, view: &mut ViewChoice) {
-        let usual = view.style.clone();
+    /// Applies the stored settings to `view`, as far as they are valid.
+    pub fn apply_to(&self, view: &mut ViewChoice) {
+        let before = view.style.clone();
         let style = &mut view.style;
         style.palette = Palette::from_name(&self.palette).unwrap_or(style.palette);
         style.show_halo = self.show_halo;
@@ -167,7 +167,7 @@ impl Memory {
         style.sky = self.sky;
         (style.gas, style.dust) = (self.gas, self.dust);
         if style.validate().is_err() {
-            *style = usual;
+            *style = before;
         }
         (view.axes, view.scale_bar, view.legend) = (self.axes, self.scale_bar, self.legend);
         view.physical = self.physical;
@@ -181,7 +181,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_view_comes_back_and_nonsense_does_not() {
+    fn valid_settings_are_restored_and_invalid_ones_ignored() {
         let mut view = ViewChoice::default();
         view.style.sprite_size = 2.0;
         view.style.dust = 0.25;
@@ -193,32 +193,32 @@ mod tests {
         let text = toml::to_string(&memory).unwrap();
         let back: Memory = toml::from_str(&text).unwrap();
         let mut given = ViewChoice::default();
-        back.give_view(&mut given);
+        back.apply_to(&mut given);
         assert_eq!(given, view);
-        // One scene's colouring is not remembered.
+        // A scene's colouring is not stored.
         view.style.colour_by = crate::render::ColourBy::Speed;
         memory.take_view(&view);
-        memory.give_view(&mut given);
+        memory.apply_to(&mut given);
         assert_eq!(given.style.colour_by, ViewChoice::default().style.colour_by);
 
-        // Nor is the glow that a scene has by itself.
+        // Neither is a scene's own glow.
         let mut memory = Memory::default();
-        memory.lend_glow(&mut view.style, 0.7);
-        memory.lend_glow(&mut view.style, 0.6);
+        memory.set_scene_glow(&mut view.style, 0.7);
+        memory.set_scene_glow(&mut view.style, 0.6);
         memory.take_view(&view);
         assert_eq!((view.style.bloom, memory.bloom), (0.6, 1.0));
-        memory.take_glow_back(&mut view.style);
+        memory.restore_glow(&mut view.style);
         assert_eq!(view.style.bloom, 1.0);
-        memory.lend_glow(&mut view.style, 0.7);
+        memory.set_scene_glow(&mut view.style, 0.7);
         view.style.bloom = 0.2;
-        memory.take_glow_back(&mut view.style);
+        memory.restore_glow(&mut view.style);
         memory.take_view(&view);
         assert_eq!((view.style.bloom, memory.bloom), (0.2, 0.2));
 
         let odd = "sprite_size = nan\ncolour_by = \"taste\"\ntrail_secs = inf\nnew_thing = 3\n";
         let odd: Memory = toml::from_str(odd).unwrap();
         let mut given = ViewChoice::default();
-        odd.give_view(&mut given);
+        odd.apply_to(&mut given);
         assert_eq!(given, ViewChoice::default());
     }
 }

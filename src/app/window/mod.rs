@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! events -> egui -> panel -> actions -> Live and view
-//! every frame, one submission: a slice of the simulation -> sprites ... tone map -> egui -> surface
+//! each frame, one submission: slice of the simulation -> sprites ... tone map -> egui -> surface
 //! ```
 
 mod act;
@@ -48,7 +48,7 @@ pub use steer::Steering;
 use crate::error::{Error, Result};
 use crate::settings::{InputRequest, ViewRequest};
 
-/// The scene shown if none is asked for.
+/// The scene shown if none is requested.
 pub const FIRST_SCENE: &str = "galaxy-collision";
 
 /// The request for [`FIRST_SCENE`].
@@ -56,13 +56,16 @@ pub fn first_scene() -> ViewRequest {
     ViewRequest { input: InputRequest::named(FIRST_SCENE), ..ViewRequest::default() }
 }
 
-/// Takes a callback for when the program is told to end from outside: by Ctrl-C, or at the system's shutdown.
+/// Installs a callback for requests to end the program: Ctrl-C, or the system's shutdown.
 pub type Listen = fn(Box<dyn Fn() + Send>);
 
-/// Opens the window and returns when it is closed, by the user or by the callback given to `listen`: a film being recorded
-/// is kept.
+/// Opens the window and returns when it is closed, by the user or by the callback given to
+/// `listen`. A film that is being recorded is completed and saved.
 ///
-/// Errors: an invalid request, before a window appears; no display, no graphics driver, bodies that cannot be made.
+/// # Errors
+///
+/// The request is invalid (no window appears); no display; no graphics driver; the bodies cannot be
+/// created.
 pub fn open(request: ViewRequest, listen: Listen) -> Result<()> {
     request.steps.check()?;
     request.engine.by.chosen()?;

@@ -1,4 +1,4 @@
-//! What has come back since the last frame: new bodies, times, diagnostics, states.
+//! Polls results since the last frame: new bodies, times, diagnostics, states.
 
 use std::sync::Arc;
 
@@ -9,8 +9,8 @@ use super::machine;
 use super::past::Past;
 use super::reload::ShaderWatch;
 use super::seen;
-use super::simulated::{Simulated, Waiting};
-use super::sparing::Asked;
+use super::simulated::{Purpose, Simulated};
+use super::sparing::Workload;
 use crate::app::panel::{BEHIND, Integration, LEFT_OUT};
 use crate::bodies::Role;
 use crate::error::Error;
@@ -21,17 +21,18 @@ use crate::render::{ColourBy, Follow};
 use crate::scene::Colouring;
 use crate::sim::Moment;
 
-/// Shown once per run when the energy is so far off that the bodies cannot be trusted.
+/// Shown once per run when the energy error is so large that the results are unreliable.
 const RUINED: &str = "the energy is off by more than 5 %, so the bodies cannot be trusted: shorten the time step, or choose a larger eps or hermite4 (tab Physics), then restart (r)";
 
-/// Said if bodies are followed without being asked for.
+/// Shown if the camera follows the bodies by default.
 const DRIFTING: &str =
     "these bodies move together: the camera follows their centre of mass (tab View, follow)";
 
-/// An engine is called slow after this many seconds in which it could not keep up.
+/// Seconds for which an engine must be behind before a warning.
 const BEHIND_SECS: f64 = 2.0;
 
-/// Which warnings about a slow machine were shown: each once, afterwards signs in the line at the bottom show it.
+/// Which warnings about a slow machine were shown. Each is shown once; later the status line shows
+/// signs.
 #[derive(Default)]
 pub struct Warned {
     behind_secs: f64,
@@ -40,7 +41,7 @@ pub struct Warned {
 }
 
 impl Frames {
-    /// Warns of what slows the window down, once, and not while another message is shown.
+    /// Warns once of each reason for a slow window, but not while another message is shown.
     fn warn_once(&mut self, secs: f64) {
         let Some(session) = &self.simulated.session else { return };
         let warned = &mut self.warned;
@@ -58,11 +59,11 @@ impl Frames {
         } else {
             return;
         };
-        self.output.say(text.to_owned(), false);
+        self.output.show_message(text.to_owned(), false);
     }
 
-    /// Takes in what has come back since the last frame.
-    pub(super) fn take_news(&mut self, secs: f64) {
+    /// Handles all results and events since the last frame.
+    pub(super) fn poll_events(&mut self, secs: f64) {
         self.warn_once(secs);
         if let Some(loading) = &self.simulated.loading
             && let Some(made) = loading.poll()
@@ -74,10 +75,10 @@ impl Frames {
                     let notes = std::mem::take(&mut session.template.notes);
                     self.begin(session, keeps_view, plays);
                     if !notes.is_empty() {
-                        self.output.say(notes.join("; "), false);
+                        self.output.show_message(notes.join("; "), false);
                     }
                 }
-                // A bad command line is reported on the command line.
+                // An invalid command line is reported in the terminal.
                 Err(error @ Error::Value { .. })
                     if self.simulated.request.is_some() && !cfg!(target_arch = "wasm32") =>
                 {
@@ -87,13 +88,13 @@ impl Frames {
                     self.load_first_scene(&error.to_string());
                 }
                 Err(error) => {
-                    // The bodies that were to be replaced go on.
+                    // The current simulation continues.
                     if let Some(session) = &mut self.simulated.session {
                         session.live.go_on();
                         let settings = session.live.settings().clone();
                         self.want_devices_of(&settings);
                     }
-                    self.output.say_error(&error);
+                    self.output.show_error(&error);
                 }
             }
         }
@@ -101,26 +102,26 @@ impl Frames {
         self.take_meeting();
         self.take_measured();
         if let Err(error) = self.save_drawn() {
-            self.output.say_error(&error);
+            self.output.show_error(&error);
         }
         match self.input.shaders.as_mut().map_or(Ok(false), ShaderWatch::changed) {
             Ok(true) => self.take_shaders(),
             Ok(false) => {}
-            Err(error) => self.output.say_error(&error),
+            Err(error) => self.output.show_error(&error),
         }
         match own::changed() {
             Ok(true) => self.take_shaders(),
             Ok(false) => {}
-            Err(error) => self.output.say_error(&error),
+            Err(error) => self.output.show_error(&error),
         }
         while let Some(times) = self.output.screen.timeline.take() {
             if let Some(session) = &mut self.simulated.session {
                 session.live.learn(&times);
-                // The time of a picture at rest says nothing about those in motion.
-                if self.viewer.rest.is_whole(times.number) {
+                // A picture at rest with all effects is not representative of those in motion.
+                if self.viewer.rest.is_full(times.number) {
                     continue;
                 }
-                let asked = Asked {
+                let workload = Workload {
                     style: self.viewer.choice.style.clone(),
                     has_gas: session.bodies.components.iter().any(|part| part.role == Role::Gas),
                     bodies: session.bodies.len(),
@@ -128,9 +129,9 @@ impl Frames {
                 };
                 let (newest, now) = (session.live.frame(), self.begun.elapsed().as_secs_f64());
                 if self.viewer.choice.spares
-                    && self.viewer.sparing.learn(&asked, &times, newest, now)
+                    && self.viewer.sparing.learn(&workload, &times, newest, now)
                 {
-                    seen::spared(self.viewer.sparing.said().as_deref());
+                    seen::spared(self.viewer.sparing.describe().as_deref());
                 }
             }
             self.output.times = Some(times);
@@ -158,39 +159,41 @@ impl Frames {
                 Event::Report(report) => {
                     self.simulated.history.report(&report);
                     if self.simulated.history.take_ruined() {
-                        self.output.say(RUINED.to_owned(), true);
+                        self.output.show_message(RUINED.to_owned(), true);
                     }
                 }
                 Event::Kept(moment) => {
-                    self.keep_moment(&moment);
+                    self.store_moment(&moment);
                     self.viewer.aim(&moment);
                     if let Some(session) = &mut self.simulated.session {
                         session.last = Some(moment);
                     }
                 }
-                Event::Moment(moment) => self.use_moment(&moment),
+                Event::Moment(moment) => self.receive_moment(&moment),
                 Event::Failed(error) => self.failed(&error),
             }
         }
     }
 
-    /// Whether the first bodies are being made: shows the progress, and takes in what a page's user does meanwhile.
+    /// Whether the first bodies are being loaded. Shows the progress, and runs queued callbacks of
+    /// a page.
     pub(super) fn awaits_bodies(&mut self) -> bool {
         let Some(loading) = &self.simulated.loading else { return false };
         if self.simulated.request.is_none() {
             return false;
         }
-        machine::progress(&loading.said());
+        machine::progress(&loading.describe());
         machine::arrivals().into_iter().for_each(|arrival| arrival(self));
         true
     }
 
-    /// Whether the first bodies are yet to come.
+    /// Whether the first bodies are not loaded yet.
     pub(super) fn awaits_first(&self) -> bool {
         self.simulated.session.is_none() && self.simulated.request.is_some()
     }
 
-    /// Drops what is being made, or the time that the run goes to; a page whose link is cancelled shows the first scene.
+    /// Cancels loading, or else the run's goal. A page whose link is cancelled shows the first
+    /// scene.
     pub fn cancel_loading(&mut self) {
         if self.simulated.loading.take().is_none() {
             if let Some(session) = &mut self.simulated.session {
@@ -203,33 +206,34 @@ impl Frames {
         }
         match self.awaits_first() && cfg!(target_arch = "wasm32") {
             true => self.load_first_scene("loading was cancelled"),
-            false => self.output.say("loading was cancelled".to_owned(), false),
+            false => self.output.show_message("loading was cancelled".to_owned(), false),
         }
     }
 
-    /// Loads the first scene instead of the one in the link, and shows why.
+    /// Loads the first scene instead of the one in the link, and shows the reason.
     fn load_first_scene(&mut self, why: &str) {
         let first = super::first_scene();
         let name = &first.input.input;
-        // Only once: it may be what failed.
+        // Only if another scene failed.
         let is_other = self.simulated.request.as_ref().is_some_and(|request| *request != first);
         match is_other.then(|| Simulated::new(&self.output.screen.gpu, first.clone())) {
-            None => self.output.say(why.to_owned(), true),
-            Some(Err(error)) => self.output.say_error(&error),
+            None => self.output.show_message(why.to_owned(), true),
+            Some(Err(error)) => self.output.show_error(&error),
             Some(Ok(simulated)) => {
                 self.simulated = simulated;
-                self.output.say(format!("{why}: {name} is shown instead"), true);
+                self.output.show_message(format!("{why}: {name} is shown instead"), true);
             }
         }
     }
 
-    /// Replaces the simulation with one that is ready; one that `plays` runs even if the last one was paused.
+    /// Replaces the simulation by a loaded one. If `plays`, it runs even if the last one was
+    /// paused.
     pub(super) fn begin(&mut self, mut session: Session, keeps_view: bool, plays: bool) {
-        let saves = self.waiting_saves(keeps_view);
+        let saves = self.pending_saves(keeps_view);
         self.viewer.look_of = None;
         let last = self.simulated.session.take();
         if let Some(last) = last.as_ref().filter(|_| keeps_view) {
-            // It may have been paused or resumed while this one was made.
+            // The tempo may have changed while the new session was loaded.
             session.live.take_tempo_of(last.live.keeper());
             (session.goal, session.pauses_at_goal) = (last.goal, last.pauses_at_goal);
             if Integration::of(last.live.settings()) != Integration::of(session.live.settings()) {
@@ -239,25 +243,28 @@ impl Frames {
         let before = last.filter(|_| !keeps_view);
         let is_restart = before.as_ref().is_some_and(|before| before.input == session.input);
         if let Some(mut before) = before {
-            // A scene pauses at its end by itself: whatever follows should run, and so should what was chosen by its picture.
+            // A scene that has paused at its end does not pause the next one.
             let pauses = before.live.keeper().paused && !(before.is_at_end() || plays);
             before.clear_goal();
             let mut keeper = before.live.keeper().clone();
             keeper.paused = pauses;
             session.live.take_tempo_of(&keeper);
-            // One still computing its first forces would go on with them.
+            // A session that still computes its first forces is dropped, which cancels them.
             if before.live.status().ready {
                 let time = before.time(before.live.status().time, &self.viewer.choice);
                 let name = before.name();
-                self.output.say(format!("{name} is kept at {time}: ctrl+z brings it back"), false);
-                self.keep(before);
+                self.output.show_message(
+                    format!("{name} is kept at {time}: ctrl+z brings it back"),
+                    false,
+                );
+                self.store_for_undo(before);
             }
         }
         let request = self.simulated.request.take();
         if !keeps_view {
             self.simulated.history.restart();
             self.simulated.past = Past::default();
-            // Each scene has its own colouring; a choice holds only for the same bodies.
+            // Each scene has its own colouring; the user's choice is for the same bodies only.
             let chosen = request.as_ref().is_some_and(|r| r.look.colour.is_some());
             let glows = request.as_ref().is_some_and(|r| r.look.bloom.is_some());
             if !is_restart {
@@ -267,10 +274,10 @@ impl Frames {
                 if !chosen {
                     style.colour_by = if speed { ColourBy::Speed } else { ColourBy::Component };
                 }
-                // What was remembered, or chosen for the last scene, stays if this one says nothing.
+                // A scene without its own glow uses the user's.
                 match hints.and_then(|hints| hints.glow) {
-                    Some(glow) if !glows => self.memory.lend_glow(style, glow),
-                    _ => self.memory.take_glow_back(style),
+                    Some(glow) if !glows => self.memory.set_scene_glow(style, glow),
+                    _ => self.memory.restore_glow(style),
                 }
             }
             self.viewer.begin_paths(&session);
@@ -287,17 +294,18 @@ impl Frames {
                 Ok(motion) => {
                     self.viewer.steering.begin(motion.start, self.free_size());
                     let choice = &mut self.viewer.choice;
-                    let is_wanted = self.memory.directs && !is_restart;
-                    choice.directs = directs || is_wanted && may_direct(request.as_ref(), &motion);
+                    let should_direct = self.memory.directs && !is_restart;
+                    choice.directs =
+                        directs || should_direct && may_direct(request.as_ref(), &motion);
                     if !choice.directs {
                         choice.follow = motion.follow;
                     }
-                    let is_asked = request.as_ref().is_some_and(|r| r.look.follow.is_some());
-                    if self.viewer.choice.follow == Follow::CentreOfMass && !is_asked {
-                        self.output.say(DRIFTING.to_owned(), false);
+                    let is_specified = request.as_ref().is_some_and(|r| r.look.follow.is_some());
+                    if self.viewer.choice.follow == Follow::CentreOfMass && !is_specified {
+                        self.output.show_message(DRIFTING.to_owned(), false);
                     }
                 }
-                Err(error) => self.output.say_error(&error),
+                Err(error) => self.output.show_error(&error),
             }
             self.output.screen.canvas.reset_exposure();
         } else {
@@ -312,7 +320,7 @@ impl Frames {
                 if session.goal != Some(time) && session.live.status().time != time {
                     let time = session.time(time, &self.viewer.choice);
                     let text = format!("this run begins after or ends before {time} of the link");
-                    self.output.say(text, true);
+                    self.output.show_message(text, true);
                 }
             }
             if request.paused && session.goal.is_none() {
@@ -326,60 +334,62 @@ impl Frames {
             film.go_on();
         }
         if let Some(chosen) = session.chosen.take() {
-            self.output.say(chosen, false);
+            self.output.show_message(chosen, false);
         }
         self.name_window(&session);
         self.undo.take_view(&self.viewer.choice);
         self.simulated.sharing.note(&session.live);
         self.simulated.session = Some(session);
-        saves.into_iter().for_each(|save| self.ask_moment(save));
+        saves.into_iter().for_each(|save| self.request_moment(save));
     }
 
     pub(super) fn name_window(&self, session: &Session) {
         let title = messages::piece(&format!("gravitile: {}", session.name()));
         self.output.window.set_title(&title);
-        machine::named(&title);
+        machine::set_title(&title);
     }
 
-    /// Snapshots asked for whose bodies have not come yet. With the same bodies they are asked for again; if
-    /// other bodies follow, an error says that they were not saved.
-    fn waiting_saves(&mut self, same_bodies: bool) -> Vec<Waiting> {
-        let waiting = std::mem::take(&mut self.simulated.waiting);
+    /// Removes pending requests, and returns those to save a snapshot, to be repeated with the same
+    /// bodies. If other bodies follow, shows an error for each instead.
+    fn pending_saves(&mut self, same_bodies: bool) -> Vec<Purpose> {
+        let pending = std::mem::take(&mut self.simulated.pending);
         let (saves, _): (Vec<_>, Vec<_>) =
-            waiting.into_iter().partition(|purpose| matches!(purpose, Waiting::Save(_)));
+            pending.into_iter().partition(|purpose| matches!(purpose, Purpose::Save(_)));
         if same_bodies {
             return saves;
         }
         for save in saves {
-            if let Waiting::Save(path) = save {
+            if let Purpose::Save(path) = save {
                 let path = path.display();
-                self.output
-                    .say(format!("{path} was not saved: other bodies were loaded first"), true);
+                self.output.show_message(
+                    format!("{path} was not saved: other bodies were loaded first"),
+                    true,
+                );
             }
         }
         Vec::new()
     }
 
-    /// Asks for the bodies; their purpose is remembered until they come.
-    pub(super) fn ask_moment(&mut self, purpose: Waiting) {
-        if let Err(error) = self.simulated.ask_moment(purpose) {
-            self.output.say_error(&error);
+    /// Requests the bodies for `purpose`.
+    pub(super) fn request_moment(&mut self, purpose: Purpose) {
+        if let Err(error) = self.simulated.request_moment(purpose) {
+            self.output.show_error(&error);
         }
     }
 
-    fn keep_moment(&mut self, moment: &Arc<Moment>) {
+    fn store_moment(&mut self, moment: &Arc<Moment>) {
         let dt = self.simulated.session.as_ref().map_or(1.0, |session| session.live.dt());
         self.simulated.past.take(moment, dt > 0.0);
     }
 
-    /// Uses the bodies that have come.
-    pub(super) fn use_moment(&mut self, moment: &Arc<Moment>) {
-        self.keep_moment(moment);
+    /// Takes in requested bodies, and uses them for all pending purposes.
+    pub(super) fn receive_moment(&mut self, moment: &Arc<Moment>) {
+        self.store_moment(moment);
         self.viewer.aim(moment);
         if let Some(session) = &mut self.simulated.session {
             session.last = Some(Arc::clone(moment));
         }
-        for purpose in std::mem::take(&mut self.simulated.waiting) {
+        for purpose in std::mem::take(&mut self.simulated.pending) {
             self.serve(purpose, moment);
         }
     }

@@ -9,18 +9,18 @@ use winit::window::{Fullscreen, Window};
 
 use super::pictures::Recording;
 use super::screen::Screen;
-use super::soon::Soon;
+use super::soon::Deferred;
 use crate::error::{Error, Result};
 use crate::gpu::{FrameTimes, Gpu};
 use crate::messages;
 use crate::render::Image;
 use crate::settings::AdapterRequest;
 
-/// How long good news stays, and bad news, which takes longer to read.
+/// How long a notice and an error are shown.
 const MESSAGE: [Duration; 2] = [Duration::from_secs(6), Duration::from_secs(30)];
-/// This long after its time a message is surely over.
+/// Margin for the end of a message, so that it has expired when the next frame begins.
 const MOMENT: Duration = Duration::from_millis(5);
-/// A device that breaks again so soon is not replaced once more.
+/// A device that is lost within this time is not replaced again.
 const TOO_SOON: Duration = Duration::from_secs(3);
 
 pub struct Output {
@@ -28,23 +28,23 @@ pub struct Output {
     pub screen: Screen,
     pub recording: Option<Recording>,
     /// Pictures being drawn, and where to save them.
-    pub drawn: Vec<(Soon<Result<Image>>, PathBuf)>,
-    /// Times of the parts of the last frame whose times are known.
+    pub drawn: Vec<(Deferred<Result<Image>>, PathBuf)>,
+    /// Device times of the latest frame for which they are known.
     pub times: Option<FrameTimes>,
-    /// Processor time that the panel takes per frame, in seconds.
+    /// CPU time that the panel takes per frame, in seconds.
     pub panel_secs: f64,
-    /// A sentence, and whether it is bad news.
+    /// The text, and whether it is an error.
     pub message: Option<(String, bool)>,
-    said: Instant,
+    message_at: Instant,
     /// Whether the message differs from the one drawn last.
-    pub has_news: bool,
+    pub message_changed: bool,
     /// Whether the last picture could not be shown.
     pub missed: bool,
     display: OwnedDisplayHandle,
     /// When the last new device was made.
     recovered: Option<Instant>,
-    /// Another device that is being opened, and what happened to the last one.
-    replacing: Option<(Soon<Result<Screen>>, String)>,
+    /// Another device that is being opened, and the error of the last one.
+    replacing: Option<(Deferred<Result<Screen>>, String)>,
 }
 
 fn no_other(error: impl std::fmt::Display, again: &Error) -> Error {
@@ -52,9 +52,13 @@ fn no_other(error: impl std::fmt::Display, again: &Error) -> Error {
 }
 
 impl Output {
-    /// Opens the device of a window; `begin` is called when it is there, and what it begins goes on beside the rest.
+    /// Opens the device of a window; `begin` is called as soon as it is open, and the work it
+    /// starts runs in parallel with the rest.
     ///
-    /// Errors: the window cannot be drawn on; then no device that can draw on it, or those of `begin`.
+    /// # Errors
+    ///
+    /// The window cannot be drawn on. From the future: no device can draw on it, or those of
+    /// `begin`.
     pub fn open<T, B: FnOnce(&Arc<Gpu>) -> Result<T>>(
         window: Arc<Window>,
         display: OwnedDisplayHandle,
@@ -73,8 +77,8 @@ impl Output {
                 times: None,
                 panel_secs: 0.0,
                 message: None,
-                said: Instant::now(),
-                has_news: false,
+                message_at: Instant::now(),
+                message_changed: false,
                 missed: false,
                 display,
                 recovered: None,
@@ -84,9 +88,11 @@ impl Output {
         })
     }
 
-    /// Begins to open another device after `error`; nothing is drawn until it is there.
+    /// Starts to open another device after `error`; nothing is drawn until it is open.
     ///
-    /// Errors: the last one was taken a moment ago, or the window cannot be drawn on.
+    /// # Errors
+    ///
+    /// The last device was replaced less than 3 s ago, or the window cannot be drawn on.
     pub fn replace_device(&mut self, error: &Error, adapter: &AdapterRequest) -> Result<()> {
         if self.recovered.replace(Instant::now()).is_some_and(|last| last.elapsed() < TOO_SOON) {
             return Err(Error::Device(format!("{error}; and so did the device that replaced it")));
@@ -96,7 +102,7 @@ impl Output {
         let opening = Screen::open(Arc::clone(&self.window), display, adapter, |_| Ok(()));
         let opening = opening.map_err(|again| no_other(error, &again))?;
         let opening = async move { opening.await.map(|(screen, ())| screen) };
-        self.replacing = Some((Soon::of(opening), error.to_string()));
+        self.replacing = Some((Deferred::of(opening), error.to_string()));
         self.recording = None;
         self.drawn.clear();
         Ok(())
@@ -107,9 +113,11 @@ impl Output {
         self.replacing.is_some()
     }
 
-    /// Draws on the other device from now on, if it is open: then what happened to the last one is returned.
+    /// Switches to the other device if it is open, and then returns the error of the last one.
     ///
-    /// Errors: it could not be opened.
+    /// # Errors
+    ///
+    /// The device could not be opened.
     pub fn take_device(&mut self) -> Result<Option<String>> {
         let made = self.replacing.as_ref().and_then(|(opening, _)| opening.take());
         let Some(made) = made else { return Ok(None) };
@@ -121,7 +129,7 @@ impl Output {
 
     pub fn resized(&mut self, width: u32, height: u32) {
         if let Err(error) = self.screen.resize(width, height) {
-            self.say_error(&error);
+            self.show_error(&error);
         }
     }
 
@@ -135,36 +143,36 @@ impl Output {
     }
 
     /// Shows a message.
-    pub fn say(&mut self, text: String, is_error: bool) {
+    pub fn show_message(&mut self, text: String, is_error: bool) {
         let text = messages::line(&text);
         super::seen::message(&text);
-        (self.message, self.said) = (Some((text, is_error)), Instant::now());
-        self.has_news = true;
+        (self.message, self.message_at) = (Some((text, is_error)), Instant::now());
+        self.message_changed = true;
     }
 
     /// Shows an error.
-    pub fn say_error(&mut self, error: &Error) {
+    pub fn show_error(&mut self, error: &Error) {
         log::warn!("{error}");
-        self.say(error.to_string(), true);
+        self.show_message(error.to_string(), true);
     }
 
     pub fn dismiss_message(&mut self) {
         self.message = None;
-        self.has_news = true;
+        self.message_changed = true;
     }
 
-    /// After which time the message disappears by itself.
+    /// The time until the message expires.
     pub fn message_ends(&self) -> Option<Duration> {
         let (_, is_error) = self.message.as_ref()?;
-        Some(MESSAGE[usize::from(*is_error)].saturating_sub(self.said.elapsed()) + MOMENT)
+        Some(MESSAGE[usize::from(*is_error)].saturating_sub(self.message_at.elapsed()) + MOMENT)
     }
 
-    /// Removes a message whose time is up; returns whether the message differs from the one drawn last.
+    /// Removes an expired message; returns whether the message differs from the one drawn last.
     pub fn pass(&mut self) -> bool {
-        let elapsed = self.said.elapsed();
+        let elapsed = self.message_at.elapsed();
         let is_over =
             |(_, is_error): &mut (String, bool)| elapsed > MESSAGE[usize::from(*is_error)];
         let is_gone = self.message.take_if(is_over).is_some();
-        std::mem::take(&mut self.has_news) | is_gone
+        std::mem::take(&mut self.message_changed) | is_gone
     }
 }

@@ -1,5 +1,5 @@
-//! When the window draws next: at the display's rate while something moves, now and then while something is awaited, and not
-//! at all while nothing changes.
+//! When the next frame is due: at the display's rate while something moves, at longer intervals
+//! while results are pending, and not at all while nothing changes.
 
 use web_time::{Duration, Instant};
 use winit::window::Window;
@@ -12,28 +12,29 @@ use crate::sim::EngineKind;
 /// When the next frame is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pace {
-    /// As soon as the display shows another picture.
+    /// At the display's next refresh.
     Moving,
-    /// After this time, unless something happens earlier.
+    /// After this time, unless an event comes earlier.
     Waiting(Duration),
-    /// When something happens.
+    /// At the next event.
     Resting,
 }
 
-/// How often to look for what is awaited.
-const LOOK: Duration = Duration::from_millis(50);
-/// How often to look at files that may change, and at a measurement, which pictures disturb.
+/// Interval at which pending results are polled.
+const POLL: Duration = Duration::from_millis(50);
+/// Interval at which watched files are polled, and a measurement, which frames disturb.
 const FILES: Duration = Duration::from_millis(500);
-/// The exposure adapts, and trails fade, for this many times their time constant: then no grey level changes any more.
+/// Exposure and trails settle after this many time constants: later no grey level changes.
 const FADED: f64 = 6.0;
-/// How long egui, the window system and a worker may still have something to show after the last change.
+/// Seconds after the last change in which egui, the window system or a worker may still have
+/// something to show.
 const AFTERMATH_SECS: f64 = 0.5;
-/// The longest a window delays its next picture on purpose.
+/// Longest deliberate delay of the next picture.
 const LATEST: Duration = Duration::from_millis(30);
-/// If the display does not report its rate.
-const USUAL_RATE_HZ: f64 = 60.0;
+/// Refresh rate of a display that does not report it.
+const DEFAULT_RATE_HZ: f64 = 60.0;
 
-/// How long nothing has moved.
+/// Measures how long nothing has moved.
 #[derive(Debug, Default)]
 pub struct Stillness {
     secs: f64,
@@ -41,12 +42,12 @@ pub struct Stillness {
 }
 
 impl Stillness {
-    /// Notes a change that the picture follows for a while.
+    /// Records a change, after which the picture takes a while to settle.
     pub fn disturb(&mut self) {
         self.secs = 0.0;
     }
 
-    /// Notes that a frame of `secs` was drawn as `camera` sees it, and whether something `moves`.
+    /// Records a frame of `secs` seen from `camera`, and whether something `moves`.
     pub fn pass(&mut self, secs: f64, camera: Camera, moves: bool) {
         if moves || self.camera.replace(camera) != Some(camera) {
             self.secs = 0.0;
@@ -55,12 +56,12 @@ impl Stillness {
         }
     }
 
-    /// Whether the picture has come to rest and one of this style as `camera` sees it would be the same.
+    /// Whether the picture has settled and would be the same with this style and camera.
     pub fn holds(&self, style: &Style, camera: Camera) -> bool {
         self.camera == Some(camera) && self.is_complete(style)
     }
 
-    /// Whether the picture of that style has come to rest.
+    /// Whether a picture of this style has settled.
     pub fn is_complete(&self, style: &Style) -> bool {
         let followed = match style.exposure {
             Exposure::Auto { adapt_secs } if adapt_secs.is_finite() => adapt_secs,
@@ -71,13 +72,13 @@ impl Stillness {
 }
 
 impl Frames {
-    /// When the next frame is due; egui asks for one after `repaint`.
+    /// When the next frame is due; egui requests one after `repaint`.
     pub(super) fn pace(&self, repaint: Duration) -> Pace {
         let session = self.simulated.session.as_ref();
         let live = session.map(|session| &session.live);
         let is_complete = self.measuring.is_some()
-            || self.still.is_complete(&self.viewer.choice.style) && !self.viewer.owes_whole();
-        if self.output.has_news
+            || self.still.is_complete(&self.viewer.choice.style) && !self.viewer.needs_full();
+        if self.output.message_changed
             || live.is_some_and(|live| live.is_moving())
             || session.is_some() && !is_complete
         {
@@ -88,18 +89,18 @@ impl Frames {
             self.measuring.is_some().then_some(FILES),
             (self.simulated.loading.is_some()
                 || self.simulated.meeting.is_some()
-                || self.simulated.sharing.is_looking()
+                || self.simulated.sharing.is_searching()
                 || self.output.missed
                 || !self.output.drawn.is_empty())
-            .then_some(LOOK),
-            live.filter(|live| live.is_waiting()).map(|_| LOOK),
+            .then_some(POLL),
+            live.filter(|live| live.is_waiting()).map(|_| POLL),
             self.input.shaders.as_ref().map(|_| FILES),
             self.output.message_ends(),
         ];
         next.sort();
         match next.into_iter().flatten().next() {
             Some(Duration::ZERO) => Pace::Moving,
-            // egui's way of saying never.
+            // egui's value for never.
             Some(Duration::MAX) | None => Pace::Resting,
             Some(after) => Pace::Waiting(after),
         }
@@ -107,7 +108,7 @@ impl Frames {
 }
 
 impl Frames {
-    /// The time from picture to picture; `display` is the display's own.
+    /// The time between pictures; `display` is the display's refresh interval.
     pub(super) fn pause(&self, display: Duration) -> Duration {
         let live = self.simulated.session.as_ref().map(|session| &session.live);
         let steps =
@@ -120,23 +121,23 @@ impl Frames {
     }
 }
 
-/// The time from picture to picture where pictures that take `picture_secs` and steps share the processor: about half for
-/// each, unless the window would respond too late. Beside slow pictures steps get the cores that these leave idle, and at
-/// least their priority's share.
+/// The time between pictures if pictures that take `picture_secs` and steps share the CPU: about
+/// half for each, unless the window would respond too late. With slow pictures, steps get the cores
+/// that these leave idle, and at least their priority's share.
 fn shared(display: Duration, picture_secs: f64) -> Duration {
     display.max(Duration::from_secs_f64((2.0 * picture_secs).clamp(0.0, LATEST.as_secs_f64())))
 }
 
-/// The time from picture to picture of the display that the window is on.
+/// The refresh interval of the display that the window is on.
 pub fn display_pause(window: &Window) -> Duration {
-    // A browser says when the next picture is due: a separate clock is late for one in twenty.
+    // A browser schedules the pictures itself: with a separate clock one in twenty would be late.
     if cfg!(target_arch = "wasm32") {
         return Duration::ZERO;
     }
     let monitor = window.current_monitor();
     let millihertz = monitor.and_then(|monitor| monitor.refresh_rate_millihertz());
-    let hertz = millihertz.map_or(USUAL_RATE_HZ, |rate| f64::from(rate) / 1000.0);
-    // With vertical sync the display decides: never be later than it.
+    let hertz = millihertz.map_or(DEFAULT_RATE_HZ, |rate| f64::from(rate) / 1000.0);
+    // Vertical sync sets the exact time; 5 % less than the interval is never late for it.
     Duration::from_secs_f64(0.95 / hertz.clamp(20.0, 1000.0))
 }
 
@@ -154,7 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_picture_is_complete_when_light_and_trails_have_settled() {
+    fn picture_is_complete_when_exposure_and_trails_have_settled() {
         let (style, camera) = (Style::default(), Camera::default());
         let mut still = Stillness::default();
         let seconds = |still: &mut Stillness, secs: u32| {
@@ -175,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn pictures_of_the_processor_leave_some_of_it_to_steps() {
+    fn software_pictures_leave_cpu_time_to_steps() {
         let ms = Duration::from_millis;
         assert_eq!(shared(ms(16), 0.002), ms(16), "they take next to nothing");
         assert_eq!(shared(ms(16), 0.010), ms(20));
@@ -185,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_rests_is_not_due() {
+    fn resting_window_has_no_frame_due() {
         let (now, pause) = (Instant::now(), Duration::from_millis(16));
         assert_eq!(due(Pace::Resting, now, pause), None);
         assert_eq!(due(Pace::Moving, now, pause), Some(now + pause));

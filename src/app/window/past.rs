@@ -1,99 +1,103 @@
-//! Kept states of the run, to go back to: as many as a given memory holds, evenly over time.
+//! Stored states of the run, to go back to: as many as fit a given memory, evenly spaced in time.
 //!
-//! Going back loses nothing: later states stay until new steps from there reach their times, and bookmarks stay even
-//! then.
+//! Going back deletes nothing: later states stay until new steps from there reach their times, and
+//! bookmarks stay even then.
 
 use std::sync::Arc;
 
 use crate::app::panel::{PAST_BYTES, PastMark};
 use crate::sim::Moment;
 
-/// At most this many: enough for the bar.
+/// Largest number of stored states: enough for the time bar.
 const MOST: usize = 240;
-/// This many can be bookmarked, however large they are.
+/// Number of states that can be bookmarked regardless of their size.
 const LEAST_MARKS: usize = 4;
 
-/// A kept state.
+/// A stored state.
 #[derive(Clone)]
-struct Kept {
+struct Stored {
     moment: Arc<Moment>,
     marked: bool,
 }
 
-/// Kept states, in the order of their times.
+/// Stored states, ordered by time.
 #[derive(Default)]
 pub struct Past {
-    kept: Vec<Kept>,
+    stored: Vec<Stored>,
     marks: Vec<PastMark>,
-    /// Whether the next state is to be bookmarked.
+    /// Whether the next state will be bookmarked.
     wants_mark: bool,
-    /// The run's time, as far as states have come back.
+    /// The time of the latest state taken in.
     now: Option<f64>,
 }
 
 impl Past {
-    /// Takes in a state that has come back. Kept states that the run passed on its way to it are outdated and dropped.
+    /// Stores a state. Outdated states, which the run has passed since the last one, are dropped.
     pub fn take(&mut self, moment: &Arc<Moment>, forwards: bool) {
         let (time, from) = (moment.time, self.now.replace(moment.time));
-        let is_same = |kept: &Kept| is_same(kept.moment.time, time);
-        let is_replaced = |kept: &Kept| {
-            let past = from.is_some_and(|from| kept.moment.time > from && kept.moment.time < time);
-            is_same(kept) || forwards && past && !kept.marked
+        let is_same = |stored: &Stored| is_same(stored.moment.time, time);
+        let is_replaced = |stored: &Stored| {
+            let past =
+                from.is_some_and(|from| stored.moment.time > from && stored.moment.time < time);
+            is_same(stored) || forwards && past && !stored.marked
         };
-        let was_marked = self.kept.iter().any(|kept| kept.marked && is_same(kept));
-        self.kept.retain(|kept| !is_replaced(kept));
+        let was_marked = self.stored.iter().any(|stored| stored.marked && is_same(stored));
+        self.stored.retain(|stored| !is_replaced(stored));
         let marked = std::mem::take(&mut self.wants_mark) || was_marked;
-        let at = self.kept.partition_point(|kept| kept.moment.time < moment.time);
-        self.kept.insert(at, Kept { moment: Arc::clone(moment), marked });
+        let at = self.stored.partition_point(|stored| stored.moment.time < moment.time);
+        self.stored.insert(at, Stored { moment: Arc::clone(moment), marked });
         self.thin();
-        self.tell();
+        self.update_marks();
     }
 
-    /// The run goes on from the state at this time: all kept states stay.
+    /// Records that the run continues from the state at this time; all stored states stay.
     pub fn go_to(&mut self, time: f64) {
         self.now = Some(time);
     }
 
-    /// Bookmarks the next state that comes: it stays. False if bookmarks leave no room for it.
+    /// Bookmarks the next state, which is then never dropped. Returns false if bookmarks fill the
+    /// memory.
     pub fn mark_next(&mut self) -> bool {
-        let marked = self.kept.iter().filter(|kept| kept.marked).count();
+        let marked = self.stored.iter().filter(|stored| stored.marked).count();
         let has_room = marked < self.most().max(LEAST_MARKS);
         self.wants_mark |= has_room;
         has_room
     }
 
     fn most(&self) -> usize {
-        self.kept.first().map_or(MOST, |kept| (PAST_BYTES / bytes(&kept.moment)).clamp(2, MOST))
+        self.stored
+            .first()
+            .map_or(MOST, |stored| (PAST_BYTES / bytes(&stored.moment)).clamp(2, MOST))
     }
 
-    /// What the bar shows.
+    /// The marks of the time bar.
     pub fn marks(&self) -> &[PastMark] {
         &self.marks
     }
 
     /// A state by its index in [`Past::marks`].
     pub fn moment(&self, at: usize) -> Option<&Arc<Moment>> {
-        self.kept.get(at).map(|kept| &kept.moment)
+        self.stored.get(at).map(|stored| &stored.moment)
     }
 
-    /// Drops states while there are too many, each time the one whose neighbours are closest to each other; the first,
-    /// the last and bookmarks stay.
+    /// While there are too many states, drops the one whose neighbours are closest to each other;
+    /// the first, the last and bookmarks stay.
     fn thin(&mut self) {
         let most = self.most();
-        while self.kept.len() > most {
-            let time = |at: usize| self.kept[at].moment.time;
-            let inner = 1..self.kept.len() - 1;
+        while self.stored.len() > most {
+            let time = |at: usize| self.stored[at].moment.time;
+            let inner = 1..self.stored.len() - 1;
             let gap = |at: &usize| time(at + 1) - time(at - 1);
-            let free = inner.clone().filter(|&at| !self.kept[at].marked);
+            let free = inner.clone().filter(|&at| !self.stored[at].marked);
             let least = free.min_by(|a, b| gap(a).total_cmp(&gap(b)));
             let Some(least) = least else { break };
-            self.kept.remove(least);
+            self.stored.remove(least);
         }
     }
 
-    fn tell(&mut self) {
-        let mark = |kept: &Kept| PastMark { time: kept.moment.time, marked: kept.marked };
-        self.marks = self.kept.iter().map(mark).collect();
+    fn update_marks(&mut self) {
+        let mark = |stored: &Stored| PastMark { time: stored.moment.time, marked: stored.marked };
+        self.marks = self.stored.iter().map(mark).collect();
     }
 }
 
@@ -102,7 +106,7 @@ fn is_same(a: f64, b: f64) -> bool {
     (a - b).abs() <= 1e-12 * a.abs().max(b.abs())
 }
 
-/// Roughly the memory that a state takes.
+/// Approximate size of a state in memory.
 fn bytes(moment: &Moment) -> usize {
     // Position, velocity and acceleration, mass, id and component.
     moment.bodies.len().max(1) * (3 * 24 + 8 + 8 + 1)
@@ -119,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn states_stay_even_over_time_and_marked_ones_stay() {
+    fn stored_states_are_evenly_spaced_and_bookmarks_stay() {
         let mut past = Past::default();
         for k in 0..1000 {
             if k == 333 {
@@ -135,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn who_goes_back_can_go_forward_again_until_steps_are_taken_and_keeps_the_bookmarks() {
+    fn later_states_stay_after_going_back_until_new_steps_pass_them_and_bookmarks_always() {
         let mut past = Past::default();
         for k in 0..10 {
             if k == 7 {
@@ -144,15 +148,15 @@ mod tests {
             past.take(&moment(f64::from(k)), true);
         }
         let times = |past: &Past| past.marks().iter().map(|m| m.time).collect::<Vec<f64>>();
-        // A slip on the bar: the state of there is the first that comes back.
+        // After going back, the first state that is read back is the one gone to.
         past.go_to(3.0);
         past.take(&moment(3.0), true);
         assert_eq!(times(&past), (0..10).map(f64::from).collect::<Vec<f64>>());
-        // Forward again over what was kept.
+        // Forward again over the stored states.
         past.go_to(9.0);
         past.take(&moment(9.0), true);
         assert_eq!(times(&past).len(), 10);
-        // Steps from an earlier state come in the place of those that they pass, and of no others.
+        // Steps from an earlier state replace exactly the states whose times they pass.
         past.go_to(3.0);
         past.take(&moment(5.5), true);
         assert_eq!(times(&past), [0.0, 1.0, 2.0, 3.0, 5.5, 6.0, 7.0, 8.0, 9.0]);
@@ -162,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bookmark_for_which_there_is_no_room_is_refused_and_none_is_let_go() {
+    fn bookmark_is_refused_when_full_and_none_is_dropped() {
         let mut past = Past::default();
         let mut set = 0;
         for k in 0..2 * MOST {

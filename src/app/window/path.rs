@@ -1,4 +1,4 @@
-//! The camera's path: setting its places, and keeping it in a file.
+//! The camera's path: setting its keyframes, and saving it to a file.
 
 use std::path::Path;
 
@@ -12,20 +12,21 @@ use crate::scene::{Keyframe, Scene, path_text, with_keyframes};
 use crate::settings::InputRequest;
 
 impl Frames {
-    /// Adds the camera's current place, at the current time, to its path.
+    /// Adds the current camera as a keyframe at the current time.
     pub(super) fn set_place(&mut self) {
         let Some(session) = &self.simulated.session else { return };
         let time = session.live.status().time;
-        let told = session.time(time, &self.viewer.choice);
+        let time_text = session.time(time, &self.viewer.choice);
         let (size, nearer) = self.led_picture();
         let choice = &mut self.viewer.choice;
         let key = keyframe(&self.viewer.steering.camera().zoomed(1.0 / nearer), time, size);
-        // Invisible digits would only clutter the file.
+        // More digits have no visible effect.
         let short = |value: f64| format!("{value:.6e}").parse().unwrap_or(value);
         let [extent, inclination, azimuth] = [key.extent, key.inclination, key.azimuth].map(short);
         set_keyframe(&mut choice.path, Keyframe { extent, inclination, azimuth, ..key });
         let count = choice.path.len();
-        self.output.say(format!("place {count} of the camera's path, at {told}"), false);
+        self.output
+            .show_message(format!("place {count} of the camera's path, at {time_text}"), false);
     }
 
     /// Saves the scene with the camera's path, or the path alone if there is no scene.
@@ -42,20 +43,20 @@ impl Frames {
             None => (path_text(keys), "the camera's path, for render --path"),
         };
         files::replace(&path, text.as_bytes())?;
-        self.output.say(format!("saved {what}: {}", absolute(&path)), false);
+        self.output.show_message(format!("saved {what}: {}", absolute(&path)), false);
         Ok(())
     }
 }
 
-/// The scene file of `input` with these keyframes, to be written to `to`; `None` if `input` is no scene, or one that
-/// only works in another folder.
+/// The scene file of `input` with these keyframes, to be written to `to`; `None` if `input` is no
+/// scene, or a scene file in another folder.
 fn scene_text(input: &InputRequest, keys: &[Keyframe], to: &Path) -> Result<Option<String>> {
     let text = if Scene::names().any(|name| name == input.input) {
         Scene::builtin_text(&input.input)?.to_owned()
     } else {
         let from = Path::new(&input.input);
         let folder = |path: &Path| std::path::absolute(path).ok()?.parent().map(Path::to_owned);
-        // Files of parts are looked for beside the scene file.
+        // Paths of parts are relative to the scene file.
         let stays = folder(from) == folder(to);
         let is_scene = from.extension().is_some_and(|extension| extension == "toml");
         if !is_scene || !stays {
@@ -72,7 +73,7 @@ mod tests {
     use crate::render::{Camera, PictureSize};
 
     #[test]
-    fn scenes_are_kept_with_their_path_and_snapshots_have_the_path_alone() {
+    fn scene_is_saved_with_its_path_and_snapshot_as_path_alone() {
         let folder = tempfile::tempdir().unwrap();
         let size = PictureSize::new(1280, 720).unwrap();
         let keys = [keyframe(&Camera::default(), 1.5, size)];
@@ -80,7 +81,7 @@ mod tests {
         let to = folder.path().join("path.toml");
         let text = made("plummer", &to).unwrap().unwrap();
         assert_eq!(Scene::from_toml(&text, &to).unwrap().view.keyframes, keys);
-        // Of a scene file beside it, and of one elsewhere, whose parts would not be found.
+        // A scene file in the same folder works, one in another folder would not find its parts.
         std::fs::write(&to, text).unwrap();
         let own = to.display().to_string();
         assert!(made(&own, &folder.path().join("other.toml")).unwrap().is_some());

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::machine::{self, Caption, Film, FilmOptions};
-use super::soon::Soon;
+use super::soon::Deferred;
 use crate::error::Result;
 use crate::files;
 use crate::gpu::Gpu;
@@ -14,27 +14,27 @@ use crate::render::{Camera, DevicePoints, Diagram, Image, Look, Painter, Picture
 /// Pictures per second of a film from the window.
 pub const FILM_RATE: u32 = 30;
 
-/// One picture of any size, with what is drawn over it: natively it is ready at once.
+/// One picture of any size, with the drawings over it. Natively it is ready on return.
 pub fn picture(
     gpu: &Gpu,
     points: DevicePoints,
     (camera, look): (&Camera, &Look),
     (diagram, on_top): (Option<&Arc<Diagram>>, OnTop),
     size: PictureSize,
-) -> Result<Soon<Result<Image>>> {
+) -> Result<Deferred<Result<Image>>> {
     let mut painter = Painter::gpu(&gpu.device, &gpu.queue, size)?;
     painter.draw_over(diagram);
     Ok(finished(painter.begin(points, camera, look, 0.0)?, on_top))
 }
 
-/// What to draw on a picture that is still being made.
+/// What to draw on a picture once it is complete.
 #[derive(Default)]
 pub struct OnTop {
     pub lines: Option<Lines>,
     pub captions: Option<Caption>,
 }
 
-/// Paths of a few bodies, for a picture that is still being made.
+/// Path lines of a few bodies.
 pub struct Lines {
     pub paths: Paths,
     pub camera: Camera,
@@ -45,8 +45,8 @@ pub struct Lines {
 fn finished(
     coming: impl Future<Output = Result<Image>> + 'static,
     on_top: OnTop,
-) -> Soon<Result<Image>> {
-    Soon::of(async move {
+) -> Deferred<Result<Image>> {
+    Deferred::of(async move {
         let mut image = coming.await?;
         if let Some(Lines { paths, camera, colours }) = on_top.lines {
             paths.draw(&mut image, &camera, &colours);
@@ -58,24 +58,24 @@ fn finished(
     })
 }
 
-/// A film being recorded. Its pictures are equally spaced in simulated time: each shows another state, however fast the
-/// engine or the window is.
+/// A film being recorded. Its pictures are equally spaced in simulated time, regardless of the
+/// speed of engine and window.
 pub struct Recording {
     film: Film,
     painter: Painter,
-    /// The picture being drawn; the next one waits for it.
-    coming: Option<Soon<Result<Image>>>,
+    /// The picture being drawn; only one at a time.
+    coming: Option<Deferred<Result<Image>>>,
     pub path: PathBuf,
     pub pictures: u64,
-    /// Simulated time from picture to picture, > 0.
+    /// Simulated time between pictures, > 0.
     pause: f64,
-    /// The time of the next picture, and the direction of time; none before the first.
+    /// The time of the next picture, and the direction of time; `None` before the first.
     next: Option<(f64, f64)>,
 }
 
 impl Recording {
-    /// Opens the film; its sides are made even for video encoders. `units_per_sec` is the simulated time that a second of
-    /// it shows, > 0.
+    /// Opens the film; its sides are rounded to even numbers for video encoders. `units_per_sec` is
+    /// the simulated time per second of the film, > 0.
     pub fn begin(gpu: &Gpu, path: &Path, size: PictureSize, units_per_sec: f64) -> Result<Self> {
         let even = |side: u32| (side & !1).max(2);
         let size = PictureSize::new(even(size.width()), even(size.height()))?;
@@ -90,28 +90,30 @@ impl Recording {
         self.painter.size()
     }
 
-    /// Draws this over its pictures from now on, or nothing.
+    /// Sets the diagram over its pictures, or none.
     pub fn draw_over(&mut self, diagram: Option<&Arc<Diagram>>) {
         self.painter.draw_over(diagram);
     }
 
-    /// Goes on with other bodies: the next state shown is the next picture.
+    /// Continues with other bodies: their first state is the next picture.
     pub fn go_on(&mut self) {
         self.next = None;
     }
 
-    /// The time beyond which no step may go before the next picture is taken. Before the first picture, or when time was
-    /// reversed, that is now, so that a whole state is drawn. The sign of `dt` is the direction of time.
+    /// The time from which on no step may begin before the next picture is taken: now before the
+    /// first picture or after time was reversed, so that a complete state is drawn. The sign of
+    /// `dt` is the direction of time.
     pub fn until(&self, (now, dt): (f64, f64)) -> f64 {
         self.next.filter(|(_, direction)| *direction == dt.signum()).map_or(now, |(time, _)| time)
     }
 
-    /// Simulated time from picture to picture.
+    /// Simulated time between pictures.
     pub fn pause(&self) -> f64 {
         self.pause
     }
 
-    /// Takes a picture, with what is drawn on it, if one is due at simulated time `time`; returns whether it was.
+    /// Takes a picture, with the drawings on it, if one is due at simulated time `time`; returns
+    /// whether it was.
     pub fn pass(
         &mut self,
         (time, dt): (f64, f64),
@@ -127,13 +129,13 @@ impl Recording {
         let direction = dt.signum();
         match &mut self.next {
             Some((_, towards)) if *towards != direction => {
-                // Time was reversed: from here on pictures are spaced as before.
+                // Time was reversed: the next picture comes one interval later.
                 self.next = Some((time + direction * self.pause, direction));
                 return Ok(false);
             }
             Some((next, _)) if (time - *next) * direction < -1e-6 * dt.abs() => return Ok(false),
             Some((next, _)) => {
-                // Steps longer than the pause make one picture each.
+                // Steps longer than the interval give one picture each.
                 let missed = ((time - *next) * direction / self.pause + 1e-6).floor().max(0.0);
                 *next += direction * self.pause * (missed + 1.0);
             }
@@ -150,23 +152,24 @@ impl Recording {
         Ok(true)
     }
 
-    /// Writes the picture that was being drawn, if it is ready.
+    /// Writes the picture being drawn to the film, if it is ready.
     fn take_in(&mut self) -> Result<()> {
-        if let Some(image) = self.coming.as_ref().and_then(Soon::take) {
+        if let Some(image) = self.coming.as_ref().and_then(Deferred::take) {
             self.coming = None;
             self.film.write(image?)?;
         }
         Ok(())
     }
 
-    /// Completes the film and gives it its name; in a page without the picture being drawn.
+    /// Completes the film and returns its path; in a page the picture being drawn is lost.
     pub fn end(self) -> Result<PathBuf> {
         self.film.finish()?;
         Ok(self.path)
     }
 }
 
-/// A name that is still free: a user's file is never replaced.
+/// A path at which no file exists: the given one, or a numbered one. A user's file is never
+/// replaced.
 pub fn free_name(path: &Path) -> PathBuf {
     if !files::exists(path) {
         return path.to_owned();
@@ -187,7 +190,7 @@ mod tests {
     use crate::render::writing::Said;
 
     #[test]
-    fn a_taken_name_gets_a_number() {
+    fn existing_name_gets_a_number() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.b.png");
         assert_eq!(free_name(&path), path);
@@ -196,16 +199,16 @@ mod tests {
         assert_eq!(free_name(&path), folder.path().join("a.b-3.png"));
     }
 
-    /// A black picture with this on it.
+    /// A black picture with these drawings.
     fn night(on_top: OnTop) -> Image {
         let size = PictureSize::new(320, 180).unwrap();
         finished(async move { Ok(Image::new(size)) }, on_top).take().unwrap().unwrap()
     }
 
     #[test]
-    fn captions_are_written_on_what_is_saved() {
+    fn saved_pictures_have_captions() {
         let bodies = crate::scene::test_bodies(10, crate::scene::Spread::Even);
-        let said = |captions| Caption {
+        let caption = |captions| Caption {
             said: Said { captions, title: "Night".to_owned(), ..Said::default() },
             camera: Camera::default(),
             look: Look::new(&Style::default(), &bodies, None).unwrap(),
@@ -213,7 +216,7 @@ mod tests {
             time: 1.0,
         };
         let lit = |captions| {
-            let image = night(OnTop { lines: None, captions: Some(said(captions)) });
+            let image = night(OnTop { lines: None, captions: Some(caption(captions)) });
             image.rgba().chunks(4).filter(|pixel| pixel[0] > 100).count()
         };
         assert_eq!(lit(Captions::default()), 0);

@@ -1,4 +1,4 @@
-//! After trouble with the device: a new one, and the last state that had come back.
+//! Recovery from device errors: opens a new device, and continues from the last checkpoint.
 
 use super::frame::Frames;
 use super::load::Loading;
@@ -7,26 +7,27 @@ use crate::settings::DeviceCount;
 use crate::sim::Settings;
 
 impl Frames {
-    /// After trouble with the device: a new one is asked for.
+    /// Requests a new device after the error of the window's.
     pub(super) fn recover(&mut self, error: &Error) -> Result<()> {
         log::error!("{error}");
         if self.simulated.session.is_none() {
             return Err(Error::Device(error.to_string()));
         }
-        self.output.replace_device(error, &self.simulated.wanted.settings.adapter)?;
-        self.go_on_elsewhere()
+        self.output.replace_device(error, &self.simulated.requested.settings.adapter)?;
+        self.continue_on_new_device()
     }
 
-    /// The simulation has failed by itself. One on several devices goes on with the window's alone if another is lost.
+    /// Handles an error of the simulation. If one of several devices is lost, it continues on the
+    /// window's device alone.
     pub(super) fn failed(&mut self, error: &Error) {
         if self.output.screen.gpu.is_lost() {
-            // The next frame sees that, and replaces it.
+            // The next frame detects the lost device, and replaces it.
             return;
         }
         let session = self.simulated.session.as_ref();
         let several = session.filter(|session| !session.live.choice().beside.is_empty());
         let (Error::Device(_), Some(session)) = (error, several) else {
-            self.output.say_error(error);
+            self.output.show_error(error);
             return;
         };
         let settings = Settings {
@@ -34,8 +35,8 @@ impl Frames {
             adapter: session.live.settings().adapter.first(),
             ..session.live.settings().clone()
         };
-        self.simulated.wanted.settings.devices = settings.devices;
-        self.simulated.wanted.settings.adapter = settings.adapter.clone();
+        self.simulated.requested.settings.devices = settings.devices;
+        self.simulated.requested.settings.adapter = settings.adapter.clone();
         let gpu = &self.output.screen.gpu;
         let (loading, text) = match &session.last {
             Some(moment) => (
@@ -46,7 +47,7 @@ impl Frames {
                 ),
             ),
             None => (
-                Loading::input(gpu, session.input.clone(), self.simulated.wanted.clone(), true),
+                Loading::input(gpu, session.input.clone(), self.simulated.requested.clone(), true),
                 format!(
                     "{error}. No earlier state had come back: restarted from the beginning on one device"
                 ),
@@ -55,14 +56,14 @@ impl Frames {
         match loading {
             Ok(loading) => {
                 self.simulated.loading = Some(loading);
-                self.output.say(text, true);
+                self.output.show_message(text, true);
             }
-            Err(again) => self.output.say_error(&again),
+            Err(again) => self.output.show_error(&again),
         }
     }
 
-    /// With the new device, once it is there, the last state that came back goes on.
-    pub(super) fn go_on_elsewhere(&mut self) -> Result<()> {
+    /// Once the new device is open, continues there from the last checkpoint.
+    pub(super) fn continue_on_new_device(&mut self) -> Result<()> {
         let Some(error) = self.output.take_device()? else { return Ok(()) };
         let Some(session) = self.simulated.session.take() else { return Ok(()) };
         self.undo.forget();
@@ -77,18 +78,18 @@ impl Frames {
                     format!("{error}. Going on from {time}, the last state that had come back");
                 let change = Loading::change(&self.output.screen.gpu, &session, moment, settings)?;
                 self.simulated.loading = Some(change);
-                self.output.say(text, true);
+                self.output.show_message(text, true);
             }
             None => {
                 let input = session.input.clone();
-                let again = Loading::input(
+                let restarted = Loading::input(
                     &self.output.screen.gpu,
                     input,
-                    self.simulated.wanted.clone(),
+                    self.simulated.requested.clone(),
                     true,
                 )?;
-                self.simulated.loading = Some(again);
-                self.output.say(
+                self.simulated.loading = Some(restarted);
+                self.output.show_message(
                     format!(
                         "{error}. No earlier state had come back: restarted from the beginning"
                     ),

@@ -1,5 +1,5 @@
-//! When the panel is laid out: after input, when egui or a message asks for it, and 2 to 10 times a second for its numbers.
-//! Other frames spend no time on it.
+//! When the panel is laid out: after input, when egui or a message requires it, and 2 to 10 times a
+//! second for its numbers. Other frames spend no time on it.
 
 use egui::epaint::ClippedShape;
 use egui_wgpu::ScreenDescriptor;
@@ -9,15 +9,15 @@ use super::frame::Frames;
 use super::machine;
 use crate::app::panel::overlay::Marks;
 
-/// Time between layouts for numbers that change all the time, as nobody reads them faster; on a slow adapter at most a tenth
-/// of the time is spent on drawing them, but they are shown at least twice a second.
+/// Interval of layouts for changing numbers, which nobody reads faster. On a slow adapter it is
+/// longer, so that drawing them takes at most a tenth of the time, but at most half a second.
 const NUMBERS: Duration = Duration::from_millis(100);
 const SELDOM: f64 = 10.0;
 const LEAST: Duration = Duration::from_millis(500);
-/// A frame that took less time for the panel has not drawn it.
+/// A frame with less device time for the panel has not drawn it.
 const DRAWN_SECS: f64 = 5e-4;
 
-/// What is to be drawn of the panel: its shapes, whether textures have changed, and where it begins.
+/// The panel to draw: its shapes, whether textures have changed, and its left edge in points.
 pub type Shapes = (Vec<ClippedShape>, bool, f32);
 
 /// When the panel was last laid out, and what makes the next layout due.
@@ -25,16 +25,16 @@ pub type Shapes = (Vec<ClippedShape>, bool, f32);
 pub struct Refresh {
     is_stale: bool,
     last: Option<Instant>,
-    /// Time on the device for drawing it when it last changed, in seconds.
+    /// Device time of its last drawing, in seconds.
     took: f64,
-    /// When egui wants to be called again.
+    /// When egui requests the next layout.
     wanted: Option<Instant>,
-    /// What was drawn that moves with the camera.
+    /// The last drawn marks, which move with the camera.
     marks: Option<Marks>,
 }
 
 impl Refresh {
-    /// Something may have changed: the next frame lays it out.
+    /// Records a possible change: the next frame lays the panel out.
     pub fn disturb(&mut self) {
         self.is_stale = true;
     }
@@ -53,9 +53,9 @@ impl Refresh {
         (self.is_stale, self.last, self.wanted) = (false, Some(now), now.checked_add(wanted));
     }
 
-    /// When it should be laid out again if nothing happens, counted from `now`, when a frame began: when egui wants it, and
-    /// after a frame that did not lay it out also when numbers are due, so that the last ones are shown. Never while it is
-    /// `hidden`: an event makes the first frame that shows it.
+    /// The time from `now`, the beginning of a frame, to the next layout if no event comes: when
+    /// egui requests it, and after a frame without layout also when numbers are due, so that the
+    /// last ones are shown. Never while `hidden`, as an event starts the first visible frame.
     pub fn delay(&self, now: Instant, hidden: bool) -> Duration {
         if hidden {
             return Duration::MAX;
@@ -69,7 +69,7 @@ impl Refresh {
 }
 
 impl Frames {
-    /// Lays the panel out if that is due in the frame that begins `now`.
+    /// Lays the panel out if it is due in the frame that begins `now`.
     pub(super) fn show_panel_if_due(&mut self, now: Instant) -> Option<egui::FullOutput> {
         let marks = self.marks();
         let refresh = &mut self.refresh;
@@ -80,7 +80,7 @@ impl Frames {
             return None;
         }
         refresh.marks = marks;
-        // Before the layout, since its own changes need another one.
+        // Before the layout, as changes by the layout itself need another one.
         refresh.done(now, Duration::MAX);
         let output = self.show_panel();
         let root = output.viewport_output.get(&egui::ViewportId::ROOT);
@@ -89,7 +89,7 @@ impl Frames {
         Some(output)
     }
 
-    /// The drawing over the picture that moves with the camera or the bodies.
+    /// The marks over the picture, which move with the camera or the bodies.
     fn marks(&self) -> Option<Marks> {
         let session = self.simulated.session.as_ref()?;
         let size = self.output.screen.picture_size();
@@ -101,7 +101,7 @@ impl Frames {
         Some(Marks::of(view, (&camera, size, pixels_per_point), unit, time))
     }
 
-    /// Takes over what the panel has laid out: what is to be drawn, and textures to free after the submission.
+    /// Handles egui's output; returns what to draw, and the textures to free after the submission.
     pub(super) fn take_panel(
         &mut self,
         output: egui::FullOutput,
@@ -116,7 +116,7 @@ impl Frames {
         let screen =
             ScreenDescriptor { size_in_pixels: self.output.screen.size(), pixels_per_point };
         let free = f64::from(screen.size_in_pixels[0]) - self.covered_px();
-        // The clip rectangles of scrolled parts reach a little further than the panel.
+        // The clip rectangles of scroll areas extend a little beyond the panel.
         let left = free as f32 / pixels_per_point - 4.0;
         (((shapes, has_textures, left), screen), freed)
     }
@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_panel_is_laid_out_after_input_for_egui_and_ten_times_a_second() {
+    fn layout_follows_input_egui_and_a_tenth_of_a_second() {
         let ms = Duration::from_millis;
         let begun = Instant::now();
         let mut refresh = Refresh::default();

@@ -1,5 +1,5 @@
-//! For work on the shaders: their files are watched, and compiled again when one changes. If one does not
-//! compile, the error is shown and the last good kernels and passes stay in use.
+//! Shader hot reloading: watches the files, and recompiles when one changes. After an error, which
+//! is shown, the last valid kernels and passes stay in use.
 
 use std::path::PathBuf;
 use std::time::SystemTime;
@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::gpu::template;
 use crate::live::Command;
 
-/// How often to look at the files.
+/// Interval at which the files are polled.
 const PAUSE: Duration = Duration::from_millis(400);
 
 /// Watches a copy of `shaders/`.
@@ -26,9 +26,11 @@ impl ShaderWatch {
         Self { folder, looked: None, newest: None }
     }
 
-    /// True if new texts were read.
+    /// Reads changed files; returns whether there were any.
     ///
-    /// Errors: a file that cannot be read, or a text that is no template; reported once per change.
+    /// # Errors
+    ///
+    /// A file cannot be read, or is not a valid template; reported once per change.
     pub fn changed(&mut self) -> Result<bool> {
         if self.looked.is_some_and(|looked| looked.elapsed() < PAUSE) {
             return Ok(false);
@@ -44,7 +46,7 @@ impl ShaderWatch {
         let is_first_look = self.newest.is_none() && newest.is_none();
         self.newest = newest;
         if is_first_look {
-            // No files: say so once, then be quiet.
+            // Report missing files only once.
             self.newest = Some(SystemTime::UNIX_EPOCH);
         }
         template::reload(&self.folder)?;
@@ -53,19 +55,19 @@ impl ShaderWatch {
 }
 
 impl Frames {
-    /// Compiles what runs now from the current texts.
+    /// Recompiles the kernels and passes in use from the current sources.
     pub(super) fn take_shaders(&mut self) {
         let mut taken = self.output.screen.renew_canvas();
         if let Some(session) = &mut self.simulated.session {
             match session.live.apply(Command::Recompile) {
-                // The shown text must be the one that runs.
+                // The panel must show the source of the new kernel.
                 Ok(()) => session.wgsl = None,
                 Err(error) => taken = Err(error),
             }
         }
         match taken {
-            Ok(()) => self.output.say("shaders were recompiled".to_owned(), false),
-            Err(error) => self.output.say_error(&error),
+            Ok(()) => self.output.show_message("shaders were recompiled".to_owned(), false),
+            Err(error) => self.output.show_error(&error),
         }
     }
 }
@@ -75,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn changes_are_seen_once_and_bad_texts_are_told() {
+    fn changes_and_template_errors_are_reported_once() {
         let folder = tempfile::tempdir().unwrap();
         for (name, text) in template::FILES {
             let path = folder.path().join(name);
@@ -95,7 +97,7 @@ mod tests {
         std::fs::File::options().write(true).open(&path).unwrap().set_modified(later).unwrap();
         let error = look(&mut watch).unwrap_err().to_string();
         assert!(error.contains("body.wgsl"), "{error}");
-        assert!(!look(&mut watch).unwrap(), "told once");
+        assert!(!look(&mut watch).unwrap(), "reported once");
         assert!(
             template::assemble("integrate/leapfrog.wgsl", minijinja::context! { workgroup => 64 })
                 .is_ok()

@@ -1,11 +1,11 @@
-//! The picture of a window in which nothing moves: drawn once with everything asked for, even what a slow adapter leaves
-//! out in motion, and then only shown again.
+//! The picture of a window in which nothing moves: drawn once with all requested effects, even
+//! those that a slow adapter leaves out in motion, and then reused.
 
 use super::frame::Frames;
 use super::seen;
 use crate::render::{Camera, PictureSize};
 
-/// What a picture depends on, besides its look.
+/// Everything that a picture depends on, except its look.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct View {
     pub camera: Camera,
@@ -14,39 +14,40 @@ pub struct View {
     pub state: (u64, f64),
 }
 
-/// How a picture is made.
+/// How a picture is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Drawing {
-    /// Drawn without what is left out.
-    Usual,
-    /// Drawn with everything.
-    Whole,
-    /// Shown again, with everything.
-    Again,
+    /// Without the effects that are left out.
+    Reduced,
+    /// With all effects.
+    Full,
+    /// The last picture with all effects, shown again.
+    Cached,
 }
 
-/// What the last frame showed.
+/// The history of the last frames.
 #[derive(Debug, Default)]
 pub struct Rest {
     view: Option<View>,
     moved: bool,
-    /// That of the current frame; none if it has no picture.
+    /// How the current frame's picture was drawn; `None` without a picture.
     last: Option<Drawing>,
-    /// That of the picture before.
+    /// How the picture before was drawn.
     before: Option<Drawing>,
-    /// When the light of the last usual picture was measured; pictures at rest keep that exposure.
+    /// When the light of the last reduced picture was measured; pictures at rest use that exposure.
     measured_at: f64,
-    /// The last frame that was drawn with everything.
-    whole: Option<u64>,
+    /// The last frame that was drawn with all effects.
+    full: Option<u64>,
 }
 
 impl Rest {
-    /// How frame `number` is drawn at a time in seconds, and the time for which the exposure adapts: `rests` says that
-    /// nothing moves though something is left out, `is_kept` that the last picture can still be shown again.
+    /// How to draw frame `number` at the time `now` in seconds, and the time to which the exposure
+    /// adapts. `rests`: nothing moves, but effects are left out in motion. `is_cached`: the last
+    /// picture can still be shown again.
     pub fn next(
         &mut self,
         view: View,
-        (rests, is_kept): (bool, bool),
+        (rests, is_cached): (bool, bool),
         (number, now): (u64, f64),
     ) -> (Drawing, f64) {
         let before = self.view.replace(view);
@@ -56,30 +57,30 @@ impl Rest {
         let stays = before == Some(view);
         self.moved = !stays;
         let drawing = match self.before {
-            Some(Drawing::Whole | Drawing::Again) if rests && stays && is_kept => Drawing::Again,
-            _ if rests && stays => Drawing::Whole,
-            _ => Drawing::Usual,
+            Some(Drawing::Full | Drawing::Cached) if rests && stays && is_cached => Drawing::Cached,
+            _ if rests && stays => Drawing::Full,
+            _ => Drawing::Reduced,
         };
-        let had_all = self.before.is_some_and(|before| before != Drawing::Usual);
-        if had_all != (drawing != Drawing::Usual) {
-            seen::drawn(drawing != Drawing::Usual);
+        let had_all = self.before.is_some_and(|before| before != Drawing::Reduced);
+        if had_all != (drawing != Drawing::Reduced) {
+            seen::drawn(drawing != Drawing::Reduced);
         }
         match drawing {
-            Drawing::Usual => self.measured_at = now,
-            Drawing::Whole => self.whole = Some(number),
-            Drawing::Again => {}
+            Drawing::Reduced => self.measured_at = now,
+            Drawing::Full => self.full = Some(number),
+            Drawing::Cached => {}
         }
         self.last = Some(drawing);
-        // Otherwise what is left out would change the exposure.
+        // At rest the time stays, or the added effects would change the exposure.
         (drawing, self.measured_at)
     }
 
-    /// A frame begins, which may end without a picture.
+    /// Begins a frame, which may end without a picture.
     pub fn begin(&mut self) {
         (self.before, self.last) = (self.last.or(self.before), None);
     }
 
-    /// How the last frame's picture was made; none if it had none.
+    /// How the last frame's picture was drawn; `None` without a picture.
     pub fn last(&self) -> Option<Drawing> {
         self.last
     }
@@ -89,14 +90,15 @@ impl Rest {
         self.moved
     }
 
-    /// Whether that frame was drawn with everything, so that its time says nothing about usual ones.
-    pub fn is_whole(&self, number: u64) -> bool {
-        self.whole == Some(number)
+    /// Whether that frame was drawn with all effects, so that its time is not representative of
+    /// pictures in motion.
+    pub fn is_full(&self, number: u64) -> bool {
+        self.full == Some(number)
     }
 }
 
 impl Frames {
-    /// Whether nothing visible moves, though something is left out in motion.
+    /// Whether nothing visible moves, and effects are left out in motion.
     pub(super) fn rests(&self) -> bool {
         let session = self.simulated.session.as_ref();
         let camera = self.viewer.steering.camera();
@@ -110,35 +112,35 @@ impl Frames {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use Drawing::{Again, Usual, Whole};
+    use Drawing::{Cached, Full, Reduced};
 
     #[test]
-    fn everything_is_drawn_once_and_gone_as_soon_as_something_moves() {
+    fn full_picture_is_drawn_once_at_rest_and_reduced_when_something_moves() {
         let size = PictureSize::new(640, 360).unwrap();
         let view = View { camera: Camera::default(), size, state: (3, 0.5) };
         let mut rest = Rest::default();
         let mut number = 0;
-        let mut next = |view, rests, is_kept| {
+        let mut next = |view, rests, is_cached| {
             number += 1;
             rest.begin();
-            (rest.next(view, (rests, is_kept), (number, number as f64)), rest.is_whole(number))
+            (rest.next(view, (rests, is_cached), (number, number as f64)), rest.is_full(number))
         };
-        assert_eq!(next(view, true, true), ((Usual, 1.0), false), "what was before is not known");
-        assert_eq!(next(view, false, true), ((Usual, 2.0), false));
-        // The light is that of the last usual one, and such a frame does not count.
-        assert_eq!(next(view, true, true), ((Whole, 2.0), true));
-        assert_eq!(next(view, true, true), ((Again, 2.0), false));
-        assert_eq!(next(view, true, false), ((Whole, 2.0), true), "another canvas");
+        assert_eq!(next(view, true, true), ((Reduced, 1.0), false), "what was before is not known");
+        assert_eq!(next(view, false, true), ((Reduced, 2.0), false));
+        // The exposure is that of the last reduced picture.
+        assert_eq!(next(view, true, true), ((Full, 2.0), true));
+        assert_eq!(next(view, true, true), ((Cached, 2.0), false));
+        assert_eq!(next(view, true, false), ((Full, 2.0), true), "another canvas");
         for moved in [
             View { camera: Camera { distance: 9.0, ..view.camera }, ..view },
             View { size: PictureSize::new(320, 180).unwrap(), ..view },
             View { state: (4, 0.6), ..view },
         ] {
-            assert_eq!(next(moved, true, true).0.0, Usual, "{moved:?}");
-            assert_eq!(next(moved, true, true).0.0, Whole);
-            assert_eq!(next(moved, false, true).0.0, Usual);
-            assert_eq!(next(view, false, true).0.0, Usual);
-            assert_eq!(next(view, true, true).0.0, Whole);
+            assert_eq!(next(moved, true, true).0.0, Reduced, "{moved:?}");
+            assert_eq!(next(moved, true, true).0.0, Full);
+            assert_eq!(next(moved, false, true).0.0, Reduced);
+            assert_eq!(next(view, false, true).0.0, Reduced);
+            assert_eq!(next(view, true, true).0.0, Full);
         }
     }
 }

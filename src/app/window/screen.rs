@@ -1,5 +1,5 @@
-//! What is drawn on: surface, device, canvas and egui's renderer. It can be rebuilt on another device when the first is
-//! lost.
+//! The window's surface, device, canvas and egui renderer. All are recreated on another device when
+//! the first is lost.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::render::{GpuCanvas, PictureSize};
 
 pub struct Screen {
     window: Arc<Window>,
-    /// None once released, so that another device can take the window.
+    /// None once released, so that another device can create a surface.
     surface: Option<wgpu::Surface<'static>>,
     config: wgpu::SurfaceConfiguration,
     pub gpu: Arc<Gpu>,
@@ -23,7 +23,7 @@ pub struct Screen {
     configured: bool,
 }
 
-/// A picture to draw into, and whether the surface has to be configured again afterwards.
+/// A surface texture to draw into, and whether the surface must be reconfigured afterwards.
 pub struct Target {
     pub texture: wgpu::SurfaceTexture,
     pub view: wgpu::TextureView,
@@ -48,17 +48,19 @@ fn no_driver(_: &Error) -> Error {
 }
 
 impl Screen {
-    /// Opens a device that can draw on the window, the first of those asked for. `begin` is called as soon as the device
-    /// is open, and what it begins runs alongside the rest.
+    /// Opens a device that can draw on the window, the first of those requested. `begin` is called
+    /// as soon as the device is open, and the work it starts runs in parallel with the rest.
     ///
-    /// Errors: the window has no surface; later, no such device, or those of `begin`.
+    /// # Errors
+    ///
+    /// The window has no surface. From the future: no such device, or those of `begin`.
     pub fn open<T, B: FnOnce(&Arc<Gpu>) -> Result<T>>(
         window: Arc<Window>,
         display: Box<dyn wgpu::wgt::WgpuHasDisplayHandle>,
         request: &AdapterRequest,
         begin: B,
     ) -> Result<impl Future<Output = Result<(Self, T)>> + use<T, B>> {
-        // Window systems require this on the window's thread.
+        // Window systems require that the surface is created on the window's thread.
         let instance = instance(Some(display));
         let made = instance.create_surface(Arc::clone(&window));
         let surface = made.map_err(|error| refused(&error.to_string()))?;
@@ -115,7 +117,7 @@ impl Screen {
         Ok(Self { window, surface, config, gpu, canvas, egui, layers, timeline, configured })
     }
 
-    /// Sets the window's new size in pixels; nothing is drawn while one side is 0.
+    /// Sets the window's size in pixels; nothing is drawn while one side is 0.
     pub fn resize(&mut self, width: u32, height: u32) -> Result<()> {
         let side = self.gpu.limits.texture_side;
         let (width, height) = (width.min(side), height.min(side));
@@ -143,7 +145,7 @@ impl Screen {
         self.canvas.size()
     }
 
-    /// Hands egui's new textures to the device, and returns those to free after the next submission.
+    /// Uploads egui's new textures, and returns those to free after the next submission.
     pub fn take_textures(&mut self, delta: &mut egui::TexturesDelta) -> Vec<egui::TextureId> {
         for (id, deltas) in std::mem::take(&mut delta.set) {
             for delta in &deltas {
@@ -153,7 +155,7 @@ impl Screen {
         std::mem::take(&mut delta.free).into_iter().collect()
     }
 
-    /// The next picture to draw into; `None` if nothing can be shown just now.
+    /// The next surface texture to draw into; `None` if nothing can be shown now.
     pub fn acquire(&mut self) -> Result<Option<Target>> {
         use wgpu::CurrentSurfaceTexture as Current;
         if !self.configured {
@@ -165,7 +167,7 @@ impl Screen {
                 Current::Success(texture) => (texture, false),
                 Current::Suboptimal(texture) => (texture, true),
                 Current::Timeout | Current::Occluded => return Ok(None),
-                // The window has changed under the surface: configure it again and retry once.
+                // The window has changed: reconfigure the surface and retry once.
                 Current::Outdated | Current::Lost if attempt == 0 => {
                     let size = self.window.inner_size();
                     self.configured = false;
@@ -196,14 +198,16 @@ impl Screen {
         }
     }
 
-    /// Drops the surface: some drivers refuse a second one on the same window.
+    /// Drops the surface, as some drivers refuse a second one on the same window.
     pub fn release(&mut self) {
         (self.surface, self.configured) = (None, false);
     }
 
-    /// Rebuilds the passes of the picture with the current shaders.
+    /// Rebuilds the render passes with the current shaders.
     ///
-    /// Errors: a text that does not compile; the passes stay as they were.
+    /// # Errors
+    ///
+    /// A shader does not compile; the passes are then unchanged.
     pub fn renew_canvas(&mut self) -> Result<()> {
         let device = &self.gpu.device;
         let scope = device.push_error_scope(wgpu::ErrorFilter::Validation);

@@ -1,5 +1,6 @@
-//! What the window has taken in and done, written to the log: to find a lost key, or to test the window, one waits
-//! for these lines and not for a time to pass. `RUST_LOG=gravitile::seen=trace gravitile view ...` shows them.
+//! Trace log of the window's input and actions: tests, and the search for a lost key, wait for
+//! these lines instead of a fixed time. `RUST_LOG=gravitile::seen=trace gravitile view ...` shows
+//! them.
 
 use log::{log_enabled, trace};
 use winit::event::WindowEvent;
@@ -10,7 +11,7 @@ use crate::app::panel::Action;
 /// The log target of the lines.
 const SEEN: &str = "gravitile::seen";
 
-/// A line for what a person does: keys, buttons, the pointer, the window's size.
+/// Logs user input: keys, buttons, the pointer, the window's size.
 pub fn event(event: &WindowEvent) {
     if !log_enabled!(target: SEEN, log::Level::Trace) {
         return;
@@ -31,37 +32,38 @@ pub fn event(event: &WindowEvent) {
     }
 }
 
-/// A line for what is about to be done.
+/// Logs an action before it is carried out.
 pub fn action(action: &Action) {
     trace!(target: SEEN, "does {action:?}");
 }
 
-/// A line for what is said to the user.
+/// Logs a message to the user.
 pub fn message(text: &str) {
     trace!(target: SEEN, "says {text}");
 }
 
-/// A line when other effects are left out from now on.
+/// Logs a change of the effects that are left out.
 pub fn spared(said: Option<&str>) {
     trace!(target: SEEN, "shows {}", said.unwrap_or("everything"));
 }
 
-/// A line when a picture at rest has `everything`, or one is drawn as in motion again.
+/// Logs a change between a picture at rest with all effects (`everything`) and pictures as in
+/// motion.
 pub fn drawn(everything: bool) {
     trace!(target: SEEN, "draws {}", if everything { "everything" } else { "as in motion" });
 }
 
-/// A line when a picture shows another view than the one before.
+/// Logs that a picture shows another view than the one before.
 pub fn moved() {
     trace!(target: SEEN, "draws from elsewhere");
 }
 
-/// A line when no frame follows until something happens.
+/// Logs that no frame follows until the next event.
 pub fn rest() {
     trace!(target: SEEN, "rests");
 }
 
-/// A line for a complete frame: everything before it has been taken in. A `hidden` one drew nothing.
+/// Logs a complete frame, which has handled all input before it. A `hidden` frame drew nothing.
 pub fn frame(frames: &Frames, hidden: bool) {
     if !log_enabled!(target: SEEN, log::Level::Trace) {
         return;

@@ -1,7 +1,7 @@
-//! On how many devices the bodies are: which ones could share them, and changing that while they move.
+//! The number of devices: which ones can share the bodies, and changes while the simulation runs.
 
 use super::frame::Frames;
-use super::simulated::Waiting;
+use super::simulated::Purpose;
 use crate::app::panel::Shared;
 use crate::error::Result;
 use crate::forces::Method;
@@ -10,18 +10,18 @@ use crate::live::{Beside, Live};
 use crate::settings::{AdapterName, AdapterRequest, DeviceCount};
 use crate::sim::{EngineKind, Settings};
 
-/// Devices that could share the bodies.
+/// Devices that can share the bodies.
 #[derive(Default)]
 pub struct Sharing {
-    /// Those that were named when the window was opened, of which the first ones are taken.
+    /// The adapters named when the window was opened, in the order in which they are used.
     names: Vec<AdapterName>,
-    looking: Option<Beside<Vec<AdapterInfo>>>,
-    /// In words, the window's own first; none before they are known.
+    searching: Option<Beside<Vec<AdapterInfo>>>,
+    /// Descriptions of the adapters, the window's own first; empty until they are known.
     adapters: Vec<String>,
     measured: Option<Measured>,
 }
 
-/// What was found of several devices, for these bodies.
+/// The result of measuring several devices, for these bodies.
 struct Measured {
     bodies: usize,
     method: Method,
@@ -29,11 +29,11 @@ struct Measured {
 }
 
 impl Sharing {
-    /// Begins to look for them beside the window.
+    /// Starts to search for them in the background.
     pub fn begin(gpu: &Gpu, request: &AdapterRequest) -> Self {
         let names = request.names.clone();
-        // A browser has one.
-        let looking = match cfg!(target_arch = "wasm32") {
+        // A browser has one adapter.
+        let searching = match cfg!(target_arch = "wasm32") {
             true => None,
             false => {
                 let (adapter, names) = (gpu.adapter.clone(), names.clone());
@@ -41,25 +41,25 @@ impl Sharing {
                 Beside::start("looking for adapters", look).ok()
             }
         };
-        Self { names, looking, ..Self::default() }
+        Self { names, searching, ..Self::default() }
     }
 
-    /// Whether it is still looked for them.
-    pub fn is_looking(&self) -> bool {
-        self.looking.is_some()
+    /// Whether the search is in progress.
+    pub fn is_searching(&self) -> bool {
+        self.searching.is_some()
     }
 
-    /// Takes in what was found.
+    /// Takes in the result of the search.
     pub fn take_found(&mut self) {
-        let Some(found) = self.looking.as_ref().and_then(Beside::take) else { return };
-        self.looking = None;
+        let Some(found) = self.searching.as_ref().and_then(Beside::take) else { return };
+        self.searching = None;
         match found {
             Ok(found) => self.adapters = found.iter().map(AdapterInfo::in_words).collect(),
             Err(error) => log::warn!("{error}: one device computes"),
         }
     }
 
-    /// Remembers what was measured for a simulation that begins.
+    /// Stores the measurement of a new simulation.
     pub fn note(&mut self, live: &Live) {
         if let (DeviceCount::Auto, Some(found)) =
             (live.settings().devices, &live.choice().devices_reason)
@@ -69,8 +69,8 @@ impl Sharing {
         }
     }
 
-    /// What the panel shows of it.
-    pub fn told<'a>(&'a self, live: &'a Live) -> Shared<'a> {
+    /// The information for the panel.
+    pub fn summary<'a>(&'a self, live: &'a Live) -> Shared<'a> {
         let is_of_these = |measured: &&Measured| {
             (measured.bodies, measured.method) == (live.len(), live.choice().method)
         };
@@ -83,7 +83,7 @@ impl Sharing {
         }
     }
 
-    /// What asks for so many, where `now` was asked for.
+    /// The request for `count` devices; `now` is the current one.
     fn request(&self, count: DeviceCount, now: &AdapterRequest) -> AdapterRequest {
         let names = match (count, self.names.len()) {
             (_, 0 | 1) => return now.clone(),
@@ -94,7 +94,7 @@ impl Sharing {
     }
 }
 
-/// `now` with that engine: those of the host compute alone.
+/// `now` with that engine; host engines use one device.
 pub fn with_engine(engine: EngineKind, now: Settings) -> Settings {
     match engine {
         EngineKind::Auto | EngineKind::Gpu => Settings { engine, ..now },
@@ -106,7 +106,7 @@ pub fn with_engine(engine: EngineKind, now: Settings) -> Settings {
 }
 
 impl Frames {
-    /// Goes on with the bodies on so many devices. Engine and method stay those that compute.
+    /// Continues on this number of devices. Engine and method stay those in use.
     pub(super) fn share_among(&mut self, devices: DeviceCount) -> Result<()> {
         let Some(session) = &self.simulated.session else { return Ok(()) };
         let (live, now) = (&session.live, session.live.settings().clone());
@@ -114,16 +114,16 @@ impl Frames {
         let settings = Settings { engine: live.choice().kind, devices, adapter, ..now };
         live.choice().check_devices(&settings)?;
         self.want_devices_of(&settings);
-        let wanted = &mut self.simulated.wanted.settings;
-        (wanted.engine, wanted.method) = (settings.engine, settings.method);
-        self.ask_moment(Waiting::Change(Box::new(settings)));
+        let requested = &mut self.simulated.requested.settings;
+        (requested.engine, requested.method) = (settings.engine, settings.method);
+        self.request_moment(Purpose::Change(Box::new(settings)));
         Ok(())
     }
 
-    /// Other bodies are to be on the devices that these `settings` name.
+    /// Uses the devices of these `settings` for bodies that are loaded later as well.
     pub(super) fn want_devices_of(&mut self, settings: &Settings) {
-        let wanted = &mut self.simulated.wanted.settings;
-        (wanted.devices, wanted.adapter) = (settings.devices, settings.adapter.clone());
+        let requested = &mut self.simulated.requested.settings;
+        (requested.devices, requested.adapter) = (settings.devices, settings.adapter.clone());
     }
 }
 
@@ -132,21 +132,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn as_many_are_asked_for_as_a_command_line_would() {
+    fn device_count_requests_the_first_named_adapters() {
         let of = |names: &str, count: &str| {
-            let asked = AdapterRequest::named(names);
-            let sharing = Sharing { names: asked.names.clone(), ..Sharing::default() };
-            sharing.request(count.parse().unwrap(), &asked.first())
+            let named = AdapterRequest::named(names);
+            let sharing = Sharing { names: named.names.clone(), ..Sharing::default() };
+            sharing.request(count.parse().unwrap(), &named.first())
         };
         let [one, two] = ["4", "4,5"].map(AdapterRequest::named);
         assert_eq!((of("4,5,6", "1"), of("4,5,6", "2")), (one.clone(), two));
         assert_eq!(of("4,5,6", "auto"), AdapterRequest::named("4,5,6"));
-        // Further ones of its kind.
+        // Several devices of the same kind.
         assert_eq!((of("4", "3"), of("", "3")), (one, AdapterRequest::default()));
     }
 
     #[test]
-    fn an_engine_of_the_host_computes_alone() {
+    fn host_engine_uses_one_device() {
         let (adapter, devices) = (AdapterRequest::named("0,1"), DeviceCount::These(2));
         let now = Settings { adapter, devices, ..Settings::default() };
         assert_eq!(with_engine(EngineKind::Gpu, now.clone()).devices, devices);

@@ -1,4 +1,4 @@
-//! The event loop: it creates the window, hands events on and asks for frames.
+//! The event loop: creates the window, dispatches events and schedules frames.
 
 use std::sync::Arc;
 
@@ -14,31 +14,31 @@ use super::machine;
 use super::memory::Memory;
 use super::no_display;
 use super::pace::{display_pause, due};
-use super::soon::Soon;
+use super::soon::Deferred;
 use crate::error::{Error, Result};
 use crate::settings::ViewRequest;
 
-/// While the window is hidden nothing is drawn, and the simulation goes on in slices this often.
+/// Interval of the simulation's slices while the window is hidden and nothing is drawn.
 const HIDDEN_FRAME: Duration = Duration::from_millis(50);
 
-/// How often a moving window is asked whether it is minimised.
+/// Interval at which a running window is checked for being minimised.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// How often to look whether the device is open.
+/// Interval at which the device being opened is polled.
 const OPENING: Duration = Duration::from_millis(10);
 
-/// A message to the window from outside.
+/// An event sent to the event loop by other threads, or by the page.
 #[derive(Clone, Copy, Debug)]
-pub enum Word {
-    /// The program is to end.
+pub enum UserEvent {
+    /// Ends the program.
     #[cfg_attr(
         target_arch = "wasm32",
         expect(dead_code, reason = "a page is closed by its browser")
     )]
-    Leave,
-    /// Something has arrived that the next frame takes in.
+    Quit,
+    /// Requests a frame, which runs the queued callbacks.
     #[cfg(target_arch = "wasm32")]
-    Look,
+    Wake,
 }
 
 /// The window's side of the event loop.
@@ -46,22 +46,22 @@ pub enum Word {
 pub struct Shell {
     request: Option<ViewRequest>,
     /// The frames, while their device is being opened.
-    opening: Option<Soon<Result<Frames>>>,
+    opening: Option<Deferred<Result<Frames>>>,
     frames: Option<Box<Frames>>,
-    /// Behind other windows, or off the screen.
+    /// Whether it is behind other windows, or off the screen.
     covered: bool,
     minimised: bool,
-    /// When that was last asked.
-    looked: Option<Instant>,
-    /// Without width or height.
+    /// When `minimised` was last checked.
+    checked: Option<Instant>,
+    /// Whether width or height is 0.
     empty: bool,
-    /// When the last frame was begun.
+    /// When the last frame began.
     begun: Option<Instant>,
-    /// When the next one is due; none while nothing moves.
+    /// When the next frame is due; `None` while nothing moves.
     due: Option<Instant>,
-    /// Whether the window system has been asked for it.
-    asked: bool,
-    /// Time from picture to picture of the display.
+    /// Whether a redraw has been requested for the next frame.
+    redraw_requested: bool,
+    /// The display's refresh interval.
     pause: Duration,
     /// Whether another program has destroyed the window.
     is_lost: bool,
@@ -69,14 +69,16 @@ pub struct Shell {
 }
 
 impl Shell {
-    /// A shell that will show this.
+    /// A shell that will open the window for `request`.
     pub fn new(request: ViewRequest) -> Self {
         Self { request: Some(request), ..Self::default() }
     }
 
-    /// After the event loop: saves what is to be remembered.
+    /// Saves the settings after the event loop has ended.
     ///
-    /// Errors: whatever ended it.
+    /// # Errors
+    ///
+    /// The error that ended the event loop.
     pub fn end(&mut self) -> Result<()> {
         if let Some(frames) = &mut self.frames {
             frames.close(self.is_lost);
@@ -93,20 +95,20 @@ impl Shell {
         &mut self,
         event_loop: &ActiveEventLoop,
         request: ViewRequest,
-    ) -> Result<Soon<Result<Frames>>> {
+    ) -> Result<Deferred<Result<Frames>>> {
         let memory = Memory::load();
         let attributes = Window::default_attributes().with_title("gravitile");
-        let attributes = machine::dressed(attributes, event_loop, memory.window_size)?;
+        let attributes = machine::window_attributes(attributes, event_loop, memory.window_size)?;
         let window =
             event_loop.create_window(attributes).map_err(|error| no_display(&error.to_string()))?;
         let display = event_loop.owned_display_handle();
         let opening = Frames::open(Arc::new(window), display, request, memory)?;
-        Ok(Soon::of(opening))
+        Ok(Deferred::of(opening))
     }
 
-    /// The first frame follows once the device is open.
-    fn look_whether_open(&mut self, event_loop: &ActiveEventLoop) {
-        match self.opening.as_ref().and_then(Soon::take) {
+    /// Schedules the first frame once the device is open.
+    fn poll_opening(&mut self, event_loop: &ActiveEventLoop) {
+        match self.opening.as_ref().and_then(Deferred::take) {
             None => return,
             Some(Ok(frames)) => {
                 self.pause = display_pause(frames.window());
@@ -121,17 +123,17 @@ impl Shell {
         self.opening = None;
     }
 
-    /// Something has happened: asks for a frame as soon as the display can show it.
+    /// Schedules a frame as soon as the display can show it.
     fn wake(&mut self) {
         let next = self.begun.map_or_else(Instant::now, |begun| begun + self.pause);
         self.due = Some(self.due.map_or(next, |due| due.min(next)));
     }
 
-    /// Asks whether the window is minimised: not every window system says so by itself.
-    fn look_whether_minimised(&mut self) {
+    /// Checks whether the window is minimised: not every window system sends an event.
+    fn check_minimised(&mut self) {
         let Some(frames) = &self.frames else { return };
         self.minimised = frames.window().is_minimized() == Some(true);
-        self.looked = Some(Instant::now());
+        self.checked = Some(Instant::now());
     }
 
     fn is_hidden(&self) -> bool {
@@ -139,13 +141,13 @@ impl Shell {
     }
 
     fn frame(&mut self, event_loop: &ActiveEventLoop) {
-        if self.looked.is_none_or(|looked| looked.elapsed() > LOOK) {
-            self.look_whether_minimised();
+        if self.checked.is_none_or(|checked| checked.elapsed() > LOOK) {
+            self.check_minimised();
         }
         let hidden = self.is_hidden();
         let Some(frames) = &mut self.frames else { return };
         let begun = Instant::now();
-        (self.begun, self.asked) = (Some(begun), false);
+        (self.begun, self.redraw_requested) = (Some(begun), false);
         match frames.frame(hidden) {
             Ok(_) if frames.is_over() => event_loop.exit(),
             Ok(pace) => {
@@ -160,7 +162,7 @@ impl Shell {
     }
 }
 
-impl ApplicationHandler<Word> for Shell {
+impl ApplicationHandler<UserEvent> for Shell {
     fn resumed(&mut self, event_loop: &ActiveEventLoop) {
         if let Some(request) = self.request.take() {
             match self.start(event_loop, request) {
@@ -173,11 +175,11 @@ impl ApplicationHandler<Word> for Shell {
         }
     }
 
-    fn user_event(&mut self, event_loop: &ActiveEventLoop, word: Word) {
-        match word {
-            Word::Leave => event_loop.exit(),
+    fn user_event(&mut self, event_loop: &ActiveEventLoop, event: UserEvent) {
+        match event {
+            UserEvent::Quit => event_loop.exit(),
             #[cfg(target_arch = "wasm32")]
-            Word::Look => self.wake(),
+            UserEvent::Wake => self.wake(),
         }
     }
 
@@ -192,7 +194,7 @@ impl ApplicationHandler<Word> for Shell {
         let Some(frames) = &mut self.frames else { return };
         if let WindowEvent::RedrawRequested = event {
             if self.is_hidden() {
-                self.looked = None;
+                self.checked = None;
             }
             self.frame(event_loop);
             return;
@@ -216,18 +218,18 @@ impl ApplicationHandler<Word> for Shell {
             _ => {}
         }
         if wakes {
-            self.looked = None;
+            self.checked = None;
             self.wake();
         }
     }
 
     fn exiting(&mut self, _: &ActiveEventLoop) {
-        machine::ended(self);
+        machine::on_exit(self);
     }
 
     fn about_to_wait(&mut self, event_loop: &ActiveEventLoop) {
         let now = Instant::now();
-        self.look_whether_open(event_loop);
+        self.poll_opening(event_loop);
         if self.opening.is_some() {
             event_loop.set_control_flow(ControlFlow::WaitUntil(now + OPENING));
         }
@@ -235,15 +237,15 @@ impl ApplicationHandler<Word> for Shell {
         let flow = match self.due {
             None => ControlFlow::Wait,
             Some(due) if due > now => ControlFlow::WaitUntil(due),
-            // Some window systems ask for no picture of a hidden window.
+            // Some window systems send no redraw event to a hidden window.
             Some(_) if self.is_hidden() => {
                 self.frame(event_loop);
                 self.due.map_or(ControlFlow::Wait, ControlFlow::WaitUntil)
             }
             Some(_) => {
-                if !self.asked {
+                if !self.redraw_requested {
                     frames.window().request_redraw();
-                    self.asked = true;
+                    self.redraw_requested = true;
                 }
                 ControlFlow::Wait
             }

@@ -1,4 +1,4 @@
-//! Running the panel, and taking in what is dropped onto the window or picked in a dialog.
+//! Runs the panel, and handles files that are dropped onto the window or picked in a dialog.
 
 use web_time::Instant;
 
@@ -6,7 +6,7 @@ use super::frame::Frames;
 use super::load::{Loading, Session};
 use super::machine;
 use super::output::Output;
-use super::simulated::{Simulated, Waiting};
+use super::simulated::{Purpose, Simulated};
 use super::steer::{PointerRequest, tracking};
 use super::viewer::Viewer;
 use crate::app::panel::{self, Action, Facts};
@@ -14,7 +14,7 @@ use crate::live::{Command, Live, Tracking};
 use crate::render::Follow;
 use crate::settings::InputRequest;
 
-/// Said when the user moves a camera that directs.
+/// Shown when the user moves a directed camera.
 const TAKEN_OVER: &str =
     "the camera is yours: it no longer directs (tab View, directed camera; ctrl+z)";
 
@@ -22,12 +22,12 @@ const TAKEN_OVER: &str =
 const ZOOM_ENDS: &str = "the zoom ends here: f fits all bodies, Home goes back to the start";
 
 impl Frames {
-    /// Runs the panel and carries out what it asks for.
+    /// Runs the panel and carries out its actions.
     pub(super) fn show_panel(&mut self) -> egui::FullOutput {
         let begun = Instant::now();
         let input = self.input.egui_state.take_egui_input(&self.output.window);
         let context = self.input.context.clone();
-        let (mut actions, mut asked) = (Vec::new(), None);
+        let (mut actions, mut pointer_request) = (Vec::new(), None);
         let covered = self.covered_px();
         self.viewer.steering.below_px = self.covered_below_px();
         let size = self.output.screen.picture_size();
@@ -36,9 +36,9 @@ impl Frames {
         let message = self.output.message.as_ref().map(|(text, _)| text.clone());
         let is_error = self.output.message.as_ref().is_some_and(|(_, is_error)| *is_error);
         let going = || self.simulated.session.as_ref()?.progress_to_goal(&self.viewer.choice);
-        let loading = self.simulated.loading.as_ref().map(Loading::said).or_else(going);
+        let loading = self.simulated.loading.as_ref().map(Loading::describe).or_else(going);
         let rests = self.rests();
-        let left_out = self.viewer.sparing.said().filter(|_| !rests);
+        let left_out = self.viewer.sparing.describe().filter(|_| !rests);
         let output = context.run_ui(input, |ui| {
             let Self { viewer, simulated, input, output, panel, last, .. } = &mut *self;
             let Viewer { choice: view, steering, look, spared_look, paths, path_colours, .. } =
@@ -52,7 +52,7 @@ impl Frames {
                 let facts = Facts {
                     input: &session.input,
                     hints: &session.hints,
-                    usual: &session.usual,
+                    usual: &session.default_integration,
                     units: view.units(&session.template.units),
                     own_units: &session.template.units,
                     count: live.len(),
@@ -66,7 +66,7 @@ impl Frames {
                     engine_reason: &live.choice().because(),
                     engine_text: &live.describe_engine(),
                     gpu: &screen.gpu,
-                    shared: sharing.told(live),
+                    shared: sharing.summary(live),
                     config: live.config(),
                     wgsl: session.wgsl.as_ref().map(|(_, text)| text.as_str()),
                     rates: live.rates(),
@@ -87,9 +87,9 @@ impl Frames {
                     message_is_error: is_error,
                 };
                 panel::growth::begin(ui.ctx(), *last);
-                // The picture is below everything else, so it comes first.
+                // Widgets that are added later are above the picture.
                 let before = steering.camera();
-                asked = steering.input(ui, covered, size);
+                pointer_request = steering.input(ui, covered, size);
                 by_hand = steering.camera() != before;
                 if !picker.is_open() {
                     actions.extend(panel.pressed(ui.ctx(), &facts));
@@ -103,7 +103,7 @@ impl Frames {
                     let pieces = paths.pieces(&seen, size);
                     panel::overlay::paths(ui, &pieces, path_colours, covered);
                 }
-                // No legend for what is left out.
+                // No legend for effects that are left out.
                 let drawn = spared_look.as_ref().filter(|_| !rests).or(look.as_ref());
                 if let (true, Some(look)) = (view.legend, drawn) {
                     panel::overlay::legend(ui, look, units, &session.bodies.components, covered);
@@ -130,18 +130,17 @@ impl Frames {
             picker.show(ui.ctx());
         });
         self.output.panel_secs += 0.1 * (begun.elapsed().as_secs_f64() - self.output.panel_secs);
-        // Only the switch itself is remembered: another choice may end directing, but does not mean
-        // never to direct.
+        // Only the switch itself is stored: other choices end directing for this run only.
         if self.viewer.choice.directs != led.directs {
             self.memory.directs = self.viewer.choice.directs;
         }
         self.viewer.lead(&led);
         if self.viewer.steering.take_zoom_limit() {
-            self.output.say(ZOOM_ENDS.to_owned(), false);
+            self.output.show_message(ZOOM_ENDS.to_owned(), false);
         }
-        // Moving it by hand ends whatever leads it.
+        // Moving the camera by hand ends automatic control.
         if by_hand && self.viewer.take_over() {
-            self.output.say(TAKEN_OVER.to_owned(), false);
+            self.output.show_message(TAKEN_OVER.to_owned(), false);
         }
         if let Some(session) = &mut self.simulated.session {
             let tracked = match self.viewer.has_paths() || self.viewer.choice.directs {
@@ -153,13 +152,13 @@ impl Frames {
                 session.live.watch_blocks();
             }
         }
-        self.look_into_forces();
-        match asked {
+        self.inspect_forces();
+        match pointer_request {
             Some(PointerRequest::Release) => {
                 self.viewer.choice.follow = Follow::Nothing;
                 self.viewer.steering.release();
             }
-            Some(pick) => self.ask_moment(Waiting::Pick(pick)),
+            Some(pick) => self.request_moment(Purpose::Pick(pick)),
             None => {}
         }
         let is_held = self.input.context.input(|input| input.pointer.any_down());
@@ -170,7 +169,7 @@ impl Frames {
         output
     }
 
-    /// Pauses the run while the sheet of scenes hides it.
+    /// Pauses the run while the welcome sheet hides it.
     pub(super) fn wait_for_welcome(&mut self) {
         let Some(session) = &self.simulated.session else { return };
         let (is_open, is_paused) = (self.panel.welcome.open, session.live.keeper().paused);
@@ -182,14 +181,15 @@ impl Frames {
         }
     }
 
-    /// Takes in what has arrived from outside: files, and what a user does with a page's elements.
+    /// Runs queued callbacks, and handles dropped and picked files.
     pub(super) fn take_arrivals(&mut self) {
         machine::arrivals().into_iter().for_each(|arrival| arrival(self));
         self.take_dropped();
         self.take_picked();
     }
 
-    /// Closes what is open, else leaves full screen, else asks whether to close the window.
+    /// Closes an open dialog or card, else leaves full screen, else asks whether to close the
+    /// window.
     pub(super) fn escape(&mut self) {
         let panel = &mut self.panel;
         if panel.asks_to_quit || panel.help {
@@ -207,13 +207,13 @@ impl Frames {
         }
     }
 
-    /// The window system wants the window closed: asks the user first, as `q` does. False if there are no bodies that could
-    /// be lost, or the question is open already.
+    /// Asks the user, as `q` does, before the window system closes the window. Returns false if
+    /// there are no bodies that could be lost, or the question is open already.
     pub fn asks_before_closing(&mut self) -> bool {
         if self.simulated.session.is_none() || self.panel.asks_to_quit {
             return false;
         }
-        // A question in a minimised window would not be seen.
+        // A question in a minimised window would be invisible.
         self.output.window.set_minimized(false);
         self.act(Action::AskToQuit);
         true
@@ -221,18 +221,18 @@ impl Frames {
 
     /// Shows a message of the page.
     #[cfg(target_arch = "wasm32")]
-    pub fn say(&mut self, text: String, is_error: bool) {
-        self.output.say(text, is_error);
+    pub fn show_message(&mut self, text: String, is_error: bool) {
+        self.output.show_message(text, is_error);
     }
 
-    /// Takes in what a user does with the page's element for a control.
+    /// Passes an event from the page's elements to egui.
     #[cfg(target_arch = "wasm32")]
-    pub fn hear(&mut self, event: egui::Event) {
+    pub fn push_event(&mut self, event: egui::Event) {
         self.input.egui_state.egui_input_mut().events.push(event);
         self.refresh.disturb();
     }
 
-    /// Takes in files that were dropped onto the page, or picked.
+    /// Queues files that were dropped onto the page, or picked.
     #[cfg(target_arch = "wasm32")]
     pub fn drop_files(&mut self, paths: Vec<std::path::PathBuf>) {
         self.input.dropped.extend(paths);
@@ -243,7 +243,7 @@ impl Frames {
         if files.len() >= 2 {
             let second = files.swap_remove(1);
             if let Err(error) = self.read_meeting([files.swap_remove(0), second]) {
-                self.output.say_error(&error);
+                self.output.show_error(&error);
             }
         } else if let Some(file) = files.pop() {
             self.act(Action::Load(InputRequest::named(file.display().to_string())));
@@ -258,7 +258,7 @@ impl Frames {
 }
 
 impl Session {
-    /// The text of the kernel that runs now.
+    /// Updates the source of the kernel in use.
     fn refresh_wgsl(&mut self) {
         let variant = Live::variant(&self.live);
         if self.wgsl.as_ref().map(|(known, _)| *known) != variant {

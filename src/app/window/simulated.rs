@@ -1,11 +1,11 @@
-//! What is simulated, what is being made, and what was asked for.
+//! The current session, the one being loaded, and the requests.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::FIRST_SCENE;
 use super::encounter::Meeting;
-use super::load::{Loading, Session, Wanted};
+use super::load::{Loading, RunRequest, Session};
 use super::past::Past;
 use super::sharing::Sharing;
 use super::steer::PointerRequest;
@@ -20,49 +20,49 @@ use crate::sim::{Moment, Settings};
 pub struct Simulated {
     pub session: Option<Session>,
     pub loading: Option<Loading>,
-    /// The purposes of moments that were asked for.
-    pub waiting: Vec<Waiting>,
-    pub wanted: Wanted,
-    /// What the window was opened with, until the first bodies come.
+    /// The purposes of requested moments.
+    pub pending: Vec<Purpose>,
+    pub requested: RunRequest,
+    /// The request that the window was opened with, until the first bodies are loaded.
     pub request: Option<ViewRequest>,
-    /// The view that was asked for with these bodies, if any.
+    /// The view requested with these bodies, if any.
     pub first_view: Option<ViewRequest>,
-    /// Why the request cannot be met here: nothing is shown then.
+    /// An error in the request that ends the window.
     pub refused: Option<Error>,
     pub history: History,
-    /// States of the run so far.
+    /// Stored states of the run.
     pub past: Past,
-    /// Two snapshots being read for an encounter, and those that were read.
+    /// Two snapshots being read for an encounter, and those that have been read.
     pub meeting: Option<Beside<Meeting>>,
     pub met: Option<Meeting>,
     pub sharing: Sharing,
 }
 
-/// Why a moment was asked for.
-pub enum Waiting {
-    /// To be saved.
+/// What a moment was requested for.
+pub enum Purpose {
+    /// To save it.
     Save(PathBuf),
-    /// To find the body at a place.
+    /// To find the body at a pixel.
     Pick(PointerRequest),
-    /// To go on with other settings.
+    /// To continue with other settings.
     Change(Box<Settings>),
-    /// To keep it before another kept state is shown; and whether the run was paused.
+    /// To store it before another stored state is shown; and whether the run was paused.
     GoTo(Arc<Moment>, bool),
 }
 
 impl Simulated {
-    /// Begins to make what is asked for.
+    /// Starts to load what is requested.
     pub fn new(gpu: &Arc<Gpu>, request: ViewRequest) -> Result<Self> {
         let input = suited(request.input.clone(), gpu.adapter.class);
         let (steps, settings) = (request.steps.clone(), request.engine.settings()?);
         let sharing = Sharing::begin(gpu, &settings.adapter);
-        let wanted = Wanted { steps, settings };
-        let loading = Loading::input(gpu, input, wanted.clone(), false)?;
+        let requested = RunRequest { steps, settings };
+        let loading = Loading::input(gpu, input, requested.clone(), false)?;
         Ok(Self {
             session: None,
             loading: Some(loading),
-            waiting: Vec::new(),
-            wanted,
+            pending: Vec::new(),
+            requested,
             request: Some(request),
             first_view: None,
             refused: None,
@@ -74,16 +74,16 @@ impl Simulated {
         })
     }
 
-    /// Asks for the bodies; their purpose is remembered until they come.
-    pub fn ask_moment(&mut self, purpose: Waiting) -> Result<()> {
+    /// Requests the bodies for `purpose`.
+    pub fn request_moment(&mut self, purpose: Purpose) -> Result<()> {
         let Some(session) = &mut self.session else { return Ok(()) };
-        self.waiting.push(purpose);
+        self.pending.push(purpose);
         session.live.apply(Command::Moment)
     }
 }
 
-/// The same with a number of bodies that runs smoothly on this class of device, if none was asked for. A scene file's
-/// own number stays.
+/// Sets a number of bodies that runs smoothly on this class of device, if none is requested. A
+/// scene file's own number stays.
 pub fn suited(input: InputRequest, class: DeviceClass) -> InputRequest {
     if input.n.is_some() || !Scene::names().any(|name| name == input.input) {
         return input;
@@ -94,7 +94,7 @@ pub fn suited(input: InputRequest, class: DeviceClass) -> InputRequest {
         DeviceClass::Discrete if input.input == FIRST_SCENE => 48_000,
         DeviceClass::Discrete => n,
         DeviceClass::Integrated | DeviceClass::Virtual | DeviceClass::Unknown => n.min(16_000),
-        // It also draws the picture, and in a page there is no engine on the processor beside it.
+        // A software adapter also draws the picture, and in a page it computes the forces as well.
         DeviceClass::Software if cfg!(target_arch = "wasm32") => n.min(3_000),
         DeviceClass::Software => n.min(6_000),
     };
@@ -106,15 +106,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn however_a_scene_is_opened_its_number_suits_the_device() {
+    fn default_number_of_bodies_suits_the_device() {
         let of = |name: &str, class| suited(InputRequest::named(name), class).n;
         assert_eq!(of("galaxy-collision", DeviceClass::Software), Some(6_000));
         assert_eq!(of("galaxy-collision", DeviceClass::Integrated), Some(16_000));
         assert_eq!(of("galaxy-collision", DeviceClass::Discrete), Some(48_000));
         assert_eq!(of("figure-eight", DeviceClass::Software), None, "three bodies are three");
         assert_eq!(of("a/snapshot.gvt", DeviceClass::Software), None);
-        let asked = InputRequest { n: Some(100_000), ..InputRequest::named("galaxy-collision") };
-        assert_eq!(suited(asked.clone(), DeviceClass::Software), asked);
+        let explicit = InputRequest { n: Some(100_000), ..InputRequest::named("galaxy-collision") };
+        assert_eq!(suited(explicit.clone(), DeviceClass::Software), explicit);
         for name in Scene::names() {
             let input = suited(InputRequest::named(name), DeviceClass::Software);
             let scene = input.scene().unwrap().unwrap();

@@ -1,17 +1,18 @@
-//! Values that the window's own thread waits for: natively they are there at once, in a browser some frames later.
+//! Results of futures on the window's thread: natively `Deferred::of` blocks until they are ready,
+//! in a browser they come some frames later.
 
 use std::cell::RefCell;
 use std::future::Future;
 use std::rc::Rc;
 
-/// A value that is there or will come.
-pub struct Soon<T>(Rc<RefCell<Option<T>>>);
+/// A value that is ready or pending.
+pub struct Deferred<T>(Rc<RefCell<Option<T>>>);
 
-impl<T: 'static> Soon<T> {
+impl<T: 'static> Deferred<T> {
     /// The result of `future`.
     pub fn of(future: impl Future<Output = T> + 'static) -> Self {
         let slot = Rc::default();
-        let soon = Self(Rc::clone(&slot));
+        let deferred = Self(Rc::clone(&slot));
         let filling = async move {
             let value = future.await;
             *slot.borrow_mut() = Some(value);
@@ -20,7 +21,7 @@ impl<T: 'static> Soon<T> {
         pollster::block_on(filling);
         #[cfg(target_arch = "wasm32")]
         wasm_bindgen_futures::spawn_local(filling);
-        soon
+        deferred
     }
 
     /// The value, once.

@@ -8,46 +8,48 @@ use crate::live::Tracking;
 use crate::render::framing::median;
 use crate::render::{Camera, Follow, PictureSize};
 
-/// How long a move to another place takes.
+/// Duration of a move to another place.
 const MOVE_SECS: f64 = 0.7;
-/// Time in which the camera catches up with 63 % of what it follows.
+/// Time constant of following: the distance to the target falls by 63 % in it.
 const FOLLOW_SECS: f64 = 0.15;
-/// How near to a body a double click must be.
+/// Largest distance of a click from a body.
 const PICK_POINTS: f64 = 14.0;
-/// The distances that zooming reaches, as fractions of the first one: much nearer, f32 does not resolve distances between
-/// bodies; farther off, all of them are in one pixel.
+/// Limits of zooming, as fractions of the first distance: nearer, f32 does not resolve distances
+/// between bodies; farther, all of them are in one pixel.
 const ZOOM: [f64; 2] = [1e-5, 1e3];
-/// The middle of a component is taken from this many of its bodies.
+/// Largest number of bodies for the median of a component.
 const SAMPLES: usize = 4096;
 
 /// The camera and how it is moved.
 pub struct Steering {
     camera: Camera,
-    /// Where it started.
+    /// The first camera.
     pub start: Camera,
     moving: Option<(Camera, Camera, f64)>,
-    /// Size of the free part of the window that the start was fitted to, while it should stay fitted.
+    /// Size of the free area of the window that the start was fitted to, while it should stay
+    /// fitted.
     fits: Option<PictureSize>,
     /// Pixels below that the panel of a narrow window covers.
     pub below_px: f64,
-    /// Where the followed bodies were last seen.
+    /// Last known position of the followed bodies.
     followed: Option<DVec3>,
-    /// Where the centre of mass was.
+    /// Last centre of mass.
     centre: Option<DVec3>,
     /// Whether zooming has reached its limit.
     hit_limit: bool,
 }
 
-/// What the pointer asks for, besides moving the camera.
+/// Requests of the pointer, besides moving the camera.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum PointerRequest {
-    /// To find the body at this pixel of a picture seen by this camera, to follow it or show its card.
+    /// To find the body at this pixel of a picture seen by this camera, to follow it or show its
+    /// card.
     Pick {
-        /// The camera at the time.
+        /// The camera at the time of the click.
         camera: Camera,
-        /// The place in the picture.
+        /// The position in the picture.
         pixel: DVec2,
-        /// How far from the pixel a body may be.
+        /// Largest distance of a body from the pixel.
         within_px: f64,
         /// Whether to follow it; else its card is shown.
         follow: bool,
@@ -76,8 +78,8 @@ impl Steering {
         self.camera
     }
 
-    /// The camera shifted so that its target is in the middle of what `covered_px` at the right, and the pixels
-    /// below, leave free.
+    /// The camera shifted so that its target is in the middle of the area that `covered_px` at the
+    /// right, and the pixels below, leave free.
     pub fn shown(&self, covered_px: f64, size: PictureSize) -> Camera {
         self.camera.panned(DVec2::new(-0.5 * covered_px, -0.5 * self.below_px), size)
     }
@@ -87,7 +89,7 @@ impl Steering {
         self.moving = Some((self.camera, camera, 0.0));
     }
 
-    /// Puts the camera there; the start stays.
+    /// Sets the camera; the start stays.
     pub fn put(&mut self, camera: Camera) {
         (self.camera, self.moving) = (camera, None);
     }
@@ -111,24 +113,24 @@ impl Steering {
     fn zoom(&mut self, factor: f64, at: DVec2, size: PictureSize) {
         let [nearest, farthest] = ZOOM.map(|part| part * self.start.distance);
         let (now, wanted) = (self.camera.distance, self.camera.distance / factor);
-        // A film or a command line may have begun beyond.
+        // The first camera of a film or a command line may be beyond the limits.
         let allowed = wanted.max(nearest.min(now)).min(farthest.max(now));
         self.hit_limit |= allowed != wanted;
         self.camera = self.camera.zoomed_to(now / allowed, at, size);
     }
 
-    /// Starts there, with a free part of the window of that size.
+    /// Starts with this camera, for a free area of this size.
     pub fn begin(&mut self, camera: Camera, size: PictureSize) {
         *self = Self { fits: Some(size), below_px: self.below_px, ..Self::new(camera) };
     }
 
-    /// Whether the start fits a free part of the window of this size already.
+    /// Whether the start is fitted to a free area of this size already.
     pub fn is_fit_for(&self, size: PictureSize) -> bool {
         self.fits.is_none_or(|fits| fits == size)
     }
 
-    /// Sets the start for a free part of the window of this size. The camera goes along unless it was zoomed or moved since;
-    /// turning does not count.
+    /// Sets the start for a free area of this size. The camera changes with it unless it was zoomed
+    /// or panned since; turning does not count.
     pub fn fit(&mut self, start: Camera, size: PictureSize) {
         let of = |camera: &Camera| (camera.distance, camera.target);
         if self.moving.is_none() && self.followed.is_none() && of(&self.camera) == of(&self.start) {
@@ -137,7 +139,7 @@ impl Steering {
         (self.start, self.fits) = (start, Some(size));
     }
 
-    /// Takes in the pointer over the picture. Points are egui's; `covered_px` as in [`Self::shown`].
+    /// Handles the pointer over the picture; `covered_px` as in [`Self::shown`].
     pub fn input(
         &mut self,
         ui: &mut Ui,
@@ -146,7 +148,7 @@ impl Steering {
     ) -> Option<PointerRequest> {
         let rect = ui.ctx().content_rect();
         let scale = f64::from(ui.ctx().pixels_per_point());
-        // Input over the panel belongs to the panel, even where it has no control.
+        // Input over the panel is the panel's, even where it has no control.
         let free = rect.with_max_x(rect.max.x - (covered_px / scale) as f32);
         let free = free.with_max_y(rect.max.y - (self.below_px / scale) as f32);
         let response = ui.interact(free, ui.scope_id().with("picture"), Sense::click_and_drag());
@@ -154,21 +156,21 @@ impl Steering {
         // The middle of the free part is the middle of the steered picture.
         let away = 0.5 * DVec2::new(covered_px, self.below_px);
         let place = |at: egui::Pos2| to_px(at - rect.min) + away;
-        let mut asked = None;
+        let mut request = None;
         let before = self.camera;
         let touch = ui.input(|input| input.multi_touch());
         if let Some(touch) = touch.filter(|touch| free.contains(touch.center_pos)) {
             let middle = place(touch.center_pos);
             self.zoom(f64::from(touch.zoom_delta), middle, size);
             self.camera = self.camera.panned(to_px(touch.translation_delta), size);
-            asked = (touch.translation_delta.length() > 2.0).then_some(PointerRequest::Release);
+            request = (touch.translation_delta.length() > 2.0).then_some(PointerRequest::Release);
         } else if response.dragged_by(PointerButton::Primary) {
             self.camera = self.camera.dragged(to_px(response.drag_delta()), size);
         } else if response.dragged_by(PointerButton::Secondary)
             || response.dragged_by(PointerButton::Middle)
         {
             self.camera = self.camera.panned(to_px(response.drag_delta()), size);
-            asked = Some(PointerRequest::Release);
+            request = Some(PointerRequest::Release);
         }
         if let Some(at) = response.hover_pos() {
             let (scroll, pinch) =
@@ -187,20 +189,20 @@ impl Steering {
         {
             let within_px = PICK_POINTS * scale;
             let (camera, pixel, follow) = (self.camera, place(at), true);
-            asked = Some(PointerRequest::Pick { camera, pixel, within_px, follow });
+            request = Some(PointerRequest::Pick { camera, pixel, within_px, follow });
         } else if response.clicked()
             && let Some(at) = response.interact_pointer_pos()
         {
             let (within_px, camera, pixel) = (PICK_POINTS * scale, self.camera, place(at));
-            asked = Some(PointerRequest::Pick { camera, pixel, within_px, follow: false });
+            request = Some(PointerRequest::Pick { camera, pixel, within_px, follow: false });
         }
         if self.camera != before {
             self.moving = None;
         }
-        asked
+        request
     }
 
-    /// Lets `secs` pass: smooth changes, the slow orbit, following.
+    /// Advances by `secs`: smooth moves, the slow orbit, following.
     pub fn pass(&mut self, secs: f64, orbit_degrees_per_sec: f64) {
         if let Some((from, to, elapsed)) = &mut self.moving {
             *elapsed += secs;
@@ -217,25 +219,26 @@ impl Steering {
         }
     }
 
-    /// Tells where the centre of mass is now. What is followed shares its motion, and so does the camera: otherwise bodies
-    /// in fast common motion would always be ahead, by the way they move until they are seen and caught up with.
+    /// Takes in the current centre of mass, whose motion the followed bodies and the camera share.
+    /// Otherwise the camera would lag behind bodies in fast common motion, by their path during the
+    /// readback and the time constant.
     pub fn ride(&mut self, centre: DVec3, what: Follow) {
-        let way = centre - self.centre.replace(centre).unwrap_or(centre);
-        if what == Follow::Nothing || !way.is_finite() {
+        let shift = centre - self.centre.replace(centre).unwrap_or(centre);
+        if what == Follow::Nothing || !shift.is_finite() {
             return;
         }
-        self.camera.target += way;
+        self.camera.target += shift;
         if let Some((from, to, _)) = &mut self.moving {
-            from.target += way;
-            to.target += way;
+            from.target += shift;
+            to.target += shift;
         }
         match what {
             Follow::CentreOfMass => self.followed = Some(centre),
-            _ => self.followed = self.followed.map(|followed| followed + way),
+            _ => self.followed = self.followed.map(|followed| followed + shift),
         }
     }
 
-    /// Takes in new positions of what is followed, see [`crate::live::Live::tracked`].
+    /// Takes in new positions of the followed bodies, see [`crate::live::Live::tracked`].
     pub fn follow(&mut self, what: Follow, positions: &[DVec4], bodies: &Bodies) {
         let point = |p: &DVec4| p.truncate();
         self.followed = match what {
@@ -262,10 +265,10 @@ impl Steering {
     }
 }
 
-/// What the simulation must report for this.
+/// The positions that the simulation must read back for this.
 pub fn tracking(what: Follow) -> Tracking {
     match what {
-        // The place of the centre of mass follows from its motion.
+        // The centre of mass is known, as it moves uniformly.
         Follow::Nothing | Follow::CentreOfMass => Tracking::Nothing,
         Follow::Body(index) => Tracking::Body(index),
         Follow::Component(_) => Tracking::All,

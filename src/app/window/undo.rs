@@ -1,12 +1,12 @@
-//! Undo: of settings, looks, places of the camera and in the run, and of bodies that were replaced.
+//! Undo of changes of settings, looks, camera and time in the run, and of replaced bodies.
 
 use std::sync::Arc;
 
 use super::frame::Frames;
-use super::load::{Session, Wanted};
+use super::load::{RunRequest, Session};
 use super::pace::Stillness;
 use super::past::Past;
-use super::simulated::Waiting;
+use super::simulated::Purpose;
 use super::steer::Steering;
 use crate::app::panel::{Action, History, ViewChoice, quantity};
 use crate::error::Result;
@@ -15,29 +15,29 @@ use crate::render::Camera;
 use crate::sim::{Moment, Settings};
 use crate::units::Units;
 
-/// This many changes can be undone.
+/// Largest number of changes that can be undone.
 const MOST: usize = 200;
-/// At most this many of them are places in the run.
+/// Largest number of them that are states of the run.
 const MOST_PLACES: usize = 4;
 
-/// What something was before it was changed.
+/// A value before a change.
 enum Before {
     /// A command that restores it.
     Live(Command),
     /// Engine, method, tree or integrator.
-    Settings(Box<(Settings, Wanted)>),
+    Settings(Box<(Settings, RunRequest)>),
     /// The looks.
     View(ViewChoice),
     /// The camera, moved by a button or a key.
     Camera(Camera, ViewChoice),
-    /// Where the run was before going elsewhere in it, and whether it was paused.
+    /// The state of the run before going to another time, and whether it was paused.
     Place(Arc<Moment>, bool),
 }
 
-/// Bodies that are kept while others are shown.
-pub struct Resting {
+/// A session that is stored while another one is shown.
+pub struct Suspended {
     session: Session,
-    wanted: Wanted,
+    requested: RunRequest,
     view: ViewChoice,
     steering: Steering,
     history: History,
@@ -45,30 +45,30 @@ pub struct Resting {
     changes: Vec<Before>,
 }
 
-/// What can be undone.
+/// Everything that can be undone.
 #[derive(Default)]
 pub struct Undo {
     changes: Vec<Before>,
-    /// The bodies before these, and those that an undo left.
-    earlier: Option<Box<Resting>>,
-    later: Option<Box<Resting>>,
-    /// The looks when nothing was held down, and whether the current change is noted.
+    /// The session before this one, and the one that an undo has replaced.
+    earlier: Option<Box<Suspended>>,
+    later: Option<Box<Suspended>>,
+    /// The looks when no pointer button was last held down, and whether one is held now.
     view: Option<ViewChoice>,
     held: bool,
 }
 
 impl Undo {
-    /// Forgets all changes: the device is another one.
+    /// Drops all changes, as their device is lost.
     pub fn forget(&mut self) {
         *self = Self::default();
     }
 
-    /// Takes over looks that were not changed by the user.
+    /// Takes in looks that were not changed by the user.
     pub fn take_view(&mut self, view: &ViewChoice) {
         self.view = Some(view.clone());
     }
 
-    /// Notes the looks before a change, once the control is released.
+    /// Records the looks before a change, once the control is released.
     pub fn watch_view(&mut self, view: &ViewChoice, held: bool) {
         self.held = held;
         if held {
@@ -81,7 +81,7 @@ impl Undo {
         }
     }
 
-    /// Notes where the run is, and whether it is paused, before it is shown elsewhere.
+    /// Records the state of the run, and whether it is paused, before another state is shown.
     pub fn note_place(&mut self, moment: &Arc<Moment>, paused: bool) {
         self.note(Before::Place(Arc::clone(moment), paused));
     }
@@ -91,7 +91,7 @@ impl Undo {
             self.changes.remove(0);
         }
         self.changes.push(before);
-        // States are large: a few of the latest are enough.
+        // States are large, so only a few of the latest are stored.
         let is_place = |change: &Before| matches!(change, Before::Place(..));
         if self.changes.iter().filter(|change| is_place(change)).count() > MOST_PLACES
             && let Some(first) = self.changes.iter().position(is_place)
@@ -100,7 +100,7 @@ impl Undo {
         }
     }
 
-    /// Notes how to undo a command; while a slider is held down, only the first one.
+    /// Records how to undo a command; while a slider is held down, only the first one.
     fn note_command(&mut self, back: Command) {
         if let (true, Some(Before::Live(last))) = (self.held, self.changes.last())
             && std::mem::discriminant(last) == std::mem::discriminant(&back)
@@ -112,7 +112,7 @@ impl Undo {
 }
 
 impl Frames {
-    /// Notes what an action is about to change.
+    /// Records what an action is about to change.
     pub(super) fn note(&mut self, action: &Action) {
         let Some(session) = &self.simulated.session else { return };
         let (live, keeper) = (&session.live, session.live.keeper());
@@ -135,7 +135,7 @@ impl Frames {
             | Action::Method(_)
             | Action::Tree(_)
             | Action::Integration(_) => {
-                let before = (live.settings().clone(), self.simulated.wanted.clone());
+                let before = (live.settings().clone(), self.simulated.requested.clone());
                 undo.note(Before::Settings(Box::new(before)));
             }
             Action::Camera(_) => {
@@ -146,18 +146,18 @@ impl Frames {
         }
     }
 
-    /// Keeps bodies that are being replaced, with everything shown of them.
-    pub(super) fn keep(&mut self, session: Session) {
-        let resting = self.rested_as_it_is(session);
+    /// Stores a session that is being replaced, with its view and history.
+    pub(super) fn store_for_undo(&mut self, session: Session) {
+        let suspended = self.suspend(session);
         self.undo.later = None;
-        self.undo.earlier = Some(Box::new(resting));
+        self.undo.earlier = Some(Box::new(suspended));
     }
 
-    fn rested_as_it_is(&mut self, mut session: Session) -> Resting {
+    fn suspend(&mut self, mut session: Session) -> Suspended {
         session.live.rest();
-        Resting {
+        Suspended {
             session,
-            wanted: self.simulated.wanted.clone(),
+            requested: self.simulated.requested.clone(),
             view: self.viewer.choice.clone(),
             steering: self.viewer.steering.at_rest(),
             history: std::mem::take(&mut self.simulated.history),
@@ -172,29 +172,30 @@ impl Frames {
             Some(Before::Live(command)) => {
                 if let Some(session) = &self.simulated.session {
                     let units = self.viewer.choice.units(&session.template.units);
-                    self.output.say(format!("undone: {}", told(&command, units)), false);
+                    self.output
+                        .show_message(format!("undone: {}", describe(&command, units)), false);
                 }
                 self.apply(command)?;
             }
             Some(Before::Settings(before)) => {
-                let (settings, wanted) = *before;
+                let (settings, requested) = *before;
                 // Time step and softening may have changed since then, and have their own undo.
                 let Some(session) = &self.simulated.session else { return Ok(()) };
                 let now = session.live.settings();
                 let (dt, softening) = (now.dt, now.softening);
                 let settings = Settings { dt, softening, ..settings };
-                self.simulated.wanted = wanted;
-                self.ask_moment(Waiting::Change(Box::new(settings)));
-                self.output.say("undone: how forces are computed".to_owned(), false);
+                self.simulated.requested = requested;
+                self.request_moment(Purpose::Change(Box::new(settings)));
+                self.output.show_message("undone: how forces are computed".to_owned(), false);
             }
             Some(Before::View(view)) => {
                 if view.directs != self.viewer.choice.directs {
                     self.memory.directs = view.directs;
                 }
-                self.give_view(view);
+                self.restore_view(view);
             }
             Some(Before::Camera(camera, view)) => {
-                self.give_view(view);
+                self.restore_view(view);
                 self.viewer.steering.go(camera);
             }
             Some(Before::Place(moment, paused)) => {
@@ -202,73 +203,75 @@ impl Frames {
                     session.live.apply(Command::Pause(paused))?;
                     let time = session.time(moment.time, &self.viewer.choice);
                     self.go_to_moment(&moment)?;
-                    self.output.say(format!("undone: back at {time}"), false);
+                    self.output.show_message(format!("undone: back at {time}"), false);
                 }
             }
             None => match self.undo.earlier.take() {
-                Some(resting) => self.undo.later = self.swap(*resting),
-                None => self.output.say("nothing to undo".to_owned(), false),
+                Some(suspended) => self.undo.later = self.swap(*suspended),
+                None => self.output.show_message("nothing to undo".to_owned(), false),
             },
         }
         Ok(())
     }
 
-    /// Goes back to the bodies that an undo left.
+    /// Restores the session that an undo has replaced.
     pub(super) fn redo(&mut self) {
         match self.undo.later.take() {
-            Some(resting) => self.undo.earlier = self.swap(*resting),
-            None => {
-                self.output.say("nothing to redo: no change of bodies was undone".to_owned(), false)
-            }
+            Some(suspended) => self.undo.earlier = self.swap(*suspended),
+            None => self
+                .output
+                .show_message("nothing to redo: no change of bodies was undone".to_owned(), false),
         }
     }
 
-    /// Gives up bodies whose first forces take too long, for those before them, or to choose others.
+    /// Cancels first forces that take too long: returns to the previous session, or shows the
+    /// welcome sheet.
     pub(super) fn leave_forces(&mut self) {
         match self.undo.earlier.take() {
-            // They are not kept: their computation should end.
-            Some(resting) => drop(self.swap(*resting)),
+            // The session is dropped, which cancels its computation.
+            Some(suspended) => drop(self.swap(*suspended)),
             None => self.panel.welcome.open = true,
         }
     }
 
-    fn give_view(&mut self, view: ViewChoice) {
+    fn restore_view(&mut self, view: ViewChoice) {
         self.undo.take_view(&view);
         self.viewer.choice = view;
         self.still.disturb();
     }
 
-    /// Shows kept bodies, and returns those that were shown.
-    fn swap(&mut self, resting: Resting) -> Option<Box<Resting>> {
-        let Resting { mut session, wanted, view, steering, history, past, changes } = resting;
+    /// Shows a stored session, and returns the one that was shown.
+    fn swap(&mut self, suspended: Suspended) -> Option<Box<Suspended>> {
+        let Suspended { mut session, requested, view, steering, history, past, changes } =
+            suspended;
         self.simulated.loading = None;
-        self.simulated.waiting.clear();
-        let now = self.simulated.session.take().map(|now| Box::new(self.rested_as_it_is(now)));
+        self.simulated.pending.clear();
+        let now = self.simulated.session.take().map(|now| Box::new(self.suspend(now)));
         session.live.go_on();
         let time = session.time(session.live.status().time, &view);
-        self.output.say(format!("back to {} at {time}", session.name()), false);
+        self.output.show_message(format!("back to {} at {time}", session.name()), false);
         self.name_window(&session);
         if let Some(film) = &mut self.output.recording {
             film.go_on();
         }
         self.viewer.look_of = None;
-        // It is fitted again if the window or the panel has another size now.
+        // The next frame fits it if the size of the window or the panel has changed.
         self.viewer.steering = steering;
         (self.undo.changes, self.simulated.history) = (changes, history);
         self.simulated.past = past;
-        self.simulated.wanted = wanted;
+        self.simulated.requested = requested;
         self.viewer.begin_paths(&session);
         self.simulated.session = Some(session);
         (self.panel.tree.body, self.panel.card.body) = (None, None);
-        self.give_view(view);
+        self.restore_view(view);
         self.still = Stillness::default();
         self.output.screen.canvas.reset_exposure();
         now
     }
 }
 
-/// What an undoing command restores.
-fn told(command: &Command, units: &Units) -> String {
+/// Describes what an undoing command restores.
+fn describe(command: &Command, units: &Units) -> String {
     match command {
         Command::Dt(dt) => format!("the time step is {} again", quantity(*dt, &units.time)),
         Command::Softening(length) => {

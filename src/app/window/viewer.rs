@@ -1,6 +1,6 @@
-//! The viewer: the camera, and how the bodies are painted.
+//! The viewer: the camera and the look of the bodies.
 
-use super::diagram::Over;
+use super::diagram::Overlay;
 use super::directing::Directing;
 use super::load::Session;
 use super::machine::Caption;
@@ -21,28 +21,28 @@ pub struct Viewer {
     pub choice: ViewChoice,
     pub steering: Steering,
     pub directing: Directing,
-    /// The look that the choice gives these bodies: saved films and pictures have all of it.
+    /// The look for the choice and these bodies, with all effects, as in saved films and pictures.
     pub look: Option<Look>,
-    /// The choice that it was made for; none if it must be made again.
+    /// The choice that the look was made for; `None` if it must be made again.
     pub look_of: Option<ViewChoice>,
-    /// The same without what is left out of the window's pictures, if anything is.
+    /// The look without the effects that are left out of the window's pictures, if any are.
     pub spared_look: Option<Look>,
     pub sparing: Sparing,
-    /// The picture when nothing moves.
+    /// Decides how the picture is drawn when nothing moves.
     pub rest: Rest,
-    /// What is drawn over the picture.
-    pub diagram: Over,
+    /// The diagram over the picture.
+    pub diagram: Overlay,
     /// The paths of a few bodies, and their colours.
     pub paths: Paths,
     pub path_colours: Vec<[u8; 3]>,
 }
 
 impl Viewer {
-    /// The view asked for; looks that it leaves open are as remembered.
+    /// The requested view; a request without looks uses the stored ones.
     pub fn new(request: &ViewRequest, memory: &Memory) -> Result<Self> {
         let mut choice = ViewChoice { style: request.look.style()?, ..ViewChoice::default() };
         if choice.style == Style::default() {
-            memory.give_view(&mut choice);
+            memory.apply_to(&mut choice);
         }
         let steering = Steering::new(Camera::default());
         Ok(Self {
@@ -54,13 +54,13 @@ impl Viewer {
             spared_look: None,
             sparing: Sparing::default(),
             rest: Rest::default(),
-            diagram: Over::default(),
+            diagram: Overlay::default(),
             paths: Paths::default(),
             path_colours: Vec::new(),
         })
     }
 
-    /// Begins path lines for other bodies, if they are few.
+    /// Begins path lines for other bodies, if there are few.
     pub fn begin_paths(&mut self, session: &Session) {
         self.paths = Paths::new(paths::FADES_WITHIN * session.hints.until);
         self.path_colours = match Paths::suit(session.bodies.len()) {
@@ -74,7 +74,8 @@ impl Viewer {
         self.choice.style.paths && !self.path_colours.is_empty()
     }
 
-    /// What is drawn on a saved picture of now, or on a film's pictures, which are this interval of simulated time apart.
+    /// The drawings on a picture saved now, or on a film's pictures, which are `interval` of
+    /// simulated time apart.
     pub fn on_top(&self, session: &Session, interval: f64) -> OnTop {
         OnTop { lines: self.lines(), captions: Caption::of(self, session, interval) }
     }
@@ -87,8 +88,8 @@ impl Viewer {
         })
     }
 
-    /// Moves the camera along its path to a time of the run, if it follows one, for a picture that it shows this many times
-    /// nearer.
+    /// Moves the camera along its path, if it follows one, to its place at a time of the run: for a
+    /// picture of `size`, and `nearer` times nearer.
     pub fn go_along(&mut self, time: f64, (size, nearer): (PictureSize, f64)) {
         let camera = path_camera(&self.choice.path, self.steering.camera(), time, size);
         if let (Some(camera), true) = (camera, self.choice.plays) {
@@ -96,30 +97,30 @@ impl Viewer {
         }
     }
 
-    /// Whether the last picture lacks something that one at rest would have.
-    pub fn owes_whole(&self) -> bool {
-        self.spared_look.is_some() && self.rest.last() == Some(Drawing::Usual)
+    /// Whether the last picture lacks effects that one at rest would have.
+    pub fn needs_full(&self) -> bool {
+        self.spared_look.is_some() && self.rest.last() == Some(Drawing::Reduced)
     }
 
-    /// Whether the last picture lacks something and showed another view than the one before.
+    /// Whether the last picture lacks effects and showed another view than the one before.
     pub fn lacks_and_moved(&self) -> bool {
         self.spared_look.is_some() && self.rest.has_moved()
     }
 
-    /// Finds the colour scale that suits the bodies at `moment`.
+    /// Sets the target of the colour scales, which suits the bodies at `moment`.
     pub fn aim(&mut self, moment: &Moment) {
         for look in [&mut self.look, &mut self.spared_look].into_iter().flatten() {
             look.aim_values(&moment.bodies, Some(&moment.acceleration));
         }
     }
 
-    /// Moves the colour scales towards it for `secs`; returns whether they moved.
+    /// Moves the colour scales towards their target for `secs`; returns whether they moved.
     pub fn approach(&mut self, secs: f64) -> bool {
         let looks = [&mut self.look, &mut self.spared_look].into_iter().flatten();
         looks.fold(false, |moved, look| look.approach_values(secs) | moved)
     }
 
-    /// Makes the looks again if the choice or the bodies have changed; returns whether they had.
+    /// Rebuilds the looks if the choice or the bodies have changed; returns whether they had.
     pub fn refresh(&mut self, session: Option<&Session>) -> Result<bool> {
         let Some(session) = session else { return Ok(false) };
         let is_known = self.look.is_some() && self.look_of.as_ref() == Some(&self.choice);
@@ -144,7 +145,7 @@ impl Viewer {
         let made = |style: &Style| -> Result<Look> {
             let mut look =
                 Look::surveyed(style, &session.bodies, Some(acceleration), &session.survey)?;
-            // In the middle of a run the scale suits the current state.
+            // After the beginning of a run the scale must suit the current state.
             if let Some(moment) = &session.last {
                 look.follow_values(&moment.bodies, Some(&moment.acceleration), f64::INFINITY);
             }

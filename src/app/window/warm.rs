@@ -1,6 +1,7 @@
-//! In a page, what egui needs for its first frames is made ahead, a little at a time. A browser compiles a function when it
-//! is first called, some hundred of them with the first words laid out, and letters are made then as well: all at once they
-//! would stall the page, the more so as the adapter's driver and the worker need the processor meanwhile.
+//! Warm-up of egui in a page, in small slices before the first frames. A browser compiles a
+//! function at its first call, some hundred of them with the first text layout, which also
+//! rasterizes glyphs: all at once this would stall the page, the more so as the adapter's driver
+//! and the worker need the CPU at the same time.
 
 use egui::{Color32, FontFamily, FontId, RichText, TextStyle, Ui};
 
@@ -9,7 +10,7 @@ use super::input::Input;
 use super::output::Output;
 use crate::gpu::let_browser_turn;
 
-/// Most of the letters that the panel uses, with their styles.
+/// Most of the characters that the panel uses, with their styles.
 const LETTERS: &[(TextStyle, &str)] = {
     use TextStyle::{Body, Heading, Monospace};
     &[
@@ -18,13 +19,13 @@ const LETTERS: &[(TextStyle, &str)] = {
         (Monospace, "pqrus0123456789.abcdefghiklmnot"),
     ]
 };
-/// Letters in other sizes.
+/// Characters in other sizes.
 const SIZES: &[(f32, &str)] =
     &[(12.0, "0123456789.kpc"), (12.5, "abcdefghilmnoprstuwxy0123456789.,=%×"), (16.0, "gravitle")];
-/// Letters made in one turn of the browser.
+/// Glyphs rasterized per task of the event loop.
 const LETTERS_AT_ONCE: usize = 8;
-/// Texts that use more and more of the layout and drawing of letters: none, a character that is never drawn, a blank, a
-/// letter of straight lines, one with curves.
+/// Texts that need more and more of the code for layout and rasterizing: none, a control character,
+/// a blank, a letter of straight lines, one with curves.
 const FIRST: &[&str] = &["", "\r", " ", "l", "o"];
 /// Kinds of controls.
 const CONTROLS: &[fn(&mut Ui)] = &[
@@ -50,13 +51,14 @@ const CONTROLS: &[fn(&mut Ui)] = &[
     |ui| drop(egui::Panel::right("e").show(ui, |ui| ui.label("e"))),
 ];
 
-/// In a page: has egui make its fonts, letters and controls a few at a time, so that they do not stall the first frames.
+/// In a page: makes egui prepare its fonts, glyphs and controls a few at a time, so that they do
+/// not stall the first frames.
 pub async fn up(input: &mut Input, output: &mut Output) {
     if !cfg!(target_arch = "wasm32") {
         return;
     }
     let context = input.context.clone();
-    // What `run_ui` does, and in which order.
+    // The same steps as in `run_ui`.
     let_browser_turn().await;
     context.begin_pass(input.egui_state.take_egui_input(&output.window));
     let_browser_turn().await;
@@ -66,7 +68,7 @@ pub async fn up(input: &mut Input, output: &mut Output) {
     draw_ahead(input, output, |_| ()).await;
     let families = context.fonts(|fonts| fonts.families());
     for family in families.into_iter().filter(|family| matches!(family, FontFamily::Name(_))) {
-        // Each font file by itself.
+        // One font file at a time.
         let_browser_turn().await;
         context.fonts_mut(|fonts| fonts.row_height(&FontId::new(12.0, family)));
     }
@@ -94,20 +96,20 @@ pub async fn up(input: &mut Input, output: &mut Output) {
     let_browser_turn().await;
 }
 
-/// In a page: a first frame that is not shown, a little at a time.
+/// In a page: runs a first frame that is not shown, in slices.
 pub async fn begin(frames: &mut Frames) {
     if !cfg!(target_arch = "wasm32") {
         return;
     }
     let_browser_turn().await;
-    frames.take_news(0.0);
+    frames.poll_events(0.0);
     let_browser_turn().await;
-    // The next frame finds any error as well, and shows it.
+    // The next frame gets the same error, and shows it.
     let _ = frames.draw(None, false, 0.0);
     let_browser_turn().await;
 }
 
-/// Draws something that is not shown, in turns of its own.
+/// Lays out and tessellates `draw` without showing it, in separate tasks of the event loop.
 async fn draw_ahead(input: &mut Input, output: &mut Output, draw: impl Fn(&mut Ui)) {
     let_browser_turn().await;
     let events = input.egui_state.take_egui_input(&output.window);

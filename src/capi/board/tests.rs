@@ -6,13 +6,13 @@ use crate::capi::world::{self, Key, with_board};
 use crate::forces::TestBodies;
 use crate::forces::direct::{CpuSingle, Reference};
 
-/// An engine whose evaluations begin only while another one's does.
-struct Meeting {
+/// An engine whose `begin` returns only once another engine's `begin` has been entered too.
+struct Rendezvous {
     inner: Reference,
     begun: Arc<(Mutex<usize>, Condvar)>,
 }
 
-impl ForceEngine for Meeting {
+impl ForceEngine for Rendezvous {
     fn name(&self) -> &'static str {
         self.inner.name()
     }
@@ -45,7 +45,7 @@ fn boards_compute_at_the_same_time() {
     let begun = Arc::default();
     for number in [501, 502] {
         let inner = Reference::default();
-        let engine = Meeting { inner, begun: Arc::clone(&begun) };
+        let engine = Rendezvous { inner, begun: Arc::clone(&begun) };
         world::insert_board(Key::G5(number), Board::new(Box::new(engine)));
     }
     let force = |number: i32| -> Result<f64> {
@@ -73,7 +73,7 @@ fn boards_compute_at_the_same_time() {
 }
 
 #[test]
-fn sources_that_stay_are_packed_once_and_give_the_same_bits() {
+fn unchanged_sources_are_uploaded_once_and_give_same_bits() {
     let bodies = TestBodies::new(100, 3);
     let arrays = |from: &[DVec3]| from.iter().map(|x| x.to_array()).collect::<Vec<_>>();
     let (position, mass) = (arrays(&bodies.position), bodies.mass.clone());
@@ -88,7 +88,7 @@ fn sources_that_stay_are_packed_once_and_give_the_same_bits() {
     let whole = forces(&mut board, 0..100);
     let part = forces(&mut board, 30..37);
     assert_eq!(part.acceleration, whole.acceleration[30..37]);
-    // Fewer sources, then all again; a change of one.
+    // Fewer sources, then all of them; then a change of one source.
     board.set_count(50);
     assert_ne!(forces(&mut board, 0..100), whole);
     board.set_count(100);

@@ -1,8 +1,10 @@
-//! Calls under way. Each thread has one of its own, so that no thread's last half meets another's first.
+//! Pending calls. Each thread has its own, so that the last half of one thread is never paired with
+//! the first half of another.
 //!
-//! GRAPE codes call from one thread, or from several in turn, where one may begin and another fetch; then there is one
-//! call at a time, and whoever asks gets it. Where threads call at the same time each gets its own back. Nobody waits
-//! for a thread to fetch: a call that is in the way of another's is computed to its end and kept.
+//! GRAPE codes call from one thread, or from several in turn, where one thread may begin a call and
+//! another fetch it; then there is one call at a time, and any thread can fetch it. If threads call
+//! concurrently, each fetches its own call. No thread waits for another one's fetch: a call that
+//! occupies the engine is computed to its end and its result stored.
 
 use std::sync::{Arc, Weak};
 
@@ -11,16 +13,16 @@ use crate::error::{Error, Result};
 use crate::forces::{Answers, Lists};
 
 thread_local! {
-    /// Lives as long as this thread.
+    /// Dropped when this thread ends.
     static LIFE: Arc<()> = Arc::new(());
 }
 
-/// A thread.
+/// Identity of a thread.
 #[derive(Clone, Default)]
 struct Caller(Weak<()>);
 
 impl Caller {
-    /// This thread. While it ends: none.
+    /// The current thread; no identity while its thread-locals are being destroyed.
     fn this() -> Self {
         Self(LIFE.try_with(Arc::downgrade).unwrap_or_default())
     }
@@ -34,17 +36,17 @@ impl Caller {
     }
 }
 
-/// How far a thread's call has come.
+/// State of a thread's call.
 #[derive(Debug, Default)]
 pub(super) enum CallState {
-    /// A first half failed, or was forgotten: there is nothing to wait for.
+    /// No call: none was begun, the first half failed, or it was cancelled.
     #[default]
     Nothing,
-    /// The engine is at it.
+    /// In progress on the engine.
     Begun,
-    /// The engine was needed for another: the answers are there, or what went wrong.
+    /// Computed early because the engine was needed for another call; not yet fetched.
     Computed(Result<()>),
-    /// It was fetched.
+    /// Fetched by the client.
     Finished,
 }
 
@@ -54,35 +56,35 @@ pub(super) struct Pending {
     caller: Caller,
     pub state: CallState,
     pub call: Call,
-    /// The source that each i-particle is, as sources were arranged.
+    /// Source number of each i-particle, in the arrangement `arrangement`.
     pub identity: Vec<u32>,
     pub arrangement: u64,
     pub answers: Answers,
-    /// The client's indices of the nearest.
+    /// The client's indices of the nearest j-particles.
     pub nearest: Vec<i32>,
-    /// Whether `answers` hold lists.
+    /// Whether `answers` holds neighbour lists.
     pub with_lists: bool,
     /// The lists that were read.
     pub lists: Option<Lists>,
-    /// Larger for what was begun, forgotten or finished later.
+    /// Increases with each call that is begun, cancelled or finished.
     stamp: u64,
 }
 
-/// All threads' calls on a cluster.
+/// The calls of all threads on a cluster.
 #[derive(Default)]
 pub(super) struct Calls {
     pub all: Vec<Pending>,
     stamp: u64,
-    /// Whether a call was ever begun while another thread's was under way.
+    /// Whether a call was ever begun while another thread's was pending.
     pub overlapped: bool,
 }
 
 impl Calls {
-    /// This thread's call, with nothing begun.
-    pub fn renew(&mut self) -> usize {
+    /// Resets this thread's call and returns its position in `all`.
+    pub fn restart(&mut self) -> usize {
         let caller = Caller::this();
         let place = self.place_of(&caller).unwrap_or_else(|| {
-            // A thread that is new here: those that have ended will not come back.
+            // First call of this thread: drops the calls of threads that have ended.
             self.all.retain(|pending| !pending.caller.has_ended());
             self.all.push(Pending { caller, ..Pending::default() });
             self.all.len() - 1
@@ -93,20 +95,22 @@ impl Calls {
         place
     }
 
-    /// The call that the engine is at.
-    pub fn at_work(&self) -> Option<usize> {
+    /// The call in progress on the engine.
+    pub fn in_progress(&self) -> Option<usize> {
         self.all.iter().position(|pending| matches!(pending.state, CallState::Begun))
     }
 
-    /// The call that a last half of this thread is for: its own, or the only one where it has begun none.
+    /// The call that a last half of this thread refers to: its own, or the only pending one if it
+    /// has begun none.
     ///
-    /// Errors: there is none; several threads have begun one, and this thread has not.
-    pub fn waiting(&self) -> Result<usize> {
+    /// # Errors
+    /// No pending call; several threads have begun one and this thread has not.
+    pub fn to_finish(&self) -> Result<usize> {
         let nothing = || {
             let text = "nothing was begun, or it failed: call the first half before the last";
             Error::Outside(text.to_owned())
         };
-        let waits = |place: &usize| {
+        let is_pending = |place: &usize| {
             matches!(self.all[*place].state, CallState::Begun | CallState::Computed(_))
         };
         let own = self.place_of(&Caller::this());
@@ -115,7 +119,7 @@ impl Calls {
             None | Some((_, CallState::Finished)) => {}
             Some((place, _)) => return Ok(place),
         }
-        let mut others = (0..self.all.len()).filter(waits);
+        let mut others = (0..self.all.len()).filter(is_pending);
         match (others.next(), others.count()) {
             (Some(place), 0) => Ok(place),
             (None, _) => Err(nothing()),
@@ -126,8 +130,8 @@ impl Calls {
         }
     }
 
-    /// The call at `place` is finished, and this thread's from now on.
-    pub fn hand_over(&mut self, place: usize) -> &Pending {
+    /// Marks the call at `place` as finished and assigns it to this thread.
+    pub fn complete(&mut self, place: usize) -> &Pending {
         let caller = Caller::this();
         self.stamp += 1;
         let stamp = self.stamp;
@@ -142,7 +146,8 @@ impl Calls {
         &self.all[last.unwrap_or_default()]
     }
 
-    /// The call whose lists this thread means: the last one; its own where threads call at the same time.
+    /// The call whose lists this thread reads: the last one, or its own if threads call
+    /// concurrently.
     pub fn last(&self) -> Option<usize> {
         let own = self.place_of(&Caller::this()).filter(|_| self.overlapped);
         own.or_else(|| (0..self.all.len()).max_by_key(|&place| self.all[place].stamp))

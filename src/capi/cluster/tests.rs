@@ -31,8 +31,8 @@ fn call(bodies: &TestBodies, index_of: impl Fn(usize) -> i32) -> Call {
     }
 }
 
-/// What the engine alone answers, sink `k` being source `k`.
-fn wanted(bodies: &TestBodies, order: Order, capacity: usize) -> Answers {
+/// Answers of the engine alone, where sink `k` is source `k`.
+fn expected(bodies: &TestBodies, order: Order, capacity: usize) -> Answers {
     let mut engine = Reference::default();
     engine.set_sources(&bodies.sources(bodies.len())).unwrap();
     let radius = vec![0.2; bodies.len()];
@@ -50,46 +50,46 @@ fn wanted(bodies: &TestBodies, order: Order, capacity: usize) -> Answers {
 }
 
 #[test]
-fn a_client_gets_its_own_indices_back() {
+fn results_use_client_indices() {
     let bodies = TestBodies::new(60, 3);
     let index_of = |k: usize| 1000 - 7 * k as i32;
-    let wanted = wanted(&bodies, Order::Snap, 100);
+    let expected = expected(&bodies, Order::Snap, 100);
     let mut cluster = cluster(&bodies, Order::Snap, index_of);
-    // The second time lists come along with the forces.
+    // In the second round the lists are computed with the forces.
     for round in 0..2 {
         cluster.begin(call(&bodies, index_of)).unwrap();
         assert_eq!(cluster.calls.all[0].with_lists, round == 1);
-        let got = cluster.finish(60, Asked::Distance).unwrap();
-        assert_eq!((&got.jerk, &got.snap), (&wanted.jerk, &wanted.snap));
+        let got = cluster.finish(60, Requested::Distance).unwrap();
+        assert_eq!((&got.jerk, &got.snap), (&expected.jerk, &expected.snap));
         assert!(!cluster.read_lists().unwrap());
         for i in 0..60 {
-            assert_eq!(cluster.nearest_indices()[i], index_of(wanted.nearest[i] as usize));
+            assert_eq!(cluster.nearest_indices()[i], index_of(expected.nearest[i] as usize));
             let list: Vec<i32> =
-                wanted.neighbours.of(i).iter().map(|&j| index_of(j as usize)).collect();
-            assert_eq!(cluster.list(i as i32).unwrap(), (list, wanted.neighbours.found(i)));
+                expected.neighbours.of(i).iter().map(|&j| index_of(j as usize)).collect();
+            assert_eq!(cluster.list(i as i32).unwrap(), (list, expected.neighbours.found(i)));
         }
     }
-    assert!(wanted.neighbours.found(0) > 0, "the test needs neighbours");
+    assert!(expected.neighbours.found(0) > 0, "the test needs neighbours");
 }
 
 #[test]
-fn long_lists_are_made_again_with_more_room() {
+fn long_lists_are_recomputed_with_larger_capacity() {
     let bodies = TestBodies::new(600, 5);
     let index_of = |k: usize| k as i32;
     let mut cluster = cluster(&bodies, Order::Jerk, index_of);
     for _ in 0..2 {
         let call = Call { radius_squared: vec![100.0; 600], ..call(&bodies, index_of) };
         cluster.begin(call).unwrap();
-        cluster.finish(600, Asked::Distance).unwrap();
+        cluster.finish(600, Requested::Distance).unwrap();
         assert!(!cluster.read_lists().unwrap());
         assert_eq!(cluster.list(17).unwrap().1, 599);
     }
 }
 
 #[test]
-fn all_of_an_index_are_left_out() {
+fn all_particles_of_same_index_are_excluded() {
     let bodies = TestBodies::new(40, 9);
-    // 0, 10 and 30 are one body to the client, 5 and 6 another.
+    // 0, 10 and 30 share an index, and so do 5 and 6.
     let index_of = |k: usize| match k {
         10 | 30 => 0,
         6 => 5,
@@ -98,7 +98,7 @@ fn all_of_an_index_are_left_out() {
     let mut cluster = cluster(&bodies, Order::Jerk, index_of);
     for _ in 0..2 {
         cluster.begin(call(&bodies, index_of)).unwrap();
-        let got = cluster.finish(40, Asked::Distance).unwrap().clone();
+        let got = cluster.finish(40, Requested::Distance).unwrap().clone();
         cluster.read_lists().unwrap();
         for i in [0, 5, 7, 10, 30] {
             let others: Vec<usize> = (0..40).filter(|&j| index_of(j) != index_of(i)).collect();
@@ -125,22 +125,22 @@ fn all_of_an_index_are_left_out() {
 }
 
 #[test]
-fn calls_out_of_order_are_refused() {
+fn calls_out_of_order_are_rejected() {
     let bodies = TestBodies::new(10, 1);
     let index_of = |k: usize| k as i32;
     let mut cluster = cluster(&bodies, Order::Jerk, index_of);
     assert!(
-        cluster.finish(10, Asked::Distance).is_err()
+        cluster.finish(10, Requested::Distance).is_err()
             && cluster.read_lists().is_err()
             && cluster.list(0).is_err()
     );
     cluster.begin(call(&bodies, index_of)).unwrap();
     assert!(cluster.read_lists().is_err());
-    // A second first half takes the place of the first.
+    // A second first half replaces the first.
     cluster.begin(call(&bodies, index_of)).unwrap();
-    assert!(cluster.finish(9, Asked::Distance).unwrap_err().to_string().contains("ni"));
-    cluster.finish(10, Asked::Distance).unwrap();
-    assert!(cluster.finish(10, Asked::Distance).is_err() && cluster.list(0).is_err());
+    assert!(cluster.finish(9, Requested::Distance).unwrap_err().to_string().contains("ni"));
+    cluster.finish(10, Requested::Distance).unwrap();
+    assert!(cluster.finish(10, Requested::Distance).is_err() && cluster.list(0).is_err());
     cluster.read_lists().unwrap();
     assert!(cluster.list(10).is_err() && cluster.list(-1).is_err() && cluster.list(9).is_ok());
     cluster.reset();
@@ -148,7 +148,7 @@ fn calls_out_of_order_are_refused() {
 }
 
 #[test]
-fn what_is_no_number_is_named() {
+fn errors_name_values_that_are_not_finite() {
     let bodies = TestBodies::new(10, 1);
     let index_of = |k: usize| k as i32 + 70;
     let mut cluster = cluster(&bodies, Order::Jerk, index_of);
@@ -160,19 +160,19 @@ fn what_is_no_number_is_named() {
         let text = cluster.begin(Call { softening_squared: eps2, ..call(&bodies, index_of) });
         assert!(text.unwrap_err().to_string().contains("eps2"));
     }
-    // Radii that nobody reads may be anything.
+    // Radii are checked only when lists are read.
     let odd = Call { radius_squared: vec![f64::NAN; 10], ..call(&bodies, index_of) };
     cluster.begin(odd).unwrap();
-    cluster.finish(10, Asked::Distance).unwrap();
+    cluster.finish(10, Requested::Distance).unwrap();
     let text = cluster.read_lists().unwrap_err().to_string();
     assert!(text.contains("h2 of i-particle 0"), "{text}");
     cluster.begin(Call { radius_squared: Vec::new(), ..call(&bodies, index_of) }).unwrap();
-    cluster.finish(10, Asked::Distance).unwrap();
+    cluster.finish(10, Requested::Distance).unwrap();
     assert!(cluster.read_lists().unwrap_err().to_string().contains("h2"));
     // No sources, no i-particles.
     cluster.begin(Call { addresses: 0, ..call(&bodies, index_of) }).unwrap();
-    assert_eq!(cluster.finish(10, Asked::Distance).unwrap().acceleration, [DVec3::ZERO; 10]);
+    assert_eq!(cluster.finish(10, Requested::Distance).unwrap().acceleration, [DVec3::ZERO; 10]);
     assert_eq!(cluster.nearest_indices()[3], -1);
     cluster.begin(Call { addresses: 10, softening_squared: 0.0, ..Call::default() }).unwrap();
-    assert!(cluster.finish(0, Asked::Distance).unwrap().acceleration.is_empty());
+    assert!(cluster.finish(0, Requested::Distance).unwrap().acceleration.is_empty());
 }

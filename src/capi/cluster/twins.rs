@@ -1,5 +1,6 @@
-//! j-particles that share an index: GRAPE-6 leaves out all of them for an i-particle of that index, an
-//! engine only one. Such i-particles, which are rare, are computed again without all of theirs.
+//! j-particles with duplicate indices. For an i-particle GRAPE-6 excludes all j-particles of its
+//! index, an engine only one. Such i-particles are rare; they are recomputed on the CPU without all
+//! j-particles of their index.
 
 use glam::DVec3;
 
@@ -10,19 +11,19 @@ use crate::forces::direct::Reference;
 use crate::forces::{Answers, ForceEngine, Lists, NO_SOURCE, Order, Sources, Want, Within};
 
 impl Pending {
-    /// Puts right the answers of i-particles whose index several j-particles have.
-    pub(super) fn leave_out_twins(&mut self, order: Order, memory: &Memory) -> Result<()> {
+    /// Recomputes the answers of i-particles whose index several j-particles share.
+    pub(super) fn exclude_duplicates(&mut self, order: Order, memory: &Memory) -> Result<()> {
         let Self { call, answers, .. } = self;
-        let which = with_twins(memory, call);
+        let which = with_duplicates(memory, call);
         if which.is_empty() {
             return Ok(());
         }
-        // Lists are then made again when they are read.
+        // Forces the lists to be recomputed when they are read.
         self.with_lists = false;
         for i in which {
             let want =
                 Want { potential: true, nearest: !answers.nearest.is_empty(), ..Want::only(order) };
-            let (one, sources) = alone(memory, call, i, &want)?;
+            let (one, sources) = evaluate_excluding(memory, call, i, &want)?;
             answers.acceleration[i] = one.acceleration[0];
             answers.potential[i] = one.potential[0];
             if order >= Order::Jerk {
@@ -42,8 +43,8 @@ impl Pending {
         Ok(())
     }
 
-    /// Puts right the lists of i-particles whose index several j-particles have.
-    pub(super) fn list_without_twins(
+    /// Recomputes the lists of i-particles whose index several j-particles share.
+    pub(super) fn list_without_duplicates(
         &self,
         memory: &Memory,
         lists: &mut Lists,
@@ -51,7 +52,7 @@ impl Pending {
         capacity: usize,
     ) -> Result<()> {
         let call = &self.call;
-        let which = with_twins(memory, call);
+        let which = with_duplicates(memory, call);
         if which.is_empty() {
             return Ok(());
         }
@@ -63,7 +64,7 @@ impl Pending {
             }
             let within = Some(Within { radius: &radius[i..=i], capacity });
             let want = Want { within, ..Want::only(Order::Acceleration) };
-            let (one, sources) = alone(memory, call, i, &want)?;
+            let (one, sources) = evaluate_excluding(memory, call, i, &want)?;
             let list: Vec<u32> =
                 one.neighbours.of(0).iter().map(|&source| sources[source as usize]).collect();
             lists.push(&list, one.neighbours.found(0) as u32);
@@ -72,21 +73,27 @@ impl Pending {
     }
 }
 
-/// i-particles, ascending, whose index several j-particles have.
-fn with_twins(memory: &Memory, call: &Call) -> Vec<usize> {
-    if !memory.has_twins() {
+/// i-particles, ascending, whose index several j-particles share.
+fn with_duplicates(memory: &Memory, call: &Call) -> Vec<usize> {
+    if !memory.has_duplicates() {
         return Vec::new();
     }
-    let twins = |i: &usize| !memory.twins_of(call.index[*i]).is_empty();
-    (0..call.index.len()).filter(twins).collect()
+    let has_several = |i: &usize| !memory.duplicates_of(call.index[*i]).is_empty();
+    (0..call.index.len()).filter(has_several).collect()
 }
 
-/// What i-particle `i` gets from the sources that do not have its index, and which those are.
-fn alone(memory: &Memory, call: &Call, i: usize, want: &Want) -> Result<(Answers, Vec<u32>)> {
-    let left_out = memory.twins_of(call.index[i]);
+/// Evaluates i-particle `i` with the sources that do not have its index; returns the answers and
+/// the numbers of those sources.
+fn evaluate_excluding(
+    memory: &Memory,
+    call: &Call,
+    i: usize,
+    want: &Want,
+) -> Result<(Answers, Vec<u32>)> {
+    let excluded = memory.duplicates_of(call.index[i]);
     let count = memory.source_count() as u32;
     let sources: Vec<u32> =
-        (0..count).filter(|source| left_out.binary_search(source).is_err()).collect();
+        (0..count).filter(|source| excluded.binary_search(source).is_err()).collect();
     let (motion, mass): (Vec<[DVec3; 3]>, Vec<f64>) =
         sources.iter().map(|&source| memory.predicted(source as usize)).unzip();
     let derivative = |k: usize| -> Vec<DVec3> { motion.iter().map(|motion| motion[k]).collect() };
@@ -106,6 +113,11 @@ fn alone(memory: &Memory, call: &Call, i: usize, want: &Want) -> Result<(Answers
         ..Call::default()
     };
     let mut answers = Answers::default();
-    engine.evaluate(&sinks(&one.lend(), &[]), call.softening_squared.sqrt(), want, &mut answers)?;
+    engine.evaluate(
+        &sinks(&one.borrowed(), &[]),
+        call.softening_squared.sqrt(),
+        want,
+        &mut answers,
+    )?;
     Ok((answers, sources))
 }

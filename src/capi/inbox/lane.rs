@@ -1,9 +1,11 @@
-//! The way for the one thread that sets particles, in most programs: without a lock. One locked operation for each particle
-//! would wait until everything that was written of the last one has reached the cache, which takes as long as all the rest.
+//! Lock-free append buffer for the one thread that sets particles in most programs. A locked
+//! operation per particle would wait until all stores of the last particle have reached the cache,
+//! which doubles the time.
 //!
-//! The first thread that posts owns the lane. It alone writes entries, and then says how many there are. Others read
-//! those that it has told of, and change nothing of them. As soon as another thread posts, the lane is closed for good, and
-//! so everything in it came before anything that others set after it.
+//! The first thread that appends becomes the owner. Only the owner writes entries; it then
+//! publishes their count, and consumers read the published entries without changing them. Once
+//! another thread appends, the buffer is disabled for good, so everything in it precedes what other
+//! threads set afterwards.
 
 use std::cell::{Cell, UnsafeCell};
 use std::ffi::c_int;
@@ -12,15 +14,15 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 use glam::DVec3;
 
 use super::spin::Held;
-use super::{Letters, write_letter};
+use super::{AppendBuffer, write_entry};
 use crate::capi::particle::Particle;
 use crate::forces::{Goal, ToJerk};
 
-/// More than ever were written.
+/// More than any number of entries.
 const CLOSED: usize = usize::MAX;
 
 thread_local! {
-    /// Its address is this thread's mark, and no other's as long as this thread lives.
+    /// Its address identifies this thread as long as the thread lives.
     static MARK: Cell<u8> = const { Cell::new(0) };
 }
 
@@ -29,46 +31,46 @@ fn mark() -> usize {
     MARK.with(|mark| std::ptr::from_ref(mark) as usize)
 }
 
-/// Entries that one thread writes.
+/// Entries written by a single thread.
 #[derive(Default)]
-pub struct Lane {
-    /// The mark of that thread; 0: there is none yet.
+pub struct SingleWriter {
+    /// Mark of the owner; 0 if there is none yet.
     owner: AtomicUsize,
-    /// Whether others have posted.
+    /// Whether other threads have appended.
     is_shared: AtomicBool,
-    /// The memory of `letters`, of so many entries; for snaps and crackles there may be none. It changes only where the
-    /// owner holds the lock of the inbox.
+    /// Pointers into `buffer`, of `capacity` entries each; `high` may be null. They change only
+    /// while the owner holds the queue's lock.
     places: AtomicPtr<Goal>,
     low: AtomicPtr<ToJerk>,
     high: AtomicPtr<[DVec3; 2]>,
     softening_squared: AtomicPtr<f64>,
-    room: AtomicUsize,
-    /// So many have been written.
+    capacity: AtomicUsize,
+    /// Number of entries written.
     count: AtomicUsize,
-    /// Looked at by whoever holds the lock of the inbox.
-    kept: UnsafeCell<Kept>,
+    /// Accessed only with the queue's lock held.
+    state: UnsafeCell<WriterState>,
 }
 
 #[derive(Default)]
-struct Kept {
-    letters: Letters,
-    /// So many have been taken; [`CLOSED`]: what may still come is for nobody.
+struct WriterState {
+    buffer: AppendBuffer,
+    /// Number of entries taken; [`CLOSED`] if later ones are to be discarded.
     taken: usize,
 }
 
-// SAFETY: `kept` is reached by the holder of the inbox's lock alone, and the entries of its letters by the owner, which
-// writes those from `count` on, and by that holder, which reads those below.
-unsafe impl Sync for Lane {}
+// SAFETY: `state` is accessed only with the queue's lock held. Of the entries of its buffer the
+// owner writes those from `count` on, and the lock holder reads those below.
+unsafe impl Sync for SingleWriter {}
 
-impl Lane {
-    /// Whether this thread's particles go by the lane.
+impl SingleWriter {
+    /// Whether this thread appends here.
     #[inline(always)]
     pub fn is_mine(&self) -> bool {
         let is_shared = self.is_shared.load(Ordering::Acquire);
         !is_shared && (self.owner.load(Ordering::Relaxed) == mark() || self.claim())
     }
 
-    /// Makes it this thread's, if it is nobody's; else closes it.
+    /// Makes this thread the owner if there is none; otherwise disables the buffer.
     #[cold]
     fn claim(&self) -> bool {
         let claimed =
@@ -79,28 +81,29 @@ impl Lane {
         claimed
     }
 
-    /// Whether the owner's next particle has room, and its snap, unless it `is_low`.
+    /// Whether there is capacity for the owner's next particle, and for its snap unless it
+    /// `is_low`.
     #[inline(always)]
     pub fn has_room(&self, is_low: bool) -> bool {
-        self.count.load(Ordering::Relaxed) < self.room.load(Ordering::Relaxed)
+        self.count.load(Ordering::Relaxed) < self.capacity.load(Ordering::Relaxed)
             && (is_low || !self.high.load(Ordering::Relaxed).is_null())
     }
 
-    /// Takes a particle of the owner's, which has room. False: it is full.
+    /// Appends a particle; only the owner may call this. Returns false if it is full.
     #[inline(always)]
-    pub fn post(&self, address: c_int, particle: &Particle) -> bool {
+    pub fn append(&self, address: c_int, particle: &Particle) -> bool {
         let k = self.count.load(Ordering::Relaxed);
-        if k >= self.room.load(Ordering::Relaxed) {
+        if k >= self.capacity.load(Ordering::Relaxed) {
             return false;
         }
         let high = self.high.load(Ordering::Relaxed);
-        // SAFETY: this is the owner, the only thread that changes the memory or the number of entries; k is below that of
-        // entries there are, and nobody reads those from `count` on.
+        // SAFETY: this thread is the owner, the only one that changes the pointers and the count; k
+        // is below the capacity, and no other thread reads entries from `count` on.
         unsafe {
-            // Made in its place: a copy on the way would cost as much as all the rest.
+            // Written in place: an intermediate copy would double the time.
             let place = &mut *self.places.load(Ordering::Relaxed).add(k);
             let low = &mut *self.low.load(Ordering::Relaxed).add(k);
-            write_letter(address, particle, place, low);
+            write_entry(address, particle, place, low);
             if !high.is_null() {
                 high.add(k).write(particle.high());
             }
@@ -111,86 +114,89 @@ impl Lane {
         true
     }
 
-    /// Gives what was written since the last time for `empty`, which is.
-    pub fn take(&self, empty: &mut Letters, _held: &Held<'_, Letters>) {
-        // SAFETY: the lock is held.
-        let kept = unsafe { &mut *self.kept.get() };
+    /// Moves the entries written since the last call to `empty`, which must be empty.
+    pub fn take(&self, empty: &mut AppendBuffer, _held: &Held<'_, AppendBuffer>) {
+        // SAFETY: `_held` proves that the queue's lock is held.
+        let state = unsafe { &mut *self.state.get() };
         let count = self.count.load(Ordering::Acquire);
         let is_owner = self.owner.load(Ordering::Relaxed) == mark();
-        if is_owner && kept.taken == 0 {
-            // Nobody writes now.
-            kept.letters.count = count;
-            std::mem::swap(&mut kept.letters, empty);
-        } else if count > kept.taken {
-            let more = kept.taken..count;
+        if is_owner && state.taken == 0 {
+            // The owner is this thread, so nobody writes now.
+            state.buffer.count = count;
+            std::mem::swap(&mut state.buffer, empty);
+        } else if count > state.taken {
+            let more = state.taken..count;
             let (places, low) =
                 (self.places.load(Ordering::Relaxed), self.low.load(Ordering::Relaxed));
             let (high, softening_squared) =
                 (self.high.load(Ordering::Relaxed), self.softening_squared.load(Ordering::Relaxed));
-            // SAFETY: they have been written, and nobody changes them.
+            // SAFETY: entries below `count` have been written, and nobody changes them.
             let all = more.map(|k| unsafe {
                 let high = if high.is_null() { Default::default() } else { *high.add(k) };
                 (*places.add(k), &*low.add(k), high, *softening_squared.add(k))
             });
             empty.append(all);
-            kept.taken = count;
+            state.taken = count;
         }
         if is_owner {
-            kept.taken = 0;
-            kept.letters.clear();
+            state.taken = 0;
+            state.buffer.clear();
             self.count.store(0, Ordering::Release);
-            self.tell_memory(&mut kept.letters);
+            self.publish_memory(&mut state.buffer);
         }
     }
 
-    /// Takes the memory of `read` for the owner's next entries, if there are none yet: what was read last is near.
-    pub fn take_memory(&self, read: &mut Letters, _held: &Held<'_, Letters>) {
-        // SAFETY: the lock is held.
-        let kept = unsafe { &mut *self.kept.get() };
+    /// Reuses the memory of `read` for the owner's next entries if there are none yet: it is still
+    /// in the cache.
+    pub fn reuse_memory(&self, read: &mut AppendBuffer, _held: &Held<'_, AppendBuffer>) {
+        // SAFETY: `_held` proves that the queue's lock is held.
+        let state = unsafe { &mut *self.state.get() };
         let is_owner = self.owner.load(Ordering::Relaxed) == mark();
-        let is_empty = kept.taken == 0 && self.count.load(Ordering::Relaxed) == 0;
-        if is_owner && is_empty && read.low.len() >= kept.letters.low.len() {
-            std::mem::swap(&mut kept.letters, read);
-            self.tell_memory(&mut kept.letters);
+        let is_empty = state.taken == 0 && self.count.load(Ordering::Relaxed) == 0;
+        if is_owner && is_empty && read.low.len() >= state.buffer.low.len() {
+            std::mem::swap(&mut state.buffer, read);
+            self.publish_memory(&mut state.buffer);
         }
     }
 
-    /// Makes room for another, which the owner does, also for its snap unless it `is_low`. False: there is none.
-    pub fn grow(&self, is_low: bool, _held: &Held<'_, Letters>) -> bool {
-        // SAFETY: the lock is held.
-        let letters = unsafe { &mut (*self.kept.get()).letters };
-        // The entries are among the letters already; how many of them have been written is the lane's to know.
-        let grown = letters.grow(self.count.load(Ordering::Relaxed), is_low);
-        self.tell_memory(letters);
+    /// Grows for one more entry, and for its snap unless it `is_low`; only the owner may call this.
+    /// Returns false at the limit or without memory.
+    pub fn grow(&self, is_low: bool, _held: &Held<'_, AppendBuffer>) -> bool {
+        // SAFETY: `_held` proves that the queue's lock is held.
+        let buffer = unsafe { &mut (*self.state.get()).buffer };
+        // The buffer's own count is not up to date; the number of written entries is in
+        // `self.count`.
+        let grown = buffer.grow(self.count.load(Ordering::Relaxed), is_low);
+        self.publish_memory(buffer);
         grown
     }
 
-    fn tell_memory(&self, letters: &mut Letters) {
-        self.room.store(letters.low.len(), Ordering::Relaxed);
-        self.places.store(letters.places.as_mut_ptr(), Ordering::Relaxed);
-        self.low.store(letters.low.as_mut_ptr(), Ordering::Relaxed);
-        let has_high = !letters.high.is_empty();
-        let high = if has_high { letters.high.as_mut_ptr() } else { std::ptr::null_mut() };
+    fn publish_memory(&self, buffer: &mut AppendBuffer) {
+        self.capacity.store(buffer.low.len(), Ordering::Relaxed);
+        self.places.store(buffer.places.as_mut_ptr(), Ordering::Relaxed);
+        self.low.store(buffer.low.as_mut_ptr(), Ordering::Relaxed);
+        let has_high = !buffer.high.is_empty();
+        let high = if has_high { buffer.high.as_mut_ptr() } else { std::ptr::null_mut() };
         self.high.store(high, Ordering::Relaxed);
-        self.softening_squared.store(letters.softening_squared.as_mut_ptr(), Ordering::Relaxed);
+        self.softening_squared.store(buffer.softening_squared.as_mut_ptr(), Ordering::Relaxed);
     }
 
-    /// Nobody reads it any more. Where another thread than the owner says so, the owner may be writing: the lane then
-    /// stays closed, and keeps its memory. What the owner was writing was for those who read until now.
-    pub fn close(&self, _held: &Held<'_, Letters>) {
-        // SAFETY: the lock is held.
-        let kept = unsafe { &mut *self.kept.get() };
+    /// Discards all entries. If the caller is not the owner, the owner may be writing: the buffer
+    /// then stays disabled and keeps its memory, and what the owner was writing is discarded.
+    pub fn close(&self, _held: &Held<'_, AppendBuffer>) {
+        // SAFETY: `_held` proves that the queue's lock is held.
+        let state = unsafe { &mut *self.state.get() };
         let owner = self.owner.load(Ordering::Relaxed);
         if owner != mark() {
             if owner != 0 {
                 self.is_shared.store(true, Ordering::Release);
-                kept.taken = CLOSED;
+                state.taken = CLOSED;
             }
             return;
         }
-        self.room.store(0, Ordering::Relaxed);
+        self.capacity.store(0, Ordering::Relaxed);
         self.count.store(0, Ordering::Relaxed);
-        *kept = Kept::default();
+        *state = WriterState::default();
         self.is_shared.store(false, Ordering::Release);
         self.owner.store(0, Ordering::Release);
     }

@@ -1,22 +1,23 @@
-//! A lock for moments: it takes one atomic operation, where a mutex that can sleep takes two.
+//! Spin lock for short critical sections: one atomic operation, where a mutex that can sleep takes
+//! two.
 
 use std::cell::UnsafeCell;
 use std::hint::spin_loop;
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What is under the lock.
+/// A value protected by the lock.
 #[derive(Default)]
 pub struct Spin<T> {
     is_held: AtomicBool,
     value: UnsafeCell<T>,
 }
 
-// SAFETY: whoever holds the lock is the only one with a reference to the value.
+// SAFETY: only the lock holder has a reference to the value.
 unsafe impl<T: Send> Sync for Spin<T> {}
 
 impl<T> Spin<T> {
-    /// Waits for the lock.
+    /// Acquires the lock.
     #[inline(always)]
     pub fn lock(&self) -> Held<'_, T> {
         if self.is_held.swap(true, Ordering::Acquire) {
@@ -31,14 +32,14 @@ impl<T> Spin<T> {
         while self.is_held.swap(true, Ordering::Acquire) {
             while self.is_held.load(Ordering::Relaxed) {
                 turns += 1;
-                // Whoever holds it may have lost its core.
+                // The holder may have been descheduled.
                 if turns % 128 == 0 { std::thread::yield_now() } else { spin_loop() }
             }
         }
     }
 }
 
-/// The lock, held.
+/// Guard of the lock.
 pub struct Held<'a, T>(&'a Spin<T>);
 
 impl<T> Deref for Held<'_, T> {
@@ -46,7 +47,7 @@ impl<T> Deref for Held<'_, T> {
 
     #[inline(always)]
     fn deref(&self) -> &T {
-        // SAFETY: the lock is held.
+        // SAFETY: the guard proves that the lock is held.
         unsafe { &*self.0.value.get() }
     }
 }
@@ -54,7 +55,7 @@ impl<T> Deref for Held<'_, T> {
 impl<T> DerefMut for Held<'_, T> {
     #[inline(always)]
     fn deref_mut(&mut self) -> &mut T {
-        // SAFETY: the lock is held, and this is its only holder.
+        // SAFETY: the lock is held, and this guard is borrowed mutably.
         unsafe { &mut *self.0.value.get() }
     }
 }

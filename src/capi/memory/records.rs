@@ -1,4 +1,4 @@
-//! Particles by address, in few cache lines each: a client may set one every few nanoseconds.
+//! Particles by address, each in few cache lines: a client may set one every few nanoseconds.
 
 use glam::DVec3;
 
@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::forces::{Goal, Moving, ToJerk};
 use crate::math::fetch_ahead;
 
-/// What is there of most particles: two cache lines.
+/// All data of a particle without snap and crackle: two cache lines.
 #[derive(Clone, Copy)]
 #[repr(C, align(128))]
 struct Record {
@@ -17,13 +17,13 @@ struct Record {
     mass: f64,
     softening_squared: f64,
     index: i32,
-    /// Whether anybody has set this one.
+    /// Whether this address was set.
     is_set: bool,
 }
 
 const _: () = assert!(size_of::<Record>() == 128);
 
-const NOBODY: Record = Record {
+const UNSET: Record = Record {
     motion: [DVec3::ZERO; 4],
     time: 0.0,
     mass: 0.0,
@@ -32,28 +32,30 @@ const NOBODY: Record = Record {
     is_set: false,
 };
 
-/// Particles by address; addresses that nobody has set are no particles.
+/// Particles by address; unset addresses hold no particle.
 #[derive(Default)]
 pub(super) struct Records {
     low: Vec<Record>,
-    /// Whether each has changed since [`Records::forget_change`]; by themselves, since all are gone through.
+    /// Whether each has changed since [`Records::forget_change`]. Stored apart from `low`, since
+    /// all flags are traversed.
     changed: Vec<bool>,
-    /// Snaps and crackles: as many, or none as long as all are 0.
+    /// Snaps and crackles: as long as `low`, or empty while all are 0.
     high: Vec<[DVec3; 2]>,
 }
 
-/// What was at an address before.
-pub(super) struct Before {
-    /// The particle's index, if there was one.
+/// Previous content of an address.
+pub(super) struct Previous {
+    /// The old particle's index, if any.
     pub index: Option<i32>,
     /// Whether it had changed since [`Records::forget_change`].
     pub was_changed: bool,
 }
 
 impl Records {
-    /// Puts a particle, whose index is the tag of its place, at its address, changed.
+    /// Stores a particle, whose index is the tag of its place, and marks it changed.
     ///
-    /// Errors: no memory. Nothing has changed then.
+    /// # Errors
+    /// Out of memory. Nothing is changed then.
     #[inline]
     pub fn put(
         &mut self,
@@ -61,17 +63,18 @@ impl Records {
         low: &ToJerk,
         high: [DVec3; 2],
         softening_squared: f64,
-    ) -> Result<Before> {
+    ) -> Result<Previous> {
         let place = at as usize;
         if place >= self.low.len() || (self.high.is_empty() && high != [DVec3::ZERO; 2]) {
             self.grow(place, high != [DVec3::ZERO; 2])?;
         }
         let record = &mut self.low[place];
-        let before = Before {
+        let before = Previous {
             index: record.is_set.then_some(record.index),
             was_changed: std::mem::replace(&mut self.changed[place], true),
         };
-        // Vector by vector: all at once is a call of memcpy, which takes as long as all the rest.
+        // Vector by vector: a single assignment compiles to a call of memcpy, which doubles the
+        // time.
         for (into, from) in record.motion.iter_mut().zip(&low.motion) {
             (into.x, into.y, into.z) = (from.x, from.y, from.z);
         }
@@ -83,13 +86,13 @@ impl Records {
         Ok(before)
     }
 
-    /// Begins to fetch the place of an address that is set soon.
+    /// Prefetches the record of an address that will be set soon.
     #[inline(always)]
-    pub fn fetch(&self, place: usize) {
+    pub fn prefetch(&self, place: usize) {
         fetch_ahead(&self.low, place);
     }
 
-    /// Makes room for an address, and for the higher derivatives if they are needed.
+    /// Grows to hold an address, and the higher derivatives if they are needed.
     #[cold]
     fn grow(&mut self, place: usize, with_high: bool) -> Result<()> {
         let length = self.low.len().max(place + 1);
@@ -101,13 +104,13 @@ impl Records {
             self.high.resize(length, [DVec3::ZERO; 2]);
         }
         self.changed.try_reserve(length - self.changed.len()).map_err(full)?;
-        self.low.resize(length, NOBODY);
+        self.low.resize(length, UNSET);
         self.changed.resize(length, false);
         Ok(())
     }
 
-    /// Addresses that particles can be put at without other memory, and whether snaps and crackles can.
-    pub fn room(&self) -> (usize, bool) {
+    /// Number of addresses that can be stored without allocation, and whether snap and crackle can.
+    pub fn capacity(&self) -> (usize, bool) {
         let low = self.low.capacity().min(self.changed.capacity());
         let takes_high = !self.high.is_empty();
         (if takes_high { low.min(self.high.capacity()) } else { low }, takes_high)
@@ -127,7 +130,7 @@ impl Records {
         })
     }
 
-    /// The particle at an address as engines take it; one of no mass where there is none.
+    /// The particle at an address in the engines' format; massless if unset.
     pub fn moving(&self, place: usize) -> Moving {
         let Some(record) = self.low.get(place).filter(|record| record.is_set) else {
             return Moving::default();
@@ -143,7 +146,7 @@ impl Records {
         records.filter(|(_, record)| record.is_set).map(|(place, record)| (place, record.index))
     }
 
-    /// The particle at an address is no longer a changed one.
+    /// Clears the changed flag of an address.
     pub fn forget_change(&mut self, place: usize) {
         self.changed[place] = false;
     }

@@ -3,7 +3,7 @@ use crate::error::Result;
 use crate::forces::direct::Reference;
 use crate::forces::{Answers, Arrivals, Identity, Sinks, Want};
 
-/// Counts what it is sent.
+/// Engine that counts its uploads.
 #[derive(Default)]
 struct Counter {
     inner: Reference,
@@ -37,23 +37,23 @@ fn particle(index: i32, x: f64) -> Particle {
 }
 
 #[test]
-fn the_predictor_is_grapes() {
+fn predictor_matches_grape() {
     let [x, v, a2, j6, k18] = [1.0, 2.0, 3.0, 4.0, 5.0].map(|x| DVec3::new(x, -x, 0.5 * x));
     let motion = [x, v, 2.0 * a2, 6.0 * j6, 18.0 * k18, DVec3::ZERO];
     let particle = Particle { time: 1.0, motion, ..Particle::default() };
     let t: f64 = 0.25;
     let [px, pv, pa] = particle.at(Some(1.0 + t));
-    let wanted_x = x + v * t + a2 * t.powi(2) + j6 * t.powi(3) + k18 * 0.75 * t.powi(4);
-    let wanted_v = v + a2 * 2.0 * t + j6 * 3.0 * t.powi(2) + k18 * 3.0 * t.powi(3);
-    let wanted_a = a2 * 2.0 + j6 * 6.0 * t + k18 * 9.0 * t.powi(2);
-    for (got, wanted) in [(px, wanted_x), (pv, wanted_v), (pa, wanted_a)] {
-        assert!((got - wanted).length() < 1e-14 * wanted.length(), "{got} for {wanted}");
+    let expected_x = x + v * t + a2 * t.powi(2) + j6 * t.powi(3) + k18 * 0.75 * t.powi(4);
+    let expected_v = v + a2 * 2.0 * t + j6 * 3.0 * t.powi(2) + k18 * 3.0 * t.powi(3);
+    let expected_a = a2 * 2.0 + j6 * 6.0 * t + k18 * 9.0 * t.powi(2);
+    for (got, expected) in [(px, expected_x), (pv, expected_v), (pa, expected_a)] {
+        assert!((got - expected).length() < 1e-14 * expected.length(), "{got} for {expected}");
     }
     assert_eq!(particle.at(None)[0], x);
 }
 
 #[test]
-fn changes_are_gathered_and_sent_once() {
+fn changes_are_batched_and_sent_once() {
     let mut memory = Memory::new(Order::Jerk);
     let mut engine = Counter::default();
     for i in (0..100).rev() {
@@ -69,18 +69,18 @@ fn changes_are_gathered_and_sent_once() {
     memory.send(&mut engine, 100, None).unwrap();
     assert_eq!((engine.whole, &engine.updates[..]), (1, &[2][..]));
     assert_eq!(memory.predicted(9).0[0].x, 0.25);
-    // Another moment moves all of them.
+    // Another time changes all predictions.
     memory.send(&mut engine, 100, Some(2.0)).unwrap();
     assert_eq!((engine.whole, memory.predicted(9).0[0].y), (2, 2.0));
-    // Another index means another source.
+    // A new index rearranges the sources.
     memory.set(9, particle(1000, 0.25)).unwrap();
     memory.send(&mut engine, 100, Some(2.0)).unwrap();
     assert_eq!((memory.source_of(1000), memory.source_of(-9)), (Some(9), None));
 }
 
-/// Whether or not indices are the numbers of sources, they mean the same.
+/// Lookups agree whether or not indices equal source numbers.
 #[test]
-fn indices_that_count_and_others() {
+fn sequential_and_arbitrary_indices_are_found() {
     let mut memory = Memory::new(Order::Jerk);
     let mut engine = Counter::default();
     for i in 0..50 {
@@ -88,25 +88,25 @@ fn indices_that_count_and_others() {
     }
     memory.send(&mut engine, 50, None).unwrap();
     let of = |memory: &Memory| [-1, 0, 7, 49, 50, i32::MIN].map(|index| memory.source_of(index));
-    let counted = [None, Some(0), Some(7), Some(49), None, None];
-    assert!(memory.counted);
-    assert_eq!(of(&memory), counted);
+    let sequential = [None, Some(0), Some(7), Some(49), None, None];
+    assert!(memory.is_sequential);
+    assert_eq!(of(&memory), sequential);
     assert_eq!([0, 49, 50, u32::MAX].map(|k| memory.index_of(k)), [0, 49, -1, -1]);
     let has =
         |memory: &Memory| [(7, 7), (7, 8), (50, 50), (7, -7)].map(|(k, i)| memory.has_index(k, i));
     assert_eq!(has(&memory), [true, false, false, false]);
-    // One has another: nobody counts any more, the rest is as it was.
+    // One index differs: the fast path is disabled, other lookups are unchanged.
     memory.set(20, particle(1000, 1.0)).unwrap();
     memory.send(&mut engine, 50, None).unwrap();
-    assert!(!memory.counted);
-    assert_eq!(of(&memory), counted);
+    assert!(!memory.is_sequential);
+    assert_eq!(of(&memory), sequential);
     assert_eq!(has(&memory), [true, false, false, false]);
     assert_eq!((memory.source_of(1000), memory.source_of(20)), (Some(20), None));
     assert_eq!([0, 20, 49, 50].map(|k| memory.index_of(k)), [0, 1000, 49, -1]);
 }
 
 #[test]
-fn fewer_addresses_holes_and_twins() {
+fn fewer_addresses_gaps_and_duplicate_indices() {
     let mut memory = Memory::new(Order::Acceleration);
     let mut engine = Counter::default();
     for (address, index) in [(10, 1), (2, 5), (4, 5), (6, i32::MIN)] {
@@ -115,7 +115,7 @@ fn fewer_addresses_holes_and_twins() {
     memory.send(&mut engine, 7, None).unwrap();
     assert_eq!((engine.source_count(), memory.len()), (3, 4));
     assert_eq!((memory.source_of(1), memory.source_of(5)), (None, Some(0)));
-    assert_eq!(memory.twins_of(5), [0, 1]);
+    assert_eq!(memory.duplicates_of(5), [0, 1]);
     assert_eq!((memory.index_of(2), memory.index_of(3)), (i32::MIN, -1));
     memory.send(&mut engine, 11, None).unwrap();
     assert_eq!((engine.source_count(), memory.source_of(1)), (4, Some(3)));
@@ -127,12 +127,12 @@ fn fewer_addresses_holes_and_twins() {
     };
     let mut out = Answers::default();
     engine.evaluate(&sinks, 0.0, &Want::only(Order::Acceleration), &mut out).unwrap();
-    let wanted: f64 = [2.0, 4.0, 6.0, 10.0].map(|x: f64| x.powi(-2)).iter().sum();
-    assert!((out.acceleration[0].x - wanted).abs() < 1e-15);
+    let expected: f64 = [2.0, 4.0, 6.0, 10.0].map(|x: f64| x.powi(-2)).iter().sum();
+    assert!((out.acceleration[0].x - expected).abs() < 1e-15);
 }
 
 #[test]
-fn what_is_no_particle_is_refused_and_named() {
+fn invalid_particles_are_rejected_and_named() {
     let mut memory = Memory::new(Order::Jerk);
     memory.set(3, particle(8, 1.0)).unwrap();
     let mut broken = particle(8, 2.0);
@@ -150,7 +150,7 @@ fn what_is_no_particle_is_refused_and_named() {
     let negative = Particle { mass: -1.0, ..particle(0, 0.0) };
     assert!(memory.set(0, negative).unwrap_err().to_string().contains("mass"));
     assert!(memory.get(2).is_err() && memory.get(-1).is_err());
-    // Finite now, but not where it is predicted to.
+    // Finite when set, but not when predicted.
     let mut fast = particle(8, 0.0);
     fast.motion[1].x = 1e300;
     memory.set(3, fast).unwrap();
@@ -160,7 +160,7 @@ fn what_is_no_particle_is_refused_and_named() {
     memory.send(&mut engine, 4, Some(1.0)).unwrap();
 }
 
-/// Predicts by itself, and notes what it is told.
+/// Engine that predicts by itself and logs its calls.
 #[derive(Default)]
 struct Mover {
     inner: Counter,
@@ -212,15 +212,15 @@ impl MovingSources for Mover {
 }
 
 #[test]
-fn particles_reach_the_engine_as_they_came_and_the_memory_after_that() {
-    let inbox: &'static Inbox = Box::leak(Box::default());
+fn queued_particles_reach_the_engine_in_order_then_the_memory() {
+    let queue: &'static ParticleQueue = Box::leak(Box::default());
     let mut memory = Memory::new(Order::Jerk);
-    memory.listen_to(inbox);
+    memory.attach_queue(queue);
     let mut engine = Mover::default();
     for k in 0..100 {
         memory.set(k, particle(k, 0.0)).unwrap();
     }
-    let post = |k: i32, index: i32, x: f64| inbox.post(k, &particle(index, x), || true);
+    let enqueue = |k: i32, index: i32, x: f64| queue.enqueue(k, &particle(index, x), || true);
     let send = |memory: &mut Memory, engine: &mut Mover| {
         let sent = memory.send(engine, 100, Some(1.0));
         memory.settle(engine);
@@ -228,46 +228,46 @@ fn particles_reach_the_engine_as_they_came_and_the_memory_after_that() {
     };
     send(&mut memory, &mut engine).unwrap();
     assert_eq!((engine.whole, engine.announced.len()), (1, 0));
-    // In the client's order, also what comes twice.
-    assert!(post(70, 70, 1.0) && post(3, 3, 2.0) && post(70, 70, 3.0));
+    // In the client's order, including repeated addresses.
+    assert!(enqueue(70, 70, 1.0) && enqueue(3, 3, 2.0) && enqueue(70, 70, 3.0));
     send(&mut memory, &mut engine).unwrap();
     assert_eq!(engine.announced.pop().unwrap(), [(70, 1.0), (3, 2.0), (70, 3.0)]);
     assert_eq!((engine.settled.pop(), memory.changed.len()), (Some(3), 0));
     assert_eq!([3, 70].map(|k| memory.get(k).unwrap().motion[0].x), [2.0, 3.0]);
-    // Nothing new, and nothing is said.
+    // No changes, no announcement.
     send(&mut memory, &mut engine).unwrap();
     assert!(engine.announced.is_empty());
-    // Seen before it is sent, and sent nevertheless.
-    assert!(post(5, 5, 4.0));
+    // A particle that is read before it is sent is still sent.
+    assert!(enqueue(5, 5, 4.0));
     assert_eq!(memory.get(5).unwrap().motion[0].x, 4.0);
-    assert!(post(4, 4, 5.0));
+    assert!(enqueue(4, 4, 5.0));
     send(&mut memory, &mut engine).unwrap();
     let mut both = engine.announced.pop().unwrap();
     both.sort_by_key(|one| one.0);
     assert_eq!((both, engine.settled.pop()), (vec![(4, 5.0), (5, 4.0)], Some(2)));
-    // What is set otherwise keeps its turn.
-    assert!(post(8, 8, 1.0));
+    // Direct and queued writes keep their order.
+    assert!(enqueue(8, 8, 1.0));
     memory.set(8, particle(8, 2.0)).unwrap();
-    assert!(post(8, 8, 3.0));
+    assert!(enqueue(8, 8, 3.0));
     send(&mut memory, &mut engine).unwrap();
     assert_eq!(engine.announced.pop().unwrap(), [(8, 3.0)]);
-    // Another index, and fewer addresses, mean all of them.
-    assert!(post(9, 1000, 1.0));
+    // A new index, or fewer addresses, causes a complete upload.
+    assert!(enqueue(9, 1000, 1.0));
     send(&mut memory, &mut engine).unwrap();
     assert_eq!((engine.whole, memory.source_of(1000)), (2, Some(9)));
-    assert!(post(99, 99, 7.0));
+    assert!(enqueue(99, 99, 7.0));
     memory.send(&mut engine, 99, None).unwrap();
     memory.settle(&mut engine);
     assert_eq!((engine.whole, engine.announced.len()), (3, 0));
-    // Beyond them one is kept, and not sent.
-    assert!(post(99, 99, 8.0) && post(2, 2, 9.0));
+    // A particle above the addresses in use is stored but not sent.
+    assert!(enqueue(99, 99, 8.0) && enqueue(2, 2, 9.0));
     memory.send(&mut engine, 99, None).unwrap();
     memory.settle(&mut engine);
     assert_eq!(engine.announced.pop().unwrap(), [(2, 9.0)]);
     assert_eq!(memory.get(99).unwrap().motion[0].x, 8.0);
-    // What the engine refuses: all are sent the next time, with it.
+    // After an error of the engine all particles are sent, including the rejected one.
     let heavy = Particle { mass: 666.0, ..particle(2, 0.5) };
-    assert!(inbox.post(2, &heavy, || true));
+    assert!(queue.enqueue(2, &heavy, || true));
     assert!(memory.send(&mut engine, 99, None).is_err());
     assert_eq!((memory.get(2).unwrap().mass, engine.whole), (666.0, 3));
     memory.send(&mut engine, 99, None).unwrap();

@@ -14,7 +14,7 @@ use super::registry::{boxed, made};
 use super::{DeviceEntry, Entry, Method, Order, Place, Precision};
 use gpu::{AllPairs, PairBuffers};
 
-/// An engine's line in [`super::ENGINES`].
+/// An engine's entry in [`super::ENGINES`].
 const fn entry(
     place: Place,
     precision: Precision,
@@ -63,10 +63,10 @@ pub const GPU_DOUBLE: Entry = entry(Place::Gpu, Precision::Double, WITH_DERIVATI
     Box::pin(async { boxed(GpuTiers::open(tools.device()?, Precision::Double).await?) })
 });
 
-/// Bodies that live on a device.
+/// Bodies resident on a device.
 pub const ON_DEVICE: DeviceEntry = DeviceEntry {
     method: Method::Direct,
-    // If memory is short there is only one slice.
+    // If memory is short a single slice is used.
     bytes_per_body: 64,
     bind: |gpu, bodies, tools| {
         Box::pin(async {

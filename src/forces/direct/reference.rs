@@ -73,9 +73,9 @@ impl ForceEngine for Reference {
         if want.order == Order::Acceleration && !want.nearest && want.within.is_none() {
             return self.begin_plain(sinks, softening, want.potential);
         }
-        let asked = stop::of_caller();
+        let stop_token = stop::of_caller();
         let on_sink = |i: usize| {
-            asked.check()?;
+            stop_token.check()?;
             let sink = motion(sinks.position, sinks.velocity, sinks.acceleration, i);
             let radius = want.within.map(|within| within.radius[i]);
             Ok(sum(&sources, sink, sinks.identity.of(i), softening, radius))
@@ -120,8 +120,8 @@ impl Reference {
     /// Accelerations, and potentials if wanted.
     fn begin_plain(&mut self, sinks: &Sinks, softening: f64, potential: bool) -> Result<()> {
         let sources = self.sources.all();
-        let asked = stop::of_caller();
-        let force = |i: usize| match asked.is_wanted() {
+        let stop_token = stop::of_caller();
+        let force = |i: usize| match stop_token.is_wanted() {
             true => Default::default(),
             false => plain(sinks.position[i], sinks.identity.of(i), &sources, softening),
         };
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn bodies_in_one_place_are_left_alone_without_softening() {
+    fn coincident_bodies_without_softening_feel_nothing() {
         let position = [DVec3::ONE; 2];
         let sources = Sources::new(&position, &[1.0, 1.0]);
         let sinks = Sinks::new(&position, Identity::Foreign);
@@ -287,7 +287,7 @@ mod tests {
 
     /// Accelerations alone are computed by a function of their own.
     #[test]
-    fn plain_forces_are_those_beside_derivatives() {
+    fn plain_forces_match_forces_with_derivatives() {
         let sources = Sources { velocity: &VELOCITY, ..Sources::new(&POSITION, &MASS) };
         let sinks = Sinks { velocity: &VELOCITY, ..Sinks::new(&POSITION, Identity::Offset(0)) };
         let mut engine = Reference::default();
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pair_in_one_place_adds_nothing_and_is_near() {
+    fn coincident_pair_adds_nothing_but_is_neighbour() {
         let position = [DVec3::ONE; 2];
         let velocity = [DVec3::ZERO, DVec3::X];
         let mut engine = Reference::default();

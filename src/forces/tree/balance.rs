@@ -3,15 +3,16 @@
 //! The remainder is shared among the bodies and subtracted.
 //!
 //! Each body's share is proportional to its acceleration, or to the mean one if its own is larger.
-//! So no body's acceleration changes by a larger part than the remainder is of the whole, a few
+//! So no body's acceleration changes by a larger fraction than the remainder is of the whole, a few
 //! 10^-5; and a close pair, whose mutual attraction is by far the largest, is not pushed as a
 //! whole. `shaders/tree/balance.wgsl` does the same on the device.
 
 use glam::DVec3;
 use rayon::prelude::*;
 
-/// The remainder, as a part of all forces, below which nothing is corrected: this much comes from
-/// rounding if a close pair attracts itself a million times as strongly as everything else.
+/// The remainder, as a fraction of all forces, below which nothing is corrected: rounding alone
+/// makes it this large if a close pair attracts itself a million times as strongly as everything
+/// else.
 pub const LEAST_REST: f64 = 1e-6;
 
 /// Bodies summed in sequence, so that the order of sums does not depend on the number of threads.
@@ -28,7 +29,7 @@ struct Sums {
     mass: f64,
 }
 
-/// Subtracts from the accelerations of bodies with these masses what their forces leave over, if it
+/// Subtracts the remainder of all forces from the accelerations of bodies with these masses, if it
 /// exceeds [`LEAST_REST`] of sum m |a|. Bodies without a finite acceleration are ignored and
 /// unchanged; massless ones are corrected like the others.
 pub fn balance(acceleration: &mut [DVec3], mass: &[f64]) {
@@ -91,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_left_over_and_nobody_gives_more_than_its_part() {
+    fn balance_removes_remainder_with_bounded_shares() {
         let (mut a, mass) = some(10_000);
         let before = a.clone();
         let left = rest(&a, &mass);
@@ -104,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_close_pair_is_not_pushed() {
+    fn balancing_does_not_push_close_pair() {
         let (mut a, mut mass) = some(10_000);
         a.extend([DVec3::Y * 1e4, DVec3::Y * -1e4]);
         mass.extend([1.0, 1.0]);
@@ -123,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn bodies_that_are_nowhere_count_for_nothing() {
+    fn bodies_with_nan_acceleration_are_ignored() {
         let (mut a, mut mass) = some(5000);
         a.push(DVec3::NAN);
         mass.push(1.0);

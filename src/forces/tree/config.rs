@@ -22,7 +22,7 @@ pub struct TreeConfig {
     pub rebuild: Rebuild,
 }
 
-/// As in runs made before this could be chosen.
+/// The only behaviour before this setting existed, and its default in files.
 fn is_each_step(rebuild: &Rebuild) -> bool {
     !rebuild.keeps()
 }
@@ -45,11 +45,11 @@ impl TreeConfig {
     pub const FIRST: Opening = Opening::Radius { theta: 0.6 };
 
     /// The rule for potentials that are summed up to an energy, whose errors must not have a sign:
-    /// with it, the potential energy of spheres and disks errs by at most 3e-6 of itself, but by 6e-5
-    /// with `acceleration` 0.003, which leaves light cells far outside whole (docs/tree.md).
+    /// with it, the potential energy of spheres and disks errs by at most 3e-6 of itself, but by
+    /// 6e-5 with `acceleration` 0.003, which leaves light cells far outside whole (docs/tree.md).
     const ENERGIES: Opening = Opening::Radius { theta: 0.3 };
 
-    /// The configuration for energies: this one if it is as fine.
+    /// The configuration for energies: this one if it is at least as fine.
     pub fn for_energies(self) -> Self {
         let is_fine = match self.opening {
             Opening::Acceleration { alpha } => alpha <= 3e-5,
@@ -63,7 +63,8 @@ impl TreeConfig {
 
     /// The configuration for a request.
     ///
-    /// Errors: an unknown rule; a parameter out of range, or one that the rule does not have.
+    /// # Errors
+    /// An unknown rule; a parameter out of range, or one that the rule does not have.
     pub fn of(request: &TreeRequest) -> Result<Self> {
         let name = match (&request.opening, request.theta) {
             (Some(name), _) => name,
@@ -137,7 +138,7 @@ impl TreeConfig {
     }
 
     /// Whether an evaluation depends on the accelerations of the last step: if the rule uses them,
-    /// and if the tree of an earlier step is kept, so that a resumed run need not recompute
+    /// and if the tree of an earlier step is reused, so that a resumed run need not recompute
     /// accelerations with the wrong tree.
     pub(super) fn needs_accelerations(&self) -> bool {
         self.opening.needs_accelerations() || self.rebuild.keeps()
@@ -176,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_come_to_a_rule_and_back() {
+    fn requests_round_trip_through_config() {
         let none = TreeConfig::of(&TreeRequest::default()).unwrap();
         assert_eq!(none, TreeConfig::default());
         for (rule, alpha, theta) in [
@@ -197,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_from_before_rebuilding_could_be_chosen_are_read_and_written_as_then() {
+    fn config_without_rebuild_setting_round_trips() {
         let old = "moments = \"monopole\"\n\n[opening.radius]\ntheta = 0.5\n";
         let config: TreeConfig = toml::from_str(old).unwrap();
         assert_eq!(config.rebuild, Rebuild::EACH_STEP);
@@ -209,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_rule_takes_is_refused() {
+    fn invalid_tree_requests_are_refused() {
         for (wrong, says) in [
             (request(Some("wish"), None, None), "no opening rule named 'wish'"),
             (request(None, Some(0.0), None), "alpha is 0"),

@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_few_far_bodies_are_left_out_and_the_rest_is_inside() {
+    fn cube_leaves_out_only_few_far_bodies() {
         let mut places: Vec<Place> =
             (0..20_000).map(|i| [(i as f32 + 0.5) / 20_000.0 - 0.5, 0.1, -0.2, 1.0]).collect();
         assert_eq!(Cube::around([0.0; 3], &places).half, 0.5);
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn no_extent_and_great_ones_have_a_cube() {
+    fn zero_and_huge_extents_have_valid_cube() {
         let at = |x: f32| vec![[x, x, x, 1.0]; 3];
         for (centre, x) in [(0.0, 0.0), (1e-30, 1e-30), (5.0, 5.0), (0.0, 1e18), (1e18, 1e18)] {
             let cube = Cube::around([centre; 3], &at(x));

@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_on_the_curve_touch() {
+    fn consecutive_keys_are_adjacent_cells() {
         let mut cells: Vec<_> = (0..512u32)
             .map(|i| [i >> 6, i >> 3 & 7, i & 7])
             .map(|p| (of(p[0] << 18, p[1] << 18, p[2] << 18) >> 54, p))

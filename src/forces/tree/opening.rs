@@ -30,7 +30,7 @@ pub enum Opening {
     /// a is the least of their last accelerations; with monopoles m r^2 < alpha a d^4 (Miki and
     /// Umemura 2017). Also r < 0.9 d.
     Acceleration {
-        /// Tolerated part of the acceleration, > 0.
+        /// Tolerated fraction of the acceleration, > 0.
         alpha: f64,
     },
     /// By the cell's angular size: r < theta d (Dehnen 2000).
@@ -38,8 +38,8 @@ pub enum Opening {
         /// Opening angle, radians.
         theta: f64,
     },
-    /// d > l / theta + the distance from the box's middle to the centre of mass (Bedorf, Gaburov and Portegies Zwart
-    /// 2012).
+    /// d > l / theta + the distance from the box's middle to the centre of mass (Bedorf, Gaburov
+    /// and Portegies Zwart 2012).
     Bonsai {
         /// Opening angle, radians.
         theta: f64,
@@ -51,7 +51,7 @@ pub enum Opening {
     },
 }
 
-/// With `acceleration`, r is at most this part of d.
+/// With `acceleration`, r is at most this fraction of d.
 const NEAR: f64 = 0.9;
 
 /// Its square, as the kernels use it.
@@ -61,7 +61,7 @@ pub(super) const NEAR_SQUARED: f32 = (NEAR * NEAR) as f32;
 const LEAST_ACCELERATION: f64 = f64::from_bits((1023 - 100) << 52);
 
 impl Opening {
-    /// What d^2 times the reach must exceed; -1 for a cell without mass, which is skipped.
+    /// The lower limit of d^2 times the reach; -1 for a cell without mass, which is skipped.
     pub fn critical(&self, cell: &Moment, order: MultipoleOrder) -> f64 {
         match *self {
             _ if !(cell.mass > 0.0) => -1.0,

@@ -1,4 +1,4 @@
-//! How often a tree is rebuilt when that is chosen by timing.
+//! How often a tree is rebuilt if the interval is chosen by timing.
 
 use crate::settings::Rebuild;
 
@@ -12,7 +12,7 @@ const SECS: f64 = 0.1;
 /// A smaller gain is noise.
 const WORTH: f64 = 0.98;
 
-/// How long a result is kept, in seconds of steps: bodies and lists change.
+/// How long a result is valid, in seconds of steps: bodies and lists change.
 const HOLDS_SECS: f64 = 10.0;
 
 /// The number of steps between rebuilds: fixed, or the one measured to be fastest. Longer intervals
@@ -48,9 +48,9 @@ impl RebuildPace {
         step.is_multiple_of(self.now)
     }
 
-    /// Follows the description of [`super::TreeConfig`]: the current interval, or nothing if it is
-    /// fixed.
-    pub fn told(&self) -> String {
+    /// Suffix to the description of [`super::TreeConfig`]: the current interval, or nothing if it
+    /// is fixed.
+    pub fn description(&self) -> String {
         match (self.rebuild, self.now) {
             (Rebuild::Auto, 1) => " (at each step now)".to_owned(),
             (Rebuild::Auto, now) => format!(" (every {now} steps now)"),
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn trees_are_built_as_often_as_makes_steps_fast() {
+    fn fastest_rebuild_interval_is_found() {
         // Means over k steps: build / k + older (k - 1) / 2.
         assert_eq!(settled(1e-6, 1e-4), 1);
         assert_eq!(settled(1e-3, 2e-4), 4);
@@ -124,15 +124,15 @@ mod tests {
     }
 
     #[test]
-    fn a_round_begins_anew_after_a_while_and_a_number_stays() {
+    fn automatic_interval_is_measured_again_and_fixed_one_stays() {
         let mut pace = RebuildPace::new(Rebuild::Auto);
-        let mut seen = Vec::new();
+        let mut intervals = Vec::new();
         for _ in 0..4000 {
             pace.learn(1, 0.1 / pace.now as f64);
-            seen.push(pace.now);
+            intervals.push(pace.now);
         }
-        let first = seen.iter().position(|&every| every == 16).unwrap();
-        assert!(seen[first..].contains(&1), "what was found is not looked at again");
+        let first = intervals.iter().position(|&every| every == 16).unwrap();
+        assert!(intervals[first..].contains(&1), "what was found is not looked at again");
         let mut fixed = RebuildPace::new(Rebuild::Every(3));
         fixed.learn(1000, 1000.0);
         assert_eq!(fixed.now, 3);

@@ -8,7 +8,7 @@ use super::{Cell, Moment, MultipoleOrder, Opening};
 /// `child` of a [`CellOpen`] that has no children.
 pub const IS_LEAF: u32 = u32::MAX;
 
-/// What the opening test reads: two vec4.
+/// The fields for the opening test: two vec4.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 pub struct CellOpen {
@@ -64,9 +64,9 @@ pub struct CellBox {
 pub struct CellRecord {
     /// For the opening test.
     pub open: CellOpen,
-    /// For the force.
+    /// The multipoles.
     pub force: CellForce,
-    /// For what is built from it.
+    /// The box.
     pub bounds: CellBox,
 }
 

@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn bodies_around_a_block_are_scattered_and_those_in_it_are_not() {
+    fn sparse_outskirts_are_scattered_and_dense_block_is_not() {
         let (cube, keys, places) = block_and_shell(64);
         let found = split(&cube, &keys, &places);
         let scattered = |sinks: &[Place]| sinks.iter().any(|sink| sink[0].hypot(sink[1]) > 5.0);
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn cells_are_counted_as_one_by_one() {
+    fn body_count_in_cells_matches_brute_force() {
         let (cube, keys, places) = block_and_shell(50);
         for shift in [16, 18, 20, 21] {
             let (near, far) = (cube.index(&places[100]), cube.index(&places[19_000]));

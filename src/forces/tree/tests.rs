@@ -125,7 +125,7 @@ fn cells_are_those_of_a_recursive_octree() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
-    fn cells_hold_whatever_the_bodies(kind in 0u32..7, n in 1usize..700, seed: u64, leaf in 1usize..70) {
+    fn cell_invariants_hold_for_any_bodies(kind in 0u32..7, n in 1usize..700, seed: u64, leaf in 1usize..70) {
         let (keys, places) = sorted(&bodies(kind, n, seed));
         check_cells(&keys, &places, leaf);
     }
@@ -149,7 +149,7 @@ fn moments_of_the_root_are_sums_over_all_bodies() {
 }
 
 #[test]
-fn one_body_is_its_own_centre_and_nothing_is_no_tree() {
+fn tree_of_one_body_and_of_none() {
     let place = [0.1f32, -0.7, 1e-9, 3e-8];
     let (keys, places) = sorted(&[place]);
     let moment = moments(&Cells::new(&keys, LEAF), &places)[0];

@@ -7,8 +7,9 @@ use crate::error::{Error, Result};
 
 /// Checks that no two bodies are at the same position, unless eps > 0 or both are massless.
 ///
-/// Errors: [`crate::error::Error::Body`] with two such bodies.
-pub(super) fn refuse_bodies_in_one_place(position: &[DVec3], field: &Attractors) -> Result<()> {
+/// # Errors
+/// [`crate::error::Error::Body`] with two such bodies.
+pub(super) fn check_distinct_positions(position: &[DVec3], field: &Attractors) -> Result<()> {
     if field.softening > 0.0 {
         return Ok(());
     }
@@ -48,7 +49,7 @@ mod tests {
         position[7] = position[2];
         let id: Vec<u64> = (100..110).collect();
         let check = |mass: &[f64], softening: f64| {
-            refuse_bodies_in_one_place(&position, &Attractors { mass, softening, id: &id })
+            check_distinct_positions(&position, &Attractors { mass, softening, id: &id })
         };
         let text = check(&[1.0; 10], 0.0).unwrap_err().to_string();
         assert!(text.contains("body 7 (id 107)") && text.contains("body 2 (id 102)"), "{text}");

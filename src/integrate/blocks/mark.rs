@@ -1,4 +1,4 @@
-//! Interrupted work returns the bodies to where it began.
+//! Restores the bodies' initial state when an advance is interrupted.
 
 use super::{Attractors, BlockSteps, Track};
 use crate::error::{Error, Result};
@@ -12,14 +12,15 @@ pub(super) struct Mark {
     time: Vec<u64>,
     step: Vec<u64>,
     least_acceleration: f64,
-    /// Whether a device holds the bodies in a later state.
+    /// Whether a device holds a later state of the bodies.
     is_behind_device: bool,
 }
 
 impl BlockSteps {
     /// [`BlockSteps::advance`] to `time`, or not at all if it is interrupted ([`crate::stop`]).
     ///
-    /// Errors: those of [`BlockSteps::advance`]; [`Error::Stopped`].
+    /// # Errors
+    /// Those of [`BlockSteps::advance`]; [`Error::Stopped`].
     pub async fn advance_whole(
         &mut self,
         time: f64,
@@ -43,7 +44,7 @@ impl BlockSteps {
             std::mem::swap(&mut self.schedule.time, &mut mark.time);
             std::mem::swap(&mut self.schedule.step, &mut mark.step);
             self.accuracy.least_acceleration = mark.least_acceleration;
-            mark.is_behind_device = !matches!(self.residence, super::Residence::Host(_));
+            mark.is_behind_device = !matches!(self.backend, super::Backend::Host(_));
         }
         advanced
     }

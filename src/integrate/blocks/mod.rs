@@ -9,7 +9,7 @@
 //! Times are integers that count the shortest step within the present `dt_max`: nothing drifts, and
 //! steps do not depend on how long the run is.
 //!
-//! The rounding errors of positions and velocities are kept, and the attraction of close pairs
+//! The rounding errors of positions and velocities are stored, and the attraction of close pairs
 //! takes them into account (`near`).
 
 mod arrays;
@@ -41,11 +41,11 @@ use crate::bodies::Bodies;
 use crate::error::Result;
 use crate::forces::{Answers, ForceEngine, Identity, Noise, Order, Precision, Want};
 use arrays::Arrays;
-use residence::Residence;
+use residence::Backend;
 use schedule::{PERIOD, Schedule};
 
-/// The properties of the bodies, besides their motion, that determine forces; constant from step to
-/// step.
+/// The properties of the bodies, besides their motion, that determine forces; constant over all
+/// steps.
 #[derive(Clone, Copy)]
 pub struct Attractors<'a> {
     /// Gravitating masses G m, one per body.
@@ -65,13 +65,13 @@ pub struct BlockSteps {
     /// Time, in units of `dt_max`, at which the first period began.
     origin: f64,
     stats: BlockStats,
-    watch: passage::Watch,
+    passage_record: passage::PassageRecord,
     at: Arrays,
     sinks: Arrays,
     active: Vec<u32>,
     found: Answers,
-    /// Where the bodies live.
-    residence: Residence,
+    /// Host or device.
+    backend: Backend,
     mark: mark::Mark,
 }
 
@@ -79,8 +79,9 @@ impl BlockSteps {
     /// Starts with `bodies`, all at time `now` (in the caller's unit, since the beginning of the
     /// run): computes their derivatives and first steps.
     ///
-    /// Errors: settings out of range; two bodies, not both massless, at the same position while eps
-    /// = 0; a first step below the shortest.
+    /// # Errors
+    /// Settings out of range; two bodies, not both massless, at the same position while eps = 0; a
+    /// first step below the shortest.
     pub async fn start(
         scheme: &'static dyn Scheme,
         settings: BlockSettings,
@@ -90,7 +91,7 @@ impl BlockSteps {
         engine: &mut dyn ForceEngine,
     ) -> Result<Self> {
         settings.validate()?;
-        coincident::refuse_bodies_in_one_place(&bodies.position, field)?;
+        coincident::check_distinct_positions(&bodies.position, field)?;
         let (tracks, evaluations) = start::tracks(&settings, bodies, field, engine).await?;
         let n = tracks.len();
         let accuracy = Accuracy {
@@ -127,19 +128,20 @@ impl BlockSteps {
             schedule,
             origin,
             stats: BlockStats::default(),
-            watch: passage::Watch::default(),
+            passage_record: passage::PassageRecord::default(),
             at: Arrays::default(),
             sinks: Arrays::default(),
             active: Vec::new(),
             found: Answers::default(),
-            residence: Residence::default(),
+            backend: Backend::default(),
             mark: mark::Mark::default(),
         }
     }
 
     /// Restarts the present scheme with `bodies` at time `now` and other attractors.
     ///
-    /// Errors: as [`BlockSteps::start`].
+    /// # Errors
+    /// As [`BlockSteps::start`].
     pub async fn again(
         &self,
         bodies: &Bodies,
@@ -156,9 +158,10 @@ impl BlockSteps {
     /// Takes all blocks that end up to `time` (in the caller's unit, since the beginning of the
     /// run).
     ///
-    /// Errors: a step that would become shorter than the shortest; a force that is not finite. The
-    /// bodies are then at the end of the last whole block; on a device, those of the failed block
-    /// that could be corrected are at its end.
+    /// # Errors
+    /// A step that would become shorter than the shortest; a force that is not finite. The bodies
+    /// are then at the end of the last whole block; on a device, those of the failed block that
+    /// could be corrected are at its end.
     pub async fn advance(
         &mut self,
         time: f64,
@@ -167,8 +170,8 @@ impl BlockSteps {
     ) -> Result<()> {
         self.accuracy.noise = engine.precision().noise(self.tracks.len());
         let (period, offset) = self.place_of(time);
-        if matches!(self.residence, Residence::Device(_)) {
-            return self.advance_there(period, offset, field).await;
+        if matches!(self.backend, Backend::Device(_)) {
+            return self.advance_on_device(period, offset, field).await;
         }
         loop {
             let next = self.schedule.next();
@@ -208,7 +211,7 @@ impl BlockSteps {
 
     /// The closest passage since the last call; none if the bodies live on a device.
     pub fn take_passage(&mut self) -> Option<Passage> {
-        self.watch.take()
+        self.passage_record.take()
     }
 
     /// The number of bodies with a step of `dt_max` / 2^k, as element k, up to the shortest in use.
@@ -226,11 +229,11 @@ impl BlockSteps {
         &self.accuracy.settings
     }
 
-    /// What a later run needs to continue to the same bits.
+    /// The state from which a later run continues to the same bits.
     pub fn restart(&self) -> Restart {
         let mut restart =
             Restart::of(&self.schedule, self.accuracy.least_acceleration, &self.tracks);
-        restart.facts.extend(self.watch.fact());
+        restart.facts.extend(self.passage_record.fact());
         // Times and steps of bodies are fractions of it.
         let dt_max = self.accuracy.settings.dt_max;
         restart.facts.insert(format!("{PREFIX}dt_max"), dt_max.to_string());
@@ -239,7 +242,8 @@ impl BlockSteps {
 
     /// Resumes from what [`BlockSteps::restart`] returned in a run that began at time 0.
     ///
-    /// Errors: numbers that no such run can have.
+    /// # Errors
+    /// Numbers that no such run can have.
     pub fn resume(
         scheme: &'static dyn Scheme,
         settings: BlockSettings,
@@ -250,7 +254,7 @@ impl BlockSteps {
         // The engine's noise is set at the next step.
         let accuracy = Accuracy { settings, least_acceleration, noise: Noise::default() };
         let made = Self::on_host(scheme, accuracy, tracks, schedule, 0.0);
-        Ok(Self { watch: passage::Watch::find(&restart.facts), ..made })
+        Ok(Self { passage_record: passage::PassageRecord::find(&restart.facts), ..made })
     }
 
     /// The shortest step, as a time.
@@ -298,7 +302,14 @@ impl BlockSteps {
                 let moved = tracks[i].moved(&change, since(i));
                 Track { acceleration: change.acceleration, ..moved }
             };
-            near::mend(&mut self.found, &self.active, tracks, &self.at, exact, field);
+            near::correct_close_pairs(
+                &mut self.found,
+                &self.active,
+                tracks,
+                &self.at,
+                exact,
+                field,
+            );
         }
 
         let found = &self.found;
@@ -326,13 +337,15 @@ impl BlockSteps {
                 too_short.get_or_insert(i);
             }
             let step = self.schedule.step[i];
-            if self.watch.is_shorter(step) && shortest.is_none_or(|(shorter, _)| step < shorter) {
+            if self.passage_record.is_shorter(step)
+                && shortest.is_none_or(|(shorter, _)| step < shorter)
+            {
                 shortest = Some((step, i));
             }
         }
         if let Some((step, i)) = shortest {
             let time = self.time();
-            self.watch.note(i, step, time, &self.at, field.id);
+            self.passage_record.note(i, step, time, &self.at, field.id);
         }
         if self.schedule.turn_over() {
             self.accuracy.least_acceleration = least_acceleration(&self.tracks);

@@ -12,19 +12,20 @@ use super::{Attractors, Pull, Track};
 use crate::forces::Answers;
 
 /// A body is examined if its own time squared times its acceleration, roughly the distance to what
-/// bends its path most (a 28th of it in a head-on fall), is less than this part of its coordinates.
+/// bends its path most (a 28th of it in a head-on fall), is less than this fraction of its
+/// coordinates.
 const SUSPECT: f64 = 1.0 / (1 << 14) as f64;
 
-/// Pairs closer than this part of their coordinates are corrected.
+/// Pairs closer than this fraction of their coordinates are corrected.
 const CLOSE: f64 = 1.0 / (1 << 9) as f64;
 
 /// Up to this many bodies all pairs are corrected: searching for close ones would save nothing.
 const FEW: usize = 8;
 
-/// Adds to `found`, the forces on the bodies `active` at the rounded positions `at`, what rounding
-/// has changed for close pairs. `exact` gives a body's position with its low parts, and its
-/// predicted acceleration.
-pub(super) fn mend(
+/// Corrects `found`, the forces on the bodies `active` at the rounded positions `at`, for rounding
+/// in close pairs. `exact` returns a body's position with its low parts, and its predicted
+/// acceleration.
+pub(super) fn correct_close_pairs(
     found: &mut Answers,
     active: &[u32],
     tracks: &[Track],
@@ -96,7 +97,7 @@ mod tests {
     /// Two bodies 1e-9 apart at coordinates of order one, and others: with the low parts their
     /// forces are those of the same bodies around the origin, where f64 holds them.
     #[test]
-    fn what_rounding_took_is_given_back() {
+    fn close_pair_rounding_is_corrected() {
         given_back(3);
         // Enough bodies that close ones are searched for.
         given_back(FEW + 4);
@@ -150,7 +151,7 @@ mod tests {
                 .max(error(found.snap[i], right.snap[i]))
         };
         assert!(off(&found, 0) > 1e-9 && off(&found, 1) > 1e-9);
-        mend(&mut found, &[0, 1, 2], &tracks, &at, |i| tracks[i], &field);
+        correct_close_pairs(&mut found, &[0, 1, 2], &tracks, &at, |i| tracks[i], &field);
         for i in 0..3 {
             assert!(off(&found, i) < 1e-13, "body {i}: {:e}", off(&found, i));
         }

@@ -1,4 +1,4 @@
-//! The closest passage in an interval of a run: without softening, errors arise there.
+//! The closest passage in an interval of a run: without softening, errors arise mostly there.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -43,30 +43,31 @@ impl FromStr for Passage {
     }
 }
 
-/// The fact that holds the shortest step since the last row of the log, and the passage of that time.
+/// Name of the fact with the shortest step since the last row of the log, and the passage of that
+/// time.
 const SHORTEST: &str = "shortest";
 
 /// Records the shortest step.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Watch {
+pub(super) struct PassageRecord {
     step: u64,
     closest: Option<Passage>,
 }
 
-impl Default for Watch {
+impl Default for PassageRecord {
     fn default() -> Self {
         Self { step: u64::MAX, closest: None }
     }
 }
 
-impl Watch {
+impl PassageRecord {
     /// Whether a step is shorter than all before.
     pub fn is_shorter(&self, step: u64) -> bool {
         step < self.step
     }
 
-    /// Records that body `i`, now `at` its position among the others, has got a shorter `step` than
-    /// all before.
+    /// Records that body `i` has a shorter `step` than all before; `at` has the positions of all
+    /// bodies.
     pub fn note(&mut self, i: usize, step: u64, time: f64, at: &Arrays, id: &[u64]) {
         let here = at.get(i).position;
         let others = at.positions().iter().enumerate().filter(|(k, _)| *k != i);
@@ -81,13 +82,13 @@ impl Watch {
         *self = Self { step, closest: nearest.map(passage) };
     }
 
-    /// What was recorded so far, as a fact of a snapshot; `None` if nothing was.
+    /// The record as a fact of a snapshot; `None` if it is empty.
     pub fn fact(&self) -> Option<(String, String)> {
         let passage = self.closest?;
         Some((format!("{PREFIX}{SHORTEST}"), format!("{} {passage}", self.step)))
     }
 
-    /// What [`Watch::fact`] stored, if it is among `facts`.
+    /// The record that [`PassageRecord::fact`] stored in `facts`, if any.
     pub fn find(facts: &BTreeMap<String, String>) -> Self {
         let fact = facts.get(&format!("{PREFIX}{SHORTEST}"));
         let found = fact.and_then(|text| {
@@ -97,7 +98,7 @@ impl Watch {
         found.unwrap_or_default()
     }
 
-    /// Returns and resets what was recorded since the last call.
+    /// Returns and resets the record.
     pub fn take(&mut self) -> Option<Passage> {
         std::mem::take(self).closest
     }
@@ -108,13 +109,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_passage_is_read_as_it_was_written() {
+    fn passage_text_round_trips() {
         let passage = Passage { time: 0.1 + 0.2, id: u64::MAX, other: 0, distance: 1e-9 / 3.0 };
         assert_eq!(passage.to_string().parse(), Ok(passage));
-        let watch = Watch { step: 77, closest: Some(passage) };
-        assert_eq!(Watch::find(&watch.fact().into_iter().collect()), watch);
-        assert_eq!(Watch::find(&BTreeMap::new()), Watch::default());
-        assert_eq!(Watch::default().fact(), None);
+        let record = PassageRecord { step: 77, closest: Some(passage) };
+        assert_eq!(PassageRecord::find(&record.fact().into_iter().collect()), record);
+        assert_eq!(PassageRecord::find(&BTreeMap::new()), PassageRecord::default());
+        assert_eq!(PassageRecord::default().fact(), None);
         for text in ["", "1 2 3", "1 2 x 4", "1 -2 3 4"] {
             assert_eq!(text.parse::<Passage>(), Err(()), "{text}");
         }

@@ -1,4 +1,5 @@
-//! What ranks agree on before bodies on individual steps live on the devices of all of them.
+//! Agreement between ranks before bodies on individual steps are moved to the devices of all of
+//! them.
 
 use crate::error::{Error, Result};
 use crate::exchange::Ranks;
@@ -9,8 +10,9 @@ use crate::gpu::AdapterInfo;
 /// The ranks that share the bodies with this one, and the number of devices of each; `None` if
 /// there are no others.
 ///
-/// Errors: devices of different kinds, which would move the bodies differently; a rank that cannot
-/// be reached.
+/// # Errors
+/// Devices of different kinds, which would move the bodies differently; a rank that cannot be
+/// reached.
 pub(super) fn of(
     engine: &dyn ForceEngine,
     first: &GpuTiers,
@@ -24,21 +26,21 @@ pub(super) fn of(
             words.map(|words| words.replace(['\n', '\t'], " ")).join("\t")
         })
         .collect();
-    let told = ranks.tell(own.join("\n").as_bytes())?;
-    members_of(&told).map(|members_of| Some((ranks.clone(), members_of)))
+    let messages = ranks.tell(own.join("\n").as_bytes())?;
+    members_of(&messages).map(|members_of| Some((ranks.clone(), members_of)))
 }
 
-/// The number of devices of each rank, from the kinds that each has sent, one per line: a name, and
-/// anything else that may differ.
-fn members_of(told: &[Vec<u8>]) -> Result<Vec<usize>> {
-    let told: Vec<_> = told.iter().map(|lines| String::from_utf8_lossy(lines)).collect();
+/// The number of devices of each rank, from the messages of all ranks about theirs, one device per
+/// line: its kind, and anything else that may differ.
+fn members_of(messages: &[Vec<u8>]) -> Result<Vec<usize>> {
+    let messages: Vec<_> = messages.iter().map(|lines| String::from_utf8_lossy(lines)).collect();
     let all = || {
         let lines = |(rank, text)| str::lines(text).map(move |kind: &str| (rank, kind));
-        told.iter().map(AsRef::as_ref).enumerate().flat_map(lines)
+        messages.iter().map(AsRef::as_ref).enumerate().flat_map(lines)
     };
     let first = all().next().map_or("", |(_, kind)| kind);
     let Some((rank, other)) = all().find(|(_, kind)| *kind != first) else {
-        return Ok(told.iter().map(|text| text.lines().count()).collect());
+        return Ok(messages.iter().map(|text| text.lines().count()).collect());
     };
     let mut words = first.split('\t').zip(other.split('\t'));
     let (first, other) = words.find(|(first, other)| first != other).unwrap_or((first, other));
@@ -47,18 +49,18 @@ fn members_of(told: &[Vec<u8>]) -> Result<Vec<usize>> {
     )))
 }
 
-/// What this rank has made, if all others have succeeded too.
+/// Returns this rank's result if all other ranks have succeeded too.
 ///
-/// Errors: this rank's own; otherwise that of the first rank with one; a rank that cannot be
-/// reached.
+/// # Errors
+/// This rank's own; otherwise that of the first rank with one; a rank that cannot be reached.
 pub(super) fn all_or_none<T>(ranks: Option<&(Ranks, Vec<usize>)>, made: Result<T>) -> Result<T> {
     let Some((ranks, _)) = ranks else { return made };
     let why = made.as_ref().err().map_or(String::new(), Error::to_string);
-    let told = ranks.tell(why.as_bytes())?;
-    let failed = told.iter().position(|why| !why.is_empty());
+    let messages = ranks.tell(why.as_bytes())?;
+    let failed = messages.iter().position(|why| !why.is_empty());
     match (made, failed) {
         (Ok(_), Some(rank)) => {
-            let why = String::from_utf8_lossy(&told[rank]);
+            let why = String::from_utf8_lossy(&messages[rank]);
             Err(Error::Outside(format!("rank {rank}: {why}")))
         }
         (made, _) => made,
@@ -69,22 +71,22 @@ pub(super) fn all_or_none<T>(ranks: Option<&(Ranks, Vec<usize>)>, made: Result<T
 mod tests {
     use super::*;
 
-    fn told(ranks: &[&str]) -> Vec<Vec<u8>> {
+    fn messages(ranks: &[&str]) -> Vec<Vec<u8>> {
         ranks.iter().map(|lines| lines.as_bytes().to_vec()).collect()
     }
 
     #[test]
-    fn ranks_with_devices_of_one_kind_say_how_many() {
-        assert_eq!(members_of(&told(&["A", "A\nA", "A"])).unwrap(), [1, 2, 1]);
-        let refused = |told: Vec<Vec<u8>>| members_of(&told).unwrap_err().to_string();
-        let text = refused(told(&["A\t1", "A\t1\nB\t1"]));
+    fn ranks_with_equal_devices_return_counts() {
+        assert_eq!(members_of(&messages(&["A", "A\nA", "A"])).unwrap(), [1, 2, 1]);
+        let refused = |messages: Vec<Vec<u8>>| members_of(&messages).unwrap_err().to_string();
+        let text = refused(messages(&["A\t1", "A\t1\nB\t1"]));
         assert_eq!(text, "rank 1 has another kind of device than rank 0 (B, not A)");
-        let text = refused(told(&["A\t1", "A\t1", "A\t2"]));
+        let text = refused(messages(&["A\t1", "A\t1", "A\t2"]));
         assert_eq!(text, "rank 2 has another kind of device than rank 0 (2, not 1)");
     }
 
     #[test]
-    fn what_one_rank_cannot_make_none_has() {
+    fn failure_on_one_rank_fails_all() {
         let said = std::thread::scope(|scope| {
             let threads: Vec<_> = crate::exchange::team(3, None, std::time::Duration::ZERO)
                 .into_iter()

@@ -1,4 +1,5 @@
-//! Where bodies on individual steps live: on the host, or on the engine's device.
+//! Where bodies on individual steps are stored and advanced: on the host, or on the engine's
+//! device.
 
 #[cfg(not(target_arch = "wasm32"))]
 use super::ranks;
@@ -10,13 +11,13 @@ use crate::forces::{ForceEngine, Precision};
 use crate::gpu::DevicePart;
 
 /// Where bodies are predicted and corrected.
-pub(super) enum Residence {
+pub(super) enum Backend {
     /// On the host, with the reason.
     Host(String),
     Device(Residents),
 }
 
-impl Default for Residence {
+impl Default for Backend {
     fn default() -> Self {
         Self::Host("block steps on the host".to_owned())
     }
@@ -25,9 +26,9 @@ impl Default for Residence {
 impl BlockSteps {
     /// Moves the bodies to the engine's device, if it has one, its precision exceeds f32 and its
     /// arithmetic holds; otherwise they stay on the host, and [`BlockSteps::describe_residence`]
-    /// says why.
+    /// gives the reason.
     pub async fn move_to_device(&mut self, field: &Attractors<'_>, engine: &dyn ForceEngine) {
-        self.residence = Residence::default();
+        self.backend = Backend::default();
         if let Some(gpu) = engine.on_device() {
             let why = if self.accuracy.settings.on_host {
                 "as asked for".to_owned()
@@ -36,24 +37,24 @@ impl BlockSteps {
             } else {
                 match self.residents(field, engine, gpu).await {
                     Ok(residents) => {
-                        self.residence = Residence::Device(residents);
+                        self.backend = Backend::Device(residents);
                         return;
                     }
                     Err(error) => error.to_string(),
                 }
             };
-            self.residence = Residence::Host(format!("block steps on the host: {why}"));
+            self.backend = Backend::Host(format!("block steps on the host: {why}"));
         }
     }
 
-    /// The bodies on the engine's device, on further devices, and on those of other ranks.
+    /// Bodies resident on the engine's device, on further devices, and on those of other ranks.
     async fn residents(
         &self,
         field: &Attractors<'_>,
         engine: &dyn ForceEngine,
         first: &GpuTiers,
     ) -> Result<Residents> {
-        // All devices take the shapes of the first.
+        // All devices use the shapes tuned for the first.
         let shapes =
             SHAPED.map(|sinks| first.block_shape(self.scheme.order(), sinks, self.tracks.len()));
         let make = |gpu| {
@@ -68,43 +69,43 @@ impl BlockSteps {
             let ranks = ranks::of(engine, first)?;
             let made = async {
                 let residents = Residents::alone(make(first.gpu()).await?);
-                let mut beside = Vec::with_capacity(first.beside().len());
+                let mut others = Vec::with_capacity(first.beside().len());
                 for gpu in first.beside() {
-                    beside.push(make(gpu).await?);
+                    others.push(make(gpu).await?);
                 }
-                Ok((residents, beside))
+                Ok((residents, others))
             };
-            let (residents, beside) = ranks::all_or_none(ranks.as_ref(), made.await)?;
-            Ok(residents.with(beside, ranks))
+            let (residents, others) = ranks::all_or_none(ranks.as_ref(), made.await)?;
+            Ok(residents.with(others, ranks))
         }
     }
 
     /// Whether the bodies live on a device.
     pub fn is_on_device(&self) -> bool {
-        !matches!(self.residence, Residence::Host(_))
+        !matches!(self.backend, Backend::Host(_))
     }
 
     /// Statistics of the blocks that several devices have shared.
     pub fn shared(&self) -> SharedBlocks {
-        match &self.residence {
-            Residence::Host(_) => SharedBlocks::default(),
-            Residence::Device(residents) => residents.shared(),
+        match &self.backend {
+            Backend::Host(_) => SharedBlocks::default(),
+            Backend::Device(residents) => residents.shared(),
         }
     }
 
-    /// What each device does, if several share blocks.
+    /// The share of each device, if several share blocks.
     pub fn take_parts(&mut self) -> Vec<DevicePart> {
-        match &mut self.residence {
-            Residence::Host(_) => Vec::new(),
-            Residence::Device(residents) => residents.take_parts(),
+        match &mut self.backend {
+            Backend::Host(_) => Vec::new(),
+            Backend::Device(residents) => residents.take_parts(),
         }
     }
 
     /// Describes where the bodies are predicted and corrected.
     pub fn describe_residence(&self) -> &str {
-        match &self.residence {
-            Residence::Host(why) => why,
-            Residence::Device(residents) => residents.describe(),
+        match &self.backend {
+            Backend::Host(why) => why,
+            Backend::Device(residents) => residents.describe(),
         }
     }
 }

@@ -15,7 +15,7 @@ pub const PREFIX: &str = "blocks.";
 const PERIODS: &str = "blocks.periods";
 const LEAST: &str = "blocks.least_acceleration";
 
-/// What a snapshot holds besides the synchronised bodies. Columns, one value per body:
+/// Restart data of a snapshot besides the synchronised bodies. Columns, one value per body:
 /// `blocks.time` and `blocks.step` in units of dt-max / 2^44 (whole numbers, exact in f64); the
 /// body's Taylor series at its own time, `blocks.x` ... `blocks.cz` (position x, velocity v,
 /// acceleration a, jerk j, snap s, crackle c); and the low parts of position and velocity,
@@ -73,17 +73,17 @@ impl Restart {
         })
     }
 
-    /// The digits that f64 lacks of bodies on a device: see [`Rests`].
+    /// The columns of [`Rests`], for bodies on a device.
     pub fn of_rests(rests: &Rests) -> Self {
         Self { columns: rests.columns(), ..Self::default() }
     }
 
-    /// The accelerations of the last step, for methods whose forces depend on them.
+    /// The columns of the accelerations of the last step, for methods whose forces depend on them.
     pub fn of_last(acceleration: &[glam::DVec3]) -> Self {
         Self { columns: last::columns(acceleration), ..Self::default() }
     }
 
-    /// Whether it has individual steps.
+    /// Whether it contains individual steps.
     pub fn has_steps(&self) -> bool {
         self.facts.contains_key(PERIODS)
     }
@@ -178,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read_and_damage_is_seen() {
+    fn restart_round_trips_and_damage_is_detected() {
         let tracks: Vec<Track> = (0..3)
             .map(|k| {
                 let v = |m: f64| DVec3::new(m, m + 0.1, -m) / (f64::from(k) + 3.0);

@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn steps_are_powers_of_two_below_what_is_wanted() {
+    fn steps_are_powers_of_two_not_above_wanted() {
         assert_eq!(first(f64::INFINITY), Some(PERIOD));
         assert_eq!(first(PERIOD as f64), Some(PERIOD));
         assert_eq!(first(5.9), Some(4));
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn bodies_wait_for_each_other_and_meet_at_the_end_of_a_period() {
+    fn all_bodies_are_synchronous_at_end_of_period() {
         let quarter = PERIOD / 4;
         let mut schedule = Schedule::new(vec![quarter, PERIOD / 2, PERIOD]);
         let mut active = Vec::new();
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_doubles_only_where_its_time_allows_and_halves_at_once() {
+    fn step_doubles_only_at_even_times_and_halves_at_once() {
         let mut schedule = Schedule::new(vec![4, 4]);
         assert!(schedule.step_done(0, 4, 1e9));
         assert_eq!(schedule.step[0], 4, "4 is no multiple of 8");

@@ -5,7 +5,7 @@ use glam::DVec3;
 use super::BlockSettings;
 use crate::forces::{Noise, Order};
 
-/// The least acceleration that counts, as a part of the mean: far above rounding, and far below
+/// The least acceleration that counts, as a fraction of the mean: far above rounding, and far below
 /// anything that affects a body's step.
 pub(super) const LEAST: f64 = 1e-8;
 
@@ -13,11 +13,11 @@ pub(super) const LEAST: f64 = 1e-8;
 /// `shaders/blocks/criterion.wgsl`.
 const FAR_ABOVE: f64 = 16.0;
 
-/// If there is noise, a step becomes no shorter than this part of the last. As in the same shader.
+/// If there is noise, a step is at least this fraction of the last. As in the same shader.
 const SHORTEST: f64 = 0.125;
 
 /// A body's motion around its own time: a Taylor series. Position and velocity are sums of very
-/// many small steps, so what does not fit into their f64 is kept beside them (Kahan 1965; Neumaier
+/// many small steps, so their rounding errors are stored in separate fields (Kahan 1965; Neumaier
 /// 1974).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Track {
@@ -72,7 +72,7 @@ pub struct Pull {
     pub snap: DVec3,
 }
 
-/// What a step is chosen by.
+/// The quantities from which a step is chosen.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Accuracy {
     /// The user's settings.
@@ -81,7 +81,7 @@ pub struct Accuracy {
     /// system, all derivatives are rounding errors divided by powers of the step: without this
     /// floor the step would halve with every step.
     pub least_acceleration: f64,
-    /// The part of the forces that may be error. Derivatives from differences of forces over a
+    /// The fraction of the forces that may be error. Derivatives from differences of forces over a
     /// short step are noise below it, and noise must not make the next step shorter still.
     pub noise: Noise,
 }
@@ -213,7 +213,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_step_is_shortened_by_what_stands_far_above_the_noise() {
+    fn only_signal_far_above_noise_shortens_step() {
         let settings = BlockSettings::default();
         let noisy = Noise { acceleration: 1e-7, jerk: 4e-7 };
         let quiet = Accuracy { settings, least_acceleration: 0.0, noise: Noise::default() };
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn the_device_has_the_same_limits() {
+    fn shader_constants_match_host() {
         let text = include_str!("../../../shaders/blocks/criterion.wgsl");
         assert!(text.contains(&format!("const FAR_ABOVE: Real = Real({FAR_ABOVE:?});")));
         assert!(text.contains(&format!("const SHORTEST: f32 = {SHORTEST:?};")));

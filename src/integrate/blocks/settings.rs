@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_out_of_range_is_named() {
+    fn out_of_range_settings_are_named() {
         let good = BlockSettings::default();
         assert!(good.validate().is_ok());
         for dt_max in [1.0, 4.0, 1e-3 * 1.024 / 1.048_576, 2f64.powi(-30)] {

@@ -69,8 +69,9 @@ impl BlockStats {
         }
     }
 
-    /// The part of all steps lengthened because of noise, and by what factor on average. If it is
-    /// large, an accuracy setting that asks for steps longer by this factor is as good.
+    /// The fraction of all steps that were lengthened because of noise, and by what factor on
+    /// average. If the fraction is large, a setting of accuracy with steps longer by this factor is
+    /// as good.
     pub fn noise(&self) -> (f64, f64) {
         let share = self.lengthened as f64 / self.body_steps.max(1) as f64;
         let levels = self.lengthened_levels as f64 / self.lengthened.max(1) as f64;

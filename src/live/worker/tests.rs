@@ -5,18 +5,18 @@ use crate::forces::Method;
 use crate::scene::Scene;
 use crate::sim::{EngineKind, host_engine};
 
-/// Seconds from giving up bodies in the middle of their first forces until their worker has ended, and whether the
-/// forces were ready before.
-fn left(kind: EngineKind, method: Option<Method>, n: usize) -> (f64, bool) {
+/// Drops a simulation while its first forces are being computed. Returns the seconds until its
+/// worker has ended, and whether the forces were ready before.
+fn secs_to_cancel(kind: EngineKind, method: Option<Method>, n: usize) -> (f64, bool) {
     let mut scene = Scene::builtin("plummer").unwrap();
     scene.set_n(n).unwrap();
     let bodies = scene.build().unwrap();
     let mut settings = Settings { softening: 0.05, dt: 0.01, ..Settings::default() };
     (settings.engine, settings.method) = (kind, method);
     let engine = pollster::block_on(host_engine(kind, None, &settings)).unwrap();
-    let link = WorkerLink::start(bodies, Home::Host(engine), &settings).unwrap();
+    let link = WorkerLink::start(bodies, Backend::Host(engine), &settings).unwrap();
     let worker = Arc::downgrade(&link.shared);
-    // In the middle of the forces, which take seconds.
+    // The forces take seconds.
     std::thread::sleep(Duration::from_millis(300));
     let ready = lock(&link.shared.outbox).progress.ready;
     let begun = Instant::now();
@@ -29,20 +29,20 @@ fn left(kind: EngineKind, method: Option<Method>, n: usize) -> (f64, bool) {
 }
 
 #[test]
-fn first_forces_that_nobody_waits_for_any_more_end_at_once() {
-    let mut seen = 0;
+fn dropping_a_simulation_cancels_its_first_forces() {
+    let mut cancelled = 0;
     for (kind, method, n) in [
-        // Minutes, and some ten seconds on two cores.
+        // Minutes, and some ten seconds, on two cores.
         (EngineKind::Reference, None, 100_000),
         (EngineKind::Cpu, Some(Method::Direct), 400_000),
         // A second.
         (EngineKind::Cpu, Some(Method::Tree), 400_000),
     ] {
-        let (secs, ready) = left(kind, method, n);
-        // Many cores may have been too fast to give up.
-        seen += usize::from(!ready);
-        // Hundredths of a second, where nothing else runs.
+        let (secs, ready) = secs_to_cancel(kind, method, n);
+        // With many cores the forces may be ready before they are cancelled.
+        cancelled += usize::from(!ready);
+        // Some 0.01 s on an idle machine.
         assert!(secs < 3.0, "{kind:?} {method:?} went on for {secs} s");
     }
-    assert!(seen > 0, "all forces were there before they could be left");
+    assert!(cancelled > 0, "all forces were ready before they could be cancelled");
 }

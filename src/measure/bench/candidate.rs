@@ -1,4 +1,4 @@
-//! What a session times, and how it samples it.
+//! The candidates that a session times, and how it samples them.
 
 use super::host_timer::HostTimer;
 pub use super::names::cpu_device;

@@ -49,7 +49,7 @@ impl Compiled {
         }
     }
 
-    /// What no compiler can report, if anything; for reading foreign files.
+    /// The first impossible value, if any; for reading foreign files.
     pub(super) fn fault(&self) -> Option<String> {
         let counts = [self.per_interaction, self.vector_per_interaction];
         let sound = |x: &f64| x.is_finite() && *x >= 0.0 && *x < 1e9;

@@ -1,4 +1,4 @@
-//! The parts of a record about several devices besides its times.
+//! The fields of a record about several devices, except its times.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 pub struct DevicesFacts {
     /// Number of devices that shared the bodies.
     pub devices: u32,
-    /// The part of a step that the first device spent waiting for the others and copying, 0 to 1.
+    /// The fraction of a step that the first device spent waiting for the others and copying, 0 to
+    /// 1.
     pub exchanging: f64,
     /// The time of a step on one device divided by this one.
     #[serde(default, skip_serializing_if = "Option::is_none")]

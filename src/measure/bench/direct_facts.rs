@@ -1,4 +1,4 @@
-//! The parts of a record about forces with derivatives and about runs on individual steps.
+//! The fields of a record about forces with derivatives and about runs on individual steps.
 
 use serde::{Deserialize, Serialize};
 
@@ -81,7 +81,7 @@ impl DirectFacts {
         format!("{} {}", self.engine, self.precision)
     }
 
-    /// What no measurement can contain, if anything; for reading foreign files.
+    /// The first impossible value, if any; for reading foreign files.
     pub(super) fn fault(&self) -> Option<String> {
         let orders = [Order::Acceleration, Order::Jerk, Order::Snap].map(Order::name);
         let errors = [self.rms_jerk, self.rms_snap];
@@ -107,7 +107,7 @@ impl RunFacts {
         format!("{} {}{place}", self.engine, self.precision)
     }
 
-    /// What no run can contain, if anything; for reading foreign files.
+    /// The first impossible value, if any; for reading foreign files.
     pub(super) fn fault(&self) -> Option<String> {
         let positive = [Some(self.eta), self.eta6, Some(self.dt_max), Some(self.until)];
         let good = |x: f64| x.is_finite() && x >= 0.0;
@@ -153,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_nobody_measures_is_named() {
+    fn impossible_values_are_reported() {
         let direct = DirectFacts {
             engine: "gpu".to_owned(),
             precision: "double-single".to_owned(),

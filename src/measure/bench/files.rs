@@ -23,8 +23,10 @@ pub fn to_json_lines(records: &[Record]) -> String {
 
 /// Reads a result file.
 ///
-/// Errors: [`Error::Io`]; [`Error::File`] with the line, for a file that is truncated, of another
-/// version, not a result file, or contains impossible numbers.
+/// # Errors
+///
+/// [`Error::Io`]; [`Error::File`] with the line, for a file that is truncated, of another version,
+/// not a result file, or contains impossible numbers.
 pub fn read_json_lines(path: &Path) -> Result<Vec<Record>> {
     let io = |error| Error::io("read", path, error);
     let file = std::fs::File::open(path).map_err(io)?;
@@ -88,7 +90,7 @@ fn parse(line: &[u8]) -> Result<Record, String> {
     record.fault().map_or(Ok(record), Err)
 }
 
-/// A record with what its row in the CSV needs.
+/// A record with the statistics for its row in the CSV.
 struct Row<'a> {
     record: &'a Record,
     summary: Option<Summary>,
@@ -199,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn records_come_back_as_they_were() {
+    fn records_round_trip_through_json_lines() {
         let mut skipped = example();
         skipped.kind = super::super::record::Kind::Skipped;
         skipped.samples.clear();
@@ -214,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn figures_show_the_last_run_that_has_them() {
+    fn latest_keeps_last_run_per_figure() {
         let at = |figure: &str, begun: &str| {
             let mut record = example();
             (record.figure, record.begun) = (figure.to_owned(), Some(begun.to_owned()));

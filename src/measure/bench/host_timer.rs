@@ -29,7 +29,9 @@ const RMS_LIMIT: f64 = 1e-5;
 impl<'a> HostTimer<'a> {
     /// Evaluates until the time of a sample is known, and checks the engine's results.
     ///
-    /// Errors: the engine's own, and forces that differ from f64.
+    /// # Errors
+    ///
+    /// The engine's own, and forces that differ from f64.
     pub fn prepare(engine: Box<dyn ForceEngine>, problem: &'a Problem) -> Result<Self> {
         let (out, error) = (Answers::default(), ErrorStats::default());
         let mut timer = Self { engine, problem, out, repeats: 1, last: 0.0, error };

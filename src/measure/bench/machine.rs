@@ -1,7 +1,8 @@
-//! The machine on which a run was measured: what affects the numbers, as far as it can be read.
+//! The machine on which a run was measured: everything that affects the numbers, as far as it can
+//! be read.
 //!
-//! Facts have names ([`FACTS`]), so that anyone who submits a result can see each and leave it out.
-//! They contain no name of a user, a host or a folder.
+//! Facts have names ([`FACTS`]), so that anyone who submits a result can inspect each and leave it
+//! out. They contain no name of a user, a host or a folder.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +16,7 @@ pub use state::State;
 /// The figure to which records of machines belong; it is not drawn.
 pub(super) const MACHINE: &str = "machine";
 
-/// What is known of a machine; `None` for anything that cannot be read or was left out.
+/// The facts about a machine; `None` for anything that cannot be read or was left out.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Machine {
@@ -28,7 +29,7 @@ pub struct Machine {
     /// The adapter's PCI vendor and device: `10de:2335`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pci: Option<String>,
-    /// The adapter's place on the bus.
+    /// The adapter's address on the bus.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
     /// wgpu's version.
@@ -49,7 +50,7 @@ pub struct Machine {
     /// The same right after the last figure: under load.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<State>,
-    /// A remark by the person who measured.
+    /// A remark by the user.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub remark: Option<String>,
 }
@@ -142,7 +143,7 @@ impl Machine {
         known.is_some()
     }
 
-    /// What is wrong with a machine from a foreign file, if anything.
+    /// The first problem of a machine from a foreign file, if any.
     pub(super) fn fault(&self) -> Option<String> {
         let texts = self.facts().into_iter();
         let bad = |text: &str| text.chars().count() > 700 || text.chars().any(char::is_control);
@@ -195,13 +196,13 @@ pub(super) mod tests {
             assert!(machine.leave_out(name), "{name}");
         }
         assert!(machine.facts().is_empty() && !machine.leave_out("user"));
-        // Nothing remains that was not shown.
+        // Only the facts that were shown remain.
         let left = serde_json::to_string(&machine).unwrap();
         assert_eq!(left, r#"{"before":{},"after":{}}"#);
     }
 
     #[test]
-    fn this_machine_tells_no_names() {
+    fn machine_facts_contain_no_user_or_host_names() {
         let machine = Machine::read(None);
         assert!(machine.system.is_some() && machine.processor.is_some() && machine.pci.is_none());
         assert_eq!(machine.fault(), None);

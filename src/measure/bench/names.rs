@@ -1,4 +1,4 @@
-//! Names and numbers as shown in records and to people.
+//! Names and numbers for records and for display.
 
 use super::record::Device;
 use crate::forces::ForceEngine;
@@ -16,9 +16,9 @@ pub fn cpu_device() -> Device {
 }
 
 fn cpu_name() -> String {
-    // Linux reports it; elsewhere the architecture must do.
-    let told = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let name = told.lines().find_map(|line| {
+    // Linux reports it; elsewhere the architecture is used.
+    let cpuinfo = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let name = cpuinfo.lines().find_map(|line| {
         let (key, value) = line.split_once(':')?;
         (key.trim() == "model name").then(|| value.trim().to_owned())
     });

@@ -51,7 +51,7 @@ impl Device {
     }
 }
 
-/// What a record contains.
+/// The kind of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
@@ -115,7 +115,7 @@ pub struct Record {
     /// [`Ceiling::key`], for a ceiling.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ceiling: Option<String>,
-    /// What the driver's compiler reports about the kernel, if it was asked.
+    /// The driver's compiler report on the kernel, if it was requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compiled: Option<Compiled>,
     /// Which forces, if they have derivatives.
@@ -201,7 +201,7 @@ impl Record {
         }
     }
 
-    /// What is wrong with the record, if anything; for reading foreign files.
+    /// The first problem of the record, if any; for reading foreign files.
     pub(super) fn fault(&self) -> Option<String> {
         const LONGEST: usize = 300;
         const MOST_SAMPLES: usize = 100_000;
@@ -334,7 +334,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn each_fault_is_named() {
+    fn each_fault_is_reported() {
         assert_eq!(example().fault(), None);
         let check = |change: &dyn Fn(&mut Record), words: &str| {
             let mut record = example();

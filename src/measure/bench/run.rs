@@ -1,8 +1,8 @@
-//! A run of measurements: what all its records share, and when it began.
+//! A run of measurements: the fields common to all its records, and its start time.
 
 use super::record::{Device, FORMAT, Kind, Record};
 
-/// What all records of one run share.
+/// The fields common to all records of one run.
 #[derive(Clone, Debug)]
 pub struct Run {
     commit: String,

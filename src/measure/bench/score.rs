@@ -179,7 +179,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_size_that_is_missing_leaves_it_blank_and_remarks_are_kept() {
+    fn missing_size_blanks_score_and_keeps_remarks() {
         let mut records = run([100.0, 1000.0, 2000.0]);
         records[2].kind = Kind::Skipped;
         records[2].samples.clear();

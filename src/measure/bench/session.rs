@@ -28,15 +28,15 @@ use crate::measure::{
 };
 use crate::tuned::Known;
 
-/// The least time assumed for a figure, since compilers take a part of it too.
+/// The least time assumed for a figure, since compilation takes part of it too.
 const LEAST_SECS: f64 = 3.0;
 
 /// A figure continues with its next size until it has taken this many times its budget.
 const PATIENCE: f64 = 2.5;
 
-/// Observes a session: is told of its progress, and asked whether to continue.
+/// Receives the progress of a session, and can stop it.
 pub trait Observer {
-    /// Called with the part of the figure that is done, 0 to 1, and what is under way.
+    /// Called with the fraction of the figure that is done, 0 to 1, and the current activity.
     fn progress(&mut self, part: f64, doing: &str);
     /// Returns false once the user wants to stop; results so far are kept.
     fn go_on(&mut self) -> bool;
@@ -46,7 +46,7 @@ pub trait Observer {
 pub struct Session<'a> {
     /// The adapter, if there is one.
     pub gpu: Option<Arc<Gpu>>,
-    /// Further adapters that share its bodies, in the figure of several devices.
+    /// Further adapters that share the bodies, in the figure of several devices.
     pub beside: Vec<Arc<Gpu>>,
     /// Whether the CPU engines are measured too.
     pub cpu: bool,
@@ -67,9 +67,9 @@ pub struct Session<'a> {
     stopped: bool,
     run: Run,
     machine: Option<Machine>,
-    /// A remark on the machine by the person who measures.
+    /// A remark on the machine by the user.
     pub remark: Option<String>,
-    /// A kernel shape that is measured besides the default, if one was asked for.
+    /// A kernel shape that is measured in addition to the default, if requested.
     pub asked: KernelRequest,
 }
 
@@ -106,7 +106,7 @@ impl<'a> Session<'a> {
         self.kernel(&KernelRequest::default(), sinks, sources)
     }
 
-    /// The same with some parts of the shape fixed; `None` also if the adapter cannot run it.
+    /// The chosen shape with some parameters fixed; `None` also if the adapter cannot run it.
     pub fn kernel(&self, request: &KernelRequest, n: usize, m: usize) -> Option<KernelConfig> {
         request.resolve(self.gpu.as_ref()?, n, m).ok()
     }
@@ -188,10 +188,10 @@ impl<'a> Session<'a> {
     }
 
     /// Times all points of a figure. Points of one size are timed in turn, but the CPU engine
-    /// separately from a GPU, whose clock falls while it waits (an H200's by a fifth). Points that
-    /// cannot be measured are recorded as skipped, with the reason.
+    /// separately from a GPU, whose clock drops while it is idle (an H200's by a fifth). Points
+    /// that cannot be measured are recorded as skipped, with the reason.
     pub fn sweep(&mut self, figure: &str, points: &[Point]) -> Result<()> {
-        // For the model's part of each record.
+        // For the model's prediction in each record.
         if points.iter().any(|point| matches!(point.candidate, Candidate::Kernel(_))) {
             self.ceilings()?;
         }
@@ -215,7 +215,7 @@ impl<'a> Session<'a> {
             if !self.go_on() {
                 break;
             }
-            // A device far slower than expected must not keep its user waiting indefinitely.
+            // A device far slower than expected must not block its user indefinitely.
             let most = PATIENCE * self.sizes.figure_secs.max(LEAST_SECS);
             if begun.elapsed().as_secs_f64() > most {
                 for point in points {
@@ -321,7 +321,7 @@ impl<'a> Session<'a> {
             )?
         };
         self.stopped = self.stopped || stopped;
-        // The machine's drift is common to all; the noise of a sample set is its own.
+        // The machine's drift is common to all; the noise belongs to each set of samples.
         let doubt = kernels.as_ref().and_then(|timer| timer.stopwatch().doubt());
         let doubt = doubt.map(plain);
         let machine = doubt.or_else(|| Steadiness::of_rounds(&sets).remark());

@@ -37,9 +37,9 @@ pub struct Sizes {
     pub tree_n: &'static [usize],
     /// Numbers of bodies shared by several devices, ascending.
     pub devices: &'static [usize],
-    /// The same with the tree.
+    /// Numbers of bodies shared by several devices with the tree.
     pub devices_tree: &'static [usize],
-    /// The same with individual steps.
+    /// Numbers of bodies shared by several devices with individual steps.
     pub devices_blocks: &'static [usize],
     /// Opening angles of the tree, ascending.
     pub tree_thetas: &'static [f64],
@@ -163,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn powers_go_up_to_the_last() {
+    fn powers_include_last() {
         assert_eq!(Sizes::powers(256, 4096, 2), [256, 1024, 4096]);
         assert_eq!(Sizes::powers(1, 5, 1), [1, 2, 4]);
     }

@@ -1,4 +1,4 @@
-//! Whole steps at the sizes of the score, measured without blocking: by the program, and by a page
+//! Full steps at the sizes of the score, measured without blocking, for the program and for a page
 //! in a browser.
 
 use std::sync::Arc;
@@ -14,17 +14,19 @@ use crate::gpu::Gpu;
 use crate::measure::{Steadiness, StepTimer, Summary};
 use crate::tuned::Known;
 
-/// Samples per size, not counting the first, which is discarded because clocks rise.
+/// Samples per size, in addition to the first, which is discarded because clocks rise.
 const SAMPLES: usize = 7;
 
-/// Called with the part of the work that is done, 0 to 1, and what is under way; returns false to
-/// stop.
+/// Called with the fraction of the work that is done, 0 to 1, and the current activity; returns
+/// false to stop.
 pub type Going<'a> = dyn FnMut(f64, &str) -> bool + 'a;
 
 /// Measures steps of `record.sinks` bodies with this kernel and stores the results in `record`;
 /// `None` if it was stopped. A kernel that is wrong or too large is recorded as skipped.
 ///
-/// Errors: [`Error::Device`].
+/// # Errors
+///
+/// [`Error::Device`].
 pub async fn measure_steps(
     gpu: &Arc<Gpu>,
     config: KernelConfig,
@@ -90,7 +92,9 @@ pub(super) fn each_of(record: &Record) -> Option<f64> {
 /// the program chooses. Sizes whose steps would take longer than `most_secs` are left out. `None`
 /// if it was stopped.
 ///
-/// Errors: [`Error::Device`].
+/// # Errors
+///
+/// [`Error::Device`].
 pub async fn steps_of_score(
     gpu: &Arc<Gpu>,
     (device, machine): (Device, Machine),

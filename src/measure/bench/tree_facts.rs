@@ -1,4 +1,4 @@
-//! The parts of a record about a tree besides its times.
+//! The fields of a record about a tree, except its times.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +6,7 @@ use crate::forces::tree::{MultipoleOrder, Opening, TreeConfig};
 use crate::measure::ErrorDistribution;
 use crate::measure::bench::record::rounded;
 
-/// Parts of all sinks, in descending order, for which errors are recorded.
+/// Fractions of all sinks, in descending order, for which errors are recorded.
 const PARTS: [f64; 25] = [
     1.0, 0.99, 0.95, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.25, 0.2, 0.15, 0.1, 0.07, 0.05, 0.03,
     0.02, 0.015, 0.01, 0.007, 0.005, 0.003, 0.002, 0.001,
@@ -26,8 +26,8 @@ pub struct TreeFacts {
     pub moments: u32,
     /// Number of bodies.
     pub bodies: u64,
-    /// Parts of the sinks in descending order, each with the relative error that this part reaches
-    /// or exceeds.
+    /// Fractions of the sinks in descending order, each with the relative error that this fraction
+    /// reaches or exceeds.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<(f64, f64)>,
     /// The time of a step by all pairs divided by that of the tree, if measured or predicted.
@@ -55,7 +55,7 @@ impl TreeFacts {
         }
     }
 
-    /// The same with these errors.
+    /// Adds these errors.
     #[must_use]
     pub fn with_errors(self, found: &ErrorDistribution) -> Self {
         let error = |part: f64| (part, rounded(found.quantile(1.0 - part)));
@@ -63,7 +63,7 @@ impl TreeFacts {
         Self { errors: errors.collect(), ..self }
     }
 
-    /// The error that this part of the sinks exceeds.
+    /// The error that this fraction of the sinks exceeds.
     pub fn error_of(&self, part: f64) -> Option<f64> {
         self.errors.iter().find(|(other, _)| *other == part).map(|(_, error)| *error)
     }
@@ -74,7 +74,7 @@ impl TreeFacts {
         format!("{} {}{monopoles}", self.rule, self.parameter)
     }
 
-    /// What no measurement can contain, if anything; for reading foreign files.
+    /// The first impossible value, if any; for reading foreign files.
     pub(super) fn fault(&self) -> Option<String> {
         let good = |x: &f64| x.is_finite() && *x >= 0.0 && *x < 1e30;
         let words = if !["gpu", "cpu"].contains(&self.engine.as_str()) {
@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn errors_are_noted_by_the_part_that_exceeds_them() {
+    fn errors_are_stored_by_exceeding_fraction() {
         let right = vec![DVec3::X; 1000];
         let found: Vec<DVec3> =
             (1..=1000).map(|i| DVec3::new(1.0, f64::from(i) * 1e-6, 0.0)).collect();

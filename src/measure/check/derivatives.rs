@@ -45,11 +45,11 @@ pub struct DirectRow {
     pub jerk: Option<ErrorStats>,
     /// Errors of snaps, if there are any.
     pub snap: Option<ErrorStats>,
-    /// What is wrong with nearest neighbours or lists, if they were asked for.
+    /// The first wrong nearest neighbour or list, if they were requested.
     pub neighbours: std::result::Result<(), String>,
     /// Whether nothing was written beyond the end of an output.
     pub in_bounds: bool,
-    /// Whether all bits are the same when recomputed in many small dispatches.
+    /// Whether recomputing in many small dispatches gives identical bits.
     pub same_in_pieces: bool,
 }
 
@@ -100,7 +100,8 @@ pub fn direct_cases(tiers: &[Precision], quick: bool) -> Vec<DirectCase> {
                 (Some(Shape { p: 64, q: 1, u: 4, l: 1, slices: 3, ..base }), on),
                 (Some(Shape { p: 16, q: 4, r: 2, u: 2, l: 1, slices: 5 }), off),
             ];
-            // One shape besides the engine's own, a different one for each precision and order.
+            // One shape in addition to the engine's own, a different one for each precision and
+            // order.
             let chosen = 1 + (precision as usize + order as usize) % 3;
             for (_, (shape, checks)) in
                 shapes.into_iter().enumerate().filter(|(k, _)| !quick || [0, chosen].contains(k))
@@ -138,7 +139,9 @@ pub fn direct_cases(tiers: &[Precision], quick: bool) -> Vec<DirectCase> {
 
 /// Runs one case on `gpu` and compares it with [`Reference`].
 ///
-/// Errors: a precision that does not hold on the adapter; the device failed.
+/// # Errors
+///
+/// A precision that does not hold on the adapter; the device failed.
 pub fn check_direct(gpu: &Arc<Gpu>, case: DirectCase) -> Result<DirectRow> {
     let cloud = TestBodies::new(case.sources.max(case.sinks), 0xd1ce);
     let m = case.sources;
@@ -174,21 +177,21 @@ pub fn check_direct(gpu: &Arc<Gpu>, case: DirectCase) -> Result<DirectRow> {
         }
     };
     let (mut whole, mut pieces) = (engine()?, engine()?.with_rate(4e3));
-    let (mut found, mut again) = (Answers::default(), Answers::default());
-    // Errors in the numbers are not errors of the call: the rows report them.
+    let (mut found, mut repeated) = (Answers::default(), Answers::default());
+    // Wrong numbers are not an error of the call: the rows report them.
     let ask = |engine: &mut GpuTiers, out: &mut Answers| {
         engine.begin(&sinks, case.softening, &want)?;
         engine.collect(out)
     };
     whole.set_sources(&sources)?;
-    ask(&mut whole, &mut again)?;
-    // Filled with NaN, so that anything a kernel does not write shows.
+    ask(&mut whole, &mut repeated)?;
+    // Filled with NaN, to reveal any output that a kernel does not write.
     whole.poison();
     ask(&mut whole, &mut found)?;
     let in_bounds = whole.kept_bounds()?;
-    let same = again == found;
+    let same = repeated == found;
     pieces.set_sources(&sources)?;
-    ask(&mut pieces, &mut again)?;
+    ask(&mut pieces, &mut repeated)?;
 
     let with = |order: Order| case.order >= order;
     Ok(DirectRow {
@@ -203,7 +206,7 @@ pub fn check_direct(gpu: &Arc<Gpu>, case: DirectCase) -> Result<DirectRow> {
             Ok(())
         },
         in_bounds,
-        same_in_pieces: same && again == found,
+        same_in_pieces: same && repeated == found,
     })
 }
 

@@ -1,4 +1,5 @@
-//! Checks engines of the registry against f64: every precision and order for a place and a method.
+//! Checks engines of the registry against f64: every precision and order, for a backend and a
+//! method.
 
 use super::derivatives::limits;
 use crate::error::Result;
@@ -53,7 +54,9 @@ const SIZES: [(usize, usize); 7] =
 
 /// Checks every engine at `place` by `method`.
 ///
-/// Errors: an engine that cannot be made with `tools`, or that fails.
+/// # Errors
+///
+/// An engine that cannot be made with `tools`, or that fails.
 pub fn check_engines(place: Place, method: Method, tools: &Tools) -> Result<Vec<EngineRow>> {
     let mut rows = Vec::new();
     for entry in ENGINES.iter().filter(|entry| (entry.place, entry.method) == (place, method)) {
@@ -113,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn engines_of_the_cpu_agree_with_f64_and_faults_are_seen() {
+    fn cpu_engines_agree_with_f64_and_faults_are_detected() {
         let rows = check_engines(Place::Cpu, Method::Direct, &Tools::default()).unwrap();
         assert_eq!(rows.len(), 4 * SIZES.len(), "single, and double up to three orders");
         for row in &rows {

@@ -28,7 +28,7 @@ pub struct Case {
     pub potential: bool,
     /// Whether to use sources of three masses and the kernel for blocks of equal mass.
     pub one_mass: bool,
-    /// Softening length; 0 takes the guarded kernel.
+    /// Softening length; 0 uses the guarded kernel.
     pub softening: f64,
     /// Number of sinks.
     pub sinks: usize,
@@ -53,11 +53,11 @@ pub struct Row {
     pub case: Case,
     /// Error of the accelerations.
     pub acceleration: ErrorStats,
-    /// Error of the potentials, if wanted.
+    /// Error of the potentials, if requested.
     pub potential: Option<ErrorStats>,
     /// Whether nothing was written beyond the last sink.
     pub in_bounds: bool,
-    /// Whether the same forces, computed in many small dispatches, have the same bits.
+    /// Whether recomputing in many small dispatches gives identical bits.
     pub same_in_pieces: bool,
 }
 
@@ -96,7 +96,9 @@ pub fn cases(gpu: &Gpu) -> (Vec<Case>, Vec<Skipped>) {
 
 /// The cases for a user's own kernel, which computes only softened accelerations.
 ///
-/// Errors: a shape that this adapter cannot run.
+/// # Errors
+///
+/// A shape that this adapter cannot run.
 pub fn cases_of(gpu: &Gpu, config: KernelConfig) -> Result<Vec<Case>> {
     config.validate(Some(gpu))?;
     let (potential, softening) = (false, 0.05);
@@ -174,15 +176,19 @@ const GUARD: usize = 96;
 
 /// Runs one case on `gpu` and compares it with [`Reference`], blocking.
 ///
-/// Errors: the device is lost; a text that does not compile.
+/// # Errors
+///
+/// A lost device; source code that does not compile.
 #[cfg(not(target_arch = "wasm32"))]
 pub fn check(gpu: &Gpu, case: Case) -> Result<Row> {
     crate::gpu::blocking(check_soon(gpu, case))
 }
 
-/// [`check`] without blocking.
+/// The `async` variant of [`check`].
 ///
-/// Errors: those of [`check`].
+/// # Errors
+///
+/// Those of [`check`].
 pub async fn check_soon(gpu: &Gpu, case: Case) -> Result<Row> {
     let bodies = test_bodies(case.sources.max(case.sinks), Spread::Uneven);
     let Bodies { position, mut mass, .. } = bodies;
@@ -239,7 +245,7 @@ pub async fn check_soon(gpu: &Gpu, case: Case) -> Result<Row> {
     let variant = KernelVariant { one_mass: case.one_mass, ..variant };
     let entries = case.config.s as usize * case.sinks;
     let computed = async |mut throughput: Throughput| -> Result<Vec<[f32; 4]>> {
-        // Filled with NaN, so that anything the kernel does not write shows.
+        // Filled with NaN, to reveal any output that the kernel does not write.
         let sums = storage(gpu, "check", entries + GUARD);
         let poison = vec![[f32::NAN; 4]; entries + GUARD];
         gpu.queue.write_buffer(&sums, 0, bytemuck::cast_slice(&poison));
@@ -248,7 +254,7 @@ pub async fn check_soon(gpu: &Gpu, case: Case) -> Result<Row> {
         Ok(read::<[f32; 4]>(gpu, &[&sums], entries + GUARD).await?.remove(0))
     };
     let whole = computed(Throughput::guess(gpu.adapter.class)).await?;
-    // A device that seems to do 4,000 interactions/s gets the smallest possible pieces.
+    // An assumed rate of 4,000 interactions/s gives the smallest possible chunks.
     let pieces = computed(Throughput::fixed(4e3)).await?;
 
     let total = |i: usize, axis: usize| -> f64 {
@@ -275,7 +281,7 @@ mod tests {
     use crate::gpu::DeviceClass;
 
     #[test]
-    fn every_number_of_a_default_shape_is_tried() {
+    fn checked_cases_cover_default_shape_parameters() {
         let tried = configurations();
         for class in [DeviceClass::Discrete, DeviceClass::Integrated, DeviceClass::Software] {
             for n in (0..=24).map(|k| 1usize << k) {

@@ -1,5 +1,5 @@
 //! Checks the kernel that takes many steps in one workgroup, against f64 and against itself in
-//! pieces.
+//! chunks.
 
 use glam::DVec3;
 
@@ -34,7 +34,7 @@ pub struct StepsRow {
     pub config: KernelConfig,
     /// Number of bodies.
     pub n: usize,
-    /// Softening length; 0 takes the guarded kernel.
+    /// Softening length; 0 uses the guarded kernel.
     pub softening: f64,
     /// Error of the accelerations at the end, against f64 at the same positions.
     pub acceleration: ErrorStats,
@@ -142,7 +142,8 @@ fn run(
 ) -> Result<Vec<Vec<[f32; 4]>>> {
     let n = bodies.len();
     let narrow = BodyBuffers::upload(gpu, bodies, 1.0, &Frame::PLAIN, None)?;
-    // The buffers have room beyond the end filled with NaN, so that stray writes show.
+    // The buffers extend beyond the last body and are filled with NaN there, to reveal stray
+    // writes.
     let entries = n + GUARD;
     let guarded = |label, from: &wgpu::Buffer| -> Result<wgpu::Buffer> {
         let buffer = storage(gpu, label, entries);
@@ -191,7 +192,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_fault_is_seen() {
+    fn each_fault_fails_the_check() {
         let base =
             KernelConfig { u: 4, dispatch: Dispatch::OneWorkgroup, ..KernelConfig::tiled(64) };
         let right = StepsRow {

@@ -1,5 +1,5 @@
-//! Measures the ceilings with kernels that do one thing only, run longer until a sample is long
-//! enough.
+//! Measures the ceilings with kernels that do one thing only. Their loops are lengthened until a
+//! sample takes long enough.
 
 use std::sync::Arc;
 
@@ -45,14 +45,14 @@ struct CeilingParams {
     unused: [u32; 2],
 }
 
-/// Independent chains in one thread, and their copies per turn of the loop. If there are several
-/// variants, the fastest is the ceiling: on an H200 eight chains of pairs reached less than the
-/// force kernel.
+/// Variants of a kernel: independent chains in one thread, and their copies per iteration of the
+/// loop. The fastest variant gives the ceiling: on an H200 eight chains of pairs reached less than
+/// the force kernel.
 fn cuts(ceiling: Ceiling) -> &'static [(u32, u32)] {
     match ceiling {
         // On an H200 the number of copies matters, since counting and branching take issue slots
-        // too: 64, 256 and 1,024 multiply-adds per turn reach 92, 97 and 98.6 % of what its units
-        // and clock allow.
+        // too: 64, 256 and 1,024 multiply-adds per iteration reach 92, 97 and 98.6 % of what its
+        // units and clock allow.
         Ceiling::Fma => &[(8, 32), (16, 64)],
         Ceiling::Rsqrt => &[(8, 8), (4, 16)],
         Ceiling::Pair | Ceiling::LoneGroup => &[(8, 2), (4, 4), (2, 4), (8, 4)],
@@ -72,7 +72,7 @@ const CACHED_ENTRIES: u32 = 1 << 16;
 /// The most seconds of a sample.
 const LONGEST_SAMPLE: f64 = 0.1;
 
-/// llvmpipe leaves any loop after 65,536 turns.
+/// llvmpipe leaves any loop after 65,536 iterations.
 const MOST_TURNS: u32 = 1 << 15;
 
 struct Bench {
@@ -90,9 +90,9 @@ struct Ready {
     kernel: BoundKernel,
     groups: u32,
     threads: u32,
-    /// Work of one thread in one turn.
+    /// Work of one thread in one iteration.
     per_turn: f64,
-    /// The most turns that the data allow.
+    /// Largest number of iterations that the data allow.
     most_turns: u32,
 }
 
@@ -151,8 +151,9 @@ impl Bench {
             (_, DeviceClass::Software) => 2e-2,
             _ => 5e-3,
         };
-        // The first run compiles on some drivers. Then longer and longer, until a sample is long
-        // enough; the shorter of two counts, so that one interruption is not taken for work.
+        // The first run compiles on some drivers. Loops are then lengthened until a sample takes
+        // long enough; the shorter of two samples counts, so that an interruption is not mistaken
+        // for work.
         let mut turns = ready.most_turns.min(4);
         self.run(&ready, turns, 1)?;
         let mut shorter = |turns| -> Result<f64> {
@@ -166,7 +167,7 @@ impl Bench {
             turns = (f64::from(turns) * factor).min(f64::from(ready.most_turns)) as u32;
             once = shorter(turns)?;
         }
-        // If the turns are exhausted, the dispatch is repeated.
+        // At the limit of iterations the dispatch is repeated.
         let dispatches = (goal / once).ceil().clamp(1.0, 64.0) as u32;
         let mut secs = Vec::new();
         for round in 0..=self.samples() {
@@ -187,7 +188,8 @@ impl Bench {
     /// The kernel of a ceiling, and the number of threads that run it.
     fn ready(&self, ceiling: Ceiling, chains: u32, copies: u32) -> Result<Ready> {
         let gpu = &self.gpu;
-        // Many times what fills a GPU, so that the last wave of workgroups hardly matters.
+        // Many times the number that fills a GPU, so that the last wave of workgroups hardly
+        // matters.
         let times = if gpu.adapter.class == DeviceClass::Software { 8 } else { 32 };
         let full = gpu.adapter.class.threads_to_fill().saturating_mul(times).div_ceil(GROUP);
         let (file, group, groups) = match ceiling {
@@ -204,7 +206,7 @@ impl Bench {
         };
         let group = group.min(gpu.limits.threads_per_workgroup);
         let bandwidth = ceiling == Ceiling::Storage;
-        // One turn of all threads must fit the buffer.
+        // One iteration of all threads must fit the buffer.
         let fitting = if bandwidth { self.entry_count / (group * copies) } else { groups };
         let groups = groups.min(gpu.limits.workgroups).min(fitting).max(1);
         let threads = group * groups;
@@ -303,7 +305,7 @@ fn fill(gpu: &Gpu, buffer: &wgpu::Buffer, entries: u32) {
         }
         let part = ((bytes - at) as usize).min(PIECE * 8);
         gpu.queue.write_buffer(buffer, at, &bytemuck::cast_slice(&piece)[..part]);
-        // An empty submission lets wgpu free staging memory piece by piece.
+        // An empty submission lets wgpu free staging memory chunk by chunk.
         gpu.queue.submit([]);
         at += part as u64;
     }

@@ -14,7 +14,8 @@ pub enum Ceiling {
     Fma,
     /// Reciprocal square roots per second.
     Rsqrt,
-    /// Interactions per second with sinks and sources in registers: 12 FP32 and 1 reciprocal root each.
+    /// Interactions per second with sinks and sources in registers: 12 FP32 and 1 reciprocal root
+    /// each.
     Pair,
     /// Reads of a `vec4` from workgroup memory, per second and thread, with all threads reading the
     /// same one.
@@ -212,7 +213,7 @@ impl<'a> FromIterator<&'a CeilingSamples> for Ceilings {
 /// How thoroughly to measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effort {
-    /// For results that are kept.
+    /// For results that are stored.
     Full,
     /// For a quick look and for tests: few and short samples.
     Quick,
@@ -223,7 +224,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_go_both_ways_and_units_are_those_that_are_read() {
+    fn ceiling_names_round_trip_and_units_convert() {
         for (i, ceiling) in Ceiling::ALL.into_iter().enumerate() {
             assert_eq!(Ceiling::from_key(ceiling.key()), Some(ceiling));
             assert_eq!(ceiling as usize, i);

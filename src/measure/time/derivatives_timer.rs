@@ -1,5 +1,5 @@
-//! Times forces with derivatives including transfers: what an integrator on the host or a client of
-//! the C library waits for.
+//! Times forces with derivatives including transfers, as an integrator on the host or a client of
+//! the C library experiences them.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -47,7 +47,9 @@ pub struct DerivativesTimer {
 impl DerivativesTimer {
     /// A timer on `gpu` for evaluations with this many sinks and sources, each 1 or more.
     ///
-    /// Errors: a precision that does not hold there; bodies that do not fit.
+    /// # Errors
+    ///
+    /// A precision that does not hold there; bodies that do not fit.
     pub fn new(
         gpu: &Arc<Gpu>,
         precision: Precision,
@@ -72,7 +74,7 @@ impl DerivativesTimer {
         Ok(Self { order, bodies, sinks, engine: Some(engine), usual, right, prepared, found })
     }
 
-    /// The shape that the engine's rule chooses.
+    /// The shape chosen by the engine's rule.
     pub fn usual(&self) -> Shape {
         self.usual
     }

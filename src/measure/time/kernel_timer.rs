@@ -56,7 +56,9 @@ impl KernelTimer {
     /// A timer on `gpu` for `sinks` sinks, the first of the `sources` sources if there are that
     /// many.
     ///
-    /// Errors: bodies that do not fit on the device; no sinks or no sources.
+    /// # Errors
+    ///
+    /// Bodies that do not fit on the device; no sinks or no sources.
     pub fn new(gpu: &Arc<Gpu>, sinks: usize, sources: usize) -> Result<Self> {
         Self::of_masses(gpu, sinks, sources, Masses::InBlocks)
     }
@@ -109,7 +111,7 @@ impl KernelTimer {
         (self.problem.sinks, self.problem.sources)
     }
 
-    /// The clock that it uses, and why not the device's if that was implausible.
+    /// The clock in use, with the reason if the device's was implausible.
     pub fn stopwatch(&self) -> &Stopwatch {
         &self.watch
     }
@@ -170,9 +172,9 @@ impl Timer for KernelTimer {
         let begun = Instant::now();
         loop {
             let secs = prepared.run(&self.gpu, &mut self.watch)?;
-            let wanted = (self.sample_secs / secs).ceil().clamp(1.0, MOST_REPEATS) as u32;
-            let enough = wanted <= prepared.repeats.saturating_mul(2);
-            prepared.repeats = prepared.repeats.max(wanted);
+            let needed = (self.sample_secs / secs).ceil().clamp(1.0, MOST_REPEATS) as u32;
+            let enough = needed <= prepared.repeats.saturating_mul(2);
+            prepared.repeats = prepared.repeats.max(needed);
             if enough && (self.warm || begun.elapsed().as_secs_f64() >= busy) {
                 break;
             }

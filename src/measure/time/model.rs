@@ -2,7 +2,7 @@
 //!
 //! The chapter counts the instructions of the inner loop, gives each its cycles, and adds them up:
 //! 52 for FP32, 16 for four reciprocal roots, 4 for the loop. Current GPUs compute roots in a
-//! separate unit beside the FP32 pipes, so the two overlap, and the slower of the two counts
+//! separate unit next to the FP32 pipes, so the two overlap, and the slower of the two counts
 //! instead of the sum. How far they overlap on an adapter is measured by a kernel that does nothing
 //! else ([`Ceiling::Pair`]). Memory is a separate resource; the slowest resource gives the rate,
 //! and its name answers "what limits this kernel".
@@ -34,12 +34,12 @@ use crate::forces::direct::gpu::KernelConfig;
 /// multiply-adds.
 pub const FP32: f64 = 12.0;
 
-/// Instructions per source besides its interactions: the read. (AMD's compiler takes 4, with
-/// address, move and wait, and 5 for a turn of the loop; some of them are scalar, and are issued
-/// beside those of other threads.)
+/// Instructions per source in addition to its interactions: the read. (AMD's compiler takes 4, with
+/// address, move and wait, and 5 for an iteration of the loop; some of them are scalar, and are
+/// issued in parallel with those of other threads.)
 pub const READ: f64 = 1.0;
 
-/// Instructions per turn of the inner loop: count, compare, branch, and the address.
+/// Instructions per iteration of the inner loop: count, compare, branch, and the address.
 pub const LOOP: f64 = 4.0;
 
 /// Uncertainty in the number of compute units if the driver does not report it: a single workgroup
@@ -106,7 +106,7 @@ impl Prediction {
     }
 }
 
-/// The part of the shorter of arithmetic and roots that is hidden behind the longer: 1 if they
+/// The fraction of the shorter of arithmetic and roots that is hidden behind the longer: 1 if they
 /// overlap fully, 0 if their times add up, as on the chapter's GeForce 8800 GTX.
 pub fn overlap(ceilings: &Ceilings) -> f64 {
     let per = |ceiling| 1.0 / ceilings.get(ceiling);
@@ -134,7 +134,7 @@ pub fn predict(
     let KernelConfig { p, q, r, u, s, .. } = config;
     let [p, q, r, u, s] = [*p, *q, *r, *u, *s].map(f64::from);
 
-    // Lanes without a sink and places in a tile without a source take time as well.
+    // Lanes without a sink and tile entries without a source take time as well.
     let rows = (sinks as f64 / (p * r)).ceil();
     let slice = f64::from(config.slice_length(sources as u32));
     let taken = if config.untiled { sources as f64 } else { slice * s };
@@ -146,7 +146,7 @@ pub fn predict(
     let others = READ / r + LOOP / (u * r);
     let (issue, root) = ((fp32 + others) * per(Ceiling::Fma), per(Ceiling::Rsqrt));
     let hidden = overlap(ceilings);
-    // The part of the shorter that is not hidden is added to the longer.
+    // The unhidden fraction of the shorter is added to the longer.
     let each = issue + if issue >= root { (1.0 - hidden) * root } else { 0.0 };
     let arithmetic = work * lanes * each;
     let roots = work * lanes * (root + if issue < root { (1.0 - hidden) * issue } else { 0.0 });
@@ -160,16 +160,16 @@ pub fn predict(
         parts.push((Limit::Cache, reads * per(Ceiling::CachedRead)));
     }
     let slowest = |a: &(Limit, f64), b: &(Limit, f64)| a.1.total_cmp(&b.1);
-    // Arithmetic and roots already contain the unhidden part of each other.
+    // Arithmetic and roots already contain the unhidden fraction of each other.
     let (mut limit, longest) = parts.iter().copied().max_by(slowest)?;
     let together = arithmetic.max(roots) + parts[2..].iter().map(|part| part.1).sum::<f64>();
     let adds_up = ceilings.are_in_series() || config.untiled;
     let mut throughput = if adds_up { longest.max(together) } else { longest };
 
     // The unit with the most workgroups.
-    let seen = (per(Ceiling::LoneGroup) / per(Ceiling::Pair)).round().max(1.0);
+    let apparent = (per(Ceiling::LoneGroup) / per(Ceiling::Pair)).round().max(1.0);
     let (units, unsure) =
-        ceilings.units().map_or((seen, UNSURE_OF_UNITS), |units| (f64::from(units), 0.0));
+        ceilings.units().map_or((apparent, UNSURE_OF_UNITS), |units| (f64::from(units), 0.0));
     let groups = rows * s;
     let rounds = ((1.0 - unsure) * groups / units).ceil();
     let uneven = (rounds * units / groups).max(1.0);
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn the_chapters_gpu_makes_ten_billion_interactions() {
+    fn model_reproduces_gpu_gems_rate_of_ten_billion_interactions() {
         // GeForce 8800 GTX: 128 processors at 1.35 GHz; a reciprocal root takes four times as long
         // as an addition, and nothing overlaps.
         let fma = 128.0 * 1.35e9;
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_unit_of_its_own_hides_the_roots() {
+    fn separate_root_unit_overlaps_with_arithmetic() {
         let gpu =
             device(&[(Ceiling::Fma, 32e12), (Ceiling::Rsqrt, 4e12), (Ceiling::Pair, 32e12 / 12.0)]);
         assert_eq!(overlap(&gpu), 1.0);
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn each_resource_is_named_where_it_is_short() {
+    fn model_names_limiting_resource() {
         let base = [(Ceiling::Fma, 32e12), (Ceiling::Rsqrt, 8e12), (Ceiling::Pair, 2.6e12)];
         let with =
             |ceiling, rate| device(&base.into_iter().chain([(ceiling, rate)]).collect::<Vec<_>>());
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn on_a_processor_the_times_add_up() {
+    fn software_adapter_times_are_summed() {
         let rates = [
             (Ceiling::Fma, 14e9),
             (Ceiling::Rsqrt, 2e9),
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn few_bodies_wait_for_latency_and_slices_help() {
+    fn latency_limits_few_bodies_and_slices_help() {
         let gpu = device(&[
             (Ceiling::Fma, 32e12),
             (Ceiling::Rsqrt, 8e12),
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn units_that_the_driver_tells_are_believed() {
+    fn reported_compute_units_override_estimate() {
         let gpu = device(&[
             (Ceiling::Fma, 32e12),
             (Ceiling::Pair, 2e12),
@@ -322,15 +322,15 @@ mod tests {
             predict(gpu, &CONFIG, n, n).unwrap().rate(n, n)
         };
         // Two rounds of 132 units; with 126, 264 workgroups would need a third.
-        let told = gpu.with_units(Some(132));
-        assert!((rate(&told, 264) / rate(&told, 132) - 1.0).abs() < 1e-6);
-        assert!(rate(&told, 265) < 0.7 * rate(&told, 264));
+        let reported = gpu.with_units(Some(132));
+        assert!((rate(&reported, 264) / rate(&reported, 132) - 1.0).abs() < 1e-6);
+        assert!(rate(&reported, 265) < 0.7 * rate(&reported, 264));
         // Without the reported number, the uncertain part does not add a round.
         assert!((rate(&gpu, 264) / rate(&gpu, 252) - 1.0).abs() < 1e-6);
     }
 
     #[test]
-    fn idle_lanes_count_and_missing_ceilings_are_no_guess() {
+    fn idle_lanes_are_counted_and_missing_ceilings_give_none() {
         let gpu = device(&[(Ceiling::Fma, 1e12), (Ceiling::Pair, 1e12 / 12.0)]);
         let (_, full) = limit_of(&gpu, CONFIG, 256);
         let found = predict(&gpu, &CONFIG, 257, 257).unwrap();

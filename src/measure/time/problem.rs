@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_answer_is_seen() {
+    fn wrong_results_give_large_errors() {
         let problem = Problem::new(10, 100, Masses::Various).unwrap();
         let right = problem.reference.clone();
         assert_eq!(problem.errors(&right).worst, 0.0);

@@ -115,9 +115,11 @@ impl StepTimer {
         self.watch.quantum_secs()
     }
 
-    /// [`Timer::prepare`] without blocking, for a browser.
+    /// The `async` variant of [`Timer::prepare`], for a browser.
     ///
-    /// Errors: those of [`Timer::prepare`].
+    /// # Errors
+    ///
+    /// Those of [`Timer::prepare`].
     pub async fn prepare_soon(&mut self, candidate: &KernelConfig) -> Result<()> {
         if self.prepared.contains_key(candidate) {
             return Ok(());
@@ -131,7 +133,7 @@ impl StepTimer {
         };
         let gpu = Arc::clone(&self.gpu);
         let mut state = DeviceState::new(gpu, &self.bodies, None, &settings).await?;
-        // One step more than the first force, so that the code of steps is checked too.
+        // A step in addition to the first force, so that the code of steps is checked too.
         state.advance(DT, 1, None, &mut |_| true).await?;
         let error = self.check(&mut state, candidate).await?;
         let steps = steps_of_a_sample(&mut self.watch, &mut state).await?;
@@ -139,9 +141,11 @@ impl StepTimer {
         Ok(())
     }
 
-    /// [`Timer::sample`] without blocking, for a browser.
+    /// The `async` variant of [`Timer::sample`], for a browser.
     ///
-    /// Errors: those of [`Timer::sample`].
+    /// # Errors
+    ///
+    /// Those of [`Timer::sample`].
     pub async fn sample_soon(&mut self, candidate: &KernelConfig) -> Result<f64> {
         self.prepare_soon(candidate).await?;
         let Prepared { state, steps, .. } =
@@ -153,7 +157,7 @@ impl StepTimer {
         Ok(secs / *steps as f64)
     }
 
-    /// Releases what a candidate holds on the device.
+    /// Releases a candidate's resources on the device.
     pub fn forget_soon(&mut self, candidate: &KernelConfig) {
         self.prepared.remove(candidate);
     }
@@ -175,7 +179,7 @@ impl StepTimer {
             reference.begin(&sinks, SOFTENING, &Want::ACCELERATION)?;
             reference.collect(&mut answers)?;
             right.extend(answers.acceleration);
-            // Gives the browser a turn.
+            // Yields to the browser.
             self.gpu.finish(self.gpu.queue.submit([])).await?;
         }
         let found: Vec<DVec3> = probes.iter().map(|i| found[*i]).collect();

@@ -65,7 +65,9 @@ impl Stopwatch {
     /// Seconds that one compute pass takes. `record` fills the pass, and may write buffers; the
     /// pass must stay within the driver's watchdog ([`crate::forces::Budget`]).
     ///
-    /// Errors: the device failed; [`crate::error::Error::Stopped`].
+    /// # Errors
+    ///
+    /// The device failed; [`crate::error::Error::Stopped`].
     #[cfg(not(target_arch = "wasm32"))]
     pub fn time(&mut self, record: impl FnOnce(&mut wgpu::ComputePass<'_>)) -> Result<f64> {
         let gpu = Arc::clone(&self.gpu);
@@ -99,7 +101,9 @@ impl Stopwatch {
     /// passes and waits for them. If it is given a query set, it has the device write the beginning
     /// of the first pass to entry 0 and the end of the last to entry 1.
     ///
-    /// Errors: those of `run`; the device failed; [`crate::error::Error::Stopped`].
+    /// # Errors
+    ///
+    /// Those of `run`; the device failed; [`crate::error::Error::Stopped`].
     #[cfg(not(target_arch = "wasm32"))]
     pub fn span(&mut self, run: impl FnOnce(Option<&wgpu::QuerySet>) -> Result<()>) -> Result<f64> {
         pollster::block_on(self.span_soon(async |stamps| run(stamps)))
@@ -107,7 +111,9 @@ impl Stopwatch {
 
     /// [`Stopwatch::span`] without blocking, for a browser.
     ///
-    /// Errors: those of `run`; the device was lost.
+    /// # Errors
+    ///
+    /// Those of `run`; the device was lost.
     pub async fn span_soon(
         &mut self,
         run: impl AsyncFnOnce(Option<&wgpu::QuerySet>) -> Result<()>,
@@ -181,7 +187,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_quantum_is_what_all_ticks_are_multiples_of() {
+    fn quantum_is_common_divisor_of_ticks() {
         let quantum = |ticks: &[u64]| ticks.iter().copied().fold(0, common_divisor);
         assert_eq!(quantum(&[300_000, 1_700_000, 2_000_000]), 100_000);
         assert_eq!(quantum(&[0, 65_536]), 65_536);

@@ -9,23 +9,29 @@ pub trait Timer<Candidate = KernelConfig> {
     /// Prepares a candidate: compiles it, checks its results, warms up. Costs nothing if it is
     /// already prepared.
     ///
-    /// Errors: a candidate that the device cannot run, or that computes wrong forces; neither is a
-    /// reason to stop a sweep, but [`crate::error::Error::Device`] is.
+    /// # Errors
+    ///
+    /// A candidate that the device cannot run, or that computes wrong forces; neither is a reason
+    /// to stop a sweep, but [`crate::error::Error::Device`] is.
     fn prepare(&mut self, candidate: &Candidate) -> Result<()>;
 
     /// Takes one sample: seconds per force evaluation or step. Prepares the candidate first if
     /// needed.
     ///
-    /// Errors: those of [`Timer::prepare`].
+    /// # Errors
+    ///
+    /// Those of [`Timer::prepare`].
     fn sample(&mut self, candidate: &Candidate) -> Result<f64>;
 
-    /// Releases what a candidate holds on the device.
+    /// Releases a candidate's resources on the device.
     fn forget(&mut self, _candidate: &Candidate) {}
 
     /// Takes `samples` samples in a row, after one that is discarded. For comparisons use
     /// [`interleave`].
     ///
-    /// Errors: those of [`Timer::prepare`].
+    /// # Errors
+    ///
+    /// Those of [`Timer::prepare`].
     fn time(&mut self, candidate: &Candidate, samples: usize) -> Result<Vec<f64>> {
         self.prepare(candidate)?;
         self.sample(candidate)?;
@@ -73,7 +79,7 @@ mod tests {
 
     /// Counts rounds; candidate p takes p microseconds, and more in each round.
     struct Fake {
-        asked: Vec<u32>,
+        sampled: Vec<u32>,
     }
 
     impl Timer for Fake {
@@ -82,8 +88,8 @@ mod tests {
         }
 
         fn sample(&mut self, candidate: &KernelConfig) -> Result<f64> {
-            self.asked.push(candidate.p);
-            Ok(f64::from(candidate.p) + self.asked.len() as f64 * 1e-3)
+            self.sampled.push(candidate.p);
+            Ok(f64::from(candidate.p) + self.sampled.len() as f64 * 1e-3)
         }
     }
 
@@ -91,10 +97,10 @@ mod tests {
 
     #[test]
     fn candidates_take_turns_and_the_first_round_is_dropped() {
-        let mut fake = Fake { asked: Vec::new() };
+        let mut fake = Fake { sampled: Vec::new() };
         let two = [BASE, KernelConfig { p: 128, ..BASE }];
         let samples = interleave(&mut fake, &two, 3, &mut || true).unwrap();
-        assert_eq!(fake.asked, [64, 128, 64, 128, 64, 128, 64, 128]);
+        assert_eq!(fake.sampled, [64, 128, 64, 128, 64, 128, 64, 128]);
         assert_eq!(samples.iter().map(Vec::len).collect::<Vec<_>>(), [3, 3]);
         assert_eq!(samples[0][0], 64.0 + 3e-3);
         assert_eq!(fake.time(&BASE, 4).unwrap().len(), 4);
@@ -102,13 +108,13 @@ mod tests {
     }
 
     #[test]
-    fn an_interruption_keeps_what_there_is() {
+    fn interrupted_sampling_returns_samples_so_far() {
         let mut left = 5;
         let mut go_on = || {
             left -= 1;
             left > 0
         };
-        let mut fake = Fake { asked: Vec::new() };
+        let mut fake = Fake { sampled: Vec::new() };
         let samples = interleave(&mut fake, &[BASE, BASE], 9, &mut go_on).unwrap();
         assert_eq!(samples.iter().map(Vec::len).collect::<Vec<_>>(), [1, 1]);
     }

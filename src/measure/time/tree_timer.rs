@@ -1,4 +1,4 @@
-//! Times the tree on the device, part by part and as a whole.
+//! Times the tree on the device, stage by stage and as a whole.
 
 use std::sync::Arc;
 
@@ -9,20 +9,20 @@ use crate::forces::tree::gpu::{Field, Part, TreeForces, TreeShape};
 use crate::forces::{Budget, DeviceForces, Piece, Throughput, evaluate_blocking};
 use crate::gpu::{BodyBuffers, Checks, Gpu, read_blocking, storage};
 
-/// Seconds of one evaluation, by its parts.
+/// Seconds of one evaluation, by stage.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TreeTimes {
-    /// The parts in the order in which they ran, with the seconds of each.
+    /// The stages in the order in which they ran, with the seconds of each.
     pub parts: Vec<(Part, f64)>,
 }
 
 impl TreeTimes {
-    /// Seconds of a part; 0 if it did not run.
+    /// Seconds of a stage; 0 if it did not run.
     pub fn of(&self, part: Part) -> f64 {
         self.parts.iter().filter(|(ran, _)| *ran == part).map(|(_, secs)| secs).sum()
     }
 
-    /// Seconds of all parts.
+    /// Seconds of all stages.
     pub fn total(&self) -> f64 {
         self.parts.iter().map(|(_, secs)| secs).sum()
     }
@@ -41,7 +41,9 @@ impl TreeTimer {
     /// A timer on `gpu` for bodies at `places` (position and mass). The first evaluation, which
     /// finds the accelerations that the rule `acceleration` needs, is done here and not timed.
     ///
-    /// Errors: bodies that do not fit on the device.
+    /// # Errors
+    ///
+    /// Bodies that do not fit on the device.
     pub fn new(
         gpu: &Arc<Gpu>,
         config: &TreeConfig,
@@ -85,7 +87,7 @@ impl TreeTimer {
         &self.watch
     }
 
-    /// Times one evaluation with each part in a pass of its own.
+    /// Times one evaluation with each stage in a pass of its own.
     pub fn parts(&mut self) -> Result<TreeTimes> {
         let mut times = TreeTimes::default();
         loop {

@@ -11,21 +11,21 @@ use crate::forces::{Budget, Throughput};
 pub struct WalkSamples {
     /// The walk as in a run, including all lists.
     pub whole: Vec<f64>,
-    /// What the interactions with bodies add to it.
+    /// The contribution of interactions with bodies.
     pub bodies: Vec<f64>,
-    /// What the interactions with cells add to it.
+    /// The contribution of interactions with cells.
     pub cells: Vec<f64>,
-    /// What remains without both: cells tested, lists filled, tiles read.
+    /// The time without both: cells tested, lists filled, tiles read.
     pub rest: Vec<f64>,
     /// The amount of work.
     pub counts: WalkCounts,
 }
 
 impl TreeTimer {
-    /// Walks `rounds` times through the tree, alternately in full, with one turn per tile of
-    /// bodies, and with one turn per tile of cells. The cost of a list is the time saved without
-    /// it, divided by the part that was skipped; if other work of the same workgroups hides it,
-    /// this is less than it would take alone.
+    /// Walks `rounds` times through the tree, alternately in full, with one iteration per tile of
+    /// bodies, and with one iteration per tile of cells. The cost of a list is the time saved
+    /// without it, divided by the fraction that was skipped; if other work of the same workgroups
+    /// hides it, this is less than it would take alone.
     pub fn walk_samples(&mut self, warming: usize, rounds: usize) -> Result<WalkSamples> {
         let make = |bodies, cells| pollster::block_on(self.forces.probe(&self.gpu, bodies, cells));
         let mut whole = make(Taken::All, Taken::All)?;

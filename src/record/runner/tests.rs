@@ -17,7 +17,7 @@ fn begun(at: &std::path::Path, sim: &Simulation, first: &Snapshot) -> RunFolder 
 }
 
 #[test]
-fn a_snapshot_that_cannot_be_written_ends_the_run_with_its_error() {
+fn failed_snapshot_write_ends_run_with_error() {
     let place = tempfile::tempdir().unwrap();
     let at = place.path().join("run");
     let (mut sim, first) = simulation();
@@ -28,7 +28,7 @@ fn a_snapshot_that_cannot_be_written_ends_the_run_with_its_error() {
             while !std::fs::read_to_string(at.join("energy.csv")).unwrap().contains("\n2,") {
                 std::thread::yield_now();
             }
-            // What has been written stays there, and nothing more is added.
+            // Files already written stay, and none is added.
             std::fs::rename(&at, place.path().join("elsewhere")).unwrap();
         }
         true
@@ -37,15 +37,15 @@ fn a_snapshot_that_cannot_be_written_ends_the_run_with_its_error() {
     let error = outcome.unwrap_err().to_string();
     assert!(error.contains("step_0000000004.gvt") && error.contains("no folder"), "{error}");
     assert!(error.contains(&format!("gravitile resume {}", at.display())), "{error}");
-    let there = place.path().join("elsewhere");
-    let log = std::fs::read_to_string(there.join("energy.csv")).unwrap();
+    let moved = place.path().join("elsewhere");
+    let log = std::fs::read_to_string(moved.join("energy.csv")).unwrap();
     let rows: Vec<_> = log.lines().filter_map(|row| row.split(',').next()).collect();
     assert_eq!(rows, ["step", "0", "2"]);
-    assert!(there.join("step_0000000002.gvt").exists());
+    assert!(moved.join("step_0000000002.gvt").exists());
 }
 
-/// The log is a full pipe: no row can be written before somebody reads, which the watcher of the
-/// steps does. If rows were written between the steps, it never would.
+/// The log is a full pipe: no row can be written before a reader drains it, which the step callback
+/// does. If rows were written between the steps, the test would deadlock.
 #[cfg(all(unix, feature = "cli"))]
 #[test]
 fn steps_are_taken_while_files_are_written() {
@@ -66,7 +66,7 @@ fn steps_are_taken_while_files_are_written() {
         let reading = scope.spawn(move || {
             let begun = std::time::Instant::now();
             while !seen.load(Ordering::SeqCst) {
-                // Only when the test fails.
+                // Reached only if the test fails.
                 if begun.elapsed().as_secs() > 20 {
                     late.store(false, Ordering::SeqCst);
                     break;
@@ -78,7 +78,7 @@ fn steps_are_taken_while_files_are_written() {
             text
         });
         let mut log = EnergyLog::into(file);
-        // The first row has begun, and so has the step after it.
+        // The first row is being written, and the step after it has begun.
         let mut watch = |steps| {
             is_read.fetch_or(steps >= 2, Ordering::SeqCst);
             true
@@ -93,12 +93,12 @@ fn steps_are_taken_while_files_are_written() {
         text.trim_start_matches(' ').lines().filter_map(|row| row.split(',').next()).collect();
     assert_eq!(rows, ["step", "0", "2", "4", "6", "8", "10", "12"]);
 
-    /// Writes as many spaces as there is room for.
+    /// Fills the pipe with spaces.
     fn fill(writer: &mut std::io::PipeWriter) {
         use std::os::fd::AsRawFd;
         let descriptor = writer.as_raw_fd();
         let blocking = |yes: bool| {
-            // SAFETY: changes flags of an open descriptor.
+            // SAFETY: fcntl on a descriptor that `writer` keeps open; it changes only status flags.
             unsafe {
                 let flags = libc::fcntl(descriptor, libc::F_GETFL);
                 let flags = match yes {

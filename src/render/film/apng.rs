@@ -11,7 +11,7 @@ use crate::render::animated_png::{AnimatedPng, COUNT_AT, count_chunk};
 use crate::render::image::Image;
 
 struct Apng {
-    // Before `partial`: the file must be closed when that is removed.
+    // Declared before `partial`: the file must be closed before it is removed.
     pictures: AnimatedPng<BufWriter<File>>,
     file: File,
     partial: Partial,
@@ -46,7 +46,7 @@ impl FilmWriter for Apng {
     }
 }
 
-/// Puts the number of pictures where it belongs.
+/// Writes the number of pictures at its offset.
 fn set_frame_count(file: &mut File, count: u32) -> std::io::Result<()> {
     file.seek(SeekFrom::Start(COUNT_AT))?;
     let mut name = [0; 4];

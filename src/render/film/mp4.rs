@@ -1,4 +1,4 @@
-//! `film.mp4`: H.264 video by an ffmpeg on the PATH, fed with raw pictures through a pipe.
+//! `film.mp4`: H.264 video encoded by an ffmpeg on the PATH, fed with raw pictures through a pipe.
 
 use std::io::{Read, Write};
 use std::path::Path;
@@ -22,7 +22,7 @@ pub(super) fn open(target: &Path, options: &FilmOptions) -> Result<Box<dyn FilmW
     open_with("ffmpeg", target, options)
 }
 
-/// Like [`open`], with another program in ffmpeg's place.
+/// [`open`] with `program` in place of ffmpeg.
 fn open_with(program: &str, target: &Path, options: &FilmOptions) -> Result<Box<dyn FilmWriter>> {
     // Fails early if the target cannot be written to; ffmpeg overwrites the empty file.
     let (partial, _) = Partial::create_file(target)?;
@@ -44,7 +44,8 @@ fn open_with(program: &str, target: &Path, options: &FilmOptions) -> Result<Box<
         .stderr(Stdio::piped());
     #[cfg(unix)]
     {
-        // Its own process group: Ctrl-C is for this program, which then decides about the film.
+        // Its own process group, so that Ctrl-C reaches only this program, which decides whether to
+        // finish the film.
         use std::os::unix::process::CommandExt;
         command.process_group(0);
     }
@@ -61,7 +62,7 @@ fn open_with(program: &str, target: &Path, options: &FilmOptions) -> Result<Box<
     })?;
     let pipe = child.stdin.take();
     let messages = child.stderr.take().map(|mut stderr| {
-        // Read while it runs, or a verbose ffmpeg would block for ever.
+        // Drain stderr while ffmpeg runs: a full pipe would block it.
         std::thread::spawn(move || {
             let mut text = Vec::new();
             let _ = stderr.read_to_end(&mut text);
@@ -72,7 +73,7 @@ fn open_with(program: &str, target: &Path, options: &FilmOptions) -> Result<Box<
 }
 
 impl Mp4 {
-    /// Ends the input, waits, and reports whether and why the program failed.
+    /// Closes the input, waits for the program to exit, and reports its failure.
     fn wait(&mut self) -> Result<()> {
         drop(self.pipe.take());
         let status = self.child.wait();
@@ -97,7 +98,7 @@ impl FilmWriter for Mp4 {
                 self.count += 1;
                 Ok(())
             }
-            // A broken pipe: ffmpeg has ended and has said why.
+            // Broken pipe: ffmpeg has exited and left a message on stderr.
             Some(Err(e)) => {
                 self.wait()?;
                 Err(Error::io("write", self.partial.target(), e))
@@ -118,7 +119,7 @@ impl FilmWriter for Mp4 {
 impl Drop for Mp4 {
     fn drop(&mut self) {
         if self.pipe.is_some() {
-            // Not finished: discard what it has written so far.
+            // Not finished: discard the partial output.
             let _ = self.child.kill();
             let _ = self.wait();
         }
@@ -139,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn without_the_program_the_error_says_what_else_works() {
+    fn missing_ffmpeg_error_lists_alternatives() {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("film.mp4");
         let error = open_with("no-such-ffmpeg", &target, &options()).err().unwrap().to_string();
@@ -149,7 +150,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_failing_program_is_quoted_and_leaves_nothing() {
+    fn failing_ffmpeg_is_quoted_and_leaves_no_file() {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
         let tools = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! A file or folder that takes its final name when complete.
+//! A file or folder that is renamed to its final name when complete.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use crate::error::{Error, Result};
 use crate::files::Unfinished;
 
-/// A temporary name beside a target; removed when dropped before [`Partial::complete`].
+/// A temporary name in the target's folder; removed when dropped before [`Partial::complete`].
 pub(super) struct Partial {
     path: PathBuf,
     target: PathBuf,
@@ -15,8 +15,8 @@ pub(super) struct Partial {
 }
 
 impl Partial {
-    /// Chooses the name; creates nothing. The target's folder must exist.
-    pub(super) fn beside(target: &Path) -> Result<Self> {
+    /// Chooses the temporary name; creates nothing. The target's folder must exist.
+    pub(super) fn for_target(target: &Path) -> Result<Self> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let Some(name) = target.file_name() else {
             return Err(Error::file(target, "cannot be the name of a film"));
@@ -41,7 +41,7 @@ impl Partial {
         if target.is_dir() {
             return Err(Error::file(target, "is a folder, but should be a file"));
         }
-        let partial = Self::beside(target)?;
+        let partial = Self::for_target(target)?;
         let file = std::fs::File::options()
             .read(true)
             .write(true)
@@ -57,12 +57,12 @@ impl Partial {
         &self.path
     }
 
-    /// The name it will have.
+    /// The final name.
     pub(super) fn target(&self) -> &Path {
         &self.target
     }
 
-    /// Gives it its final name, replacing an earlier file.
+    /// Renames it to its final name, replacing an earlier file.
     pub(super) fn complete(&mut self) -> Result<()> {
         std::fs::rename(&self.path, &self.target)
             .map_err(|e| Error::io("rename the finished film to", &self.target, e))?;
@@ -74,7 +74,7 @@ impl Partial {
 impl Drop for Partial {
     fn drop(&mut self) {
         if !self.is_complete {
-            // A failure here cannot be helped, and the file's name says what it is.
+            // Best effort: the name of a leftover marks it as temporary.
             let _ = if self.path.is_dir() {
                 std::fs::remove_dir_all(&self.path)
             } else {

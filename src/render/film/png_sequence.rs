@@ -18,7 +18,7 @@ pub(super) fn open(target: &Path, _: &FilmOptions) -> Result<Box<dyn FilmWriter>
     if target.is_file() {
         return Err(Error::file(&target, "is a file, but should be a folder for pictures"));
     }
-    let partial = Partial::beside(&target)?;
+    let partial = Partial::for_target(&target)?;
     std::fs::create_dir(partial.path())
         .map_err(|e| Error::io("create the folder", partial.path(), e))?;
     Ok(Box::new(PngSequence { partial, count: 0 }))

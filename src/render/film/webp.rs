@@ -1,7 +1,7 @@
-//! `film.webp`: an animated WebP, lossy, which browsers play.
+//! `film.webp`: an animated WebP, lossy, for browsers.
 //!
-//! Each picture is a frame of its own (VP8, as libwebp makes it), in a container that is written here: sizes
-//! come before what they count, and are filled in at the end.
+//! Each picture is a frame of its own (VP8, encoded by libwebp), in a container written here:
+//! length fields precede what they count, and are patched at the end.
 
 use std::fs::File;
 use std::io::{Seek, SeekFrom, Write};
@@ -86,7 +86,7 @@ impl FilmWriter for WebP {
         let made = made.map_err(|e| Error::Outside(format!("libwebp refuses a picture: {e:?}")))?;
         let data = picture_data(&made)
             .ok_or_else(|| Error::Outside("libwebp made a picture without data".into()))?;
-        // Whole milliseconds, rounded so that the whole film has the right length.
+        // Whole milliseconds, rounded so that the total length of the film is exact.
         let at = |picture: u64| (1000 * picture + self.frames_per_sec / 2) / self.frames_per_sec;
         let shown = (at(self.count + 1) - at(self.count)) as u32;
         const OVERWRITE: u8 = 2;
@@ -123,7 +123,7 @@ mod tests {
     use crate::render::image::PictureSize;
 
     #[test]
-    fn a_film_is_a_row_of_pictures_that_are_read_back() {
+    fn webp_film_frames_decode_to_pictures() {
         let size = PictureSize::new(50, 31).unwrap();
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("film.webp");
@@ -143,7 +143,7 @@ mod tests {
             let length = u32::from_le_bytes(rest[4..8].try_into().unwrap()) as usize;
             if &rest[..4] == b"ANMF" {
                 shown += u32::from_le_bytes([rest[20], rest[21], rest[22], 0]);
-                // A frame's data in a file of its own.
+                // The frame's data in a file of its own.
                 let data = &rest[24..8 + length];
                 let riff = [&b"RIFF"[..], &(data.len() as u32 + 4).to_le_bytes(), b"WEBP", data];
                 let picture = webp::Decoder::new(&riff.concat()).decode().unwrap();

@@ -1,11 +1,13 @@
-//! The medium around a body and in front of it: how dense bodies are at its place, and how much dust its light passes
-//! through. Computed for each picture from the bodies, only if the picture shows it. Mirrors `medium.wgsl`.
+//! The medium around a body and in front of it: the local density of bodies, and the dust that its
+//! light passes through. Computed for each picture from the bodies, only if the picture shows it.
+//! Mirrors `medium.wgsl`.
 //!
-//! Densities: bodies are counted in cubes of six sizes, each twice as large as the one before, by a hash of the cube,
-//! and each body takes the smallest cube around it that holds enough. Cell borders do not show, since each body looks
-//! up to half a cell aside at random. Dust is where gas is: its opacity is added up in columns through the picture, cut
-//! into slices by depth, so that what is behind is dimmed and reddened and what is in front is not. The order within a
-//! slice is unknown; light is taken to be spread evenly in it.
+//! Densities: bodies are counted in cubes of six sizes, each twice as large as the one before, by a
+//! hash of the cube, and each body uses the smallest cube around it that holds enough bodies. Each
+//! body looks up a position jittered by up to half a cell, so that cell borders do not show. Dust
+//! follows gas: its opacity is summed in columns through the picture, divided into slices by depth,
+//! so that it dims and reddens what is behind it and not what is in front. The order within a slice
+//! is unknown; light is taken to be spread evenly in it.
 
 mod plan;
 
@@ -19,23 +21,24 @@ use super::camera::View;
 use super::splat::Point;
 use super::sprite_look::{ComponentLook, LookUniform};
 
-/// Sizes of cubes.
+/// Number of cube sizes.
 pub const LEVELS: u32 = 6;
-/// Slices of a column.
+/// Slices per column.
 pub const SLICES: u32 = 64;
-/// Weight of a body of mean mass.
+/// Fixed-point weight of a body of mean mass.
 pub const WEIGHT: f32 = 16.0;
-/// The largest weight of a body.
+/// Upper bound of a body's weight.
 pub const MOST_WEIGHT: f32 = 65535.0;
-/// Units of an optical depth of 1.
+/// Fixed-point units of an optical depth of 1.
 pub const OPACITY_UNITS: f32 = 65536.0;
-/// The most units that one body adds.
+/// Upper bound of the units that one body adds.
 pub const MOST_OPACITY: f32 = 262_144.0;
-/// The part of the surrounding density that is subtracted, so that gas shines where it is denser than its surroundings.
+/// The fraction of the surrounding density that is subtracted, so that gas glows where it is denser
+/// than its surroundings.
 pub const SURROUNDING: f32 = 0.75;
-/// Bodies in a cube from which its size begins to count.
+/// Bodies in a cube from which its density gets a weight.
 pub const FEW: f32 = 4.0;
-/// This many more make it the only one that counts.
+/// With this many more, the cube's weight is 1.
 pub const MORE: f32 = 8.0;
 
 /// Bodies projected by one task.
@@ -47,7 +50,8 @@ fn mix_bits(mut x: u32) -> u32 {
     x ^ (x >> 16)
 }
 
-/// Two entries of a level's table for a cell: two cells that share one of them hardly ever share both.
+/// Two entries of a level's table for a cell: two cells that collide in one of them hardly ever
+/// collide in both.
 fn entries(cell: [i32; 3], level: u32, mask: u32) -> [usize; 2] {
     let x = mix_bits((cell[0] as u32).wrapping_add(level.wrapping_mul(0x9e37_79b9)));
     let first = mix_bits(mix_bits(x ^ cell[1] as u32) ^ cell[2] as u32);
@@ -59,7 +63,7 @@ fn cell_of(place: Vec3) -> [i32; 3] {
     place.floor().clamp(Vec3::splat(-1e9), Vec3::splat(1e9)).as_ivec3().to_array()
 }
 
-/// Sums of one picture's medium, kept for the next.
+/// Sum buffers of the medium, reused for the next picture.
 #[derive(Default)]
 pub struct Medium {
     table: Vec<AtomicU32>,
@@ -73,8 +77,8 @@ fn cleared(words: &mut Vec<AtomicU32>, count: usize) {
 }
 
 impl Medium {
-    /// For each of `count` bodies log2 of the density around it, in [`Plan::unit`], if it is counted, and the optical
-    /// depth in front of it.
+    /// For each of `count` bodies log2 of the density around it, in [`Plan::unit`], if it is
+    /// counted, and the optical depth in front of it.
     pub fn find(
         &mut self,
         (medium, view, look): (&MediumUniform, &View, &LookUniform),
@@ -84,8 +88,8 @@ impl Medium {
         cleared(&mut self.table, medium.entries());
         cleared(&mut self.opacity, medium.slices());
         let (table, opacity) = (&self.table[..], &self.opacity[..]);
-        let one = One { medium, view, look, table, opacity };
-        (0..count).into_par_iter().with_min_len(CHUNK).for_each(|i| one.gather(&point(i)));
+        let accumulator = Accumulator { medium, view, look, table, opacity };
+        (0..count).into_par_iter().with_min_len(CHUNK).for_each(|i| accumulator.gather(&point(i)));
         opacity.par_chunks(SLICES as usize).for_each(|column| {
             let mut sum = 0u32;
             for slice in column {
@@ -93,14 +97,15 @@ impl Medium {
                 slice.store(sum, Relaxed);
             }
         });
-        let found = (0..count).into_par_iter().with_min_len(CHUNK).map(|i| one.look_up(&point(i)));
+        let found =
+            (0..count).into_par_iter().with_min_len(CHUNK).map(|i| accumulator.look_up(&point(i)));
         found.collect_into_vec(&mut self.found);
         &self.found
     }
 }
 
-/// Everything that is read for one body.
-struct One<'a> {
+/// Inputs shared by all bodies, with the sum buffers.
+struct Accumulator<'a> {
     medium: &'a MediumUniform,
     view: &'a View,
     look: &'a LookUniform,
@@ -108,7 +113,7 @@ struct One<'a> {
     opacity: &'a [AtomicU32],
 }
 
-impl One<'_> {
+impl Accumulator<'_> {
     fn component(&self, point: &Point) -> &ComponentLook {
         &self.look.components[(point.tag & 0xff) as usize]
     }

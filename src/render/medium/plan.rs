@@ -1,4 +1,4 @@
-//! What a look shows of the medium, and the same in the numbers of one picture.
+//! Parameters of the medium for a look, and their form for one picture.
 
 use glam::DVec3;
 use rayon::prelude::*;
@@ -11,29 +11,29 @@ use crate::render::scale::Scale;
 use crate::render::splat::Point;
 use crate::render::sprite_look::LookUniform;
 
-/// Finest cube, in distances to the eighth neighbour.
+/// Side of the finest cube, in distances to the eighth neighbour.
 const FINEST: f64 = 0.3;
-/// Mean optical depth of the inner half of the gas, where dust is at full strength.
+/// Mean optical depth of the inner half of the gas, with dust at full strength.
 const DEPTH_OF_GAS: f64 = 1.6;
-/// Bodies of gas that a column there should hold.
+/// Bodies of gas per column in that region.
 const GAS_PER_COLUMN: f64 = 10.0;
-/// The narrowest and the widest column, as parts of the picture's shorter side.
+/// Least and largest width of a column, relative to the picture's shorter side.
 const COLUMNS: [f64; 2] = [1.0 / 96.0, 1.0 / 12.0];
-/// Depths between which slices lie, in distances of the camera's target.
+/// Depth range of the slices, in distances of the camera's target.
 const DEPTHS: [f64; 2] = [0.4, 1.6];
-/// Entries of a level's table, least and most.
+/// Least and largest number of entries in a level's table.
 const ENTRIES: [usize; 2] = [1 << 10, 1 << 20];
 
-/// What a look shows of the medium, in world units.
+/// Parameters of the medium, in world units.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Plan {
-    /// Origin of the cells: the same place throughout a film.
+    /// Origin of the cells, fixed throughout a film.
     pub anchor: DVec3,
     /// Side of the finest cell, greater than 0.
     pub cell: f64,
-    /// Mean mass of the bodies that are counted; 0 if they have none.
+    /// Mean mass of the counted bodies; 0 if they have none.
     pub mean_mass: f64,
-    /// How many of them there are.
+    /// Number of counted bodies.
     pub counted: usize,
     /// Whether all drawn bodies are counted, or only gas.
     pub counts_all: bool,
@@ -59,17 +59,18 @@ pub struct MediumUniform {
     pub counts_all: u32,
     /// Columns through the picture, 0 without dust.
     pub columns: u32,
-    /// Rows of them.
+    /// Rows of columns.
     pub rows: u32,
-    /// Their width.
+    /// Width of a column.
     pub column_px: f32,
-    /// Where slices begin.
+    /// Depth at which slices begin.
     pub from_depth: f32,
-    /// Slices in a unit of depth.
+    /// Slices per unit of depth.
     pub slices_per_depth: f32,
-    /// Units of opacity that a body of gas of mean mass lays over a column of one pixel, at depth 1.
+    /// Opacity, in fixed-point units, that a body of gas of mean mass adds to a column of one
+    /// pixel, at depth 1.
     pub opacity: f32,
-    /// Keeps the layout a multiple of 16 bytes.
+    /// Padding to a multiple of 16 bytes.
     pub pad: [u32; 3],
 }
 
@@ -79,24 +80,24 @@ impl Plan {
         FINEST * spacing
     }
 
-    /// Mass per volume that the number 0 means, see [`Plan::sampled`].
+    /// Mass per volume of the density unit, see [`Plan::sampled`].
     pub fn unit(&self) -> f64 {
         self.unit_mass() / (self.cell * self.cell * self.cell)
     }
 
-    /// Whether dust dims anything.
+    /// Whether dust is shown.
     pub fn has_dust(&self) -> bool {
         self.dust > 0.0 && self.gas.0 > 0 && self.gas.1 > 0.0
     }
 
-    /// For points of that scale on a picture of that size.
+    /// The uniforms for points of that scale on a picture of that size.
     pub fn uniform(&self, camera: &Camera, size: PictureSize, scale: &Scale) -> MediumUniform {
         let lattice = (self.anchor - scale.origin) / scale.length;
         let side = f64::from(size.shorter_side());
         let focal_px = camera.focal_px(size);
         let (gas, radius) = self.gas;
         let radius_px = radius * focal_px / camera.distance;
-        // Half of the gas within its median radius.
+        // Half of the gas is within its median radius.
         let wanted =
             radius_px * (2.0 * std::f64::consts::PI * GAS_PER_COLUMN / gas.max(1) as f64).sqrt();
         let column_px = wanted.clamp(COLUMNS[0] * side, COLUMNS[1] * side);
@@ -135,18 +136,18 @@ impl MediumUniform {
         LEVELS as usize * (self.mask as usize + 1)
     }
 
-    /// Entries of all columns' slices.
+    /// Number of slices in all columns.
     pub fn slices(&self) -> usize {
         self.columns as usize * self.rows as usize * SLICES as usize
     }
 }
 
-/// Densities are sampled on the host among this many bodies.
+/// Number of bodies among which densities are sampled on the host.
 const SAMPLED: usize = 65_536;
 
 impl Plan {
-    /// Densities at some of the counted bodies, in octaves above [`Plan::unit`], as a picture finds them, except
-    /// for coarser cells if there are very many; only of gas if `of_gas`.
+    /// Densities at some of the counted bodies, in octaves above [`Plan::unit`], as a picture finds
+    /// them except for coarser cells if there are very many bodies; only of gas if `of_gas`.
     pub fn sampled(&self, bodies: &Bodies, look: &LookUniform, of_gas: bool) -> Vec<f64> {
         let stride = bodies.len().div_ceil(SAMPLED).max(1);
         let chosen: Vec<usize> = (0..bodies.len()).step_by(stride).collect();

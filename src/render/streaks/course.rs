@@ -1,21 +1,21 @@
-//! The path of one body back through space. Mirrors `course_of` of `streak_path.wgsl`.
+//! The past path of one body in space. Mirrors `course_of` of `streak_path.wgsl`.
 
 use super::super::splat::Point;
 use super::Reach;
 
-/// The most pieces of a streak.
+/// Largest number of segments of a streak.
 pub const MOST_PIECES: usize = 24;
-/// The most that a piece of a streak turns, in radians.
+/// Largest turning angle of a segment, in radians.
 pub const PIECE_TURN: f32 = 0.6;
-/// The most that a streak turns, in radians: three quarters of a circle, so that the tail stays clear of the
-/// head.
+/// Largest turning angle of a streak, in radians: three quarters of a circle, so that the tail
+/// stays clear of the head.
 pub const STREAK_TURN: f32 = 4.7;
 
 pub(super) fn dot3(a: [f32; 3], b: [f32; 3]) -> f32 {
     a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 }
 
-/// Along a circle, or straight.
+/// A circular arc or a straight line.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Course {
     velocity: [f32; 3],
@@ -23,16 +23,16 @@ pub struct Course {
     inward: [f32; 3],
     /// Radius of the circle; 0 if the path is straight.
     radius: f32,
-    /// Cosine and sine of the angle of a piece.
+    /// Cosine and sine of the angle of a segment.
     turn: [f32; 2],
-    /// Its length in units of the points' scale; 0 for a body at rest.
+    /// Length of the path in units of the points' scale; 0 for a body at rest.
     pub way: f32,
-    /// Its pieces, 0 for a body at rest.
+    /// Number of segments, 0 for a body at rest.
     pub pieces: u32,
 }
 
 impl Course {
-    /// The course of a body with that motion.
+    /// The past path of a body with that motion.
     pub fn of(reach: &Reach, point: &Point) -> Self {
         let [velocity, pull] = point.motion;
         let velocity = velocity.map(|v| v * reach.of_velocity);
@@ -69,7 +69,7 @@ impl Course {
         }
     }
 
-    /// Vectors from the body to the ends of its pieces, nearest first.
+    /// Vectors from the body to the far ends of the segments, nearest first.
     pub fn offsets(&self) -> impl Iterator<Item = [f32; 3]> {
         let course = *self;
         let mut turned = [1.0, 0.0];

@@ -1,13 +1,15 @@
 //! Streaks: the light of a body drawn out along its past path in space.
 //!
-//! [`STREAK_PART`] of a body's light is spread from its place back through some simulated time, fading, and the rest stays
-//! in its sprite. So the total light is unchanged, a million streaks are no brighter than a million sprites, and a body at
-//! rest looks the same. Unlike [`super::trails`] a streak does not depend on earlier pictures: it turns with the camera, and
-//! even a single picture has it.
+//! [`STREAK_PART`] of a body's light is spread along its path back through some simulated time,
+//! fading, and the rest stays in its sprite. So the total light is unchanged, a million streaks are
+//! no brighter than a million sprites, and a body at rest looks the same. Unlike [`super::trails`]
+//! a streak does not depend on earlier pictures: it turns with the camera, and even a single
+//! picture has it.
 //!
-//! The path back is the circle given by the body's velocity and acceleration now: a body on a circular orbit came along it,
-//! others did for a while. A streak ends where it has turned far ([`path`]). In the picture it is a chain of straight
-//! pieces, as wide as the sprite at its head and narrower towards its tail. Of very many bodies some draw streaks for all
+//! The path is the osculating circle given by the body's velocity and acceleration now: exact for a
+//! circular orbit, an approximation for others. A streak ends where it has turned far ([`path`]).
+//! In the picture it is a chain of straight segments, as wide as the sprite at its head and
+//! narrower towards its tail. Among very many bodies some draw streaks on behalf of all
 //! ([`share`]).
 
 pub mod course;
@@ -19,10 +21,11 @@ pub(crate) use splatter::Streaks;
 
 use super::scale::Scale;
 
-/// Part of a body's light that its streak gets.
+/// Fraction of a body's light that goes to its streak.
 pub const STREAK_PART: f64 = 0.6;
 
-/// Up to this many bodies have this many pieces per streak: few bodies are seen closely, and with many the pieces are short.
+/// Segments per streak, up to a number of bodies: few bodies are viewed closely, and with many the
+/// segments are short.
 const PIECES: [(u32, u32); 4] = [(300, 24), (3_000, 8), (50_000, 3), (u32::MAX, 2)];
 
 /// Converts velocities and accelerations of points into paths.
@@ -32,15 +35,15 @@ pub struct Reach {
     pub of_velocity: f32,
     /// One unit of acceleration times the square of that time; 0 leaves streaks straight.
     pub of_acceleration: f32,
-    /// Pieces of a streak.
+    /// Segments per streak.
     pub pieces: u32,
-    /// Length of a path up to which each body draws its own streak, in the points' unit.
+    /// Path length up to which each body draws its own streak, in the points' unit.
     pub own_way: f32,
 }
 
 impl Reach {
-    /// For `count` points of that scale, back through this much time; `None` if that is 0. Bodies with paths up to `own_way`
-    /// ([`share::own_way`]), in world units, draw their own.
+    /// For `count` points of that scale, back through a time span; `None` if that is 0. Bodies with
+    /// paths up to `own_way` ([`share::own_way`]), in world units, draw their own.
     pub fn new(
         (time, own_way): (f64, f64),
         scale: &Scale,

@@ -5,21 +5,22 @@ use super::super::splat::{Point, Sprite};
 use super::STREAK_PART;
 use super::course::{Course, MOST_PIECES, dot3};
 
-/// The most points of a streak.
+/// Largest number of points of a streak.
 const POINTS: usize = MOST_PIECES + 1;
-/// Points nearer than this to the one before are left out.
+/// Points nearer than this to the previous one are left out.
 pub const LEAST_PX: f32 = 0.5;
-/// A point farther than this from the one before ends the streak, and a body so far outside the picture has none.
+/// A point farther than this from the previous one ends the streak, and a body this far outside the
+/// picture has none.
 pub const MOST_PX: f32 = 1e6;
-/// Half the width of the tail, as a part of the head's,
+/// Half the width of the tail, relative to the head's.
 pub const TAIL_PART: f32 = 0.4;
-/// and at least, in pixels: anything finer falls between pixel centres.
+/// Its lower bound in pixels: anything finer falls between pixel centres.
 pub const TAIL_PX: f32 = 1.5;
 /// Light of a streak, as a multiple of its sprite's.
 pub const STREAK_LIGHT: f32 = (STREAK_PART / (1.0 - STREAK_PART)) as f32;
 /// Light of the profile (1 - u^2)^4 across a line of half width 1, per unit of length.
 pub const LINE_LIGHT: f32 = 0.812_698_4;
-/// And over half of a disk of radius 1.
+/// Light of that profile over half of a disk of radius 1.
 pub const HALF_DISK_LIGHT: f32 = 0.314_159_27;
 
 type Pair = [f32; 2];
@@ -42,21 +43,21 @@ fn distance(a: Pair, b: Pair) -> f32 {
 pub struct Streak {
     points: [Pair; POINTS],
     count: usize,
-    /// From head to tail along its pieces.
+    /// Length from head to tail.
     pub length_px: f32,
     /// Half the width at the head.
     pub radius_px: f32,
-    /// By which part of that the tail is narrower.
+    /// Fraction by which the tail is narrower.
     pub taper: f32,
     /// How far light fades towards the tail, 0 to 1.
     pub fading: f32,
-    /// Mean intensity along its middle, linear RGB.
+    /// Mean intensity along the centre line, linear RGB.
     pub peak: [f32; 3],
 }
 
 impl Streak {
-    /// The streak along the course of the body that `sprite` shows, which may be outside the picture; with its light
-    /// multiplied by `share`.
+    /// The streak along the past path of the body that `sprite` shows, which may be outside the
+    /// picture; with its light multiplied by `share`.
     pub fn of(view: &View, course: &Course, point: &Point, sprite: &Sprite, share: f32) -> Self {
         let mut points = [sprite.centre_px; POINTS];
         let (mut count, mut length_px) = (1, 0.0);
@@ -89,7 +90,7 @@ impl Streak {
         let radius_px = sprite.radius_px;
         let fading = length_px / (length_px + 2.0 * radius_px);
         let taper = fading * (1.0 - TAIL_PART.max(TAIL_PX / radius_px)).max(0.0);
-        // All light of the shape for an intensity of 1: the line, and half disks at its ends.
+        // Total light of the shape for an intensity of 1: the line, and half disks at its ends.
         let line = LINE_LIGHT * radius_px * length_px * (1.0 - 0.5 * taper + 0.25 * taper * fading);
         let tail = (1.0 - taper) * (1.0 - taper) * (1.0 - fading);
         let ends = HALF_DISK_LIGHT * radius_px * radius_px * (1.0 + 2.0 * fading + tail);
@@ -104,7 +105,7 @@ impl Streak {
         &self.points[..self.count]
     }
 
-    /// Its pieces from the head on: at least one, for a body at rest of no length.
+    /// Its segments from the head on: at least one, which has no length for a body at rest.
     pub fn pieces(&self) -> impl Iterator<Item = Piece> {
         let mut before_px = 0.0;
         (0..(self.count - 1).max(1)).map(move |index| {
@@ -115,15 +116,15 @@ impl Streak {
     }
 }
 
-/// A straight piece of a streak.
+/// A straight segment of a streak.
 #[derive(Clone, Copy, Debug)]
 pub struct Piece {
     first: Pair,
     last: Pair,
     own: Pair,
-    /// Across the joint with the piece before; `None` at the head.
+    /// Across the joint with the previous segment; `None` at the head.
     enters: Option<Pair>,
-    /// Across the joint with the piece after; `None` at the tail.
+    /// Across the joint with the next segment; `None` at the tail.
     leaves: Option<Pair>,
     before_px: f32,
     length_px: f32,
@@ -132,15 +133,15 @@ pub struct Piece {
     fading: f32,
 }
 
-/// A unit vector from one place to another; to the right if they are the same.
+/// The unit vector from one point to another; to the right if they coincide.
 fn direction(from: Pair, to: Pair) -> Pair {
     let way = minus(to, from);
     let length = dot(way, way).sqrt();
     if length > 0.0 { way.map(|x| x / length) } else { [1.0, 0.0] }
 }
 
-/// Along the bisector of two neighbours, which leaves neither gap nor overlap; perpendicular to the first if they
-/// fold back.
+/// Along the bisector of two neighbours, which leaves neither gap nor overlap; perpendicular to the
+/// first if they fold back.
 fn joint(own: Pair, other: Pair) -> Pair {
     let both = [own[0] + other[0], own[1] + other[1]];
     if dot(both, both) >= 1.0 { both } else { own }
@@ -174,13 +175,13 @@ impl Piece {
         })
     }
 
-    /// Where it begins and ends along its direction.
+    /// The range of positions that it covers along its direction.
     fn along(&self) -> [f32; 2] {
         let length = distance(self.first, self.last);
         [-self.margin_px(self.enters), length + self.margin_px(self.leaves)]
     }
 
-    /// Its lowest and highest row of the picture.
+    /// The lowest and highest row of the picture that it covers.
     pub fn heights(&self) -> [f32; 2] {
         let [least, most] = self.along();
         let middle = self.first[1] + self.own[1] * 0.5 * (least + most);
@@ -188,16 +189,16 @@ impl Piece {
         [middle - half, middle + half]
     }
 
-    /// Where it begins and ends in the row at that height.
+    /// The range of columns that it covers in the row at that height.
     pub fn widths(&self, y: f32) -> [f32; 2] {
         let (down, own) = (y - self.first[1], self.own);
         let radius = self.radius_px;
-        let beside = crossing(own[0] * down, -own[1], [-radius, radius]);
+        let across = crossing(own[0] * down, -own[1], [-radius, radius]);
         let along = crossing(own[1] * down, own[0], self.along());
-        [beside[0].max(along[0]) + self.first[0], beside[1].min(along[1]) + self.first[0]]
+        [across[0].max(along[0]) + self.first[0], across[1].min(along[1]) + self.first[0]]
     }
 
-    /// Its light at that place, as a part of the streak's peak.
+    /// Its light at that point, relative to the streak's peak.
     pub fn light(&self, place: Pair) -> f32 {
         let (from, to) = (minus(place, self.first), minus(place, self.last));
         let is_outside = self.enters.is_some_and(|enters| dot(from, enters) < 0.0)
@@ -224,7 +225,8 @@ impl Piece {
     }
 }
 
-/// Where a number that is `start` at 0 and grows by `slope` is between two values; everywhere if it hardly grows.
+/// The range in which a linear function, `start` at 0 with slope `slope`, is between two values;
+/// everywhere if it is nearly constant.
 fn crossing(start: f32, slope: f32, [least, most]: [f32; 2]) -> [f32; 2] {
     if slope.abs() < 1e-4 {
         return [-MOST_PX, MOST_PX];

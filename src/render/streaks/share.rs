@@ -1,40 +1,43 @@
 //! Which bodies draw streaks if there are very many. Mirrors `share_of` of `streak_path.wgsl`.
 //!
-//! The cost of streaks is their length, and single ones among a million cannot be told apart. So all streaks beyond those of
-//! [`FEW`] bodies are together at most [`MOST_LENGTH`] long: streaks longer than their part of it are drawn by some of the
-//! bodies, with the light of the others. Along a longer streak there is then as much light as along one of just that part.
-//! Which bodies draw depends on their index and the length of their path in space, not on the picture: no streak comes or
-//! goes as the camera moves, and pictures of any size show the same ones. As a path grows its streak does not vanish at
-//! once, but fades.
+//! The cost of streaks is their length, and single ones among a million cannot be told apart. So
+//! the total length of all streaks beyond those of [`FEW`] bodies is limited to [`MOST_LENGTH`]:
+//! streaks longer than their share of it are drawn by a fraction of the bodies, with the light of
+//! the others. Along a longer streak there is then as much light as along one of just that length.
+//! Which bodies draw depends on their index and the length of their path in space, not on the
+//! picture: no streak appears or disappears as the camera moves, and pictures of any size show the
+//! same ones. As a path grows its streak does not vanish at once, but fades.
 
-/// This many bodies draw their own streaks, however long.
+/// Up to this many bodies draw their own streaks, however long.
 pub const FEW: usize = 20_000;
-/// Total length of the other streaks, in median radii of what is drawn. If a picture of 1080 lines shows everything, some
-/// four streaks cover each of its lit pixels.
+/// Total length of the other streaks, in median radii of the drawn bodies. If a picture of 1080
+/// lines shows everything, some four streaks cover each of its lit pixels.
 pub const MOST_LENGTH: f64 = 4_000.0;
-/// The least part of the bodies that draw.
+/// Lower bound of the fraction of bodies that draw.
 pub const LEAST_SHARE: f32 = 1.0 / 64.0;
-/// How many more, relative to that part, are fading in or out.
+/// Further bodies, relative to that fraction, that are fading in or out.
 pub const ENTERING: f32 = 0.25;
 
-/// The length of a path up to which each of `seen` bodies draws its own streak, in the unit of `median_radius`.
+/// The path length up to which each of `seen` bodies draws its own streak, in the unit of
+/// `median_radius`.
 pub fn own_way(median_radius: f64, seen: usize) -> f64 {
     match seen.checked_sub(FEW) {
-        // Bodies in one place have no size to measure by.
+        // Coincident bodies have no size to measure by.
         Some(more) if more > 0 && median_radius > 0.0 => MOST_LENGTH * median_radius / more as f64,
         _ => f64::INFINITY,
     }
 }
 
-/// A body's own pseudo-random number from 0 up to 1.
+/// A pseudo-random number in [0, 1), fixed for each body.
 pub fn chance_of(body: u32) -> f32 {
     let mixed = body.wrapping_mul(747_796_405).wrapping_add(2_891_336_453);
     let word = ((mixed >> ((mixed >> 28) + 4)) ^ mixed).wrapping_mul(277_803_737);
     (((word >> 22) ^ word) >> 8) as f32 * (1.0 / 16_777_216.0)
 }
 
-/// Light of the streak that a body draws, as a multiple of its own, for a path of length `way` if paths up to `most` are
-/// each body's own: 0 if others draw it, with mean 1 over all bodies.
+/// Light of the streak that a body draws, as a multiple of its own, for a path of length `way` if
+/// paths up to `most` are drawn by each body itself: 0 if others draw it, with mean 1 over all
+/// bodies.
 pub fn share_of(body: u32, way: f32, most: f32) -> f32 {
     let part = (most / way.max(1e-30)).max(LEAST_SHARE);
     if part >= 1.0 {
@@ -52,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_light_is_drawn_by_few_bodies() {
+    fn subset_of_bodies_draws_total_streak_light() {
         const BODIES: u32 = 2_000_000;
         for way in [0.5, 1.0, 1.1, 1.3, 3.0, 10.0, 64.0, 1e9] {
             let shares = (0..BODIES).map(|body| share_of(body, way, 1.0));
@@ -65,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn few_bodies_draw_their_own_and_none_comes_or_goes_at_once() {
+    fn few_bodies_draw_own_streaks_and_shares_change_continuously() {
         assert_eq!(own_way(0.0, 1_000_000), f64::INFINITY);
         assert_eq!([0, 3, FEW].map(|seen| own_way(2.0, seen)), [f64::INFINITY; 3]);
         assert_eq!(own_way(2.0, FEW + 100), MOST_LENGTH / 50.0);
@@ -75,7 +78,7 @@ mod tests {
             for step in 0..20_000 {
                 let way = 0.9 * 1.0005_f32.powi(step);
                 let share = share_of(body, way, 1.0);
-                // In parts of what it is where it is drawn in full.
+                // Relative to its value where it is drawn in full.
                 let change = (share - last) * (1.0 / way).clamp(LEAST_SHARE, 1.0);
                 assert!(change.abs() < 0.005, "{body} at {way}: {last} to {share}");
                 last = share;

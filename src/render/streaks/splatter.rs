@@ -10,22 +10,22 @@ use super::course::Course;
 use super::path::{MOST_PX, Piece, Streak};
 use super::share::share_of;
 
-/// Bodies of one task; fixed, so that sums have the same order for any number of threads.
+/// Bodies per task; fixed, so that sums have the same order for any number of threads.
 const CHUNK: usize = 4096;
-/// Tasks whose pieces are kept at a time.
+/// Number of tasks whose segments are in memory at the same time.
 const CHUNKS: usize = 32;
 /// Rows drawn by one task.
 const BAND_ROWS: usize = 24;
 
 #[derive(Default)]
 struct Chunk {
-    /// Each with the peak of its streak.
+    /// Segments, each with the peak of its streak.
     pieces: Vec<(Piece, [f32; 3])>,
     /// For each band, indices into `pieces`, ascending.
     of_band: Vec<Vec<u32>>,
 }
 
-/// Adds streaks to pictures; keeps its lists from picture to picture.
+/// Adds streaks to pictures; reuses its buffers for every picture.
 #[derive(Default)]
 pub(crate) struct Streaks {
     chunks: Vec<Chunk>,
@@ -90,12 +90,12 @@ impl Chunk {
     }
 }
 
-/// The range of pixels whose centres (at halves) are between two places.
+/// The range of pixels whose centres (at halves) are between two positions.
 fn between([low, high]: [f32; 2], size: usize) -> [usize; 2] {
     [((low - 0.5).ceil().max(0.0) as usize).min(size), ((high + 0.5).max(0.0) as usize).min(size)]
 }
 
-/// Adds one piece to the rows of a picture that start at row `first_row`.
+/// Adds one segment to the rows of a picture that start at row `first_row`.
 fn add(rows: &mut [[f32; 4]], width: usize, first_row: usize, piece: &Piece, peak: [f32; 3]) {
     let [top, bottom] = between(piece.heights(), first_row + rows.len() / width);
     for row in top.max(first_row)..bottom {

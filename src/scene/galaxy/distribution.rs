@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn hernquists_distribution_comes_out() {
+    fn distribution_function_matches_hernquist() {
         let radii = radial_grid(1e-4, 1e4, 900);
         let profile = Profile::new(
             &Spheroid { mass: 1.0, scale: 1.0, core: 0.0, cutoff: f64::INFINITY },
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn speeds_have_the_dispersion_that_holds_the_sphere_up() {
+    fn speed_dispersion_satisfies_jeans_equation() {
         // Jeans: rho sigma^2 = integral of rho |d psi / d r| outwards.
         let radii = radial_grid(1e-3, 50.0, 500);
         let sphere = Spheroid { mass: 1.0, scale: 1.0, core: 0.1, cutoff: 8.0 };

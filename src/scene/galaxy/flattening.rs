@@ -16,7 +16,7 @@ const SPHERES: usize = 32;
 /// Number of latitudes on each sphere, of equal area.
 const LATITUDES: usize = 8;
 
-/// The axial share of a disk's attraction, the mean of `z a_z` over a sphere divided by that of
+/// The axial fraction of a disk's attraction, the mean of `z a_z` over a sphere divided by that of
 /// `x . a`, at each of `radii`; 1/3 for a spherical field.
 pub(crate) fn axial_share(disk: &Disk, softening: f64, radii: &[f64]) -> Vec<f64> {
     let nodes = radial_grid(0.05 * disk.scale, 10.0 * disk.scale, SPHERES);
@@ -42,8 +42,8 @@ pub(crate) fn axial_share(disk: &Disk, softening: f64, radii: &[f64]) -> Vec<f64
 }
 
 /// Factor on the squared velocities along the axis at each of `radii`, for the sphere `profile` in
-/// the field of `disk`, whose axial share is given, and of `spheres`. Across the axis the factor is
-/// (3 - factor) / 2.
+/// the field of `disk`, whose axial fraction is given, and of `spheres`. Across the axis the factor
+/// is (3 - factor) / 2.
 pub(crate) fn axial_factor(
     radii: &[f64],
     profile: &Profile,

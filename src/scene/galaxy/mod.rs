@@ -28,7 +28,8 @@ use crate::bodies::{Bodies, Component, Role};
 
 /// Number of radii in the tables.
 const NODES: usize = 500;
-/// Height of the gas, in that of the disk it belongs to, and its Toomre's Q in the disk's: a thin, cold layer.
+/// Height of the gas, in that of the disk it belongs to, and its Toomre's Q in the disk's: a thin,
+/// cold layer.
 const GAS_HEIGHT: f64 = 0.4;
 const GAS_Q: f64 = 0.7;
 /// The lowest Q of gas: below it the gas would clump at once.

@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn the_derivative_fits_the_potential() {
+    fn derivative_matches_finite_difference_of_potential() {
         for r in [0.01, 0.3, 1.0, 2.5] {
             let h = 1e-5;
             let (low, high) = (shell(r - h, 1.0, 0.2).0, shell(r + h, 1.0, 0.2).0);

@@ -1,8 +1,8 @@
 //! The velocities of the bodies of a disk.
 //!
 //! Velocities follow Hernquist (1993, section 2.2.2): a velocity ellipsoid from Toomre's Q and the
-//! epicyclic approximation, and a mean rotation slowed by the asymmetric drift. The rotation curve is
-//! that of all components, softened as the engines soften it.
+//! epicyclic approximation, and a mean rotation slowed by the asymmetric drift. The rotation curve
+//! is that of all components, softened as the engines soften it.
 
 use std::f64::consts::PI;
 
@@ -201,7 +201,7 @@ mod tests {
     const DISK: Disk = Disk { mass: 1.0, scale: 1.0, height: 0.01, toomre_q: 1.4 };
 
     #[test]
-    fn the_thin_disk_rotates_as_freeman_says() {
+    fn thin_disk_rotation_matches_freeman() {
         // Freeman 1970: V_c^2 = 4 pi Sigma_0 R_d y^2 (I0 K0 - I1 K1) has its maximum, 0.3874 G M /
         // R_d, at 2.15 R_d.
         let motion = Motion::new(DISK, 0.0, |_| 0.0);
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn the_thin_sheet_has_spitzers_dispersion() {
+    fn thin_sheet_dispersion_matches_spitzer() {
         // sigma_z^2 = pi G Sigma z_0.
         let motion = Motion::new(DISK, 0.0, |_| 0.0);
         let expected = PI * DISK.surface_density(2.0) * DISK.height;
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn the_lowest_q_is_the_parameter() {
+    fn minimum_toomre_q_equals_parameter() {
         let motion =
             Motion::new(Disk { height: 0.1, ..DISK }, 0.05, |r| 3.0 / ((r + 3.0) * (r + 3.0)));
         let lowest = (5..50).map(|k| motion.toomre_q(f64::from(k) * 0.1)).fold(9.0, f64::min);

@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn the_pull_is_that_of_many_points() {
+    fn ring_attraction_matches_sum_over_points() {
         for (r, height, softening) in
             [(0.3, 0.2, 0.0), (1.0, 0.0, 0.1), (1.1, -0.1, 0.1), (5.0, 1.0, 0.0)]
         {

@@ -36,7 +36,7 @@ pub(crate) fn radial_grid(from: f64, to: f64, nodes: usize) -> Vec<f64> {
 }
 
 /// The position of `r` on the grid: between the nodes `above - 1` and `above`, and the fraction of
-/// the way.
+/// the interval.
 pub(crate) fn place(radii: &[f64], r: f64) -> (usize, f64) {
     let above = radii.partition_point(|&node| node <= r).clamp(1, radii.len() - 1);
     let t = (r - radii[above - 1]) / (radii[above] - radii[above - 1]);
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_uncut_sphere_has_hernquists_mass() {
+    fn uncut_sphere_has_hernquist_mass() {
         let radii = radial_grid(1e-4, 1e4, 800);
         let uncut = Spheroid { mass: 2.0, scale: 0.5, core: 0.0, cutoff: f64::INFINITY };
         let profile = Profile::new(&uncut, &radii);

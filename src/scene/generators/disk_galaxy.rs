@@ -115,13 +115,13 @@ pub(crate) struct Halo {
 pub(crate) struct Bulge {
     pub mass: f64,
     pub scale: f64,
-    /// Its share of all bodies; with 0, all stars have the same mass.
+    /// Its fraction of all bodies; with 0, all stars have the same mass.
     pub bodies: f64,
 }
 
 /// A galaxy of `n` bodies: `halo_bodies` of them in the halo, the others shared between disk and
-/// bulge so that all stars have the same mass, unless the bulge sets its own share. `gas` is the
-/// part of the disk, by mass and number, that is gas.
+/// bulge so that all stars have the same mass, unless the bulge sets its own fraction. `gas` is the
+/// fraction of the disk, by mass and number, that is gas.
 pub(crate) fn galaxy(
     n: usize,
     (disk, gas): (Disk, f64),

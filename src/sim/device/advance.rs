@@ -1,4 +1,5 @@
-//! Whole steps at a time, and reading back: each submission is awaited, natively by waiting for it.
+//! Advancing by whole steps, and reading back. Each submission is awaited; natively that blocks the
+//! thread.
 
 use std::collections::VecDeque;
 
@@ -13,30 +14,33 @@ use crate::gpu::layout::VEC4;
 use crate::gpu::{fine, storage};
 use crate::stop;
 
-/// Submissions in flight: the device always has the next one at hand.
+/// Submissions in flight, so that the device always has the next one queued.
 const IN_FLIGHT: usize = 2;
 
-/// The bodies before a long step.
-struct Before {
+/// Positions, velocities and accelerations before a long step.
+struct SavedMotion {
     motion: [wgpu::Buffer; 3],
-    /// Steps submitted before it, in this run.
+    /// Steps submitted before that step, in this advance.
     of_step: u64,
 }
 
 impl DeviceState {
-    /// [`DeviceState::advance`], waiting.
+    /// [`DeviceState::advance`], blocking.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn run(&mut self, dt: f64, steps: u64, watch: &mut dyn FnMut(u64) -> bool) -> Result<u64> {
         pollster::block_on(self.advance(dt, steps, None, watch))
     }
 
-    /// Does `steps` steps of `dt`. `watch` sees the steps done so far now and then, and stops the run early (between steps) by returning false. So does [`stop`], which also
-    /// breaks off a long step and takes the bodies back to its beginning. Returns the steps done.
+    /// Takes up to `steps` steps of `dt` and returns the number done. `watch` is called with the
+    /// steps done so far after each submission, and ends the advance between two steps by returning
+    /// false. So does [`stop`], which also interrupts a long step and restores the bodies to its
+    /// beginning.
     ///
-    /// Errors: the device failed; [`Error::Stopped`] during the first accelerations.
+    /// With `stamps`, a set of at least two timestamps, the device writes the beginning of the
+    /// first pass into entry 0 and the end of the last pass into entry 1.
     ///
-    /// Where there are `stamps`, two entries of timestamps at least, the device writes the begin
-    /// of the first pass into entry 0 and the end of the last into entry 1.
+    /// # Errors
+    /// The device failed; [`Error::Stopped`] during the first accelerations.
     pub async fn advance(
         &mut self,
         dt: f64,
@@ -45,35 +49,36 @@ impl DeviceState {
         watch: &mut dyn FnMut(u64) -> bool,
     ) -> Result<u64> {
         let mut first = Some(0);
-        let mut flying: VecDeque<Submitted> = VecDeque::with_capacity(IN_FLIGHT);
+        let mut in_flight: VecDeque<Submitted> = VecDeque::with_capacity(IN_FLIGHT);
         let (mut submitted, mut done, mut wanted) = (0, 0, steps);
         let mut since = Instant::now();
-        let mut before: Option<Before> = None;
-        self.expect_its_pace();
+        let mut saved: Option<SavedMotion> = None;
+        self.expect_force_pace();
         loop {
             if stop::is_wanted() && (submitted < wanted || !self.is_between_steps()) {
                 let begins = self.phase == Phase::Force { dt: 0.0 };
-                let stepped_back = self.is_between_steps()
-                    || before.as_ref().is_some_and(|before| before.of_step == submitted);
-                if begins || stepped_back {
-                    for slice in flying.drain(..) {
+                let can_stop_now = self.is_between_steps()
+                    || saved.as_ref().is_some_and(|saved| saved.of_step == submitted);
+                if begins || can_stop_now {
+                    for slice in in_flight.drain(..) {
                         self.gpu.finish(slice.submission).await?;
                         done += slice.work.steps;
                     }
                     stop::check().or_else(|stopped| if begins { Err(stopped) } else { Ok(()) })?;
-                    if let (false, Some(before)) = (self.is_between_steps(), &before) {
-                        self.copy_motion(before, false);
-                        self.stepper.begin_force_again();
+                    if let (false, Some(saved)) = (self.is_between_steps(), &saved) {
+                        self.copy_motion(saved, false);
+                        self.stepper.restart_force();
                         self.phase = Phase::Between;
                     }
                     return Ok(done);
                 }
-                // The step that was begun is finished, nothing more is: slices rarely end where a step does.
+                // Finishes the step that has begun and takes no further ones: submissions rarely
+                // end at the end of a step.
                 wanted = wanted.min(submitted + u64::from(!self.is_between_steps()));
             }
             let more = submitted < wanted || !self.is_between_steps();
             if more {
-                // Each pass may be the last one: a later end takes the place of an earlier one.
+                // Any pass may be the last: each overwrites the end timestamp of the one before.
                 let writes = stamps.map(|query_set| wgpu::ComputePassTimestampWrites {
                     query_set,
                     beginning_of_pass_write_index: first.take(),
@@ -84,58 +89,60 @@ impl DeviceState {
                     left = left.min(1);
                     if left > 0 && self.is_between_steps() {
                         let n = self.buffers.count as usize;
-                        let room = || storage(&self.gpu, "bodies before a step", n);
-                        let before = before.get_or_insert_with(|| Before {
-                            motion: [room(), room(), room()],
+                        let buffer = || storage(&self.gpu, "bodies before a step", n);
+                        let saved = saved.get_or_insert_with(|| SavedMotion {
+                            motion: [buffer(), buffer(), buffer()],
                             of_step: 0,
                         });
-                        before.of_step = submitted;
-                        self.copy_motion(before, true);
+                        saved.of_step = submitted;
+                        self.copy_motion(saved, true);
                     }
                 }
                 let slice = self.submit_stamped(dt, left, Budget::HEADLESS, writes);
                 submitted += slice.work.steps;
-                flying.push_back(slice);
+                in_flight.push_back(slice);
             }
-            if flying.len() == IN_FLIGHT || !more {
-                let Some(slice) = flying.pop_front() else { return Ok(done) };
+            if in_flight.len() == IN_FLIGHT || !more {
+                let Some(slice) = in_flight.pop_front() else { return Ok(done) };
                 self.gpu.finish(slice.submission.clone()).await?;
-                // Submissions run one after the other: the time between two ends is one's own.
+                // Submissions run one after the other: the time between two completions is that of
+                // the later one.
                 self.learn(slice.work, since.elapsed().as_secs_f64());
                 since = Instant::now();
                 done += slice.work.steps;
                 if !watch(done) {
-                    // What was begun is finished, nothing more is.
+                    // Finishes the step that has begun and takes no further ones.
                     wanted = submitted + u64::from(!self.is_between_steps());
                 }
             }
         }
     }
 
-    /// Copies positions and velocities, and accelerations with their further bits, into `before`, or back from there.
-    fn copy_motion(&self, before: &Before, save: bool) {
+    /// Copies positions, velocities and accelerations (with the low bits of positions and
+    /// velocities) into `saved`, or back from it.
+    fn copy_motion(&self, saved: &SavedMotion, save: bool) {
         let mut encoder = self.gpu.device.create_command_encoder(&Default::default());
         let BodyBuffers { position_mass, velocity, acceleration, .. } = &self.buffers;
         let now = [position_mass, velocity, acceleration];
-        for (now, then) in now.into_iter().zip(&before.motion) {
+        for (now, then) in now.into_iter().zip(&saved.motion) {
             let (from, to) = if save { (now, then) } else { (then, now) };
             encoder.copy_buffer_to_buffer(from, 0, to, 0, now.size());
         }
         self.gpu.queue.submit([encoder.finish()]);
     }
 
-    /// Finishes a step that was left half done.
+    /// Finishes a step that has begun, if there is one.
     pub async fn settle(&mut self) -> Result<()> {
         self.advance(0.0, 0, None, &mut |_| true).await.map(|_| ())
     }
 
-    /// The bodies now, when the clock shows `time`: positions and velocities into `bodies`, and accelerations.
-    /// Of bodies that the device does not move none of these is read.
+    /// Reads positions and velocities into `bodies`, when the clock shows `time`, and returns the
+    /// accelerations. Only the bodies that this device moves are read.
     pub async fn read(&mut self, bodies: &mut Bodies, time: f64) -> Result<Vec<DVec3>> {
         self.read_range(self.sinks(), bodies, time).await
     }
 
-    /// [`DeviceState::read`] of a range of the bodies, whoever has moved them.
+    /// [`DeviceState::read`] for a range of the bodies, whichever device moved them.
     pub(in crate::sim) async fn read_range(
         &mut self,
         sinks: Range<usize>,
@@ -149,12 +156,13 @@ impl DeviceState {
         let frame = self.frame_at(time);
         let three = |v: &[f32; 4]| [v[0], v[1], v[2]];
         let mut rests = std::mem::take(&mut self.rests);
-        let widened = self.bring(&buffers, sinks.clone(), |read| {
+        let widened = self.read_entries(&buffers, sinks.clone(), |read| {
             let fine = |i: usize| fine::join(three(&read[0][i]), three(&read[1][i]), read[2][i][3]);
             let position = bodies.position[sinks.clone()].par_iter_mut().enumerate();
             let velocity = bodies.velocity[sinks.clone()].par_iter_mut().enumerate();
             if frame.is_central() {
-                // Multiples of powers of two: f64 has them all.
+                // The frame's units are powers of two and its origin is 0: f64 holds the products
+                // exactly.
                 position.for_each(|(i, wide)| *wide = frame.exact_position(fine(i).0).0);
                 velocity.for_each(|(i, wide)| *wide = frame.exact_velocity(fine(i).1).0);
             } else {
@@ -183,38 +191,39 @@ impl DeviceState {
             let widen = |read: &[&[[f32; 4]]]| {
                 read.first().map(|all| all.par_iter().map(wide).collect()).unwrap_or_default()
             };
-            self.built_at = self.bring(&[built_at], 0..count, widen).await?;
+            self.built_at = self.read_entries(&[built_at], 0..count, widen).await?;
         }
         Ok(acceleration)
     }
 
-    /// What `look` makes of a range of the entries of each of these buffers, all at one moment, where they lie. Room for
-    /// them is kept from one time to the next: to have it anew takes longer than to copy.
-    async fn bring<R>(
+    /// Reads a range of the entries of each buffer, all in one submission, and returns the result
+    /// of `convert` on the mapped memory. The readback buffers are reused: allocating them takes
+    /// longer than the copy.
+    async fn read_entries<R>(
         &mut self,
         buffers: &[wgpu::Buffer],
         entries: Range<usize>,
-        look: impl FnOnce(&[&[[f32; 4]]]) -> R,
+        convert: impl FnOnce(&[&[[f32; 4]]]) -> R,
     ) -> Result<R> {
         if entries.is_empty() {
-            return Ok(look(&vec![&[][..]; buffers.len()]));
+            return Ok(convert(&vec![&[][..]; buffers.len()]));
         }
-        // One that fails on the way is not used again.
+        // On an error the readback is dropped and not reused.
         let mut readback = std::mem::take(&mut self.readback);
         let bytes = entries.start as u64 * VEC4..entries.end as u64 * VEC4;
-        let wanted: Vec<_> = buffers.iter().map(|buffer| (buffer, bytes.clone())).collect();
+        let ranges: Vec<_> = buffers.iter().map(|buffer| (buffer, bytes.clone())).collect();
         let mut encoder = self.gpu.device.create_command_encoder(&Default::default());
-        readback.record(&self.gpu.device, &mut encoder, &wanted);
+        readback.record(&self.gpu.device, &mut encoder, &ranges);
         let submission = self.gpu.queue.submit([encoder.finish()]);
         readback.submitted();
         self.gpu.finish(submission).await?;
-        let made = readback.arrive_as(look).await?;
+        let converted = readback.arrive_as(convert).await?;
         self.readback = readback;
-        Ok(made)
+        Ok(converted)
     }
 
-    /// Potentials of the bodies that the device moves, G included: those that the last force has given, or by a kernel with
-    /// potential.
+    /// Potentials of the bodies that the device moves, G included: from the last force if it gave
+    /// them, else by a kernel with potential.
     pub async fn potential(&mut self) -> Result<Vec<f64>> {
         self.settle().await?;
         if self.make_together().await? {
@@ -231,7 +240,7 @@ impl DeviceState {
         let sums = [sums.clone()];
         let unit = self.frame.potential_unit();
         let add = |sums: &[&[[f32; 4]]]| add_potentials(sums[0], n, unit);
-        let potential = self.bring(&sums, 0..slices as usize * n, add).await?;
+        let potential = self.read_entries(&sums, 0..slices as usize * n, add).await?;
         match potential.iter().position(|phi| !phi.is_finite()) {
             None => Ok(potential),
             Some(i) => Err(Error::Body {

@@ -1,4 +1,5 @@
-//! Another kernel or softening for bodies on a device: compiled beside the steps, taken between two submissions.
+//! Another kernel or softening for bodies on a device: compiled in the background while steps are
+//! taken, and swapped in between two submissions.
 
 use std::sync::Arc;
 
@@ -10,8 +11,8 @@ use crate::forces::{DeviceForces, DeviceTools, Method, Throughput, check_softeni
 use crate::gpu::{BodyBuffers, Gpu};
 use crate::integrate::Integrator;
 
-/// A kernel to be compiled for bodies on a device. It shares their buffers and holds nothing else of their
-/// state, so that it may be compiled on another thread while they move.
+/// A kernel to be compiled for bodies on a device. It shares only their buffers, so it can be
+/// compiled on another thread while they move.
 pub struct NextKernel {
     gpu: Arc<Gpu>,
     buffers: BodyBuffers,
@@ -20,7 +21,7 @@ pub struct NextKernel {
     integrator: &'static Integrator,
 }
 
-/// A kernel that is ready to be taken by [`DeviceState::take_kernel`].
+/// A compiled kernel for [`DeviceState::take_kernel`].
 pub struct CompiledKernel {
     stepper: Stepper,
     potential: Box<dyn DeviceForces>,
@@ -28,9 +29,10 @@ pub struct CompiledKernel {
 }
 
 impl NextKernel {
-    /// Compiles and binds it, with and without potential.
+    /// Compiles and binds the kernel, with and without potential.
     ///
-    /// Errors: a shader that does not compile.
+    /// # Errors
+    /// A shader that does not compile.
     pub async fn compile(&self) -> Result<CompiledKernel> {
         let Self { gpu, buffers, method, tools, integrator } = self;
         let stepper = stepper::bind(gpu, buffers, *method, tools, integrator).await?;
@@ -50,16 +52,18 @@ impl NextKernel {
 }
 
 impl CompiledKernel {
-    /// Where it will leave potentials, and in how many slices: see [`DeviceState::potential_sums`].
+    /// The buffer to which it will write potentials, and the number of slices: see
+    /// [`DeviceState::potential_sums`].
     pub fn potential_sums(&self) -> (&wgpu::Buffer, u32) {
         (self.potential.partial_sums(), self.potential.slices())
     }
 }
 
 impl DeviceState {
-    /// The kernel for another shape or softening of these bodies, which still has to be compiled.
+    /// The kernel for another shape or softening of these bodies, not yet compiled.
     ///
-    /// Errors: a shape that the adapter cannot hold, a softening below 0.
+    /// # Errors
+    /// A shape that does not fit the adapter; a softening below 0.
     pub fn next_kernel(
         &self,
         request: &KernelRequest,
@@ -78,8 +82,9 @@ impl DeviceState {
         Ok(NextKernel { gpu, buffers, method: self.method, tools, integrator })
     }
 
-    /// Goes on with `kernel`, made for these bodies. A force that is half done begins again with it; a new softening
-    /// gives new accelerations before the next step. Nothing else of the state changes.
+    /// Uses `kernel`, made for these bodies, from now on. A partly computed force is restarted with
+    /// it; with a new softening, accelerations are recomputed before the next step. Nothing else of
+    /// the state changes.
     pub fn take_kernel(&mut self, kernel: CompiledKernel) {
         let CompiledKernel { stepper, potential, tools } = kernel;
         let DeviceTools { kernel: variant, softening, .. } = tools;

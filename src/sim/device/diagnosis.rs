@@ -1,8 +1,8 @@
-//! Diagnostics computed where the bodies are: sums, centres and Lagrangian radii by kernels that leave a
-//! few numbers to read back, however many bodies there are.
+//! Diagnostics computed on the device: sums, centres and Lagrangian radii by kernels whose results
+//! are a few numbers to read back, whatever the number of bodies.
 //!
 //! ```text
-//! totals                        partial sums of energies, momenta, places; the host adds them in f64
+//! totals                        partial sums of energies, momenta, positions; the host adds in f64
 //! sphere, settle   64 times     the centre of all, and each component's density centre
 //! radii, select     4 times     8 bits at a time of the squared radii, by histograms of the mass
 //! ```
@@ -21,27 +21,28 @@ use crate::gpu::{
 };
 use glam::DVec3;
 
-/// Threads that sum over all bodies; each leaves its sums to the host. With a million bodies it adds 250
-/// terms in f32.
+/// Threads that sum over all bodies; the host adds their sums. With a million bodies each thread
+/// adds 250 terms in f32.
 const SUMMERS: usize = 4096;
 /// Threads of a workgroup, as in the shaders.
 const THREADS: usize = 256;
-/// Members of a group that a workgroup visits, unless that made too many workgroups.
+/// Members of a group that a workgroup visits; more if the number of workgroups would exceed
+/// [`MOST_CHUNKS`].
 const CHUNK: usize = 4096;
-/// Workgroups of a dispatch, and one more per group, at most.
+/// The maximum number of workgroups of a dispatch, not counting one more per group.
 const MOST_CHUNKS: usize = 1 << 15;
-// The shaders find as many radii.
+// The shaders find 3 radii.
 const _: () = assert!(FRACTIONS.len() == 3);
 /// Rounds of `radii` and `select`, of 8 bits each.
 const DIGITS: u32 = 4;
-/// Bytes of what `sphere` leaves of a chunk.
+/// Bytes that `sphere` writes for each chunk.
 const INSIDE: u64 = 32;
 
-/// What a report's kernels are, in the order of their dispatches.
+/// The number of dispatches of a report.
 const DISPATCHES: u32 = 1 + 2 * SPHERES + 2 * DIGITS;
 
 /// The kernels of `shaders/diagnostics/`, bound to the bodies and to the potentials of one
-/// [`super::DeviceState`]; a change of its kernel brings other [`Totals`].
+/// [`super::DeviceState`]; after a change of its kernel they need other [`Totals`].
 pub struct Diagnosis {
     totals: BoundKernel,
     sphere: BoundKernel,
@@ -51,19 +52,20 @@ pub struct Diagnosis {
     groups: wgpu::Buffer,
     histogram: wgpu::Buffer,
     parts: TotalsBuffers,
-    /// The groups as every report begins with them: all bodies, then the components that have any.
+    /// The groups at the beginning of each report: all bodies, then the components that have
+    /// bodies.
     begin: Vec<DiagnosisGroup>,
     components: Vec<u8>,
     chunks: u32,
     summers: usize,
-    /// Members that a dispatch visits.
+    /// Bodies that a dispatch visits.
     visits: u64,
     mass: f64,
-    /// Of the numbers on the device.
+    /// The frame of the numbers on the device.
     frame: Frame,
 }
 
-/// What `shaders/diagnostics/NAME.wgsl` binds, in order.
+/// The bindings of `shaders/diagnostics/NAME.wgsl`, in order.
 fn bindings(name: &str) -> Vec<Binding> {
     use Binding::{Read, Write};
     match name {
@@ -84,7 +86,7 @@ fn text(name: &str) -> Result<String> {
     template::assemble(&format!("diagnostics/{name}.wgsl"), values)
 }
 
-/// A kernel of `shaders/diagnostics/` bound to `buffers`, and to `params` behind them.
+/// A kernel of `shaders/diagnostics/`, bound to `buffers` followed by `params`.
 async fn bound(
     gpu: &Gpu,
     name: &str,
@@ -99,12 +101,14 @@ async fn bound(
 }
 
 impl Diagnosis {
-    /// Compiles and binds the kernels to the `buffers` of `bodies` (of which masses and components are read, and
-    /// positions for a first guess of the centres), in numbers of `frame`, and to their `potentials`, a buffer
-    /// and its number of slices ([`super::DeviceState::potential_sums`]).
+    /// Compiles and binds the kernels to the `buffers` of `bodies`, in numbers of `frame`, and to
+    /// their `potentials`, a buffer and its number of slices
+    /// ([`super::DeviceState::potential_sums`]). Of `bodies` it reads masses and components, and
+    /// positions for a first guess of the centres.
     ///
-    /// Errors: a device that moves a part of the bodies alone, and has the others' potentials nowhere; a shader
-    /// that does not compile.
+    /// # Errors
+    /// A device that moves only a part of the bodies, and so lacks the potentials of the others; a
+    /// shader that does not compile.
     pub async fn new(
         gpu: &Gpu,
         buffers: &BodyBuffers,
@@ -126,18 +130,19 @@ impl Diagnosis {
             Plan { length: CHUNK.max((2 * n).div_ceil(MOST_CHUNKS)), frame, ..Plan::default() };
         let all: Vec<usize> = (0..n).collect();
         plan.add(bodies, &share, &all, None);
-        // Nothing but the mean is wanted of all bodies: one sphere.
+        // Of all bodies only the mean is needed: one sphere.
         plan.groups[0].least = n as u32;
         let mut components = Vec::new();
-        let mut of_each = vec![Vec::new(); bodies.components.len()];
+        let mut members_by_component = vec![Vec::new(); bodies.components.len()];
         for (i, &component) in bodies.component.iter().enumerate() {
-            of_each[usize::from(component)].push(i);
+            members_by_component[usize::from(component)].push(i);
         }
-        for (component, of_it) in of_each.iter().enumerate().filter(|(_, of_it)| !of_it.is_empty())
+        for (component, own) in
+            members_by_component.iter().enumerate().filter(|(_, own)| !own.is_empty())
         {
             components.push(component as u8);
-            plan.add(bodies, &share, of_it, Some(members.len() as u32));
-            members.extend(of_it.iter().map(|&i| i as u32));
+            plan.add(bodies, &share, own, Some(members.len() as u32));
+            members.extend(own.iter().map(|&i| i as u32));
         }
         let Plan { groups: begin, chunks, .. } = plan;
 
@@ -179,20 +184,20 @@ impl Diagnosis {
         })
     }
 
-    /// What [`Totals`] for another kernel of the same bodies are bound to.
+    /// The buffers to which [`Totals`] for another kernel of the same bodies are bound.
     pub fn totals_buffers(&self) -> TotalsBuffers {
         self.parts.clone()
     }
 
-    /// Reads the potentials that `totals` are bound to from now on.
+    /// Uses `totals`, bound to other potentials, from now on.
     pub fn take_totals(&mut self, totals: Totals) {
         self.totals = totals.0;
     }
 
-    /// Records dispatches from `done` on that visit about `visits` bodies together, and one at least;
-    /// `done` is the number of those that are done, 0 at first. True when all are, and
-    /// [`Diagnosis::results`] hold the diagnostics of the state, whose potentials must have been there and
-    /// which must not have moved since the first.
+    /// Records further dispatches: at least one, and as many as visit about `visits` bodies
+    /// together. `done` counts the dispatches recorded so far and must be 0 at first. Returns true
+    /// when all are recorded; [`Diagnosis::results`] then hold the diagnostics. The potentials must
+    /// be computed before the first dispatch, and the bodies must not move until the last.
     pub fn record(
         &self,
         gpu: &Gpu,
@@ -202,7 +207,7 @@ impl Diagnosis {
     ) -> bool {
         if *done == 0 {
             gpu.queue.write_buffer(&self.groups, 0, bytemuck::cast_slice(&self.begin));
-            // A report that was broken off may have left something.
+            // An interrupted report may have left counts.
             encoder.clear_buffer(&self.histogram, 0, None);
         }
         let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
@@ -213,7 +218,7 @@ impl Diagnosis {
         let mut visited = 0;
         while *done < DISPATCHES {
             let (spheres, is_second) = (1 + 2 * SPHERES, done.is_multiple_of(2));
-            // The second of each two visits no bodies.
+            // The second kernel of each pair (`settle`, `select`) visits no bodies.
             let visiting = if is_second && *done > 0 { 0 } else { self.visits };
             if visited > 0 && visited + visiting > visits.max(visited) {
                 break;
@@ -225,7 +230,7 @@ impl Diagnosis {
                 _ if is_second => (&self.select, groups),
                 _ => (&self.radii, self.chunks),
             };
-            // The totals alone have parameters, one row.
+            // Only the totals have parameters, one row.
             kernel.set(&mut pass, if *done == 0 { &[0] } else { &[] });
             pass.dispatch_workgroups(workgroups, 1, 1);
             visited += visiting;
@@ -234,13 +239,13 @@ impl Diagnosis {
         *done == DISPATCHES
     }
 
-    /// What to read back, as `u32`, for [`Diagnosis::read`].
+    /// The buffers to read back, as `u32`, for [`Diagnosis::read`].
     pub fn results(&self) -> [(&wgpu::Buffer, std::ops::Range<u64>); 2] {
         let whole = |buffer: &'_ wgpu::Buffer| 0..buffer.size();
         [(&self.parts.totals, whole(&self.parts.totals)), (&self.groups, whole(&self.groups))]
     }
 
-    /// The diagnostics from what [`Diagnosis::results`] held of the state at `time`.
+    /// The diagnostics from the contents of [`Diagnosis::results`] for the state at `time`.
     pub fn read(&self, results: &[Vec<u32>], time: f64) -> Diagnostics {
         let partial: &[[f32; 12]] = bytemuck::cast_slice(&results[0]);
         let groups: &[DiagnosisGroup] = bytemuck::cast_slice(&results[1]);
@@ -262,7 +267,7 @@ impl Diagnosis {
             centre: frame.wide_position(group.centre),
             radii: std::array::from_fn(|k| radius(group, k)),
         };
-        // What the frame's own motion adds (Koenig), in the caller's units.
+        // The contribution of the frame's motion (König's theorem), in the caller's units.
         let speed = frame.velocity_unit();
         let (origin, velocity) = (DVec3::from(frame.origin), DVec3::from(frame.velocity));
         let (centre, drift) = (mean_vec(8) * length, mean_vec(0) * speed);
@@ -283,10 +288,10 @@ impl Diagnosis {
     }
 }
 
-/// The one kernel that depends on that of the forces, by the potentials that this leaves.
+/// The only kernel that depends on the force kernel, through the layout of its potentials.
 pub struct Totals(BoundKernel);
 
-/// Shares of the mass, and what the totals leave.
+/// The mass fractions of the bodies, and the output of the totals.
 #[derive(Clone)]
 pub struct TotalsBuffers {
     shares: wgpu::Buffer,
@@ -294,9 +299,10 @@ pub struct TotalsBuffers {
 }
 
 impl Totals {
-    /// Compiled and bound to `potentials`, a buffer and its number of slices.
+    /// Compiles the kernel and binds it to `potentials`, a buffer and its number of slices.
     ///
-    /// Errors: a shader that does not compile.
+    /// # Errors
+    /// A shader that does not compile.
     pub async fn of(
         gpu: &Gpu,
         bodies: &BodyBuffers,
@@ -312,7 +318,7 @@ impl Totals {
     }
 }
 
-/// A storage buffer of `bytes` bytes or some more.
+/// A storage buffer of at least `bytes` bytes.
 fn bytes(gpu: &Gpu, label: &str, bytes: u64) -> wgpu::Buffer {
     storage(gpu, label, bytes.div_ceil(VEC4) as usize)
 }
@@ -327,7 +333,7 @@ struct Plan {
 }
 
 impl Plan {
-    /// Adds a group. Its members are listed from `listed` on, or are all bodies.
+    /// Adds a group. Its members begin at entry `listed` of the list; `None` is for all bodies.
     fn add(
         &mut self,
         bodies: &Bodies,
@@ -337,7 +343,7 @@ impl Plan {
     ) {
         let count = members.len();
         let massless = members.iter().all(|&i| bodies.mass[i] == 0.0);
-        // Bounded, so that its reciprocals are numbers of f32.
+        // Bounded below, so that its reciprocals are finite in f32.
         let share_of_all = crate::math::sum(members.iter().map(|&i| share(i))).max(1e-29);
         let mean = crate::math::sum_vec(members.iter().map(|&i| bodies.position[i])) / count as f64;
         let first_chunk = self.chunks.len() as u32;
@@ -351,7 +357,7 @@ impl Plan {
                 listed: u32::from(listed.is_some()),
             });
         }
-        // Counted where nothing weighs anything.
+        // Members without mass are counted instead of weighed.
         let (weight, each, units, one) = if massless {
             (0.0, (count as f32).recip(), 0.0, 1)
         } else {
@@ -378,7 +384,7 @@ mod tests {
     use crate::gpu::{Language, translate};
 
     #[test]
-    fn every_text_validates_and_translates() {
+    fn all_shaders_validate_and_translate() {
         for name in ["totals", "sphere", "settle", "radii", "select"] {
             let text = text(name).unwrap();
             for language in [Language::SpirV, Language::Msl, Language::Hlsl] {

@@ -1,4 +1,4 @@
-//! Steps that take long are broken off where that is asked for: the bodies go back to where the step began.
+//! Long steps can be interrupted: the bodies are then restored to the beginning of the step.
 
 use super::DeviceState;
 #[cfg(not(target_arch = "wasm32"))]
@@ -11,52 +11,55 @@ use crate::{
     stop,
 };
 
-/// Steps that take longer are broken off where that is asked for ([`crate::stop`]); the others are finished.
+/// Longer steps are interrupted on request ([`crate::stop`]); shorter ones are finished first.
 pub(super) const LONG_STEP_SECS: f64 = 0.3;
 
-/// The bodies before a step that several devices take: positions, velocities and accelerations.
+/// Positions, velocities and accelerations before a step that several devices take.
 #[cfg(not(target_arch = "wasm32"))]
-pub(super) struct Before {
+pub(super) struct SavedState {
     motion: [wgpu::Buffer; 3],
 }
 
-/// After so many short steps devices ask each other again how long they take, if that changes with where the bodies are.
+/// Number of short steps after which the devices exchange the duration of their steps again, for
+/// methods whose cost depends on where the bodies are.
 #[cfg(not(target_arch = "wasm32"))]
-pub(super) const ASKED_EVERY: u64 = 64;
+pub(super) const STEPS_PER_POLL: u64 = 64;
 
-/// The end of shorter steps is awaited awake: others wait for this device, and being woken takes some 100 µs.
+/// The end of shorter steps is polled for: the other devices wait for this one, and waking a
+/// sleeping thread takes some 100 µs.
 #[cfg(not(target_arch = "wasm32"))]
 const SHORT_STEP_SECS: f64 = 0.005;
 
-/// How long the next steps of several devices take.
+/// How long the next steps of a group take.
 #[cfg(not(target_arch = "wasm32"))]
-pub(super) enum Length {
+pub(super) enum StepDuration {
     Short,
-    /// So that one is broken off where that is asked for.
+    /// Steps are interrupted on request.
     Long,
-    /// It is asked for already, between two steps.
-    None,
+    /// A request to stop came between two steps: none is taken.
+    Stopped,
 }
 
 impl DeviceState {
-    /// How long steps take, as all members know it: long for all if they are for one.
+    /// The duration of steps, agreed by all members: long if it is long for one of them.
     ///
-    /// Errors: another member gave up.
+    /// # Errors
+    /// Another member aborted.
     #[cfg(not(target_arch = "wasm32"))]
-    pub(super) fn length_of_steps(&self, member: &mut Member) -> Result<Length> {
+    pub(super) fn step_duration(&self, member: &mut Member) -> Result<StepDuration> {
         let mine = match self.phase == Phase::Between && stop::is_wanted() {
             true => 2,
             false => u8::from(self.takes_long_steps()),
         };
         Ok(match member.greatest(mine)? {
-            0 => Length::Short,
-            1 => Length::Long,
-            _ => Length::None,
+            0 => StepDuration::Short,
+            1 => StepDuration::Long,
+            _ => StepDuration::Stopped,
         })
     }
 
-    /// Whether a step takes long, as far as is known: by what it counts for, or by the last one where that tells little; who
-    /// has seen none yet expects the worst.
+    /// Whether a step takes longer than [`LONG_STEP_SECS`]: by the number of interactions, or by
+    /// the last step if the cost of interactions varies (true before the first).
     pub(super) fn takes_long_steps(&self) -> bool {
         let forces = self.stepper.forces();
         let is_long = |secs: f64| secs > LONG_STEP_SECS;
@@ -66,9 +69,11 @@ impl DeviceState {
         }
     }
 
-    /// Waits for `submission`, which is the `last` of a turn or has another behind it.
+    /// Waits for `submission`; polls instead of sleeping if it is the `last` of a turn and steps
+    /// are short.
     ///
-    /// Errors: the device was lost.
+    /// # Errors
+    /// The device was lost.
     #[cfg(not(target_arch = "wasm32"))]
     pub(super) async fn finish_last(
         &self,
@@ -83,8 +88,9 @@ impl DeviceState {
         self.gpu.finish(submission).await
     }
 
-    /// Makes the pace that of the forces, for who waits for whole steps.
-    pub(super) fn expect_its_pace(&mut self) {
+    /// Lets the throughput follow a varying cost of interactions, if the method's does vary; for
+    /// callers that wait for whole steps.
+    pub(super) fn expect_force_pace(&mut self) {
         if !self.stepper.forces().is_even() {
             self.throughput.expect_uneven();
         }
@@ -92,21 +98,21 @@ impl DeviceState {
 }
 
 #[cfg(not(target_arch = "wasm32"))]
-impl Before {
-    /// Those of `state`, between two steps.
+impl SavedState {
+    /// Saves `state`, between two steps.
     pub fn of(state: &DeviceState) -> Self {
         let n = state.buffers.count as usize;
         let motion = std::array::from_fn(|_| storage(&state.gpu, "bodies before a step", n));
-        let before = Self { motion };
-        before.copy(state, true);
-        before
+        let saved = Self { motion };
+        saved.copy(state, true);
+        saved
     }
 
-    /// Takes the bodies back to where they were saved after `steps` steps of the run. Some devices may have ended the
-    /// step, and have other accelerations by now.
+    /// Restores the bodies as saved after `steps` steps of the run. Accelerations are restored too,
+    /// since some devices may have ended the step and overwritten theirs.
     pub fn restore(&self, state: &mut DeviceState, steps: u64) {
         self.copy(state, false);
-        state.stepper.begin_force_again();
+        state.stepper.restart_force();
         state.stepper.forces_mut().begin_step(steps + 1);
         state.steps = steps;
         state.phase = Phase::Between;

@@ -1,4 +1,4 @@
-//! A simulation whose bodies live on the device: many steps per submission, large steps in slices.
+//! Bodies on a device: many steps per submission, or one large step in several submissions.
 
 mod advance;
 mod change;
@@ -28,7 +28,7 @@ pub use self::potentials::add_potentials;
 #[cfg(not(target_arch = "wasm32"))]
 pub(super) use self::replica::Replica;
 pub use self::residence::RESIDENCE;
-use self::stepper::{Stepper, Wanted};
+use self::stepper::{StepRequest, Stepper};
 use self::together::Together;
 use super::Settings;
 use crate::bodies::Bodies;
@@ -40,7 +40,7 @@ use crate::frame::{Frame, Rests};
 use crate::gpu::{BodyBuffers, Gpu, Readback};
 use crate::tuned::Known;
 
-/// Where in a step the device stands after everything submitted so far.
+/// The progress within a step after all submissions so far.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Phase {
     /// Positions, velocities and accelerations belong to one time.
@@ -49,10 +49,10 @@ enum Phase {
     Force { dt: f64 },
 }
 
-/// What a slice does.
+/// The work of a slice, which is the part of the steps that one submission records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Work {
-    /// Steps that are complete when it is done.
+    /// Steps that it completes.
     pub steps: u64,
     /// Interactions computed in it.
     pub interactions: u64,
@@ -60,12 +60,12 @@ pub struct Work {
     pub dispatches: u64,
 }
 
-/// A slice on its way.
+/// A submitted slice.
 #[derive(Clone, Debug)]
 pub struct Submitted {
-    /// What to wait for.
+    /// The submission to wait for.
     pub submission: wgpu::SubmissionIndex,
-    /// What is done then.
+    /// The work that is done when it completes.
     pub work: Work,
 }
 
@@ -74,38 +74,41 @@ pub struct DeviceState {
     gpu: Arc<Gpu>,
     buffers: BodyBuffers,
     stepper: Stepper,
-    /// The forces with potential, bound when first asked for.
+    /// The forces with potential, bound on the first request.
     potential: Option<Box<dyn DeviceForces>>,
-    /// Forces and potentials in one, where there are many bodies.
+    /// Forces and potentials by one kernel, for many bodies.
     together: Option<Together>,
     phase: Phase,
     interactions: u64,
     throughput: Throughput,
-    /// Seconds that the last step took, once one is known, and what slices have taken since.
+    /// Seconds that the last step took, if any.
     step_secs: Option<f64>,
+    /// Seconds that submissions have taken since the last step ended.
     since_step: f64,
-    /// Of f32 numbers on the device, in whose units everything below is counted too.
+    /// The frame of the f32 numbers on the device. `largest_mass` and `softening` are in its units.
     frame: Frame,
-    /// What the bodies read last lack in f64.
+    /// The digits that the bodies read last lack in f64.
     rests: Rests,
     largest_mass: f64,
     softening: f64,
     method: Method,
     tree: TreeConfig,
-    /// The accelerations that were read last, where the next forces depend on them.
+    /// The accelerations read last, if the next forces depend on them.
     last: Vec<DVec3>,
-    /// Where the bodies were in the frame when what serves the forces of several steps was built, as of the last reading.
+    /// Positions, in the frame, over which the tree was built that serves several steps, as of the
+    /// last reading.
     built_at: Vec<DVec3>,
-    /// Steps of the run that are complete after everything submitted so far.
+    /// Steps of the run that are complete after all submissions so far.
     steps: u64,
-    /// What tuning has found.
+    /// Stored results of tuning.
     known: Known,
-    /// Room on the host for what is read.
+    /// Reused readback buffers.
     readback: Readback,
 }
 
 impl DeviceState {
-    /// Uploads `bodies`, read earlier with these `rests` if there are any, and computes their accelerations.
+    /// Uploads `bodies`, with the `rests` that were read with them, if any, and computes their
+    /// accelerations.
     pub async fn new(
         gpu: Arc<Gpu>,
         bodies: &Bodies,
@@ -117,7 +120,7 @@ impl DeviceState {
         Ok(state)
     }
 
-    /// Puts the bodies on the device without waiting: the first slices compute the first accelerations.
+    /// Uploads the bodies without waiting: the first slices compute the first accelerations.
     pub async fn begin(
         gpu: Arc<Gpu>,
         bodies: &Bodies,
@@ -127,10 +130,11 @@ impl DeviceState {
         Self::begin_sinks(gpu, bodies, 0..bodies.len() as u32, rests, settings).await
     }
 
-    /// [`DeviceState::begin`] where the device moves the `sinks` alone. All bodies attract them; the others stand
-    /// where they are until somebody writes their positions ([`DeviceState::buffers`]).
+    /// [`DeviceState::begin`] for a device that moves only the `sinks`. All bodies attract them;
+    /// the others stay in place until the caller writes their positions ([`DeviceState::buffers`]).
     ///
-    /// Errors: a range beyond the bodies, or one workgroup asked for some of them.
+    /// # Errors
+    /// A range beyond the bodies; one workgroup requested for a part of them.
     pub async fn begin_sinks(
         gpu: Arc<Gpu>,
         bodies: &Bodies,
@@ -163,7 +167,7 @@ impl DeviceState {
             stepper,
             potential: None,
             together: None,
-            // A step of length 0: only its force and its end are left to do.
+            // A step of length 0 that has begun: its force and its end remain.
             phase: Phase::Force { dt: 0.0 },
             interactions: 0,
             throughput,
@@ -188,8 +192,8 @@ impl DeviceState {
         &self.gpu
     }
 
-    /// The frame of the numbers in the buffers while the clock of whole steps shows `time`. In the middle of
-    /// a step positions are those of its end already.
+    /// The frame of the numbers in the buffers while the clock of whole steps shows `time`. In the
+    /// middle of a step the positions are already those of its end.
     pub fn frame_at(&self, time: f64) -> Frame {
         match self.phase {
             Phase::Between => self.frame.at(time),
@@ -197,14 +201,15 @@ impl DeviceState {
         }
     }
 
-    /// The frame it was begun with.
+    /// The frame with which the state began.
     pub fn frame(&self) -> &Frame {
         &self.frame
     }
 
-    /// Takes over the bodies' accelerations from before a restart, in the caller's units, where the next forces depend
-    /// on them: none are computed first. And where the bodies were, in the frame, when what serves several steps was
-    /// built, if that is kept and they have moved since. For a state that has just begun.
+    /// Restores the bodies' accelerations from before a restart, in the caller's units, if the next
+    /// forces depend on them; no first forces are then computed. `built_at` restores the positions,
+    /// in the frame, over which a tree that serves several steps was built, if the bodies have
+    /// moved since. For a state that has just begun.
     pub fn go_on_from_last(&mut self, acceleration: &[DVec3], built_at: Option<&[DVec3]>) {
         let forces = self.stepper.forces_mut();
         if !forces.needs_last_accelerations() || acceleration.len() != self.buffers.count as usize {
@@ -221,52 +226,52 @@ impl DeviceState {
         let buffer = &self.buffers.acceleration;
         self.gpu.queue.write_buffer(buffer, 0, bytemuck::cast_slice(&narrow));
         self.phase = Phase::Between;
-        let place = |at: &DVec3| {
+        let padded = |at: &DVec3| {
             let [x, y, z] = crate::frame::narrow(*at);
             [x, y, z, 0.0]
         };
-        let built_at: Option<Vec<_>> = built_at.map(|all| all.iter().map(place).collect());
+        let built_at: Option<Vec<_>> = built_at.map(|all| all.iter().map(padded).collect());
         let forces = self.stepper.forces_mut();
         forces.go_on(&self.gpu, &self.buffers, self.steps, built_at.as_deref());
     }
 
-    /// Where the bodies were in the frame when what serves the forces of several steps was built, if they had moved since
-    /// by the last reading; empty otherwise.
+    /// The positions, in the frame, over which the tree that serves several steps was built, if the
+    /// bodies had moved since by the last reading; else empty.
     pub fn built_at(&self) -> &[DVec3] {
         &self.built_at
     }
 
-    /// The accelerations that were read last, where the next forces depend on them; empty otherwise.
+    /// The accelerations read last, if the next forces depend on them; else empty.
     pub fn last(&self) -> &[DVec3] {
         &self.last
     }
 
-    /// What the bodies that were read last lack in f64; empty before.
+    /// The digits that the bodies read last lack in f64; empty before the first reading.
     pub fn rests(&self) -> &Rests {
         &self.rests
     }
 
-    /// The bodies' buffers, for the sprites and for readers.
+    /// The bodies' buffers, for rendering and for reading.
     pub fn buffers(&self) -> &BodyBuffers {
         &self.buffers
     }
 
-    /// The numbers of the bodies that the device moves.
+    /// The indices of the bodies that the device moves.
     pub fn sinks(&self) -> Range<usize> {
         self.buffers.sinks.start as usize..self.buffers.sinks.end as usize
     }
 
-    /// The shape of the all-pairs kernel, if that computes the forces.
+    /// The shape of the all-pairs kernel, if it computes the forces.
     pub fn config(&self) -> Option<KernelConfig> {
         self.variant().map(|variant| variant.config)
     }
 
-    /// The variant of the all-pairs kernel that runs, with its text, if that computes the forces.
+    /// The variant of the all-pairs kernel, with its text, if it computes the forces.
     pub fn variant(&self) -> Option<KernelVariant> {
         self.stepper.forces().all_pairs().map(|kernel| kernel.variant)
     }
 
-    /// What it computes on and how, in one line.
+    /// Describes the adapter and the method in one line.
     pub fn describe(&self) -> String {
         let (adapter, forces) = (&self.gpu.adapter, self.stepper.forces());
         format!("{} ({}), {}", adapter.name, adapter.backend, forces.describe())
@@ -277,18 +282,18 @@ impl DeviceState {
         self.interactions
     }
 
-    /// The rate as measured so far, and the time a piece of work takes at it.
+    /// The rate as measured so far, and the time that work takes at that rate.
     pub fn throughput(&self) -> &Throughput {
         &self.throughput
     }
 
-    /// True when no step is half done.
+    /// Whether no step has begun without having ended.
     pub fn is_between_steps(&self) -> bool {
         self.phase == Phase::Between
     }
 
-    /// Submits as much as `budget` allows of up to `steps` steps of `dt`, without waiting. A step that
-    /// was left half done is finished first, with its own dt, and counts.
+    /// Submits as much as `budget` allows of up to `steps` steps of `dt`, without waiting. A step
+    /// that has begun is finished first, with its own dt, and is counted in [`Work::steps`].
     ///
     /// The bits do not depend on the budget.
     pub fn submit_slice(&mut self, dt: f64, steps: u64, budget: Budget) -> Submitted {
@@ -307,8 +312,8 @@ impl DeviceState {
         Submitted { submission: self.gpu.queue.submit([encoder.finish()]), work }
     }
 
-    /// Records a slice of work into the caller's encoder, for a frame that goes in one submission. At most one slice
-    /// may be recorded before each submission.
+    /// Records a slice of work into the caller's encoder, for a video frame with a single
+    /// submission. At most one slice may be recorded before each submission.
     pub fn record_slice(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -317,7 +322,7 @@ impl DeviceState {
         budget: Budget,
         timestamp_writes: Option<wgpu::ComputePassTimestampWrites<'_>>,
     ) -> Work {
-        let wanted = Wanted {
+        let request = StepRequest {
             gpu: &self.gpu,
             throughput: &self.throughput,
             dt: dt / self.frame.time,
@@ -330,7 +335,7 @@ impl DeviceState {
                 label: Some("steps"),
                 timestamp_writes,
             });
-            self.stepper.record(&mut pass, &mut self.phase, &wanted)
+            self.stepper.record(&mut pass, &mut self.phase, &request)
         };
         self.stepper.end_submission(&self.gpu);
         self.interactions += work.interactions;
@@ -338,19 +343,19 @@ impl DeviceState {
         work
     }
 
-    /// Where the potentials are once they are computed, and in how many slices: see
+    /// The buffer of the computed potentials and its number of slices: see
     /// [`DeviceForces::partial_sums`].
     pub fn potential_sums(&self) -> (&wgpu::Buffer, u32) {
         let forces = self.potential.as_deref().unwrap_or(self.stepper.forces());
         (forces.partial_sums(), forces.slices())
     }
 
-    /// Takes a rate in interactions per second for granted, known from an earlier run, say.
+    /// Sets the rate in interactions per second, as measured by an earlier run, say.
     pub fn learn_rate(&mut self, interactions_per_sec: f64) {
         self.throughput = self.throughput.with_rate(interactions_per_sec);
     }
 
-    /// Tells how long a slice took, so that the next ones keep the budget.
+    /// Reports how long a slice took, so that the next ones stay within the budget.
     pub fn learn(&mut self, work: Work, secs: f64) {
         self.throughput.learn(work.interactions, work.dispatches, secs);
         self.since_step += secs;

@@ -1,4 +1,4 @@
-//! Potentials of bodies on a device: by a kernel that is made when they are first asked for.
+//! Potentials of bodies on a device, by a kernel that is compiled on the first request.
 
 use rayon::prelude::*;
 
@@ -7,9 +7,10 @@ use crate::error::Result;
 use crate::forces::{Budget, record_within};
 
 impl DeviceState {
-    /// Compiles and binds the kernel with potential, if that is not yet done.
+    /// Compiles and binds the kernel with potential on the first call.
     ///
-    /// Errors: a shader that does not compile.
+    /// # Errors
+    /// A shader that does not compile.
     pub async fn make_potential(&mut self) -> Result<()> {
         if self.potential.is_none() {
             let forces = self.stepper.forces();
@@ -18,7 +19,7 @@ impl DeviceState {
         Ok(())
     }
 
-    /// Begins with the potentials anew, after [`DeviceState::make_potential`].
+    /// Restarts the evaluation of potentials, after [`DeviceState::make_potential`].
     pub fn begin_potential(&mut self) {
         self.forget_together();
         if let Some(potential) = &mut self.potential {
@@ -27,9 +28,9 @@ impl DeviceState {
     }
 
     /// Records as much of the potentials as `budget` allows, between steps and after
-    /// [`DeviceState::begin_potential`]. True once they are complete: they are then the fourth numbers of
-    /// [`DeviceState::potential_sums`], to be added over the slices ([`add_potentials`]), until the next
-    /// step. At most one piece may be recorded before each submission.
+    /// [`DeviceState::begin_potential`]. True once they are complete: they are then the fourth
+    /// numbers of [`DeviceState::potential_sums`], to be added over the slices
+    /// ([`add_potentials`]), until the next step. Call it at most once before each submission.
     pub fn record_potential(&mut self, encoder: &mut wgpu::CommandEncoder, budget: Budget) -> bool {
         let Some(forces) = self.potential.as_mut().filter(|_| self.phase == Phase::Between) else {
             return false;
@@ -48,8 +49,8 @@ impl DeviceState {
     }
 }
 
-/// Potentials of `n` sinks from partial sums times `unit`, the frame's of potentials: n entries for each slice, the
-/// potential fourth.
+/// Potentials of `n` sinks from partial sums, times `unit`, the frame's unit of potential. There
+/// are n entries for each slice; the potential is the fourth number of an entry.
 pub fn add_potentials(partial_sums: &[[f32; 4]], n: usize, unit: f64) -> Vec<f64> {
     let slices = partial_sums.len() / n.max(1);
     let total = |i: usize| (0..slices).map(|k| f64::from(partial_sums[k * n + i][3])).sum::<f64>();

@@ -1,6 +1,7 @@
-//! Steps of a device that has all bodies and moves them all, as others do, but computes a part of the forces: once these
-//! are known every one tells the others its part, through the host. For methods whose order of sinks is no order of
-//! bodies ([`SharedForces`]), on devices of one kind, which move bodies alike.
+//! Steps of replicas: each device of the group holds and moves all bodies but computes the forces
+//! of one range of sinks. The devices exchange these forces through the host. This serves methods
+//! that order the sinks otherwise than the bodies ([`SharedForces`]), on devices of one kind, which
+//! integrate to the same bits.
 //!
 //! [`SharedForces`]: crate::forces::SharedForces
 
@@ -10,39 +11,41 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use web_time::Instant;
 
-use super::lockstep::{IN_FLIGHT, copy, others};
-use super::long::{ASKED_EVERY, Before, Length};
-use super::telling::Telling;
-use super::{DeviceState, Phase, Submitted, Wanted, Work};
+use super::lockstep::{IN_FLIGHT, copy, upload_buffer};
+use super::long::{STEPS_PER_POLL, SavedState, StepDuration};
+use super::telling::SendBuffer;
+use super::{DeviceState, Phase, StepRequest, Submitted, Work};
 use crate::error::{Error, Result};
 use crate::exchange::{Exchange, Member, shares};
 use crate::forces::Budget;
 use crate::gpu::layout::VEC4;
 use crate::stop;
 
-/// A device's place in a group of such devices, and the memory by which answers come and go.
+/// A member of such a group, with the buffers through which it exchanges forces.
 pub(in crate::sim) struct Replica {
     pub member: Member,
-    /// Which sinks each member answers for next, in the forces' own order.
+    /// The range of sinks that each member computes next, in the method's order.
     shares: Vec<Range<usize>>,
-    /// What of the answers that are there it has given itself.
-    heard_own: Range<usize>,
-    /// Parts begin at multiples of this.
+    /// The range that this member computed at the last exchange; it is on the device already.
+    last_own: Range<usize>,
+    /// Ranges begin at multiples of this.
     unit: usize,
-    /// What each such piece of the sinks has taken last.
-    took: Vec<f32>,
-    /// Its own answers, on their way to the host.
-    telling: Telling,
-    /// All answers, of which those of the others are on their way to the device; mapped between two turns.
-    up: wgpu::Buffer,
-    /// Seconds spent in exchanges since they were asked for last, and how many those were.
+    /// The last cost of each `unit` of sinks, as the method counts it.
+    costs: Vec<f32>,
+    /// Readback of this device's forces.
+    send: SendBuffer,
+    /// Upload buffer for all forces, of which those of the other members are copied to the device;
+    /// mapped between two turns.
+    upload: wgpu::Buffer,
+    /// Seconds spent in exchanges, and their number, since [`Replica::take_spent`].
     spent: (f64, u64),
 }
 
 impl Replica {
-    /// For a device with all bodies, and forces that can be shared.
+    /// Makes a member of a device that holds all bodies.
     ///
-    /// Errors: a method that cannot be shared; kernels that do not compile.
+    /// # Errors
+    /// A method whose forces cannot be shared; kernels that do not compile.
     pub async fn new(state: &mut DeviceState, member: Member) -> Result<Self> {
         let gpu = state.gpu.clone();
         let n = state.buffers.count as usize;
@@ -55,49 +58,50 @@ impl Replica {
             return Err(Error::value("the method", state.method.name(), allowed));
         };
         let unit = shared.unit();
-        let telling = Telling::new(&gpu, n);
-        let up = others(&gpu, "others' answers", n);
+        let send = SendBuffer::new(&gpu, n);
+        let upload = upload_buffer(&gpu, "others' answers", n);
         let shares = shares(n, &vec![1.0; member.members()], unit);
-        let took = vec![0.0; n.div_ceil(unit)];
-        Ok(Self { member, shares, heard_own: 0..0, unit, took, telling, up, spent: (0.0, 0) })
+        let costs = vec![0.0; n.div_ceil(unit)];
+        Ok(Self { member, shares, last_own: 0..0, unit, costs, send, upload, spent: (0.0, 0) })
     }
 
-    /// Seconds spent waiting for others and copying since this was asked last, and exchanges.
+    /// Seconds spent copying and waiting for other members, and the number of exchanges, since the
+    /// last call.
     pub fn take_spent(&mut self) -> (f64, u64) {
         std::mem::take(&mut self.spent)
     }
 
-    /// Seconds spent waiting for others and copying since they were taken last.
+    /// Seconds spent copying and waiting for other members since [`Replica::take_spent`].
     pub fn exchanged_secs(&self) -> f64 {
         self.spent.0
     }
 
-    /// The sinks that this device answers for next, in the forces' own order.
+    /// The range of sinks that this device computes next, in the method's order.
     pub fn own(&self) -> Range<usize> {
         self.shares[self.member.member()].clone()
     }
 
-    /// Cuts the sinks anew, so that each member has as much to do as the others by what they took last.
+    /// Divides the sinks into ranges of equal cost, by the costs of the last step.
     fn balance(&mut self, n: usize) {
         let members = self.shares.len();
-        let total: f64 = self.took.iter().map(|took| f64::from(*took)).sum();
+        let total: f64 = self.costs.iter().map(|cost| f64::from(*cost)).sum();
         if !(total.is_finite() && total > 0.0) {
             return;
         }
-        let (mut before, mut pieces) = (0.0, self.took.iter());
-        let (mut piece, mut begin) = (0, 0);
+        let (mut before, mut costs) = (0.0, self.costs.iter());
+        let (mut units, mut begin) = (0, 0);
         for (member, share) in self.shares.iter_mut().enumerate() {
-            let wanted = total * (member + 1) as f64 / members as f64;
-            while let Some(took) = pieces.as_slice().first().map(|took| f64::from(*took)) {
-                // A piece is whose it is for the most part.
-                if before + 0.5 * took >= wanted {
+            let target = total * (member + 1) as f64 / members as f64;
+            while let Some(cost) = costs.as_slice().first().map(|cost| f64::from(*cost)) {
+                // A unit belongs to the member in whose range its midpoint lies.
+                if before + 0.5 * cost >= target {
                     break;
                 }
-                before += took;
-                piece += 1;
-                pieces.next();
+                before += cost;
+                units += 1;
+                costs.next();
             }
-            let end = if member + 1 == members { n } else { (piece * self.unit).min(n) };
+            let end = if member + 1 == members { n } else { (units * self.unit).min(n) };
             *share = begin..end;
             begin = end;
         }
@@ -105,10 +109,11 @@ impl Replica {
 }
 
 impl DeviceState {
-    /// Takes up to `steps` steps of `dt`, as [`DeviceState::advance_with`] does.
+    /// Takes up to `steps` steps of `dt`, as [`DeviceState::advance_lockstep`] does.
     ///
-    /// Errors: the device failed; another member gave up.
-    pub(in crate::sim) async fn advance_alike(
+    /// # Errors
+    /// The device failed; another member aborted.
+    pub(in crate::sim) async fn advance_replica(
         &mut self,
         group: &mut Replica,
         (dt, steps): (f64, u64),
@@ -116,33 +121,33 @@ impl DeviceState {
         watch: &mut dyn FnMut(u64) -> bool,
     ) -> Result<u64> {
         let dt = dt / self.frame.time;
-        // A first force, or a step that another way has begun: this device alone.
+        // Each device computes the first force, or ends a step begun in another mode, by itself.
         self.settle().await?;
-        self.expect_its_pace();
+        self.expect_force_pace();
         let mut done = 0;
         loop {
-            let length = self.length_of_steps(&mut group.member)?;
-            // What was written there before is seen by all since they have asked each other.
+            let duration = self.step_duration(&mut group.member)?;
+            // The exchange above makes all earlier writes to `last` visible to all members.
             let wanted = steps.min(last.load(Ordering::SeqCst));
-            let until = wanted.min(done + ASKED_EVERY);
-            match length {
+            let until = wanted.min(done + STEPS_PER_POLL);
+            match duration {
                 _ if done >= wanted => return Ok(done),
-                Length::None => return Ok(done),
-                Length::Long => {
-                    if !self.advance_alike_long(group, dt, &mut done, last, watch).await? {
+                StepDuration::Stopped => return Ok(done),
+                StepDuration::Long => {
+                    if !self.advance_replica_long(group, dt, &mut done, last, watch).await? {
                         return Ok(done);
                     }
                 }
-                Length::Short => {
-                    self.advance_alike_short(group, dt, (&mut done, until), last, watch).await?;
+                StepDuration::Short => {
+                    self.advance_replica_short(group, dt, (&mut done, until), last, watch).await?;
                 }
             }
         }
     }
 
-    /// [`DeviceState::advance_alike`] until so many steps are done, the end of each in one submission with the beginning of the
-    /// next.
-    async fn advance_alike_short(
+    /// [`DeviceState::advance_replica`] until `until` steps are done; the end of each step and the
+    /// beginning of the next share a submission.
+    async fn advance_replica_short(
         &mut self,
         group: &mut Replica,
         dt: f64,
@@ -152,7 +157,7 @@ impl DeviceState {
     ) -> Result<()> {
         let mut close_last = None;
         while *done < until.min(last.load(Ordering::SeqCst)) {
-            self.answer(group, close_last, dt, false).await?;
+            self.compute_own(group, close_last, dt, false).await?;
             *done += 1;
             self.end_step(group, *done, last, watch)?;
             close_last = Some(dt);
@@ -163,9 +168,10 @@ impl DeviceState {
         Ok(())
     }
 
-    /// One step of [`DeviceState::advance_alike`] where a step takes long: it has ended before this returns, and if it is broken
-    /// off ([`stop`]) on any device it has not been on any. Whether it was not.
-    async fn advance_alike_long(
+    /// One long step of [`DeviceState::advance_replica`], which has ended when this returns. If it
+    /// is interrupted ([`stop`]) on any device, all devices restore the state before it, and the
+    /// result is false.
+    async fn advance_replica_long(
         &mut self,
         group: &mut Replica,
         dt: f64,
@@ -173,14 +179,14 @@ impl DeviceState {
         last: &AtomicU64,
         watch: &mut dyn FnMut(u64) -> bool,
     ) -> Result<bool> {
-        let before = Before::of(self);
+        let saved = SavedState::of(self);
         let steps_before = self.steps;
-        let complete = self.answer(group, None, dt, true).await?;
+        let complete = self.compute_own(group, None, dt, true).await?;
         if !group.member.all_agree(complete)? {
             if complete && !group.own().is_empty() {
-                group.telling.forget();
+                group.send.discard();
             }
-            before.restore(self, steps_before);
+            saved.restore(self, steps_before);
             return Ok(false);
         }
         *done += 1;
@@ -189,15 +195,15 @@ impl DeviceState {
         Ok(true)
     }
 
-    /// Ends a step of `dt` whose forces all have answered.
+    /// Ends a step of `dt` for which the forces of all members have been received.
     async fn close_step(&mut self, group: &mut Replica, dt: f64) -> Result<()> {
-        let (slice, _) = self.submit_answer(group, Some(dt), None);
+        let (slice, _) = self.submit_own(group, Some(dt), None);
         self.gpu.finish(slice.submission).await?;
         self.phase = Phase::Between;
         Ok(())
     }
 
-    /// Shows `watch` how many steps are done, and exchanges the answers of the last.
+    /// Calls `watch` with the number of steps done, and exchanges the forces of the last step.
     fn end_step(
         &mut self,
         group: &mut Replica,
@@ -205,16 +211,17 @@ impl DeviceState {
         last: &AtomicU64,
         watch: &mut dyn FnMut(u64) -> bool,
     ) -> Result<()> {
-        // Said before the exchange, and so heard by all after it.
+        // Written before the exchange, so all members see it afterwards.
         if !watch(done) {
             last.fetch_min(done, Ordering::SeqCst);
         }
-        self.exchange_answers(group)
+        self.exchange_forces(group)
     }
 
-    /// Ends the step before, if it has not ended, begins another one of `dt`, and computes its own part of the force. If it
-    /// may be broken off ([`stop`]): whether it was not.
-    async fn answer(
+    /// Ends the previous step, if `close` gives its length, begins another of `dt`, and computes
+    /// the forces of this device's range. Returns false if it was interrupted ([`stop`]), which
+    /// only happens with `may_stop`.
+    async fn compute_own(
         &mut self,
         group: &mut Replica,
         mut close: Option<f64>,
@@ -223,37 +230,37 @@ impl DeviceState {
     ) -> Result<bool> {
         let own = group.own();
         let own = own.start as u32..own.end as u32;
-        let answer_for = |state: &mut Self, own: Option<&Range<u32>>| {
+        let restrict_to = |state: &mut Self, own: Option<&Range<u32>>| {
             if let Some(shared) = state.stepper.forces_mut().shared() {
                 shared.answer_for(own);
             }
         };
-        answer_for(self, Some(&own));
-        let mut flying: VecDeque<Submitted> = VecDeque::with_capacity(IN_FLIGHT);
+        restrict_to(self, Some(&own));
+        let mut in_flight: VecDeque<Submitted> = VecDeque::with_capacity(IN_FLIGHT);
         let begun = Instant::now();
         let mut since = begun;
         let (mut begins, mut complete) = (Some(dt), false);
         let mut stopped = false;
-        while !(complete || stopped) || !flying.is_empty() {
+        while !(complete || stopped) || !in_flight.is_empty() {
             if !(complete || stopped) {
                 let slice;
-                (slice, complete) = self.submit_answer(group, close.take(), Some(begins.take()));
+                (slice, complete) = self.submit_own(group, close.take(), Some(begins.take()));
                 self.phase = Phase::Force { dt };
-                flying.push_back(slice);
+                in_flight.push_back(slice);
             }
-            if flying.len() == IN_FLIGHT || complete || stopped {
-                let Some(slice) = flying.pop_front() else { break };
-                self.finish_last(slice.submission, flying.is_empty()).await?;
+            if in_flight.len() == IN_FLIGHT || complete || stopped {
+                let Some(slice) = in_flight.pop_front() else { break };
+                self.finish_last(slice.submission, in_flight.is_empty()).await?;
                 self.learn(slice.work, since.elapsed().as_secs_f64());
                 since = Instant::now();
             }
             if may_stop && !stopped {
                 stopped = stop::is_wanted() && !complete;
-                // The others hear of it, if so.
+                // Propagates the request to the other members.
                 group.member.look_for_stop();
             }
         }
-        answer_for(self, None);
+        restrict_to(self, None);
         self.steps += u64::from(complete);
         if complete {
             (self.step_secs, self.since_step) = (Some(begun.elapsed().as_secs_f64()), 0.0);
@@ -261,9 +268,10 @@ impl DeviceState {
         Ok(complete)
     }
 
-    /// Submits the end of a step, with the answers that were heard, and as much as the budget allows of a force, with the
-    /// beginning of a step before it; whether the force is complete.
-    fn submit_answer(
+    /// Submits the end of a step of length `close`, with the received forces, and as much of a
+    /// force as the budget allows. `Some(Some(dt))` first begins a step of `dt`; `None` computes no
+    /// force. Returns whether the force is complete.
+    fn submit_own(
         &mut self,
         group: &mut Replica,
         close: Option<f64>,
@@ -273,17 +281,17 @@ impl DeviceState {
         let own = group.own();
         let bytes = |range: Range<usize>| range.start as u64 * VEC4..range.end as u64 * VEC4;
         let own = bytes(own);
-        let answers = self.stepper.forces_mut().shared().map(|shared| shared.answers().clone());
-        let answers = answers.expect("a group has asked for it");
-        let has_heard = close.is_some();
-        if has_heard {
-            group.up.unmap();
-            let mine = bytes(group.heard_own.clone());
-            for others in [0..mine.start, mine.end..answers.size()] {
+        let forces = self.stepper.forces_mut().shared().map(|shared| shared.answers().clone());
+        let forces = forces.expect("a group has asked for it");
+        let has_received = close.is_some();
+        if has_received {
+            group.upload.unmap();
+            let mine = bytes(group.last_own.clone());
+            for others in [0..mine.start, mine.end..forces.size()] {
                 let length = others.end - others.start;
                 if length > 0 {
                     let from = others.start;
-                    encoder.copy_buffer_to_buffer(&group.up, from, &answers, from, length);
+                    encoder.copy_buffer_to_buffer(&group.upload, from, &forces, from, length);
                 }
             }
         }
@@ -294,33 +302,34 @@ impl DeviceState {
                 label: Some("steps"),
                 timestamp_writes: None,
             });
-            self.stepper.pass_on(&mut pass, &self.gpu, close, force.flatten());
+            self.stepper.close_and_open(&mut pass, &self.gpu, close, force.flatten());
             if force.is_some() {
                 let (gpu, throughput, budget) = (&self.gpu, &self.throughput, Budget::HEADLESS);
-                let wanted = Wanted { gpu, throughput, dt: 0.0, steps: 0, budget };
-                (work, complete) = self.stepper.force(&mut pass, &wanted);
+                let request = StepRequest { gpu, throughput, dt: 0.0, steps: 0, budget };
+                (work, complete) = self.stepper.force(&mut pass, &request);
             }
         }
         self.stepper.end_submission(&self.gpu);
-        let has_answered = complete && force.is_some() && !own.is_empty();
-        if has_answered {
+        let sends = complete && force.is_some() && !own.is_empty();
+        if sends {
             let length = own.end - own.start;
-            encoder.copy_buffer_to_buffer(&answers, own.start, group.telling.buffer(), 0, length);
+            encoder.copy_buffer_to_buffer(&forces, own.start, group.send.buffer(), 0, length);
         }
         let submission = self.gpu.queue.submit([encoder.finish()]);
-        // They are mapped once the submission is done, which is waited for.
-        if has_heard {
-            group.up.map_async(wgpu::MapMode::Write, .., |_| ());
+        // Both buffers are mapped when the submission has completed; the caller waits for it.
+        if has_received {
+            group.upload.map_async(wgpu::MapMode::Write, .., |_| ());
         }
-        if has_answered {
-            group.telling.bring(own.end - own.start);
+        if sends {
+            group.send.map_after_submit(own.end - own.start);
         }
         self.interactions += work.interactions;
         (Submitted { submission, work }, complete)
     }
 
-    /// Tells the others this device's answers, hears theirs, and shares out the sinks of the next step.
-    fn exchange_answers(&mut self, group: &mut Replica) -> Result<()> {
+    /// Sends this device's forces, receives those of the other members, and divides the sinks of
+    /// the next step.
+    fn exchange_forces(&mut self, group: &mut Replica) -> Result<()> {
         let begun = Instant::now();
         let failed = |error: wgpu::MapRangeError| {
             Error::Device(format!("cannot copy forces from device to device: {error}"))
@@ -329,23 +338,24 @@ impl DeviceState {
             group.shares.iter().map(|share| share.len() * VEC4 as usize).collect();
         let (own, range) = (group.member.member(), group.own());
         {
-            let mut up = group.up.get_mapped_range_mut(..).map_err(failed)?;
-            let (shares, took, unit) = (&group.shares, &mut group.took, group.unit);
+            let mut upload = group.upload.get_mapped_range_mut(..).map_err(failed)?;
+            let (shares, costs, unit) = (&group.shares, &mut group.costs, group.unit);
             let mut at = 0;
-            group.telling.tell(&mut group.member, &bytes, &mut |k, told| {
-                if k != own && !told.is_empty() {
-                    copy(told, up.slice(at..at + told.len()));
+            group.send.all_gather(&mut group.member, &bytes, &mut |k, received| {
+                if k != own && !received.is_empty() {
+                    copy(received, upload.slice(at..at + received.len()));
                 }
-                at += told.len();
+                at += received.len();
                 let first = shares[k].start / unit;
-                for (took, answers) in
-                    took[first..].iter_mut().zip(told.chunks(unit * VEC4 as usize))
+                for (cost, forces) in
+                    costs[first..].iter_mut().zip(received.chunks(unit * VEC4 as usize))
                 {
-                    *took = bytemuck::pod_read_unaligned(&answers[12..16]);
+                    // The fourth number of the first sink of a unit is the unit's cost.
+                    *cost = bytemuck::pod_read_unaligned(&forces[12..16]);
                 }
             })?;
         }
-        group.heard_own = range;
+        group.last_own = range;
         group.balance(self.buffers.count as usize);
         group.spent.0 += begun.elapsed().as_secs_f64();
         group.spent.1 += 1;

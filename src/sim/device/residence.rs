@@ -1,4 +1,4 @@
-//! A device as the place where bodies live.
+//! [`Residence`] for a single device.
 
 use std::sync::Arc;
 
@@ -13,17 +13,17 @@ use crate::gpu::Gpu;
 use crate::integrate::blocks::Restart;
 use crate::sim::{EngineKind, OnDevice, Residence, ResidenceEntry, Settings, Soon, Watch};
 
-/// A device: for bodies that share a step, where a GPU was chosen.
+/// A device, if a GPU is chosen and all bodies share one step.
 pub const RESIDENCE: ResidenceEntry = ResidenceEntry {
     suits: |choice, settings| {
-        let is_there = choice.kind == EngineKind::Gpu && choice.gpu.is_some();
-        is_there && !choice.is_mixed && !settings.steps_on_host()
+        let is_open = choice.kind == EngineKind::Gpu && choice.gpu.is_some();
+        is_open && !choice.is_mixed && !settings.steps_on_host()
     },
     open: |choice, bodies, settings, restart| {
         Box::pin(async move {
             let no_device = || Error::value("the engine", "gpu", "a device that is open");
             let gpu = Arc::clone(choice.gpu.as_ref().ok_or_else(no_device)?);
-            let mut state = DeviceState::begin_again(gpu, bodies, restart, settings).await?;
+            let mut state = DeviceState::begin_restarted(gpu, bodies, restart, settings).await?;
             state.settle_together().await?;
             Ok(Box::new(state) as Box<dyn Residence>)
         })
@@ -31,8 +31,8 @@ pub const RESIDENCE: ResidenceEntry = ResidenceEntry {
 };
 
 impl DeviceState {
-    /// [`DeviceState::begin`], to go on after a `restart` if there is one.
-    pub(in crate::sim) async fn begin_again(
+    /// [`DeviceState::begin`], continuing after `restart` if given.
+    pub(in crate::sim) async fn begin_restarted(
         gpu: Arc<Gpu>,
         bodies: &Bodies,
         restart: Option<&Restart>,
@@ -67,9 +67,9 @@ impl Residence for DeviceState {
         Box::pin(async move {
             let mut ended = false;
             let mut watch = |done| {
-                let go_on = watch(done);
-                ended |= !go_on;
-                go_on
+                let continues = watch(done);
+                ended |= !continues;
+                continues
             };
             match self.advance_to_output(dt, steps, &mut watch).await {
                 Ok(done) if done < steps && !ended => (done, Err(Error::Stopped)),

@@ -1,4 +1,4 @@
-//! What a device tells the others of its group, in memory of the host where they read it.
+//! Host-visible buffers from which the other devices of a group read what this device sends.
 
 use std::sync::Arc;
 
@@ -7,53 +7,56 @@ use crate::exchange::{Exchange, Hear, Lent, Member};
 use crate::gpu::Gpu;
 use crate::gpu::layout::VEC4;
 
-/// Memory for what a device tells of bodies, twice: others may still read what was told before while this is written.
-pub(super) struct Telling {
+/// A double buffer for the data that a device sends: the other members may still read the previous
+/// message, in place, while the device writes the next one.
+pub(super) struct SendBuffer {
     buffers: [wgpu::Buffer; 2],
-    /// Which of them is next.
+    /// The index of the buffer to be written next.
     next: usize,
-    /// Whether the other one is lent.
-    has_lent: bool,
+    /// Whether the other buffer is mapped, because members may still be reading it.
+    other_is_mapped: bool,
 }
 
-impl Telling {
-    /// For up to `bodies` bodies, with a `vec4<f32>` each.
+impl SendBuffer {
+    /// Creates buffers for up to `bodies` bodies, with a `vec4<f32>` each.
     pub fn new(gpu: &Gpu, bodies: usize) -> Self {
         let make = |()| {
             gpu.device.create_buffer(&wgpu::BufferDescriptor {
-                label: Some("what is told"),
+                label: Some("send buffer"),
                 size: (bodies.max(1) as u64) * VEC4,
                 usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
                 mapped_at_creation: false,
             })
         };
-        Self { buffers: [(); 2].map(make), next: 0, has_lent: false }
+        Self { buffers: [(); 2].map(make), next: 0, other_is_mapped: false }
     }
 
-    /// Where the device is to write what is told next.
+    /// The buffer into which the device writes the next message.
     pub fn buffer(&self) -> &wgpu::Buffer {
         &self.buffers[self.next]
     }
 
-    /// Brings the first `bytes` of [`Telling::buffer`] to the host once the device has written them; call after submitting that,
-    /// and wait for the submission.
-    pub fn bring(&self, bytes: u64) {
+    /// Maps the first `bytes` of [`SendBuffer::buffer`] for reading. Call it after the submission
+    /// that writes them, and wait for that submission before [`SendBuffer::all_gather`].
+    pub fn map_after_submit(&self, bytes: u64) {
         self.buffer().map_async(wgpu::MapMode::Read, 0..bytes, |_| ());
     }
 
-    /// Gives up what was brought and not told.
-    pub fn forget(&self) {
+    /// Unmaps the buffer without sending its contents.
+    pub fn discard(&self) {
         self.buffer().unmap();
     }
 
-    /// Tells the others what was brought, `bytes[member]` of each, and hears them. Nothing was brought by a member with none.
+    /// Sends the mapped bytes and calls `receive` with the message of every member, `bytes[member]`
+    /// long. A member with 0 bytes has mapped nothing.
     ///
-    /// Errors: the device was lost; another member has given up.
-    pub fn tell(
+    /// # Errors
+    /// The device was lost; another member aborted.
+    pub fn all_gather(
         &mut self,
         member: &mut Member,
         bytes: &[usize],
-        hear: &mut Hear<'_>,
+        receive: &mut Hear<'_>,
     ) -> Result<()> {
         let own = bytes[member.member()];
         let lost = |error| Error::Device(format!("cannot tell other devices: {error}"));
@@ -61,10 +64,10 @@ impl Telling {
             0 => Arc::new([]),
             own => Arc::new(self.buffer().get_mapped_range(0..own as u64).map_err(lost)?),
         };
-        member.all_gather_lent(mine, bytes, hear)?;
-        // Everybody has heard what was told before.
+        member.all_gather_lent(mine, bytes, receive)?;
+        // All members have entered this exchange, so they have read the previous message.
         let last = 1 - self.next;
-        if std::mem::replace(&mut self.has_lent, own > 0) {
+        if std::mem::replace(&mut self.other_is_mapped, own > 0) {
             self.buffers[last].unmap();
         }
         self.next = last;

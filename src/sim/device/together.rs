@@ -1,5 +1,6 @@
-//! Forces and potentials in one: the last force before an output gives its potentials, too, where that changes no bit.
-//! A pass of their own takes more than half as long as the forces, this one sum more a tenth.
+//! Forces and potentials by one kernel: the last force before an output also gives the potentials,
+//! if that changes no bits of the accelerations. A separate pass for potentials takes more than
+//! half the time of the forces; the additional sum in the force kernel takes a tenth.
 
 use super::{DeviceState, Phase};
 use crate::error::{Error, Result};
@@ -7,57 +8,64 @@ use crate::forces::{DeviceForces, evaluate};
 use crate::gpu::layout::VEC4;
 use crate::gpu::{Gpu, read};
 
-/// From so many sources on; below, a pass of their own takes next to nothing. It decides the last bits of potentials, so it
-/// depends on nothing else.
-const FROM: u64 = if cfg!(test) { 1 << 10 } else { 1 << 17 };
+/// The number of sources from which the combined kernel is used; with fewer, a separate pass takes
+/// almost no time. The choice affects the last bits of potentials, so it depends on nothing else.
+const MIN_SOURCES: u64 = if cfg!(test) { 1 << 10 } else { 1 << 17 };
 
-/// So many partial sums tell whether two kernels are alike.
+/// The number of partial sums that are compared to decide whether two kernels give the same bits.
 const SAMPLE: usize = 1 << 16;
 
-/// Forces with potentials, which may take the place of the forces of a step.
+/// Forces with potentials, which can replace the forces of a step.
 pub(super) struct Together {
-    /// `None` where their accelerations would have other bits than the forces alone: a compiler is free to make it so.
+    /// `None` if their accelerations differ in bits from those of the force kernel: a compiler is
+    /// free to order the operations of the two kernels differently.
     forces: Option<Box<dyn DeviceForces>>,
-    /// Whether potentials have been asked for since the last advance: then they may be after the next.
-    were_wanted: bool,
-    /// What the device had computed when the partial sums were made, of the bodies as they stood then.
-    made_at: Option<u64>,
+    /// Whether potentials have been requested since the last advance: they probably will be after
+    /// the next one, too.
+    were_requested: bool,
+    /// [`DeviceState::interactions`] when the partial sums were computed: they are current as long
+    /// as that number is the same.
+    computed_at: Option<u64>,
 }
 
 impl DeviceState {
-    /// Whether potentials of these bodies come together with forces; makes what computes them, if so. Not in the middle of a
-    /// force.
+    /// Whether the combined kernel is used for these bodies; compiles it on the first call. Must
+    /// not be called in the middle of a force.
     ///
-    /// Errors: a shader that does not compile; the device failed.
+    /// # Errors
+    /// A shader that does not compile; the device failed.
     pub(super) async fn make_together(&mut self) -> Result<bool> {
-        if u64::from(self.buffers.count) < FROM || !self.stepper.takes_forces() {
+        if u64::from(self.buffers.count) < MIN_SOURCES || !self.stepper.uses_separate_forces() {
             return Ok(false);
         }
         if self.together.is_none() {
-            let mut both = match self.stepper.forces().with_both(&self.gpu, &self.buffers) {
+            let mut combined = match self.stepper.forces().with_both(&self.gpu, &self.buffers) {
                 Some(making) => match making.await {
-                    // A copy of the sources of its own: where there is no room for that, a pass of its own needs none.
+                    // The combined kernel needs a copy of the sources. Without memory for it, a
+                    // separate pass is used.
                     Err(Error::Adapter { .. }) => None,
                     made => Some(made?),
                 },
                 None => None,
             };
-            if let Some(forces) = &mut both {
-                let alone = first_sums(&self.gpu, self.stepper.forces_mut()).await?;
-                let beside = first_sums(&self.gpu, forces.as_mut()).await?;
+            if let Some(forces) = &mut combined {
+                let separate_sums = first_sums(&self.gpu, self.stepper.forces_mut()).await?;
+                let combined_sums = first_sums(&self.gpu, forces.as_mut()).await?;
                 let bits = |sum: &[f32; 4]| [sum[0], sum[1], sum[2]].map(f32::to_bits);
-                let are_alike = alone.iter().map(bits).eq(beside.iter().map(bits));
+                let are_alike = separate_sums.iter().map(bits).eq(combined_sums.iter().map(bits));
                 log::debug!("forces beside potentials have the bits of forces alone: {are_alike}");
-                both = both.filter(|_| are_alike);
+                combined = combined.filter(|_| are_alike);
             }
-            self.together = Some(Together { forces: both, were_wanted: false, made_at: None });
+            self.together =
+                Some(Together { forces: combined, were_requested: false, computed_at: None });
         }
         Ok(self.together.as_ref().is_some_and(|together| together.forces.is_some()))
     }
 
-    /// The first forces of all, with the potentials of the bodies as they stand, where these come together.
+    /// Computes the first forces, with potentials if the combined kernel is used.
     ///
-    /// Errors: the device failed; [`crate::error::Error::Stopped`].
+    /// # Errors
+    /// The device failed; [`crate::error::Error::Stopped`].
     pub(super) async fn settle_together(&mut self) -> Result<()> {
         if self.phase == (Phase::Force { dt: 0.0 }) && self.make_together().await? {
             self.swap_together();
@@ -69,66 +77,68 @@ impl DeviceState {
         self.settle().await
     }
 
-    /// Computes the potentials of the bodies as they stand, after [`DeviceState::make_together`], unless the last force has.
-    /// They are then where the forces leave their partial sums.
+    /// Computes the potentials of the current state, unless the last force already did; call it
+    /// after [`DeviceState::make_together`]. The results are among the partial sums of the forces.
     ///
-    /// Errors: the device failed; [`crate::error::Error::Stopped`].
+    /// # Errors
+    /// The device failed; [`crate::error::Error::Stopped`].
     pub(super) async fn evaluate_together(&mut self) -> Result<()> {
-        let is_there = self.has_potentials();
+        let is_current = self.has_potentials();
         let Some(together) = &mut self.together else { return Ok(()) };
-        together.were_wanted = true;
-        let Some(forces) = together.forces.as_mut().filter(|_| !is_there) else { return Ok(()) };
-        together.made_at = None;
+        together.were_requested = true;
+        let Some(forces) = together.forces.as_mut().filter(|_| !is_current) else { return Ok(()) };
+        together.computed_at = None;
         evaluate(forces.as_mut(), &self.gpu, &mut self.throughput).await?;
-        together.made_at = Some(self.interactions);
+        together.computed_at = Some(self.interactions);
         Ok(())
     }
 
-    /// Whether the potentials of the bodies as they stand are there.
+    /// Whether the potentials of the current state are computed.
     pub(in crate::sim) fn has_potentials(&self) -> bool {
-        let made_at = self.together.as_ref().and_then(|together| together.made_at);
-        made_at == Some(self.interactions)
+        let computed_at = self.together.as_ref().and_then(|together| together.computed_at);
+        computed_at == Some(self.interactions)
     }
 
-    /// Forgets potentials that something else is about to overwrite.
+    /// Marks the potentials as outdated, before their buffer is overwritten.
     pub(super) fn forget_together(&mut self) {
         if let Some(together) = &mut self.together {
-            together.made_at = None;
+            together.computed_at = None;
         }
     }
 
-    /// Whether the last force of the next advance is to give potentials, too: they were asked for after the last one.
-    /// To be asked once for an advance.
-    pub(in crate::sim) fn foresees_potentials(&mut self) -> bool {
+    /// Whether the last force of the next advance should also give potentials, because they were
+    /// requested after the last one. Resets the request, so call it once per advance.
+    pub(in crate::sim) fn expects_potentials(&mut self) -> bool {
         let is_between = self.phase == Phase::Between;
         let Some(together) = &mut self.together else { return false };
-        std::mem::take(&mut together.were_wanted) && together.forces.is_some() && is_between
+        std::mem::take(&mut together.were_requested) && together.forces.is_some() && is_between
     }
 
-    /// Puts forces with potentials in the place of those of a step, or takes them away again.
+    /// Swaps the forces of a step and the forces with potentials.
     pub(in crate::sim) fn swap_together(&mut self) {
         if let Some(forces) = self.together.as_mut().and_then(|together| together.forces.as_mut()) {
             self.stepper.swap_forces(forces);
         }
     }
 
-    /// Says that the last force was one with potentials.
+    /// Records that the last force gave potentials.
     pub(in crate::sim) fn end_together(&mut self) {
         if let Some(together) = &mut self.together {
-            together.made_at = Some(self.interactions);
+            together.computed_at = Some(self.interactions);
         }
     }
 
-    /// [`DeviceState::advance`]; where potentials are foreseen, the last force gives them.
+    /// [`DeviceState::advance`]; the last force also gives potentials if they are expected.
     ///
-    /// Errors: the device failed.
+    /// # Errors
+    /// The device failed.
     pub(super) async fn advance_to_output(
         &mut self,
         dt: f64,
         steps: u64,
         watch: &mut dyn FnMut(u64) -> bool,
     ) -> Result<u64> {
-        if steps == 0 || !self.foresees_potentials() {
+        if steps == 0 || !self.expects_potentials() {
             return self.advance(dt, steps, None, watch).await;
         }
         let mut ended = false;
@@ -151,7 +161,7 @@ impl DeviceState {
     }
 }
 
-/// The first partial sums of the first piece of an evaluation, which is given up again.
+/// The first partial sums of the first dispatch of an evaluation, which is then discarded.
 async fn first_sums(gpu: &Gpu, forces: &mut dyn DeviceForces) -> Result<Vec<[f32; 4]>> {
     forces.begin_again();
     forces.begin_submission();
@@ -160,8 +170,8 @@ async fn first_sums(gpu: &Gpu, forces: &mut dyn DeviceForces) -> Result<Vec<[f32
     forces.end_submission(gpu);
     gpu.queue.submit([encoder.finish()]);
     forces.begin_again();
-    let there = (forces.partial_sums().size() / VEC4) as usize;
-    Ok(read(gpu, &[forces.partial_sums()], there.min(SAMPLE)).await?.swap_remove(0))
+    let available = (forces.partial_sums().size() / VEC4) as usize;
+    Ok(read(gpu, &[forces.partial_sums()], available.min(SAMPLE)).await?.swap_remove(0))
 }
 
 #[cfg(test)]
@@ -196,22 +206,27 @@ mod tests {
         }
     }
 
-    /// Positions, velocities and potentials, to the bit, and interactions per step.
-    fn told(place: &mut dyn Residence, bodies: &Bodies, outputs: &[u64]) -> (Vec<String>, u64) {
+    /// Positions, velocities and potentials after each of the `outputs`, to the bit, and the number
+    /// of interactions.
+    fn states_at_outputs(
+        residence: &mut dyn Residence,
+        bodies: &Bodies,
+        outputs: &[u64],
+    ) -> (Vec<String>, u64) {
         let mut bodies = bodies.clone();
-        let mut told = Vec::new();
-        let (mut time, before) = (0.0, place.interactions());
+        let mut states = Vec::new();
+        let (mut time, before) = (0.0, residence.interactions());
         for &steps in outputs {
             pollster::block_on(async {
-                let (done, ended) = place.advance(0.01, steps, &mut |_| true).await;
+                let (done, ended) = residence.advance(0.01, steps, &mut |_| true).await;
                 assert!(ended.is_ok() && done == steps);
                 time += 0.01 * steps as f64;
-                place.read(&mut bodies, time).await.unwrap();
-                let potential = place.potential().await.unwrap();
-                told.push(format!("{bodies:?} {potential:?}"));
+                residence.read(&mut bodies, time).await.unwrap();
+                let potential = residence.potential().await.unwrap();
+                states.push(format!("{bodies:?} {potential:?}"));
             });
         }
-        (told, place.interactions() - before)
+        (states, residence.interactions() - before)
     }
 
     fn shapes() -> [KernelRequest; 3] {
@@ -223,9 +238,10 @@ mod tests {
         ]
     }
 
-    /// The last force gives the potentials of a pass of their own, and the bodies go where they go without.
+    /// The last force gives the same potentials as a separate pass, and the same accelerations as
+    /// the force kernel.
     #[test]
-    fn a_force_with_potentials_takes_the_place_of_the_last_of_an_advance() {
+    fn last_force_with_potentials_changes_no_bits() {
         let gpu = gpu();
         let bodies = test_bodies(N, Spread::Even);
         for shape in shapes() {
@@ -249,22 +265,22 @@ mod tests {
             assert_eq!(begun, (N * N) as u64);
             let first = pollster::block_on(with.potential()).unwrap();
             let outputs = [1, 3, 2];
-            let (told_with, steps) = told(&mut with, &bodies, &outputs);
+            let (states_with, steps) = states_at_outputs(&mut with, &bodies, &outputs);
             assert_eq!(steps, 6 * (N * N) as u64);
-            let made_at = |state: &DeviceState| state.together.as_ref().unwrap().made_at;
-            // Foreseen, since they were asked for; then no longer.
-            for is_foreseen in [true, false] {
+            let computed_at = |state: &DeviceState| state.together.as_ref().unwrap().computed_at;
+            // Expected, since they were requested after the last advance; then no longer.
+            for is_expected in [true, false] {
                 let advanced = pollster::block_on(with.advance_to_output(0.01, 2, &mut |_| true));
                 assert_eq!(advanced.unwrap(), 2);
-                assert_eq!(made_at(&with) == Some(with.interactions()), is_foreseen);
+                assert_eq!(computed_at(&with) == Some(with.interactions()), is_expected);
             }
-            // One step at a time, without looking before the end.
+            // A new state for each output, read only at its end.
             for (k, steps) in (0..3).map(|k| (k, outputs[..=k].iter().sum::<u64>())) {
                 let mut plain = open();
-                let (told_plain, _) = told(&mut plain, &bodies, &[steps]);
-                assert!(told_plain[0] == told_with[k], "{shape:?}, after {steps} steps");
+                let (states_plain, _) = states_at_outputs(&mut plain, &bodies, &[steps]);
+                assert!(states_plain[0] == states_with[k], "{shape:?}, after {steps} steps");
             }
-            // Against f64, in which nothing is left out but the body itself.
+            // Compared with f64 sums over all other bodies.
             for (i, phi) in first.iter().enumerate() {
                 let at = bodies.position[i];
                 let of = |j: usize| {
@@ -277,10 +293,11 @@ mod tests {
         }
     }
 
-    /// Masses that take turns: each kind fills tiles of its own, where a body has to be found by its number.
+    /// Three masses in turn: bodies of each mass fill tiles of their own, so the self term must be
+    /// found by the number of the body.
     #[test]
-    fn a_body_is_left_out_of_its_own_potential_wherever_it_stands_among_the_sources() {
-        // From 32,768 on they are sorted by mass.
+    fn self_potential_is_excluded_for_any_order_of_sources() {
+        // From 32,768 bodies on, sources are sorted by mass.
         let n = (1 << 15) + 500;
         let mut bodies = test_bodies(n, Spread::Even);
         for (i, mass) in bodies.mass.iter_mut().enumerate() {
@@ -288,13 +305,13 @@ mod tests {
         }
         let tiled = KernelRequest { tiled: true, s: Some(1), ..KernelRequest::NONE };
         let shape = KernelRequest { p: Some(64), r: Some(4), u: Some(4), ..tiled };
-        // A body's own share would be a tenth of its potential.
+        // The self term would be a tenth of the potential.
         let settings = Settings { softening: 1e-4, ..settings(shape) };
         let potential = pollster::block_on(async {
             let mut state = DeviceState::begin(gpu(), &bodies, None, &settings).await.unwrap();
             state.settle_together().await.unwrap();
             let together = state.together.as_ref().unwrap();
-            assert_eq!(together.made_at, Some(state.interactions));
+            assert_eq!(together.computed_at, Some(state.interactions));
             let forces = together.forces.as_ref().unwrap();
             assert!(forces.all_pairs().unwrap().variant.one_mass);
             state.potential().await.unwrap()
@@ -312,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn devices_of_a_group_give_the_bits_of_one() {
+    fn group_of_devices_gives_same_bits_as_one_device() {
         let gpu = gpu();
         let bodies = test_bodies(N, Spread::Even);
         let settings = settings(shapes()[0]);
@@ -323,8 +340,10 @@ mod tests {
         let group = DeviceGroup::open(&devices, None, &bodies, None, &settings);
         let mut group = pollster::block_on(group).unwrap();
         let outputs = [1, 3, 1, 1];
-        let (by_one, by_group) =
-            (told(&mut one, &bodies, &outputs), told(&mut group, &bodies, &outputs));
+        let (by_one, by_group) = (
+            states_at_outputs(&mut one, &bodies, &outputs),
+            states_at_outputs(&mut group, &bodies, &outputs),
+        );
         assert!(by_one.0 == by_group.0);
     }
 }

@@ -1,8 +1,8 @@
-//! Bodies on several devices: each holds all of them and moves a part.
+//! Bodies on several devices: each device holds all bodies and moves its own range.
 //!
-//! Every sink's sum runs over all sources in the same order wherever it is computed, so the bits are those of one
-//! device, however many there are and however the bodies are shared out, as long as all devices compute alike: the
-//! kernel's shape is the first device's, chosen for all bodies.
+//! The sum of a sink runs over all sources in the same order on every device. The bits therefore
+//! equal those of a single device, whatever the number of devices and the ranges, as long as all
+//! devices compute alike: all use the kernel shape that the first device has for all bodies.
 
 mod open;
 mod residence;
@@ -22,122 +22,121 @@ use crate::error::{Error, Result};
 use crate::exchange::{self, Exchange, Member, Ranks};
 use crate::gpu::Spent;
 
-/// A device of this process, and its place among all.
-pub(super) struct Part {
+/// A device of this process and its role in the group.
+pub(super) struct LocalDevice {
     state: DeviceState,
-    group: Place,
+    role: Role,
     spent: Spent,
 }
 
-/// What a device has of the bodies and of the work.
-pub(super) enum Place {
-    /// It moves a part of them.
+/// How the work is divided among the devices.
+pub(super) enum Role {
+    /// Each device moves its range of the bodies.
     Lockstep(Lockstep),
-    /// It moves all of them, and computes a part of the forces.
+    /// Each device moves all bodies and computes its range of the forces.
     Replica(Replica),
 }
 
-impl Place {
+impl Role {
     fn member(&self) -> &Member {
         match self {
-            Self::Lockstep(place) => &place.member,
-            Self::Replica(place) => &place.member,
+            Self::Lockstep(lockstep) => &lockstep.member,
+            Self::Replica(replica) => &replica.member,
         }
     }
 
     fn member_mut(&mut self) -> &mut Member {
         match self {
-            Self::Lockstep(place) => &mut place.member,
-            Self::Replica(place) => &mut place.member,
+            Self::Lockstep(lockstep) => &mut lockstep.member,
+            Self::Replica(replica) => &mut replica.member,
         }
     }
 
     fn take_spent(&mut self) -> (f64, u64) {
         match self {
-            Self::Lockstep(place) => place.take_spent(),
-            Self::Replica(place) => place.take_spent(),
+            Self::Lockstep(lockstep) => lockstep.take_spent(),
+            Self::Replica(replica) => replica.take_spent(),
         }
     }
 
-    /// Seconds spent in exchanges so far, since they were taken last.
+    /// Seconds spent in exchanges since the last [`Role::take_spent`].
     fn exchanged_secs(&self) -> f64 {
         match self {
-            Self::Lockstep(place) => place.exchanged_secs(),
-            Self::Replica(place) => place.exchanged_secs(),
+            Self::Lockstep(lockstep) => lockstep.exchanged_secs(),
+            Self::Replica(replica) => replica.exchanged_secs(),
         }
     }
 
     fn share(&self) -> Share {
         match self {
-            Self::Lockstep(place) => Share::Bodies(place.own()),
-            Self::Replica(place) => Share::Curve(place.own()),
+            Self::Lockstep(lockstep) => Share::Bodies(lockstep.own()),
+            Self::Replica(replica) => Share::Curve(replica.own()),
         }
     }
 }
 
-impl Part {
-    /// See [`DeviceState::advance_with`] and [`DeviceState::advance_alike`]. If it `gathers`, the device has everything of all
-    /// bodies afterwards.
+impl LocalDevice {
+    /// See [`DeviceState::advance_lockstep`] and [`DeviceState::advance_replica`]. With `gathers`,
+    /// the device holds the full state of all bodies afterwards.
     fn advance(
         &mut self,
         (steps, gathers): ((f64, u64), bool),
         last: &AtomicU64,
         watch: &mut Watch<'_>,
     ) -> Result<u64> {
-        let Self { state, group, spent } = self;
-        let (begun, before) = (Instant::now(), group.exchanged_secs());
+        let Self { state, role, spent } = self;
+        let (begun, before) = (Instant::now(), role.exchanged_secs());
         let done = pollster::block_on(async {
-            match group {
-                Place::Lockstep(place) => {
-                    let done = state.advance_with(place, steps, last, watch).await?;
+            match role {
+                Role::Lockstep(lockstep) => {
+                    let done = state.advance_lockstep(lockstep, steps, last, watch).await?;
                     if gathers {
-                        state.gather(place).await?;
+                        state.gather(lockstep).await?;
                     }
                     Ok(done)
                 }
-                Place::Replica(place) => state.advance_alike(place, steps, last, watch).await,
+                Role::Replica(replica) => state.advance_replica(replica, steps, last, watch).await,
             }
         });
         spent.steps += begun.elapsed().as_secs_f64();
-        spent.exchanges += group.exchanged_secs() - before;
+        spent.exchanges += role.exchanged_secs() - before;
         done
     }
 }
 
-/// What a group's devices have waited for.
+/// Time and number of the exchanges between a group's devices.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Exchanged {
-    /// Seconds that the first device has spent on copies and waiting for the others.
+    /// Seconds that the first device spent on copies and on waiting for the others.
     pub secs: f64,
-    /// How often positions were exchanged.
+    /// The number of exchanges.
     pub times: u64,
 }
 
 impl DeviceGroup {
-    /// Does `work` with every device of this process at once: with the first one on this thread, with each other on
-    /// one of its own. What came of it in their order. Where one fails, the others hear of it.
-    ///
-    /// Errors: that of the device that failed.
-    fn each<T: Send>(
+    /// Runs `first` for the first device on this thread, and `others` for each further device of
+    /// this process on a thread of its own. Returns the results in the order of the devices. A
+    /// device that fails aborts the exchanges of the others; its error is returned.
+    fn run_on_each<T: Send>(
         &mut self,
-        first: impl FnOnce(&mut Part) -> Result<T>,
-        others: impl Fn(&mut Part) -> Result<T> + Sync,
+        first: impl FnOnce(&mut LocalDevice) -> Result<T>,
+        others: impl Fn(&mut LocalDevice) -> Result<T> + Sync,
     ) -> Result<Vec<T>> {
-        let (leader, rest) = self.parts.split_first_mut().expect("a group has a device");
+        let (leader, rest) = self.local_devices.split_first_mut().expect("a group has a device");
         let others = &others;
-        let told = |part: &mut Part, done: Result<T>| {
-            done.inspect_err(|error| part.group.member().abort(&error.to_string()))
+        let abort_on_error = |local: &mut LocalDevice, done: Result<T>| {
+            done.inspect_err(|error| local.role.member().abort(&error.to_string()))
         };
         let done: Vec<Result<T>> = std::thread::scope(|scope| {
             let mut threads = Vec::with_capacity(rest.len());
-            for part in rest {
+            for local in rest {
                 threads.push(scope.spawn(move || {
-                    let done = others(part);
-                    told(part, done)
+                    let done = others(local);
+                    abort_on_error(local, done)
                 }));
             }
             let done = first(leader);
-            let mut all = vec![told(leader, done)];
+            let mut all = vec![abort_on_error(leader, done)];
             for thread in threads {
                 all.push(thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
             }
@@ -148,7 +147,8 @@ impl DeviceGroup {
         for one in done {
             match one {
                 Ok(value) => all.push(value),
-                // Who only heard that another gave up has nothing to say beside that one.
+                // The error of the device that failed first replaces the `Member` errors that its
+                // abort caused in the others.
                 Err(error) if failed.is_none() || matches!(failed, Some(Error::Member(_))) => {
                     failed = Some(error);
                 }
@@ -156,59 +156,62 @@ impl DeviceGroup {
             }
         }
         let Some(error) = failed else { return Ok(all) };
-        // Ranks end together.
+        // After an error no rank continues.
         if self.ranks.is_some() {
             return Err(error);
         }
-        // Who has been broken off may go on later, among members that have not given up.
-        let members = exchange::team(self.parts.len(), None, self.patience);
-        for (part, member) in self.parts.iter_mut().zip(members) {
-            *part.group.member_mut() = member;
+        // An aborted exchange stays aborted: new members allow later calls.
+        let members = exchange::team(self.local_devices.len(), None, self.patience);
+        for (local, member) in self.local_devices.iter_mut().zip(members) {
+            *local.role.member_mut() = member;
         }
         Err(error)
     }
 
-    /// [`DeviceGroup::each`] where the first device is one like the others.
-    fn all<T: Send>(&mut self, work: impl Fn(&mut Part) -> Result<T> + Sync) -> Result<Vec<T>> {
-        self.each(&work, &work)
+    /// [`DeviceGroup::run_on_each`] with the same work for all devices.
+    fn run_on_all<T: Send>(
+        &mut self,
+        work: impl Fn(&mut LocalDevice) -> Result<T> + Sync,
+    ) -> Result<Vec<T>> {
+        self.run_on_each(&work, &work)
     }
 
-    /// Takes up to `steps` steps of `dt`; afterwards the first device has everything of all bodies. `watch` sees the steps
-    /// done after each, and ends it by returning false. Returns the steps done.
+    /// Takes up to `steps` steps of `dt`; afterwards the first device holds the full state of all
+    /// bodies. `watch` is called with the steps done after each step and ends the advance by
+    /// returning false. Returns the number of steps done.
     ///
-    /// Errors: a device failed.
+    /// # Errors
+    /// A device failed.
     pub fn advance(&mut self, dt: f64, steps: u64, watch: &mut Watch<'_>) -> Result<u64> {
-        if steps == 0 || !self.foresee_potentials()? {
-            return self.take(((dt, steps), true), watch);
+        if steps == 0 || !self.expects_potentials()? {
+            return self.advance_all(((dt, steps), true), watch);
         }
         let mut ended = false;
         let mut before = |done| {
             ended |= !watch(done);
             !ended
         };
-        let done = self.take(((dt, steps - 1), false), &mut before)?;
+        let done = self.advance_all(((dt, steps - 1), false), &mut before)?;
         if ended || done < steps - 1 {
-            self.take(((dt, 0), true), &mut |_| true)?;
+            self.advance_all(((dt, 0), true), &mut |_| true)?;
             return Ok(done);
         }
-        self.parts.iter_mut().for_each(|part| part.state.swap_together());
-        let last = self.take(((dt, 1), true), &mut |last| watch(done + last));
-        self.parts.iter_mut().for_each(|part| part.state.swap_together());
+        self.local_devices.iter_mut().for_each(|local| local.state.swap_together());
+        let last = self.advance_all(((dt, 1), true), &mut |last| watch(done + last));
+        self.local_devices.iter_mut().for_each(|local| local.state.swap_together());
         let last = last?;
         if last == 1 {
-            self.parts.iter_mut().for_each(|part| part.state.end_together());
+            self.local_devices.iter_mut().for_each(|local| local.state.end_together());
         }
         Ok(done + last)
     }
 
-    /// Whether the last force of the next advance is to give potentials, too, on the devices of all ranks alike: on one
-    /// of them a compiler may have made it so that it cannot.
-    ///
-    /// Errors: ranks that cannot be heard.
-    fn foresee_potentials(&mut self) -> Result<bool> {
+    /// Whether the last force of the next advance should also compute potentials. All ranks must
+    /// agree, because the compiler of one device may rule it out. Fails if a rank does not answer.
+    fn expects_potentials(&mut self) -> Result<bool> {
         let mut all = true;
-        for Part { state, group, .. } in &mut self.parts {
-            all &= state.foresees_potentials() && matches!(group, Place::Lockstep(_));
+        for LocalDevice { state, role, .. } in &mut self.local_devices {
+            all &= state.expects_potentials() && matches!(role, Role::Lockstep(_));
         }
         match &self.ranks {
             Some(ranks) => Ok(!ranks.any(!all)?),
@@ -216,66 +219,69 @@ impl DeviceGroup {
         }
     }
 
-    /// [`Part::advance`] of all devices.
-    fn take(&mut self, steps: ((f64, u64), bool), watch: &mut Watch<'_>) -> Result<u64> {
+    /// [`LocalDevice::advance`] of all devices.
+    fn advance_all(&mut self, steps: ((f64, u64), bool), watch: &mut Watch<'_>) -> Result<u64> {
         let last = AtomicU64::new(u64::MAX);
         let last = &last;
-        let done = self.each(
-            |part| part.advance(steps, last, watch),
-            |part| part.advance(steps, last, &mut |_| true),
+        let done = self.run_on_each(
+            |local| local.advance(steps, last, watch),
+            |local| local.advance(steps, last, &mut |_| true),
         )?;
         Ok(done[0])
     }
 
-    /// What the first device has waited for since this was asked last.
+    /// The exchanges of the first device since the last call.
     pub fn take_exchanged(&mut self) -> Exchanged {
-        let (secs, times) = self.parts[0].group.take_spent();
+        let (secs, times) = self.local_devices[0].role.take_spent();
         Exchanged { secs, times }
     }
 
-    /// What each device of this process does.
+    /// The share of each device of this process.
     fn take_parts(&mut self) -> Vec<DevicePart> {
-        let part = |part: &mut Part| DevicePart {
-            device: part.state.gpu().adapter.in_words(),
-            share: part.group.share(),
-            exchanging: part.spent.take(),
+        let part = |local: &mut LocalDevice| DevicePart {
+            device: local.state.gpu().adapter.in_words(),
+            share: local.role.share(),
+            exchanging: local.spent.take(),
         };
-        self.parts.iter_mut().map(part).collect()
+        self.local_devices.iter_mut().map(part).collect()
     }
 
-    /// The bodies that each device moves, of all processes, in their order.
+    /// The range of bodies that each device moves, for the devices of all processes in order.
     pub fn shares(&self) -> &[Range<usize>] {
         &self.shares
     }
 
     fn first(&self) -> &DeviceState {
-        &self.parts[0].state
+        &self.local_devices[0].state
     }
 
-    /// All bodies as the first device has them after [`DeviceGroup::advance`].
+    /// Reads all bodies from the first device, after [`DeviceGroup::advance`].
     async fn read_all(&mut self, bodies: &mut Bodies, time: f64) -> Result<Vec<DVec3>> {
         let n = bodies.len();
-        self.parts[0].state.read_range(0..n, bodies, time).await
+        self.local_devices[0].state.read_range(0..n, bodies, time).await
     }
 
-    /// Potentials of all bodies: each device computes those of its own, or the first one all where it has them all.
+    /// Potentials of all bodies: each device computes those of its range, or the first device all
+    /// of them if it is a replica.
     fn potentials(&mut self) -> Result<Vec<f64>> {
-        if let [Part { state, group: Place::Replica(_), .. }, ..] = self.parts.as_mut_slice() {
+        if let [LocalDevice { state, role: Role::Replica(_), .. }, ..] =
+            self.local_devices.as_mut_slice()
+        {
             let mut alone = Ranks::alone();
             let ranks = self.ranks.as_mut().unwrap_or(&mut alone);
             let all = exchange::while_looking(ranks, || pollster::block_on(state.potential()));
             return ranks.unless_stopped(all);
         }
-        let mut all = self.all(|Part { state, group, .. }| {
-            let member = group.member_mut();
+        let mut all = self.run_on_all(|LocalDevice { state, role, .. }| {
+            let member = role.member_mut();
             let own = match member.leads() {
                 true => exchange::while_looking(member, || pollster::block_on(state.potential())),
                 false => pollster::block_on(state.potential()),
             };
             let own = member.unless_stopped(own)?;
-            match group {
-                Place::Lockstep(place) => place.gather(&own),
-                Place::Replica(_) => Ok(own),
+            match role {
+                Role::Lockstep(lockstep) => lockstep.gather(&own),
+                Role::Replica(_) => Ok(own),
             }
         })?;
         Ok(all.swap_remove(0))
@@ -293,10 +299,11 @@ mod tests {
     use crate::scene::{Spread, test_bodies};
     use crate::sim::{EngineKind, Residence, Settings};
 
-    /// Each of two ranks, one with two devices: whether potentials came with the last force of each advance, and all
-    /// that is told of the bodies. Enough of them for that (`device/together.rs`).
+    /// Two ranks, one of them with two devices: checks whether potentials came with the last force
+    /// of each advance, and compares all bodies and potentials. There are enough bodies for the
+    /// combined kernel (`device/together.rs`).
     #[test]
-    fn ranks_foresee_potentials_and_have_the_bits_of_one_device() {
+    fn ranks_compute_expected_potentials_with_same_bits_as_one_device() {
         let name = std::env::var("GRAVITILE_TEST_ADAPTER").unwrap_or_default();
         let request = match name.as_str() {
             "" => AdapterRequest::default(),
@@ -304,36 +311,40 @@ mod tests {
         };
         let gpu = Gpu::open_blocking(&request).expect("the device tests need an adapter");
         let bodies = test_bodies(1500, Spread::Even);
-        // Slices, so that steps are not fused.
+        // With several slices, steps are not fused.
         let kernel = KernelRequest { tiled: true, s: Some(3), ..KernelRequest::NONE };
         let engine = EngineKind::Gpu;
         let settings =
             Settings { softening: 0.05, dt: 0.01, engine, kernel, ..Settings::default() };
-        let told = |place: &mut dyn Residence| {
+        let describe_state = |residence: &mut dyn Residence| {
             let mut bodies = bodies.clone();
-            pollster::block_on(place.read(&mut bodies, 0.0)).unwrap();
-            let potential = pollster::block_on(place.potential()).unwrap();
+            pollster::block_on(residence.read(&mut bodies, 0.0)).unwrap();
+            let potential = pollster::block_on(residence.potential()).unwrap();
             format!("{bodies:?} {potential:?}")
         };
         let as_rank = |ranks: Option<Ranks>, devices: usize| {
             let devices = vec![Arc::clone(&gpu); devices];
             let group = DeviceGroup::open(&devices, ranks.as_ref(), &bodies, None, &settings);
             let mut group = pollster::block_on(group).unwrap();
-            let mut seen = vec![told(&mut group)];
-            for (steps, is_foreseen) in [(2, true), (1, true), (0, true), (1, true)] {
+            let mut states = vec![describe_state(&mut group)];
+            for (steps, is_expected) in [(2, true), (1, true), (0, true), (1, true)] {
                 group.advance(0.01, steps, &mut |_| true).unwrap();
-                let mut parts = group.parts.iter();
-                assert_eq!(parts.all(|part| part.state.has_potentials()), is_foreseen, "{steps}");
-                seen.push(told(&mut group));
+                let mut devices = group.local_devices.iter();
+                assert_eq!(
+                    devices.all(|local| local.state.has_potentials()),
+                    is_expected,
+                    "{steps}"
+                );
+                states.push(describe_state(&mut group));
             }
-            // Nobody asks for potentials after this one, so the next has none.
-            for is_foreseen in [true, false] {
+            // No potentials are requested after the first of these, so the second computes none.
+            for is_expected in [true, false] {
                 group.advance(0.01, 1, &mut |_| true).unwrap();
-                let mut parts = group.parts.iter();
-                assert!(parts.all(|part| part.state.has_potentials() == is_foreseen));
+                let mut devices = group.local_devices.iter();
+                assert!(devices.all(|local| local.state.has_potentials() == is_expected));
             }
-            seen.push(told(&mut group));
-            seen
+            states.push(describe_state(&mut group));
+            states
         };
         let alone = as_rank(None, 1);
         let by_ranks: Vec<_> = std::thread::scope(|scope| {
@@ -344,6 +355,6 @@ mod tests {
             let threads: Vec<_> = ranks.enumerate().map(each).collect();
             threads.into_iter().map(|thread| thread.join().unwrap()).collect()
         });
-        assert!(by_ranks.iter().all(|seen| *seen == alone));
+        assert!(by_ranks.iter().all(|states| *states == alone));
     }
 }

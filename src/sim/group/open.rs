@@ -1,10 +1,10 @@
-//! Putting bodies on several devices.
+//! Opening a group of devices: distributes the bodies over them.
 
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Part, Place};
+use super::{LocalDevice, Role};
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
 use crate::exchange::{self, Exchange, Member, Ranks, shares};
@@ -16,27 +16,31 @@ use crate::integrate::blocks::Restart;
 use crate::sim::Settings;
 use crate::sim::device::{DeviceState, Lockstep, Replica};
 
-/// Shares that differ by less from what was measured stay as they are.
+/// Devices whose rates differ from the mean by no more than this fraction have equal shares.
 const UNEVEN: f64 = 0.05;
 
-/// Bodies on several devices, which take their steps together.
+/// Bodies on several devices, which step in lockstep.
 pub struct DeviceGroup {
-    pub(super) parts: Vec<Part>,
-    /// Of all members.
+    /// The devices of this process.
+    pub(super) local_devices: Vec<LocalDevice>,
+    /// The ranges of all members.
     pub(super) shares: Vec<Range<usize>>,
+    /// See [`Gpu::patience`].
     pub(super) patience: Duration,
-    /// The ranks that have the other devices.
+    /// The ranks that own the other devices.
     pub(super) ranks: Option<Ranks>,
-    /// Interactions of groups that this one has replaced.
-    pub(super) before: u64,
+    /// Interactions of the groups that this one replaced.
+    pub(super) interactions_before: u64,
 }
 
 impl DeviceGroup {
-    /// Puts `bodies` on each of the `devices`, to go on after a `restart` if there is one, and computes their
-    /// accelerations. Devices move as many bodies as they are fast, as their first forces show.
+    /// Uploads `bodies` to each of the `devices`, continuing after `restart` if given, and computes
+    /// their accelerations. The number of bodies that a device moves is proportional to its rate,
+    /// as measured by the first forces.
     ///
-    /// Errors: those of [`DeviceState::begin_sinks`]; steps in one workgroup, which cannot be shared; a tree on devices of
-    /// several kinds.
+    /// # Errors
+    /// Those of [`DeviceState::begin_sinks`]; steps in one workgroup, which cannot be shared; a
+    /// tree on devices of several kinds.
     pub async fn open(
         devices: &[Arc<Gpu>],
         ranks: Option<&Ranks>,
@@ -44,28 +48,29 @@ impl DeviceGroup {
         restart: Option<&Restart>,
         settings: &Settings,
     ) -> Result<Self> {
-        let settings = Self::alike(devices, ranks, bodies, settings)?;
-        let members_of = members_of(devices, ranks)?;
-        let place = There { devices, ranks, members_of: &members_of };
+        let settings = Self::common_settings(devices, ranks, bodies, settings)?;
+        let devices_per_rank = devices_per_rank(devices, ranks)?;
+        let topology = Topology { devices, ranks, devices_per_rank: &devices_per_rank };
         if settings.engine.by(settings.method)?.1 == Method::Tree {
-            return Self::of_replicas(place, bodies, restart, &settings).await;
+            return Self::of_replicas(topology, bodies, restart, &settings).await;
         }
-        let even = vec![1.0; members_of.iter().sum()];
+        let even = vec![1.0; devices_per_rank.iter().sum()];
         let rests = restart.and_then(|restart| Rests::find(&restart.columns, bodies.len()));
         let rests = rests.as_ref();
-        let mut group = Self::with_weights(place, bodies, rests, &settings, &even).await?;
-        // Equal devices have equal shares, whatever else their first forces waited for.
-        let facts = group.facts()?;
-        let are_alike = facts.iter().all(|(name, _)| *name == facts[0].0);
-        let rates: Vec<f64> = facts.iter().map(|(_, rate)| *rate).collect();
-        if !are_alike && are_uneven(&rates) {
-            group = Self::with_weights(place, bodies, rests, &settings, &rates).await?;
+        let mut group = Self::with_weights(topology, bodies, rests, &settings, &even).await?;
+        // Devices of one kind have equal shares, even if other load disturbed the measured rates.
+        let measured = group.names_and_rates()?;
+        let is_one_kind = measured.iter().all(|(name, _)| *name == measured[0].0);
+        let rates: Vec<f64> = measured.iter().map(|(_, rate)| *rate).collect();
+        if !is_one_kind && are_uneven(&rates) {
+            group = Self::with_weights(topology, bodies, rests, &settings, &rates).await?;
         }
         Ok(group)
     }
 
-    /// The settings that all devices take alike: the frame, and the kernel of the first one for all bodies.
-    fn alike(
+    /// Fills in the settings that all devices must have in common: the frame, and the kernel shape
+    /// that the first device has for all bodies.
+    fn common_settings(
         devices: &[Arc<Gpu>],
         ranks: Option<&Ranks>,
         bodies: &Bodies,
@@ -76,14 +81,14 @@ impl DeviceGroup {
             .ok_or_else(|| Error::value("the number of devices", 0, "at least one that is open"))?;
         let (g, now) = (settings.gravitational_constant, settings.begins_at());
         let frame = settings.frame.unwrap_or_else(|| Frame::of(bodies, g, now));
-        // As the device will have them.
+        // As uploaded to the device: in units of the frame, in f32.
         let narrow = |mass: &f64| (mass * g / frame.mass) as f32;
         let mass: Vec<f32> = bodies.mass.iter().map(narrow).collect();
         let masses = Masses::of(&mass, USUAL_BLOCK);
         let config = settings.known.resolve(&settings.kernel, first, bodies.len(), masses)?;
-        // Others may have tuned their kernels, or have another kind of device: the first rank's serves for all.
+        // Other ranks may have other tuning results or other devices: all use that of rank 0.
         let config = match ranks {
-            Some(ranks) => agreed(ranks, config)?,
+            Some(ranks) => kernel_of_rank_0(ranks, config)?,
             None => config,
         };
         if config.dispatch == Dispatch::OneWorkgroup {
@@ -95,55 +100,56 @@ impl DeviceGroup {
     }
 
     async fn with_weights(
-        place: There<'_>,
+        topology: Topology<'_>,
         bodies: &Bodies,
         rests: Option<&Rests>,
         settings: &Settings,
         weights: &[f64],
     ) -> Result<Self> {
-        let There { devices, ranks, .. } = place;
+        let Topology { devices, ranks, .. } = topology;
         let unit = unit_of(settings, bodies.len(), weights.len());
         let shares = shares(bodies.len(), weights, unit);
         let patience = patience(devices);
-        let members = place.members(patience);
-        let mut parts = Vec::with_capacity(devices.len());
+        let members = topology.members(patience);
+        let mut local_devices = Vec::with_capacity(devices.len());
         for (gpu, member) in devices.iter().zip(members) {
             let share = &shares[member.member()];
             let sinks = share.start as u32..share.end as u32;
             let gpu = Arc::clone(gpu);
             let state = DeviceState::begin_sinks(gpu, bodies, sinks, rests, settings).await?;
-            let group = Place::Lockstep(Lockstep::new(&state, member, shares.clone()));
-            parts.push(Part { state, group, spent: Spent::default() });
+            let role = Role::Lockstep(Lockstep::new(&state, member, shares.clone()));
+            local_devices.push(LocalDevice { state, role, spent: Spent::default() });
         }
         let ranks = ranks.cloned();
-        let mut group = Self { parts, shares, patience, ranks, before: 0 };
+        let mut group = Self { local_devices, shares, patience, ranks, interactions_before: 0 };
         group.advance(settings.dt, 0, &mut |_| true)?;
         Ok(group)
     }
 
-    /// Devices that move all bodies each, and share their forces: these must be of one kind.
+    /// A group in which each device moves all bodies and computes a range of the forces. The
+    /// devices must be of one kind.
     async fn of_replicas(
-        place: There<'_>,
+        topology: Topology<'_>,
         bodies: &Bodies,
         restart: Option<&Restart>,
         settings: &Settings,
     ) -> Result<Self> {
-        let There { devices, ranks, .. } = place;
+        let Topology { devices, ranks, .. } = topology;
         let patience = patience(devices);
-        let mut parts = Vec::with_capacity(devices.len());
-        for (gpu, member) in devices.iter().zip(place.members(patience)) {
+        let mut local_devices = Vec::with_capacity(devices.len());
+        for (gpu, member) in devices.iter().zip(topology.members(patience)) {
             let mut state =
-                DeviceState::begin_again(Arc::clone(gpu), bodies, restart, settings).await?;
-            let group = Place::Replica(Replica::new(&mut state, member).await?);
-            parts.push(Part { state, group, spent: Spent::default() });
+                DeviceState::begin_restarted(Arc::clone(gpu), bodies, restart, settings).await?;
+            let role = Role::Replica(Replica::new(&mut state, member).await?);
+            local_devices.push(LocalDevice { state, role, spent: Spent::default() });
         }
         let ranks = ranks.cloned();
         let all = 0..bodies.len();
-        let shares = vec![all; place.members_of.iter().sum()];
-        let mut group = Self { parts, shares, patience, ranks, before: 0 };
-        let facts = group.facts()?;
-        if let Some((other, _)) = facts.iter().find(|(name, _)| *name != facts[0].0) {
-            let is = format!("{} and {other}", facts[0].0);
+        let shares = vec![all; topology.devices_per_rank.iter().sum()];
+        let mut group = Self { local_devices, shares, patience, ranks, interactions_before: 0 };
+        let measured = group.names_and_rates()?;
+        if let Some((other, _)) = measured.iter().find(|(name, _)| *name != measured[0].0) {
+            let is = format!("{} and {other}", measured[0].0);
             let allowed = "of one kind with the method tree, whose bodies each of them moves";
             return Err(Error::value("what the devices are", is, allowed));
         }
@@ -152,83 +158,84 @@ impl DeviceGroup {
     }
 }
 
-/// For so long a device of these waits awake.
+/// How long a waiting member polls before it sleeps: the shortest time of these devices.
 fn patience(devices: &[Arc<Gpu>]) -> Duration {
     devices.iter().map(|gpu| gpu.patience()).min().unwrap_or_default()
 }
 
-/// Where bodies go.
+/// The devices of all processes.
 #[derive(Clone, Copy)]
-struct There<'a> {
-    /// Of this process.
+struct Topology<'a> {
+    /// The devices of this process.
     devices: &'a [Arc<Gpu>],
     ranks: Option<&'a Ranks>,
-    /// How many devices each rank has.
-    members_of: &'a [usize],
+    /// The number of devices of each rank.
+    devices_per_rank: &'a [usize],
 }
 
-impl There<'_> {
-    /// The devices' ways to each other.
+impl Topology<'_> {
+    /// The exchange members of this process's devices.
     fn members(&self, patience: Duration) -> Vec<Member> {
-        let outer = self
-            .ranks
-            .map(|ranks| (Box::new(ranks.clone()) as Box<dyn Exchange>, self.members_of.to_vec()));
+        let outer = self.ranks.map(|ranks| {
+            (Box::new(ranks.clone()) as Box<dyn Exchange>, self.devices_per_rank.to_vec())
+        });
         exchange::team(self.devices.len(), outer, patience)
     }
 }
 
 impl DeviceGroup {
-    /// Names and rates of all devices, in the order of members.
-    fn facts(&self) -> Result<Vec<(String, f64)>> {
+    /// Names and measured rates of all devices, in the order of members.
+    fn names_and_rates(&self) -> Result<Vec<(String, f64)>> {
         let mut own = String::new();
-        for Part { state, .. } in &self.parts {
+        for LocalDevice { state, .. } in &self.local_devices {
             let name = state.gpu().adapter.name.replace('\n', " ");
             own += &format!("{} {name}\n", state.throughput().rate().to_bits());
         }
-        let told = match &self.ranks {
+        let received = match &self.ranks {
             Some(ranks) => ranks.tell(own.as_bytes())?,
             None => vec![own.into_bytes()],
         };
-        let fact = |line: &str| {
+        let parse = |line: &str| {
             let (rate, name) = line.split_once(' ')?;
             Some((name.to_owned(), f64::from_bits(rate.parse().ok()?)))
         };
         let lines = |bytes: &Vec<u8>| String::from_utf8_lossy(bytes).into_owned();
-        Ok(told
+        Ok(received
             .iter()
             .map(lines)
-            .flat_map(|text| text.lines().filter_map(fact).collect::<Vec<_>>())
+            .flat_map(|text| text.lines().filter_map(parse).collect::<Vec<_>>())
             .collect())
     }
 }
 
-/// How many devices each rank has.
-fn members_of(devices: &[Arc<Gpu>], ranks: Option<&Ranks>) -> Result<Vec<usize>> {
+/// The number of devices of each rank, sent to all.
+fn devices_per_rank(devices: &[Arc<Gpu>], ranks: Option<&Ranks>) -> Result<Vec<usize>> {
     let own = devices.len();
     let Some(ranks) = ranks else { return Ok(vec![own]) };
-    let told = ranks.tell(own.to_string().as_bytes())?;
+    let received = ranks.tell(own.to_string().as_bytes())?;
     let count = |bytes: &Vec<u8>| String::from_utf8_lossy(bytes).parse().unwrap_or(0);
-    Ok(told.iter().map(count).collect())
+    Ok(received.iter().map(count).collect())
 }
 
-/// The kernel of the first rank.
-fn agreed(ranks: &Ranks, config: KernelConfig) -> Result<KernelConfig> {
+/// The kernel shape of rank 0, sent to all.
+fn kernel_of_rank_0(ranks: &Ranks, config: KernelConfig) -> Result<KernelConfig> {
     let text = toml::to_string(&config).expect("a kernel should be expressible in TOML");
-    let told = ranks.tell(text.as_bytes())?;
-    let first = String::from_utf8_lossy(&told[0]);
+    let received = ranks.tell(text.as_bytes())?;
+    let first = String::from_utf8_lossy(&received[0]);
     toml::from_str(&first).map_err(|error| {
         Error::Outside(format!("rank 0 told no kernel that is known here: {error}"))
     })
 }
 
-/// Shares are cut at multiples of this: whole workgroups, where everybody has many of them.
+/// Shares begin at multiples of this: whole workgroups if each member has at least 8 of them, else
+/// 1.
 fn unit_of(settings: &Settings, n: usize, members: usize) -> usize {
     let request = &settings.kernel;
     let rows = request.p.unwrap_or(1) as usize * request.r.unwrap_or(1) as usize;
     if n / members.max(1) >= 8 * rows { rows } else { 1 }
 }
 
-/// Whether devices with these rates should not have equal shares.
+/// Whether a rate differs from the mean by more than [`UNEVEN`].
 fn are_uneven(rates: &[f64]) -> bool {
     let mean = rates.iter().sum::<f64>() / rates.len() as f64;
     rates.iter().any(|rate| (rate / mean - 1.0).abs() > UNEVEN)

@@ -1,4 +1,4 @@
-//! A group of devices as the place where bodies live.
+//! [`Residence`] for a group of devices.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::gpu::Gpu;
 use crate::integrate::blocks::Restart;
 use crate::sim::{DevicePart, OnDevice, Residence, ResidenceEntry, Settings, Soon, Watch};
 
-/// Several devices: for bodies that share a step, where several were chosen.
+/// Several devices, if several are chosen and all bodies share one step.
 pub const RESIDENCE: ResidenceEntry = ResidenceEntry {
     suits: |choice, settings| {
         let are_several = !choice.beside.is_empty() || choice.is_shared();
@@ -32,8 +32,8 @@ pub const RESIDENCE: ResidenceEntry = ResidenceEntry {
 impl Residence for DeviceGroup {
     fn describe(&self) -> String {
         let mut text = self.first().describe();
-        for part in &self.parts[1..] {
-            text += &format!(" + {}", part.state.gpu().adapter.name);
+        for local in &self.local_devices[1..] {
+            text += &format!(" + {}", local.state.gpu().adapter.name);
         }
         if let Some(ranks) = &self.ranks {
             text += &format!(", on each of {} ranks", ranks.size());
@@ -42,10 +42,11 @@ impl Residence for DeviceGroup {
     }
 
     fn interactions(&self) -> u64 {
-        // All devices take the same steps: what one has computed for its sinks tells what all have.
+        // All devices take the same steps, so interactions scale with the number of sinks.
         let first = self.first();
         let (n, own) = (u64::from(first.buffers().count), first.sinks().len().max(1) as u64);
-        self.before + (u128::from(first.interactions()) * u128::from(n) / u128::from(own)) as u64
+        self.interactions_before
+            + (u128::from(first.interactions()) * u128::from(n) / u128::from(own)) as u64
     }
 
     fn advance<'a>(
@@ -57,9 +58,9 @@ impl Residence for DeviceGroup {
         Box::pin(async move {
             let mut ended = false;
             let mut watch = |done| {
-                let go_on = watch(done);
-                ended |= !go_on;
-                go_on
+                let continues = watch(done);
+                ended |= !continues;
+                continues
             };
             match DeviceGroup::advance(self, dt, steps, &mut watch) {
                 Ok(done) if done < steps && !ended => (done, Err(Error::Stopped)),
@@ -84,11 +85,11 @@ impl Residence for DeviceGroup {
     ) -> Soon<'a, Result<()>> {
         Box::pin(async move {
             let devices: Vec<_> =
-                self.parts.iter().map(|part| Arc::clone(part.state.gpu())).collect();
+                self.local_devices.iter().map(|local| Arc::clone(local.state.gpu())).collect();
             let ranks = self.ranks.clone();
             let mut other =
                 DeviceGroup::open(&devices, ranks.as_ref(), bodies, None, settings).await?;
-            other.before = self.interactions();
+            other.interactions_before = self.interactions();
             *self = other;
             Ok(())
         })

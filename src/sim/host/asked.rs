@@ -1,4 +1,4 @@
-//! Forces of bodies on the host on each other, as engines are asked for them, and what is asked of those first.
+//! Calls to force engines for bodies on the host, and the checks before them.
 
 use std::sync::Arc;
 
@@ -10,8 +10,8 @@ use crate::forces::direct::{CpuDouble, GpuTiers};
 use crate::forces::{Answers, ForceEngine, Identity, Precision, Sinks, Sources, Want};
 use crate::sim::Choice;
 
-/// Refuses devices of several kinds for block steps: each of them moves all bodies, in its own way, and for some a block is
-/// large that others take alone.
+/// Rejects devices of several kinds for block steps: each device moves all bodies, and devices of
+/// different kinds neither give the same bits nor agree from which size on a block is shared.
 pub(super) fn check_kinds(choice: &Choice) -> Result<()> {
     let mut names = choice.devices().map(|gpu| &gpu.adapter.name);
     let Some(first) = names.next() else { return Ok(()) };
@@ -25,8 +25,8 @@ pub(super) fn check_kinds(choice: &Choice) -> Result<()> {
     }
 }
 
-/// Accelerations, and potentials if wanted, of all `bodies` on each other; those of the last step, if there are any,
-/// tell engines how large they are.
+/// Computes the outputs in `want` for all `bodies` on each other. The accelerations of the last
+/// step, if given, serve engines as an estimate of the magnitude.
 pub(super) async fn evaluate(
     engine: &mut dyn ForceEngine,
     bodies: &Bodies,
@@ -52,26 +52,28 @@ pub(super) fn all_on_all<'a>(
 ) -> (Sources<'a>, Sinks<'a>) {
     let position = &bodies.position;
     let sources = Sources::new(position, gravitating_mass);
-    let whole = acceleration.len() == position.len();
-    let acceleration = if whole { acceleration } else { &[] };
+    let is_complete = acceleration.len() == position.len();
+    let acceleration = if is_complete { acceleration } else { &[] };
     (sources, Sinks { acceleration, ..Sinks::new(position, Identity::Offset(0)) })
 }
 
-/// Tells an engine that does not build at each step which one comes next.
-pub(super) fn begin_step(engine: &mut dyn ForceEngine, step: u64, anew: bool) {
+/// Announces the next step to an engine that does not rebuild at each step. With `is_new` the
+/// bodies are others than before.
+pub(super) fn begin_step(engine: &mut dyn ForceEngine, step: u64, is_new: bool) {
     if let Some(rebuilds) = engine.rebuilds() {
-        rebuilds.begin_step(step, anew);
+        rebuilds.begin_step(step, is_new);
     }
 }
 
-/// An engine in f64 where `engine` computes, or else on the CPU; ranks share its sinks, too.
+/// An engine in f64 on the device of `engine` if that is possible, else on the CPU; ranks share its
+/// sinks as they do those of `engine`.
 pub(super) async fn in_f64(engine: &dyn ForceEngine) -> Result<Box<dyn ForceEngine>> {
     let mut made: Box<dyn ForceEngine> = Box::new(CpuDouble::new());
-    if let Some(there) = engine.on_device()
-        && there.gpu().adapter.class != crate::gpu::DeviceClass::Software
-        && let Ok(there) = GpuTiers::open(Arc::clone(there.gpu()), Precision::Double).await
+    if let Some(device_engine) = engine.on_device()
+        && device_engine.gpu().adapter.class != crate::gpu::DeviceClass::Software
+        && let Ok(double) = GpuTiers::open(Arc::clone(device_engine.gpu()), Precision::Double).await
     {
-        made = Box::new(there);
+        made = Box::new(double);
     }
     #[cfg(not(target_arch = "wasm32"))]
     if let Some(ranks) = engine.ranks() {

@@ -1,4 +1,4 @@
-//! Runs by forces that depend on the accelerations of the last step.
+//! Runs with forces that depend on the accelerations of the last step.
 
 use super::*;
 use crate::forces::direct::CpuSingle;
@@ -25,7 +25,7 @@ fn step(state: &mut HostState, steps: u64) -> (Vec<DVec3>, Vec<f64>) {
 }
 
 #[test]
-fn a_body_that_leaves_the_range_of_numbers_is_named_and_the_others_stay() {
+fn overflowing_body_is_named_and_state_is_restored() {
     let cloud = TestBodies::new(300, 5);
     let mut bodies = Bodies::default();
     for i in 0..cloud.len() {
@@ -43,9 +43,9 @@ fn a_body_that_leaves_the_range_of_numbers_is_named_and_the_others_stay() {
         pollster::block_on(state.step(1e-300)).unwrap();
         let (before, known) = (state.bodies.clone(), state.acceleration.clone());
         let text = pollster::block_on(state.step(4.0)).unwrap_err().to_string();
-        let says = "body 77 (id 4711): it has left the range of numbers";
-        assert!(text.contains(says), "{name}: {text}");
-        // The whole state before the step is there to be saved, and to go on from otherwise.
+        let expected = "body 77 (id 4711): it has left the range of numbers";
+        assert!(text.contains(expected), "{name}: {text}");
+        // The state before the step is complete: it can be saved, or continued with another step.
         assert_eq!((&state.bodies, &state.acceleration), (&before, &known), "{name}");
         let text = pollster::block_on(state.step(1.0)).unwrap_err().to_string();
         assert!(text.contains("body 77 (id 4711): its position ["), "{name}: {text}");
@@ -55,7 +55,7 @@ fn a_body_that_leaves_the_range_of_numbers_is_named_and_the_others_stay() {
 }
 
 #[test]
-fn a_run_by_the_tree_goes_on_to_the_same_bits() {
+fn restarted_tree_run_gives_same_bits() {
     let cloud = TestBodies::new(1500, 3);
     let mut bodies = Bodies::default();
     for i in 0..cloud.len() {
@@ -65,7 +65,7 @@ fn a_run_by_the_tree_goes_on_to_the_same_bits() {
     step(&mut whole, 3);
     let (half, restart) = (whole.bodies.clone(), whole.restart());
     let end = step(&mut whole, 4);
-    // As a snapshot tells it.
+    // As read from a snapshot.
     let restart = Restart::find(&restart.columns, &restart.facts).unwrap();
     assert_eq!(step(&mut state(&half, Some(&restart)), 4), end);
     assert_ne!(step(&mut state(&half, None), 4), end, "without the accelerations");

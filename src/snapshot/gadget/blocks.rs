@@ -24,7 +24,7 @@ pub(super) fn present(counts: &[usize; TYPES]) -> TypeMask {
 pub(super) fn shape_of(
     name: &str,
     parts: &[(u64, [usize; TYPES])],
-    said: Option<&Shape>,
+    stated: Option<&Shape>,
     double: bool,
 ) -> Option<Shape> {
     let fits = |shape: &Shape| {
@@ -33,7 +33,7 @@ pub(super) fn shape_of(
             && (1..=MOST_VALUES).contains(&shape.values)
             && parts.iter().all(|(length, counts)| bytes(counts) == Some(*length))
     };
-    if let Some(shape) = said.filter(|shape| fits(shape)) {
+    if let Some(shape) = stated.filter(|shape| fits(shape)) {
         return Some(*shape);
     }
     let known = KNOWN_BLOCKS.iter().find(|(known, _)| *known == name).map(|(_, types)| *types);

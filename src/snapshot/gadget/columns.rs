@@ -81,13 +81,13 @@ pub(super) fn outgoing<'a>(
         KNOWN_BLOCKS.iter().position(|(known, _)| *known == block.name).unwrap_or(usize::MAX)
     });
     if format == 1 {
-        let mut told = Told::new(snapshot, counts, is_double("POS"));
+        let mut order = Format1Order::new(snapshot, counts, is_double("POS"));
         found.retain(|block| {
-            let kept = told.accepts(block);
-            if !kept {
+            let accepted = order.accepts(block);
+            if !accepted {
                 lost.push(block.name.clone());
             }
-            kept
+            accepted
         });
         losses.note_columns(&lost, " (format 1 has no names; gadget2 may hold them)");
     } else {
@@ -95,7 +95,7 @@ pub(super) fn outgoing<'a>(
     }
     for kind in [ColumnType::F64, ColumnType::F32] {
         let names = rounded.iter().filter(|(_, found)| *found == kind).map(|(name, _)| *name);
-        losses.note_whole(names, kind.name());
+        losses.note_integers(names, kind.name());
     }
     found
 }
@@ -152,16 +152,16 @@ fn types_with_values(columns: &[&Column], type_of: &[u8]) -> TypeMask {
     types
 }
 
-/// What the order of blocks in format 1 can express: the gas blocks up to the first missing one,
-/// then unnamed blocks (as read from format 1) that are recognisable by length.
-struct Told<'a> {
+/// The part of the file that the order of blocks in format 1 can express: the gas blocks up to the
+/// first missing one, then unnamed blocks (as read from format 1) that are recognisable by length.
+struct Format1Order<'a> {
     counts: &'a [[usize; TYPES]],
     gas_blocks: std::slice::Iter<'static, &'static str>,
     double: bool,
     unknown: usize,
 }
 
-impl<'a> Told<'a> {
+impl<'a> Format1Order<'a> {
     fn new(snapshot: &Snapshot, counts: &'a [[usize; TYPES]], double: bool) -> Self {
         let gas_blocks = gas_blocks(snapshot.attributes.contains_key(COOLING)).iter();
         Self { counts, gas_blocks, double, unknown: 0 }
@@ -188,9 +188,9 @@ impl<'a> Told<'a> {
         let guess = shape_of(&name, &lengths, None, self.double);
         // In a file without the block, the next one would get its name.
         let everywhere = lengths.iter().all(|(length, _)| *length > 0);
-        let told =
+        let is_numbered =
             block.name == name && !taken_for_gas && everywhere && guess.as_ref() == Some(shape);
-        self.unknown += usize::from(told);
-        told
+        self.unknown += usize::from(is_numbered);
+        is_numbered
     }
 }

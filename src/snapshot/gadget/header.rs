@@ -46,8 +46,8 @@ const FACTS: [Fact; 11] = [
 /// Attribute with the flag that decides which gas blocks format 1 has.
 pub(super) const COOLING: &str = "gadget.flag_cooling";
 
-/// The units that readers assume: kpc, 1e10 solar masses and km/s, all but velocities divided by the
-/// Hubble parameter in snapshots of an expanding universe.
+/// The units that readers assume: kpc, 1e10 solar masses and km/s, all but velocities divided by
+/// the Hubble parameter in snapshots of an expanding universe.
 pub(super) fn units(snapshot: &Snapshot) -> Units {
     let gadget = Units::gadget();
     match (snapshot.scale_factor(), snapshot.number("hubble_parameter")) {

@@ -14,10 +14,10 @@ use super::{ALL, DOUBLE_ATTRIBUTE, IDS_ATTRIBUTE, KINDS, TYPES, TypeMask, gas_bl
 use crate::bodies::Bodies;
 use crate::messages;
 
-/// The most columns kept: each costs 8 bytes per body, however short its block.
+/// The largest number of columns read: each costs 8 bytes per body, however short its block.
 const MOST_COLUMNS: usize = 64;
 
-/// Attribute that lists the blocks that were not kept.
+/// Attribute that lists the blocks that were skipped.
 const SKIPPED: &str = "gadget.skipped";
 
 /// Blocks that do not become columns.
@@ -135,7 +135,7 @@ fn of_type<'a>(
 
 /// Reads the other blocks into columns; returns the names of the f64 ones.
 fn columns<'a>(files: &[&'a File], double: bool, snapshot: &mut Snapshot) -> Vec<&'a str> {
-    let said: BTreeMap<String, Shape> = files
+    let stated: BTreeMap<String, Shape> = files
         .iter()
         .filter_map(|file| Some(info::parse(file.block("INFO")?.data, file.endianness)))
         .reduce(unite)
@@ -153,7 +153,7 @@ fn columns<'a>(files: &[&'a File], double: bool, snapshot: &mut Snapshot) -> Vec
             .zip(files)
             .map(|(data, file)| (data.len() as u64, file.header.counts))
             .collect();
-        let found = shape_of(name, &lengths, said.get(name), double)
+        let found = shape_of(name, &lengths, stated.get(name), double)
             .filter(|shape| snapshot.extra.len() + shape.values <= MOST_COLUMNS)
             .and_then(|shape| Some((shape, values(files, &data, &shape)?)));
         let Some((shape, columns)) = found else {

@@ -23,12 +23,13 @@
 //! their blocks, except that integers that only some bodies have are f64, with NaN for the others.
 //!
 //! The types become the components `gas`, `halo`, `disk`, `bulge`, `stars` and `boundary`. The file
-//! does not state units; GADGET's usual ones are assumed ([`crate::units::Units::gadget`]), which is
-//! noted. In cosmological snapshots they are divided by the Hubble parameter; positions remain
-//! comoving and velocities divided by the square root of the scale factor, as in the file. The header's other numbers become attributes if they are not 0.
+//! does not state units; GADGET's usual ones are assumed ([`crate::units::Units::gadget`]), which
+//! is noted. In cosmological snapshots they are divided by the Hubble parameter; positions remain
+//! comoving and velocities divided by the square root of the scale factor, as in the file. The
+//! header's other numbers become attributes if they are not 0.
 //!
-//! Readers expect U, RHO and HSML wherever there is gas (GADGET U, yt all three): zeros are written for
-//! those that a snapshot does not have, and left out when read.
+//! Readers expect U, RHO and HSML wherever there is gas (GADGET U, yt all three): zeros are written
+//! for those that a snapshot does not have, and left out when read.
 //!
 //! Writing groups the bodies by type and keeps their order within each. A mass common to all bodies
 //! of a type goes to the header's table, in f64. Format 2 takes any column whose name fits in four

@@ -23,9 +23,9 @@ pub(super) fn read(input: &mut Input, options: &ReadOptions) -> Result<Snapshot>
             file.map(|file| (*path, file)).map_err(|problem| Error::file(path, problem))
         })
         .collect::<Result<Vec<_>>>()?;
-    let files_of_one: Vec<&File> = parsed.iter().map(|(_, file)| file).collect();
+    let parsed_files: Vec<&File> = parsed.iter().map(|(_, file)| file).collect();
     agree(&parsed, files)?;
-    merge(&files_of_one).map_err(|problem| Error::file(&name, problem))
+    merge(&parsed_files).map_err(|problem| Error::file(&name, problem))
 }
 
 /// Checks that the files belong to one snapshot of `files` files.
@@ -62,11 +62,11 @@ fn agree(parsed: &[(&Path, File)], files: u64) -> Result<()> {
     }
     for (t, kind) in KINDS.iter().enumerate() {
         let found: u64 = parsed.iter().map(|(_, file)| file.header.counts[t] as u64).sum();
-        let said = first.header.totals[t];
-        if found != said {
+        let stated = first.header.totals[t];
+        if found != stated {
             let name = kind.name;
             let problem = format!(
-                "says that all {files} files have {said} bodies of type {t} ({name}), but they have {found}"
+                "says that all {files} files have {stated} bodies of type {t} ({name}), but they have {found}"
             );
             return Err(Error::file(first_path, problem));
         }

@@ -33,7 +33,7 @@ pub(super) fn write(
     Ok(())
 }
 
-/// What each file gets.
+/// The distribution of the bodies and numbers over the files.
 struct Plan<'a> {
     snapshot: &'a Snapshot,
     format: u8,
@@ -156,8 +156,8 @@ impl<'a> Plan<'a> {
         let [positions, velocities, ids, masses] = self.shapes;
         let header = Header { counts, ..self.header.clone() };
         // All files have the same attributes, so problems with them are noted once.
-        let mut said = Losses::default();
-        let losses = if part == 0 { losses } else { &mut said };
+        let mut repeated = Losses::default();
+        let losses = if part == 0 { losses } else { &mut repeated };
         let header = header.bytes(self.endianness, positions.kind == ColumnType::F64, losses);
         put_block(&mut file.out, self.format, "HEAD", header.len(), |out| out.raw(&header))?;
         let narrow = &mut self.narrow;
@@ -272,7 +272,7 @@ struct File<'a> {
 
 impl File<'_> {
     /// Appends a block of this shape, with the numbers that `put` writes for each body that has it.
-    /// No such bodies, no block.
+    /// Nothing is appended if there are no such bodies.
     fn block(
         &mut self,
         name: &str,

@@ -52,9 +52,9 @@ pub(super) fn id(field: &str) -> Option<u64> {
 /// Spreadsheets write an empty field for no value.
 pub(super) fn push(column: &mut Column, field: &str) -> bool {
     fn put<T>(values: &mut Vec<T>, value: Option<T>) -> bool {
-        let is_there = value.is_some();
+        let is_valid = value.is_some();
         values.extend(value);
-        is_there
+        is_valid
     }
     match column {
         Column::F64(values) if field.is_empty() => put(values, Some(f64::NAN)),

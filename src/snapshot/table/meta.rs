@@ -1,11 +1,11 @@
 //! The rest of a snapshot, in comments before the table: one `#: key = value` each.
 //!
-//! Keys: `time`; `unit.length`, `unit.mass`, `unit.time`, `unit.velocity`; `gravitational_constant`;
-//! `component.NAME` with the role, in the order of the components; `attribute.NAME`; `column.NAME`
-//! with the type of an additional column that is not f64. Unknown keys are skipped, which is noted, except
-//! that other units are refused. In names and
-//! values, ambiguous characters (`=`, `"`, line ends, blanks at an end) are written as `\u{HEX}`,
-//! and `\` as `\\`.
+//! Keys: `time`; `unit.length`, `unit.mass`, `unit.time`, `unit.velocity`;
+//! `gravitational_constant`; `component.NAME` with the role, in the order of the components;
+//! `attribute.NAME`; `column.NAME` with the type of an additional column that is not f64. Unknown
+//! keys are skipped, which is noted, except that other units are refused. In names and values,
+//! ambiguous characters (`=`, `"`, line ends, blanks at an end) are written as `\u{HEX}`, and `\`
+//! as `\\`.
 
 use std::collections::BTreeMap;
 

@@ -42,7 +42,8 @@ impl Meaning {
         known.map_or_else(|| Self::Extra(name.into()), |(_, column)| column.clone())
     }
 
-    /// The column that has this name in other codes: `PosX`, `pos_x`, `particle_position_x`, `iord`.
+    /// The column that has this name in other codes: `PosX`, `pos_x`, `particle_position_x`,
+    /// `iord`.
     fn alias(name: &str) -> Option<Self> {
         let plain: String = name.chars().filter(|c| !"_-. ".contains(*c)).collect();
         let plain = plain.to_ascii_lowercase();
@@ -61,8 +62,8 @@ impl Meaning {
         }
     }
 
-    /// The column that has this name in other codes, and its unit if the name ends with one: `x [pc]`,
-    /// `x(pc)`, `x_pc`.
+    /// The column that has this name in other codes, and its unit if the name ends with one: `x
+    /// [pc]`, `x(pc)`, `x_pc`.
     fn parse(name: &str) -> Option<(Self, Option<&str>)> {
         let (bare, unit) = split_unit(name);
         if let Some(found) = Self::alias(bare) {
@@ -102,10 +103,12 @@ impl Meaning {
         Some(names.iter().map(|name| Self::from_name(name)).collect())
     }
 
-    /// The columns of these names. Names as this program writes them come before those of other codes,
-    /// and before those with a unit.
+    /// The columns of these names. Names as this program writes them come before those of other
+    /// codes, and before those with a unit.
     ///
-    /// Errors: a missing or repeated column, or units that differ.
+    /// # Errors
+    ///
+    /// A missing or repeated column, or units that differ.
     pub fn from_names(names: &[String], stated: &mut Stated) -> Result<Vec<Self>, String> {
         let mut columns: Vec<_> = names.iter().map(|name| Self::from_name(name)).collect();
         let plain: HashSet<Self> = columns.iter().cloned().collect();
@@ -189,11 +192,13 @@ pub(super) fn name_positions<'a>(names: impl Iterator<Item = &'a str>) -> bool {
     (0..3).all(|axis| found.contains(&Meaning::Position(axis)))
 }
 
-/// The columns that the comments before a table of `count` columns name: the last comment that names
-/// positions and velocities, also after other words (`# Columns: x, y, ...`). A comment after it may
-/// have their units, as AMUSE writes them. `None` if there is no such comment.
+/// The columns that the comments before a table of `count` columns name: the last comment that
+/// names positions and velocities, also after other words (`# Columns: x, y, ...`). A comment after
+/// it may have their units, as AMUSE writes them. `None` if there is no such comment.
 ///
-/// Errors: as [`Meaning::from_names`]; names of another number of columns, or of which only some are known.
+/// # Errors
+///
+/// As [`Meaning::from_names`]; names of another number of columns, or of which only some are known.
 pub(super) fn in_comments(
     comments: &[(usize, &str)],
     count: usize,

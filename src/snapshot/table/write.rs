@@ -30,7 +30,7 @@ pub(super) fn write_csv(snapshot: &Snapshot, losses: &mut Losses) -> Result<Vec<
     out.into_inner().map_err(|error| error.to_string())
 }
 
-/// Passes on the line of names, then the line of each body.
+/// Calls back with the line of names, then with the line of each body.
 fn rows(
     snapshot: &Snapshot,
     losses: &mut Losses,

@@ -104,7 +104,7 @@ fn fitting_ids(bodies: &Bodies, order: &[usize], losses: &mut Losses) -> Result<
         let members: Vec<usize> = order.iter().filter(of_kind).copied().collect();
         let name = KINDS_WITH_IDS[k].name;
         if k == SECTION_GAS {
-            // This kind has no place for ids; reading numbers them.
+            // This kind stores no ids; reading numbers them.
             let numbered = |(place, &i): (usize, &usize)| bodies.id[i] == first + place as u64;
             if !members.iter().enumerate().all(numbered) {
                 losses.note(format!("ids of {} {name} bodies are not held", members.len()));
@@ -192,9 +192,9 @@ impl<'a> Columns<'a> {
             let members = &order[first..first + count];
             first += count;
             for name in COLUMNS[section] {
-                let has_place = !(with_ids && section != SECTION_GAS && *name == "phi");
-                let source = find(name).filter(|_| has_place && count > 0);
-                // A kind of body without any value gets zero, as files without the column have.
+                let is_stored = !(with_ids && section != SECTION_GAS && *name == "phi");
+                let source = find(name).filter(|_| is_stored && count > 0);
+                // A kind of body without any value gets zeros, as in files without the column.
                 let none = |column: &Column| !members.iter().any(|&i| column.has_value(i));
                 let missing = source.is_some_and(|(_, column)| none(column));
                 if missing {
@@ -207,7 +207,7 @@ impl<'a> Columns<'a> {
         }
         note_unused(snapshot, order, counts, &used, losses);
         let whole = used.iter().filter(|(_, name)| !snapshot.extra[*name].kind().is_float());
-        losses.note_whole(whole.map(|(_, name)| *name), "f32");
+        losses.note_integers(whole.map(|(_, name)| *name), "f32");
         Self { sources, softening }
     }
 
@@ -220,7 +220,7 @@ impl<'a> Columns<'a> {
     }
 }
 
-/// Notes the columns that have no place in the records of some or all kinds of bodies.
+/// Notes the columns that the records of some or all kinds of bodies cannot hold.
 fn note_unused(
     snapshot: &Snapshot,
     order: &[usize],

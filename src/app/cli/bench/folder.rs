@@ -16,16 +16,18 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Creates it before anything is measured, so that a folder that cannot be written to fails at once.
+    /// Creates the folder before anything is measured, so that an unwritable one fails at once.
     pub fn make(path: &Path) -> Result<Self, Error> {
         std::fs::create_dir_all(path).map_err(|error| Error::io("make the folder", path, error))?;
         tempfile::tempfile_in(path).map_err(|error| Error::io("write into", path, error))?;
         Ok(Self { path: path.to_owned(), earlier: Vec::new() })
     }
 
-    /// The same, keeping the records already in the folder; new ones are added to them.
+    /// Like [`Folder::make`], but keeps the records already in the folder; new ones are added to
+    /// them.
     ///
-    /// Errors: existing records that cannot be read, before anything is measured.
+    /// # Errors
+    /// Existing records that cannot be read, before anything is measured.
     pub fn with_earlier(path: &Path) -> Result<Self, Error> {
         let mut folder = Self::make(path)?;
         let records = path.join(RECORDS);
@@ -50,20 +52,20 @@ impl Folder {
         files::replace(self.path.join("report.html"), page.as_bytes())
     }
 
-    /// Draws those of `figures` that have records, each from its last run, and returns the names of the files. Removes
-    /// old plots of these figures that no longer have records.
+    /// Draws those of `figures` that have records, each from its last run, and returns the names of
+    /// the files. Removes old plots of these figures that no longer have records.
     pub fn draw(&self, records: &[Record], figures: &[Figure]) -> Result<Vec<String>, Error> {
         let records = &latest(records);
         let mut names = Vec::new();
         for figure in figures {
-            let is_there = records.iter().any(|record| record.figure == figure.name);
-            let plots = if is_there { (figure.plots)(records) } else { Vec::new() };
+            let has_records = records.iter().any(|record| record.figure == figure.name);
+            let plots = if has_records { (figure.plots)(records) } else { Vec::new() };
             for (i, plot) in plots.iter().enumerate() {
                 let name = name_of(figure, i);
                 files::replace(self.path.join(&name), plot.svg().as_bytes())?;
                 names.push(name);
             }
-            if is_there {
+            if has_records {
                 self.remove(figure, plots.len());
             }
         }

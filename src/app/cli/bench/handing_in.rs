@@ -1,4 +1,5 @@
-//! Records to submit: what they say about the machine is shown first, and can be left out.
+//! `--submit`: shows what the records say about the machine, and writes them without the facts that
+//! the user leaves out.
 
 use std::path::Path;
 
@@ -9,7 +10,8 @@ use crate::error::Error;
 use crate::files;
 use crate::measure::{Kind, Machine, Record, Score, to_json_lines};
 
-/// Shows what the records say about the machine, and writes them without the facts named in `without`.
+/// Shows what the records say about the machine, and writes them without the facts named in
+/// `without`.
 pub fn write(records: &[Record], to: &Path, without: &[String]) -> Result<Ended> {
     let mut records = records.to_vec();
     for name in without {
@@ -33,18 +35,18 @@ pub fn write(records: &[Record], to: &Path, without: &[String]) -> Result<Ended>
             machine.leave_out(name);
         }
     }
-    let mut also: Vec<String> = Vec::new();
+    let mut devices: Vec<String> = Vec::new();
     for record in &records {
         let device = &record.device;
         let line = format!("{} ({}, {})", device.name, device.backend, device.driver);
-        if record.kind != Kind::Machine && !also.contains(&line) {
-            also.push(line);
+        if record.kind != Kind::Machine && !devices.contains(&line) {
+            devices.push(line);
         }
     }
     print::text(&print::table(&rows))?;
     print::text(&format!(
         "in each record: device and driver ({}), gravitile's version and commit, date and time\n",
-        also.join("; ")
+        devices.join("; ")
     ))?;
     files::replace(to, to_json_lines(&records).as_bytes())?;
     for score in Score::all(&records) {

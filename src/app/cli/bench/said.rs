@@ -62,7 +62,7 @@ pub fn summary(records: &[Record], wanted: &[Figure]) -> String {
         text += &format!("{line}\n");
     }
     // A remark on many candidates is printed once, with the candidates it applies to.
-    let mut said: Vec<(bool, &str, Vec<String>)> = Vec::new();
+    let mut remarks: Vec<(bool, &str, Vec<String>)> = Vec::new();
     for record in own() {
         let Some(remark) = &record.remark else { continue };
         let what = if record.sinks == 0 || record.devices.is_some() {
@@ -71,12 +71,12 @@ pub fn summary(records: &[Record], wanted: &[Figure]) -> String {
             format!("{}, {} x {}", record.kernel_in_words(), record.sinks, record.sources)
         };
         let skipped = record.kind == Kind::Skipped;
-        match said.iter_mut().find(|known| (known.0, known.1) == (skipped, remark)) {
+        match remarks.iter_mut().find(|known| (known.0, known.1) == (skipped, remark)) {
             Some((_, _, rows)) => rows.push(what),
-            None => said.push((skipped, remark, vec![what])),
+            None => remarks.push((skipped, remark, vec![what])),
         }
     }
-    for (skipped, remark, rows) in said {
+    for (skipped, remark, rows) in remarks {
         let kind = if skipped { "skipped" } else { "note on" };
         let more = rows.len().saturating_sub(2);
         let rows = rows[..rows.len().min(2)].join("; ");

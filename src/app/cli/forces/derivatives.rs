@@ -41,7 +41,7 @@ impl DerivativeOptions {
         Ok(self.wants_more() || precise)
     }
 
-    /// Whether derivatives or neighbours are asked for.
+    /// Whether derivatives or neighbours are requested.
     pub fn wants_more(&self) -> bool {
         self.jerk || self.snap || self.neighbours.is_some()
     }
@@ -66,7 +66,7 @@ impl DerivativeOptions {
     }
 }
 
-/// Where the lists of neighbours go: `acc.neighbours.csv` beside `acc.csv`.
+/// Where the lists of neighbours go: `acc.neighbours.csv` next to `acc.csv`.
 pub fn lists_path(out: &Path) -> PathBuf {
     out.with_extension("neighbours.csv")
 }

@@ -20,7 +20,7 @@ pub struct Evaluation<'a> {
 }
 
 impl<'a> Evaluation<'a> {
-    /// For these bodies, softened by `eps` or by a length that suits them.
+    /// An evaluation for these bodies, softened by `eps` or by a length that suits them.
     pub fn of(
         input: &'a Input,
         eps: Option<f64>,
@@ -34,13 +34,13 @@ impl<'a> Evaluation<'a> {
         Ok(Self { bodies, eps, mass, radius, options })
     }
 
-    /// Computes it with this engine. Snaps need the accelerations first.
+    /// Computes everything with this engine. Snaps need the accelerations of a first pass.
     pub fn by(&self, engine: &mut dyn ForceEngine) -> Result<Answers, Error> {
         let mut found = Answers::default();
         let mut acceleration = Vec::new();
         let order = self.options.order();
         if order == Order::Snap {
-            self.ask(engine, &[], &Want::only(Order::Acceleration), &mut found)?;
+            self.evaluate(engine, &[], &Want::only(Order::Acceleration), &mut found)?;
             acceleration = std::mem::take(&mut found.acceleration);
         }
         let within = Within { radius: &self.radius, capacity: self.options.capacity };
@@ -51,11 +51,11 @@ impl<'a> Evaluation<'a> {
             distance: true,
             within: self.options.neighbours.map(|_| within),
         };
-        self.ask(engine, &acceleration, &want, &mut found)?;
+        self.evaluate(engine, &acceleration, &want, &mut found)?;
         Ok(found)
     }
 
-    fn ask(
+    fn evaluate(
         &self,
         engine: &mut dyn ForceEngine,
         acceleration: &[glam::DVec3],
@@ -65,9 +65,9 @@ impl<'a> Evaluation<'a> {
         let (position, velocity) = (&self.bodies.position[..], &self.bodies.velocity[..]);
         let sources = Sources { position, velocity, acceleration, mass: &self.mass };
         let sinks = Sinks { position, velocity, acceleration, identity: Identity::Offset(0) };
-        let asked = engine
+        let result = engine
             .set_sources(&sources)
             .and_then(|()| engine.evaluate(&sinks, self.eps, want, found));
-        asked.map_err(|error| error.with_ids(&self.bodies.id))
+        result.map_err(|error| error.with_ids(&self.bodies.id))
     }
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
-use super::options::{fresh, load};
+use super::options::{check_overwrite, load};
 use super::own_kernel::OwnKernel;
 use super::{Ended, print, progress};
 use crate::app::lookup;
@@ -42,7 +42,8 @@ pub struct Args {
     #[arg(long, value_name = "E")]
     eps: Option<f64>,
     /// File to write the table to
-    // These are no group's: without the word they would stand under the heading of the group before.
+    // Not part of a group: without `help_heading = None` clap would list these under the heading of
+    // the previous group.
     #[arg(long, value_name = "FILE.csv", help_heading = None)]
     out: Option<PathBuf>,
     /// Replace the output if it exists
@@ -104,7 +105,8 @@ pub fn main(args: &Args) -> Result<Ended> {
     Ok(Ended::Done)
 }
 
-/// Refuses what no engine can compute before the bodies are made; returns the engine if derivatives are requested.
+/// Refuses what no engine can compute before the bodies are made; returns the engine if derivatives
+/// are requested.
 fn refuse_early(args: &Args, settings: &Settings) -> Result<Option<Box<dyn ForceEngine>>, Error> {
     if let Some(eps) = args.eps {
         check_softening(eps)?;
@@ -120,19 +122,20 @@ fn refuse_early(args: &Args, settings: &Settings) -> Result<Option<Box<dyn Force
 /// Where the tables go.
 struct Files<'a> {
     out: Option<&'a Path>,
-    /// Of neighbours.
+    /// Where the lists of neighbours go.
     lists: Option<PathBuf>,
 }
 
 impl<'a> Files<'a> {
     /// The requested files.
     ///
-    /// Errors: one that exists and may not be replaced.
+    /// # Errors
+    /// One that exists and may not be replaced.
     fn of(args: &'a Args) -> Result<Self, Error> {
         let out = args.out.as_deref();
         let lists = out.filter(|_| args.derivatives.neighbours.is_some()).map(lists_path);
         for path in out.into_iter().chain(lists.as_deref()) {
-            fresh(path, args.force)?;
+            check_overwrite(path, args.force)?;
         }
         Ok(Self { out, lists })
     }
@@ -155,7 +158,8 @@ impl<'a> Files<'a> {
 
 /// The requested engine in the requested tier; the CPU's if any engine will do.
 ///
-/// Errors: a tier that the engine does not have, an adapter that is not there.
+/// # Errors
+/// A tier that the engine does not have; an adapter that is not present.
 fn engine_with_derivatives(
     settings: &Settings,
     options: &DerivativeOptions,
@@ -181,13 +185,15 @@ fn engine_with_derivatives(
     Ok(engine)
 }
 
-/// The engine for accelerations and potentials of `n` bodies: all pairs unless a method is requested.
+/// The engine for accelerations and potentials of `n` bodies: all pairs unless a method is
+/// requested.
 fn plain_engine(settings: &mut Settings, n: usize) -> Result<Box<dyn ForceEngine>, Error> {
     if settings.tree.rebuild.keeps() {
         let allowed = "left out: a single evaluation builds its own tree";
         return Err(Error::value("--rebuild", settings.tree.rebuild, allowed));
     }
-    // Readers take a table of forces for exact, however many bodies there are: the tree must be requested.
+    // A table of forces is taken for exact, however many bodies there are: the tree must be
+    // requested.
     let (_, method) = settings.engine.by(settings.method)?;
     settings.method = Some(method);
     let choice = lookup::choose(n, settings)?;

@@ -1,4 +1,5 @@
-//! `gravitile tune --derivatives jerk`: finds the fastest kernel shapes for forces with derivatives on this adapter.
+//! `gravitile tune --derivatives jerk`: finds the fastest kernel shapes for forces with derivatives
+//! on this adapter.
 
 use std::sync::Arc;
 
@@ -33,7 +34,8 @@ pub struct Kind {
 impl Kind {
     /// What is requested, if derivatives are.
     ///
-    /// Errors: an unknown name.
+    /// # Errors
+    /// An unknown name.
     pub fn of(args: &Args) -> Result<Option<Self>, Error> {
         let Some(name) = &args.derivatives else { return Ok(None) };
         let orders = [Order::Acceleration, Order::Jerk, Order::Snap];
@@ -45,11 +47,11 @@ impl Kind {
     }
 }
 
-/// What was found for some sinks and sources.
+/// The result for one number of sinks and sources.
 struct Row {
     sinks: usize,
     sources: usize,
-    usual: Shape,
+    default: Shape,
     outcome: Outcome<Shape>,
 }
 
@@ -57,8 +59,9 @@ impl Row {
     /// The fastest shape, and seconds per evaluation with it and with the default rule's.
     fn best(&self) -> Option<(Shape, f64, f64)> {
         let best = self.outcome.best()?;
-        let usual = self.outcome.of(&self.usual).map_or(best.secs(), |ranked| ranked.secs());
-        Some((best.config, best.secs(), usual))
+        let default_secs =
+            self.outcome.of(&self.default).map_or(best.secs(), |ranked| ranked.secs());
+        Some((best.config, best.secs(), default_secs))
     }
 }
 
@@ -67,7 +70,7 @@ pub fn measure(args: &Args, kind: Kind, store: &Store, sizes: &[usize]) -> Resul
     if let Some(problem) = store.load().damage {
         print::note(&format!("{problem}: ignored, will be replaced"));
     }
-    interrupt::end_in_good_order();
+    interrupt::save_on_signal();
     let (mut rows, mut skipped) = (Vec::new(), Vec::new());
     let bar = progress::bar((sizes.len() * SINKS.len()) as u64, "tuning");
     // Pairs per second of the last evaluation, to predict the time of the next.
@@ -76,26 +79,26 @@ pub fn measure(args: &Args, kind: Kind, store: &Store, sizes: &[usize]) -> Resul
         let blocks: Vec<usize> = SINKS.into_iter().filter(|sinks| *sinks <= sources).collect();
         let secs = args.secs / blocks.len() as f64;
         for &sinks in &blocks {
-            if interrupt::wanted() {
+            if interrupt::requested() {
                 break 'all;
             }
             bar.set_message(format!("{sinks} of {sources} bodies"));
             let pairs = (sinks * sources) as f64;
             if let Some(each) = rate.map(|rate| pairs / rate).filter(|each| 8.0 * each > secs) {
-                let said = format!(
+                let reason = format!(
                     "{sinks} of {sources}: an evaluation takes about {each:.2} s, too long for a race of {secs:.2} s (--secs)"
                 );
-                skipped.push(said);
+                skipped.push(reason);
                 continue;
             }
             match tune_one(&gpu, kind, sinks, sources, secs) {
                 // An interrupted race has not tried enough to be remembered.
-                Ok(_) | Err(Error::Stopped) if interrupt::wanted() => break 'all,
+                Ok(_) | Err(Error::Stopped) if interrupt::requested() => break 'all,
                 Ok(row) => {
                     if let Some((_, best_secs, _)) = row.best() {
                         rate = Some(pairs / best_secs);
                     }
-                    keep(store, &gpu, kind, &row)?;
+                    save(store, &gpu, kind, &row)?;
                     rows.push(row);
                 }
                 Err(error @ Error::Device(_)) => return Err(error.into()),
@@ -119,7 +122,7 @@ pub fn measure(args: &Args, kind: Kind, store: &Store, sizes: &[usize]) -> Resul
     } else {
         print::text(&in_words(&gpu, kind, store, &rows, &skipped))?;
     }
-    Ok(if interrupt::wanted() { Ended::Interrupted } else { Ended::Done })
+    Ok(if interrupt::requested() { Ended::Interrupted } else { Ended::Done })
 }
 
 fn tune_one(
@@ -132,17 +135,17 @@ fn tune_one(
     let Kind { order, precision } = kind;
     let begun = Instant::now();
     let mut timer = DerivativesTimer::new(gpu, precision, order, (sinks, sources))?;
-    let (usual, refined) = (timer.usual(), precision.refines(sources));
-    let others = Shape::candidates(gpu, usual, refined, sinks as u32, sources as u32);
-    let candidates: Vec<Shape> = std::iter::once(usual).chain(others).collect();
+    let (default, refined) = (timer.usual(), precision.refines(sources));
+    let others = Shape::candidates(gpu, default, refined, sinks as u32, sources as u32);
+    let candidates: Vec<Shape> = std::iter::once(default).chain(others).collect();
     let left = secs - begun.elapsed().as_secs_f64();
     let clock = move || begun.elapsed().as_secs_f64();
-    let mut watch = Watch { clock: &clock, go_on: &mut || !interrupt::wanted() };
+    let mut watch = Watch { clock: &clock, go_on: &mut || !interrupt::requested() };
     let outcome = race(&mut timer, &candidates, left, &mut watch)?;
-    Ok(Row { sinks, sources, usual, outcome })
+    Ok(Row { sinks, sources, default, outcome })
 }
 
-fn keep(store: &Store, gpu: &Gpu, kind: Kind, row: &Row) -> Result<(), Error> {
+fn save(store: &Store, gpu: &Gpu, kind: Kind, row: &Row) -> Result<(), Error> {
     let Some((shape, secs, default_secs)) = row.best() else { return Ok(()) };
     let fitted = Fitted {
         precision: kind.precision,
@@ -152,7 +155,13 @@ fn keep(store: &Store, gpu: &Gpu, kind: Kind, row: &Row) -> Result<(), Error> {
         shape,
     };
     let on = Device::of(gpu, Kernels::Derivatives);
-    store.keep_derivatives(DerivativesChoice { on, secs, default_secs, default: row.usual, fitted })
+    store.keep_derivatives(DerivativesChoice {
+        on,
+        secs,
+        default_secs,
+        default: row.default,
+        fitted,
+    })
 }
 
 fn in_words(gpu: &Gpu, kind: Kind, store: &Store, rows: &[Row], skipped: &[String]) -> String {
@@ -167,7 +176,7 @@ fn in_words(gpu: &Gpu, kind: Kind, store: &Store, rows: &[Row], skipped: &[Strin
     let mut table = vec![header.map(str::to_owned).to_vec()];
     let mut notes = String::new();
     for row in rows {
-        let Some((best, secs, usual)) = row.best() else { continue };
+        let Some((best, secs, default_secs)) = row.best() else { continue };
         let pairs = (row.sinks * row.sources) as f64;
         table.push(vec![
             format!("up to {}", sources_class(row.sources)),
@@ -175,8 +184,8 @@ fn in_words(gpu: &Gpu, kind: Kind, store: &Store, rows: &[Row], skipped: &[Strin
             best.to_string(),
             format!("{:.4}", Rounded(secs * 1e6)),
             format!("{:.4}", Rounded(pairs / secs / 1e9)),
-            row.usual.to_string(),
-            format!("{:.2}x", usual / secs),
+            row.default.to_string(),
+            format!("{:.2}x", default_secs / secs),
             row.outcome.ranking.len().to_string(),
         ]);
         for (shape, why) in &row.outcome.refused {
@@ -186,7 +195,7 @@ fn in_words(gpu: &Gpu, kind: Kind, store: &Store, rows: &[Row], skipped: &[Strin
     let untried: usize = rows.iter().map(|row| row.outcome.untried).sum();
     text += &print::table(&table);
     text += &notes;
-    skipped.iter().for_each(|said| text += &format!("{said}\n"));
+    skipped.iter().for_each(|reason| text += &format!("{reason}\n"));
     if untried > 0 {
         text += &format!("not tried: {untried} for lack of time (--secs)\n");
     }
@@ -201,5 +210,5 @@ fn row_json(row: &Row) -> serde_json::Value {
         "sinks": row.sinks,
         "up_to_sinks": sinks_class(row.sinks),
     });
-    told::row_json(own, &row.usual, &row.outcome, "secs")
+    told::row_json(own, &row.default, &row.outcome, "secs")
 }

@@ -68,7 +68,7 @@ pub struct Args {
     adapter: AdapterRequest,
 }
 
-/// Those whose kernels have a shape to tune.
+/// Engines and methods whose kernels have a shape to tune.
 const MEASURED: Measured = Measured {
     engines: &[EngineKind::Auto, EngineKind::Gpu],
     methods: &[forces::Method::Direct, forces::Method::Tree],
@@ -87,11 +87,11 @@ pub fn main(args: &Args) -> Result<Ended> {
         return list::main(&store, args.json);
     }
     if args.forget {
-        let there = store.forget()?;
+        let existed = store.forget()?;
         let place = store.path.display().to_string();
         if args.json {
-            print::json(&json!({ "file": place, "deleted": there }))?;
-        } else if there {
+            print::json(&json!({ "file": place, "deleted": existed }))?;
+        } else if existed {
             print::text(&format!("deleted {place}\n"))?;
         } else {
             print::text(&format!("nothing is remembered: there is no {place}\n"))?;
@@ -107,12 +107,12 @@ pub fn main(args: &Args) -> Result<Ended> {
         let allowed = "auto or direct with --derivatives";
         return Err(Error::value("the method", &args.by.method, allowed).into());
     }
-    let usual = match (is_tree, &kind) {
+    let default_sizes = match (is_tree, &kind) {
         (true, _) => &tree::SIZES[..],
         (_, Some(_)) => &derivatives::SIZES,
         _ => &SIZES,
     };
-    let mut sizes = if args.n.is_empty() { usual.to_vec() } else { args.n.clone() };
+    let mut sizes = if args.n.is_empty() { default_sizes.to_vec() } else { args.n.clone() };
     if sizes.contains(&0) {
         return Err(Error::value("-n", 0, "at least 1").into());
     }
@@ -136,14 +136,14 @@ fn measure(args: &Args, store: &Store, sizes: &[usize]) -> Result<Ended> {
     if let Some(problem) = store.load().damage {
         print::note(&format!("{problem}: ignored, will be replaced"));
     }
-    interrupt::end_in_good_order();
+    interrupt::save_on_signal();
     let mut rows = Vec::new();
     // Interactions per second of the last size, to predict the time of a larger one.
     let mut rate = None;
     let mut ceilings = KnownCeilings::new(&gpu);
     let bar = progress::bar(sizes.len() as u64, "tuning");
     for &n in sizes {
-        if interrupt::wanted() {
+        if interrupt::requested() {
             break;
         }
         bar.set_message(format!("{n} bodies"));
@@ -157,11 +157,11 @@ fn measure(args: &Args, store: &Store, sizes: &[usize]) -> Result<Ended> {
             rows.push(Row::Skipped { n, reason });
             continue;
         }
-        let mut known = |secs| ceilings.within(secs, &mut || !interrupt::wanted());
-        let tuning = tune_steps(&gpu, n, args.secs, &mut known, &|| !interrupt::wanted());
+        let mut known = |secs| ceilings.within(secs, &mut || !interrupt::requested());
+        let tuning = tune_steps(&gpu, n, args.secs, &mut known, &|| !interrupt::requested());
         match crate::gpu::blocking(tuning) {
             // An interrupted race has not tried enough to be remembered.
-            Ok(_) | Err(Error::Stopped) if interrupt::wanted() => break,
+            Ok(_) | Err(Error::Stopped) if interrupt::requested() => break,
             Ok(tuned) => {
                 if let Some(best) = tuned.outcome.best() {
                     rate = Some(pairs / best.secs());
@@ -187,7 +187,7 @@ fn measure(args: &Args, store: &Store, sizes: &[usize]) -> Result<Ended> {
     } else {
         print::text(&in_words(&gpu, store, &rows, ceilings.problem()))?;
     }
-    Ok(if interrupt::wanted() { Ended::Interrupted } else { Ended::Done })
+    Ok(if interrupt::requested() { Ended::Interrupted } else { Ended::Done })
 }
 
 fn in_words(gpu: &Gpu, store: &Store, rows: &[Row], no_model: Option<&str>) -> String {

@@ -6,16 +6,16 @@ use serde_json::{Value, json};
 
 use crate::tune::Outcome;
 
-/// A row of results: the fields of `own`, which differ by kind of kernel, and the outcome. `secs` is the key of the
-/// measured seconds.
+/// A row of results: the fields of `own`, which differ by kind of kernel, and the outcome. `secs`
+/// is the key of the measured seconds.
 pub fn row_json<Shape: Display + PartialEq>(
     own: Value,
-    usual: &Shape,
+    default: &Shape,
     outcome: &Outcome<Shape>,
     secs: &str,
 ) -> Value {
     let mut row = own;
-    row["default"] = json!(usual.to_string());
+    row["default"] = json!(default.to_string());
     row["best"] = json!(outcome.best().map(|best| best.config.to_string()));
     row["finished"] = json!(outcome.finished);
     row["untried"] = json!(outcome.untried);

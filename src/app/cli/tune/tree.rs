@@ -22,7 +22,7 @@ pub const SIZES: [usize; 3] = [16_384, 131_072, 1_048_576];
 /// The softening length of the timed bodies, a Plummer sphere of length 1.
 const SOFTENING: f64 = 0.01;
 
-/// What was found for one number of bodies.
+/// The result for one number of bodies.
 struct Tuned {
     n: usize,
     outcome: Outcome<WalkShape>,
@@ -35,8 +35,9 @@ impl Tuned {
     /// The fastest walk, and seconds per step with it and with the default walk.
     fn best(&self) -> Option<(WalkShape, f64, f64)> {
         let best = self.outcome.best()?;
-        let usual = self.outcome.of(&WalkShape::USUAL).map_or(best.secs(), |ranked| ranked.secs());
-        Some((best.config, best.secs(), usual))
+        let default_secs =
+            self.outcome.of(&WalkShape::USUAL).map_or(best.secs(), |ranked| ranked.secs());
+        Some((best.config, best.secs(), default_secs))
     }
 }
 
@@ -45,19 +46,19 @@ pub fn measure(args: &Args, store: &Store, sizes: &[usize]) -> Result<Ended> {
     if let Some(problem) = store.load().damage {
         print::note(&format!("{problem}: ignored, will be replaced"));
     }
-    interrupt::end_in_good_order();
+    interrupt::save_on_signal();
     let mut found = Vec::new();
     let bar = progress::bar(sizes.len() as u64, "tuning");
     for &n in sizes {
-        if interrupt::wanted() {
+        if interrupt::requested() {
             break;
         }
         bar.set_message(format!("{n} bodies"));
         match tune_one(&gpu, n, args.secs) {
             // An interrupted race has not tried enough to be remembered.
-            Ok(_) | Err(Error::Stopped) if interrupt::wanted() => break,
+            Ok(_) | Err(Error::Stopped) if interrupt::requested() => break,
             Ok(tuned) => {
-                keep(store, &gpu, &tuned)?;
+                save(store, &gpu, &tuned)?;
                 found.push((n, Ok(tuned)));
             }
             Err(error @ Error::Device(_)) => return Err(error.into()),
@@ -77,7 +78,7 @@ pub fn measure(args: &Args, store: &Store, sizes: &[usize]) -> Result<Ended> {
     } else {
         print::text(&in_words(&gpu, store, &found))?;
     }
-    Ok(if interrupt::wanted() { Ended::Interrupted } else { Ended::Done })
+    Ok(if interrupt::requested() { Ended::Interrupted } else { Ended::Done })
 }
 
 fn tune_one(gpu: &Arc<Gpu>, n: usize, budget_secs: f64) -> Result<Tuned, Error> {
@@ -85,14 +86,14 @@ fn tune_one(gpu: &Arc<Gpu>, n: usize, budget_secs: f64) -> Result<Tuned, Error> 
         TreeStepTimer::new(gpu, Cloud::Plummer.bodies(n), SOFTENING, TreeConfig::default());
     let begun = Instant::now();
     let clock = move || begun.elapsed().as_secs_f64();
-    let mut watch = Watch { clock: &clock, go_on: &mut || !interrupt::wanted() };
+    let mut watch = Watch { clock: &clock, go_on: &mut || !interrupt::requested() };
     let outcome = race(&mut timer, &WalkShape::all(gpu), budget_secs, &mut watch)?;
     let doubt = timer.doubt().map(str::to_owned);
     Ok(Tuned { n, outcome, method: timer.method(), doubt })
 }
 
-/// Remembers the winner, unless times from two clocks were compared.
-fn keep(store: &Store, gpu: &Gpu, tuned: &Tuned) -> Result<(), Error> {
+/// Stores the winner, unless times from two clocks were compared.
+fn save(store: &Store, gpu: &Gpu, tuned: &Tuned) -> Result<(), Error> {
     let Some((kernel, secs_per_step, default_secs_per_step)) = tuned.best() else { return Ok(()) };
     if tuned.doubt.is_some() {
         return Ok(());
@@ -126,14 +127,14 @@ fn in_words(gpu: &Gpu, store: &Store, rows: &[Row]) -> String {
             }
             Ok(tuned) => tuned,
         };
-        let Some((best, secs, usual)) = tuned.best() else { continue };
+        let Some((best, secs, default_secs)) = tuned.best() else { continue };
         table.push(vec![
             size_class(*n).to_string(),
             n.to_string(),
             best.to_string(),
             format!("{:.4}", Rounded(1.0 / secs)),
             WalkShape::USUAL.to_string(),
-            format!("{:.2}x", usual / secs),
+            format!("{:.2}x", default_secs / secs),
             tuned.outcome.ranking.len().to_string(),
             tuned.method.name().to_owned(),
         ]);

@@ -1,4 +1,5 @@
-//! Questions that take a while, answered in the background: what the driver says of a kernel, and the adapter's ceilings.
+//! Queries that are answered in the background: the driver's report on a kernel, and the adapter's
+//! ceilings.
 
 #[cfg(not(target_arch = "wasm32"))]
 use crate::error::Error;
@@ -15,56 +16,56 @@ use crate::measure::Ceilings;
 #[cfg(not(target_arch = "wasm32"))]
 use crate::measure::{Ceiling, Effort};
 
-/// A question, and its answer once it is known.
-pub enum Asked<T> {
-    /// Nobody has asked.
-    Nothing,
-    /// Under way.
-    #[cfg_attr(target_arch = "wasm32", expect(dead_code, reason = "a page asks nobody"))]
-    Waiting(Beside<T>),
-    /// Answered, or refused in words.
-    Answer(Result<T, String>),
+/// A query, and its result once it is known.
+pub enum Query<T> {
+    /// Not started.
+    Idle,
+    /// In progress.
+    #[cfg_attr(target_arch = "wasm32", expect(dead_code, reason = "a page starts no query"))]
+    Pending(Beside<T>),
+    /// The result, or why there is none.
+    Done(Result<T, String>),
 }
 
-impl<T: Send + 'static> Asked<T> {
+impl<T: Send + 'static> Query<T> {
     #[cfg(not(target_arch = "wasm32"))]
-    fn ask<F>(question: impl FnOnce() -> F + Send + 'static) -> Self
+    fn start<F>(question: impl FnOnce() -> F + Send + 'static) -> Self
     where
         F: Future<Output = Result<T>> + 'static,
     {
         match Beside::start("the question", question) {
-            Ok(asked) => Self::Waiting(asked),
-            Err(error) => Self::Answer(Err(error.to_string())),
+            Ok(query) => Self::Pending(query),
+            Err(error) => Self::Done(Err(error.to_string())),
         }
     }
 
-    /// Takes an answer if it has come; true if it came just now.
+    /// Stores the result if it has arrived; true if it arrived just now.
     pub fn poll(&mut self) -> bool {
-        let Self::Waiting(asked) = self else { return false };
-        let Some(answer) = asked.take() else { return false };
-        *self = Self::Answer(answer.map_err(|error| error.to_string()));
+        let Self::Pending(query) = self else { return false };
+        let Some(result) = query.take() else { return false };
+        *self = Self::Done(result.map_err(|error| error.to_string()));
         true
     }
 }
 
-/// What the driver says of a kernel.
+/// The driver's report on a kernel.
 #[cfg(not(target_arch = "wasm32"))]
-pub fn driver(adapter: &AdapterInfo, variant: KernelVariant) -> Asked<Report> {
+pub fn driver(adapter: &AdapterInfo, variant: KernelVariant) -> Query<Report> {
     let adapter = adapter.clone();
-    Asked::ask(move || async move { Inspector::present(&adapter)?.report(&variant) })
+    Query::start(move || async move { Inspector::present(&adapter)?.report(&variant) })
 }
 
-/// A browser does not let a page ask the driver.
+/// A browser gives a page no access to the driver.
 #[cfg(target_arch = "wasm32")]
-pub fn driver(_: &AdapterInfo, _: KernelVariant) -> Asked<Report> {
-    Asked::Answer(Err("a browser does not let a page ask the driver".to_owned()))
+pub fn driver(_: &AdapterInfo, _: KernelVariant) -> Query<Report> {
+    Query::Done(Err("a browser does not let a page ask the driver".to_owned()))
 }
 
 /// The ceilings of an adapter, on a device of their own. Anything else running on it lowers them.
 #[cfg(not(target_arch = "wasm32"))]
-pub fn ceilings(adapter: &AdapterInfo) -> Asked<Ceilings> {
+pub fn ceilings(adapter: &AdapterInfo) -> Query<Ceilings> {
     let adapter = adapter.clone();
-    Asked::ask(move || async move {
+    Query::start(move || async move {
         let identity = adapter.identity();
         let gpu = Gpu::open(&AdapterRequest::known(identity.clone())).await?;
         if !identity.is(&gpu.adapter.identity()) {
@@ -78,34 +79,34 @@ pub fn ceilings(adapter: &AdapterInfo) -> Asked<Ceilings> {
 
 /// Measuring has to wait for the device, which a page cannot do.
 #[cfg(target_arch = "wasm32")]
-pub fn ceilings(_: &AdapterInfo) -> Asked<Ceilings> {
-    Asked::Answer(Err("they are measured by 'gravitile bench', not in a browser".to_owned()))
+pub fn ceilings(_: &AdapterInfo) -> Query<Ceilings> {
+    Query::Done(Err("they are measured by 'gravitile bench', not in a browser".to_owned()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn answer_of<T: Send + 'static>(mut asked: Asked<T>) -> Result<T, String> {
+    fn result_of<T: Send + 'static>(mut query: Query<T>) -> Result<T, String> {
         for _ in 0..20_000 {
-            if asked.poll() {
+            if query.poll() {
                 break;
             }
             std::thread::sleep(std::time::Duration::from_millis(5));
         }
-        match asked {
-            Asked::Answer(answer) => answer,
+        match query {
+            Query::Done(result) => result,
             _ => Err("no answer".to_owned()),
         }
     }
 
     #[test]
-    fn answers_come_once_and_so_do_refusals_and_deaths() {
-        assert_eq!(answer_of(Asked::ask(|| async { Ok(7) })), Ok(7));
-        let refused = Asked::<u32>::ask(|| async { Err(Error::value("x", 1, "2")) });
-        assert!(answer_of(refused).unwrap_err().contains('x'));
-        let dead = Asked::<u32>::ask(|| async { panic!("on purpose") });
-        assert!(answer_of(dead).unwrap_err().contains("stopped unexpectedly"));
-        assert!(!Asked::<u32>::Nothing.poll());
+    fn query_yields_its_value_error_or_panic_once() {
+        assert_eq!(result_of(Query::start(|| async { Ok(7) })), Ok(7));
+        let refused = Query::<u32>::start(|| async { Err(Error::value("x", 1, "2")) });
+        assert!(result_of(refused).unwrap_err().contains('x'));
+        let dead = Query::<u32>::start(|| async { panic!("on purpose") });
+        assert!(result_of(dead).unwrap_err().contains("stopped unexpectedly"));
+        assert!(!Query::<u32>::Idle.poll());
     }
 }

@@ -1,4 +1,5 @@
-//! The occupancy calculator: sliders for registers, workgroup memory and threads, for GPUs of several makers.
+//! The occupancy calculator: sliders for registers, workgroup memory and threads, for GPUs of
+//! several makers.
 
 use egui::{ComboBox, Grid, Slider, Ui};
 
@@ -39,8 +40,8 @@ impl Calculator {
         sizes[self.subgroup.min(sizes.len() - 1)]
     }
 
-    /// Takes over a kernel's numbers from a driver's report; the processor too, where it is known.
-    fn take(&mut self, report: &Report, threads: u32) {
+    /// Copies a kernel's numbers from a driver's report, and the processor if it is known.
+    fn copy_from(&mut self, report: &Report, threads: u32) {
         let of_device = Processor::of_device(&report.device);
         let known = |p: &Processor| Processor::ALL.iter().position(|other| other == p);
         if let Some(processor) = of_device.as_ref().and_then(known) {
@@ -54,7 +55,8 @@ impl Calculator {
         self.threads = threads;
     }
 
-    /// Sliders and results; `running`: the driver's report on the kernel in use, and its number of threads.
+    /// Sliders and results; `running`: the driver's report on the kernel in use, and its number of
+    /// threads.
     pub fn show(&mut self, ui: &mut Ui, running: Option<(&Report, u32)>) {
         ui.horizontal_wrapped(|ui| {
             ComboBox::from_label("processor").selected_text(self.processor().name).show_ui(
@@ -73,7 +75,7 @@ impl Calculator {
             if let Some((report, threads)) = running {
                 let about = "Copies registers, memory and threads of the kernel that runs";
                 if ui.button("Copy from kernel").on_hover_text(about).clicked() {
-                    self.take(report, threads);
+                    self.copy_from(report, threads);
                 }
             }
         });
@@ -129,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn it_starts_with_a_kernel_that_has_room() {
+    fn default_kernel_fits_eight_times_on_rdna2() {
         let calculator = Calculator::default();
         assert_eq!((calculator.processor().name, calculator.subgroup_size()), ("RDNA 2", 64));
         assert_eq!(calculator.processor().room(64, 4096, 256, 64).unwrap().subgroups, 8);

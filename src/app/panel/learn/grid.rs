@@ -7,7 +7,7 @@ use super::super::theme::{DIM, LINES};
 use super::phase::{Doing, SlowMotion};
 use crate::forces::direct::gpu::KernelConfig;
 
-/// How the N x N interactions are cut up, and how much of it is drawn.
+/// How the N x N interactions are divided, and how much of them is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cut {
     /// Rows of workgroups: p r sinks each.
@@ -77,27 +77,27 @@ const FINISHED: Color32 = Color32::from_rgb(84, 66, 26);
 /// Draws the whole square of interactions and one workgroup with its tile.
 pub fn show(ui: &mut Ui, config: &KernelConfig, count: usize, secs: f64) {
     let cut = Cut::of(config, count);
-    let moment = SlowMotion::at(secs, cut.shown[2], config.untiled);
+    let phase = SlowMotion::at(secs, cut.shown[2], config.untiled);
     let side = ui.available_width().min(300.0);
-    square(ui, side, &cut, &moment);
+    square(ui, side, &cut, &phase);
     lines(ui, 4.0, cut.in_words(config, count));
     ui.add_space(4.0);
-    workgroup(ui, side, config, &moment);
+    workgroup(ui, side, config, &phase);
     ui.horizontal(|ui| {
-        let colour = match moment.doing {
+        let colour = match phase.doing {
             Doing::Load => LOAD,
             Doing::Compute => COMPUTE,
             _ => WAIT,
         };
         let (rect, _) = ui.allocate_exact_size(vec2(10.0, 10.0), Sense::hover());
         ui.painter().rect_filled(rect, 2.0, colour);
-        ui.label(match moment.doing {
+        ui.label(match phase.doing {
             Doing::Load => "load",
             Doing::Loaded | Doing::Done => "barrier",
             Doing::Compute => "compute",
         });
     });
-    lines(ui, 2.0, sentence(config, moment.doing));
+    lines(ui, 2.0, sentence(config, phase.doing));
 }
 
 /// A text in an area at least `lines` lines high, so that nothing below moves when it changes.
@@ -129,7 +129,7 @@ fn sentence(config: &KernelConfig, doing: Doing) -> String {
 }
 
 /// Sinks downwards, sources to the right.
-fn square(ui: &mut Ui, side: f32, cut: &Cut, moment: &SlowMotion) {
+fn square(ui: &mut Ui, side: f32, cut: &Cut, phase: &SlowMotion) {
     let [rows, slices, tiles] = cut.shown;
     let (response, painter) = ui.allocate_painter(vec2(side, side * 0.55), Sense::hover());
     let whole = response.rect;
@@ -155,36 +155,36 @@ fn square(ui: &mut Ui, side: f32, cut: &Cut, moment: &SlowMotion) {
             for tile in 0..tiles {
                 let x = area.min.x + slice as f32 * (width + gap) + tile as f32 * cell.x;
                 let rect = Rect::from_min_size(pos2(x, area.min.y + row as f32 * cell.y), cell);
-                paint_tile(&painter, rect.shrink(0.5), tile, moment);
+                paint_tile(&painter, rect.shrink(0.5), tile, phase);
             }
         }
     }
 }
 
 /// A tile of the square: waiting, at work, or done.
-fn paint_tile(painter: &egui::Painter, rect: Rect, tile: usize, moment: &SlowMotion) {
-    let base = if tile < moment.tile { FINISHED } else { EMPTY };
+fn paint_tile(painter: &egui::Painter, rect: Rect, tile: usize, phase: &SlowMotion) {
+    let base = if tile < phase.tile { FINISHED } else { EMPTY };
     painter.rect_filled(rect, 0.0, base);
-    if tile != moment.tile {
+    if tile != phase.tile {
         return;
     }
     let part = |part: f32| Rect::from_min_size(rect.min, vec2(rect.width() * part, rect.height()));
     let faint = LOAD.gamma_multiply(0.45);
-    let (rect_now, now) = match moment.doing {
-        Doing::Load => (part(moment.part), faint),
+    let (rect_now, now) = match phase.doing {
+        Doing::Load => (part(phase.part), faint),
         Doing::Loaded => (rect, faint),
-        Doing::Compute => (part(moment.part), COMPUTE),
+        Doing::Compute => (part(phase.part), COMPUTE),
         Doing::Done => (rect, FINISHED),
     };
     painter.rect_filled(rect_now, 0.0, now);
-    if matches!(moment.doing, Doing::Loaded | Doing::Done) {
+    if matches!(phase.doing, Doing::Loaded | Doing::Done) {
         painter.rect_stroke(rect, 0.0, Stroke::new(1.0, WAIT), StrokeKind::Inside);
     }
 }
 
 /// One workgroup: threads with their sinks downwards, the tile on top, q rows of threads side by
 /// side, each over its part of it.
-fn workgroup(ui: &mut Ui, side: f32, config: &KernelConfig, moment: &SlowMotion) {
+fn workgroup(ui: &mut Ui, side: f32, config: &KernelConfig, phase: &SlowMotion) {
     let q = (config.q as usize).min(8);
     let r = (config.r as usize).min(8);
     let threads = (config.p as usize).min(16 / r.max(2)).max(1);
@@ -204,14 +204,14 @@ fn workgroup(ui: &mut Ui, side: f32, config: &KernelConfig, moment: &SlowMotion)
     let cell = vec2(band / columns as f32, body.height() / (threads * r) as f32);
     let turns = columns.div_ceil(u);
     // The current iteration of the inner loop.
-    let turn = ((moment.part * turns as f32) as usize).min(turns - 1);
+    let turn = ((phase.part * turns as f32) as usize).min(turns - 1);
     for row in 0..q {
         for column in 0..columns {
             let x = min.x + row as f32 * (band + gap) + column as f32 * cell.x;
-            let at_work = moment.doing == Doing::Compute && column / u == turn;
+            let at_work = phase.doing == Doing::Compute && column / u == turn;
             if !config.untiled {
                 let place = (row * columns + column) as f32 / (q * columns) as f32;
-                let loaded = moment.doing != Doing::Load || place < moment.part;
+                let loaded = phase.doing != Doing::Load || place < phase.part;
                 let colour = if at_work {
                     COMPUTE
                 } else if loaded {
@@ -222,7 +222,7 @@ fn workgroup(ui: &mut Ui, side: f32, config: &KernelConfig, moment: &SlowMotion)
                 let rect = Rect::from_min_size(pos2(x, tile.min.y), Vec2::new(cell.x, 14.0));
                 painter.rect_filled(rect.shrink(0.7), 1.0, colour);
             }
-            let finished = match moment.doing {
+            let finished = match phase.doing {
                 Doing::Compute => column / u < turn,
                 Doing::Done => true,
                 _ => false,
@@ -247,7 +247,7 @@ fn workgroup(ui: &mut Ui, side: f32, config: &KernelConfig, moment: &SlowMotion)
             painter.line_segment([pos2(x, y), pos2(x + band, y)], Stroke::new(1.0, LINE));
         }
     }
-    if matches!(moment.doing, Doing::Loaded | Doing::Done) {
+    if matches!(phase.doing, Doing::Loaded | Doing::Done) {
         painter.rect_stroke(body, 0.0, Stroke::new(1.5, WAIT), StrokeKind::Inside);
     }
 }
@@ -257,7 +257,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_square_is_cut_as_the_kernel_cuts_it() {
+    fn grid_has_the_rows_slices_and_tiles_of_the_kernel() {
         let config = KernelConfig { q: 2, r: 4, u: 4, s: 4, ..KernelConfig::tiled(64) };
         let cut = Cut::of(&config, 4096);
         assert_eq!((cut.rows, cut.slices, cut.tiles), (16, 4, 8));

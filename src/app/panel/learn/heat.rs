@@ -9,7 +9,7 @@ pub const P: [u32; 8] = [8, 16, 32, 64, 128, 256, 512, 1024];
 /// Threads per sink: the rows.
 pub const Q: [u32; 7] = [1, 2, 4, 8, 16, 32, 64];
 
-/// What is known of one shape.
+/// The result for one shape.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cell {
     /// Not tried yet.
@@ -31,10 +31,10 @@ impl Cell {
     }
 }
 
-/// The map, and its filling.
+/// The map, and the measurement that fills it.
 #[derive(Debug, Default)]
 pub struct HeatMap {
-    /// What the cells share: r, u, s. `None` until first looked at.
+    /// What the cells share: r, u, s. `None` until the first update.
     base: Option<KernelConfig>,
     count: usize,
     cells: Vec<Cell>,
@@ -45,15 +45,15 @@ pub struct HeatMap {
 struct Filling {
     left: VecDeque<usize>,
     current: Option<usize>,
-    /// Frames since the current shape was asked for, and since its rate became known.
+    /// Frames since the current shape was requested, and since its rate became known.
     waited: u32,
-    seen: u32,
+    settled: u32,
     before: KernelRequest,
 }
 
-/// A rate is noted after this many frames with it: the first ones compile and warm up.
+/// A rate is recorded after this many frames with it: the first ones compile and warm up.
 const SETTLED: u32 = 12;
-/// A shape without a rate after this many frames is given up.
+/// A shape without a rate after this many frames is skipped.
 const PATIENCE: u32 = 300;
 
 impl HeatMap {
@@ -93,9 +93,9 @@ impl HeatMap {
         Some((all.saturating_sub(left), all))
     }
 
-    /// Takes in what runs: other r, u, s or bodies begin a new map. `refuse` says why the adapter
-    /// cannot run a shape.
-    pub fn look(
+    /// Starts a new map if r, u, s or the number of bodies has changed. `refuse` returns why the
+    /// adapter cannot run a shape.
+    pub fn update(
         &mut self,
         running: &KernelConfig,
         count: usize,
@@ -124,7 +124,7 @@ impl HeatMap {
     pub fn begin(&mut self, before: KernelRequest) {
         let open = |i: &usize| !matches!(self.cells[*i], Cell::Refused(_));
         let left = (0..self.cells.len()).filter(open).collect();
-        self.filling = Some(Filling { left, current: None, waited: 0, seen: 0, before });
+        self.filling = Some(Filling { left, current: None, waited: 0, settled: 0, before });
     }
 
     /// Ends the filling; returns the request to restore, if there was one.
@@ -132,18 +132,18 @@ impl HeatMap {
         self.filling.take().map(|filling| filling.before)
     }
 
-    /// Adds a frame: the shape that ran in it and the engine's rate, `None` while it is not known for
-    /// this shape. Returns the kernel to ask for next, if it is time for one.
+    /// Adds a frame: the shape that ran in it and the engine's rate, `None` while it is not known
+    /// for this shape. Returns the kernel to request next, if it is time for one.
     pub fn frame(&mut self, running: &KernelConfig, rate: Option<f64>) -> Option<KernelRequest> {
         let current = self.filling.as_ref()?.current;
-        let asked = current.and_then(|cell| self.config(cell));
+        let requested = current.and_then(|cell| self.config(cell));
         let filling = self.filling.as_mut()?;
-        if let (Some(cell), Some(asked)) = (current, asked) {
+        if let (Some(cell), Some(requested)) = (current, requested) {
             filling.waited += 1;
-            match rate.filter(|rate| asked == *running && rate.is_finite() && *rate > 0.0) {
+            match rate.filter(|rate| requested == *running && rate.is_finite() && *rate > 0.0) {
                 Some(rate) => {
-                    filling.seen += 1;
-                    if filling.seen < SETTLED {
+                    filling.settled += 1;
+                    if filling.settled < SETTLED {
                         return None;
                     }
                     self.cells[cell] = Cell::Rate(rate);
@@ -155,7 +155,7 @@ impl HeatMap {
                 }
             }
         }
-        (filling.waited, filling.seen) = (0, 0);
+        (filling.waited, filling.settled) = (0, 0);
         filling.current = filling.left.pop_front();
         match filling.current {
             Some(next) => self.config(next).map(KernelRequest::from),
@@ -180,12 +180,12 @@ mod tests {
     }
 
     #[test]
-    fn it_fills_finds_the_planted_best_and_puts_back_what_was() {
+    fn filling_finds_the_fastest_shape_and_restores_the_kernel() {
         let mut map = HeatMap::default();
-        map.look(&NOW, 4096, too_many);
+        map.update(&NOW, 4096, too_many);
         let before = KernelRequest { p: Some(64), ..KernelRequest::default() };
         map.begin(before);
-        let (mut running, mut asked) = (NOW, 0);
+        let (mut running, mut requested) = (NOW, 0);
         let rate = |c: &KernelConfig| if (c.p, c.q) == (32, 4) { 5e9 } else { 1e9 };
         for _ in 0..10_000 {
             // An old rate must not be taken for the new shape's.
@@ -196,13 +196,13 @@ mod tests {
                 running = config_of(request);
                 running.validate(None).unwrap();
                 assert!(running.threads() <= 256 && running.r == 2);
-                asked += 1;
+                requested += 1;
             }
         }
         assert!(!map.is_filling());
         let open =
             (0..P.len() * Q.len()).filter(|i| !matches!(map.cell(*i), Cell::Refused(_))).count();
-        assert_eq!((asked, open), (open, 21));
+        assert_eq!((requested, open), (open, 21));
         assert_eq!(map.best(), Some(5e9));
         let best = (0..P.len() * Q.len()).find(|i| *map.cell(*i) == Cell::Rate(5e9)).unwrap();
         let best = map.config(best).unwrap();
@@ -212,23 +212,23 @@ mod tests {
             matches!(map.cell(last), Cell::Refused(reason) if reason.contains("65536 threads"))
         );
         // A click on a cell keeps the map; another r or other bodies make another.
-        map.look(&best, 4096, too_many);
+        map.update(&best, 4096, too_many);
         assert_eq!(map.best(), Some(5e9));
-        map.look(&KernelConfig { r: 4, ..best }, 4096, too_many);
+        map.update(&KernelConfig { r: 4, ..best }, 4096, too_many);
         assert_eq!(map.best(), None);
     }
 
     #[test]
-    fn a_shape_that_never_runs_is_given_up_and_stopping_puts_back() {
+    fn shape_that_never_runs_is_skipped_and_stop_restores_the_kernel() {
         let mut map = HeatMap::default();
-        map.look(&NOW, 100, too_many);
+        map.update(&NOW, 100, too_many);
         let before = KernelRequest::default();
         map.begin(before);
         let first = config_of(map.frame(&NOW, Some(1e9)).unwrap());
         let mut frames = 0;
         let second = loop {
             frames += 1;
-            // Still the old kernel: its rate is not the asked one's.
+            // The old kernel still runs: its rate is not that of the requested one.
             if let Some(next) = map.frame(&NOW, Some(1e9)) {
                 break config_of(next);
             }

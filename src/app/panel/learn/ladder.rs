@@ -4,7 +4,7 @@ use egui::{Button, RichText, Ui};
 
 use super::super::theme::{DIM, WARN, heading, number};
 use super::super::{Action, Facts, wgsl};
-use super::{LearnForm, ask_kernel, grid, has_no_rates};
+use super::{LearnForm, grid, has_no_rates, request_kernel};
 use crate::forces::direct::gpu::{KernelConfig, KernelVariant};
 
 /// A rung.
@@ -90,19 +90,19 @@ fn main_of(text: &str) -> &str {
     text.find("@compute").map_or(text, |at| &text[at..])
 }
 
-/// What was measured for each rung while it ran.
+/// The rate of each rung, measured while it ran.
 #[derive(Clone, Debug, Default)]
-pub struct Seen {
+pub struct RungRates {
     count: usize,
     rates: [Option<f64>; RUNGS.len()],
     frames: u32,
     last: Option<KernelConfig>,
 }
 
-/// A rate is noted after this many frames with it.
+/// A rate is recorded after this many frames with it.
 const SETTLED: u32 = 12;
 
-impl Seen {
+impl RungRates {
     /// Adds a frame: the shape that ran, for how many bodies, and the engine's rate.
     pub fn frame(&mut self, running: Option<KernelConfig>, count: usize, rate: Option<f64>) {
         if self.count != count {
@@ -119,13 +119,14 @@ impl Seen {
         }
     }
 
-    /// Whether the running kernel is a rung whose rate will be noted after more layouts of the panel.
+    /// Whether the running kernel is a rung whose rate will be recorded after more layouts of the
+    /// panel.
     pub fn is_settling(&self) -> bool {
         let is_rung = |running| RUNGS.iter().any(|rung| rung.config() == running);
         self.frames < SETTLED && self.last.is_some_and(is_rung)
     }
 
-    /// Interactions per second of a rung, as last seen with these bodies.
+    /// Interactions per second of a rung, as last measured with these bodies.
     pub fn rate(&self, rung: usize) -> Option<f64> {
         self.rates[rung]
     }
@@ -165,10 +166,11 @@ impl LearnForm {
                 if response.clicked() {
                     self.rung = i;
                     if shape != *config {
-                        actions.push(ask_kernel(shape));
+                        actions.push(request_kernel(shape));
                     }
                 }
-                let text = self.seen.rate(i).map(|rate| format!("{} G/s", number(rate / 1e9)));
+                let text =
+                    self.rung_rates.rate(i).map(|rate| format!("{} G/s", number(rate / 1e9)));
                 ui.label(text.unwrap_or_else(|| "–".to_owned()));
             });
         }
@@ -186,7 +188,7 @@ impl LearnForm {
                         ui.add(egui::Label::new(text.of(&RUNGS[i].text())).extend());
                     });
                 };
-                // The chosen one first: it is visible without scrolling.
+                // The chosen one comes first, visible without scrolling.
                 column(first, self.rung);
                 if before != self.rung {
                     column(second, before);
@@ -201,7 +203,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_rung_is_a_kernel_with_a_text_and_a_reason_of_its_own() {
+    fn rungs_are_valid_and_distinct_kernels() {
         for (i, rung) in RUNGS.iter().enumerate() {
             rung.config().validate(None).unwrap();
             assert!(rung.config().threads() <= 256, "WebGPU promises no more");
@@ -216,20 +218,20 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_is_noted_once_it_has_settled_and_forgotten_with_other_bodies() {
-        let mut seen = Seen::default();
+    fn rate_is_recorded_once_settled_and_cleared_for_other_bodies() {
+        let mut rates = RungRates::default();
         let tiled = RUNGS[2].config();
         for _ in 0..SETTLED - 1 {
-            seen.frame(Some(tiled), 100, Some(1e9));
+            rates.frame(Some(tiled), 100, Some(1e9));
         }
-        assert_eq!(seen.rate(2), None);
-        seen.frame(Some(tiled), 100, Some(2e9));
-        assert_eq!(seen.rate(2), Some(2e9));
+        assert_eq!(rates.rate(2), None);
+        rates.frame(Some(tiled), 100, Some(2e9));
+        assert_eq!(rates.rate(2), Some(2e9));
         // Another kernel's first frames do not count for it, and a missing rate is ignored.
-        seen.frame(Some(RUNGS[3].config()), 100, Some(3e9));
-        seen.frame(Some(RUNGS[3].config()), 100, None);
-        assert_eq!((seen.rate(2), seen.rate(3)), (Some(2e9), None));
-        seen.frame(Some(tiled), 200, None);
-        assert_eq!(seen.rate(2), None);
+        rates.frame(Some(RUNGS[3].config()), 100, Some(3e9));
+        rates.frame(Some(RUNGS[3].config()), 100, None);
+        assert_eq!((rates.rate(2), rates.rate(3)), (Some(2e9), None));
+        rates.frame(Some(tiled), 200, None);
+        assert_eq!(rates.rate(2), None);
     }
 }

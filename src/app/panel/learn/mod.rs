@@ -1,5 +1,6 @@
-//! The tab Learn, what the kernel does and what that costs: the tile grid in slow motion, limits, what
-//! the driver and the model say, a map of p and q that fills as one watches, and a ladder of kernels.
+//! The tab Learn: what the kernel does and what that costs. The tile grid in slow motion, limits,
+//! the driver's report, the model's prediction, a map of p and q that fills while it is shown, and
+//! a ladder of kernels.
 
 mod asked;
 mod calculator;
@@ -21,27 +22,27 @@ use crate::inspect::Report;
 use crate::live::Command;
 use crate::measure::Ceilings;
 use crate::sim::EngineKind;
-use asked::Asked;
+use asked::Query;
 use calculator::Calculator;
 use heat::{Cell, HeatMap, P, Q};
-use ladder::{RUNGS, Seen};
+use ladder::{RUNGS, RungRates};
 
 /// Time between layouts while an answer is pending.
 const POLL: Duration = Duration::from_millis(100);
 
-/// What the tab remembers.
+/// The state of the tab between frames.
 pub struct LearnForm {
     frozen: bool,
     /// Seconds of slow motion so far.
     secs: f64,
-    told: Asked<Report>,
-    told_of: Option<KernelVariant>,
-    ceilings: Asked<Ceilings>,
+    report: Query<Report>,
+    reported_variant: Option<KernelVariant>,
+    ceilings: Query<Ceilings>,
     calculator: Calculator,
     /// Whether measuring the ceilings has paused the simulation.
     paused: bool,
     heat: HeatMap,
-    seen: Seen,
+    rung_rates: RungRates,
     rung: usize,
     texts: [wgsl::Highlighted; 2],
 }
@@ -51,13 +52,13 @@ impl Default for LearnForm {
         Self {
             frozen: false,
             secs: 0.0,
-            told: Asked::Nothing,
-            told_of: None,
-            ceilings: Asked::Nothing,
+            report: Query::Idle,
+            reported_variant: None,
+            ceilings: Query::Idle,
             calculator: Calculator::default(),
             paused: false,
             heat: HeatMap::default(),
-            seen: Seen::default(),
+            rung_rates: RungRates::default(),
             rung: 2,
             texts: Default::default(),
         }
@@ -76,7 +77,7 @@ fn has_no_rates(facts: &Facts) -> Option<&'static str> {
     }
 }
 
-fn ask_kernel(config: KernelConfig) -> Action {
+fn request_kernel(config: KernelConfig) -> Action {
     Action::Live(Command::Kernel(KernelRequest::from(config)))
 }
 
@@ -112,8 +113,8 @@ impl LearnForm {
         }
         let on_gpu = facts.runs_all_pairs() && !facts.keeper.paused;
         let rate = facts.rates.engine_interactions_per_sec().filter(|_| on_gpu);
-        self.seen.frame(on_gpu.then_some(config), facts.count, rate);
-        if rate.is_some() && self.seen.is_settling() {
+        self.rung_rates.frame(on_gpu.then_some(config), facts.count, rate);
+        if rate.is_some() && self.rung_rates.is_settling() {
             // Otherwise the panel is laid out only a few times a second.
             ui.ctx().request_repaint();
         }
@@ -123,24 +124,24 @@ impl LearnForm {
         self.numbers(ui, facts, &config, rate, actions);
         self.heat_map(ui, facts, &config, rate, actions);
         heading(ui, "Occupancy");
-        let told = if let Asked::Answer(Ok(told)) = &self.told { Some(told) } else { None };
-        self.calculator.show(ui, told.map(|told| (told, config.threads())));
+        let report = if let Query::Done(Ok(report)) = &self.report { Some(report) } else { None };
+        self.calculator.show(ui, report.map(|report| (report, config.threads())));
         self.ladder(ui, facts, &config, actions);
     }
 
-    /// Restores what filling the map has changed, when the tab is left.
+    /// Restores the kernel that filling the map has replaced, when the tab is left.
     pub(super) fn leave(&mut self, ui: &Ui, actions: &mut Vec<Action>) {
         if let Some(before) = self.heat.stop() {
             actions.push(Action::Live(Command::Kernel(before)));
         }
-        self.ceilings_came(actions);
+        self.poll_ceilings(actions);
         self.keep_polling(ui);
     }
 
-    /// Makes another layout due while an answer is pending, even if nothing else moves.
+    /// Requests another layout while an answer is pending, even if nothing else moves.
     fn keep_polling(&self, ui: &Ui) {
         let waits =
-            matches!(self.ceilings, Asked::Waiting(_)) || matches!(self.told, Asked::Waiting(_));
+            matches!(self.ceilings, Query::Pending(_)) || matches!(self.report, Query::Pending(_));
         if waits {
             ui.ctx().request_repaint_after(POLL);
         }
@@ -168,7 +169,7 @@ impl LearnForm {
                 let about = "This kernel has no tiles and no barriers; the third of the ladder has";
                 if ui.button("Show tiles").on_hover_text(about).clicked() {
                     self.rung = 2;
-                    actions.push(ask_kernel(RUNGS[2].config()));
+                    actions.push(request_kernel(RUNGS[2].config()));
                 }
             }
         });
@@ -190,14 +191,14 @@ impl LearnForm {
             one_mass: false,
             alone: false,
         };
-        // Not while the map is filled: a compiler at work would be measured as well.
-        let waits = self.heat.is_filling() || matches!(self.told, Asked::Waiting(_));
-        if self.told_of != Some(variant) && !waits {
-            self.told = asked::driver(&facts.gpu.adapter, variant);
-            self.told_of = Some(variant);
+        // Not while the map is filled: a running compiler would slow down the measured kernels.
+        let waits = self.heat.is_filling() || matches!(self.report, Query::Pending(_));
+        if self.reported_variant != Some(variant) && !waits {
+            self.report = asked::driver(&facts.gpu.adapter, variant);
+            self.reported_variant = Some(variant);
         }
-        self.told.poll();
-        self.ceilings_came(actions);
+        self.report.poll();
+        self.poll_ceilings(actions);
         self.keep_polling(ui);
         heading(ui, "What it takes");
         numbers::limits(ui, facts, config);
@@ -206,19 +207,19 @@ impl LearnForm {
             4.0 * (ui.text_style_height(&egui::TextStyle::Body) + ui.spacing().item_spacing.y);
         ui.scope(|ui| {
             ui.set_min_height(height);
-            numbers::told(ui, config, &self.told);
+            numbers::driver_report(ui, config, &self.report);
         });
         heading(ui, "How fast");
         numbers::rates(ui, facts, config, &self.ceilings, rate);
         ui.horizontal_wrapped(|ui| {
-            let waiting = matches!(self.ceilings, Asked::Waiting(_));
+            let waiting = matches!(self.ceilings, Query::Pending(_));
             let about = "Runs small kernels that do one thing each, for a second or two, on a device of their \
                          own. The simulation pauses meanwhile";
             let button = Button::new("Measure ceilings");
             let response = ui.add_enabled(!waiting && !self.heat.is_filling(), button);
             if response.on_hover_text(about).clicked() {
                 self.ceilings = asked::ceilings(&facts.gpu.adapter);
-                self.paused = !facts.keeper.paused && matches!(self.ceilings, Asked::Waiting(_));
+                self.paused = !facts.keeper.paused && matches!(self.ceilings, Query::Pending(_));
                 if self.paused {
                     actions.push(Action::Live(Command::Pause(true)));
                 }
@@ -230,7 +231,7 @@ impl LearnForm {
     }
 
     /// Resumes the simulation once the ceilings are known.
-    fn ceilings_came(&mut self, actions: &mut Vec<Action>) {
+    fn poll_ceilings(&mut self, actions: &mut Vec<Action>) {
         if self.ceilings.poll() && std::mem::take(&mut self.paused) {
             actions.push(Action::Live(Command::Pause(false)));
         }
@@ -248,7 +249,7 @@ impl LearnForm {
         let refuse = |config: &KernelConfig| {
             config.validate(Some(facts.gpu)).err().map(|error| error.to_string())
         };
-        self.heat.look(config, facts.count, refuse);
+        self.heat.update(config, facts.count, refuse);
         if !facts.keeper.paused
             && facts.runs_all_pairs()
             && let Some(request) = self.heat.frame(config, rate)
@@ -347,12 +348,12 @@ impl LearnForm {
             None => response.on_hover_text(format!("{shape}: click to run it")),
         };
         if response.clicked() && !self.heat.is_filling() {
-            actions.push(ask_kernel(shape));
+            actions.push(request_kernel(shape));
         }
     }
 }
 
-/// Three digits.
+/// A number with three digits.
 fn short(value: f64) -> String {
     match value {
         v if v >= 100.0 => format!("{v:.0}"),
@@ -362,8 +363,8 @@ fn short(value: f64) -> String {
     }
 }
 
-/// From dark blue to yellow, perceptually uniform (after viridis), and a text colour that is legible
-/// on it.
+/// From dark blue to yellow, perceptually uniform (after viridis), and a text colour that is
+/// legible on it.
 fn colour(part: f32) -> (Color32, Color32) {
     const STOPS: [[f32; 3]; 4] =
         [[59.0, 50.0, 120.0], [38.0, 110.0, 142.0], [53.0, 180.0, 120.0], [245.0, 225.0, 60.0]];

@@ -1,10 +1,10 @@
-//! Limits, what the driver says, what the model says, and what is measured.
+//! Limits, the driver's report, the model's prediction, and measured rates.
 
 use egui::{Grid, Ui};
 
 use super::super::Facts;
 use super::super::theme::{DIM, bytes, number, row};
-use super::asked::Asked;
+use super::asked::Query;
 use super::calculator::lanes_idle;
 use crate::forces::direct::gpu::KernelConfig;
 use crate::inspect::{LEAST_PER_INTERACTION, Report};
@@ -39,18 +39,18 @@ fn traffic_divisor(config: &KernelConfig) -> f64 {
     f64::from(tile) * f64::from(config.r)
 }
 
-/// What the driver says of the kernel.
-pub fn told(ui: &mut Ui, config: &KernelConfig, told: &Asked<Report>) {
-    match told {
-        Asked::Nothing => {}
-        Asked::Waiting(_) => {
+/// The driver's report on the kernel.
+pub fn driver_report(ui: &mut Ui, config: &KernelConfig, query: &Query<Report>) {
+    match query {
+        Query::Idle => {}
+        Query::Pending(_) => {
             ui.colored_label(DIM, "asking the driver …");
         }
-        Asked::Answer(Err(reason)) => {
+        Query::Done(Err(reason)) => {
             let text = "Registers and occupancy: not reported by this driver.";
             ui.colored_label(DIM, text).on_hover_text(reason.as_str());
         }
-        Asked::Answer(Ok(report)) => {
+        Query::Done(Ok(report)) => {
             Grid::new("learn told").num_columns(2).show(ui, |ui| {
                 let count = |value: Option<u64>| value.map(|n| n.to_string());
                 let unknown = || "not reported".to_owned();
@@ -77,16 +77,16 @@ pub fn told(ui: &mut Ui, config: &KernelConfig, told: &Asked<Report>) {
     }
 }
 
-/// Measured beside predicted.
+/// The measured and the predicted rate.
 pub fn rates(
     ui: &mut Ui,
     facts: &Facts,
     config: &KernelConfig,
-    ceilings: &Asked<Ceilings>,
+    ceilings: &Query<Ceilings>,
     rate: Option<f64>,
 ) {
     let predicted = match ceilings {
-        Asked::Answer(Ok(ceilings)) => predict(ceilings, config, facts.count, facts.count),
+        Query::Done(Ok(ceilings)) => predict(ceilings, config, facts.count, facts.count),
         _ => None,
     };
     Grid::new("learn rates").num_columns(2).show(ui, |ui| {
@@ -103,7 +103,7 @@ pub fn rates(
         let about = "By a model from this adapter's ceilings; see docs/tiling.md";
         let text = match (&predicted, ceilings) {
             (Some(found), _) => giga(found.rate(facts.count, facts.count)),
-            (None, Asked::Waiting(_)) => "measuring …".to_owned(),
+            (None, Query::Pending(_)) => "measuring …".to_owned(),
             _ => "measure the ceilings first".to_owned(),
         };
         row(ui, "predicted", about, text);
@@ -116,7 +116,7 @@ pub fn rates(
             }
         }
     });
-    if let Asked::Answer(Err(reason)) = ceilings {
+    if let Query::Done(Err(reason)) = ceilings {
         ui.colored_label(DIM, format!("No ceilings: {reason}"));
     }
 }

@@ -1,4 +1,4 @@
-//! What a workgroup does at a moment of the slow motion: load, barrier, compute, barrier.
+//! The phase of a workgroup in the slow motion: load, barrier, compute, barrier.
 
 /// A part of the work on one tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ const TILED: [(Doing, f64); 4] =
 const UNTILED: [(Doing, f64); 1] = [(Doing::Compute, 1.2)];
 
 impl SlowMotion {
-    /// The moment `secs` after the beginning of an endless loop over `tiles` (1 or more) tiles.
+    /// The phase `secs` after the beginning of an endless loop over `tiles` (1 or more) tiles.
     pub fn at(secs: f64, tiles: usize, untiled: bool) -> Self {
         let parts: &[(Doing, f64)] = if untiled { &UNTILED } else { &TILED };
         let turn: f64 = parts.iter().map(|part| part.1).sum();
@@ -54,15 +54,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_tile_is_loaded_waited_for_computed_and_left() {
-        let seen = |secs| SlowMotion::at(secs, 3, false);
-        assert_eq!((seen(0.0).tile, seen(0.0).doing), (0, Doing::Load));
-        assert_eq!(seen(0.8).doing, Doing::Loaded);
-        assert_eq!(seen(1.6).doing, Doing::Compute);
-        assert!((seen(1.6).part - 0.5).abs() < 1e-6);
-        assert_eq!(seen(2.3).doing, Doing::Done);
-        assert_eq!((seen(2.6).tile, seen(2.6).doing), (1, Doing::Load));
-        assert_eq!(seen(7.6).tile, 0, "and again from the first");
+    fn phases_of_a_tile_are_load_barrier_compute_barrier() {
+        let phase_at = |secs| SlowMotion::at(secs, 3, false);
+        assert_eq!((phase_at(0.0).tile, phase_at(0.0).doing), (0, Doing::Load));
+        assert_eq!(phase_at(0.8).doing, Doing::Loaded);
+        assert_eq!(phase_at(1.6).doing, Doing::Compute);
+        assert!((phase_at(1.6).part - 0.5).abs() < 1e-6);
+        assert_eq!(phase_at(2.3).doing, Doing::Done);
+        assert_eq!((phase_at(2.6).tile, phase_at(2.6).doing), (1, Doing::Load));
+        assert_eq!(phase_at(7.6).tile, 0, "and again from the first");
         for k in 0..1000 {
             let untiled = SlowMotion::at(f64::from(k) * 0.037, 2, true);
             assert_eq!(untiled.doing, Doing::Compute);

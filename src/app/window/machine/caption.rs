@@ -7,7 +7,7 @@ use crate::render::captions::Captions;
 use crate::render::writing::Said;
 use crate::render::{Camera, Image, Look};
 
-/// The captions `said` of these components, as `camera` sees them with `look` at a time.
+/// Captions for a picture: their content `said`, the camera, the look, the components and the time.
 pub struct Caption {
     pub said: Said,
     pub camera: Camera,
@@ -17,8 +17,8 @@ pub struct Caption {
 }
 
 impl Caption {
-    /// Captions of what is seen now, with enough digits of time to tell pictures apart that are `interval` of simulated time
-    /// apart; `None` if none are wanted.
+    /// Captions of the current view; `None` if none are requested. The time has enough digits to
+    /// distinguish pictures that are `interval` of simulated time apart.
     pub fn of(viewer: &Viewer, session: &Session, interval: f64) -> Option<Self> {
         let captions = viewer.choice.captions;
         let look = viewer.look.as_ref().filter(|_| captions != Captions::default())?;
@@ -38,7 +38,7 @@ impl Caption {
         self.time = time;
     }
 
-    /// Writes it on its picture.
+    /// Draws the captions on the picture.
     pub fn write(&self, image: &mut Image) {
         self.said.draw(image, (&self.camera, &self.look, &self.components), self.time);
     }

@@ -1,4 +1,4 @@
-//! What differs between a native window and a page in a browser: choosing a file, films, the event
+//! Platform-specific code of the window, native or in a browser's page: file dialog, films, event
 //! loop.
 
 #[cfg(not(target_arch = "wasm32"))]
@@ -12,7 +12,7 @@ mod web;
 
 use super::frame::Frames;
 
-/// Something that arrives from outside between two frames.
+/// A callback that the next frame runs, queued between two frames.
 pub type Arrival = Box<dyn FnOnce(&mut Frames)>;
 
 #[cfg(not(target_arch = "wasm32"))]

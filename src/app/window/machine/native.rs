@@ -9,7 +9,7 @@ use winit::event_loop::{ActiveEventLoop, EventLoop};
 use winit::window::WindowAttributes;
 
 use super::super::no_display;
-use super::super::shell::{Shell, Word};
+use super::super::shell::{Shell, UserEvent};
 use super::Arrival;
 pub use super::caption::Caption;
 pub use super::picker::Picker;
@@ -22,14 +22,16 @@ use crate::settings::{InputRequest, ViewRequest};
 
 /// Opens the window and returns when it is closed.
 ///
-/// Errors: those of [`super::super::open`].
+/// # Errors
+///
+/// Those of [`super::super::open`].
 pub fn run(request: ViewRequest, listen: Listen) -> Result<()> {
     let event_loop = event_loop()?;
-    crate::live::let_engines_give_way();
+    crate::live::lower_engine_priority();
     let outside = event_loop.create_proxy();
     listen(Box::new(move || {
-        // If nobody receives it, the window is closed already.
-        let _ = outside.send_event(Word::Leave);
+        // Fails only if the window is closed already.
+        let _ = outside.send_event(UserEvent::Quit);
     }));
     let mut shell = Shell::new(request);
     let ran = without_winits_panics(|| event_loop.run_app(&mut shell));
@@ -41,15 +43,15 @@ pub fn run(request: ViewRequest, listen: Listen) -> Result<()> {
     ran.map_err(|error| no_display(&error.to_string()))
 }
 
-/// Parts of the names of winit's crates.
+/// Substrings of the names of winit's crates.
 const WINDOW_SYSTEMS: [&str; 5] = ["winit", "x11", "xkbcommon", "wayland", "smithay"];
 
-/// Turns panics of winit into errors, with the first line of their message: it panics if a display library is missing or
-/// the window was destroyed. Other panics pass.
+/// Turns panics of winit into errors, with the first line of their message: it panics if a display
+/// library is missing or the window was destroyed. Other panics continue.
 fn without_winits_panics<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     static IS_WINITS: AtomicBool = AtomicBool::new(false);
-    let usual = Arc::new(std::panic::take_hook());
-    let others = Arc::clone(&usual);
+    let default_hook = Arc::new(std::panic::take_hook());
+    let others = Arc::clone(&default_hook);
     std::panic::set_hook(Box::new(move |panic| {
         let file = panic.location().map_or("", |location| location.file());
         match WINDOW_SYSTEMS.iter().any(|name| file.contains(name)) {
@@ -58,7 +60,7 @@ fn without_winits_panics<T>(work: impl FnOnce() -> T) -> Result<T, String> {
         }
     }));
     let outcome = std::panic::catch_unwind(AssertUnwindSafe(work));
-    std::panic::set_hook(Box::new(move |panic| usual(panic)));
+    std::panic::set_hook(Box::new(move |panic| default_hook(panic)));
     outcome.map_err(|panic| {
         if !IS_WINITS.load(Ordering::SeqCst) {
             std::panic::resume_unwind(panic);
@@ -69,7 +71,7 @@ fn without_winits_panics<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     })
 }
 
-fn event_loop() -> Result<EventLoop<Word>> {
+fn event_loop() -> Result<EventLoop<UserEvent>> {
     #[cfg(all(unix, not(target_os = "macos")))]
     if std::env::var_os("DISPLAY").is_none_or(|value| value.is_empty())
         && std::env::var_os("WAYLAND_DISPLAY").is_none_or(|value| value.is_empty())
@@ -81,10 +83,8 @@ fn event_loop() -> Result<EventLoop<Word>> {
         .map_err(|text| no_display(&text))
 }
 
-/// The window's `remembered` size, adapted to this screen.
-///
-/// Errors: none.
-pub fn dressed(
+/// Sets the window's `remembered` size, limited by this screen. Never fails.
+pub fn window_attributes(
     attributes: WindowAttributes,
     event_loop: &ActiveEventLoop,
     remembered: [f64; 2],
@@ -92,7 +92,7 @@ pub fn dressed(
     let mut size = remembered;
     let monitor = event_loop.primary_monitor().or_else(|| event_loop.available_monitors().next());
     if let Some(monitor) = monitor.filter(|monitor| monitor.size().width > 0) {
-        // Frame and task bar take part of the screen.
+        // The window's frame and a task bar also need space.
         let screen = monitor.size().to_logical::<f64>(monitor.scale_factor());
         size = [size[0].min(screen.width), size[1].min(0.92 * screen.height)];
     }
@@ -102,7 +102,7 @@ pub fn dressed(
         .with_inner_size(LogicalSize::new(width, height)))
 }
 
-/// None: everything comes to a native window as events.
+/// Always empty: a native window gets everything as events.
 pub fn arrivals() -> Vec<Arrival> {
     Vec::new()
 }
@@ -113,38 +113,40 @@ pub fn take_output(_: &egui::PlatformOutput) {}
 /// Nothing to do.
 pub fn prepare(_: &egui::Context) {}
 
-/// Nothing to do: a window shows its title itself.
-pub fn named(_: &str) {}
+/// Nothing to do: winit has set the window's title.
+pub fn set_title(_: &str) {}
 
-/// The fragment alone: whoever copies the link knows the page's address.
+/// The fragment alone, as the page's address is unknown here.
 pub fn link(fragment: &str) -> String {
     fragment.to_owned()
 }
 
-/// Whether there is room for the panel beside the picture.
+/// Whether there is room for the panel next to the picture.
 pub fn has_room_for_panel() -> bool {
     true
 }
 
-/// None: there is no browser.
+/// Always `None`: there is no browser.
 pub fn browser() -> Option<(String, String)> {
     None
 }
 
-/// The caller is on a background thread already.
+/// Loads bodies on the calling thread, which is a background thread.
 ///
-/// Errors: those of [`InputRequest::load`].
+/// # Errors
+///
+/// Those of [`InputRequest::load`].
 pub async fn load(input: &InputRequest, softening: Option<f64>) -> Result<Input> {
     input.load(softening)
 }
 
-/// Nothing to do: the window shows it itself.
+/// Nothing to do: the window shows the progress.
 pub fn progress(_: &str) {}
 
-/// Nothing to do: the thread that makes the bodies ends by itself.
+/// Nothing to do: the background thread ends by itself.
 pub fn cancel_loading() {}
 
-/// Never: a native film waits for its encoder.
+/// Always false: writing to a native film blocks until it is encoded.
 pub fn is_busy(_: &Film) -> bool {
     false
 }
@@ -159,5 +161,5 @@ pub fn can_close() -> bool {
     true
 }
 
-/// Nothing to do: the caller of the event loop goes on after it.
-pub fn ended(_: &mut Shell) {}
+/// Nothing to do: `run` continues after the event loop.
+pub fn on_exit(_: &mut Shell) {}

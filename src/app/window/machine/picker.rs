@@ -39,7 +39,7 @@ impl Picker {
         }
     }
 
-    /// The picked file, once; the dialog is dropped when it is closed.
+    /// The picked file, once. Drops a dialog that was closed.
     pub fn picked(&mut self) -> Option<PathBuf> {
         let dialog = self.0.as_ref()?;
         let picked = dialog.selected().then(|| dialog.path().map(PathBuf::from)).flatten();
@@ -50,7 +50,7 @@ impl Picker {
     }
 }
 
-/// Whether a file may be a scene or a snapshot, by its ending: many snapshots have none, or a
+/// Whether a file may be a scene or a snapshot, by its extension: many snapshots have none, or a
 /// number.
 fn may_be_bodies(path: &Path) -> bool {
     let Some(ending) = path.extension().map(|e| e.to_string_lossy().to_lowercase()) else {
@@ -63,7 +63,7 @@ fn may_be_bodies(path: &Path) -> bool {
         || ending == "snap"
 }
 
-/// A file system that shows hidden files together with all others that the dialog leaves out.
+/// A file system for the dialog whose checkbox for hidden files shows all files.
 #[cfg(unix)]
 mod all_or_some {
     use std::io;
@@ -75,7 +75,7 @@ mod all_or_some {
     pub struct Folders;
 
     impl Vfs for Folders {
-        // This dialog makes and renames nothing.
+        // This dialog creates and renames no files.
         fn create_dir(&self, _: &Path) -> io::Result<()> {
             Err(io::ErrorKind::Unsupported.into())
         }
@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_dialog_shows_what_may_be_bodies() {
+    fn dialog_lists_scenes_and_possible_snapshots() {
         for name in ["a.gvt", "b.TOML", "snapshot_012", "snap.0", "galaxy.bin", "c.csv"] {
             assert!(may_be_bodies(Path::new(name)), "{name}");
         }
@@ -159,7 +159,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn all_files_are_shown_where_they_are_asked_for() {
+    fn all_files_are_listed_on_request() {
         use egui_file::Vfs;
         let folder = tempfile::tempdir().unwrap();
         for name in ["z.gvt", "notes.pdf", ".hidden"] {

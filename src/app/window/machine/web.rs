@@ -14,7 +14,7 @@ use winit::window::WindowAttributes;
 
 use super::super::load::Session;
 use super::super::no_display;
-use super::super::shell::{Shell, Word};
+use super::super::shell::{Shell, UserEvent};
 use super::super::viewer::Viewer;
 use super::Arrival;
 use crate::app::page;
@@ -27,13 +27,15 @@ use crate::render::{Image, PictureSize};
 use crate::settings::{InputRequest, ViewRequest};
 
 thread_local! {
-    static PROXY: RefCell<Option<EventLoopProxy<Word>>> = const { RefCell::new(None) };
+    static PROXY: RefCell<Option<EventLoopProxy<UserEvent>>> = const { RefCell::new(None) };
     static ARRIVALS: RefCell<Vec<Arrival>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Starts the window's event loop and returns at once: the browser goes on with it.
+/// Starts the window's event loop and returns at once: the browser runs it.
 ///
-/// Errors: the browser refuses.
+/// # Errors
+///
+/// The browser refuses.
 pub fn run(request: ViewRequest, _: Listen) -> Result<()> {
     let made = EventLoop::with_user_event().build();
     let event_loop = made.map_err(|error| no_display(&error.to_string()))?;
@@ -42,24 +44,26 @@ pub fn run(request: ViewRequest, _: Listen) -> Result<()> {
     Ok(())
 }
 
-/// Hands something to the next frame, and asks for one.
-pub fn tell(arrival: Arrival) {
+/// Queues a callback for the next frame, and requests a frame.
+pub fn enqueue(arrival: Arrival) {
     ARRIVALS.with_borrow_mut(|all| all.push(arrival));
     PROXY.with_borrow(|proxy| {
-        // Without an event loop yet, its first frame takes it in.
-        proxy.as_ref().map(|proxy| proxy.send_event(Word::Look));
+        // Before the event loop exists, nothing is sent: its first frame runs the queue.
+        proxy.as_ref().map(|proxy| proxy.send_event(UserEvent::Wake));
     });
 }
 
-/// What has arrived since the last frame.
+/// The callbacks queued since the last frame.
 pub fn arrivals() -> Vec<Arrival> {
     ARRIVALS.take()
 }
 
-/// The page's canvas, whose size the page sets.
+/// Sets the page's canvas, whose size the page determines.
 ///
-/// Errors: the page has none.
-pub fn dressed(
+/// # Errors
+///
+/// The page has no canvas.
+pub fn window_attributes(
     attributes: WindowAttributes,
     _: &ActiveEventLoop,
     _: [f64; 2],
@@ -69,12 +73,13 @@ pub fn dressed(
     Ok(attributes.with_canvas(Some(canvas)))
 }
 
-/// Lets the page go on without the window, and say why.
-pub fn ended(shell: &mut Shell) {
-    page::go_on_without(shell.end());
+/// Continues in the page without the window, and shows the reason.
+pub fn on_exit(shell: &mut Shell) {
+    page::continue_without_window(shell.end());
 }
 
-/// Takes egui's output: texts for the clipboard, and the controls in words.
+/// Handles egui's output: text for the clipboard, the on-screen keyboard, and the accessibility
+/// tree.
 pub fn take_output(output: &egui::PlatformOutput) {
     for command in &output.commands {
         if let egui::OutputCommand::CopyText(text) = command {
@@ -87,16 +92,16 @@ pub fn take_output(output: &egui::PlatformOutput) {
     }
 }
 
-/// Fingers want larger controls than a mouse does.
+/// Zoom factor on touch screens, as fingers need larger controls than a mouse.
 const ZOOM_FOR_FINGERS: f32 = 1.2;
 
-/// Has the page repeat every control as an element, for users of screen readers, and wakes the event loop when something
-/// between two frames, such as a picture that has been fetched, needs a layout.
+/// Enables the accessibility tree, which the page mirrors as elements, and wakes the event loop
+/// when something between two frames, such as a fetched picture, needs a layout.
 pub fn prepare(context: &egui::Context) {
     context.enable_accesskit();
     context.set_request_repaint_callback(|wanted| {
         if wanted.delay.is_zero() {
-            tell(Box::new(|frames| frames.refresh.disturb()));
+            enqueue(Box::new(|frames| frames.refresh.disturb()));
         }
     });
     context.set_fonts(fonts());
@@ -105,7 +110,8 @@ pub fn prepare(context: &egui::Context) {
     }
 }
 
-/// egui's fonts, reduced to the letters that a page shows. Shapes on buttons are in the font for code.
+/// egui's fonts, reduced to the glyphs that a page shows. The symbols on buttons are in the
+/// monospace font.
 fn fonts() -> egui::FontDefinitions {
     use egui::FontFamily::{Monospace, Proportional};
     let mut fonts = egui::FontDefinitions::empty();
@@ -117,7 +123,7 @@ fn fonts() -> egui::FontDefinitions {
     for (name, bytes) in files {
         let data = std::sync::Arc::new(egui::FontData::from_static(bytes));
         fonts.font_data.insert(name.to_owned(), data);
-        // A family of its own, to be read before the others.
+        // Also a family of its own, so that `warm` can load each file separately.
         fonts.families.insert(egui::FontFamily::Name(name.into()), vec![name.to_owned()]);
     }
     let named = |names: [&str; 3]| names.map(str::to_owned).to_vec();
@@ -127,8 +133,8 @@ fn fonts() -> egui::FontDefinitions {
 }
 
 /// Sets the page's title.
-pub fn named(title: &str) {
-    page::named(title);
+pub fn set_title(title: &str) {
+    page::set_title(title);
 }
 
 /// The whole link, which becomes the page's address.
@@ -136,7 +142,7 @@ pub fn link(fragment: &str) -> String {
     page::link(fragment)
 }
 
-/// Whether there is room for the panel beside the picture: on a phone there is not.
+/// Whether there is room for the panel next to the picture, unlike on a phone.
 pub fn has_room_for_panel() -> bool {
     page::width().is_none_or(|width| width >= 700.0)
 }
@@ -146,19 +152,21 @@ pub fn browser() -> Option<(String, String)> {
     page::agent().map(|agent| (page::browser_of(&agent), agent))
 }
 
-/// Makes bodies in a worker.
+/// Loads bodies in a worker.
 ///
-/// Errors: those of [`InputRequest::load`].
+/// # Errors
+///
+/// Those of [`InputRequest::load`].
 pub async fn load(input: &InputRequest, softening: Option<f64>) -> Result<Input> {
     page::load(input, softening).await
 }
 
-/// Shows what is being made before the first bodies are shown.
+/// Shows the progress of loading before the first bodies are shown.
 pub fn progress(text: &str) {
     page::progress(text);
 }
 
-/// Cancels the making of bodies, so that the next ones need not wait for it.
+/// Cancels loading, so that the next request need not wait.
 pub fn cancel_loading() {
     page::cancel_loading();
 }
@@ -168,12 +176,12 @@ pub fn can_close() -> bool {
     false
 }
 
-/// In a page there are no runs.
+/// Always succeeds: a page has no run folders.
 pub fn check_name(_: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The browser's own file dialog. Picked files come as dropped ones do.
+/// The browser's own file dialog. Picked files arrive like dropped ones.
 #[derive(Default)]
 pub struct Picker(());
 
@@ -183,7 +191,7 @@ impl Picker {
         page::ask_for_file();
     }
 
-    /// Never: the browser's dialog is no part of the page.
+    /// Always false: the browser's dialog is not part of the page.
     pub fn is_open(&self) -> bool {
         false
     }
@@ -191,25 +199,25 @@ impl Picker {
     /// Draws nothing.
     pub fn show(&mut self, _: &egui::Context) {}
 
-    /// None: files come as if dropped.
+    /// Always `None`: picked files arrive like dropped ones.
     pub fn picked(&mut self) -> Option<PathBuf> {
         None
     }
 }
 
-/// A page has no font for captions.
+/// Never exists: a page has no font for captions.
 pub enum Caption {}
 
 impl Caption {
-    /// There is none.
+    /// Always `None`.
     pub fn of(_: &Viewer, _: &Session, _: f64) -> Option<Self> {
         None
     }
 
-    /// There is none.
+    /// Never called.
     pub fn is_of(&mut self, _: f64) {}
 
-    /// There is none.
+    /// Never called.
     pub fn write(&self, _: &mut Image) {}
 }
 
@@ -244,7 +252,7 @@ pub fn film_name() -> &'static str {
     if can_encode() { "film.webm" } else { "film.apng" }
 }
 
-/// Whether the queue of the browser's encoder is full: the next picture waits.
+/// Whether the queue of the browser's encoder is full, so that the next picture must wait.
 pub fn is_busy(film: &Film) -> bool {
     matches!(&film.pictures, Some(Pictures::WebM(film)) if film.queued() >= MOST_QUEUED)
 }
@@ -276,15 +284,17 @@ impl Write for Shared {
     }
 }
 
-/// The largest film in bytes: a page has 4 GB, and the browser copies what it downloads.
+/// The largest film in bytes: a page has 4 GB, and the browser copies downloads.
 const LARGEST_FILM: f64 = 500e6;
-/// Pictures that may wait for the browser's encoder.
+/// Most pictures in the queue of the browser's encoder.
 const MOST_QUEUED: u32 = 4;
 
 impl Film {
-    /// Begins it.
+    /// Begins a film.
     ///
-    /// Errors: a name of another kind of film.
+    /// # Errors
+    ///
+    /// The extension of `path` is not supported.
     pub fn open(path: &Path, options: FilmOptions) -> Result<Self> {
         let FilmOptions { size, frames_per_sec } = options;
         let ends_in =
@@ -307,7 +317,9 @@ impl Film {
 
     /// Adds a picture.
     ///
-    /// Errors: those of the browser's encoder; the film is too long for a page: what there is of it has then been
+    /// # Errors
+    ///
+    /// Those of the browser's encoder. The film is too long for a page: the film so far is then
     /// downloaded.
     pub fn write(&mut self, image: Image) -> Result<()> {
         let bytes = match &mut self.pictures {
@@ -327,19 +339,21 @@ impl Film {
         if bytes < LARGEST_FILM {
             return Ok(());
         }
-        self.hand_on()?;
+        self.download()?;
         let words = "a film in a page ends at 500 MB: the film so far was saved";
         Err(Error::Outside(words.to_owned()))
     }
 
-    /// Ends and downloads it.
+    /// Ends the film and downloads it.
     ///
-    /// Errors: it has no picture; the browser refuses.
+    /// # Errors
+    ///
+    /// It has no pictures; the browser refuses.
     pub fn finish(mut self) -> Result<()> {
-        self.hand_on()
+        self.download()
     }
 
-    fn hand_on(&mut self) -> Result<()> {
+    fn download(&mut self) -> Result<()> {
         let path = self.path.clone();
         let empty = || Err(Error::file(&path, "has no pictures: nothing was saved"));
         match self.pictures.take() {
@@ -355,7 +369,9 @@ impl Film {
                         }
                     };
                     if let Err(error) = problem {
-                        tell(Box::new(move |frames| frames.say(error.to_string(), true)));
+                        enqueue(Box::new(move |frames| {
+                            frames.show_message(error.to_string(), true)
+                        }));
                     }
                 });
                 Ok(())

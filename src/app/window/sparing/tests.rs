@@ -1,6 +1,6 @@
 use super::*;
 
-/// An adapter on which each effect takes its time, on top of 10 ms.
+/// A simulated adapter: each effect has a cost in seconds, on top of a base of 10 ms.
 struct Adapter {
     costs: [f64; ORDER.len()],
     base: f64,
@@ -14,10 +14,10 @@ impl Adapter {
         Self { costs, base: 0.010, now: 0.0, number: 0, changes: Vec::new() }
     }
 
-    fn draw(&mut self, sparing: &mut Sparing, asked: &Asked, secs: f64) {
+    fn draw(&mut self, sparing: &mut Sparing, workload: &Workload, secs: f64) {
         let until = self.now + secs;
         while self.now < until {
-            let shown = Asked { style: sparing.spared(&asked.style), ..asked.clone() };
+            let shown = Workload { style: sparing.spared(&workload.style), ..workload.clone() };
             let every = sparing.every();
             let is_drawn =
                 |k: &usize| shown.has(*k) && (ORDER[*k].every == 1 || every < ORDER[*k].every);
@@ -28,14 +28,14 @@ impl Adapter {
             let drawn = PARTS.map(|part| (part, 0.25 * picture));
             let parts = [("steps", 1.0)].into_iter().chain(drawn).chain([("panel", 1.0)]).collect();
             let times = FrameTimes { number: self.number - 1, parts };
-            if sparing.learn(asked, &times, self.number, self.now) {
+            if sparing.learn(workload, &times, self.number, self.now) {
                 self.changes.push((sparing.left, self.now));
             }
         }
     }
 }
 
-/// What streaks, trails, each number of bodies, glow and sky take.
+/// The costs of streaks, trails, each number of bodies, glow and sky.
 fn costs(streaks: f64, trails: f64, bodies: [f64; 5], glow: f64, sky: f64) -> [f64; ORDER.len()] {
     let mut costs = [0.0; ORDER.len()];
     (costs[0], costs[1], costs[GLOW], costs[GLOW + 1]) = (streaks, trails, glow, sky);
@@ -43,48 +43,48 @@ fn costs(streaks: f64, trails: f64, bodies: [f64; 5], glow: f64, sky: f64) -> [f
     costs
 }
 
-/// Where it stands in the order.
+/// Index of the glow in [`ORDER`].
 const GLOW: usize = ORDER.len() - 2;
 
-fn all() -> Asked {
+fn all() -> Workload {
     let style =
         Style { streak_time: 1.0, trail_secs: 1.0, gas: 1.0, dust: 1.0, ..Style::default() };
-    Asked { style, has_gas: true, bodies: 10_000, size: [1280, 720] }
+    Workload { style, has_gas: true, bodies: 10_000, size: [1280, 720] }
 }
 
 fn is_left_out(sparing: &Sparing, name: &str) -> bool {
-    sparing.said().is_some_and(|said| said.contains(name))
+    sparing.describe().is_some_and(|text| text.contains(name))
 }
 
 #[test]
-fn one_effect_after_the_other_goes_until_pictures_are_fast_enough() {
-    let (mut sparing, asked) = (Sparing::default(), all());
+fn effects_are_dropped_in_order_until_pictures_are_fast_enough() {
+    let (mut sparing, workload) = (Sparing::default(), all());
     // Streaks 36 ms, glow 13: about what llvmpipe takes.
     let mut adapter = Adapter::new(costs(0.036, 0.004, [0.0; 5], 0.013, 0.001));
-    adapter.draw(&mut sparing, &asked, 8.0);
+    adapter.draw(&mut sparing, &workload, 8.0);
     for gone in ["streaks", "trails", "dust", "glow of gas"] {
-        assert!(is_left_out(&sparing, gone), "{gone}: {:?}", sparing.said());
+        assert!(is_left_out(&sparing, gone), "{gone}: {:?}", sparing.describe());
     }
-    // 24 ms is no reason to drop the look.
-    let shown = sparing.spared(&asked.style);
+    // 24 ms are within the limit of glow and sky.
+    let shown = sparing.spared(&workload.style);
     assert_eq!((shown.streak_time, shown.trail_secs), (0.0, 0.0));
-    assert_eq!((shown.bloom, shown.sky), (asked.style.bloom, asked.style.sky));
-    // 64 are.
+    assert_eq!((shown.bloom, shown.sky), (workload.style.bloom, workload.style.sky));
+    // 64 ms are not.
     adapter.costs[GLOW] = 0.053;
-    adapter.draw(&mut sparing, &asked, 8.0);
+    adapter.draw(&mut sparing, &workload, 8.0);
     assert!(
-        sparing.said().is_some_and(|said| said.ends_with("glow of gas, glow")),
+        sparing.describe().is_some_and(|text| text.ends_with("glow of gas, glow")),
         "{:?}",
-        sparing.said()
+        sparing.describe()
     );
-    let shown = sparing.spared(&asked.style);
-    assert_eq!((shown.bloom, shown.local_exposure, shown.sky), (0.0, 0.0, asked.style.sky));
-    // What is not asked for, or not there, is not reported as left out.
-    let without = Asked { has_gas: false, ..asked.clone() };
+    let shown = sparing.spared(&workload.style);
+    assert_eq!((shown.bloom, shown.local_exposure, shown.sky), (0.0, 0.0, workload.style.sky));
+    // Effects of gas are not reported as left out if there is no gas.
+    let without = Workload { has_gas: false, ..workload.clone() };
     let mut sparing = Sparing::default();
     Adapter::new(costs(0.036, 0.004, [0.0; 5], 0.013, 0.001)).draw(&mut sparing, &without, 8.0);
     assert!(!is_left_out(&sparing, "dust") && is_left_out(&sparing, "streaks"));
-    // It stays so.
+    // Nothing changes later.
     adapter.costs[GLOW] = 0.013;
     let before = adapter.changes.len();
     adapter.draw(&mut sparing, &without, 100.0);
@@ -92,42 +92,42 @@ fn one_effect_after_the_other_goes_until_pictures_are_fast_enough() {
 }
 
 #[test]
-fn what_is_fast_enough_has_everything_and_a_slow_moment_changes_nothing() {
-    let (mut sparing, asked) = (Sparing::default(), all());
+fn fast_adapter_drops_nothing_even_after_a_short_stall() {
+    let (mut sparing, workload) = (Sparing::default(), all());
     let mut adapter = Adapter::new([0.001; ORDER.len()]);
-    adapter.draw(&mut sparing, &asked, 30.0);
-    assert_eq!((sparing.said(), adapter.changes.len()), (None, 0));
-    assert_eq!(sparing.spared(&asked.style), asked.style);
+    adapter.draw(&mut sparing, &workload, 30.0);
+    assert_eq!((sparing.describe(), adapter.changes.len()), (None, 0));
+    assert_eq!(sparing.spared(&workload.style), workload.style);
     adapter.base = 0.5;
-    adapter.draw(&mut sparing, &asked, 1.0);
+    adapter.draw(&mut sparing, &workload, 1.0);
     adapter.base = 0.010;
-    adapter.draw(&mut sparing, &asked, 30.0);
-    assert_eq!((sparing.said(), adapter.changes.len()), (None, 0));
+    adapter.draw(&mut sparing, &workload, 30.0);
+    assert_eq!((sparing.describe(), adapter.changes.len()), (None, 0));
 }
 
 #[test]
-fn effects_come_back_when_there_is_time_for_them() {
-    let (mut sparing, asked) = (Sparing::default(), all());
+fn effects_return_when_pictures_become_fast() {
+    let (mut sparing, workload) = (Sparing::default(), all());
     let mut adapter = Adapter::new(costs(0.007, 0.001, [0.0; 5], 0.005, 0.001));
-    adapter.draw(&mut sparing, &asked, 8.0);
+    adapter.draw(&mut sparing, &workload, 8.0);
     assert!(is_left_out(&sparing, "streaks") && !is_left_out(&sparing, "trails"));
-    adapter.draw(&mut sparing, &asked, 30.0);
+    adapter.draw(&mut sparing, &workload, 30.0);
     assert!(is_left_out(&sparing, "streaks"), "17 ms without, 24 ms with them");
     // The camera is far away now.
     adapter.base = 0.0005;
-    adapter.draw(&mut sparing, &asked, 12.0);
-    assert_eq!(sparing.said(), None);
+    adapter.draw(&mut sparing, &workload, 12.0);
+    assert_eq!(sparing.describe(), None);
     assert_eq!(adapter.changes.len(), 2, "{:?}", adapter.changes);
 }
 
 #[test]
-fn nothing_flickers_where_an_effect_costs_more_each_time_that_it_comes_back() {
-    let (mut sparing, asked) = (Sparing::default(), all());
+fn repeatedly_dropped_effect_returns_ever_less_often() {
+    let (mut sparing, workload) = (Sparing::default(), all());
     let mut adapter = Adapter::new([0.0; ORDER.len()]);
-    // Something else slows the adapter down whenever streaks are drawn.
+    // Drawing streaks slows everything else down as well.
     for _ in 0..2000 {
         adapter.base = if is_left_out(&sparing, "streaks") { 0.005 } else { 0.030 };
-        adapter.draw(&mut sparing, &asked, 0.3);
+        adapter.draw(&mut sparing, &workload, 0.3);
         sparing.costs = [0.0; ORDER.len()];
     }
     let returns = adapter.changes.iter().filter(|(left, _)| *left == 0).count();
@@ -135,55 +135,55 @@ fn nothing_flickers_where_an_effect_costs_more_each_time_that_it_comes_back() {
 }
 
 #[test]
-fn another_scene_is_judged_by_its_own_pictures_and_all_may_be_wanted() {
-    let (mut sparing, asked) = (Sparing::default(), all());
+fn another_scene_is_measured_again_and_forget_restores_all_effects() {
+    let (mut sparing, workload) = (Sparing::default(), all());
     let mut adapter = Adapter::new(costs(0.036, 0.004, [0.0; 5], 0.013, 0.001));
-    adapter.draw(&mut sparing, &asked, 8.0);
-    let few = Asked { bodies: 3, ..asked.clone() };
+    adapter.draw(&mut sparing, &workload, 8.0);
+    let few = Workload { bodies: 3, ..workload.clone() };
     (adapter.costs, adapter.base) = ([0.0001; ORDER.len()], 0.001);
     adapter.draw(&mut sparing, &few, 60.0);
-    assert_eq!(sparing.said(), None);
-    // Frames that are counted anew are looked at, too.
+    assert_eq!(sparing.describe(), None);
+    // Frames count after their numbers have restarted, too.
     (adapter.number, adapter.base) = (0, 0.030);
     adapter.draw(&mut sparing, &few, 4.0);
     assert!(is_left_out(&sparing, "streaks"));
     sparing.forget();
-    assert_eq!(sparing.spared(&asked.style), asked.style);
+    assert_eq!(sparing.spared(&workload.style), workload.style);
 }
 
 #[test]
-fn of_many_bodies_most_go_before_the_glow() {
+fn fraction_of_many_bodies_is_reduced_before_the_glow() {
     let drawn = |bodies: usize, base: f64, first: f64| {
-        let (mut sparing, asked) = (Sparing::default(), Asked { bodies, ..all() });
+        let (mut sparing, workload) = (Sparing::default(), Workload { bodies, ..all() });
         let thinner = [1.0, 0.3, 0.1, 0.05, 0.02].map(|part| part * first);
         let mut adapter = Adapter::new(costs(0.0, 0.0, thinner, 0.013, 0.001));
         adapter.base = base;
-        adapter.draw(&mut sparing, &asked, 60.0);
-        (sparing.every(), sparing.said().unwrap_or_default())
+        adapter.draw(&mut sparing, &workload, 60.0);
+        (sparing.every(), sparing.describe().unwrap_or_default())
     };
     assert_eq!(drawn(10_000, 0.005, 0.1).0, 1, "few are all drawn, however slow");
     assert_eq!(drawn(20_000, 0.005, 0.1).0, 3);
     assert_eq!(drawn(100_000, 0.005, 0.002).0, 1, "all are drawn where that is fast enough");
-    let (every, said) = drawn(100_000, 0.005, 0.02);
-    assert!(every == 5 && said.ends_with("glow of gas, 4 of 5 bodies"), "{every}: {said}");
-    let (every, said) = drawn(1_000_000, 0.020, 0.4);
-    assert!(every == 53 && said.ends_with("glow of gas, 52 of 53 bodies, glow"), "{every}: {said}");
+    let (every, text) = drawn(100_000, 0.005, 0.02);
+    assert!(every == 5 && text.ends_with("glow of gas, 4 of 5 bodies"), "{every}: {text}");
+    let (every, text) = drawn(1_000_000, 0.020, 0.4);
+    assert!(every == 53 && text.ends_with("glow of gas, 52 of 53 bodies, glow"), "{every}: {text}");
 }
 
 #[test]
-fn far_too_slow_pictures_are_not_watched_for_long() {
-    let (mut sparing, asked) = (Sparing::default(), Asked { bodies: 1_000_000, ..all() });
+fn very_slow_pictures_drop_effects_quickly() {
+    let (mut sparing, workload) = (Sparing::default(), Workload { bodies: 1_000_000, ..all() });
     let slow = costs(0.0, 0.0, [0.5, 0.1, 0.02, 0.012, 0.0], 0.004, 0.001);
     let mut adapter = Adapter::new(slow);
-    adapter.draw(&mut sparing, &asked, 120.0);
+    adapter.draw(&mut sparing, &workload, 120.0);
     let pictures =
         |secs: f64| (adapter.changes.iter().take_while(|change| change.1 < secs)).count();
-    // Four extras that are asked for, then bodies: six pictures each at 640 ms.
+    // Four extras, then bodies: six pictures each at 640 ms.
     assert!(pictures(24.0) >= 7, "{:?}", adapter.changes);
     assert_eq!(
         (sparing.every(), is_left_out(&sparing, "glow, ")),
         (19, false),
         "{:?}",
-        sparing.said()
+        sparing.describe()
     );
 }

@@ -7,14 +7,14 @@ fn size() -> PictureSize {
 }
 
 #[test]
-fn the_target_is_in_the_middle_of_what_the_panel_leaves_free() {
+fn target_is_in_the_middle_of_the_free_area() {
     let steering = Steering::new(Camera::default());
     let shown = steering.shown(300.0, size());
     let (pixel, _) = shown.pixel_of(steering.camera().target, size()).unwrap();
     assert!((pixel - DVec2::new(350.0, 300.0)).length() < 0.01, "{pixel}");
 }
 
-/// Lets two fingers lie at `places` for a frame of 1000 x 600 points.
+/// Touches of two fingers at `places` in a frame of 1000 x 600 points.
 fn two_fingers(
     context: &egui::Context,
     steering: &mut Steering,
@@ -29,7 +29,7 @@ fn two_fingers(
         pos: egui::pos2(x, 300.0),
         force: None,
     });
-    // egui-winit makes a pointer of the first finger.
+    // egui-winit also reports the first finger as a pointer.
     let pos = egui::pos2(places[0], 300.0);
     let mut pointer = vec![egui::Event::PointerMoved(pos)];
     if phase == egui::TouchPhase::Start {
@@ -46,11 +46,11 @@ fn two_fingers(
         events: pointer.into_iter().chain(events).collect(),
         ..Default::default()
     };
-    let mut asked = None;
-    let mut output = context.run_ui(input, |ui| asked = steering.input(ui, 0.0, size()));
-    // egui insists that nobody forgets its textures.
+    let mut request = None;
+    let mut output = context.run_ui(input, |ui| request = steering.input(ui, 0.0, size()));
+    // egui panics on textures that were not handled.
     output.textures_delta.clear();
-    asked
+    request
 }
 
 #[test]
@@ -58,24 +58,24 @@ fn two_fingers_zoom_and_move_the_picture() {
     let context = egui::Context::default();
     let mut steering = Steering::new(Camera::default());
     let mut touch = |phase, places, frame| {
-        let asked = two_fingers(&context, &mut steering, phase, places, frame);
-        (steering.camera(), asked)
+        let request = two_fingers(&context, &mut steering, phase, places, frame);
+        (steering.camera(), request)
     };
     touch(egui::TouchPhase::Start, [450.0, 550.0], 0);
-    // egui begins a gesture where the pointer was the frame before.
+    // egui begins a gesture at the pointer's position of the frame before.
     let (begun, _) = touch(egui::TouchPhase::Move, [450.0, 550.0], 1);
     // Twice as far apart around the same middle: everything is twice as large.
     touch(egui::TouchPhase::Move, [425.0, 575.0], 2);
-    let (zoomed, asked) = touch(egui::TouchPhase::Move, [400.0, 600.0], 3);
+    let (zoomed, request) = touch(egui::TouchPhase::Move, [400.0, 600.0], 3);
     let factor = begun.distance / zoomed.distance;
     assert!((factor - 2.0).abs() < 0.05, "{factor}");
     assert!((zoomed.target - begun.target).length() < 1e-6 * begun.distance);
-    assert_eq!(asked, None);
-    // To the right together: the picture goes along, and nothing is followed any more.
-    let (moved, asked) = touch(egui::TouchPhase::Move, [440.0, 640.0], 4);
+    assert_eq!(request, None);
+    // Both to the right: the picture is panned, and following ends.
+    let (moved, request) = touch(egui::TouchPhase::Move, [440.0, 640.0], 4);
     let (place, _) = moved.pixel_of(zoomed.target, size()).unwrap();
     assert!((place - DVec2::new(540.0, 300.0)).length() < 1.0, "{place}");
-    assert_eq!(asked, Some(PointerRequest::Release));
+    assert_eq!(request, Some(PointerRequest::Release));
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn zooming_stops_at_its_limits() {
 }
 
 #[test]
-fn a_followed_body_is_caught_up_with() {
+fn camera_converges_to_the_followed_body() {
     let mut steering = Steering::new(Camera::default());
     let bodies = Bodies::default();
     steering.follow(Follow::Body(0), &[DVec4::new(3.0, 4.0, 5.0, 1.0)], &bodies);
@@ -103,7 +103,7 @@ fn a_followed_body_is_caught_up_with() {
 }
 
 #[test]
-fn bodies_in_common_motion_do_not_run_ahead_of_the_camera() {
+fn camera_does_not_lag_behind_bodies_in_common_motion() {
     let mut steering = Steering::new(Camera::default());
     let place = |frame: i32| DVec3::X * (2.0 * f64::from(frame));
     steering.go(Camera { distance: 5.0, ..Camera::default() });
@@ -113,7 +113,7 @@ fn bodies_in_common_motion_do_not_run_ahead_of_the_camera() {
         assert!((steering.camera().target - place(frame)).length() < 1e-9, "{frame}");
     }
     assert_eq!(steering.camera().distance, 5.0);
-    // A body that was seen some frames ago is where the others have gone since.
+    // A position read back some frames ago is corrected by the common motion since.
     steering.release();
     let offset = DVec3::new(0.0, 3.0, 0.0);
     for frame in 100..200 {
@@ -124,7 +124,7 @@ fn bodies_in_common_motion_do_not_run_ahead_of_the_camera() {
     }
     let away = steering.camera().target - place(199) - offset;
     assert!(away.length() < 11.0, "{away}");
-    // Who follows nothing stays.
+    // Without following the camera stays.
     steering.release();
     let rests = steering.camera();
     steering.ride(DVec3::Y * 1e9, Follow::Nothing);
@@ -132,11 +132,11 @@ fn bodies_in_common_motion_do_not_run_ahead_of_the_camera() {
 }
 
 #[test]
-fn another_window_is_fitted_unless_somebody_has_gone_elsewhere() {
+fn camera_is_fitted_to_another_window_unless_it_was_zoomed() {
     let (small, large) = (PictureSize::new(300, 600).unwrap(), size());
     let mut steering = Steering::new(Camera::default());
     let at = |distance: f64| Camera { distance, ..Camera::default() };
-    assert!(steering.is_fit_for(small), "nothing is known of where it began");
+    assert!(steering.is_fit_for(small), "it was not fitted yet");
     steering.begin(at(10.0), large);
     assert!(steering.is_fit_for(large) && !steering.is_fit_for(small));
     steering.pass(1.0, 20.0);
@@ -149,12 +149,12 @@ fn another_window_is_fitted_unless_somebody_has_gone_elsewhere() {
 }
 
 #[test]
-fn a_smooth_change_ends_exactly_where_it_should() {
+fn smooth_move_ends_exactly_at_its_target() {
     let mut steering = Steering::new(Camera::default());
-    let there = Camera { distance: 77.0, azimuth_rad: 1.0, ..Camera::default() };
-    steering.go(there);
+    let target = Camera { distance: 77.0, azimuth_rad: 1.0, ..Camera::default() };
+    steering.go(target);
     for _ in 0..100 {
         steering.pass(0.05, 0.0);
     }
-    assert_eq!(steering.camera(), there.orbited(0.0));
+    assert_eq!(steering.camera(), target.orbited(0.0));
 }

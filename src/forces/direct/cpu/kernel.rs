@@ -59,7 +59,8 @@ impl Kernel {
 
     /// Checks that this processor has the instructions.
     ///
-    /// Errors: it has not; lists the kernels that it has.
+    /// # Errors
+    /// The processor lacks them; lists the kernels that it can run.
     pub fn check(self) -> Result<()> {
         if self.is_available() {
             return Ok(());

@@ -1,4 +1,4 @@
-//! The all-pairs kernel on the device: compiled, bound, and recorded in pieces.
+//! The all-pairs kernel on the device: compiled, bound, and recorded in chunks.
 
 use super::KernelVariant;
 use super::packing::{Packed, WINDOW};
@@ -31,7 +31,8 @@ pub struct PairBuffers<'a> {
     pub sink_count: u32,
     /// Index of the first sink in its buffer.
     pub first_sink: u32,
-    /// Sink i is source i + this; or [`crate::gpu::layout::FOREIGN`], [`crate::gpu::layout::IN_SINK`].
+    /// Sink i is source i + this; or [`crate::gpu::layout::FOREIGN`],
+    /// [`crate::gpu::layout::IN_SINK`].
     pub self_offset: u32,
     /// Plummer softening length.
     pub softening: f32,
@@ -57,7 +58,8 @@ impl<'a> PairBuffers<'a> {
 pub struct AllPairs {
     /// The variant that runs.
     pub variant: KernelVariant,
-    /// Partial sums: `array<vec4<f32>>`, s slices of `sink_count` entries, acceleration and potential.
+    /// Partial sums: `array<vec4<f32>>`, s slices of `sink_count` entries, acceleration and
+    /// potential.
     pub partial_sums: wgpu::Buffer,
     kernel: BoundKernel,
     packed: Option<Packed>,
@@ -70,7 +72,8 @@ pub struct AllPairs {
 impl AllPairs {
     /// Compiles the kernel and binds it to `field`.
     ///
-    /// Errors: a shape that the adapter cannot hold; partial sums larger than its largest buffer.
+    /// # Errors
+    /// A shape that the adapter cannot hold; partial sums larger than its largest buffer.
     pub async fn new(gpu: &Gpu, variant: KernelVariant, field: PairBuffers<'_>) -> Result<Self> {
         Self::sharing(gpu, variant, field, None).await
     }
@@ -167,10 +170,9 @@ impl AllPairs {
         config.q == 1 || FIXED_CUT_WITH_Q.next_multiple_of(config.tile()) >= self.whole.slice_length
     }
 
-    /// Another kernel for the same bodies. It reuses the room of the partial sums, which have been
+    /// Another kernel for the same bodies. It reuses the buffer of partial sums, which have been
     /// added up by the time it runs.
-    /// room is used again.
-    async fn beside(
+    async fn sibling(
         &self,
         gpu: &Gpu,
         bodies: &BodyBuffers,
@@ -181,7 +183,7 @@ impl AllPairs {
         Ok(Box::new(Self::sharing(gpu, variant, field, sums).await?))
     }
 
-    /// The rectangle of sinks and sources that pieces are cut from.
+    /// The rectangle of sinks and sources that chunks are cut from.
     fn rectangle(&self) -> Rectangle {
         let (config, whole) = (self.variant.config, self.whole);
         let fixed_chunk = if config.uniform {
@@ -273,7 +275,7 @@ impl DeviceForces for AllPairs {
         gpu: &'a Gpu,
         bodies: &'a BodyBuffers,
     ) -> Making<'a, Box<dyn DeviceForces>> {
-        Box::pin(self.beside(gpu, bodies, self.variant.of_potentials()))
+        Box::pin(self.sibling(gpu, bodies, self.variant.of_potentials()))
     }
 
     fn with_both<'a>(
@@ -282,7 +284,7 @@ impl DeviceForces for AllPairs {
         bodies: &'a BodyBuffers,
     ) -> Option<Making<'a, Box<dyn DeviceForces>>> {
         let variant = self.variant.with_potential()?;
-        Some(Box::pin(self.beside(gpu, bodies, variant)))
+        Some(Box::pin(self.sibling(gpu, bodies, variant)))
     }
 
     fn all_pairs(&self) -> Option<&AllPairs> {

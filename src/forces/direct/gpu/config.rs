@@ -111,7 +111,8 @@ impl KernelConfig {
     /// The shape for steps in one workgroup: threads of `gpu` side by side for all `n` bodies, then
     /// more threads that share a sink, then registers. `p`, `q` and `r` of the request are kept.
     ///
-    /// Errors: more bodies than one workgroup can hold on this adapter.
+    /// # Errors
+    /// More bodies than one workgroup can hold on this adapter.
     pub fn in_one_workgroup(gpu: &Gpu, n: usize, request: &super::KernelRequest) -> Result<Self> {
         let limits = &gpu.limits;
         let threads = limits.threads_per_workgroup.min(limits.workgroup_x).min(1024);
@@ -208,7 +209,8 @@ impl KernelConfig {
 
     /// Checks the shape against all ranges, and against the limits of `gpu` if given.
     ///
-    /// Errors: [`Error::Value`] for a number out of its range; [`Error::Adapter`] names the limit.
+    /// # Errors
+    /// [`Error::Value`] for a number out of its range; [`Error::Adapter`] names the limit.
     pub fn validate(&self, gpu: Option<&Gpu>) -> Result<()> {
         let ranged = |name: &str, value: u32, most: u32| {
             if (1..=most).contains(&value) {
@@ -312,7 +314,7 @@ mod tests {
     const TILED: KernelConfig = KernelConfig { q: 2, u: 4, ..KernelConfig::tiled(64) };
 
     #[test]
-    fn each_bad_number_is_named() {
+    fn out_of_range_numbers_are_named() {
         let check = |config: KernelConfig, words: &str| {
             let text = config.validate(None).expect_err("should be refused").to_string();
             assert!(text.contains(words), "'{text}' should say '{words}'");

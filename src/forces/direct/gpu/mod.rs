@@ -1,9 +1,9 @@
 //! Direct summation on a graphics adapter: the tiled kernel of GPU Gems 3, chapter 31.
 //!
-//! [`AllPairs`] is the kernel itself, recorded in pieces, with a selectable shape
-//! ([`KernelRequest`], [`KernelConfig`], [`candidates`]). [`GpuSingle`] puts it behind the
-//! interface of engines; [`tiers`] is its counterpart for derivatives, neighbours and precision
-//! beyond f32.
+//! [`AllPairs`] is the kernel itself, recorded in chunks, with a selectable shape
+//! ([`KernelRequest`], [`KernelConfig`], [`candidates`]). [`GpuSingle`] implements the interface of
+//! engines with it; [`tiers`] is its counterpart for derivatives, neighbours and precision beyond
+//! f32.
 
 mod all_pairs;
 pub mod candidates;

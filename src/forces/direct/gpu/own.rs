@@ -25,7 +25,8 @@ const LONGEST: u64 = 1 << 20;
 
 /// Loads the kernel in a file for this process and returns its shape.
 ///
-/// Errors: the file cannot be read, does not compile, or lacks what docs/lesson.md requires.
+/// # Errors
+/// The file cannot be read, does not compile, or lacks what docs/lesson.md requires.
 pub fn load(path: &Path) -> Result<KernelConfig> {
     let io = |error| Error::io("read", path, error);
     let about = std::fs::metadata(path).map_err(io)?;
@@ -46,8 +47,9 @@ pub fn load(path: &Path) -> Result<KernelConfig> {
 
 /// Reads the file again if it was saved since; returns whether its text is new.
 ///
-/// Errors: as [`load`], once per change; a different shape, to which running simulations are not
-/// bound. The previous kernel stays.
+/// # Errors
+/// As [`load`], once per change; a different shape, to which running simulations are not bound. The
+/// previous kernel stays.
 pub fn changed() -> Result<bool> {
     let (path, before) = {
         let mut own = OWN.write().unwrap_or_else(PoisonError::into_inner);
@@ -135,7 +137,7 @@ mod tests {
     const PLAIN: &str = include_str!("../../../../docs/lesson/plain.wgsl");
 
     #[test]
-    fn a_file_says_its_shape_and_what_it_lacks_is_named() {
+    fn own_kernel_declares_shape_and_errors_name_missing_parts() {
         let config = shape("plain.wgsl", PLAIN).unwrap();
         assert_eq!((config.p, config.q, config.r, config.s, config.own), (64, 1, 1, 1, true));
         let check = |from: &str, to: &str, words: &str| {

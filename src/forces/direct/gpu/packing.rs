@@ -15,11 +15,11 @@ pub const WINDOW: u32 = 4096;
 /// Sources in a block, for the shapes that are fast with many bodies.
 pub const USUAL_BLOCK: u32 = 256;
 
-/// Index of the filling of a block.
-const NOBODY: u32 = u32::MAX;
+/// Index of padding entries of a block.
+const PADDING: u32 = u32::MAX;
 
-/// Filling may add at most this part of the blocks: 1 in 64.
-const MOST_FILLING: usize = 64;
+/// Padding may add at most this fraction of the blocks: 1 in 64.
+const MOST_PADDING: usize = 64;
 
 const THREADS: u32 = 256;
 
@@ -37,7 +37,7 @@ impl Masses {
     pub fn of(mass: &[f32], block: u32) -> Self {
         let block = block as usize;
         let plain = mass.len().div_ceil(block);
-        let most = plain + plain / MOST_FILLING;
+        let most = plain + plain / MOST_PADDING;
         let mut counts: HashMap<u32, usize> = HashMap::new();
         for equal in runs(mass) {
             *counts.entry(equal[0].to_bits()).or_default() += equal.len();
@@ -55,7 +55,7 @@ fn runs(mass: &[f32]) -> impl Iterator<Item = &[f32]> {
     mass.chunk_by(|a, b| a.to_bits() == b.to_bits())
 }
 
-/// Which source is at which place, in whole blocks.
+/// The source at each place, in whole blocks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Packing {
     order: Vec<u32>,
@@ -67,7 +67,7 @@ impl Packing {
     /// Sources in their own order, with the last block filled up.
     pub fn in_order(sources: u32, block: u32) -> Self {
         let mut order: Vec<u32> = (0..sources).collect();
-        order.resize(sources.next_multiple_of(block) as usize, NOBODY);
+        order.resize(sources.next_multiple_of(block) as usize, PADDING);
         Self { order, block_mass: Vec::new() }
     }
 
@@ -89,13 +89,13 @@ impl Packing {
         let (mut order, mut block_mass) = (Vec::with_capacity(mass.len()), Vec::new());
         for (mass, bodies) in classes {
             order.extend(bodies);
-            order.resize(order.len().next_multiple_of(block as usize), NOBODY);
+            order.resize(order.len().next_multiple_of(block as usize), PADDING);
             block_mass.resize(order.len() / block as usize, mass);
         }
         Self { order, block_mass }
     }
 
-    /// Number of places, including filling.
+    /// Number of places, including padding.
     pub fn places(&self) -> u32 {
         self.order.len() as u32
     }
@@ -117,7 +117,8 @@ impl Packed {
     /// For a kernel of shape `config` that reads `bodies`; if `numbered`, the copy has the sources'
     /// indices instead of masses.
     ///
-    /// Errors: a copy larger than the adapter's largest buffer.
+    /// # Errors
+    /// A copy larger than the adapter's largest buffer.
     pub async fn new(
         gpu: &Gpu,
         config: &KernelConfig,
@@ -185,14 +186,14 @@ mod tests {
     fn every_source_has_one_place_in_a_block_of_its_mass() {
         let mass: Vec<f32> = (0..1000).map(|i| [1.0, 2.0, 0.5][i * i % 7 % 3]).collect();
         let packing = Packing::by_mass(&mass, 64);
-        let mut seen = vec![0; mass.len()];
+        let mut times_seen = vec![0; mass.len()];
         for (place, &body) in packing.order.iter().enumerate() {
-            if body != NOBODY {
-                seen[body as usize] += 1;
+            if body != PADDING {
+                times_seen[body as usize] += 1;
                 assert_eq!(mass[body as usize], packing.block_mass[place / 64]);
             }
         }
-        assert!(seen.iter().all(|times| *times == 1));
+        assert!(times_seen.iter().all(|times| *times == 1));
         assert_eq!(packing.places() as usize, 64 * packing.block_mass.len());
     }
 
@@ -205,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn masses_that_are_all_different_make_no_blocks() {
+    fn different_masses_do_not_form_blocks() {
         let different: Vec<f32> = (0..10_000).map(|i| i as f32).collect();
         assert_eq!(Masses::of(&different, 64), Masses::Various);
         let mut few = vec![1.0; 64 * 200];

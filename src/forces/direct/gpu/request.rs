@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_number_that_is_given_is_not_multiplied_by_rows() {
+    fn explicit_shape_gets_no_extra_rows() {
         let class = DeviceClass::Discrete;
         assert_eq!(KernelRequest::default().default_for(class, 1000, 1000).q, 32);
         let requests = [

@@ -1,4 +1,4 @@
-//! The all-pairs kernel behind the host interface: bodies go to the device, forces come back.
+//! The all-pairs kernel as an engine: uploads bodies and returns forces.
 //!
 //! For single force evaluations (`gravitile forces`, checks, a host integrator). A simulation on
 //! the device keeps its bodies there and does not use this.
@@ -18,8 +18,7 @@ use crate::frame::Frame;
 use crate::gpu::layout::{FOREIGN, IN_SINK};
 use crate::gpu::{Gpu, blocking, read, storage};
 
-/// The all-pairs kernel behind the host interface: each call sends bodies to the device and returns
-/// forces.
+/// The all-pairs kernel as an engine: each call uploads bodies and returns forces.
 #[derive(Debug)]
 pub struct GpuSingle {
     gpu: Arc<Gpu>,
@@ -32,7 +31,7 @@ pub struct GpuSingle {
     begun: Answers,
 }
 
-/// What a bound kernel can be reused for.
+/// Key under which a bound kernel can be reused.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Key {
     variant: KernelVariant,

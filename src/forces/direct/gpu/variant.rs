@@ -1,4 +1,4 @@
-//! Which text of the force kernel is needed, given its shape and the numbers at hand.
+//! Variants of the force kernel, given its shape and the number of bodies.
 
 use minijinja::context;
 
@@ -132,7 +132,7 @@ mod tests {
         assert!(!guarded(1e-10, 1.0) && !guarded(0.01, 1e9) && !guarded(1e3, 0.0));
     }
 
-    /// Every shape the program can ask for, except repetitions of an equal text structure.
+    /// Every shape that the program can request, except repetitions of an equal text structure.
     #[test]
     fn every_variant_validates_and_translates() {
         let mut checked = 0;

@@ -1,4 +1,5 @@
-//! One force evaluation: a frame, a tree over the sources, groups of sinks, and what acts on each.
+//! One force evaluation: a frame, a tree over the sources, groups of sinks, and their interaction
+//! lists.
 
 use std::borrow::Cow;
 
@@ -36,9 +37,9 @@ pub(super) struct Call {
 }
 
 /// A tree over bodies with the groups of the same bodies, for reuse.
-pub(super) type Kept = (Tree, Groups);
+pub(super) type Reusable = (Tree, Groups);
 
-/// What all groups of an evaluation share.
+/// Parameters shared by all groups of an evaluation.
 struct Rule {
     opened: Opened,
     forces: Vec<CellForce>,
@@ -51,13 +52,14 @@ impl Call {
     /// Builds a tree, or reuses `kept`, built over the same bodies at earlier positions, if they
     /// are also the sinks.
     ///
-    /// Errors: [`crate::error::Error::Stopped`].
+    /// # Errors
+    /// [`crate::error::Error::Stopped`].
     pub fn new(
         kernel: Kernel,
         sinks: &Sinks,
         sources: &Sources,
         softening: f64,
-        kept: Option<Kept>,
+        kept: Option<Reusable>,
     ) -> Result<Self> {
         let same = are_the_same(sinks, sources);
         // Positions that are not finite must not spoil the frame.
@@ -76,8 +78,8 @@ impl Call {
                 (tree, groups)
             }
             None => {
-                // Each part takes a tenth of a second or more for a million bodies. An evaluation
-                // with a kept tree is not interrupted here.
+                // Each stage takes a tenth of a second or more for a million bodies. An evaluation
+                // with a reused tree is not interrupted here.
                 stop::check()?;
                 let tree = Tree::new([0.0; 3], &places);
                 stop::check()?;
@@ -115,14 +117,15 @@ impl Call {
     }
 
     /// The tree and its groups, for another evaluation.
-    pub fn into_kept(self) -> Kept {
+    pub fn into_reusable(self) -> Reusable {
         (self.tree, self.groups)
     }
 
     /// Computes `out` by this rule and returns the number of interactions. `acceleration` has the
-    /// sinks' own as far as they are known, if the rule needs them.
+    /// known accelerations of the sinks, if the rule needs them.
     ///
-    /// Errors: [`crate::error::Error::Stopped`].
+    /// # Errors
+    /// [`crate::error::Error::Stopped`].
     pub fn evaluate(
         &self,
         opening: Opening,
@@ -146,19 +149,19 @@ impl Call {
             true => self.groups.least_accelerations(acceleration, unit),
             false => vec![0.0; ranges.len()],
         };
-        let asked = stop::of_caller();
+        let stop_token = stop::of_caller();
         let found: Vec<(Vec<Gathered>, u64)> = ranges
             .par_iter()
             .zip(&reaches)
             .map_init(Lists::default, |lists, (range, &least)| {
-                if asked.is_wanted() {
+                if stop_token.is_wanted() {
                     return (Vec::new(), 0);
                 }
                 let reach = opening.reach(least, order);
                 self.group(range.clone(), reach, &rule, lists)
             })
             .collect();
-        asked.check()?;
+        stop_token.check()?;
         let sums = found.iter().flat_map(|(sums, _)| sums);
         for (&sink, sum) in self.groups.order.iter().zip(sums) {
             out.acceleration[sink as usize] = sum.acceleration;

@@ -9,8 +9,8 @@ use super::super::{GROUP, Key, Place, Tree, keys, order, split};
 use super::kernel::Block;
 use super::walk::Reach;
 
-/// Lower bound on a group's acceleration, as a part of the (logarithmic) mean: a body in the centre
-/// of all others, with hardly any acceleration, would open every cell.
+/// Lower bound on a group's acceleration, as a fraction of the (logarithmic) mean: a body in the
+/// centre of all others, with hardly any acceleration, would open every cell.
 const FLOOR: f64 = 1e-3;
 
 /// Smaller accelerations count as this.

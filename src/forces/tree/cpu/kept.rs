@@ -4,18 +4,18 @@ use glam::DVec3;
 
 use super::super::pace::RebuildPace;
 use super::CpuTree;
-use super::call::{Call, Kept};
+use super::call::{Call, Reusable};
 use crate::forces::{Identity, Rebuilds, Sinks, Sources};
 use crate::settings::Rebuild;
 
-/// A tree kept from step to step, for when it is not rebuilt at each.
+/// A tree reused from step to step, for when it is not rebuilt at each.
 #[derive(Debug)]
-pub(super) struct KeptTree {
+pub(super) struct ReusedTree {
     /// How often it is rebuilt.
     pub pace: RebuildPace,
-    /// The step whose forces are asked for next, and whether it has other bodies than before.
+    /// The step whose forces are requested next, and whether it has other bodies than before.
     next: Option<(u64, bool)>,
-    tree: Option<Kept>,
+    tree: Option<Reusable>,
     /// The bodies' positions when it was built.
     built_at: Vec<DVec3>,
     /// Whether the bodies had moved since then at the last step's forces.
@@ -25,12 +25,12 @@ pub(super) struct KeptTree {
 /// The start of an evaluation.
 pub(super) struct Begun {
     /// The tree of an earlier step.
-    pub tree: Option<Kept>,
-    /// Whether it is the evaluation of a step, whose tree is kept for later ones.
+    pub tree: Option<Reusable>,
+    /// Whether it is the evaluation of a step, whose tree is stored for later ones.
     pub is_step: bool,
 }
 
-impl KeptTree {
+impl ReusedTree {
     /// No tree yet.
     pub fn new(rebuild: Rebuild) -> Self {
         let pace = RebuildPace::new(rebuild);
@@ -51,8 +51,8 @@ impl KeptTree {
         (self.is_refitted && self.tree.is_some()).then_some(&self.built_at[..])
     }
 
-    /// Keeps the tree that an evaluation has used, or has built over bodies at `built_at`.
-    pub fn end(&mut self, tree: Kept, is_step: bool, built_at: Option<&[DVec3]>) {
+    /// Stores the tree that an evaluation has used, or has built over bodies at `built_at`.
+    pub fn end(&mut self, tree: Reusable, is_step: bool, built_at: Option<&[DVec3]>) {
         self.tree = Some(tree);
         match built_at {
             Some(position) => {
@@ -79,7 +79,7 @@ impl Rebuilds for CpuTree {
         let then = Sources::new(position, bodies.mass);
         // If this is interrupted, so are its forces before they begin.
         let Ok(call) = Call::new(self.kernel, &sinks, &then, softening, None) else { return };
-        self.kept.end(call.into_kept(), true, Some(position));
+        self.kept.end(call.into_reusable(), true, Some(position));
         self.kept.is_refitted = built_at.is_some();
     }
 }

@@ -15,7 +15,7 @@ const TILE: usize = 64;
 #[repr(C, align(64))]
 pub(super) struct Block {
     pub position: [[f32; GROUP]; 3],
-    /// Index of each sink in the list of bodies; -1 if it need not be looked for.
+    /// Index of each sink in the list of bodies; -1 if it need not be excluded.
     pub own: [f32; GROUP],
     pub count: usize,
 }
@@ -40,19 +40,23 @@ struct Tile<V, const S: usize> {
 }
 
 impl<V: Lanes, const S: usize> Tile<V, S> {
-    /// Safety: as [`Lanes`].
+    /// # Safety
+    /// As [`Lanes`].
     #[inline(always)]
     unsafe fn zero() -> Self {
-        // SAFETY: the instructions are there.
+        // SAFETY: the processor has the instructions.
         let zero = unsafe { V::splat(0.0) };
         Self { acceleration: [[zero; S]; 3], potential: [zero; S] }
     }
 
-    /// Adds the tile to the sums of the sinks from lane `first` on. Safety: as [`Lanes`].
+    /// Adds the tile to the sums of the sinks from lane `first` on.
+    ///
+    /// # Safety
+    /// As [`Lanes`].
     #[inline(always)]
     unsafe fn flush(&self, sums: &mut Sums, first: usize, potential: bool, units: [f64; 2]) {
         for (sums, tile) in sums.acceleration.iter_mut().zip(&self.acceleration) {
-            // SAFETY: the instructions are there.
+            // SAFETY: the processor has the instructions.
             unsafe { add(&mut sums[first..], tile, units[0]) };
         }
         if potential {
@@ -62,12 +66,13 @@ impl<V: Lanes, const S: usize> Tile<V, S> {
     }
 }
 
-/// Safety: as [`Lanes`].
+/// # Safety
+/// As [`Lanes`].
 #[inline(always)]
 unsafe fn add<V: Lanes, const S: usize>(sums: &mut [f64], tile: &[V; S], unit: f64) {
     for (sums, vector) in sums.chunks_exact_mut(V::WIDTH).zip(tile) {
         let mut lanes = [0.0f32; PACK];
-        // SAFETY: the instructions are there; no vector is longer than a pack.
+        // SAFETY: the processor has the instructions; no vector is longer than a pack.
         unsafe { vector.store(lanes.as_mut_ptr()) };
         for (sum, lane) in sums.iter_mut().zip(lanes) {
             *sum += unit * f64::from(lane);
@@ -75,7 +80,10 @@ unsafe fn add<V: Lanes, const S: usize>(sums: &mut [f64], tile: &[V; S], unit: f
     }
 }
 
-/// The positions of `S` vectors of sinks. Safety: as [`Lanes`]; the lanes are within a group.
+/// The positions of `S` vectors of sinks.
+///
+/// # Safety
+/// As [`Lanes`]; the lanes are within a group.
 #[inline(always)]
 unsafe fn sinks<V: Lanes, const S: usize>(block: &Block, first: usize) -> [[V; 3]; S] {
     debug_assert!(first + S * V::WIDTH <= GROUP);
@@ -90,8 +98,10 @@ unsafe fn sinks<V: Lanes, const S: usize>(block: &Block, first: usize) -> [[V; 3
 /// Adds the attraction of bodies, whose indices in the list start at `index`, to `sums`.
 ///
 /// `EXCLUDE` leaves out a sink's own index; without it a sink at its source's position adds 0. With
-/// `guard` the potential leaves out pairs at the same position. Safety: the processor has the
-/// instructions of `V`.
+/// `guard` the potential leaves out pairs at the same position.
+///
+/// # Safety
+/// The processor has the instructions of `V`.
 #[inline(always)]
 pub(super) unsafe fn bodies<
     V: Lanes,
@@ -106,7 +116,7 @@ pub(super) unsafe fn bodies<
     softening_squared: f32,
     guard: bool,
 ) {
-    // SAFETY: the instructions are there; S vectors divide a group.
+    // SAFETY: the processor has the instructions; S vectors divide a group.
     unsafe {
         let eps2 = V::splat(softening_squared);
         for (tile, places) in places.chunks(TILE).enumerate() {
@@ -152,8 +162,11 @@ pub(super) unsafe fn bodies<
 /// also of their second moments.
 ///
 /// With s from sink to cell, i = (s^2 + eps^2)^(-1/2), v = 3 Q s and q = v s the acceleration is
-/// i^3 (m + i^2 (5/2 q i^2 - 3/2 tr Q)) s - i^5 v, the potential -i (m + i^2 (1/2 q i^2 - 1/2 tr Q)).
-/// Safety: the processor has the instructions of `V`.
+/// i^3 (m + i^2 (5/2 q i^2 - 3/2 tr Q)) s - i^5 v, the potential -i (m + i^2 (1/2 q i^2 - 1/2 tr
+/// Q)).
+///
+/// # Safety
+/// The processor has the instructions of `V`.
 #[inline(always)]
 pub(super) unsafe fn cells<
     V: Lanes,
@@ -167,7 +180,7 @@ pub(super) unsafe fn cells<
     sums: &mut Sums,
     softening_squared: f32,
 ) {
-    // SAFETY: the instructions are there; S vectors divide a group.
+    // SAFETY: the processor has the instructions; S vectors divide a group.
     unsafe {
         let eps2 = V::splat(softening_squared);
         let (unit, half, five_halves) = (V::splat(V::INVERSE as f32), V::splat(0.5), V::splat(2.5));

@@ -24,7 +24,8 @@ pub(super) struct Loops {
     pub quadrupoles_potential: Cells,
 }
 
-/// Compiles the loops for a vector type, with `$sinks` vectors of sinks in registers and the processor's features.
+/// Compiles the loops for a vector type, with `$sinks` vectors of sinks in registers and the
+/// processor's features.
 macro_rules! entry {
     ($name:ident, $vector:ty, $sinks:literal $(, $features:literal)?) => {
         mod $name {
@@ -37,7 +38,7 @@ macro_rules! entry {
                     unsafe fn $loop(
                         a: &[Place], b: usize, c: &Block, d: &mut Sums, e: f32, f: bool,
                     ) {
-                        // SAFETY: the caller knows that the processor has the instructions.
+                        // SAFETY: the processor has the instructions, as the caller guarantees.
                         unsafe {
                             kernel::bodies::<$vector, $sinks, $potential, $exclude>(a, b, c, d, e, f);
                         }
@@ -54,7 +55,7 @@ macro_rules! entry {
                     unsafe fn $loop(
                         a: &[u32], b: &[CellForce], c: &Block, d: &mut Sums, e: f32,
                     ) {
-                        // SAFETY: the caller knows that the processor has the instructions.
+                        // SAFETY: the processor has the instructions, as the caller guarantees.
                         unsafe {
                             kernel::cells::<$vector, $sinks, $potential, $quadrupole>(a, b, c, d, e);
                         }

@@ -27,9 +27,9 @@ mod walk;
 pub use view::{GroupWalk, LevelWalk, TreeView};
 pub use walk::Lists;
 
-/// The engine. Keeps the sources from call to call, 32 bytes each; during a call it needs about 150
-/// bytes per source and 60 per sink. A tree that serves several steps is kept too: about 120 bytes
-/// per source.
+/// The engine. Stores the sources between calls, 32 bytes each; during a call it needs about 150
+/// bytes per source and 60 per sink. A tree that serves several steps is stored too: about 120
+/// bytes per source.
 #[derive(Debug)]
 pub struct CpuTree {
     kernel: Kernel,
@@ -38,7 +38,7 @@ pub struct CpuTree {
     begun: Answers,
     /// Interactions of the latest evaluation.
     interactions: u64,
-    kept: kept::KeptTree,
+    kept: kept::ReusedTree,
 }
 
 impl CpuTree {
@@ -49,14 +49,15 @@ impl CpuTree {
 
     /// An engine with this kernel.
     ///
-    /// Errors: the processor lacks its instructions.
+    /// # Errors
+    /// The processor lacks its instructions.
     pub fn with_kernel(kernel: Kernel, config: TreeConfig) -> Result<Self> {
         kernel.check().map(|()| Self::of_kernel(kernel, config))
     }
 
     fn of_kernel(kernel: Kernel, config: TreeConfig) -> Self {
         let (sources, begun) = Default::default();
-        let kept = kept::KeptTree::new(config.rebuild);
+        let kept = kept::ReusedTree::new(config.rebuild);
         Self { kernel, config, sources, begun, interactions: 0, kept }
     }
 
@@ -73,7 +74,7 @@ impl CpuTree {
         if sinks.position.is_empty() {
             return Ok(());
         }
-        // A kept tree can be reused only if its bodies are the sinks too.
+        // The stored tree can be reused only if its bodies are the sinks too.
         let is_whole = call::are_the_same(sinks, &sources);
         let n = sources.position.len();
         let begun = is_whole.then(|| kept.begin(n));
@@ -97,9 +98,9 @@ impl CpuTree {
         if is_whole && evaluated.is_ok() {
             super::balance(&mut out.acceleration, sources.mass);
         }
-        // A tree that failed to serve, or was not built for a step, is not kept.
+        // A tree that failed, or was not built for a step, is not stored.
         if is_refit || (is_step && evaluated.is_ok()) {
-            kept.end(call.into_kept(), is_step, (!is_refit).then_some(sources.position));
+            kept.end(call.into_reusable(), is_step, (!is_refit).then_some(sources.position));
         }
         if is_step {
             kept.pace.learn(1, since.elapsed().as_secs_f64());
@@ -116,8 +117,8 @@ impl ForceEngine for CpuTree {
 
     fn describe(&self) -> String {
         let threads = rayon::current_num_threads();
-        let (config, told) = (&self.config, self.kept.pace.told());
-        format!("tree, {config}{told}, {} on {threads} threads", self.kernel.name())
+        let (config, pace) = (&self.config, self.kept.pace.description());
+        format!("tree, {config}{pace}, {} on {threads} threads", self.kernel.name())
     }
 
     fn precision(&self) -> Precision {

@@ -203,7 +203,8 @@ fn hard_cases_are_right_at_any_softening() {
     }
 }
 
-/// The errors of one body's acceleration are not balanced by others: their sum should be nearly 0.
+/// The errors of a body's acceleration are not cancelled by those of others: the sum of all forces
+/// should be nearly 0.
 #[test]
 fn forces_of_all_bodies_cancel() {
     let bodies = plummer(100_000, 14);
@@ -222,7 +223,7 @@ fn forces_of_all_bodies_cancel() {
 /// Sinks that are not sources, that are some of them, and that are away from their sources'
 /// positions.
 #[test]
-fn any_sinks_are_served_and_none_attracts_itself() {
+fn arbitrary_sinks_do_not_attract_themselves() {
     let bodies = plummer(3000, 11);
     let probes: Vec<DVec3> = plummer(500, 12).position.iter().map(|x| 1.5 * *x).collect();
     let index: Vec<u32> =
@@ -254,7 +255,7 @@ fn any_sinks_are_served_and_none_attracts_itself() {
 }
 
 #[test]
-fn accelerations_that_sinks_bring_spare_the_first_force() {
+fn given_accelerations_avoid_first_force() {
     let bodies = plummer(4000, 2);
     let mut engine = CpuTree::new(TreeConfig::default());
     let first = answers(&mut engine, &bodies, 0.01, &Want::ACCELERATION);
@@ -275,7 +276,7 @@ fn accelerations_that_sinks_bring_spare_the_first_force() {
 }
 
 #[test]
-fn kernels_agree_and_threads_change_no_bit() {
+fn kernels_agree_and_bits_do_not_depend_on_threads() {
     let bodies = plummer(5000, 4);
     let run = |kernel| {
         let mut engine = CpuTree::with_kernel(kernel, TreeConfig::default()).unwrap();
@@ -294,7 +295,7 @@ fn kernels_agree_and_threads_change_no_bit() {
 }
 
 #[test]
-fn what_is_nowhere_is_told_and_spoils_nothing() {
+fn nan_positions_are_reported_and_do_not_affect_others() {
     let mut bodies = plummer(500, 6);
     bodies.position[123].y = f64::NAN;
     bodies.position[321].x = f64::INFINITY;
@@ -312,7 +313,7 @@ fn what_is_nowhere_is_told_and_spoils_nothing() {
 }
 
 #[test]
-fn what_a_tree_has_not_is_refused() {
+fn jerks_and_neighbours_are_refused() {
     let bodies = plummer(10, 6);
     let sources = Sources::new(&bodies.position, &bodies.mass);
     let sinks =

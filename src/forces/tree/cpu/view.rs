@@ -1,4 +1,4 @@
-//! A tree for inspection: its cells, and what acts on the group of one body.
+//! A tree for inspection: its cells, and the interaction list of the group of one body.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ use super::groups::Groups;
 use super::walk::{Lists, Opened, walk};
 use crate::frame::Frame;
 
-/// The tree over the bodies at one moment as the CPU engine builds it, kept for inspection.
+/// The tree over the bodies at one time as the CPU engine builds it, for inspection.
 #[derive(Debug)]
 pub struct TreeView {
     frame: Frame,
@@ -19,7 +19,7 @@ pub struct TreeView {
     groups: Groups,
 }
 
-/// What acts on the bodies of one group, found by one walk for all of them.
+/// The interaction list of one group, found by one walk for all of its bodies.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GroupWalk {
     /// Indices of the group's bodies, 64 or fewer.
@@ -33,7 +33,7 @@ pub struct GroupWalk {
     pub levels: Vec<LevelWalk>,
 }
 
-/// What a walk did on one level.
+/// Counts of a walk on one level.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LevelWalk {
     /// Cells that were tested.
@@ -108,9 +108,9 @@ impl TreeView {
         [reach.lower, reach.upper]
     }
 
-    /// What acts on the group of `body` if cells are opened by `config`. `acceleration` has those
-    /// of the last step, one per body; if it is empty and the rule needs them, cells are opened as
-    /// for a first force. `None` if there is no such body.
+    /// The interaction list of the group of `body` if cells are opened by `config`. `acceleration`
+    /// has those of the last step, one per body; if it is empty and the rule needs them, cells are
+    /// opened as for a first force. `None` if there is no such body.
     pub fn walk(
         &self,
         body: usize,
@@ -135,7 +135,7 @@ impl TreeView {
         let reach = self.groups.block(range.clone()).reach(opening.reach(least, order));
         let mut lists = Lists::default();
         walk(&Opened::new(&self.tree, &opening, order), &reach, &mut lists);
-        Some(self.told(range.clone(), &lists))
+        Some(self.group_walk(range.clone(), &lists))
     }
 
     /// Index along the curve of the body with this number.
@@ -143,7 +143,7 @@ impl TreeView {
         self.tree.order.iter().position(|&other| other == body).unwrap_or(0)
     }
 
-    fn told(&self, range: std::ops::Range<usize>, lists: &Lists) -> GroupWalk {
+    fn group_walk(&self, range: std::ops::Range<usize>, lists: &Lists) -> GroupWalk {
         let Tree { order, inside, cells, .. } = &self.tree;
         let mut levels = vec![LevelWalk::default(); cells.levels.len().saturating_sub(1)];
         let mut is_opened = vec![false; cells.len()];
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn every_body_acts_once_and_tests_are_counted() {
+    fn each_body_acts_once_and_tests_are_counted() {
         let mut bodies = plummer(12_000);
         // One body outside the cube.
         bodies.position[17] = DVec3::splat(1e7);
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_finer_rule_accepts_smaller_cells_and_boxes_hold_their_bodies() {
+    fn finer_rule_accepts_smaller_cells_and_boxes_contain_bodies() {
         let bodies = plummer(8000);
         let view = TreeView::new(&bodies.position, &bodies.mass, 0.01);
         let tests = |theta| {

@@ -9,7 +9,7 @@ const CHILDREN: usize = 8;
 /// 1/d would exceed f32.
 const NEAREST_SQUARED: f32 = f32::from_bits((127 - 48) << 23);
 
-/// What the test reads of all cells, as a structure of arrays, for one opening rule.
+/// The fields of all cells that the test reads, as a structure of arrays, for one opening rule.
 #[derive(Debug, Default)]
 pub(super) struct Opened {
     centre: [Vec<f32>; 3],
@@ -29,7 +29,7 @@ pub(super) struct Reach {
     pub reach: f32,
 }
 
-/// What acts on a group.
+/// The interaction list of a group.
 #[derive(Clone, Debug, Default)]
 pub struct Lists {
     /// Numbers of the cells that act as a whole.

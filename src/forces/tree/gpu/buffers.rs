@@ -8,7 +8,7 @@ use crate::forces::tree::{Cube, GROUP, room_for};
 use crate::gpu::layout::{TreeParams, TreeState, VEC4};
 use crate::gpu::{Gpu, Params, storage};
 
-/// What all kernels of a tree are bound to.
+/// Resources that all kernels of a tree are bound to.
 #[derive(Clone, Copy, Debug)]
 pub struct Bound<'a> {
     /// The device.
@@ -27,7 +27,7 @@ pub struct Bound<'a> {
 /// Counters that kernels increment atomically; see `shaders/tree/common.wgsl`.
 pub(super) const TALLY: u32 = 6416;
 
-/// The fewest cells for which there is room, however few bodies there are.
+/// The least capacity for cells, however few bodies there are.
 const FEWEST_CELLS: u32 = 256;
 
 /// Bytes on the device for each body: its own 48 ([`crate::gpu::BodyBuffers`]), 16 for the result
@@ -40,8 +40,8 @@ pub const BYTES_PER_BODY: u64 = 150;
 pub struct TreeBuffers {
     /// Number of bodies.
     pub count: u32,
-    /// Number of cells for which there is room: 0.28 per body. Usually 0.12 are needed; the largest
-    /// leaves need at most 0.26.
+    /// Capacity for cells: 0.28 per body. Usually 0.12 are needed; the largest leaves need at most
+    /// 0.26.
     pub reserve: u32,
     /// [`TreeState`].
     pub state: wgpu::Buffer,
@@ -76,13 +76,12 @@ pub struct TreeBuffers {
 }
 
 impl TreeBuffers {
-    /// The number of cells for which there is room with this many bodies.
+    /// The capacity for cells with this many bodies.
     pub fn reserve_for(bodies: u32) -> u32 {
         (u64::from(bodies) * 7 / 25).max(u64::from(FEWEST_CELLS)) as u32
     }
 
-    /// Where the records of sinks that walk one by one begin, and for how many groups of them there
-    /// is room.
+    /// The start of the records of sinks that walk one by one, and their capacity.
     pub fn singles(&self) -> (u32, u32) {
         Self::singles_of(self.count)
     }
@@ -105,13 +104,14 @@ impl TreeBuffers {
 
     /// Creates the buffers for `count` bodies.
     ///
-    /// Errors: more bodies than fit one of the adapter's storage buffers; checked before anything
-    /// is created.
+    /// # Errors
+    /// More bodies than fit one of the adapter's storage buffers; checked before anything is
+    /// created.
     pub fn new(gpu: &Gpu, count: u32) -> Result<Self> {
         Self::of_steps(gpu, count, false)
     }
 
-    /// [`TreeBuffers::new`], for a tree that is or is not kept from step to step.
+    /// [`TreeBuffers::new`], for a tree that is or is not reused from step to step.
     pub fn of_steps(gpu: &Gpu, count: u32, is_kept: bool) -> Result<Self> {
         let reserve = Self::reserve_for(count);
         // Ranks of cells have 28 bits, because the number of children takes the others.

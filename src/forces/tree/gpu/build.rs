@@ -21,7 +21,7 @@ const THREADS: u32 = 256;
 const LEAVES: u32 = 64;
 const INNER: u32 = 64;
 
-/// A part of the build that is recorded at once.
+/// A stage of the build that is recorded at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
     /// Finds the cube, and a key and an index for each body.
@@ -51,7 +51,7 @@ impl Stage {
     }
 }
 
-/// Where [`Stage::Groups`] gets the sinks' accelerations, which some rules need.
+/// The source of the sinks' accelerations for [`Stage::Groups`], which some rules need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strengths {
     /// From the bodies' accelerations.
@@ -84,8 +84,8 @@ struct Kernels {
     edge: BoundKernel,
     keys: BoundKernel,
     gather: BoundKernel,
-    /// The same for bodies that have moved since the tree was built, if it serves several steps.
-    gather_again: Option<BoundKernel>,
+    /// The kernel for bodies that have moved since the tree was built, if it serves several steps.
+    gather_moved: Option<BoundKernel>,
     count: BoundKernel,
     choose: BoundKernel,
     write: BoundKernel,
@@ -99,8 +99,8 @@ struct Kernels {
     scattered: BoundKernel,
 }
 
-/// The text of a kernel of the build; `again` is for bodies that have moved since the tree was
-/// built.
+/// The source text of a kernel of the build; `again` is for bodies that have moved since the tree
+/// was built.
 fn text(name: &str, shape: &TreeShape, again: bool) -> Result<String> {
     let rule = Rule::of(&shape.opening).name();
     let quadrupole = shape.order == crate::forces::tree::MultipoleOrder::Quadrupole;
@@ -121,7 +121,8 @@ impl Build {
     /// Compiles the kernels and binds them: `bodies` and `accelerations` are those of
     /// [`crate::gpu::BodyBuffers`].
     ///
-    /// Errors: buffers larger than the adapter allows.
+    /// # Errors
+    /// Buffers larger than the adapter allows.
     pub async fn new(
         bound: &Bound<'_>,
         bodies: &wgpu::Buffer,
@@ -166,7 +167,7 @@ impl Build {
         let from = [read(bodies), read(order), read(state)];
         let mut gathered = [&from[..], &[write(sources), write(partial_sums)]].concat();
         let keeps = shape.rebuild.keeps();
-        let gather_again = match keeps {
+        let gather_moved = match keeps {
             true => Some(bind_as("gather", &gathered, true, true).await?),
             false => None,
         };
@@ -182,7 +183,7 @@ impl Build {
             keys: bind("keys", &[read(bodies), read(state), write(keys), write(order)], true)
                 .await?,
             gather: bind("gather", &gathered, true).await?,
-            gather_again,
+            gather_moved,
             count: bind("count", &[read(keys), write(offsets), write(tally), read(state)], true)
                 .await?,
             choose: bind("choose", &[read(tally), write(state)], true).await?,
@@ -261,14 +262,14 @@ impl Build {
         self.level_sort.end_submission(gpu);
     }
 
-    /// Records what precedes [`Stage::Moments`] if the cells of an earlier step are kept: copying
-    /// the bodies as they are now. Nothing if the shape rebuilds at each step.
-    pub(super) fn record_again(
+    /// Records what precedes [`Stage::Moments`] if the cells of an earlier step are reused: copying
+    /// the bodies' current positions. Nothing if the shape rebuilds at each step.
+    pub(super) fn record_refit(
         &self,
         pass: &mut wgpu::ComputePass<'_>,
         params: &mut Params<TreeParams>,
     ) {
-        let Some(gather) = &self.kernels.gather_again else { return };
+        let Some(gather) = &self.kernels.gather_moved else { return };
         let offset = params.offset_of(self.base);
         for (kernel, offset, work) in
             [(&self.kernels.clear, None, TALLY), (gather, Some(offset), self.base.count)]

@@ -1,5 +1,4 @@
-//! The tree on a device behind the interface of engines: each call sends bodies to the device and
-//! returns forces.
+//! The tree on a device as an engine: each call uploads bodies and returns forces.
 
 use std::sync::Arc;
 

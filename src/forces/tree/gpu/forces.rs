@@ -18,14 +18,14 @@ use crate::forces::{DeviceForces, Making, Piece, SharedForces};
 use crate::gpu::layout::TreeParams;
 use crate::gpu::{BodyBuffers, Gpu, Params, storage};
 
-/// The most pieces of walks in one submission.
+/// The most chunks of walks in one submission.
 pub(super) const MOST_PIECES: usize = 256;
 
-/// The interactions that a sink counts as: about the number it has with usual openings, with cells
-/// weighted by their cost.
+/// The interactions that a sink counts as: about the number it has with typical openings, with
+/// cells weighted by their cost.
 const PER_SINK: u64 = 1000;
 
-/// The first pieces of a walk that has not been timed are as small as still keeps the device busy,
+/// Initial chunks of a walk that has not been timed are as small as still keeps the device busy,
 /// each in its own submission: with strict openings a sink may have a thousand times as many
 /// interactions as it counts for.
 const CAREFUL: u32 = 2;
@@ -37,7 +37,7 @@ enum Next {
     Build(usize),
     /// Groups from this one on, by the rule for first forces.
     First(u32),
-    /// The grouping again, with the accelerations that the first walk has left.
+    /// The grouping again, with the accelerations from the first walk.
     Groups,
     /// Groups from this one on.
     Walk(u32),
@@ -60,7 +60,7 @@ pub enum Part {
 
 const BEGIN: Next = Next::Build(0);
 
-/// The first stage that is needed again when bodies have moved.
+/// The first stage to repeat when bodies have moved.
 const MOMENTS: usize = 3;
 
 /// Forces by the tree, bound to bodies.
@@ -78,15 +78,15 @@ pub struct TreeForces {
     pub(super) balance: Option<Balance>,
     pub(super) params: Params<TreeParams>,
     next: Next,
-    /// The number of pieces still to be kept small, and whether the submission ends with one.
+    /// The number of chunks still to be kept small, and whether the submission ends with one.
     careful: u32,
     ends_submission: bool,
     pub(super) steps: Steps,
-    /// Present if several devices each compute a part of the sinks.
+    /// Present if several devices each compute a range of the sinks.
     pub(super) shared: Option<SharedWalk>,
 }
 
-/// What a tree is bound with besides its shape.
+/// Parameters of a tree's kernels besides its shape.
 #[derive(Clone, Copy, Debug)]
 pub struct Field {
     /// Plummer softening length.
@@ -106,8 +106,8 @@ pub struct Field {
 impl TreeForces {
     /// Compiles the kernels and binds them to `bodies`.
     ///
-    /// Errors: more bodies than the adapter's buffers hold; bodies of which the device moves only a
-    /// part.
+    /// # Errors
+    /// More bodies than the adapter's buffers hold; bodies of which the device moves only a range.
     pub async fn new(
         gpu: &Gpu,
         shape: TreeShape,
@@ -182,7 +182,7 @@ impl TreeForces {
         })
     }
 
-    /// The part of the evaluation that is recorded next.
+    /// The stage of the evaluation that is recorded next.
     pub fn part(&self) -> Part {
         match self.next {
             Next::Build(k) => Part::Build(Stage::ALL[k]),
@@ -207,7 +207,7 @@ impl TreeForces {
         (u64::from(begin) + wanted).min(most) as u32
     }
 
-    /// Notes that the evaluation is complete.
+    /// Updates the state after a complete evaluation.
     fn note_end(&mut self) {
         self.first = None;
         self.note_step();
@@ -220,7 +220,7 @@ impl TreeForces {
 
 impl DeviceForces for TreeForces {
     fn describe(&self) -> String {
-        format!("{}{}", self.shape, self.steps.pace.told())
+        format!("{}{}", self.shape, self.steps.pace.description())
     }
 
     fn interactions(&self) -> u64 {
@@ -269,19 +269,19 @@ impl DeviceForces for TreeForces {
                 self.next = if is_first { Next::First(0) } else { Next::Walk(0) };
                 stage(Stage::Groups)
             }
-            BEGIN if self.takes_kept() => {
-                self.build.record_again(pass, &mut self.params);
+            BEGIN if self.reuses_tree() => {
+                self.build.record_refit(pass, &mut self.params);
                 self.steps.is_refitted |= self.steps.are_counted;
                 self.next = Next::Build(MOMENTS);
                 stage(Stage::Keys)
             }
             Next::Build(k) => {
                 if self.next == BEGIN {
-                    self.note_kept(false);
+                    self.set_tree_complete(false);
                 }
                 self.build.record(pass, &mut self.params, Stage::ALL[k], Strengths::Last);
                 if k + 1 == MOMENTS {
-                    self.note_kept(true);
+                    self.set_tree_complete(true);
                 }
                 self.next = Next::Build(k + 1);
                 stage(Stage::ALL[k])
@@ -360,7 +360,7 @@ impl DeviceForces for TreeForces {
     }
 
     fn go_on(&mut self, gpu: &Gpu, bodies: &BodyBuffers, step: u64, built_at: Option<&[[f32; 4]]>) {
-        self.go_on_with_kept(gpu, bodies, step, built_at);
+        self.resume_with_tree(gpu, bodies, step, built_at);
     }
 
     fn share<'a>(&'a mut self, gpu: &'a Gpu) -> Option<Making<'a, ()>> {
@@ -380,7 +380,7 @@ impl DeviceForces for TreeForces {
             softening: self.softening,
             guarded: self.guarded,
             potential: true,
-            // Potentials are asked for between steps, when accelerations are known.
+            // Potentials are requested between steps, when accelerations are known.
             has_accelerations: true,
             is_closed: false,
         };

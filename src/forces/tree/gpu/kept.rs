@@ -1,4 +1,4 @@
-//! A tree that serves several steps: when it is rebuilt, and how a run resumes with one.
+//! A tree reused for several steps: when it is rebuilt, and how a run resumes with one.
 
 use std::sync::atomic::Ordering;
 
@@ -10,12 +10,12 @@ use crate::gpu::{BodyBuffers, Gpu, storage};
 /// it was built.
 pub const KEPT_BYTES_PER_BODY: u64 = 16;
 
-/// State kept between evaluations.
+/// State between evaluations.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Steps {
     /// How often the tree is rebuilt.
     pub pace: RebuildPace,
-    /// The step whose forces come next.
+    /// The step whose forces are computed next.
     pub next: u64,
     /// Whether the bodies had moved since the build at the last forces.
     pub is_refitted: bool,
@@ -25,22 +25,22 @@ pub(super) struct Steps {
 }
 
 impl TreeForces {
-    /// Whether the next evaluation uses the existing tree.
-    pub(super) fn takes_kept(&self) -> bool {
+    /// Whether the next evaluation reuses the existing tree.
+    pub(super) fn reuses_tree(&self) -> bool {
         let Steps { next, are_counted, .. } = self.steps;
         let is_due = are_counted && self.steps.pace.builds_at(next);
         self.steps.pace.keeps() && !is_due && self.buffers.is_kept.load(Ordering::Relaxed)
     }
 
-    /// Set before the build begins, and when the cells are complete.
-    pub(super) fn note_kept(&mut self, is_kept: bool) {
+    /// Called before the build begins, and when the cells are complete.
+    pub(super) fn set_tree_complete(&mut self, is_kept: bool) {
         if self.steps.pace.keeps() && self.steps.are_counted {
             self.buffers.is_kept.store(is_kept, Ordering::Relaxed);
             self.steps.is_refitted = false;
         }
     }
 
-    /// Notes that an evaluation is complete.
+    /// Updates the state after a complete evaluation.
     pub(super) fn note_step(&mut self) {
         if self.steps.are_counted {
             self.steps.next += 1;
@@ -48,7 +48,7 @@ impl TreeForces {
     }
 
     /// See [`crate::forces::DeviceForces::go_on`].
-    pub(super) fn go_on_with_kept(
+    pub(super) fn resume_with_tree(
         &mut self,
         gpu: &Gpu,
         bodies: &BodyBuffers,
@@ -88,7 +88,7 @@ impl TreeForces {
         if have_moved {
             copy(&now, places);
         }
-        self.note_kept(true);
+        self.set_tree_complete(true);
         self.steps.is_refitted = have_moved;
     }
 }

@@ -1,11 +1,12 @@
-//! What acts on each group of a tree, as found by the walk on the device: for tests and inspection.
+//! The interaction list of each group of a tree, as found by the walk on the device: for tests and
+//! inspection.
 
 use super::walk::Output;
 use super::{Bound, Rule, TreeForces, Walk, WalkVariant};
 use crate::error::Result;
 use crate::gpu::{Gpu, read};
 
-/// What acts on the sinks of a group.
+/// The interaction list of a group.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GroupLists {
     /// The lower corner of the box around the sinks, as the bits of f32.
@@ -25,7 +26,8 @@ impl TreeForces {
     /// group. Takes 4 bytes for each cell and body, for each group and single sink: only for a few
     /// thousand bodies.
     ///
-    /// Errors: lists larger than a storage buffer; the device failed.
+    /// # Errors
+    /// Lists larger than a storage buffer; the device failed.
     pub async fn lists(&self, gpu: &Gpu) -> Result<Vec<GroupLists>> {
         let (buffers, shape) = (&self.buffers, &self.shape);
         let most = [buffers.reserve, buffers.count];
@@ -57,7 +59,7 @@ impl TreeForces {
         gpu.queue.submit([encoder.finish()]);
         let all = read::<u32>(gpu, &[&lists], (length * walks) as usize).await?.remove(0);
         let groups = read::<[u32; 4]>(gpu, &[&buffers.groups], 2 * walks as usize).await?.remove(0);
-        let told = all.chunks(length as usize).zip(groups.chunks(2)).map(|(list, group)| {
+        let found = all.chunks(length as usize).zip(groups.chunks(2)).map(|(list, group)| {
             let (cells, bodies) = (list[0] as usize, list[1] as usize);
             let from = 2 + most[0] as usize;
             let three = |v: [u32; 4]| [v[0], v[1], v[2]];
@@ -69,6 +71,6 @@ impl TreeForces {
                 bodies: list[from..from + bodies].to_vec(),
             }
         });
-        Ok(told.filter(|lists| !lists.cells.is_empty() || !lists.bodies.is_empty()).collect())
+        Ok(found.filter(|lists| !lists.cells.is_empty() || !lists.bodies.is_empty()).collect())
     }
 }

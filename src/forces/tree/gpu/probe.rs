@@ -40,7 +40,8 @@ pub struct WalkProbe {
 impl TreeForces {
     /// Compiles such a walk. Its counts are written in place of forces.
     ///
-    /// Errors: the kernel does not compile here.
+    /// # Errors
+    /// The kernel does not compile here.
     pub async fn probe(&self, gpu: &Gpu, bodies: Taken, cells: Taken) -> Result<WalkProbe> {
         let shape = &self.shape;
         let params = Params::new(gpu, "tree params", super::forces::MOST_PIECES);
@@ -92,9 +93,9 @@ impl TreeForces {
         let answers = read::<[f32; 4]>(gpu, &[&self.partial_sums], count).await?.remove(0);
         let mut counts = WalkCounts::default();
         // A group extends to the next sink with a count, and has at most a group's number of sinks.
-        let tells: Vec<usize> = (0..count).filter(|&sink| answers[sink][1] > 0.0).collect();
-        for (k, &begin) in tells.iter().enumerate() {
-            let next = tells.get(k + 1).copied().unwrap_or(count);
+        let counted: Vec<usize> = (0..count).filter(|&sink| answers[sink][1] > 0.0).collect();
+        for (k, &begin) in counted.iter().enumerate() {
+            let next = counted.get(k + 1).copied().unwrap_or(count);
             let sinks = (next - begin).min(GROUP) as u64;
             let [_, looked_at, cells, bodies] = answers[begin].map(|number| number as u64);
             counts.looked_at += looked_at;

@@ -6,10 +6,10 @@ use crate::forces::tree::{LEAF, MultipoleOrder, Opening, TreeConfig};
 use crate::gpu::{Checks, Gpu};
 use crate::settings::Rebuild;
 
-/// The largest leaf size tried: its cells always have room.
+/// The largest leaf size tried: the buffers always have capacity for its cells.
 pub const LARGEST_LEAF: u32 = 512;
 
-/// How the walk is written; does not affect any bit of the results.
+/// Shape of the walk's kernel; does not affect any bit of the results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WalkShape {
@@ -68,9 +68,9 @@ pub struct TreeShape {
     pub opening: Opening,
     /// The highest multipole of cells.
     pub order: MultipoleOrder,
-    /// The most bodies in a leaf, as long as there is room for the resulting cells.
+    /// The most bodies in a leaf, as long as the resulting cells fit the buffers.
     pub leaf: u32,
-    /// How the walk is written.
+    /// Shape of the walk's kernel.
     pub walk: WalkShape,
     /// Run-time checks.
     pub checks: Checks,
@@ -128,7 +128,7 @@ mod tests {
         assert_eq!(TreeShape { leaf: 512, ..shape }.leaf_sizes(), 1);
         assert_eq!(shape.to_string(), "tree, quadrupoles, radius 0.6");
         let walk = WalkShape { lanes: 64, unroll: 4, subgroups: false };
-        let told = TreeShape { walk, ..shape }.to_string();
-        assert_eq!(told, "tree, quadrupoles, radius 0.6, lanes 64, u 4");
+        let text = TreeShape { walk, ..shape }.to_string();
+        assert_eq!(text, "tree, quadrupoles, radius 0.6, lanes 64, u 4");
     }
 }

@@ -1,5 +1,5 @@
-//! A tree on each of several devices, each of which computes forces for a part of the sinks: a
-//! range along the curve, which is the same on all devices.
+//! A tree on each of several devices, each of which computes forces for a range of the sinks along
+//! the curve, which is the same on all devices.
 
 use std::ops::Range;
 
@@ -10,22 +10,22 @@ use crate::forces::SharedForces;
 use crate::forces::tree::GROUP;
 use crate::gpu::{Binding, BoundKernel, Gpu, compile, rows_of_workgroups, storage, template};
 
-/// Threads of a workgroup that scatters answers.
+/// Threads of a workgroup that scatters results.
 const THREADS: u32 = 256;
 
 /// The walk for a share of the sinks.
 pub(super) struct SharedWalk {
     walk: Walk,
     put: BoundKernel,
-    /// `array<vec4<f32>>` along the curve: each sink's acceleration; the fourth number of a group's
-    /// first sink is the group's cost.
+    /// `array<vec4<f32>>` along the curve: each sink's acceleration; the fourth component of a
+    /// group's first sink is the group's cost.
     answers: wgpu::Buffer,
     /// Whether the next evaluation is of a share; otherwise of all sinks.
     is_on: bool,
 }
 
 impl SharedWalk {
-    /// The walk of a share, while a share is asked for.
+    /// The walk of a share, while evaluations are restricted to one.
     pub fn walk(&self) -> Option<&Walk> {
         self.is_on.then_some(&self.walk)
     }

@@ -56,16 +56,16 @@ impl Rule {
     }
 }
 
-/// What a walk writes.
+/// Output of a walk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Output {
     /// The forces of all sinks.
     Forces,
-    /// The forces of a part of the sinks along the curve, with their cost.
+    /// The forces of a range of the sinks along the curve, with their cost.
     Share,
-    /// What acts on each group: up to this many cells and bodies.
+    /// The interaction list of each group: up to this many cells and bodies.
     Lists([u32; 2]),
-    /// How much acts on each group, along the curve: [`super::WalkProbe`].
+    /// The length of each group's interaction list, along the curve: [`super::WalkProbe`].
     Counts {
         /// Bodies per tile that are computed: [`TILE`] as in a run, or one turn of the loop, to
         /// time the rest.
@@ -78,20 +78,20 @@ pub enum Output {
 /// Number of bodies or cells in a tile.
 pub const TILE: u32 = 32;
 
-/// One variant of the walk's text.
+/// One variant of the walk's source text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct WalkVariant {
     /// When a cell may act as a whole.
     pub rule: Rule,
     /// The highest multipole of cells.
     pub order: MultipoleOrder,
-    /// How it is written.
+    /// Shape of the kernel.
     pub shape: WalkShape,
     /// Whether it includes the guard that softening 0 needs.
     pub guarded: bool,
     /// Whether it computes the potential.
     pub potential: bool,
-    /// What it writes.
+    /// Its output.
     pub output: Output,
 }
 

@@ -1,18 +1,18 @@
-//! The host's side of blocks on a device: how far they may run, and what came back.
+//! Host side of blocks on a device: sets their time limit and handles their results.
 
-use super::super::{Attractors, BlockSteps, Residence};
+use super::super::{Attractors, Backend, BlockSteps};
 use super::PERIOD;
 use crate::error::Result;
 
 impl BlockSteps {
-    /// [`BlockSteps::advance`] on the device, to this many periods and ticks of the next.
-    pub(in super::super) async fn advance_there(
+    /// [`BlockSteps::advance`] on the device, to this number of periods and ticks of the next.
+    pub(in super::super) async fn advance_on_device(
         &mut self,
         period: u64,
         offset: f64,
         field: &Attractors<'_>,
     ) -> Result<()> {
-        let Residence::Device(resident) = &mut self.residence else { return Ok(()) };
+        let Backend::Device(resident) = &mut self.backend else { return Ok(()) };
         let mut failed = (None, None);
         while self.schedule.period <= period {
             let is_last = self.schedule.period == period;

@@ -35,7 +35,7 @@ pub(super) struct Buffers {
     /// The output of [`BlockKernels::predict`], read by the proof.
     pub sources: wgpu::Buffer,
     pub workgroups: wgpu::Buffer,
-    /// The block's sinks as indices of bodies, and the forces on them: what devices exchange.
+    /// The block's sinks as indices of bodies, and the forces on them, which devices exchange.
     #[cfg_attr(target_arch = "wasm32", allow(dead_code))]
     pub itself: wgpu::Buffer,
     #[cfg_attr(target_arch = "wasm32", allow(dead_code))]
@@ -43,11 +43,11 @@ pub(super) struct Buffers {
     /// Words of `sums` for each sink.
     #[cfg_attr(target_arch = "wasm32", allow(dead_code))]
     pub sum_words: usize,
-    /// Bytes between the parameters of successive pieces.
+    /// Bytes between the parameters of successive chunks.
     pub stride: u32,
 }
 
-/// What the kernels are written for.
+/// Parameters of the kernels' source text.
 pub(super) struct KernelTier<'a> {
     pub precision: Precision,
     pub pairs: Pairs,
@@ -68,7 +68,7 @@ impl KernelTier<'_> {
         DirectVariant { shape, precision, order, near, softened, pairs, brief, refined }
     }
 
-    /// The text of `blocks/NAME.wgsl`.
+    /// The source text of `blocks/NAME.wgsl`.
     pub fn text(&self, name: &str) -> Result<String> {
         let values = context! {
             tier => self.precision.name(),
@@ -96,8 +96,8 @@ pub(super) fn bindings(name: &str) -> Vec<Binding> {
     }
 }
 
-/// Compiles the kernels and makes the buffers for `count` bodies and `pieces` dispatches of forces
-/// per block, with at most `partial` partial sums (sums of one sink in one segment).
+/// Compiles the kernels and creates the buffers for `count` bodies and `pieces` dispatches of
+/// forces per block, with at most `partial` partial sums (sums of one sink in one segment).
 pub(super) async fn make(
     gpu: &Gpu,
     tier: &KernelTier<'_>,

@@ -3,7 +3,7 @@
 //! them.
 //!
 //! A block consists of these kernels, dispatched indirectly with the sizes found by
-//! `shaders/blocks/plan.wgsl`: plan, predict, forces (in one of two shapes, in pieces), sum,
+//! `shaders/blocks/plan.wgsl`: plan, predict, forces (in one of two shapes, in chunks), sum,
 //! correct. The host submits several blocks, reads whether any are left, and reads all bodies back
 //! at the end of a [`Resident::run`]. The formulas are those of the host's [`super::Scheme`], in
 //! double-single or in f64.
@@ -35,10 +35,10 @@ const MOST_PIECES: u64 = 64;
 /// Bodies per dispatch of the kernels with one thread or one workgroup per body.
 const MOST_BODIES: u64 = 64 * 65_535;
 
-/// Blocks of up to this many bodies are computed with a shape of their own.
+/// Blocks of up to this many bodies use the first shape.
 const FEW: usize = 16;
 
-/// Block sizes for which the two shapes are chosen; the first shape is used for all blocks of up to
+/// Block sizes for which the two shapes are tuned; the first shape is used for all blocks of up to
 /// [`FEW`].
 pub(super) const SHAPED: [usize; 2] = [8, 1024];
 
@@ -56,7 +56,7 @@ pub(super) struct Resident {
     buffers: Buffers,
     /// Number of blocks to submit at once.
     at_once: u32,
-    seen: BlockState,
+    last_state: BlockState,
     #[cfg(not(target_arch = "wasm32"))]
     shared: Option<shared::Shared>,
 }
@@ -90,8 +90,8 @@ impl Resident {
     /// Uploads the bodies' present state, and checks with them that the device's arithmetic holds.
     /// The shapes are for blocks of a few bodies and for larger ones.
     ///
-    /// Errors: more bodies than fit; numbers out of the precision's range; arithmetic that does not
-    /// hold.
+    /// # Errors
+    /// More bodies than fit; numbers out of the precision's range; arithmetic that does not hold.
     pub async fn new(
         gpu: &Arc<Gpu>,
         (precision, pairs): (Precision, Pairs),
@@ -174,8 +174,8 @@ impl Resident {
             ..Default::default()
         };
         let params = Params::new(gpu, "blocks", 2);
-        // Enough segments to keep the device busy. Pieces have their sums one after another in the
-        // same room, each from the index of its first body on.
+        // Enough segments to keep the device busy. The sums of all chunks share one allocation,
+        // each chunk's from the index of its first body on.
         let room = u64::from(common.room) + n;
         let sizes = (n, pieces, room);
         let (kernels, buffers) =
@@ -190,7 +190,7 @@ impl Resident {
             kernels,
             buffers,
             at_once: 1,
-            seen: BlockState::default(),
+            last_state: BlockState::default(),
             #[cfg(not(target_arch = "wasm32"))]
             shared: None,
         };
@@ -239,7 +239,7 @@ impl Resident {
         queue.write_buffer(&self.buffers.tracks, 0, bytemuck::cast_slice(&words));
         queue.write_buffer(&self.buffers.levels, 0, bytemuck::cast_slice(&levels));
         queue.write_buffer(&self.buffers.state, 0, bytemuck::bytes_of(&state));
-        self.seen = state;
+        self.last_state = state;
         Ok(())
     }
 
@@ -301,7 +301,8 @@ impl Resident {
 
     /// Reads the present state of all bodies back to the host.
     ///
-    /// Errors: the device failed.
+    /// # Errors
+    /// The device failed.
     pub async fn download(
         &mut self,
         accuracy: &mut Accuracy,
@@ -314,8 +315,8 @@ impl Resident {
         let wanted = [(there, words), (levels, n), (state, size_of::<BlockState>() / 4)];
         let read = read_each::<u32>(gpu, &wanted).await?;
         let (found, levels) = (&read[0], &read[1]);
-        self.seen = bytemuck::pod_read_unaligned(bytemuck::cast_slice(&read[2]));
-        let now = one_number(self.seen.now);
+        self.last_state = bytemuck::pod_read_unaligned(bytemuck::cast_slice(&read[2]));
+        let now = one_number(self.last_state.now);
         for (i, track) in tracks.iter_mut().enumerate() {
             *track = records::track(found, i, &self.tier);
         }
@@ -325,7 +326,7 @@ impl Resident {
         }
         let unit = self.tier.frame.velocity_unit() * self.tier.frame.velocity_unit()
             / self.tier.frame.length;
-        accuracy.least_acceleration = f64::from(self.seen.least) * unit;
+        accuracy.least_acceleration = f64::from(self.last_state.least) * unit;
         Ok(())
     }
 }

@@ -26,7 +26,8 @@ fn narrow_terms(track: &Track, h: f64) -> f64 {
 impl Resident {
     /// Leaves the device's state as it was.
     ///
-    /// Errors: predictions outside the limits; the device failed.
+    /// # Errors
+    /// Predictions outside the limits; the device failed.
     pub(super) async fn prove(
         &mut self,
         scheme: &dyn Scheme,
@@ -38,7 +39,7 @@ impl Resident {
         let shortest = schedule.step.iter().copied().min().unwrap_or(1);
         let next = now + (shortest / 8 * 5).max(1);
         let queue = &self.gpu.queue;
-        let state = BlockState { next: two_words(next), ..self.seen };
+        let state = BlockState { next: two_words(next), ..self.last_state };
         queue.write_buffer(&self.buffers.state, 0, bytemuck::bytes_of(&state));
         let mut encoder = self.gpu.device.create_command_encoder(&Default::default());
         {
@@ -50,7 +51,7 @@ impl Resident {
         let precision = self.tier.precision;
         let words = TierFrame::words(precision);
         let read = read::<u32>(&self.gpu, &[&self.buffers.sources], 4 * words * self.count).await?;
-        queue.write_buffer(&self.buffers.state, 0, bytemuck::bytes_of(&self.seen));
+        queue.write_buffer(&self.buffers.state, 0, bytemuck::bytes_of(&self.last_state));
 
         let tick = f64::from(self.common.tick)
             * (self.tier.frame.length / self.tier.frame.velocity_unit());

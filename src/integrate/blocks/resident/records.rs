@@ -21,7 +21,7 @@ pub(super) fn track_bytes(precision: Precision) -> u64 {
 }
 
 /// A track's rows with their units in the frame. The low parts of position and velocity have no
-/// row: pairs of f32 hold fewer bits than the high part, and the f64 kernels do not keep them.
+/// row: pairs of f32 hold fewer bits than the high part, and the f64 kernels do not store them.
 fn rows<'a>(track: &'a mut Track, tier: &TierFrame) -> [(&'a mut DVec3, f64); ROWS] {
     let Track { position, velocity, acceleration, jerk, snap, crackle, .. } = track;
     let (l, v) = (tier.frame.length, tier.frame.velocity_unit());
@@ -102,7 +102,7 @@ mod tests {
     use crate::forces::Sources;
 
     #[test]
-    fn what_the_device_gives_back_goes_up_to_the_same_bits() {
+    fn download_then_upload_gives_same_bits() {
         let v = |k: f64| DVec3::new(k / 3.0, -k / 7.0, 1e-9 / k);
         let track = Track {
             position: v(1.0) + 40.0,

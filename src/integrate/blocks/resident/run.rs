@@ -13,8 +13,9 @@ const SUBMISSION_SECS: f64 = 0.02;
 impl Resident {
     /// Takes all blocks that end up to `end` ticks, at most those of one `dt_max`.
     ///
-    /// Errors: the device failed; [`crate::error::Error::Stopped`], after the same block on all
-    /// devices that share blocks.
+    /// # Errors
+    /// The device failed; [`crate::error::Error::Stopped`], after the same block on all devices
+    /// that share blocks.
     pub async fn run(&mut self, end: u64) -> Result<Done> {
         let offset = std::mem::offset_of!(BlockState, end) as u64;
         self.gpu.queue.write_buffer(
@@ -22,23 +23,23 @@ impl Resident {
             offset,
             bytemuck::bytes_of(&two_words(end)),
         );
-        let before = self.seen;
+        let before = self.last_state;
         loop {
             self.check_stop()?;
-            let (begun, blocks) = (Instant::now(), self.seen.blocks);
-            let submitted = self.at_once.min(self.until_meeting());
+            let (begun, blocks) = (Instant::now(), self.last_state.blocks);
+            let submitted = self.at_once.min(self.blocks_until_sync());
             self.submit(submitted);
             let read = read::<BlockState>(&self.gpu, &[&self.buffers.state], 1).await?;
-            self.seen = read[0][0];
+            self.last_state = read[0][0];
             let secs = begun.elapsed().as_secs_f64();
-            let done = self.seen.blocks.wrapping_sub(blocks);
-            if self.seen.waiting > 0 {
+            let done = self.last_state.blocks.wrapping_sub(blocks);
+            if self.last_state.waiting > 0 {
                 self.at_once = self.at_once.min(2 * done + 2);
-                self.take_part().await?;
+                self.compute_shared().await?;
                 continue;
             }
-            if self.seen.members == 0 {
-                // Beyond the last block, kernels would be started for nothing.
+            if self.last_state.members == 0 {
+                // Kernels beyond the last block would be launched for nothing.
                 self.at_once = self.at_once.min(2 * done + 2);
                 break;
             }
@@ -48,7 +49,7 @@ impl Resident {
                 self.at_once = (submitted / 2).max(1);
             }
         }
-        let now = &self.seen;
+        let now = &self.last_state;
         let body = |number: u32| (number != NONE).then_some(number as usize);
         Ok(Done {
             blocks: u64::from(now.blocks.wrapping_sub(before.blocks)),
@@ -72,11 +73,11 @@ impl Resident {
         crate::stop::check()
     }
 
-    fn until_meeting(&self) -> u32 {
+    fn blocks_until_sync(&self) -> u32 {
         u32::MAX
     }
 
-    async fn take_part(&mut self) -> Result<()> {
+    async fn compute_shared(&mut self) -> Result<()> {
         Ok(())
     }
 }

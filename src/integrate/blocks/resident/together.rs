@@ -1,5 +1,5 @@
-//! The device or devices on which bodies on individual steps live, of this process and of others,
-//! which share their blocks.
+//! The device or devices, of this process and of others, on which bodies on individual steps live
+//! and which share their blocks.
 
 use super::{Done, Resident};
 use crate::error::Result;
@@ -11,7 +11,7 @@ use crate::integrate::blocks::{Accuracy, Schedule, SharedBlocks, Track};
 /// The first device, and others that take the same steps.
 pub(in super::super) struct Residents {
     first: Box<Resident>,
-    beside: Vec<Resident>,
+    others: Vec<Resident>,
     /// Whether they share blocks, with each other or with devices of other ranks.
     #[cfg_attr(target_arch = "wasm32", expect(dead_code, reason = "a page has one device"))]
     are_several: bool,
@@ -22,26 +22,26 @@ impl Residents {
     /// Bodies on one device.
     pub fn alone(first: Resident) -> Self {
         let words = "block steps on the device".to_owned();
-        Self { first: Box::new(first), beside: Vec::new(), are_several: false, words }
+        Self { first: Box::new(first), others: Vec::new(), are_several: false, words }
     }
 
     /// With other devices that have the same bodies, in this process and on other ranks; the second
-    /// part of `ranks` is the number of devices of each.
+    /// element of `ranks` is the number of devices of each.
     #[cfg(not(target_arch = "wasm32"))]
-    pub fn with(self, beside: Vec<Resident>, ranks: Option<(Ranks, Vec<usize>)>) -> Self {
-        let own = 1 + beside.len();
+    pub fn with(self, others: Vec<Resident>, ranks: Option<(Ranks, Vec<usize>)>) -> Self {
+        let own = 1 + others.len();
         let all = ranks.as_ref().map_or(own, |(_, members_of)| members_of.iter().sum());
         if all < 2 {
             return self;
         }
         let outer =
             ranks.map(|(ranks, members_of)| (Box::new(ranks) as Box<dyn Exchange>, members_of));
-        let (mut first, mut beside) = (self.first, beside);
+        let (mut first, mut others) = (self.first, others);
         let members = team(own, outer, first.gpu.patience());
-        let devices = std::iter::once(&mut *first).chain(&mut beside);
+        let devices = std::iter::once(&mut *first).chain(&mut others);
         devices.zip(members).for_each(|(resident, member)| resident.share(member));
         let words = format!("block steps on {all} devices, which share large blocks");
-        Self { first, beside, are_several: true, words }
+        Self { first, others, are_several: true, words }
     }
 
     /// Describes where the bodies are predicted and corrected.
@@ -57,12 +57,12 @@ impl Residents {
         SharedBlocks::default()
     }
 
-    /// What each device does, if several share blocks.
+    /// The share of each device, if several share blocks.
     pub fn take_parts(&mut self) -> Vec<DevicePart> {
         #[cfg(not(target_arch = "wasm32"))]
         if self.are_several {
             let first = std::iter::once(&mut *self.first);
-            return first.chain(&mut self.beside).map(Resident::told).collect();
+            return first.chain(&mut self.others).map(Resident::take_report).collect();
         }
         Vec::new()
     }
@@ -79,7 +79,7 @@ impl Residents {
     #[cfg(not(target_arch = "wasm32"))]
     fn run_together(&mut self, end: u64) -> Result<Done> {
         use crate::error::Error;
-        let Self { first, beside, .. } = self;
+        let Self { first, others, .. } = self;
         let run = |resident: &mut Resident| {
             let begun = web_time::Instant::now();
             let done = pollster::block_on(resident.run(end));
@@ -88,34 +88,34 @@ impl Residents {
             if let Err(error) = &done
                 && !matches!(error, Error::Stopped)
             {
-                resident.give_up(error);
+                resident.notify_failure(error);
             }
             done
         };
         let mut all: Vec<Result<Done>> = std::thread::scope(|scope| {
             let run = &run;
             let threads: Vec<_> =
-                beside.iter_mut().map(|resident| scope.spawn(move || run(resident))).collect();
+                others.iter_mut().map(|resident| scope.spawn(move || run(resident))).collect();
             let mut all = vec![run(first)];
             all.extend(threads.into_iter().map(|thread| {
                 thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
             }));
             all
         });
-        // A device that was only told that another gave up has no error of its own to report.
+        // A device that only received another's failure has no error of its own to report.
         let has_failed =
             |done: &Result<Done>| matches!(done, Err(error) if !matches!(error, Error::Member(_)));
-        let told = all.iter().position(has_failed).unwrap_or(0);
-        all.swap_remove(told)
+        let failed = all.iter().position(has_failed).unwrap_or(0);
+        all.swap_remove(failed)
     }
 
     /// [`Resident::turn_over`] on all devices.
     pub fn turn_over(&mut self) {
         self.first.turn_over();
-        self.beside.iter_mut().for_each(Resident::turn_over);
+        self.others.iter_mut().for_each(Resident::turn_over);
     }
 
-    /// [`Resident::download`]: all devices have the same.
+    /// [`Resident::download`] from the first device: all have the same data.
     pub async fn download(
         &mut self,
         accuracy: &mut Accuracy,

@@ -46,12 +46,12 @@ const SOFTENINGS: [f64; 2] = [1.0 / 256.0, 0.0];
 /// Duration of Kirin's runs, and of Sapporo2's.
 const QUARTER: f64 = 0.25;
 const WHOLE: f64 = 1.0;
-/// The longest step; bodies are at one time at its multiples.
+/// The longest step; bodies are synchronised at its multiples.
 const DT_MAX: f64 = 1.0 / 16.0;
 /// Interval at which a run checks whether to stop.
 const PAUSE: Duration = Duration::from_millis(200);
-/// The largest part of the figure's time for a single run: if the noise of a precision drives steps
-/// to zero, a run would take all of it.
+/// The largest fraction of the figure's time for a single run: if the noise of a precision drives
+/// steps to zero, a run would take all of it.
 const PART: f64 = 0.1;
 /// Times grow at most as this power of N: N^2 per step of all bodies, and N^(1/3) more steps.
 const GROWTH: f64 = 7.0 / 3.0;
@@ -101,16 +101,16 @@ impl Case {
     }
 }
 
-/// The engine, and where the bodies live.
+/// The engine, and whether it holds the bodies.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Who {
+struct Setup {
     tier: EngineTier,
     /// Whether the bodies live on the engine's device.
     resident: bool,
 }
 
-impl Who {
-    /// All ways to run `case`: on a device the bodies live there, except once for comparison.
+impl Setup {
+    /// All engines for `case`: on a device the bodies live there, except once for comparison.
     fn all(tiers: &[EngineTier], case: Case) -> Vec<Self> {
         let compared = case.a == Some(0.1) && case.softening > 0.0;
         let mut all = Vec::new();
@@ -127,48 +127,48 @@ impl Who {
     }
 }
 
-/// The result of a run with its seconds, or why there is none.
+/// The result of a run with its seconds, or the reason for its absence.
 type Ran = std::result::Result<(RunOutcome, f64), String>;
 
 fn measure(session: &mut Session<'_>) -> Result<()> {
     let begun = Instant::now();
     let budget = session.sizes.runs_secs;
     let mut tiers = session.tiers(FIGURE.name)?;
-    // Usually the fastest first, so that what is left out for lack of time is the least
+    // Usually the fastest first, so that the cases skipped for lack of time are the least
     // informative.
     tiers.sort_by_key(|tier| {
         (tier.kind == EngineKind::Gpu, tier.precision != Precision::DoubleSingle)
     });
     // The longest of each kind so far: case, engine, N, seconds.
-    let mut seen: Vec<(Case, Who, usize, f64)> = Vec::new();
+    let mut finished: Vec<(Case, Setup, usize, f64)> = Vec::new();
     // Runs that did not end within their time.
-    let mut endless: Vec<(Case, Who)> = Vec::new();
+    let mut timed_out: Vec<(Case, Setup)> = Vec::new();
     let sizes = session.sizes.runs;
     for (done, &n) in sizes.iter().enumerate() {
         let cases = Case::all(session.sizes.runs_closer.contains(&n));
-        let runs: Vec<(Case, Who)> = cases
+        let runs: Vec<(Case, Setup)> = cases
             .iter()
-            .flat_map(|case| Who::all(&tiers, *case).into_iter().map(|who| (*case, who)))
+            .flat_map(|case| Setup::all(&tiers, *case).into_iter().map(|setup| (*case, setup)))
             .collect();
-        for (k, &(case, who)) in runs.iter().enumerate() {
-            let doing = format!("N = {n}, {}, {}", case.name(), who.tier.name());
+        for (k, &(case, setup)) in runs.iter().enumerate() {
+            let doing = format!("N = {n}, {}, {}", case.name(), setup.tier.name());
             let part = (done as f64 + k as f64 / runs.len() as f64) / sizes.len() as f64;
             if !session.progress(part, &doing) {
                 return Ok(());
             }
-            let mut record = blank(session, n, case, who);
+            let mut record = blank(session, n, case, setup);
             let left = budget - begun.elapsed().as_secs_f64();
             let most = left.min(PART * budget);
-            let before = seen.iter().rev().find(|(c, t, ..)| (*c, *t) == (case, who));
+            let before = finished.iter().rev().find(|(c, t, ..)| (*c, *t) == (case, setup));
             let estimate = before
                 .map_or(0.0, |(_, _, other, secs)| secs * (n as f64 / *other as f64).powf(GROWTH));
-            let asked = Instant::now();
+            let started = Instant::now();
             let ran = if left <= 0.0 {
                 let rest = runs.len() - k - 1;
                 Err(format!(
                     "left out, with {rest} more of this N: the {budget:.0} s of this figure are over"
                 ))
-            } else if endless.iter().any(|(c, t)| *t == who && case.is_as_long_as(*c)) {
+            } else if timed_out.iter().any(|(c, t)| *t == setup && case.is_as_long_as(*c)) {
                 Err("left out: a shorter run in this tier did not end".to_owned())
             } else if estimate > most {
                 Err(format!(
@@ -176,7 +176,7 @@ fn measure(session: &mut Session<'_>) -> Result<()> {
                 ))
             } else {
                 let mut go_on = |session: &mut Session<'_>| session.progress(part, &doing);
-                match run(session, n, case, who, most, &mut go_on) {
+                match run(session, n, case, setup, most, &mut go_on) {
                     Err(error @ Error::Device(_)) => return Err(error),
                     Err(error) => Err(error.to_string()),
                     Ok(ran) => ran,
@@ -187,7 +187,7 @@ fn measure(session: &mut Session<'_>) -> Result<()> {
             }
             match ran {
                 Ok((outcome, secs)) => {
-                    seen.push((case, who, n, secs));
+                    finished.push((case, setup, n, secs));
                     record.work = outcome.body_steps as f64 * n as f64;
                     record.set_samples(&[secs]);
                     if let Some(run) = &mut record.run {
@@ -195,9 +195,9 @@ fn measure(session: &mut Session<'_>) -> Result<()> {
                     }
                 }
                 Err(reason) => {
-                    // It had its full share of the time.
-                    if left > most && asked.elapsed().as_secs_f64() > most {
-                        endless.push((case, who));
+                    // It timed out after its full share of the time.
+                    if left > most && started.elapsed().as_secs_f64() > most {
+                        timed_out.push((case, setup));
                     }
                     record.kind = Kind::Skipped;
                     record.remark = Some(plain(&reason));
@@ -212,14 +212,14 @@ fn measure(session: &mut Session<'_>) -> Result<()> {
     Ok(())
 }
 
-fn blank(session: &Session<'_>, n: usize, case: Case, who: Who) -> Record {
-    let tier = who.tier;
+fn blank(session: &Session<'_>, n: usize, case: Case, setup: Setup) -> Record {
+    let tier = setup.tier;
     let BlockSettings { eta, eta6, dt_max, .. } = case.blocks();
     let run = RunFacts {
         integrator: case.integrator().to_owned(),
         engine: tier.kind.name().to_owned(),
         precision: tier.precision.name().to_owned(),
-        resident: who.resident,
+        resident: setup.resident,
         softening: case.softening,
         eta,
         eta6: case.a.is_none().then_some(eta6),
@@ -258,7 +258,7 @@ fn run(
     session: &mut Session<'_>,
     n: usize,
     case: Case,
-    who: Who,
+    setup: Setup,
     most_secs: f64,
     go_on: &mut dyn FnMut(&mut Session<'_>) -> bool,
 ) -> Result<Ran> {
@@ -269,19 +269,19 @@ fn run(
     let before = energy(&bodies, case.softening)?;
     let (mass, id) = (bodies.mass.clone(), bodies.id.clone());
     let field = Attractors { mass: &mass, softening: case.softening, id: &id };
-    let tier = who.tier;
+    let tier = setup.tier;
     let engine = tier.engine(session.gpu.as_ref())?;
     let mut engine = Pausing::new(engine);
     let started = BlockSteps::start(scheme, case.blocks(), &bodies, 0.0, &field, &mut engine);
     let mut steps = blocking(started)?;
-    if who.resident {
+    if setup.resident {
         pollster::block_on(steps.move_to_device(&field, &engine));
         if !steps.is_on_device() {
             return Ok(Err(steps.describe_residence().to_owned()));
         }
     }
     // On a device, a run cannot be paused within a slice.
-    let slice = if who.resident { DT_MAX / 4.0 } else { case.until };
+    let slice = if setup.resident { DT_MAX / 4.0 } else { case.until };
     let mut target = slice;
     let begun = Instant::now();
     loop {

@@ -3,9 +3,9 @@
 use crate::measure::plot::{number, short};
 use crate::measure::{Ceiling, Kind, Record};
 
-/// Curves whose values differ by less than this part count as equal.
+/// Curves whose values differ by less than this fraction count as equal.
 const SAME: f64 = 0.03;
-/// A prediction within this part counts as right.
+/// A prediction within this fraction counts as right.
 const NEAR: f64 = 0.25;
 
 /// The name of a figure's x axis, if its curves have an optimum.
@@ -23,29 +23,29 @@ pub fn conclusions(figure: &str, records: &[Record]) -> Vec<String> {
         .iter()
         .filter(|r| r.figure == figure && r.kind == Kind::Forces && r.per_sec().is_some())
         .collect();
-    let mut said = Vec::new();
+    let mut sentences = Vec::new();
     if let Some(x) = axis(figure) {
         let mut best = Vec::new();
         for (series, curve) in grouped(&own, |record| record.series.clone()) {
             best.extend(along(&series, x, &curve).map(|(line, at)| {
-                said.push(line);
+                sentences.push(line);
                 at
             }));
         }
         if figure == "p" {
-            said.extend(trend(&best));
+            sentences.extend(trend(&best));
         }
     }
     if ["q", "n", "table"].contains(&figure) {
         for (n, rows) in grouped(&own, |record| record.sinks.to_string()) {
-            said.extend(at_size(n.parse().unwrap_or(0.0), &rows));
+            sentences.extend(at_size(n.parse().unwrap_or(0.0), &rows));
         }
     }
     if figure == "ceilings" {
-        said.extend(per_unit_and_clock(records));
+        sentences.extend(per_unit_and_clock(records));
     }
-    said.extend(model(&own));
-    said
+    sentences.extend(model(&own));
+    sentences
 }
 
 /// The measured multiply-adds per unit and clock, with units and clock as reported by the chip.
@@ -92,7 +92,7 @@ fn ends<'r>(rows: &[&'r Record]) -> Option<(&'r Record, &'r Record)> {
     Some((least, most))
 }
 
-/// Describes where a curve is highest, and returns the place as a number.
+/// Describes where a curve is highest, and returns that x value.
 fn along(series: &str, x: &str, curve: &[&Record]) -> Option<(String, f64)> {
     if curve.len() < 3 {
         return None;
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn multiply_adds_are_said_per_unit_and_clock() {
+    fn conclusion_gives_multiply_adds_per_unit_and_clock() {
         let mut machine = example();
         let mut fma = machine.clone();
         let state = State { clock_mhz: Some(1980.0), ..State::default() };
@@ -200,13 +200,16 @@ mod tests {
         (fma.kind, fma.ceiling, fma.figure) =
             (Kind::Ceiling, Some("fma".to_owned()), "ceilings".to_owned());
         fma.samples = vec![fma.work / (132.0 * 1.98e9 * 126.0)];
-        let said = conclusions("ceilings", &[machine, fma.clone()]);
-        assert!(said[0].contains("126 per compute unit and clock, by 132 units"), "{said:?}");
+        let sentences = conclusions("ceilings", &[machine, fma.clone()]);
+        assert!(
+            sentences[0].contains("126 per compute unit and clock, by 132 units"),
+            "{sentences:?}"
+        );
         assert!(conclusions("ceilings", &[fma]).is_empty(), "nobody told");
     }
 
     #[test]
-    fn sentences_follow_the_numbers() {
+    fn conclusions_match_records() {
         let curve = |series: &str, rates: [f64; 3]| -> Vec<Record> {
             [16.0, 64.0, 256.0]
                 .iter()
@@ -215,22 +218,30 @@ mod tests {
                 .collect()
         };
         let records = [curve("N = 1,024", [5.0, 20.0, 10.0]), curve("N = 4,096", [5.0, 9.0, 40.0])];
-        let said = conclusions("p", &records.concat());
-        assert!(said[0].contains("most at p = 64, 20.0, which is 4.00 times the least, at p = 16"));
-        assert!(said[0].contains("10.0 at p = 256") && !said[1].contains(", and"), "{said:?}");
-        assert_eq!(said[2], "The best p here grows with N: 64, 256");
+        let sentences = conclusions("p", &records.concat());
         assert!(
-            said[3].contains("1 of 6 predictions") && said[3].contains("factor of 4.00"),
+            sentences[0].contains("most at p = 64, 20.0, which is 4.00 times the least, at p = 16")
+        );
+        assert!(
+            sentences[0].contains("10.0 at p = 256") && !sentences[1].contains(", and"),
+            "{sentences:?}"
+        );
+        assert_eq!(sentences[2], "The best p here grows with N: 64, 256");
+        assert!(
+            sentences[3].contains("1 of 6 predictions") && sentences[3].contains("factor of 4.00"),
             "{}",
-            said[3]
+            sentences[3]
         );
         let turned = [
             curve("a", [5.0, 9.0, 40.0]),
             curve("b", [9.0, 5.0, 1.0]),
             curve("c", [7.0, 7.1, 7.0]),
         ];
-        let said = conclusions("p", &turned.concat());
-        assert!(said[2].contains("whatever p is") && said[3].contains("steadily"), "{said:?}");
+        let sentences = conclusions("p", &turned.concat());
+        assert!(
+            sentences[2].contains("whatever p is") && sentences[3].contains("steadily"),
+            "{sentences:?}"
+        );
         assert!(conclusions("p", &[]).is_empty());
         let two = [at("q", "1 thread", 256.0, 2.0), at("q", "4 threads", 256.0, 3.0)];
         assert!(conclusions("q", &two)[0].contains("4 threads makes most, 3.00; next is 1 thread"));

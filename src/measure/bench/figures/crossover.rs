@@ -43,7 +43,7 @@ fn plots(records: &[Record]) -> Vec<Plot> {
         let mut all: Vec<u64> = found.iter().map(|record| value(record)).collect();
         all.sort_unstable();
         all.dedup();
-        // A foreign file may contain any number of sizes; only so many fit a sheet.
+        // A foreign file may contain any number of sizes; 16 fit a sheet.
         all.truncate(16);
         all
     };

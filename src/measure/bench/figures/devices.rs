@@ -40,12 +40,12 @@ const SOFTENING: f64 = 0.01;
 const DT: f64 = 1e-6;
 /// A strict rule: walks then take longer than the build, which each device does by itself.
 const STRICT: Opening = Opening::Acceleration { alpha: 1e-4 };
-/// The longest individual step; bodies are at one time at its multiples.
+/// The longest individual step; bodies are synchronised at its multiples.
 const DT_MAX: f64 = 1.0 / 64.0;
 
-/// How the bodies are stepped.
+/// The integrator and the force method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
+enum StepMode {
     /// Leapfrog with all pairs.
     Pairs,
     /// Leapfrog with the tree.
@@ -54,7 +54,7 @@ enum Way {
     Blocks,
 }
 
-impl Way {
+impl StepMode {
     const ALL: [Self; 3] = [Self::Pairs, Self::Tree, Self::Blocks];
 
     /// The suffix of its series' names.
@@ -66,9 +66,9 @@ impl Way {
         }
     }
 
-    /// The way to which a record belongs.
+    /// The mode of a record.
     fn of(record: &Record) -> Self {
-        let named = |way: &Self| *way != Self::Pairs && record.series.ends_with(way.words());
+        let named = |mode: &Self| *mode != Self::Pairs && record.series.ends_with(mode.words());
         Self::ALL.into_iter().find(named).unwrap_or(Self::Pairs)
     }
 
@@ -105,22 +105,27 @@ impl Way {
 fn measure(session: &mut Session<'_>) -> Result<()> {
     let Some(gpu) = session.gpu.clone() else { return Ok(()) };
     let devices: Vec<Arc<Gpu>> = [gpu].into_iter().chain(session.beside.clone()).collect();
-    for (done, way) in Way::ALL.into_iter().enumerate() {
-        one_way(session, &devices, way, done as f64 / Way::ALL.len() as f64)?;
+    for (done, mode) in StepMode::ALL.into_iter().enumerate() {
+        measure_mode(session, &devices, mode, done as f64 / StepMode::ALL.len() as f64)?;
     }
     Ok(())
 }
 
 /// Measures each number of bodies on each number of devices.
-fn one_way(session: &mut Session<'_>, devices: &[Arc<Gpu>], way: Way, before: f64) -> Result<()> {
+fn measure_mode(
+    session: &mut Session<'_>,
+    devices: &[Arc<Gpu>],
+    mode: StepMode,
+    before: f64,
+) -> Result<()> {
     let counts = counts(devices.len());
-    let sizes = way.sizes(&session.sizes);
+    let sizes = mode.sizes(&session.sizes);
     for (k, &n) in sizes.iter().enumerate() {
         let mut model = None;
         for (j, &count) in counts.iter().enumerate() {
             let part = (k as f64 + j as f64 / counts.len() as f64) / sizes.len() as f64;
-            let name = series(count, way);
-            let done = before + part / Way::ALL.len() as f64;
+            let name = series(count, mode);
+            let done = before + part / StepMode::ALL.len() as f64;
             if !session.progress(done, &format!("N = {n}, {name}")) {
                 return Ok(());
             }
@@ -129,7 +134,7 @@ fn one_way(session: &mut Session<'_>, devices: &[Arc<Gpu>], way: Way, before: f6
             (record.kind, record.x) = (Kind::Devices, n as f64);
             (record.sinks, record.sources) = (n as u64, n as u64);
             record.method = "wall clock, whole steps".to_owned();
-            match one(session, &devices[..count], n, way, &mut model, &mut record) {
+            match one(session, &devices[..count], n, mode, &mut model, &mut record) {
                 Ok(()) => (),
                 Err(error @ (Error::Device(_) | Error::Stopped)) => return Err(error),
                 Err(error) => {
@@ -149,11 +154,11 @@ fn one(
     session: &Session<'_>,
     devices: &[Arc<Gpu>],
     n: usize,
-    way: Way,
+    mode: StepMode,
     model: &mut Option<Model>,
     record: &mut Record,
 ) -> Result<()> {
-    let Some(timed) = timed(session, devices, n, way)? else {
+    let Some(timed) = timed(session, devices, n, mode)? else {
         record.kind = Kind::Skipped;
         record.remark = Some("one step takes longer than is allowed here".to_owned());
         return Ok(());
@@ -163,7 +168,7 @@ fn one(
     record.set_samples(&timed.secs);
     let median = record.summary().map_or(f64::NAN, |summary| summary.median);
     if devices.len() == 1 {
-        *model = Some(Model::of(way, &devices[0], n, median, session.beside.is_empty())?);
+        *model = Some(Model::of(mode, &devices[0], n, median, session.beside.is_empty())?);
     }
     let known = model.as_ref();
     let foreseen = known.map(|model| model.secs(devices.len(), &timed.shared));
@@ -187,9 +192,9 @@ fn counts(devices: usize) -> Vec<usize> {
     counts
 }
 
-fn series(count: usize, way: Way) -> String {
+fn series(count: usize, mode: StepMode) -> String {
     let devices = if count == 1 { "1 device".to_owned() } else { format!("{count} devices") };
-    devices + way.words()
+    devices + mode.words()
 }
 
 fn in_words(n: usize, name: &str, facts: &DevicesFacts) -> String {

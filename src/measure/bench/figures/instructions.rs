@@ -1,4 +1,4 @@
-//! What the compiler makes of each shape: instructions per interaction, registers, occupancy.
+//! Compiler output for each shape: instructions per interaction, registers, occupancy.
 //!
 //! Nothing is timed here. Only the driver's compiler is used; for an AMD GPU the device need not be
 //! present.
@@ -26,12 +26,12 @@ pub(super) const FIGURE: Figure = Figure {
 
 fn measure(session: &mut Session<'_>) -> Result<()> {
     let points = points(session.sizes.unroll);
-    // The adapter in use first, then the AMD GPU asked for.
-    let (mut asked, mut refused) = (0, Vec::new());
+    // The adapter in use first, then the requested AMD GPU.
+    let (mut queried, mut refused) = (0, Vec::new());
     if let Some(gpu) = session.gpu.clone() {
         match Inspector::present(&gpu.adapter) {
             Ok(inspector) => {
-                asked += 1;
+                queried += 1;
                 ask(session, &inspector, Some(Device::of(&gpu.adapter)), &points);
             }
             Err(error) => refused.push((Some(Device::of(&gpu.adapter)), error.to_string())),
@@ -40,13 +40,13 @@ fn measure(session: &mut Session<'_>) -> Result<()> {
     let absent = std::mem::replace(&mut session.absent, Err("already asked".to_owned()));
     match &absent {
         Ok(inspector) => {
-            asked += 1;
+            queried += 1;
             ask(session, inspector, None, &points);
         }
         Err(reason) => refused.push((None, reason.clone())),
     }
     session.absent = absent;
-    log::debug!("{asked} compilers told of their code");
+    log::debug!("{queried} compilers told of their code");
     for (device, reason) in refused {
         let mut record = session.compiled_record(FIGURE.name, "the compiler", device);
         record.kind = Kind::Skipped;
@@ -193,7 +193,7 @@ mod tests {
     use crate::measure::bench::record::tests::example;
 
     #[test]
-    fn every_shape_that_is_asked_for_is_a_kernel() {
+    fn inspected_shapes_are_valid_kernels() {
         let points = points(&[1, 2, 4, 8, 16, 32]);
         assert!(points.len() > 40);
         for (series, _, config) in &points {
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn devices_have_plots_of_their_own_and_only_of_what_is_told() {
+    fn plots_are_per_device_and_omit_unreported_values() {
         let with = |device: &str, series: &str, x: f64, compiled| {
             let mut record = example();
             (record.figure, record.device.name) = (FIGURE.name.to_owned(), device.to_owned());

@@ -1,4 +1,5 @@
-//! The roofline: rate against flops per byte, with the kernels on it (Williams, Waterman and Patterson 2009).
+//! The roofline: rate against flops per byte, with the kernels on it (Williams, Waterman and
+//! Patterson 2009).
 
 use super::table::CHAPTER;
 use super::{Figure, grouped, of};

@@ -26,7 +26,7 @@ pub(super) const FIGURE: Figure = Figure {
     plots,
 };
 
-/// The shape that the program takes by default.
+/// The series of the shape that the program chooses by default.
 const AUTO: &str = "auto";
 const BEST: &str = "best of the sweep";
 const FINALIST: &str = "also in the final";
@@ -150,7 +150,7 @@ impl Sweep {
         Ok(())
     }
 
-    /// Keeps the best few, and releases what the others hold on the device.
+    /// Keeps the best few, and releases the device resources of the others.
     fn note(&mut self, shape: KernelConfig, secs: f64) {
         let place = self.best.partition_point(|(_, other)| *other <= secs);
         self.best.insert(place, (shape, secs));
@@ -213,7 +213,8 @@ fn record(
     }
 }
 
-/// Rate relative to the best, per round: samples of one round met the same state of the machine.
+/// Rate relative to the best, per round: samples of one round were taken in the same state of the
+/// machine.
 fn part_of(samples: &[f64], best: &[f64]) -> Option<Summary> {
     let parts: Vec<f64> = samples.iter().zip(best).map(|(own, best)| best / own).collect();
     Summary::of(&parts)
@@ -277,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn the_part_is_taken_turn_by_turn() {
+    fn relative_rate_is_computed_per_round() {
         // The machine became half as fast after the first round; auto is slower by a tenth in each.
         let best = [1.0, 2.0, 2.0];
         let auto = best.map(|secs| secs / 0.9);

@@ -1,4 +1,5 @@
-//! Sapporo2, figure 2: the time that few active sinks take; kirin's figures 4.2 and 4.3: their rate.
+//! Sapporo2, figure 2: the time that few active sinks take; kirin's figures 4.2 and 4.3: their
+//! rate.
 
 mod sapporo;
 
@@ -98,8 +99,7 @@ fn with_jerk(session: &mut Session<'_>) -> Result<()> {
             over_n.push(point(AGAINST_N, who, n, 128, n));
         }
     }
-    // Each has its own share of the time, so that slow points of one do not use up the time of the
-    // next.
+    // Each has its own time limit, so that slow points of one do not use up the time of the next.
     let secs = session.sizes.figure_secs / 2.0;
     for points in [few, from_one, blocks, over_n] {
         session.sweep_direct(FIGURE.name, &points, secs)?;
@@ -121,7 +121,7 @@ fn plots(records: &[Record]) -> Vec<Plot> {
         let direct = derivatives_of(records, FIGURE.name);
         direct.filter(move |record| record.series.starts_with(what))
     };
-    // The title already says the rest.
+    // The title already contains the rest.
     let rest = |what: &'static str| {
         move |record: &Record| {
             let series = record.series.strip_prefix(what).unwrap_or_default();

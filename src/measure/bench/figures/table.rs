@@ -20,7 +20,7 @@ pub(super) const FIGURE: Figure = Figure {
 
 /// The kernel that the engine chooses by default.
 pub(super) const DEFAULT: &str = "default kernel";
-/// The kernel shape fixed by options.
+/// The series of the kernel shape fixed by options.
 pub(super) const ASKED: &str = "as asked";
 /// The user's own kernel.
 const OWN: &str = "own kernel";

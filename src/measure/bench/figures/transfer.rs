@@ -23,30 +23,30 @@ pub(super) const FIGURE: Figure = Figure {
     plots,
 };
 
-/// Number of pieces in a split transfer.
+/// Number of chunks of a split transfer.
 const PIECES: usize = 8;
 /// Transfers before the first that counts.
 const WARMING: usize = 3;
 /// The shortest sample: the same transfer is repeated to reach it.
 const LEAST_SECS: f64 = 5e-4;
 
-/// A way of transferring the bodies.
+/// A mode of transferring the bodies.
 #[derive(Clone, Copy)]
-enum Way {
+enum Mode {
     To,
     From,
     ToInWrites,
     ToInSubmissions,
 }
 
-const WAYS: [(&str, Way); 4] = [
-    ("to the device", Way::To),
-    ("from the device", Way::From),
-    ("to the device, 8 writes", Way::ToInWrites),
-    ("to the device, 8 submissions", Way::ToInSubmissions),
+const MODES: [(&str, Mode); 4] = [
+    ("to the device", Mode::To),
+    ("from the device", Mode::From),
+    ("to the device, 8 writes", Mode::ToInWrites),
+    ("to the device, 8 submissions", Mode::ToInSubmissions),
 ];
 
-fn transfer(gpu: &Gpu, buffer: &wgpu::Buffer, bodies: &[[f32; 4]], way: Way) -> Result<()> {
+fn transfer(gpu: &Gpu, buffer: &wgpu::Buffer, bodies: &[[f32; 4]], mode: Mode) -> Result<()> {
     let submit = || pollster::block_on(gpu.finish(gpu.queue.submit([])));
     let size = bodies.len().div_ceil(PIECES);
     let pieces = bodies.chunks(size).enumerate();
@@ -54,23 +54,23 @@ fn transfer(gpu: &Gpu, buffer: &wgpu::Buffer, bodies: &[[f32; 4]], way: Way) -> 
         let at = (16 * k * size) as u64;
         gpu.queue.write_buffer(buffer, at, bytemuck::cast_slice(piece));
     };
-    match way {
-        Way::To => {
+    match mode {
+        Mode::To => {
             write((0, bodies));
             submit()
         }
-        Way::ToInWrites => {
+        Mode::ToInWrites => {
             pieces.for_each(write);
             submit()
         }
-        Way::ToInSubmissions => {
+        Mode::ToInSubmissions => {
             for piece in pieces {
                 write(piece);
                 submit()?;
             }
             Ok(())
         }
-        Way::From => read_blocking::<[f32; 4]>(gpu, &[buffer], bodies.len()).map(drop),
+        Mode::From => read_blocking::<[f32; 4]>(gpu, &[buffer], bodies.len()).map(drop),
     }
 }
 
@@ -84,13 +84,13 @@ fn measure(session: &mut Session<'_>) -> Result<()> {
             break;
         }
         let (buffer, bodies) = (storage(&gpu, "bodies that travel", n), vec![[1.0f32; 4]; n]);
-        let mut samples: [Vec<f64>; WAYS.len()] = Default::default();
-        let mut repeats = [1; WAYS.len()];
+        let mut samples: [Vec<f64>; MODES.len()] = Default::default();
+        let mut repeats = [1; MODES.len()];
         for round in 0..WARMING + session.sizes.rounds.1 {
-            for (k, (_, way)) in WAYS.iter().enumerate() {
+            for (k, (_, mode)) in MODES.iter().enumerate() {
                 let begun = Instant::now();
                 for _ in 0..repeats[k] {
-                    transfer(&gpu, &buffer, &bodies, *way)?;
+                    transfer(&gpu, &buffer, &bodies, *mode)?;
                 }
                 let secs = begun.elapsed().as_secs_f64() / f64::from(repeats[k]);
                 if round + 1 == WARMING {
@@ -100,7 +100,7 @@ fn measure(session: &mut Session<'_>) -> Result<()> {
                 }
             }
         }
-        for (k, (series, _)) in WAYS.iter().enumerate() {
+        for (k, (series, _)) in MODES.iter().enumerate() {
             let tier = EngineTier { kind: EngineKind::Gpu, precision: Precision::Single };
             let mut record = session.tier_record(FIGURE.name, series, tier);
             record.kind = Kind::Transfer;

@@ -1,5 +1,4 @@
-//! What the figures of the tree have in common: bodies, errors against all pairs in f64, times of
-//! steps.
+//! Shared code of the tree's figures: bodies, errors against all pairs in f64, times of steps.
 
 use glam::DVec3;
 use web_time::Instant;
@@ -182,7 +181,7 @@ pub(super) fn step_secs(
         sim.step(steps)?;
         Ok(begun.elapsed().as_secs_f64() / steps as f64)
     };
-    // The first step may include compilation, and tells how long the others take.
+    // The first step may include compilation. Its time sets the number of steps per sample.
     timed(1)?;
     let first = timed(1)?;
     if first > session.sizes.sample_secs {

@@ -26,7 +26,7 @@ const BONSAI: [(usize, [f64; 2]); 3] =
     [(262_144, [2.54, 3.97]), (1_048_576, [6.18, 11.14]), (4_194_304, [22.7, 42.8])];
 /// Its opening angles: the default, and a careful one.
 const THETAS: [f64; 2] = [0.75, 0.5];
-/// Duration of the steps before those that count, as a part of the second that a sample may take.
+/// Duration of the warm-up steps, as a fraction of the second that a sample may take.
 const WARMING_SECS: f64 = 0.8;
 const ALPHAS: [f64; 3] = [0.013, 0.003, 0.0008];
 
@@ -58,11 +58,11 @@ fn measure(session: &mut Session<'_>) -> Result<()> {
             let mut record = match problem.record(session, FIGURE.name, &config) {
                 Ok(record) => record,
                 Err(error @ (Error::Device(_) | Error::Stopped)) => return Err(error),
-                // More than fits, and so are all larger ones.
+                // Out of memory, as would be all larger sizes.
                 Err(_) => return Ok(()),
             };
             let mut steps = TreeStepTimer::new(&gpu, sphere(n), 0.01, config);
-            // The device's clock went down while the host compiled and compared.
+            // The device's clock dropped while the host compiled and compared.
             let begun = Instant::now();
             while begun.elapsed().as_secs_f64() < WARMING_SECS * session.sizes.sample_secs.min(1.0)
             {

@@ -32,7 +32,7 @@ const PARTS: [(&str, Part); 7] = [
 /// A step of a run, shown among the parts.
 const STEP: &str = "step";
 
-/// Evaluations before the first that counts, because an idle device is slow at first.
+/// Warm-up evaluations, because an idle device is slow at first.
 const WARMING: usize = 3;
 
 fn measure(session: &mut Session<'_>) -> Result<()> {
@@ -47,7 +47,7 @@ fn measure(session: &mut Session<'_>) -> Result<()> {
         let mut timer = match TreeTimer::new(&gpu, &config, &Cloud::Plummer.places(n), 0.01) {
             Ok(timer) => timer,
             Err(error @ (Error::Device(_) | Error::Stopped)) => return Err(error),
-            // More than fits, and so are all larger ones.
+            // Out of memory, as would be all larger sizes.
             Err(_) => break,
         };
         let (mut parts, mut whole) = (Vec::new(), Vec::new());

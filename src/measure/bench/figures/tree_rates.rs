@@ -32,7 +32,7 @@ const CELLS: &str = "list of cells";
 const REST: &str = "walk";
 const WHOLE: &str = "whole";
 
-/// Walks before the first that counts.
+/// Warm-up walks.
 const WARMING: usize = 2;
 
 fn measure(session: &mut Session<'_>) -> Result<()> {
@@ -50,7 +50,7 @@ fn measure(session: &mut Session<'_>) -> Result<()> {
             let mut timer = match TreeTimer::new(&gpu, &config, &places, 0.01) {
                 Ok(timer) => timer,
                 Err(error @ (Error::Device(_) | Error::Stopped)) => return Err(error),
-                // More than fits, and so are all larger ones.
+                // Out of memory, as would be all larger sizes.
                 Err(_) => return Ok(()),
             };
             let samples = timer.walk_samples(WARMING, session.sizes.rounds.0)?;

@@ -37,7 +37,7 @@ impl State {
         let place = adapter.and_then(|adapter| adapter.place.as_deref());
         let nvidia = adapter.is_some_and(|adapter| adapter.pci.0 == 0x10de);
         let mut state = match place {
-            Some(place) if nvidia => nvidia_says(place).unwrap_or_default(),
+            Some(place) if nvidia => query_nvidia_smi(place).unwrap_or_default(),
             Some(place) => sensors(&Path::new("/sys/bus/pci/devices").join(place)),
             None => Self::default(),
         };
@@ -63,8 +63,8 @@ impl State {
     }
 }
 
-/// Asks NVIDIA's tool, if it is installed.
-fn nvidia_says(place: &str) -> Option<State> {
+/// Queries nvidia-smi, if it is installed.
+fn query_nvidia_smi(place: &str) -> Option<State> {
     let query = "--query-gpu=clocks.sm,clocks.mem,power.draw,power.limit,temperature.gpu";
     let output = Command::new("nvidia-smi")
         .args([query, "--format=csv,noheader,nounits", "-i", place])
@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nvidia_s_line_is_read_and_what_it_does_not_know_left_out() {
+    fn nvidia_smi_line_parses_and_unknown_values_are_omitted() {
         let state = of_line("1980, 3201, 512.30, 700.00, 41\n");
         assert_eq!(state.clocks().unwrap(), "1980 MHz, memory 3201 MHz");
         assert_eq!(state.power().unwrap(), "512 of 700 W");

@@ -216,7 +216,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_read_as_people_write_them() {
+    fn axis_numbers_are_formatted_for_readers() {
         let shown = [0.25, 4096.0, 1048576.0, 1e-6, 0.0, 1e6, 1e12].map(short);
         assert_eq!(shown, ["0.25", "4,096", "1 M", "10⁻⁶", "0", "1 M", "10¹²"]);
         let measured = [0.01234, 1.2345, 12.345, 1234.5, 1.5e-7, 0.0].map(number);

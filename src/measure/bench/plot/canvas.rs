@@ -1,4 +1,4 @@
-//! What all plots share: the sheet with its title, and text.
+//! Shared by all plots: the sheet with its title, and text.
 
 use plotters::coord::Shift;
 use plotters::prelude::*;

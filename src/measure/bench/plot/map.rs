@@ -1,4 +1,4 @@
-//! Coloured cells over two axes, with the value in each and a scale beside them.
+//! Coloured cells over two axes, with the value in each and a colour scale at the right.
 
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};

@@ -97,7 +97,7 @@ pub struct Map {
 }
 
 impl Plot {
-    /// The plot as an SVG document; an empty plot says so.
+    /// The plot as an SVG document; an empty plot contains a note.
     pub fn svg(&self) -> String {
         match self {
             Self::Lines(plot) => lines::draw(plot),

@@ -176,7 +176,7 @@ fn sides(files: &[(String, Vec<Record>)]) -> Vec<Side> {
             }
         }
     }
-    // Runs of the same day in two files are told apart by the files' names.
+    // Runs of the same day in two files are distinguished by the files' names.
     let keys: Vec<String> =
         sides.iter().map(|side| format!("{:?} {}", side.what(), side.run)).collect();
     for (at, side) in sides.iter_mut().enumerate() {
@@ -203,11 +203,11 @@ fn plot(sides: &[Side]) -> Plot {
     let name = |side: &Side| {
         let kind = if side.is_cpu { ", cpu engine" } else { "" };
         let mut name = format!("{}{kind}", side.name);
-        let twins = || sides.iter().filter(|other| other.name == side.name);
-        if twins().any(|other| other.version != side.version) {
+        let same_device = || sides.iter().filter(|other| other.name == side.name);
+        if same_device().any(|other| other.version != side.version) {
             name += &format!(", {}", side.version);
         }
-        if twins().filter(|other| other.version == side.version).count() > 1 {
+        if same_device().filter(|other| other.version == side.version).count() > 1 {
             name += &format!(", {}", side.run);
         }
         name
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn versions_and_files_are_told_apart() {
+    fn versions_and_files_are_distinguished() {
         let mut newer = at("gpu", 4096, 1e-3);
         newer.version = "0.2.0".to_owned();
         let files = [("old.jsonl".to_owned(), vec![at("gpu", 4096, 2e-3)])];

@@ -100,7 +100,7 @@ mod tests {
     use crate::measure::{DirectFacts, RunFacts};
 
     #[test]
-    fn rows_say_what_the_records_say() {
+    fn table_rows_match_records() {
         let mut record = example();
         (record.kind, record.kernel) = (Kind::Derivatives, None);
         record.direct = Some(DirectFacts {

@@ -89,8 +89,8 @@ fn remarks(records: &[&Record]) -> Vec<Value> {
     };
     let skipped = |record: &&&Record| record.kind == Kind::Skipped;
     list("Skipped, and why", records.iter().filter(skipped).map(|r| line(&r)).collect());
-    let said = |record: &&&Record| record.kind == Kind::Steps && record.remark.is_some();
-    list("What auto takes", records.iter().filter(said).map(|r| line(&r)).collect());
+    let has_remark = |record: &&&Record| record.kind == Kind::Steps && record.remark.is_some();
+    list("What auto takes", records.iter().filter(has_remark).map(|r| line(&r)).collect());
     let noisy = |record: &&&Record| {
         !matches!(record.kind, Kind::Skipped | Kind::Steps) && record.remark.is_some()
     };
@@ -106,7 +106,7 @@ mod tests {
     use crate::measure::bench::record::tests::example;
 
     #[test]
-    fn the_page_needs_nothing_else_and_keeps_hostile_text_as_text() {
+    fn page_is_self_contained_and_escapes_text() {
         let mut hostile = example();
         hostile.series = "</style><script>alert(1)</script>".to_owned();
         hostile.device.name = "\"><img src=x onerror=alert(1)>".to_owned();

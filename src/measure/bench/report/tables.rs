@@ -129,7 +129,7 @@ mod tests {
     use crate::measure::bench::record::tests::example;
 
     #[test]
-    fn rows_say_what_the_samples_say() {
+    fn table_rows_match_samples() {
         let table = rates_table([example()].iter());
         let row = &table[1];
         assert_eq!(row[0], "4,096 x 4,096");

@@ -33,7 +33,9 @@ impl EngineTier {
 
     /// Makes the engine; `gpu` is used by the engine on a GPU.
     ///
-    /// Errors: a precision that does not hold there.
+    /// # Errors
+    ///
+    /// A precision that does not hold there.
     pub fn engine(self, gpu: Option<&Arc<Gpu>>) -> Result<Box<dyn ForceEngine>> {
         direct_engine(self.kind, self.kind.method(), gpu, Some(self.precision))
     }
@@ -56,7 +58,7 @@ pub struct DirectPoint {
     pub order: Order,
     /// Whether to compute potentials too, as a GRAPE does.
     pub potential: bool,
-    /// Whether the sources are sent again for each evaluation.
+    /// Whether the sources are resent for each evaluation.
     pub resend: bool,
 }
 

@@ -30,7 +30,7 @@ pub struct TreeCase {
     pub n: usize,
     /// Number of bodies whose forces are compared.
     pub sinks: usize,
-    /// Plummer softening length; 0 takes the guarded kernels.
+    /// Plummer softening length; 0 uses the guarded kernels.
     pub softening: f64,
     /// Whether to compute potentials.
     pub potential: bool,
@@ -46,13 +46,13 @@ pub struct TreeRow {
     pub case: TreeCase,
     /// Errors of the accelerations.
     pub acceleration: ErrorDistribution,
-    /// Errors of the potentials, if wanted.
+    /// Errors of the potentials, if requested.
     pub potential: Option<ErrorStats>,
     /// |sum m a| / sum m |a| over all bodies.
     pub momentum: f64,
-    /// What is wrong with the order, the cells or their moments on a device, if anything.
+    /// The first wrong key, cell or moment on a device, if any.
     pub stages: Compared,
-    /// Whether all bits are the same when recomputed in many small pieces.
+    /// Whether recomputing in many small chunks gives identical bits.
     pub same_in_pieces: bool,
 }
 
@@ -172,7 +172,9 @@ type Found = (Vec<DVec3>, Vec<f64>);
 
 /// Runs a case on `gpu`, or on the processor.
 ///
-/// Errors: no room for the bodies; the device failed; [`crate::error::Error::Stopped`].
+/// # Errors
+///
+/// Too many bodies for the memory; the device failed; [`crate::error::Error::Stopped`].
 pub fn check_tree(gpu: Option<&Gpu>, case: TreeCase) -> Result<TreeRow> {
     let places = case.cloud.places(case.n);
     let ((acceleration, potential), stages, same_in_pieces) = match gpu {
@@ -234,7 +236,7 @@ fn on_processor(case: &TreeCase, places: &[Place]) -> Result<Found> {
     Ok((out.acceleration, out.potential))
 }
 
-/// Forces, what is wrong with the stages before them, and whether they are the same in pieces.
+/// Forces, the first difference in the stages before them, and whether chunks give identical bits.
 fn on_device(gpu: &Gpu, case: &TreeCase, places: &[Place]) -> Result<(Found, Compared, bool)> {
     let bodies = upload_places(gpu, places);
     let variant = KernelVariant::new(KernelConfig::tiled(64), case.softening, 1.0, case.potential);
@@ -247,7 +249,7 @@ fn on_device(gpu: &Gpu, case: &TreeCase, places: &[Place]) -> Result<(Found, Com
     };
     let evaluate = |throughput: &mut Throughput| -> Result<(TreeForces, Vec<[f32; 4]>)> {
         let mut forces = pollster::block_on(TreeForces::new(gpu, case.shape, &bodies, field))?;
-        // Filled with NaN, so that anything the walk does not write shows.
+        // Filled with NaN, to reveal any output that the walk does not write.
         let poison = vec![[f32::NAN; 4]; case.n];
         gpu.queue.write_buffer(forces.partial_sums(), 0, bytemuck::cast_slice(&poison));
         evaluate_blocking(&mut forces, gpu, throughput)?;
@@ -257,7 +259,7 @@ fn on_device(gpu: &Gpu, case: &TreeCase, places: &[Place]) -> Result<(Found, Com
     let (forces, whole) = evaluate(&mut Throughput::guess(gpu.adapter.class))?;
     let stages = BuiltTree::read(gpu, &forces)?.compare(places, &case.shape);
     drop(forces);
-    // A device that seems slow gets the smallest possible pieces.
+    // An assumed low rate gives the smallest possible chunks.
     let (_, pieces) = evaluate(&mut Throughput::fixed(4e3))?;
     let bits = |sums: &[[f32; 4]]| -> Vec<[u32; 4]> {
         sums.iter().map(|sum| sum.map(f32::to_bits)).collect()

@@ -11,7 +11,7 @@ use crate::forces::{Throughput, evaluate_blocking};
 use crate::gpu::layout::TreeState;
 use crate::gpu::{BodyBuffers, Gpu, read_blocking, storage};
 
-/// The result of a comparison: nothing, or the first difference.
+/// The result of a comparison; the error describes the first difference.
 pub type Compared = std::result::Result<(), String>;
 
 macro_rules! ensure {
@@ -59,7 +59,9 @@ pub struct BuiltTree {
 impl BuiltTree {
     /// Builds a tree over `places` and reads it back.
     ///
-    /// Errors: more bodies than there is room for; the device failed.
+    /// # Errors
+    ///
+    /// More bodies than the buffers hold; the device failed.
     pub fn build(gpu: &Gpu, shape: TreeShape, places: &[Place]) -> Result<Self> {
         let bodies = upload_places(gpu, places);
         let field = Field {
@@ -74,9 +76,11 @@ impl BuiltTree {
         Self::read(gpu, &forces)
     }
 
-    /// Reads back what an evaluation has left.
+    /// Reads back the tree of the last evaluation.
     ///
-    /// Errors: the device failed.
+    /// # Errors
+    ///
+    /// The device failed.
     pub fn read(gpu: &Gpu, forces: &TreeForces) -> Result<Self> {
         let buffers = forces.buffers();
         let n = buffers.count as usize;
@@ -100,7 +104,9 @@ impl BuiltTree {
 
     /// Compares each stage with the host's for these bodies.
     ///
-    /// Errors: the first difference, in words.
+    /// # Errors
+    ///
+    /// The first difference, in words.
     pub fn compare(&self, places: &[Place], shape: &TreeShape) -> Compared {
         self.compare_moved(places, places, shape)
     }
@@ -108,7 +114,9 @@ impl BuiltTree {
     /// [`BuiltTree::compare`] for bodies that are at `now` and were at `built_at` when keys and
     /// cells were found.
     ///
-    /// Errors: the first difference, in words.
+    /// # Errors
+    ///
+    /// The first difference, in words.
     pub fn compare_moved(&self, built_at: &[Place], now: &[Place], shape: &TreeShape) -> Compared {
         let inside = self.compare_order(built_at, now)?;
         let cells = Cells::new(&self.keys[..inside], self.state.leaf as usize);
@@ -130,8 +138,8 @@ impl BuiltTree {
         let inside = places.iter().filter(|place| cube.holds(place)).count();
         ensure!(state.inside as usize == inside, "{} bodies inside, not {inside}", state.inside);
         let unsorted: Vec<_> = places.iter().map(|place| key(&cube, place)).collect();
-        let twin = order(&unsorted);
-        ensure!(self.order[..inside] == twin[..inside], "the order along the curve differs");
+        let expected = order(&unsorted);
+        ensure!(self.order[..inside] == expected[..inside], "the order along the curve differs");
         let mut sorted = self.order.clone();
         sorted.sort_unstable();
         let is_whole = sorted.iter().enumerate().all(|(i, &body)| body as usize == i);
@@ -156,8 +164,8 @@ impl BuiltTree {
         for (k, cell) in cells.cells.iter().enumerate() {
             let (open, bounds) = (&self.open[k], &self.bounds[k]);
             let found = (open.first, open.count, bounds.level, bounds.parent);
-            let twin = (cell.first, cell.count, cell.level, cell.parent);
-            ensure!(found == twin, "cell {k} is {found:?}, not {cell:?}");
+            let expected = (cell.first, cell.count, cell.level, cell.parent);
+            ensure!(found == expected, "cell {k} is {found:?}, not {cell:?}");
         }
         let mut levels = cells.levels.clone();
         levels.resize(24, cells.len() as u32);
@@ -172,29 +180,29 @@ impl BuiltTree {
         moment: &Moment,
         shape: &TreeShape,
     ) -> Compared {
-        let twin = CellRecord::of(cell, moment, &shape.opening, shape.order);
+        let expected = CellRecord::of(cell, moment, &shape.opening, shape.order);
         let (open, force, bounds) = (&self.open[k], &self.force[k], &self.bounds[k]);
-        ensure!(open.child == twin.open.child, "other children");
+        ensure!(open.child == expected.open.child, "other children");
         let boxes = (bounds.lower, bounds.upper);
-        ensure!(boxes == (twin.bounds.lower, twin.bounds.upper), "another box");
+        ensure!(boxes == (expected.bounds.lower, expected.bounds.upper), "another box");
         // Sums of up to eight children or 32 bodies per level: a few units in f32's last place.
         let near = |a: f32, b: f32, scale: f32, what: &str| {
             ensure!((a - b).abs() <= 1e-6 * scale, "{what} {a} instead of {b}");
             Ok(())
         };
-        near(force.mass, twin.force.mass, twin.force.mass, "mass")?;
+        near(force.mass, expected.force.mass, expected.force.mass, "mass")?;
         let size = (moment.radius as f32).max(1e-30);
         for axis in 0..3 {
             // Positions far from the origin are no more precise than this.
             let place = size + open.centre[axis].abs();
-            near(force.centre[axis], twin.force.centre[axis], place, "centre")?;
+            near(force.centre[axis], expected.force.centre[axis], place, "centre")?;
             ensure!(force.centre[axis] == open.centre[axis], "two centres");
             // The device's moments are about f32 centres, of the cell and of its children.
             let reach: f32 = open.centre.iter().map(|x| 1.2e-7 * x.abs()).sum();
             let moved = 1e6 * reach * (reach + size);
-            let scale = 3.0 * twin.force.mass * (size * size + moved);
-            near(force.diagonal[axis], twin.force.diagonal[axis], scale, "second moment")?;
-            near(force.beside[axis], twin.force.beside[axis], scale, "second moment")?;
+            let scale = 3.0 * expected.force.mass * (size * size + moved);
+            near(force.diagonal[axis], expected.force.diagonal[axis], scale, "second moment")?;
+            near(force.beside[axis], expected.force.beside[axis], scale, "second moment")?;
         }
         // In inner cells the radius may be larger by the rounding of the centre.
         let far = open.radius_squared.sqrt();
@@ -209,11 +217,11 @@ impl BuiltTree {
         }
         // From the device's own radius, with powers computed by logarithms.
         let moment = Moment { radius: f64::from(far), ..*moment };
-        let twin = shape.opening.critical(&moment, shape.order) as f32;
-        let off = (open.critical - twin).abs();
+        let expected = shape.opening.critical(&moment, shape.order) as f32;
+        let off = (open.critical - expected).abs();
         ensure!(
-            off <= 1e-4 * twin.abs() + 1e-20,
-            "critical number {} instead of {twin}",
+            off <= 1e-4 * expected.abs() + 1e-20,
+            "critical number {} instead of {expected}",
             open.critical
         );
         Ok(())

@@ -1,14 +1,14 @@
 //! Steps whose force kernel also does the integration: one dispatch each, taken in pairs.
 
 use super::ordinary::Ordinary;
-use super::{MOST_DISPATCHES, Wanted, Way};
+use super::{MOST_DISPATCHES, StepMode, StepRequest};
 use crate::gpu::Gpu;
 use crate::integrate::Fused;
 use crate::sim::device::{Phase, Work};
 
-/// The ordinary way begins the first step of a slice and ends the last; the steps between are
+/// The ordinary mode begins the first step of a submission and ends the last; the steps between are
 /// fused.
-impl Way for Fused {
+impl StepMode for Fused {
     fn begin_submission(&mut self) {
         Fused::begin_submission(self);
     }
@@ -22,19 +22,19 @@ impl Way for Fused {
         ordinary: &mut Ordinary,
         pass: &mut wgpu::ComputePass<'_>,
         phase: &mut Phase,
-        wanted: &Wanted,
+        request: &StepRequest,
     ) -> Work {
         let per_step = ordinary.forces().interactions();
-        let within = wanted.throughput.interactions_in(wanted.budget.dispatch_secs);
-        ordinary.steps(pass, phase, wanted, &mut |pass, work| {
-            // Takes pairs of whole steps as long as one more step follows, which the ordinary way
+        let within = request.throughput.interactions_in(request.budget.dispatch_secs);
+        ordinary.steps(pass, phase, request, &mut |pass, work| {
+            // Takes pairs of whole steps as long as one more step follows, which the ordinary mode
             // ends.
             while within >= per_step
-                && work.steps + 2 < wanted.steps
+                && work.steps + 2 < request.steps
                 && work.dispatches < MOST_DISPATCHES
-                && wanted.has_time_after(work)
+                && request.has_time_after(work)
             {
-                self.record_two(pass, wanted.dt);
+                self.record_two(pass, request.dt);
                 work.steps += 2;
                 work.interactions += 2 * per_step;
                 work.dispatches += 2;

@@ -1,4 +1,4 @@
-//! Ways to take steps on a device: the ordinary one, one with the integrator fused into the force
+//! Modes of stepping on a device: the ordinary one, one with the integrator fused into the force
 //! kernel, and one that takes many steps in one workgroup. Each has a file here and a line in
 //! [`bind`].
 
@@ -18,19 +18,19 @@ use crate::integrate::{Fused, Integrator, OneWorkgroup};
 /// Dispatches per submission, so that command buffers stay small however fast the device is.
 const MOST_DISPATCHES: u64 = 8192;
 
-/// What a slice should do.
+/// The work requested of a submission.
 #[derive(Clone, Copy)]
-pub(super) struct Wanted<'a> {
+pub(super) struct StepRequest<'a> {
     pub gpu: &'a Gpu,
     pub throughput: &'a Throughput,
     /// Time step in the frame's unit of time.
     pub dt: f64,
-    /// The most steps to take, not counting one that is half done.
+    /// The maximum number of steps, not counting one that has already begun.
     pub steps: u64,
     pub budget: Budget,
 }
 
-impl Wanted<'_> {
+impl StepRequest<'_> {
     /// Whether the submission has time for more after `work`.
     fn has_time_after(&self, work: &Work) -> bool {
         let secs = self.throughput.secs(work.interactions, work.dispatches);
@@ -38,8 +38,8 @@ impl Wanted<'_> {
     }
 }
 
-/// A way to take steps besides the ordinary one, which begins, ends and resumes them for it.
-trait Way: Send {
+/// A mode of stepping. It may leave the beginning, end and resumption of steps to [`Ordinary`].
+trait StepMode: Send {
     /// Forgets the parameters of its last submission.
     fn begin_submission(&mut self) {}
 
@@ -55,15 +55,15 @@ trait Way: Send {
         ordinary: &mut Ordinary,
         pass: &mut wgpu::ComputePass<'_>,
         phase: &mut Phase,
-        wanted: &Wanted,
+        request: &StepRequest,
     ) -> Work;
 }
 
-/// The way to take steps, bound to the bodies.
+/// A mode of stepping with its kernels, bound to the bodies.
 pub(super) struct Stepper {
     ordinary: Ordinary,
-    way: Box<dyn Way>,
-    /// Whether the ordinary way takes every step.
+    mode: Box<dyn StepMode>,
+    /// Whether every step is taken in the ordinary mode.
     is_ordinary: bool,
 }
 
@@ -71,23 +71,23 @@ impl Stepper {
     /// Forgets the parameters of the last submission.
     pub fn begin_submission(&mut self) {
         self.ordinary.begin_submission();
-        self.way.begin_submission();
+        self.mode.begin_submission();
     }
 
     /// Sends the parameters of everything recorded.
     pub fn end_submission(&mut self, gpu: &Gpu) {
         self.ordinary.end_submission(gpu);
-        self.way.end_submission(gpu);
+        self.mode.end_submission(gpu);
     }
 
-    /// [`Way::record`].
+    /// [`StepMode::record`].
     pub fn record(
         &mut self,
         pass: &mut wgpu::ComputePass<'_>,
         phase: &mut Phase,
-        wanted: &Wanted,
+        request: &StepRequest,
     ) -> Work {
-        self.way.record(&mut self.ordinary, pass, phase, wanted)
+        self.mode.record(&mut self.ordinary, pass, phase, request)
     }
 
     /// [`Ordinary::turn`].
@@ -96,37 +96,41 @@ impl Stepper {
         &mut self,
         pass: &mut wgpu::ComputePass<'_>,
         phase: &mut Phase,
-        wanted: &Wanted,
+        request: &StepRequest,
         next: Option<f64>,
     ) -> (Work, bool) {
-        self.ordinary.turn(pass, phase, wanted, next)
+        self.ordinary.turn(pass, phase, request, next)
     }
 
-    /// [`Ordinary::pass_on`].
+    /// [`Ordinary::close_and_open`].
     #[cfg(not(target_arch = "wasm32"))]
-    pub fn pass_on(
+    pub fn close_and_open(
         &mut self,
         pass: &mut wgpu::ComputePass<'_>,
         gpu: &Gpu,
         close_last: Option<f64>,
         next: Option<f64>,
     ) {
-        self.ordinary.pass_on(pass, gpu, close_last, next);
+        self.ordinary.close_and_open(pass, gpu, close_last, next);
     }
 
     /// [`Ordinary::force`].
     #[cfg(not(target_arch = "wasm32"))]
-    pub fn force(&mut self, pass: &mut wgpu::ComputePass<'_>, wanted: &Wanted) -> (Work, bool) {
-        self.ordinary.force(pass, wanted)
+    pub fn force(
+        &mut self,
+        pass: &mut wgpu::ComputePass<'_>,
+        request: &StepRequest,
+    ) -> (Work, bool) {
+        self.ordinary.force(pass, request)
     }
 
-    /// Whether every step uses [`Stepper::forces`] and none has the forces fused into another
+    /// Whether every step uses [`Stepper::forces`], none having the forces fused into another
     /// kernel.
-    pub fn takes_forces(&self) -> bool {
+    pub fn uses_separate_forces(&self) -> bool {
         self.is_ordinary
     }
 
-    /// Replaces the forces between two steps by others whose partial sums are in the same place.
+    /// Replaces the forces between two steps by others that write partial sums to the same buffer.
     pub fn swap_forces(&mut self, forces: &mut Box<dyn DeviceForces>) {
         self.ordinary.swap_forces(forces);
     }
@@ -141,17 +145,18 @@ impl Stepper {
         self.ordinary.forces_mut()
     }
 
-    /// Drops a half-computed force, to compute it anew.
-    pub fn begin_force_again(&mut self) {
-        self.ordinary.begin_force_again();
+    /// Discards a partly computed force; the next submission computes it from the beginning.
+    pub fn restart_force(&mut self) {
+        self.ordinary.restart_force();
     }
 }
 
-/// The stepper that the kernel's shape asks for, or the one that suits shape, method and
+/// Binds the stepper that the kernel's shape requests, or else the one that suits shape, method and
 /// integrator.
 ///
-/// Errors: a way that is asked for but not possible; a method or an integrator without a device
-/// side; shaders that do not compile or do not fit.
+/// # Errors
+/// A requested mode that is not possible; a method or an integrator without a device side; shaders
+/// that do not compile or do not fit.
 pub(super) async fn bind(
     gpu: &Gpu,
     bodies: &BodyBuffers,
@@ -166,7 +171,7 @@ pub(super) async fn bind(
     let side = make(gpu, bodies, forces.as_ref()).await?;
     let pairs = forces.all_pairs();
     let dispatch = pairs.map_or(Dispatch::Ordinary, |pairs| pairs.variant.config.dispatch);
-    let way: Option<Box<dyn Way>> = match (pairs, dispatch) {
+    let mode: Option<Box<dyn StepMode>> = match (pairs, dispatch) {
         (Some(pairs), Dispatch::OneWorkgroup) => {
             OneWorkgroup::takes(integrator)?;
             let one = OneWorkgroup::new(gpu, &pairs.variant, bodies, tools.softening).await?;
@@ -183,9 +188,9 @@ pub(super) async fn bind(
         }
         _ => None,
     };
-    let is_ordinary = way.is_none();
-    let way = way.unwrap_or_else(|| Box::new(StepByStep));
-    Ok(Stepper { ordinary: Ordinary::new(forces, side), way, is_ordinary })
+    let is_ordinary = mode.is_none();
+    let mode = mode.unwrap_or_else(|| Box::new(StepByStep));
+    Ok(Stepper { ordinary: Ordinary::new(forces, side), mode, is_ordinary })
 }
 
 fn cannot_be_fused(bodies: &BodyBuffers, integrator: &Integrator) -> Error {

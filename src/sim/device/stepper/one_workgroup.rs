@@ -1,14 +1,14 @@
-//! Steps taken by one workgroup: whole steps only, many per dispatch.
+//! Steps taken by a single workgroup: whole steps only, many per dispatch.
 
 use super::ordinary::{Ordinary, StepByStep};
-use super::{Wanted, Way};
+use super::{StepMode, StepRequest};
 use crate::forces::Throughput;
 use crate::gpu::Gpu;
 use crate::integrate::OneWorkgroup;
 use crate::sim::device::{Phase, Work};
 
-/// The ordinary way only finishes a step that another kernel has begun.
-impl Way for OneWorkgroup {
+/// The ordinary mode is used only to finish a step that another kernel has begun.
+impl StepMode for OneWorkgroup {
     fn begin_submission(&mut self) {
         OneWorkgroup::begin_submission(self);
     }
@@ -22,13 +22,13 @@ impl Way for OneWorkgroup {
         ordinary: &mut Ordinary,
         pass: &mut wgpu::ComputePass<'_>,
         phase: &mut Phase,
-        wanted: &Wanted,
+        request: &StepRequest,
     ) -> Work {
         if matches!(phase, Phase::Force { dt } if *dt != 0.0) {
-            // Ends that step and begins no other.
-            return StepByStep.record(ordinary, pass, phase, &Wanted { steps: 0, ..*wanted });
+            // Finishes that step and begins none.
+            return StepByStep.record(ordinary, pass, phase, &StepRequest { steps: 0, ..*request });
         }
-        let (throughput, budget) = (wanted.throughput, wanted.budget);
+        let (throughput, budget) = (request.throughput, request.budget);
         let per_step = self.interactions();
         let mut work = Work::default();
         if *phase != Phase::Between {
@@ -37,15 +37,15 @@ impl Way for OneWorkgroup {
             (work.interactions, work.dispatches) = (per_step, 1);
             *phase = Phase::Between;
         }
-        let piece = steps_in(throughput, per_step, budget.dispatch_secs);
-        while work.steps < wanted.steps
+        let chunk = steps_in(throughput, per_step, budget.dispatch_secs);
+        while work.steps < request.steps
             && !self.is_full()
-            && (work.dispatches == 0 || wanted.has_time_after(&work))
+            && (work.dispatches == 0 || request.has_time_after(&work))
         {
-            let now = piece.min(wanted.steps - work.steps);
-            OneWorkgroup::record(self, pass, wanted.dt, now as u32);
-            work.steps += now;
-            work.interactions += now * per_step;
+            let count = chunk.min(request.steps - work.steps);
+            OneWorkgroup::record(self, pass, request.dt, count as u32);
+            work.steps += count;
+            work.interactions += count * per_step;
             work.dispatches += 1;
         }
         work
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_dispatch_keeps_its_budget_and_takes_a_step_at_least() {
+    fn dispatch_stays_within_budget_and_takes_at_least_one_step() {
         let throughput = Throughput::fixed(1e9);
         assert_eq!(steps_in(&throughput, 1_000_000, 0.05), 50);
         assert_eq!(steps_in(&throughput, 1_000_000_000, 0.05), 1);

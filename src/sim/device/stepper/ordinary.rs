@@ -1,7 +1,7 @@
-//! Steps by two kinds of kernels: forces, in as many pieces as needed, and the integrator between
-//! them.
+//! Steps by two kinds of kernels: forces, in as many dispatches as needed, and the integrator
+//! between them.
 
-use super::{MOST_DISPATCHES, Wanted, Way};
+use super::{MOST_DISPATCHES, StepMode, StepRequest};
 use crate::forces::{DeviceForces, record_within};
 use crate::gpu::Gpu;
 use crate::integrate::DeviceIntegrator;
@@ -13,7 +13,8 @@ pub(super) struct Ordinary {
     integrator: Box<dyn DeviceIntegrator>,
 }
 
-/// Takes whole steps ahead of the one that has just begun, which remains to be ended.
+/// Called when a step has begun; may record any number of whole steps. Afterwards again a step has
+/// begun, which the caller ends.
 pub(super) type Ahead<'a> = dyn FnMut(&mut wgpu::ComputePass<'_>, &mut Work) + 'a;
 
 impl Ordinary {
@@ -48,33 +49,33 @@ impl Ordinary {
         std::mem::swap(&mut self.forces, forces);
     }
 
-    /// Drops a half-computed force, to compute it anew.
-    pub fn begin_force_again(&mut self) {
+    /// Discards a partly computed force; the next submission computes it from the beginning.
+    pub fn restart_force(&mut self) {
         self.forces.begin_again();
     }
 
-    /// [`Way::record`]; `ahead` may take whole steps each time a step has begun.
+    /// [`StepMode::record`]; `ahead` may record whole steps each time a step has begun.
     pub fn steps(
         &mut self,
         pass: &mut wgpu::ComputePass<'_>,
         phase: &mut Phase,
-        wanted: &Wanted,
+        request: &StepRequest,
         ahead: &mut Ahead<'_>,
     ) -> Work {
-        let Wanted { gpu, throughput, budget, .. } = *wanted;
+        let StepRequest { gpu, throughput, budget, .. } = *request;
         let mut work = Work::default();
         let mut close_last = None;
         loop {
             let dt = match *phase {
                 Phase::Force { dt } => dt,
-                Phase::Between if work.steps < wanted.steps => {
-                    self.integrator.open(gpu, pass, wanted.dt, close_last.take());
+                Phase::Between if work.steps < request.steps => {
+                    self.integrator.open(gpu, pass, request.dt, close_last.take());
                     work.dispatches += 1;
-                    wanted.dt
+                    request.dt
                 }
                 Phase::Between => break,
             };
-            if dt == wanted.dt && !self.forces.is_begun() {
+            if dt == request.dt && !self.forces.is_begun() {
                 ahead(pass, &mut work);
             }
             let done = (work.interactions, work.dispatches);
@@ -90,8 +91,8 @@ impl Ordinary {
             let is_step = dt != 0.0;
             work.steps += u64::from(is_step);
             *phase = Phase::Between;
-            let room = wanted.has_time_after(&work) && work.dispatches < MOST_DISPATCHES;
-            if is_step && work.steps < wanted.steps && room && !self.forces.is_full() {
+            let has_room = request.has_time_after(&work) && work.dispatches < MOST_DISPATCHES;
+            if is_step && work.steps < request.steps && has_room && !self.forces.is_full() {
                 close_last = Some(dt);
             } else {
                 self.integrator.close(gpu, pass, dt);
@@ -106,16 +107,16 @@ impl Ordinary {
 #[cfg(not(target_arch = "wasm32"))]
 impl Ordinary {
     /// Records the rest of the step that has begun, and the beginning of another of length `next`,
-    /// if given: its positions are then those of its end, and nothing else of it is done. What
-    /// exceeds the budget is left for the next submission; returns true once all is recorded.
+    /// if given, up to the drift of the positions to its end. Work that exceeds the budget is left
+    /// for the next submission; returns true once all is recorded.
     pub fn turn(
         &mut self,
         pass: &mut wgpu::ComputePass<'_>,
         phase: &mut Phase,
-        wanted: &Wanted,
+        request: &StepRequest,
         next: Option<f64>,
     ) -> (Work, bool) {
-        let Wanted { gpu, throughput, budget, .. } = *wanted;
+        let StepRequest { gpu, throughput, budget, .. } = *request;
         let mut work = Work::default();
         let mut close_last = None;
         if let Phase::Force { dt } = *phase {
@@ -146,9 +147,9 @@ impl Ordinary {
         (work, true)
     }
 
-    /// Records the end of a step of `close_last`, if one has not ended yet, with the forces
-    /// gathered from all devices, and the beginning of another of `next`.
-    pub fn pass_on(
+    /// Records the end of a step of `close_last`, if given, with the forces gathered from all
+    /// devices, and the beginning of another of `next`, if given.
+    pub fn close_and_open(
         &mut self,
         pass: &mut wgpu::ComputePass<'_>,
         gpu: &Gpu,
@@ -167,9 +168,13 @@ impl Ordinary {
         }
     }
 
-    /// Records as much of a force as the budget allows; returns whether that is all of it.
-    pub fn force(&mut self, pass: &mut wgpu::ComputePass<'_>, wanted: &Wanted) -> (Work, bool) {
-        let Wanted { gpu, throughput, budget, .. } = *wanted;
+    /// Records as much of a force as the budget allows; returns true if the force is complete.
+    pub fn force(
+        &mut self,
+        pass: &mut wgpu::ComputePass<'_>,
+        request: &StepRequest,
+    ) -> (Work, bool) {
+        let StepRequest { gpu, throughput, budget, .. } = *request;
         let forces = self.forces.as_mut();
         let (interactions, dispatches, complete) =
             record_within(forces, gpu, pass, throughput, budget, (0, 0));
@@ -177,17 +182,17 @@ impl Ordinary {
     }
 }
 
-/// The ordinary way with nothing ahead of it.
+/// The ordinary mode, in which every step is taken by [`Ordinary`] alone.
 pub(super) struct StepByStep;
 
-impl Way for StepByStep {
+impl StepMode for StepByStep {
     fn record(
         &mut self,
         ordinary: &mut Ordinary,
         pass: &mut wgpu::ComputePass<'_>,
         phase: &mut Phase,
-        wanted: &Wanted,
+        request: &StepRequest,
     ) -> Work {
-        ordinary.steps(pass, phase, wanted, &mut |_, _| ())
+        ordinary.steps(pass, phase, request, &mut |_, _| ())
     }
 }

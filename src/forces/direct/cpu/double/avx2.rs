@@ -6,7 +6,7 @@ use super::lanes::{Lanes, refined};
 
 type Vector = __m256d;
 
-// SAFETY of all blocks below: AVX2 and FMA are there, as callers of `Lanes` promise.
+// SAFETY of all blocks below: the processor has AVX2 and FMA, as callers of `Lanes` guarantee.
 impl Lanes for Vector {
     type Mask = __m256d;
 

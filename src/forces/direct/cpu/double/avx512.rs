@@ -6,7 +6,7 @@ use super::lanes::{Lanes, refined};
 
 type Vector = __m512d;
 
-// SAFETY of all blocks below: AVX-512F is there, as callers of `Lanes` promise.
+// SAFETY of all blocks below: the processor has AVX-512F, as callers of `Lanes` guarantee.
 impl Lanes for Vector {
     type Mask = __mmask8;
 

@@ -2,11 +2,12 @@
 
 use crate::math::arithmetic::Arithmetic;
 
-/// A vector of f64 lanes, whose number divides [`super::pack::PACK`], with what the loops need beyond
-/// adding and multiplying.
+/// A vector of f64 lanes, whose number divides [`super::pack::PACK`], with what the loops need
+/// beyond adding and multiplying.
 ///
 /// Every method is `unsafe` for one reason: the processor must have the implementation's
-/// instructions. They are inlined into the `#[target_feature]` functions of [`super::loops::entry!`].
+/// instructions. They are inlined into the `#[target_feature]` functions of
+/// [`super::loops::entry!`].
 pub(super) trait Lanes: Arithmetic<Number = f64> {
     /// One boolean per lane.
     type Mask: Copy;
@@ -28,13 +29,13 @@ pub(super) trait Lanes: Arithmetic<Number = f64> {
     unsafe fn bits(mask: Self::Mask) -> u32;
 }
 
-/// y with y^2 r2 near 1, e = 1 - r2 y^2: r2^(-1/2) = y (1 - e)^(-1/2), which is
-/// y (1 + e/2 + 3/8 e^2 + 5/16 e^3 + 35/128 e^4 + ...). The sum up to e^3 of an estimate with a relative
-/// error of d, e = 2 d, is off by 35/8 d^4.
+/// y with y^2 r2 near 1, e = 1 - r2 y^2: r2^(-1/2) = y (1 - e)^(-1/2), which is y (1 + e/2 + 3/8
+/// e^2 + 5/16 e^3 + 35/128 e^4 + ...). The sum up to e^3 of an estimate with a relative error of d,
+/// e = 2 d, is off by 35/8 d^4.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 #[inline(always)]
 pub(super) unsafe fn refined<V: Lanes>(r2: V, y: V) -> V {
-    // SAFETY: the instructions are there.
+    // SAFETY: the processor has the instructions.
     unsafe {
         let e = r2.times(y).times_from(y, V::splat(1.0));
         let series = e.times_plus(V::splat(5.0 / 16.0), V::splat(3.0 / 8.0));

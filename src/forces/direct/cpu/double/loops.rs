@@ -63,7 +63,7 @@ macro_rules! entry {
             sums: &mut [super::pack::Sum],
             around: &mut [super::pack::Around],
         ) {
-            // SAFETY: the caller knows that the processor has the instructions.
+            // SAFETY: the processor has the instructions, as the caller guarantees.
             unsafe { super::pairs::attract::<$vector, ORDER, BESIDES>(slice, sinks, sums, around) }
         }
 

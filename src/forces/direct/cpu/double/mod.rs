@@ -3,7 +3,7 @@
 //!
 //! Each ordered pair by itself, vectors of sources on a few sinks. The order of the sums depends on
 //! the number of sinks, the number of sources and the vector's width, never on the number of
-//! threads: a task is a fixed piece of the sinks and of the sources. Moving sources are predicted
+//! threads: a task is a fixed range of the sinks and of the sources. Moving sources are predicted
 //! where they are read: within the loop for one sink, block by block for several.
 
 use std::ops::Range;
@@ -59,7 +59,7 @@ const PREDICTION: usize = 3;
 pub struct CpuDouble {
     kernel: Kernel,
     packs: Vec<Pack>,
-    /// Moving sources; if there are any, `packs` is empty.
+    /// Moving sources; if is_found are any, `packs` is empty.
     movers: Movers,
     moves: bool,
     time: Option<f64>,
@@ -90,7 +90,8 @@ impl CpuDouble {
 
     /// An engine with this kernel.
     ///
-    /// Errors: the processor lacks its instructions.
+    /// # Errors
+    /// The processor lacks its instructions.
     pub fn with_kernel(kernel: Kernel) -> Result<Self> {
         kernel.check().map(|()| Self::of_kernel(kernel))
     }
@@ -157,9 +158,9 @@ impl CpuDouble {
             false => sources::Sources::Still(&self.packs),
         };
         let capacity = want.within.map_or(0, |within| within.capacity);
-        let asked = stop::of_caller();
+        let stop_token = stop::of_caller();
         let run = |slice: usize, group: usize, sums: &mut [Sum], around: &mut [Around]| {
-            if asked.is_wanted() {
+            if stop_token.is_wanted() {
                 return;
             }
             let begin = (slice * length).min(packs);
@@ -168,10 +169,10 @@ impl CpuDouble {
             let softening_squared = softening * softening;
             let slice =
                 SourceSlice { sources, first: begin * PACK, count, softening_squared, capacity };
-            // Unavailable kernels cannot be constructed, see `with_kernel`.
+            // SAFETY: unavailable kernels cannot be constructed, see `with_kernel`.
             unsafe { attract(&slice, sinks, sums, around) }
         };
-        // Each slice's sums in pieces of SINKS, with the lists that belong to them.
+        // Each slice's sums in chunks of SINKS, with the corresponding lists.
         let mut tasks = Vec::with_capacity(slices * groups);
         let mut rest = &mut self.around[..];
         for (slice, sums) in self.sums.chunks_mut(n).enumerate() {
@@ -317,12 +318,12 @@ impl InParts for CpuDouble {
                 out.potential[i] = sum.potential;
             }
             if want.nearest {
-                // Entries beyond the last source fill up the last pack.
-                let there = sum.nearest < self.count as f64;
-                out.nearest[i] = if there { sum.nearest as u32 } else { NO_SOURCE };
+                // Padding entries of the last pack have indices beyond the last source.
+                let is_found = sum.nearest < self.count as f64;
+                out.nearest[i] = if is_found { sum.nearest as u32 } else { NO_SOURCE };
                 if want.distance {
                     let distance = sum.nearest_squared.sqrt();
-                    out.nearest_distance[i] = if there { distance } else { f64::INFINITY };
+                    out.nearest_distance[i] = if is_found { distance } else { f64::INFINITY };
                 }
             }
         }

@@ -6,7 +6,7 @@ use super::lanes::{Lanes, refined};
 
 type Vector = float64x2_t;
 
-// SAFETY of all blocks below: NEON is there, as callers of `Lanes` promise.
+// SAFETY of all blocks below: the processor has NEON, as callers of `Lanes` guarantee.
 impl Lanes for Vector {
     type Mask = uint64x2_t;
 

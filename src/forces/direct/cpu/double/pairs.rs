@@ -27,8 +27,10 @@ const APART: usize = 1;
 const SELF: usize = 2;
 
 /// Sets `sums` to what the slice contributes to `sinks`. `ORDER` and `BESIDES` are those of the
-/// table. If lists are wanted, `around` has one per sink, otherwise none. Safety: the processor has
-/// the instructions of `V`.
+/// table. If lists are wanted, `around` has one per sink, otherwise none.
+///
+/// # Safety
+/// The processor has the instructions of `V`.
 #[inline(always)]
 pub(super) unsafe fn attract<V: Lanes, const ORDER: usize, const BESIDES: usize>(
     slice: &SourceSlice,
@@ -46,7 +48,7 @@ pub(super) unsafe fn attract<V: Lanes, const ORDER: usize, const BESIDES: usize>
     // SAFETY: the first `n` were written just now.
     let gathered = unsafe { &mut *(&raw mut room[..n] as *mut [Gathered]) };
     let task = Task { slice, sinks, gathered: &mut *gathered, around };
-    // SAFETY: the instructions are there.
+    // SAFETY: the processor has the instructions.
     unsafe {
         match slice.sources {
             Sources::Still(packs) => task.over::<V, _, ORDER, BESIDES>(packs),
@@ -75,7 +77,10 @@ struct Block<S> {
 }
 
 impl Task<'_> {
-    /// Processes `packs` block by block. Safety: [`Lanes`].
+    /// Processes `packs` block by block.
+    ///
+    /// # Safety
+    /// [`Lanes`].
     #[inline(always)]
     unsafe fn over<V: Lanes, S: Rows, const ORDER: usize, const BESIDES: usize>(
         mut self,
@@ -89,7 +94,10 @@ impl Task<'_> {
         }
     }
 
-    /// The same with each block predicted once for all sinks. Safety: [`Lanes`].
+    /// The same with each block predicted once for all sinks.
+    ///
+    /// # Safety
+    /// [`Lanes`].
     #[inline(always)]
     unsafe fn over_predicted<V: Lanes, const ORDER: usize, const BESIDES: usize>(
         mut self,
@@ -108,7 +116,10 @@ impl Task<'_> {
         }
     }
 
-    /// One block on all sinks. Safety: [`Lanes`].
+    /// One block on all sinks.
+    ///
+    /// # Safety
+    /// [`Lanes`].
     #[inline(always)]
     unsafe fn block<V: Lanes, S: Rows, const ORDER: usize, const BESIDES: usize>(
         &mut self,
@@ -141,7 +152,10 @@ impl Task<'_> {
     }
 
     /// One block on `R` sinks from number `k` on. Returns the least squared distances to the first
-    /// of them, if nearest sources are wanted. Safety: [`Lanes`].
+    /// of them, if nearest sources are wanted.
+    ///
+    /// # Safety
+    /// [`Lanes`].
     #[inline(always)]
     unsafe fn group<
         V: Lanes,
@@ -155,7 +169,8 @@ impl Task<'_> {
         block: Block<S>,
         k: usize,
     ) -> V {
-        // SAFETY: the instructions are there; loads stay within a pack, as WIDTH divides PACK.
+        // SAFETY: the processor has the instructions; loads stay within a pack, as WIDTH divides
+        // PACK.
         unsafe {
             let splat = |of: [f64; 3]| [V::splat(of[0]), V::splat(of[1]), V::splat(of[2])];
             let zero = [V::splat(0.0); 3];
@@ -260,7 +275,10 @@ impl Task<'_> {
 /// Lane numbers.
 const COUNT: [f64; PACK] = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0];
 
-/// Adds a block's lanes to those of its sink. Safety: [`Lanes`].
+/// Adds a block's lanes to those of its sink.
+///
+/// # Safety
+/// [`Lanes`].
 #[inline(always)]
 unsafe fn gather<V: Lanes>(row: &mut [f64; PACK], part: V) {
     // SAFETY: no vector is longer than a pack.
@@ -268,7 +286,9 @@ unsafe fn gather<V: Lanes>(row: &mut [f64; PACK], part: V) {
 }
 
 /// Finds the source of a block that is at the least of the distances `nearest`, with the same
-/// arithmetic. Few blocks need it, so the main loop does not have to track indices. Safety:
+/// arithmetic. Few blocks need it, so the main loop does not have to track indices.
+///
+/// # Safety
 /// [`Lanes`].
 #[inline(always)]
 unsafe fn approach<V: Lanes, S: Rows>(
@@ -278,7 +298,7 @@ unsafe fn approach<V: Lanes, S: Rows>(
     sum: &mut Gathered,
 ) {
     let mut squares = [f64::INFINITY; PACK];
-    // SAFETY: no vector is longer than a pack; as the caller promises.
+    // SAFETY: no vector is longer than a pack; the rest as the caller guarantees.
     unsafe {
         nearest.store(squares.as_mut_ptr());
         let least = squares.iter().copied().fold(f64::INFINITY, f64::min);
@@ -287,37 +307,41 @@ unsafe fn approach<V: Lanes, S: Rows>(
         for number in block.begin..block.end {
             for lane in (0..PACK).step_by(V::WIDTH) {
                 let r = difference(block.packs.row::<V, 0>(number, lane).position, at);
-                let mut there =
-                    !V::bits(dot(r, r).differs(V::splat(least))) & ((1 << V::WIDTH) - 1);
-                while there != 0 {
-                    let k = (number - block.begin) * PACK + lane + there.trailing_zeros() as usize;
+                let mut bits = !V::bits(dot(r, r).differs(V::splat(least))) & ((1 << V::WIDTH) - 1);
+                while bits != 0 {
+                    let k = (number - block.begin) * PACK + lane + bits.trailing_zeros() as usize;
                     let index = (block.first + k) as f64;
                     if index != sink.itself {
                         (sum.nearest_squared, sum.nearest) = (least, index);
                         return;
                     }
-                    there &= there - 1;
+                    bits &= bits - 1;
                 }
             }
         }
     }
 }
 
-/// Safety: [`Lanes`].
+/// # Safety
+/// [`Lanes`].
 #[inline(always)]
 unsafe fn difference<V: Lanes>(source: [V; 3], sink: [V; 3]) -> [V; 3] {
     // SAFETY: as above.
     unsafe { [source[0].minus(sink[0]), source[1].minus(sink[1]), source[2].minus(sink[2])] }
 }
 
-/// Safety: [`Lanes`].
+/// # Safety
+/// [`Lanes`].
 #[inline(always)]
 unsafe fn dot<V: Lanes>(a: [V; 3], b: [V; 3]) -> V {
     // SAFETY: as above.
     unsafe { a[2].times_plus(b[2], a[1].times_plus(b[1], a[0].times(b[0]))) }
 }
 
-/// `sum + factor * of`. Safety: [`Lanes`].
+/// `sum + factor * of`.
+///
+/// # Safety
+/// [`Lanes`].
 #[inline(always)]
 unsafe fn add<V: Lanes>(factor: V, of: [V; 3], sum: [V; 3]) -> [V; 3] {
     // SAFETY: as above.
@@ -330,7 +354,10 @@ unsafe fn add<V: Lanes>(factor: V, of: [V; 3], sum: [V; 3]) -> [V; 3] {
     }
 }
 
-/// `from - factor * of`. Safety: [`Lanes`].
+/// `from - factor * of`.
+///
+/// # Safety
+/// [`Lanes`].
 #[inline(always)]
 unsafe fn subtract<V: Lanes>(factor: V, of: [V; 3], from: [V; 3]) -> [V; 3] {
     // SAFETY: as above.

@@ -21,7 +21,10 @@ pub(super) trait Rows: Copy {
     /// Number of packs.
     fn len(self) -> usize;
 
-    /// The sources from `lane` of pack `k` on. Safety: [`Lanes`]; pack and lanes exist.
+    /// The sources from `lane` of pack `k` on.
+    ///
+    /// # Safety
+    /// [`Lanes`]; pack and lanes exist.
     unsafe fn row<V: Lanes, const ORDER: usize>(self, k: usize, lane: usize) -> Row<V>;
 }
 
@@ -32,7 +35,7 @@ impl Rows for &[Pack] {
 
     #[inline(always)]
     unsafe fn row<V: Lanes, const ORDER: usize>(self, k: usize, lane: usize) -> Row<V> {
-        // SAFETY: as the caller promises.
+        // SAFETY: as the caller guarantees.
         unsafe {
             let pack = self.get_unchecked(k);
             let zero = [V::splat(0.0); 3];
@@ -87,7 +90,8 @@ impl Movers {
         self.put_with(k, &low, [s, c]);
     }
 
-    /// [`Movers::put`] for each of `sources`: without a copy of those that have neither snap nor crackle.
+    /// [`Movers::put`] for each of `sources`: without a copy of those that have neither snap nor
+    /// crackle.
     pub fn put_all(&mut self, sources: &Arrivals) {
         for (k, (place, low)) in sources.places.iter().zip(sources.low).enumerate() {
             let high = sources.high.get(k).copied().unwrap_or_default();
@@ -139,7 +143,7 @@ impl Rows for Predicted<'_> {
     /// Terms that are 0 for all sources are skipped, which can change only the sign of a zero.
     #[inline(always)]
     unsafe fn row<V: Lanes, const ORDER: usize>(self, k: usize, lane: usize) -> Row<V> {
-        // SAFETY: as the caller promises; where there are high packs there are as many.
+        // SAFETY: as the caller guarantees; where there are high packs there are as many.
         unsafe {
             let pack = self.packs.get_unchecked(k);
             let time = V::load(pack.time.as_ptr().add(lane));
@@ -178,12 +182,15 @@ impl Rows for Predicted<'_> {
 }
 
 impl Predicted<'_> {
-    /// Writes the packs from `from` on into all of `into`. Safety: [`Lanes`]; that many exist.
+    /// Writes the packs from `from` on into all of `into`.
+    ///
+    /// # Safety
+    /// [`Lanes`]; that many exist.
     #[inline(always)]
     pub unsafe fn write<V: Lanes, const ORDER: usize>(self, from: usize, into: &mut [Pack]) {
         for (k, pack) in into.iter_mut().enumerate() {
             for lane in (0..PACK).step_by(V::WIDTH) {
-                // SAFETY: as the caller promises; no vector is longer than a pack.
+                // SAFETY: as the caller guarantees; no vector is longer than a pack.
                 unsafe {
                     let row = self.row::<V, ORDER>(from + k, lane);
                     store(row.position, &mut pack.position, lane);
@@ -223,7 +230,10 @@ impl Sources<'_> {
     }
 }
 
-/// Horner's sum of `terms[k] t^k / k!`, given `part[k]` = t / (k + 1). Safety: [`Lanes`].
+/// Horner's sum of `terms[k] t^k / k!`, given `part[k]` = t / (k + 1).
+///
+/// # Safety
+/// [`Lanes`].
 #[inline(always)]
 unsafe fn series<V: Lanes, const N: usize>(terms: [[V; 3]; N], part: &[V]) -> [V; 3] {
     let mut sum = terms[N - 1];
@@ -236,7 +246,8 @@ unsafe fn series<V: Lanes, const N: usize>(terms: [[V; 3]; N], part: &[V]) -> [V
     sum
 }
 
-/// Safety: [`Lanes`]; there is such a lane.
+/// # Safety
+/// [`Lanes`]; there is such a lane.
 #[inline(always)]
 unsafe fn load<V: Lanes>(rows: &[[f64; PACK]; 3], lane: usize) -> [V; 3] {
     // SAFETY: as above.
@@ -249,7 +260,8 @@ unsafe fn load<V: Lanes>(rows: &[[f64; PACK]; 3], lane: usize) -> [V; 3] {
     }
 }
 
-/// Safety: [`Lanes`]; there is such a lane.
+/// # Safety
+/// [`Lanes`]; there is such a lane.
 #[inline(always)]
 unsafe fn store<V: Lanes>(vectors: [V; 3], rows: &mut [[f64; PACK]; 3], lane: usize) {
     for axis in 0..3 {

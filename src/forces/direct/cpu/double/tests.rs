@@ -32,8 +32,8 @@ fn worst(a: &[DVec3], b: &[DVec3]) -> f64 {
 
 /// Asserts that all results in `found` agree with `right`.
 fn agree(found: &Answers, right: &Answers, what: &str) {
-    // A sum of n terms that cancel loses about sqrt(n) units in the last place, and the snap of a close
-    // pair is a difference of large terms.
+    // A sum of n terms that cancel loses about sqrt(n) units in the last place, and the snap of a
+    // close pair is a difference of large terms.
     assert!(worst(&found.acceleration, &right.acceleration) < 1e-12, "{what}: acceleration");
     assert!(worst(&found.jerk, &right.jerk) < 1e-11, "{what}: jerk");
     assert!(worst(&found.snap, &right.snap) < 1e-10, "{what}: snap");
@@ -97,7 +97,7 @@ fn every_kernel_agrees_with_the_reference() {
 
 #[test]
 #[should_panic(expected = "jerk")]
-fn the_comparison_sees_a_wrong_jerk() {
+fn comparison_detects_wrong_jerk() {
     let bodies = bodies_of(10);
     let mut engine = Reference::default();
     engine.set_sources(&bodies.sources(bodies.len())).unwrap();
@@ -128,7 +128,7 @@ fn the_bits_do_not_depend_on_the_threads() {
 }
 
 #[test]
-fn a_few_sources_change_and_the_rest_stays() {
+fn update_changes_only_given_sources() {
     let (bodies, mut other) = (bodies_of(100), bodies_of(100));
     let index = [3u32, 99, 50];
     let moved: Vec<DVec3> = index.iter().map(|&j| DVec3::splat(f64::from(j) * 0.1)).collect();
@@ -164,7 +164,7 @@ fn a_few_sources_change_and_the_rest_stays() {
 }
 
 #[test]
-fn what_is_lacking_or_out_of_range_is_named() {
+fn missing_or_out_of_range_inputs_are_named() {
     let bodies = bodies_of(10);
     let engines: [Box<dyn ForceEngine>; 2] =
         [Box::new(CpuDouble::new()), Box::new(Reference::default())];

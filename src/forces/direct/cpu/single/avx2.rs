@@ -6,7 +6,7 @@ use super::lanes::Lanes;
 
 type Vector = __m256;
 
-// SAFETY of all blocks below: AVX2 and FMA are there, as callers of `Lanes` promise.
+// SAFETY of all blocks below: the processor has AVX2 and FMA, as callers of `Lanes` guarantee.
 impl Lanes for Vector {
     const CUBE: f64 = 1.875;
     const INVERSE: f64 = 0.375;

@@ -7,7 +7,7 @@ use super::pack::PACK;
 
 type Vector = __m512;
 
-// SAFETY of all blocks below: AVX-512F is there, as callers of `Lanes` promise.
+// SAFETY of all blocks below: the processor has AVX-512F, as callers of `Lanes` guarantee.
 impl Lanes for Vector {
     const CUBE: f64 = 1.5;
     const INVERSE: f64 = 0.5;

@@ -33,8 +33,10 @@ pub(super) const GROUP: usize = 2;
 ///
 /// GPU Gems 3, chapter 31, equation 3. The first pack begins with source number `first`. `EXCLUDE`
 /// leaves out the pairs of a sink with itself by index; otherwise they are counted, and add 0 to
-/// the acceleration as long as the sink is at its source's position. Safety: the processor has the
-/// instructions of `V`.
+/// the acceleration as long as the sink is at its source's position.
+///
+/// # Safety
+/// The processor has the instructions of `V`.
 #[inline(always)]
 pub(super) unsafe fn attract<V: Lanes, const R: usize, const EXCLUDE: bool>(
     packs: &[Pack],
@@ -48,14 +50,17 @@ pub(super) unsafe fn attract<V: Lanes, const R: usize, const EXCLUDE: bool>(
     for (block, packs) in packs.chunks(BLOCK).enumerate() {
         let first = first + block * BLOCK * PACK;
         for (sinks, sums) in sinks.chunks_exact(R).zip(sums.chunks_exact_mut(R)) {
-            // SAFETY: the caller knows that the processor has the instructions.
+            // SAFETY: the processor has the instructions, as the caller guarantees.
             unsafe { group::<V, R, EXCLUDE>(packs, first, sinks, sums, softening_squared) }
         }
     }
 }
 
 /// [`attract`] with potentials and exclusion by index. `GUARD` leaves out the potential of pairs at
-/// the same position. Safety: that of [`attract`].
+/// the same position.
+///
+/// # Safety
+/// That of [`attract`].
 #[inline(always)]
 pub(super) unsafe fn attract_with_potential<V: Lanes, const GUARD: bool>(
     packs: &[Pack],
@@ -70,7 +75,7 @@ pub(super) unsafe fn attract_with_potential<V: Lanes, const GUARD: bool>(
         let first = first + block * BLOCK * PACK;
         for (sink, sum) in sinks.iter().zip(&mut *sums) {
             let own = within_block(sink.itself, first);
-            // SAFETY: the instructions are there.
+            // SAFETY: the processor has the instructions.
             unsafe {
                 if own < 0.0 {
                     with_potential::<V, false, GUARD>(packs, own, sink, sum, softening_squared);
@@ -137,7 +142,7 @@ unsafe fn group<V: Lanes, const R: usize, const EXCLUDE: bool>(
     sums: &mut [Sum],
     softening_squared: f32,
 ) {
-    // SAFETY: the instructions are there; loads stay within a pack, as WIDTH divides PACK.
+    // SAFETY: the processor has the instructions; loads stay within a pack, as WIDTH divides PACK.
     unsafe {
         let zero = V::splat(0.0);
         let eps2 = V::splat(softening_squared);
@@ -183,7 +188,10 @@ unsafe fn group<V: Lanes, const R: usize, const EXCLUDE: bool>(
     }
 }
 
-/// Pack and first lane of vector `v`. Safety: the vector exists.
+/// Pack and first lane of vector `v`.
+///
+/// # Safety
+/// The vector exists.
 #[inline(always)]
 unsafe fn place<V: Lanes>(packs: &[Pack], v: usize) -> (&Pack, usize) {
     let parts = PACK / V::WIDTH;
@@ -191,7 +199,10 @@ unsafe fn place<V: Lanes>(packs: &[Pack], v: usize) -> (&Pack, usize) {
     (unsafe { packs.get_unchecked(v / parts) }, v % parts * V::WIDTH)
 }
 
-/// The positions of vector `v`. Safety: the vector exists; [`Lanes`].
+/// The positions of vector `v`.
+///
+/// # Safety
+/// The vector exists; [`Lanes`].
 #[inline(always)]
 unsafe fn position<V: Lanes>(packs: &[Pack], v: usize) -> [V; 3] {
     // SAFETY: as above.

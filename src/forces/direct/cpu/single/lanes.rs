@@ -3,11 +3,12 @@
 use super::pack::PACK;
 use crate::math::arithmetic::Arithmetic;
 
-/// A vector of f32 lanes, whose number divides [`super::pack::PACK`], with what the loops need beyond
-/// adding and multiplying.
+/// A vector of f32 lanes, whose number divides [`super::pack::PACK`], with what the loops need
+/// beyond adding and multiplying.
 ///
 /// Every method is `unsafe` for one reason: the processor must have the implementation's
-/// instructions. They are inlined into the `#[target_feature]` functions that [`super::loops::entry!`] makes.
+/// instructions. They are inlined into the `#[target_feature]` functions that
+/// [`super::loops::entry!`] makes.
 pub(in crate::forces) trait Lanes: Arithmetic<Number = f32> {
     /// r^-3 = `CUBE` * [`Self::inverse_cube`]: a constant factor that the refinement leaves to the
     /// totals.
@@ -31,7 +32,7 @@ pub(in crate::forces) trait Lanes: Arithmetic<Number = f32> {
     unsafe fn totals(sums: &[Sum; PACK], axis: usize) -> [f32; PACK] {
         let mut totals = [0.0; PACK];
         for (total, sum) in totals.iter_mut().zip(sums) {
-            // SAFETY: the instructions are there; no kernel's vector is longer than a pack.
+            // SAFETY: the processor has the instructions; no kernel's vector is longer than a pack.
             *total = unsafe { Self::load(sum[axis].as_ptr()).total() };
         }
         totals
@@ -55,10 +56,13 @@ pub(in crate::forces) struct Separation<V> {
 }
 
 impl<V: Lanes> Separation<V> {
-    /// From `from` to `to`; r2 has `softening_squared` added. Safety: as [`Lanes`].
+    /// From `from` to `to`; r2 has `softening_squared` added.
+    ///
+    /// # Safety
+    /// As [`Lanes`].
     #[inline(always)]
     pub unsafe fn new(from: [V; 3], to: [V; 3], softening_squared: V) -> Self {
-        // SAFETY: the instructions are there.
+        // SAFETY: the processor has the instructions.
         unsafe {
             let dx = to[0].minus(from[0]);
             let dy = to[1].minus(from[1]);

@@ -34,8 +34,8 @@ pub(super) struct Loops {
     pub mutual: Leaves,
 }
 
-/// Compiles the loops for a vector type: with `$sinks` sinks in registers (accelerations alone), `$vectors`
-/// vectors of bodies (mutual), and processor features if any must be named.
+/// Compiles the loops for a vector type: with `$sinks` sinks in registers (accelerations alone),
+/// `$vectors` vectors of bodies (mutual), and processor features if any must be named.
 macro_rules! entry {
     ($vector:ty, $sinks:literal, $vectors:literal $(, $features:literal)?) => {
         use super::direct::{Sum as Total, attract, attract_with_potential};
@@ -46,7 +46,7 @@ macro_rules! entry {
             ($name:ident, $attract:expr) => {
                 $(#[target_feature(enable = $features)])?
                 unsafe fn $name(a: &[Pack], b: usize, c: &[Sink], d: &mut [Total], e: f32) {
-                    // SAFETY: the caller knows that the processor has the instructions.
+                    // SAFETY: the processor has the instructions, as the caller guarantees.
                     unsafe { $attract(a, b, c, d, e) }
                 }
             };
@@ -58,27 +58,27 @@ macro_rules! entry {
 
         $(#[target_feature(enable = $features)])?
         unsafe fn own(a: &[Pack], pull: &mut [Pull], softening_squared: f32) {
-            // SAFETY: the caller knows that the processor has the instructions.
+            // SAFETY: the processor has the instructions, as the caller guarantees.
             unsafe { super::mutual::own::<$vector, $vectors>(a, pull, softening_squared) }
         }
 
         $(#[target_feature(enable = $features)])?
         unsafe fn rectangle(a: &[Pack], b: &mut [Pull], c: &[Pack], d: &mut [Pull], e: f32) {
-            // SAFETY: the caller knows that the processor has the instructions.
+            // SAFETY: the processor has the instructions, as the caller guarantees.
             unsafe { super::mutual::rectangle::<$vector, $vectors, true, true>(a, b, c, d, e) }
         }
 
         $(#[target_feature(enable = $features)])?
         unsafe fn onto_first(a: &[Pack], c: &[Pack], pull: &mut [Pull], e: f32) {
             let none = &mut [];
-            // SAFETY: the caller knows that the processor has the instructions.
+            // SAFETY: the processor has the instructions, as the caller guarantees.
             unsafe { super::mutual::rectangle::<$vector, $vectors, true, false>(a, pull, c, none, e) }
         }
 
         $(#[target_feature(enable = $features)])?
         unsafe fn onto_second(a: &[Pack], c: &[Pack], pull: &mut [Pull], e: f32) {
             let none = &mut [];
-            // SAFETY: the caller knows that the processor has the instructions.
+            // SAFETY: the processor has the instructions, as the caller guarantees.
             unsafe { super::mutual::rectangle::<$vector, $vectors, false, true>(a, none, c, pull, e) }
         }
 

@@ -11,11 +11,12 @@
 //! a Sapphire Rapids Xeon: 5.5 with AVX-512, 3.7 with AVX2. Error against f64: 3e-7 rms, 1.4e-5 for
 //! the worst body (Plummer sphere).
 //!
-//! Both give the same bits on any number of threads, also if only a part of the sinks is asked for
-//! ([`InParts`]). Positions are narrowed to f32 in a frame per call ([`Frame::of_call`]): relative
-//! to the middle of the sources and scaled by powers of two, so neither a far origin nor unusual
-//! units cost precision. Separations below 6e-8 of the distance from the middle are not resolved,
-//! as f32 cannot express them; a softening below 2^-58 of the extent acts like that value.
+//! Both give the same bits on any number of threads, also if only a part of the sinks is stop_token
+//! for ([`InParts`]). Positions are narrowed to f32 in a frame per call ([`Frame::of_call`]):
+//! relative to the middle of the sources and scaled by powers of two, so neither a far origin nor
+//! unusual units cost precision. Separations below 6e-8 of the distance from the middle are not
+//! resolved, as f32 cannot express them; a softening below 2^-58 of the extent acts like that
+//! value.
 
 use std::ops::Range;
 
@@ -63,12 +64,13 @@ const TASK: usize = 64;
 /// The fewest tasks to aim for, so that few sinks still keep all cores busy.
 const TASKS: usize = 64;
 
-/// Sinks times packs below which the calling thread computes alone: 0.1 to 0.2 ms of pairs, while waking others takes
-/// some 20 us. Callers with a thread for each engine then do not wait for each other in the thread pool.
+/// Sinks times packs below which the calling thread computes alone: 0.1 to 0.2 ms of pairs, while
+/// waking others takes some 20 us. Callers with a thread for each engine then do not wait for each
+/// other in the thread pool.
 const MOST_ON_ONE_THREAD: usize = 1 << 15;
 
-/// Sources are at most 1/16 in the loops' unit of mass, so that r^-3 in units of the loops' constants does not overflow
-/// between bodies at one position.
+/// Sources are at most 1/16 in the loops' unit of mass, so that r^-3 in units of the loops'
+/// constants does not overflow between bodies at one position.
 const HEADROOM: f64 = 32.0;
 
 /// The engine. Keeps sources and scratch memory from call to call: 48 bytes per source, and 24 per
@@ -97,7 +99,8 @@ impl CpuSingle {
 
     /// An engine with this kernel.
     ///
-    /// Errors: the processor lacks its instructions.
+    /// # Errors
+    /// The processor lacks its instructions.
     pub fn with_kernel(kernel: Kernel) -> Result<Self> {
         kernel.check().map(|()| Self::of_kernel(kernel))
     }
@@ -125,10 +128,10 @@ impl CpuSingle {
         self.pulls.clear();
         self.pulls.resize(self.packs.len(), Pull::ZERO);
         let wanted = part.start / PACK..part.end.div_ceil(PACK);
-        let asked = stop::of_caller();
-        // Unavailable kernels cannot be constructed, see `with_kernel`.
+        let stop_token = stop::of_caller();
+        // SAFETY: unavailable kernels cannot be constructed, see `with_kernel`.
         let pairs = unsafe {
-            Mutual::new(&loops.mutual, softening_squared, self.packs.len(), wanted, &asked)
+            Mutual::new(&loops.mutual, softening_squared, self.packs.len(), wanted, &stop_token)
         };
         pairs.all(&self.packs, &mut self.pulls);
         let unit = frame.acceleration_unit();
@@ -165,15 +168,15 @@ impl CpuSingle {
         let slices = self.packs.len().div_ceil(slice).max(1);
         self.sums.resize(slices * self.sinks.len(), Sum::default());
         let (all, packs) = (&self.sinks, &self.packs);
-        let asked = stop::of_caller();
+        let stop_token = stop::of_caller();
         let task = |slice_number: usize, task: usize, sums: &mut [Sum]| {
             let begin = task * TASK;
-            if asked.is_wanted() || begin >= part.end || begin + TASK <= part.start {
+            if stop_token.is_wanted() || begin >= part.end || begin + TASK <= part.start {
                 return;
             }
             let (sinks, first) = (&all[begin..][..sums.len()], slice_number * slice);
             let packs = packs.get(first..packs.len().min(first + slice)).unwrap_or_default();
-            // Unavailable kernels cannot be constructed, see `with_kernel`.
+            // SAFETY: unavailable kernels cannot be constructed, see `with_kernel`.
             unsafe { attract(packs, first * PACK, sinks, sums, softening_squared) }
         };
         if all.len() * packs.len() < MOST_ON_ONE_THREAD {

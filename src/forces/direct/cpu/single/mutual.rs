@@ -6,9 +6,9 @@
 //! bodies, and the splits depend only on the number of bodies. So every body's sum is formed in the
 //! same order on any number of threads, in memory that grows like N.
 //!
-//! If only some of the bodies are asked for, pairs without any of them are skipped, and pairs with
-//! others are evaluated for the wanted side only. The remaining sums happen in the same order and
-//! have the same bits.
+//! If only some of the bodies are requested, pairs without any of them are skipped, and pairs with
+//! others are evaluated for the requested side only. The remaining sums are formed in the same
+//! order and have the same bits.
 
 use std::ops::Range;
 
@@ -44,7 +44,7 @@ pub(super) type OneSide = unsafe fn(&[Pack], &[Pack], &mut [Pull], f32);
 /// Adds to the accelerations of `a` what its bodies exert on each other.
 pub(super) type Own = unsafe fn(&[Pack], &mut [Pull], f32);
 
-/// The loops that evaluate pieces that are not split further.
+/// The loops that evaluate blocks that are not split further.
 #[derive(Clone, Copy)]
 pub(super) struct Leaves {
     pub own: Own,
@@ -79,24 +79,27 @@ pub(super) struct Mutual<'a> {
     leaves: &'a Leaves,
     softening_squared: f32,
     leaf: usize,
-    /// The range of packs whose pulls are asked for: first and end.
+    /// The range of packs whose pulls are requested: first and end.
     wanted: (usize, usize),
-    asked: &'a OfCaller,
+    stop_token: &'a OfCaller,
 }
 
 impl<'a> Mutual<'a> {
-    /// Of this many packs, for the pulls on those of `wanted`, until `asked` to stop. Safety: the
-    /// processor has the instructions of the `leaves`.
+    /// For this number of packs and the pulls on those of `wanted`; polls `stop_token` to stop
+    /// early.
+    ///
+    /// # Safety
+    /// The processor has the instructions of the `leaves`.
     pub unsafe fn new(
         leaves: &'a Leaves,
         softening_squared: f32,
         packs: usize,
         wanted: Range<usize>,
-        asked: &'a OfCaller,
+        stop_token: &'a OfCaller,
     ) -> Self {
         // Small sets are split finer, so that every core has work.
         let leaf = (packs / 16).clamp(16, LEAF);
-        Self { leaves, softening_squared, leaf, wanted: (wanted.start, wanted.end), asked }
+        Self { leaves, softening_squared, leaf, wanted: (wanted.start, wanted.end), stop_token }
     }
 
     /// Adds all pairs to `pulls`. Pulls of packs that are not wanted are undefined afterwards.
@@ -110,11 +113,11 @@ impl<'a> Mutual<'a> {
 
     /// Adds all pairs within `a`.
     fn triangle(self, mut a: Span<'_>) {
-        if self.asked.is_wanted() || !self.wants(&a) {
+        if self.stop_token.is_wanted() || !self.wants(&a) {
             return;
         }
         if a.packs.len() <= OWN_LEAF {
-            // SAFETY: promised to `new`.
+            // SAFETY: guaranteed by the caller of `new`.
             return unsafe { (self.leaves.own)(a.packs, a.pulls, self.softening_squared) };
         }
         let is_small = a.packs.len() <= self.leaf;
@@ -132,12 +135,12 @@ impl<'a> Mutual<'a> {
     /// Adds all pairs between `a` and `b`, whose lengths differ by at most 1.
     fn rectangle(self, mut a: Span<'_>, mut b: Span<'_>) {
         let wanted = (self.wants(&a), self.wants(&b));
-        if self.asked.is_wanted() || wanted == (false, false) {
+        if self.stop_token.is_wanted() || wanted == (false, false) {
             return;
         }
         if a.packs.len().max(b.packs.len()) <= self.leaf {
             let (leaves, eps2) = (self.leaves, self.softening_squared);
-            // SAFETY: promised to `new`.
+            // SAFETY: guaranteed by the caller of `new`.
             return unsafe {
                 match wanted {
                     (_, false) => (leaves.onto_first)(a.packs, b.packs, a.pulls, eps2),
@@ -167,7 +170,7 @@ pub(super) unsafe fn rectangle<V: Lanes, const R: usize, const ON_A: bool, const
     pull_b: &mut [Pull],
     eps2: f32,
 ) {
-    // SAFETY: the instructions are there.
+    // SAFETY: the processor has the instructions.
     unsafe {
         match (common_mass(a), common_mass(b)) {
             (Some(mass_a), Some(mass_b)) => {
@@ -185,7 +188,7 @@ pub(super) unsafe fn own<V: Lanes, const R: usize>(
     pull: &mut [Pull],
     softening_squared: f32,
 ) {
-    // SAFETY: the instructions are there.
+    // SAFETY: the processor has the instructions.
     unsafe { leaf::<V, R, false, true, false>(a, pull, a, &mut [], softening_squared, 1.0, 1.0) }
 }
 
@@ -216,7 +219,7 @@ unsafe fn leaf<V: Lanes, const R: usize, const EQUAL: bool, const ON_A: bool, co
         let bodies = Strip::new(strip);
         let vectors = a.len() * (PACK / V::WIDTH);
         let mut v = 0;
-        // SAFETY: the instructions are there; vectors v..v + R and v lie within `a`.
+        // SAFETY: the processor has the instructions; vectors v..v + R and v lie within `a`.
         unsafe {
             while v + R <= vectors {
                 let (on_a, on_b) = (&mut on_a, &mut on_b);
@@ -234,7 +237,7 @@ unsafe fn leaf<V: Lanes, const R: usize, const EQUAL: bool, const ON_A: bool, co
             let pulls = &mut pull_b[s * STRIP..][..strip.len()];
             for (pull, sums) in pulls.iter_mut().zip(on_b.0.as_chunks().0) {
                 for (axis, pull) in pull.0.iter_mut().enumerate() {
-                    // SAFETY: the instructions are there.
+                    // SAFETY: the processor has the instructions.
                     let totals = unsafe { V::totals(sums, axis) };
                     for (pull, total) in pull.iter_mut().zip(totals) {
                         *pull -= factor * f64::from(total);
@@ -256,8 +259,10 @@ unsafe fn leaf<V: Lanes, const R: usize, const EQUAL: bool, const ON_A: bool, co
     }
 }
 
-/// Vectors v..v + R of `a` against a strip of `b`. Safety: they lie within `a`, at most [`LEAF`]
-/// packs; the instructions are there.
+/// Vectors v..v + R of `a` against a strip of `b`.
+///
+/// # Safety
+/// They lie within `a`, at most [`LEAF`] packs; the processor has the instructions.
 #[inline(always)]
 unsafe fn pass<V: Lanes, const R: usize, const EQUAL: bool, const ON_A: bool, const ON_B: bool>(
     a: &[Pack],
@@ -324,12 +329,14 @@ type Body = [f32; 4];
 
 /// `R` vectors of bodies at `from` against single bodies: returns the pull of the bodies on the
 /// vectors, and adds the opposite pull on the bodies to `on_bodies`. `EQUAL` leaves the masses out;
-/// without `ON_B` the bodies are not attracted, without `ON_A` the vectors are not. Safety: as
-/// [`Lanes`].
+/// without `ON_B` the bodies are not attracted, without `ON_A` the vectors are not.
 ///
 /// With AVX-512 a vector takes 21 operations for 32 interactions (19 if masses are `EQUAL`) on two
 /// ports: at least 10.5 cycles. In assembly with software pipelining it took 13, and all on all was
 /// 6 % faster: not worth 200 lines.
+///
+/// # Safety
+/// As [`Lanes`].
 #[inline(always)]
 unsafe fn sweep<V: Lanes, const R: usize, const EQUAL: bool, const ON_A: bool, const ON_B: bool>(
     from: [[V; 3]; R],
@@ -338,7 +345,7 @@ unsafe fn sweep<V: Lanes, const R: usize, const EQUAL: bool, const ON_A: bool, c
     on_bodies: &mut [Sum],
     softening_squared: f32,
 ) -> [[V; 3]; R] {
-    // SAFETY: the instructions are there; no kernel's vector is longer than a pack.
+    // SAFETY: the processor has the instructions; no kernel's vector is longer than a pack.
     unsafe {
         let eps2 = V::splat(softening_squared);
         let mut pull = [[V::splat(0.0); 3]; R];

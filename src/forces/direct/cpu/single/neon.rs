@@ -6,7 +6,7 @@ use super::lanes::Lanes;
 
 type Vector = float32x4_t;
 
-// SAFETY of all blocks below: NEON is there, as callers of `Lanes` promise.
+// SAFETY of all blocks below: the processor has NEON, as callers of `Lanes` guarantee.
 impl Lanes for Vector {
     const CUBE: f64 = 1.0;
     const INVERSE: f64 = 1.0;

@@ -52,8 +52,9 @@ pub(in crate::forces) fn softening_squared(frame: &Frame, softening: f64) -> f32
 /// Narrows the sources into `packs`.
 pub(super) fn pack(frame: &Frame, sources: &Sources, packs: &mut Vec<Pack>) {
     packs.resize(sources.position.len().div_ceil(PACK), Pack::EMPTY);
-    // The units are powers of two: their reciprocals round nothing, and are faster than dividing. The reciprocal of a
-    // length below 2^-1023 is infinite: such a frame is made larger by 2^64, and what is narrowed in it too.
+    // The units are powers of two: their reciprocals round nothing, and are faster than dividing.
+    // The reciprocal of a length below 2^-1023 is infinite: such a frame is made larger by 2^64,
+    // and what is narrowed in it too.
     let more = if frame.length < f64::MIN_POSITIVE { f64::powi(2.0, 64) } else { 1.0 };
     let (origin, length, unit) = (frame.origin, (frame.length * more).recip(), frame.mass.recip());
     let chunks = sources.position.chunks(PACK).zip(sources.mass.chunks(PACK));

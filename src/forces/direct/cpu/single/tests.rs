@@ -9,8 +9,8 @@ use crate::forces::{Answers, ForceEngine, Identity, Sinks, Sources, Want};
 /// below are exact in f32, so narrowing loses nothing.
 const TOLERANCE: f64 = 1e-6;
 
-/// Positions on a grid of 1/1024 in [-512, 512) and masses of 0 to 1; every 9th body is massless and
-/// bodies 0 and 1 are in one place.
+/// Positions on a grid of 1/1024 in [-512, 512) and masses of 0 to 1; every 9th body is massless
+/// and bodies 0 and 1 are in one place.
 fn bodies(n: usize, seed: u64) -> (Vec<DVec3>, Vec<f64>) {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut next = move || {
@@ -130,7 +130,7 @@ fn every_size_of_sinks_and_sources() {
 }
 
 #[test]
-fn all_on_all_with_own_masses_and_with_equal_ones() {
+fn all_on_all_with_individual_and_equal_masses() {
     for n in [1, 2, 15, 16, 17, 63, 65, 1000, 4097] {
         let (position, mass) = bodies(n, 3);
         let sinks = Sinks::new(&position, Identity::Offset(0));
@@ -164,7 +164,7 @@ fn each_kind_of_identity() {
 }
 
 #[test]
-fn two_bodies_in_one_place_see_each_other_through_the_softening_only() {
+fn coincident_bodies_interact_only_through_softening() {
     let position = [DVec3::new(3.0, -1.0, 7.0); 2];
     let sources = Sources::new(&position, &[2.0, 5.0]);
     let sinks = Sinks::new(&position, Identity::Offset(0));
@@ -286,7 +286,7 @@ fn scratch_memory_is_kept() {
 }
 
 #[test]
-fn what_cannot_be_done_is_said() {
+fn unsupported_requests_have_clear_errors() {
     let missing = Kernel::ALL.into_iter().find(|kernel| !kernel.is_available()).unwrap();
     let text = CpuSingle::with_kernel(missing).unwrap_err().to_string();
     assert!(text.contains(missing.name()) && text.contains("scalar"), "{text}");
@@ -308,7 +308,7 @@ fn what_cannot_be_done_is_said() {
 }
 
 #[test]
-fn the_comparison_finds_errors() {
+fn comparison_detects_errors() {
     let (position, mass) = bodies(100, 9);
     let sources = Sources::new(&position, &mass);
     let sinks = Sinks::new(&position, Identity::Offset(0));

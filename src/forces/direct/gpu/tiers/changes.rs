@@ -1,5 +1,6 @@
-//! Records that changed: made where they are sent from, sent in one piece, put in place by a kernel. Where the host writes
-//! in place, many are made where that kernel reads them: to copy them there takes as long as to make them.
+//! Incremental updates of device records: changed records are staged, uploaded in one transfer and
+//! scattered by a kernel. With mapped storage many are written directly into the buffer that the
+//! kernel reads, since copying them there takes as long as computing them.
 
 use super::records::first_refused;
 use super::rows::Word;
@@ -9,38 +10,38 @@ use crate::gpu::{
     Batch, Binding, BoundKernel, Checks, ComputeKernel, Gpu, Transfer, compile, storage, template,
 };
 
-/// The device's records of some bodies, and which of them are to be replaced.
+/// The device's records of bodies, and which of them have to be updated.
 #[derive(Debug, Default)]
 pub(super) struct Changes {
     /// Words of a record.
     words: usize,
-    /// Bodies whose records changed, each once.
+    /// Bodies whose records changed, without duplicates.
     changed: Vec<u32>,
-    /// Whether a body is one of them.
+    /// For each body, whether it is in `changed`.
     is_changed: Vec<bool>,
-    /// As they are sent, each a body's number in a word of its own and its record: those of `changed`, or made when
-    /// they are sent.
+    /// Upload format: for each body in `changed` a word with its index, then its record. Filled by
+    /// [`Changes::stage`] or in [`Changes::scatter`].
     staging: Vec<Word>,
-    /// Words of the records that are staged; `None`: those of `changed` are not.
+    /// Words of the staged records; `None` if those of `changed` are not staged.
     staged: Option<usize>,
-    /// Whether they are in `alone` rather than in `staging`.
+    /// Whether they are staged in `separate` rather than in `staging`.
     in_place: bool,
-    /// Whether all records are to be sent.
+    /// Whether all records have to be sent.
     pub all: bool,
     records: Option<wgpu::Buffer>,
     kernel: Option<ComputeKernel>,
-    /// Where many changes arrive by themselves.
-    alone: Option<Transfer>,
-    /// The kernel bound to the buffers of changes, records and parameters as they are now: for those that go along with a
-    /// batch, and for those that are sent alone.
+    /// Buffer of its own for many changes.
+    separate: Option<Transfer>,
+    /// The kernel bound to the current buffers of changes, records and parameters: for changes
+    /// within the batch, and for those in `separate`.
     bound: [Option<([wgpu::Buffer; 3], BoundKernel)>; 2],
 }
 
-/// Words from which on changes have a buffer of their own, which takes less time than to copy them once more.
-const ALONG: usize = 4096;
+/// Words from which on changes have a buffer of their own, which takes less time than another copy.
+const SEPARATE_WORDS: usize = 4096;
 
 impl Changes {
-    /// Other bodies, `count` of them, in records of `words` words: all are to be sent.
+    /// Starts with `count` other bodies in records of `words` words: all have to be sent.
     pub fn restart(&mut self, count: usize, words: usize) {
         self.words = words;
         self.changed.clear();
@@ -49,14 +50,15 @@ impl Changes {
         self.all = true;
     }
 
-    /// Whether nothing is to be sent yet.
+    /// Whether there are no changes to send.
     pub fn is_clean(&self) -> bool {
         !self.all && self.changed.is_empty()
     }
 
-    /// These bodies have other records, which are to be written into what this returns: for each a word that has its
-    /// number, and the first `words` of the record, whose others are 0. Nothing else may have changed
-    /// ([`Changes::is_clean`]). `None`: a body comes twice, and nothing is done.
+    /// Stages new records for these bodies. The caller fills the returned slice: for each body a
+    /// word with its index, then the first `words` words of the record, the others being 0. There
+    /// may be no earlier changes ([`Changes::is_clean`]). `None` if a body occurs twice; nothing is
+    /// staged then.
     pub fn stage(
         &mut self,
         gpu: &Gpu,
@@ -72,12 +74,12 @@ impl Changes {
         }
         let all = self.changed.len() * (words + 1);
         self.staged = Some(words);
-        self.in_place = all >= ALONG
+        self.in_place = all >= SEPARATE_WORDS
             && gpu.tier.mapped_storage
             && !gpu.is_lost()
-            && self.fit_alone(gpu, all).is_at_hand();
+            && self.fit_separate(gpu, all).try_map();
         if self.in_place
-            && let Some(there) = &mut self.alone
+            && let Some(there) = &mut self.separate
             && let Some(bytes) = there.bytes(0..all * size_of::<Word>())
         {
             return Some(bytemuck::cast_slice_mut(bytes));
@@ -89,20 +91,20 @@ impl Changes {
         Some(&mut self.staging[..all])
     }
 
-    /// Where so many words arrive by themselves.
-    fn fit_alone(&mut self, gpu: &Gpu, words: usize) -> &mut Transfer {
+    /// The buffer for `words` words of changes.
+    fn fit_separate(&mut self, gpu: &Gpu, words: usize) -> &mut Transfer {
         let bytes = words as u64 * VEC4;
-        self.alone.take_if(|there| there.buffer.size() < bytes);
-        self.alone.get_or_insert_with(|| Transfer::new(gpu, bytes.next_power_of_two()))
+        self.separate.take_if(|there| there.buffer.size() < bytes);
+        self.separate.get_or_insert_with(|| Transfer::new(gpu, bytes.next_power_of_two()))
     }
 
-    /// What was staged is not to be sent.
+    /// Discards staged records.
     pub fn unstage(&mut self) {
         self.changed.drain(..).for_each(|j| self.is_changed[j as usize] = false);
         (self.staged, self.in_place) = (None, false);
     }
 
-    /// Body `j` has another record.
+    /// Marks the record of body `j` as changed.
     pub fn note(&mut self, j: u32) {
         if !std::mem::replace(&mut self.is_changed[j as usize], true) {
             self.changed.push(j);
@@ -110,24 +112,25 @@ impl Changes {
         (self.staged, self.in_place) = (None, false);
     }
 
-    /// Bytes that are to be sent.
+    /// Bytes to upload.
     pub fn bytes(&self) -> u64 {
         let whole = self.is_changed.len() * self.words;
         let some = self.changed.len() * (self.staged.unwrap_or(self.words) + 1);
         VEC4 * (if self.is_whole() { whole } else { some }) as u64
     }
 
-    /// Whether all records are to be sent rather than those that changed.
+    /// Whether all records will be sent rather than the changed ones.
     pub fn is_whole(&self) -> bool {
-        self.all || self.are_most(self.changed.len())
+        self.all || self.exceed_half(self.changed.len())
     }
 
-    /// Whether so many are more than half: then all are sent, by one copy.
-    pub fn are_most(&self, count: usize) -> bool {
+    /// Whether `count` is more than half: then all are sent, by one copy.
+    pub fn exceed_half(&self, count: usize) -> bool {
         count > self.is_changed.len() / 2
     }
 
-    /// The buffer of the records. Of a new one, which is empty, all are to be sent. There must be bodies.
+    /// The buffer of the records. If it had to be created, all records have to be sent. Needs at
+    /// least one body.
     pub fn fit(&mut self, gpu: &Gpu, label: &str) -> wgpu::Buffer {
         let need = self.is_changed.len() * self.words;
         if let Some(buffer) = &self.records
@@ -135,7 +138,7 @@ impl Changes {
         {
             return buffer.clone();
         }
-        // A client that adds one body at a time does not get a new buffer for each.
+        // Grown geometrically, so that adding one body at a time does not reallocate each time.
         let most = (gpu.limits.storage_buffer / VEC4) as usize;
         let room = if self.records.is_some() { need + need / 2 } else { need };
         let buffer = storage(gpu, label, room.min(most));
@@ -144,10 +147,12 @@ impl Changes {
         buffer
     }
 
-    /// Sends what changed into the buffer of [`Changes::fit`], by a kernel in `batch`. `make` makes the record of a body
-    /// and tells whether it fits the tier. The first body whose record does not, if any: nothing is to be submitted then.
+    /// Writes the changed records into the buffer of [`Changes::fit`], by a kernel in `batch`.
+    /// `make` computes the record of a body and returns whether it fits the tier. Returns the first
+    /// body that does not; the batch must not be submitted then.
     ///
-    /// Errors: a kernel that does not compile.
+    /// # Errors
+    /// A kernel that does not compile.
     pub async fn scatter(
         &mut self,
         gpu: &Gpu,
@@ -182,17 +187,17 @@ impl Changes {
             }
         }
         let all = count * each;
-        let (at, from, which) = if all < ALONG || batch.is_in_place() && !self.in_place {
+        let (at, from, which) = if all < SEPARATE_WORDS || batch.is_in_place() && !self.in_place {
             let (at, there) = batch.part::<Word>(all);
             there.copy_from_slice(&self.staging[..all]);
             (at, batch.buffer().clone(), 0)
         } else {
             let is_there = self.in_place;
-            let alone = self.fit_alone(gpu, all);
-            // It may have been asked for.
-            alone.is_at_hand();
-            alone.release();
-            let buffer = alone.buffer.clone();
+            let separate = self.fit_separate(gpu, all);
+            // A mapping may have been requested.
+            separate.try_map();
+            separate.unmap();
+            let buffer = separate.buffer.clone();
             if !is_there {
                 let bytes = bytemuck::cast_slice(&self.staging[..all]);
                 gpu.queue.write_buffer(&buffer, 0, bytes);
@@ -205,29 +210,29 @@ impl Changes {
             at: at / VEC4 as u32,
             sent: sent as u32,
         });
-        let goal = [&from, records, batch.buffer()];
-        if self.bound[which].as_ref().is_none_or(|(known, _)| known.each_ref() != goal) {
+        let buffers = [&from, records, batch.buffer()];
+        if self.bound[which].as_ref().is_none_or(|(known, _)| known.each_ref() != buffers) {
             let kernel = self.kernel.as_ref().expect("made above");
             let row = batch.row_binding::<ScatterParams>();
-            let resources = [goal[0].as_entire_binding(), goal[1].as_entire_binding(), row];
+            let resources = [buffers[0].as_entire_binding(), buffers[1].as_entire_binding(), row];
             let bound = kernel.bind(gpu, "scatter", &resources);
-            self.bound[which] = Some((goal.map(Clone::clone), bound));
+            self.bound[which] = Some((buffers.map(Clone::clone), bound));
         }
         let (_, bound) = self.bound[which].as_ref().expect("made above");
-        // Threads take several words where there are more than a dispatch may have.
+        // Threads write several words where one each would exceed the limit of a dispatch.
         let groups = (count * self.words).div_ceil(64).min(4096) as u32;
         batch.dispatch(bound, offset, [groups, 1]);
         Ok(None)
     }
 
-    /// All is sent: nothing has changed any more.
+    /// Marks all records as sent.
     pub fn sent(&mut self) {
         self.unstage();
         self.all = false;
     }
 
-    /// After the submission that uses what was sent: once the device is done the host may write again.
+    /// Call after the submission: requests mapping for the host once the device is done.
     pub fn submitted(&mut self) {
-        self.alone.iter_mut().for_each(Transfer::ask);
+        self.separate.iter_mut().for_each(Transfer::request_mapping);
     }
 }

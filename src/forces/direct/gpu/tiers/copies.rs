@@ -1,4 +1,5 @@
-//! The host's own copies of sources that move: two cache lines of each, since those that change are far apart.
+//! The host's copies of moving sources: two cache lines each, since those that change are far
+//! apart.
 
 use glam::DVec3;
 
@@ -10,16 +11,16 @@ use crate::math::fetch_ahead;
 #[repr(align(128))]
 struct Low(ToJerk);
 
-/// Sources by their numbers, as the caller set them.
+/// Sources by index, as set by the caller.
 #[derive(Debug, Default)]
 pub(super) struct Copies {
     low: Vec<Low>,
-    /// Snaps and crackles: as many, or none as long as all are 0.
+    /// Snaps and crackles; empty as long as all are 0.
     high: Vec<[DVec3; 2]>,
 }
 
 impl Copies {
-    /// Others in the place of all.
+    /// Replaces all.
     pub fn set(&mut self, sources: &[Moving]) {
         self.low.clear();
         self.high.clear();
@@ -29,7 +30,7 @@ impl Copies {
         }
     }
 
-    /// Another in the place of source `j`.
+    /// Replaces source `j`.
     #[inline]
     pub fn put(&mut self, j: usize, low: &ToJerk, high: [DVec3; 2]) {
         self.low[j] = Low(*low);
@@ -41,7 +42,7 @@ impl Copies {
         }
     }
 
-    /// Begins to fetch the place of a source that is replaced soon.
+    /// Prefetches a source that is about to be replaced.
     #[inline(always)]
     pub fn fetch(&self, j: usize) {
         fetch_ahead(&self.low, j);
@@ -51,18 +52,18 @@ impl Copies {
         self.low.len()
     }
 
-    /// Whether any has a snap or a crackle, or had one.
+    /// Whether any source has a snap or a crackle, or had one.
     pub fn has_snap(&self) -> bool {
         !self.high.is_empty()
     }
 
-    /// Source `j` up to its jerk, and the rest.
+    /// Source `j` up to its jerk, and its higher derivatives.
     #[inline(always)]
     pub fn parts(&self, j: usize) -> (&ToJerk, [DVec3; 2]) {
         (&self.low[j].0, self.high.get(j).copied().unwrap_or_default())
     }
 
-    /// Source `j`, if there is one.
+    /// Source `j`, if it exists.
     pub fn get(&self, j: usize) -> Option<Moving> {
         (j < self.len()).then(|| {
             let (low, high) = self.parts(j);

@@ -1,4 +1,4 @@
-//! Shapes that were found by measurement on a device, which take the place of the rule.
+//! Tuned shapes, measured on a device, which override the rule.
 
 use std::sync::Arc;
 
@@ -11,45 +11,45 @@ use crate::gpu::{DeviceClass, Gpu};
 /// A shape for evaluations of one kind.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Fitted {
-    /// In which tier.
+    /// The tier.
     pub precision: Precision,
-    /// Up to which derivative.
+    /// The highest derivative.
     pub order: Order,
-    /// Up to so many sinks, and more than a quarter of them: see [`sinks_class`].
+    /// Up to this many sinks, and more than a quarter of them: see [`sinks_class`].
     pub sinks: u32,
-    /// Up to so many sources, and more than half of them: a power of two.
+    /// Up to this many sources, and more than half of them: a power of two.
     pub sources: u32,
     /// The shape.
     pub shape: Shape,
 }
 
-/// The class of so many sinks: the power of four at or above them.
+/// The class of `sinks`: the least power of four not below.
 pub fn sinks_class(sinks: usize) -> u32 {
     let bits = sinks.clamp(1, 1 << 30).next_power_of_two().trailing_zeros();
     1 << bits.next_multiple_of(2)
 }
 
-/// The class of so many sources: the power of two at or above them.
+/// The class of `sources`: the least power of two not below.
 pub fn sources_class(sources: usize) -> u32 {
     sources.clamp(1, 1 << 31).next_power_of_two() as u32
 }
 
-/// All that was found on a device with the present kernels.
+/// All shapes measured on a device with the current kernels.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FittedShapes(Arc<[Fitted]>);
 
 impl FittedShapes {
-    /// These. Of several for the same, the first counts.
+    /// From measured shapes. On duplicates the first entry wins.
     pub fn new(found: Vec<Fitted>) -> Self {
         Self(found.into())
     }
 
-    /// All of them.
+    /// All entries.
     pub fn each(&self) -> impl Iterator<Item = &Fitted> {
         self.0.iter()
     }
 
-    /// What was found for so many sinks and sources, if anything was.
+    /// The tuned shape for these numbers of sinks and sources, if any.
     pub fn find(
         &self,
         precision: Precision,
@@ -67,8 +67,8 @@ impl FittedShapes {
 }
 
 impl Shape {
-    /// Shapes worth a trial for so many sinks and sources on a device beside `usual`, what the rule takes: those most
-    /// like it first. Each holds there.
+    /// Shapes worth measuring for these numbers of sinks and sources on a device, in addition to
+    /// the rule's `usual`: the most similar first. All are valid on the device.
     pub fn candidates(
         gpu: &Gpu,
         usual: Self,
@@ -78,7 +78,7 @@ impl Shape {
     ) -> Vec<Self> {
         let class = gpu.adapter.class;
         let longest = Self::longest_text(class, refined);
-        // A CPU has no use for threads that wait.
+        // A CPU gains nothing from waiting threads.
         let (threads, fills): (&[u32], &[u32]) = match class {
             DeviceClass::Software => (&[8, 16, 32, 64], &[1 << 7, 1 << 9]),
             _ => (&[64, 128, 256], &[1 << 16, 1 << 17, 1 << 18, 1 << 19]),
@@ -105,12 +105,12 @@ impl Shape {
                 }
             }
         }
-        shapes.sort_by_key(|shape| shape.unlikeness(&usual));
+        shapes.sort_by_key(|shape| shape.doublings_between(&usual));
         shapes
     }
 
-    /// In how many doublings two shapes differ.
-    fn unlikeness(&self, other: &Self) -> u32 {
+    /// Number of factors of two by which two shapes differ.
+    fn doublings_between(&self, other: &Self) -> u32 {
         let doublings = |a: u32, b: u32| (a.max(1).ilog2()).abs_diff(b.max(1).ilog2());
         doublings(self.p, other.p)
             + doublings(self.q, other.q)
@@ -124,14 +124,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn classes_hold_what_is_nearest() {
+    fn size_classes_round_up() {
         let sinks = [0, 1, 2, 4, 5, 16, 17, 4096, 4097].map(sinks_class);
         assert_eq!(sinks, [1, 1, 4, 4, 16, 16, 64, 4096, 16384]);
         assert_eq!([0, 1, 1000, 1024, 1025].map(sources_class), [1, 1, 1024, 1024, 2048]);
     }
 
     #[test]
-    fn what_was_found_is_taken_for_that_alone() {
+    fn tuned_shape_applies_to_its_class_only() {
         let shape = Shape { p: 32, q: 2, r: 2, u: 8, l: 1, slices: 5 };
         let (precision, order) = (Precision::DoubleSingle, Order::Jerk);
         let found =

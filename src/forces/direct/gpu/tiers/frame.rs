@@ -1,4 +1,5 @@
-//! The numbers of a tier: a frame that suits derivatives, and the records that bodies become in it.
+//! The numbers of a tier: the units suited to derivatives of forces, and the device records of
+//! bodies in these units.
 
 use glam::DVec3;
 
@@ -8,20 +9,21 @@ use crate::frame::Frame;
 
 /// Origin and units in which the device computes.
 ///
-/// Lengths and velocities have powers of two as units, which scales exactly; masses 2^32 times that of the heaviest
-/// source, so that equal masses are a power of two and lose nothing. Bodies around (0, 0, 0) stay as
-/// they are; for those farther away than that the origin is among them, so that they keep their precision.
-/// With distances of at most about 1 and m at most 2^-32, m / R^3 holds down to R = 1e-16. Snaps are m / R^3
-/// times accelerations and v^2 / R: the unit of velocity is so large that these come to about 1 at most.
+/// Lengths and velocities are in units of powers of two, so scaling is exact. The unit of mass is
+/// 2^32 times the heaviest source (up to a power of two): equal masses become a power of two and
+/// lose nothing. The origin stays at (0, 0, 0) if the bodies surround it; otherwise it lies among
+/// them, which preserves their precision. With distances of at most about 1 and m at most 2^-32, m
+/// / R^3 holds down to R = 1e-16. Snaps are m / R^3 times accelerations and v^2 / R: the unit of
+/// velocity is chosen so that these are at most about 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct TierFrame {
     pub precision: Precision,
-    /// Its origin stays for a call. What all sources have in common of their motion is left out of velocities:
-    /// no derivative of a force knows it. G is not 1 in these units.
+    /// The origin is fixed during a call. The common velocity of all sources is subtracted: no
+    /// derivative of a force depends on it. G is not 1 in these units.
     pub frame: Frame,
 }
 
-/// Where something is, how it moves, and the fourth number of its first word.
+/// Position and motion of a source or sink, and the fourth component of its first word.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entry {
     pub position: DVec3,
@@ -31,16 +33,17 @@ pub(super) struct Entry {
     pub last: f64,
 }
 
-/// An origin elsewhere lies in such parts of the unit of length: it stays from call to call.
+/// Origins away from 0 are multiples of `length / GRAIN`, so that the origin is stable across
+/// calls.
 const GRAIN: f64 = 16.0;
 
-/// Masses in f32 tiers are so much smaller than 1.
-pub(super) const ROOM: f64 = (1u64 << 32) as f64;
+/// Factor by which the unit of mass in f32 tiers exceeds the heaviest source.
+pub(super) const MASS_HEADROOM: f64 = (1u64 << 32) as f64;
 
 /// Words of a record in pairs of f32 up to the velocity.
-pub(super) const BRIEF: usize = 4;
+pub(super) const WORDS_TO_VELOCITY: usize = 4;
 
-/// What the device's numbers are worth.
+/// Units of the device's results.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Units {
     pub acceleration: f64,
@@ -63,22 +66,26 @@ fn largest(vectors: &[DVec3], from: DVec3) -> f64 {
     vectors.iter().map(|v| (*v - from).abs().max_element()).fold(0.0, f64::max)
 }
 
-/// A unit in which v^2 / R and accelerations come to about 1 at most, in units of length, for the closest pair.
+/// The unit of velocity in which v^2 / R and accelerations of the closest pair are at most about 1,
+/// with `length` as the unit of length.
 fn velocity_unit(sources: &Sources, drift: DVec3, length: f64, heaviest: f64) -> f64 {
     let fastest = largest(sources.velocity, drift);
     velocity_unit_for(fastest, largest(sources.acceleration, DVec3::ZERO), length, heaviest)
 }
 
-/// The same for the fastest body and the strongest acceleration, each by its largest component.
+/// [`velocity_unit`] from the fastest velocity and the strongest acceleration, each by its largest
+/// component.
 fn velocity_unit_for(fastest: f64, acceleration: f64, length: f64, heaviest: f64) -> f64 {
     let strongest = acceleration * length;
-    // The closest pair's m / R^2, as its acceleration tells, over that of the extent: (length / R)^2 at most.
+    // The closest pair's m / R^2, from its acceleration, over that of the extent: (length / R)^2 at
+    // most.
     let closeness = (strongest * (length / heaviest)).sqrt();
     let closeness = if closeness.is_finite() { closeness.max(1.0) } else { 1.0 };
     power_above(strongest.sqrt().max(fastest * closeness.sqrt()))
 }
 
-/// The mean velocity, where it is larger than what is left without it; else 0, and all stay as they are.
+/// The mean velocity, if it exceeds the largest deviation from it; else 0, which leaves velocities
+/// unchanged.
 fn common_motion(velocity: &[DVec3]) -> DVec3 {
     let mean = velocity.iter().sum::<DVec3>() / velocity.len().max(1) as f64;
     let is_common = mean.is_finite() && mean.abs().max_element() > largest(velocity, mean);
@@ -90,15 +97,15 @@ impl TierFrame {
     pub fn of(sources: &Sources, precision: Precision) -> Self {
         let n = sources.position.len().max(1) as f64;
         let middle = sources.position.iter().sum::<DVec3>() / n;
-        // In f64 there is nothing to gain from another origin.
+        // f64 gains nothing from another origin.
         let moves = precision != Precision::Double && middle.is_finite();
         let middle = if moves { middle } else { DVec3::ZERO };
         let drift = if moves { common_motion(sources.velocity) } else { DVec3::ZERO };
         Self::moving(middle, drift, sources, precision)
     }
 
-    /// The frame for `sources` with its origin near `middle`. Around 0, what
-    /// is computed has the same bits whatever the units of length and velocity.
+    /// The frame for `sources` with its origin near `middle`. For an origin at 0 the results have
+    /// the same bits whatever the units of length and velocity.
     pub fn around(middle: DVec3, sources: &Sources, precision: Precision) -> Self {
         Self::moving(middle, DVec3::ZERO, sources, precision)
     }
@@ -108,10 +115,12 @@ impl TierFrame {
         let heaviest = sources.mass.iter().copied().fold(0.0, f64::max);
         let mass = match precision {
             Precision::Double => power_above(heaviest),
-            _ if heaviest > 0.0 && (heaviest * ROOM).is_finite() => heaviest * ROOM,
+            _ if heaviest > 0.0 && (heaviest * MASS_HEADROOM).is_finite() => {
+                heaviest * MASS_HEADROOM
+            }
             _ => 1.0,
         };
-        // Bodies around 0 stay there, and keep what f64 has of their last bits.
+        // Bodies around 0 keep the origin 0, and with it the last bits of their f64 positions.
         let is_there = (middle / length).round() == DVec3::ZERO;
         let origin = if is_there {
             DVec3::ZERO
@@ -123,11 +132,11 @@ impl TierFrame {
         Self { precision, frame: Frame { origin, velocity, length, mass, time, ..Frame::PLAIN } }
     }
 
-    /// A smaller unit of time, and what velocities of records are to be multiplied by for it, if sources that come later
-    /// need one.
+    /// If `later` sources need a smaller unit of time: that unit, and the factor for velocities of
+    /// existing records.
     pub(super) fn wider(&self, later: &Sources) -> Option<(f64, f64)> {
         let Frame { velocity, length, mass, .. } = self.frame;
-        let unit = velocity_unit(later, velocity.into(), length, mass / ROOM);
+        let unit = velocity_unit(later, velocity.into(), length, mass / MASS_HEADROOM);
         let present = self.frame.velocity_unit();
         let needed = self.precision != Precision::Double && unit > present * 256.0;
         needed.then_some((length / unit, present / unit))
@@ -144,32 +153,34 @@ impl TierFrame {
     /// Words of a record without acceleration, where that can be left out.
     pub fn words_to_velocity(precision: Precision) -> usize {
         match precision {
-            // Behind it is the low part of the position; in f64 nothing was seen to be won by leaving it out.
+            // The low part of the position comes after it; leaving that out in f64 gained nothing
+            // measurable.
             Precision::Single | Precision::Double => Self::words(precision),
-            Precision::DoubleSingle => BRIEF,
+            Precision::DoubleSingle => WORDS_TO_VELOCITY,
         }
     }
 
-    /// What positions, velocities and accelerations are multiplied by: powers of two, so that a product is the quotient.
+    /// Factors for positions, velocities and accelerations: powers of two, so that the product
+    /// equals the quotient.
     pub(super) fn per_unit(&self) -> [f64; 3] {
         let (length, unit) = (self.frame.length, self.frame.velocity_unit());
         [1.0 / length, 1.0 / unit, length / (unit * unit)]
     }
 
-    /// The record of a source. False if a number of it leaves the range of the tier.
+    /// Writes the record of a source. False if a value exceeds the range of the tier.
     #[inline(always)]
     pub(super) fn source(&self, entry: &Entry, out: &mut [Word]) -> bool {
         self.record(self.per_unit(), entry, entry.last / self.frame.mass, out)
     }
 
-    /// The record of a sink, with [`TierFrame::per_unit`] worked out before.
+    /// Writes the record of a sink, with [`TierFrame::per_unit`] computed by the caller.
     #[inline(always)]
     pub(super) fn sink(&self, per_unit: [f64; 3], entry: &Entry, out: &mut [Word]) -> bool {
         self.record(per_unit, entry, self.radius_squared(per_unit, entry.last), out)
     }
 
-    /// The square of a radius as records of sinks have it: a little longer than asked for, by more than the tier rounds
-    /// distances. The host takes a second look at who is within.
+    /// The square of a radius in a sink's record: enlarged by more than the tier's rounding of
+    /// distances. The host filters the candidates exactly.
     #[inline(always)]
     fn radius_squared(&self, per_unit: [f64; 3], radius: f64) -> f64 {
         let (share, least) = match self.precision {
@@ -181,8 +192,8 @@ impl TierFrame {
         if radius < 0.0 { -1.0 } else { longer * longer }
     }
 
-    /// [`TierFrame::sink`] of many, each with a radius or -1: of those alone that have pairs of f32 up to the velocity, which
-    /// are most. The first that leaves the range of the tier.
+    /// [`TierFrame::sink`] of many sinks, each with a radius or -1, for the most frequent case
+    /// only: pairs of f32 up to the velocity. Returns the first sink outside the range of the tier.
     #[inline(always)]
     pub(super) fn brief_sinks(
         &self,
@@ -196,7 +207,7 @@ impl TierFrame {
         let (origin, drift) = ([x, y, z, 0.0], [u, v, w, 0.0]);
         let [per_length, per_velocity] =
             [per_unit[0], per_unit[1]].map(|per_unit| [per_unit, per_unit, per_unit, 1.0]);
-        let (records, _) = records.as_chunks_mut::<BRIEF>();
+        let (records, _) = records.as_chunks_mut::<WORDS_TO_VELOCITY>();
         for (k, ((at, speed), out)) in position.iter().zip(velocity).zip(records).enumerate() {
             let mut nothing = [0.0; 4];
             let last = self.radius_squared(per_unit, radius(k));
@@ -228,7 +239,7 @@ impl TierFrame {
         let mut nothing = [0.0; 4];
         let [first, second] = halves(position, last, &mut nothing);
         let [third, fourth] = halves(velocity, 0.0, &mut nothing);
-        let is_brief = self.precision != Precision::Single && out.len() == BRIEF;
+        let is_brief = self.precision != Precision::Single && out.len() == WORDS_TO_VELOCITY;
         let [fifth, sixth] = match is_brief && entry.acceleration == DVec3::ZERO {
             true => [Word::default(); 2],
             false => halves(acceleration, 0.0, &mut nothing),
@@ -238,9 +249,9 @@ impl TierFrame {
                 let [x, y, z, _] = second;
                 out.copy_from_slice(&[first, third, fifth, [x, y, z, 0]]);
             }
-            // Where no snaps are computed there is no room for accelerations, and nobody asks for them.
+            // Without snaps the record has no space for accelerations, and no kernel reads them.
             _ => {
-                let Some((brief, rest)) = out.split_first_chunk_mut::<BRIEF>() else {
+                let Some((brief, rest)) = out.split_first_chunk_mut::<WORDS_TO_VELOCITY>() else {
                     return false;
                 };
                 *brief = [first, second, third, fourth];
@@ -252,18 +263,18 @@ impl TierFrame {
         nothing == [0.0; 4]
     }
 
-    /// eps^2 as `DirectParams` has it: an f32, and twice what it lacks of the f64.
+    /// eps^2 as `DirectParams` has it: an f32, and twice its rounding error.
     pub fn softening_squared(&self, softening: f64) -> [f32; 3] {
         let eps = softening / self.frame.length;
         three_parts(eps * eps)
     }
 
-    /// Whether no pair comes out at the distance 0 with this softening.
+    /// Whether the softening is large enough that no pair has the distance 0.
     pub fn is_softened(&self, softening: f64) -> bool {
         self.softening_squared(softening)[0] >= f32::MIN_POSITIVE
     }
 
-    /// What answers are worth.
+    /// Units of the results.
     pub(super) fn units(&self) -> Units {
         let (acceleration, per_time) = (self.frame.acceleration_unit(), 1.0 / self.frame.time);
         Units {
@@ -284,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn pairs_hold_what_single_loses() {
+    fn pairs_preserve_precision_lost_in_single() {
         let position = [DVec3::new(1000.1, 0.3, -7.0), DVec3::new(1000.3, 0.1, -7.5)];
         let frame = frame(&position, &[0.25, 0.25], Precision::DoubleSingle);
         let mut out = vec![[0; 4]; TierFrame::words(Precision::DoubleSingle)];
@@ -299,13 +310,13 @@ mod tests {
         let x = (value(0, 0) + value(1, 0)) * frame.frame.length + frame.frame.origin[0];
         assert!((x - 1000.1).abs() < 1e-13, "{x}");
         assert!((value(2, 1) + value(3, 1) - 0.2).abs() < 1e-15);
-        assert_eq!(value(0, 3), 1.0 / ROOM);
+        assert_eq!(value(0, 3), 1.0 / MASS_HEADROOM);
         assert!((value(0, 0) * frame.frame.length + frame.frame.origin[0] - 1000.1).abs() > 1e-12);
     }
 
-    /// A pair's pull is 1e18, its second derivative 1e27 times that: neither comes to more than 1 / R^3.
+    /// The pull of a pair is 1e18, its second derivative 1e27 times that: both are at most 1 / R^3.
     #[test]
-    fn units_leave_room_for_close_pairs() {
+    fn units_keep_close_pairs_in_range() {
         let near = 1e-9;
         let position = [DVec3::ZERO, DVec3::X * near, DVec3::Y];
         let velocity = [DVec3::X, DVec3::Y, DVec3::ZERO];
@@ -323,7 +334,7 @@ mod tests {
         let speed = 2.0 / frame.velocity_unit();
         assert!(bent <= 1.0 && speed * speed * frame.length / near <= 2.0, "{frame:?}");
         assert!(pull * 30.0 < f64::from(f32::MAX), "{pull:e}");
-        // As it was: powers of two above the largest position and velocity.
+        // Powers of two above the largest position and velocity.
         assert_eq!((frame.length, frame.velocity_unit().log2().fract()), (2.0, 0.0));
         let slow = Sources { acceleration: &[], ..sources };
         let plain = TierFrame::around(DVec3::ZERO, &slow, Precision::DoubleSingle).frame;
@@ -331,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn common_motion_is_left_out_and_nothing_else() {
+    fn only_common_motion_is_subtracted() {
         let position = [DVec3::X, DVec3::Y];
         let fast = [DVec3::new(1e6, 1e5, 0.25), DVec3::new(1e6, 1e5, -0.5)];
         let slow = [DVec3::X, DVec3::new(-0.5, 0.25, 0.0)];
@@ -354,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn bodies_around_the_origin_are_not_moved_and_numbers_out_of_range_are_seen() {
+    fn origin_stays_at_zero_and_out_of_range_is_detected() {
         let position = [DVec3::new(1.0, 0.0, 0.0), DVec3::new(-0.5, 0.25, 0.0)];
         for (precision, _) in Precision::ALL {
             let frame = frame(&position, &[3.0, 1.0], precision);
@@ -375,20 +386,20 @@ mod tests {
     }
 
     #[test]
-    fn many_sinks_have_the_bits_of_each() {
+    fn records_of_many_sinks_match_single_ones() {
         let position: Vec<DVec3> =
             (0..40).map(|k| DVec3::new(0.1, -0.2, 1e-9) * f64::from(k)).collect();
         let velocity: Vec<DVec3> = position.iter().map(|x| DVec3::splat(0.7) - *x).collect();
         let mut frame = frame(&position, &[1.0; 40], Precision::DoubleSingle);
         frame.frame.velocity = [0.25, 0.0, -0.5];
         let radius = |k: usize| if k.is_multiple_of(3) { -1.0 } else { 0.1 * k as f64 };
-        let mut records = vec![[0; 4]; 40 * BRIEF];
+        let mut records = vec![[0; 4]; 40 * WORDS_TO_VELOCITY];
         let refused = frame.brief_sinks((&position, &velocity), radius, &mut records);
         assert_eq!(refused, None);
-        for (k, found) in records.chunks_exact(BRIEF).enumerate() {
+        for (k, found) in records.chunks_exact(WORDS_TO_VELOCITY).enumerate() {
             let (position, velocity, last) = (position[k], velocity[k], radius(k));
             let entry = Entry { position, velocity, acceleration: DVec3::ZERO, last };
-            let mut record = [[0; 4]; BRIEF];
+            let mut record = [[0; 4]; WORDS_TO_VELOCITY];
             assert!(frame.sink(frame.per_unit(), &entry, &mut record));
             assert_eq!(found, record, "{k}");
         }

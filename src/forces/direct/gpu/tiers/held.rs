@@ -1,4 +1,4 @@
-//! What the engine holds: sources that stay where they were set, or sources that it predicts.
+//! The sources of an engine: fixed where they were set, or predicted by the engine.
 
 use glam::DVec3;
 
@@ -33,7 +33,7 @@ impl Held {
         }
     }
 
-    /// Whether there are velocities, and accelerations.
+    /// Whether velocities and accelerations are set.
     pub fn derivatives(&self) -> (bool, bool) {
         match self {
             Self::Still(store) => (store.has_velocity, store.has_acceleration),
@@ -41,12 +41,13 @@ impl Held {
         }
     }
 
-    /// Whether records end with the velocity in evaluations of this order: what is predicted is made anew for each.
+    /// Whether records end with the velocity in evaluations of this order. Predicted records are
+    /// rewritten for each evaluation, so their length may change.
     pub fn is_brief(&self, order: Order) -> bool {
         matches!(self, Self::Moving(_)) && order < Order::Snap
     }
 
-    /// To when sources are predicted.
+    /// Time of prediction.
     pub fn time(&self) -> Option<f64> {
         match self {
             Self::Still(_) => None,
@@ -54,7 +55,7 @@ impl Held {
         }
     }
 
-    /// Where source `j` is at `time`, in the caller's units.
+    /// The position of source `j` at `time`, in the caller's units.
     pub fn position(&self, j: usize, time: Option<f64>) -> Option<DVec3> {
         match self {
             Self::Still(store) => store.position.get(j).copied(),
@@ -62,15 +63,16 @@ impl Held {
         }
     }
 
-    /// Chooses another frame where sources have left the one they had; before sinks are narrowed to it.
+    /// Chooses a new frame if sources have left the current one; call before sinks are converted to
+    /// it.
     pub fn settle(&mut self) {
         if let Self::Moving(motions) = self {
             motions.settle();
         }
     }
 
-    /// Bytes that the next [`Held::send`] sends, and those of them that go along with its batch; where all are sent for
-    /// the first time, they go by themselves.
+    /// Bytes that the next [`Held::send`] uploads, and those of them that are part of its batch;
+    /// the first complete upload is a separate transfer.
     pub fn bytes_to_send(&self) -> (u64, u64) {
         let changes = match self {
             Self::Still(store) => store.changes(),
@@ -79,7 +81,7 @@ impl Held {
         (changes.bytes(), if changes.is_whole() { 0 } else { changes.bytes() })
     }
 
-    /// After the submission of what was recorded by [`Held::send`].
+    /// Call after the submission of what [`Held::send`] recorded.
     pub fn submitted(&mut self) {
         match self {
             Self::Still(store) => store.submitted(),
@@ -87,17 +89,18 @@ impl Held {
         }
     }
 
-    /// What was recorded by [`Held::send`] is not submitted: all are sent the next time.
-    pub fn send_again(&mut self) {
+    /// What [`Held::send`] recorded was not submitted: everything is sent next time.
+    pub fn resend_all(&mut self) {
         match self {
-            Self::Still(store) => store.send_again(),
-            Self::Moving(motions) => motions.send_again(),
+            Self::Still(store) => store.resend_all(),
+            Self::Moving(motions) => motions.resend_all(),
         }
     }
 
-    /// The device's buffer, brought up to date by what is done in `batch`. There must be sources.
+    /// The device's buffer, updated by `batch`. Needs at least one source.
     ///
-    /// Errors: a body or time out of the tier's range; a kernel that does not compile.
+    /// # Errors
+    /// A body or time out of the tier's range; a kernel that does not compile.
     pub async fn send(
         &mut self,
         gpu: &Gpu,

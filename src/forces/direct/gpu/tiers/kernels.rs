@@ -1,4 +1,4 @@
-//! Compiled kernels, and the buffers that they work on.
+//! Compiled kernels and their buffers.
 
 use super::{DirectVariant, Near};
 use crate::error::Result;
@@ -52,22 +52,23 @@ pub(super) struct BoundKernels {
 #[derive(Debug, Default)]
 pub(super) struct Buffers {
     sources: Option<wgpu::Buffer>,
-    /// Sinks, their own numbers and rows of parameters: where the batch arrives.
+    /// The batch's transfer buffer: sinks, their indices and rows of parameters.
     transfer: Option<wgpu::Buffer>,
     partial_sums: Option<wgpu::Buffer>,
     neighbours: Option<wgpu::Buffer>,
     sums: Option<wgpu::Buffer>,
     lists: Option<wgpu::Buffer>,
-    /// Kernels bound to the buffers as they are now.
+    /// Kernels bound to the current buffers.
     bound: Vec<(DirectVariant, BoundKernels)>,
-    /// Bytes behind the end of each that no kernel may touch. For checks.
+    /// Guard bytes at the end of each output, which no kernel may write. For checks.
     pub guard: u64,
 }
 
-/// The buffer of what comes of the sums of all segments.
+/// Label of the buffer with the sums over all segments.
 const SUMS: &str = "sums";
 
-/// Bytes that kernels may write for so many sinks: partial sums, neighbours of segments, sums, lists.
+/// Bytes that kernels may write for `sinks` sinks: partial sums, neighbours of segments, sums,
+/// lists.
 fn written(variant: &DirectVariant, sinks: usize, capacity: usize) -> [u64; 4] {
     let n = sinks as u64;
     let segments = u64::from(variant.segments_with_rows());
@@ -78,7 +79,7 @@ fn written(variant: &DirectVariant, sinks: usize, capacity: usize) -> [u64; 4] {
 }
 
 impl Buffers {
-    /// Makes room for an evaluation. True: buffers are others than they were.
+    /// Grows the buffers for an evaluation. True if any was reallocated.
     pub fn fit(
         &mut self,
         gpu: &Gpu,
@@ -91,7 +92,7 @@ impl Buffers {
         let guard = self.guard;
         let mut is_other = self.sources.as_ref() != Some(&sources)
             || self.transfer.as_ref() != Some(batch.buffer());
-        // Content of a buffer that is too small may go: all of it is made anew.
+        // The contents need not be preserved: each evaluation writes them completely.
         let make = if gpu.tier.mapped_storage { read_in_place } else { storage };
         let mut grow = |buffer: &mut Option<wgpu::Buffer>, label: &str, bytes: u64| {
             if buffer.as_ref().is_none_or(|b| b.size() < bytes + guard) {
@@ -114,13 +115,13 @@ impl Buffers {
         is_other
     }
 
-    /// The sums, if the host reads them where they are.
+    /// The buffer of sums, if the host reads it in place.
     pub fn sums_in_place(&self) -> Option<&wgpu::Buffer> {
         self.sums.as_ref().filter(|sums| sums.usage().contains(wgpu::BufferUsages::MAP_READ))
     }
 
-    /// The kernels of a variant bound to the buffers, all of which must be there ([`Buffers::fit`]). While the
-    /// buffers stay, so do the bindings.
+    /// The kernels of a variant bound to the buffers, which must exist ([`Buffers::fit`]). Bindings
+    /// are reused until the buffers change.
     pub fn bind(
         &mut self,
         gpu: &Gpu,
@@ -164,27 +165,28 @@ impl Buffers {
         })
     }
 
-    /// Copies of so many bytes of sums and lists; none of what has no bytes.
+    /// Buffers and ranges to copy for these numbers of bytes of sums and lists; those of 0 bytes
+    /// are omitted.
     pub fn copies(&self, bytes: [u64; 2]) -> Vec<(&wgpu::Buffer, std::ops::Range<u64>)> {
         let buffers = self.outputs();
         let wanted = buffers.into_iter().zip(bytes).filter(|(_, bytes)| *bytes > 0);
         wanted.filter_map(|(buffer, bytes)| buffer.map(|buffer| (buffer, 0..bytes))).collect()
     }
 
-    /// What kernels write and the host reads: sums with who is nearest, lists.
+    /// Buffers that kernels write and the host reads: sums with nearest sources, lists.
     fn outputs(&self) -> [Option<&wgpu::Buffer>; 2] {
         [self.sums.as_ref(), self.lists.as_ref()]
     }
 }
 
-/// For checks of what kernels leave alone.
+/// Checks for out-of-bounds writes.
 impl Buffers {
     fn all_written(&self) -> [Option<&wgpu::Buffer>; 4] {
         let [sums, lists] = self.outputs();
         [self.partial_sums.as_ref(), self.neighbours.as_ref(), sums, lists]
     }
 
-    /// Fills everything that kernels write with ones: no number, and no index.
+    /// Fills all outputs with one bits: NaN as a float, out of range as an index.
     pub fn poison(&self, gpu: &Gpu) {
         for buffer in self.all_written().into_iter().flatten() {
             let ones = vec![0xffu8; buffer.size() as usize];
@@ -192,7 +194,7 @@ impl Buffers {
         }
     }
 
-    /// Whether everything behind what an evaluation may write still is as [`Buffers::poison`] left it.
+    /// Whether everything beyond the outputs of an evaluation is as [`Buffers::poison`] left it.
     pub fn untouched(
         &self,
         gpu: &Gpu,

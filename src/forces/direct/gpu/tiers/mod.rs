@@ -1,8 +1,7 @@
 //! The GPU as an engine for forces with derivatives, in three tiers of precision.
 //!
-//! [`GpuTiers`] holds the sources in units of its own and computes in a
-//! [`Shape`] that fills the device for any number of sinks. [`tier`] tells whether a tier holds on an
-//! adapter.
+//! [`GpuTiers`] stores the sources in its own units and computes in a [`Shape`] that fills the
+//! device for any number of sinks. [`tier`] tests whether a tier holds on an adapter.
 
 mod changes;
 mod copies;

@@ -1,47 +1,49 @@
-//! Records of motion as the device has them, and whether a body still suits the frame that they are in.
+//! Motion records in the device's format, and the test whether a body still fits their frame.
 
 use glam::DVec3;
 
-use super::frame::{ROOM, TierFrame};
+use super::frame::{MASS_HEADROOM, TierFrame};
 use super::rows::{Row, Word, halves, halves_of, in_units, three_parts, wide_words};
 use crate::forces::{Moving, Precision, ToJerk};
 
-/// Words of a record at most.
+/// Largest number of words of a record.
 pub(super) const MOST_WORDS: usize = 12;
 
-/// Words of a record up to the jerk: in pairs of f32 as in f64.
+/// Words of a record up to the jerk, the same for pairs of f32 and f64.
 pub(super) const WORDS_TO_JERK: usize = 8;
 
 /// Vectors of a body's motion, from position to crackle.
 const ROWS: usize = 6;
 
-/// A body so many units of length away, or so much heavier than the heaviest was, asks for another frame.
+/// A body farther from the origin than this in units of length, or heavier than the heaviest by
+/// this factor, requires a new frame.
 const FAR: f64 = 8.0;
 
-/// What records are made with, worked out once for many.
+/// Factors for making records, computed once for many.
 pub(super) struct Scale {
     precision: Precision,
     origin: DVec3,
     drift: DVec3,
-    /// By row; powers of two, as all units but the mass are.
+    /// Factor of each row; powers of two, as are all units but the mass.
     per_unit: [f64; ROWS],
     per_time: f64,
     mass: f64,
     heaviest: f64,
-    /// The same for rows up to the jerk, each with a number that is in its unit already.
+    /// Origins and factors of the rows up to the jerk, as vectors; their fourth component needs no
+    /// scaling.
     origins: [Row; 4],
     per_units: [Row; 4],
-    /// For how fast a body may be: by the largest velocity and acceleration that the unit of velocity is not far too small
-    /// for, and by how close a body is as its acceleration tells.
+    /// For the test of the unit of velocity: factors for the largest velocity and acceleration, and
+    /// for the closeness that an acceleration implies.
     per_most: [f64; 2],
     closeness: f64,
 }
 
-/// Units of velocity that a body may be fast, or its acceleration strong.
+/// Velocity and acceleration above which the unit of velocity is too small.
 const FASTEST: f64 = 256.0;
 
 impl Scale {
-    /// In this frame, which was chosen when the heaviest body weighed that much.
+    /// For this frame, chosen when the heaviest body had the mass `heaviest`.
     pub fn of(precision: Precision, frame: &TierFrame, heaviest: f64) -> Self {
         let inside = &frame.frame;
         let (l, v) = (inside.length, inside.velocity_unit());
@@ -67,24 +69,24 @@ impl Scale {
             mass: inside.mass,
             heaviest,
             per_most: [1.0 / (FASTEST * v), l / (FASTEST * v) / (FASTEST * v)],
-            closeness: l * (l / (inside.mass / ROOM)),
+            closeness: l * (l / (inside.mass / MASS_HEADROOM)),
         }
     }
 
-    /// Whether the frame does not suit this body.
+    /// Whether this body no longer fits the frame.
     #[inline(always)]
     pub fn is_outgrown_by(&self, moving: &ToJerk) -> bool {
         let position = (moving.motion[0] - self.origin) * self.per_unit[0];
         let heavy = moving.mass > FAR * self.heaviest;
-        heavy || position.abs().max_element() > FAR || self.is_outrun_by(moving)
+        heavy || position.abs().max_element() > FAR || self.needs_faster_unit(moving)
     }
 
-    /// Whether the unit of velocity that would be chosen for this body ([`TierFrame::of`]) is far above the one there is.
+    /// Whether [`TierFrame::of`] would choose a far larger unit of velocity for this body.
     #[inline(always)]
-    fn is_outrun_by(&self, moving: &ToJerk) -> bool {
+    fn needs_faster_unit(&self, moving: &ToJerk) -> bool {
         let fastest = (moving.motion[1] - self.drift).abs().max_element() * self.per_most[0];
         let acceleration = moving.motion[2].abs().max_element();
-        // Without roots: this is asked of every body that changes.
+        // No roots: this is evaluated for every body that changes.
         let closeness_squared = acceleration * self.closeness;
         let squared = fastest * fastest;
         let is_close =
@@ -93,8 +95,8 @@ impl Scale {
         self.precision != Precision::Double && (fastest >= 1.0 || is_strong || is_close)
     }
 
-    /// Makes a record, or its first [`WORDS_TO_JERK`] words, as `out` has room. False if a number of it leaves the range of
-    /// the tier.
+    /// Writes a record, or its first [`WORDS_TO_JERK`] words if `out` is shorter. False if a value
+    /// exceeds the range of the tier.
     #[inline(always)]
     pub fn record(&self, moving: &ToJerk, [s, c]: [DVec3; 2], out: &mut [Word]) -> bool {
         let [x, v, a, j] = moving.motion;
@@ -124,12 +126,12 @@ impl Scale {
         fits && nothing == [0.0; 4]
     }
 
-    /// The first words of a record in pairs of f32. False if a number of it leaves their range.
+    /// Writes the first words of a record in pairs of f32. False if a value exceeds their range.
     #[inline(always)]
     pub fn record_to_jerk(&self, moving: &ToJerk, out: &mut [Word; WORDS_TO_JERK]) -> bool {
         let time = moving.time * self.per_time;
         let last = [moving.mass / self.mass, time, f64::from(three_parts(time)[2]), 0.0];
-        // What an f32 lacks of a number is one if the f32 is.
+        // The low part is finite if the high part is.
         let mut nothing = [0.0; 4];
         let rows = moving.motion.iter().zip(last).zip(self.origins.iter().zip(&self.per_units));
         let (out, _) = out.as_chunks_mut::<2>();
@@ -164,7 +166,7 @@ mod tests {
     use crate::forces::TestBodies;
 
     #[test]
-    fn rows_have_the_bits_of_numbers_one_by_one() {
+    fn rows_match_scalar_conversion() {
         let bodies = TestBodies::new(60, 3);
         let frame = TierFrame::of(&bodies.sources(60), Precision::DoubleSingle);
         let scale = Scale::of(Precision::DoubleSingle, &frame, 1.0);

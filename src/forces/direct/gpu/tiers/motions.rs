@@ -1,4 +1,5 @@
-//! Sources that move: their motion on the device, where a kernel predicts them to the time of each call.
+//! Moving sources: their motion is stored on the device, where a kernel predicts them to the time
+//! of each call.
 
 use glam::DVec3;
 use minijinja::context;
@@ -19,13 +20,13 @@ use crate::gpu::{
     Batch, Binding, BoundKernel, Checks, ComputeKernel, Gpu, compile, storage, template,
 };
 
-/// Bodies after the next one whose places are fetched.
+/// Prefetch distance in bodies.
 const AHEAD: usize = 8;
 
-/// Bodies of a part of an update.
+/// Bodies per task of a parallel update.
 const PART: usize = 256;
 
-/// What the kernel's text depends on: whether snaps are computed, and whether records have any.
+/// Variant of the kernel: whether snaps are computed, and whether records have any.
 type Text = [bool; 2];
 
 /// Sources with their motion, and their copy on the device.
@@ -34,23 +35,24 @@ pub(super) struct Motions {
     precision: Precision,
     pairs: Pairs,
     pub frame: TierFrame,
-    /// As the caller set them: the distances of neighbours come from them.
+    /// As set by the caller: distances of neighbours are computed from them.
     moving: Copies,
-    /// Whether some that are announced are not among them yet.
-    lags: bool,
-    /// To when they are predicted.
+    /// Whether announced sources are not among `moving` yet.
+    is_behind: bool,
+    /// Time of prediction.
     pub time: Option<f64>,
-    /// What the heaviest weighed when the frame was chosen.
+    /// Mass of the heaviest source when the frame was chosen.
     heaviest: f64,
     changes: Changes,
-    /// For which time and order the predicted sources are those of [`Motions::moving`].
+    /// Time and order for which the device's predicted sources are up to date.
     predicted: Option<(Option<u64>, bool)>,
     sources: Option<wgpu::Buffer>,
     kernels: Vec<(Text, ComputeKernel)>,
     /// The kernel bound to the buffers of motions, sources and the transfer.
     bound: Option<(Text, [wgpu::Buffer; 3], BoundKernel)>,
-    /// A body has left the frame: before they are sent the next time, all get another.
-    outgrown: bool,
+    /// A body has left the frame: before the next upload a new frame is chosen and all records are
+    /// rewritten.
+    needs_new_frame: bool,
 }
 
 impl Motions {
@@ -60,7 +62,7 @@ impl Motions {
             pairs,
             frame: TierFrame::of(&Sources::default(), precision),
             moving: Copies::default(),
-            lags: false,
+            is_behind: false,
             time: None,
             heaviest: 0.0,
             changes: Changes::default(),
@@ -68,16 +70,16 @@ impl Motions {
             sources: None,
             kernels: Vec::new(),
             bound: None,
-            outgrown: false,
+            needs_new_frame: false,
         }
     }
 
-    /// Words of a record of motion: up to the jerk, as long as no body has more.
+    /// Words of a motion record: up to the jerk, as long as no body has a higher derivative.
     fn words(&self) -> usize {
         if self.moving.has_snap() { self.most_words() } else { WORDS_TO_JERK }
     }
 
-    /// The same where some has.
+    /// Words of a motion record with snap and crackle.
     fn most_words(&self) -> usize {
         match self.precision {
             Precision::Double => MOST_WORDS,
@@ -90,17 +92,17 @@ impl Motions {
         self.moving.len()
     }
 
-    /// Where source `j` is at `time`, in the caller's units.
+    /// The position of source `j` at `time`, in the caller's units.
     pub fn position(&self, j: usize, time: Option<f64>) -> Option<DVec3> {
         Some(self.moving.get(j)?.at(time)[0])
     }
 
-    /// Takes all sources anew. Nothing is kept of the old ones, also when these are refused.
+    /// Replaces all sources. The old ones are dropped even if the new ones are refused.
     pub fn set(&mut self, gpu: &Gpu, sources: &[Moving]) -> Result<()> {
-        // Snaps may come later.
+        // Snaps may be added later.
         let bytes = self.most_words() as u64 * VEC4;
         self.moving.set(&[]);
-        self.lags = false;
+        self.is_behind = false;
         self.changes.restart(0, self.words());
         let most = gpu.limits.storage_buffer / bytes;
         if sources.len() as u64 > most {
@@ -114,14 +116,18 @@ impl Motions {
         Ok(())
     }
 
-    /// Others come in the place of some: what the device is to have of them is made now, so that it can be sent, and the
-    /// host's own copies follow in [`Motions::take_in`]. As long as one that was refused stays, there are no forces.
+    /// Replaces some sources. Their device records are computed here, for the next upload; the
+    /// host's own copies follow in [`Motions::apply_announced`]. A refused source makes evaluations
+    /// fail until it is replaced.
     pub fn announce(&mut self, gpu: &Gpu, sources: &Arrivals) -> Result<()> {
         self.predicted = None;
-        if self.changes.is_clean() && !self.outgrown && !self.changes.are_most(sources.len()) {
+        if self.changes.is_clean()
+            && !self.needs_new_frame
+            && !self.changes.exceed_half(sources.len())
+        {
             match self.stage(gpu, sources) {
                 Some(true) => {
-                    self.lags = true;
+                    self.is_behind = true;
                     return Ok(());
                 }
                 Some(false) => self.changes.unstage(),
@@ -133,7 +139,7 @@ impl Motions {
         let scale = Scale::of(self.precision, &self.frame, self.heaviest);
         for (at, moving) in sources.each() {
             let (low, high) = (ToJerk::from(&moving), high_of(&moving));
-            self.outgrown |= scale.is_outgrown_by(&low);
+            self.needs_new_frame |= scale.is_outgrown_by(&low);
             self.moving.put(at as usize, &low, high);
             self.changes.note(at);
             if refused.is_none() && !scale.record(&low, high, &mut record[..self.words()]) {
@@ -141,18 +147,18 @@ impl Motions {
             }
         }
         if self.moving.has_snap() && !had_snap {
-            // All records are longer from now on.
+            // All records become longer.
             self.changes.restart(self.moving.len(), self.words());
         }
-        // In another frame it may be none.
-        match refused.filter(|_| !self.outgrown) {
+        // It may be in range of the next frame.
+        match refused.filter(|_| !self.needs_new_frame) {
             None => Ok(()),
             Some(j) => Err(self.out_of_range(j)),
         }
     }
 
-    /// Makes the records of sources that come once each. False: they are not what they were expected to be; `None`: one
-    /// comes twice.
+    /// Computes the records of distinct sources. `Some(false)`: one does not fit the frame, the
+    /// range or the record length; `None`: a source occurs twice.
     fn stage(&mut self, gpu: &Gpu, sources: &Arrivals) -> Option<bool> {
         let scale = Scale::of(self.precision, &self.frame, self.heaviest);
         let words = self.words();
@@ -183,9 +189,9 @@ impl Motions {
         Some(parts.map(part).reduce(|| true, |a, b| a & b))
     }
 
-    /// What was announced last takes its place here, too.
-    pub fn take_in(&mut self, sources: &Arrivals) {
-        if !std::mem::take(&mut self.lags) {
+    /// Copies the sources announced last into the host's copies.
+    pub fn apply_announced(&mut self, sources: &Arrivals) {
+        if !std::mem::take(&mut self.is_behind) {
             return;
         }
         for (k, (place, low)) in sources.places.iter().zip(sources.low).enumerate() {
@@ -196,30 +202,30 @@ impl Motions {
         }
     }
 
-    /// Chooses another frame where a body has left the one there is.
+    /// Chooses a new frame if a body has left the current one.
     pub fn settle(&mut self) {
-        if self.outgrown {
+        if self.needs_new_frame {
             self.begin_frame();
         }
     }
 
-    /// What the device lacks.
+    /// Changes not yet uploaded.
     pub fn changes(&self) -> &Changes {
         &self.changes
     }
 
-    /// After the submission that uses what was sent last.
+    /// Call after the submission that uses the last upload.
     pub fn submitted(&mut self) {
         self.changes.submitted();
     }
 
-    /// What was sent last did not arrive.
-    pub fn send_again(&mut self) {
+    /// The last upload was not submitted: everything is sent again.
+    pub fn resend_all(&mut self) {
         self.changes.all = true;
         self.predicted = None;
     }
 
-    /// Chooses the frame by all sources as they are now.
+    /// Chooses the frame from the current sources.
     fn begin_frame(&mut self) {
         let row = |k: usize| -> Vec<DVec3> { self.moving.all().map(|m| m.motion[k]).collect() };
         let (position, velocity, acceleration) = (row(0), row(1), row(2));
@@ -235,7 +241,7 @@ impl Motions {
         );
         self.heaviest = mass.iter().copied().fold(0.0, f64::max);
         self.changes.restart(self.moving.len(), self.words());
-        (self.predicted, self.outgrown) = (None, false);
+        (self.predicted, self.needs_new_frame) = (None, false);
     }
 
     fn out_of_range(&self, j: usize) -> Error {
@@ -253,10 +259,11 @@ impl Motions {
         }
     }
 
-    /// The device's buffer of sources, predicted by what is done in `batch` for forces of this order. There
-    /// must be sources, and [`Motions::settle`] comes before.
+    /// The device's buffer of sources, predicted in `batch` for forces of this order. Needs at
+    /// least one source, and [`Motions::settle`] before.
     ///
-    /// Errors: a body out of the tier's range, a time that is; a kernel that does not compile.
+    /// # Errors
+    /// A body or a time out of the tier's range; a kernel that does not compile.
     pub async fn send(
         &mut self,
         gpu: &Gpu,
@@ -328,7 +335,7 @@ impl Motions {
         if !self.kernels.iter().any(|(known, _)| *known == which) {
             let values = context! {
                 tier => self.precision.name(),
-                // Positions are pairs in single, too.
+                // Positions are pairs of f32 in the single tier, too.
                 pairs => self.precision != Precision::Double,
                 fence => true,
                 fused => self.pairs.fused,
@@ -368,7 +375,7 @@ impl Motions {
             self.bound = Some((which, buffers.map(Clone::clone), bound));
         }
         let (.., bound) = self.bound.as_ref().expect("made above");
-        // Threads take several sources where there are more than a dispatch may have.
+        // Threads predict several sources where one each would exceed the limit of a dispatch.
         let groups = self.moving.len().div_ceil(64).min(65_535) as u32;
         batch.dispatch(bound, offset, [groups, 1]);
         self.predicted = goal;

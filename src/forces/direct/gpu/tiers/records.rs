@@ -1,4 +1,4 @@
-//! Many records at once, by all cores.
+//! Makes many records in parallel.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -6,12 +6,12 @@ use rayon::prelude::*;
 
 use super::rows::Word;
 
-/// Records from which on it pays to wake threads: that takes as long as a thousand of them, and what other cores have
-/// touched is far from the one that goes on.
+/// Records from which on threads are worthwhile: waking them costs as much as a thousand records,
+/// and the results end up in the caches of other cores.
 pub(super) const MANY: usize = 16_384;
 
-/// Makes every record, of `words` words each, by `make`, which tells whether it fits the tier. The first that does not,
-/// if any.
+/// Makes all records, of `words` words each, by `make`, which returns whether the record fits the
+/// tier. Returns the first that does not.
 pub(super) fn first_refused(
     records: &mut [Word],
     words: usize,
@@ -31,17 +31,18 @@ pub(super) fn first_refused(
     Some(first.into_inner()).filter(|k| *k != usize::MAX)
 }
 
-/// Work on many records that is compiled twice. What it calls is compiled along with it only where it is inlined, and a
-/// closure, which is called from both, is not: so this is no closure.
+/// Work on many records that is compiled twice, for different instruction sets. Only inlined
+/// callees are compiled with the caller's instructions, and a closure called from both versions is
+/// not inlined: hence a trait.
 pub(super) trait Wide {
     type Done;
 
-    /// Does it. To be `#[inline(always)]`, as all that does the work.
+    /// Runs it. Must be `#[inline(always)]`, and so must its callees.
     fn work(self) -> Self::Done;
 }
 
-/// Does `work` compiled for registers of four f64, where the processor has them: a record is rows of four. The same
-/// operations in the same order, so the same bits.
+/// Runs `work` compiled for registers of four f64 if the processor has them, since a record
+/// consists of rows of four. The same operations in the same order give the same bits.
 pub(super) fn in_wide_registers<W: Wide>(work: W) -> W::Done {
     #[cfg(target_arch = "x86_64")]
     {
@@ -50,7 +51,7 @@ pub(super) fn in_wide_registers<W: Wide>(work: W) -> W::Done {
             work.work()
         }
         if is_x86_feature_detected!("avx2") {
-            // SAFETY: the processor has them.
+            // SAFETY: the instructions were detected above.
             return unsafe { wide(work) };
         }
     }

@@ -1,17 +1,19 @@
-//! Numbers of records, four at a time: as pairs of f32, or as f64 in words. Plain loops over four become one instruction each.
+//! Numbers of records, four at a time: as pairs of f32, or as f64 in words. Plain loops over four
+//! become one vector instruction each.
 
 use glam::DVec3;
 
 /// One `vec4<u32>` of a record.
 pub(super) type Word = [u32; 4];
 
-/// Four numbers, each as an f32 and what that lacks of it, which is a number if the f32 is: `nothing` stays 0 then.
+/// Splits four numbers into f32 high and low parts. The low part is finite if the high part is:
+/// `nothing` stays 0 then, and becomes NaN otherwise.
 #[inline(always)]
 pub(super) fn halves(v: DVec3, last: f64, nothing: &mut [f32; 4]) -> [Word; 2] {
     halves_of([v.x, v.y, v.z, last], nothing)
 }
 
-/// Four numbers that are worked on at once: a vector, and what else there is.
+/// Four numbers processed together: a vector and a fourth component.
 pub(super) type Row = [f64; 4];
 
 /// [`halves`] of a row.
@@ -22,7 +24,7 @@ pub(super) fn halves_of(row: Row, nothing: &mut [f32; 4]) -> [Word; 2] {
         *high = x as f32;
     }
     for (nothing, high) in nothing.iter_mut().zip(high) {
-        // x times 0 is 0, unless x is infinite or none.
+        // x times 0 is 0, or NaN if x is infinite or NaN.
         *nothing += high * 0.0;
     }
     for ((low, x), high) in low.iter_mut().zip(row).zip(high) {
@@ -40,7 +42,7 @@ pub(super) fn in_units(mut row: Row, origin: &Row, per_unit: &Row) -> Row {
     row
 }
 
-/// A number as an f32 and twice what that lacks of it.
+/// A number as an f32 and twice its rounding error.
 #[inline(always)]
 pub(crate) fn three_parts(value: f64) -> [f32; 3] {
     let (mut rest, mut parts) = (value, [0.0; 3]);

@@ -1,9 +1,9 @@
-//! Does a tier hold on this adapter? Tried on it, not guessed from its name.
+//! Self-test of a tier on an adapter: measured, not guessed from its name.
 //!
-//! WGSL promises nothing about the order of floating-point operations, and drivers differ in what they
-//! make of it (see `shaders/direct/arithmetic.wgsl`). So double-single is tried:
-//! sums, differences and products against what they must be exactly, then the very kernel that computes
-//! forces against f64, on bodies where half-working arithmetic shows. f64 is tried in the same way.
+//! WGSL promises nothing about the order of floating-point operations, and drivers differ in what
+//! they make of it (see `shaders/direct/arithmetic.wgsl`). So double-single is tested: sums,
+//! differences and products against their exact values, then the actual force kernel against f64,
+//! on bodies where broken arithmetic shows. f64 is tested in the same way.
 
 use std::sync::{Arc, Mutex};
 
@@ -17,15 +17,16 @@ use crate::forces::{Answers, ForceEngine, Identity, Order, Precision, TestBodies
 use crate::gpu::layout::DirectParams;
 use crate::gpu::{Binding, Checks, Gpu, Params, blocking, compile, read, storage, template};
 
-/// Sums, differences and products that are tried.
+/// Number of sums, differences and products to test.
 const TRIALS: usize = 4096;
-/// Vectors that the shader leaves of each.
+/// Vectors that the shader returns for each trial.
 const ANSWERS: usize = 5;
 
-/// Largest relative error of forces and jerks by so many sources of the trial problems, and of their snaps. Of
-/// double-single: the error of one f32 interaction, some units in the last place, stays; a lost low part
-/// costs 6e-6 at least. Where it is refined, the rounding of positions stays, and a lost low part costs 6e-8. f64
-/// has room for a root that is good to some units.
+/// Largest relative error of forces and jerks, and of snaps, by `sources` sources of the test
+/// problems. For double-single the error of one f32 interaction remains, some units in the last
+/// place; a lost low part costs at least 6e-6. Where it is refined, the rounding of positions
+/// remains, and a lost low part costs 6e-8. f64 allows for a square root that is accurate to some
+/// units in the last place.
 fn limits(precision: Precision, sources: usize) -> [f64; 2] {
     match precision {
         Precision::Double => [1e-12; 2],
@@ -34,13 +35,15 @@ fn limits(precision: Precision, sources: usize) -> [f64; 2] {
     }
 }
 
-/// What is known of adapters: name and driver, tier, how pairs are computed or the reason why it does not hold.
+/// Result of a self-test: how pairs are computed, or the reason why the tier does not hold.
 type Verdict = std::result::Result<Pairs, String>;
 static KNOWN: Mutex<Vec<(String, Precision, Verdict)>> = Mutex::new(Vec::new());
 
-/// Tries `precision` on `gpu`, once per adapter and process, and says how its pairs are computed there.
+/// Tests `precision` on `gpu`, once per adapter and process, and returns how its pairs are
+/// computed.
 ///
-/// Errors: the tier does not hold, with the reason; the device failed.
+/// # Errors
+/// The tier does not hold, with the reason; the device failed.
 pub async fn tier_soon(gpu: &Arc<Gpu>, precision: Precision) -> Result<Pairs> {
     verdict_soon(gpu, precision).await?.map_err(|reason| gpu.refuse(reason))
 }
@@ -55,7 +58,7 @@ pub fn verdict(gpu: &Arc<Gpu>, precision: Precision) -> Result<Verdict> {
     blocking(verdict_soon(gpu, precision))
 }
 
-/// [`tier_soon`], with a tier that does not hold as an answer: `Err` inside tells why.
+/// [`tier_soon`], but returns a tier that does not hold as `Ok(Err(reason))`.
 pub async fn verdict_soon(gpu: &Arc<Gpu>, precision: Precision) -> Result<Verdict> {
     let adapter = &gpu.adapter;
     let name = format!("{} {} {} {:?}", adapter.name, adapter.driver, adapter.backend, gpu.tier);
@@ -82,8 +85,8 @@ pub async fn verdict_soon(gpu: &Arc<Gpu>, precision: Precision) -> Result<Verdic
     Ok(found)
 }
 
-/// Whether double-single arithmetic holds, fenced or not, and whether its products may be told by fma. Waits for the
-/// device.
+/// Whether double-single arithmetic holds, fenced or not, and whether its products may use fma.
+/// Blocks until the device is done.
 pub fn double_single(gpu: &Arc<Gpu>, fence: bool) -> Result<Verdict> {
     blocking(double_single_soon(gpu, fence))
 }
@@ -110,7 +113,7 @@ async fn double_single_soon(gpu: &Arc<Gpu>, fence: bool) -> Result<Verdict> {
     )))
 }
 
-/// What an fma turned out to be.
+/// Measured behaviour of fma.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Fma {
     /// Rounded once.
@@ -119,7 +122,7 @@ enum Fma {
     Split,
 }
 
-/// Sums and differences of pairs against exact ones, and products.
+/// Tests sums and differences of pairs against exact ones, and products.
 async fn arithmetic(gpu: &Gpu, fence: bool) -> Result<std::result::Result<Fma, String>> {
     let name = "direct/self_test.wgsl";
     let values = minijinja::context! {
@@ -131,7 +134,7 @@ async fn arithmetic(gpu: &Gpu, fence: bool) -> Result<std::result::Result<Fma, S
     let kernel = compile(gpu, name, &text, &bindings, Checks::default()).await?;
 
     let mut random = Random(0x5eed);
-    // Numbers of very different size, and no pattern in their last bits.
+    // Values of very different magnitude, without a pattern in their last bits.
     let mut number = |spread: i32| {
         let mantissa = (1.0 + random.unit()) as f32;
         let exponent = (random.unit() * f64::from(spread)) as i32 - spread / 2;
@@ -142,7 +145,7 @@ async fn arithmetic(gpu: &Gpu, fence: bool) -> Result<std::result::Result<Fma, S
     for _ in 0..TRIALS {
         numbers.push(std::array::from_fn(|_| number(24)));
         numbers.push(std::array::from_fn(|_| number(24)));
-        // A sink and a source some last places apart, with low parts that matter.
+        // A sink and a source some units in the last place apart, with significant low parts.
         let place: [f32; 2] = std::array::from_fn(|_| number(2));
         let apart = |x: f32, n: f32| f32::from_bits(x.to_bits() + 8 + (n.abs() * 8.0) as u32);
         let low = |x: f32, n: f32| x.abs() * 2f32.powi(-26) * n;
@@ -179,7 +182,7 @@ async fn arithmetic(gpu: &Gpu, fence: bool) -> Result<std::result::Result<Fma, S
     )))
 }
 
-/// How many answers are wrong.
+/// Numbers of wrong results.
 #[derive(Debug, Default, PartialEq)]
 struct Wrong {
     sums: usize,
@@ -209,7 +212,7 @@ fn wrong_answers(numbers: &[[f32; 4]], found: &[[f32; 4]]) -> Wrong {
     Wrong { sums, differences, products }
 }
 
-/// The kernel of forces itself against f64.
+/// Tests the force kernel against f64.
 async fn prove(
     gpu: &Arc<Gpu>,
     precision: Precision,
@@ -226,7 +229,7 @@ async fn prove(
         reference.set_sources(&sources.sources(sources.len()))?;
         let (asked, want) =
             (sinks.sinks(0..sinks.len(), Identity::Foreign), Want::only(Order::Snap));
-        // What is no number is an error below.
+        // NaN counts as an error below.
         engine.begin_soon(&asked, 0.0, &want).await?;
         engine.collect_soon(&mut found).await?;
         reference.begin(&asked, 0.0, &want)?;
@@ -250,8 +253,8 @@ async fn prove(
     Ok(Ok(()))
 }
 
-/// Sinks a hundred-thousandth of the extent from a source, and as slowly passing by: the differences of
-/// high parts alone are off by a hundredth.
+/// Sinks a hundred-thousandth of the extent from a source, with as small a relative velocity: the
+/// differences of the high parts alone are off by a hundredth.
 fn near() -> (TestBodies, TestBodies) {
     let mut random = Random(0xbed);
     let (mut sources, mut sinks) = (TestBodies::default(), TestBodies::default());
@@ -267,8 +270,8 @@ fn near() -> (TestBodies, TestBodies) {
     (sources, sinks)
 }
 
-/// Each row of threads meets a heavy body first and then many light ones, of which 8 together are less than
-/// half of the last place of what it has: carried in one f32, the sum would not notice any.
+/// Each row of threads meets a heavy body first and then many light ones, of which 8 together are
+/// less than half of the last place of its sum: in a single f32 all of them would be lost.
 fn uneven() -> (TestBodies, TestBodies) {
     let mut random = Random(0xcafe);
     let (mut sources, mut sinks) = (TestBodies::default(), TestBodies::default());
@@ -289,7 +292,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_loses_low_parts_is_seen() {
+    fn self_test_detects_lost_low_parts() {
         let asked = [[1.0, 2.0, 3.0, 4.0], [1e-9; 4], [1.0, 1.0, 0.0, 1e-9], [1.0, 2.0, 1e-9, 0.0]];
         // Exact products of f32 in f64, in two parts.
         let products = asked[0].map(|a| a * asked[1][0]);

@@ -1,10 +1,11 @@
-//! Forces with derivatives on several devices: each has all sources and answers for a part of the sinks, in the shape for
-//! all of them. So the bits are those of one device, if all are of one kind.
+//! Forces with derivatives on several devices: each has all sources and computes a range of the
+//! sinks, with the workgroup shape for all of them. So the bits are those of one device, if all are
+//! of one kind.
 
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::engine::counted_from;
+use super::engine::with_index_offset;
 use super::{FittedShapes, GpuTiers};
 use crate::error::{Error, Result};
 use crate::exchange::equal_shares;
@@ -17,27 +18,29 @@ use crate::gpu::{DeviceClass, Gpu};
 /// An engine of several devices.
 pub struct SeveralTiers {
     engines: Vec<GpuTiers>,
-    /// Which sinks each answers for, of the evaluation that was begun last.
+    /// The range of sinks of each device, in the evaluation begun last.
     parts: Vec<Range<usize>>,
-    /// Whether lists were asked for.
+    /// Whether lists were requested.
     lists: bool,
     found: Vec<Answers>,
 }
 
-/// An evaluation of more interactions is shared: a second device takes as long to begin and to hear.
-fn most_alone(class: DeviceClass) -> u64 {
+/// An evaluation of more interactions is distributed. Below, starting a second device and waiting
+/// for it takes as long as the evaluation itself.
+fn sharing_threshold(class: DeviceClass) -> u64 {
     match class {
         DeviceClass::Discrete => 1 << 27,
-        // Too few to win anything by it, but enough for both kinds in small programs.
+        // Too few for any gain, but enough that small programs exercise both paths.
         DeviceClass::Software => 1 << 14,
         _ => 1 << 25,
     }
 }
 
 impl SeveralTiers {
-    /// An engine of tier `precision` on these devices, one at least.
+    /// An engine of tier `precision` on these devices, at least one.
     ///
-    /// Errors: those of [`GpuTiers::new`]; no device.
+    /// # Errors
+    /// Those of [`GpuTiers::new`]; no device.
     pub fn new(devices: &[Arc<Gpu>], precision: Precision) -> Result<Self> {
         if devices.is_empty() {
             return Err(Error::value("the number of devices", 0, "at least one"));
@@ -94,7 +97,7 @@ impl ForceEngine for SeveralTiers {
     fn begin(&mut self, sinks: &Sinks, softening: f64, want: &Want) -> Result<()> {
         sinks.check(softening, want)?;
         let n = sinks.position.len();
-        let is_large = self.interactions(n) > most_alone(self.first().gpu().adapter.class);
+        let is_large = self.interactions(n) > sharing_threshold(self.first().gpu().adapter.class);
         let devices = if is_large { self.engines.len() } else { 1 };
         self.parts = equal_shares(n, devices, 1);
         self.lists = want.within.is_some();
@@ -103,13 +106,13 @@ impl ForceEngine for SeveralTiers {
                 radius: &radius[part.clone()],
                 capacity,
             });
-            let begun = engine.begin_some(
+            let begun = engine.begin_range(
                 &sinks.part(part.clone()),
                 n,
                 softening,
                 &Want { within, ..*want },
             );
-            begun.map_err(|error| counted_from(part.start, error))?;
+            begun.map_err(|error| with_index_offset(part.start, error))?;
         }
         Ok(())
     }
@@ -125,7 +128,7 @@ impl ForceEngine for SeveralTiers {
         if parts.len() < 2 {
             return first.collect(out);
         }
-        // What exceeds one submission is submitted only now: on all at the same time.
+        // Work beyond the first submission is submitted now, on all devices at the same time.
         let done: Vec<Result<()>> = std::thread::scope(|scope| {
             let threads: Vec<_> = others
                 .iter_mut()
@@ -139,7 +142,7 @@ impl ForceEngine for SeveralTiers {
             done
         });
         for (part, done) in parts.iter().zip(done) {
-            done.map_err(|error| counted_from(part.start, error))?;
+            done.map_err(|error| with_index_offset(part.start, error))?;
         }
         join(found, *lists, out);
         Ok(())
@@ -168,7 +171,7 @@ impl MovingSources for SeveralTiers {
     }
 }
 
-/// What the devices have found, one after the other.
+/// Concatenates the results of the devices.
 fn join(found: &[Answers], lists: bool, out: &mut Answers) {
     fn all<T: Copy>(out: &mut Vec<T>, found: &[Answers], of: impl Fn(&Answers) -> &Vec<T>) {
         out.clear();

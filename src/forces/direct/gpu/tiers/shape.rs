@@ -1,10 +1,10 @@
-//! How forces with derivatives are cut up, so that one sink or a million fill the device.
+//! Workgroup shapes for forces with derivatives, so that one sink or a million fill the device.
 
 use crate::error::{Error, Result};
 use crate::forces::Precision;
 use crate::gpu::{DeviceClass, Gpu, Rectangle};
 
-/// The shape of the kernels. See the words of `shaders/direct/forces.wgsl`.
+/// The shape of the kernels; for the terms see `shaders/direct/forces.wgsl`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Shape {
@@ -14,23 +14,23 @@ pub struct Shape {
     pub q: u32,
     /// Sinks per thread.
     pub r: u32,
-    /// Interactions whose sum is formed before it is added to the totals; divides p * l.
+    /// Interactions summed before they are added to the totals; divides p * l.
     pub u: u32,
-    /// Sources that each thread brings to a tile.
+    /// Sources that each thread loads into a tile.
     pub l: u32,
     /// Slices of the sources, one per workgroup in y.
     pub slices: u32,
 }
 
-/// Fewest tiles of a slice: fewer would cost more to add up than to compute.
+/// Fewest tiles of a slice: with fewer, adding the partial sums costs more than computing them.
 const FEWEST_TILES: u32 = 2;
 
 /// Most bytes of partial sums, if the device allows them.
 const PARTIAL_BYTES: u64 = 256 << 20;
 
 impl Shape {
-    /// The shape for so many sinks and sources on a class of device; `sum_bytes` is what a segment
-    /// keeps per sink, `largest` the largest buffer.
+    /// The shape for these numbers of sinks and sources on a class of device; `sum_bytes` is the
+    /// size of a segment's partial sums per sink, `largest` that of the largest buffer.
     pub fn for_sinks(
         class: DeviceClass,
         (precision, refined): (Precision, bool),
@@ -40,24 +40,25 @@ impl Shape {
         largest: u64,
     ) -> Self {
         let block = Self::of_block(class, refined, sinks);
-        // Where sinks fill a device by themselves, tiles of 128 with one row serve twice as many of them: on an H200 2 % faster
-        // than two rows, in f32; in f64 slower. Bodies that live on a device keep to the shapes that they began with.
-        // In f64 a thread with two sinks has too many numbers at hand to write out 16 interactions: on an H200 8 are 3 to 11 %
-        // faster.
+        // Where sinks fill a device by themselves, tiles of 128 with one row serve twice as many of
+        // them: on an H200 2 % faster than two rows in f32, but slower in f64. Bodies resident on a
+        // device keep the shapes that they began with. In f64 a thread with two sinks runs out of
+        // registers with 16 unrolled interactions: on an H200, 8 are 3 to 11 % faster.
         let is_wide = class == DeviceClass::Discrete && !refined;
         let is_double = precision == Precision::Double;
         let shape = match sinks {
             _ if is_wide && is_double && block.r > 1 => Self { u: block.u.min(8), ..block },
-            // Two columns of 32 read each source half as often as four of 16: by timestamps on an H200 7 % faster on 524,288
-            // sources. Fewer sinks would leave more of them empty, and fewer sources have threads without one.
+            // Two columns of 32 read each source half as often as four of 16: 7 % faster on 524,288
+            // sources, by timestamps on an H200. Fewer sinks would leave more columns empty, and
+            // fewer sources would leave threads idle.
             49..=64 if is_wide && !is_double && sources >= 1 << 16 => Self { p: 32, q: 4, ..block },
             1024..8192 if is_wide && !is_double => Self { p: 128, q: 1, ..block },
             _ => block,
         };
         let (busy, tile) = (shape.busy(sinks), shape.tile());
-        // More slices than fill the device are more to add up: on an H200 half as many threads are faster but where
-        // a few dozen sinks share their rows, or where sinks alone make thousands of threads; in f64, of which fewer fit, from
-        // fewer sinks on.
+        // More slices than fill the device cost more to add up. On an H200 half as many threads are
+        // faster except where a few dozen sinks share their rows, or where sinks alone make
+        // thousands of threads; in f64, where fewer threads fit, this begins at fewer sinks.
         let are_many = sinks >= if is_double { 2048 } else { 8192 };
         let is_full = class != DeviceClass::Discrete || are_many || matches!(sinks, 17..=128);
         let fill = class.threads_to_fill() / if is_full { 1 } else { 2 };
@@ -69,12 +70,13 @@ impl Shape {
         Self { slices, ..shape }
     }
 
-    /// The shape for blocks of so many sinks, the sources in one slice. Few sinks have many rows, so that no thread is
-    /// without one; many have two for each thread, which read the tile once for both.
+    /// The shape for blocks of `sinks` sinks, the sources in one slice. Few sinks have many rows,
+    /// so that no thread is idle; many have two sinks per thread, which read the tile once for
+    /// both.
     pub(crate) fn of_block(class: DeviceClass, refined: bool, sinks: u32) -> Self {
-        // A CPU compiles long texts slowly, and has no use for many threads that wait; refined, an interaction is a
-        // long text. By benches/shapes.rs on an H200: two rows take a fifth less time than one for 256 sinks, as much for
-        // 1,024, and slower from 16,384 on.
+        // A CPU compiles long kernels slowly and gains nothing from many waiting threads; a refined
+        // interaction is a long piece of code. By benches/shapes.rs on an H200: two rows take a
+        // fifth less time than one for 256 sinks, the same for 1,024, and more from 16,384 on.
         let (p, q, r) = match (class, sinks) {
             (DeviceClass::Software, _) => {
                 let p = sinks.clamp(8, 32).next_power_of_two();
@@ -94,7 +96,7 @@ impl Shape {
         Self { p, q, r: if refined { 1 } else { r }, u, l: 1, slices: 1 }
     }
 
-    /// Interactions that are written out one after the other at most.
+    /// Largest number of unrolled interactions.
     pub(super) fn longest_text(class: DeviceClass, refined: bool) -> u32 {
         match (class, refined) {
             (DeviceClass::Software, false) => 8,
@@ -104,7 +106,7 @@ impl Shape {
         }
     }
 
-    /// Threads that work on so many sinks, with one slice.
+    /// Threads with work for `sinks` sinks, with one slice.
     fn busy(&self, sinks: u32) -> u32 {
         self.workgroups(sinks).saturating_mul(self.threads())
     }
@@ -119,7 +121,7 @@ impl Shape {
         self.p * self.r
     }
 
-    /// Workgroups for so many sinks.
+    /// Workgroups for `sinks` sinks.
     pub(super) fn workgroups(&self, sinks: u32) -> u32 {
         sinks.div_ceil(self.sinks_per_workgroup())
     }
@@ -134,7 +136,7 @@ impl Shape {
         sources.div_ceil(self.slices).max(1).next_multiple_of(self.tile())
     }
 
-    /// What dispatches are cut from.
+    /// The rectangle of sinks and sources that dispatches are cut from.
     pub(super) fn rectangle(&self, sinks: u32, sources: u32) -> Rectangle {
         Rectangle {
             sinks,
@@ -148,13 +150,13 @@ impl Shape {
         }
     }
 
-    /// Whether kernels of this shape can be written for a device: what was found there is read from a file, which may say
-    /// anything.
+    /// Whether kernels of this shape can be compiled for a device. Shapes read from a file may have
+    /// any values.
     pub(super) fn holds_on(&self, gpu: &Gpu) -> bool {
         self.validate().is_ok() && self.threads() <= gpu.limits.threads_per_workgroup
     }
 
-    /// Refuses what the kernels cannot be written for.
+    /// Refuses shapes for which no kernel can be written.
     pub fn validate(&self) -> Result<()> {
         for (name, value, most) in [
             ("p", self.p, 256),

@@ -1,11 +1,11 @@
-//! Changes as they are sent: each a source's number in a word of its own, and its record.
+//! Changes in upload format: each a word with the source's index, then its record.
 
 use super::motion_records::{Scale, WORDS_TO_JERK, has_snap};
 use super::records::Wide;
 use super::rows::Word;
 use crate::forces::{Arrivals, Goal};
 
-/// Changes that are to be made, of `each` words.
+/// Changes to be written, of `each` words.
 pub(super) struct Staging<'a> {
     pub scale: &'a Scale,
     pub with_snap: bool,
@@ -15,7 +15,7 @@ pub(super) struct Staging<'a> {
 }
 
 impl Wide for Staging<'_> {
-    /// Whether they are what they were expected to be.
+    /// Whether all sources fit the frame and the record length.
     type Done = bool;
 
     #[inline(always)]
@@ -24,7 +24,7 @@ impl Wide for Staging<'_> {
         let mut fits = true;
         const EACH: usize = WORDS_TO_JERK + 1;
         if each == EACH && scale.has_pairs() && sources.high.is_empty() {
-            // Most are so.
+            // The common record length, as a constant.
             let (staging, _) = staging.as_chunks_mut::<EACH>();
             for ((Goal { at, .. }, low), out) in sources.places.iter().zip(sources.low).zip(staging)
             {

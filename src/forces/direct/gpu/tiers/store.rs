@@ -1,4 +1,4 @@
-//! The sources: records on the host, their copy on the device, and which of them changed.
+//! Fixed sources: records on the host, their copy on the device, and which of them changed.
 
 use glam::DVec3;
 
@@ -16,7 +16,7 @@ use crate::gpu::{Batch, Gpu};
 pub(super) struct Store {
     precision: Precision,
     pub frame: TierFrame,
-    /// Positions in the caller's units: the distances of neighbours come from them.
+    /// Positions in the caller's units: distances of neighbours are computed from them.
     pub position: Vec<DVec3>,
     pub has_velocity: bool,
     pub has_acceleration: bool,
@@ -46,7 +46,7 @@ impl Store {
         self.position.len()
     }
 
-    /// Takes all sources anew. Nothing is kept of the old ones, also when these are refused.
+    /// Replaces all sources. The old ones are dropped even if the new ones are refused.
     pub fn set(&mut self, gpu: &Gpu, sources: &Sources) -> Result<()> {
         let n = sources.position.len();
         let bytes = self.words() as u64 * VEC4;
@@ -75,9 +75,9 @@ impl Store {
         Ok(())
     }
 
-    /// Replaces some. A derivative that is missing stays as it was, 0 if there never was one.
+    /// Replaces some. A derivative that is not given keeps its value, 0 if it was never set.
     pub fn update(&mut self, index: &[u32], sources: &Sources) -> Result<()> {
-        self.make_room(sources);
+        self.widen_units(sources);
         let words = self.words();
         let mut record = vec![[0; 4]; words];
         for (k, &j) in index.iter().enumerate() {
@@ -95,8 +95,9 @@ impl Store {
         Ok(())
     }
 
-    /// Derivatives of close pairs need other units than those that the sources began with: powers of two, too.
-    fn make_room(&mut self, later: &Sources) {
+    /// Adapts the units if derivatives of close pairs exceed the range of the initial ones: again
+    /// powers of two.
+    fn widen_units(&mut self, later: &Sources) {
         let Some((time, by)) = self.frame.wider(later) else { return };
         self.frame.frame.time = time;
         self.changes.all = true;
@@ -111,7 +112,7 @@ impl Store {
         }
     }
 
-    /// Words of a record that an update without these derivatives leaves alone.
+    /// Words of a record that remain unchanged by an update without these derivatives.
     fn kept(&self, velocity: bool, acceleration: bool) -> Vec<usize> {
         let (velocities, accelerations) = match self.precision {
             Precision::Single => (1..2, 2..3),
@@ -127,25 +128,26 @@ impl Store {
         kept
     }
 
-    /// What the device lacks.
+    /// Changes not yet uploaded.
     pub fn changes(&self) -> &Changes {
         &self.changes
     }
 
-    /// After the submission that uses what was sent last.
+    /// Call after the submission that uses the last upload.
     pub fn submitted(&mut self) {
         self.changes.submitted();
     }
 
-    /// What was sent last did not arrive.
-    pub fn send_again(&mut self) {
+    /// The last upload was not submitted: everything is sent again.
+    pub fn resend_all(&mut self) {
         self.changes.all = true;
     }
 
-    /// The device's buffer, brought up to date: everything, or the changes in one piece that a kernel
-    /// done in `batch` puts where they belong. There must be sources.
+    /// The device's buffer, updated: completely, or by one transfer of the changes and a kernel in
+    /// `batch` that scatters them. Needs at least one source.
     ///
-    /// Errors: a kernel that does not compile.
+    /// # Errors
+    /// A kernel that does not compile.
     pub async fn send(&mut self, gpu: &Gpu, batch: &mut Batch) -> Result<wgpu::Buffer> {
         let buffer = self.changes.fit(gpu, "sources");
         if self.changes.is_whole() {
@@ -173,7 +175,7 @@ fn entry(sources: &Sources, k: usize) -> Entry {
     }
 }
 
-/// What is wrong with entry `k`, which is body `j`.
+/// The error for entry `k`, which is body `j`.
 fn out_of_range(sources: &Sources, k: usize, j: usize, precision: Precision) -> Error {
     let Entry { position, velocity, acceleration, last } = entry(sources, k);
     Error::Body {

@@ -1,4 +1,4 @@
-//! Which text of the kernels is needed: the tier, the order, what else is wanted, the shape.
+//! Kernel variants: tier, order, neighbour output and shape.
 
 use minijinja::{Value, context};
 
@@ -8,15 +8,16 @@ use crate::forces::{Order, Precision};
 use crate::gpu::layout::{DirectParams, VEC4};
 use crate::gpu::{Binding, template};
 
-/// How pairs of f32 are computed on an adapter. Meaningful for [`Precision::DoubleSingle`]; found out by
-/// [`super::tier`].
+/// How pairs of f32 are computed on an adapter. Relevant to [`Precision::DoubleSingle`]; determined
+/// by [`super::tier`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Pairs {
-    /// Whether sums are hidden from the compiler's algebra; see `shaders/direct/arithmetic.wgsl`. Pairs without it
-    /// are for the self-test's own test.
+    /// Whether sums are protected against algebraic simplification by the compiler; see
+    /// `shaders/direct/arithmetic.wgsl`. Unprotected pairs are for testing the self-test.
     pub fence: bool,
-    /// Whether an fma is rounded once, and so tells what a product lost. WGSL allows a device to round it twice;
-    /// there products are split after Dekker, with a third more instructions in the refined kernel.
+    /// Whether fma rounds once, and so gives the rounding error of a product. WGSL permits rounding
+    /// twice; there products are split after Dekker, with a third more instructions in the refined
+    /// kernel.
     pub fused: bool,
 }
 
@@ -24,52 +25,53 @@ impl Pairs {
     /// For tiers without pairs.
     pub const NONE: Self = Self { fence: false, fused: false };
 
-    /// In words.
+    /// Name for display.
     pub fn name(self) -> &'static str {
         if self.fused { "products by fma" } else { "products split" }
     }
 }
 
-/// What kernels find of the sources around a sink.
+/// What kernels return about the sources around a sink.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Near {
     /// Nothing.
     Nothing,
-    /// The nearest.
+    /// The nearest source.
     Nearest,
-    /// That, and how many are within the sink's radius: lists are made of them.
+    /// Also the number within the sink's radius, for neighbour lists.
     Listed,
 }
 
 /// One set of kernels: forces, lists and their sums.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct DirectVariant {
-    /// How the work is cut up.
+    /// Workgroup shape.
     pub shape: Shape,
     /// The tier.
     pub precision: Precision,
-    /// Up to which derivative.
+    /// The highest derivative.
     pub order: Order,
-    /// What else is found of the sources around each sink.
+    /// Neighbour output.
     pub near: Near,
-    /// Whether eps is so large that no pair is at the distance 0, with which sums would end. Meaningless where
-    /// `refined`.
+    /// Whether eps is so large that no pair has the distance 0, which would make sums infinite.
+    /// Relevant only if `refined`.
     pub softened: bool,
-    /// For double-single.
+    /// Arithmetic of double-single.
     pub pairs: Pairs,
     /// Whether records of sources and sinks end with the velocity.
     pub brief: bool,
-    /// For double-single: accelerations and jerks in pairs of f32 throughout, see [`Precision::refines`].
+    /// For double-single: accelerations and jerks in pairs of f32 throughout, see
+    /// [`Precision::refines`].
     pub refined: bool,
 }
 
 impl DirectVariant {
-    /// Path of the forces' kernel below `shaders/`.
+    /// Path of the force kernel below `shaders/`.
     pub const FORCES: &'static str = "direct/forces.wgsl";
-    /// Path of the second pass.
+    /// Path of the summation kernel.
     pub const SUM: &'static str = "direct/sum.wgsl";
 
-    /// What the kernels of `direct/forces.wgsl` bind.
+    /// Bindings of the kernels in `direct/forces.wgsl`.
     pub const BINDINGS: [Binding; 7] = [
         Binding::Read,
         Binding::Read,
@@ -80,7 +82,7 @@ impl DirectVariant {
         Binding::Params(size_of::<DirectParams>() as u64),
     ];
 
-    /// What the kernel of `direct/sum.wgsl` binds.
+    /// Bindings of the kernel in `direct/sum.wgsl`.
     pub const SUM_BINDINGS: [Binding; 4] = [
         Binding::Read,
         Binding::Write,
@@ -88,23 +90,24 @@ impl DirectVariant {
         Binding::Params(size_of::<DirectParams>() as u64),
     ];
 
-    /// The forces' kernel.
+    /// Source text of the force kernel.
     pub fn forces(&self) -> Result<String> {
         template::assemble(Self::FORCES, self.values(false))
     }
 
-    /// The kernel that writes lists of sources. The counts must be there.
+    /// Source text of the kernel that writes neighbour lists. Needs their lengths from the force
+    /// kernel.
     pub fn lists(&self) -> Result<String> {
         let plain = Self { order: Order::Acceleration, refined: false, ..*self };
         template::assemble(Self::FORCES, plain.values(true))
     }
 
-    /// The second pass.
+    /// Source text of the summation kernel.
     pub fn sum(&self) -> Result<String> {
         template::assemble(Self::SUM, self.values(false))
     }
 
-    /// These kernels in one slice: what all numbers of slices have in common.
+    /// These kernels with one slice: the same for all numbers of slices.
     pub(super) fn unsliced(&self) -> Self {
         Self { shape: Shape { slices: 1, ..self.shape }, ..*self }
     }
@@ -113,7 +116,7 @@ impl DirectVariant {
         let Shape { p, q, r, u, l, .. } = self.shape;
         let pairs = self.precision == Precision::DoubleSingle;
         let order = self.order as u32;
-        // Whether who is near is told by more than the forces have of positions.
+        // Whether neighbour distances need more precise positions than the forces do.
         let close = self.precision == Precision::Single && (self.near > Near::Nothing || fill);
         context! {
             p, q, r, u, l, order, pairs, fill, close,
@@ -126,7 +129,7 @@ impl DirectVariant {
             neighbours => self.near > Near::Nothing && !fill,
             listed => self.near == Near::Listed,
             meets => self.meets() && !fill,
-            // Rows meet in pairs from here on.
+            // From here on rows are added in pairs.
             half => q.next_power_of_two() / 2,
             softened => self.softened,
         }
@@ -140,7 +143,7 @@ impl DirectVariant {
         }
     }
 
-    /// The parts of a record that the kernel needs, and the words that they are.
+    /// The fields of a record that the kernel reads, and their total number of words.
     fn parts(&self, fill: bool) -> Vec<(&'static str, u32)> {
         let order = if fill { Order::Acceleration } else { self.order };
         let near = self.near > Near::Nothing || fill;
@@ -163,22 +166,24 @@ impl DirectVariant {
         parts.iter().filter(|part| part.2).map(|part| (part.0, part.1)).collect()
     }
 
-    /// Whether the rows of a slice add up their sums before they write them. Lists are made row by row.
+    /// Whether the rows of a slice are summed in the workgroup before they are written. Lists are
+    /// made row by row.
     pub fn meets(&self) -> bool {
         self.shape.q > 1 && self.near < Near::Listed
     }
 
-    /// Parts of the sources whose sums are written.
+    /// Segments of the sources, each with its own partial sums.
     pub fn segments(&self) -> u32 {
         self.shape.slices * if self.meets() { 1 } else { self.shape.q }
     }
 
-    /// Parts of the sources for whose sums there is room: where rows meet, they may have to stop before.
+    /// Partial sums per sink to allocate: [`DirectVariant::segments`] and, where rows are summed in
+    /// the workgroup, one for each row as well, since that summation may have to stop early.
     pub fn segments_with_rows(&self) -> u32 {
         self.segments() + if self.meets() { self.shape.slices * self.shape.q } else { 0 }
     }
 
-    /// `vec4` of a sink in what comes of it: its sums, and its nearest source.
+    /// `vec4` results per sink: its sums, and its nearest source.
     pub fn results(&self) -> usize {
         self.sums() + usize::from(self.near > Near::Nothing)
     }
@@ -188,12 +193,12 @@ impl DirectVariant {
         (self.order as usize + 1) * if self.precision == Precision::DoubleSingle { 2 } else { 1 }
     }
 
-    /// Bytes of one number group (`vec4`) of the tier.
+    /// Bytes of one `vec4` of the tier.
     pub fn vector_bytes(&self) -> u64 {
         if self.precision == Precision::Double { 32 } else { 16 }
     }
 
-    /// Bytes of workgroup memory of the forces' kernel.
+    /// Bytes of workgroup memory of the force kernel.
     pub fn workgroup_memory(&self) -> u64 {
         let parts = self.parts(false).len() as u64;
         let near = self.meets() && self.near > Near::Nothing;
@@ -207,7 +212,7 @@ mod tests {
     use super::*;
     use crate::gpu::{Checks, Language, translate};
 
-    /// Every text that the engine can ask for, for every back end that can have it.
+    /// All kernels that the engine can request, for every back end that supports them.
     #[test]
     fn every_variant_validates_and_translates() {
         let mut checked = 0;
@@ -252,7 +257,7 @@ mod tests {
                             for text in &texts {
                                 for &language in languages {
                                     for checks in [Checks::On, Checks::Off] {
-                                        // The back ends see the same structure for every shape.
+                                        // The back ends receive the same structure for every shape.
                                         let is_main = language == Language::SpirV;
                                         if !is_main && (r == 2 || checks == Checks::On) {
                                             continue;

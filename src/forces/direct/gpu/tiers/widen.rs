@@ -1,4 +1,4 @@
-//! What came back from the device, in the caller's units.
+//! Converts device results to the caller's units.
 
 use glam::DVec3;
 use rayon::prelude::*;
@@ -8,8 +8,9 @@ use super::records::{MANY, Wide, in_wide_registers};
 use super::{DirectVariant, Near};
 use crate::forces::{Answers, Lists, NO_SOURCE, Precision};
 
-/// Sums and nearest sources into `out`, which has room for what is wanted.
-/// `words`: of sums with who is nearest. `distance_of` tells how far a sink is from its nearest.
+/// Converts sums and nearest sources into `out`, which has space for the requested outputs.
+/// `words`: sums with nearest sources. `distance_of` returns the distance of a sink from its
+/// nearest source.
 pub(super) fn answers(
     words: &[u32],
     variant: &DirectVariant,
@@ -18,7 +19,7 @@ pub(super) fn answers(
     out: &mut Answers,
 ) {
     let Answers { acceleration, jerk, snap, potential, nearest, nearest_distance, .. } = out;
-    // All of a part of the sinks at once: to wake other threads takes as long as several hundred of them.
+    // A task takes 256 sinks: waking other threads takes as long as several hundred.
     let mut parts: Vec<Part> = Vec::new();
     let (mut jerk, mut snap) = (jerk.chunks_mut(PART), snap.chunks_mut(PART));
     let (mut potential, mut nearest) = (potential.chunks_mut(PART), nearest.chunks_mut(PART));
@@ -47,10 +48,10 @@ pub(super) fn answers(
     parts.into_par_iter().for_each(one);
 }
 
-/// Sinks of a part.
+/// Sinks per task.
 const PART: usize = 256;
 
-/// The answers for some sinks; what is not wanted is empty.
+/// Outputs for some sinks; those not requested are empty.
 struct Part<'a> {
     first: usize,
     words: &'a [u32],
@@ -62,7 +63,7 @@ struct Part<'a> {
     distance: &'a mut [f64],
 }
 
-/// A part that is to be filled.
+/// A task: outputs to be filled.
 struct Filling<'a, D> {
     part: Part<'a>,
     variant: &'a DirectVariant,
@@ -84,13 +85,13 @@ impl<D: Fn(usize, u32) -> f64> Wide for Filling<'_, D> {
     }
 }
 
-/// Words of a sink's sums, with who is nearest.
+/// Words of a sink's sums, with its nearest source.
 fn words_of(variant: &DirectVariant) -> usize {
     variant.results() * variant.vector_bytes() as usize / size_of::<u32>()
 }
 
 impl Part<'_> {
-    /// `values` reads the four numbers of a sum of so many words.
+    /// `values` decodes the four components of a sum from its words.
     #[inline(always)]
     fn fill<const WORDS: usize>(
         self,
@@ -150,13 +151,13 @@ fn double(sum: &[u32; 8]) -> [f64; 4] {
     std::array::from_fn(|k| wide(sum, k))
 }
 
-/// The f64 at a place among others.
+/// The f64 at an index among the words.
 #[inline(always)]
 fn wide(words: &[u32], at: usize) -> f64 {
     f64::from_bits(u64::from(words[2 * at]) | u64::from(words[2 * at + 1]) << 32)
 }
 
-/// The nearest source (1) or the number of sources within the radius (2) of the sink with these words.
+/// The nearest source (1) or the number of sources within the radius (2) from this sink's words.
 #[inline(always)]
 fn neighbour(row: &[u32], variant: &DirectVariant, which: usize) -> u32 {
     if variant.near == Near::Nothing {
@@ -169,8 +170,9 @@ fn neighbour(row: &[u32], variant: &DirectVariant, which: usize) -> u32 {
     }
 }
 
-/// The lists of `n` sinks, `each` entries apart, of which `asked` at most were wanted. The device lists whom it
-/// cannot tell from one within: those that are not are struck out, and not counted.
+/// The lists of `n` sinks, at a stride of `each` entries, of which `asked` at most were requested.
+/// The device also lists sources whose distance rounds to the radius; those outside are removed and
+/// not counted.
 pub(super) fn lists(
     copied: &[&[u32]],
     variant: &DirectVariant,
@@ -187,7 +189,7 @@ pub(super) fn lists(
         kept.extend_from_slice(&copied[1][i * each..i * each + length]);
         kept.retain(|&j| is_within(i, j));
         let found = listed - (length - kept.len()) as u32;
-        // Segment by segment so far.
+        // So far in the order of segments.
         kept.sort_unstable();
         kept.truncate(asked);
         out.push(&kept, found);

@@ -57,10 +57,10 @@ fn every_text_validates_and_translates() {
     }
 }
 
-/// Of 200 million bodies whose logarithms sum up beyond 32 bits, 1,024 are on the device: the state says that the
-/// others lie outside, and the tally holds what they would have added.
+/// Of 200 million bodies whose logarithms sum up beyond 32 bits, 1,024 are on the device: the state
+/// counts the others as outside, and the tally holds what they would have added.
 #[test]
-fn the_mean_acceleration_of_more_bodies_than_32_bits_hold() {
+fn mean_acceleration_does_not_overflow_32_bits() {
     const N: u32 = 1024;
     const REST: u32 = 200_000_000;
     // 64 (log2 |a| + 128) of accelerations of 8.
@@ -82,7 +82,7 @@ fn the_mean_acceleration_of_more_bodies_than_32_bits_hold() {
         params: &params,
     };
     let mut build = pollster::block_on(Build::new(&bound, &bodies, &accelerations)).unwrap();
-    // Half of the bodies feel nothing: what counts for the groups of those is a thousandth of the mean.
+    // Half of the bodies have no acceleration: their groups use a thousandth of the mean.
     let felt = |i: u32| [if i < N / 2 { 8.0f32 } else { 0.0 }, 0.0, 0.0, 0.0];
     let felt: Vec<[f32; 4]> = (0..N).map(felt).collect();
     gpu.queue.write_buffer(&accelerations, 0, bytemuck::cast_slice(&felt));
@@ -90,7 +90,7 @@ fn the_mean_acceleration_of_more_bodies_than_32_bits_hold() {
     gpu.queue.write_buffer(&buffers.order, 0, bytemuck::cast_slice(&order));
     let state = [N, REST];
     gpu.queue.write_buffer(&buffers.state, 0, bytemuck::cast_slice(&state));
-    // What is added to it on the device carries into the upper word.
+    // The device's contribution to it carries into the upper word.
     let before = ((u64::from(REST) * PART) & !0xffff_ffff) + 0xffff_fff0;
     let words = [before as u32, (before >> 32) as u32];
     gpu.queue.write_buffer(&buffers.tally, 4 * LOGS, bytemuck::cast_slice(&words));
@@ -105,7 +105,7 @@ fn the_mean_acceleration_of_more_bodies_than_32_bits_hold() {
     let tally = crate::gpu::read_blocking::<u32>(&gpu, &[&buffers.tally], TALLY as usize).unwrap();
     let logs = &tally[0][LOGS as usize..];
     let after = u64::from(logs[0]) | u64::from(logs[1]) << 32;
-    // Those that feel nothing count as 2^-100.
+    // Bodies without acceleration count as 2^-100.
     let added = u64::from(N / 2) * (PART + 64 * 28);
     assert_eq!(after - before, added);
     let groups =

@@ -1,7 +1,7 @@
 //! The figure's two plots.
 
 use super::super::{Curve, Place, marks, values};
-use super::{FIGURE, Way};
+use super::{FIGURE, StepMode};
 use crate::measure::bench::figures::tree::exactly;
 use crate::measure::plot::{Axis, Lines, Look, Plot};
 use crate::measure::{DevicesFacts, Kind, Record};
@@ -35,7 +35,7 @@ pub(super) fn plots(records: &[Record]) -> Vec<Plot> {
     let mut speed_up = curves(Look::Measured, &|_, facts| facts.speed_up);
     let alone = |of: &Record| {
         let is_it = |(record, facts): &(&Record, &DevicesFacts)| {
-            facts.devices == 1 && record.x == of.x && Way::of(record) == Way::of(of)
+            facts.devices == 1 && record.x == of.x && StepMode::of(record) == StepMode::of(of)
         };
         own().find(is_it)?.0.summary()
     };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use web_time::Instant;
 
 use super::timed::{Shared, virial};
-use super::{SOFTENING, STRICT, Way};
+use super::{SOFTENING, STRICT, StepMode};
 use crate::error::Result;
 use crate::forces::direct::GpuTiers;
 use crate::forces::tree::TreeConfig;
@@ -14,8 +14,8 @@ use crate::forces::{Answers, ForceEngine, Identity, Order, Precision, Sinks, Sou
 use crate::gpu::Gpu;
 use crate::measure::{Cloud, TreeTimer};
 
-/// Fixed time of an exchange, in seconds: on two H200 a step of 65,536 bodies by all pairs took 1.31 ms, where half
-/// of one device's step is 1.08 ms and the bytes take 0.04 ms.
+/// Fixed time of an exchange, in seconds: on two H200 a step of 65,536 bodies by all pairs took
+/// 1.31 ms, of which half of one device's step is 1.08 ms and the transfer 0.04 ms.
 const LATENCY: f64 = 200e-6;
 /// Bytes per second between a device and the host.
 const BANDWIDTH: f64 = 25e9;
@@ -24,8 +24,8 @@ const BANDWIDTH: f64 = 25e9;
 pub(super) struct Model {
     /// Seconds of a step on one device.
     alone: f64,
-    way: Way,
-    /// Seconds of a step that are not shared.
+    mode: StepMode,
+    /// Seconds of a step that do not scale with the number of devices.
     own: f64,
     /// Interactions per second for forces of all bodies on all.
     rate: f64,
@@ -35,11 +35,13 @@ impl Model {
     /// The model for `n` bodies, with `alone` seconds per step on `gpu` alone; the other times are
     /// measured, unless it is the only device.
     ///
-    /// Errors: the device failed.
-    pub fn of(way: Way, gpu: &Arc<Gpu>, n: usize, alone: f64, is_only: bool) -> Result<Self> {
-        let own = if way == Way::Tree && !is_only { building(gpu, n)? } else { 0.0 };
-        let rate = if way == Way::Blocks && !is_only { rate(gpu, n)? } else { f64::INFINITY };
-        Ok(Self { alone, way, own, rate })
+    /// # Errors
+    ///
+    /// The device failed.
+    pub fn of(mode: StepMode, gpu: &Arc<Gpu>, n: usize, alone: f64, is_only: bool) -> Result<Self> {
+        let own = if mode == StepMode::Tree && !is_only { building(gpu, n)? } else { 0.0 };
+        let rate = if mode == StepMode::Blocks && !is_only { rate(gpu, n)? } else { f64::INFINITY };
+        Ok(Self { alone, mode, own, rate })
     }
 
     /// Seconds of a step on one device.
@@ -52,8 +54,8 @@ impl Model {
         if count == 1 {
             return self.alone;
         }
-        let divided = match self.way {
-            Way::Blocks => shared.interactions / self.rate,
+        let divided = match self.mode {
+            StepMode::Blocks => shared.interactions / self.rate,
             _ => self.alone - self.own,
         };
         let divided = divided.clamp(0.0, self.alone);
@@ -101,16 +103,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_shared_is_not_divided() {
-        let model = |way, own, rate| Model { alone: 1.0, way, own, rate };
+    fn unshared_time_is_not_divided_by_device_count() {
+        let model = |mode, own, rate| Model { alone: 1.0, mode, own, rate };
         let shared = Shared { times: 1.0, bytes: 2.5e9, interactions: 3e9, secs: 0.0 };
-        let told = LATENCY + 0.1;
-        let pairs = model(Way::Pairs, 0.0, f64::INFINITY);
-        assert!((pairs.secs(2, &shared) - (0.5 + told)).abs() < 1e-12);
+        let overhead = LATENCY + 0.1;
+        let pairs = model(StepMode::Pairs, 0.0, f64::INFINITY);
+        assert!((pairs.secs(2, &shared) - (0.5 + overhead)).abs() < 1e-12);
         assert_eq!(pairs.secs(1, &shared), 1.0);
-        let tree = model(Way::Tree, 0.4, f64::INFINITY);
-        assert!((tree.secs(3, &shared) - (0.4 + 0.2 + told)).abs() < 1e-12);
-        let blocks = model(Way::Blocks, 0.0, 6e9);
-        assert!((blocks.secs(2, &shared) - (0.75 + told)).abs() < 1e-12);
+        let tree = model(StepMode::Tree, 0.4, f64::INFINITY);
+        assert!((tree.secs(3, &shared) - (0.4 + 0.2 + overhead)).abs() < 1e-12);
+        let blocks = model(StepMode::Blocks, 0.0, 6e9);
+        assert!((blocks.secs(2, &shared) - (0.75 + overhead)).abs() < 1e-12);
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use web_time::Instant;
 
-use super::{DT, Way};
+use super::{DT, StepMode};
 use crate::bodies::Bodies;
 use crate::error::Result;
 use crate::forces::Method;
@@ -17,7 +17,7 @@ use crate::sim::{ASKED_FOR, Choice, DeviceGroup, EngineKind, Settings, Simulatio
 /// Bytes per body that devices exchange, with all pairs and with the tree.
 const BYTES: f64 = 16.0;
 
-/// A step of a run on individual steps stands for many, and may take this many times as long.
+/// A sample of a run on individual steps covers many blocks, and may take this many times as long.
 const LONGER: f64 = 10.0;
 
 /// The times of steps on one or several devices.
@@ -31,7 +31,7 @@ pub(super) struct Timed {
     pub shared: Shared,
 }
 
-/// What devices exchanged in a step.
+/// The cost of exchanges in a step.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Shared {
     /// Seconds that the first device spent on it, including waiting.
@@ -55,14 +55,14 @@ pub(super) fn timed(
     session: &Session<'_>,
     devices: &[Arc<Gpu>],
     n: usize,
-    way: Way,
+    mode: StepMode,
 ) -> Result<Option<Timed>> {
-    let settings = way.settings(session)?;
-    if way == Way::Blocks {
+    let settings = mode.settings(session)?;
+    if mode == StepMode::Blocks {
         return blocks(session, devices, &virial(n)?, &settings);
     }
     let bodies = sphere(n);
-    let work = if way == Way::Tree { n as f64 } else { (n as f64).powi(2) };
+    let work = if mode == StepMode::Tree { n as f64 } else { (n as f64).powi(2) };
     if devices.len() == 1 {
         let mut sim = Simulation::on(choice(devices, &settings), bodies, settings)?;
         return samples(session, work, &mut |steps| {
@@ -86,7 +86,7 @@ fn choice(devices: &[Arc<Gpu>], settings: &Settings) -> Choice {
     Choice { beside: devices[1..].to_vec(), ..choice }
 }
 
-/// Samples of `take`, which takes the given number of steps and returns what devices exchanged.
+/// Samples of `take`, which performs the given number of steps and returns the cost of exchanges.
 fn samples(
     session: &Session<'_>,
     work: f64,
@@ -97,7 +97,7 @@ fn samples(
         let shared = take(steps)?;
         Ok((begun.elapsed().as_secs_f64() / steps as f64, shared.per(steps as f64)))
     };
-    // The first step may include compilation, and tells how long the others take.
+    // The first step may include compilation. Its time sets the number of steps per sample.
     timed(1)?;
     let first = timed(1)?.0;
     if first > session.sizes.sample_secs {

@@ -54,7 +54,7 @@ proptest! {
     /// For any numbers of sources and sinks, any times and any derivatives, set all at once or one
     /// by one.
     #[test]
-    fn predicted_in_the_engine_is_predicted_by_the_host(
+    fn engine_prediction_matches_host_prediction(
         n in 1usize..700,
         sinks in prop_oneof![Just(1usize), 2usize..6, 60usize..140],
         highest in 0usize..6,
@@ -92,7 +92,7 @@ proptest! {
 }
 
 #[test]
-fn the_reference_agrees_on_what_was_predicted() {
+fn reference_agrees_with_predicted_sources() {
     let bodies = bodies_of(1000);
     let sources = moving(&bodies, 5);
     let time = Some(0.25);
@@ -131,7 +131,7 @@ fn the_bits_do_not_depend_on_the_threads() {
 }
 
 #[test]
-fn sources_of_two_kinds_do_not_mix() {
+fn still_and_moving_sources_do_not_mix() {
     let bodies = bodies_of(20);
     let sources = moving(&bodies, 3);
     let mut engine = CpuDouble::new();

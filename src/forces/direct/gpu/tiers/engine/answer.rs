@@ -1,4 +1,4 @@
-//! From sinks to their answers, awaiting the device.
+//! An evaluation from sinks to results, asynchronous to the device.
 
 use std::sync::Arc;
 
@@ -12,7 +12,8 @@ use crate::gpu::layout::VEC4;
 use crate::gpu::{DeviceClass, Progress};
 
 impl GpuTiers {
-    /// [`crate::forces::ForceEngine::begin`], awaiting kernels that are not compiled yet.
+    /// Asynchronous version of [`crate::forces::ForceEngine::begin`]: also awaits the compilation
+    /// of kernels.
     pub async fn begin_soon(
         &mut self,
         sinks: &Sinks<'_>,
@@ -20,10 +21,10 @@ impl GpuTiers {
         want: &Want<'_>,
     ) -> Result<()> {
         if let Some(mut before) = self.begun.take() {
-            // Nobody asked for its answers.
+            // Its results were never collected.
             self.complete(&mut before).await?;
         }
-        // Left in a copy by an error.
+        // Left over from an error.
         if !self.readback.is_idle() {
             self.readback.abandon();
         }
@@ -32,7 +33,7 @@ impl GpuTiers {
         let (n, count) = (sinks.position.len(), self.held.count());
         want.order.check_sources(count, has_velocity, has_acceleration)?;
         let (mut variant, mut whole) = self.plan(n, want)?;
-        // Where sinks are tells the host who is how far away, and who is within a radius.
+        // The host needs positions of sinks to compute distances and to filter by radius.
         let looks = want.nearest && want.distance || want.within.is_some();
         let mut evaluation = Evaluation {
             count: n,
@@ -67,10 +68,11 @@ impl GpuTiers {
         evaluation.whole = whole;
         evaluation.next = Next::Forces(Some(Progress::default()));
         let submitted = self.submit(&mut evaluation, sinks, want).await;
-        submitted.inspect_err(|_| self.held.send_again())?;
+        submitted.inspect_err(|_| self.held.resend_all())?;
         if self.gpu.adapter.class == DeviceClass::Software {
-            // It computes on the host's cores, which leaves no time to win. And a client may end before it asks for
-            // answers: lavapipe (Mesa 22.3) crashes where a process ends while it compiles.
+            // A software adapter computes on the host's cores, so nothing is gained by overlap. And
+            // a client may end before it collects the results: lavapipe (Mesa 22.3) crashes if a
+            // process ends during compilation.
             self.wait(&mut evaluation).await?;
         }
         self.last = Some((variant, n, whole.capacity as usize));
@@ -78,7 +80,7 @@ impl GpuTiers {
         Ok(())
     }
 
-    /// Sends what the device lacks, and submits what fits one submission.
+    /// Uploads changes, and submits as much as fits one submission.
     async fn submit(
         &mut self,
         evaluation: &mut Evaluation,
@@ -95,30 +97,31 @@ impl GpuTiers {
         let n = evaluation.count;
         let each = variant.words() as u64 * VEC4 + size_of::<u32>() as u64;
         let (sent, along) = self.held.bytes_to_send();
-        // Two parts of sinks, twice, at most one of changes with its parameters, and those of the prediction.
+        // Two ranges of sinks, twice, at most one of changes with its parameters, and those of the
+        // prediction.
         self.batch.begin(&gpu, n as u64 * each + along, 8 + ROWS as usize);
         evaluation.sent = sent;
-        let ahead = self.going_ahead(evaluation) as usize;
-        self.narrow(evaluation, if ahead > 0 { 0..ahead } else { 0..n }, sinks, want)?;
+        let early = self.early_sinks(evaluation) as usize;
+        self.narrow(evaluation, if early > 0 { 0..early } else { 0..n }, sinks, want)?;
         let sources = self.held.send(&gpu, variant.order, &mut self.batch).await?;
         let capacity = evaluation.whole.capacity as usize;
         let is_other = self.buffers.fit(&gpu, sources, &self.batch, &variant, n, capacity);
-        // All sources are sent where they are to come into another buffer.
+        // All sources are sent if their buffer was reallocated.
         if is_other || sent > along {
             self.batch.forget_made();
         }
-        if ahead > 0 {
-            self.go_ahead(evaluation, ahead as u32)?;
-            self.narrow(evaluation, ahead..n, sinks, want)?;
+        if early > 0 {
+            self.submit_early(evaluation, early as u32)?;
+            self.narrow(evaluation, early..n, sinks, want)?;
         }
         self.batch.keep();
         self.advance(evaluation)?;
         self.held.submitted();
-        evaluation.interactions += ahead as u64 * u64::from(evaluation.whole.source_count);
+        evaluation.interactions += early as u64 * u64::from(evaluation.whole.source_count);
         Ok(())
     }
 
-    /// [`crate::forces::ForceEngine::collect`], awaiting the device.
+    /// Asynchronous version of [`crate::forces::ForceEngine::collect`].
     pub async fn collect_soon(&mut self, out: &mut Answers) -> Result<()> {
         let nothing = Want::only(Order::Acceleration);
         let Some(mut evaluation) = self.begun.take() else {
@@ -135,7 +138,7 @@ impl GpuTiers {
         };
         let is_empty = n == 0 || evaluation.whole.source_count == 0;
         if is_empty {
-            // What stays of older answers would be taken for new ones.
+            // Older results must not be mistaken for new ones.
             out.resize(0, &nothing);
         }
         out.resize(n, &want);

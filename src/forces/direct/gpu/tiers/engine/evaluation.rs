@@ -1,4 +1,4 @@
-//! An evaluation under way: recorded in dispatches that keep their budget, submitted, waited for.
+//! A pending evaluation: recorded in dispatches within a time budget, submitted, awaited.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,50 +15,50 @@ use crate::forces::{Order, Precision};
 use crate::gpu::Progress;
 use crate::gpu::layout::DirectParams;
 
-/// Elapsed times below this tell of latency and not of a rate.
+/// Shorter times measure latency rather than a rate.
 const SHORTEST_SAMPLE: f64 = 2e-3;
 
-/// All but the largest blocks are done by then.
+/// Time in which all but the largest blocks finish.
 const PATIENCE: std::time::Duration = std::time::Duration::from_millis(5);
 
-/// Dispatches of one submission, each with parameters of its own.
+/// Dispatches of one submission, each with its own parameters.
 pub(super) const ROWS: u64 = 256;
 
-/// Bytes that go to a device per second, at the least.
+/// Lower bound of the transfer rate to a device, in bytes per second.
 const SLOWEST_SENDING: f64 = 1e9;
 
-/// What is under way.
+/// A pending evaluation.
 pub struct Evaluation {
-    /// How many sinks.
+    /// Number of sinks.
     pub count: usize,
-    /// Which of all sinks they are, if all have entries in the answers.
+    /// The subset of all sinks, if the outputs have entries for all.
     pub among: Option<Among>,
-    /// Where they are, if the host is to tell who is how far away.
+    /// Positions of sinks, if the host has to compute distances.
     pub sinks: Vec<DVec3>,
-    /// To when sources were predicted.
+    /// Time to which sources were predicted.
     pub time: Option<f64>,
     pub units: Units,
-    /// Positions of sources that were replaced since it was begun: distances of neighbours are those of its
-    /// moment.
+    /// Positions of sources replaced since it began, to compute distances of neighbours as of its
+    /// start.
     pub replaced: Replaced,
     pub variant: DirectVariant,
     pub potential: bool,
     pub nearest: bool,
-    /// How far away the nearest is, too.
+    /// Whether the distance to the nearest source is requested.
     pub distance: bool,
-    /// As many entries per list as are asked for, if lists are wanted, and the sinks' radii.
+    /// Requested entries per list, if lists are requested, and the sinks' radii.
     pub capacity: Option<usize>,
     pub radius: Vec<f64>,
     pub whole: DirectParams,
     pub next: Next,
     pub interactions: u64,
     pub dispatches: u64,
-    /// Bytes of sources that went along with the last submission.
+    /// Bytes of sources uploaded with the last submission.
     pub sent: u64,
     pub submitted: Option<(wgpu::SubmissionIndex, web_time::Instant)>,
 }
 
-/// Sources as they were.
+/// Earlier positions of replaced sources.
 #[derive(Default)]
 pub struct Replaced {
     pub some: HashMap<u32, DVec3>,
@@ -74,19 +74,21 @@ pub enum Next {
     Copied,
 }
 
-/// From so many sinks on some go ahead.
+/// Sinks from which on some are submitted early.
 const MANY_SINKS: u32 = 2048;
 
-/// Up to so many interactions: a quarter of the sinks leaves much of a device idle, which costs more than records of the
-/// others where forces take long. In f64 they take twice as long.
-const MOST_AHEAD: u64 = 1 << 29;
-const MOST_AHEAD_IN_F64: u64 = 1 << 27;
+/// Most interactions for an early submission: a quarter of the sinks leaves much of a device idle,
+/// which costs more than the records of the others where forces take long. Interactions in f64 take
+/// twice as long.
+const MOST_EARLY: u64 = 1 << 29;
+const MOST_EARLY_IN_F64: u64 = 1 << 27;
 
 impl GpuTiers {
-    /// How many sinks' forces are submitted before the host makes records of the others, which takes longer than another
-    /// submission where there are many: a quarter, if all would fit one dispatch. Sums of a sink are the same however sinks
-    /// are cut. Where records are made in place none go ahead: those of all take less than the second submission's copy.
-    pub(super) fn going_ahead(&mut self, evaluation: &Evaluation) -> u32 {
+    /// Number of sinks submitted early, while the host makes the records of the others, which takes
+    /// longer than another submission if there are many: a quarter, if all fit one dispatch. A
+    /// sink's sums do not depend on how sinks are divided. With mapped storage none are submitted
+    /// early: making all records takes less time than the second submission's copy.
+    pub(super) fn early_sinks(&mut self, evaluation: &Evaluation) -> u32 {
         let Evaluation { variant, whole, capacity, .. } = evaluation;
         let (sinks, shape) = (whole.sink_count, variant.shape);
         let interactions = u64::from(sinks) * u64::from(whole.source_count);
@@ -94,8 +96,8 @@ impl GpuTiers {
             self.throughput(variant.order).interactions_in(Budget::HEADLESS.dispatch_secs);
         let ahead = (sinks / 4).next_multiple_of(shape.sinks_per_workgroup());
         let most = match variant.precision {
-            Precision::Double => MOST_AHEAD_IN_F64,
-            _ => MOST_AHEAD,
+            Precision::Double => MOST_EARLY_IN_F64,
+            _ => MOST_EARLY,
         };
         let is_one = interactions <= at_once.min(most)
             && shape.workgroups(sinks) <= self.gpu.limits.workgroups;
@@ -103,8 +105,8 @@ impl GpuTiers {
         if is_slow && capacity.is_none() && is_one { ahead.min(sinks) } else { 0 }
     }
 
-    /// Submits the forces of the first sinks with what is in the batch.
-    pub(super) fn go_ahead(&mut self, evaluation: &mut Evaluation, sinks: u32) -> Result<()> {
+    /// Submits the forces of the first sinks with the contents of the batch.
+    pub(super) fn submit_early(&mut self, evaluation: &mut Evaluation, sinks: u32) -> Result<()> {
         let gpu = Arc::clone(&self.gpu);
         let Evaluation { variant, whole, next, .. } = evaluation;
         let key = variant.unsliced();
@@ -127,7 +129,7 @@ impl GpuTiers {
         &mut self.throughput[order as usize]
     }
 
-    /// Submits what fits one submission, after what is in the batch already.
+    /// Submits as much as fits one submission, after the contents of the batch.
     pub(super) fn advance(&mut self, evaluation: &mut Evaluation) -> Result<()> {
         let budget = Budget::HEADLESS;
         let gpu = Arc::clone(&self.gpu);
@@ -222,18 +224,18 @@ impl GpuTiers {
         Ok(())
     }
 
-    /// Waits for the last submission and learns from it how fast the device is.
+    /// Waits for the last submission and updates the measured rate of the device.
     pub(super) async fn wait(&mut self, evaluation: &mut Evaluation) -> Result<()> {
         let Some((submission, begun)) = evaluation.submitted.take() else { return Ok(()) };
         self.batch.make_ahead(&self.gpu);
         self.gpu.poll()?;
-        let asked = web_time::Instant::now();
+        let wait_begun = web_time::Instant::now();
         self.gpu.finish_soon(submission, PATIENCE).await?;
-        // Where the host came late, the device may have been done long since: then only a rate that
-        // is better than the known one is news.
-        let (waited, secs) = (asked.elapsed().as_secs_f64(), begun.elapsed().as_secs_f64());
+        // If the host waited late, the device may have been done long before: then only a rate
+        // above the known one is informative.
+        let (waited, secs) = (wait_begun.elapsed().as_secs_f64(), begun.elapsed().as_secs_f64());
         let (interactions, dispatches) = (evaluation.interactions, evaluation.dispatches);
-        // What mostly went into sending sources tells nothing of forces, either.
+        // Time mostly spent on the upload does not measure forces, either.
         let sending = std::mem::take(&mut evaluation.sent) as f64 / SLOWEST_SENDING;
         let throughput = self.throughput(evaluation.variant.order);
         let is_better = interactions as f64 > throughput.rate() * secs;
@@ -243,7 +245,7 @@ impl GpuTiers {
         Ok(())
     }
 
-    /// Waits until the answers have come back, which are then read ([`crate::gpu::Readback::arrive`]).
+    /// Completes the evaluation so that its results can be read ([`crate::gpu::Readback::arrive`]).
     pub(super) async fn complete(&mut self, evaluation: &mut Evaluation) -> Result<()> {
         loop {
             self.wait(evaluation).await?;

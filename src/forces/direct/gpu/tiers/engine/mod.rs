@@ -1,4 +1,4 @@
-//! The engine: bodies go up, kernels run while the host does other things, answers come back.
+//! The engine: uploads bodies, runs kernels asynchronously to the host, and reads results back.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -25,30 +25,31 @@ mod parts;
 
 use evaluation::Evaluation;
 #[cfg(not(target_arch = "wasm32"))]
-pub(super) use parts::counted_from;
+pub(super) use parts::with_index_offset;
 
-/// Entries of lists that the host may strike out again.
-const DOUBTFUL: usize = 4;
+/// Extra list entries for sources that the host may reject after an exact test.
+const SPARE_ENTRIES: usize = 4;
 
 /// Forces with derivatives on a GPU.
 ///
 /// [`ForceEngine::begin`] sends and submits, [`ForceEngine::finish`] waits: for headless programs.
-/// Sinks are computed in dispatches of at most 50 ms; what exceeds one submission of 250 ms is submitted
-/// in `finish`. Answers depend on the number of sinks and sources by rounding (the order of sums), and on
-/// nothing else.
+/// Sinks are computed in dispatches of at most 50 ms; work beyond one submission of 250 ms is
+/// submitted in `finish`. Results depend on the numbers of sinks and sources by rounding (the order
+/// of sums), and on nothing else.
 pub struct GpuTiers {
     gpu: Arc<Gpu>,
-    /// Devices that share what lives on its own.
-    beside: Vec<Arc<Gpu>>,
+    /// Further devices that share block steps of bodies resident on this one.
+    other_devices: Vec<Arc<Gpu>>,
     precision: Precision,
     pairs: Pairs,
     checks: Checks,
     shape: Option<Shape>,
     fitted: FittedShapes,
-    /// Of how many sinks those that are asked for are a part: the shape, and so the order of sums, is that of all.
+    /// Total number of sinks if the requested ones are a subset: it determines the shape and so the
+    /// order of sums.
     part_of: Option<usize>,
     held: Held,
-    /// To when sources that move are predicted.
+    /// Time to which moving sources are predicted.
     time: Option<f64>,
     kernels: HashMap<DirectVariant, Kernels>,
     buffers: Buffers,
@@ -63,18 +64,19 @@ pub struct GpuTiers {
 impl GpuTiers {
     /// An engine of tier `precision` on `gpu`.
     ///
-    /// Errors: a tier that does not hold on this adapter, with the reason; see [`super::tier_soon`].
+    /// # Errors
+    /// A tier that does not hold on this adapter, with the reason; see [`super::tier_soon`].
     pub async fn open(gpu: Arc<Gpu>, precision: Precision) -> Result<Self> {
         let pairs = self_test::tier_soon(&gpu, precision).await?;
         Ok(Self::unproven(gpu, precision, pairs))
     }
 
-    /// [`GpuTiers::open`], waiting for the device.
+    /// Blocking version of [`GpuTiers::open`].
     pub fn new(gpu: Arc<Gpu>, precision: Precision) -> Result<Self> {
         blocking(Self::open(gpu, precision))
     }
 
-    /// An engine whose arithmetic nobody has tested, for the tests themselves.
+    /// An engine whose arithmetic has not been tested, for the self-test.
     pub fn unproven(gpu: Arc<Gpu>, precision: Precision, pairs: Pairs) -> Self {
         let pairs = if precision == Precision::DoubleSingle { pairs } else { Pairs::NONE };
         Self {
@@ -91,7 +93,7 @@ impl GpuTiers {
             part_of: None,
             last: None,
             checks: Checks::default(),
-            beside: Vec::new(),
+            other_devices: Vec::new(),
             gpu,
             precision,
             pairs,
@@ -100,14 +102,15 @@ impl GpuTiers {
 
     /// Fixes the shape for every evaluation, and whether there are run-time checks.
     ///
-    /// Errors: a shape out of range.
+    /// # Errors
+    /// A shape out of range.
     pub fn with_shape(mut self, shape: Shape, checks: Checks) -> Result<Self> {
         shape.validate()?;
         (self.shape, self.checks) = (Some(shape), checks);
         Ok(self)
     }
 
-    /// Fixes the rate, which is taken for granted: a low one cuts every evaluation into many pieces.
+    /// Fixes the rate instead of measuring it: a low one cuts every evaluation into many chunks.
     #[must_use]
     pub fn with_rate(mut self, interactions_per_sec: f64) -> Self {
         self.throughput = [Throughput::fixed(interactions_per_sec); 3];
@@ -124,9 +127,10 @@ impl GpuTiers {
         &self.gpu
     }
 
-    /// The shape of kernels for blocks of so many sinks among `sources`, all in one slice: what was found, else the rule's.
+    /// The shape of kernels for blocks of `sinks` sinks among `sources`, all in one slice: as
+    /// tuned, else by the rule.
     pub(crate) fn block_shape(&self, order: Order, sinks: usize, sources: usize) -> Shape {
-        // No more sinks are tuned than there are bodies.
+        // Shapes are tuned for at most as many sinks as there are bodies.
         let most = 1 << (sources.max(1).ilog2() & !1);
         let found = self.fitted.find(self.precision, order, sinks.min(most), sources);
         let found = found.filter(|shape| shape.holds_on(&self.gpu));
@@ -135,29 +139,31 @@ impl GpuTiers {
         found.map_or_else(usual, |shape| Shape { slices: 1, ..shape })
     }
 
-    /// The devices that share with it the block steps of bodies which live there.
+    /// Further devices that share block steps of bodies resident on this one.
     pub fn beside(&self) -> &[Arc<Gpu>] {
-        &self.beside
+        &self.other_devices
     }
 
-    /// How its double-single arithmetic is done.
+    /// How its double-single arithmetic is implemented.
     pub fn pairs(&self) -> Pairs {
         self.pairs
     }
 
-    /// For checks: the same with bytes behind every output that no kernel may touch.
+    /// For checks: adds guard bytes at the end of every output, which no kernel may write.
     #[must_use]
     pub fn with_guard(mut self) -> Self {
         self.buffers.guard = 1024;
         self
     }
 
-    /// For checks: fills all outputs with what is no number. What a later evaluation does not write is seen.
+    /// For checks: fills all outputs with NaN, which shows what a later evaluation leaves
+    /// unwritten.
     pub fn poison(&mut self) {
         self.buffers.poison(&self.gpu);
     }
 
-    /// For checks: whether the last evaluation wrote nothing behind its end since [`GpuTiers::poison`].
+    /// For checks: whether the last evaluation left the guard bytes as [`GpuTiers::poison`] set
+    /// them.
     pub fn kept_bounds(&self) -> Result<bool> {
         let Some((variant, sinks, capacity)) = self.last else { return Ok(true) };
         self.buffers.untouched(&self.gpu, &variant, sinks, capacity)
@@ -209,8 +215,8 @@ impl GpuTiers {
         }
         let room = (largest / 4) as usize / sinks.max(1);
         let capacity = want.within.map_or(0, |within| {
-            let asked = within.capacity.min(self.held.count()).max(1);
-            (asked + DOUBTFUL).min(room.max(asked))
+            let requested = within.capacity.min(self.held.count()).max(1);
+            (requested + SPARE_ENTRIES).min(room.max(requested))
         });
         let list_bytes = capacity as u64 * 4 * sinks as u64;
         if list_bytes > largest {
@@ -276,7 +282,7 @@ impl ForceEngine for GpuTiers {
     }
 
     fn put_beside(&mut self, devices: &[Arc<Gpu>]) {
-        self.beside = devices.to_vec();
+        self.other_devices = devices.to_vec();
     }
 
     fn in_parts(&mut self) -> Option<&mut dyn InParts> {

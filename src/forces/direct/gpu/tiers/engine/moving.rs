@@ -1,4 +1,4 @@
-//! Sources that the engine predicts, and where sources were when an evaluation began.
+//! Predicted sources, and positions of sources as of the start of an evaluation.
 
 use super::GpuTiers;
 use super::evaluation::Evaluation;
@@ -44,7 +44,7 @@ impl MovingSources for GpuTiers {
 
     fn settle_moving(&mut self, sources: &Arrivals) {
         if let Held::Moving(motions) = &mut self.held {
-            motions.take_in(sources);
+            motions.apply_announced(sources);
         }
     }
 
@@ -57,7 +57,8 @@ impl MovingSources for GpuTiers {
 }
 
 impl GpuTiers {
-    /// Before all sources are replaced: the evaluation under way tells distances of neighbours by where they were.
+    /// Saves all positions before the sources are replaced: the pending evaluation computes
+    /// distances of neighbours from them.
     pub(super) fn keep_positions(&mut self) {
         let Self { begun, held, .. } = self;
         if let Some(Evaluation { replaced, nearest, capacity, time, .. }) = begun
@@ -68,7 +69,7 @@ impl GpuTiers {
         }
     }
 
-    /// The same before some of them are, by their numbers.
+    /// [`GpuTiers::keep_positions`] for the sources with these indices.
     pub(super) fn keep_positions_of(&mut self, index: impl Iterator<Item = u32>) {
         let Self { begun, held, .. } = self;
         if let Some(Evaluation { replaced, nearest, capacity, time, .. }) = begun

@@ -1,8 +1,8 @@
-//! Sinks as the device has them.
+//! Conversion of sinks to device records.
 
 use std::ops::Range;
 
-use super::super::frame::{BRIEF, Entry, TierFrame};
+use super::super::frame::{Entry, TierFrame, WORDS_TO_VELOCITY};
 use super::super::records::{MANY, Wide, first_refused, in_wide_registers};
 use super::super::rows::Word;
 use super::GpuTiers;
@@ -11,11 +11,11 @@ use crate::error::{Error, Result};
 use crate::forces::{Identity, NO_SOURCE, Precision, Sinks, Want};
 use crate::gpu::layout::{FOREIGN, VEC4};
 
-// Numbers of sources are sent as they are given.
+// Source indices are uploaded unchanged.
 const _: () = assert!(FOREIGN == NO_SOURCE);
 
 impl GpuTiers {
-    /// Some of the sinks as the device has them, into the batch.
+    /// Writes records of some of the sinks into the batch.
     pub(super) fn narrow(
         &mut self,
         evaluation: &mut Evaluation,
@@ -54,8 +54,8 @@ impl GpuTiers {
                 part.clone().zip(itself).for_each(|(i, itself)| *itself = number(i));
             }
         }
-        // A `vec4` of f64 is 32 bytes; parts begin at multiples of that.
-        // Kernels count from the first of all sinks, whose place parts that come later lie behind.
+        // A `vec4` of f64 is 32 bytes; allocations are aligned to that. Kernels index from the
+        // first of all sinks, and later ranges lie behind its place.
         let before = (begin * words) as u64 * VEC4;
         let at = u64::from(sinks_at) - before;
         evaluation.whole.sinks_at = (at / evaluation.variant.vector_bytes()) as u32;
@@ -64,7 +64,7 @@ impl GpuTiers {
     }
 }
 
-/// Records of few sinks, those from `begin` on.
+/// Records of few sinks, from `begin` on.
 struct Few<'a, 'b> {
     frame: &'a TierFrame,
     sinks: &'a Sinks<'b>,
@@ -75,13 +75,14 @@ struct Few<'a, 'b> {
 }
 
 impl Wide for Few<'_, '_> {
-    /// The first that leaves the range of the tier.
+    /// The first sink that exceeds the range of the tier.
     type Done = Option<usize>;
 
     #[inline(always)]
     fn work(self) -> Option<usize> {
         let Sinks { position, velocity, acceleration, .. } = *self.sinks;
-        let is_brief = self.frame.precision == Precision::DoubleSingle && self.words == BRIEF;
+        let is_brief =
+            self.frame.precision == Precision::DoubleSingle && self.words == WORDS_TO_VELOCITY;
         if is_brief && acceleration.is_empty() && velocity.len() == position.len() {
             let radius =
                 |k: usize| self.want.within.map_or(-1.0, |within| within.radius[self.begin + k]);
@@ -99,7 +100,7 @@ impl Wide for Few<'_, '_> {
     }
 }
 
-/// Sink `i` as records are made of it.
+/// The fields of sink `i` that its record is made from.
 #[inline(always)]
 fn entry(sinks: &Sinks<'_>, want: &Want<'_>, i: usize) -> Entry {
     let or_zero = |of: &[glam::DVec3]| of.get(i).copied().unwrap_or_default();

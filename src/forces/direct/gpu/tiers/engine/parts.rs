@@ -1,4 +1,5 @@
-//! A part of the sinks, in the shape for all of them: with the bits that they have among all.
+//! A range of the sinks, computed with the workgroup shape for all of them, so that the bits are
+//! the same as in an evaluation of all sinks.
 
 use std::ops::Range;
 
@@ -7,8 +8,9 @@ use crate::error::{Error, Result};
 use crate::forces::{Answers, ForceEngine, InParts, Sinks, Want, Within};
 
 impl GpuTiers {
-    /// [`ForceEngine::begin`] for some of `all` sinks: the bits are those that they have among all.
-    pub(in super::super) fn begin_some(
+    /// [`ForceEngine::begin`] for some of `all` sinks, with the same bits as in an evaluation of
+    /// all.
+    pub(in super::super) fn begin_range(
         &mut self,
         sinks: &Sinks,
         all: usize,
@@ -36,8 +38,8 @@ impl InParts for GpuTiers {
             .within
             .map(|Within { radius, capacity }| Within { radius: &radius[part.clone()], capacity });
         let begun =
-            self.begin_some(&sinks.part(part.clone()), all, softening, &Want { within, ..*want });
-        begun.map_err(|error| counted_from(part.start, error))?;
+            self.begin_range(&sinks.part(part.clone()), all, softening, &Want { within, ..*want });
+        begun.map_err(|error| with_index_offset(part.start, error))?;
         if let Some(evaluation) = &mut self.begun {
             evaluation.among = Some(Among::new(part, all, want));
         }
@@ -45,8 +47,8 @@ impl InParts for GpuTiers {
     }
 }
 
-/// An error of a sink that is counted from `first` on.
-pub fn counted_from(first: usize, error: Error) -> Error {
+/// Shifts the sink number in an error by `first`.
+pub fn with_index_offset(first: usize, error: Error) -> Error {
     match error {
         Error::Body { index, problem, .. } => {
             Error::Body { index: first + index, id: (first + index) as u64, problem }
@@ -55,12 +57,12 @@ pub fn counted_from(first: usize, error: Error) -> Error {
     }
 }
 
-/// Which of all sinks were asked for.
+/// Which of all sinks were requested.
 #[derive(Clone)]
 pub struct Among {
     part: Range<usize>,
     all: usize,
-    /// What was wanted besides lists, and whether those were.
+    /// Requested outputs other than lists, and whether lists were requested.
     want: Want<'static>,
     lists: bool,
 }
@@ -72,7 +74,7 @@ impl Among {
         Self { part, all, want, lists: within.is_some() }
     }
 
-    /// Answers of the part become entries among those of all.
+    /// Moves the outputs of the range to their entries among those of all sinks.
     pub(super) fn place(&self, out: &mut Answers) {
         let Self { part, all, want, lists } = self;
         let found = std::mem::take(&mut out.neighbours);
@@ -95,7 +97,7 @@ impl Among {
     }
 }
 
-/// The first values become those of `part`, where there are values at all.
+/// Moves the first values to the entries of `part`, unless there are no values.
 fn move_to<T: Copy>(values: &mut [T], part: &Range<usize>) {
     if !values.is_empty() {
         values.copy_within(..part.len(), part.start);
