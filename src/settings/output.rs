@@ -138,6 +138,10 @@ pub struct ViewRequest {
         )
     )]
     pub target: Option<Point>,
+    /// Whether the scene is only the default: newcomers then see the welcome sheet first.
+    #[cfg_attr(feature = "options", arg(skip))]
+    #[serde(skip)]
+    pub is_default: bool,
     /// Start paused
     #[cfg_attr(feature = "options", arg(long, help_heading = "Window"))]
     pub paused: bool,

@@ -81,10 +81,14 @@ pub async fn start(adapter: String) {
 
 /// The request of the link, or the first scene with the link's error.
 async fn request() -> (ViewRequest, Option<Error>) {
-    let fragment = browser().and_then(|browser| browser.location().hash().ok());
-    match parse_link(&fragment.unwrap_or_default()).await {
+    let fragment = browser().and_then(|browser| browser.location().hash().ok()).unwrap_or_default();
+    if fragment.trim_start_matches('#').is_empty() && own_scene().is_none() {
+        return (window::first_scene(), None);
+    }
+    match parse_link(&fragment).await {
         Ok(request) => (request, None),
-        Err(error) => (window::first_scene(), Some(error)),
+        // The message must not lie below the welcome sheet.
+        Err(error) => (ViewRequest { is_default: false, ..window::first_scene() }, Some(error)),
     }
 }
 

@@ -91,6 +91,7 @@ impl Shown<'_> {
             steps: self.steps(),
             look: self.look(),
             target: Some(Point(target)),
+            is_default: false,
             paused,
             t: None,
             embed,

@@ -90,8 +90,7 @@ impl Frames {
         let open = memory.panel_open && machine::has_room_for_panel() && !request.embed;
         let mut panel = Panel::new(open, memory.tab);
         panel.is_hidden = request.embed;
-        // The welcome sheet is shown once, and only without a request.
-        panel.welcome.open = !memory.welcomed && request == super::first_scene();
+        panel.welcome.open = !memory.welcomed && request.is_default;
         Ok(async move {
             let (mut output, simulated) = opening.await?;
             let_browser_turn().await;

@@ -51,9 +51,10 @@ use crate::settings::{InputRequest, ViewRequest};
 /// The scene shown if none is requested.
 pub const FIRST_SCENE: &str = "galaxy-collision";
 
-/// The request for [`FIRST_SCENE`].
+/// The request for [`FIRST_SCENE`] if nothing is requested.
 pub fn first_scene() -> ViewRequest {
-    ViewRequest { input: InputRequest::named(FIRST_SCENE), ..ViewRequest::default() }
+    let input = InputRequest::named(FIRST_SCENE);
+    ViewRequest { input, is_default: true, ..ViewRequest::default() }
 }
 
 /// Installs a callback for requests to end the program: Ctrl-C, or the system's shutdown.

@@ -19,6 +19,7 @@ use crate::live::Event;
 use crate::messages;
 use crate::render::{ColourBy, Follow};
 use crate::scene::Colouring;
+use crate::settings::ViewRequest;
 use crate::sim::Moment;
 
 /// Shown once per run when the energy error is so large that the results are unreliable.
@@ -215,7 +216,10 @@ impl Frames {
         let first = super::first_scene();
         let name = &first.input.input;
         // Only if another scene failed.
-        let is_other = self.simulated.request.as_ref().is_some_and(|request| *request != first);
+        let is_other =
+            self.simulated.request.as_ref().is_some_and(|request| {
+                ViewRequest { is_default: true, ..request.clone() } != first
+            });
         match is_other.then(|| Simulated::new(&self.output.screen.gpu, first.clone())) {
             None => self.output.show_message(why.to_owned(), true),
             Some(Err(error)) => self.output.show_error(&error),

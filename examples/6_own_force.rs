@@ -1,0 +1,111 @@
+//! A force of your own: Yukawa gravity, which falls off faster than 1/r^2, so that orbits precess.
+//!
+//! Shows: an engine from outside the library (`ForceEngine`), and a simulation that steps with it.
+//! Run: `cargo run --release --example 6_own_force`
+
+use gravitile::error::Result;
+use gravitile::forces::{
+    Answers, ForceEngine, Order, Precision, Sinks, Sources, Want, check_update,
+};
+use gravitile::glam::DVec3;
+use gravitile::scene::Scene;
+use gravitile::sim::{Settings, Simulation};
+
+/// Pairs with the potential -m e^(-r/range) / r, r^2 softened by eps^2. The range has the bodies'
+/// unit of length.
+struct Yukawa {
+    range: f64,
+    position: Vec<DVec3>,
+    mass: Vec<f64>,
+    result: Answers,
+}
+
+impl ForceEngine for Yukawa {
+    fn name(&self) -> &'static str {
+        "yukawa"
+    }
+
+    fn describe(&self) -> String {
+        format!("Yukawa gravity of range {}, f64", self.range)
+    }
+
+    fn precision(&self) -> Precision {
+        Precision::Double
+    }
+
+    fn highest_order(&self) -> Order {
+        Order::Acceleration
+    }
+
+    fn source_count(&self) -> usize {
+        self.position.len()
+    }
+
+    fn set_sources(&mut self, sources: &Sources) -> Result<()> {
+        sources.check()?;
+        (self.position, self.mass) = (sources.position.to_vec(), sources.mass.to_vec());
+        Ok(())
+    }
+
+    fn update_sources(&mut self, index: &[u32], sources: &Sources) -> Result<()> {
+        check_update(index, sources, self.source_count())?;
+        for (k, &j) in index.iter().enumerate() {
+            self.position[j as usize] = sources.position[k];
+            self.mass[j as usize] = sources.mass[k];
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self, sinks: &Sinks, softening: f64, want: &Want) -> Result<()> {
+        sinks.check(softening, want)?;
+        want.order.check_sources(self.source_count(), false, false)?;
+        let mut result = Answers::default();
+        for (i, &sink) in sinks.position.iter().enumerate() {
+            let (mut acceleration, mut potential) = (DVec3::ZERO, 0.0);
+            for (j, (&source, mass)) in self.position.iter().zip(&self.mass).enumerate() {
+                let apart = source - sink;
+                let r = (apart.length_squared() + softening * softening).sqrt();
+                if sinks.identity.of(i) == Some(j) || r == 0.0 {
+                    continue;
+                }
+                let phi = -mass * (-r / self.range).exp() / r;
+                acceleration -= apart * phi * (1.0 / r + 1.0 / self.range) / r;
+                potential += phi;
+            }
+            result.acceleration.push(acceleration);
+            result.potential.push(potential);
+        }
+        self.result = result;
+        Ok(())
+    }
+
+    fn collect(&mut self, out: &mut Answers) -> Result<()> {
+        *out = std::mem::take(&mut self.result);
+        Ok(())
+    }
+}
+
+fn main() -> Result<()> {
+    let bodies = Scene::builtin("two-body")?.build()?;
+    let engine =
+        Yukawa { range: 10.0, position: Vec::new(), mass: Vec::new(), result: Answers::default() };
+    let settings = Settings { softening: 0.0, dt: 0.001, ..Settings::default() };
+    let mut sim = Simulation::with_engine(Box::new(engine), bodies, settings)?;
+    let start = sim.diagnostics()?;
+    println!("closest approaches, which Newton's force would repeat at one angle:");
+    println!("      t  separation  angle/degrees  energy error");
+    let (mut before, mut last) = (f64::INFINITY, f64::INFINITY);
+    for _ in 0..30_000 {
+        sim.step(1)?;
+        let bodies = sim.bodies()?;
+        let apart = bodies.position[1] - bodies.position[0];
+        let now = apart.length();
+        if last < before && last < now {
+            let error = sim.diagnostics()?.energy_error(&start);
+            let angle = apart.y.atan2(apart.x).to_degrees();
+            println!("{:7.3}  {last:10.6}  {angle:13.2}  {error:12.1e}", sim.time());
+        }
+        (before, last) = (last, now);
+    }
+    Ok(())
+}
