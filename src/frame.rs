@@ -6,6 +6,14 @@
 //! in which lengths, masses and speeds are of order one and G is 1. The units are powers of two, so
 //! converting rounds nothing, and results have the same bits in any units that differ by such
 //! factors.
+//!
+//! The frame of a run is chosen from its first state and stored in `run.toml`. Pictures use it as
+//! the scale of their points, and the camera is converted to f32 in it.
+//!
+//! On a device, leapfrog's positions and velocities have five bits more than f32 (`gpu/fine.rs`).
+//! If the origin lies elsewhere, an f64 coordinate counted from (0, 0, 0) can be too short for the
+//! last of these bits. A snapshot then stores the missing digits in extra columns ([`Rests`]), so
+//! that a restart gives the same bits.
 
 use std::fmt;
 

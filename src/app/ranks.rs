@@ -1,5 +1,9 @@
 //! This process as one of the MPI ranks started by `mpirun` or `srun`: all ranks execute the same
 //! command line, and rank 0 alone prints and writes files.
+//!
+//! Rank 0 also chooses the engine (`cli/together.rs`). All ranks check at the same points whether
+//! to stop. The devices of the ranks form one group (`sim/group/`); host engines share the sinks
+//! (`forces/spread.rs`).
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -5,6 +5,9 @@
 //! operations in the same order; where one needs data of the others it calls an [`Exchange`], which
 //! returns once all members have called it. Numerical code is thus independent of threads and
 //! networks, and all sums are taken in the order of members.
+//!
+//! Members may be threads of this process (`threads`), MPI ranks (`mpi`, feature `mpi`), or both:
+//! then the first device of a rank communicates for the other devices of its rank.
 
 mod barrier;
 #[cfg(feature = "mpi")]

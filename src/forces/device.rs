@@ -1,5 +1,9 @@
 //! Forces on bodies that live on a device, recorded chunk by chunk between the kernels of an
 //! integrator.
+//!
+//! A method whose bodies stay on a device implements [`DeviceForces`] and has a line in
+//! `forces::ON_DEVICE`. Steps, integrators and potentials know forces only through this trait,
+//! except for the two kinds of steps that are written for all pairs (`sim/device/stepper/`).
 
 use std::future::Future;
 use std::ops::Range;

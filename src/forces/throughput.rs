@@ -1,4 +1,10 @@
 //! How much work goes into one dispatch and one submission, from the measured rate.
+//!
+//! A dispatch may take 50 ms, or 8 ms if a window is open ([`Budget`]). [`Throughput`] converts
+//! that to a number of interactions. For all pairs the time of a chunk follows from its number of
+//! interactions. For a tree it does not: a walk can take a thousand times as long as its count
+//! suggests. The first chunks are therefore small, and the rate follows slow ones at once
+//! ([`Throughput::expect_uneven`]).
 
 /// The longest time that a dispatch and a submission may take.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,4 +1,7 @@
 //! Bodies on the device, in the units of a frame.
+//!
+//! Buffers hold all bodies, which attract, and name the range of them that this device moves: its
+//! sinks, usually all. Forces, kicks, drifts, potentials and read-back apply to the sinks.
 
 use std::ops::Range;
 

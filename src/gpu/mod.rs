@@ -1,5 +1,13 @@
 //! Everything about the graphics device that is not physics: adapters, the device, shader text,
 //! pipelines, buffers, reading back.
+//!
+//! Among other things: templates of shaders (`template`) and their translation to SPIR-V, MSL and
+//! HLSL (`translate`); bindings and pipelines for compute and drawing, which no other module makes
+//! (`bindings`, `pipeline`, `draw`); evaluations cut into dispatches (`pieces`); prefix sums and a
+//! stable sort (`scan`, `sort`); bodies on the device (`buffers`); compiled kernels cached between
+//! starts (`kernel_cache`).
+//!
+//! Whatever takes device time is asynchronous. [`blocking`] waits for it in headless programs.
 
 mod adapter;
 mod batch;

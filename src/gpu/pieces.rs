@@ -1,4 +1,11 @@
 //! Splitting sinks times sources into dispatches that keep a time budget.
+//!
+//! A large evaluation is cut into chunks of its sources. It is cut into rows of sinks only if a
+//! dispatch that takes all sources still fills the device: a dispatch of few workgroups leaves most
+//! of a GPU idle, is measured as slow, and would make the next one smaller still. A later chunk
+//! continues from the running totals of the earlier one, in the same order, so these cuts do not
+//! change the bits (except with [`Rectangle::fixed_chunk`], where the length of chunks is part of
+//! the kernel's order).
 
 use std::ops::Range;
 

@@ -3,6 +3,9 @@
 //! The files are WGSL with two additions: a line that begins with `//%` is a statement of the
 //! template engine (include, if, for), and `{{ name }}` is a value. WGSL has no unroll hint, so
 //! unrolling is done by such a `for`. An undefined name is an error with file and line.
+//!
+//! A test without a GPU validates every variant that the program can request, and translates it for
+//! Vulkan, Metal and DirectX. `shaders/README.md` has what authors of shaders need to know.
 
 use std::sync::{OnceLock, RwLock};
 

@@ -3,6 +3,11 @@
 //!
 //! An inspection works in the background on a copy of a state, so it has no effect on the results
 //! of the simulation.
+//!
+//! It takes the error of 256 accelerations against all pairs in f64, and a tree that the host
+//! builds from that state, whatever engine runs. `render/diagram.rs` draws the result over the
+//! finished picture. Marks move with the bodies. With a million bodies, boxes appear up to a second
+//! late; while time stands still they appear at once.
 
 use std::sync::Arc;
 

@@ -1,6 +1,11 @@
 //! Background worker for simulations that frames do not record: on a thread or, in a browser,
 //! between frames. The frame loop never waits for it: it sets how many steps are due and takes the
 //! latest finished state.
+//!
+//! This serves CPU engines and groups of devices. It works with any `Residence`, and hands over a
+//! finished state when the frame loop requests one. With several devices, the first one is the
+//! window's own; the window draws states that came back through the host. Step threads have a lower
+//! priority than threads that draw (`priority`).
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};

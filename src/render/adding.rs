@@ -1,5 +1,15 @@
 //! Two methods of accumulating the light of bodies on the device. Their pictures agree up to
 //! rounding.
+//!
+//! Blended triangles (`sprite.wgsl`), or compute (`splat.wgsl`): 64-bit integers and atomic
+//! additions, whose sums have the same bits in any order. Both take a body's position, size and
+//! colour from `body_sprite.wgsl`, and both leave light in 32-bit floats if the device can blend
+//! those, otherwise in half floats (`light`).
+//!
+//! With triangles, trails are two blended passes over the picture (`trail_pass`). With compute they
+//! are mixed in where the sums become light, because the rasteriser is the slow part of such
+//! devices; that takes 12 more bytes per pixel. Trails, ages and densities (`medium`) take memory
+//! only while they are shown.
 
 use super::camera::{Camera, View};
 use super::image::PictureSize;

@@ -14,6 +14,15 @@
 //! Alpha has two uses. In the shrunk picture it is the largest mean intensity of the pixel's four
 //! blocks, for the exposure meter. In the result it is the local exposure, a gain that depends on
 //! the light of the neighbourhood (see [`Smoothing::gain`]).
+//!
+//! Levels end at 6 pixels across. The number of bodies at a pixel follows from the intensity alone,
+//! because all bodies share a fixed total of light. If a pixel of the smoothed picture is wider
+//! than 4.5 pixels of the full one, a quadratic B-spline enlarges it, since linear interpolation
+//! would show its squares (`bloom`).
+//!
+//! `tests/render/resolution.rs` checks that a picture of 2160 lines, box-filtered, is the one of
+//! 720. The local exposure is a negative power of the neighbourhood's light, so that tails are
+//! visible next to a core; the tone curve is metered after it (`exposure`).
 
 use rayon::prelude::*;
 

@@ -1,10 +1,14 @@
-//! Everything a user can choose, in one place: the command line, the panel, files and other programs fill in these
-//! structs, and the rooms above decide what follows from them.
+//! Everything a user can choose, in one place: the command line, the window, its panel, films, runs
+//! and other programs fill in these structs, and the modules above decide what follows from them.
 //!
-//! A *request* holds what somebody chose; anything left out is chosen to suit the bodies and the device. Each request
-//! is plain data for serde and, with the feature `cli`, also a group of options whose help is the documentation of the
-//! fields. A new setting is one field here: `command_line` writes it without further code, and a test checks that
-//! every option survives the round trip.
+//! A *request* holds what the user chose; anything left out is chosen to suit the bodies and the
+//! device. Resolved for given bodies and a given device, a request becomes the *settings* of a
+//! simulation, the *config* of a kernel or the *style* of a picture.
+//!
+//! Each request is plain data for serde and, with the feature `options`, also a group of options of
+//! the command line (clap) whose help is the documentation of the fields. A new setting is one
+//! field here: `command_line` writes it without further code, and tests check that every setting
+//! survives the way to the command line and to files, and back.
 
 mod adapter;
 #[cfg(feature = "options")]

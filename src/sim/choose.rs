@@ -1,5 +1,13 @@
 //! Which engine and which method `auto` means: by the class of the device and the number of bodies.
 //! Nothing is timed, so that two runs of one command on one machine have the same bits.
+//!
+//! Besides, a page must not wait for a measurement. Only the number of devices is measured
+//! (`--devices auto`, `measure::choose`): the bits are the same on any number.
+//! [`super::Simulation::new`] calls [`choose()`]; the program calls `measure::choose` before each
+//! simulation (`app/lookup.rs`).
+//!
+//! The choice, and the kernel's shape or, for individual steps, the shapes that tuning had found
+//! (`sim/shapes.rs`), are written to the `run.toml` of a run, so that `resume` repeats them.
 
 use std::sync::Arc;
 

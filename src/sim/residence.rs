@@ -1,4 +1,8 @@
 //! Where the bodies of a simulation live: the interface to step and read them there.
+//!
+//! [`Residence`] is implemented by the host, by one device and by a group of devices, and may be
+//! implemented by the caller. Whatever may take device time returns a future: native programs wait
+//! for it, a browser does not.
 
 use std::future::Future;
 use std::pin::Pin;

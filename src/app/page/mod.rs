@@ -1,4 +1,17 @@
 //! The page: the window in a browser, and its browser-specific parts.
+//!
+//! A page has one thread, and no piece of work may hold it for more than 50 ms. A browser compiles
+//! a function when it is first called, so start-up is spread out:
+//!
+//! - A worker with the same program makes the bodies as soon as the device is open (`making`).
+//! - Meanwhile the page prepares the passes of the picture, the glyphs and the controls, and yields
+//!   to the event loop in between (`gpu::let_browser_turn`, `app/window/warm.rs`).
+//! - The first frame with bodies shows the picture alone; the panel follows part by part
+//!   (`app/panel/growth.rs`).
+//! - The kernels of the reports are compiled in the background, during the first steps.
+//!
+//! Outside of Rust, `web/` has films as WebM (`film.js`), starting without a network (`sw.js`) and
+//! the tool that writes the pages of scenes (`web/tool`).
 
 mod listen;
 mod log;

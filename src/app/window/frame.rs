@@ -1,4 +1,17 @@
 //! One frame: finished results, user input, a slice of the simulation, the picture, the panel.
+//!
+//! 1. Takes what has come back: timestamps, diagnostics, positions of whatever the camera follows.
+//! 2. If that is due (`refresh`), lays out the panel and carries out its actions. The panel reads
+//!    facts and emits actions; it changes nothing itself.
+//! 3. Records one command buffer: a slice of the simulation within 12 ms of device time (30 ms at
+//!    the fastest tempo), the sprites from the same buffers that the force kernel reads, glow,
+//!    exposure, the tone map into the window's surface, and the panel's layers on top (`layers`).
+//! 4. Makes one submission and waits for nothing. So the window responds while a step of a million
+//!    bodies is spread over many frames.
+//!
+//! Timestamps arrive a few frames later and set the size of the next slices; without timestamps it
+//! follows from whether frames arrive in time (`live/frame_pace.rs`). Of a frame of a hidden window
+//! only the simulation's part is done.
 
 use std::sync::Arc;
 

@@ -1,6 +1,12 @@
 //! Caches the panel and the text over the picture in two textures, redrawn only when their shapes
 //! change and composited over every picture. On a software adapter drawing all glyphs in every
 //! frame would take longer than the picture.
+//!
+//! One texture holds the panel, the other everything that lies over the picture or reaches over the
+//! panel. In each frame the panel's columns are copied to the surface (drawn, where surfaces cannot
+//! be copied to), and of the other texture only the tiles of 32 x 32 pixels that have something on
+//! them are blended. A frame in which nothing of the panel changes therefore neither lays out nor
+//! tessellates anything.
 
 use egui::epaint::{ClippedPrimitive, ClippedShape, Mesh, Primitive};
 use egui::{Color32, Context, Pos2, Rect, TextureId};

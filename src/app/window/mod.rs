@@ -4,6 +4,11 @@
 //! events -> egui -> panel -> actions -> Live and view
 //! each frame, one submission: slice of the simulation -> sprites ... tone map -> egui -> surface
 //! ```
+//!
+//! A frame (`frame`) has a viewer (`viewer`, whose camera is moved by `steer`, `directing` or a
+//! `path`), a simulation (`simulated`), an input (`input`) and an output (`output`). Differences
+//! between a native window and a page are in `machine/`; files that both read and store are in
+//! `crate::files` and `app/folders.rs`.
 
 mod act;
 mod command_line;

@@ -1,5 +1,9 @@
 //! When the next frame is due: at the display's rate while something moves, at longer intervals
 //! while results are pending, and not at all while nothing changes.
+//!
+//! "Something moves" means that time passes, the camera moves, exposure still adapts or trails
+//! fade. Pending results are polled every 50 ms. If pictures are rendered in software, they leave
+//! about half of the processor to step threads.
 
 use web_time::{Duration, Instant};
 use winit::window::Window;

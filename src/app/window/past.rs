@@ -2,6 +2,10 @@
 //!
 //! Going back deletes nothing: later states stay until new steps from there reach their times, and
 //! bookmarks stay even then.
+//!
+//! States come back every few seconds, less often if steps take long (`live/cadence.rs`); they
+//! take up to 256 MB. The latest one is also the checkpoint from which a simulation continues on a
+//! new device if its own is lost (`recover`).
 
 use std::sync::Arc;
 

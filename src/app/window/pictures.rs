@@ -1,4 +1,8 @@
 //! Pictures and films of what the window shows, without the panel.
+//!
+//! The pictures of a film are equally spaced in simulated time: no step begins at or after the time
+//! of the next picture before that picture is taken (`Live::go_until`). They always have all
+//! effects.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

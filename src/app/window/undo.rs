@@ -1,4 +1,7 @@
 //! Undo of changes of settings, looks, camera and time in the run, and of replaced bodies.
+//!
+//! Bodies that were replaced by others stay in memory and can be restored, together with the
+//! changes that were made to them.
 
 use std::sync::Arc;
 

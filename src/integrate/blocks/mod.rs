@@ -11,6 +11,16 @@
 //!
 //! The rounding errors of positions and velocities are stored, and the attraction of close pairs
 //! takes them into account (`near`).
+//!
+//! At times other than multiples of `dt_max`, output is a Taylor prediction that changes no
+//! trajectory. Snapshots hold times, steps and derivatives, so that a run resumes with the same
+//! bits (`restart`). On the host, a position or velocity is two f64; the second holds what rounding
+//! the first lost. Engines get the first, and `near` adds the effect of the second to the forces of
+//! close pairs. Energies are computed in f64 whatever the precision of the engine: potentials from
+//! f32 pairs err by more than the orbits.
+//!
+//! On the host, forces come from any `ForceEngine`. If that is a GPU in double-single or f64, the
+//! bodies are moved there.
 
 mod arrays;
 mod coincident;

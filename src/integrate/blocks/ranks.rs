@@ -1,5 +1,9 @@
 //! Agreement between ranks before bodies on individual steps are moved to the devices of all of
 //! them.
+//!
+//! The first derivatives and potentials are computed with the sinks spread over the ranks
+//! (`forces/spread.rs`). After that the bodies are on the devices of all ranks if these are of one
+//! kind and no rank refuses, otherwise on the host of each rank.
 
 use crate::error::{Error, Result};
 use crate::exchange::Ranks;

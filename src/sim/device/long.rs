@@ -1,4 +1,9 @@
 //! Long steps can be interrupted: the bodies are then restored to the beginning of the step.
+//!
+//! Members of a group decide together whether steps take long and whether to stop: a rank that
+//! receives a request to stop passes it on, and all restore a step that one of them has not
+//! finished. For all pairs the number of interactions says whether steps take long; for a tree the
+//! clock does (`forces/throughput.rs`).
 
 use super::DeviceState;
 #[cfg(not(target_arch = "wasm32"))]

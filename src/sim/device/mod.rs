@@ -1,4 +1,12 @@
 //! Bodies on a device: many steps per submission, or one large step in several submissions.
+//!
+//! A step is two kinds of dispatches, force and leapfrog. Many steps share a compute pass and a
+//! submission. The kick that ends a step and the kick that begins the next one share one pass over
+//! the bodies but remain two additions, so a pause between steps does not change the bits.
+//!
+//! How much work goes into a dispatch follows from a time budget and the measured rate
+//! (`forces/throughput.rs`); `gpu/pieces.rs` says how a large force is cut, and `stepper` which
+//! kinds of steps there are.
 
 mod advance;
 mod change;

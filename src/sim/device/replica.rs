@@ -3,6 +3,10 @@
 //! that order the sinks otherwise than the bodies ([`SharedForces`]), on devices of one kind, which
 //! integrate to the same bits.
 //!
+//! With the tree, each device builds the whole tree and walks a range of the groups along the
+//! curve. The devices exchange the forces and the cost of each group's walk, which determines the
+//! ranges of the next step.
+//!
 //! [`SharedForces`]: crate::forces::SharedForces
 
 use std::collections::VecDeque;

@@ -1,6 +1,13 @@
 //! Forces and potentials by one kernel: the last force before an output also gives the potentials,
 //! if that changes no bits of the accelerations. A separate pass for potentials takes more than
 //! half the time of the forces; the additional sum in the force kernel takes a tenth.
+//!
+//! The combined kernel is used from 131,072 bodies on. It replaces the first force, and the last
+//! force before an output if potentials were requested after the previous output; with several
+//! devices or ranks, only if all of them expect that request. A compiler is free to change the
+//! accelerations in it. So before the first force both kernels compute the same first partial sums,
+//! which are compared bit by bit. If they differ, or with fewer bodies, potentials take a separate
+//! pass without accelerations.
 
 use super::{DeviceState, Phase};
 use crate::error::{Error, Result};

@@ -1,4 +1,10 @@
 //! A tree reused for several steps: when it is rebuilt, and how a run resumes with one.
+//!
+//! With `--rebuild K`, a tree serves K steps, starting at each multiple of K; the window also has
+//! `auto`, which goes by the clock (`forces/tree/pace.rs`). The order of the bodies and the cells
+//! stay; everything that depends on positions is recomputed. A restart needs the positions over
+//! which the tree was built: a snapshot holds them if they differ from the current ones
+//! (`forces/rebuilds.rs`).
 
 use std::sync::atomic::Ordering;
 

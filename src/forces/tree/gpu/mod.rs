@@ -7,6 +7,32 @@
 //! an engine. Counts known only to the device stay there: dispatches have the largest size that may
 //! be needed, and workgroups without work end at once, which takes less time than an indirect
 //! dispatch.
+//!
+//! The stages, each one dispatch or a few of `shaders/tree/`:
+//!
+//! 1. The cube (`medians` to `edge`): its centre from medians, its edge from a histogram of
+//!    distances. Both use whole numbers, so the order of additions does not matter, and nothing
+//!    from an earlier step, so a restart finds the same cube.
+//! 2. Hilbert keys, and the sort of `gpu/sort.rs`.
+//! 3. The cells of all levels at once (`count` to `link`): how many cells begin at each body,
+//!    prefix sums over these counts, and a stable sort by level.
+//! 4. Moments of the leaves, then of one level after the other.
+//! 5. Groups of sinks that walk together (`groups`): 64 neighbours on the curve. Where thousands of
+//!    other bodies lie among them they walk one by one, because all work waits for the last group.
+//! 6. The walk (`walk.wgsl`), one workgroup per group: a stack and two lists in workgroup memory,
+//!    and the pair function of all-pairs over tiles of 32. Its 4.5 KiB of workgroup memory decide
+//!    its speed: with 2 KiB more it took 18 % longer on an H200. Subgroup operations in place of
+//!    atomic bits (`lanes/`) gained nothing.
+//! 7. The balance (`balance.wgsl`), which removes the momentum that the forces leave over, from all
+//!    bodies at once. If devices share the walk, this happens after their results have been
+//!    combined.
+//!
+//! An evaluation is recorded as stages, then ranges of groups. A group's sums depend only on the
+//! tree, so neither this division nor the threads per workgroup change a bit. Bodies that fly far
+//! away stay outside the cube: every group takes them one by one, and they walk by themselves.
+//!
+//! The opening rule `acceleration` needs the accelerations of the last step. A first evaluation
+//! therefore walks twice, first by the rule `radius`.
 
 mod balance;
 mod buffers;

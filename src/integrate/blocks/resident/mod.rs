@@ -7,6 +7,17 @@
 //! correct. The host submits several blocks, reads whether any are left, and reads all bodies back
 //! at the end of a [`Resident::run`]. The formulas are those of the host's [`super::Scheme`], in
 //! double-single or in f64.
+//!
+//! The plan needs only the number of bodies per level: steps are powers of two and times are
+//! multiples of them, so the shortest step present ends next. Predict makes the sources and the
+//! list of sinks; forces and sums are the kernels of `forces/direct/gpu/tiers/`; correct advances
+//! the bodies of the block and changes their levels. The host submits as many blocks as take 20 ms
+//! and reads 256 bytes (`run`).
+//!
+//! A scheme is one WGSL file in `shaders/blocks/` with `predict` and `correct`, and the Rust file
+//! of the scheme. Before a run, the device's predictions are compared with the host's (`proof`).
+//! The device's units are powers of two, so a restart is exact; around the origin 0 no bit depends
+//! on them.
 
 mod advance;
 mod kernels;

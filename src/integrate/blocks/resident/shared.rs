@@ -2,6 +2,10 @@
 //! block is large enough to pay, each computes the forces on a range of its bodies and receives the
 //! rest from the others through the host. Every body's sums have the same order as on one device,
 //! so the bits are those of one.
+//!
+//! The plan on the device stops before a block that is to be shared (`BlockState::waiting`). The
+//! slices are those of the whole block. Members agree whether to stop at that point, or after some
+//! hundreds of blocks that were not shared.
 
 use web_time::Instant;
 

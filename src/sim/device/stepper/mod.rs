@@ -1,6 +1,13 @@
 //! Modes of stepping on a device: the ordinary one, one with the integrator fused into the force
 //! kernel, and one that takes many steps in one workgroup. Each has a file here and a line in
 //! [`bind`].
+//!
+//! `Dispatch` in the kernel's request selects one. `Auto` takes fused steps where they are
+//! possible: leapfrog on at most 65,536 bodies whose force needs neither slices nor several chunks.
+//! Their bits are those of ordinary steps. `--one-workgroup` takes many steps in one dispatch if
+//! all bodies fit one workgroup, and sums in an order of its own. Fused steps and steps in one
+//! workgroup are written for all pairs; everything else knows forces only through the trait
+//! `DeviceForces`.
 
 mod fused;
 mod one_workgroup;
