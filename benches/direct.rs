@@ -1,6 +1,8 @@
-//! Forces with derivatives on the CPU in f64. Criterion's elements are interactions (ordered pairs).
+//! Forces with derivatives on the CPU in f64. Criterion's elements are interactions (ordered
+//! pairs).
 //!
-//! Before the times each kernel's error against the reference is printed, per body |a - a_ref| / |a_ref|.
+//! Prints each kernel's error against the reference first: the rms over bodies of
+//! |a - a_ref| / |a_ref|.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use glam::DVec3;
@@ -10,7 +12,7 @@ use gravitile::forces::{Answers, ForceEngine, Identity, Order, TestBodies, Want,
 
 const SOFTENING: f64 = 1.0 / 256.0;
 
-/// The first `sinks` bodies.
+/// Evaluates forces on the first `sinks` bodies.
 fn evaluate(
     cloud: &TestBodies,
     engine: &mut dyn ForceEngine,
@@ -34,10 +36,10 @@ fn direct(c: &mut Criterion) {
     let n = 8192;
     let cloud = TestBodies::new(n, 1);
     let radius = vec![0.02; n];
-    let (mut reference, mut right, mut out) =
+    let (mut reference, mut expected, mut out) =
         (Reference::default(), Answers::default(), Answers::default());
     reference.set_sources(&cloud.sources(n)).expect("the cloud is sound");
-    evaluate(&cloud, &mut reference, 512, SOFTENING, &Want::only(Order::Snap), &mut right);
+    evaluate(&cloud, &mut reference, 512, SOFTENING, &Want::only(Order::Snap), &mut expected);
 
     for kernel in Kernel::available() {
         let mut engine = CpuDouble::with_kernel(kernel).expect("it is available");
@@ -46,9 +48,9 @@ fn direct(c: &mut Criterion) {
         println!(
             "{}: rms error of accelerations {:.1e}, jerks {:.1e}, snaps {:.1e}",
             kernel.name(),
-            rms(&out.acceleration, &right.acceleration),
-            rms(&out.jerk, &right.jerk),
-            rms(&out.snap, &right.snap)
+            rms(&out.acceleration, &expected.acceleration),
+            rms(&out.jerk, &expected.jerk),
+            rms(&out.snap, &expected.snap)
         );
         let mut group = c.benchmark_group(format!("direct/{}", kernel.name()));
         group.sample_size(10);

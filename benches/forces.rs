@@ -1,8 +1,10 @@
-//! All on all with the `cpu` engine, with the `particular` crate's SIMD brute force on the same bodies,
-//! and with the reference for scale. Criterion's elements are interactions (ordered pairs).
+//! Direct summation over all pairs with the `cpu` engine, with the `particular` crate's SIMD brute
+//! force on the same bodies, and with the reference for scale. Criterion's elements are
+//! interactions (ordered pairs).
 //!
-//! `particular` has no choice at run time: `RUSTFLAGS="-C target-cpu=native"` shows it at its best.
-//! Before the times each engine's error against f64 is printed, per body |a - a_ref| / |a_ref|.
+//! `particular` chooses its instruction set at compile time:
+//! `RUSTFLAGS="-C target-cpu=native"` shows it at its best. Prints each engine's error against f64
+//! first: the rms and the largest over bodies of |a - a_ref| / |a_ref|.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use glam::DVec3;
@@ -13,7 +15,7 @@ use particular::prelude::*;
 
 const SOFTENING: f64 = 0.01;
 
-/// Lanes of `particular`'s vectors: the most that it offers for f32.
+/// Lanes of `particular`'s vectors: the most it offers for f32.
 const PEER_LANES: usize = 8;
 
 /// A Plummer sphere of scale length 1, cut at radius 40, with masses of 1/2 to 3/2 of the mean.

@@ -1,13 +1,24 @@
-//! What a picture costs on a graphics adapter, offscreen, with each part apart.
+//! Cost of a picture on a graphics adapter, offscreen, in total and by stage.
 //!
-//! `cargo bench --bench frame` measures 1k to 1M bodies of the galaxy collision at 1280x720 and 1920x1080.
-//! After `--`: `--adapter NAME` takes another adapter, `--baseline` nothing beyond WebGPU's baseline,
-//! `--bodies N` only so many, `--size WIDTHxHEIGHT` only that size, `--no-glow` leaves the glow out, `--streaks` adds streaks, `--adding raster|compute` adds light up that way
-//! (else as the program would: the column `adding` tells), `--pictures FOLDER` writes what was painted,
-//! `--effects` shows a million bodies (or `--bodies N`) with gas at 1920x1080 (or `--size`) instead, with all effects on, without each of
-//! them, and coloured by density. `--shaders FOLDER` takes the shaders from a copy of `shaders/`. Parts come from GPU timestamps where the
-//! adapter has them, the whole from the wall clock around a drained queue: the median of pictures of half a
-//! second, at least 5. The last column is the same picture on the processor, without a graphics driver.
+//! `cargo bench --bench frame` measures the galaxy collision with 1k to 1M bodies at 1280x720 and
+//! 1920x1080. Options after `--`:
+//!
+//! - `--adapter NAME`: another adapter.
+//! - `--baseline`: no device features beyond WebGPU's baseline.
+//! - `--bodies N`: only this number of bodies.
+//! - `--size WIDTHxHEIGHT`: only this size.
+//! - `--no-glow`: without glow and local exposure.
+//! - `--streaks`: with streaks.
+//! - `--adding raster|compute`: how light is accumulated, by default as the program chooses. The
+//!   column `adding` names the method.
+//! - `--pictures FOLDER`: writes the pictures.
+//! - `--effects`: a million bodies (or `--bodies`) with gas at 1920x1080 (or `--size`) instead,
+//!   with all effects, without each of them, without any, and coloured by density and by speed.
+//! - `--shaders FOLDER`: shaders from a copy of `shaders/`.
+//!
+//! Times of stages come from GPU timestamps where the adapter has them. The whole is wall time
+//! until the queue is drained. Both are medians over half a second of pictures, at least 5. The
+//! last column is the same picture on the CPU, without a graphics driver.
 
 use std::path::PathBuf;
 use std::time::Instant;
@@ -22,10 +33,10 @@ use gravitile::scene::Scene;
 const SIZES: [(u32, u32); 2] = [(1280, 720), (1920, 1080)];
 const BODIES: [usize; 4] = [1_000, 10_000, 100_000, 1_000_000];
 
-/// An effect's name, and what takes it out of a style.
+/// An effect's name, and the change of style that disables it.
 type Effect = (&'static str, fn(&mut Style));
 
-/// Effects that a picture may have, each with what leaves it out.
+/// Effects that a picture may have.
 const EFFECTS: [Effect; 9] = [
     ("glow", |style| style.bloom = 0.0),
     ("local exposure", |style| style.local_exposure = 0.0),
@@ -38,7 +49,7 @@ const EFFECTS: [Effect; 9] = [
     ("vignette", |style| style.vignette = 0.0),
 ];
 
-/// Time of streaks: about what the text of docs/pictures.md shows.
+/// Time span of streaks, about that of the examples in docs/pictures.md.
 const STREAK_TIME: f64 = 0.5;
 
 struct Options {
@@ -51,8 +62,8 @@ struct Options {
     adding: Option<Adding>,
 }
 
-fn options() -> Options {
-    let mut found = Options {
+fn parse_options() -> Options {
+    let mut options = Options {
         effects: false,
         request: AdapterRequest::default(),
         bodies: BODIES.to_vec(),
@@ -61,26 +72,27 @@ fn options() -> Options {
         style: Style::default(),
         adding: None,
     };
-    // `cargo test --benches` only wants to see that it runs.
+    // `cargo test --benches` runs one small case.
     if !std::env::args().any(|word| word == "--bench") && std::env::args().len() == 1 {
-        found.bodies = vec![1_000];
+        options.bodies = vec![1_000];
     }
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
         match word.as_str() {
             "--adapter" => {
-                found.request.names = AdapterRequest::named(&words.next().unwrap_or_default()).names
+                options.request.names =
+                    AdapterRequest::named(&words.next().unwrap_or_default()).names
             }
-            "--baseline" => found.request.baseline = true,
+            "--baseline" => options.request.baseline = true,
             "--bodies" => {
                 let n = words.next().and_then(|n| n.parse().ok()).expect("--bodies N");
-                found.bodies = vec![n];
+                options.bodies = vec![n];
             }
             "--size" => {
                 let word = words.next().unwrap_or_default();
                 let size =
                     word.split_once('x').and_then(|(w, h)| w.parse().ok().zip(h.parse().ok()));
-                found.sizes = vec![size.expect("--size WIDTHxHEIGHT")];
+                options.sizes = vec![size.expect("--size WIDTHxHEIGHT")];
             }
             "--shaders" => {
                 let folder = words.next().expect("--shaders FOLDER");
@@ -88,15 +100,15 @@ fn options() -> Options {
             }
             "--adding" => {
                 let name = words.next().unwrap_or_default();
-                let ways = [Adding::Raster, Adding::Compute];
-                let way = ways.into_iter().find(|way| way.name() == name);
-                found.adding = Some(way.expect("--adding raster or --adding compute"));
+                let methods = [Adding::Raster, Adding::Compute];
+                let method = methods.into_iter().find(|method| method.name() == name);
+                options.adding = Some(method.expect("--adding raster or --adding compute"));
             }
-            "--effects" => found.effects = true,
-            "--streaks" => found.style.streak_time = STREAK_TIME,
-            "--no-glow" => (found.style.bloom, found.style.local_exposure) = (0.0, 0.0),
-            "--pictures" => found.pictures = words.next().map(PathBuf::from),
-            // What cargo passes.
+            "--effects" => options.effects = true,
+            "--streaks" => options.style.streak_time = STREAK_TIME,
+            "--no-glow" => (options.style.bloom, options.style.local_exposure) = (0.0, 0.0),
+            "--pictures" => options.pictures = words.next().map(PathBuf::from),
+            // Passed by cargo.
             "--bench" => {}
             other => {
                 panic!(
@@ -105,11 +117,11 @@ fn options() -> Options {
             }
         }
     }
-    found
+    options
 }
 
 fn main() {
-    let options = options();
+    let options = parse_options();
     let gpu = Gpu::open_blocking(&options.request).expect("an adapter");
     println!("{} ({}), {}", gpu.adapter.name, gpu.adapter.backend, gpu.adapter.driver);
     println!(
@@ -128,7 +140,7 @@ fn main() {
         return;
     }
     for &n in &options.bodies {
-        let scene = Bodies::new(&gpu, n, 0.0);
+        let scene = SceneBodies::new(&gpu, n, 0.0);
         for &(width, height) in &options.sizes {
             let size = PictureSize::new(width, height).expect("a size");
             scene.measure(&gpu, size, &options, "");
@@ -136,10 +148,10 @@ fn main() {
     }
 }
 
-/// All effects, and all but one of them, in turn.
+/// Measures all effects, all but each one, none, and two colourings.
 fn effects(gpu: &Gpu, options: &Options) {
     let n = if options.bodies.len() == 1 { options.bodies[0] } else { 1_000_000 };
-    let scene = Bodies::new(gpu, n, 0.3);
+    let scene = SceneBodies::new(gpu, n, 0.3);
     let (width, height) = if options.sizes.len() == 1 { options.sizes[0] } else { SIZES[1] };
     let size = PictureSize::new(width, height).expect("a size");
     let all = Style {
@@ -163,23 +175,24 @@ fn effects(gpu: &Gpu, options: &Options) {
         scene.measure(gpu, size, &options, about);
     };
     row("all on", &|_| ());
-    for (name, leave_out) in EFFECTS {
-        row(&format!("without {name}"), &leave_out);
+    for (name, disable) in EFFECTS {
+        row(&format!("without {name}"), &disable);
     }
-    row("all off", &|style| EFFECTS.iter().for_each(|(_, leave_out)| leave_out(style)));
+    row("all off", &|style| EFFECTS.iter().for_each(|(_, disable)| disable(style)));
     row("by density", &|style| style.colour_by = ColourBy::Density);
     row("by speed", &|style| style.colour_by = ColourBy::Speed);
 }
 
-/// The galaxy collision's first moment in device buffers, as the engine keeps it.
-struct Bodies {
+/// The galaxy collision's initial state on the host, and in device buffers laid out as the
+/// engine's.
+struct SceneBodies {
     host: gravitile::bodies::Bodies,
     pos_mass: wgpu::Buffer,
     velocity: wgpu::Buffer,
     acceleration: wgpu::Buffer,
 }
 
-impl Bodies {
+impl SceneBodies {
     fn new(gpu: &Gpu, n: usize, gas: f64) -> Self {
         let mut scene = Scene::builtin("galaxy-collision").expect("a scene of that name");
         scene.set_n(n).expect("a number of bodies");
@@ -202,8 +215,8 @@ impl Bodies {
         Self {
             pos_mass: buffer(rows(&host.position, &|i| host.mass[i] as f32)),
             velocity: buffer(rows(&host.velocity, &|i| tags[i] as f32)),
-            // Only streaks read them: as if all went in circles.
-            acceleration: buffer(rows(&turning(&host.velocity), &|_| 0.0)),
+            // Read only by streaks: those of circular orbits.
+            acceleration: buffer(rows(&circular_accelerations(&host.velocity), &|_| 0.0)),
             host,
         }
     }
@@ -250,7 +263,7 @@ impl Bodies {
             gpu.queue.submit([encoder.finish()]);
             times.submitted();
             gpu.wait().expect("a device");
-            // The first pictures compile pipelines and touch fresh memory.
+            // The first two pictures compile pipelines and touch fresh memory.
             if frame >= 2 {
                 whole.push(from.elapsed().as_secs_f64());
             }
@@ -269,18 +282,19 @@ impl Bodies {
             );
         }
         let sum = median(parts.iter().map(FrameTimes::total_secs));
-        // Of many pictures of a million bodies the device's alone are asked for.
-        let by_processor = match about.is_empty() {
+        // `--effects` compares times of the device only.
+        let cpu_ms = match about.is_empty() {
             true => 1e3 * self.paint_on_cpu(size, &look, camera),
             false => f64::NAN,
         };
         println!(
-            " {:>9.3} {:>9.3} {by_processor:>9.3} {about}",
+            " {:>9.3} {:>9.3} {cpu_ms:>9.3} {about}",
             1e3 * sum,
             1e3 * median(whole.into_iter())
         );
         if let Some(folder) = &options.pictures {
-            // From where the camera began, exposed for itself: the same picture on every run.
+            // From the camera's first position, with its own exposure: the same picture on every
+            // run.
             canvas.reset_exposure();
             let mut encoder = gpu.device.create_command_encoder(&Default::default());
             canvas
@@ -293,11 +307,11 @@ impl Bodies {
     }
 }
 
-impl Bodies {
-    /// Seconds of the same picture on the processor.
+impl SceneBodies {
+    /// Seconds of the same picture on the CPU.
     fn paint_on_cpu(&self, size: PictureSize, look: &Look, camera: Camera) -> f64 {
         let mut painter = Painter::cpu(size);
-        let acceleration = turning(&self.host.velocity);
+        let acceleration = circular_accelerations(&self.host.velocity);
         let (mut whole, begun) = (Vec::new(), Instant::now());
         for frame in 0_u64.. {
             let camera = camera.orbited(0.01 * frame as f64);
@@ -313,12 +327,12 @@ impl Bodies {
     }
 }
 
-/// Accelerations under which these velocities turn around z by a radian in a unit of time.
-fn turning(velocity: &[glam::DVec3]) -> Vec<glam::DVec3> {
+/// Accelerations that turn these velocities around z by one radian per unit of time.
+fn circular_accelerations(velocity: &[glam::DVec3]) -> Vec<glam::DVec3> {
     velocity.iter().map(|&v| glam::DVec3::Z.cross(v)).collect()
 }
 
-/// The middle one; NaN of none.
+/// The median; NaN without values.
 fn median(values: impl Iterator<Item = f64>) -> f64 {
     let mut values: Vec<f64> = values.collect();
     values.sort_by(f64::total_cmp);

@@ -1,11 +1,12 @@
-//! The calls of a GRAPE-6 code on the CPU in f64: `cargo bench --features capi --bench grape`.
+//! Calls of a GRAPE-6 client on the CPU in f64: `cargo bench --features capi --bench grape`.
 //!
-//! A Plummer sphere's sources move; each call predicts all of them to a new time and computes accelerations, jerks
-//! and potentials on some. Beside it, by turns in the same run, the same call as it is without prediction in the engine:
-//! predicted on the host into fresh arrays, set as sources, evaluated. The least of many turns, and their ratio: what
-//! else the machine does only adds.
+//! The sources of a Plummer sphere move. Each call predicts all of them to a new time and computes
+//! accelerations, jerks and potentials of some. Interleaved with it, in the same run, the same call
+//! without prediction in the engine: the host predicts into fresh arrays, sets them as sources and
+//! evaluates. Reported are the minimum times, since other load on the machine only adds, and their
+//! ratio.
 //!
-//! And the calls of GRAPE-5, whose pairs are in f32, with the loop of each instruction set alone.
+//! Also the calls of GRAPE-5, whose pairs are in f32, and the kernel of each instruction set alone.
 
 mod calls;
 
@@ -22,7 +23,7 @@ use gravitile::forces::{
 
 const SOFTENING: f64 = 1.0 / 256.0;
 
-/// What a client has.
+/// A GRAPE client with its particles in arrays.
 struct Client {
     x: Vec<[f64; 3]>,
     v: Vec<[f64; 3]>,
@@ -63,17 +64,17 @@ impl Client {
         let zero = [0.0; 3];
         let (x, v, a2, j6) = (&self.x[k], &self.v[k], &self.a2[k], &self.j6[k]);
         let k = k as c_int;
-        // SAFETY: three numbers each.
+        // SAFETY: each vector has three components.
         unsafe { g6_set_j_particle(0, k, k, time, 0.0, self.m[k as usize], &zero, j6, a2, v, x) }
     }
 
-    /// Both halves at a time, on the first `ni`.
-    fn call(&self, ni: usize, time: f64, out: &mut Out) {
+    /// Both halves of a GRAPE-6 call for the first `ni` particles at `time`.
+    fn call(&self, ni: usize, time: f64, out: &mut Forces) {
         let (nj, n) = (self.x.len() as c_int, ni as c_int);
         let (index, x, v) = (self.index.as_ptr(), self.x.as_ptr(), self.v.as_ptr());
         let (null, eps2) = (std::ptr::null(), SOFTENING * SOFTENING);
         let (acc, jerk, pot) = (out.acc.as_mut_ptr(), out.jerk.as_mut_ptr(), out.pot.as_mut_ptr());
-        // SAFETY: arrays of at least `ni`.
+        // SAFETY: the arrays have at least `ni` entries.
         let codes = unsafe {
             [
                 g6_set_ti(0, time),
@@ -96,8 +97,14 @@ impl Client {
         assert_eq!(codes, [0; 3]);
     }
 
-    /// The same by the engine alone, its sources predicted by the host.
-    fn call_of_host(&self, engine: &mut CpuDouble, ni: usize, time: f64, out: &mut Answers) {
+    /// The same forces from the engine alone, with sources predicted by the host.
+    fn call_with_host_prediction(
+        &self,
+        engine: &mut CpuDouble,
+        ni: usize,
+        time: f64,
+        out: &mut Answers,
+    ) {
         let predicted: Vec<([DVec3; 3], f64)> =
             self.moving.iter().map(|source| (source.at(Some(time)), source.mass)).collect();
         assert!(predicted.iter().all(|(motion, _)| motion.iter().all(|v| v.is_finite())));
@@ -123,21 +130,21 @@ impl Client {
     }
 }
 
-struct Out {
+struct Forces {
     acc: Vec<[f64; 3]>,
     jerk: Vec<[f64; 3]>,
     pot: Vec<f64>,
 }
 
-/// The least times, in microseconds, of each of `ways`, by turns.
-fn by_turns<const N: usize>(mut ways: [&mut dyn FnMut(f64); N]) -> [f64; N] {
+/// The minimum time in microseconds of each of `variants`, which run interleaved.
+fn min_interleaved_us<const N: usize>(mut variants: [&mut dyn FnMut(f64); N]) -> [f64; N] {
     let mut least = [f64::INFINITY; N];
     let begin = Instant::now();
     let mut turn = 0;
     while turn < 7 || (begin.elapsed().as_secs_f64() < 1.0 && turn < 2000) {
-        for (way, least) in ways.iter_mut().zip(&mut least) {
+        for (variant, least) in variants.iter_mut().zip(&mut least) {
             let begin = Instant::now();
-            way(1e-9 * f64::from(turn));
+            variant(1e-9 * f64::from(turn));
             *least = least.min(begin.elapsed().as_secs_f64() * 1e6);
         }
         turn += 1;
@@ -145,12 +152,12 @@ fn by_turns<const N: usize>(mut ways: [&mut dyn FnMut(f64); N]) -> [f64; N] {
     least
 }
 
-fn figures(threads: &str) {
+fn measure_grape6(threads: &str) {
     println!("{threads}: microseconds per call");
     println!(
         "    nj    ni   predicted on the host   in the engine   ratio   engine alone   + nearest"
     );
-    // `cargo test --benches` only wants to see that it runs.
+    // `cargo test --benches` runs one small case.
     let is_bench = std::env::args().any(|word| word == "--bench");
     let sources: &[usize] = if is_bench { &[1024, 16_384, 131_072] } else { &[1024] };
     for &nj in sources {
@@ -163,10 +170,10 @@ fn figures(threads: &str) {
         near.set_moving(&client.moving).expect("the sources are sound");
         for ni in [1, 256] {
             let mut out =
-                Out { acc: vec![[0.0; 3]; ni], jerk: vec![[0.0; 3]; ni], pot: vec![0.0; ni] };
+                Forces { acc: vec![[0.0; 3]; ni], jerk: vec![[0.0; 3]; ni], pot: vec![0.0; ni] };
             let (mut answers, mut moving, mut nearest) = <(Answers, Answers, Answers)>::default();
-            let [before, after, alone, nearest] = by_turns([
-                &mut |time| client.call_of_host(&mut host, ni, time, &mut answers),
+            let [before, after, alone, nearest] = min_interleaved_us([
+                &mut |time| client.call_with_host_prediction(&mut host, ni, time, &mut answers),
                 &mut |time| client.call(ni, time, &mut out),
                 &mut |time| {
                     engine.predict_to(Some(time));
@@ -183,7 +190,7 @@ fn figures(threads: &str) {
             );
         }
         if nj == 16384 {
-            let [set] = by_turns([&mut |time| {
+            let [set] = min_interleaved_us([&mut |time| {
                 assert!((0..nj).all(|k| client.set(k, time) == 0));
             }]);
             println!("g6_set_j_particle: {:.1} ns", set * 1e3 / nj as f64);
@@ -192,8 +199,8 @@ fn figures(threads: &str) {
     }
 }
 
-/// GRAPE-5's calls: sources set, and forces and potentials on the first `ni`.
-fn figures_of_5() {
+/// Calls of GRAPE-5: sets sources; computes forces and potentials of the first `ni`.
+fn measure_grape5() {
     let is_bench = std::env::args().any(|word| word == "--bench");
     let most = if is_bench { 16_384 } else { 1000 };
     let client = Client::new(most);
@@ -202,10 +209,10 @@ fn figures_of_5() {
     assert_eq!((g5_open(), g5_set_eps_to_all(SOFTENING)), (0, 0));
     println!("GRAPE-5: nj, ni: ns per source set, microseconds per call with it, 10^9 pairs/s");
     for (nj, ni) in [(1000, 1), (1000, 64), (1000, 1000), (most, 64), (most, most)] {
-        // SAFETY: arrays of `most` entries.
+        // SAFETY: the arrays have `most` entries.
         let set = || unsafe { g5_set_xmj(0, nj as c_int, x, m) };
         assert_eq!(g5_set_n(nj as c_int), 0);
-        let [alone, call] = by_turns([&mut |_| assert_eq!(set(), 0), &mut |_| {
+        let [alone, call] = min_interleaved_us([&mut |_| assert_eq!(set(), 0), &mut |_| {
             assert_eq!(set(), 0);
             // SAFETY: as above.
             let code = unsafe {
@@ -222,7 +229,7 @@ fn figures_of_5() {
         engine.set_sources(&client.bodies.sources(most)).expect("the sources are sound");
         let sinks = Sinks::new(&client.bodies.position, Identity::Foreign);
         let mut out = Answers::default();
-        let [call] = by_turns([&mut |_| {
+        let [call] = min_interleaved_us([&mut |_| {
             engine.evaluate(&sinks, SOFTENING, &Want::POTENTIAL, &mut out).expect("sound bodies");
         }]);
         println!("{}: {:.2} x 10^9 pairs/s", kernel.name(), (most * most) as f64 / call * 1e-3);
@@ -230,10 +237,10 @@ fn figures_of_5() {
 }
 
 fn main() {
-    // SAFETY: nothing else runs yet.
+    // SAFETY: no other thread runs yet.
     unsafe { std::env::set_var("GRAVITILE_ENGINE", "cpu") };
     let one = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a pool of one thread");
-    one.install(figures_of_5);
-    one.install(|| figures("1 thread"));
-    figures(&format!("{} threads", rayon::current_num_threads()));
+    one.install(measure_grape5);
+    one.install(|| measure_grape6("1 thread"));
+    measure_grape6(&format!("{} threads", rayon::current_num_threads()));
 }

@@ -1,6 +1,6 @@
-//! What the panel costs the processor, tab by tab: layout and triangles, as the window makes them when something has
-//! changed, and the comparison with the last layout, after which it makes none if nothing has. The device and the
-//! numbers shown are those of the panel's tests.
+//! CPU cost of the panel, for each tab: layout, comparison with the previous layout, and
+//! tessellation, which the window skips if the layout is unchanged. The device and the numbers
+//! shown are those of the panel's tests.
 //!
 //! `cargo bench --bench panel`; medians over 300 frames after 30 that fill egui's caches.
 
@@ -14,10 +14,10 @@ use gravitile::app::panel::{Tab, style};
 use world::World;
 
 fn main() {
-    // `cargo test --benches` only wants to see that it runs.
+    // `cargo test --benches` draws only a few frames.
     let is_bench = std::env::args().any(|word| word == "--bench");
-    // What egui fades in takes 12 frames.
-    let (warm, frames) = if is_bench { (30, 300) } else { (15, 2) };
+    // Fade-ins of egui take 12 frames.
+    let (warm_up, frames) = if is_bench { (30, 300) } else { (15, 2) };
     println!(
         "{:>14} {:>10} {:>10} {:>10} {:>10}",
         "tab", "layout ms", "same? ms", "mesh ms", "worst ms"
@@ -28,7 +28,7 @@ fn main() {
         style(&context);
         let (mut layout, mut same, mut mesh) = (Vec::new(), Vec::new(), Vec::new());
         let mut last = Vec::new();
-        for frame in 0..warm + frames {
+        for frame in 0..warm_up + frames {
             let input = egui::RawInput {
                 screen_rect: Some(egui::Rect::from_min_size(
                     egui::Pos2::ZERO,
@@ -40,19 +40,19 @@ fn main() {
             let begun = Instant::now();
             let mut output = context.run_ui(input, |ui| World::draw(ui, &mut world));
             let laid_out = Instant::now();
-            // egui insists that nobody forgets its textures.
+            // egui requires that texture updates are handled.
             output.textures_delta.clear();
             let is_same = output.shapes == last;
             let compared = Instant::now();
-            // Slow motion and growing plots change by themselves.
+            // Tabs with slow motion or growing plots change without input.
             let moves = matches!(tab, Tab::Learn | Tab::Numbers);
-            assert!(is_same || moves || frame < warm, "{name} changes by itself");
+            assert!(is_same || moves || frame < warm_up, "{name} changes by itself");
             last.clone_from(&output.shapes);
             let begun_mesh = Instant::now();
             let triangles = context.tessellate(output.shapes, output.pixels_per_point);
             let done = Instant::now();
             assert!(!triangles.is_empty());
-            if frame >= warm {
+            if frame >= warm_up {
                 layout.push(1e3 * (laid_out - begun).as_secs_f64());
                 same.push(1e3 * (compared - laid_out).as_secs_f64());
                 mesh.push(1e3 * (done - begun_mesh).as_secs_f64());

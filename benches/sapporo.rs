@@ -1,15 +1,18 @@
-//! The calls of a GRAPE-6 code on a GPU: `GRAVITILE_ENGINE=gpu cargo bench --features capi --bench sapporo`.
+//! Calls of a GRAPE-6 client on a GPU:
+//! `GRAVITILE_ENGINE=gpu cargo bench --features capi --bench sapporo`.
 //!
-//! The problem that Sapporo2 was measured with (docs/direct.md): a Plummer sphere with velocities, accelerations and
-//! jerks, eps = 1/256. For each number of sources and sinks, in microseconds from host to host, the median of up to 400
-//! calls of `g6_set_ti`, first half and last half with the nearest neighbour
+//! The benchmark problem of Sapporo2 (docs/direct.md): a Plummer sphere with velocities,
+//! accelerations and jerks, eps = 1/256. For each number of sources and sinks, the median time in
+//! microseconds, from host to host, of up to 400 calls of `g6_set_ti`, first half and last half
+//! with the nearest neighbour:
 //!
-//! - `block`: at a new time, after the sinks' particles were set again, which a code on block steps does;
+//! - `block`: at a new time, after setting the sinks' particles, as with block time steps;
 //! - `plain`: at a new time;
 //! - `same`: at the same time;
-//! - `forces`: at a new time without the nearest neighbour,
+//! - `forces`: at a new time without the nearest neighbour.
 //!
-//! how long of `block` the particles and the first half take, and the pairs per second of `same`.
+//! Also the times of setting particles and of the first half in `block`, and pairs per second of
+//! `same`.
 
 mod calls;
 
@@ -21,15 +24,15 @@ use gravitile::forces::TestBodies;
 
 const EPS2: f64 = 1.0 / 65536.0;
 
-/// A step of the time between calls.
+/// Increment of time between calls.
 const STEP: f64 = 1.0 / 1_048_576.0;
 
-/// Calls before the first that is measured.
-const FIRST: usize = 5;
+/// Warm-up calls, which are not measured.
+const WARM_UP_CALLS: usize = 5;
 
 const SINKS: [usize; 6] = [1, 16, 64, 256, 1024, 4096];
 
-/// What is measured of one number of sinks.
+/// Kind of call that is measured; see the module documentation.
 #[derive(Clone, Copy, PartialEq)]
 enum Mode {
     Block,
@@ -66,7 +69,7 @@ impl Client {
     fn set(&self, k: usize) {
         let (zero, address) = ([0.0; 3], k as c_int);
         let (x, v, a2, j6) = (&self.x[k], &self.v[k], &self.a2[k], &self.j6[k]);
-        // SAFETY: three numbers each.
+        // SAFETY: each vector has three components.
         let code = unsafe {
             g6_set_j_particle(
                 0,
@@ -85,7 +88,7 @@ impl Client {
         assert_eq!(code, 0);
     }
 
-    /// Medians of a call, of setting its particles and of its first half.
+    /// Median times in microseconds of a call, of setting its particles and of its first half.
     fn measure(&mut self, sinks: usize, mode: Mode) -> [f64; 3] {
         let nj = self.x.len();
         let index: Vec<c_int> = (0..sinks).map(|k| (k * (nj / sinks)) as c_int).collect();
@@ -101,8 +104,8 @@ impl Client {
         let mut begun = Instant::now();
         for turn in 0..400 {
             let start = Instant::now();
-            // The first calls compile, and learn who is asked for.
-            if turn == FIRST {
+            // The first calls compile kernels, and learn which sinks and outputs are requested.
+            if turn == WARM_UP_CALLS {
                 begun = start;
             }
             if mode == Mode::Block {
@@ -114,7 +117,7 @@ impl Client {
             }
             assert_eq!(g6_set_ti(0, self.time), 0);
             let old = std::ptr::null();
-            // SAFETY: arrays of `sinks` entries.
+            // SAFETY: the arrays have `sinks` entries.
             let first =
                 unsafe { g6calc_firsthalf(0, m, n, ids, x, v, old, old, old.cast(), EPS2, h) };
             let half = start.elapsed() - set;
@@ -128,12 +131,12 @@ impl Client {
                 }
             };
             assert_eq!((first, last), (0, 0));
-            if turn >= FIRST {
+            if turn >= WARM_UP_CALLS {
                 for (all, time) in times.iter_mut().zip([start.elapsed(), set, half]) {
                     all.push(time.as_secs_f64() * 1e6);
                 }
             }
-            if turn >= FIRST + 10 && begun.elapsed() > Duration::from_millis(400) {
+            if turn >= WARM_UP_CALLS + 10 && begun.elapsed() > Duration::from_millis(400) {
                 break;
             }
         }
@@ -145,20 +148,22 @@ impl Client {
 }
 
 fn main() {
-    // `-- SOURCES SINKS` measures one row; `cargo test --benches` only wants to see that it runs.
+    // `-- SOURCES SINKS` measures one row; `cargo test --benches` runs one small case.
     let is_bench = std::env::args().any(|word| word == "--bench");
     let numbers = std::env::args().skip(1).filter_map(|text| text.parse::<usize>().ok());
-    let asked: Vec<usize> = if is_bench { numbers.collect() } else { vec![1024, 64] };
-    let of = |k: usize, all: &[usize]| asked.get(k).map_or_else(|| all.to_vec(), |n| vec![*n]);
-    for sources in of(0, &[16_384, 131_072, 524_288]) {
+    let arguments: Vec<usize> = if is_bench { numbers.collect() } else { vec![1024, 64] };
+    let argument_or =
+        |k: usize, all: &[usize]| arguments.get(k).map_or_else(|| all.to_vec(), |n| vec![*n]);
+    for sources in argument_or(0, &[16_384, 131_072, 524_288]) {
         assert_eq!(g6_open(0), 0, "see the line above");
         let mut client = Client::new(sources);
         (0..sources).for_each(|k| client.set(k));
-        // A client that asked for nearest neighbours once gets them along from then on.
-        let rows = of(1, &SINKS);
-        let alone: Vec<f64> =
+        // Measured first: once a client has requested nearest neighbours, each later call computes
+        // them too.
+        let rows = argument_or(1, &SINKS);
+        let forces_only: Vec<f64> =
             rows.iter().map(|sinks| client.measure(*sinks, Mode::Forces)[0]).collect();
-        for (sinks, forces) in rows.into_iter().zip(alone) {
+        for (sinks, forces) in rows.into_iter().zip(forces_only) {
             let [block, set, first] = client.measure(sinks, Mode::Block);
             let [plain, ..] = client.measure(sinks, Mode::Plain);
             let [same, ..] = client.measure(sinks, Mode::Same);

@@ -1,6 +1,8 @@
-//! Prefix sums and sorts on the device, by its own clock where it has one. Criterion's elements are numbers and keys.
+//! Prefix sums and sorts on the device, timed by its timestamps where it has them. Criterion's
+//! elements are numbers and keys.
 //!
-//! `GRAVITILE_SORT_MOST=26` goes up to 2^26 keys; without it there are at most 2^20, which software sorts in a second.
+//! `GRAVITILE_SORT_MOST=26` measures up to 2^26 keys. The default is 2^20, which a software adapter
+//! sorts in a second.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,10 +12,11 @@ use gravitile::gpu::AdapterRequest;
 use gravitile::gpu::{Checks, Gpu, KeyWidth, Scan, Sort, SortedBuffers};
 use gravitile::measure::Stopwatch;
 
+/// Base-2 logarithm of the smallest number of keys.
 const SMALLEST: u32 = 12;
 
-/// Words without a pattern in a buffer of their own.
-fn words(gpu: &Gpu, count: u64, seed: u64) -> wgpu::Buffer {
+/// A new buffer of `count` pseudo-random 32-bit words.
+fn random_words(gpu: &Gpu, count: u64, seed: u64) -> wgpu::Buffer {
     let buffer = gpu.device.create_buffer(&wgpu::BufferDescriptor {
         label: None,
         size: 4 * count,
@@ -22,19 +25,19 @@ fn words(gpu: &Gpu, count: u64, seed: u64) -> wgpu::Buffer {
             | wgpu::BufferUsages::COPY_DST,
         mapped_at_creation: false,
     });
-    // In pieces: staging memory of all of them at once would be as large as the buffer.
+    // In chunks: staging all words at once would take as much memory as the buffer.
     let mut state = seed;
-    let mut piece = vec![0u64; 1 << 17];
+    let mut chunk = vec![0u64; 1 << 17];
     let mut at = 0;
     while at < buffer.size() {
-        for word in &mut piece {
+        for word in &mut chunk {
             state ^= state << 13;
             state ^= state >> 7;
             state ^= state << 17;
             *word = state;
         }
         let bytes = (buffer.size() - at).min(8 << 17) as usize;
-        gpu.queue.write_buffer(&buffer, at, &bytemuck::cast_slice(&piece)[..bytes]);
+        gpu.queue.write_buffer(&buffer, at, &bytemuck::cast_slice(&chunk)[..bytes]);
         at += bytes as u64;
     }
     buffer
@@ -42,8 +45,11 @@ fn words(gpu: &Gpu, count: u64, seed: u64) -> wgpu::Buffer {
 
 fn sizes(gpu: &Gpu, bytes_per_entry: u64) -> impl Iterator<Item = u32> {
     let most = std::env::var("GRAVITILE_SORT_MOST").ok().and_then(|most| most.parse().ok());
-    let room = gpu.limits.storage_buffer / bytes_per_entry;
-    (SMALLEST..=most.unwrap_or(20)).step_by(2).map(|k| 1 << k).filter(move |n| *n as u64 <= room)
+    let capacity = gpu.limits.storage_buffer / bytes_per_entry;
+    (SMALLEST..=most.unwrap_or(20))
+        .step_by(2)
+        .map(|k| 1 << k)
+        .filter(move |n| *n as u64 <= capacity)
 }
 
 fn sort(c: &mut Criterion, gpu: &Arc<Gpu>) {
@@ -53,16 +59,17 @@ fn sort(c: &mut Criterion, gpu: &Arc<Gpu>) {
         group.sample_size(10);
         for n in sizes(gpu, 4 * u64::from(width.words())) {
             let count = u64::from(n) * u64::from(width.words());
-            let (keys, payloads) = (words(gpu, count, 1), words(gpu, u64::from(n), 2));
+            let (keys, payloads) =
+                (random_words(gpu, count, 1), random_words(gpu, u64::from(n), 2));
             let buffers =
                 SortedBuffers { keys: &keys, width, payloads: &payloads, capacity: n, count: None };
             let mut sort = pollster::block_on(Sort::new(gpu, buffers, Checks::Off)).expect("room");
             group.throughput(Throughput::Elements(u64::from(n)));
-            let unsorted = words(gpu, count, 3);
+            let unsorted = random_words(gpu, count, 3);
             group.bench_function(BenchmarkId::from_parameter(n), |b| {
                 b.iter_custom(|times| {
                     let secs = (0..times)
-                        .map(|_| sorted(gpu, &mut watch, &mut sort, [&unsorted, &keys], n));
+                        .map(|_| time_sort(gpu, &mut watch, &mut sort, [&unsorted, &keys], n));
                     Duration::from_secs_f64(secs.sum())
                 });
             });
@@ -70,9 +77,9 @@ fn sort(c: &mut Criterion, gpu: &Arc<Gpu>) {
     }
 }
 
-/// Seconds of a sort of unsorted keys: sorted ones would be written side by side. One that is not timed comes just
-/// before, so that the device is at its full pace.
-fn sorted(
+/// Seconds of a sort of unsorted keys; sorted ones would be scattered to adjacent addresses. Four
+/// sorts that are not timed run just before, so that the device is at its full clock rate.
+fn time_sort(
     gpu: &Gpu,
     watch: &mut Stopwatch,
     sort: &mut Sort,
@@ -97,8 +104,8 @@ fn sorted(
     timed.expect("the device works")
 }
 
-/// Seconds of a prefix sum, behind some that are not timed.
-fn summed(gpu: &Gpu, watch: &mut Stopwatch, scan: &mut Scan, n: u32) -> f64 {
+/// Seconds of a prefix sum, after 16 that are not timed.
+fn time_scan(gpu: &Gpu, watch: &mut Stopwatch, scan: &mut Scan, n: u32) -> f64 {
     let mut encoder = gpu.device.create_command_encoder(&Default::default());
     scan.begin_submission();
     {
@@ -122,13 +129,13 @@ fn scan(c: &mut Criterion, gpu: &Arc<Gpu>) {
     let mut group = c.benchmark_group("scan");
     group.sample_size(10);
     for n in sizes(gpu, 4) {
-        let values = words(gpu, u64::from(n), 1);
-        let made = pollster::block_on(Scan::new(gpu, &values, None, n, Checks::Off));
-        let mut scan = made.expect("room");
+        let values = random_words(gpu, u64::from(n), 1);
+        let scan = pollster::block_on(Scan::new(gpu, &values, None, n, Checks::Off));
+        let mut scan = scan.expect("room");
         group.throughput(Throughput::Elements(u64::from(n)));
         group.bench_function(BenchmarkId::from_parameter(n), |b| {
             b.iter_custom(|times| {
-                let secs = (0..times).map(|_| summed(gpu, &mut watch, &mut scan, n));
+                let secs = (0..times).map(|_| time_scan(gpu, &mut watch, &mut scan, n));
                 Duration::from_secs_f64(secs.sum())
             });
         });

@@ -1,11 +1,13 @@
-//! The rooms of ARCHITECTURE.md: who may know whom, held by reading the sources.
+//! Dependency rules between the modules ("rooms") of ARCHITECTURE.md, checked by reading the
+//! sources.
 
 #[path = "architecture/circles.rs"]
 mod circles;
 
 use std::path::{Path, PathBuf};
 
-/// Rooms by level, lowest first. A room may use rooms of its own level only where named below.
+/// Modules by level, lowest first. A module may use others of its own level only if [`NEIGHBOURS`]
+/// lists the pair.
 const LEVELS: &[&[&str]] = &[
     &["messages"],
     &["math", "error", "files", "memory", "stop", "exchange", "bodies", "units", "diagnostics"],
@@ -19,7 +21,7 @@ const LEVELS: &[&[&str]] = &[
     &["app", "capi"],
 ];
 
-/// What the library is; other rooms are hidden from its documentation, or private.
+/// The public API; other modules are private or `#[doc(hidden)]`.
 const PUBLIC: &[&str] = &[
     "bodies",
     "diagnostics",
@@ -39,7 +41,7 @@ const PUBLIC: &[&str] = &[
     "units",
 ];
 
-/// Uses within a level.
+/// Permitted uses within a level.
 const NEIGHBOURS: &[(&str, &str)] = &[
     ("bodies", "error"),
     ("bodies", "math"),
@@ -51,11 +53,11 @@ const NEIGHBOURS: &[(&str, &str)] = &[
     ("diagnostics", "bodies"),
     ("diagnostics", "error"),
     ("diagnostics", "math"),
-    // Whole steps are measured as a simulation takes them.
+    // Benchmarks of whole steps run a simulation.
     ("measure", "sim"),
 ];
 
-/// Words that rooms must not contain: what they know nothing of.
+/// Words that must not occur in a module: APIs that it must not depend on.
 const FOREIGN: &[(&str, &[&str])] = &[
     ("math", &["wgpu", "std::fs", "Instant"]),
     ("bodies", &["wgpu", "std::fs", "Instant"]),
@@ -64,7 +66,7 @@ const FOREIGN: &[(&str, &[&str])] = &[
     ("scene", &["wgpu", "std::fs", "Instant"]),
     ("snapshot", &["wgpu", "Instant"]),
     ("record", &["wgpu"]),
-    // What the user has in folders and variables is looked up by the program, and handed in.
+    // Folders and environment variables of the user are read by `app` and passed in.
     ("forces", &["env::", "etcetera"]),
     ("integrate", &["env::", "etcetera"]),
     ("sim", &["env::", "etcetera"]),
@@ -73,10 +75,10 @@ const FOREIGN: &[(&str, &[&str])] = &[
     ("live", &["env::", "etcetera"]),
 ];
 
-/// Only the program prints, exits or uses anyhow.
+/// Only `app` and `main` print, exit or use anyhow.
 const ONLY_APP: &[&str] = &["println!", "eprintln!", "process::exit", "anyhow"];
 
-/// Only the kit of `gpu/` calls these.
+/// Calls that only `gpu/` may make.
 const ONLY_KIT: &[&str] = &[
     ".create_bind_group(",
     ".create_bind_group_layout(",
@@ -84,7 +86,7 @@ const ONLY_KIT: &[&str] = &[
     ".create_render_pipeline(",
 ];
 
-/// Rooms whose structs are options of the command line.
+/// Modules whose structs are command line options.
 const CLAP: &[&str] = &["app", "settings"];
 
 fn sources() -> Vec<(String, PathBuf, String)> {
@@ -102,17 +104,17 @@ fn sources() -> Vec<(String, PathBuf, String)> {
     let mut files = Vec::new();
     visit(&root, &mut files);
     files.sort();
-    let room = |path: &Path| {
+    let module = |path: &Path| {
         let first = path.strip_prefix(&root).unwrap().components().next().unwrap();
         first.as_os_str().to_string_lossy().trim_end_matches(".rs").to_owned()
     };
     files
         .into_iter()
-        .map(|path| (room(&path), path.clone(), std::fs::read_to_string(&path).unwrap()))
+        .map(|path| (module(&path), path.clone(), std::fs::read_to_string(&path).unwrap()))
         .collect()
 }
 
-/// The part of a file before its tests, without comments.
+/// A file's code before its test module, without comments.
 fn code(text: &str) -> String {
     let end = text.find("#[cfg(test)]\nmod tests").unwrap_or(text.len());
     text[..end]
@@ -122,13 +124,13 @@ fn code(text: &str) -> String {
         .join("\n")
 }
 
-fn level(room: &str) -> Option<usize> {
-    LEVELS.iter().position(|rooms| rooms.contains(&room))
+fn level(module: &str) -> Option<usize> {
+    LEVELS.iter().position(|modules| modules.contains(&module))
 }
 
-/// Rooms that a file names after `crate::`, braces included.
+/// Modules that a file names after `crate::`, including those in braces.
 fn used(code: &str) -> Vec<String> {
-    let mut rooms = Vec::new();
+    let mut modules = Vec::new();
     for (at, _) in code.match_indices("crate::") {
         let rest = &code[at + "crate::".len()..];
         let group =
@@ -137,24 +139,24 @@ fn used(code: &str) -> Vec<String> {
         for name in names {
             let end = name.trim().find(|c: char| !c.is_alphanumeric() && c != '_');
             let name = name.trim();
-            rooms.push(name[..end.unwrap_or(name.len())].to_owned());
+            modules.push(name[..end.unwrap_or(name.len())].to_owned());
         }
     }
-    rooms
+    modules
 }
 
 #[test]
-fn arrows_go_down_only() {
+fn modules_depend_on_lower_levels_only() {
     let mut wrong = Vec::new();
-    for (room, path, text) in sources() {
-        let Some(own) = level(&room) else {
-            assert!(room == "lib" || room == "main", "the room '{room}' has no level");
+    for (module, path, text) in sources() {
+        let Some(own) = level(&module) else {
+            assert!(module == "lib" || module == "main", "the module '{module}' has no level");
             continue;
         };
         for other in used(&code(&text)) {
             let Some(theirs) = level(&other) else { continue };
-            let neighbour = NEIGHBOURS.contains(&(room.as_str(), other.as_str()));
-            if other != room && !neighbour && theirs >= own {
+            let neighbour = NEIGHBOURS.contains(&(module.as_str(), other.as_str()));
+            if other != module && !neighbour && theirs >= own {
                 wrong.push(format!("{} uses {other}", path.display()));
             }
         }
@@ -163,8 +165,8 @@ fn arrows_go_down_only() {
 }
 
 #[test]
-fn the_library_is_these_rooms() {
-    let lib = sources().into_iter().find(|(room, ..)| room == "lib").unwrap().2;
+fn public_modules_are_the_listed_ones() {
+    let lib = sources().into_iter().find(|(module, ..)| module == "lib").unwrap().2;
     let mut shown = Vec::new();
     let mut is_hidden = false;
     for line in lib.lines() {
@@ -180,16 +182,16 @@ fn the_library_is_these_rooms() {
 }
 
 #[test]
-fn rooms_do_not_know_what_is_not_theirs() {
+fn modules_contain_no_forbidden_words() {
     let mut wrong = Vec::new();
-    for (room, path, text) in sources() {
+    for (module, path, text) in sources() {
         let code = code(&text);
         for (of, words) in FOREIGN {
-            for word in words.iter().filter(|word| *of == room && code.contains(**word)) {
+            for word in words.iter().filter(|word| *of == module && code.contains(**word)) {
                 wrong.push(format!("{} contains {word}", path.display()));
             }
         }
-        if room != "app" && room != "main" {
+        if module != "app" && module != "main" {
             for word in ONLY_APP.iter().filter(|word| code.contains(**word)) {
                 wrong.push(format!("{} contains {word}", path.display()));
             }
@@ -198,26 +200,27 @@ fn rooms_do_not_know_what_is_not_theirs() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// One way to describe bindings, to make pipelines and to bind them: the kit of `gpu/`.
+/// Bindings and pipelines are described, created and bound by the helpers of `gpu/` alone.
 #[test]
-fn bindings_and_pipelines_are_made_by_one_kit() {
+fn only_gpu_module_creates_bindings_and_pipelines() {
     let mut wrong = Vec::new();
-    for (room, path, text) in sources() {
+    for (module, path, text) in sources() {
         let code = code(&text);
-        for word in ONLY_KIT.iter().filter(|word| room != "gpu" && code.contains(**word)) {
+        for word in ONLY_KIT.iter().filter(|word| module != "gpu" && code.contains(**word)) {
             wrong.push(format!("{} contains {word}", path.display()));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Other programs fill in the same settings, and the window and its panel are no part of the command line.
+/// Other programs fill in the same settings without clap; the window and its panel do not use the
+/// command line.
 #[test]
-fn the_command_line_is_asked_by_nobody() {
+fn command_line_is_used_by_its_own_modules_only() {
     let mut wrong = Vec::new();
-    for (room, path, text) in sources() {
+    for (module, path, text) in sources() {
         let code = code(&text);
-        if !CLAP.contains(&room.as_str()) && code.contains("clap::") {
+        if !CLAP.contains(&module.as_str()) && code.contains("clap::") {
             wrong.push(format!("{} contains clap::", path.display()));
         }
         let within = |part| path.parent().is_some_and(|folder| folder.ends_with(part));
@@ -230,14 +233,14 @@ fn the_command_line_is_asked_by_nobody() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// What is printed past it could be many lines, or some that a terminal obeys.
+/// `cli/print.rs` escapes line breaks and control characters; direct printing would bypass it.
 #[test]
-fn the_program_prints_through_one_file() {
+fn program_prints_through_one_file() {
     let mut wrong = Vec::new();
-    for (room, path, text) in sources() {
+    for (module, path, text) in sources() {
         let code = code(&text);
         for word in ["print!(", "println!(", "stderr()", "stdout()"] {
-            if room == "app" && !path.ends_with("cli/print.rs") && code.contains(word) {
+            if module == "app" && !path.ends_with("cli/print.rs") && code.contains(word) {
                 wrong.push(format!("{} contains {word}", path.display()));
             }
         }
@@ -246,7 +249,7 @@ fn the_program_prints_through_one_file() {
 }
 
 #[test]
-fn the_reader_of_sources_sees_what_it_looks_for() {
+fn source_reader_finds_imports() {
     let text =
         "use crate::forces::direct::CpuSingle;\nuse crate::{gpu, sim::Clock};\n// crate::app\n";
     assert_eq!(used(&code(text)), ["forces", "gpu", "sim"]);

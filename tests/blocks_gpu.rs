@@ -1,4 +1,4 @@
-//! Block steps that live on the device, against those of the host.
+//! Block steps on the device, compared with those of the host.
 
 mod common;
 
@@ -39,9 +39,9 @@ fn on_host(settings: &Settings) -> Settings {
 
 fn open(bodies: &Bodies, settings: &Settings) -> Simulation {
     let sim = Simulation::new(bodies.clone(), settings.clone()).unwrap();
-    let told = sim.describe_engine();
-    let there = if settings.blocks.on_host { "on the host: as asked" } else { "on the device" };
-    assert!(told.contains(there), "{told}");
+    let description = sim.describe_engine();
+    let expected = if settings.blocks.on_host { "on the host: as asked" } else { "on the device" };
+    assert!(description.contains(expected), "{description}");
     sim
 }
 
@@ -49,7 +49,7 @@ fn apart(a: &Bodies, b: &Bodies) -> f64 {
     a.position.iter().zip(&b.position).map(|(a, b)| a.distance(*b)).fold(0.0, f64::max)
 }
 
-/// Every number of a state.
+/// All positions, velocities and accelerations, bit for bit.
 fn bits(sim: &mut Simulation) -> Vec<u64> {
     let moment = sim.moment().unwrap();
     let bodies = &moment.bodies;
@@ -57,24 +57,25 @@ fn bits(sim: &mut Simulation) -> Vec<u64> {
     all.flat_map(|v| v.to_array().map(f64::to_bits)).collect()
 }
 
-/// Steps of 0.1 do not fit those of 1/16: bodies are synchronised between their own times.
+/// Output steps of 0.1 are no multiple of the block steps of 1/16, so bodies are synchronised
+/// between their own times.
 #[test]
-fn device_and_host_agree() {
+fn device_and_host_block_steps_agree() {
     let bodies = plummer(100);
     for precision in tiers() {
         for integrator in BOTH {
             let blocks = BlockSettings { dt_max: 0.0625, ..BlockSettings::default() };
             let settings = settings(integrator, precision, 0.1, blocks);
-            let mut here = open(&bodies, &on_host(&settings));
-            let mut there = open(&bodies, &settings);
-            let before = there.diagnostics().unwrap().energy();
-            for sim in [&mut here, &mut there] {
+            let mut host = open(&bodies, &on_host(&settings));
+            let mut device = open(&bodies, &settings);
+            let before = device.diagnostics().unwrap().energy();
+            for sim in [&mut host, &mut device] {
                 sim.step(2).unwrap();
             }
-            let after = there.diagnostics().unwrap().energy();
+            let after = device.diagnostics().unwrap().energy();
             let error = ((after - before) / before).abs();
-            let difference = apart(&here.bodies().unwrap(), &there.bodies().unwrap());
-            // So few bodies that double-single is refined: what the forces lack of f64 does not show.
+            let difference = apart(&host.bodies().unwrap(), &device.bodies().unwrap());
+            // With so few bodies double-single is refined: its force error is too small to show.
             let limit = 1e-10;
             println!(
                 "{} {integrator}: {difference:.1e} apart, energy {error:.1e}",
@@ -82,11 +83,11 @@ fn device_and_host_agree() {
             );
             assert!(difference < limit, "{} {integrator}: {difference:e}", precision.name());
             assert!(error < 1e-5, "{error:e}");
-            let counts = [&here, &there].map(|sim| *sim.blocks().unwrap().stats());
+            let counts = [&host, &device].map(|sim| *sim.blocks().unwrap().stats());
             let [a, b] = counts.map(|stats| stats.body_steps as f64);
             assert!((a / b - 1.0).abs() < 0.02, "{counts:?}");
             assert!(counts[1].blocks > 10 && counts[1].last_active > 0, "{counts:?}");
-            let levels = there.blocks().unwrap().steps_by_level();
+            let levels = device.blocks().unwrap().steps_by_level();
             assert_eq!(levels.iter().sum::<usize>(), bodies.len());
         }
     }
@@ -94,24 +95,24 @@ fn device_and_host_agree() {
 
 /// More bodies than a software adapter computes in one dispatch.
 #[test]
-fn large_blocks_come_in_pieces() {
+fn large_blocks_split_into_dispatches() {
     let bodies = plummer(1100);
     let precision = tiers()[0];
     let blocks = BlockSettings { eta: 0.1, dt_max: 1.0 / 256.0, ..BlockSettings::default() };
     let settings = settings("hermite4", precision, 1.0 / 256.0, blocks);
-    let mut here = open(&bodies, &on_host(&settings));
-    let mut there = open(&bodies, &settings);
-    for sim in [&mut here, &mut there] {
+    let mut host = open(&bodies, &on_host(&settings));
+    let mut device = open(&bodies, &settings);
+    for sim in [&mut host, &mut device] {
         sim.step(1).unwrap();
     }
-    let stats = *there.blocks().unwrap().stats();
+    let stats = *device.blocks().unwrap().stats();
     assert_eq!(stats.last_active, bodies.len(), "all meet at the end");
-    let difference = apart(&here.bodies().unwrap(), &there.bodies().unwrap());
+    let difference = apart(&host.bodies().unwrap(), &device.bodies().unwrap());
     assert!(difference < 1e-9, "{difference:e}");
 }
 
 #[test]
-fn the_same_run_has_the_same_bits_also_after_a_restart() {
+fn batches_and_restart_give_same_bits() {
     let bodies = plummer(150);
     for precision in tiers() {
         for integrator in BOTH {
@@ -121,7 +122,7 @@ fn the_same_run_has_the_same_bits_also_after_a_restart() {
             whole.step(4).unwrap();
             let mut once = open(&bodies, &settings);
             once.step(2).unwrap();
-            // Other numbers of blocks per submission than in one go.
+            // Submissions of other numbers of blocks than in one call.
             once.step(1).unwrap();
             once.step(1).unwrap();
             let same = bits(&mut whole) == bits(&mut once);
@@ -146,10 +147,10 @@ fn the_same_run_has_the_same_bits_also_after_a_restart() {
     }
 }
 
-/// The pairs of few bodies are in double-single nearly as good as in f64, where one close pair counts; and so are
-/// their derivatives, without which strict steps would not come to be.
+/// With few bodies one close pair dominates the error. Double-single then computes pairs, and the
+/// derivatives that strict steps depend on, nearly as well as f64.
 #[test]
-fn few_bodies_keep_their_energy_in_double_single() {
+fn small_n_conserves_energy_in_double_single() {
     let precision = tiers()[0];
     let bodies = plummer(256);
     for softening in [0.0, 1.0 / 256.0] {
@@ -169,10 +170,11 @@ fn few_bodies_keep_their_energy_in_double_single() {
     }
 }
 
-/// Beyond what is refined, a body whose close neighbour's pull is nearly cancelled has forces with more noise than
-/// its net force tells. Its step stays what strict settings ask for, and does not shrink without end.
+/// Above the number of bodies for which forces are refined, a body whose close neighbour's pull is
+/// nearly cancelled has more noise in its forces than its net force suggests. Its step must stay
+/// what strict settings request instead of shrinking without bound.
 #[test]
-fn steps_do_not_shrink_with_the_noise_of_close_pairs() {
+fn force_noise_of_close_pairs_does_not_shrink_steps() {
     let precision = tiers()[0];
     let blocks = BlockSettings { eta: 0.0025, eta6: 0.06, dt_max: 0.03125, on_host: false };
     let settings = settings("hermite6", precision, 0.03125, blocks);
@@ -182,7 +184,7 @@ fn steps_do_not_shrink_with_the_noise_of_close_pairs() {
     assert!(stats.blocks < 500, "{stats:?}");
 }
 
-/// A star and five planets on orbits that are neither round nor in one plane, at perihelion.
+/// A star and five planets at perihelion, on eccentric orbits in different planes.
 fn planets() -> Bodies {
     let mut bodies = Bodies::with_capacity(6);
     let mut balance = (DVec3::ZERO, DVec3::ZERO);
@@ -213,12 +215,13 @@ fn planets() -> Bodies {
     bodies
 }
 
-/// The planets to `time`, on the CPU and in every tier on the device, with their steps.
-fn strictly(
+/// Integrates the planets to `time` on the CPU and, in every tier, on the device; `check` gets the
+/// device's distance from the CPU, its share of body steps, and its noise statistics.
+fn compare_strict_runs(
     integrator: &str,
     (eta, eta6): (f64, f64),
     time: f64,
-    mut judge: impl FnMut(Precision, &str, f64, f64, (f64, f64)),
+    mut check: impl FnMut(Precision, &str, f64, f64, (f64, f64)),
 ) {
     let bodies = planets();
     let blocks = BlockSettings { eta, eta6, dt_max: 0.0625, on_host: false };
@@ -226,8 +229,12 @@ fn strictly(
         let settings = settings(integrator, precision, time, blocks);
         let settings = Settings { softening: 0.0, engine, ..settings };
         let mut sim = Simulation::new(bodies.clone(), settings).unwrap();
-        let there = sim.describe_engine();
-        assert_eq!(there.contains("on the device"), engine == EngineKind::Gpu, "{there}");
+        let engine_text = sim.describe_engine();
+        assert_eq!(
+            engine_text.contains("on the device"),
+            engine == EngineKind::Gpu,
+            "{engine_text}"
+        );
         sim.step(1).unwrap();
         let stats = *sim.blocks().unwrap().stats();
         (sim.bodies().unwrap(), stats)
@@ -239,47 +246,53 @@ fn strictly(
         let off = apart(&found, &right);
         let share = gpu.body_steps as f64 / cpu.body_steps as f64;
         let (noisy, longer) = gpu.noise();
-        let told = format!(
+        let summary = format!(
             "{integrator} eta {eta}, {}: {} body steps, {share:.3} of the CPU's, {off:.1e} apart; noise in {noisy:.3}, {longer:.1} times",
             precision.name(),
             gpu.body_steps
         );
-        println!("{told}");
-        judge(precision, &told, off, share, (noisy, longer));
+        println!("{summary}");
+        check(precision, &summary, off, share, (noisy, longer));
     }
 }
 
-/// Strict settings are honoured: the device takes the steps of the CPU, in double, and in double-single as far as its
-/// forces go. (With snaps of f32 hermite6 would take a fifth of the steps, and be 1e-10 off.)
+/// The device takes the steps of the CPU in double and, as far as its forces allow, in
+/// double-single. (With f32 snaps hermite6 would take a fifth of the steps, and be 1e-10 off.)
 #[test]
-fn strict_steps_are_those_of_the_cpu() {
+fn strict_steps_match_the_cpu() {
     for integrator in BOTH {
         for accuracy in [(1e-2, 0.1), (1e-3, 0.03), (1e-4, 0.01)] {
-            strictly(integrator, accuracy, 1.0, |_, told, off, share, (noisy, _)| {
-                assert!(off < 1e-11 && (0.95..1.05).contains(&share) && noisy < 0.05, "{told}");
+            compare_strict_runs(integrator, accuracy, 1.0, |_, summary, off, share, (noisy, _)| {
+                assert!(off < 1e-11 && (0.95..1.05).contains(&share) && noisy < 0.05, "{summary}");
             });
         }
     }
 }
 
-/// Beyond, steps do not shrink with the noise of double-single, and it is told that they are longer than asked for.
+/// Stricter still, double-single noise does not shrink steps, and the statistics report that they
+/// are longer than requested.
 #[test]
-fn steps_beyond_what_forces_tell_are_told() {
+fn steps_limited_by_force_noise_are_reported() {
     let accuracy = (1e-7, 3e-4);
-    strictly("hermite6", accuracy, 0.0625, |precision, told, off, share, (noisy, longer)| {
-        assert!(off < 1e-11 && share < 1.05, "{told}");
-        if precision == Precision::Double {
-            assert!(share > 0.95 && noisy == 0.0, "{told}");
-        } else {
-            assert!(share > 0.3 && noisy > 0.2 && longer > 1.5, "{told}");
-        }
-    });
+    compare_strict_runs(
+        "hermite6",
+        accuracy,
+        0.0625,
+        |precision, summary, off, share, (noisy, longer)| {
+            assert!(off < 1e-11 && share < 1.05, "{summary}");
+            if precision == Precision::Double {
+                assert!(share > 0.95 && noisy == 0.0, "{summary}");
+            } else {
+                assert!(share > 0.3 && noisy > 0.2 && longer > 1.5, "{summary}");
+            }
+        },
+    );
 }
 
-/// The integrators' order is the device's too: halving all steps shows it.
+/// The integrators' order on the device, measured by halving all steps.
 #[test]
-fn the_error_falls_with_the_power_of_the_step() {
-    // Where there is no f64, which is said aloud, f32 pairs hide the order.
+fn error_scales_with_integrator_order() {
+    // Without f64 (reported as skipped) the rounding of f32 pairs hides the order.
     if !tiers().contains(&Precision::Double) {
         return;
     }
@@ -289,7 +302,7 @@ fn the_error_falls_with_the_power_of_the_step() {
     bodies.push(0.5, -DVec3::X, DVec3::Y * -speed, 0);
     for (integrator, order) in BOTH.into_iter().zip([4.0, 6.0]) {
         let error = |dt_max: f64| {
-            // So low an accuracy that all steps are dt_max.
+            // An accuracy so low that all steps are dt_max.
             let blocks =
                 BlockSettings { eta: 1e30, eta6: 1e30, dt_max, ..BlockSettings::default() };
             let settings = settings(integrator, Precision::Double, 2.0, blocks);
@@ -306,28 +319,28 @@ fn the_error_falls_with_the_power_of_the_step() {
     }
 }
 
-/// Two bodies that fall onto each other without softening: the same words as on the host.
+/// Two bodies fall onto each other without softening: device and host report the same reason.
 #[test]
-fn a_step_that_becomes_too_short_is_told() {
+fn step_below_minimum_is_reported() {
     let mut bodies = Bodies::with_capacity(2);
     bodies.push(1.0, DVec3::X, DVec3::ZERO, 0);
     bodies.push(1.0, -DVec3::X, DVec3::ZERO, 0);
     for precision in tiers() {
         let settings = settings("hermite4", precision, 1.0, BlockSettings::default());
         let settings = Settings { softening: 0.0, ..settings };
-        let mut told = Vec::new();
+        let mut messages = Vec::new();
         for settings in [on_host(&settings), settings] {
             let mut sim = open(&bodies, &settings);
             let error = sim.step(3).unwrap_err().to_string();
             let time = sim.moment().unwrap().time;
             // Free fall from a distance of 2 with M = 2: pi / 2 sqrt(8 / 4).
             assert!((time - 2.2214).abs() < 1e-3, "{time}");
-            told.push(error);
+            messages.push(error);
         }
-        for text in &told {
+        for text in &messages {
             assert!(
                 text.contains("shortest") || text.contains("range of numbers"),
-                "{}: {told:?}",
+                "{}: {messages:?}",
                 precision.name()
             );
             assert!(text.contains("the nearest body is"), "{text}");

@@ -1,7 +1,8 @@
-//! The C library, as C programs see it: built, installed, linked, run.
+//! The C library as C programs use it: built, installed, linked, run.
 //!
-//! Programs in `tests/capi` announce on stderr each complaint that they provoke (`expect: WORDS`); here
-//! it is seen that the library's next line has these words, and that it says nothing else.
+//! Programs in `tests/capi` announce on stderr each complaint that they provoke (`expect: WORDS`).
+//! The tests check that the library's next line contains these words, and that it prints nothing
+//! else.
 #![cfg(unix)]
 
 #[path = "capi/adapter.rs"]
@@ -20,7 +21,7 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Runs a command and wants it to succeed.
+/// Runs a command, which must succeed.
 fn run(command: &mut Command) -> Output {
     let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
     let (out, err) = (text(&output.stdout), text(&output.stderr));
@@ -32,7 +33,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// The folder that the library is installed in, once for all tests.
+/// The installation prefix of the library, which is installed once for all tests.
 fn prefix() -> &'static Path {
     static PREFIX: OnceLock<PathBuf> = OnceLock::new();
     PREFIX.get_or_init(|| {
@@ -48,7 +49,7 @@ fn prefix() -> &'static Path {
         let target = temporary.parent().unwrap();
         let prefix = temporary.join("capi");
         let _ = std::fs::remove_dir_all(&prefix);
-        // With the profile and features of the tests themselves: all that it depends on is built already.
+        // With the profile and features of the tests, so that all dependencies are built already.
         run(Command::new(root().join("script/install-capi"))
             .arg(&prefix)
             .arg("--as-tests")
@@ -57,17 +58,18 @@ fn prefix() -> &'static Path {
     })
 }
 
-/// Compiles `tests/capi/NAME.c`, or .cpp, and links it with `libraries`; once, for a program that runs cannot be written.
+/// Compiles `tests/capi/NAME.c`, or .cpp, and links it with `libraries`. Each program is built
+/// once: an executable cannot be overwritten while it runs.
 fn compile(name: &str, standard: &str, libraries: &[&str]) -> PathBuf {
     compile_with(name, standard, libraries, &[])
 }
 
-/// The same with other arguments of the compiler, which count where programs are told apart.
+/// The same with more compiler arguments, which become part of the program's file name.
 fn compile_with(name: &str, standard: &str, libraries: &[&str], more: &[&str]) -> PathBuf {
     static MADE: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
     let prefix = prefix();
-    let told_apart = [libraries, more].concat().concat();
-    let suffix: String = told_apart.chars().filter(|c| c.is_alphanumeric()).collect();
+    let distinguishing = [libraries, more].concat().concat();
+    let suffix: String = distinguishing.chars().filter(|c| c.is_alphanumeric()).collect();
     let program = prefix.join(format!("{name}-{suffix}"));
     let mut made = MADE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     if made.contains(&program) {
@@ -81,7 +83,7 @@ fn compile_with(name: &str, standard: &str, libraries: &[&str], more: &[&str]) -
     };
     run(Command::new(compiler)
         .args([standard, "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-pedantic"])
-        // Each takes of cloud.h what it needs.
+        // Not every program uses all of cloud.h.
         .args(["-Wno-unused-function", "-o"])
         .arg(&program)
         .arg(source)
@@ -97,13 +99,14 @@ fn compile_with(name: &str, standard: &str, libraries: &[&str], more: &[&str]) -
 
 const SHARED: &[&str] = &["-lgravitile"];
 
-/// A program as the tests run it: in a folder of its own, with nothing chosen but `variables`.
+/// A program in a temporary folder, without settings in the environment other than `variables`.
 fn command(program: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> Command {
     static FOLDER: OnceLock<tempfile::TempDir> = OnceLock::new();
     let folder = FOLDER.get_or_init(|| tempfile::tempdir().unwrap());
     let mut command = Command::new(program);
     command.current_dir(folder.path()).args(arguments);
-    // As in a batch job: libraries on the way to the drivers complain then, unless they are not asked.
+    // As in a batch job: libraries used on the way to the drivers complain when this is unset,
+    // unless they are avoided.
     command.env_remove("XDG_RUNTIME_DIR");
     for name in
         ["ENGINE", "METHOD", "ALPHA", "THETA", "PRECISION", "ADAPTER", "PIPELINES", "G5_POTENTIAL"]
@@ -114,7 +117,7 @@ fn command(program: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> Co
     command
 }
 
-/// The library's lines and the program's announcements must be those of each other.
+/// Checks that complaints and announcements match in order; returns the number of complaints.
 fn check_complaints(stderr: &str) -> Result<usize, String> {
     let mut expected: Option<&str> = None;
     let mut complaints = 0;
@@ -140,8 +143,8 @@ fn check_complaints(stderr: &str) -> Result<usize, String> {
     }
 }
 
-/// Runs a program that judges itself, and judges what the library said.
-fn judge(program: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> String {
+/// Runs a program that checks its own results, and checks the library's complaints.
+fn run_checked(program: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> String {
     let begun = std::time::Instant::now();
     let output = run(&mut command(program, arguments, variables));
     let (out, err) = (text(&output.stdout), text(&output.stderr));
@@ -153,60 +156,61 @@ fn judge(program: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> Stri
 const CPU: &[(&str, &str)] = &[("GRAVITILE_ENGINE", "cpu")];
 
 #[test]
-fn forces_neighbours_and_lists_are_those_of_plain_c() {
+fn forces_and_neighbours_match_plain_c() {
     let program = compile("forces", "-std=c99", SHARED);
-    judge(&program, &["1e-12"], CPU);
-    judge(&program, &["1e-12"], &[("GRAVITILE_ENGINE", "reference")]);
+    run_checked(&program, &["1e-12"], CPU);
+    run_checked(&program, &["1e-12"], &[("GRAVITILE_ENGINE", "reference")]);
 }
 
 #[test]
-fn misuse_is_answered_with_codes_and_one_line_each() {
+fn misuse_returns_code_and_one_line() {
     let program = compile("calls", "-std=c99", SHARED);
-    judge(&program, &[], CPU);
-    // A client that does not look at codes gets few enough lines to be read.
+    run_checked(&program, &[], CPU);
+    // For a client that ignores return codes the number of lines is limited.
     let lines = text(&run(&mut command(&program, &["noise"], CPU)).stderr);
     assert_eq!(lines.lines().count(), 201, "{lines}");
     assert!(lines.lines().all(|line| line.contains("cluster 77 is not open")));
 }
 
 #[test]
-fn the_sixth_order_is_that_of_plain_c() {
-    judge(&compile("sixth", "-std=c99", SHARED), &["1e-12"], CPU);
+fn sixth_order_forces_match_plain_c() {
+    run_checked(&compile("sixth", "-std=c99", SHARED), &["1e-12"], CPU);
 }
 
 /// The CPU in f64, for calls that it computes in f32 by default.
 const DOUBLE: &[(&str, &str)] = &[("GRAVITILE_ENGINE", "cpu"), ("GRAVITILE_PRECISION", "double")];
 
 #[test]
-fn grape_5_has_its_self_term_and_either_sign() {
+fn grape5_potential_has_self_term_and_either_sign() {
     let program = compile("grape5", "-std=c99", SHARED);
-    judge(&program, &["1e-12", "-1"], DOUBLE);
-    judge(&program, &["1e-5", "-1"], CPU);
+    run_checked(&program, &["1e-12", "-1"], DOUBLE);
+    run_checked(&program, &["1e-5", "-1"], CPU);
     let single = [("GRAVITILE_ENGINE", "cpu"), ("GRAVITILE_PRECISION", "single")];
-    judge(&program, &["1e-5", "-1"], &single);
+    run_checked(&program, &["1e-5", "-1"], &single);
     let rough = command(&program, &["1e-10", "-1"], &single).output().unwrap();
     assert!(!rough.status.success(), "not computed in f32: {}", text(&rough.stdout));
     let negative = [DOUBLE[0], DOUBLE[1], ("GRAVITILE_G5_POTENTIAL", "negative")];
-    judge(&program, &["1e-12", "1"], &negative);
+    run_checked(&program, &["1e-12", "1"], &negative);
 }
 
 #[test]
-fn programs_with_habits_of_their_own_get_right_forces_or_a_sentence() {
-    judge(&compile("habits", "-std=gnu99", SHARED), &[], CPU);
+fn unusual_call_patterns_work_or_report_an_error() {
+    run_checked(&compile("habits", "-std=gnu99", SHARED), &[], CPU);
 }
 
-/// Cells stand for far particles: a sink of 300 may be off by a few thousandths, and is, by more than rounding.
+/// Cells stand for distant particles: one sink in 300 may be off by a few thousandths, and errors
+/// must exceed rounding, which shows that a tree was used.
 #[test]
-fn grape_5_by_a_tree() {
+fn grape5_forces_by_tree() {
     let program = compile("grape5", "-std=c99", SHARED);
     let tree = |more: &[(&'static str, &'static str)]| -> Vec<(&str, &str)> {
         [&[("GRAVITILE_METHOD", "tree")], more].concat()
     };
-    judge(&program, &["1e-2", "-1"], &tree(CPU));
-    judge(&program, &["1e-5", "-1"], &tree(&[CPU[0], ("GRAVITILE_ALPHA", "1e-9")]));
+    run_checked(&program, &["1e-2", "-1"], &tree(CPU));
+    run_checked(&program, &["1e-5", "-1"], &tree(&[CPU[0], ("GRAVITILE_ALPHA", "1e-9")]));
     let rough = command(&program, &["1e-5", "-1"], &tree(CPU)).output().unwrap();
     assert!(!rough.status.success(), "no tree computed: {}", text(&rough.stdout));
-    // It has no derivatives: the sixth order's and GRAPE-6's calls say so.
+    // The tree has no derivatives: the calls of the sixth order and of GRAPE-6 report that.
     let output =
         command(&compile("example", "-std=c99", SHARED), &[], &tree(CPU)).output().unwrap();
     let err = text(&output.stderr);
@@ -214,48 +218,49 @@ fn grape_5_by_a_tree() {
 }
 
 #[test]
-fn a_hermite_code_conserves_energy() {
-    judge(&compile("hermite", "-std=c99", SHARED), &["1e-7"], CPU);
+fn hermite_client_conserves_energy() {
+    run_checked(&compile("hermite", "-std=c99", SHARED), &["1e-7"], CPU);
 }
 
 #[test]
-fn threads_take_turns() {
-    judge(&compile("threads", "-std=c99", SHARED), &[], CPU);
+fn concurrent_threads_get_right_forces() {
+    run_checked(&compile("threads", "-std=c99", SHARED), &[], CPU);
 }
 
 #[test]
-fn an_old_program_links_and_runs_by_the_old_names() {
+fn old_program_links_with_old_library_names() {
     for libraries in [&["-lg6"], &["-lsapporo"]] {
-        judge(&compile("oldclient", "-std=c99", libraries), &[], CPU);
+        run_checked(&compile("oldclient", "-std=c99", libraries), &[], CPU);
     }
 }
 
 #[test]
-fn the_static_library_serves_too() {
+fn static_library_links_and_runs() {
     let prefix = prefix();
     let archive = prefix.join("lib/libsapporo.a");
     let pc = std::fs::read_to_string(prefix.join("lib/pkgconfig/gravitile.pc")).unwrap();
     let private = pc.lines().find_map(|line| line.strip_prefix("Libs.private: ")).unwrap();
     let mut libraries = vec![archive.to_str().unwrap()];
     libraries.extend(private.split_whitespace());
-    judge(&compile("hermite", "-std=c99", &libraries), &["1e-7"], CPU);
-    // CMake puts files before objects: the archive is a library by a name of its own.
+    run_checked(&compile("hermite", "-std=c99", &libraries), &["1e-7"], CPU);
+    // CMake puts files before objects, so the archive is a library with its own name.
     let pc = std::fs::read_to_string(prefix.join("lib/pkgconfig/gravitile-static.pc")).unwrap();
     let given = pc.lines().find_map(|line| line.strip_prefix("Libs: ")).unwrap();
     let given = given.replace("${libdir}", prefix.join("lib").to_str().unwrap());
     assert!(given.split_whitespace().all(|word| word.starts_with('-')), "{given}");
-    // A fully static program, where a static C library exists; glibc warns of what it cannot load then.
+    // A fully static program, where a static C library exists. glibc then warns of what it cannot
+    // load.
     if cfg!(all(target_os = "linux", target_env = "gnu")) {
         let libraries: Vec<&str> =
             ["-static"].into_iter().chain(given.split_whitespace()).collect();
-        judge(&compile("forces", "-std=c99", &libraries), &["1e-12"], CPU);
+        run_checked(&compile("forces", "-std=c99", &libraries), &["1e-12"], CPU);
     }
-    // Its own `initialize` wins over the library's.
-    judge(&compile("oldclient", "-std=c99", &libraries), &[], CPU);
+    // The program's own `initialize` takes precedence over the library's.
+    run_checked(&compile("oldclient", "-std=c99", &libraries), &[], CPU);
 }
 
 #[test]
-fn what_is_chosen_is_taken_or_refused_in_one_line() {
+fn bad_settings_are_refused_in_one_line() {
     let program = compile("example", "-std=c99", SHARED);
     let refused = |variables: &[(&str, &str)], words: &[&str]| {
         let output = command(&program, &[], variables).output().unwrap();
@@ -275,7 +280,7 @@ fn what_is_chosen_is_taken_or_refused_in_one_line() {
     let folder = tempfile::tempdir().unwrap();
     let in_folder = |file: &str| {
         std::fs::write(folder.path().join("gravitile.toml"), file).unwrap();
-        // Sapporo2's file says what it likes: it is for Sapporo2.
+        // Sapporo2's configuration file is ignored.
         std::fs::write(folder.path().join("sapporo2.config"), "2\n0\n1\n").unwrap();
         command(&program, &[], &[]).current_dir(folder.path()).output().unwrap()
     };
@@ -287,12 +292,12 @@ fn what_is_chosen_is_taken_or_refused_in_one_line() {
 }
 
 #[test]
-fn without_a_choice_it_runs_anywhere_but_not_in_software() {
+fn default_engine_avoids_software_adapters() {
     let output = run(&mut command(&compile("example", "-std=c99", SHARED), &[], &[]));
     // Total mass 1, distance 1: a = m of the other, potentials and jerks alike.
     let wanted = "1: ax 0.25 jy 0.25 pot -0.25 near 2\n2: ax -0.75 jy -0.75 pot -0.75 near 1\n";
     assert_eq!(text(&output.stdout), wanted);
-    // Libraries on the way to the drivers have nothing to say either, whatever a batch job's environment lacks.
+    // Libraries of the drivers print nothing either, whatever a batch job's environment lacks.
     for folder in [None, Some(""), Some("run/user"), Some("/no/such/folder")] {
         let mut example = command(&compile("example", "-std=c99", SHARED), &[], &[]);
         example.env_remove("WAYLAND_DISPLAY").env_remove("DISPLAY");
@@ -322,7 +327,7 @@ fn without_a_choice_it_runs_anywhere_but_not_in_software() {
 }
 
 #[test]
-fn the_manual_has_the_example_that_is_compiled() {
+fn manual_shows_the_compiled_example() {
     let manual = std::fs::read_to_string(root().join("docs/direct.md")).unwrap();
     let example = std::fs::read_to_string(root().join("tests/capi/example.c")).unwrap();
     assert!(manual.contains(&format!("```c\n{example}```")), "docs/direct.md has another example");
@@ -347,7 +352,7 @@ fn headers_are_c89_and_cpp() {
                 .arg(&header)
                 .arg("/dev/null"));
         }
-        // A C++ compiler is not everywhere where a C compiler is.
+        // A C++ compiler is optional.
         if Command::new("c++").arg("--version").output().is_ok_and(|output| output.status.success())
         {
             run(Command::new("c++")
@@ -359,13 +364,13 @@ fn headers_are_c89_and_cpp() {
     }
 }
 
-/// Names in front of an opening bracket that a C declaration begins with.
+/// Names of the functions that a header declares with result `int`.
 fn declared(header: &str) -> Vec<String> {
     let lines = header.lines().filter_map(|line| line.strip_prefix("int "));
     lines.filter_map(|line| line.split('(').next().map(str::to_owned)).collect()
 }
 
-/// Links a program that needs all `names`, with libraries that say that they have them.
+/// Whether a program that uses all `names` links with the library.
 fn links(names: &[String]) -> bool {
     let folder = tempfile::tempdir().unwrap();
     let source = folder.path().join("names.c");
@@ -385,7 +390,7 @@ fn links(names: &[String]) -> bool {
 }
 
 #[test]
-fn every_name_of_headers_and_papers_links() {
+fn every_documented_name_links() {
     let read = |name: &str| std::fs::read_to_string(root().join("include").join(name)).unwrap();
     let mut names = declared(&read("gravitile.h"));
     for name in names.clone() {
@@ -396,7 +401,7 @@ fn every_name_of_headers_and_papers_links() {
     for name in declared(&read("sapporo6thlib.h")) {
         names.extend([format!("{name}_"), name]);
     }
-    // Belleman et al. (2008), appendix B: names with GPU in front.
+    // Belleman et al. (2008), appendix B: names prefixed with GPU.
     let kirin = "g6_close g6_open g6_npipes g6_set_ti g6_initialize_jp_buffer g6_flush_jp_buffer g6_reset \
                  g6_reset_fofpga g6_set_neighbour_list_sort_mode g6_set_j_particle g6calc_firsthalf \
                  g6calc_lasthalf g6_set_tunit g6_set_xunit g6_set_j_particle_multisend_mxfast_ \
@@ -416,15 +421,15 @@ fn every_name_of_headers_and_papers_links() {
 }
 
 #[test]
-fn the_judge_sees_what_it_looks_for() {
-    let said = "gravitile: g6_open: a fault";
-    assert_eq!(check_complaints(&format!("expect: fault\n{said}\n")), Ok(1));
+fn complaint_checker_detects_mismatches() {
+    let complaint = "gravitile: g6_open: a fault";
+    assert_eq!(check_complaints(&format!("expect: fault\n{complaint}\n")), Ok(1));
     for wrong in [
         "expect: fault\n".to_owned(),
-        format!("{said}\n"),
-        format!("expect: other\n{said}\n"),
-        format!("expect: fault\n{said}\n{said}\n"),
-        format!("expect: fault\nexpect: fault\n{said}\n"),
+        format!("{complaint}\n"),
+        format!("expect: other\n{complaint}\n"),
+        format!("expect: fault\n{complaint}\n{complaint}\n"),
+        format!("expect: fault\nexpect: fault\n{complaint}\n"),
         "thread panicked\n".to_owned(),
     ] {
         assert!(check_complaints(&wrong).is_err(), "{wrong}");
@@ -432,7 +437,7 @@ fn the_judge_sees_what_it_looks_for() {
 }
 
 #[test]
-fn versions_and_the_fortran_module_are_those_of_the_header() {
+fn header_version_and_fortran_module_agree() {
     let header = std::fs::read_to_string(root().join("include/gravitile.h")).unwrap();
     let version = env!("CARGO_PKG_VERSION");
     let [major, minor, patch] =

@@ -1,4 +1,4 @@
-//! The program as a user meets it: answers, errors and exit codes.
+//! The command line: output, errors and exit codes.
 #![cfg(feature = "cli")]
 
 #[path = "common/program.rs"]
@@ -17,14 +17,14 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Runs and expects exit code 0; returns what it printed.
+/// Runs with expected exit code 0; returns standard output.
 fn works(args: &[&str]) -> String {
     let output = gravitile(args);
     assert!(output.status.success(), "{args:?}: {}", text(&output.stderr));
     text(&output.stdout)
 }
 
-/// Runs and expects exit code 2 and one line on standard error that says `words`.
+/// Runs with expected exit code 2 and one line on standard error that contains `words`.
 fn refused(args: &[&str], words: &[&str]) {
     let output = gravitile(args);
     let error = text(&output.stderr);
@@ -41,7 +41,7 @@ fn json(args: &[&str]) -> serde_json::Value {
 }
 
 #[test]
-fn lists_and_info_in_words_and_as_json() {
+fn lists_and_info_as_text_and_json() {
     assert!(works(&["scenes"]).contains("galaxy-collision"));
     assert!(works(&["scenes", "galaxy-collision"]).contains("mass_ratio"));
     assert!(works(&["formats"]).contains("gadget2"));
@@ -54,7 +54,7 @@ fn lists_and_info_in_words_and_as_json() {
 }
 
 #[test]
-fn help_of_every_command_has_words() {
+fn every_command_has_help_text() {
     let help = works(&["--help"]);
     for command in [
         "info", "scenes", "formats", "check", "forces", "run", "resume", "render", "convert",
@@ -156,7 +156,7 @@ fn bad_input_is_refused_in_one_line() {
 }
 
 #[test]
-fn an_output_folder_that_cannot_be_made_is_refused() {
+fn uncreatable_output_folder_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("file");
     std::fs::write(&file, "in the way").unwrap();
@@ -166,7 +166,7 @@ fn an_output_folder_that_cannot_be_made_is_refused() {
 }
 
 #[test]
-fn a_snapshot_with_bad_numbers_is_refused_by_name() {
+fn snapshot_with_bad_numbers_is_refused_by_name() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("bad.csv");
     let name = path.to_str().unwrap();
@@ -179,7 +179,7 @@ fn a_snapshot_with_bad_numbers_is_refused_by_name() {
 }
 
 #[test]
-fn forces_are_written_and_agree_with_f64() {
+fn written_forces_agree_with_f64() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("acc.csv");
     for engine in ["gpu", "cpu", "reference"] {
@@ -192,7 +192,7 @@ fn forces_are_written_and_agree_with_f64() {
         assert_eq!(table.lines().next(), Some("id,ax,ay,az,potential"));
         assert_eq!(table.lines().count(), 501);
     }
-    // The CPU's reference is the engine of that name.
+    // `--method reference` on the CPU runs the engine of that name.
     let words = ["forces", "plummer", "-n", "50", "--eps", "0.05", "--json", "--method"];
     for engine in ["cpu", "auto", "reference"] {
         let answer = json(&[&words[..], &["reference", "--engine", engine]].concat());
@@ -201,7 +201,7 @@ fn forces_are_written_and_agree_with_f64() {
 }
 
 #[test]
-fn two_bodies_in_one_place_give_numbers() {
+fn coincident_bodies_give_finite_forces() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("pair.csv");
     std::fs::write(
@@ -227,9 +227,9 @@ fn two_bodies_in_one_place_give_numbers() {
     }
 }
 
-/// Bodies 7 and 9 are so near to each other that no f64 holds their pull, or no f32 theirs.
+/// Bodies 7 and 9 are so close that their force overflows f64, or f32.
 #[test]
-fn forces_that_are_no_numbers_are_refused_by_id() {
+fn non_finite_forces_are_refused_naming_the_id() {
     let folder = tempfile::tempdir().unwrap();
     let (path, out) = (folder.path().join("pair.csv"), folder.path().join("acc.csv"));
     let (path, out) = (path.to_str().unwrap(), out.to_str().unwrap());
@@ -237,27 +237,27 @@ fn forces_that_are_no_numbers_are_refused_by_id() {
         let rows = format!("5,1,1,0,0,0,1,0\n7,1,0,0,0,1,0,0\n9,1,{away},0,0,0,0,1\n");
         std::fs::write(path, format!("id,m,x,y,z,vx,vy,vz\n{rows}")).unwrap();
     };
-    let ask = |more: &[&str], what: &str| {
+    let expect_refusal = |more: &[&str], what: &str| {
         let args = ["forces", path, "--eps", "0", "--out", out];
         let words = ["body 1 (id 7)", what, "not finite", "softening"];
         refused(&[&args[..], more].concat(), &words);
         assert!(!Path::new(out).exists(), "{more:?}");
     };
     near("1e-120");
-    ask(&["--engine", "reference"], "acceleration");
+    expect_refusal(&["--engine", "reference"], "acceleration");
     for engine in ["reference", "cpu"] {
-        ask(&["--engine", engine, "--jerk", "--snap"], "acceleration");
+        expect_refusal(&["--engine", engine, "--jerk", "--snap"], "acceleration");
     }
     near("3e-18");
     for tier in ["single", "double-single"] {
-        ask(&["--engine", "gpu", "--jerk", "--precision", tier], "acceleration");
+        expect_refusal(&["--engine", "gpu", "--jerk", "--precision", tier], "acceleration");
     }
     near("1e-9");
     works(&["forces", path, "--eps", "0", "--engine", "gpu", "--snap", "--out", out]);
 }
 
 #[test]
-fn shaders_come_in_four_languages() {
+fn shaders_are_printed_in_four_languages() {
     let folder = tempfile::tempdir().unwrap();
     assert!(works(&["shader", "all-pairs", "--p", "64", "--r", "2"]).contains("const R: u32 = 2u"));
     for (extension, sign) in [("wgsl", "@compute"), ("msl", "kernel void"), ("hlsl", "numthreads")]
@@ -272,7 +272,7 @@ fn shaders_come_in_four_languages() {
 }
 
 #[test]
-fn convert_says_what_is_lost() {
+fn convert_reports_lost_data() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     works(&["run", "plummer", "-n", "50", "--until", "0.02", "--dt", "0.01", "--out", &at("run")]);
@@ -286,19 +286,20 @@ fn convert_says_what_is_lost() {
 }
 
 #[test]
-fn snapshots_in_several_files_are_written_converted_run_and_painted() {
+fn multi_file_snapshots_work_in_every_command() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     works(&["run", "plummer", "-n", "50", "--until", "0.02", "--dt", "0.01", "--out", &at("run")]);
     let first = at("run/step_0000000000.gvt");
-    let told = works(&["convert", &first, &at("snap"), "--to", "gadget2-f64-raw", "--files", "3"]);
-    assert!(told.contains("snap.0 to .2"), "{told}");
+    let output =
+        works(&["convert", &first, &at("snap"), "--to", "gadget2-f64-raw", "--files", "3"]);
+    assert!(output.contains("snap.0 to .2"), "{output}");
     let files = ["convert", &first, &at("snap"), "--to", "gadget2", "--files", "3"];
     refused(&files, &["snap.0: is there already"]);
     refused(&["convert", &first, &at("t"), "--to", "tipsy", "--files", "3"], &["gadget1, gadget2"]);
     refused(&["convert", &first, &at("g.g2"), "--files", "51"], &["must be 1 to 50"]);
 
-    // From within the folder, by its common name and by that of a file.
+    // From within the folder, by the common name and by that of one file.
     let around = format!("../{}/snap", folder.path().file_name().unwrap().to_str().unwrap());
     for name in ["snap", "./snap.1", &around] {
         let output = program::program()
@@ -319,7 +320,7 @@ fn snapshots_in_several_files_are_written_converted_run_and_painted() {
     let picture = at("a.png");
     works(&["render", &at("snap.2"), "--out", &picture, "--size", "64x64"]);
     assert!(std::fs::metadata(&picture).unwrap().len() > 0);
-    // A file that is missing is named by every command.
+    // Every command names the missing file.
     std::fs::remove_file(at("snap.1")).unwrap();
     for name in ["snap", "snap.0", "snap.2"] {
         refused(
@@ -335,7 +336,7 @@ fn snapshots_in_several_files_are_written_converted_run_and_painted() {
 }
 
 #[test]
-fn run_prints_what_scripts_read() {
+fn run_json_output_has_expected_fields() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("run");
     let out = out.to_str().unwrap();
@@ -358,12 +359,12 @@ fn run_prints_what_scripts_read() {
     }
     let log = std::fs::read_to_string(Path::new(out).join("energy.csv")).unwrap();
     assert_eq!(log.lines().count(), 4, "{log}");
-    // Begun again in the same place it would overwrite what is there.
+    // A second run in the same folder would overwrite the first.
     refused(&[&args[..], &["--out", out]].concat(), &["holds a run already", "resume"]);
 }
 
 #[test]
-fn with_json_errors_are_objects_too() {
+fn json_mode_prints_errors_as_objects() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("run");
     let out = out.to_str().unwrap();
@@ -387,7 +388,7 @@ fn with_json_errors_are_objects_too() {
 }
 
 #[test]
-fn films_and_pictures_are_made_and_not_overwritten() {
+fn render_writes_films_and_does_not_overwrite() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let film = at("film.apng");
@@ -403,7 +404,8 @@ fn films_and_pictures_are_made_and_not_overwritten() {
         &[&make[..], &["--frames", "3", "--out", &film]].concat(),
         &["is there already", "--force"],
     );
-    // A single picture shows the bodies as they are, or at the time that is asked for, whoever paints.
+    // A single picture shows the initial state, or that of the requested time, with either
+    // renderer.
     for renderer in ["cpu", "gpu"] {
         let (now, later) = (at(&format!("{renderer}.png")), at(&format!("{renderer}-1.png")));
         let paint = |picture: &str, more: &[&str]| {
@@ -435,9 +437,10 @@ fn films_and_pictures_are_made_and_not_overwritten() {
     refused(&[&make[..], &["--out", &at("no/such/x.png")]].concat(), &["no folder"]);
 }
 
-/// A single picture has the bits of a film's first, and takes no forces but for colours that show them.
+/// A single picture has the bits of a film's first frame, and computes forces only for colours that
+/// show them.
 #[test]
-fn a_picture_takes_no_forces_unless_its_colours_show_them() {
+fn picture_computes_forces_only_if_colours_need_them() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let (picture, frames) = (at("picture.png"), at("frames/"));
@@ -464,7 +467,7 @@ fn a_picture_takes_no_forces_unless_its_colours_show_them() {
             "{more:?}: another picture than a film's first"
         );
     }
-    // What a simulation would refuse is refused without one.
+    // Settings that a simulation would refuse are refused without one.
     let picture = [&make[..7], &["--frames", "1", "--out", &picture]].concat();
     for (more, words) in [
         (&["--engine", "gpu", "--precision", "double"][..], "single with leapfrog"),
@@ -478,7 +481,7 @@ fn a_picture_takes_no_forces_unless_its_colours_show_them() {
 }
 
 #[test]
-fn derivatives_and_neighbours_are_columns() {
+fn derivatives_and_neighbours_are_written_as_columns() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let (table, lists) = (at("acc.csv"), at("acc.neighbours.csv"));
@@ -521,7 +524,7 @@ fn derivatives_and_neighbours_are_columns() {
 }
 
 #[test]
-fn individual_steps_by_name_and_their_errors() {
+fn block_step_integrators_run_and_report_errors() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let run = ["run", "plummer", "-n", "100", "--integrator", "hermite6", "--dt-max", "0.0625"];
@@ -533,7 +536,7 @@ fn individual_steps_by_name_and_their_errors() {
     assert!(blocks["blocks"].as_u64().unwrap() >= 8 && blocks["dt_max"] == 0.0625, "{blocks}");
     let plan = std::fs::read_to_string(folder.path().join("run/run.toml")).unwrap();
     assert!(plan.contains("integrator = \"hermite6\"") && plan.contains("eta6 = 0.1"), "{plan}");
-    // A snapshot with individual steps begins a run of any other kind.
+    // A snapshot of a run with individual steps can start a run of any other kind.
     let snapshot = at("run/step_0000000008.gvt");
     let leapfrog = ["run", &snapshot, "--until", "0.52", "--dt", "0.01", "--out", &at("next")];
     works(&leapfrog);
@@ -555,7 +558,7 @@ fn individual_steps_by_name_and_their_errors() {
         &["--eta is 0.1", "leapfrog has one step for all bodies"],
     );
 
-    // Two bodies that meet head-on: the run stops with words, and the last state is there.
+    // Two bodies meet head-on: the run stops with an explanation, and the last state is written.
     let pair = at("pair.csv");
     std::fs::write(&pair, "id,mass,x,y,z,vx,vy,vz\n5,1,1,0,0,0,0,0\n9,1,-1,0,0,0,0,0\n").unwrap();
     let run = ["run", &pair, "--integrator", "hermite4", "--eps", "0", "--until", "4"];
@@ -573,9 +576,9 @@ fn individual_steps_by_name_and_their_errors() {
     assert!(!Path::new(&bad).exists());
 }
 
-/// What a scene says of its integrator is what runs, unless the command line says otherwise.
+/// A scene's integrator is used unless the command line overrides it.
 #[test]
-fn a_scene_names_its_integrator() {
+fn scene_selects_its_integrator() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name).display().to_string();
     let scene = |name: &str, lines: &str| {
@@ -607,10 +610,10 @@ fn a_scene_names_its_integrator() {
     }
 }
 
-/// Two bodies nearly fall into each other on steps that are far too long: the run says when, how much of the
-/// energy that cost, and which bodies were closest; the log has the passages. A strict run has nothing to say.
+/// Two bodies have a close encounter on steps that are far too long: the run reports the time, the
+/// energy error and the closest pair, and logs the passages. A strict run reports nothing.
 #[test]
-fn a_jump_of_the_energy_is_told_when_it_happens() {
+fn energy_jump_is_reported_when_it_happens() {
     let folder = tempfile::tempdir().unwrap();
     let run = |eta: &str| {
         let out = folder.path().join(eta);
@@ -621,9 +624,9 @@ fn a_jump_of_the_energy_is_told_when_it_happens() {
         assert!(output.status.success(), "{}", text(&output.stderr));
         (text(&output.stderr), std::fs::read_to_string(Path::new(out).join("energy.csv")).unwrap())
     };
-    let (said, log) = run("0.3");
-    let jump = said.lines().find(|line| line.contains("from t = 3 to 3.5 the energy changed by"));
-    let jump = jump.unwrap_or_else(|| panic!("it should tell: {said}"));
+    let (stderr, log) = run("0.3");
+    let jump = stderr.lines().find(|line| line.contains("from t = 3 to 3.5 the energy changed by"));
+    let jump = jump.unwrap_or_else(|| panic!("it should tell: {stderr}"));
     assert!(jump.contains("bodies 0 and 1 (ids) at t = 3.14"), "{jump}");
     let header: Vec<&str> = log.lines().next().unwrap().split(',').collect();
     let column = |name: &str| header.iter().position(|column| *column == name).unwrap();
@@ -635,14 +638,14 @@ fn a_jump_of_the_energy_is_told_when_it_happens() {
     // The pericentre is at 0.01.
     assert!((0.005..0.02).contains(&number("passage_distance")), "{row}");
 
-    let (said, _) = run("0.0003");
-    assert!(!said.contains("the energy changed"), "{said}");
+    let (stderr, _) = run("0.0003");
+    assert!(!stderr.contains("the energy changed"), "{stderr}");
 }
 
-/// f32 coordinates at distance 1 from the middle are 1e-7 apart: two bodies nearer than that are counted, before
-/// and after, and only where it is f32 that computes.
+/// f32 coordinates at distance 1 from the centre have a spacing of 1e-7. Bodies closer than that
+/// are counted at the beginning and the end, and only for engines that compute in f32.
 #[test]
-fn bodies_that_f32_does_not_tell_apart_are_counted() {
+fn bodies_indistinguishable_in_f32_are_counted() {
     let folder = tempfile::tempdir().unwrap();
     let table = folder.path().join("bodies.csv");
     let mut text_of_table = "m,x,y,z,vx,vy,vz\n".to_owned();
@@ -660,45 +663,48 @@ fn bodies_that_f32_does_not_tell_apart_are_counted() {
         let (table, out) = (table.to_str().unwrap(), out.to_str().unwrap());
         let args =
             ["run", table, "--engine", engine, "--eps", "0.1", "--dt", "0.01", "--until", "0.02"];
-        let said = works(&[&args[..], &["--out", out]].concat());
-        let told =
+        let stdout = works(&[&args[..], &["--out", out]].concat());
+        let notice =
             expected.map(|count| format!("at the beginning {count} of 61 bodies are closer"));
-        match told {
-            Some(told) => {
-                assert!(said.contains(&told) && said.contains("at the end 2 of"), "{said}")
+        match notice {
+            Some(notice) => {
+                assert!(stdout.contains(&notice) && stdout.contains("at the end 2 of"), "{stdout}")
             }
-            None => assert!(!said.contains("closer"), "{said}"),
+            None => assert!(!stdout.contains("closer"), "{stdout}"),
         }
     }
 }
 
-/// Mesa's compiler crashes for some GPUs that are not there (22.3.6 for rembrandt and gfx1036): whatever it does, the
-/// program answers, or says in a line that it cannot.
+/// Mesa's compiler crashes for some absent GPUs (22.3.6 for rembrandt and gfx1036). The program
+/// must print a result, or a one-line error.
 #[test]
-fn a_compiler_that_crashes_does_not_take_the_program_along() {
+fn compiler_crash_does_not_crash_program() {
     if ::gravitile::inspect::driver_manifest().is_none() {
         return;
     }
     for family in ["navi21", "rembrandt", "gfx1036"] {
         let output = gravitile(&["inspect", "--gpu", family, "--r", "1", "--unroll", "1"]);
-        let said = text(&output.stderr);
+        let stderr = text(&output.stderr);
         match output.status.code() {
             Some(0) => {
                 let answer = text(&output.stdout);
-                assert!(answer.contains("subgroups per SIMD") && said.is_empty(), "{answer}{said}");
+                assert!(
+                    answer.contains("subgroups per SIMD") && stderr.is_empty(),
+                    "{answer}{stderr}"
+                );
             }
-            Some(2) => assert!(said.contains(family) && said.lines().count() == 1, "{said}"),
-            other => panic!("{family} ended with {other:?}: {said}"),
+            Some(2) => assert!(stderr.contains(family) && stderr.lines().count() == 1, "{stderr}"),
+            other => panic!("{family} ended with {other:?}: {stderr}"),
         }
     }
 }
 
 #[test]
-fn a_kernel_of_ones_own_is_taken_and_what_does_not_go_with_it_refused() {
+fn custom_kernel_runs_and_conflicting_options_are_refused() {
     let kernel = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/lesson/plain.wgsl");
     let own = ["--force-kernel", kernel];
-    let said = works(&[&["check"], &own[..]].concat());
-    assert!(said.contains("own") && said.contains("7 of 7 cases agree"), "{said}");
+    let stdout = works(&[&["check"], &own[..]].concat());
+    assert!(stdout.contains("own") && stdout.contains("7 of 7 cases agree"), "{stdout}");
     let broken = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/lesson/mend-tail.wgsl");
     assert_eq!(gravitile(&["check", "--force-kernel", broken]).status.code(), Some(1));
     let forces = ["forces", "plummer", "-n", "300", "--eps", "0.05", "--compare", "--json"];
@@ -711,7 +717,7 @@ fn a_kernel_of_ones_own_is_taken_and_what_does_not_go_with_it_refused() {
     refused(&["check", "--force-kernel", file!()], &["command_line.rs"]);
 }
 
-/// Without a display it comes as far as opening the window.
+/// Without a display the program gets as far as opening the window.
 #[cfg(feature = "window")]
 #[test]
 fn view_with_options_needs_no_input() {

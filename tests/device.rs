@@ -1,4 +1,4 @@
-//! The device side of a simulation: same bits whatever the pieces, many steps per submission, limits.
+//! The device side of a simulation: bits independent of slicing, many steps per submission, limits.
 
 mod common;
 #[path = "device/sinks.rs"]
@@ -35,7 +35,7 @@ fn state(bodies: &Bodies, kernel: KernelRequest) -> DeviceState {
     pollster::block_on(DeviceState::new(common::gpu(), bodies, None, &settings(kernel))).unwrap()
 }
 
-/// Potentials of all bodies by the kernel of this variant.
+/// Potentials of all bodies, from the kernel of this variant.
 fn potentials(gpu: &Gpu, bodies: &BodyBuffers, variant: KernelVariant) -> Vec<u32> {
     let field = PairBuffers::of_bodies(bodies, if variant.guarded { 0.0 } else { 0.05 });
     let mut forces = pollster::block_on(AllPairs::new(gpu, variant, field)).unwrap();
@@ -48,10 +48,10 @@ fn potentials(gpu: &Gpu, bodies: &BodyBuffers, variant: KernelVariant) -> Vec<u3
 }
 
 #[test]
-fn potentials_alone_have_the_bits_of_those_beside_accelerations() {
+fn potential_only_kernel_gives_same_bits() {
     let gpu = common::gpu();
     let mut bodies = plummer(1003);
-    // Two in one place, which attract each other all the same where they are softened.
+    // Two bodies in the same place, which still contribute to each other's potential if softened.
     bodies.position[7] = bodies.position[400];
     let bodies = BodyBuffers::upload(&gpu, &bodies, 1.0, &Frame::PLAIN, None).unwrap();
     for shape in [
@@ -69,7 +69,7 @@ fn potentials_alone_have_the_bits_of_those_beside_accelerations() {
     }
 }
 
-/// Partial sums by the kernel of this variant, each of them: acceleration and potential.
+/// The partial sums of the kernel of this variant: acceleration and potential.
 fn sums(gpu: &Gpu, bodies: &BodyBuffers, variant: KernelVariant) -> Vec<[f32; 4]> {
     let field = PairBuffers::of_bodies(bodies, if variant.guarded { 0.0 } else { 0.05 });
     let mut forces = pollster::block_on(AllPairs::new(gpu, variant, field)).unwrap();
@@ -78,10 +78,11 @@ fn sums(gpu: &Gpu, bodies: &BodyBuffers, variant: KernelVariant) -> Vec<[f32; 4]
     read_blocking::<[f32; 4]>(gpu, &[&forces.partial_sums], entries).unwrap().swap_remove(0)
 }
 
-/// What takes the place of a step's forces has their bits, with tiles of one mass, too, in an order of their own: there a
-/// body is left out of its own potential all the same, and only itself.
+/// A kernel that computes forces and potentials can replace one for forces alone: the forces have
+/// the same bits, also with tiles of one mass, which sum in a different order. A body is excluded
+/// from its own potential; a body in the same place is not.
 #[test]
-fn forces_beside_potentials_have_the_bits_of_forces_alone() {
+fn forces_with_potentials_give_same_bits() {
     let gpu = common::gpu();
     let mut host = plummer(1003);
     for i in 0..host.len() {
@@ -161,7 +162,7 @@ const SHAPES: [KernelRequest; 3] = [
 ];
 
 #[test]
-fn the_bits_do_not_depend_on_how_steps_are_cut_up() {
+fn slicing_steps_gives_same_bits() {
     let bodies = plummer(1000);
     for shape in SHAPES {
         let mut whole = state(&bodies, shape);
@@ -174,10 +175,10 @@ fn the_bits_do_not_depend_on_how_steps_are_cut_up() {
         }
         assert!(bits(&mut single, &bodies) == expected, "one step at a time, {shape:?}");
 
-        // Slices that end in the middle of steps, as frames of a window would cut them.
+        // Slices that end in the middle of steps, as frames of a window cut them.
         let mut sliced = state(&bodies, shape);
         let budget = Budget { dispatch_secs: 2e-4, submission_secs: 5e-4 };
-        // However fast the device is.
+        // Assumes a slow device, whatever its true speed.
         sliced.learn_rate(2e8);
         let (mut done, mut slices) = (0, 0);
         while done < 20 || !sliced.is_between_steps() {
@@ -186,7 +187,7 @@ fn the_bits_do_not_depend_on_how_steps_are_cut_up() {
             done += slice.work.steps;
             slices += 1;
         }
-        // A GPU that a whole step does not fill takes it in one piece.
+        // A GPU that a whole step does not fill is given it in one slice.
         let least = if sliced.gpu().adapter.class == DeviceClass::Software { 21 } else { 20 };
         assert!(slices >= least, "{slices} slices are too few to have cut steps");
         assert!(bits(&mut sliced, &bodies) == expected, "in slices, {shape:?}");
@@ -197,9 +198,9 @@ fn the_bits_do_not_depend_on_how_steps_are_cut_up() {
     }
 }
 
-/// One that leaves the numbers of f32: fused, as kernels of their own, and in one workgroup.
+/// One body overflows f32: in fused steps, with separate kernels, and in one workgroup.
 #[test]
-fn a_body_that_is_lost_on_the_way_is_named_and_takes_nobody_along() {
+fn body_overflowing_f32_is_named_and_others_continue() {
     let mut bodies = plummer(300);
     bodies.mass[77] = 1e-9;
     bodies.velocity[77].y = -1e38;
@@ -235,7 +236,7 @@ const ONE_WORKGROUP: KernelRequest = KernelRequest {
 };
 
 #[test]
-fn steps_in_one_workgroup_have_the_same_bits_however_they_are_cut_up() {
+fn slicing_one_workgroup_steps_gives_same_bits() {
     let bodies = plummer(300);
     let mut whole = state(&bodies, ONE_WORKGROUP);
     whole.learn_rate(1e12);
@@ -268,7 +269,7 @@ fn steps_in_one_workgroup_have_the_same_bits_however_they_are_cut_up() {
     let mut fewer = state(&bodies, ONE_WORKGROUP);
     fewer.run(0.01, 49, &mut |_| true).unwrap();
     assert!(bits(&mut fewer, &bodies) != expected, "the comparison should see a missing step");
-    // A state read in the middle and taken up again goes on with the same bits.
+    // A state that is read in the middle and uploaded again continues with the same bits.
     let mut taken_up = bodies.clone();
     let mut first = state(&bodies, ONE_WORKGROUP);
     first.run(0.01, 20, &mut |_| true).unwrap();
@@ -279,7 +280,7 @@ fn steps_in_one_workgroup_have_the_same_bits_however_they_are_cut_up() {
 }
 
 #[test]
-fn one_workgroup_takes_the_steps_that_the_ordinary_path_takes() {
+fn one_workgroup_agrees_with_ordinary_path() {
     let bodies = plummer(300);
     let end = |kernel| {
         let mut state = state(&bodies, kernel);
@@ -303,7 +304,7 @@ fn one_workgroup_takes_the_steps_that_the_ordinary_path_takes() {
 }
 
 #[test]
-fn what_one_workgroup_cannot_hold_is_refused_with_the_reason() {
+fn one_workgroup_overflow_is_refused_with_reason() {
     let refuse = |n: usize, kernel: KernelRequest| {
         let error = Simulation::new(plummer(n), settings(kernel)).err();
         error.expect("should be refused").to_string()
@@ -323,10 +324,10 @@ fn what_one_workgroup_cannot_hold_is_refused_with_the_reason() {
 }
 
 #[test]
-fn a_step_is_one_dispatch_where_a_force_is_one() {
+fn fused_step_is_one_dispatch() {
     let bodies = plummer(500);
     let (ordinary, fused) = (Dispatch::Ordinary, Dispatch::Fused);
-    // With slices, or if that is wanted, the ordinary way is taken: two dispatches per step.
+    // With several slices, or on request, the ordinary path is taken: two dispatches per step.
     for (kernel, per_step) in [
         (SHAPES[0], 1),
         (SHAPES[2], 1),
@@ -340,7 +341,7 @@ fn a_step_is_one_dispatch_where_a_force_is_one() {
         assert_eq!(slice.work.steps, 101);
         assert!((101 * per_step..101 * per_step + 8).contains(&slice.work.dispatches), "{slice:?}");
     }
-    // q rows of threads add their shares in the same order in both ways.
+    // q rows of threads add their partial sums in the same order on both paths.
     let kernel = KernelRequest { s: Some(1), ..SHAPES[1] };
     let mut fused = state(&bodies, kernel);
     fused.learn_rate(1e12);
@@ -354,10 +355,10 @@ fn a_step_is_one_dispatch_where_a_force_is_one() {
 }
 
 #[test]
-fn steps_are_the_same_fused_or_not() {
+fn fused_steps_give_same_bits() {
     let bodies = plummer(500);
     let end = |dispatch: Dispatch| {
-        // Nothing of the shape is fixed by it.
+        // The dispatch mode does not determine the shape.
         let mut device = state(&bodies, KernelRequest { dispatch, ..KernelRequest::NONE });
         device.run(0.01, 20, &mut |_| true).unwrap();
         (device.config().unwrap(), bits(&mut device, &bodies))
@@ -369,7 +370,7 @@ fn steps_are_the_same_fused_or_not() {
 }
 
 #[test]
-fn what_cannot_be_fused_is_refused_with_the_reason() {
+fn unfusable_request_is_refused_with_reason() {
     let kernel = KernelRequest { dispatch: Dispatch::Fused, ..SHAPES[0] };
     let refuse = |n: usize, kernel: KernelRequest| {
         let error = Simulation::new(plummer(n), settings(kernel)).err();
@@ -387,7 +388,7 @@ fn what_cannot_be_fused_is_refused_with_the_reason() {
 }
 
 #[test]
-fn a_run_can_be_stopped_between_steps() {
+fn run_can_be_stopped_between_steps() {
     let bodies = plummer(300);
     let mut device = state(&bodies, SHAPES[0]);
     let done = device.run(0.01, 1_000_000, &mut |_| false).unwrap();
@@ -402,7 +403,7 @@ fn a_run_can_be_stopped_between_steps() {
 fn many_small_steps_share_a_submission() {
     let bodies = plummer(1024);
     let mut device = state(&bodies, KernelRequest::default());
-    // A device that is known to be fast: the budget then leaves room for them.
+    // For a device known to be fast, the budget allows many steps.
     device.learn_rate(1e11);
     let slice = device.submit_slice(0.01, 1000, Budget::HEADLESS);
     device.gpu().wait_for(slice.submission.clone()).unwrap();
@@ -412,7 +413,7 @@ fn many_small_steps_share_a_submission() {
 }
 
 #[test]
-fn the_baseline_tier_computes_the_same() {
+fn baseline_tier_gives_same_bits() {
     let bodies = plummer(500);
     let gpu = common::baseline();
     assert!(!gpu.tier.timestamps && !gpu.tier.f64 && !gpu.tier.subgroups);
@@ -426,7 +427,7 @@ fn the_baseline_tier_computes_the_same() {
 }
 
 #[test]
-fn what_the_adapter_cannot_hold_is_refused_with_its_limit() {
+fn shape_above_adapter_limit_is_refused_with_limit() {
     let bodies = plummer(100);
     let refuse = |kernel: KernelRequest| {
         let adapter = AdapterRequest { baseline: true, ..common::adapter_request() };
@@ -452,7 +453,7 @@ fn numbers_beyond_f32_are_refused() {
 }
 
 #[test]
-fn an_unknown_adapter_is_an_error_that_lists_the_known() {
+fn unknown_adapter_error_lists_known_adapters() {
     let request = AdapterRequest::named("no such adapter");
     let text = Gpu::open_blocking(&request).unwrap_err().to_string();
     assert!(

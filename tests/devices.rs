@@ -1,4 +1,4 @@
-//! Several devices share the bodies: the bits are those of one, whatever the number.
+//! Several devices share the bodies: the bits do not depend on their number.
 
 #[path = "common/mod.rs"]
 mod common;
@@ -19,7 +19,7 @@ use gravitile::gpu::{AdapterRequest, DeviceCount, Gpu};
 use gravitile::scene::Scene;
 use gravitile::sim::{Choice, EngineKind, Settings, Simulation};
 
-/// Devices of one kind: several on one adapter, which is all that a machine need have.
+/// Devices of one kind: several on one adapter, so that one adapter suffices.
 fn devices(count: usize) -> Vec<Arc<Gpu>> {
     static OPEN: std::sync::Mutex<Vec<Arc<Gpu>>> = std::sync::Mutex::new(Vec::new());
     let mut open = OPEN.lock().unwrap();
@@ -51,8 +51,8 @@ fn open(count: usize, bodies: &Bodies, settings: &Settings) -> Simulation {
     Simulation::on(chosen(count, settings), bodies.clone(), settings.clone()).unwrap()
 }
 
-/// Everything that a simulation tells, to the bit.
-fn told(sim: &mut Simulation) -> String {
+/// The complete observable state of a simulation, bit for bit.
+fn fingerprint(sim: &mut Simulation) -> String {
     let moment = sim.moment().unwrap();
     let diagnostics = sim.diagnostics_of(&moment).unwrap();
     let restart = sim.restart();
@@ -82,7 +82,7 @@ const SHAPES: [KernelRequest; 3] = [
 ];
 
 #[test]
-fn two_and_three_devices_take_the_steps_of_one() {
+fn two_and_three_devices_give_same_bits_as_one() {
     let bodies = plummer(1001);
     for kernel in SHAPES {
         let settings = settings(kernel);
@@ -90,21 +90,21 @@ fn two_and_three_devices_take_the_steps_of_one() {
             let mut sim = open(count, &bodies, &settings);
             steps.iter().for_each(|steps| sim.step(*steps).unwrap());
             assert_eq!(sim.steps(), 6);
-            told(&mut sim)
+            fingerprint(&mut sim)
         };
         let one = run(1, &[6]);
         assert!(run(2, &[6]) == one, "{kernel:?}");
         assert!(run(3, &[1, 0, 5]) == one, "{kernel:?}");
         let mut moved = open(2, &bodies, &settings);
         moved.step(5).unwrap();
-        assert!(told(&mut moved) != one, "the comparison should see a missing step");
+        assert!(fingerprint(&mut moved) != one, "the comparison should see a missing step");
     }
 }
 
 #[test]
-fn devices_share_large_blocks() {
+fn devices_share_large_blocks_with_same_bits() {
     let mut bodies = plummer(301);
-    // One body much deeper than the others, whose blocks are small.
+    // One heavy body, around which steps are much shorter than elsewhere, makes some blocks small.
     bodies.mass[5] *= 20.0;
     for (integrator, precision) in [
         ("hermite4", gravitile::forces::Precision::DoubleSingle),
@@ -131,7 +131,7 @@ fn devices_share_large_blocks() {
             // Software adapters share blocks of more than 2^14 interactions.
             let (last, mean) = (stats.last_active, stats.mean_active());
             assert!(last > (1 << 14) / 301 && mean < last as f64, "{stats:?}");
-            (told(&mut sim), stats)
+            (fingerprint(&mut sim), stats)
         };
         let one = run(1, &[3]);
         assert!(run(2, &[3]) == one, "{integrator}, {precision:?}");
@@ -146,8 +146,8 @@ fn tree(opening: Opening, every: u64) -> Settings {
 }
 
 #[test]
-fn devices_share_the_walk_of_a_tree() {
-    // Some far outside, which walk one by one.
+fn devices_share_tree_walk_with_same_bits() {
+    // Some distant bodies, which walk the tree individually.
     let mut bodies = plummer(3001);
     for k in 0..70 {
         bodies.position[40 * k] *= 30.0;
@@ -162,7 +162,7 @@ fn devices_share_the_walk_of_a_tree() {
         let run = |count: usize, steps: &[u64]| {
             let mut sim = open(count, &bodies, &settings);
             steps.iter().for_each(|steps| sim.step(*steps).unwrap());
-            told(&mut sim)
+            fingerprint(&mut sim)
         };
         let one = run(1, &[5]);
         assert!(run(2, &[5]) == one, "{opening:?}, {rebuild}");
@@ -174,13 +174,13 @@ fn devices_share_the_walk_of_a_tree() {
     let [one, three] = [1, 3].map(|count| {
         let mut sim = open(count, &few, &settings);
         sim.step(3).unwrap();
-        told(&mut sim)
+        fingerprint(&mut sim)
     });
     assert!(one == three);
 }
 
 #[test]
-fn a_tree_goes_on_on_another_number_of_devices() {
+fn tree_run_resumes_on_different_device_count() {
     let bodies = plummer(1500);
     let settings = tree(Opening::Acceleration { alpha: 0.003 }, 2);
     let mut whole = open(1, &bodies, &settings);
@@ -199,7 +199,7 @@ fn a_tree_goes_on_on_another_number_of_devices() {
 }
 
 #[test]
-fn far_away_and_with_fewer_bodies_than_devices_too() {
+fn distant_or_few_bodies_give_same_bits() {
     let mut far = plummer(300);
     far.position.iter_mut().for_each(|x| x.x += 1e4);
     for bodies in [far, plummer(2)] {
@@ -207,35 +207,35 @@ fn far_away_and_with_fewer_bodies_than_devices_too() {
         let [one, three] = [1, 3].map(|count| {
             let mut sim = open(count, &bodies, &settings);
             sim.step(3).unwrap();
-            told(&mut sim)
+            fingerprint(&mut sim)
         });
         assert!(one == three, "{} bodies", bodies.len());
     }
 }
 
 #[test]
-fn a_watch_ends_all_devices_at_the_same_step_and_they_go_on() {
+fn interrupt_stops_all_devices_at_same_step() {
     let bodies = plummer(500);
     let settings = settings(KernelRequest::NONE);
     let mut sim = open(3, &bodies, &settings);
-    let mut seen = Vec::new();
+    let mut reported = Vec::new();
     let done = sim.step_watched(50, &mut |done| {
-        seen.push(done);
+        reported.push(done);
         done < 4
     });
-    // A step that had begun is finished; where the machine is so busy that steps take long, none had.
+    // A step in progress is finished; on a machine so busy that steps are slow there is none.
     let done = done.unwrap();
     assert!(done == 4 || done == 5, "{done}");
-    assert_eq!(seen, (1..=done).collect::<Vec<_>>());
+    assert_eq!(reported, (1..=done).collect::<Vec<_>>());
     assert_eq!(sim.steps(), done);
     sim.step(7 - done).unwrap();
     let mut one = open(1, &bodies, &settings);
     one.step(7).unwrap();
-    assert!(told(&mut sim) == told(&mut one));
+    assert!(fingerprint(&mut sim) == fingerprint(&mut one));
 }
 
 #[test]
-fn other_bodies_and_other_settings_go_on_on_all_devices() {
+fn edited_bodies_and_settings_reach_all_devices() {
     let settings = settings(KernelRequest::NONE);
     let [one, two] = [1, 2].map(|count| {
         let mut sim = open(count, &plummer(400), &settings);
@@ -248,27 +248,27 @@ fn other_bodies_and_other_settings_go_on_on_all_devices() {
         .unwrap();
         sim.set_dt(-0.005).unwrap();
         sim.step(3).unwrap();
-        told(&mut sim)
+        fingerprint(&mut sim)
     });
     assert!(one == two);
 }
 
 #[test]
-fn pictures_are_drawn_from_the_first_device() {
+fn first_device_holds_all_bodies_for_rendering() {
     let bodies = plummer(400);
     let settings = settings(KernelRequest::NONE);
     let [one, two] = [1, 2].map(|count| {
         let mut sim = open(count, &bodies, &settings);
         sim.step(4).unwrap();
-        let (gpu, there) = sim.device().unwrap();
-        let all = [&there.position_mass, &there.velocity, &there.acceleration];
+        let (gpu, buffers) = sim.device().unwrap();
+        let all = [&buffers.position_mass, &buffers.velocity, &buffers.acceleration];
         gravitile::gpu::read_blocking::<[f32; 4]>(gpu, &all, bodies.len()).unwrap()
     });
     assert!(one == two);
 }
 
 #[test]
-fn what_cannot_be_shared_is_refused() {
+fn unshareable_settings_are_refused() {
     let request = |devices: DeviceCount, method, integrator: &str| Settings {
         engine: EngineKind::Gpu,
         adapter: AdapterRequest::named("0,0"),

@@ -1,4 +1,4 @@
-//! Forces with derivatives on the device: every tier and order against f64, and what the self-test sees.
+//! Forces with derivatives on the device: every tier and order against f64, and the self-test.
 
 mod common;
 #[path = "direct_gpu/moving.rs"]
@@ -14,7 +14,7 @@ use gravitile::forces::{
 };
 use gravitile::measure::{check_direct, direct_cases};
 
-/// Tiers that hold here, with the reason printed where one does not.
+/// Tiers that pass the self-test here; prints the reason for those that do not.
 fn tiers() -> Vec<Precision> {
     let gpu = common::gpu();
     let holds = |precision: &Precision| match verdict(&gpu, *precision).unwrap() {
@@ -51,9 +51,10 @@ fn every_tier_and_order_agrees_with_f64() {
 }
 
 #[test]
-fn the_self_test_refuses_arithmetic_without_a_fence() {
+fn self_test_refuses_arithmetic_without_fence() {
     let gpu = common::gpu();
-    // Mesa folds what a plain two-sum loses to 0; another driver that does not would need no fence.
+    // Mesa's compiler folds the error term of a plain two-sum to 0; a driver that does not would
+    // need no fence.
     if gpu.adapter.driver.contains("llvmpipe") {
         let reason = double_single(&gpu, false).unwrap().unwrap_err();
         println!("{reason}");
@@ -62,7 +63,7 @@ fn the_self_test_refuses_arithmetic_without_a_fence() {
 }
 
 #[test]
-fn split_products_are_as_good_as_those_by_fma() {
+fn split_products_are_as_accurate_as_fma() {
     let gpu = common::gpu();
     let found = verdict(&gpu, Precision::DoubleSingle).unwrap().unwrap();
     let sources = TestBodies::new(600, 17);
@@ -71,7 +72,7 @@ fn split_products_are_as_good_as_those_by_fma() {
     reference.set_sources(&sources.sources(600)).unwrap();
     let sinks = sources.sinks(0..600, Identity::Offset(0));
     reference.evaluate(&sinks, 1e-4, &jerks(), &mut right).unwrap();
-    // Where an fma is rounded twice there is one way only.
+    // Where fma is rounded twice only split products are used.
     for fused in [false, found.fused] {
         let pairs = Pairs { fused, ..found };
         let mut engine = GpuTiers::unproven(Arc::clone(&gpu), Precision::DoubleSingle, pairs);
@@ -98,34 +99,35 @@ fn jerks() -> Want<'static> {
     Want { potential: true, nearest: true, ..Want::only(Order::Jerk) }
 }
 
-fn ask(engine: &mut dyn ForceEngine, sinks: &Sinks, want: &Want) -> Answers {
+fn answers_of(engine: &mut dyn ForceEngine, sinks: &Sinks, want: &Want) -> Answers {
     let mut answers = Answers::default();
     engine.evaluate(sinks, 0.0, want, &mut answers).unwrap();
     answers
 }
 
-/// Bodies on each other, with their own accelerations, by the reference and by `engine`.
+/// Snaps of a self-gravitating cloud with its own accelerations, by `engine` and by the reference.
 fn snaps(engine: &mut dyn ForceEngine, cloud: &TestBodies, sinks: usize) -> (Answers, Answers) {
     let mut cloud = cloud.clone();
     let n = cloud.len();
     let mut reference = Reference::default();
     reference.set_sources(&cloud.sources(n)).unwrap();
     let all = cloud.sinks(0..n, Identity::Offset(0));
-    let pulls = ask(&mut reference, &all, &Want::only(Order::Acceleration)).acceleration;
+    let pulls = answers_of(&mut reference, &all, &Want::only(Order::Acceleration)).acceleration;
     cloud.acceleration = pulls;
     let want = Want { potential: true, ..Want::only(Order::Snap) };
     let both = [&mut reference as &mut dyn ForceEngine, engine].map(|engine| {
         engine.set_sources(&cloud.sources(n)).unwrap();
-        ask(engine, &cloud.sinks(0..sinks, Identity::Offset(0)), &want)
+        answers_of(engine, &cloud.sinks(0..sinks, Identity::Offset(0)), &want)
     });
     let [right, found] = both;
     (found, right)
 }
 
-/// The pull of such pairs is 1e18, its second derivative 1e27 times that: in plain units no f32.
+/// The acceleration by such a pair is 1e18, and its second derivative 1e27 times that, which
+/// overflows f32 without scaling.
 #[test]
 fn derivatives_of_very_close_pairs_are_right() {
-    // Refined, and beyond what is refined.
+    // With a number of bodies that is refined, and with one beyond.
     for n in [200, 4300] {
         for apart in [1e-9, 1e-11] {
             let mut cloud = TestBodies::default();
@@ -134,19 +136,21 @@ fn derivatives_of_very_close_pairs_are_right() {
                 let (x, v, m) = (bodies.position[i], bodies.velocity[i], bodies.mass[i]);
                 cloud.push(x, v, DVec3::ZERO, m);
                 if i % 40 == 0 {
-                    let beside = x + apart * bodies.velocity[i - 1].normalize();
-                    cloud.push(beside, bodies.velocity[i - 1], DVec3::ZERO, m);
+                    let neighbour = x + apart * bodies.velocity[i - 1].normalize();
+                    cloud.push(neighbour, bodies.velocity[i - 1], DVec3::ZERO, m);
                 }
             }
             let (found, right) = snaps(&mut engine(Precision::DoubleSingle), &cloud, 150);
-            // Pairs of f32 hold places to about 1e-15 of the extent, which is 4 here; the terms of a snap cancel.
+            // Pairs of f32 resolve positions to about 1e-15 of the extent, which is 4 here; the
+            // terms of a snap cancel.
             let limit = (2e-13 / apart).max(1e-5);
             for (what, found, right) in [
                 ("acceleration", &found.acceleration, &right.acceleration),
                 ("jerk", &found.jerk, &right.jerk),
                 ("snap", &found.snap, &right.snap),
             ] {
-                // Elsewhere the huge snaps by both of a pair nearly cancel, of which f32 leaves nothing.
+                // For other sinks the huge snaps by the two bodies of a pair nearly cancel, and f32
+                // retains no correct digits.
                 let largest = right.iter().map(|b| b.length()).fold(0.0, f64::max);
                 let counts = |b: &DVec3| n < 4096 || b.length() > 1e-3 * largest;
                 let both = found.iter().zip(right).filter(|(_, right)| counts(right));
@@ -159,9 +163,9 @@ fn derivatives_of_very_close_pairs_are_right() {
     }
 }
 
-/// Two of the sources come close to each other later on.
+/// An update moves one source close to another.
 #[test]
-fn a_pair_that_closes_in_by_an_update_is_right() {
+fn pair_made_close_by_update_is_right() {
     let mut cloud = TestBodies::new(300, 13);
     let mut engine = engine(Precision::DoubleSingle);
     engine.set_sources(&cloud.sources(300)).unwrap();
@@ -181,14 +185,15 @@ fn a_pair_that_closes_in_by_an_update_is_right() {
     let sinks = cloud.sinks(0..300, Identity::Offset(0));
     let want = Want::only(Order::Snap);
     let [found, right] = [&mut engine as &mut dyn ForceEngine, &mut reference]
-        .map(|engine| ask(engine, &sinks, &want).snap);
+        .map(|engine| answers_of(engine, &sinks, &want).snap);
     for i in 0..300 {
         let off = (found[i] - right[i]).length() / right[i].length();
         assert!(off < 3e-5, "{i}: {off:e}");
     }
 }
 
-/// Clumps of very different sizes: most nearest bodies are nearer than f32 positions are fine.
+/// Clumps of very different sizes: most nearest neighbours are closer than the spacing of f32
+/// positions.
 fn clumps(n: usize) -> TestBodies {
     let (random, mut cloud) = (TestBodies::new(2 * n, 23), TestBodies::default());
     for i in 0..n {
@@ -201,7 +206,7 @@ fn clumps(n: usize) -> TestBodies {
 }
 
 #[test]
-fn neighbours_among_clumps_are_those_of_f64() {
+fn neighbours_in_clumps_match_f64() {
     let n = 5000;
     let cloud = clumps(n);
     let radius: Vec<f64> =
@@ -211,11 +216,11 @@ fn neighbours_among_clumps_are_those_of_f64() {
     let want = Want { nearest: true, within, ..Want::only(Order::Acceleration) };
     reference.set_sources(&cloud.sources(n)).unwrap();
     let sinks = cloud.sinks(0..n, Identity::Offset(0));
-    let right = ask(&mut reference, &sinks, &want);
+    let right = answers_of(&mut reference, &sinks, &want);
     for precision in tiers() {
         let mut engine = engine(precision);
         engine.set_sources(&cloud.sources(n)).unwrap();
-        let found = ask(&mut engine, &sinks, &want);
+        let found = answers_of(&mut engine, &sinks, &want);
         let wrong = |i: &usize| found.nearest[*i] != right.nearest[*i];
         let wrong: Vec<usize> = (0..n).filter(wrong).collect();
         assert!(wrong.is_empty(), "{}: nearest of {wrong:?}", precision.name());
@@ -232,7 +237,7 @@ fn neighbours_among_clumps_are_those_of_f64() {
 }
 
 #[test]
-fn changed_sources_come_to_the_same_bits_one_by_one_or_all_at_once() {
+fn partial_and_full_source_updates_give_same_bits() {
     let old = TestBodies::new(500, 1);
     let new = TestBodies::new(500, 2);
     let sinks = TestBodies::new(20, 3);
@@ -241,7 +246,7 @@ fn changed_sources_come_to_the_same_bits_one_by_one_or_all_at_once() {
         let (mut few, mut all) = (engine(precision), engine(precision));
         for engine in [&mut few, &mut all] {
             engine.set_sources(&old.sources(old.len())).unwrap();
-            ask(engine, &sinks.sinks(0..sinks.len(), Identity::Foreign), &jerks());
+            answers_of(engine, &sinks.sinks(0..sinks.len(), Identity::Foreign), &jerks());
         }
         let index = [499u32, 3, 77, 250];
         let pick = |from: &[DVec3]| index.map(|j| from[j as usize]);
@@ -254,7 +259,7 @@ fn changed_sources_come_to_the_same_bits_one_by_one_or_all_at_once() {
             acceleration: &acceleration[k.clone()],
             mass: &mass[k],
         };
-        // Twice for the first, whose second value counts.
+        // The first index is updated twice: the second value wins.
         few.update_sources(&index[..1], &changes(1..2)).unwrap();
         few.update_sources(&index[..2], &changes(0..2)).unwrap();
         few.update_sources(&index[2..], &changes(2..4)).unwrap();
@@ -267,11 +272,12 @@ fn changed_sources_come_to_the_same_bits_one_by_one_or_all_at_once() {
         }
         let every: Vec<u32> = (0..500).collect();
         all.update_sources(&every, &whole.sources(whole.len())).unwrap();
-        let one = ask(&mut few, &sinks.sinks(0..sinks.len(), Identity::Foreign), &jerks());
-        let other = ask(&mut all, &sinks.sinks(0..sinks.len(), Identity::Foreign), &jerks());
+        let one = answers_of(&mut few, &sinks.sinks(0..sinks.len(), Identity::Foreign), &jerks());
+        let other = answers_of(&mut all, &sinks.sinks(0..sinks.len(), Identity::Foreign), &jerks());
         assert_eq!(one, other);
         reference.set_sources(&whole.sources(whole.len())).unwrap();
-        let right = ask(&mut reference, &sinks.sinks(0..sinks.len(), Identity::Foreign), &jerks());
+        let right =
+            answers_of(&mut reference, &sinks.sinks(0..sinks.len(), Identity::Foreign), &jerks());
         for (found, right) in one.jerk.iter().zip(&right.jerk) {
             assert!((*found - *right).length() < 1e-4 * right.length(), "{found} {right}");
         }
@@ -284,49 +290,49 @@ fn changed_sources_come_to_the_same_bits_one_by_one_or_all_at_once() {
 }
 
 #[test]
-fn what_changes_between_begin_and_finish_belongs_to_the_next_evaluation() {
+fn updates_after_begin_affect_next_evaluation_only() {
     let (old, new) = (TestBodies::new(300, 4), TestBodies::new(300, 5));
     let mut engine = engine(Precision::DoubleSingle);
     engine.set_sources(&old.sources(old.len())).unwrap();
     let sinks = old.sinks(0..old.len(), Identity::Offset(0));
-    let before = ask(&mut engine, &sinks, &jerks());
+    let before = answers_of(&mut engine, &sinks, &jerks());
     engine.begin(&sinks, 0.0, &jerks()).unwrap();
     engine.update_sources(&(0..300).collect::<Vec<_>>(), &new.sources(new.len())).unwrap();
     let mut found = Answers::default();
     engine.finish(&mut found).unwrap();
     assert_eq!(found, before);
-    let after = ask(&mut engine, &sinks, &jerks());
+    let after = answers_of(&mut engine, &sinks, &jerks());
     assert_ne!(after.acceleration, before.acceleration);
     engine.set_sources(&old.sources(old.len())).unwrap();
     engine.begin(&sinks, 0.0, &jerks()).unwrap();
     engine.set_sources(&new.sources(new.len())).unwrap();
     engine.finish(&mut found).unwrap();
     assert_eq!(found, before);
-    // Answers that nobody asked for are in nobody's way.
+    // An evaluation whose answers were never fetched does not disturb the next.
     engine.set_sources(&old.sources(old.len())).unwrap();
     engine.begin(&new.sinks(0..new.len(), Identity::Foreign), 0.0, &jerks()).unwrap();
-    assert_eq!(ask(&mut engine, &sinks, &jerks()), before);
+    assert_eq!(answers_of(&mut engine, &sinks, &jerks()), before);
     engine.finish(&mut found).unwrap();
     assert_eq!(found.acceleration.len(), 0);
 }
 
-/// Of many sinks some are computed while the host makes records of the others.
+/// With many sinks, some are computed while the host prepares the others.
 #[test]
-fn sinks_that_go_ahead_have_the_bits_of_all_at_once() {
+fn overlapped_sink_upload_gives_same_bits() {
     let cloud = TestBodies::new(2500, 4);
     let sinks = cloud.sinks(0..2500, Identity::Foreign);
     for precision in tiers() {
         let found = [1e15, 1e6].map(|rate| {
             let mut engine = engine(precision).with_rate(rate);
             engine.set_sources(&cloud.sources(300)).unwrap();
-            ask(&mut engine, &sinks, &jerks())
+            answers_of(&mut engine, &sinks, &jerks())
         });
         assert_eq!(found[0], found[1], "{}", precision.name());
     }
 }
 
 #[test]
-fn a_list_that_overflows_says_so_and_counts_on() {
+fn overflowing_list_is_flagged_and_still_counted() {
     let cloud = TestBodies::new(400, 6);
     let sinks = cloud.sinks(0..cloud.len(), Identity::Offset(0));
     let mut radius = vec![10.0; 400];
@@ -337,7 +343,7 @@ fn a_list_that_overflows_says_so_and_counts_on() {
         for capacity in [0, 5, 399, 1000] {
             let within = Some(Within { radius: &radius, capacity });
             let want = Want { within, ..Want::only(Order::Acceleration) };
-            let found = ask(&mut engine, &sinks, &want).neighbours;
+            let found = answers_of(&mut engine, &sinks, &want).neighbours;
             for i in 0..400 {
                 let all = if i == 7 { 0 } else { 399 };
                 assert_eq!((found.found(i), found.of(i).len()), (all, all.min(capacity)));
@@ -349,19 +355,19 @@ fn a_list_that_overflows_says_so_and_counts_on() {
 }
 
 #[test]
-fn no_bodies_and_bad_bodies_are_answered() {
+fn empty_and_invalid_bodies_are_handled() {
     let cloud = TestBodies::new(10, 7);
     let none = TestBodies::new(0, 7);
     let mut single = engine(Precision::Single);
     let radius = [1.0; 10];
     let want = Want { within: Some(Within { radius: &radius, capacity: 3 }), ..jerks() };
-    let alone = ask(&mut single, &cloud.sinks(0..cloud.len(), Identity::Foreign), &want);
+    let alone = answers_of(&mut single, &cloud.sinks(0..cloud.len(), Identity::Foreign), &want);
     assert_eq!(alone.jerk, [DVec3::ZERO; 10]);
     assert_eq!((alone.nearest[3], alone.nearest_distance[3]), (u32::MAX, f64::INFINITY));
     assert_eq!((alone.neighbours.len(), alone.neighbours.found(9)), (10, 0));
     single.set_sources(&cloud.sources(cloud.len())).unwrap();
     assert!(
-        ask(&mut single, &none.sinks(0..none.len(), Identity::Foreign), &jerks())
+        answers_of(&mut single, &none.sinks(0..none.len(), Identity::Foreign), &jerks())
             .acceleration
             .is_empty()
     );
@@ -383,18 +389,20 @@ fn no_bodies_and_bad_bodies_are_answered() {
         &mut answers,
     );
     assert!(error.unwrap_err().to_string().contains("eps"));
-    // Still good for the next.
+    // The engine remains usable.
     assert_eq!(
-        ask(&mut single, &cloud.sinks(0..cloud.len(), Identity::Offset(0)), &jerks()).jerk.len(),
+        answers_of(&mut single, &cloud.sinks(0..cloud.len(), Identity::Offset(0)), &jerks())
+            .jerk
+            .len(),
         10
     );
 }
 
 #[test]
-fn double_is_refused_where_shaders_have_no_f64() {
+fn double_is_refused_without_f64_in_shaders() {
     let modest = common::baseline();
     let error = GpuTiers::new(Arc::clone(&modest), Precision::Double).err().unwrap().to_string();
     assert!(error.contains("no f64 in shaders") && error.contains("--engine cpu"), "{error}");
-    // Double-single asks for nothing beyond the baseline.
+    // Double-single needs nothing beyond the baseline.
     GpuTiers::new(modest, Precision::DoubleSingle).unwrap();
 }

@@ -1,4 +1,4 @@
-//! f32 on the device far from the origin, in motion as a whole, and in any units: against f64.
+//! f32 on the device far from the origin, in a moving frame, and in any units, compared with f64.
 
 mod common;
 
@@ -13,11 +13,11 @@ use gravitile::sim::{EngineKind, Settings, Simulation};
 
 const SPREADS: [Spread; 2] = [Spread::Even, Spread::Uneven];
 
-/// Radii by which bodies are moved away from the origin.
+/// Distances from the origin, in radii of the system.
 const SHIFTS: [f64; 4] = [0.0, 1.0, 1e3, 1e6];
 
-/// Units of length, mass and time, in those of the bodies, and the G that belongs to them: metres, kilograms
-/// and seconds of a galaxy; its centimetres and grams; far smaller and far larger ones.
+/// Units of length, mass and time as multiples of the bodies' own, with the matching G: metres,
+/// kilograms and seconds for a galaxy; centimetres and grams; far smaller and far larger ones.
 fn units() -> Vec<(&'static str, [f64; 3], f64)> {
     let g = |[l, m, t]: [f64; 3]| l / m * (l / t) * (l / t);
     let all = [
@@ -38,7 +38,7 @@ fn in_units(bodies: &Bodies, [length, mass, time]: [f64; 3]) -> Bodies {
     bodies
 }
 
-/// Bodies whose numbers are no f32, as those of real snapshots.
+/// Bodies whose coordinates are not exact in f32, as in real snapshots.
 fn cloud(n: usize, spread: Spread) -> Bodies {
     let mut bodies = test_bodies(n, spread);
     bodies.position.iter_mut().for_each(|x| *x *= 1.0 / 3.0);
@@ -61,10 +61,10 @@ fn forces(
     out
 }
 
-/// Root mean square of |a - right| / |right|, over bodies that anything pulls.
+/// Root mean square of |a - right| / |right| over bodies with a force.
 fn rms(found: &[DVec3], right: &[DVec3]) -> f64 {
     let error = |(a, b): (&DVec3, &DVec3)| {
-        // Scaled: squares of tiny accelerations vanish.
+        // Scaled, since squares of tiny accelerations underflow.
         let unit = b.abs().max_element();
         let off = ((*a - *b) / unit).length() / (*b / unit).length();
         if unit > 0.0 { off * off } else { 0.0 }
@@ -73,17 +73,17 @@ fn rms(found: &[DVec3], right: &[DVec3]) -> f64 {
     (sum / found.len() as f64).sqrt()
 }
 
-/// What the engine's error may be where the bodies lie as given: f32's own at the origin.
+/// Error bound of the engine for the bodies as given: that of f32 near the origin.
 fn allowed(spread: Spread) -> f64 {
     match spread {
         Spread::Even => 3e-7,
-        // Bodies in the dense middle have neighbours so near that f32 coordinates tell little of them.
+        // In the dense centre, neighbours are so close that f32 coordinates resolve them poorly.
         Spread::Uneven => 6e-7,
     }
 }
 
 #[test]
-fn forces_do_not_depend_on_where_the_bodies_are_nor_on_units() {
+fn forces_do_not_depend_on_position_or_units() {
     for spread in SPREADS {
         let bodies = cloud(3000, spread);
         for (name, unit, g) in units() {
@@ -110,9 +110,9 @@ fn forces_do_not_depend_on_where_the_bodies_are_nor_on_units() {
     }
 }
 
-/// Without softening and small, 1 / r^3 leaves the range of f32 in the bodies' own numbers.
+/// Without softening and at small scales, 1 / r^3 in the bodies' own units leaves the range of f32.
 #[test]
-fn without_softening_no_unit_makes_a_force_infinite() {
+fn unsoftened_forces_are_finite_in_any_units() {
     let bodies = cloud(2000, Spread::Even);
     for (name, unit, g) in units() {
         let scaled = in_units(&bodies, unit);
@@ -136,7 +136,7 @@ fn settings(unit: [f64; 3], g: f64) -> Settings {
     }
 }
 
-/// Runs the bodies and compares the last accelerations with those of f64 at the same places.
+/// Runs the bodies and compares the last accelerations with those of f64 at the same positions.
 fn error_after(bodies: &Bodies, unit: [f64; 3], g: f64, steps: u64) -> (f64, Bodies) {
     let settings = settings(unit, g);
     let softening = settings.softening;
@@ -148,11 +148,11 @@ fn error_after(bodies: &Bodies, unit: [f64; 3], g: f64, steps: u64) -> (f64, Bod
 }
 
 #[test]
-fn a_run_is_as_exact_far_away_in_motion_and_in_any_units() {
+fn run_accuracy_does_not_depend_on_frame_or_units() {
     const STEPS: u64 = 100;
     let bodies = cloud(1000, Spread::Even);
     let dispersion = 0.3;
-    let (_, at_home) = error_after(&bodies, [1.0; 3], 1.0, STEPS);
+    let (_, at_origin) = error_after(&bodies, [1.0; 3], 1.0, STEPS);
     for (name, unit, g) in units() {
         for (shift, speed) in [(0.0, 0.0), (1e6, 0.0), (0.0, 1e6 * dispersion), (1e6, -1e4)] {
             let (place, drift) = (DVec3::new(-0.6, 1.0, 0.3) * shift, DVec3::new(1.0, 0.5, -0.2));
@@ -161,12 +161,12 @@ fn a_run_is_as_exact_far_away_in_motion_and_in_any_units() {
             let (error, end) = error_after(&in_units(&moved, unit), unit, g, STEPS);
             let what = format!("{name}, {shift} away with {speed}");
             assert!(error < 3e-7, "{what}: {error:e}");
-            // Where the bodies have come to, seen from the moving origin. An f64 far out is itself no
-            // nearer than its rounding, and so is where it was at first.
+            // Final positions relative to the moving origin. Far from the origin f64 positions are
+            // themselves rounded, initially as well.
             let time = STEPS as f64 * 0.002;
             let place = place + drift * speed * time;
             let rounding = 1e-15 * (place.length() + speed.abs());
-            for (x, right) in end.position.iter().zip(&at_home.position) {
+            for (x, right) in end.position.iter().zip(&at_origin.position) {
                 let off = (*x / unit[0] - place - *right).length();
                 assert!(off < 1e-5 + 4.0 * rounding, "{what}: {off:e}");
             }
@@ -174,10 +174,10 @@ fn a_run_is_as_exact_far_away_in_motion_and_in_any_units() {
     }
 }
 
-/// The origin moves, and the last bits of positions lie below those of f64 there: a run that is taken up
-/// again ends in the same bits all the same.
+/// The origin moves, and the last bits of positions are below the f64 spacing there. A resumed run
+/// must nevertheless end with the same bits.
 #[test]
-fn a_restart_far_away_gives_the_same_bits() {
+fn restart_far_from_origin_gives_same_bits() {
     let mut bodies = cloud(500, Spread::Even);
     bodies.shift(DVec3::splat(4e7), DVec3::new(3e5, -2e5, 1e5));
     let settings = settings([1.0; 3], 1.0);
@@ -201,38 +201,39 @@ fn a_restart_far_away_gives_the_same_bits() {
 }
 
 #[test]
-fn energies_of_a_run_do_not_depend_on_units() {
+fn run_energies_do_not_depend_on_units() {
     let bodies = cloud(800, Spread::Even);
     let diagnose = |unit: [f64; 3], g: f64| {
         let mut sim = Simulation::new(in_units(&bodies, unit), settings(unit, g)).unwrap();
         sim.step(10).unwrap();
         sim.diagnostics().unwrap()
     };
-    let home = diagnose([1.0; 3], 1.0);
+    let plain = diagnose([1.0; 3], 1.0);
     for (name, unit, g) in units() {
-        let there = diagnose(unit, g);
+        let converted = diagnose(unit, g);
         let energy = unit[1] * (unit[0] / unit[2]).powi(2);
-        for (a, b) in [(there.kinetic, home.kinetic), (there.potential, home.potential)] {
+        for (a, b) in [(converted.kinetic, plain.kinetic), (converted.potential, plain.potential)] {
             assert!((a / energy / b - 1.0).abs() < 1e-5, "{name}: {a:e} {b:e}");
         }
-        assert!((there.virial_ratio() / home.virial_ratio() - 1.0).abs() < 1e-5, "{name}");
+        assert!((converted.virial_ratio() / plain.virial_ratio() - 1.0).abs() < 1e-5, "{name}");
     }
 }
 
-/// The most that the tables below may show anywhere: relative rms against f64.
+/// Upper bound of all errors in the tables below: relative rms against f64.
 const GOAL: f64 = 3e-7;
 
-/// The same table for 20,000 bodies on every engine, printed: part of `script/test --long`.
+/// The table for 20,000 bodies on every engine, printed: part of `script/test --long`.
 #[test]
 #[ignore = "takes minutes: script/test --long"]
-fn the_whole_table_of_forces() {
+fn force_errors_for_all_units_and_shifts() {
     const N: usize = 20_000;
     println!("forces: shape, units, shift: cpu, gpu");
     for spread in SPREADS {
         let bodies = cloud(N, spread);
-        // Where it all begins, around the origin in plain units. llvmpipe adds up all sources of a sink in one row,
-        // which alone costs some 4e-7 of so many: what is asked of it is that nothing makes it worse.
-        let mut at_home = None;
+        // The error at the origin in the original units. llvmpipe adds all sources of a sink in one
+        // row, which alone costs about 4e-7 at this N; the test requires only that nothing makes it
+        // worse.
+        let mut at_origin = None;
         for (name, unit, g) in units() {
             for shift in SHIFTS {
                 let mut moved = bodies.clone();
@@ -249,7 +250,7 @@ fn the_whole_table_of_forces() {
                 println!("{spread:?}, {name}, {shift:e}: {on_cpu:.2e} {on_gpu:.2e}");
                 let goal = match common::gpu().adapter.class {
                     DeviceClass::Software => {
-                        GOAL.max(1.25 * *at_home.get_or_insert(on_gpu)).min(1e-6)
+                        GOAL.max(1.25 * *at_origin.get_or_insert(on_gpu)).min(1e-6)
                     }
                     _ => GOAL,
                 };
@@ -259,11 +260,11 @@ fn the_whole_table_of_forces() {
     }
 }
 
-/// Runs of 1,000 steps on the device, printed: part of `script/test --long`. 20,000 bodies; fewer where the
-/// device is software.
+/// Runs of 1,000 steps on the device, printed: part of `script/test --long`. 20,000 bodies; fewer
+/// on a software device.
 #[test]
 #[ignore = "takes minutes: script/test --long"]
-fn the_whole_table_of_runs() {
+fn run_errors_for_all_units_and_shifts() {
     let is_software = common::gpu().adapter.class == DeviceClass::Software;
     println!("runs of 1,000 steps: units, shift, speed: error of the last accelerations");
     let bodies = cloud(if is_software { 2_000 } else { 20_000 }, Spread::Even);

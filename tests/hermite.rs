@@ -1,4 +1,4 @@
-//! Hermite with individual steps: order, accuracy, restart, and what happens where steps become too short.
+//! Hermite with individual steps: order, accuracy, restart, and steps that become too short.
 
 #[path = "common/program.rs"]
 mod program;
@@ -37,13 +37,13 @@ fn simulation(bodies: &Bodies, settings: Settings) -> Simulation {
     Simulation::new(bodies.clone(), settings).unwrap()
 }
 
-/// Largest distance between bodies of equal number.
+/// Largest distance between bodies of the same index.
 fn apart(a: &Bodies, b: &Bodies) -> f64 {
     a.position.iter().zip(&b.position).map(|(a, b)| a.distance(*b)).fold(0.0, f64::max)
 }
 
-/// Two bodies of masses 1 and 3 on a Kepler ellipse with semi-major axis 1 and, with G = pi^2, period 1;
-/// at apocentre.
+/// Two bodies of masses 1 and 3 on a Kepler ellipse with semi-major axis 1 and, with G = pi^2,
+/// period 1; at apocentre.
 fn ellipse(eccentricity: f64) -> Bodies {
     let distance = 1.0 + eccentricity;
     let speed = 2.0 * PI * ((1.0 - eccentricity) / distance).sqrt();
@@ -61,7 +61,7 @@ fn fixed(dt_max: f64) -> BlockSettings {
 }
 
 #[test]
-fn the_error_falls_with_the_fourth_and_sixth_power_of_the_step() {
+fn error_scales_with_fourth_and_sixth_power_of_step() {
     let bodies = ellipse(0.3);
     for (integrator, order, levels) in [("hermite4", 4.0, [7, 8, 9]), ("hermite6", 6.0, [5, 6, 7])]
     {
@@ -89,7 +89,7 @@ fn the_error_falls_with_the_fourth_and_sixth_power_of_the_step() {
 }
 
 #[test]
-fn a_very_eccentric_binary_keeps_its_orbit() {
+fn very_eccentric_binary_keeps_its_orbit() {
     let bodies = ellipse(0.99);
     for (integrator, most) in [("hermite4", 1e-5), ("hermite6", 1e-8)] {
         let blocks =
@@ -110,10 +110,11 @@ fn a_very_eccentric_binary_keeps_its_orbit() {
     }
 }
 
-/// Burrau's problem: at t = 15.83 two bodies pass at 4e-4 of their coordinates. IAS15 at its default ends with
-/// 3e-11; sums of positions and velocities in f64 alone end with 1e-8, however short the steps.
+/// Burrau's problem: at t = 15.83 two bodies pass at 4e-4 of their coordinates. IAS15 with default
+/// settings ends with an energy error of 3e-11; summing positions and velocities in plain f64 gives
+/// 1e-8, however short the steps.
 #[test]
-fn the_closest_passage_of_burraus_problem_keeps_the_energy() {
+fn burrau_closest_passage_conserves_energy() {
     let scene = Scene::builtin("pythagorean").unwrap();
     let bodies = scene.build().unwrap();
     for (integrator, eta, eta6, most) in
@@ -129,10 +130,10 @@ fn the_closest_passage_of_burraus_problem_keeps_the_energy() {
     }
 }
 
-/// What a stranger gets who names the scene and nothing else: the end that Szebehely and Peters (1967) found, 4 and
-/// 5 bound to each other and 3 leaving both.
+/// The scene with its default settings: the outcome that Szebehely and Peters (1967) found, 4 and 5
+/// bound to each other and 3 escaping.
 #[test]
-fn the_scene_of_burraus_problem_ends_with_an_escape() {
+fn burrau_scene_ends_with_an_escape() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("run");
     let mut run = program::program();
@@ -147,7 +148,7 @@ fn the_scene_of_burraus_problem_ends_with_an_escape() {
     let last = gravitile::snapshot::read(last).unwrap();
     assert_eq!(last.time, 62.0);
     let Bodies { position: x, velocity: v, .. } = &last.bodies;
-    // Energies per reduced mass, of the pair and of what is left over from the pair's centre.
+    // Energies per reduced mass: of the pair, and of the third body relative to the pair's centre.
     let pair = (v[1] - v[2]).length_squared() / 2.0 - 9.0 / x[1].distance(x[2]);
     let centre = |of: &[DVec3]| (4.0 * of[1] + 5.0 * of[2]) / 9.0;
     let (away, speed) = (x[0] - centre(x), v[0] - centre(v));
@@ -159,10 +160,10 @@ fn the_scene_of_burraus_problem_ends_with_an_escape() {
     assert!(error.abs() < 1e-10, "energy error {error:e}");
 }
 
-/// Two bodies of a cold sphere fall head-on into each other and pass at 1e-10 of their coordinates, where their
-/// binding energy is thousands of times that of the sphere.
+/// Two bodies of a cold sphere fall head-on into each other and pass at 1e-10 of their coordinates,
+/// where their binding energy is thousands of times that of the sphere.
 #[test]
-fn a_head_on_fall_in_a_cold_sphere_keeps_the_energy() {
+fn head_on_fall_in_cold_sphere_conserves_energy() {
     let mut scene = Scene::builtin("cold-sphere").unwrap();
     scene.set_n(1000).unwrap();
     scene.seed = 59;
@@ -177,7 +178,7 @@ fn a_head_on_fall_in_a_cold_sphere_keeps_the_energy() {
 }
 
 #[test]
-fn a_plummer_sphere_keeps_its_energy_to_rounding() {
+fn plummer_sphere_conserves_energy_to_rounding() {
     let bodies = plummer(64);
     for softening in [1.0 / 256.0, 0.0] {
         for (integrator, eta, eta6) in [("hermite4", 1e-6, 1.0), ("hermite6", 1e-4, 0.01)] {
@@ -220,7 +221,7 @@ fn hermite_and_leapfrog_agree() {
 }
 
 #[test]
-fn individual_steps_follow_individual_times() {
+fn bodies_take_individual_steps() {
     let bodies = plummer(300);
     let mut sim = simulation(&bodies, settings("hermite6", 0.0, BlockSettings::default()));
     sim.step(2).unwrap();
@@ -234,9 +235,9 @@ fn individual_steps_follow_individual_times() {
     assert_eq!(sim.interactions(), stats.interactions);
 }
 
-/// Synchronised states between the bodies' own times, and whole ones, belong to one and the same run.
+/// Whether and when intermediate states are requested does not change the run.
 #[test]
-fn states_in_between_are_predicted_and_change_nothing() {
+fn reading_intermediate_states_does_not_change_run() {
     let bodies = plummer(60);
     let blocks = BlockSettings { eta: 1e-3, eta6: 0.02, dt_max: 0.125, ..BlockSettings::default() };
     for integrator in BOTH {
@@ -260,7 +261,7 @@ fn states_in_between_are_predicted_and_change_nothing() {
 }
 
 #[test]
-fn a_run_goes_on_to_the_same_bits() {
+fn resume_gives_same_bits() {
     let bodies = plummer(100);
     for integrator in BOTH {
         // 0.05 is no multiple of a step: bodies are saved in the middle of their steps.
@@ -269,7 +270,7 @@ fn a_run_goes_on_to_the_same_bits() {
         whole.step(9).unwrap();
         let mut first = simulation(&bodies, settings.clone());
         first.step(4).unwrap();
-        // Diagnostics in between change nothing.
+        // Diagnostics do not change the run.
         first.diagnostics().unwrap();
         let restart = first.restart();
         assert!(restart.columns["blocks.lx"].iter().any(|low| *low != 0.0));
@@ -285,7 +286,7 @@ fn a_run_goes_on_to_the_same_bits() {
 }
 
 #[test]
-fn bodies_that_fall_into_each_other_stop_the_run_with_words() {
+fn collision_stops_run_with_explanation() {
     let mut bodies = Bodies::with_capacity(3);
     bodies.push(1.0, DVec3::X, DVec3::ZERO, 0);
     bodies.push(0.1, DVec3::Z * 100.0, DVec3::ZERO, 0);
@@ -305,7 +306,7 @@ fn bodies_that_fall_into_each_other_stop_the_run_with_words() {
 }
 
 #[test]
-fn what_cannot_be_run_is_refused() {
+fn invalid_settings_are_refused() {
     let bodies = plummer(10);
     let refuse = |bodies: &Bodies, settings: Settings, words: &[&str]| {
         let Err(error) = Simulation::new(bodies.clone(), settings) else {
@@ -318,9 +319,9 @@ fn what_cannot_be_run_is_refused() {
     };
     let good = settings("hermite4", 0.0, BlockSettings::default());
     let with = |blocks: BlockSettings| Settings { blocks, ..good.clone() };
-    let usual = BlockSettings::default();
-    refuse(&bodies, with(BlockSettings { eta: 0.0, ..usual }), &["eta is 0"]);
-    refuse(&bodies, with(BlockSettings { dt_max: 0.3, ..usual }), &["dt-max is 0.3", "0.25"]);
+    let defaults = BlockSettings::default();
+    refuse(&bodies, with(BlockSettings { eta: 0.0, ..defaults }), &["eta is 0"]);
+    refuse(&bodies, with(BlockSettings { dt_max: 0.3, ..defaults }), &["dt-max is 0.3", "0.25"]);
     let precision = Some(gravitile::forces::Precision::DoubleSingle);
     refuse(&bodies, Settings { precision, ..good.clone() }, &["double-single", "engine cpu"]);
     let mut twice = bodies.clone();
@@ -334,9 +335,9 @@ fn what_cannot_be_run_is_refused() {
     assert!(text.contains("only go forward"), "{text}");
 }
 
-/// All derivatives of the body in the middle are rounding errors; its step must not follow them.
+/// All derivatives of the central body are rounding errors, which must not determine its step.
 #[test]
-fn a_body_without_forces_does_not_stop_the_others() {
+fn force_free_body_does_not_stop_the_others() {
     let mut bodies = Bodies::with_capacity(3);
     bodies.push(1.0, DVec3::ZERO, DVec3::ZERO, 0);
     bodies.push(0.3, DVec3::new(0.7, 0.1, 0.3), DVec3::new(-0.2, 1.1, 0.3), 0);
@@ -353,10 +354,10 @@ fn a_body_without_forces_does_not_stop_the_others() {
     }
 }
 
-/// The host steps, the device computes: in double the same as the CPU but for the order of sums, in
-/// double-single as far as f32 pairs go, and strict steps do not shrink with their noise.
+/// Steps on the host, forces on the device: in double equal to the CPU except for the order of
+/// sums, in double-single within the accuracy of f32 pairs; its noise does not shrink strict steps.
 #[test]
-fn the_gpu_computes_the_forces_of_both() {
+fn gpu_forces_agree_for_both_integrators() {
     use gravitile::forces::Precision;
     let bodies = plummer(64);
     for integrator in BOTH {
@@ -374,7 +375,7 @@ fn the_gpu_computes_the_forces_of_both() {
         let right = of(EngineKind::Cpu, None, 0.01);
         let rough = of(EngineKind::Gpu, None, 0.01);
         assert!(apart(&rough.0, &right.0) < 1e-5, "{}", apart(&rough.0, &right.0));
-        // Neither more blocks, for noise, nor many less.
+        // Noise causes no more blocks, and not many fewer.
         let [strict, blocks] = [EngineKind::Gpu, EngineKind::Cpu].map(|e| of(e, None, 1e-6));
         let share = strict.2 as f64 / blocks.2 as f64;
         assert!(strict.1 < 1e-12, "{}", strict.1);
@@ -387,7 +388,7 @@ fn the_gpu_computes_the_forces_of_both() {
 }
 
 #[test]
-fn leapfrog_has_a_double_tier() {
+fn leapfrog_runs_in_double() {
     let bodies = plummer(200);
     let of = |engine, precision| {
         let settings =

@@ -1,8 +1,8 @@
-//! How many machine instructions an interaction costs on an AMD GPU, by the real compiler.
+//! How many machine instructions an interaction costs on an AMD GPU, with the real compiler.
 //!
-//! Mesa's RADV compiles for GPUs that are not there. This test asks it for the code of the force
-//! kernel on navi21 and counts the inner loop, so that no change to the shaders, naga or their options
-//! makes it longer unseen. Without RADV on the machine there is nothing to count, and the test says so.
+//! Mesa's RADV compiles for GPUs that are absent. This test compiles the force kernel for navi21
+//! and counts the instructions of the inner loop, so that changes to the shaders, naga or their
+//! options cannot lengthen it unnoticed. Without RADV the test is skipped.
 #![cfg(feature = "inspect")]
 
 #[path = "common/skip.rs"]
@@ -13,7 +13,7 @@ use gravitile::gpu::Checks;
 use gravitile::inspect::{Inspector, LEAST_PER_INTERACTION, driver_manifest};
 
 #[test]
-fn the_inner_loop_is_tight() {
+fn inner_loop_instruction_count_is_bounded() {
     if driver_manifest().is_none() {
         skip::skipped("machine instructions per interaction", "no RADV driver is installed");
         return;
@@ -21,14 +21,14 @@ fn the_inner_loop_is_tight() {
     // SAFETY: the only test of this program, and no thread has been started.
     let unknown = unsafe { Inspector::absent("no-such-gpu") }.err().expect("there is none");
     let unknown = unknown.to_string();
-    // The list of the known is longer than a line and loses its middle.
+    // The list of known GPUs is longer than a line, and its middle is elided.
     assert!(unknown.contains("'no-such-gpu'") && unknown.contains("polaris10"), "{unknown}");
     // SAFETY: as above.
     let navi21 = unsafe { Inspector::absent("navi21") }.unwrap();
     assert!(std::env::var_os("RADV_FORCE_FAMILY").is_none());
 
     let config = |r, u| KernelConfig { r, u, ..KernelConfig::tiled(256) };
-    let ask = |config| {
+    let report_of = |config| {
         navi21
             .report(&KernelVariant {
                 config,
@@ -39,9 +39,9 @@ fn the_inner_loop_is_tight() {
             })
             .unwrap()
     };
-    // Measured with Mesa 22.3.6 and naga 30; the marks leave no room.
+    // Measured with Mesa 22.3.6 and naga 30; the bounds have no margin.
     for (r, u, most) in [(1, 1, 22.0), (1, 4, 18.3), (2, 4, 15.6), (4, 4, 14.3), (8, 2, 13.8)] {
-        let report = ask(config(r, u));
+        let report = report_of(config(r, u));
         let assembly = report.assembly.as_deref().unwrap();
         let found = report.inner_loop.as_ref().unwrap();
         assert_eq!(found.interactions as u32, r * u, "{assembly}");
@@ -57,18 +57,19 @@ fn the_inner_loop_is_tight() {
         );
         assert_eq!(report.spilled(), Some(0));
         assert_eq!(report.workgroup_memory(), Some(4096));
-        // A Radeon RX 6800 keeps 16 subgroups per SIMD unit in mind; Mesa's word and the count by hand agree.
+        // A Radeon RX 6800 holds up to 16 subgroups per SIMD unit; Mesa's figure and the computed
+        // one agree.
         let by_hand = report.room(256).unwrap();
         assert_eq!((report.subgroup_size, report.least_subgroup_size), (64, 32));
         assert_eq!(subgroups, Some(u64::from(by_hand.subgroups)), "{by_hand:?}");
         assert!(registers.unwrap() >= 16 && (1..=16).contains(&subgroups.unwrap()));
         assert!(report.instructions().unwrap() > found.instructions as u64);
     }
-    // The counter sees what run-time checks add.
-    let checked = ask(KernelConfig { checks: Checks::On, ..config(1, 4) });
+    // Run-time checks add instructions.
+    let checked = report_of(KernelConfig { checks: Checks::On, ..config(1, 4) });
     assert!(checked.per_interaction().unwrap() > 18.5);
-    // The rest loop of the untiled kernel is not taken for its main loop.
-    let untiled = ask(KernelConfig { untiled: true, ..config(2, 4) });
+    // The remainder loop of the untiled kernel is not mistaken for its main loop.
+    let untiled = report_of(KernelConfig { untiled: true, ..config(2, 4) });
     assert_eq!(untiled.inner_loop.unwrap().interactions, 8);
     let bad = KernelConfig { r: 99, ..config(1, 1) };
     let bad = KernelVariant {
@@ -79,12 +80,13 @@ fn the_inner_loop_is_tight() {
         alone: false,
     };
     assert!(navi21.report(&bad).unwrap_err().to_string().contains("r is 99"));
-    derivatives(&navi21, ask(config(8, 2)).per_interaction().unwrap());
+    derivatives(&navi21, report_of(config(8, 2)).per_interaction().unwrap());
     #[cfg(feature = "cli")]
     figure(navi21);
 }
 
-/// `bench --figure instructions` shows the same numbers, also after they were written and read back.
+/// `bench --figure instructions` gives the same numbers, also after writing and reading its
+/// records.
 #[cfg(feature = "cli")]
 fn figure(navi21: Inspector) {
     use gravitile::measure::plot::Plot;
@@ -112,7 +114,7 @@ fn figure(navi21: Inspector) {
     assert!(records.len() > 20 && records.iter().all(|r| r.kind == Kind::Compiled));
     let plots = (figure.plots)(&records);
     let Plot::Lines(first) = &plots[0] else { panic!("curves were expected") };
-    // Each more sinks per thread, each cheaper per interaction, at u = 4.
+    // More sinks per thread make interactions cheaper, at u = 4.
     let of = |name: &str| {
         let curve = first.curves.iter().find(|curve| curve.name == name).unwrap();
         curve.places.iter().find(|place| place.x == 4.0).unwrap().y
@@ -123,13 +125,14 @@ fn figure(navi21: Inspector) {
     assert!(report::page(&records).contains("subgroups per SIMD"));
 }
 
-/// Forces with derivatives: what jerks cost against accelerations alone, and double-single against single.
+/// Forces with derivatives: the cost of jerks relative to accelerations, and of double-single
+/// relative to single.
 fn derivatives(navi21: &Inspector, single: f64) {
     use gravitile::forces::Order::{self, Acceleration, Jerk, Snap};
     use gravitile::forces::Precision::{self, DoubleSingle, Single};
     use gravitile::forces::direct::gpu::tiers::{DirectVariant, Near, Pairs, Shape};
 
-    let ask = |precision: Precision, order: Order, neighbours, fence: bool, r| {
+    let instructions_for = |precision: Precision, order: Order, neighbours, fence: bool, r| {
         let shape = Shape { p: 64, q: 1, r, u: 16, l: 1, slices: 1 };
         let pairs = Pairs { fence, fused: false };
         let near = if neighbours { Near::Listed } else { Near::Nothing };
@@ -146,7 +149,7 @@ fn derivatives(navi21: &Inspector, single: f64) {
         let report = navi21.report_direct(&variant).unwrap();
         let assembly = report.assembly.as_deref().unwrap();
         let found = report.inner_loop.as_ref().unwrap();
-        // Compilers that write out the turns of a tile do so whole.
+        // A compiler that unrolls the loop over tile turns unrolls whole turns.
         let turns = found.interactions as u32 / (16 * r);
         assert_eq!(found.interactions as u32, turns * 16 * r, "{assembly}");
         assert_eq!(report.spilled(), Some(0));
@@ -162,7 +165,7 @@ fn derivatives(navi21: &Inspector, single: f64) {
         );
         found.per_interaction()
     };
-    // Refined, in which all products are pairs, too.
+    // Refined kernels, in which all products are pairs as well.
     let refined = |order: Order, fused: bool| {
         let shape = Shape { p: 64, q: 1, r: 1, u: 4, l: 1, slices: 1 };
         let (precision, pairs) = (DoubleSingle, Pairs { fence: true, fused });
@@ -192,20 +195,21 @@ fn derivatives(navi21: &Inspector, single: f64) {
         let most = if order == Snap { 800.0 } else { 600.0 };
         assert!(fused < 0.8 * split && split < most, "{} {split:.0} {fused:.0}", order.name());
     }
-    let jerk = ask(Single, Jerk, false, false, 1);
+    let jerk = instructions_for(Single, Jerk, false, false, 1);
     assert!(jerk <= 60.0 / 20.0 * single, "{jerk:.2} for a jerk, {single:.2} for an acceleration");
-    ask(Single, Jerk, true, false, 1);
-    ask(Single, Jerk, false, false, 2);
-    ask(Single, Snap, false, false, 1);
+    instructions_for(Single, Jerk, true, false, 1);
+    instructions_for(Single, Jerk, false, false, 2);
+    instructions_for(Single, Snap, false, false, 1);
     for (order, r) in [(Acceleration, 1), (Jerk, 1), (Jerk, 2), (Snap, 1)] {
-        let plain = ask(Single, order, false, false, r);
-        let pairs = ask(DoubleSingle, order, false, true, r);
+        let plain = instructions_for(Single, order, false, false, r);
+        let pairs = instructions_for(DoubleSingle, order, false, true, r);
         assert!(pairs <= 2.0 * plain, "{pairs:.2} in double-single, {plain:.2} in single");
-        // Without a fence Mesa takes what a sum loses for 0. It is found by 5 operations and kept by one, per
-        // turn of 16 interactions, for each of 4 sums, and 3 more for each derivative.
-        let bare = ask(DoubleSingle, order, false, false, r);
+        // Without a fence Mesa folds the rounding error of a sum to 0. Per turn of 16 interactions
+        // it takes 5 operations to compute and one to add up, for each of 4 sums, and for 3 more
+        // with each derivative.
+        let bare = instructions_for(DoubleSingle, order, false, false, r);
         let sums = 4 + 3 * order as usize;
-        let kept = (pairs - bare) * 16.0 / sums as f64;
-        assert!((5.0..8.0).contains(&kept), "{kept:.2} operations for what a sum loses");
+        let per_sum = (pairs - bare) * 16.0 / sums as f64;
+        assert!((5.0..8.0).contains(&per_sum), "{per_sum:.2} operations for what a sum loses");
     }
 }

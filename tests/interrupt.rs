@@ -1,4 +1,5 @@
-//! Ctrl-C and SIGTERM: answered at once, whatever is computed, and nothing half done is left.
+//! Ctrl-C and SIGTERM: the program exits promptly whatever it computes, and leaves no partial
+//! files.
 #![cfg(all(feature = "cli", unix))]
 
 #[path = "common/program.rs"]
@@ -8,8 +9,8 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// Answers take less than a second on a machine that has nothing else to do; what they break off here takes
-/// minutes.
+/// On an idle machine it takes less than a second to exit; the computations that are interrupted
+/// take minutes.
 const LONG: Duration = Duration::from_secs(20);
 
 fn gravitile(args: &[&str]) -> Child {
@@ -22,8 +23,8 @@ fn signal(child: &Child, name: &str) {
     assert!(status.success());
 }
 
-/// Waits for the answer to a signal.
-fn ended(child: &mut Child, what: &str) -> ExitStatus {
+/// Waits for the process to exit after a signal.
+fn exit_status(child: &mut Child, what: &str) -> ExitStatus {
     let begun = Instant::now();
     loop {
         if let Some(status) = child.try_wait().unwrap() {
@@ -45,17 +46,18 @@ fn wait_until(child: &mut Child, what: &str, ready: impl Fn() -> bool) {
     }
 }
 
-/// The process listens, and has computed for a while: half a second of the processors' time.
+/// Waits until the process has used half a second of CPU time, so that its signal handlers are
+/// installed.
 fn wait_until_at_work(child: &mut Child, what: &str) {
     let stat = format!("/proc/{}/stat", child.id());
     let begun = Instant::now();
     wait_until(child, what, || {
         let Ok(stat) = std::fs::read_to_string(&stat) else {
-            // Where nothing tells, some time must do.
+            // Without /proc, a fixed time must suffice.
             return begun.elapsed() > Duration::from_secs(2);
         };
-        // Ticks of 10 ms in user mode, the 12th number behind the name in brackets, and those of children that have
-        // ended, the 14th.
+        // Ticks of 10 ms in user mode: the 12th field after the name in brackets, and the 14th for
+        // children that have exited.
         let behind = &stat[stat.rfind(')').unwrap() + 2..];
         let number = |at: usize| behind.split(' ').nth(at).unwrap().parse::<u64>().unwrap();
         number(11) + number(13) > 50
@@ -68,7 +70,7 @@ fn names(folder: &Path) -> Vec<String> {
 }
 
 #[test]
-fn what_has_nothing_to_save_ends_at_once_and_leaves_nothing() {
+fn interrupt_without_data_exits_and_leaves_no_files() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let (run, forces, film) = (at("run"), at("forces.csv"), at("film.apng"));
@@ -91,24 +93,24 @@ fn what_has_nothing_to_save_ends_at_once_and_leaves_nothing() {
         }
         wait_until_at_work(&mut child, &args.join(" "));
         signal(&child, name);
-        assert_eq!(ended(&mut child, &args.join(" ")).code(), Some(130), "{args:?}");
+        assert_eq!(exit_status(&mut child, &args.join(" ")).code(), Some(130), "{args:?}");
         assert_eq!(names(folder.path()), [""; 0], "{args:?}");
     }
 }
 
-/// A run whose forces take seconds, in its first diagnostics or a step: it ends without waiting for them,
-/// and can be resumed.
+/// A run whose forces take seconds exits without waiting for them, during its first diagnostics or
+/// a step, and can be resumed.
 #[test]
-fn a_slow_run_ends_and_can_be_gone_on_with() {
+fn interrupted_slow_run_can_be_resumed() {
     let folder = tempfile::tempdir().unwrap();
     type Ready<'a> = &'a dyn Fn(&Path) -> bool;
-    let wanted: [(&str, Ready); 2] = [
+    let stages: [(&str, Ready); 2] = [
         ("diagnostics", &|out| out.join("energy.csv").exists()),
         ("steps", &|out| {
             std::fs::read_to_string(out.join("energy.csv")).is_ok_and(|log| log.lines().count() > 1)
         }),
     ];
-    for (what, ready) in wanted {
+    for (what, ready) in stages {
         for more in [&["20k", "leapfrog"][..], &["5k", "hermite4", "--dt-max", "0.0625"]] {
             let out = folder.path().join(format!("{what} {}", more[1]));
             let (args, how) = (["run", "plummer", "--engine", "reference", "-n"], "--integrator");
@@ -116,12 +118,12 @@ fn a_slow_run_ends_and_can_be_gone_on_with() {
             let mut child = gravitile(&[&args[..], &more[..1], &[how], &more[1..], &to].concat());
             wait_until(&mut child, what, || ready(&out));
             signal(&child, "-INT");
-            assert_eq!(ended(&mut child, what).code(), Some(130), "{what}");
+            assert_eq!(exit_status(&mut child, what).code(), Some(130), "{what}");
             // It can be resumed, and stopped again.
             let mut child = gravitile(&["resume", out.to_str().unwrap()]);
             wait_until_at_work(&mut child, "resume");
             signal(&child, "-TERM");
-            assert_eq!(ended(&mut child, what).code(), Some(130), "{what}");
+            assert_eq!(exit_status(&mut child, what).code(), Some(130), "{what}");
             let left = names(&out);
             assert!(!left.iter().any(|name| name.ends_with(".part")), "{left:?}");
             for name in ["run.toml", "step_0000000000.gvt", "energy.csv"] {
@@ -131,9 +133,9 @@ fn a_slow_run_ends_and_can_be_gone_on_with() {
     }
 }
 
-/// Steps of 40,000 bodies by the tree on a device: pieces of a step are none to wait for.
+/// Tree steps of 40,000 bodies on a device: exits without waiting for the end of a step.
 #[test]
-fn a_run_by_the_tree_on_a_device_ends_and_can_be_gone_on_with() {
+fn interrupted_gpu_tree_run_can_be_resumed() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("run");
     let args = ["run", "plummer", "-n", "40k", "--engine", "gpu", "--method", "tree"];
@@ -144,34 +146,34 @@ fn a_run_by_the_tree_on_a_device_ends_and_can_be_gone_on_with() {
     });
     std::thread::sleep(Duration::from_secs(1));
     signal(&child, "-INT");
-    assert_eq!(ended(&mut child, "run").code(), Some(130));
+    assert_eq!(exit_status(&mut child, "run").code(), Some(130));
     let mut child = gravitile(&["resume", out.to_str().unwrap()]);
     wait_until_at_work(&mut child, "resume");
     signal(&child, "-TERM");
-    assert_eq!(ended(&mut child, "resume").code(), Some(130));
+    assert_eq!(exit_status(&mut child, "resume").code(), Some(130));
     let left = names(&out);
     assert!(!left.iter().any(|name| name.ends_with(".part")), "{left:?}");
 }
 
 #[test]
-fn a_film_that_is_stopped_holds_what_was_filmed() {
+fn interrupted_film_keeps_finished_frames() {
     let folder = tempfile::tempdir().unwrap();
     let film = folder.path().join("film.apng");
     let args = ["render", "plummer", "-n", "20k", "--engine", "reference", "--size", "64x64"];
     let mut child = gravitile(&[&args[..], &["--out", film.to_str().unwrap()]].concat());
-    // Its first forces take a second; the steps to the second picture, many.
+    // The first forces take a second, the steps to the second frame many.
     let part = |names: Vec<String>| names.iter().any(|name| name.ends_with(".part"));
     wait_until(&mut child, "render", || part(names(folder.path())));
     let first = |name: &String| std::fs::metadata(folder.path().join(name)).unwrap().len() > 0;
     wait_until(&mut child, "render", || names(folder.path()).iter().any(first));
     signal(&child, "-INT");
-    assert_eq!(ended(&mut child, "render").code(), Some(130));
+    assert_eq!(exit_status(&mut child, "render").code(), Some(130));
     let left = names(folder.path());
     assert!(left.is_empty() || left == ["film.apng"], "{left:?}");
 }
 
 #[test]
-fn the_second_signal_ends_it_whatever_it_is_at() {
+fn second_signal_exits_without_partial_files() {
     let folder = tempfile::tempdir().unwrap();
     for (i, pause) in [5, 0, 50].into_iter().enumerate() {
         let out = folder.path().join(i.to_string());
@@ -184,9 +186,9 @@ fn the_second_signal_ends_it_whatever_it_is_at() {
         signal(&child, "-INT");
         signal(&child, "-CONT");
         std::thread::sleep(Duration::from_millis(pause));
-        // It may have ended already.
+        // The process may have exited already.
         let _ = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
-        assert_eq!(ended(&mut child, "run").code(), Some(130));
+        assert_eq!(exit_status(&mut child, "run").code(), Some(130));
         let left = names(&out);
         assert!(!left.iter().any(|name| name.ends_with(".part")), "{left:?}");
     }

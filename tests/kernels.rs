@@ -8,7 +8,7 @@ use gravitile::measure::{cases, check, check_steps, steps_cases};
 fn every_variant_agrees_with_f64() {
     let gpu = common::gpu();
     let (cases, skipped) = cases(&gpu);
-    // What WebGPU's baseline holds, every adapter does: 256 threads in a workgroup.
+    // Every adapter supports WebGPU's baseline of 256 threads per workgroup.
     for skipped in &skipped {
         let config = skipped.config;
         assert!(config.p * config.q > 256, "{config} was left out: {}", skipped.reason);

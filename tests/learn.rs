@@ -1,6 +1,6 @@
-//! The tab Learn without a window: what its controls ask for, and that nothing is cut off.
+//! The Learn tab without a window: the actions of its controls, and that nothing is cut off.
 //!
-//! `LEARN_PICTURE=file.png cargo test --test learn` leaves a picture to look at.
+//! `LEARN_PICTURE=file.png cargo test --test learn` writes a screenshot.
 #![cfg(feature = "window")]
 
 mod common;
@@ -22,7 +22,7 @@ use gravitile::units::Units;
 
 const TILED: KernelConfig = KernelConfig { q: 2, r: 2, u: 4, s: 2, ..KernelConfig::tiled(64) };
 
-/// Everything behind [`Facts`].
+/// The state that [`Facts`] borrows from.
 struct World {
     gpu: Arc<Gpu>,
     settings: Settings,
@@ -91,7 +91,7 @@ impl World {
             message_is_error: false,
         };
         let actions = world.panel.show(ui, &facts, &mut ViewChoice::default());
-        // Kernels that are asked for run from the next frame on, as in the window.
+        // Requested kernels run from the next frame on, as in the window.
         for action in &actions {
             if let Action::Live(Command::Kernel(request)) = action {
                 world.config = request.fill(TILED);
@@ -100,13 +100,13 @@ impl World {
         world.actions.extend(actions);
     }
 
-    /// The panel at its usual width, all of it visible.
+    /// The panel at its default width, tall enough to be visible in full.
     fn shown(self) -> Harness<'static, Self> {
         let mut harness = Harness::builder()
             .with_size([WIDTH + 60.0, 4800.0])
             .with_context_setup(style)
             .build_ui_state(Self::show, self);
-        // The slow motion never comes to rest: a fixed number of frames.
+        // The slow-motion animation never ends, so a fixed number of frames is run.
         harness.run_steps(3);
         harness
     }
@@ -129,7 +129,7 @@ fn kernel(action: &Action) -> KernelConfig {
 }
 
 #[test]
-fn a_rung_is_run_and_its_text_shown() {
+fn clicking_a_rung_runs_its_kernel_and_shows_source() {
     let mut harness = World::new().shown();
     let actions = click(&mut harness, "1  naive");
     assert_eq!(actions.len(), 1);
@@ -139,18 +139,18 @@ fn a_rung_is_run_and_its_text_shown() {
     let blocked = kernel(&actions[0]);
     assert!(!blocked.untiled && blocked.r == 4 && blocked.q == 1);
     assert!(harness.query_by_label_contains("keeps four sinks in registers").is_some());
-    // The rung before is beside it, with the same text for what they share.
+    // The previous rung is shown next to it, with the same text where they agree.
     assert_eq!(harness.query_all_by_label_contains("workgroupBarrier").count(), 2);
-    // A kernel that runs already is not asked for again.
+    // A kernel that is running already is not requested a second time.
     assert_eq!(click(&mut harness, "5  register-blocked"), []);
 }
 
 #[test]
-fn a_cell_of_the_map_is_run_and_what_does_not_fit_is_refused() {
+fn map_cell_runs_kernel_and_oversized_cell_is_disabled() {
     let mut harness = World::new().shown();
     let actions = click(&mut harness, "p = 32, q = 4");
-    let asked = kernel(&actions[0]);
-    assert_eq!((actions.len(), asked), (1, KernelConfig { p: 32, q: 4, ..TILED }));
+    let requested = kernel(&actions[0]);
+    assert_eq!((actions.len(), requested), (1, KernelConfig { p: 32, q: 4, ..TILED }));
     // No adapter has 16,384 threads per workgroup.
     let refused = harness.get_by_label("p = 1024, q = 16").accesskit_node();
     assert!(
@@ -164,23 +164,23 @@ fn a_cell_of_the_map_is_run_and_what_does_not_fit_is_refused() {
 }
 
 #[test]
-fn filling_asks_for_shapes_and_leaving_puts_back_what_was() {
+fn fill_requests_shapes_and_leaving_restores_kernel() {
     let mut harness = World::new().shown();
     let actions = click(&mut harness, "Fill");
     assert_eq!(actions.len(), 1, "{actions:?}");
     assert_eq!(kernel(&actions[0]), KernelConfig { p: 8, q: 1, ..TILED });
-    // Nothing else can choose meanwhile.
+    // Other cells are disabled meanwhile.
     assert_eq!(click(&mut harness, "p = 32, q = 4"), []);
     let stopped = click(&mut harness, "Stop");
     assert_eq!(stopped, [Action::Live(Command::Kernel(KernelRequest::from(TILED)))]);
-    // Changing the tab does the same as the button.
+    // Leaving the tab has the same effect as the button.
     click(&mut harness, "Fill");
     let left = click(&mut harness, "Kernel");
     assert_eq!(left, [Action::Live(Command::Kernel(KernelRequest::from(TILED)))]);
 }
 
 #[test]
-fn a_tree_is_told_from_all_pairs() {
+fn tree_method_offers_switch_to_direct() {
     let mut world = World::new();
     world.method = Method::Tree;
     let mut harness = world.shown();
@@ -188,7 +188,7 @@ fn a_tree_is_told_from_all_pairs() {
 }
 
 #[test]
-fn what_cannot_be_filled_is_said() {
+fn fill_is_disabled_when_it_cannot_run() {
     for change in [
         (|world: &mut World| world.keeper.paused = true) as fn(&mut World),
         |world| world.times = None,
@@ -208,13 +208,13 @@ fn what_cannot_be_filled_is_said() {
 }
 
 #[test]
-fn ceilings_are_measured_while_the_simulation_rests() {
+fn simulation_pauses_while_ceilings_are_measured() {
     let mut harness = World::new().shown();
     assert!(harness.query_by_label("measure the ceilings first").is_some());
     let begun = click(&mut harness, "Measure ceilings");
     assert_eq!(begun, [Action::Live(Command::Pause(true))]);
     let mut ended = Vec::new();
-    // Some seconds; minutes on a busy machine.
+    // Takes seconds; minutes on a busy machine.
     for _ in 0..30_000 {
         harness.run_steps(1);
         ended.append(&mut harness.state_mut().actions);
@@ -230,7 +230,7 @@ fn ceilings_are_measured_while_the_simulation_rests() {
 }
 
 #[test]
-fn nothing_is_cut_off_at_the_usual_width() {
+fn nothing_is_cut_off_at_default_width() {
     let mut untiled = World::new();
     untiled.config = KernelConfig { untiled: true, q: 1, r: 16, p: 1024, s: 64, ..TILED };
     for (i, world) in [World::new(), untiled].into_iter().enumerate() {

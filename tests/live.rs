@@ -1,5 +1,5 @@
-//! A simulation that is watched: the same commands between the same steps give the same bits,
-//! regardless of frames, budget and requests in between.
+//! Interactive simulations: the same commands between the same steps give the same bits, regardless
+//! of frames, budget and requests in between.
 
 mod common;
 
@@ -23,7 +23,7 @@ use gravitile::forces::direct::gpu::KernelRequest;
 use gravitile::scene::Scene;
 use gravitile::sim::{EngineKind, Method, Settings};
 
-/// The engines that a window offers for watching.
+/// The engines that the window offers.
 const ENGINES: [EngineKind; 2] = [EngineKind::Gpu, EngineKind::Cpu];
 
 fn plummer(n: usize) -> Bodies {
@@ -44,7 +44,7 @@ fn settings(engine: EngineKind) -> Settings {
     }
 }
 
-/// A tiled shape; several slices add up in another order.
+/// A tiled shape; with several slices the order of summation differs.
 fn shape(p: u32, s: u32) -> KernelRequest {
     KernelRequest {
         p: Some(p),

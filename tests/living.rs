@@ -1,5 +1,5 @@
-//! A simulation in the hands of another program: bodies changed between steps, an engine, an integrator and a
-//! place for bodies of its own.
+//! A simulation embedded in another program: bodies changed between steps, and custom engines,
+//! integrators and backends.
 
 mod common;
 
@@ -23,22 +23,23 @@ fn bits(bodies: &Bodies) -> Vec<[u64; 6]> {
     bodies.position.iter().zip(&bodies.velocity).map(of).collect()
 }
 
-/// Bodies that were changed in number, mass and motion go on as a simulation does that begins with them.
+/// After changes in number, mass and motion a run continues like a simulation that starts with the
+/// changed bodies.
 #[test]
-fn bodies_change_between_steps_on_every_engine() {
+fn bodies_can_change_between_steps_on_every_engine() {
     let gpu = Settings {
         engine: EngineKind::Gpu,
         adapter: common::adapter_request(),
         ..Settings::default()
     };
     let hermite = integrate::find("hermite4").unwrap();
-    for usual in [
+    for base in [
         Settings { engine: EngineKind::Cpu, ..Settings::default() },
         Settings { engine: EngineKind::Reference, ..Settings::default() },
         Settings { engine: EngineKind::Cpu, integrator: hermite, ..Settings::default() },
         gpu,
     ] {
-        let settings = Settings { softening: 0.05, dt: 0.015625, ..usual };
+        let settings = Settings { softening: 0.05, dt: 0.015625, ..base };
         let what = format!("{}, {}", settings.engine.name(), settings.integrator.name);
         let mut sim = Simulation::new(plummer(100), settings.clone()).unwrap();
         sim.step(4).unwrap();
@@ -52,7 +53,7 @@ fn bodies_change_between_steps_on_every_engine() {
         sim.edit(|bodies| {
             bodies.remove(17);
             bodies.mass[0] *= 3.0;
-            // A device has another frame for them then.
+            // A device then uses another frame.
             bodies.shift(DVec3::new(1e6, 2e6, -1e6), DVec3::ZERO);
             bodies.velocity[5] += DVec3::X * 0.25;
             bodies.push(0.01, DVec3::new(0.5, 0.25, -1.0), DVec3::Y * 0.5, 0);
@@ -74,7 +75,7 @@ fn bodies_change_between_steps_on_every_engine() {
     }
 }
 
-/// A spring to the origin, whatever the sources are.
+/// A spring to the origin; the sources are ignored.
 #[derive(Default)]
 struct Spring {
     sources: usize,
@@ -117,14 +118,14 @@ impl ForceEngine for Spring {
 }
 
 #[test]
-fn an_engine_of_the_callers_own_moves_the_bodies() {
+fn custom_engine_moves_bodies() {
     let dt = 1e-3;
     let settings = Settings { dt, ..Settings::default() };
     let bodies = plummer(20);
     let mut sim =
         Simulation::with_engine(Box::<Spring>::default(), bodies.clone(), settings).unwrap();
     assert_eq!(sim.describe_engine(), "a spring");
-    // After half a period every body is where it would be if mirrored at the origin.
+    // After half a period every body is at its mirror image about the origin.
     let half = (std::f64::consts::PI / dt).round() as u64;
     sim.step(half).unwrap();
     let there = sim.bodies().unwrap();
@@ -138,7 +139,7 @@ fn an_engine_of_the_callers_own_moves_the_bodies() {
     assert!(refused.to_string().contains("hermite6"), "{refused}");
 }
 
-/// Euler's method, which nobody should use.
+/// Euler's method, for testing only.
 struct Euler;
 
 impl HostIntegrator for Euler {
@@ -168,7 +169,7 @@ static EULER: Integrator = Integrator {
 };
 
 #[test]
-fn an_integrator_of_the_callers_own_has_its_own_order() {
+fn custom_integrator_has_its_own_order() {
     let error = |dt: f64| {
         let settings = Settings { dt, integrator: &EULER, ..Settings::default() };
         let bodies = plummer(5);
@@ -182,7 +183,7 @@ fn an_integrator_of_the_callers_own_has_its_own_order() {
     assert!((1.8..2.2).contains(&ratio), "{ratio}");
 }
 
-/// Bodies that nothing attracts, in memory of the caller's own.
+/// Bodies without forces, in memory of the caller.
 struct Drifting {
     position: Vec<DVec3>,
     velocity: Vec<DVec3>,
@@ -224,7 +225,7 @@ impl Residence for Drifting {
 }
 
 #[test]
-fn bodies_may_live_where_the_caller_keeps_them() {
+fn custom_backend_may_hold_the_bodies() {
     let bodies = plummer(10);
     let residence =
         Drifting { position: bodies.position.clone(), velocity: bodies.velocity.clone() };
@@ -237,9 +238,9 @@ fn bodies_may_live_where_the_caller_keeps_them() {
     assert!(sim.device().is_none() && sim.host().is_none() && sim.kernel_config().is_none());
 }
 
-/// No device is opened unless it is asked for, and nothing is timed.
+/// No device is opened unless requested, and nothing is timed.
 #[test]
-fn auto_is_the_processor_without_being_asked() {
+fn auto_engine_defaults_to_cpu() {
     let sim = Simulation::new(plummer(10), Settings::default()).unwrap();
     assert!(sim.choice().gpu.is_none() && sim.choice().kind == EngineKind::Cpu);
 }

@@ -1,4 +1,4 @@
-//! Measuring on a device: times that are taken, kernels that are refused, figures from end to end.
+//! Benchmarks on a device: timers, refused kernels, and figures from end to end.
 
 #[path = "common/program.rs"]
 mod program;

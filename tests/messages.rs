@@ -1,5 +1,5 @@
-//! What the program says: one line, in which every character shows, whatever is in files and arguments;
-//! and nothing that is not meant for the user.
+//! Messages to the user: one line of printable characters, whatever files and arguments contain,
+//! and no output of libraries.
 #![cfg(feature = "cli")]
 
 #[path = "common/program.rs"]
@@ -21,8 +21,8 @@ fn gravitile(arguments: &[&str]) -> Output {
     program().args(arguments).output().expect("it should start")
 }
 
-/// What was printed, of which each line is fit.
-fn fit(bytes: &[u8]) -> String {
+/// The output as text. Asserts that each line is printable and at most [`LINE`] characters long.
+fn printable_text(bytes: &[u8]) -> String {
     let text = String::from_utf8(bytes.to_vec()).expect("it should be UTF-8");
     for line in text.lines() {
         assert!(line.chars().all(shows), "{line:?}");
@@ -31,10 +31,11 @@ fn fit(bytes: &[u8]) -> String {
     text
 }
 
-/// Runs and expects exit code 2 and one fit line on standard error that says `words`.
-fn refused(arguments: &[&str], words: &[&str]) -> String {
+/// Expects exit code 2 and one printable line on standard error that contains all `words`; returns
+/// it.
+fn assert_refused(arguments: &[&str], words: &[&str]) -> String {
     let output = gravitile(arguments);
-    let error = fit(&output.stderr);
+    let error = printable_text(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{error}");
     assert_eq!(error.lines().count(), 1, "{error}");
     assert!(error.starts_with("gravitile: ") && error.ends_with('\n'), "{error}");
@@ -44,14 +45,15 @@ fn refused(arguments: &[&str], words: &[&str]) -> String {
     error
 }
 
-/// Runs and expects exit code 0, and on standard error at most notes of what was assumed; returns what it printed.
-fn works(arguments: &[&str]) -> String {
+/// Expects exit code 0 and nothing but notes about assumptions on standard error; returns standard
+/// output.
+fn assert_succeeds(arguments: &[&str]) -> String {
     let output = gravitile(arguments);
-    assert!(output.status.success(), "{arguments:?}: {}", fit(&output.stderr));
-    let notes = fit(&output.stderr);
+    assert!(output.status.success(), "{arguments:?}: {}", printable_text(&output.stderr));
+    let notes = printable_text(&output.stderr);
     let is_note = |line: &str| line.contains("assumed") || line.contains("taken as");
     assert!(notes.lines().all(is_note), "{arguments:?}: {notes}");
-    fit(&output.stdout)
+    printable_text(&output.stdout)
 }
 
 struct Folder(tempfile::TempDir);
@@ -79,13 +81,16 @@ const NAMES: &str = "m,x,y,z,vx,vy,vz";
 const ROWS: &str = "1,0,0,0,0,0,0\n1,1,0,0,0,1,0\n";
 
 #[test]
-fn a_quote_that_is_not_closed_takes_one_line() {
+fn unclosed_quote_is_reported_in_one_line() {
     let folder = Folder::new();
     let rows = "0.1,1,2,3,4,5,6\n".repeat(100_000);
     let csv = folder.with("a.csv", format!("m,x,\"y,z,vx,vy,vz\n{rows}"));
-    refused(&["convert", &csv, &folder.text("b.gvt")], &["a.csv: line 1", "closing", "missing"]);
+    assert_refused(
+        &["convert", &csv, &folder.text("b.gvt")],
+        &["a.csv: line 1", "closing", "missing"],
+    );
     let text = folder.with("a.txt", format!("m x \"y z vx vy vz\n{}", rows.replace(',', " ")));
-    refused(
+    assert_refused(
         &["convert", &text, &folder.text("b.gvt")],
         &["a.txt: line 1", "z vx vy vz are missing"],
     );
@@ -93,7 +98,7 @@ fn a_quote_that_is_not_closed_takes_one_line() {
 }
 
 #[test]
-fn long_fields_are_shown_by_their_ends() {
+fn long_fields_are_shortened_to_both_ends() {
     let folder = Folder::new();
     let long = format!("begin{}end", "x".repeat(5000));
     for (name, content) in [
@@ -102,68 +107,78 @@ fn long_fields_are_shown_by_their_ends() {
         ("meta.csv", format!("#: time = {long}\n{NAMES}\n{ROWS}")),
     ] {
         let path = folder.with(name, content);
-        refused(&["convert", &path, &folder.text("b.gvt")], &[name, "line ", "'begin", "end'"]);
+        assert_refused(
+            &["convert", &path, &folder.text("b.gvt")],
+            &[name, "line ", "'begin", "end'"],
+        );
     }
     let scene = folder.with("a.toml", format!("generator = \"{long}\"\n"));
-    refused(&["forces", &scene], &["line 1", "'begin", "end'", "known are"]);
+    assert_refused(&["forces", &scene], &["line 1", "'begin", "end'", "known are"]);
     let scene = folder.with("a.toml", format!("generator = \"plummer\"\n{long} = 1\n"));
-    refused(&["forces", &scene], &["line 2", "unknown field"]);
-    refused(&["forces", "plummer", "--engine", &long], &["'begin", "end'", "known are"]);
-    refused(&["forces", &long], &["'begin", "end'", "known are"]);
-    refused(&["forces", "plummer", &format!("--{long}")], &["unexpected argument '--begin"]);
+    assert_refused(&["forces", &scene], &["line 2", "unknown field"]);
+    assert_refused(&["forces", "plummer", "--engine", &long], &["'begin", "end'", "known are"]);
+    assert_refused(&["forces", &long], &["'begin", "end'", "known are"]);
+    assert_refused(&["forces", "plummer", &format!("--{long}")], &["unexpected argument '--begin"]);
 }
 
 #[test]
-fn what_a_terminal_obeys_is_escaped() {
+fn terminal_control_characters_are_escaped() {
     let folder = Folder::new();
-    // Clears the screen; sets the title; turns what follows around; hides in a name.
-    let wild = "\x1b[2J\x1b]0;t\x07\u{202e}di\u{200b}sk\u{9b}";
-    let tame = "\\u{1b}[2J";
-    let path = folder.with("a.csv", format!("{NAMES}\n1,{wild},0,0,0,0,0\n"));
-    refused(&["convert", "--from", "csv", &path, &folder.text("b.gvt")], &[tame, "\\u{202e}"]);
-    refused(&["convert", "--from", "csv", &folder.text(wild), "b.gvt"], &[tame, "cannot read"]);
-    refused(&["forces", "plummer", "--adapter", wild, "--engine", "gpu"], &[tame]);
-    // Of what looks like an option, clap itself drops escape sequences.
-    refused(&["forces", "plummer", &format!("--{wild}")], &["'--", "\\u{202e}"]);
-    refused(&["forces", wild], &[tame]);
-    refused(&["forces", "plummer", "-n", wild], &["\\u{202e}"]);
-    // In what is printed when all is well.
+    // Clears the screen; sets the title; right-to-left override; zero-width space; C1 control.
+    let controls = "\x1b[2J\x1b]0;t\x07\u{202e}di\u{200b}sk\u{9b}";
+    let escaped = "\\u{1b}[2J";
+    let path = folder.with("a.csv", format!("{NAMES}\n1,{controls},0,0,0,0,0\n"));
+    assert_refused(
+        &["convert", "--from", "csv", &path, &folder.text("b.gvt")],
+        &[escaped, "\\u{202e}"],
+    );
+    assert_refused(
+        &["convert", "--from", "csv", &folder.text(controls), "b.gvt"],
+        &[escaped, "cannot read"],
+    );
+    assert_refused(&["forces", "plummer", "--adapter", controls, "--engine", "gpu"], &[escaped]);
+    // In unknown options clap itself drops escape sequences.
+    assert_refused(&["forces", "plummer", &format!("--{controls}")], &["'--", "\\u{202e}"]);
+    assert_refused(&["forces", controls], &[escaped]);
+    assert_refused(&["forces", "plummer", "-n", controls], &["\\u{202e}"]);
+    // In the output of a successful command.
     let table = format!(
-        "#: attribute.a{wild} = 1\n#: component.{wild} = disk\nm,x,y,z,vx,vy,vz,q{wild}\n\
+        "#: attribute.a{controls} = 1\n#: component.{controls} = disk\nm,x,y,z,vx,vy,vz,q{controls}\n\
          1,0,0,0,0,0,0,1\n1,1,0,0,0,1,0,1\n"
     );
     let path = folder.with("b.csv", table);
-    let told = works(&["convert", "--from", "csv", &path, &folder.text("b.tipsy")]);
-    assert!(told.contains("attributes cannot be held: a\\u{1b}[2J"), "{told}");
-    assert!(told.contains("columns cannot be held: q\\u{1b}[2J"), "{told}");
-    let told = works(&["convert", "--json", "--from", "csv", &path, &folder.text("c.tipsy")]);
-    let parsed: serde_json::Value = serde_json::from_str(&told).expect("it should be JSON");
-    assert!(parsed["losses"].to_string().contains("u{1b}"), "{told}");
+    let stdout = assert_succeeds(&["convert", "--from", "csv", &path, &folder.text("b.tipsy")]);
+    assert!(stdout.contains("attributes cannot be held: a\\u{1b}[2J"), "{stdout}");
+    assert!(stdout.contains("columns cannot be held: q\\u{1b}[2J"), "{stdout}");
+    let stdout =
+        assert_succeeds(&["convert", "--json", "--from", "csv", &path, &folder.text("c.tipsy")]);
+    let parsed: serde_json::Value = serde_json::from_str(&stdout).expect("it should be JSON");
+    assert!(parsed["losses"].to_string().contains("u{1b}"), "{stdout}");
 }
 
 #[test]
-fn what_clap_refuses_takes_one_line() {
-    refused(&["run", "plummer"], &["not provided: --out <DIR>", "gravitile run --help"]);
-    refused(&["forcse"], &["'forcse'", "'forces'", "gravitile --help"]);
-    refused(&["run", "plummer", "--ou", "a"], &["'--ou'", "'--out'"]);
-    refused(&["render", "plummer", "--size", "big"], &["'big'", "WIDTHxHEIGHT"]);
-    refused(&["bench", "--figure", "nothing"], &["nothing"]);
-    refused(&["forces", "plummer", "a", "b"], &["unexpected argument 'a'"]);
-    // Answers stay what they are.
-    assert!(works(&["run", "--help"]).lines().count() > 20);
-    assert!(works(&["--version"]).starts_with("gravitile "));
+fn argument_errors_take_one_line() {
+    assert_refused(&["run", "plummer"], &["not provided: --out <DIR>", "gravitile run --help"]);
+    assert_refused(&["forcse"], &["'forcse'", "'forces'", "gravitile --help"]);
+    assert_refused(&["run", "plummer", "--ou", "a"], &["'--ou'", "'--out'"]);
+    assert_refused(&["render", "plummer", "--size", "big"], &["'big'", "WIDTHxHEIGHT"]);
+    assert_refused(&["bench", "--figure", "nothing"], &["nothing"]);
+    assert_refused(&["forces", "plummer", "a", "b"], &["unexpected argument 'a'"]);
+    // Help and version are printed as usual.
+    assert!(assert_succeeds(&["run", "--help"]).lines().count() > 20);
+    assert!(assert_succeeds(&["--version"]).starts_with("gravitile "));
 }
 
 #[test]
-fn the_system_gives_its_reason_once() {
+fn system_error_reason_appears_once() {
     let folder = Folder::new();
     let file = folder.with("file", "x");
     let engine = ["--engine", "reference", "--until", "1"];
     let mut run = vec!["run", "two-body", "--out", &file];
     run.extend(engine);
-    let error = refused(&run, &["cannot create the folder"]);
+    let error = assert_refused(&run, &["cannot create the folder"]);
     assert_eq!(error.matches("os error").count(), 1, "{error}");
-    let error = refused(&["convert", &folder.text("none.gvt"), "b.csv"], &["cannot read"]);
+    let error = assert_refused(&["convert", &folder.text("none.gvt"), "b.csv"], &["cannot read"]);
     assert_eq!(error.matches("No such file").count(), 1, "{error}");
 }
 
@@ -171,19 +186,26 @@ fn the_system_gives_its_reason_once() {
 fn long_paths_and_numbers_are_shortened_in_the_middle() {
     let folder = Folder::new();
     let deep = folder.path(&"deep/".repeat(150));
-    refused(&["forces", &deep.join("last.csv").display().to_string()], &["last.csv: there is no"]);
-    let error = refused(&["forces", "two-body", "--eps=-1e300"], &["-1e300"]);
+    assert_refused(
+        &["forces", &deep.join("last.csv").display().to_string()],
+        &["last.csv: there is no"],
+    );
+    let error = assert_refused(&["forces", "two-body", "--eps=-1e300"], &["-1e300"]);
     assert!(error.len() < 120, "{error}");
     let path = folder.with("a.csv", format!("{NAMES}\n1,1e300,0,0,0,0,0\n1,0,0,0,0,0,0\n"));
-    refused(&["convert", &path, &folder.text("b.tipsy")], &["1e300"]);
+    assert_refused(&["convert", &path, &folder.text("b.tipsy")], &["1e300"]);
 }
 
-/// With nothing set, and with what is no folder.
+/// With XDG_RUNTIME_DIR unset, and set to something that is no folder.
 #[test]
 fn libraries_on_the_way_to_the_drivers_are_silent() {
     let silent = |command: &mut Command| {
         let output = command.output().expect("it should start");
-        assert!(output.status.success() && output.stderr.is_empty(), "{}", fit(&output.stderr));
+        assert!(
+            output.status.success() && output.stderr.is_empty(),
+            "{}",
+            printable_text(&output.stderr)
+        );
     };
     for place in [None, Some(""), Some("nowhere"), Some("/does/not/exist")] {
         let set = |command: &mut Command| match place {
@@ -193,7 +215,7 @@ fn libraries_on_the_way_to_the_drivers_are_silent() {
         let mut info = program();
         set(&mut info);
         silent(info.arg("info"));
-        // The library in a program that sets nothing: this one.
+        // The library in a program without logging setup: this test executable.
         let mut library = Command::new(std::env::current_exe().unwrap());
         set(&mut library);
         silent(library.args(["--exact", "opens_the_device", "--ignored", "--nocapture"]));
@@ -209,7 +231,7 @@ fn opens_the_device() {
 }
 
 #[test]
-fn ids_that_are_no_ids_are_read_with_renumber() {
+fn invalid_ids_are_accepted_with_renumber() {
     let folder = Folder::new();
     let nbabel = folder.with("a.txt", "-1 0.5 0 0 0 0 0 0\n-1 0.5 1 0 0 0 1 0\n");
     let missing = folder.with("b.csv", format!("id,{NAMES}\n,1,0,0,0,0,0,0\n,1,1,0,0,0,1,0\n"));
@@ -217,28 +239,28 @@ fn ids_that_are_no_ids_are_read_with_renumber() {
         folder.with("c.csv", format!("id,{NAMES}\n0.5,1,0,0,0,0,0,0\nx,1,1,0,0,0,1,0\n"));
     for (input, shown) in [(&nbabel, "'-1'"), (&missing, "''"), (&fraction, "'0.5'")] {
         let out = folder.text("out.csv");
-        refused(&["convert", input, &out], &["column 1 (id)", shown, "--renumber"]);
-        refused(&["forces", input, "--engine", "reference"], &["--renumber"]);
-        works(&["convert", input, &out, "--renumber"]);
+        assert_refused(&["convert", input, &out], &["column 1 (id)", shown, "--renumber"]);
+        assert_refused(&["forces", input, "--engine", "reference"], &["--renumber"]);
+        assert_succeeds(&["convert", input, &out, "--renumber"]);
         let table = fs::read_to_string(&out).unwrap();
         let ids: Vec<_> = table.lines().filter(|l| !l.starts_with('#')).skip(1).collect();
         assert!(ids.len() == 2 && ids[0].starts_with("0,") && ids[1].starts_with("1,"), "{table}");
         fs::remove_file(&out).unwrap();
     }
-    // Every command that reads a snapshot.
+    // --renumber works with every command that reads a snapshot.
     let forces = folder.text("f.csv");
-    works(&["forces", &nbabel, "--renumber", "--engine", "reference", "--out", &forces]);
+    assert_succeeds(&["forces", &nbabel, "--renumber", "--engine", "reference", "--out", &forces]);
     assert!(fs::read_to_string(&forces).unwrap().contains("\n1,"));
     let run = folder.text("run");
     let steps = ["--dt", "0.25", "--until", "0.5", "--engine", "reference"];
     let mut arguments = vec!["run", &nbabel, "--renumber", "--out", &run];
     arguments.extend(steps);
-    works(&arguments);
+    assert_succeeds(&arguments);
     let picture = folder.text("a.png");
     let mut arguments = vec!["render", &nbabel, "--renumber", "--out", &picture, "--size", "64x64"];
     arguments.extend(["--engine", "reference"]);
-    works(&arguments);
-    // The parts of a scene are numbered anyhow.
+    assert_succeeds(&arguments);
+    // Scenes always renumber their parts.
     folder.with("s.toml", "[[part]]\nfile = \"a.txt\"\n");
     let scene = fs::canonicalize(folder.path("s.toml")).unwrap();
     let mut inside = program();
@@ -247,12 +269,12 @@ fn ids_that_are_no_ids_are_read_with_renumber() {
         .args(["forces", "s.toml", "--engine", "reference"])
         .output()
         .unwrap();
-    assert!(output.status.success(), "{}", fit(&output.stderr));
-    refused(&["forces", "plummer", "--renumber"], &["--renumber", "left out"]);
+    assert!(output.status.success(), "{}", printable_text(&output.stderr));
+    assert_refused(&["forces", "plummer", "--renumber"], &["--renumber", "left out"]);
 }
 
 #[test]
-fn formats_with_ids_of_their_own_are_renumbered_too() {
+fn renumber_replaces_valid_ids_in_every_format() {
     let folder = Folder::new();
     let ids =
         |path: &str| -> Vec<u64> { gravitile::snapshot::read(Path::new(path)).unwrap().bodies.id };
@@ -260,9 +282,9 @@ fn formats_with_ids_of_their_own_are_renumbered_too() {
     for format in ["gadget1", "gadget2-id64", "gravitile", "csv"] {
         let (kept, new) =
             (folder.text(&format!("{format}.kept")), folder.text(&format!("{format}.new")));
-        works(&["convert", &input, &kept, "--to", format]);
+        assert_succeeds(&["convert", &input, &kept, "--to", format]);
         assert_eq!(ids(&kept), [7, 9]);
-        works(&["convert", &kept, &new, "--to", format, "--renumber"]);
+        assert_succeeds(&["convert", &kept, &new, "--to", format, "--renumber"]);
         assert_eq!(ids(&new), [0, 1]);
     }
     // A GADGET file without ids.
@@ -270,12 +292,12 @@ fn formats_with_ids_of_their_own_are_renumbered_too() {
     let at = bytes.windows(4).position(|word| word == b"ID  ").unwrap();
     bytes[at..at + 4].copy_from_slice(b"XX  ");
     let path = folder.with("no-ids.g2", bytes);
-    refused(&["convert", &path, &folder.text("b.csv")], &["no block ID", "--renumber"]);
-    works(&["convert", &path, &folder.text("b.csv"), "--renumber"]);
+    assert_refused(&["convert", &path, &folder.text("b.csv")], &["no block ID", "--renumber"]);
+    assert_succeeds(&["convert", &path, &folder.text("b.csv"), "--renumber"]);
 }
 
 #[test]
-fn an_hdf5_file_is_called_one() {
+fn hdf5_file_is_named_as_such() {
     let folder = Folder::new();
     let mut hdf5 = b"\x89HDF\r\n\x1a\n".to_vec();
     hdf5.resize(4096, 0);
@@ -286,8 +308,8 @@ fn an_hdf5_file_is_called_one() {
     {
         let path = folder.with(name, bytes);
         let words = ["HDF5 file", "convert", "gadget2", "csv"];
-        refused(&["convert", &path, &folder.text("b.gvt")], &words);
-        refused(&["convert", "--from", "gadget2", &path, &folder.text("b.gvt")], &words);
-        refused(&["forces", &path], &words);
+        assert_refused(&["convert", &path, &folder.text("b.gvt")], &words);
+        assert_refused(&["convert", "--from", "gadget2", &path, &folder.text("b.gvt")], &words);
+        assert_refused(&["forces", &path], &words);
     }
 }

@@ -1,8 +1,9 @@
-//! Thousands of damaged files of every kind that is read, each from its number alone: no panic, no hang, no
-//! memory for promises, no error that is not a line; and what is accepted is sound.
+//! Fuzzing with thousands of mutated files of every kind, each determined by its number: no panic,
+//! no hang, no allocation by unverified counts, and only one-line errors; accepted files yield
+//! valid data.
 //!
-//! `GRAVITILE_MUTANTS=50000` tries so many of each kind (2,000 if left out; `script/test --long` tries
-//! 50,000); `GRAVITILE_MUTANT=77` only that one.
+//! `GRAVITILE_MUTANTS` is the number of mutants of each kind (default 2,000; `script/test --long`
+//! uses 50,000). `GRAVITILE_MUTANT=77` tries only mutant 77.
 
 #[path = "common/kinds.rs"]
 mod kinds;
@@ -28,19 +29,19 @@ use gravitile::snapshot::{Column, Format, ReadOptions, Snapshot, WriteOptions, f
 use gravitile::units::Units;
 
 use kinds::{of_each_kind, with_columns};
-use mutator::{Random, mend_gvt, mutant};
+use mutator::{Random, mutant, repair_gvt};
 use watch::{Mutant, check_line, try_all};
 
 fn written_as(format: &str) -> WriteOptions {
     WriteOptions { format: Some(format.into()), ..WriteOptions::default() }
 }
 
-/// Bodies of each kind, with all that a snapshot can have but types of columns.
+/// Bodies of each kind, with everything that a snapshot can have except column types.
 fn rich(n: usize) -> Snapshot {
     with_columns(of_each_kind(n))
 }
 
-/// With columns of all types, too.
+/// [`rich`] with columns of all types.
 fn typed(n: usize) -> Snapshot {
     let mut snapshot = rich(n);
     let up = || 0..n as u64;
@@ -55,7 +56,7 @@ fn typed(n: usize) -> Snapshot {
     snapshot
 }
 
-/// Bodies and nothing else.
+/// Bodies without anything else.
 fn plain() -> Snapshot {
     let mut bodies = Bodies::with_capacity(6);
     for k in 0..6 {
@@ -64,8 +65,8 @@ fn plain() -> Snapshot {
     Snapshot::new(bodies, 0.0)
 }
 
-/// Files of a format in each of its variants: every set of its modifiers, over several snapshots.
-fn whole_files(format: &Format) -> Vec<Vec<u8>> {
+/// Valid files of a format: several snapshots with every combination of its modifiers.
+fn valid_files(format: &Format) -> Vec<Vec<u8>> {
     let mut units = rich(12);
     units.units = Units { length: "kpc".into(), mass: "Msun".into(), ..Units::gadget() };
     let mut files = Vec::new();
@@ -98,7 +99,7 @@ fn whole_files(format: &Format) -> Vec<Vec<u8>> {
     files
 }
 
-/// Reads one, as the program does, and judges what comes of it. True if it is accepted.
+/// Reads a file as the program does and judges the outcome. True if it is accepted.
 fn read(bytes: &[u8], format: &'static Format, options: &ReadOptions) -> Result<bool, String> {
     for format in formats() {
         let _ = (format.recognise)(&bytes[..bytes.len().min(64 << 10)], bytes.len() as u64);
@@ -109,7 +110,8 @@ fn read(bytes: &[u8], format: &'static Format, options: &ReadOptions) -> Result<
     })
 }
 
-/// Judges what was read: an error that names the file, or a snapshot that is sound.
+/// Judges the outcome of a read: an error must name the file; a snapshot must be valid and survive
+/// being rewritten.
 fn judge(
     read: Result<Snapshot, Error>,
     format: &str,
@@ -131,7 +133,7 @@ fn judge(
         let again = snapshot.to_bytes("again", &written_as(written));
         let (bytes, losses) = match again {
             Ok(again) => again,
-            // What only f64 holds has no place in formats of f32, and says so.
+            // Values beyond f32 are reported errors in f32 formats.
             Err(error) if !["gravitile", "csv", "text"].contains(&written) => {
                 check_line(&error.to_string())?;
                 continue;
@@ -157,14 +159,14 @@ fn judge(
 
 fn try_format(name: &'static str) {
     let format = formats().iter().find(|format| format.name == name).expect("it should be listed");
-    let files = whole_files(format);
+    let files = valid_files(format);
     println!("{name}: from {} files", files.len());
     try_all(name, |index| {
         let mut random = Random::new(name, index);
         let (original, other) = (random.of(&files).clone(), random.of(&files).clone());
         let mut bytes = mutant(&original, &other, &mut random);
         if name == "gravitile" && random.below(4) > 0 {
-            mend_gvt(&mut bytes);
+            repair_gvt(&mut bytes);
         }
         let options = ReadOptions {
             format: (random.below(4) == 0).then(|| name.to_owned()),
@@ -206,19 +208,19 @@ fn csv() {
 }
 
 #[test]
-fn every_format_is_tried() {
+fn every_format_has_a_mutation_test() {
     let names: Vec<_> = formats().iter().map(|format| format.name).collect();
     assert_eq!(names, ["gravitile", "tipsy", "gadget1", "gadget2", "text", "csv"]);
 }
 
 #[test]
-fn whole_files_are_accepted_and_the_same_number_is_the_same_damage() {
+fn valid_files_are_accepted_and_mutants_are_deterministic() {
     for format in formats() {
-        for file in whole_files(format) {
+        for file in valid_files(format) {
             let options = ReadOptions { renumber: true, ..ReadOptions::default() };
             assert_eq!(read(&file, format, &options), Ok(true), "{}", format.name);
         }
-        let file = &whole_files(format)[0];
+        let file = &valid_files(format)[0];
         let damaged = |index| mutant(file, file, &mut Random::new(format.name, index));
         assert!((0..50).all(|index| damaged(index) == damaged(index)));
         assert!((0..50).filter(|index| damaged(*index) != *file).count() > 40);
@@ -226,37 +228,37 @@ fn whole_files_are_accepted_and_the_same_number_is_the_same_damage() {
 }
 
 #[test]
-fn a_mended_file_is_whole_again() {
+fn repaired_checksums_restore_the_file() {
     let format = &formats()[0];
-    for file in whole_files(format) {
+    for file in valid_files(format) {
         let mut damaged = file.clone();
-        // Within the data of a field and in the header.
+        // One damage in the header and one in the data of a field.
         damaged[28] ^= 1;
         let last = damaged.len() - 7;
         damaged[last] ^= 1;
         assert!(Snapshot::from_bytes(&damaged, "a").is_err());
-        mend_gvt(&mut damaged);
+        repair_gvt(&mut damaged);
         assert_eq!(damaged, file);
     }
 }
 
 #[test]
-fn the_judges_see_what_is_wrong() {
+fn memory_line_and_panic_checks_detect_faults() {
     assert!(watch::peak(|| drop(std::hint::black_box(vec![1_u8; 1 << 20]))) >= 1 << 20);
     assert!(watch::peak(|| ()) < 1 << 10);
     for bad in ["a\nb", "\x1b[2J", "a\u{202e}b", "", &"x".repeat(401)] {
         assert!(check_line(bad).is_err());
     }
     assert!(check_line("good").is_ok());
-    let judged = |trial: fn(&[u8]) -> Result<bool, String>| {
+    let is_detected = |trial: fn(&[u8]) -> Result<bool, String>| {
         let all = move || {
             try_all("judged", |_| Mutant { bytes: vec![1], trial: Box::new(trial) });
         };
         std::panic::catch_unwind(all).is_err()
     };
-    assert!(judged(|_| panic!("on purpose")));
-    assert!(judged(|_| Err("on purpose".into())));
-    assert!(judged(|_| {
+    assert!(is_detected(|_| panic!("on purpose")));
+    assert!(is_detected(|_| Err("on purpose".into())));
+    assert!(is_detected(|_| {
         std::hint::black_box(vec![1_u8; 100 << 20]);
         Ok(false)
     }));

@@ -1,5 +1,5 @@
-//! A kernel of the user's own: right ones pass, and those to be mended are seen for what they are. It belongs to a process, so
-//! it is tried here and nowhere else.
+//! User-supplied kernels: correct ones pass the check, and the lessons' broken ones fail. The
+//! kernel is global to the process, so it has a test executable of its own.
 
 mod common;
 
@@ -14,28 +14,29 @@ fn lesson(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/lesson").join(name)
 }
 
-/// How many cases pass, and of how many.
+/// Number of cases that pass, and number of cases.
 fn passed(name: &str) -> (usize, usize) {
     let gpu = common::gpu();
     let config = own::load(&lesson(name)).unwrap();
     let cases = cases_of(&gpu, config).unwrap();
-    let good = cases.iter().filter(|case| check(&gpu, **case).unwrap().passed()).count();
-    (good, cases.len())
+    let passing = cases.iter().filter(|case| check(&gpu, **case).unwrap().passed()).count();
+    (passing, cases.len())
 }
 
 #[test]
-fn own_kernels_are_taken_checked_and_read_again() {
-    let (good, all) = passed("mend-tail.wgsl");
-    assert!(good < all, "a wrong tail was not seen");
-    // That a barrier is missing shows where threads run apart; on llvmpipe they do at each barrier that is left.
-    let (good, all) = passed("mend-barrier.wgsl");
-    println!("mend-barrier.wgsl passes {good} of {all}");
+fn own_kernels_are_checked_and_reloaded() {
+    let (passing, all) = passed("mend-tail.wgsl");
+    assert!(passing < all, "a wrong tail was not seen");
+    // A missing barrier shows only where threads diverge; on llvmpipe they do at each remaining
+    // barrier.
+    let (passing, all) = passed("mend-barrier.wgsl");
+    println!("mend-barrier.wgsl passes {passing} of {all}");
     for name in ["plain.wgsl", "mend-banks.wgsl", "mend-order.wgsl"] {
-        let (good, all) = passed(name);
-        assert_eq!(good, all, "{name} is slow, not wrong");
+        let (passing, all) = passed(name);
+        assert_eq!(passing, all, "{name} is slow, not wrong");
     }
 
-    // Saved anew it is read again; with another shape, or broken, the kernel of before goes on.
+    // A saved change is reloaded; with another shape, or broken, the previous kernel stays in use.
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("mine.wgsl");
     let text = std::fs::read_to_string(lesson("plain.wgsl")).unwrap();
@@ -51,7 +52,7 @@ fn own_kernels_are_taken_checked_and_read_again() {
     save(&text);
     own::load(&path).unwrap();
     assert!(!own::changed().unwrap());
-    // Twice as heavy.
+    // Doubled masses.
     save(&text.replace("return sum + source.w", "return sum + 2.0 * source.w"));
     assert!(own::changed().unwrap() && !own::changed().unwrap());
     let twice = accelerations();
@@ -66,7 +67,7 @@ fn own_kernels_are_taken_checked_and_read_again() {
     assert!((twice[0] / once[0] - 2.0).abs() < 1e-5, "{} {}", twice[0], once[0]);
 }
 
-/// By the kernel that is taken now; potentials by the program's.
+/// x components of accelerations by the current own kernel; the potentials use the built-in kernel.
 fn accelerations() -> Vec<f64> {
     let request = KernelRequest { own: true, ..KernelRequest::NONE };
     let bodies = test_bodies(300, Spread::Even);

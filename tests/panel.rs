@@ -1,5 +1,5 @@
-//! The panel without a window: every control does what it says, what the adapter cannot hold is refused
-//! with the reason, nothing is cut off, and small pictures of each tab.
+//! The panel without a window: the action of every control, disabled controls with their reasons,
+//! no clipped widgets, and reference pictures of each tab.
 #![cfg(feature = "window")]
 
 #[path = "panel/bar.rs"]

@@ -1,4 +1,4 @@
-//! Physics that an integrator and its engines must get right, on every engine.
+//! Orbits, convergence order and conservation laws on every engine.
 
 mod common;
 
@@ -25,7 +25,7 @@ fn simulation(bodies: &Bodies, engine: EngineKind, softening: f64, dt: f64) -> S
     Simulation::new(bodies.clone(), settings).unwrap()
 }
 
-/// Largest distance between bodies of equal number.
+/// Largest distance between bodies of equal index.
 fn apart(a: &Bodies, b: &Bodies) -> f64 {
     a.position.iter().zip(&b.position).map(|(a, b)| (*a - *b).length()).fold(0.0, f64::max)
 }
@@ -43,7 +43,7 @@ fn ellipse(eccentricity: f64) -> (Bodies, f64) {
 }
 
 #[test]
-fn two_bodies_come_back_after_a_period() {
+fn two_bodies_return_after_a_period() {
     let (bodies, period) = ellipse(0.3);
     for engine in ENGINES {
         let steps = 2000;
@@ -60,12 +60,13 @@ fn two_bodies_come_back_after_a_period() {
     }
 }
 
-/// A circle in 100 steps, 400 times. Where each step rounds positions and velocities to f32, energy and angular momentum
-/// drift by several 1e-6; what the rounding of f32 forces does alone is what the CPU engine shows.
+/// 400 revolutions of 100 steps each. If each step rounded positions and velocities to f32, energy
+/// and angular momentum would drift by several 1e-6; the CPU engine shows the effect of f32 forces
+/// alone.
 #[test]
-fn a_circle_does_not_drift_in_single_precision() {
+fn circular_orbit_does_not_drift_in_single_precision() {
     let (bodies, period) = ellipse(0.0);
-    let of = |bodies: &Bodies| {
+    let invariants = |bodies: &Bodies| {
         let (x, v, m) = (&bodies.position, &bodies.velocity, &bodies.mass);
         let kinetic: f64 = (0..2).map(|i| 0.5 * m[i] * v[i].length_squared()).sum();
         let turning: DVec3 = (0..2).map(|i| m[i] * x[i].cross(v[i])).sum();
@@ -81,9 +82,9 @@ fn a_circle_does_not_drift_in_single_precision() {
         let settings =
             Settings { softening: 0.0, dt, engine, kernel, adapter, ..Settings::default() };
         let mut sim = Simulation::new(bodies.clone(), settings).unwrap();
-        let before = of(&sim.bodies().unwrap());
+        let before = invariants(&sim.bodies().unwrap());
         sim.step(40_000).unwrap();
-        let after = of(&sim.bodies().unwrap());
+        let after = invariants(&sim.bodies().unwrap());
         let [energy, turning] = [0, 1].map(|k| (after[k] / before[k] - 1.0).abs());
         println!("{engine:?} {kernel:?}: {energy:.1e}, {turning:.1e}");
         assert!(energy < 4e-6 && turning < 1e-6, "{engine:?}: {energy:.1e}, {turning:.1e}");
@@ -91,7 +92,7 @@ fn a_circle_does_not_drift_in_single_precision() {
 }
 
 #[test]
-fn the_error_falls_with_the_square_of_the_step() {
+fn leapfrog_error_is_second_order() {
     let (bodies, period) = ellipse(0.3);
     let gap = |steps: u64| {
         let mut sim = simulation(&bodies, EngineKind::Reference, 0.0, period / steps as f64);
@@ -106,7 +107,7 @@ fn the_error_falls_with_the_square_of_the_step() {
 }
 
 #[test]
-fn the_figure_eight_closes() {
+fn figure_eight_orbit_closes() {
     // Period of Chenciner and Montgomery's orbit with m = G = 1 (Simo's numbers).
     const PERIOD: f64 = 6.325_913_98;
     let bodies = scene("figure-eight", None);
@@ -124,7 +125,7 @@ fn the_figure_eight_closes() {
 }
 
 #[test]
-fn time_runs_back_to_the_start() {
+fn negative_dt_returns_to_the_start() {
     let bodies = scene("plummer", Some(200));
     for engine in ENGINES {
         let mut sim = simulation(&bodies, engine, 0.1, 0.01);
@@ -144,7 +145,7 @@ fn time_runs_back_to_the_start() {
 }
 
 #[test]
-fn momentum_and_energy_of_a_plummer_sphere_are_kept() {
+fn plummer_sphere_conserves_momentum_and_energy() {
     let bodies = scene("plummer", Some(1000));
     for engine in ENGINES {
         let mut sim = simulation(&bodies, engine, 0.05, 0.01);
@@ -163,7 +164,7 @@ fn momentum_and_energy_of_a_plummer_sphere_are_kept() {
 }
 
 #[test]
-fn a_cold_sphere_collapses_in_its_free_fall_time() {
+fn cold_sphere_collapses_in_its_free_fall_time() {
     let bodies = scene("cold-sphere", Some(2000));
     let radius = bodies.position.iter().map(|x| x.length()).fold(0.0, f64::max);
     let free_fall =
@@ -181,15 +182,16 @@ fn a_cold_sphere_collapses_in_its_free_fall_time() {
             }
         }
         let ratio = deepest.1 / free_fall;
-        // Graininess and softening delay the outer half a little: Aarseth, Lin and Papaloizou (1988).
+        // Graininess and softening delay the outer half a little: Aarseth, Lin and Papaloizou
+        // (1988).
         assert!((0.97..1.12).contains(&ratio), "{engine:?}: deepest at {ratio} free-fall times");
         assert!(deepest.0 < 0.25 * radius, "{engine:?}: it only shrank to {}", deepest.0);
     }
 }
 
-/// How far the energy of an isolated galaxy goes from where it was within three rotations at its half-mass radius, in
-/// parts of it. Potentials are those of all pairs, whatever moves the bodies: those by cells err by more than the
-/// orbits do.
+/// Largest relative energy error of an isolated galaxy within three rotations at its half-mass
+/// radius. Potentials are always summed over all pairs: the errors of those by cells exceed those
+/// of the orbits.
 fn energy_drift(bodies: &Bodies, method: Method) -> f64 {
     let (softening, dt) = (0.15, 0.1);
     let settings = Settings {
@@ -199,25 +201,26 @@ fn energy_drift(bodies: &Bodies, method: Method) -> f64 {
         method: Some(method),
         ..Settings::default()
     };
-    let judged =
+    let diagnostics =
         |bodies: &Bodies| simulation(bodies, EngineKind::Cpu, softening, dt).diagnostics().unwrap();
-    let start = judged(bodies);
+    let start = diagnostics(bodies);
     let radius = start.half_mass_radius;
     let period = std::f64::consts::TAU * (radius.powi(3) / (0.5 * bodies.total_mass())).sqrt();
     let mut sim = Simulation::new(bodies.clone(), settings).unwrap();
     let mut worst = 0.0_f64;
-    for look in 1..=24 {
-        sim.run_until(f64::from(look) / 8.0 * period).unwrap();
-        let now = judged(&sim.bodies().unwrap());
+    for sample in 1..=24 {
+        sim.run_until(f64::from(sample) / 8.0 * period).unwrap();
+        let now = diagnostics(&sim.bodies().unwrap());
         worst = worst.max(now.energy_error(&start).abs());
     }
     worst
 }
 
-/// With this step both err alike. With half of it, the scene's own, all pairs drift by 1e-5 (three rotations, worst of 13
-/// looks), the tree by 9e-5 with alpha 0.003, 5e-5 with 0.001 and 3e-5 with the rule octgrav: its errors remain.
+/// With this step both errors are alike. With half of it, the scene's own, all pairs drift by 1e-5
+/// (three rotations, worst of 13 samples), the tree by 9e-5 with alpha 0.003, 5e-5 with 0.001 and
+/// 3e-5 with the rule octgrav: the tree's force errors remain.
 #[test]
-fn a_galaxy_keeps_its_energy_by_the_tree_as_by_all_pairs() {
+fn tree_conserves_galaxy_energy_as_well_as_all_pairs() {
     let bodies = scene("disk-galaxy", Some(5000));
     let [direct, tree] = [Method::Direct, Method::Tree].map(|m| energy_drift(&bodies, m));
     println!("energy drifts by {tree:.1e} with the tree, by {direct:.1e} with all pairs");

@@ -1,25 +1,27 @@
-//! Numbers in README and docs are those of the records. Between `<!-- quote: WHAT -->` and `<!-- /quote -->` stands what
-//! this test makes of `benches/results/`; `script/quote` writes it there. A rate or ratio outside fails.
+//! Numbers in README and docs agree with the records. The text between `<!-- quote: WHAT -->` and
+//! `<!-- /quote -->` is generated from `benches/results/`; `script/quote` updates it. A rate or
+//! ratio outside of a quote fails the test.
 //!
 //! WHAT is one of
 //!   rate FILE FIGURE N SERIES             10^9 interactions per second
 //!   ratio FILE FIGURE N SERIES / SERIES   of two rates
-//!   part FILE FIGURE N SERIES of CEILING  a rate as percent of the pair function's, or another ceiling's, rate
+//!   part FILE FIGURE N SERIES of CEILING  a rate as percent of a ceiling
 //!   ceiling FILE KEY                      in its unit
 //!   slots FILE NUMBER                     multiply-adds per second by a number of slots, in 10^9
 //!   instructions FILE                     the table of registers and subgroups by r and u
 //!   compare FILE ...                      the table of rates by device
-//!   table FILE ...                        README's table: the best rates of the last figure 'table' by device
-//!   shapes FILE ...                       the table of docs/tiling.md: rates and shapes of that figure by N
+//!   table FILE ...                        README's table: best rates of the figure 'table'
+//!   shapes FILE ...                       docs/tiling.md's table: its rates and shapes by N
 //!   rows FILE                             rates by threads per sink, of the figure 'q'
-//!   rule FILE                             what auto reached of the best of all shapes, of the figure 'rule'
-//!   model FILE LEAST                      how good the model's predictions are with so many bodies; 0: with fewer than 65,536
-//!   cuda steps, cuda rates                the tables beside CUDA, of benches/cuda/results/
-//!   tree-steps FILE, tree-parts FILE      times of the tree and of its parts
+//!   rule FILE                             rate of auto relative to the best, of 'rule'
+//!   model FILE LEAST                      model accuracy from LEAST bodies; 0: below 65,536
+//!   cuda steps, cuda rates                the comparisons with CUDA, of benches/cuda/results/
+//!   tree-steps FILE, tree-parts FILE      times of the tree and of its stages
 //!   tree-rates FILE                       rates of its two lists and of its walk by N
-//!   tree-bonsai FILE                      whole steps and errors beside Bonsai's
+//!   tree-bonsai FILE                      whole steps and errors compared with Bonsai's
 //!   scores                                the table of scores of all files
-//! with FILE a name in benches/results/ without its ending; 'tree' is docs/figures/tree/nvidia-h200.jsonl.
+//! with FILE a name in benches/results/ without extension; 'tree' is
+//! docs/figures/tree/nvidia-h200.jsonl.
 
 #[path = "quotes/tables.rs"]
 mod tables;
@@ -42,7 +44,7 @@ const TEXTS: [&str; 6] = [
 const BEGIN: &str = "<!-- quote: ";
 const END: &str = "<!-- /quote -->";
 
-/// What a rate or a ratio is known by.
+/// Phrases that follow a rate or a ratio.
 const SIGNS: [&str; 8] = [
     " billion interactions",
     "x 10^9",
@@ -54,7 +56,7 @@ const SIGNS: [&str; 8] = [
     "interactions/s",
 ];
 
-/// Numbers that are no measurements of records in `benches/results/`: a part of their line, and why.
+/// Numbers without a record in `benches/results/`: a part of their line, and the reason.
 const OTHERS: &[(&str, &str)] = &[
     ("predicts 10 billion interactions", "the chapter's"),
     ("would need 16,000 GB", "arithmetic"),
@@ -79,7 +81,7 @@ fn records() -> Files {
     let mut files = Files::new();
     for entry in std::fs::read_dir(root().join("benches/results")).unwrap() {
         let path = entry.unwrap().path();
-        if path.extension().is_some_and(|ending| ending == "jsonl") {
+        if path.extension().is_some_and(|extension| extension == "jsonl") {
             let name = path.file_stem().unwrap().to_string_lossy().into_owned();
             files.insert(name, read_json_lines(&path).unwrap());
         }
@@ -89,7 +91,7 @@ fn records() -> Files {
     files
 }
 
-/// The value of a quote, or why it has none.
+/// The text of a quote, or an error.
 fn value(what: &str, files: &Files) -> Result<String, String> {
     let (verb, rest) = what.split_once(' ').unwrap_or((what, ""));
     let file = |name: &str| files.get(name).ok_or_else(|| format!("no results '{name}'"));
@@ -152,17 +154,17 @@ fn value(what: &str, files: &Files) -> Result<String, String> {
     }
 }
 
-/// The last record of a figure, number of bodies and series.
+/// The rate of the last record of a file, figure, number of bodies and series.
 fn rate(what: &str, files: &Files) -> Result<f64, String> {
     let words: Vec<&str> = what.splitn(4, ' ').collect();
     let [name, figure, n, series] = words[..] else { return Err(format!("'{what}' is too short")) };
     let n: u64 = n.parse().map_err(|_| format!("'{n}' is no number"))?;
     let records = files.get(name).ok_or_else(|| format!("no results '{name}'"))?;
-    let is_it = |r: &&Record| {
+    let matches_query = |r: &&Record| {
         let kernel = r.kernel_in_words();
         r.figure == figure && r.sinks == n && (r.series == series || kernel == series)
     };
-    let found = records.iter().rev().filter(is_it).find_map(Record::per_sec);
+    let found = records.iter().rev().filter(matches_query).find_map(Record::per_sec);
     found.ok_or_else(|| format!("{name} has no {figure} of '{series}' at {n}"))
 }
 
@@ -172,7 +174,7 @@ fn ceiling(records: &[Record], key: &str) -> Result<(Ceiling, f64), String> {
     found.ok_or_else(|| format!("no ceiling '{key}'"))
 }
 
-/// The text with every quote as the records have it; what is wrong with those that have no value.
+/// The text with every quote regenerated from the records.
 fn quoted(text: &str, files: &Files) -> Result<String, String> {
     let (mut out, mut rest) = (String::new(), text);
     while let Some(at) = rest.find(BEGIN) {
@@ -190,13 +192,13 @@ fn quoted(text: &str, files: &Files) -> Result<String, String> {
     Ok(out + rest)
 }
 
-/// The text without quotes and without blocks of code.
+/// The text without quotes and code blocks.
 fn unquoted(text: &str) -> String {
     let (mut out, mut rest) = (String::new(), text);
     while let (Some(begin), Some(end)) = (rest.find(BEGIN), rest.find(END)) {
         out += &rest[..begin];
         out += "QUOTE";
-        // As many lines as before, so that numbers of lines hold.
+        // Newlines are kept, so that line numbers stay valid.
         out += &"\n".repeat(rest[begin..end].matches('\n').count());
         rest = &rest[end + END.len()..];
     }
@@ -210,12 +212,12 @@ fn unquoted(text: &str) -> String {
     out.lines().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// Lines with a number of the program's own before a sign.
+/// Lines, with their numbers, in which a digit precedes one of [`SIGNS`] outside of a quote.
 fn strays(text: &str) -> Vec<(usize, String)> {
     let has = |line: &str, sign: &str| {
         line.match_indices(sign).any(|(at, _)| {
             let before = line[..at].trim_end();
-            // 10^9 is a unit.
+            // 10^9 is part of a unit.
             before.ends_with(|c: char| c.is_ascii_digit()) && !before.ends_with("10^9")
         })
     };
@@ -228,7 +230,7 @@ fn strays(text: &str) -> Vec<(usize, String)> {
 }
 
 #[test]
-fn numbers_in_texts_are_those_of_the_records() {
+fn quoted_numbers_agree_with_the_records() {
     let files = records();
     let update = std::env::var_os("UPDATE_QUOTES").is_some();
     let mut wrong = Vec::new();
@@ -254,22 +256,22 @@ fn numbers_in_texts_are_those_of_the_records() {
 }
 
 #[test]
-fn a_wrong_number_and_one_without_a_record_are_seen() {
+fn wrong_and_unquoted_numbers_are_detected() {
     let files = records();
     let right = value("rate nvidia-h200 table 65536 the chapter's kernel", &files).unwrap();
     let text = format!(
         "It makes {BEGIN}rate nvidia-h200 table 65536 the chapter's kernel -->7{END} x 10^9 there.\n"
     );
-    let mended = quoted(&text, &files).unwrap();
-    assert!(mended != text && mended.contains(&format!("-->{right}<!--")), "{mended}");
-    assert_eq!(quoted(&mended, &files).unwrap(), mended);
+    let corrected = quoted(&text, &files).unwrap();
+    assert!(corrected != text && corrected.contains(&format!("-->{right}<!--")), "{corrected}");
+    assert_eq!(quoted(&corrected, &files).unwrap(), corrected);
     assert!(
         quoted(&format!("{BEGIN}rate nobody n 1 x -->1{END}"), &files)
             .unwrap_err()
             .contains("nobody")
     );
     assert!(quoted(&format!("{BEGIN}rate nvidia-h200 n 7 x -->1{END}"), &files).is_err());
-    assert!(strays(&unquoted(&mended)).is_empty());
+    assert!(strays(&unquoted(&corrected)).is_empty());
     let stray = |text: &str| !strays(&unquoted(text)).is_empty();
     assert!(stray("makes 2,045 x 10^9 of them") && stray("is 1.10 times as fast"));
     assert!(stray("reads 4,589 GB/s") && !stray("```\n4,589 GB/s\n```") && !stray("n x 10^9"));

@@ -1,4 +1,4 @@
-//! Pictures and films: shaders, the CPU's pictures against the device's, and the files written.
+//! Pictures and films: shaders, CPU and device renderers compared, and written files.
 
 #[path = "render/adding.rs"]
 mod adding;
@@ -30,7 +30,7 @@ mod thinning;
 use glam::DVec3;
 use gravitile::bodies::{Bodies, Component, Role};
 
-/// Two small galaxies with bulges and a halo, the same on every call.
+/// Two small galaxies with bulges and a halo; deterministic.
 fn two_galaxies(n: usize) -> Bodies {
     let mut bodies = Bodies {
         components: vec![
@@ -54,9 +54,9 @@ fn two_galaxies(n: usize) -> Bodies {
         let radius = -reach * libm::log(1.0 - 0.98 * chance());
         let (sin, cos) = libm::sincos(std::f64::consts::TAU * chance());
         let centre = if component == 2 { DVec3::new(3.0, 1.0, 0.0) } else { DVec3::ZERO };
-        let place = DVec3::new(radius * cos, radius * sin, height * (chance() - 0.5));
+        let position = DVec3::new(radius * cos, radius * sin, height * (chance() - 0.5));
         let speed = DVec3::new(-sin, cos, 0.0) / (0.3 + radius).sqrt();
-        bodies.push(1.0 + chance(), centre + place, speed, component as u8);
+        bodies.push(1.0 + chance(), centre + position, speed, component as u8);
     }
     bodies
 }

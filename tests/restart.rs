@@ -1,4 +1,4 @@
-//! A run that is stopped or killed goes on to the same bits.
+//! Resuming a stopped or killed run gives the bits of an uninterrupted one.
 #![cfg(all(feature = "cli", unix))]
 
 #[path = "common/program.rs"]
@@ -14,7 +14,7 @@ fn gravitile(args: &[&str]) -> Command {
     command
 }
 
-const STEPS: &str = "step_0000000400.gvt";
+const LAST_SNAPSHOT: &str = "step_0000000400.gvt";
 
 fn run(engine: &str, out: &Path) -> Command {
     let out = out.to_str().unwrap();
@@ -29,16 +29,16 @@ fn resume(out: &Path) -> Command {
 }
 
 /// The last snapshot and the energy log, byte for byte.
-fn ending(out: &Path) -> (Vec<u8>, String) {
+fn final_files(out: &Path) -> (Vec<u8>, String) {
     let log = std::fs::read_to_string(out.join("energy.csv")).unwrap();
-    (std::fs::read(out.join(STEPS)).unwrap(), log)
+    (std::fs::read(out.join(LAST_SNAPSHOT)).unwrap(), log)
 }
 
-/// Waits for a number of snapshots, so that the moment of a signal scales with the machine's speed.
+/// Waits for `count` snapshots, so that the time of a signal scales with the machine's speed.
 fn wait_for_snapshots(out: &Path, count: usize, child: &mut Child) {
     for _ in 0..60_000 {
-        let there = names(out).iter().filter(|name| name.starts_with("step_")).count();
-        if there >= count || child.try_wait().unwrap().is_some() {
+        let found = names(out).iter().filter(|name| name.starts_with("step_")).count();
+        if found >= count || child.try_wait().unwrap().is_some() {
             return;
         }
         std::thread::sleep(Duration::from_millis(1));
@@ -46,7 +46,8 @@ fn wait_for_snapshots(out: &Path, count: usize, child: &mut Child) {
     panic!("no snapshots appeared within a minute");
 }
 
-/// Individual steps; the bodies are saved in the middle of them, for 0.01 is no power of two.
+/// A run with individual steps. Snapshots fall between block boundaries, as 0.01 is no power of
+/// two.
 fn run_blocks(integrator: &str, out: &Path) -> Command {
     let out = out.to_str().unwrap();
     gravitile(&[
@@ -76,14 +77,14 @@ fn names(folder: &Path) -> Vec<String> {
     entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
 }
 
-/// What a run is doing.
+/// What a run is doing, judged by its files.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Doing {
-    /// Steps, since a snapshot that is whole and has its row in the energy log.
+enum Activity {
+    /// Computing steps: the last snapshot is complete and has its row in the energy log.
     Steps,
-    /// A snapshot has been begun and has not got its name.
+    /// Writing a snapshot: its temporary file is not renamed yet.
     Snapshot,
-    /// The last snapshot is whole, and its row is not in the energy log.
+    /// Between a complete snapshot and its row in the energy log.
     Row,
 }
 
@@ -94,10 +95,10 @@ fn last_step(out: &Path) -> Option<u64> {
     steps.map(|step| step.parse().unwrap()).max()
 }
 
-/// What the run in `out` is doing, by its files; it must not be running meanwhile. Nothing before its first
-/// snapshot beyond step `begun`, and at its end: then it may be at anything.
-fn doing(out: &Path, begun: u64) -> Option<Doing> {
-    let last = last_step(out).filter(|last| *last > begun && *last < 400)?;
+/// The activity of the suspended run in `out`. `None` where it cannot be known: before its first
+/// snapshot after step `start`, and at the end of the run.
+fn activity(out: &Path, start: u64) -> Option<Activity> {
+    let last = last_step(out).filter(|last| *last > start && *last < 400)?;
     let log = std::fs::read_to_string(out.join("energy.csv")).unwrap();
     let has_row = log.lines().any(|row| row.split(',').next() == Some(&last.to_string()));
     let is_written = |name: &String| {
@@ -105,17 +106,17 @@ fn doing(out: &Path, begun: u64) -> Option<Doing> {
         name.ends_with(".part") && length > 0
     };
     Some(match (names(out).iter().any(is_written), has_row) {
-        (true, true) => Doing::Snapshot,
-        (false, false) => Doing::Row,
-        (false, true) => Doing::Steps,
+        (true, true) => Activity::Snapshot,
+        (false, false) => Activity::Row,
+        (false, true) => Activity::Steps,
         (true, false) => return None,
     })
 }
 
-/// Holds the child still; false if it has ended.
+/// Suspends the child; false if it has ended.
 fn pause(child: &Child) -> bool {
     let pid = child.id();
-    // SAFETY: a signal to a child that has not been waited for, and a look at it.
+    // SAFETY: signals a child that has not been reaped, and queries its state without reaping it.
     unsafe {
         libc::kill(pid as libc::pid_t, libc::SIGSTOP);
         let mut info: libc::siginfo_t = std::mem::zeroed();
@@ -125,25 +126,25 @@ fn pause(child: &Child) -> bool {
     }
 }
 
-fn go_on(child: &Child) {
+fn unpause(child: &Child) {
     // SAFETY: as above.
     unsafe { libc::kill(child.id() as libc::pid_t, libc::SIGCONT) };
 }
 
-/// Lets the run go on by fractions of a millisecond until it is seen `wanted`, and kills it there; false if
-/// it came to its end before.
-fn strike(child: &mut Child, out: &Path, wanted: Doing) -> bool {
-    let begun = last_step(out).unwrap_or(0);
+/// Resumes and suspends the run in intervals of a fraction of a millisecond until its activity is
+/// `wanted`, and kills it then; false if it ends before.
+fn kill_during(child: &mut Child, out: &Path, wanted: Activity) -> bool {
+    let start = last_step(out).unwrap_or(0);
     let mut pauses = 0u64;
     loop {
-        let at_work = last_step(out).is_some_and(|last| last > begun);
-        // Lengths that have nothing in common with those of steps.
+        let has_started = last_step(out).is_some_and(|last| last > start);
+        // Varying lengths, unrelated to the duration of steps.
         std::thread::sleep(Duration::from_micros(50 + 37 * (pauses % 11)));
         if let Some(status) = child.try_wait().unwrap() {
             assert!(status.success());
             return false;
         }
-        if !at_work {
+        if !has_started {
             continue;
         }
         pauses += 1;
@@ -151,36 +152,36 @@ fn strike(child: &mut Child, out: &Path, wanted: Doing) -> bool {
             assert!(child.wait().unwrap().success());
             return false;
         }
-        if doing(out, begun) == Some(wanted) {
+        if activity(out, start) == Some(wanted) {
             child.kill().unwrap();
             child.wait().unwrap();
             return true;
         }
-        go_on(child);
+        unpause(child);
     }
 }
 
-/// Kills a run while it steps, while it writes a snapshot, and between that and its row in the log, `each`
-/// time so often, and sees it end in the same bits as one that nobody disturbed.
-fn killed(run: &dyn Fn(&Path) -> Command, what: &str, each: usize) {
+/// Kills a run `each` times during each [`Activity`], resumes it, and asserts that it ends with the
+/// bits of an undisturbed run.
+fn assert_survives_kills(run: &dyn Fn(&Path) -> Command, what: &str, each: usize) {
     let folder = tempfile::tempdir().unwrap();
     let whole = folder.path().join("whole");
     assert!(run(&whole).status().unwrap().success());
-    let expected = ending(&whole);
+    let expected = final_files(&whole);
     let compare = |out: &Path| {
-        let (snapshot, log) = ending(out);
+        let (snapshot, log) = final_files(out);
         assert!(snapshot == expected.0, "{what}: the last snapshot differs");
         assert_eq!(log, expected.1, "{what}: the energy log differs");
         assert!(!names(out).iter().any(|name| name.ends_with(".part")), "{:?}", names(out));
     };
-    let mut left: Vec<Doing> =
-        (0..each).flat_map(|_| [Doing::Steps, Doing::Snapshot, Doing::Row]).collect();
-    // A run may be over before it is struck as wanted: then the next one is.
+    let mut left: Vec<Activity> =
+        (0..each).flat_map(|_| [Activity::Steps, Activity::Snapshot, Activity::Row]).collect();
+    // A run may end before all kills have succeeded: then another is started.
     for attempt in 0..20 * each {
         let broken = folder.path().join(format!("broken {attempt}"));
         let mut child = run(&broken).spawn().unwrap();
         while let Some(wanted) = left.first() {
-            if !strike(&mut child, &broken, *wanted) {
+            if !kill_during(&mut child, &broken, *wanted) {
                 break;
             }
             left.remove(0);
@@ -196,16 +197,16 @@ fn killed(run: &dyn Fn(&Path) -> Command, what: &str, each: usize) {
 }
 
 #[test]
-fn killed_on_the_cpu() {
-    killed(&|out| run("cpu", out), "cpu", 3);
+fn resume_after_kill_on_the_cpu_gives_same_bits() {
+    assert_survives_kills(&|out| run("cpu", out), "cpu", 3);
 }
 
 #[test]
-fn killed_on_the_gpu() {
-    killed(&|out| run("gpu", out), "gpu", 2);
+fn resume_after_kill_on_the_gpu_gives_same_bits() {
+    assert_survives_kills(&|out| run("gpu", out), "gpu", 2);
 }
 
-/// By a tree that serves three steps: snapshots are in between.
+/// With a tree reused for three steps: snapshots fall between rebuilds.
 fn run_tree(engine: &str, out: &Path) -> Command {
     let mut command = run(engine, out);
     command.args(["--method", "tree", "--rebuild", "3"]);
@@ -213,35 +214,35 @@ fn run_tree(engine: &str, out: &Path) -> Command {
 }
 
 #[test]
-fn killed_with_a_tree() {
+fn resume_after_kill_with_a_tree_gives_same_bits() {
     for engine in ["cpu", "gpu"] {
-        killed(&|out| run_tree(engine, out), &format!("tree, {engine}"), 1);
+        assert_survives_kills(&|out| run_tree(engine, out), &format!("tree, {engine}"), 1);
     }
 }
 
 #[test]
-fn killed_with_individual_steps() {
+fn resume_after_kill_with_individual_steps_gives_same_bits() {
     for integrator in ["hermite4", "hermite6"] {
-        killed(&|out| run_blocks(integrator, out), integrator, 2);
+        assert_survives_kills(&|out| run_blocks(integrator, out), integrator, 2);
     }
 }
 
-/// What a power cut leaves of the log: the row of the last snapshot torn, or gone.
+/// A power cut may leave the log's last row incomplete or missing.
 #[test]
-fn a_torn_row_is_written_again() {
+fn incomplete_log_row_is_rewritten_on_resume() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("run");
     assert!(run("cpu", &out).status().unwrap().success());
-    let expected = ending(&out);
+    let expected = final_files(&out);
     for torn in [1, 10, 200] {
         let log = &expected.1[..expected.1.len() - torn];
         std::fs::write(out.join("energy.csv"), log).unwrap();
         assert!(resume(&out).status().unwrap().success());
-        assert!(ending(&out) == expected, "{torn} bytes less");
+        assert!(final_files(&out) == expected, "{torn} bytes less");
     }
 }
 
-/// All files of a run but its lock and plan, by name.
+/// All files of a run except lock and plan, sorted by name.
 fn files(out: &Path) -> Vec<(String, Vec<u8>)> {
     let mut names = names(out);
     names.retain(|name| !["run.lock", "run.toml"].contains(&name.as_str()));
@@ -251,12 +252,12 @@ fn files(out: &Path) -> Vec<(String, Vec<u8>)> {
 }
 
 #[test]
-fn an_interrupted_run_that_is_resumed_leaves_the_same_files() {
+fn resume_after_interrupt_gives_the_same_files() {
     type Run = fn(&str, &Path) -> Command;
     fn run_hermite(_: &str, out: &Path) -> Command {
         run_blocks("hermite4", out)
     }
-    let mut left_between = 0;
+    let mut interrupts_between_snapshots = 0;
     for (engine, run) in
         [("cpu", run as Run), ("gpu", run), ("gpu", run_tree), ("cpu", run_hermite)]
     {
@@ -267,13 +268,14 @@ fn an_interrupted_run_that_is_resumed_leaves_the_same_files() {
         let mut child = run(engine, &out).spawn().unwrap();
         for snapshots in [3, 6] {
             wait_for_snapshots(&out, snapshots, &mut child);
-            assert!(pause(&child) && !out.join(STEPS).exists(), "it should be under way");
+            assert!(pause(&child) && !out.join(LAST_SNAPSHOT).exists(), "it should be under way");
             let interrupt = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
             assert!(interrupt.unwrap().success());
-            go_on(&child);
+            unpause(&child);
             assert_eq!(child.wait().unwrap().code(), Some(130), "{engine}");
-            assert!(!out.join(STEPS).exists());
-            left_between += usize::from(!last_step(&out).unwrap().is_multiple_of(20));
+            assert!(!out.join(LAST_SNAPSHOT).exists());
+            interrupts_between_snapshots +=
+                usize::from(!last_step(&out).unwrap().is_multiple_of(20));
             child = resume(&out).spawn().unwrap();
         }
         assert!(child.wait().unwrap().success());
@@ -286,18 +288,18 @@ fn an_interrupted_run_that_is_resumed_leaves_the_same_files() {
             assert!(found == expected, "{engine}: {name} differs");
         }
     }
-    assert!(left_between > 0, "all interruptions fell on snapshots");
+    assert!(interrupts_between_snapshots > 0, "all interruptions fell on snapshots");
 }
 
 #[test]
-fn a_damaged_last_snapshot_costs_one_interval() {
+fn damaged_last_snapshot_resumes_from_the_one_before() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("run");
     assert!(run("cpu", &out).status().unwrap().success());
-    let expected = ending(&out);
+    let expected = final_files(&out);
     let mut torn = expected.0.clone();
     torn.truncate(torn.len() / 2);
-    std::fs::write(out.join(STEPS), torn).unwrap();
+    std::fs::write(out.join(LAST_SNAPSHOT), torn).unwrap();
     assert!(resume(&out).status().unwrap().success());
-    assert!(ending(&out) == expected);
+    assert!(final_files(&out) == expected);
 }

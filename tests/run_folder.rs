@@ -1,4 +1,4 @@
-//! The folder of a run: one process at a time, and nothing in it is lost.
+//! The folder of a run: locked by one process at a time, and no file in it is lost.
 #![cfg(feature = "cli")]
 
 #[path = "common/program.rs"]
@@ -14,7 +14,7 @@ fn gravitile(args: &[&str]) -> Command {
     command
 }
 
-/// A run of `n` bodies and ten steps.
+/// `gravitile run` with `n` bodies and ten steps.
 fn run(n: &str, out: &Path) -> Command {
     let out = out.to_str().unwrap();
     let steps = ["--dt", "0.01", "--until", "0.1", "--every", "0.05"];
@@ -27,16 +27,16 @@ fn resume(out: &Path) -> Command {
     gravitile(&["resume", out.to_str().unwrap()])
 }
 
-fn names(folder: &Path) -> Vec<String> {
+fn file_names(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).unwrap();
-    let mut names: Vec<_> =
+    let mut file_names: Vec<_> =
         entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-    names.sort();
-    names
+    file_names.sort();
+    file_names
 }
 
-/// Expects exit code 2 and one line that says `words`; returns it.
-fn refused(output: &Output, words: &[&str]) -> String {
+/// Expects exit code 2 and one line on standard error that contains all `words`; returns it.
+fn assert_refused(output: &Output, words: &[&str]) -> String {
     let error = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(2), "{error}");
     assert_eq!(error.lines().count(), 1, "{error}");
@@ -46,24 +46,24 @@ fn refused(output: &Output, words: &[&str]) -> String {
     error
 }
 
-fn succeeds(mut command: Command) {
+fn assert_succeeds(mut command: Command) {
     let output = command.output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// Ended with the test, whatever happens.
-struct Guarded(Child);
+/// A child process that is killed on drop.
+struct KillOnDrop(Child);
 
-impl Drop for Guarded {
+impl Drop for KillOnDrop {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
-/// A run that takes minutes, begun and then held still once `ready` is in its folder.
+/// Starts a run that takes minutes, and stops it with SIGSTOP once the file `ready` exists.
 #[cfg(unix)]
-fn held_still(more: &[&str], out: &Path, ready: &str) -> Guarded {
+fn start_and_suspend(more: &[&str], out: &Path, ready: &str) -> KillOnDrop {
     let args = ["run", "plummer", "--engine", "reference", "--dt", "0.01", "--out"];
     let mut child = gravitile(&args).arg(out).args(more).spawn().unwrap();
     while !out.join(ready).exists() {
@@ -72,51 +72,51 @@ fn held_still(more: &[&str], out: &Path, ready: &str) -> Guarded {
     }
     let status = Command::new("kill").args(["-STOP", &child.id().to_string()]).status().unwrap();
     assert!(status.success());
-    Guarded(child)
+    KillOnDrop(child)
 }
 
 #[cfg(unix)]
 #[test]
-fn one_process_holds_the_folder_of_a_run() {
+fn run_folder_is_locked_by_one_process() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("run");
-    let mut first = held_still(&["-n", "3000", "--until", "1000"], &out, "energy.csv");
+    let mut first = start_and_suspend(&["-n", "3000", "--until", "1000"], &out, "energy.csv");
     let process = format!("process {}", first.0.id());
-    let before = names(&out);
+    let before = file_names(&out);
     for mut second in [run("20", &out), resume(&out)] {
         let words = [process.as_str(), "is at work in it", "another folder"];
-        refused(&second.output().unwrap(), &words);
-        assert_eq!(names(&out), before);
+        assert_refused(&second.output().unwrap(), &words);
+        assert_eq!(file_names(&out), before);
     }
-    // The lock goes with the process, however that ends.
+    // The lock ends with the process, also when it is killed.
     first.0.kill().unwrap();
     first.0.wait().unwrap();
-    refused(&run("20", &out).output().unwrap(), &["holds a run already", "resume"]);
+    assert_refused(&run("20", &out).output().unwrap(), &["holds a run already", "resume"]);
     let plan = std::fs::read_to_string(out.join("run.toml")).unwrap();
     let shorter = plan.replace("steps = 100000\n", "steps = 1\n");
     assert_ne!(plan, shorter);
     std::fs::write(out.join("run.toml"), shorter).unwrap();
-    succeeds(resume(&out));
+    assert_succeeds(resume(&out));
 }
 
 #[cfg(unix)]
 #[test]
-fn a_run_holds_its_folder_before_its_first_forces() {
+fn run_folder_is_locked_before_the_first_forces() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("run");
-    let mut first = held_still(&["-n", "200k"], &out, "run.lock");
+    let mut first = start_and_suspend(&["-n", "200k"], &out, "run.lock");
     let process = format!("process {}", first.0.id());
-    refused(&run("20", &out).output().unwrap(), &[&process, "is at work in it"]);
-    refused(&resume(&out).output().unwrap(), &["holds no run"]);
+    assert_refused(&run("20", &out).output().unwrap(), &[&process, "is at work in it"]);
+    assert_refused(&resume(&out).output().unwrap(), &["holds no run"]);
     first.0.kill().unwrap();
     first.0.wait().unwrap();
-    // Nothing has begun, so it can be begun anew.
-    succeeds(run("20", &out));
+    // No run exists yet, so a new one can start in the folder.
+    assert_succeeds(run("20", &out));
     assert!(out.join("step_0000000010.gvt").exists());
 }
 
 #[test]
-fn of_four_at_once_one_runs() {
+fn only_one_of_four_concurrent_runs_starts() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("run");
     let all: Vec<Child> = (0..4).map(|_| run("2000", &out).spawn().unwrap()).collect();
@@ -126,113 +126,114 @@ fn of_four_at_once_one_runs() {
         outputs.iter().partition(|output| output.status.success());
     assert_eq!(one.len(), 1);
     for output in others {
-        refused(output, &["run"]);
+        assert_refused(output, &["run"]);
     }
     let log = std::fs::read_to_string(out.join("energy.csv")).unwrap();
     let steps: Vec<_> = log.lines().map(|row| row.split(',').next().unwrap()).collect();
     assert_eq!(steps, ["step", "0", "5", "10"]);
-    succeeds(resume(&out));
+    assert_succeeds(resume(&out));
 }
 
 #[test]
-fn files_that_a_run_would_write_over_are_kept() {
+fn existing_files_are_not_overwritten() {
     for name in ["energy.csv", "stopped.gvt"] {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(name);
         std::fs::write(&path, "mine").unwrap();
-        let said = run("20", folder.path()).output().unwrap();
-        refused(&said, &[name, "overwrite", "another folder"]);
+        let output = run("20", folder.path()).output().unwrap();
+        assert_refused(&output, &[name, "overwrite", "another folder"]);
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "mine");
-        assert_eq!(names(folder.path()), [name]);
+        assert_eq!(file_names(folder.path()), [name]);
     }
-    // Others are nobody's business.
+    // Unrelated files are no obstacle.
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("notes.txt"), "mine").unwrap();
-    succeeds(run("20", folder.path()));
+    assert_succeeds(run("20", folder.path()));
     assert_eq!(std::fs::read_to_string(folder.path().join("notes.txt")).unwrap(), "mine");
 }
 
 #[test]
-fn snapshots_without_a_plan_are_told_alike_by_both() {
+fn run_and_resume_refuse_snapshots_without_a_plan_alike() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("run");
-    succeeds(run("20", &out));
+    assert_succeeds(run("20", &out));
     let first = std::fs::read(out.join("step_0000000000.gvt")).unwrap();
     for name in ["run.toml", "run.lock", "energy.csv"] {
         std::fs::remove_file(out.join(name)).unwrap();
     }
-    let left = names(&out);
+    let left = file_names(&out);
     let words = ["step_0000000000.gvt", "no run.toml", "gravitile run SNAPSHOT", "another folder"];
-    let by_run = refused(&run("20", &out).output().unwrap(), &words);
-    let by_resume = refused(&resume(&out).output().unwrap(), &words);
+    let by_run = assert_refused(&run("20", &out).output().unwrap(), &words);
+    let by_resume = assert_refused(&resume(&out).output().unwrap(), &words);
     assert_eq!(by_run, by_resume);
-    assert_eq!(names(&out), left);
+    assert_eq!(file_names(&out), left);
     assert!(std::fs::read(out.join("step_0000000000.gvt")).unwrap() == first);
-    // What is said can be done.
+    // The suggested command works.
     let snapshot = out.join("step_0000000005.gvt");
     let other = folder.path().join("other");
     let args = ["run", snapshot.to_str().unwrap(), "--until", "0.1", "--out"];
-    let mut again = gravitile(&args);
-    again.arg(&other);
-    succeeds(again);
+    let mut suggested = gravitile(&args);
+    suggested.arg(&other);
+    assert_succeeds(suggested);
 }
 
-/// Killed while the folder was made, before or after the plan was written: begun anew, or resumed.
+/// Killed while the folder was set up: a new run can start if the plan was not written yet;
+/// otherwise the run can be resumed.
 #[test]
-fn a_run_killed_at_its_very_beginning_is_no_dead_end() {
+fn folder_of_a_run_killed_during_setup_is_usable() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("run");
-    succeeds(run("20", &out));
+    assert_succeeds(run("20", &out));
     let whole = std::fs::read(out.join("step_0000000010.gvt")).unwrap();
     let plan = std::fs::read(out.join("run.toml")).unwrap();
     let unnamed = out.join(".first.gvt.part");
     std::fs::rename(out.join("step_0000000000.gvt"), &unnamed).unwrap();
     let first = std::fs::read(&unnamed).unwrap();
-    for name in names(&out) {
+    for name in file_names(&out) {
         if ![".first.gvt.part", "run.lock"].contains(&name.as_str()) {
             std::fs::remove_file(out.join(name)).unwrap();
         }
     }
-    refused(&resume(&out).output().unwrap(), &["holds no run", "gravitile run"]);
-    succeeds(run("20", &out));
+    assert_refused(&resume(&out).output().unwrap(), &["holds no run", "gravitile run"]);
+    assert_succeeds(run("20", &out));
     assert!(std::fs::read(out.join("step_0000000010.gvt")).unwrap() == whole);
     assert!(!unnamed.exists());
 
-    for name in names(&out) {
+    for name in file_names(&out) {
         std::fs::remove_file(out.join(name)).unwrap();
     }
     std::fs::write(&unnamed, first).unwrap();
     std::fs::write(out.join("run.toml"), plan).unwrap();
     std::fs::write(out.join(".gravitile-1-0.part"), "half a snapshot").unwrap();
-    refused(&run("20", &out).output().unwrap(), &["holds a run already", "resume"]);
-    succeeds(resume(&out));
+    assert_refused(&run("20", &out).output().unwrap(), &["holds a run already", "resume"]);
+    assert_succeeds(resume(&out));
     assert!(std::fs::read(out.join("step_0000000010.gvt")).unwrap() == whole);
-    assert!(!names(&out).iter().any(|name| name.ends_with(".part")), "{:?}", names(&out));
+    assert!(!file_names(&out).iter().any(|name| name.ends_with(".part")), "{:?}", file_names(&out));
 }
 
 #[test]
-fn nothing_else_takes_the_names_of_a_run() {
+fn convert_refuses_file_names_that_belong_to_a_run() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("run");
-    succeeds(run("20", &out));
+    assert_succeeds(run("20", &out));
     let from = out.join("step_0000000005.gvt");
     for name in ["step_0000000099.gvt", "stopped.gvt", "energy.csv"] {
         let to = out.join(name);
         let mut args = vec!["convert", from.to_str().unwrap(), to.to_str().unwrap(), "--force"];
         args.extend(["--to", "gravitile"]);
-        let said = gravitile(&args).output().unwrap();
-        refused(&said, &[name, "belongs to the run"]);
+        let output = gravitile(&args).output().unwrap();
+        assert_refused(&output, &[name, "belongs to the run"]);
     }
     let to = out.join("mine.gvt");
-    succeeds(gravitile(&["convert", from.to_str().unwrap(), to.to_str().unwrap()]));
+    assert_succeeds(gravitile(&["convert", from.to_str().unwrap(), to.to_str().unwrap()]));
 }
 
-/// A plan with numbers that no run has.
+/// `run.toml` with step counts and steps that no run can have.
 #[test]
-fn a_plan_without_countable_steps_is_refused() {
+fn plan_with_impossible_steps_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("run");
-    succeeds(run("20", &out));
+    assert_succeeds(run("20", &out));
     let plan = std::fs::read_to_string(out.join("run.toml")).unwrap();
     for (from, to, words) in [
         ("\nsteps = 10\n", "\nsteps = 0\n", "steps is 0"),
@@ -242,12 +243,12 @@ fn a_plan_without_countable_steps_is_refused() {
         let changed = plan.replace(from, to);
         assert_ne!(plan, changed);
         std::fs::write(out.join("run.toml"), changed).unwrap();
-        refused(&resume(&out).output().unwrap(), &[words]);
+        assert_refused(&resume(&out).output().unwrap(), &[words]);
     }
 }
 
 #[test]
-fn a_run_that_loses_a_body_names_it_and_keeps_the_last_state() {
+fn run_that_loses_a_body_names_it_and_saves_the_last_state() {
     let folder = tempfile::tempdir().unwrap();
     let (table, out) = (folder.path().join("bodies.csv"), folder.path().join("run"));
     let mut text = "id,m,x,y,z,vx,vy,vz\n".to_owned();
@@ -255,7 +256,8 @@ fn a_run_that_loses_a_body_names_it_and_keeps_the_last_state() {
         let x = f64::from(k % 7) - 3.0 + 0.01 * f64::from(k);
         text += &format!("{k},0.02,{x},{},{},0,0,0\n", x * x - 4.0, 0.3 * f64::from(k % 5));
     }
-    // Without mass, and so fast that f32 cannot hold its place beside the others' after the third step.
+    // Massless, and so fast that after the third step f32 cannot hold its position relative to the
+    // others.
     text += "4711,0,0,0,0,2e17,0,0\n";
     std::fs::write(&table, text).unwrap();
     for method in ["tree", "direct"] {
@@ -266,7 +268,7 @@ fn a_run_that_loses_a_body_names_it_and_keeps_the_last_state() {
         let last = out.join("stopped.gvt");
         let saved = format!("the last state, t = 2, is in {}", last.display());
         let lost = ["body 40 (id 4711)", "in the step after 2 (t = 2)", "its position", &saved];
-        refused(&output, &lost);
+        assert_refused(&output, &lost);
         let snapshot = gravitile::snapshot::read(&last).unwrap();
         assert_eq!((snapshot.time, snapshot.bodies.len()), (2.0, 41));
         assert!(snapshot.bodies.check_range().is_ok());
@@ -274,8 +276,8 @@ fn a_run_that_loses_a_body_names_it_and_keeps_the_last_state() {
     }
 }
 
-/// What a run or resume prints as JSON, and on standard error.
-fn object(mut command: Command) -> (serde_json::Value, String) {
+/// Output of a run or resume with `--json`, and its standard error.
+fn run_json(mut command: Command) -> (serde_json::Value, String) {
     let output = command.arg("--json").output().unwrap();
     let error = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "{error}");
@@ -283,72 +285,72 @@ fn object(mut command: Command) -> (serde_json::Value, String) {
 }
 
 #[test]
-fn a_leapfrog_that_explodes_is_reported_once_with_what_to_change() {
+fn exploding_leapfrog_run_warns_once_with_advice() {
     let folder = tempfile::tempdir().unwrap();
     let run = |dt: &str, until: &str, name: &str| {
         let args = ["run", "plummer", "-n", "100", "--engine", "cpu", "--eps", "0.01"];
         let mut command = gravitile(&args);
         command.args(["--dt", dt, "--until", until, "--out"]);
         command.arg(folder.path().join(name));
-        object(command)
+        run_json(command)
     };
-    let (found, said) = run("10", "100", "exploded");
+    let (found, stderr) = run("10", "100", "exploded");
     assert!(found["energy_error"].as_f64().unwrap().abs() > 0.05, "{found}");
-    assert_eq!(said.lines().count(), 1, "{said}");
+    assert_eq!(stderr.lines().count(), 1, "{stderr}");
     for word in ["the energy is off", "cannot be trusted", "--dt 10", "--eps 0.01", "hermite4"] {
-        assert!(said.contains(word), "it should say '{word}': {said}");
+        assert!(stderr.contains(word), "it should say '{word}': {stderr}");
     }
     let warnings = found["warnings"].as_array().unwrap();
-    assert_eq!(said.trim_end(), format!("gravitile: {}", warnings[0].as_str().unwrap()));
+    assert_eq!(stderr.trim_end(), format!("gravitile: {}", warnings[0].as_str().unwrap()));
     assert_eq!(warnings.len(), 1);
     assert_eq!((&found["seed"], found["dt"].as_f64()), (&1.into(), Some(10.0)));
     assert_eq!(found["momentum"].as_array().unwrap().len(), 3);
-    let (found, said) = run("0.001", "2", "sound");
-    assert!(said.is_empty() && found["warnings"].as_array().unwrap().is_empty(), "{said}");
+    let (found, stderr) = run("0.001", "2", "sound");
+    assert!(stderr.is_empty() && found["warnings"].as_array().unwrap().is_empty(), "{stderr}");
 }
 
 #[test]
-fn a_run_ends_when_it_should_and_steps_are_shortened_evenly() {
+fn steps_are_shortened_evenly_to_meet_the_end_time() {
     let folder = tempfile::tempdir().unwrap();
     let run = |name: &str, more: &[&str]| {
         let out = folder.path().join(name);
         let args = ["run", "plummer", "-n", "20", "--engine", "cpu", "--out"];
         let output = gravitile(&args).arg(&out).args(more).output().unwrap();
-        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         let log = std::fs::read_to_string(out.join("energy.csv")).unwrap();
         let column = |row: &str| row.split(',').nth(1).unwrap().parse::<f64>().unwrap();
         let times: Vec<f64> = log.lines().skip(1).map(column).collect();
-        (times, said)
+        (times, stdout)
     };
-    let (times, said) = run("long", &["--until", "1", "--dt", "10"]);
+    let (times, stdout) = run("long", &["--until", "1", "--dt", "10"]);
     assert_eq!(times, [0.0, 1.0]);
-    assert!(said.contains("steps of 1 instead of 10"), "{said}");
-    let (times, said) = run("uneven", &["--until", "1", "--every", "0.4", "--dt", "0.3"]);
-    assert!(said.contains("steps of 0.2 instead of 0.3"), "{said}");
+    assert!(stdout.contains("steps of 1 instead of 10"), "{stdout}");
+    let (times, stdout) = run("uneven", &["--until", "1", "--every", "0.4", "--dt", "0.3"]);
+    assert!(stdout.contains("steps of 0.2 instead of 0.3"), "{stdout}");
     for (time, expected) in times.iter().zip([0.0, 0.4, 0.8, 1.0]) {
         assert!((time - expected).abs() < 1e-12, "{times:?}");
     }
     let hermite = ["--integrator", "hermite4", "--dt-max", "0.125"];
-    let (times, said) =
+    let (times, stdout) =
         run("hermite", &[&hermite[..], &["--until", "0.3", "--every", "0.1"]].concat());
-    assert!(said.contains("synchronised every 0.1 instead of 0.125"), "{said}");
+    assert!(stdout.contains("synchronised every 0.1 instead of 0.125"), "{stdout}");
     assert!(times.len() == 4 && (times[3] - 0.3).abs() < 1e-12, "{times:?}");
-    let (times, said) = run("even", &["--until", "0.3", "--every", "0.1", "--dt", "0.02"]);
-    assert!(times.len() == 4 && !said.contains("instead"), "{said}");
+    let (times, stdout) = run("even", &["--until", "0.3", "--every", "0.1", "--dt", "0.02"]);
+    assert!(times.len() == 4 && !stdout.contains("instead"), "{stdout}");
 }
 
 #[test]
-fn a_plan_edited_after_its_snapshots_is_refused() {
+fn plan_that_contradicts_the_snapshots_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("run");
-    succeeds(run("20", &out));
+    assert_succeeds(run("20", &out));
     let path = out.join("run.toml");
     let plan = std::fs::read_to_string(&path).unwrap();
     let number = |name: &str| {
         plan.lines().find(|line| line.starts_with(&format!("{name} = "))).unwrap().to_owned()
     };
-    let before = names(&out);
+    let before = file_names(&out);
     for (name, other, words) in [
         ("dt", "0.02", "says dt = 0.02, but step_0000000010.gvt was made with 0.01"),
         ("softening", "0.5", "says softening = 0.5"),
@@ -359,40 +361,40 @@ fn a_plan_edited_after_its_snapshots_is_refused() {
         ("steps", "9", "says steps = 9"),
     ] {
         std::fs::write(&path, plan.replace(&number(name), &format!("{name} = {other}"))).unwrap();
-        refused(&resume(&out).output().unwrap(), &["run.toml", words]);
-        assert_eq!(names(&out), before);
+        assert_refused(&resume(&out).output().unwrap(), &["run.toml", words]);
+        assert_eq!(file_names(&out), before);
     }
     // Times of bodies with individual steps are fractions of dt_max.
     let blocks = folder.path().join("blocks");
     let mut command =
         gravitile(&["run", "plummer", "-n", "20", "--engine", "cpu", "--until", "0.5"]);
     command.args(["--integrator", "hermite4", "--dt-max", "0.125", "--out"]).arg(&blocks);
-    succeeds(command);
+    assert_succeeds(command);
     let edited = std::fs::read_to_string(blocks.join("run.toml")).unwrap();
     assert!(edited.contains("dt_max = 0.125\n") && edited.contains("\nsteps = 4\n"), "{edited}");
     let edited = edited.replace("dt_max = 0.125\n", "dt_max = 0.25\n");
     std::fs::write(blocks.join("run.toml"), edited.replace("\nsteps = 4\n", "\nsteps = 8\n"))
         .unwrap();
-    refused(&resume(&blocks).output().unwrap(), &["run.toml", "says dt_max = 0.25"]);
-    // A longer run is another matter.
+    assert_refused(&resume(&blocks).output().unwrap(), &["run.toml", "says dt_max = 0.25"]);
+    // More steps are allowed.
     std::fs::write(&path, plan.replace("steps = 10\n", "steps = 20\n")).unwrap();
-    succeeds(resume(&out));
+    assert_succeeds(resume(&out));
     assert!(out.join("step_0000000020.gvt").exists());
 }
 
 #[test]
-fn without_its_log_a_run_still_knows_the_energy_at_its_beginning() {
+fn initial_energy_is_recomputed_without_the_log() {
     let folder = tempfile::tempdir().unwrap();
     let (out, whole) = (folder.path().join("run"), folder.path().join("whole"));
-    succeeds(run("20", &out));
+    assert_succeeds(run("20", &out));
     let plan = std::fs::read_to_string(out.join("run.toml")).unwrap();
     std::fs::write(out.join("run.toml"), plan.replace("steps = 10\n", "steps = 20\n")).unwrap();
     let mut longer = gravitile(&["run", "plummer", "-n", "20", "--engine", "cpu", "--dt", "0.01"]);
     longer.args(["--until", "0.2", "--every", "0.05", "--out", whole.to_str().unwrap()]);
-    let (expected, _) = object(longer);
+    let (expected, _) = run_json(longer);
     std::fs::remove_file(out.join("energy.csv")).unwrap();
-    let (found, said) = object(resume(&out));
-    assert!(said.contains("energy.csv lacks its first rows"), "{said}");
+    let (found, stderr) = run_json(resume(&out));
+    assert!(stderr.contains("energy.csv lacks its first rows"), "{stderr}");
     assert_eq!(found["energy_error"], expected["energy_error"]);
     assert_eq!(found["energy_initial"], expected["energy_initial"]);
     assert_ne!(found["energy_error"].as_f64(), Some(0.0));
@@ -405,7 +407,7 @@ fn without_its_log_a_run_still_knows_the_energy_at_its_beginning() {
 }
 
 #[test]
-fn few_bodies_of_a_bare_table_keep_their_orbits() {
+fn few_bodies_of_a_plain_table_run_with_hermite6_unsoftened() {
     let folder = tempfile::tempdir().unwrap();
     let (table, out) = (folder.path().join("bodies.csv"), folder.path().join("run"));
     // A binary with e = 0.99 and a semi-major axis of 1 at its apocentre.
@@ -417,35 +419,36 @@ fn few_bodies_of_a_bare_table_keep_their_orbits() {
     let mut command = gravitile(&begin);
     command.arg(&out);
     let output = command.output().unwrap();
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     for word in ["one of the 2 bodies has 50.0 %", "eps 0", "hermite6", "t = 62"] {
-        assert!(said.contains(word), "it should say '{word}': {said}");
+        assert!(stdout.contains(word), "it should say '{word}': {stdout}");
     }
-    let (found, _) = object(resume(&out));
+    let (found, _) = run_json(resume(&out));
     assert_eq!((found["softening"].as_f64(), found["time"].as_f64()), (Some(0.0), Some(62.0)));
     assert!(found["energy_error"].as_f64().unwrap().abs() < 1e-5, "{found}");
-    // Snapshots store the choice.
+    // Snapshots store the chosen integrator and softening.
     let (last, other) = (out.join("step_0000000000.gvt"), folder.path().join("other"));
     let mut command =
         gravitile(&["run", last.to_str().unwrap(), "--engine", "cpu", "--until", "1"]);
     command.arg("--out").arg(&other);
-    let (found, _) = object(command);
+    let (found, _) = run_json(command);
     assert_eq!(
         (&found["integrator"], found["softening"].as_f64()),
         (&"hermite6".into(), Some(0.0))
     );
-    // With softening, leapfrog.
+    // With softening the integrator is leapfrog.
     let mut command =
         gravitile(&["run", table.to_str().unwrap(), "--engine", "cpu", "--eps", "0.1"]);
     command.args(["--until", "1", "--dt", "0.01"]).arg("--out").arg(folder.path().join("soft"));
-    assert_eq!(object(command).0["integrator"], "leapfrog");
+    assert_eq!(run_json(command).0["integrator"], "leapfrog");
 }
 
-/// `ulimit -f`: the file that becomes too large is an error like a full disk, and nothing half-written is left.
+/// With `ulimit -f` a file that becomes too large is an error, as on a full disk, and no partial
+/// file is left.
 #[cfg(unix)]
 #[test]
-fn a_limit_on_file_sizes_is_an_error_and_leaves_no_part() {
+fn file_size_limit_is_an_error_and_leaves_no_partial_file() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("run");
     let program = gravitile(&[]).get_program().to_owned();
@@ -453,19 +456,22 @@ fn a_limit_on_file_sizes_is_an_error_and_leaves_no_part() {
     limited.args(["-c", "ulimit -f 8; exec \"$@\"", "sh"]).arg(program);
     limited.args(["run", "plummer", "-n", "1000", "--until", "0.1", "--engine", "cpu", "--out"]);
     let output = limited.arg(&out).env("GRAVITILE_CACHE_DIR", "").output().unwrap();
-    refused(&output, &["cannot write", "File too large"]);
-    assert!(!out.exists() || names(&out).is_empty(), "{:?}", names(&out));
+    assert_refused(&output, &["cannot write", "File too large"]);
+    assert!(!out.exists() || file_names(&out).is_empty(), "{:?}", file_names(&out));
 }
 
 #[cfg(target_os = "linux")]
 #[test]
-fn what_cannot_fit_into_memory_is_refused_before_it_is_begun() {
+fn run_that_does_not_fit_into_memory_is_refused_at_once() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("run");
     let program = gravitile(&[]).get_program().to_owned();
     let mut limited = Command::new("sh");
     limited.args(["-c", "ulimit -v 3000000; exec \"$@\"", "sh"]).arg(&program);
     let output = limited.args(["run", "plummer", "-n", "50M", "--out"]).arg(&out).output().unwrap();
-    refused(&output, &["the number of bodies is 50000000", "at most", "GB of memory are free"]);
+    assert_refused(
+        &output,
+        &["the number of bodies is 50000000", "at most", "GB of memory are free"],
+    );
     assert!(!out.exists());
 }

@@ -1,4 +1,4 @@
-//! Scene files with files of their own, named from anywhere.
+//! Scene files that refer to snapshot files, units, and notes on assumptions.
 #![cfg(feature = "cli")]
 
 #[path = "common/program.rs"]
@@ -13,7 +13,7 @@ use gravitile::units::Units;
 
 const TABLE: &str = "id,m,x,y,z,vx,vy,vz\n1,1,0,0,0,0,0,0\n2,1,1,0,0,0,1,0\n3,1,0,2,0,0,0,1\n";
 
-fn succeeds(folder: &Path, args: &[&str]) -> String {
+fn assert_succeeds(folder: &Path, args: &[&str]) -> String {
     let mut command = program::program();
     let output = command.args(args).current_dir(folder).output().unwrap();
     let error = String::from_utf8_lossy(&output.stderr);
@@ -22,7 +22,7 @@ fn succeeds(folder: &Path, args: &[&str]) -> String {
 }
 
 #[test]
-fn a_part_s_file_is_looked_for_beside_the_scene_file() {
+fn file_paths_are_relative_to_the_scene_file() {
     let folder = tempfile::tempdir().unwrap();
     let scenes = folder.path().join("sc");
     std::fs::create_dir_all(scenes.join("deep")).unwrap();
@@ -50,74 +50,74 @@ fn a_part_s_file_is_looked_for_beside_the_scene_file() {
         let at = |name: &str| out.join(name).to_str().unwrap().to_owned();
         std::fs::create_dir(&out).unwrap();
         let engine = ["--engine", "cpu", "--eps", "0.1"];
-        let said = succeeds(from, &[&["forces", name], &engine[..]].concat());
-        assert!(said.starts_with("9 bodies"), "{said}");
+        let stdout = assert_succeeds(from, &[&["forces", name], &engine[..]].concat());
+        assert!(stdout.starts_with("9 bodies"), "{stdout}");
         let run = ["run", name, "--until", "0.1", "--dt", "0.05", "--out", &at("run")];
-        succeeds(from, &[&run, &engine[..]].concat());
+        assert_succeeds(from, &[&run, &engine[..]].concat());
         let picture = at("picture.png");
         let film = ["render", name, "--renderer", "cpu", "--size", "32x32", "--out", &picture];
-        succeeds(from, &[&film, &engine[..]].concat());
+        assert_succeeds(from, &[&film, &engine[..]].concat());
     }
 }
 
-/// The name of a file in the folder, with this text.
-fn put(folder: &Path, name: &str, text: &str) -> String {
+/// Writes a file into the folder and returns its path.
+fn write_file(folder: &Path, name: &str, text: &str) -> String {
     let path = folder.join(name);
     std::fs::write(&path, text).unwrap();
     path.to_str().unwrap().to_owned()
 }
 
-fn near(a: f64, b: f64) -> bool {
+fn is_close(a: f64, b: f64) -> bool {
     (a / b - 1.0).abs() < 1e-6
 }
 
 #[test]
-fn parts_in_different_units_are_converted_to_one() {
+fn parts_in_different_units_are_converted_to_common_units() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
     let table =
         |units: &str, names: &str| format!("{units}\n{names}\n2,1,0,0,0,3,0\n5,-1,0,0,0,0,0\n");
     let names = "m,x,y,z,vx,vy,vz";
-    put(
+    write_file(
         at,
         "pc.csv",
         &table("#: unit.length = pc\n#: unit.mass = Msun\n#: unit.velocity = km/s", names),
     );
-    // The same unit of velocity; G m stays the same number times 1e-3.
-    put(
+    // The same unit of velocity: G m is the same number times 1e-3.
+    write_file(
         at,
         "kpc.csv",
         &table("#: unit.length = kpc\n#: unit.mass = Msun\n#: unit.velocity = km/s", names),
     );
-    put(at, "bare.csv", &table("", names));
-    let load = |text: &str| InputRequest::named(put(at, "a.toml", text)).load(None);
+    write_file(at, "bare.csv", &table("", names));
+    let load = |text: &str| InputRequest::named(write_file(at, "a.toml", text)).load(None);
     let part = |name: &str| format!("[[part]]\nfile = \"{name}.csv\"\n");
     let two = load(&(part("pc") + &part("kpc"))).unwrap().snapshot;
     let (bodies, units) = (&two.bodies, &two.units);
     assert_eq!((units.length.as_str(), units.gravitational_constant), ("pc", 1.0));
     let apart = |i: usize| bodies.position[i].x - bodies.position[i + 1].x;
-    assert!(near(apart(0), 2.0) && near(apart(2), 2000.0), "{:?}", bodies.position);
-    assert!(near(bodies.velocity[2].y, bodies.velocity[0].y), "{:?}", bodies.velocity);
+    assert!(is_close(apart(0), 2.0) && is_close(apart(2), 2000.0), "{:?}", bodies.position);
+    assert!(is_close(bodies.velocity[2].y, bodies.velocity[0].y), "{:?}", bodies.velocity);
     assert!((bodies.mass[0] / (2.0 * 4.30091e-3) - 1.0).abs() < 1e-4, "{:?}", bodies.mass);
-    assert!(near(bodies.mass[2], bodies.mass[0]), "{:?}", bodies.mass);
+    assert!(is_close(bodies.mass[2], bodies.mass[0]), "{:?}", bodies.mass);
     let notes = two.notes.join("\n");
     assert!(
         notes.contains("no [units]") && notes.contains("kpc.csv: converted from kpc"),
         "{notes}"
     );
-    // The scene's own units come first.
+    // The scene's own units take precedence.
     let own = load(
         &(part("pc") + &part("kpc") + "[units]\nlength = \"kpc\"\ntime = \"0.977792222 Gyr\"\n"),
     );
     let own = own.unwrap().snapshot;
     assert!(
-        near(own.bodies.position[2].x - own.bodies.position[3].x, 2.0),
+        is_close(own.bodies.position[2].x - own.bodies.position[3].x, 2.0),
         "{:?}",
         own.bodies.position
     );
     let bare = load(&(part("pc") + &part("bare"))).unwrap().snapshot;
     assert!(
-        near(bare.bodies.mass[2], 2.0)
+        is_close(bare.bodies.mass[2], 2.0)
             && bare.notes.join("").contains("bare.csv: its units (G = 1) do not")
     );
     let wrong = load(&(part("pc") + "[units]\nlength = \"pc\"\nmass = \"Msun\"\ntime = \"Myr\"\n"));
@@ -129,10 +129,10 @@ fn parts_in_different_units_are_converted_to_one() {
 }
 
 #[test]
-fn bodies_of_an_expanding_universe_are_isolated_only_on_request() {
+fn cosmological_snapshot_requires_the_isolated_option() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
-    let table = PathBuf::from(put(folder.path(), "a.csv", TABLE));
+    let table = PathBuf::from(write_file(folder.path(), "a.csv", TABLE));
     let bodies = snapshot::read(table).unwrap().bodies;
     let mut made = Snapshot::new(bodies, 0.5);
     made.units = Units::gadget();
@@ -144,29 +144,30 @@ fn bodies_of_an_expanding_universe_are_isolated_only_on_request() {
     let text = request.load(None).err().unwrap().to_string();
     assert!(text.contains("expanding universe") && text.contains("--isolated"), "{text}");
     let isolated = InputRequest { isolated: true, ..request };
-    let taken = isolated.load(None).unwrap().snapshot;
-    // Einstein and de Sitter at a = 1/2: H = 100 km/s/Mpc 2^1.5. The mean position is (1/3, 2/3, 0).
-    assert_eq!((taken.time, taken.bodies.position[1].x), (0.0, 0.5));
+    let loaded_snapshot = isolated.load(None).unwrap().snapshot;
+    // Einstein and de Sitter at a = 1/2: H = 100 km/s/Mpc 2^1.5. The mean position is (1/3, 2/3,
+    // 0).
+    assert_eq!((loaded_snapshot.time, loaded_snapshot.bodies.position[1].x), (0.0, 0.5));
     let expansion = 0.1 * 8f64.sqrt() * 0.5 * (1.0 - 1.0 / 3.0);
     assert!(
-        (taken.bodies.velocity[1].x / expansion - 1.0).abs() < 1e-6,
+        (loaded_snapshot.bodies.velocity[1].x / expansion - 1.0).abs() < 1e-6,
         "{:?}",
-        taken.bodies.velocity
+        loaded_snapshot.bodies.velocity
     );
-    let peculiar = taken.bodies.velocity[1].y + 0.1 * 8f64.sqrt() * 0.5 * 2.0 / 3.0;
+    let peculiar = loaded_snapshot.bodies.velocity[1].y + 0.1 * 8f64.sqrt() * 0.5 * 2.0 / 3.0;
     assert!((peculiar / 0.5f64.sqrt() - 1.0).abs() < 1e-6, "{peculiar}");
-    assert!(taken.notes.join("").contains("a = 0.5"), "{:?}", taken.notes);
-    // In a scene the note names the file too.
-    let scene = put(folder.path(), "a.toml", "[[part]]\nfile = \"a.g2\"\n");
+    assert!(loaded_snapshot.notes.join("").contains("a = 0.5"), "{:?}", loaded_snapshot.notes);
+    // In a scene the notes name the file, too.
+    let scene = write_file(folder.path(), "a.toml", "[[part]]\nfile = \"a.g2\"\n");
     let scene = InputRequest { isolated: true, ..InputRequest::named(&scene) };
     let notes = scene.load(None).unwrap().snapshot.notes;
     assert!(
         notes.iter().all(|note| note.contains("a.g2: ") || note.contains("no [units]")),
         "{notes:?}"
     );
-    assert!(!taken.attributes.contains_key("omega_0"));
+    assert!(!loaded_snapshot.attributes.contains_key("omega_0"));
 
-    // A box alone counts if it holds all bodies.
+    // A box size without cosmology counts only if the box contains all bodies.
     for (side, is_refused) in [(10.0, true), (1.5, false)] {
         let mut boxed = made.clone();
         boxed.attributes = [("box_size".to_owned(), f64::to_string(&side))].into();
@@ -180,10 +181,10 @@ fn bodies_of_an_expanding_universe_are_isolated_only_on_request() {
 }
 
 #[test]
-fn a_run_names_its_units_and_says_what_was_assumed() {
+fn run_reports_units_and_assumptions() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
-    // The Earth's orbit, and an id twice.
+    // The Earth's orbit, with a duplicate id.
     let units = "#: unit.length = AU\n#: unit.mass = Msun\n#: unit.time = yr\n";
     let rows = "3 1 0 0 0 0 0 0\n3 0 1 0 0 0 6.2831853 0\n";
     std::fs::write(at("earth.txt"), format!("{units}{rows}")).unwrap();
@@ -198,10 +199,10 @@ fn a_run_names_its_units_and_says_what_was_assumed() {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap())
     };
-    let [told, notes] = run(&[]);
+    let [stdout, notes] = run(&[]);
     assert!(
-        told.contains("dt 0.0009765625, AU, Msun, yr, G = 39.47") && told.contains("t = 1 yr"),
-        "{told}"
+        stdout.contains("dt 0.0009765625, AU, Msun, yr, G = 39.47") && stdout.contains("t = 1 yr"),
+        "{stdout}"
     );
     assert!(notes.contains("earth.txt: ids are not unique: 1 of 2"), "{notes}");
     assert!(
@@ -229,8 +230,8 @@ fn a_run_names_its_units_and_says_what_was_assumed() {
     let notes = json["notes"].to_string();
     assert!(notes.contains("ids are not unique") && notes.contains("taken as id m x"), "{notes}");
     assert!(notes.contains("has 100.0 % of the mass"), "{notes}");
-    // A constant that is not that of the units.
-    let [told, notes] = run(&["--gravity", "1"]);
-    assert!(told.contains("dt 0.0009765625, G = 1, engine"), "{told}");
+    // A gravitational constant that contradicts the units.
+    let [stdout, notes] = run(&["--gravity", "1"]);
+    assert!(stdout.contains("dt 0.0009765625, G = 1, engine"), "{stdout}");
     assert!(notes.contains("--gravity 1: the units AU, Msun and yr"), "{notes}");
 }

@@ -1,4 +1,4 @@
-//! Scenes: what they promise about their bodies, what they refuse, and that they stay the same.
+//! Scenes: properties of their bodies, refused parameters and files, and unchanged bits.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use gravitile::forces::direct::{CpuSingle, Reference};
 use gravitile::forces::{Answers, ForceEngine, Identity, Sinks, Sources, Want};
 use gravitile::scene::{GENERATORS, MAX_BODIES, Scene, generator};
 
-/// A built-in scene of `n` bodies, where it lets n be chosen.
+/// A built-in scene, with `n` bodies if their number is a parameter.
 fn small(name: &str, n: usize) -> Scene {
     let mut scene = Scene::builtin(name).unwrap();
     if scene.parameters().iter().any(|(parameter, ..)| parameter == "n") {
@@ -43,12 +43,12 @@ fn evaluate_for(
     engine.evaluate_from(&sources, &sinks, softening, &want, out).expect("the engine should work");
 }
 
-/// Kick, drift, kick with `engine`; calls `look` after every eighth step with its number from 1.
+/// Kick-drift-kick with `engine`; calls `inspect` after every eighth step with its number from 1.
 fn leapfrog(
     engine: &mut dyn ForceEngine,
     bodies: &mut Bodies,
     (softening, dt, steps): (f64, f64, usize),
-    mut look: impl FnMut(usize, &Bodies, &Answers),
+    mut inspect: impl FnMut(usize, &Bodies, &Answers),
 ) {
     let mut forces = Answers::default();
     evaluate(engine, bodies, softening, &mut forces);
@@ -58,15 +58,15 @@ fn leapfrog(
             let velocity = bodies.velocity[i];
             bodies.position[i] += velocity * dt;
         }
-        let looked_at = step % 8 == 0;
-        // The engine is faster where it need not find potentials.
-        let want = if looked_at { Want::POTENTIAL } else { Want::ACCELERATION };
+        let is_inspected = step % 8 == 0;
+        // The engine is faster without potentials.
+        let want = if is_inspected { Want::POTENTIAL } else { Want::ACCELERATION };
         evaluate_for(want, engine, bodies, softening, &mut forces);
         for i in 0..bodies.len() {
             bodies.velocity[i] += forces.acceleration[i] * (0.5 * dt);
         }
-        if looked_at {
-            look(step, bodies, &forces);
+        if is_inspected {
+            inspect(step, bodies, &forces);
         }
     }
 }
@@ -78,7 +78,7 @@ fn diagnostics(bodies: &Bodies, softening: f64) -> Diagnostics {
 }
 
 #[test]
-fn every_built_in_scene_builds_and_rests() {
+fn built_in_scenes_build_with_centre_of_mass_at_rest() {
     for name in Scene::names() {
         let scene = small(name, 300);
         assert_eq!(scene.name, name);
@@ -96,7 +96,7 @@ fn every_built_in_scene_builds_and_rests() {
 }
 
 #[test]
-fn every_file_is_built_in_and_every_generator_has_one() {
+fn scene_files_are_built_in_and_cover_all_generators() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/scenes");
     let names: Vec<&str> = Scene::names().collect();
     let mut files = 0;
@@ -128,10 +128,10 @@ fn hash(bodies: &Bodies) -> u64 {
     hash
 }
 
-/// The bits of the built-in scenes at 300 bodies. A change here changes everybody's runs: it belongs
+/// The bits of the built-in scenes at 300 bodies. A change here changes all users' runs and belongs
 /// in the changelog.
 #[test]
-fn the_bits_of_scenes_stay() {
+fn scene_bits_are_unchanged() {
     let known: &[(&str, u64)] = &[
         ("galaxy-collision", 0x8742913ad61e4b39),
         ("gas-collision", 0xafb5c07b3dd36c1c),
@@ -161,7 +161,7 @@ fn the_bits_of_scenes_stay() {
 }
 
 #[test]
-fn plummer_is_in_equilibrium_in_standard_units() {
+fn plummer_sphere_is_in_equilibrium_in_standard_units() {
     for (n, seed) in [(1000, 1), (1000, 2), (3000, 3)] {
         let mut scene = small("plummer", n);
         scene.seed = seed;
@@ -170,7 +170,8 @@ fn plummer_is_in_equilibrium_in_standard_units() {
         let ratio = made.virial_ratio();
         assert!((ratio - 1.0).abs() < 0.02, "2K/|W| = {ratio} at n = {n}");
         assert!((made.energy() + 0.25).abs() < 0.005, "E = {}", made.energy());
-        // Half the mass within 0.7686 (1.3048 Plummer lengths); the even radii leave no noise.
+        // Half the mass is within 0.7686 (1.3048 Plummer lengths); evenly drawn radii leave no
+        // noise.
         assert!((made.half_mass_radius - 0.769).abs() < 0.02, "{}", made.half_mass_radius);
         let mut hot = bodies.clone();
         for v in &mut hot.velocity {
@@ -184,7 +185,7 @@ fn plummer_is_in_equilibrium_in_standard_units() {
 }
 
 #[test]
-fn simple_spheres_have_their_energies() {
+fn simple_spheres_have_the_expected_energies() {
     let sphere = |name: &str, parameter: &str, value: f64| {
         let mut scene = small(name, 4000);
         if !parameter.is_empty() {
@@ -207,8 +208,8 @@ fn simple_spheres_have_their_energies() {
 }
 
 #[test]
-fn a_cold_sphere_collapses_in_time() {
-    // Half the mass is within the least radius near t = 1.11; softening and grain blur the moment.
+fn cold_sphere_collapses_at_the_free_fall_time() {
+    // The half-mass radius is least near t = 1.11; softening and graininess blur the time.
     let mut bodies = build(&small("cold-sphere", 1000));
     let mut least = (f64::INFINITY, 0.0);
     leapfrog(&mut CpuSingle::default(), &mut bodies, (0.05, 0.005, 320), |step, bodies, forces| {
@@ -221,7 +222,7 @@ fn a_cold_sphere_collapses_in_time() {
 }
 
 #[test]
-fn periodic_orbits_return() {
+fn periodic_orbits_close() {
     for (name, period) in [("two-body", std::f64::consts::TAU), ("figure-eight", 6.325_913_98)] {
         let start = build(&Scene::builtin(name).unwrap());
         let distance = |fraction: f64| {
@@ -238,9 +239,9 @@ fn periodic_orbits_return() {
     }
 }
 
-/// What is listed is what the bodies are made for.
+/// The listed value is the one that the bodies are generated for.
 #[test]
-fn the_softening_of_a_galaxy_is_that_of_its_run_unless_set() {
+fn galaxy_softening_defaults_to_that_of_the_run() {
     for name in Scene::names() {
         let mut scene = Scene::builtin(name).unwrap();
         let listed = |scene: &Scene| {
@@ -255,7 +256,7 @@ fn the_softening_of_a_galaxy_is_that_of_its_run_unless_set() {
 }
 
 #[test]
-fn wrong_values_name_parameter_and_range() {
+fn invalid_values_name_parameter_and_range() {
     let mut scene = Scene::builtin("disk-galaxy").unwrap();
     let says = |error: Error, words: &[&str]| {
         let text = error.to_string();
@@ -270,7 +271,7 @@ fn wrong_values_name_parameter_and_range() {
     says(crowded.build().unwrap_err(), &["'bulge_bodies' is 0.5", "at most 0.46"]);
     says(scene.set_n(0).unwrap_err(), &["number of bodies", "from 1 to 100000000"]);
     says(scene.set_n(5).unwrap_err(), &["'n'", "5", "from 10"]);
-    // Refused before anything is allocated.
+    // Refused before any allocation.
     says(scene.set_n(MAX_BODIES + 1).unwrap_err(), &["number of bodies", "100000000"]);
     says(scene.set_n(usize::MAX).unwrap_err(), &["number of bodies", "100000000"]);
     says(
@@ -285,7 +286,7 @@ fn wrong_values_name_parameter_and_range() {
 }
 
 #[test]
-fn wrong_files_name_the_line_and_what_is_allowed() {
+fn invalid_files_name_line_and_allowed_values() {
     let cases: &[(&str, &[&str])] = &[
         ("", &["line 1", "'generator'", "[[part]]"]),
         ("generator = \"plumer\"", &["line 1", "no generator named 'plumer'", "plummer"]),
@@ -365,7 +366,7 @@ fn visitor(path: &Path) -> Result<Bodies> {
 }
 
 #[test]
-fn parts_are_scaled_turned_and_placed() {
+fn parts_are_scaled_rotated_and_placed() {
     let mut scene = read(PARTS).unwrap();
     assert_eq!((scene.name.as_str(), scene.n()), ("test", None));
     let bodies = scene.build_with(&visitor).unwrap();
@@ -381,7 +382,7 @@ fn parts_are_scaled_turned_and_placed() {
     assert!((apart - DVec3::X * 20.0).length() < 1e-12);
     let speed = mean(1, &bodies.velocity) - mean(0, &bodies.velocity);
     assert!((speed - DVec3::Y).length() < 1e-12);
-    // The visitor lay along y and is tilted to z about its own centre.
+    // The visitor's axis was y and is tilted to z about its own centre.
     let visitor_axis = bodies.position[401] - bodies.position[400];
     assert!((visitor_axis - DVec3::Z * 2.0).length() < 1e-12);
     // A scaled cluster is still in equilibrium.
@@ -416,7 +417,7 @@ fn parts_are_scaled_turned_and_placed() {
 }
 
 #[test]
-fn an_encounter_puts_two_parts_on_an_orbit() {
+fn encounter_puts_two_parts_on_an_orbit() {
     let mut scene = read(
         "[encounter]\neccentricity = 0.6\npericentre = 2\nseparation = 8\n\
          [[part]]\ngenerator = \"plummer\"\nparameters = { n = 300 }\nmass_scale = 2\n\
@@ -443,13 +444,13 @@ fn an_encounter_puts_two_parts_on_an_orbit() {
 }
 
 #[test]
-fn the_start_follows_the_softening_of_the_run() {
+fn initial_velocities_account_for_softening() {
     let speeds = |softening: f64| {
         let mut scene = small("hernquist", 2000);
         scene.run.softening = softening;
         let bodies = build(&scene);
         let made = diagnostics(&bodies, softening);
-        // x . a, not W: a softened potential is not homogeneous.
+        // The virial is x . a, not W: a softened potential is not homogeneous.
         let mut forces = Answers::default();
         evaluate(&mut Reference::default(), &bodies, softening, &mut forces);
         let virial: f64 = (0..bodies.len())
@@ -464,8 +465,8 @@ fn the_start_follows_the_softening_of_the_run() {
     }
 }
 
-/// Toomre's Q of the bodies themselves at distance `r` from the axis: dispersion and surface density
-/// counted, kappa from the attraction of all bodies.
+/// Toomre's Q at distance `r` from the axis: dispersion and surface density from the bodies, kappa
+/// from the attraction of all bodies.
 fn measured_q(bodies: &Bodies, softening: f64, r: f64) -> f64 {
     let circular_squared = |r: f64| {
         let probes: Vec<DVec3> = (0..48)
@@ -498,7 +499,7 @@ fn measured_q(bodies: &Bodies, softening: f64, r: f64) -> f64 {
 }
 
 #[test]
-fn the_disk_has_its_toomre_q() {
+fn disk_has_the_requested_toomre_q() {
     let lowest = |q: f64| {
         let mut scene = small("disk-galaxy", 60_000);
         scene.set("toomre_q", q).unwrap();
@@ -511,20 +512,21 @@ fn the_disk_has_its_toomre_q() {
     };
     for q in [1.2, 1.8] {
         let made = lowest(q);
-        // Three per cent of noise in each of six dispersions, of which the least is taken.
+        // Each of the six dispersions has three per cent of noise, and the least Q is taken.
         assert!((made / q - 1.0).abs() < 0.1, "Q = {made} for {q}");
     }
 }
 
 #[test]
-fn a_collision_is_of_two_such_galaxies() {
+fn galaxy_collision_uses_disk_galaxy_defaults() {
     let bodies = build(&small("galaxy-collision", 2000));
     let names: Vec<&str> = bodies.components.iter().map(|c| c.name.as_str()).collect();
     assert_eq!(names, ["disk 1", "bulge 1", "halo 1", "disk 2", "bulge 2", "halo 2"]);
     let drawn = bodies.component.iter().filter(|&&c| c % 3 != 2).count();
     let disks = bodies.component.iter().filter(|&&c| c % 3 == 0).count();
     assert!(2 * disks > drawn, "most bodies that are drawn should be the disks'");
-    // What the galaxy of `disk-galaxy` keeps over three rotations, these keep too.
+    // Equal defaults carry the stability of `disk-galaxy` over three rotations over to these
+    // galaxies.
     for parameter in generator("galaxy-collision").unwrap().parameters {
         if let Ok(alone) = generator("disk-galaxy").unwrap().parameter(parameter.name)
             && parameter.name != "n"
@@ -535,7 +537,7 @@ fn a_collision_is_of_two_such_galaxies() {
 }
 
 #[test]
-fn gas_is_a_thin_layer_of_the_disk_that_stays_one() {
+fn gas_is_a_thin_layer_that_stays_thin() {
     let mut scene = small("disk-galaxy", 12_000);
     let plain = build(&scene);
     scene.set("gas", 0.3).unwrap();
@@ -565,8 +567,8 @@ fn gas_is_a_thin_layer_of_the_disk_that_stays_one() {
 }
 
 #[test]
-fn the_bits_of_many_bodies_do_not_depend_on_the_number_of_threads() {
-    // More than are drawn at a time.
+fn scene_bits_are_independent_of_the_thread_count() {
+    // More bodies than one batch of random draws.
     for name in ["galaxy-collision", "plummer"] {
         let scene = small(name, 300_000);
         let hashes = [1, 3].map(|threads| {
@@ -578,14 +580,14 @@ fn the_bits_of_many_bodies_do_not_depend_on_the_number_of_threads() {
 }
 
 #[test]
-fn the_milky_way_has_one_bulge_body_and_four_of_the_halo_for_each_of_its_disk() {
+fn milky_way_body_counts_masses_and_rotation_curve() {
     let scene = Scene::builtin("milky-way").unwrap();
     let bodies = build(&scene);
     let counts: Vec<usize> = (0..3).map(|c| bodies.of_component(c).count()).collect();
     assert_eq!(counts, [10_000, 10_000, 40_000]);
     let mass = |c: u8| bodies.of_component(c).map(|i| bodies.mass[i]).sum::<f64>();
     assert!((mass(1) / mass(0) - 0.25).abs() < 1e-9 && (mass(2) / mass(0) - 10.0).abs() < 1e-9);
-    // Flat: the stars' mean rotation from one to four scale lengths, 2.6 to 10 kpc.
+    // A flat rotation curve of the stars from one to four scale lengths, 2.6 to 10 kpc.
     let rotation = |r: f64| {
         let ring = bodies
             .of_component(0)
@@ -604,7 +606,7 @@ fn the_milky_way_has_one_bulge_body_and_four_of_the_halo_for_each_of_its_disk() 
 }
 
 #[test]
-fn softening_and_step_follow_the_number_of_bodies_where_the_scene_says_so() {
+fn softening_and_step_scale_with_n_if_follows_n_is_set() {
     let run = |name: &str, n: usize| small(name, n).run;
     let many = run("galaxy-collision", 1_000_000);
     assert_eq!((many.softening, many.dt, many.until), (0.047, 0.031, 50.0));
@@ -619,10 +621,10 @@ fn softening_and_step_follow_the_number_of_bodies_where_the_scene_says_so() {
     assert_eq!((mine.run.softening, mine.run.dt), (0.04, 0.005));
 }
 
-/// Runs a galaxy for `rotations` at its half-mass radius. Returns, for each component, how far its
-/// Lagrangian radii, averaged over the last rotation, are from those at the start, in parts of them;
-/// and the worst relative error of the energy. The average is what drifts: one moment's radius of
-/// the innermost 250 bodies carries another 4 % of counting noise.
+/// Runs a galaxy for `rotations` at its half-mass radius. Returns, for each component, the relative
+/// change of its Lagrangian radii, averaged over the last rotation, and the largest relative energy
+/// error. Without the average the radius of the innermost 250 bodies has another 4 % of counting
+/// noise.
 fn drift(bodies: &mut Bodies, softening: f64, dt: f64, rotations: f64) -> (Vec<[f64; 3]>, f64) {
     let start = diagnostics(bodies, softening);
     let radius = start.half_mass_radius;
@@ -630,12 +632,12 @@ fn drift(bodies: &mut Bodies, softening: f64, dt: f64, rotations: f64) -> (Vec<[
     let steps = (rotations * period / dt).ceil() as usize;
     let last = steps - (period / dt) as usize;
     let mut sums = vec![[0.0; FRACTIONS.len()]; start.components.len()];
-    let (mut looks, mut energy_error) = (0.0, 0.0_f64);
+    let (mut samples, mut energy_error) = (0.0, 0.0_f64);
     leapfrog(&mut CpuSingle::default(), bodies, (softening, dt, steps), |step, bodies, forces| {
         let now = diagnose(bodies, &forces.potential).unwrap();
         energy_error = energy_error.max(now.energy_error(&start).abs());
         if step > last {
-            looks += 1.0;
+            samples += 1.0;
             for (sum, component) in sums.iter_mut().zip(&now.components) {
                 for (sum, radius) in sum.iter_mut().zip(component.radii) {
                     *sum += radius;
@@ -644,13 +646,13 @@ fn drift(bodies: &mut Bodies, softening: f64, dt: f64, rotations: f64) -> (Vec<[
         }
     });
     let drifts = sums.iter().zip(&start.components).map(|(sums, component)| {
-        std::array::from_fn(|k| sums[k] / looks / component.radii[k] - 1.0)
+        std::array::from_fn(|k| sums[k] / samples / component.radii[k] - 1.0)
     });
     (drifts.collect(), energy_error)
 }
 
 #[test]
-fn a_galaxy_keeps_its_shape_for_three_rotations() {
+fn galaxy_is_stable_for_three_rotations() {
     let scene = small("disk-galaxy", 20_000);
     let mut bodies = build(&scene);
     let (drifts, energy_error) = drift(&mut bodies, scene.run.softening, 0.15, 3.0);
@@ -664,7 +666,7 @@ fn a_galaxy_keeps_its_shape_for_three_rotations() {
 }
 
 #[test]
-fn a_galaxy_out_of_equilibrium_shows() {
+fn drift_detects_a_galaxy_out_of_equilibrium() {
     let scene = small("disk-galaxy", 3000);
     let mut bodies = build(&scene);
     for v in &mut bodies.velocity {

@@ -1,4 +1,4 @@
-//! Snapshot files: round trips, what is lost and said, damaged files, and the file system.
+//! Snapshot files: round trips, reported losses, damaged files, and the file system.
 
 #[path = "snapshots/columns.rs"]
 mod columns;
@@ -27,7 +27,7 @@ use std::cell::Cell;
 use gravitile::bodies::Bodies;
 use gravitile::snapshot::{Losses, Snapshot, WriteOptions};
 
-/// Every way to write that the tests go through.
+/// The formats and variants that the tests cover.
 const SPECS: [&str; 13] = [
     "gravitile",
     "tipsy",
@@ -48,21 +48,22 @@ fn spec(format: &str) -> WriteOptions {
     WriteOptions { format: Some(format.into()), ..WriteOptions::default() }
 }
 
-/// Written in that format and read back, recognised by content alone; with the losses.
+/// Writes the snapshot in that format and reads it back, recognised by content. Also returns the
+/// losses.
 fn through(snapshot: &Snapshot, format: &str) -> (Snapshot, Losses) {
     let (bytes, losses) = snapshot.to_bytes("a", &spec(format)).expect(format);
     (Snapshot::from_bytes(&bytes, "a").expect(format), losses)
 }
 
-/// Six bodies of f32 numbers, one of each kind that GADGET knows, in its order.
+/// Six bodies with f32 values, one of each GADGET type, in order of types.
 fn six() -> Snapshot {
     let mut snapshot = kinds::of_each_kind(6);
-    // Ids that do not come in order, so that numbering afresh would show.
+    // Unordered ids, so that renumbering would be noticed.
     snapshot.bodies.id = vec![50, 40, 30, 20, 10, 4_000_000_000];
     snapshot
 }
 
-/// The same bodies, by id, to the last bit of every f64.
+/// Asserts bitwise equality of the bodies, matched by id.
 fn assert_same_bodies(a: &Bodies, b: &Bodies) {
     let sorted = |bodies: &Bodies| {
         let mut rows: Vec<_> = (0..bodies.len())
@@ -82,27 +83,27 @@ fn assert_same_bodies(a: &Bodies, b: &Bodies) {
 }
 
 #[test]
-fn the_comparer_of_bodies_notices_the_last_bit() {
-    let differ = |change: fn(&mut Bodies)| {
+fn body_comparison_detects_single_bit_differences() {
+    let assert_detected = |change: fn(&mut Bodies)| {
         let (a, mut b) = (six().bodies, six().bodies);
         change(&mut b);
         assert!(std::panic::catch_unwind(|| assert_same_bodies(&a, &b)).is_err());
     };
-    differ(|b| b.velocity[0].x = 0.0);
-    differ(|b| b.mass[1] = b.mass[1].next_up());
-    differ(|b| b.id[2] += 1);
-    differ(|b| b.component[3] = 0);
+    assert_detected(|b| b.velocity[0].x = 0.0);
+    assert_detected(|b| b.mass[1] = b.mass[1].next_up());
+    assert_detected(|b| b.id[2] += 1);
+    assert_detected(|b| b.component[3] = 0);
 }
 
 thread_local! {
     static LARGEST: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Remembers the largest allocation of each thread: a reader that believes a lying count shows.
-struct Watching;
+/// Records each thread's largest allocation: a reader that trusts a false count is noticed.
+struct RecordingAllocator;
 
 // SAFETY: every call goes to the system's allocator unchanged.
-unsafe impl GlobalAlloc for Watching {
+unsafe impl GlobalAlloc for RecordingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let _ = LARGEST.try_with(|largest| largest.set(largest.get().max(layout.size())));
         // SAFETY: the caller's promises are passed on.
@@ -116,9 +117,9 @@ unsafe impl GlobalAlloc for Watching {
 }
 
 #[global_allocator]
-static WATCHING: Watching = Watching;
+static ALLOCATOR: RecordingAllocator = RecordingAllocator;
 
-/// Bytes of the largest allocation that this thread makes within `act`.
+/// Size in bytes of the largest allocation of this thread during `act`.
 fn largest_allocation(act: impl FnOnce()) -> usize {
     LARGEST.set(0);
     act();

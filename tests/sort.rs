@@ -1,4 +1,4 @@
-//! Prefix sums and sorts on the device against the host's, which are obviously right.
+//! Prefix sums and sorts on the device, compared with simple host implementations.
 
 mod common;
 
@@ -9,10 +9,10 @@ mod sort;
 
 use gravitile::gpu::Gpu;
 
-/// Any number of entries: none, the borders of subgroups and workgroups, several levels.
+/// Numbers of entries: none, around subgroup and workgroup sizes, and several levels.
 const SIZES: [u32; 14] = [0, 1, 2, 63, 64, 65, 255, 256, 257, 1000, 2048, 4097, 65_537, 1_000_003];
 
-/// What stands where nothing should be written.
+/// Guard value of entries that must not be written.
 const POISON: u32 = 0xdead_beef;
 
 /// A storage buffer of these numbers, followed by `poisoned` entries of [`POISON`].
@@ -31,13 +31,13 @@ fn poisoned(gpu: &Gpu, numbers: &[u32], poisoned: usize) -> wgpu::Buffer {
     buffer
 }
 
-/// All of a buffer.
+/// Reads the whole buffer.
 fn read(gpu: &Gpu, buffer: &wgpu::Buffer) -> Vec<u32> {
     let count = buffer.size() as usize / 4;
     gravitile::gpu::read_blocking(gpu, &[buffer], count).unwrap().remove(0)
 }
 
-/// Numbers without a pattern.
+/// Pseudo-random numbers (xorshift).
 struct Random(u64);
 
 impl Random {

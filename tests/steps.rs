@@ -1,4 +1,5 @@
-//! A run has from 1 to 2^53 steps, each of which brings the time on; anything else is refused at once.
+//! A run has from 1 to 2^53 steps, each of which changes the time; anything else is refused at
+//! once.
 #![cfg(feature = "cli")]
 
 #[path = "common/program.rs"]
@@ -11,14 +12,14 @@ use gravitile::bodies::Bodies;
 use gravitile::scene::Scene;
 use gravitile::sim::{EngineKind, Settings, Simulation};
 
-/// Runs and expects exit code 2 and one short line that says `words`, soon.
-fn refused(args: &[&str], words: &[&str]) {
+/// Expects exit code 2 within 60 s, and one short line on standard error that contains all `words`.
+fn assert_refused(args: &[&str], words: &[&str]) {
     let mut command = program::program();
     let mut child =
         command.args(args).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    let begun = Instant::now();
+    let start = Instant::now();
     while child.try_wait().unwrap().is_none() {
-        if begun.elapsed() > Duration::from_secs(60) {
+        if start.elapsed() > Duration::from_secs(60) {
             child.kill().unwrap();
             panic!("{args:?} runs and runs");
         }
@@ -36,7 +37,7 @@ fn refused(args: &[&str], words: &[&str]) {
 const COUNT: &str = "from 1 to 2^53";
 
 #[test]
-fn by_options() {
+fn invalid_step_counts_in_options_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let (run, film) = (folder.path().join("run"), folder.path().join("film.apng"));
     let cases: [(&[&str], &str); 7] = [
@@ -50,14 +51,18 @@ fn by_options() {
     ];
     for (options, words) in cases {
         let common = ["plummer", "-n", "20", "--engine", "cpu", "--out"];
-        refused(&[&["run"], &common[..], &[run.to_str().unwrap()], options].concat(), &[words]);
+        assert_refused(
+            &[&["run"], &common[..], &[run.to_str().unwrap()], options].concat(),
+            &[words],
+        );
         let to = [film.to_str().unwrap(), "--size", "32x32", "--frames", "3"];
-        // Pictures lie evenly in time, and steps give way to that: no step is longer than between two of them.
+        // Frames are evenly spaced in time, and steps are shortened to their interval: a large dt
+        // is valid.
         if options == ["--dt", "1e308"] {
             continue;
         }
         let words = if options == ["--until", "1e-320"] { "dt is" } else { words };
-        refused(&[&["render"], &common[..], &to, options].concat(), &[words]);
+        assert_refused(&[&["render"], &common[..], &to, options].concat(), &[words]);
     }
     // Far from t = 0 small steps no longer change the time.
     let late = folder.path().join("late.csv");
@@ -67,7 +72,7 @@ fn by_options() {
     if at == 1e9 {
         let args = ["run", late.to_str().unwrap(), "--engine", "cpu", "--out"];
         let options = [run.to_str().unwrap(), "--dt", "1e-8", "--until", "1000000001"];
-        refused(&[&args[..], &options].concat(), &["dt is 1e-8", "another finite time"]);
+        assert_refused(&[&args[..], &options].concat(), &["dt is 1e-8", "another finite time"]);
     } else {
         panic!("the table's time is {at}");
     }
@@ -75,7 +80,7 @@ fn by_options() {
 }
 
 #[test]
-fn in_scene_files() {
+fn invalid_step_counts_in_scene_files_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("odd.toml");
     for (lines, line) in [
@@ -90,31 +95,31 @@ fn in_scene_files() {
         std::fs::write(&path, text).unwrap();
         let run = folder.path().join("run");
         let args = ["run", path.to_str().unwrap(), "--out", run.to_str().unwrap()];
-        refused(&args, &[line, COUNT]);
+        assert_refused(&args, &[line, COUNT]);
     }
     let text = "generator = \"plummer\"\n[run]\nuntil = 0.5\ndt = 1.0\n";
     Scene::from_toml(text, &path).unwrap();
 }
 
 #[test]
-fn in_the_library() {
+fn invalid_step_counts_in_the_library_are_refused() {
     let bodies = || -> Bodies {
         let mut scene = Scene::builtin("plummer").unwrap();
         scene.set_n(10).unwrap();
         scene.build().unwrap()
     };
-    let usual = Settings { engine: EngineKind::Cpu, ..Settings::default() };
-    for odd in [
-        Settings { dt: 1e-320, ..usual.clone() },
-        Settings { dt: 1e-9, start: 1e9, ..usual.clone() },
-        Settings { dt: 1e308, start: 1e308, ..usual.clone() },
-        Settings { dt: 1e300, steps_before: 1 << 40, ..usual.clone() },
-        Settings { steps_before: (1 << 53) + 1, ..usual.clone() },
+    let valid = Settings { engine: EngineKind::Cpu, ..Settings::default() };
+    for invalid in [
+        Settings { dt: 1e-320, ..valid.clone() },
+        Settings { dt: 1e-9, start: 1e9, ..valid.clone() },
+        Settings { dt: 1e308, start: 1e308, ..valid.clone() },
+        Settings { dt: 1e300, steps_before: 1 << 40, ..valid.clone() },
+        Settings { steps_before: (1 << 53) + 1, ..valid.clone() },
     ] {
-        assert!(odd.validate().is_err(), "{odd:?}");
-        assert!(Simulation::new(bodies(), odd).is_err());
+        assert!(invalid.validate().is_err(), "{invalid:?}");
+        assert!(Simulation::new(bodies(), invalid).is_err());
     }
-    let mut sim = Simulation::new(bodies(), usual).unwrap();
+    let mut sim = Simulation::new(bodies(), valid).unwrap();
     assert!(sim.run_until(1e300).unwrap_err().to_string().contains(COUNT));
     assert!(sim.set_dt(1e-320).is_err() && sim.set_dt(f64::INFINITY).is_err());
     sim.run_until(0.02).unwrap();

@@ -1,5 +1,5 @@
-//! Work that is broken off leaves the bodies as they were, and can be done again to the same bits. One
-//! test, for the request to stop is the whole process's.
+//! Cancelled work leaves the bodies unchanged, and repeating it gives the same bits. All in one
+//! test, as a stop request applies to the whole process.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use gravitile::{snapshot, stop};
 
 mod common;
 
-/// A simulation on an engine, a GPU by a method on so many devices.
+/// A Plummer sphere on an engine; `on` holds method and number of devices.
 fn sim(n: usize, integrator: &str, engine: EngineKind, on: (Method, usize)) -> Simulation {
     let mut scene = Scene::builtin("plummer").unwrap();
     scene.set_n(n).unwrap();
@@ -37,25 +37,25 @@ fn sim(n: usize, integrator: &str, engine: EngineKind, on: (Method, usize)) -> S
     Simulation::on(Choice { beside: open, ..choice }, bodies, settings).unwrap()
 }
 
-/// A step that engines look through to its end, and the number of looks.
-fn step_and_count(sim: &mut Simulation) -> u64 {
+/// Completes a step and returns the number of times that engines polled for a stop request.
+fn step_counting_polls(sim: &mut Simulation) -> u64 {
     const MANY: u64 = 1 << 40;
     stop::all_work_after(MANY);
     let result = sim.step(1);
-    let looks = MANY - stop::looks_left();
+    let polls = MANY - stop::looks_left();
     stop::all_work(false);
     result.unwrap();
-    looks
+    polls
 }
 
-/// Breaks the first step off at one look after another, ever later in the work, and finds the bodies as
-/// they were each time. Gives the number of times it was broken off; a step that came to its end, since
-/// pieces are cut by the clock and this one had fewer, ends the row.
-fn broken_off(sim: &mut Simulation, looks: u64) -> usize {
-    let places = [0, 1, 2, looks / 4, looks / 2, looks - 1];
-    for (stopped, place) in places.into_iter().filter(|place| *place < looks).enumerate() {
+/// Cancels the first step at a series of ever later polls, and asserts each time that the bodies
+/// are unchanged. Returns the number of cancellations. The series ends early if the step completes:
+/// work is cut up by the clock, so a step may have fewer polls than counted.
+fn assert_cancellable(sim: &mut Simulation, polls: u64) -> usize {
+    let poll_numbers = [0, 1, 2, polls / 4, polls / 2, polls - 1];
+    for (stopped, poll) in poll_numbers.into_iter().filter(|poll| *poll < polls).enumerate() {
         let before = sim.moment().unwrap();
-        stop::all_work_after(place);
+        stop::all_work_after(poll);
         let result = sim.step(1);
         stop::all_work(false);
         match result {
@@ -68,29 +68,29 @@ fn broken_off(sim: &mut Simulation, looks: u64) -> usize {
         assert_eq!(after.bodies, before.bodies);
         assert_eq!(after.acceleration, before.acceleration);
     }
-    places.len()
+    poll_numbers.len()
 }
 
 #[test]
-fn steps_broken_off_are_as_if_not_begun() {
-    let alone = (Method::Direct, 1);
+fn cancelled_steps_leave_the_state_unchanged() {
+    let one_device = (Method::Direct, 1);
     for (n, integrator, engine, on) in [
-        (3000, "leapfrog", EngineKind::Reference, alone),
-        (12_000, "leapfrog", EngineKind::Cpu, alone),
-        (16_000, "leapfrog", EngineKind::Gpu, alone),
+        (3000, "leapfrog", EngineKind::Reference, one_device),
+        (12_000, "leapfrog", EngineKind::Cpu, one_device),
+        (16_000, "leapfrog", EngineKind::Gpu, one_device),
         (16_000, "leapfrog", EngineKind::Gpu, (Method::Direct, 2)),
         (16_000, "leapfrog", EngineKind::Gpu, (Method::Tree, 2)),
-        (500, "hermite4", EngineKind::Reference, alone),
-        (1000, "hermite6", EngineKind::Cpu, alone),
-        (256, "hermite4", EngineKind::Gpu, alone),
+        (500, "hermite4", EngineKind::Reference, one_device),
+        (1000, "hermite6", EngineKind::Cpu, one_device),
+        (256, "hermite4", EngineKind::Gpu, one_device),
         (256, "hermite4", EngineKind::Gpu, (Method::Direct, 2)),
     ] {
         let case = format!("{integrator} on {} {on:?}", engine.name());
         let mut other = sim(n, integrator, engine, on);
-        let looks = step_and_count(&mut other);
-        assert!(looks > 0, "{case}: nobody looks whether to stop");
+        let polls = step_counting_polls(&mut other);
+        assert!(polls > 0, "{case}: nobody looks whether to stop");
         let mut disturbed = sim(n, integrator, engine, on);
-        assert!(broken_off(&mut disturbed, looks) > 0, "{case}: not stopped");
+        assert!(assert_cancellable(&mut disturbed, polls) > 0, "{case}: not stopped");
         if disturbed.steps() == 0 {
             disturbed.step(1).unwrap();
         }
@@ -106,11 +106,12 @@ fn steps_broken_off_are_as_if_not_begun() {
         assert!(matches!(diagnostics, Err(Error::Stopped)), "{case}");
         disturbed.diagnostics().unwrap();
     }
-    walks_that_nobody_foresees_are_looked_at_often();
+    unexpectedly_long_walks_are_polled_often();
 }
 
-/// A tree with hardly any errors: its walks take a hundred times as long as usual ones, which is known once they are done.
-fn walks_that_nobody_foresees_are_looked_at_often() {
+/// A tree of very high accuracy: its walks take a hundred times as long as typical ones, which is
+/// known only after they are done.
+fn unexpectedly_long_walks_are_polled_often() {
     let mut scene = Scene::builtin("plummer").unwrap();
     scene.set_n(24_000).unwrap();
     let bodies = scene.build_with(&|path| Ok(snapshot::read(path)?.bodies)).unwrap();
@@ -126,9 +127,9 @@ fn walks_that_nobody_foresees_are_looked_at_often() {
     let mut open: Vec<Arc<Gpu>> = (0..2).map(|_| Gpu::open_blocking(&request).unwrap()).collect();
     let choice = Choice::of(EngineKind::Gpu, Method::Tree, "asked for", open.pop());
     let mut sim = Simulation::on(Choice { beside: open, ..choice }, bodies, settings).unwrap();
-    let begun = std::time::Instant::now();
-    // Each of the two devices looks.
-    let looks = step_and_count(&mut sim) / 2;
-    let secs = begun.elapsed().as_secs_f64();
-    assert!(looks > 0 && secs / (looks as f64) < 1.0, "{looks} looks in {secs} seconds");
+    let start = std::time::Instant::now();
+    // Each of the two devices polls.
+    let polls = step_counting_polls(&mut sim) / 2;
+    let secs = start.elapsed().as_secs_f64();
+    assert!(polls > 0 && secs / (polls as f64) < 1.0, "{polls} looks in {secs} seconds");
 }

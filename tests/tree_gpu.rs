@@ -1,4 +1,5 @@
-//! The tree on a device against the host's, stage by stage: each takes what the device's stage before has left.
+//! The tree on a device, compared with the host stage by stage: each host stage takes the output of
+//! the device's previous stage.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! Tuning and inspecting as a user meets them.
+//! `gravitile tune`, `check` and `inspect` by the command line.
 #![cfg(feature = "cli")]
 
 #[path = "common/program.rs"]
@@ -16,7 +16,7 @@ use std::process::Output;
 use gravitile::forces::direct::gpu::{Dispatch, KernelConfig, KernelRequest};
 use gravitile::measure::{Method, StepTimer, Timer};
 
-/// Runs the program with a cache folder of its own.
+/// Runs the program with `cache` as its cache folder.
 fn gravitile(cache: &Path, args: &[&str]) -> Output {
     let mut command = program::program();
     command.args(args).env("GRAVITILE_CACHE_DIR", cache).output().expect("it should start")
@@ -32,8 +32,8 @@ fn json(cache: &Path, args: &[&str]) -> serde_json::Value {
     serde_json::from_slice(&output.stdout).expect("it should print JSON")
 }
 
-/// Runs and expects exit code 2 and one line on standard error; returns it.
-fn refused(cache: &Path, args: &[&str]) -> String {
+/// Expects exit code 2 and one line on standard error; returns it.
+fn assert_refused(cache: &Path, args: &[&str]) -> String {
     let output = gravitile(cache, args);
     let error = text(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{args:?}: {error}");
@@ -41,7 +41,7 @@ fn refused(cache: &Path, args: &[&str]) -> String {
     error
 }
 
-/// Numbers of a file that `forces` wrote.
+/// All numbers in a table written by `gravitile forces`.
 fn numbers(path: &Path) -> Vec<f64> {
     let text = std::fs::read_to_string(path).unwrap();
     let rows =
@@ -50,7 +50,7 @@ fn numbers(path: &Path) -> Vec<f64> {
 }
 
 #[test]
-fn shapes_for_derivatives_are_found_listed_taken_and_right() {
+fn kernel_shapes_for_derivatives_are_tuned_listed_and_used() {
     let folder = tempfile::tempdir().unwrap();
     let [cache, empty] = ["cache", "empty"].map(|name| folder.path().join(name));
     let args = ["tune", "--derivatives", "jerk", "-n", "200", "--secs", "4", "--json"];
@@ -66,7 +66,7 @@ fn shapes_for_derivatives_are_found_listed_taken_and_right() {
         let ranking = size["ranking"].as_array().unwrap();
         assert_eq!(ranking[0]["kernel"], size["best"]);
         assert!(ranking.iter().any(|row| row["kernel"] == size["default"]), "{size}");
-        // Whatever was tried has the forces of f64.
+        // Each candidate's forces agree with those in f64.
         assert_eq!(size["refused"].as_array().unwrap().len(), 0, "{size}");
     }
     let listed = json(&cache, &["tune", "--list", "--json"]);
@@ -97,16 +97,17 @@ fn shapes_for_derivatives_are_found_listed_taken_and_right() {
         assert!((found - rule).abs() < 1e-9 * largest, "{found}, {rule}");
     }
 
-    let error = refused(&cache, &["tune", "--derivatives", "crackle", "-n", "20"]);
+    let error = assert_refused(&cache, &["tune", "--derivatives", "crackle", "-n", "20"]);
     assert!(error.contains("acceleration, jerk or snap"), "{error}");
-    let error = refused(&cache, &["tune", "--derivatives", "jerk", "--method", "tree", "-n", "20"]);
+    let error =
+        assert_refused(&cache, &["tune", "--derivatives", "jerk", "--method", "tree", "-n", "20"]);
     assert!(error.contains("direct with --derivatives"), "{error}");
     assert!(gravitile(&cache, &["tune", "--forget"]).status.success());
     assert!(!json(&cache, &["tune", "--list", "--json"]).to_string().contains("jerk"));
 }
 
 #[test]
-fn what_tuning_finds_is_used_listed_survives_damage_and_is_forgotten() {
+fn tuning_result_is_used_listed_and_forgotten() {
     let folder = tempfile::tempdir().unwrap();
     let cache = folder.path().join("cache");
     let run = |name: &str| {
@@ -128,7 +129,7 @@ fn what_tuning_finds_is_used_listed_survives_damage_and_is_forgotten() {
     let ranking = size["ranking"].as_array().unwrap();
     assert_eq!(ranking[0]["kernel"], best);
     assert!(ranking.iter().any(|row| row["kernel"] == size["default"]), "{ranking:?}");
-    // Which clock, and what was left out, is told.
+    // The report names the clock and the candidates left out.
     let method = size["method"].as_str().unwrap();
     assert!(["GPU timestamps", "wall clock"].contains(&method), "{method}");
     assert!(size["beyond_limits"].as_u64().unwrap() > 10);
@@ -144,17 +145,17 @@ fn what_tuning_finds_is_used_listed_survives_damage_and_is_forgotten() {
     assert!(text(&gravitile(&cache, &["tune", "--list"]).stdout).contains(best));
     let (used, _) = run("after");
     assert!(used.ends_with(best), "{used} should be the kernel {best}");
-    // Another size class is not touched; a kernel that the user fixes is not either.
+    // Another size class is not affected.
     let info = json(&cache, &["info", "-n", "300", "--json"]);
     assert!(info["adapters"].as_array().unwrap().iter().all(|a| a["tuned_kernel"].is_null()));
 
     let file = cache.join("tuned.toml");
     let whole = std::fs::read_to_string(&file).unwrap();
     std::fs::write(&file, &whole[..whole.len() / 2]).unwrap();
-    let (fallback, said) = run("damaged");
+    let (fallback, stderr) = run("damaged");
     assert_eq!(fallback, default);
-    assert!(said.contains("tuned.toml") && said.contains("ignored"), "{said}");
-    assert_eq!(said.trim_end().lines().count(), 1, "{said}");
+    assert!(stderr.contains("tuned.toml") && stderr.contains("ignored"), "{stderr}");
+    assert_eq!(stderr.trim_end().lines().count(), 1, "{stderr}");
     let output = gravitile(&cache, &["tune", "-n", "200", "--secs", "0.2"]);
     assert!(output.status.success() && text(&output.stderr).contains("will be replaced"));
     let words = text(&output.stdout);
@@ -168,7 +169,7 @@ fn what_tuning_finds_is_used_listed_survives_damage_and_is_forgotten() {
 }
 
 #[test]
-fn bad_requests_to_the_tuner_are_refused() {
+fn invalid_tune_arguments_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     for (args, words) in [
         (["tune", "--secs", "0"].as_slice(), "--secs is 0, but must be greater than 0"),
@@ -179,17 +180,18 @@ fn bad_requests_to_the_tuner_are_refused() {
         ),
         (&["tune", "--engine", "cpu"], "the engine is cpu, but must be auto or gpu: tuning"),
     ] {
-        let error = refused(folder.path(), args);
+        let error = assert_refused(folder.path(), args);
         assert!(error.contains(words), "{error}");
     }
-    // What a step takes is known from a smaller size: a race that cannot end is not begun.
+    // The time of a step is extrapolated from the smaller size: a race that would take too long is
+    // skipped.
     let args = ["tune", "-n", "100", "-n", "4M", "--secs", "0.2", "--json"];
     let sizes = json(folder.path(), &args)["sizes"].clone();
     assert!(sizes[1]["skipped"].as_str().unwrap().contains("too long for a race"), "{sizes}");
 }
 
 #[test]
-fn the_engines_of_the_processor_are_checked_too() {
+fn check_covers_the_cpu_engines() {
     let folder = tempfile::tempdir().unwrap();
     let found = json(folder.path(), &["check", "--engine", "cpu", "--method", "direct", "--json"]);
     assert_eq!(found["passed"], true);
@@ -199,13 +201,13 @@ fn the_engines_of_the_processor_are_checked_too() {
     let words = text(&gravitile(folder.path(), &["check", "--engine", "cpu"]).stdout);
     assert!(words.ends_with(&format!("{0} of {0} cases agree with f64\n", rows.len())), "{words}");
     for args in [["check", "--engine", "reference"], ["check", "--method", "reference"]] {
-        let error = refused(folder.path(), &args);
+        let error = assert_refused(folder.path(), &args);
         assert!(error.contains("these are compared with the reference"), "{error}");
     }
 }
 
 #[test]
-fn the_device_s_timer_times_right_kernels_and_refuses_others() {
+fn step_timer_times_valid_kernels_and_refuses_others() {
     let gpu = common::gpu();
     let mut timer = StepTimer::new(&gpu, 500);
     let default = KernelRequest::default().resolve(&gpu, 500, 500).unwrap();
@@ -228,7 +230,7 @@ fn the_device_s_timer_times_right_kernels_and_refuses_others() {
 }
 
 #[test]
-fn inspect_tells_what_the_driver_says_or_that_it_says_nothing() {
+fn inspect_prints_driver_statistics_or_their_absence() {
     let folder = tempfile::tempdir().unwrap();
     let output = gravitile(folder.path(), &["inspect", "-n", "1000"]);
     if !output.status.success() {
@@ -237,29 +239,29 @@ fn inspect_tells_what_the_driver_says_or_that_it_says_nothing() {
         assert_eq!(error.trim_end().lines().count(), 1, "{error}");
     }
     if gravitile::inspect::driver_manifest().is_none() {
-        let error = refused(folder.path(), &["inspect", "--gpu", "navi21"]);
+        let error = assert_refused(folder.path(), &["inspect", "--gpu", "navi21"]);
         assert!(error.contains("RADV driver is not installed"), "{error}");
         common::skip::skipped("inspect --gpu", "no RADV driver is installed");
         return;
     }
     let args = ["inspect", "--gpu", "navi21", "--p", "128", "--r", "4", "--unroll", "8"];
-    let said = json(folder.path(), &[args.as_slice(), &["--json"]].concat());
-    let inner = &said["inner_loop"];
+    let report = json(folder.path(), &[args.as_slice(), &["--json"]].concat());
+    let inner = &report["inner_loop"];
     assert_eq!(inner["interactions"], 32);
     let count = inner["instructions_per_interaction"].as_f64().unwrap();
     assert!((13.0..15.0).contains(&count), "{count}");
-    assert_eq!(said["workgroup_memory_bytes"], 2048);
-    assert!(said["registers"].as_u64().unwrap() > 16 && said["assembly"].is_string());
+    assert_eq!(report["workgroup_memory_bytes"], 2048);
+    assert!(report["registers"].as_u64().unwrap() > 16 && report["assembly"].is_string());
     let words = text(&gravitile(folder.path(), &args).stdout);
     assert!(words.contains("subgroups per SIMD") && words.contains("v_rsq_f32"), "{words}");
-    let error = refused(folder.path(), &["inspect", "--gpu", "voodoo2"]);
+    let error = assert_refused(folder.path(), &["inspect", "--gpu", "voodoo2"]);
     assert!(error.contains("'voodoo2'") && error.contains("polaris10"), "{error}");
-    let error = refused(folder.path(), &["inspect", "--gpu", "navi21", "--r", "99"]);
+    let error = assert_refused(folder.path(), &["inspect", "--gpu", "navi21", "--r", "99"]);
     assert!(error.contains("r is 99"), "{error}");
 }
 
 #[test]
-fn the_walk_of_a_tree_is_tuned_remembered_and_used() {
+fn tree_walk_is_tuned_cached_and_used() {
     let folder = tempfile::tempdir().unwrap();
     let cache = folder.path().join("cache");
     let args = ["tune", "--method", "tree", "-n", "1500", "--secs", "1", "--json"];
@@ -274,7 +276,7 @@ fn the_walk_of_a_tree_is_tuned_remembered_and_used() {
     assert_eq!((&choice["forces"], &choice["kernel"]), (&"tree".into(), &best.into()));
     assert_eq!(choice["outdated"], false);
 
-    // Whatever was the fastest: another one is taken where the file says so, and changes no bit.
+    // Whichever walk was the fastest, the one in the file is used; none changes a bit.
     let file = cache.join("tuned.toml");
     let found = std::fs::read_to_string(&file).unwrap();
     let run = |lanes: u32, unroll: u32| {
@@ -289,10 +291,10 @@ fn the_walk_of_a_tree_is_tuned_remembered_and_used() {
         let last = std::fs::read(out.join("step_0000000003.gvt")).unwrap();
         (answer["configuration"].as_str().unwrap().to_owned(), last)
     };
-    let (usual, expected) = run(32, 8);
+    let (default, expected) = run(32, 8);
     let (other, last) = run(64, 4);
-    assert!(other.contains("lanes 64, u 4") && !usual.contains("lanes"), "{usual}; {other}");
+    assert!(other.contains("lanes 64, u 4") && !default.contains("lanes"), "{default}; {other}");
     assert!(last == expected);
-    // One that there is not is no walk.
-    assert_eq!(run(7, 8).0, usual);
+    // An invalid walk in the file is ignored.
+    assert_eq!(run(7, 8).0, default);
 }

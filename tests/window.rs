@@ -1,7 +1,7 @@
-//! The real window on a display of its own, used as a person would: keys, clicks, drags, and looking.
+//! End-to-end tests of the window on a virtual display: keys, clicks, drags and screenshots.
 //!
-//! Needs Xvfb, xdotool and ImageMagick's `import`. Where they are missing the tests say that they are
-//! skipped; with GRAVITILE_WINDOW_TESTS=1 they fail instead.
+//! Needs Xvfb, xdotool and ImageMagick's `import`. Without them the tests are reported as skipped;
+//! with GRAVITILE_WINDOW_TESTS=1 they fail instead.
 #![cfg(all(feature = "window", target_os = "linux"))]
 
 #[path = "common/program.rs"]

@@ -1,4 +1,5 @@
-//! The calls of GRAPE-6 as a C client has them, for benches of the library.
+//! Declarations of the library's GRAPE-5 and GRAPE-6 functions as a C client sees them, for
+//! benches.
 #![allow(dead_code)]
 
 use std::ffi::c_int;

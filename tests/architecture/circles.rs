@@ -1,20 +1,22 @@
-//! No file of a room needs another that needs it: each can be read, and moved, with those below it alone.
+//! No import cycles between the files of a module: each file can be read, and moved, together with
+//! only those below it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use super::{code, sources};
 
-/// Rooms whose files know each other in one direction.
-const WITHOUT_CIRCLES: &[&str] = &["render", "snapshot", "capi", "app/cli"];
+/// Modules whose files must form no cycle.
+const ACYCLIC_MODULES: &[&str] = &["render", "snapshot", "capi", "app/cli"];
 
-/// Files and folders of a room by name, and which of the others each names.
+/// Files and folders of a module by name, with the others that each names.
 type Uses = BTreeMap<String, BTreeSet<String>>;
 
-/// A file of a room: its path below the room's folder, in parts without `.rs`; its code.
+/// A file of a module: the components of its path below the module's folder, without `.rs`; its
+/// code.
 type File = (Vec<String>, String);
 
-/// Names at the head of what follows `::`, of each in a group.
+/// The first path component after `::`; for a group in braces, that of each member.
 fn heads(rest: &str) -> Vec<String> {
     let head = |text: &str| -> String {
         text.trim_start().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect()
@@ -39,7 +41,7 @@ fn heads(rest: &str) -> Vec<String> {
     found
 }
 
-/// What the room's `mod.rs` exports of its files: name and file.
+/// What the module's `mod.rs` re-exports from its files: name and file.
 fn exports(front: &str) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     for statement in front.split(';') {
@@ -54,9 +56,9 @@ fn exports(front: &str) -> BTreeMap<String, String> {
     found
 }
 
-/// Names that `text` takes from `room`, which is `above` levels of `super` away.
-fn taken(text: &str, room: &str, above: usize) -> Vec<String> {
-    let own = format!("crate::{}::", room.replace('/', "::"));
+/// Names that `text` uses from `module`, which is `above` levels of `super` away.
+fn taken(text: &str, module: &str, above: usize) -> Vec<String> {
+    let own = format!("crate::{}::", module.replace('/', "::"));
     let up = "super::".repeat(above);
     let from_above = text.match_indices(&up).filter(|(at, _)| !text[..*at].ends_with("super::"));
     let from_root = text.match_indices(&own);
@@ -64,8 +66,8 @@ fn taken(text: &str, room: &str, above: usize) -> Vec<String> {
     from_above.chain(from_root).flat_map(rest).collect()
 }
 
-/// Which file of a room uses which.
-fn uses(room: &str, files: &[File]) -> Uses {
+/// Which file of a module uses which.
+fn uses(module: &str, files: &[File]) -> Uses {
     let front = files.iter().find(|(path, _)| *path == ["mod"]).map(|(_, text)| exports(text));
     let front = front.unwrap_or_default();
     let mut uses: Uses = files
@@ -75,7 +77,7 @@ fn uses(room: &str, files: &[File]) -> Uses {
         .collect();
     for (path, text) in files.iter().filter(|(path, _)| *path != ["mod"]) {
         let above = path.iter().filter(|part| *part != "mod").count();
-        for name in taken(text, room, above) {
+        for name in taken(text, module, above) {
             let file = if uses.contains_key(&name) { Some(&name) } else { front.get(&name) };
             if let Some(file) = file.filter(|file| **file != path[0] && uses.contains_key(*file)) {
                 uses.get_mut(&path[0]).unwrap().insert(file.clone());
@@ -85,34 +87,34 @@ fn uses(room: &str, files: &[File]) -> Uses {
     uses
 }
 
-/// A way from a file back to itself, if there is one.
-fn circle(uses: &Uses) -> Option<Vec<String>> {
-    fn visit(at: &str, uses: &Uses, way: &mut Vec<String>, done: &mut BTreeSet<String>) -> bool {
-        if let Some(begin) = way.iter().position(|name| name == at) {
-            way.drain(..begin);
-            way.push(at.to_owned());
+/// A cycle of uses, if one exists: the first file is repeated at the end.
+fn cycle(uses: &Uses) -> Option<Vec<String>> {
+    fn visit(at: &str, uses: &Uses, trail: &mut Vec<String>, done: &mut BTreeSet<String>) -> bool {
+        if let Some(begin) = trail.iter().position(|name| name == at) {
+            trail.drain(..begin);
+            trail.push(at.to_owned());
             return true;
         }
         if !done.insert(at.to_owned()) {
             return false;
         }
-        way.push(at.to_owned());
-        let found = uses[at].iter().any(|next| visit(next, uses, way, done));
+        trail.push(at.to_owned());
+        let found = uses[at].iter().any(|next| visit(next, uses, trail, done));
         if !found {
-            way.pop();
+            trail.pop();
         }
         found
     }
     let mut done = BTreeSet::new();
     uses.keys().find_map(|name| {
-        let mut way = Vec::new();
-        visit(name, uses, &mut way, &mut done).then_some(way)
+        let mut trail = Vec::new();
+        visit(name, uses, &mut trail, &mut done).then_some(trail)
     })
 }
 
-/// The files of a room, tests left out.
-fn files(room: &str) -> Vec<File> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(room);
+/// The files of a module, without tests.
+fn files(module: &str) -> Vec<File> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(module);
     let part = |part: &std::path::Component| {
         part.as_os_str().to_string_lossy().trim_end_matches(".rs").to_owned()
     };
@@ -127,20 +129,20 @@ fn files(room: &str) -> Vec<File> {
 }
 
 #[test]
-fn files_of_a_room_stand_in_no_circle() {
-    for room in WITHOUT_CIRCLES {
-        let uses = uses(room, &files(room));
-        assert!(uses.values().map(BTreeSet::len).sum::<usize>() > 20, "{room}: {uses:?}");
-        assert_eq!(circle(&uses), None, "in src/{room}");
+fn module_files_have_no_import_cycle() {
+    for module in ACYCLIC_MODULES {
+        let uses = uses(module, &files(module));
+        assert!(uses.values().map(BTreeSet::len).sum::<usize>() > 20, "{module}: {uses:?}");
+        assert_eq!(cycle(&uses), None, "in src/{module}");
     }
 }
 
 #[test]
-fn circles_are_seen() {
+fn cycle_detection_finds_cycles() {
     let file = |path: &str, text: &str| -> File {
         (path.split('/').map(str::to_owned).collect(), text.to_owned())
     };
-    let room = |of_c: &str| {
+    let module = |of_c: &str| {
         let files = [
             file("mod", "pub mod a;\npub use a::{First, Other as Second};\npub use c::Third;"),
             file("a", "use super::b::{Inner, deep::{Far, c}};\nuse crate::gpu::c;"),
@@ -150,13 +152,13 @@ fn circles_are_seen() {
         ];
         uses("render", &files)
     };
-    let clean = room("use crate::gpu;");
+    let clean = module("use crate::gpu;");
     let of = |name: &str| clean[name].iter().map(String::as_str).collect::<Vec<_>>();
     assert_eq!((of("a"), of("b"), of("c")), (vec!["b"], vec!["c"], vec![]));
-    assert_eq!(circle(&clean), None);
+    assert_eq!(cycle(&clean), None);
     for of_c in ["use super::Second;", "let x = super::a::made();", "use crate::render::{First};"] {
-        assert_eq!(circle(&room(of_c)).unwrap(), ["a", "b", "c", "a"], "{of_c}");
+        assert_eq!(cycle(&module(of_c)).unwrap(), ["a", "b", "c", "a"], "{of_c}");
     }
-    let own = room("use super::b::deep::X;");
-    assert_eq!(circle(&own).unwrap().len(), 3, "{own:?}");
+    let own = module("use super::b::deep::X;");
+    assert_eq!(cycle(&own).unwrap().len(), 3, "{own:?}");
 }

@@ -1,4 +1,5 @@
-/* GRAPE-5's boards, as FDPS has one for each thread, and softenings of each sink. Argument: the relative error allowed. */
+/* GRAPE-5's boards, of which FDPS uses one per thread, and a softening per sink.
+ * Argument: the relative error allowed. */
 #include <pthread.h>
 
 #include "cloud.h"
@@ -12,7 +13,7 @@ static struct cloud c;
 static double bound;
 static int bad[THREADS];
 
-/* Answers of the first nj sources with masses `scale` times their own. */
+/* Expected results for the first nj sources, with masses multiplied by `scale`. */
 static int wrong(double a[][3], const double p[], int from, int ni, int nj, double scale, const double *eps2) {
     static const double one = 1e-4;
     struct cloud some = c;
@@ -76,7 +77,7 @@ int main(int argc, char **argv) {
     CHECK(wrong(a, p, 0, NI, N, 1, eps2) == 0);
     CHECK(g5_set_xei(NI, c.x, eps2) == 0 && g5_get_force(NI, a, p) == 0);
     CHECK(wrong(a, p, 0, NI, N, 1, eps2) == 0);
-    /* In either order; afterwards that of all counts again. */
+    /* The two calls in either order; afterwards the common softening applies again. */
     CHECK(g5_set_xi(NI, c.x) == 0 && g5_set_eps(NI, eps) == 0 && g5_run() == 0 && g5_get_force(NI, a, p) == 0);
     CHECK(wrong(a, p, 0, NI, N, 1, eps2) == 0);
     CHECK(g5_set_eps(NI, eps) == 0 && g5_set_xi(NI, c.x) == 0 && g5_get_force(NI, a, p) == 0);
@@ -99,7 +100,7 @@ int main(int argc, char **argv) {
     CHECK(g5_close() == 0);
     EXPECT("GRAPE-5 is not open");
     CHECK(g5_runMC(2) == -1);
-    /* Opened anew all boards are empty. */
+    /* After reopening all boards are empty. */
     CHECK(g5_open() == 0);
     EXPECT("the number of sources is not set");
     CHECK(g5_calculate_force_on_xMC(2, c.x, a, p, NI) == -1);

@@ -1,5 +1,5 @@
-/* What clients do wrong, and what they may do. Each wrong call is announced on stderr with words that
- * the library's line must contain; the test counts both. */
+/* Wrong calls, and unusual ones that are valid. Each wrong call is announced on stderr with words
+ * that the library's line must contain; the test counts both. */
 #include <limits.h>
 
 #include "cloud.h"
@@ -37,11 +37,11 @@ static void out_of_order(void) {
     pot[0] = acc[0][0] = 1;
     nnb[0] = 5;
     FAILS("not open", last(0, N, 1));
-    /* What was there is gone: nobody goes on with it. */
+    /* A failed call sets its results to NaN, so that clients cannot continue with old values. */
     CHECK(pot[0] != pot[0] && acc[0][0] != acc[0][0] && nnb[0] == -1);
     FAILS("not open", g6_read_neighbour_list(0));
     FAILS("no lists were read", g6_open(0) ? 0 : g6_get_neighbour_list(0, 0, N, &n, list));
-    CHECK(g6_open(0) == 0); /* again: it stays as it is */
+    CHECK(g6_open(0) == 0); /* reopening leaves it unchanged */
     FAILS("first half", last(0, N, 1));
     FAILS("both halves", g6_read_neighbour_list(0));
     for (i = 0; i < N; i++) CHECK(set(0, i, i, i) == 0);
@@ -55,7 +55,7 @@ static void out_of_order(void) {
     FAILS("pipeline", g6_get_neighbour_list(0, -1, N, &n, list));
     FAILS("maxlength", g6_get_neighbour_list(0, 0, -1, &n, list));
     FAILS("nblen is NULL", g6_get_neighbour_list(0, 0, N, NULL, list));
-    /* Two first halves: the second counts. */
+    /* Of two first halves the second is used. */
     CHECK(first(0, N, 7) == 0 && first(0, N, 3) == 0 && last(0, N, 3) == 0);
     CHECK(first(0, N, 7) == 0 && g6_reset(0) == 0);
     FAILS("first half", last(0, N, 7));
@@ -100,23 +100,23 @@ static void numbers(void) {
     c.x[3][0] = x[0];
     CHECK(first(0, N, N) == 0);
     FAILS("acc is NULL", g6calc_lasthalf(0, N, N, ids, c.x, c.v, 1e-4, h2, NULL, jerk, pot));
-    /* Guesses that are no numbers are not looked at, nor h2 before lists are read. */
+    /* NaN in guesses is ignored, and so is NaN in h2 until lists are read. */
     c.a[0][0] = h2[0] = nan;
     CHECK(g6calc_firsthalf(0, N, N, ids, c.x, c.v, c.a, c.a, h2, 1e-4, h2) == 0);
     CHECK(last(0, N, N) == 0 && acc[0][0] == acc[0][0]);
     FAILS("h2 of i-particle 0", g6_read_neighbour_list(0));
     h2[0] = 0;
-    /* Nobody there to attract, and nobody to be attracted. */
+    /* No sources; no sinks. */
     CHECK(first(0, 0, 2) == 0 && last(0, 0, 2) == 0);
     CHECK(acc[1][0] == 0 && pot[1] == 0 && nnb[1] == -1);
     CHECK(first(0, N, 0) == 0 && last(0, N, 0) == 0);
     CHECK(g6calc_firsthalf(0, N, 0, NULL, NULL, NULL, NULL, NULL, NULL, 0.0, NULL) == 0);
     CHECK(g6calc_lasthalf(0, N, 0, NULL, NULL, NULL, 0.0, NULL, NULL, NULL, NULL) == 0);
-    /* More than were ever set: those that were. */
+    /* With nj above the number of particles set, those that were set are used. */
     CHECK(first(0, N, 1) == 0 && last(0, N, 1) == 0);
     x[0] = acc[0][0];
     CHECK(first(0, 1000000, 1) == 0 && last(0, 1000000, 1) == 0 && acc[0][0] == x[0]);
-    /* A lone body, and a hole before it. */
+    /* A single body at an address above unset ones. */
     before = nnb[0];
     CHECK(before >= 0 && g6_open(9) == 0 && set(9, 5, 0, 0) == 0);
     CHECK(first(9, 6, 1) == 0 && last(9, 6, 1) == 0 && nnb[0] == -1 && pot[0] == 0);
@@ -125,7 +125,7 @@ static void numbers(void) {
     CHECK(g6_close(0) == 0);
 }
 
-/* Itself is who has the same index, wherever it is; two bodies in one place see each other. */
+/* A sink skips the source with its index, wherever that is; coincident bodies are not skipped. */
 static void self(void) {
     double x[2][3] = {{1, 0, 0}, {1, 0, 0}}, m = 0.5, eps2 = 0.25;
     int who[2] = {-7, INT_MIN}, other[2] = {1, 2};
@@ -135,11 +135,11 @@ static void self(void) {
     CHECK(g6calc_firsthalf(0, 2, 2, who, x, c.v, NULL, NULL, NULL, eps2, NULL) == 0);
     CHECK(g6calc_lasthalf2(0, 2, 2, who, x, c.v, eps2, NULL, acc, jerk, pot, nnb) == 0);
     CHECK(pot[0] == -m / 0.5 && pot[1] == pot[0] && nnb[0] == who[1] && nnb[1] == who[0]);
-    /* Nobody that is known: both attract. */
+    /* Sink indices of no source: both sources attract. */
     CHECK(g6calc_firsthalf(0, 2, 2, other, x, c.v, NULL, NULL, NULL, eps2, NULL) == 0);
     CHECK(g6calc_lasthalf(0, 2, 2, other, x, c.v, eps2, NULL, acc, jerk, pot) == 0);
     CHECK(pot[0] == -2 * m / 0.5 && acc[0][0] == 0);
-    /* One index for both, as GRAPE-6 has it: both are left out. */
+    /* Both sources have the sink's index: both are skipped, as on GRAPE-6. */
     CHECK(g6_set_j_particle_mxonly(0, 1, who[0], m, x[1]) == 0);
     CHECK(g6calc_firsthalf(0, 2, 1, who, x, c.v, NULL, NULL, NULL, eps2, NULL) == 0);
     CHECK(g6calc_lasthalf2(0, 2, 1, who, x, c.v, eps2, NULL, acc, jerk, pot, nnb) == 0);
@@ -147,7 +147,7 @@ static void self(void) {
     CHECK(g6_close(0) == 0);
 }
 
-/* x + v t + a2 t^2 + j6 t^3 + 3/4 k18 t^4, in several clusters, and what is set after ti. */
+/* x + v t + a2 t^2 + j6 t^3 + 3/4 k18 t^4, in several clusters, and particles set after ti. */
 static void prediction(void) {
     double k18[3] = {0.1, 0.2, -0.1}, j6[3] = {0.2, -0.1, 0.3}, a2[3] = {-0.3, 0.1, 0.2};
     double v[3] = {1, 2, 3}, x[3] = {4, 5, 6}, at[1][3] = {{0, 0, 0}}, u[1][3] = {{0, 0, 0}};
@@ -180,7 +180,7 @@ static void prediction(void) {
     CHECK(g6_close(1) == 0 && g6_close(0) == 0);
 }
 
-/* A client that does not look: after a while nobody tells it any more. */
+/* A client that ignores return codes: the number of messages is limited. */
 static void noise(void) {
     int i;
     for (i = 0; i < 100000; i++) CHECK(g6_set_ti(77, 0.0) == -1);

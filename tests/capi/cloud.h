@@ -1,4 +1,5 @@
-/* What the test programs share: a Plummer-like cloud, sums in plain C to compare with, complaints. */
+/* Shared by the test programs: a Plummer-like cloud, reference sums in plain C, checks of
+ * complaints. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +17,7 @@ static int failures = 0;
         }                                                                                   \
     } while (0)
 
-/* Says on stderr, where the library's complaints go, which of them are wanted. */
+/* Announces an expected complaint on stderr, where the library prints it. */
 #define EXPECT(words) fprintf(stderr, "expect: %s\n", words)
 
 struct cloud {
@@ -59,8 +60,7 @@ static void plummer(struct cloud *c, int n) {
     }
 }
 
-/* Forces on body i of `on` from all of `c` but `self`. `on->a` is used, and then replaced by the
- * caller if wanted: the answers go to acc, jerk, snap. */
+/* Forces at x, for velocity v and acceleration ai, from all of `c` but `self`. */
 static void attract(const struct cloud *c, int self, const double x[3], const double v[3],
                     const double ai[3], double eps2, double acc[3], double jerk[3], double snap[3],
                     double *pot, int *nearest, double *nearest2) {

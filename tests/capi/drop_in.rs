@@ -1,75 +1,76 @@
-//! Names and habits of the libraries in whose place this one is put: Sapporo2's class, Yebisu, Phantom-GRAPE, Starlab.
+//! Drop-in replacement: names and calling habits of Sapporo2's class, Yebisu, Phantom-GRAPE and
+//! Starlab.
 
 use std::collections::BTreeSet;
 
 use super::*;
 
-/// Whether `tool` is there; where it is not, what it is for is left out aloud.
-fn there_is(tool: &str, what: &str) -> bool {
-    let there = Command::new(tool).arg("--version").output();
-    let there = there.is_ok_and(|output| output.status.success());
-    if !there {
+/// Whether `tool` is installed; if not, reports `what` as skipped.
+fn has_tool(tool: &str, what: &str) -> bool {
+    let found = Command::new(tool).arg("--version").output();
+    let found = found.is_ok_and(|output| output.status.success());
+    if !found {
         common::skip::skipped(what, &format!("there is no {tool}"));
     }
-    there
+    found
 }
 
 /// Names that `nm` lists with `arguments`.
 fn names(arguments: &[&str], file: &Path) -> BTreeSet<String> {
     let listed = text(&run(Command::new("nm").args(arguments).arg(file)).stdout);
     let last = listed.lines().filter_map(|line| line.split_whitespace().last());
-    // Versions of the system's libraries stand after an @.
+    // Symbol versions follow an @.
     last.filter_map(|name| name.split('@').next().map(str::to_owned)).collect()
 }
 
-/// Names that the library gives to programs.
+/// Names that the library exports.
 fn exported() -> BTreeSet<String> {
     names(&["-D", "--defined-only"], &prefix().join("lib/libgravitile.so"))
 }
 
 #[test]
-fn sapporo2_s_programs_compile_against_the_class_and_get_right_forces() {
-    if !there_is("c++", "class sapporo") {
+fn sapporo2_programs_compile_and_get_right_forces() {
+    if !has_tool("c++", "class sapporo") {
         return;
     }
     for standard in ["-std=c++98", "-std=c++17"] {
         let program = compile_with("sapporo", standard, SHARED, &[standard]);
         for order in ["0", "1", "2"] {
-            judge(&program, &[order, "1e-12"], CPU);
+            run_checked(&program, &[order, "1e-12"], CPU);
         }
     }
 }
 
 #[test]
-fn yebisu_s_structures_are_filled() {
-    if there_is("c++", "Yebisu's structures") {
-        judge(&compile("yebisu", "-std=c++98", SHARED), &["1e-12"], CPU);
+fn yebisu_structures_are_filled() {
+    if has_tool("c++", "Yebisu's structures") {
+        run_checked(&compile("yebisu", "-std=c++98", SHARED), &["1e-12"], CPU);
     }
 }
 
 #[test]
-fn grape_5_has_boards_for_threads_and_softenings_for_sinks() {
+fn grape5_has_boards_per_thread_and_softening_per_sink() {
     let program = compile("boards", "-std=c99", SHARED);
-    judge(&program, &["1e-12"], DOUBLE);
-    judge(&program, &["1e-5"], CPU);
+    run_checked(&program, &["1e-12"], DOUBLE);
+    run_checked(&program, &["1e-5"], CPU);
 }
 
 #[test]
-fn softenings_of_sources_are_added_to_those_of_sinks() {
+fn source_and_sink_softenings_add() {
     let program = compile("symmetric", "-std=c99", SHARED);
-    judge(&program, &["1e-12"], DOUBLE);
-    judge(&program, &["1e-5"], CPU);
+    run_checked(&program, &["1e-12"], DOUBLE);
+    run_checked(&program, &["1e-5"], CPU);
 }
 
 #[cfg(target_os = "linux")]
 #[test]
-fn every_exported_name_is_called_and_answers_right() {
+fn every_exported_name_is_called_with_right_results() {
     let program = compile("names", "-std=c99", SHARED);
     let folder = tempfile::tempdir().unwrap();
     let output = run(command(&program, &[], DOUBLE).current_dir(folder.path()));
     let err = text(&output.stderr);
     check_complaints(&err).unwrap_or_else(|problem| panic!("{problem}\n{err}"));
-    // What Phantom-GRAPE's calls write.
+    // Files that Phantom-GRAPE's calls write.
     let table = std::fs::read_to_string(folder.path().join("dump.dat.00017")).unwrap();
     let numbers = table.split_whitespace().map(|word| word.parse::<f64>().unwrap());
     assert_eq!((table.lines().count(), numbers.count()), (32, 7 * 32));
@@ -82,10 +83,11 @@ fn every_exported_name_is_called_and_answers_right() {
     assert!(missing.is_empty(), "tests/capi/names.c does not call {missing:?}");
 }
 
-/// Zeros and NULL for all that a call may take; x86-64 and AArch64 pass them so that each call finds its own.
+/// Passes zeros and NULL for all arguments. With 16 pointers and 8 doubles, the calling conventions
+/// of x86-64 and AArch64 give every function its arguments.
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 #[test]
-fn no_name_dies_of_nothing() {
+fn calls_with_zeros_and_null_do_not_crash() {
     let folder = tempfile::tempdir().unwrap();
     let names = exported();
     let declared: String = names.iter().map(|name| format!("int {name}(CALL);\n")).collect();
@@ -119,7 +121,7 @@ fn no_name_dies_of_nothing() {
     }
 }
 
-/// Clients with their standards and arguments: all that C and C++ do with the library.
+/// Clients with their standards and arguments: all uses of the library in C and C++.
 const CLIENTS: &[(&str, &str, &[&str])] = &[
     ("forces", "-std=c99", &["1e-12"]),
     ("calls", "-std=c99", &[]),
@@ -138,30 +140,30 @@ const CLIENTS: &[(&str, &str, &[&str])] = &[
     ("yebisu", "-std=c++98", &["1e-12"]),
 ];
 
-/// Nothing is read that nobody wrote, nothing written outside of what the client gave, nothing lost.
+/// No reads of uninitialised memory, no writes outside the client's arrays, no leaks.
 #[test]
 #[ignore = "minutes: script/test --long"]
-fn no_client_and_no_call_touches_memory_that_is_not_its_own() {
-    if !there_is("valgrind", "clients of the C library under valgrind") {
+fn clients_are_clean_under_valgrind() {
+    if !has_tool("valgrind", "clients of the C library under valgrind") {
         return;
     }
     for (name, standard, arguments) in CLIENTS {
         let program = compile(name, standard, SHARED);
-        // A forked child has lost what belonged to its parent's threads.
+        // A forked child has lost the memory that belonged to its parent's threads.
         let leaks = if *name == "habits" { "--leak-check=no" } else { "--leak-check=full" };
         let kinds = ["--errors-for-leak-kinds=definite", "--show-leak-kinds=definite"];
         let mut checked = vec!["-q", "--error-exitcode=99", leaks, kinds[0], kinds[1]];
         checked.push(program.to_str().unwrap());
         checked.extend(*arguments);
         let variables = if *name == "names" { DOUBLE } else { CPU };
-        judge(Path::new("valgrind"), &checked, variables);
+        run_checked(Path::new("valgrind"), &checked, variables);
     }
 }
 
-/// The clients themselves do nothing that C leaves undefined, and what the library writes stays in their arrays.
+/// The clients have no undefined behaviour, and the library writes within their arrays.
 #[test]
 #[ignore = "minutes: script/test --long"]
-fn clients_are_clean_with_sanitizers() {
+fn clients_are_clean_under_sanitizers() {
     let sanitizers = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"];
     let folder = tempfile::tempdir().unwrap();
     let (source, probe) = (folder.path().join("probe.c"), folder.path().join("probe"));
@@ -173,10 +175,10 @@ fn clients_are_clean_with_sanitizers() {
         common::skip::skipped("clients of the C library with sanitizers", "cc has none here");
         return;
     }
-    // What is lost is valgrind's to say.
+    // Leaks are checked with valgrind.
     for (name, standard, arguments) in CLIENTS {
         let mut variables = vec![("ASAN_OPTIONS", "detect_leaks=0")];
         variables.extend(if *name == "names" { DOUBLE } else { CPU });
-        judge(&compile_with(name, standard, SHARED, &sanitizers), arguments, &variables);
+        run_checked(&compile_with(name, standard, SHARED, &sanitizers), arguments, &variables);
     }
 }

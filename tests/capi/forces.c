@@ -1,5 +1,5 @@
-/* Forces, jerks, potentials, nearest neighbours and lists against plain C, in both forms of the calls.
- * Argument: the relative error allowed. */
+/* Forces, jerks, potentials, nearest neighbours and lists against plain C, in both forms of the
+ * calls. Argument: the relative error allowed. */
 #include "cloud.h"
 #include "gravitile.h"
 
@@ -10,7 +10,7 @@ static struct cloud c;
 static double acc[N][3], jerk[N][3], pot[N], zero[N][3], nothing[N], h2[N], null3[3];
 static int ids[N], nnb[N];
 
-/* Any numbers, negative ones too, and not in order. */
+/* Arbitrary ids, some negative, not in order. */
 static int id_of(int i) { return 7 * ((i * 37) % N) - 1000; }
 
 static void compare(double bound, double eps2, int with_nearest, const char *what) {
@@ -46,7 +46,7 @@ static void lists(void) {
             d[2] = c.x[j][2] - c.x[i][2];
             if (j != i && d[0] * d[0] + d[1] * d[1] + d[2] * d[2] <= h2[i]) wanted[m++] = id_of(j);
         }
-        /* By index, as they come at first. */
+        /* By index, the initial order of lists. */
         for (j = 1; j < m; j++) {
             int w = wanted[j], k = j;
             while (k > 0 && wanted[k - 1] > w) {
@@ -63,7 +63,7 @@ static void lists(void) {
             longest = i;
         }
         if (m > 2) {
-            /* Too little room: the code, the true length, and nothing beyond the room. */
+            /* Array too small: returns the code and the true length, writes nothing past the end. */
             int ipipe = i, two = 2, got;
             memset(list, 0, sizeof list);
             CHECK(g6_get_neighbour_list_(NULL, &ipipe, &two, &got, list) == 1);
@@ -76,7 +76,7 @@ static void lists(void) {
     g6_set_neighbour_list_sort_mode(0);
     CHECK(g6_get_neighbour_list(0, longest, N, &n, list) == 0 && n == most && n > 3);
     for (i = 1, m = 0; i < n; i++) m += list[i] < list[i - 1];
-    CHECK(m > 0); /* by address, and the ids are not in that order */
+    CHECK(m > 0); /* sorted by address, in which ids are not in order */
     g6_set_neighbour_list_sort_mode(1);
 }
 
@@ -99,14 +99,14 @@ int main(int argc, char **argv) {
     CHECK(g6_set_ti(0, 0.0) == 0);
     for (round = 0; round < 2; round++) {
         CHECK(g6calc_firsthalf(0, N, NI, ids, c.x, c.v, zero, zero, nothing, eps2, h2) == 0);
-        memset(c.a, 0, sizeof c.a); /* work of the host's, in between */
+        memset(c.a, 0, sizeof c.a); /* host work between the calls */
         CHECK(g6calc_lasthalf2(0, N, NI, ids, c.x, c.v, eps2, h2, acc, jerk, pot, nnb) == 0);
         compare(bound, eps2, 1, "by value");
         lists();
     }
     CHECK(g6_close(0) == 0);
 
-    /* Fortran's, with a NULL cluster and guesses that are not there at all. */
+    /* Fortran forms, with NULL for the cluster and for guesses. */
     CHECK(g6_open_(NULL) == 0);
     for (i = 0; i < N; i++)
         CHECK(g6_set_j_particle_(&id, &i, &ids[i], &zero_time, &zero_time, &c.m[i], null3, null3, null3,

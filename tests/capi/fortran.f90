@@ -1,4 +1,4 @@
-! Two bodies as in example.c, by the calls' Fortran form; stops with 1 where an answer is another.
+! The two bodies of example.c with the Fortran forms of the calls; stops with 1 on a wrong result.
 program fortran
   implicit none
   include 'two_bodies.inc'
@@ -22,7 +22,7 @@ program fortran
   call must(length == 1 .and. list(1) == 2)
   call must(g6_close(cluster) == 0)
 
-  ! GRAPE-5's potentials are above 0 and have the self term; the processor computes them in f32.
+  ! GRAPE-5's potentials are positive and include the self term; the CPU computes them in f32.
   eps2 = 0.01d0
   call must(g5_open() == 0)
   call g5_set_eps_to_all(sqrt(eps2))

@@ -36,13 +36,13 @@ int main(int argc, char **argv) {
     CHECK(g5_set_eps_to_all(eps) == 0);
     CHECK(g5_calculate_force_on_x(c.x, a, p, N) == 0);
     compare(bound, sign, eps, N, N);
-    /* With its own -m/eps: without it the potential is another. */
+    /* Includes the self term -m/eps, which makes a difference. */
     CHECK(fabs(p[0]) > c.m[0] / eps);
-    memcpy(x, c.x, sizeof x); /* answers may go where the sinks were */
+    memcpy(x, c.x, sizeof x); /* results may overwrite the sinks */
     CHECK(g5_calculate_force_on_x(x, x, p, N) == 0);
     CHECK(memcmp(x, a, sizeof x) == 0);
 
-    /* In parts, as a client that counts pipelines does; fewer sources; Fortran. */
+    /* Split by the number of pipelines; fewer sources; Fortran form. */
     ni = g5_get_number_of_pipelines_() < 64 ? g5_get_number_of_pipelines_() : 64;
     n = N / 2;
     CHECK(g5_set_n_(&n) == 0 && g5_set_eps2_to_all_(&eps2) == 0);
@@ -50,7 +50,7 @@ int main(int argc, char **argv) {
     compare(bound, sign, sqrt(eps2), N / 2, ni);
     EXPECT("sinks are not set");
     CHECK(g5_get_force(ni, a, p) == -1);
-    /* What is set between is what counts. */
+    /* Particles set after the sinks are used. */
     CHECK(g5_set_xi(ni, c.x) == 0 && g5_set_eps_to_all(eps) == 0);
     n = N;
     c.m[7] *= 2;
@@ -60,7 +60,7 @@ int main(int argc, char **argv) {
     CHECK(g5_set_xmj(10, 5, c.x, c.m) == 0); /* 10 to 14, from entries 10 to 14 */
     CHECK(g5_calculate_force_on_x(c.x, a, p, ni) == 0);
     compare(bound, sign, eps, N, ni);
-    /* As vtc and kawai's nbody do it: masses and positions by themselves, sinks shared among boards. */
+    /* As in vtc and Kawai's nbody: masses and positions set separately, sinks split among boards. */
     CHECK(JMEMSIZE >= N && g5_get_jmemsize() >= JMEMSIZE);
     CHECK(g5_set_mj(0, N, c.m) == 0 && g5_set_xj(0, N, c.x) == 0 && g5_set_n(N) == 0);
     memset(a, 0, sizeof a);
@@ -75,7 +75,7 @@ int main(int argc, char **argv) {
         }
     }
     compare(bound, sign, eps, N, N);
-    /* A source between others that were never set; what is refused changes nothing. */
+    /* A source between unset ones; refused calls change nothing. */
     memcpy(far_x[N + 10], c.x[3], sizeof far_x[0]);
     CHECK(g5_set_xmj(N + 10, 1, far_x, far_m) == 0 && g5_set_n(N + 100) == 0);
     CHECK(g5_set_xmj(N + 300, 0, NULL, NULL) == 0);

@@ -1,5 +1,5 @@
-/* What programs do that nobody here wrote: open a cluster by one number and call another (ph4), arrays of 48 whatever
- * g6_npipes answers (banana), fork after a call. */
+/* Habits of existing programs: opening one cluster number and calling another (ph4), arrays of 48
+ * whatever g6_npipes returns (banana), fork after a call. */
 #include "cloud.h"
 #include "gravitile.h"
 
@@ -29,7 +29,7 @@ int main(void) {
     pid_t child;
     plummer(&c, N);
 
-    /* Before anything is open a fork does no harm. */
+    /* A fork before anything is open is harmless. */
     child = fork();
     if (child == 0) _exit(g6_open(3) == 0 && forces(3, acc, jerk, pot) == 0 && g6_close(3) == 0 ? 0 : 1);
     CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
@@ -43,16 +43,16 @@ int main(void) {
         attract(&c, i, c.x[i], c.v[i], c.a[i], 1e-4, right, rate, snap, &phi, &near, &r2);
         CHECK(below(off(acc[i], right), 1e-12) && below(off(jerk[i], rate), 1e-11) && below(fabs(pot[i] / phi - 1), 1e-12));
     }
-    /* Said once. */
+    /* Reported once only. */
     CHECK(forces(5, again, jerk, pot) == 0 && memcmp(acc, again, sizeof acc) == 0);
 
-    /* A child has no part of it, and does not hang. */
+    /* Calls in a forked child fail, and do not hang. */
     EXPECT("this process was forked from process");
     child = fork();
     if (child == 0) _exit(g6_set_ti(0, 0.0) == -1 ? 0 : 1);
     CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
     CHECK(forces(32767, again, jerk, pot) == 0 && memcmp(acc, again, sizeof acc) == 0);
-    /* Nor of GRAPE-5's, nor to open one. */
+    /* The same holds for GRAPE-5's calls and for opening. */
     CHECK(g5_open() == 0 && g5_set_n(N) == 0);
     EXPECT("this process was forked from process");
     child = fork();
@@ -64,7 +64,7 @@ int main(void) {
     CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
     CHECK(g5_close() == 0);
 
-    /* Where two are open nobody can know. */
+    /* With two clusters open the call is ambiguous. */
     CHECK(g6_open(1) == 0);
     EXPECT("cluster 0 is not open");
     CHECK(g6_set_ti(0, 0.0) == -1);

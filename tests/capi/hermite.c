@@ -1,4 +1,4 @@
-/* A client: Hermite 4 with block steps (Makino and Aarseth 1992) on a library for GRAPE-6. 64 bodies to
+/* A client: Hermite 4 with block steps (Makino and Aarseth 1992) with GRAPE-6's calls. 64 bodies to
  * t = 0.25. Argument: the energy error allowed. */
 #include "cloud.h"
 #include "gravitile.h"
@@ -34,7 +34,7 @@ static void send(int i) {
     CHECK(g6_set_j_particle(0, i, ids[i], t[i], dt[i], c.m[i], k18, j6, a2, c.v[i], c.x[i]) == 0);
 }
 
-/* The largest power of two below `wanted` that fits the body's time. */
+/* The largest power of two below `wanted` of which the body's time is a multiple. */
 static double block(double now, double old, double wanted) {
     double step = old;
     if (step > wanted) while (step > wanted) step /= 2;

@@ -1,4 +1,5 @@
-! The module's interfaces: two bodies as in example.c, and on a board of GRAPE-5; stops with 1 where an answer is another.
+! The module's interfaces: the two bodies of example.c, also on a GRAPE-5 board; stops with 1 on a
+! wrong result.
 program module_client
   use gravitile
   implicit none

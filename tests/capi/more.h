@@ -1,4 +1,4 @@
-/* Sessions with all other calls that have two forms, in the one that names.c asks for, as in session.h. */
+/* Sessions with all other calls that have two forms; names.c selects the form, as in session.h. */
 
 static void SESSION(int id) {
     int i, n = 0, index = -1, list[N];
@@ -28,7 +28,7 @@ static void SESSION(int id) {
         right(1, 1);
         CHECK(near[0] == nearest && below(fabs(rnnb[0] / nearest2 - 1), 1e-6));
     }
-    /* a2 = x and j6 = v were set: a = 2 x, jerk = 6 v; a quarter of a time unit later. */
+    /* With a2 = x and j6 = v: a = 2 x, jerk = 6 v; at a quarter of a time unit. */
     CHECK(NAME(g6_set_ti)(I(id), R(0.25)) == 0);
     CHECK(NAME(get_j_part_data)(I(3), I(N), x[0], x[1], x[2], x[3], x[4], x[5], &m, &e, &index) == 0);
     CHECK(m == c.m[3] && e == 0 && index == 3 && x[0][1] == c.x[3][1] && x[1][2] == c.v[3][2]);
@@ -67,7 +67,7 @@ static void SESSION(int id) {
     right_of_5(1);
     CHECK(NAME(g5_calculate_force_on_xeMC)(I(7), c.x, &m, acc, pot, I(1)) == 0);
     right_of_5(1);
-    /* eps^2 of sinks and sources add up. */
+    /* eps^2 of sinks and sources add. */
     m = 0.25 * EPS2;
     for (i = 0; i < N; i++) h2[i] = 0.75 * EPS2;
     CHECK(NAME(g5_set_xmj0)(I(0), I(N), c.x, c.m, h2) == 0 && NAME(g5_calculate_force_on_x0)(c.x, acc, pot, I(1), &m) == 0);
@@ -79,7 +79,7 @@ static void SESSION(int id) {
     right_of_5(1);
     for (i = 0; i < N; i++) h2[i] = 1;
     m = EPS2;
-    /* Masses before positions; the positions' eps are 0 again then. */
+    /* Masses before positions; setting positions resets eps to 0. */
     CHECK(NAME(g5_set_mj)(I(0), I(N), c.m) == 0 && NAME(g5_set_xj)(I(0), I(N), c.x) == 0);
     CHECK(NAME(g5_calculate_force_on_x)(c.x, acc, pot, I(1)) == 0);
     right_of_5(1);

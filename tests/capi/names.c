@@ -1,4 +1,5 @@
-/* Every name of the library, called once at least, in all forms: the test sees that none is missing here. */
+/* Calls every name of the library at least once, in all forms; the test checks that none is
+ * missing. */
 #include "cloud.h"
 #include "gravitile.h"
 #include "sapporo.h"
@@ -12,7 +13,7 @@ static double zero[3], acc[N][3], jerk[N][3], pot[N], h2[N], nearest2;
 static int ids[N], near[N], nearest;
 static float rnnb[N];
 
-/* Answers on the first body, from all others. */
+/* Expected results for the first body, from all others. */
 static void right(int sign, int with_jerk) {
     double a[3], j[3], s[3], phi;
     attract(&c, 0, c.x[0], c.v[0], c.a[0], EPS2, a, j, s, &phi, &nearest, &nearest2);
@@ -22,7 +23,7 @@ static void right(int sign, int with_jerk) {
     memset(jerk, 0, sizeof jerk);
 }
 
-/* The same of GRAPE-5, whose potential has the self term and is above 0. */
+/* The same for GRAPE-5, whose potential is positive and includes the self term. */
 static void right_of_5(int sign) {
     pot[0] -= sign * c.m[0] / sqrt(EPS2);
     right(-sign, 0);
@@ -133,7 +134,7 @@ static void gpu2(void) {
     CHECK(g6_close(0) == 0);
 }
 
-/* What the class sapporo is made of. */
+/* The functions behind the class sapporo. */
 static void object(void) {
     int i, k = -1, n = 0, list[N], one = sapporo_open(2, 0);
     double m, e, x[7][3];
@@ -163,7 +164,7 @@ int main(void) {
         ids[i] = i;
         h2[i] = 1;
     }
-    /* Its velocity as a source plays no part in what is compared: it is no source of its own. */
+    /* The first body's velocity as a source does not matter: it does not act on itself. */
     by_value(0);
     by_value_gpu(3);
     by_pointer(-2);

@@ -1,5 +1,5 @@
-/* A program that was written for libg6 and libsapporo, with declarations of its own as its authors had
- * them: void where they did not look, double* for units, and void as arguments. */
+/* A program written for libg6 and libsapporo, with its authors' own declarations: void where
+ * results are ignored, double* for units, and void as arguments. */
 #include <stdio.h>
 
 extern void g6_open_(int *id);
@@ -20,7 +20,7 @@ extern int g6_initialize_jp_buffer_(int *, int *), g6_flush_jp_buffer_(int *);
 extern void g6_set_neighbour_list_sort_mode(int);
 extern int g6_set_overflow_flag_test_mode(int, int, int);
 
-/* A function of the program's own that the library has too: the program's counts. */
+/* The library has a function of this name too; the program's takes precedence. */
 static int called = 0;
 int initialize(int n) { return called += n; }
 
@@ -30,7 +30,7 @@ int main(void) {
     int id = 0, i, two = 2, index[2] = {10, 20}, nnb[2], size = 100;
     g6_open_(NULL);
     g6_set_tunit(51);
-    g6_set_tunit_((double *)1); /* not to be looked at */
+    g6_set_tunit_((double *)1); /* not to be dereferenced */
     g6_set_xunit_((int *)1);
     g6_reset_(&id);
     g6_reset_fofpga_(&id);

@@ -1,5 +1,5 @@
-// What Sapporo2's own programs do with its class: test_gravity_block (order 1), _6th (2) and _g5 (0). Arguments: the
-// order, the relative error allowed.
+// The calls of Sapporo2's own programs on its class: test_gravity_block (order 1), _6th (2) and
+// _g5 (0). Arguments: the order, the relative error allowed.
 #include "sapporohostclass.h"
 
 // As in programs with a copy of Sapporo2's g6lib.h, which declares some of these calls without a result.
@@ -48,7 +48,7 @@ int main(int argc, char *argv[]) {
     sapporo grav;
     EXPECT("this object is not open: call its open() before");
     CHECK(grav.set_time(0) == -1);
-    // f32 alone is for GRAPE-5; f64 is at least as good as any.
+    // Plain f32 is for GRAPE-5 only; f64 is at least as accurate as any.
     EXPECT("the precision is 3, but must be 0 (single), 1 (double-single) or 2 (double)");
     CHECK(grav.open("CUDA/kernels4th.ptx", devices, 1, order, DOUBLE + 1) == -1);
     for (int precision = FLOAT; precision <= DOUBLE; precision++) {
@@ -64,7 +64,7 @@ int main(int argc, char *argv[]) {
     EXPECT("the order is 3");
     CHECK(grav.open("CUDA/kernels.ptx", devices, 1, EIGHT) == -1);
     CHECK(grav.open("CUDA/kernels4th.ptx", devices, 1, order, order == SIXTH ? DOUBLE : DEFAULT) == 0);
-    // Another one has a memory of its own.
+    // Another object has its own particles.
     sapporo other;
     CHECK(other.open("CUDA/kernels4th.ptx", devices) == 0);
     CHECK(other.set_j_particle(0, 1, 0, 0, 1, null3, null3, null3, null3, null3, NULL, NULL, 0) == 0);
@@ -95,12 +95,12 @@ int main(int argc, char *argv[]) {
     }
     compare(order, acc, jrk, snp, pot, nnb, ds, 0, n, n, soft, bound);
 
-    // A part of the sources; what is not wanted may be NULL.
+    // A subset of the sources; outputs that are not needed may be NULL.
     grav.startGravCalc(n / 2, 10, id, c.x, c.v, c.a, NULL, NULL, 1e-4, NULL, NULL);
     CHECK(grav.getGravResults(n / 2, 10, id, c.x, c.v, 1e-4, NULL, acc, jrk, snp, crk, pot, NULL, NULL, false) == 0);
     compare(order, acc, jrk, snp, pot, NULL, NULL, 0, 10, n / 2, soft, bound);
 
-    // A softening for each.
+    // A softening per sink.
     for (int i = 0; i < 10; i++) soft[i] = i % 2 ? 1e-2 : 1e-4;
     grav.startGravCalc(n, 10, id, c.x, c.v, c.a, NULL, NULL, 0, h2, soft);
     CHECK(grav.getGravResults(n, 10, id, c.x, c.v, 0, h2, acc, jrk, snp, crk, pot, nnb, ds, true) == 0);
@@ -123,7 +123,7 @@ int main(int argc, char *argv[]) {
     grav.retrieve_predicted_j_particle(53, m, number, e, px, pv, pa);
     CHECK(px[1] == x[1] && pv[1] == velocity && number == 54);
 
-    // The other was not touched by all this.
+    // The other object is unchanged.
     other.startGravCalc(1, 1, id + 1, c.x, c.v, NULL, NULL, NULL, 0, NULL, NULL);
     CHECK(other.getGravResults(1, 1, id + 1, c.x, c.v, 0, NULL, acc, jrk, NULL, NULL, pot, nnb, NULL, true) == 0);
     CHECK(below(fabs(pot[0] * length(c.x[0]) + 1), bound) && nnb[0] == 1);
@@ -131,7 +131,7 @@ int main(int argc, char *argv[]) {
     CHECK(grav.close() == 0);
     EXPECT("this object is not open");
     CHECK(grav.close() == -1);
-    // Opened anew it is empty.
+    // After reopening it is empty.
     CHECK(grav.open("CUDA/kernels4th.ptx", devices, 1, order) == 0);
     grav.startGravCalc(n, 1, id, c.x, c.v, c.a, NULL, NULL, 1e-4, h2, NULL);
     CHECK(grav.getGravResults(n, 1, id, c.x, c.v, 1e-4, h2, acc, jrk, snp, crk, pot, nnb, ds, true) == 0 && pot[0] == 0);

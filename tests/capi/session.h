@@ -1,6 +1,6 @@
-/* A session with GRAPE-6's calls, in the form and with the prefix that names.c asks for: NAME(call) is a call's name,
- * INT and REAL are the types of its scalars, I(n) and R(x) make them, IN is const where the
- * header says so. */
+/* A session with GRAPE-6's calls, in the form and with the prefix that names.c selects: NAME(call)
+ * is a call's name, INT and REAL are the types of its scalars, I(n) and R(x) make them, IN is const
+ * where the header says so. */
 
 int NAME(g6_open)(INT id);
 int NAME(g6_close)(INT id);
@@ -35,7 +35,7 @@ static void SESSION(int id) {
     CHECK(NAME(g6_initialize_jp_buffer)(I(id), I(N)) == 0);
     for (i = 1; i < N; i++)
         CHECK(NAME(g6_set_j_particle)(I(id), I(i), I(i), R(0), R(0), R(c.m[i]), zero, zero, zero, c.v[i], c.x[i]) == 0);
-    /* One at rest: the first does not attract itself. */
+    /* A source at rest; the first body does not attract itself. */
     CHECK(NAME(g6_set_j_particle_multisend_mxfast)(I(id), I(1), I(0), I(0), R(c.m[0]), c.x[0]) == 0);
     CHECK(NAME(g6_flush_jp_buffer)(I(id)) == 0 && NAME(g6_flush_jp_buffer_and_multisend)(I(id), I(1)) == 0);
     CHECK(NAME(g6_set_ti)(I(id), R(0)) == 0);

@@ -1,5 +1,5 @@
-/* Who sets particles changes between calls, with several clusters open: each time the forces are those of what was set
-   last. And more particles between two calls than wait one by one. */
+/* Particles set from changing threads, with several clusters open: forces always use the last
+ * values. Also more particles between two calls than fit the library's queue. */
 #include <pthread.h>
 
 #include "cloud.h"
@@ -13,7 +13,7 @@
 #define EPS2 1e-3
 #define SPAN 0.125
 
-/* What the memories of the clusters should hold. */
+/* The expected particles of the clusters. */
 static struct {
     int n;
     double usual, m[BIG], x[BIG][3], v[BIG][3];
@@ -23,7 +23,7 @@ static const int id_of[CLUSTERS] = {5, -3, 12};
 static double bound;
 static double now = 1;
 
-/* Another particle at `address`, by whoever calls; not for two threads at the same address. */
+/* Sets another particle at `address`; two threads must not use the same address. */
 static int set(int k, int address) {
     double zero[3] = {0, 0, 0}, *x = want[k].x[address], *v = want[k].v[address], ratio = want[k].m[address] / want[k].usual;
     int i;
@@ -35,7 +35,7 @@ static int set(int k, int address) {
     return g6_set_j_particle(id_of[k], address, 7 * address, now, 0.0, want[k].m[address], zero, zero, zero, v, x) != 0;
 }
 
-/* Part of what a thread does: addresses from, from + step, ... below to, of one cluster or, by turns, of all. */
+/* A thread's task: addresses from, from + step, ... below to, of one cluster or of all in turn. */
 struct job {
     int cluster, from, to, step, again, wrong;
 };
@@ -84,7 +84,7 @@ static void await(int w) {
     pthread_mutex_unlock(&workers[w].lock);
 }
 
-/* Worker `w` does it; negative: whoever calls. */
+/* Runs the task on worker `w`, or if negative on the calling thread. */
 static void give(int w, struct job *job) {
     if (w < 0)
         fulfil(job);
@@ -95,7 +95,7 @@ static void give(int w, struct job *job) {
     CHECK(job->wrong == 0);
 }
 
-/* Worker `w` sets. */
+/* Sets particles on worker `w`. */
 static void by(int w, int cluster, int from, int to, int step) {
     struct job job = {0, 0, 0, 0, 0, 0};
     job.cluster = cluster;
@@ -110,7 +110,7 @@ static void *alone(void *job) {
     return NULL;
 }
 
-/* Forces on foreign sinks are those of what was set last, predicted. */
+/* Forces on foreign sinks use the last particles set, predicted. */
 static void check(int k, int line) {
     double x[SINKS][3], v[SINKS][3], acc[SINKS][3], jerk[SINKS][3], pot[SINKS];
     int ids[SINKS], nearest[SINKS], i, j, c, failed = failures;
@@ -145,7 +145,7 @@ static void check(int k, int line) {
 
 #define CHECK_FORCES(k) check(k, __LINE__)
 
-/* Other particles, of about the mass k + 1 in all. */
+/* Other particles, of total mass about k + 1. */
 static void fill(int k, int n, int w) {
     int i;
     want[k].n = n;
@@ -161,7 +161,7 @@ static void fill(int k, int n, int w) {
 static void few(void) {
     struct job jobs[WORKERS];
     int round, k, w;
-    /* Now this thread, now that one, a part of one cluster or of all by turns. */
+    /* Alternating threads, each setting some particles of one cluster or, in turn, of all. */
     for (round = 0; round < 60; round++) {
         int from = (int)(uniform() * SMALL), length = 1 + (int)(uniform() * SMALL);
         w = (int)(uniform() * (WORKERS + 1)) - 1;
@@ -172,12 +172,12 @@ static void few(void) {
         else
             CHECK_FORCES(k);
     }
-    /* The same particles by one thread, another, and the first again, without a call between. */
+    /* The same particles from one thread, another, and the first again, without a force call. */
     for (round = 0; round < 12; round++) {
         for (w = 0; w < 3; w++) by((round + w % 2) % WORKERS, round % CLUSTERS, round, SMALL, 2);
         CHECK_FORCES(round % CLUSTERS);
     }
-    /* Threads that end: the next one may have the memory of the last. */
+    /* Threads that exit: the next may get the memory of the last. */
     for (round = 0; round < 20; round++) {
         pthread_t thread;
         struct job job = {-1, 0, SMALL, 1, 0, 0};
@@ -186,7 +186,7 @@ static void few(void) {
         CHECK(pthread_create(&thread, NULL, alone, &job) == 0 && pthread_join(thread, NULL) == 0 && job.wrong == 0);
         for (k = 0; k < CLUSTERS; k++) CHECK_FORCES(k);
     }
-    /* All at once, while forces are computed of whatever is there. */
+    /* All threads at once, while forces of the current particles are computed. */
     for (round = 0; round < 10; round++) {
         for (w = 0; w < WORKERS; w++) {
             struct job job = {-1, 0, SMALL, WORKERS, 0, 0};
@@ -209,7 +209,7 @@ static void few(void) {
         }
         for (k = 0; k < CLUSTERS; k++) CHECK_FORCES(k);
     }
-    /* One is closed by another thread than set its particles, and opened again; the others stay as they are. */
+    /* Another thread closes and reopens one cluster; the others are unchanged. */
     for (round = 0; round < 6; round++) {
         k = round % CLUSTERS;
         by(round % WORKERS, k, 0, SMALL, 3);
@@ -228,15 +228,15 @@ static void many(void) {
         CHECK_FORCES(k);
     }
     for (w = -1; w < 3; w++) {
-        /* All of one cluster, then a few of them again. */
+        /* All of one cluster, then a few of them a second time. */
         by(w, 0, 0, BIG, 1);
         by(w, 0, 17, 40, 1);
         CHECK_FORCES(0);
-        /* All clusters by turns, from the middle on by another thread. */
+        /* All clusters in turn, the second half from another thread. */
         by(w, -1, 0, BIG / 2, 1);
         by((w + 2) % WORKERS, -1, BIG / 2, BIG, 1);
         for (k = 0; k < CLUSTERS; k++) CHECK_FORCES(k);
-        /* Each several times, which leaves the last. */
+        /* Each several times: the last value wins. */
         job.again = 4;
         job.cluster = 1;
         give(w, &job);

@@ -1,4 +1,4 @@
-/* Says what it runs on, and ends with a cluster open and a call under way, as some programs do. */
+/* Prints the status, and exits with a cluster open and a call in progress, as some programs do. */
 #include "gravitile.h"
 
 int main(void) {

@@ -1,5 +1,5 @@
-/* Programs of Phantom-GRAPE's symmetric build: an eps^2 of each source besides that of each sink. Argument: the relative
- * error allowed. */
+/* Phantom-GRAPE's symmetric build: an eps^2 per source in addition to that of each sink.
+ * Argument: the relative error allowed. */
 #define SYMMETRIC
 #include "cloud.h"
 #include "gp5util.h"
@@ -50,7 +50,7 @@ int main(int argc, char **argv) {
     CHECK(g5_set_xmj(0, N, c.x, c.m, zeros) == -1);
     CHECK(g5_calculate_force_on_x(c.x, a, p, NI) == 0);
     CHECK(wrong(a, p, same) == 0);
-    /* All alike, on another board. */
+    /* Equal softenings, on another board. */
     for (i = 0; i < N; i++) epsj2[i] = 3e-4;
     CHECK(g5_set_xmjMC(5, 0, N, c.x, c.m, epsj2) == 0 && g5_set_nMC(5, N) == 0);
     CHECK(g5_calculate_force_on_xMC(5, c.x, a, p, NI) == 0);

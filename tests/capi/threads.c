@@ -1,5 +1,5 @@
-/* Four threads with a cluster each, whose calls mix; then four on one cluster, each with sinks of its own, and threads
-   that begin what they never fetch. */
+/* Four threads with a cluster each, whose calls interleave; then four on one cluster with their own
+   sinks, and threads that begin evaluations and never fetch them. */
 #include <pthread.h>
 
 #include "cloud.h"
@@ -34,7 +34,7 @@ static void *work(void *argument) {
 static double right[N];
 static const int first[5] = {0, 7, 20, 21, N};
 
-/* Sinks first[part] to first[part + 1] in both halves; 0, or how many numbers were wrong. */
+/* Both halves for sinks first[part] to first[part + 1]; returns the number of wrong values. */
 static int begin(int part) {
     int from = first[part], n = first[part + 1] - from, ids[N], i;
     for (i = 0; i < n; i++) ids[i] = from + i;
@@ -56,7 +56,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static int step;
 
-/* Waits until `mine` steps were done. */
+/* Waits until `mine` steps are done. */
 static void await(int mine) {
     pthread_mutex_lock(&lock);
     while (step < mine) pthread_cond_wait(&changed, &lock);
@@ -70,7 +70,7 @@ static void done_with_step(void) {
     pthread_mutex_unlock(&lock);
 }
 
-/* First all four begin, then all four fetch; later as it comes. */
+/* First all four begin, then all four fetch; later in any order. */
 static void *share(void *argument) {
     int part = *(int *)argument, round;
     for (round = 0; round < 20; round++) {
@@ -112,7 +112,7 @@ static void on_one_cluster(void) {
         CHECK(pthread_join(threads[i], NULL) == 0);
         CHECK(bad[i] == 0);
     }
-    /* A thread that ends between the halves keeps nobody waiting, and what it began can be fetched. */
+    /* A thread that exits between the halves blocks no other, and its evaluation can be fetched. */
     for (i = 0; i < 4; i++) {
         CHECK(pthread_create(&threads[i], NULL, begin_alone, &part[i]) == 0);
         CHECK(pthread_join(threads[i], NULL) == 0);

@@ -1,11 +1,12 @@
-// A client of Yebisu's calls, with structures of its own and with those of the header. Argument: the error allowed.
+// A client of Yebisu's calls, with its own structures and with those of the header.
+// Argument: the error allowed.
 #include "yebisu.h"
 
 #include <cstdlib>
 
 #include "cloud.h"
 
-// As programs have them: a vector with an index, members in another order.
+// Like those of programs: a vector with operator[], members in another order.
 struct vec {
     double element[3];
     double &operator[](int k) { return element[k]; }
@@ -64,7 +65,7 @@ int main(int argc, char **argv) {
     yebisu::Force twice = sums[3];
     twice += sums[3];
     CHECK(twice.phi == 2 * sums[3].phi && twice.acc[1] == 2 * sums[3].acc[1] && twice.nnb_id == sums[3].nnb_id);
-    // By the softening of the j-particles, as long as there is only one.
+    // Uses the softening of the j-particles, provided that all are equal.
     CHECK(calc_force_on_predictors_epsj(ni, own, force, n) == 0);
     compare(force, 0.01, bound);
     CHECK(set_jp(7, c.m[7], c.x[7], c.v[7], c.a[7], zero, zero, zero, 0.0, 14, 0.02) == 0);

@@ -1,12 +1,12 @@
-//! Shaders with one piece of one text replaced, for tests that see them refused. Texts of kernels belong to a process: only
-//! test programs whose tests all wait for one another use this.
+//! Shaders with one passage replaced, for tests that check that they are refused. Kernel sources
+//! are global to the process: use this only in test programs whose tests do not run concurrently.
 
 use std::sync::Arc;
 
 use gravitile::gpu::{Gpu, template};
 
-/// A device that has compiled nothing yet, where `from` in `file` reads `to`. The usual texts come back with
-/// [`template::reload`] only.
+/// A device with an empty kernel cache, where `from` in `file` is replaced by `to`. Only
+/// [`template::reload`] restores the default sources.
 pub fn device_with(file: &str, from: &str, to: &str) -> Arc<Gpu> {
     let folder = tempfile::tempdir().unwrap();
     for (name, text) in template::FILES {

@@ -1,10 +1,10 @@
-//! Bodies of each kind that formats know, for tests of snapshots.
+//! Bodies of every particle type that the formats know, for tests of snapshots.
 
 use glam::DVec3;
 use gravitile::bodies::{Bodies, Component, Role};
 use gravitile::snapshot::Snapshot;
 
-/// `n` bodies of f32 numbers, of each kind that GADGET knows by turns; ids count down from 1000.
+/// `n` bodies with values exact in f32, cycling through GADGET's types; ids count down from 1000.
 pub fn of_each_kind(n: usize) -> Snapshot {
     let kinds = [
         ("gas", Role::Gas),
@@ -25,7 +25,7 @@ pub fn of_each_kind(n: usize) -> Snapshot {
     Snapshot::new(bodies, 0.1)
 }
 
-/// The same with columns of f64 and facts.
+/// The same snapshot with f64 columns and attributes.
 pub fn with_columns(mut snapshot: Snapshot) -> Snapshot {
     let n = snapshot.bodies.len();
     for (name, value) in [("eps", 0.5), ("phi", -2.0), ("U", 1.0), ("RHO", 3.0), ("ACCE.x", 4.0)] {

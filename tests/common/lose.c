@@ -1,7 +1,8 @@
-/* A Vulkan layer by which a test loses devices: once the file that LOSE_DEVICE names is there, submissions and waits fail
- * as those of a driver do whose GPU has fallen off the bus; those of all devices of the process or, if the file begins with
- * a number, of the one that was made as that, from 1. It needs no header of Vulkan's, since it hands on what it is given;
- * the numbers are those of vulkan_core.h, the links those of vk_layer.h. */
+/* A Vulkan layer that simulates device loss. Once the file named by LOSE_DEVICE exists, submissions
+ * and waits fail as with a driver whose GPU has fallen off the bus: for all devices of the process
+ * or, if the file begins with a number, for the device created as that one, counted from 1.
+ * Vulkan's headers are not needed, since arguments are passed through; constants are from
+ * vulkan_core.h, structures from vk_layer.h. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -30,8 +31,8 @@ struct Info {
     } link;
 };
 
-/* Something that was made. What belongs to it, adapters or queues, has the same table in its first word: by that loaders
- * and layers tell whose it is. */
+/* A created instance or device. Its adapters or queues have the same dispatch table pointer in
+ * their first word, by which loaders and layers find the owner. */
 struct Made {
     void *table, *object;
     Find find;
@@ -47,7 +48,7 @@ static void remember(struct All *all, void *object, Find find) {
     all->made[all->count++] = (struct Made){*(void **)object, object, find};
 }
 
-/* The newest one: tables of those that are gone are used again. */
+/* The newest match: addresses of freed tables are reused. */
 static struct Made *owner(struct All *all, void *object) {
     for (size_t k = all->count; k-- > 0;)
         if (all->made[k].table == *(void **)object) return &all->made[k];

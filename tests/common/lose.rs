@@ -1,16 +1,17 @@
-//! A Vulkan layer by which tests lose devices (`lose.c`).
+//! A Vulkan layer (`lose.c`) that simulates device loss.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::skip;
 
-/// What a program needs in its environment beside `LOSE_DEVICE`, the file that says which devices are lost, once it is there.
-/// It works in the folder that [`layer`] was given.
+/// The environment that a program needs in addition to `LOSE_DEVICE`, the path of a file whose
+/// creation triggers the loss and whose contents select the devices. The program must run in the
+/// folder given to [`layer`].
 pub const ENVIRONMENT: [(&str, &str); 2] =
     [("VK_LAYER_PATH", "."), ("VK_INSTANCE_LAYERS", "VK_LAYER_GRAVITILE_lose")];
 
-/// Puts the layer into `folder`; whether it is there. Without a C compiler it is said what is left out.
+/// Builds the layer in `folder`. Without a C compiler, reports `what` as skipped and returns false.
 pub fn layer(folder: &Path, what: &str) -> bool {
     let source = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common"));
     let made = Command::new("cc")

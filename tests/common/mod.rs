@@ -1,4 +1,4 @@
-//! What the device tests share: one open device per test program.
+//! Helpers of the device tests: one open device per test program.
 #![allow(dead_code)]
 
 pub mod broken;
@@ -9,13 +9,13 @@ use std::sync::{Arc, OnceLock};
 use gravitile::forces::Precision;
 use gravitile::gpu::{AdapterRequest, Gpu};
 
-/// The adapter that tests run on: the best there is, or the one that GRAVITILE_TEST_ADAPTER names.
+/// The adapter that tests run on: the best available, or the one that GRAVITILE_TEST_ADAPTER names.
 pub fn adapter_request() -> AdapterRequest {
     AdapterRequest::named(&std::env::var("GRAVITILE_TEST_ADAPTER").unwrap_or_default())
 }
 
-/// A device of the WebGPU baseline. It stays until the program's end, as the first does: taking one down beside
-/// others at work hangs NVIDIA's driver (580, Linux) now and then.
+/// A device restricted to the WebGPU baseline. Like the default device it stays open until the
+/// program ends: destroying one while others work occasionally hangs NVIDIA's driver (580, Linux).
 pub fn baseline() -> Arc<Gpu> {
     static GPU: OnceLock<Arc<Gpu>> = OnceLock::new();
     let open =
@@ -23,7 +23,8 @@ pub fn baseline() -> Arc<Gpu> {
     Arc::clone(GPU.get_or_init(open))
 }
 
-/// A device of the baseline that is said to take 3 workgroups a dimension: what is more comes in rows.
+/// A baseline device with a limit of 3 workgroups per dimension, so that larger dispatches are
+/// split into rows.
 pub fn narrow() -> Arc<Gpu> {
     static GPU: OnceLock<Arc<Gpu>> = OnceLock::new();
     let open = || {
@@ -35,7 +36,8 @@ pub fn narrow() -> Arc<Gpu> {
     Arc::clone(GPU.get_or_init(open))
 }
 
-/// The device. Without an adapter the test fails, with the reason: a skipped test proves nothing.
+/// The default device. Without an adapter the test fails, with the reason: a skipped test proves
+/// nothing.
 pub fn gpu() -> Arc<Gpu> {
     static GPU: OnceLock<Arc<Gpu>> = OnceLock::new();
     let open = || {
@@ -45,8 +47,8 @@ pub fn gpu() -> Arc<Gpu> {
     Arc::clone(GPU.get_or_init(open))
 }
 
-/// The tiers of precision beyond single that the adapter has. Double-single must hold on every one, double
-/// wherever shaders have f64: else the test fails, with the reason.
+/// The adapter's precision tiers beyond single. Double-single must be available on every adapter,
+/// and double wherever shaders have f64; otherwise the test fails, with the reason.
 pub fn tiers() -> Vec<Precision> {
     let gpu = gpu();
     let must = |precision| {

@@ -1,7 +1,9 @@
-//! A file of tuned shapes with derivatives whose sums have another order than the rule's.
+//! A file of tuned kernel shapes (forces with derivatives) whose sums have another order than the
+//! default rule's.
 
-/// The file with other shapes: each holds anywhere, and no two numbers of sinks have the same, so that whoever takes the
-/// shape of a part of the sinks for all of them is found out. What the file says of the rule's stays.
+/// Replaces the fitted shapes in `tuned`: each is valid on any adapter, and the number of slices
+/// differs for each number of sinks, so that using the shape of a subset of the sinks for all of
+/// them changes the bits. The entries of the rule are unchanged.
 pub fn unlike_the_rule(tuned: &str) -> String {
     let (mut is_found, mut slices) = (false, 1);
     let lines = tuned.lines().map(|line| {

@@ -1,10 +1,11 @@
-//! What a test does not look at is said aloud and counted: a test that passes in silence proves nothing.
+//! Skipped tests are printed and counted: a test that passes in silence proves nothing.
 #![allow(dead_code)]
 
 use std::io::Write;
 
-/// Says that a part of a test was left out, past the test harness, which keeps what passing tests print to
-/// itself; and adds a line to the file that GRAVITILE_SKIPPED names, from which `script/test` counts.
+/// Reports that (part of) a test was skipped, bypassing the test harness, which captures the output
+/// of passing tests. Also appends a line to the file named by GRAVITILE_SKIPPED, which
+/// `script/test` counts.
 pub fn skipped(what: &str, why: &str) {
     let line = format!("SKIPPED {what}: {why}\n");
     let _ = std::io::stderr().lock().write_all(line.as_bytes());
@@ -14,8 +15,8 @@ pub fn skipped(what: &str, why: &str) {
     }
 }
 
-/// The same for what an adapter's driver does not offer. Mesa's llvmpipe, on which everything is tested, offers
-/// all of it: there it is a fault.
+/// The same for a feature that the adapter's driver lacks. Mesa's llvmpipe, the reference driver of
+/// the tests, has all of them: a feature missing there is a failure.
 pub fn lacking(driver: &str, what: &str) {
     assert!(!driver.contains("llvmpipe"), "{driver} has {what}, but is said not to");
     skipped(what, &format!("{driver} does not offer it"));

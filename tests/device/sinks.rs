@@ -1,4 +1,4 @@
-//! Bodies of which a device moves a part: two halves are the whole, to the bit.
+//! A device that moves only a range of the bodies: two halves give the same bits as the whole.
 
 use std::ops::Range;
 
@@ -14,7 +14,7 @@ use gravitile::integrate::{self, DeviceIntegrator};
 use gravitile::sim::{DeviceState, Diagnosis, Residence, Settings};
 
 const N: u32 = 1000;
-/// Cut where no workgroup of any shape begins.
+/// Split where no workgroup of any shape begins.
 const HALVES: [Range<u32>; 2] = [0..333, 333..N];
 const SOFTENING: f64 = 0.05;
 
@@ -26,8 +26,8 @@ fn state_of(bodies: &Bodies, sinks: Range<u32>, settings: &Settings) -> DeviceSt
     state
 }
 
-/// What states tell of their sinks, one after the other: accelerations and potentials; and all bodies.
-fn told(states: &mut [DeviceState], bodies: &Bodies) -> (Vec<DVec3>, Vec<f64>, Bodies) {
+/// Accelerations and potentials of each state's sinks, in order, and all bodies.
+fn results(states: &mut [DeviceState], bodies: &Bodies) -> (Vec<DVec3>, Vec<f64>, Bodies) {
     let (mut accelerations, mut potentials, mut now) = (Vec::new(), Vec::new(), bodies.clone());
     for state in states {
         accelerations.extend(pollster::block_on(state.read(&mut now, 0.0)).unwrap());
@@ -37,7 +37,7 @@ fn told(states: &mut [DeviceState], bodies: &Bodies) -> (Vec<DVec3>, Vec<f64>, B
 }
 
 #[test]
-fn forces_and_potentials_of_halves_are_those_of_the_whole() {
+fn split_sinks_give_same_forces_and_potentials() {
     let bodies = plummer(N as usize);
     let mut far = bodies.clone();
     far.position.iter_mut().for_each(|x| x.x += 1e4);
@@ -45,18 +45,18 @@ fn forces_and_potentials_of_halves_are_those_of_the_whole() {
         [(&bodies, SHAPES[0]), (&bodies, SHAPES[1]), (&bodies, SHAPES[2]), (&far, SHAPES[0])]
     {
         let settings = settings(kernel);
-        let whole = told(&mut [state_of(bodies, 0..N, &settings)], bodies);
+        let whole = results(&mut [state_of(bodies, 0..N, &settings)], bodies);
         let mut halves = HALVES.map(|sinks| state_of(bodies, sinks, &settings));
         assert_eq!(halves[0].interactions(), 333 * u64::from(N), "{kernel:?}");
-        assert!(told(&mut halves, bodies) == whole, "{kernel:?}");
+        assert!(results(&mut halves, bodies) == whole, "{kernel:?}");
         let mut shifted = [0..332, 332..N].map(|sinks| state_of(bodies, sinks, &settings));
         shifted.swap(0, 1);
-        assert!(told(&mut shifted, bodies) != whole, "the comparison should see another order");
+        assert!(results(&mut shifted, bodies) != whole, "the comparison should see another order");
     }
 }
 
 #[test]
-fn only_the_sinks_move() {
+fn only_sinks_move() {
     let bodies = plummer(N as usize);
     let settings = settings(SHAPES[0]);
     let mut state = state_of(&bodies, 333..400, &settings);
@@ -73,7 +73,8 @@ fn only_the_sinks_move() {
         assert_eq!(read[1][i] != begun[1][i], moves, "velocity {i}");
         assert_eq!(read[2][i][..3] != [0.0; 3], moves, "acceleration {i}");
     }
-    // What is read back leaves the others alone, and so does continuing with other settings.
+    // Reading back leaves other bodies unchanged, and continuing with other settings keeps the
+    // range.
     let mut now = bodies.clone();
     now.position.fill(DVec3::ONE);
     let accelerations = pollster::block_on(state.read(&mut now, 0.0)).unwrap();
@@ -85,7 +86,7 @@ fn only_the_sinks_move() {
 }
 
 #[test]
-fn parts_that_cannot_be_are_refused() {
+fn invalid_sink_ranges_are_refused() {
     let bodies = plummer(300);
     let refuse = |sinks: Range<u32>, kernel: KernelRequest| {
         let settings = settings(kernel);
@@ -102,7 +103,7 @@ fn parts_that_cannot_be_are_refused() {
 }
 
 #[test]
-fn diagnostics_want_a_device_that_moves_all() {
+fn diagnostics_require_all_bodies_on_one_device() {
     let bodies = plummer(N as usize);
     let diagnosed = |sinks: Range<u32>| {
         let state = state_of(&bodies, sinks, &settings(SHAPES[0]));
@@ -115,14 +116,14 @@ fn diagnostics_want_a_device_that_moves_all() {
     assert!(text.contains("sinks is 333, but must be all 1000 bodies"), "{text}");
 }
 
-/// One device's share of the bodies with what moves them.
-struct Share {
+/// One device's range of the bodies, with its forces and integrator.
+struct Owner {
     bodies: BodyBuffers,
     forces: AllPairs,
     integrator: Box<dyn DeviceIntegrator>,
 }
 
-impl Share {
+impl Owner {
     fn new(gpu: &Gpu, bodies: &Bodies, sinks: Range<u32>, kernel: KernelRequest) -> Self {
         let bodies = BodyBuffers::upload(gpu, bodies, 1.0, &Frame::PLAIN, None).unwrap();
         let bodies = bodies.with_sinks(sinks).unwrap();
@@ -140,7 +141,7 @@ impl Share {
         evaluate_blocking(&mut self.forces, gpu, &mut throughput).unwrap();
     }
 
-    /// The beginning of a step, or its end.
+    /// The first half of a step (`opens`) or the second.
     fn integrate(&mut self, gpu: &Gpu, dt: f64, opens: bool) {
         self.integrator.begin_submission();
         let mut encoder = gpu.device.create_command_encoder(&Default::default());
@@ -155,40 +156,40 @@ impl Share {
     }
 }
 
-/// Every share gets the positions that the others have moved.
-fn exchange(gpu: &Gpu, shares: &[Share]) {
+/// Copies the positions of each range to all other owners.
+fn exchange(gpu: &Gpu, owners: &[Owner]) {
     let mut encoder = gpu.device.create_command_encoder(&Default::default());
-    for (i, from) in shares.iter().enumerate() {
+    for (i, from) in owners.iter().enumerate() {
         let (begin, bytes) = (from.bodies.sinks.start, from.bodies.sink_count());
         let [begin, bytes] = [begin, bytes].map(|n| u64::from(n) * 16);
-        for (_, to) in shares.iter().enumerate().filter(|(k, _)| *k != i) {
-            let [from, to] = [from, to].map(|share| &share.bodies.position_mass);
+        for (_, to) in owners.iter().enumerate().filter(|(k, _)| *k != i) {
+            let [from, to] = [from, to].map(|owner| &owner.bodies.position_mass);
             encoder.copy_buffer_to_buffer(from, begin, to, begin, bytes);
         }
     }
     gpu.queue.submit([encoder.finish()]);
 }
 
-/// Positions, velocities and accelerations after three steps, each body's from the share that moves it.
+/// Positions, velocities and accelerations after three steps, each body's from its owner.
 fn moved(sinks: &[Range<u32>], kernel: KernelRequest, exchanging: bool) -> Vec<[f32; 4]> {
     let (gpu, bodies) = (common::gpu(), plummer(N as usize));
-    let mut shares: Vec<Share> =
-        sinks.iter().map(|sinks| Share::new(&gpu, &bodies, sinks.clone(), kernel)).collect();
+    let mut owners: Vec<Owner> =
+        sinks.iter().map(|sinks| Owner::new(&gpu, &bodies, sinks.clone(), kernel)).collect();
     for dt in [0.0, 0.01, 0.01, 0.01] {
-        for share in shares.iter_mut().filter(|_| dt > 0.0) {
-            share.integrate(&gpu, dt, true);
+        for owner in owners.iter_mut().filter(|_| dt > 0.0) {
+            owner.integrate(&gpu, dt, true);
         }
         if exchanging {
-            exchange(&gpu, &shares);
+            exchange(&gpu, &owners);
         }
-        for share in &mut shares {
-            share.evaluate(&gpu);
-            share.integrate(&gpu, dt, false);
+        for owner in &mut owners {
+            owner.evaluate(&gpu);
+            owner.integrate(&gpu, dt, false);
         }
     }
     let mut all = Vec::new();
     for which in 0..3 {
-        for Share { bodies, .. } in &shares {
+        for Owner { bodies, .. } in &owners {
             let buffer = [&bodies.position_mass, &bodies.velocity, &bodies.acceleration][which];
             let read = read_blocking::<[f32; 4]>(&gpu, &[buffer], N as usize).unwrap().remove(0);
             all.extend_from_slice(&read[bodies.sinks.start as usize..bodies.sinks.end as usize]);
@@ -198,7 +199,7 @@ fn moved(sinks: &[Range<u32>], kernel: KernelRequest, exchanging: bool) -> Vec<[
 }
 
 #[test]
-fn steps_of_halves_that_exchange_positions_are_those_of_the_whole() {
+fn split_steps_with_exchange_give_same_bits() {
     for kernel in SHAPES {
         #[allow(clippy::single_range_in_vec_init)]
         let whole = moved(&[0..N], kernel, false);

@@ -1,4 +1,4 @@
-//! Forces with derivatives on several devices, as the C library asks for them: the bits are those of one.
+//! Forces with derivatives on several devices, as the C library uses them: same bits as on one.
 
 use glam::DVec3;
 use gravitile::forces::direct::{GpuTiers, SeveralTiers};
@@ -9,7 +9,7 @@ use gravitile::forces::{
 
 use super::{common, devices};
 
-/// All that can be asked for, of the sources themselves and of some of them.
+/// All outputs, for all sources as sinks and for subsets.
 fn answers(engine: &mut dyn ForceEngine, bodies: &TestBodies, lists: bool) -> Vec<Answers> {
     let n = bodies.position.len();
     let radius = vec![0.2; n];
@@ -42,8 +42,8 @@ fn moving(bodies: &TestBodies, at: f64) -> Vec<Moving> {
     .collect()
 }
 
-/// Sources that stay, sources that change, and sources that move.
-fn told(engine: &mut dyn ForceEngine, bodies: &TestBodies) -> Vec<Answers> {
+/// Answers for static sources, after an update, and for moving sources.
+fn all_answers(engine: &mut dyn ForceEngine, bodies: &TestBodies) -> Vec<Answers> {
     let mut sources = Sources::new(&bodies.position, &bodies.mass);
     sources.velocity = &bodies.velocity;
     engine.set_sources(&sources).unwrap();
@@ -62,7 +62,7 @@ fn told(engine: &mut dyn ForceEngine, bodies: &TestBodies) -> Vec<Answers> {
 }
 
 #[test]
-fn the_library_has_the_same_forces_on_any_number_of_devices() {
+fn c_library_forces_do_not_depend_on_device_count() {
     let bodies = TestBodies::new(600, 3);
     for precision in [Precision::DoubleSingle, Precision::Double] {
         if !common::tiers().contains(&precision) {
@@ -70,10 +70,10 @@ fn the_library_has_the_same_forces_on_any_number_of_devices() {
             continue;
         }
         let mut one = GpuTiers::new(devices(1).remove(0), precision).unwrap();
-        let one = told(&mut one, &bodies);
+        let one = all_answers(&mut one, &bodies);
         for count in [2, 3] {
             let mut several = SeveralTiers::new(&devices(count), precision).unwrap();
-            assert!(told(&mut several, &bodies) == one, "{count} devices, {precision:?}");
+            assert!(all_answers(&mut several, &bodies) == one, "{count} devices, {precision:?}");
             assert!(several.describe().contains(" + "), "{}", several.describe());
         }
     }

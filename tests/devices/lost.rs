@@ -1,4 +1,4 @@
-//! A device that is lost ends the work of all.
+//! Loss of one device ends the run on all.
 
 use std::sync::Arc;
 
@@ -13,8 +13,8 @@ use gravitile::snapshot::Snapshot;
 use super::{common, open, plummer, settings};
 
 #[test]
-fn a_device_that_is_lost_ends_the_others_with_an_error() {
-    // Devices of its own: what is lost stays so.
+fn lost_device_ends_the_others_with_an_error() {
+    // Separate devices: a lost device stays lost.
     let mut own: Vec<_> =
         (0..3).map(|_| Gpu::open_blocking(&common::adapter_request()).unwrap()).collect();
     for lost in 0..2 {
@@ -35,7 +35,8 @@ fn a_device_that_is_lost_ends_the_others_with_an_error() {
     }
 }
 
-/// A run on two devices of which one is lost in the middle, and the snapshots that it leaves.
+/// Runs on two devices, one of which is lost after `step`; returns the error and the snapshots
+/// written.
 fn lost_run(settings: &Settings, at: &std::path::Path, step: u64) -> (Error, Vec<Vec<u8>>) {
     let own: Vec<_> =
         (0..2).map(|_| Gpu::open_blocking(&common::adapter_request()).unwrap()).collect();
@@ -52,7 +53,7 @@ fn lost_run(settings: &Settings, at: &std::path::Path, step: u64) -> (Error, Vec
     (error, snapshots(at))
 }
 
-/// A run of 12 steps with a snapshot after each second one.
+/// A run of 12 steps with a snapshot every second step.
 fn recorded(
     sim: &mut Simulation,
     at: &std::path::Path,
@@ -72,7 +73,7 @@ fn snapshots(at: &std::path::Path) -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn a_run_that_loses_a_device_ends_with_the_snapshots_before() {
+fn run_keeps_snapshots_before_device_loss() {
     let place = tempfile::tempdir().unwrap();
     let hermite = Settings {
         integrator: gravitile::integrate::find("hermite4").unwrap(),
@@ -91,7 +92,7 @@ fn a_run_that_loses_a_device_ends_with_the_snapshots_before() {
         let (error, left) = lost_run(&settings, &place.path().join(name), 7);
         assert!(matches!(error, Error::Device(_)), "{name}: {error}");
         assert!(error.to_string().contains("gravitile resume"), "{name}: {error}");
-        // Of steps 0, 2, 4 and 6, each as in a run that nothing happened to.
+        // The snapshots of steps 0, 2, 4 and 6, identical to those of an undisturbed run.
         let whole = snapshots(&whole);
         assert!(left.len() == 4 && whole.len() == 7, "{name}: {} {}", left.len(), whole.len());
         assert!(left[..] == whole[..4], "{name}");

@@ -1,4 +1,4 @@
-//! Ranks as threads: all that MPI adds is another way between them.
+//! Ranks as threads: with MPI only the transport between them differs.
 
 use std::sync::Arc;
 
@@ -11,9 +11,9 @@ use gravitile::forces::{
 use gravitile::integrate::blocks::BlockSettings;
 use gravitile::sim::{Choice, EngineKind, Method, Settings, Simulation};
 
-use super::{SHAPES, common, devices, open, plummer, settings, told};
+use super::{SHAPES, common, devices, fingerprint, open, plummer, settings};
 
-/// Does `work` as each of so many ranks, on a thread of its own.
+/// Runs `work` on `count` ranks, each on its own thread.
 fn as_ranks<T: Send>(count: usize, work: impl Fn(Ranks) -> T + Sync) -> Vec<T> {
     std::thread::scope(|scope| {
         let work = &work;
@@ -35,17 +35,17 @@ fn open_on(ranks: Ranks, bodies: &Bodies, settings: &Settings) -> Simulation {
 }
 
 #[test]
-fn ranks_with_devices_of_their_own_take_the_steps_of_one() {
+fn ranks_with_own_devices_give_same_bits_as_one() {
     let bodies = plummer(777);
     let settings = settings(SHAPES[2]);
     let mut one = open(1, &bodies, &settings);
     one.step(4).unwrap();
-    let one = told(&mut one);
+    let one = fingerprint(&mut one);
     for all in as_ranks(2, |ranks| {
         let mut sim = open_on(ranks, &bodies, &settings);
         sim.step(1).unwrap();
         sim.step(3).unwrap();
-        told(&mut sim)
+        fingerprint(&mut sim)
     }) {
         assert!(all == one, "all ranks should know all bodies");
     }
@@ -61,7 +61,7 @@ fn hermite(name: &str, precision: Precision) -> Settings {
 }
 
 #[test]
-fn block_steps_live_on_the_devices_of_all_ranks() {
+fn block_steps_run_on_devices_of_all_ranks() {
     let mut bodies = plummer(301);
     bodies.mass[5] *= 20.0;
     for (name, precision) in [
@@ -76,15 +76,15 @@ fn block_steps_live_on_the_devices_of_all_ranks() {
         let settings = hermite(name, precision);
         let mut one = open(1, &bodies, &settings);
         one.step(3).unwrap();
-        let one = (told(&mut one), *one.blocks().unwrap().stats());
-        // Those of software take blocks of more than 2^14 interactions together.
+        let one = (fingerprint(&mut one), *one.blocks().unwrap().stats());
+        // Software adapters share blocks of more than 2^14 interactions.
         assert!(one.1.last_active > (1 << 14) / 301, "{:?}", one.1);
         for (all, words) in as_ranks(2, |ranks| {
             let mut sim = open_on(ranks, &bodies, &settings);
             sim.step(1).unwrap();
             sim.step(2).unwrap();
             let stats = *sim.blocks().unwrap().stats();
-            ((told(&mut sim), stats), sim.describe_engine())
+            ((fingerprint(&mut sim), stats), sim.describe_engine())
         }) {
             assert!(words.contains("on 3 devices") && words.contains("each of 2 ranks"), "{words}");
             assert!(all == one, "{name}, {precision:?}");
@@ -92,9 +92,10 @@ fn block_steps_live_on_the_devices_of_all_ranks() {
     }
 }
 
-/// A small number of bodies: no block is shared, and the devices meet now and then to hear whether to go on.
+/// With few bodies no block is shared, and the ranks only synchronise periodically to decide
+/// whether to continue.
 #[test]
-fn devices_of_ranks_meet_where_no_block_is_large() {
+fn ranks_synchronise_when_no_block_is_large() {
     let bodies = plummer(40);
     let settings = hermite("hermite4", Precision::DoubleSingle);
     let settings = Settings {
@@ -107,36 +108,36 @@ fn devices_of_ranks_meet_where_no_block_is_large() {
     one.step(2).unwrap();
     let stats = *one.blocks().unwrap().stats();
     assert!(stats.blocks > 3 * 128, "there should be meetings: {stats:?}");
-    let one = told(&mut one);
+    let one = fingerprint(&mut one);
     for all in as_ranks(2, |ranks| {
         let mut sim = open_on(ranks, &bodies, &settings);
         sim.step(2).unwrap();
-        told(&mut sim)
+        fingerprint(&mut sim)
     }) {
         assert!(all == one);
     }
 }
 
 #[test]
-fn where_precision_is_single_hosts_step_and_devices_compute() {
+fn single_precision_steps_on_host_with_device_forces() {
     let bodies = plummer(301);
     let settings = hermite("hermite4", Precision::Single);
     let mut one = open(1, &bodies, &settings);
     one.step(2).unwrap();
-    let one = told(&mut one);
+    let one = fingerprint(&mut one);
     for (all, words) in as_ranks(2, |ranks| {
         let mut sim = open_on(ranks, &bodies, &settings);
         sim.step(2).unwrap();
-        (told(&mut sim), sim.describe_engine())
+        (fingerprint(&mut sim), sim.describe_engine())
     }) {
         assert!(words.contains("block steps on the host: single is too narrow"), "{words}");
         assert!(all == one);
     }
 }
 
-/// What else an engine on a device may be asked: some ranks have no sinks.
+/// Other outputs of a device engine; with few sinks some ranks have none.
 #[test]
-fn answers_of_a_part_are_those_among_all() {
+fn sinks_spread_over_ranks_give_same_answers() {
     let bodies = plummer(500);
     let mut sources = Sources::new(&bodies.position, &bodies.mass);
     sources.velocity = &bodies.velocity;

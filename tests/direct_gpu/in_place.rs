@@ -1,4 +1,4 @@
-//! What the host writes and reads where kernels do, against a device that gets and gives copies.
+//! Mapped storage buffers, which host and kernels access in place, against a device that copies.
 
 use std::sync::Arc;
 
@@ -8,15 +8,16 @@ use gravitile::forces::MovingSources;
 use gravitile::forces::direct::gpu::tiers::{GpuTiers, verdict};
 use gravitile::gpu::Gpu;
 
-/// An engine with these sources, which are predicted to no time yet.
-fn holding(gpu: &Arc<Gpu>, precision: Precision, sources: &[Moving]) -> GpuTiers {
+/// An engine with these sources, without a prediction time.
+fn engine_with(gpu: &Arc<Gpu>, precision: Precision, sources: &[Moving]) -> GpuTiers {
     let pairs = verdict(gpu, precision).unwrap().unwrap();
     let mut engine = GpuTiers::unproven(Arc::clone(gpu), precision, pairs).with_rate(1e15);
     engine.set_moving(sources).unwrap();
     engine
 }
 
-/// The answers to calls of as many sinks as those, each at a later time and after as many sources were replaced.
+/// The answers to `calls` of (number of sinks, number of sources replaced before), at increasing
+/// times.
 fn answers(engine: &mut GpuTiers, sources: &[Moving], calls: &[(usize, usize)]) -> Vec<Answers> {
     let call = |(k, &(sinks, changes)): (usize, &(usize, usize))| {
         let time = Some(3.0 + (k / 2) as f64 / 1024.0);
@@ -29,10 +30,10 @@ fn answers(engine: &mut GpuTiers, sources: &[Moving], calls: &[(usize, usize)]) 
         engine.predict_to(time);
         engine.announce_moving(&placed.all()).unwrap();
         let block = Block::of(sources, sinks, time);
-        let want = wanted(if k % 5 == 4 { Order::Snap } else { Order::Jerk });
+        let want = outputs(if k % 5 == 4 { Order::Snap } else { Order::Jerk });
         engine.begin(&block.sinks(), 1e-2, &want).unwrap();
         engine.settle_moving(&placed.all());
-        // Now and then nobody asks for what was begun.
+        // Sometimes the answers of an evaluation are not fetched.
         if k % 7 == 6 {
             engine.begin(&block.sinks(), 1e-2, &want).unwrap();
         }
@@ -44,13 +45,14 @@ fn answers(engine: &mut GpuTiers, sources: &[Moving], calls: &[(usize, usize)]) 
 }
 
 #[test]
-fn what_is_in_place_has_the_bits_of_what_is_copied() {
+fn mapped_buffers_give_same_bits_as_copies() {
     let (mapped, copied) = (common::gpu(), common::baseline());
     assert!(!copied.tier.mapped_storage, "the baseline has no such thing");
     if !mapped.tier.mapped_storage {
         return common::skip::lacking(&mapped.adapter.name, "mapped storage");
     }
-    // The same again and again, other sizes of the same kernels, other kernels, larger buffers, some ahead of others.
+    // Repeated sizes, other sizes of the same kernels, other kernels, larger buffers, sinks
+    // uploaded in two portions.
     let calls = [
         (64, 64),
         (64, 64),
@@ -78,7 +80,7 @@ fn what_is_in_place_has_the_bits_of_what_is_copied() {
     for precision in [Precision::Single, Precision::DoubleSingle] {
         let sources = moving(5000, false);
         let [found, right] = [&mapped, &copied]
-            .map(|gpu| answers(&mut holding(gpu, precision, &sources), &sources, &calls));
+            .map(|gpu| answers(&mut engine_with(gpu, precision, &sources), &sources, &calls));
         for (k, (found, right)) in found.iter().zip(&right).enumerate() {
             assert!(found == right, "{}, call {k} of {:?}", precision.name(), calls[k]);
         }
@@ -86,16 +88,17 @@ fn what_is_in_place_has_the_bits_of_what_is_copied() {
 }
 
 #[test]
-fn lists_come_between_answers_that_are_read_in_place() {
+fn neighbour_lists_interleave_with_mapped_answers() {
     let sources = moving(600, false);
     let block = Block::of(&sources, 100, Some(3.0));
     let radius = vec![0.5; 100];
     let within = Some(Within { radius: &radius, capacity: 600 });
     let all = |gpu: &Arc<Gpu>| {
-        let mut engine = holding(gpu, Precision::DoubleSingle, &sources);
+        let mut engine = engine_with(gpu, Precision::DoubleSingle, &sources);
         engine.predict_to(Some(3.0));
-        [None, within, None, within, None]
-            .map(|within| ask(&mut engine, &block.sinks(), &Want { within, ..wanted(Order::Jerk) }))
+        [None, within, None, within, None].map(|within| {
+            answers_of(&mut engine, &block.sinks(), &Want { within, ..outputs(Order::Jerk) })
+        })
     };
     let found = all(&common::gpu());
     assert!(found == all(&common::baseline()));

@@ -7,12 +7,12 @@ use gravitile::forces::{
     TestBodies, Want, Within,
 };
 
-use super::{ask, engine, tiers};
+use super::{answers_of, engine, tiers};
 
 #[path = "in_place.rs"]
 mod in_place;
 
-/// Bodies of which each has a time of its own, and derivatives that matter over a step of 1/64.
+/// Bodies with individual times, whose derivatives matter over a step of 1/64.
 fn moving(n: usize, snaps: bool) -> Vec<Moving> {
     let (first, second) = (TestBodies::new(n, 5), TestBodies::new(n, 6));
     let one = |i: usize| Moving {
@@ -30,7 +30,7 @@ fn moving(n: usize, snaps: bool) -> Vec<Moving> {
     (0..n).map(one).collect()
 }
 
-/// What the reference says of bodies that the host predicts.
+/// The reference's answers for sources predicted on the host.
 fn right(sources: &[Moving], time: Option<f64>, sinks: &Sinks, want: &Want) -> Answers {
     let row = |k: usize| -> Vec<DVec3> { sources.iter().map(|m| m.at(time)[k]).collect() };
     let (position, velocity, acceleration) = (row(0), row(1), row(2));
@@ -43,7 +43,7 @@ fn right(sources: &[Moving], time: Option<f64>, sinks: &Sinks, want: &Want) -> A
         mass: &mass,
     };
     reference.set_sources(&predicted).unwrap();
-    ask(&mut reference, sinks, want)
+    answers_of(&mut reference, sinks, want)
 }
 
 fn worst(found: &[DVec3], right: &[DVec3]) -> f64 {
@@ -51,7 +51,7 @@ fn worst(found: &[DVec3], right: &[DVec3]) -> f64 {
     errors.fold(0.0, f64::max)
 }
 
-/// Sinks that are the first `n` of the sources, where they are at `time`.
+/// The first `n` sources as sinks, predicted to `time`.
 struct Block {
     position: Vec<DVec3>,
     velocity: Vec<DVec3>,
@@ -74,11 +74,11 @@ impl Block {
     }
 }
 
-fn wanted(order: Order) -> Want<'static> {
+fn outputs(order: Order) -> Want<'static> {
     Want { potential: true, nearest: true, ..Want::only(order) }
 }
 
-/// Bounds of accelerations, jerks and snaps, of which cancelling terms leave less.
+/// Relative error bounds of accelerations, jerks and snaps; cancellation makes the latter larger.
 fn bounds(precision: Precision, n: usize) -> [f64; 3] {
     match precision {
         Precision::Double => [1e-12, 1e-11, 1e-10],
@@ -91,10 +91,10 @@ fn bounds(precision: Precision, n: usize) -> [f64; 3] {
 #[track_caller]
 fn compare(engine: &mut dyn ForceEngine, sources: &[Moving], time: Option<f64>, order: Order) {
     let block = Block::of(sources, 130.min(sources.len()), time);
-    let want = wanted(order);
+    let want = outputs(order);
     let right = right(sources, time, &block.sinks(), &want);
     engine.moving().unwrap().predict_to(time);
-    let found = ask(engine, &block.sinks(), &want);
+    let found = answers_of(engine, &block.sinks(), &want);
     let bounds = bounds(engine.precision(), sources.len());
     let rows = [
         (&found.acceleration, &right.acceleration),
@@ -107,7 +107,7 @@ fn compare(engine: &mut dyn ForceEngine, sources: &[Moving], time: Option<f64>, 
         println!("{name}, {} sources, {time:?}, row {k}: {worst:.1e}", sources.len());
         assert!(worst < bounds[k], "{name} {time:?} row {k}: {worst:.1e} over {:.0e}", bounds[k]);
     }
-    // Nearest bodies may be told apart differently only where they are equally far.
+    // The nearest neighbour may differ only if two are equally far.
     for (i, (found, right)) in
         found.nearest_distance.iter().zip(&right.nearest_distance).enumerate()
     {
@@ -116,7 +116,7 @@ fn compare(engine: &mut dyn ForceEngine, sources: &[Moving], time: Option<f64>, 
 }
 
 #[test]
-fn sources_are_predicted_on_the_device_as_on_the_host() {
+fn device_prediction_agrees_with_host() {
     for precision in tiers() {
         for (n, snaps) in [(700, false), (700, true), (4200, true), (1, true)] {
             let sources = moving(n, snaps);
@@ -128,30 +128,31 @@ fn sources_are_predicted_on_the_device_as_on_the_host() {
                     compare(&mut engine, &sources, time, order);
                 }
             }
-            // The same bits whenever it is asked.
+            // Evaluations for the same time give the same bits, whatever is evaluated in between.
             let block = Block::of(&sources, n.min(100), Some(3.01));
-            let mut again = || {
+            let mut evaluate_twice = || {
                 engine.moving().unwrap().predict_to(Some(3.01));
-                let first = ask(&mut engine, &block.sinks(), &wanted(Order::Jerk));
+                let first = answers_of(&mut engine, &block.sinks(), &outputs(Order::Jerk));
                 engine.moving().unwrap().predict_to(None);
-                ask(&mut engine, &block.sinks(), &wanted(Order::Snap));
+                answers_of(&mut engine, &block.sinks(), &outputs(Order::Snap));
                 first
             };
-            assert_eq!(again().acceleration, again().acceleration);
+            assert_eq!(evaluate_twice().acceleration, evaluate_twice().acceleration);
         }
     }
 }
 
-/// Times that hardly differ, or are large: what an f32 has of them would be no step at all.
+/// Times that differ by little, or are large: their difference in f32 would be zero or wrong.
 #[test]
-fn steps_are_exact_whatever_the_time() {
+fn prediction_is_exact_at_large_or_close_times() {
     for (begin, step) in
         [(1e6, 2f64.powi(-20)), (1.0 - 2f64.powi(-26), 2f64.powi(-24)), (-3e4, 1e-3)]
     {
         let mut sources = moving(300, true);
         for source in &mut sources {
             source.time = begin;
-            // A step takes bodies as far as they are apart, and nothing less is right. Of crackles an f32 is kept.
+            // Within a step bodies move as far as they are apart, so the step must be exact.
+            // Crackles are stored in f32.
             let mut factorial = 1.0;
             for (k, row) in source.motion.iter_mut().enumerate().skip(1) {
                 factorial *= k as f64;
@@ -168,7 +169,7 @@ fn steps_are_exact_whatever_the_time() {
 }
 
 #[test]
-fn some_are_replaced_and_units_follow() {
+fn replaced_sources_update_the_frame() {
     for precision in tiers() {
         let mut sources = moving(400, false);
         let mut engine = engine(precision);
@@ -187,16 +188,16 @@ fn some_are_replaced_and_units_follow() {
                 compare(engine, &sources, Some(3.015), Order::Jerk);
             };
         replace(&mut engine, &[7], &|m| m.motion[0] += 0.1);
-        // More than half: all are sent. One of them twice.
+        // More than half, so all are uploaded; index 7 occurs twice.
         let most: Vec<u32> = (0..350).chain([7]).collect();
         replace(&mut engine, &most, &|m| m.time += 1.0 / 1024.0);
-        // A snap where none had one.
+        // The first snap that is not zero.
         replace(&mut engine, &[3, 399], &|m| m.motion[4] = DVec3::splat(100.0));
-        // Far out, heavy, fast: another frame.
+        // Distant, heavy, fast: each changes the frame.
         replace(&mut engine, &[11], &|m| m.motion[0] = DVec3::new(300.0, -1e3, 40.0));
         replace(&mut engine, &[12], &|m| m.mass *= 1e4);
         replace(&mut engine, &[13], &|m| m.motion[1] *= 1e5);
-        // All of them elsewhere, and moving on together.
+        // All displaced, with a common velocity.
         let all: Vec<u32> = (0..400).collect();
         replace(&mut engine, &all, &|m| {
             m.motion[0] += DVec3::new(5e4, 1e4, 0.0);
@@ -205,9 +206,10 @@ fn some_are_replaced_and_units_follow() {
     }
 }
 
-/// What is announced before forces and settled after they have begun has the bits of what is replaced at once.
+/// Sources announced before an evaluation begins and settled after give the same bits as sources
+/// replaced at once.
 #[test]
-fn what_is_announced_is_what_is_replaced() {
+fn announced_sources_give_same_bits_as_replaced() {
     for precision in tiers() {
         for snaps in [false, true] {
             let mut sources = moving(3000, snaps);
@@ -217,7 +219,7 @@ fn what_is_announced_is_what_is_replaced() {
             let lists: [Vec<u32>; 6] = [
                 (0..3000).step_by(7).collect(),
                 (0..700).rev().collect(),
-                // One of them twice, with other values; so many that all are sent; none.
+                // One index twice with different values; so many that all are uploaded; none.
                 vec![5, 1, 2999, 5],
                 (0..2000).collect(),
                 Vec::new(),
@@ -230,14 +232,14 @@ fn what_is_announced_is_what_is_replaced() {
                     let moving = &mut sources[at as usize];
                     moving.time += 1.0 / 2048.0;
                     moving.motion[0] += DVec3::splat(1e-3 * (k + 1) as f64 / list.len() as f64);
-                    // A snap where none had one, at last.
+                    // In the last turn, the first snap that is not zero.
                     moving.motion[4].x += if turn == 5 { 300.0 } else { 0.0 };
                     placed.push(Goal { at, tag: -1 }, moving);
                     values.push(*moving);
                 }
                 let block = Block::of(&sources, 90, time);
                 let (mut at_once, mut announced) = (Answers::default(), Answers::default());
-                let want = Want { distance: true, ..wanted(Order::Jerk) };
+                let want = Want { distance: true, ..outputs(Order::Jerk) };
                 first.moving().unwrap().predict_to(time);
                 first.moving().unwrap().update_moving(list, &values).unwrap();
                 first.evaluate(&block.sinks(), 0.0, &want, &mut at_once).unwrap();
@@ -261,7 +263,7 @@ fn what_is_announced_is_what_is_replaced() {
 }
 
 #[test]
-fn what_comes_between_two_halves_does_not_change_distances() {
+fn updates_between_begin_and_finish_keep_distances() {
     let mut engine = engine(Precision::DoubleSingle);
     let sources = moving(500, true);
     let time = Some(3.01);
@@ -270,7 +272,7 @@ fn what_comes_between_two_halves_does_not_change_distances() {
     let block = Block::of(&sources, 40, time);
     let radius = vec![0.4; 40];
     let within = Some(Within { radius: &radius, capacity: 500 });
-    let want = Want { within, ..wanted(Order::Jerk) };
+    let want = Want { within, ..outputs(Order::Jerk) };
     let right = right(&sources, time, &block.sinks(), &want);
     engine.begin(&block.sinks(), 0.0, &want).unwrap();
     let moved: Vec<Moving> = (0..500).map(|_| Moving { mass: 1.0, ..Moving::default() }).collect();
@@ -286,7 +288,7 @@ fn what_comes_between_two_halves_does_not_change_distances() {
 }
 
 #[test]
-fn sources_that_stay_and_sources_that_move_are_not_mixed_up() {
+fn static_and_moving_sources_do_not_mix() {
     let mut engine = engine(Precision::DoubleSingle);
     let sources = moving(50, true);
     engine.moving().unwrap().set_moving(&sources).unwrap();
@@ -301,14 +303,15 @@ fn sources_that_stay_and_sources_that_move_are_not_mixed_up() {
     compare(&mut engine, &sources, Some(3.0), Order::Jerk);
     let text = engine.moving().unwrap().update_moving(&[50], &sources[..1]).unwrap_err();
     assert!(text.to_string().contains("below 50"), "{text}");
-    // Out of range: the source is named, and what comes after is right again.
+    // A value out of range is refused with the index of the source; a later update restores the
+    // engine.
     let mut wild = sources[3];
     wild.motion[5] = DVec3::splat(1e300);
     let text = engine.moving().unwrap().update_moving(&[3], &[wild]).unwrap_err().to_string();
     assert!(text.contains("body 3") && text.contains("double-single"), "{text}");
-    // As long as it stays there are no forces, of the others either.
+    // Until then there are no forces, on other sinks either.
     let block = Block::of(&sources, 5, Some(3.0));
-    let text = engine.begin(&block.sinks(), 0.0, &wanted(Order::Jerk)).unwrap_err().to_string();
+    let text = engine.begin(&block.sinks(), 0.0, &outputs(Order::Jerk)).unwrap_err().to_string();
     assert!(text.contains("body 3"), "{text}");
     engine.moving().unwrap().update_moving(&[3], &sources[3..4]).unwrap();
     compare(&mut engine, &sources, Some(3.0), Order::Jerk);

@@ -1,4 +1,4 @@
-//! What commands do to a running simulation.
+//! Effects of commands on a running simulation.
 
 use gravitile::forces::Budget;
 use gravitile::forces::direct::gpu::KernelRequest;
@@ -9,8 +9,9 @@ use gravitile::sim::{EngineKind, Settings};
 use super::watcher::{Watcher, bits, distance};
 use super::{ENGINES, plummer, settings, shape};
 
-/// A device simulation with an unfinished step: with this many bodies a frame does only part of it.
-fn half_a_step() -> Watcher {
+/// A device simulation with an unfinished step: with this many bodies a frame does only part of a
+/// step.
+fn unfinished_step() -> Watcher {
     let mut watcher = Watcher::new(plummer(3000), settings(EngineKind::Gpu)).ready();
     watcher.steps(2);
     watcher.budget = Budget { dispatch_secs: 2e-3, submission_secs: 4e-3 };
@@ -21,8 +22,8 @@ fn half_a_step() -> Watcher {
 }
 
 #[test]
-fn a_kernel_change_in_the_middle_of_a_step_keeps_the_state() {
-    let mut changed = half_a_step();
+fn kernel_change_in_mid_step_keeps_state() {
+    let mut changed = unfinished_step();
     changed.apply(Command::Kernel(shape(32, 3)));
     changed.until("the step", |w| w.live.status().steps == 3);
     changed.steps(2);
@@ -39,7 +40,7 @@ fn a_kernel_change_in_the_middle_of_a_step_keeps_the_state() {
 }
 
 #[test]
-fn a_shape_that_cannot_be_is_refused_and_nothing_changes() {
+fn invalid_command_is_refused_and_changes_nothing() {
     for engine in ENGINES {
         let mut watcher = Watcher::new(plummer(300), settings(engine)).ready();
         let before = (watcher.live.settings().clone(), bits(&watcher.moment()));
@@ -60,11 +61,12 @@ fn a_shape_that_cannot_be_is_refused_and_nothing_changes() {
 }
 
 #[test]
-fn another_softening_gives_another_force_at_once() {
+fn softening_change_takes_effect_at_once() {
     for engine in ENGINES {
         let mut changed = Watcher::new(plummer(500), settings(engine)).ready();
         let before = changed.report();
-        // Two reports of one state come by themselves: the jump of the energy is no error of the steps.
+        // A report of the state before and one after arrive unrequested, so that the change in
+        // energy is not attributed to the steps.
         changed.reports.clear();
         changed.apply(Command::Softening(0.5));
         changed.until("a report", |w| w.reports.iter().any(|r| r.softening == 0.5));
@@ -75,7 +77,8 @@ fn another_softening_gives_another_force_at_once() {
         assert_eq!((before.softening, after.softening), (0.05, 0.5), "{engine:?}");
         assert_eq!(before.diagnostics.kinetic, after.diagnostics.kinetic);
         assert!(after.diagnostics.potential > 0.95 * before.diagnostics.potential);
-        // Accelerations as well, and from then on as if it had always been so.
+        // Accelerations change too, and later states equal those of a run that began with this
+        // softening.
         let other = gravitile::sim::Settings { softening: 0.5, ..settings(engine) };
         let mut fresh = Watcher::new(plummer(500), other).ready();
         assert!(bits(&changed.moment()) == bits(&fresh.moment()), "{engine:?}");
@@ -86,7 +89,7 @@ fn another_softening_gives_another_force_at_once() {
 }
 
 #[test]
-fn time_reversed_leads_back_to_the_start() {
+fn reversing_time_returns_to_start() {
     for (engine, tolerance) in [(EngineKind::Gpu, 2e-4), (EngineKind::Cpu, 1e-5)] {
         let mut watcher = Watcher::new(plummer(500), settings(engine)).ready();
         let start = watcher.moment();
@@ -104,9 +107,9 @@ fn time_reversed_leads_back_to_the_start() {
 }
 
 #[test]
-fn time_is_right_when_the_step_changes_in_the_middle_of_one() {
-    // The step under way goes forwards by 0.01, whatever comes next.
-    let mut reversed = half_a_step();
+fn time_is_right_when_dt_changes_in_mid_step() {
+    // The step in progress goes forwards by 0.01, whatever follows.
+    let mut reversed = unfinished_step();
     reversed.apply(Command::Reverse);
     reversed.until("the step", |w| w.live.status().steps == 3);
     assert!((reversed.moment().time - 0.03).abs() < 1e-12, "{}", reversed.moment().time);
@@ -116,7 +119,7 @@ fn time_is_right_when_the_step_changes_in_the_middle_of_one() {
     let start = Watcher::new(plummer(3000), settings(EngineKind::Gpu)).ready().moment();
     assert!(distance(&start, &back) < 1e-4, "{:e}", distance(&start, &back));
 
-    let mut longer = half_a_step();
+    let mut longer = unfinished_step();
     longer.apply(Command::Dt(0.02));
     longer.until("the step", |w| w.live.status().steps == 3);
     longer.steps(1);
@@ -124,7 +127,7 @@ fn time_is_right_when_the_step_changes_in_the_middle_of_one() {
 }
 
 #[test]
-fn a_single_step_is_one_step_even_after_running() {
+fn single_step_is_one_step_after_running() {
     for engine in ENGINES {
         let mut watcher = Watcher::new(plummer(500), settings(engine)).ready();
         watcher.budget = Budget::INTERACTIVE;
@@ -132,7 +135,7 @@ fn a_single_step_is_one_step_even_after_running() {
         watcher.apply(Command::Pause(false));
         watcher.until("some steps", |w| w.live.status().steps > 5);
         watcher.apply(Command::Pause(true));
-        // The step under way may end: then nothing moves any more.
+        // The step in progress may finish; then nothing moves.
         let settled = watcher.moment().steps;
         for _ in 0..20 {
             watcher.frame();
@@ -152,13 +155,13 @@ fn a_single_step_is_one_step_even_after_running() {
 }
 
 #[test]
-fn a_simulation_that_goes_on_from_a_moment_keeps_its_time() {
+fn resuming_from_state_keeps_time() {
     for engine in ENGINES {
         let mut first = Watcher::new(plummer(300), settings(EngineKind::Gpu)).ready();
         first.steps(25);
         let moment = first.moment();
-        let there = settings(engine).going_on_from(&moment);
-        let mut second = Watcher::new(moment.bodies.clone(), there);
+        let resumed = settings(engine).going_on_from(&moment);
+        let mut second = Watcher::new(moment.bodies.clone(), resumed);
         let status = second.live.status();
         assert!((status.time - 0.25).abs() < 1e-12 && status.steps == 25, "{status:?}");
         second = second.ready();
@@ -168,33 +171,36 @@ fn a_simulation_that_goes_on_from_a_moment_keeps_its_time() {
     }
 }
 
-/// What the window does when another integrator or accuracy is chosen: the state stays, time goes on, and
-/// the worker reports its steps when asked.
+/// What the window does when another integrator or accuracy is selected: state and time are kept,
+/// and the worker reports its steps on request.
 #[test]
-fn another_integrator_goes_on_from_the_present_state_and_tells_of_its_steps() {
+fn integrator_change_keeps_state_and_reports_steps() {
     let mut first = Watcher::new(plummer(200), settings(EngineKind::Gpu)).ready();
     first.steps(20);
     let moment = first.moment();
     assert!(first.live.blocks().is_none(), "the leapfrog has no blocks");
     let blocks = BlockSettings { eta: 0.02, eta6: 0.1, dt_max: 0.0625, on_host: false };
-    let there = Settings {
+    let resumed = Settings {
         integrator: gravitile::integrate::find("hermite4").unwrap(),
         blocks,
         ..settings(EngineKind::Cpu).going_on_from(&moment)
     };
-    let mut second = Watcher::new(moment.bodies.clone(), there).ready();
+    let mut second = Watcher::new(moment.bodies.clone(), resumed).ready();
     let begun = second.moment();
     assert!(distance(&moment, &begun) < 1e-12 && (begun.time - 0.2).abs() < 1e-12);
     second.steps(25);
     second.until("the individual steps", |w| w.live.blocks().is_some());
-    let told = second.live.blocks().unwrap().clone();
-    assert_eq!(told.steps_by_level.iter().sum::<usize>(), 200, "each body has a step");
-    assert_eq!(told.dt_max, 0.0625);
-    assert!(told.blocks > 4 && told.mean_active >= 1.0 && told.mean_active <= 200.0, "{told:?}");
-    assert!(told.last_active >= 1 && told.blocks_per_time > 16.0, "{told:?}");
+    let reported = second.live.blocks().unwrap().clone();
+    assert_eq!(reported.steps_by_level.iter().sum::<usize>(), 200, "each body has a step");
+    assert_eq!(reported.dt_max, 0.0625);
+    assert!(
+        reported.blocks > 4 && reported.mean_active >= 1.0 && reported.mean_active <= 200.0,
+        "{reported:?}"
+    );
+    assert!(reported.last_active >= 1 && reported.blocks_per_time > 16.0, "{reported:?}");
     assert!((second.moment().time - 0.45).abs() < 1e-12);
 
-    // And back again.
+    // And back to leapfrog.
     let moment = second.moment();
     let back = settings(EngineKind::Gpu).going_on_from(&moment);
     let mut third = Watcher::new(moment.bodies.clone(), back).ready();

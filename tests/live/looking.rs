@@ -1,4 +1,4 @@
-//! Looking into the forces of a simulation that is watched.
+//! Inspection of forces and the tree during an interactive simulation.
 
 use gravitile::forces::Method;
 use gravitile::forces::tree::{Opening, TreeConfig};
@@ -16,7 +16,7 @@ fn by_tree(engine: gravitile::sim::EngineKind, alpha: f64) -> Settings {
 }
 
 #[test]
-fn the_error_is_that_of_the_accelerations_and_goes_with_alpha() {
+fn force_error_matches_accelerations_and_falls_with_alpha() {
     for engine in ENGINES {
         let mut errors = Vec::new();
         for alpha in [0.03, 0.0003] {
@@ -30,7 +30,7 @@ fn the_error_is_that_of_the_accelerations_and_goes_with_alpha() {
             assert_eq!((found.samples, found.steps), (SAMPLES, 0));
             assert!(found.median < found.rms && found.rms < found.largest, "{found:?}");
             errors.push(found.rms);
-            // Nothing is wished for any more.
+            // An empty request clears the result.
             watcher.live.look(Wish::default());
             assert!(watcher.live.seen().error.is_none());
         }
@@ -39,7 +39,7 @@ fn the_error_is_that_of_the_accelerations_and_goes_with_alpha() {
 }
 
 #[test]
-fn another_softening_is_measured_with_itself_while_time_stands_still() {
+fn force_error_uses_new_softening_while_paused() {
     for engine in ENGINES {
         let mut watcher = Watcher::new(plummer(1000), by_tree(engine, 0.003)).ready();
         watcher.live.look(ALL);
@@ -48,13 +48,13 @@ fn another_softening_is_measured_with_itself_while_time_stands_still() {
         let before = watcher.live.seen().error;
         watcher.until("another error", |w| w.live.seen().error != before);
         let after = watcher.live.seen().error.unwrap();
-        // Compared with the accelerations of the other softening it would be of order one.
+        // Compared with accelerations of the other softening, the error would be of order one.
         assert!(after.rms < 5e-3 && after.steps == 0, "{engine:?}: {after:?}");
     }
 }
 
 #[test]
-fn the_tree_and_a_walk_are_of_the_state_that_was_asked_for() {
+fn tree_and_walk_match_requested_state() {
     for engine in ENGINES {
         let mut watcher = Watcher::new(plummer(3000), by_tree(engine, 0.003)).ready();
         watcher.live.look(ALL);
@@ -63,14 +63,14 @@ fn the_tree_and_a_walk_are_of_the_state_that_was_asked_for() {
         let (tree, walk) = (seen.tree.unwrap(), seen.walk.unwrap());
         assert_eq!((tree.time, tree.view.bodies(), walk.body), (0.0, 3000, 17));
         assert!(walk.walk.members.contains(&17) && walk.walk.tests() > 50);
-        // Another body of the same state: the same tree.
+        // Another body of the same state: the tree is reused.
         watcher.live.look(Wish { body: Some(2500), ..ALL });
         watcher.until("another walk", |w| {
             w.live.seen().walk.as_ref().is_some_and(|walk| walk.body == 2500)
         });
-        let again = watcher.live.seen().tree.clone().unwrap();
-        assert!(std::sync::Arc::ptr_eq(&again.view, &tree.view), "{engine:?}");
-        // A body that does not exist has no walk, and nothing breaks.
+        let reused = watcher.live.seen().tree.clone().unwrap();
+        assert!(std::sync::Arc::ptr_eq(&reused.view, &tree.view), "{engine:?}");
+        // A body that does not exist has no walk; this is no error.
         watcher.live.look(Wish { body: Some(1_000_000), ..ALL });
         for _ in 0..20 {
             watcher.frame();
@@ -85,7 +85,7 @@ fn the_tree_and_a_walk_are_of_the_state_that_was_asked_for() {
 }
 
 #[test]
-fn what_is_said_of_a_body_is_of_the_state_that_is_there() {
+fn body_facts_follow_current_state() {
     for engine in ENGINES {
         let mut watcher = Watcher::new(plummer(500), by_tree(engine, 0.003)).ready();
         let about = |body| Wish { about: Some(body), ..Wish::default() };
@@ -102,7 +102,7 @@ fn what_is_said_of_a_body_is_of_the_state_that_is_there() {
         watcher.until("later ones", |w| {
             w.live.seen().about.as_ref().is_some_and(|facts| facts.time > 0.02)
         });
-        // For a body that does not exist there are no facts, and nothing breaks.
+        // A body that does not exist has no facts; this is no error.
         watcher.live.look(about(1_000_000));
         watcher.until("nothing", |w| w.live.seen().about.is_none());
         assert!(watcher.failures.is_empty(), "{:?}", watcher.failures);
@@ -110,15 +110,15 @@ fn what_is_said_of_a_body_is_of_the_state_that_is_there() {
 }
 
 #[test]
-fn looking_changes_no_bit() {
+fn inspection_does_not_change_bits() {
     for engine in ENGINES {
-        let run = |wish: Wish| {
+        let run = |request: Wish| {
             let mut watcher = Watcher::new(plummer(800), by_tree(engine, 0.003)).ready();
-            watcher.live.look(wish);
+            watcher.live.look(request);
             watcher.apply(Command::Tempo(Tempo::Fastest));
             for _ in 0..3 {
                 watcher.steps(4);
-                if wish.body.is_some() {
+                if request.body.is_some() {
                     watcher.until("a walk", |w| w.live.seen().walk.is_some());
                 }
             }

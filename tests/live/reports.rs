@@ -1,4 +1,4 @@
-//! A report against the same diagnostics of the bodies in f64: on the device kernels compute it.
+//! Reports, which kernels compute on the device, against diagnostics of the bodies in f64.
 
 use glam::DVec3;
 use gravitile::bodies::{Bodies, Component, Role};
@@ -37,52 +37,53 @@ fn assert_agrees(name: &str, bodies: Bodies, settings: Settings, steps: u64) {
     watcher.steps(steps);
     let (report, moment) = (watcher.report(), watcher.moment());
     assert_eq!((report.time, report.steps), (moment.time, steps), "{name}");
-    let (bodies, told) = (&moment.bodies, &report.diagnostics);
+    let (bodies, reported) = (&moment.bodies, &report.diagnostics);
     let exact = diagnose(bodies, &potentials(bodies, &settings)).unwrap();
 
-    let near = |what: &str, told: f64, exact: f64, scale: f64| {
-        let error = (told - exact).abs() / scale;
-        assert!(error < 2e-7, "{name}: {what} is {told}, but {exact} in f64: {error:.1e}");
+    let near = |what: &str, reported: f64, exact: f64, scale: f64| {
+        let error = (reported - exact).abs() / scale;
+        assert!(error < 2e-7, "{name}: {what} is {reported}, but {exact} in f64: {error:.1e}");
     };
-    let near_vec = |what: &str, told: DVec3, exact: DVec3, scale: f64| {
-        near(what, (told - exact).length(), 0.0, scale);
+    let near_vec = |what: &str, reported: DVec3, exact: DVec3, scale: f64| {
+        near(what, (reported - exact).length(), 0.0, scale);
     };
     let all = || bodies.position.iter().zip(&bodies.velocity).zip(&bodies.mass);
     let sum = |of: &dyn Fn(DVec3, DVec3, f64) -> f64| -> f64 {
         all().map(|((x, v), m)| of(*x, *v, *m)).sum()
     };
-    near("K", told.kinetic, exact.kinetic, exact.kinetic.max(f64::MIN_POSITIVE));
-    near("W", told.potential, exact.potential, exact.potential.abs().max(f64::MIN_POSITIVE));
+    near("K", reported.kinetic, exact.kinetic, exact.kinetic.max(f64::MIN_POSITIVE));
+    near("W", reported.potential, exact.potential, exact.potential.abs().max(f64::MIN_POSITIVE));
     let scale = sum(&|_, v, m| m * v.length()).max(f64::MIN_POSITIVE);
-    near_vec("momentum", told.momentum, exact.momentum, scale);
+    near_vec("momentum", reported.momentum, exact.momentum, scale);
     let scale = sum(&|x, v, m| m * x.length() * v.length()).max(f64::MIN_POSITIVE);
-    near_vec("angular momentum", told.angular_momentum, exact.angular_momentum, scale);
+    near_vec("angular momentum", reported.angular_momentum, exact.angular_momentum, scale);
     let extent = bodies.position.iter().map(|x| x.length()).fold(0.0, f64::max);
-    near_vec("centre", told.centre, exact.centre, extent);
+    near_vec("centre", reported.centre, exact.centre, extent);
     let fastest = bodies.velocity.iter().map(|v| v.length()).fold(0.0, f64::max);
-    near_vec("drift", told.drift, exact.drift, fastest.max(f64::MIN_POSITIVE));
-    near("half-mass radius", told.half_mass_radius, exact.half_mass_radius, extent);
+    near_vec("drift", reported.drift, exact.drift, fastest.max(f64::MIN_POSITIVE));
+    near("half-mass radius", reported.half_mass_radius, exact.half_mass_radius, extent);
 
-    assert_eq!(told.components.len(), exact.components.len(), "{name}");
-    for (told, exact) in told.components.iter().zip(&exact.components) {
-        assert_eq!(told.component, exact.component);
-        // A body on the edge of a sphere can be in or out by rounding: then the mean moves a little.
-        let off = told.centre.distance(exact.centre);
+    assert_eq!(reported.components.len(), exact.components.len(), "{name}");
+    for (reported, exact) in reported.components.iter().zip(&exact.components) {
+        assert_eq!(reported.component, exact.component);
+        // Rounding decides whether a body at the edge of a sphere is inside, which moves the mean a
+        // little.
+        let off = reported.centre.distance(exact.centre);
         assert!(off < 2e-3 * exact.radii[1].max(1e-4), "{name}: the centre is off by {off}");
-        let members: Vec<usize> = bodies.of_component(told.component).collect();
-        let radii = lagrangian_radii(bodies, &members, told.centre, &FRACTIONS);
+        let members: Vec<usize> = bodies.of_component(reported.component).collect();
+        let radii = lagrangian_radii(bodies, &members, reported.centre, &FRACTIONS);
         for (k, radius) in radii.iter().enumerate() {
-            near(&format!("radius {k}"), told.radii[k], *radius, extent);
+            near(&format!("radius {k}"), reported.radii[k], *radius, extent);
         }
     }
 }
 
 #[test]
-fn what_the_device_sums_up_is_what_f64_does() {
+fn device_diagnostics_agree_with_f64() {
     for engine in ENGINES {
         let settings = settings(engine);
         assert_agrees("plummer", plummer(500), settings.clone(), 3);
-        // Several slices of partial sums, more bodies than threads that sum.
+        // Several slices of partial sums, and more bodies than summing threads.
         let sliced = Settings { kernel: shape(64, 3), ..settings.clone() };
         assert_agrees("more", plummer(5000), sliced, 1);
         assert_agrees("two galaxies", scene("galaxy-collision", Some(3000)), settings.clone(), 2);
@@ -92,7 +93,7 @@ fn what_the_device_sums_up_is_what_f64_does() {
 }
 
 #[test]
-fn far_away_and_in_motion_a_report_is_the_same() {
+fn diagnostics_agree_in_distant_moving_frame() {
     for engine in ENGINES {
         for (shift, drift) in [(0.0, 30.0), (1e3, 0.0), (-2e3, 40.0)] {
             let mut moved = plummer(700);
@@ -103,7 +104,7 @@ fn far_away_and_in_motion_a_report_is_the_same() {
 }
 
 #[test]
-fn bodies_without_mass_and_gravity_of_any_sign_are_counted() {
+fn diagnostics_cover_massless_bodies_and_any_sign_of_g() {
     for engine in ENGINES {
         let settings = settings(engine);
         let mut massless = plummer(700);
@@ -123,23 +124,23 @@ fn bodies_without_mass_and_gravity_of_any_sign_are_counted() {
 }
 
 #[test]
-fn a_report_does_not_depend_on_how_its_work_is_cut_up() {
-    let told = [1e-9, 1e-4, 1.0].map(|secs| {
+fn report_does_not_depend_on_budget() {
+    let reported = [1e-9, 1e-4, 1.0].map(|secs| {
         let mut watcher = Watcher::new(plummer(3000), settings(EngineKind::Gpu)).ready();
         watcher.budget.submission_secs = secs;
         watcher.report().diagnostics
     });
-    assert_eq!(told[0], told[1]);
-    assert_eq!(told[0], told[2]);
+    assert_eq!(reported[0], reported[1]);
+    assert_eq!(reported[0], reported[2]);
 }
 
 #[test]
-fn another_kernel_has_the_same_report_also_if_it_comes_in_the_middle_of_one() {
+fn kernel_change_during_report_keeps_result() {
     let mut watcher = Watcher::new(plummer(3000), settings(EngineKind::Gpu)).ready();
     let first = watcher.report().diagnostics;
     watcher.apply(Command::Kernel(shape(32, 3)));
     let second = watcher.report().diagnostics;
-    // A dispatch or two per frame: the report is not finished when the kernel changes again.
+    // A dispatch or two per frame: the kernel changes again before the report is finished.
     watcher.budget.submission_secs = 1e-9;
     watcher.apply(Command::Report);
     for _ in 0..40 {
@@ -154,15 +155,15 @@ fn another_kernel_has_the_same_report_also_if_it_comes_in_the_middle_of_one() {
 }
 
 #[test]
-fn states_to_go_on_from_come_by_themselves() {
+fn resumable_states_arrive_unrequested() {
     for engine in ENGINES {
         let mut watcher = Watcher::new(plummer(300), settings(engine)).ready();
-        watcher.until("the first", |w| !w.kept.is_empty());
-        assert_eq!(watcher.kept[0].steps, 0, "{engine:?}");
+        watcher.until("the first", |w| !w.retained.is_empty());
+        assert_eq!(watcher.retained[0].steps, 0, "{engine:?}");
         watcher.apply(Command::Tempo(Tempo::Fastest));
         watcher.apply(Command::Pause(false));
-        watcher.until("another", |w| w.kept.len() >= 2);
-        assert!(watcher.kept[1].steps > 0, "{engine:?}");
+        watcher.until("another", |w| w.retained.len() >= 2);
+        assert!(watcher.retained[1].steps > 0, "{engine:?}");
         assert!(watcher.moments.is_empty(), "nobody asked");
     }
 }

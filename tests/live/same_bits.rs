@@ -1,4 +1,4 @@
-//! Bits depend on the commands and the steps between them, and on nothing else.
+//! Bits depend only on the commands and the steps between them.
 
 use gravitile::forces::Budget;
 use gravitile::live::{Command, Tracking};
@@ -9,8 +9,8 @@ use super::{ENGINES, plummer, settings, shape};
 
 const N: usize = 700;
 
-/// The same commands between the same steps; `between` is what a watcher does besides.
-fn story(mut watcher: Watcher, between: &mut dyn FnMut(&mut Watcher)) -> Vec<[u64; 9]> {
+/// Runs a fixed sequence of commands and steps; `between` adds activity that must not matter.
+fn run_commands(mut watcher: Watcher, between: &mut dyn FnMut(&mut Watcher)) -> Vec<[u64; 9]> {
     for command in [
         Command::Dt(0.008),
         Command::Softening(0.08),
@@ -29,33 +29,39 @@ fn story(mut watcher: Watcher, between: &mut dyn FnMut(&mut Watcher)) -> Vec<[u6
 }
 
 #[test]
-fn the_bits_do_not_depend_on_budget_reports_or_moments() {
+fn bits_do_not_depend_on_budget_or_requests() {
     for engine in ENGINES {
         let open = || Watcher::new(plummer(N), settings(engine)).ready();
-        let expected = story(open(), &mut |_| {});
+        let expected = run_commands(open(), &mut |_| {});
 
-        let mut asking = |w: &mut Watcher| {
+        let mut requests = |w: &mut Watcher| {
             w.apply(Command::Report);
             w.apply(Command::Moment);
             w.frame();
             w.live.track(Tracking::All);
         };
-        assert!(story(open(), &mut asking) == expected, "{engine:?}: asking changed the bits");
+        assert!(
+            run_commands(open(), &mut requests) == expected,
+            "{engine:?}: asking changed the bits"
+        );
 
         let mut slow = open();
-        // A piece per frame, and pieces that are a fraction of a step.
+        // Slices that are a fraction of a step, one per frame.
         slow.budget = Budget { dispatch_secs: 2e-4, submission_secs: 4e-4 };
-        let mut resting = |w: &mut Watcher| {
+        let mut idle_frames = |w: &mut Watcher| {
             (0..3).for_each(|_| {
                 w.frame();
             })
         };
-        assert!(story(slow, &mut resting) == expected, "{engine:?}: the budget changed the bits");
+        assert!(
+            run_commands(slow, &mut idle_frames) == expected,
+            "{engine:?}: the budget changed the bits"
+        );
     }
 }
 
 #[test]
-fn nothing_is_different_from_a_run_without_a_watcher() {
+fn live_run_gives_same_bits_as_headless() {
     for engine in ENGINES {
         let mut alone = Simulation::new(plummer(N), settings(engine)).unwrap();
         alone.step(20).unwrap();
@@ -71,7 +77,7 @@ fn nothing_is_different_from_a_run_without_a_watcher() {
 }
 
 #[test]
-fn running_freely_and_step_by_step_give_the_same_bits() {
+fn free_running_and_single_steps_give_same_bits() {
     for engine in ENGINES {
         let mut free = Watcher::new(plummer(N), settings(engine)).ready();
         free.apply(Command::Tempo(gravitile::live::Tempo::Fastest));
@@ -88,8 +94,8 @@ fn running_freely_and_step_by_step_give_the_same_bits() {
 }
 
 #[test]
-fn a_moment_is_the_state_of_its_step() {
-    // Asked for while it runs, on the device: bodies, time and steps belong together.
+fn requested_state_matches_its_step() {
+    // Requested while the device runs: bodies, time and steps are consistent.
     let mut free = Watcher::new(plummer(N), settings(EngineKind::Gpu)).ready();
     free.apply(Command::Tempo(gravitile::live::Tempo::Fastest));
     free.budget = Budget { dispatch_secs: 1e-3, submission_secs: 3e-3 };

@@ -1,4 +1,5 @@
-//! Several devices behind a window: the same bits as with one, whatever is asked for in between.
+//! Several devices in an interactive simulation: same bits as with one, whatever is requested in
+//! between.
 
 use std::sync::Arc;
 
@@ -13,12 +14,12 @@ use super::{common, plummer, settings, shape};
 
 const N: usize = 700;
 
-/// Devices of its own: other tests keep theirs busy.
+/// A separate device: other tests keep the shared one busy.
 fn device() -> Arc<Gpu> {
     Gpu::open_blocking(&common::adapter_request()).unwrap()
 }
 
-/// A window on the first device, with bodies on all.
+/// A simulation displayed on the first device, with bodies on all.
 fn on(devices: &[Arc<Gpu>], settings: Settings) -> Watcher {
     with(devices, settings, plummer(N))
 }
@@ -31,7 +32,7 @@ fn with(devices: &[Arc<Gpu>], settings: Settings, bodies: Bodies) -> Watcher {
 }
 
 #[test]
-fn two_devices_have_the_bits_of_one_through_every_change() {
+fn changes_on_two_devices_give_same_bits_as_one() {
     let devices = [device(), device()];
     let story = |devices: &[Arc<Gpu>]| {
         let mut watcher = on(devices, settings(EngineKind::Gpu));
@@ -44,13 +45,17 @@ fn two_devices_have_the_bits_of_one_through_every_change() {
         (bits(&watcher.moment()), watcher.live.describe_engine())
     };
     let (of_one, _) = story(&devices[..1]);
-    let (of_two, said) = story(&devices);
-    assert!(of_two == of_one, "{said}");
-    assert_eq!(said.matches(&devices[0].adapter.name).count(), 2, "both are named: {said}");
+    let (of_two, description) = story(&devices);
+    assert!(of_two == of_one, "{description}");
+    assert_eq!(
+        description.matches(&devices[0].adapter.name).count(),
+        2,
+        "both are named: {description}"
+    );
 }
 
 #[test]
-fn far_away_and_in_motion_a_change_leaves_the_bodies_where_they_are() {
+fn change_in_distant_moving_frame_keeps_positions() {
     let devices = [device(), device()];
     let (place, motion) = (glam::DVec3::new(1e6, -2e6, 3e5), glam::DVec3::new(100.0, 0.0, -40.0));
     let mut away = plummer(N);
@@ -65,17 +70,17 @@ fn far_away_and_in_motion_a_change_leaves_the_bodies_where_they_are() {
         watcher.steps(4);
         watcher.moment()
     };
-    let (here, there) = (story(&devices[..1], plummer(N)), story(&devices, away));
-    assert_eq!(here.time, there.time);
-    let there_time = there.time;
-    for (here, there) in here.bodies.position.iter().zip(&there.bodies.position) {
-        let off = (*there - place - motion * there_time) - *here;
+    let (near, far) = (story(&devices[..1], plummer(N)), story(&devices, away));
+    assert_eq!(near.time, far.time);
+    let far_time = far.time;
+    for (near, far) in near.bodies.position.iter().zip(&far.bodies.position) {
+        let off = (*far - place - motion * far_time) - *near;
         assert!(off.length() < 1e-5, "{off}");
     }
 }
 
 #[test]
-fn another_kernel_is_taken_by_all_devices() {
+fn kernel_change_reaches_all_devices() {
     let devices = [device(), device()];
     let mut watcher = on(&devices, settings(EngineKind::Gpu));
     watcher.steps(2);
@@ -93,7 +98,7 @@ fn another_kernel_is_taken_by_all_devices() {
 }
 
 #[test]
-fn a_tree_and_block_steps_are_watched_on_two_devices() {
+fn tree_and_block_steps_run_live_on_two_devices() {
     let devices = [device(), device()];
     let tree = Settings { method: Some(Method::Tree), ..settings(EngineKind::Gpu) };
     let hermite = Settings {
@@ -111,7 +116,7 @@ fn a_tree_and_block_steps_are_watched_on_two_devices() {
 }
 
 #[test]
-fn steps_go_on_while_frames_are_drawn_and_stop_where_they_are_told_to() {
+fn steps_continue_during_frames_and_stop_at_end_time() {
     let devices = [device(), device()];
     let mut watcher = on(&devices, settings(EngineKind::Gpu));
     let until = 0.4;
@@ -120,11 +125,11 @@ fn steps_go_on_while_frames_are_drawn_and_stop_where_they_are_told_to() {
     watcher.apply(Command::Pause(false));
     watcher.until("the time", |w| w.live.status().steps >= 40 && w.live.is_drawn_whole());
     assert_eq!(watcher.live.status().steps, 40);
-    assert!(!watcher.kept.is_empty(), "states to go on from came meanwhile");
+    assert!(!watcher.retained.is_empty(), "states to go on from came meanwhile");
 }
 
 #[test]
-fn a_lost_device_is_told_and_what_had_come_back_goes_on_with_one() {
+fn lost_device_is_reported_and_last_state_resumes() {
     let devices = [device(), device()];
     let mut watcher = on(&devices, settings(EngineKind::Gpu));
     watcher.steps(3);
@@ -134,14 +139,14 @@ fn a_lost_device_is_told_and_what_had_come_back_goes_on_with_one() {
     watcher.until_failure();
     assert!(watcher.failures[0].contains("lost"), "{:?}", watcher.failures);
     assert!(watcher.live.status().steps == 3 && !watcher.live.is_moving());
-    let there = settings(EngineKind::Gpu).going_on_from(&last);
-    let mut second = Watcher::on(&device(), last.bodies.clone(), there).ready();
+    let resumed = settings(EngineKind::Gpu).going_on_from(&last);
+    let mut second = Watcher::on(&device(), last.bodies.clone(), resumed).ready();
     second.steps(2);
     assert_eq!(second.moment().steps, 5);
 }
 
 #[test]
-fn it_is_told_what_each_device_does() {
+fn range_and_exchange_time_of_each_device_are_reported() {
     let devices = [device(), device()];
     let tree = Settings { method: Some(Method::Tree), ..settings(EngineKind::Gpu) };
     let hermite = Settings {
@@ -176,9 +181,9 @@ fn it_is_told_what_each_device_does() {
     }
 }
 
-/// What the window does when another number of devices is chosen.
+/// What the window does when another number of devices is selected.
 #[test]
-fn bodies_go_from_one_device_to_two_and_back_with_the_bits_of_one() {
+fn changing_device_count_gives_same_bits() {
     let devices = [device(), device()];
     let mut alone = on(&devices[..1], settings(EngineKind::Gpu));
     alone.steps(12);
@@ -186,8 +191,8 @@ fn bodies_go_from_one_device_to_two_and_back_with_the_bits_of_one() {
     for count in [2, 1, 2] {
         watcher.steps(3);
         let last = watcher.moment();
-        let there = watcher.live.settings().going_on_from(&last);
-        watcher = with(&devices[..count], there, last.bodies.clone());
+        let resumed = watcher.live.settings().going_on_from(&last);
+        watcher = with(&devices[..count], resumed, last.bodies.clone());
         let are_several = watcher.live.describe_engine().contains(" + ");
         assert_eq!(are_several, count == 2, "{}", watcher.live.describe_engine());
     }

@@ -1,4 +1,4 @@
-//! Large steps, reports on their way, and lost devices.
+//! Large steps, automatic reports, and lost devices.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use super::watcher::Watcher;
 use super::{ENGINES, common, plummer, settings};
 
 #[test]
-fn a_large_step_is_spread_over_frames() {
+fn large_step_is_spread_over_frames() {
     let mut watcher = Watcher::new(plummer(12_000), settings(EngineKind::Gpu));
     watcher.budget = Budget { dispatch_secs: 4e-3, submission_secs: 8e-3 };
     let mut most = 0;
@@ -24,21 +24,22 @@ fn a_large_step_is_spread_over_frames() {
         most = most.max(work.interactions);
         assert!(watcher.frames < 10_000);
     }
-    // Counted, not timed: a frame records a small part of the N^2 of a step.
+    // Counted, not timed: a frame records a small part of the N^2 interactions of a step.
     assert!(most > 0 && most < all / 10, "a frame recorded {most} of {all}");
     assert!(watcher.frames > 20, "{} frames", watcher.frames);
     assert_eq!(watcher.live.status().steps, 1);
 }
 
 #[test]
-fn hermite_is_watched_and_goes_forwards_only() {
+fn hermite_runs_live_and_forwards_only() {
     let hermite = |engine| Settings {
         integrator: gravitile::integrate::find("hermite4").unwrap(),
         blocks: BlockSettings { dt_max: 0.0625, ..BlockSettings::default() },
         ..settings(engine)
     };
     for engine in ENGINES {
-        // Its blocks wait for the device one by one: not behind the frames of the other tests.
+        // A separate device: each block waits for the device, and must not queue behind frames of
+        // other tests.
         let gpu = Gpu::open_blocking(&common::adapter_request()).unwrap();
         let mut watcher = Watcher::on(&gpu, plummer(64), hermite(engine)).ready();
         let refused = watcher.live.apply(Command::Reverse).unwrap_err().to_string();
@@ -50,7 +51,7 @@ fn hermite_is_watched_and_goes_forwards_only() {
 }
 
 #[test]
-fn reports_come_by_themselves_and_energy_stays() {
+fn reports_arrive_unrequested_and_energy_is_conserved() {
     for engine in ENGINES {
         let mut watcher = Watcher::new(plummer(500), settings(engine)).ready();
         watcher.until("the first report", |w| !w.reports.is_empty());
@@ -69,14 +70,14 @@ fn reports_come_by_themselves_and_energy_stays() {
 }
 
 #[test]
-fn positions_that_are_tracked_are_the_bodies() {
+fn tracked_positions_match_bodies() {
     for engine in ENGINES {
         let mut watcher = Watcher::new(plummer(300), settings(engine)).ready();
         let bodies = watcher.moment().bodies.clone();
         for (what, indices) in [(Tracking::All, 0..300), (Tracking::Body(17), 17..18)] {
             watcher.live.track(what);
             let mut found = None;
-            // A host engine reports a new state, a device any state.
+            // A host engine reports only new states, a device any state.
             watcher.apply(Command::Step(1));
             for _ in 0..60_000 {
                 watcher.frame();
@@ -89,16 +90,19 @@ fn positions_that_are_tracked_are_the_bodies() {
             }
             let found = found.unwrap_or_else(|| panic!("{engine:?} should tell of {what:?}"));
             for (position, index) in found.iter().zip(indices) {
-                let there = bodies.position[index];
-                let seen = position.truncate();
-                assert!(seen.distance(there) < 0.2, "body {index}: {seen} is not near {there}");
+                let expected = bodies.position[index];
+                let tracked = position.truncate();
+                assert!(
+                    tracked.distance(expected) < 0.2,
+                    "body {index}: {tracked} is not near {expected}"
+                );
             }
         }
     }
 }
 
 #[test]
-fn a_simulation_that_rests_does_nothing_until_it_goes_on() {
+fn resting_simulation_does_no_steps_until_resumed() {
     for engine in ENGINES {
         let mut watcher = Watcher::new(plummer(300), settings(engine)).ready();
         watcher.live.rest();
@@ -115,7 +119,7 @@ fn a_simulation_that_rests_does_nothing_until_it_goes_on() {
 }
 
 #[test]
-fn a_device_that_goes_away_is_noticed() {
+fn device_loss_is_reported_and_another_takes_over() {
     let gpu = Gpu::open_blocking(&common::adapter_request()).unwrap();
     let mut watcher = Watcher::on(&gpu, plummer(300), settings(EngineKind::Gpu)).ready();
     watcher.steps(3);
@@ -123,18 +127,18 @@ fn a_device_that_goes_away_is_noticed() {
     gpu.device.destroy();
     let mut encoder = gpu.device.create_command_encoder(&Default::default());
     let recorded = watcher.live.record(&mut encoder, 0.016, Budget::INTERACTIVE);
-    let told = (0..5000).find_map(|_| {
+    let loss = (0..5000).find_map(|_| {
         std::thread::sleep(Duration::from_millis(2));
         gpu.poll().err()
     });
-    assert!(recorded.is_err() || told.is_some(), "nobody would notice");
-    if let Some(error) = told {
+    assert!(recorded.is_err() || loss.is_some(), "nobody would notice");
+    if let Some(error) = loss {
         assert!(error.to_string().contains("lost"), "{error}");
     }
-    // Another device takes over from what had come back.
-    let there = settings(EngineKind::Gpu).going_on_from(&last);
-    let again = Gpu::open_blocking(&common::adapter_request()).unwrap();
-    let mut second = Watcher::on(&again, last.bodies.clone(), there).ready();
+    // Another device continues from the last state read back.
+    let resumed = settings(EngineKind::Gpu).going_on_from(&last);
+    let other_gpu = Gpu::open_blocking(&common::adapter_request()).unwrap();
+    let mut second = Watcher::on(&other_gpu, last.bodies.clone(), resumed).ready();
     second.steps(2);
     assert_eq!(second.moment().steps, 5);
 }

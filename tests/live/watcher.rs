@@ -1,4 +1,4 @@
-//! Frames by hand: what a window does, without a window.
+//! Drives a simulation frame by frame as the window does, without a window.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -13,9 +13,9 @@ use gravitile::sim::{Choice, Moment, Settings, Work};
 
 use super::common;
 
-/// No test waits longer than this, even if other programs take most of the processor.
+/// The longest wait of any test, for machines where other programs take most of the processor.
 const PATIENCE: Duration = Duration::from_secs(300);
-/// Plenty for a whole step of the small tests.
+/// Enough for a whole step of the small tests.
 pub const LARGE: Budget = Budget { dispatch_secs: 1.0, submission_secs: 10.0 };
 
 pub struct Watcher {
@@ -25,14 +25,14 @@ pub struct Watcher {
     pub frames: u64,
     pub reports: Vec<Report>,
     pub moments: Vec<Arc<Moment>>,
-    pub kept: Vec<Arc<Moment>>,
+    pub retained: Vec<Arc<Moment>>,
     pub failures: Vec<String>,
-    /// Frames that the device may not have finished yet.
+    /// Submitted frames that the device may not have finished yet.
     in_flight: VecDeque<wgpu::SubmissionIndex>,
 }
 
 impl Watcher {
-    /// A paused simulation: only what the test asks for happens.
+    /// A paused simulation, which does only what the test requests.
     pub fn new(bodies: Bodies, settings: Settings) -> Self {
         Self::on(&common::gpu(), bodies, settings)
     }
@@ -42,16 +42,16 @@ impl Watcher {
         Self::chosen(gpu, pollster::block_on(choice).unwrap(), bodies, settings)
     }
 
-    /// On a chosen engine.
+    /// With a given choice of engine.
     pub fn chosen(gpu: &Arc<Gpu>, choice: Choice, bodies: Bodies, settings: Settings) -> Self {
         let mut live = pollster::block_on(Live::open(gpu, choice, bodies, settings, 1.0)).unwrap();
         live.apply(Command::Pause(true)).unwrap();
         let (reports, failures, in_flight) = (Vec::new(), Vec::new(), VecDeque::new());
-        let (moments, kept) = (Vec::new(), Vec::new());
-        Self { live, budget: LARGE, frames: 0, reports, moments, kept, failures, in_flight }
+        let (moments, retained) = (Vec::new(), Vec::new());
+        Self { live, budget: LARGE, frames: 0, reports, moments, retained, failures, in_flight }
     }
 
-    /// One frame as the window does it: what has come back, then the frame's part of the work.
+    /// One frame as in the window: process events, then record the frame's share of the work.
     pub fn frame(&mut self) -> Work {
         let gpu = Arc::clone(self.live.gpu());
         gpu.poll().unwrap();
@@ -60,7 +60,7 @@ impl Watcher {
             match event {
                 Event::Report(report) => self.reports.push(report),
                 Event::Moment(moment) => self.moments.push(moment),
-                Event::Kept(moment) => self.kept.push(moment),
+                Event::Kept(moment) => self.retained.push(moment),
                 Event::Failed(error) => self.failures.push(error.to_string()),
             }
         }
@@ -69,7 +69,8 @@ impl Watcher {
         self.in_flight.push_back(gpu.queue.submit([encoder.finish()]));
         self.live.submitted();
         self.frames += 1;
-        // As a surface does: otherwise frames pile up faster than the device finishes them.
+        // Limits frames in flight as a surface does; otherwise they are queued faster than the
+        // device finishes them.
         if self.in_flight.len() > 2
             && let Some(submission) = self.in_flight.pop_front()
         {
@@ -78,7 +79,7 @@ impl Watcher {
         work
     }
 
-    /// Frames until `done` says so.
+    /// Runs frames until `done` returns true.
     pub fn until(&mut self, what: &str, mut done: impl FnMut(&Self) -> bool) {
         let begun = Instant::now();
         while !done(self) {
@@ -90,7 +91,7 @@ impl Watcher {
         assert!(self.failures.is_empty(), "{:?}", self.failures);
     }
 
-    /// Frames until something has failed.
+    /// Runs frames until a failure is reported.
     pub fn until_failure(&mut self) {
         let begun = Instant::now();
         while self.failures.is_empty() {
@@ -106,7 +107,7 @@ impl Watcher {
         self
     }
 
-    /// Applies a command, and frames until it is in effect.
+    /// Applies a command, and runs frames until it is in effect.
     pub fn apply(&mut self, command: Command) {
         self.live.apply(command).unwrap();
         if self.live.is_changing() {
@@ -114,7 +115,7 @@ impl Watcher {
         }
     }
 
-    /// This many single steps, and not one more.
+    /// Takes exactly this many single steps.
     pub fn steps(&mut self, steps: u64) {
         let end = self.live.status().steps + steps;
         self.apply(Command::Step(steps));
@@ -122,9 +123,9 @@ impl Watcher {
         assert_eq!(self.live.status().steps, end);
     }
 
-    /// The state now, between two steps; a begun step is finished first.
+    /// The current state, between two steps; a step in progress is finished first.
     pub fn moment(&mut self) -> Arc<Moment> {
-        // One asked for earlier may still be on its way, with an earlier state.
+        // A state requested earlier may still arrive, with fewer steps.
         let (steps, before) = (self.live.status().steps, self.moments.len());
         let is_it = move |moment: &&Arc<Moment>| moment.steps >= steps;
         self.apply(Command::Moment);
@@ -133,9 +134,9 @@ impl Watcher {
         Arc::clone(found.expect("it has come"))
     }
 
-    /// Diagnostics of the state now.
+    /// Diagnostics of the current state.
     pub fn report(&mut self) -> Report {
-        // One asked for earlier is of an earlier state.
+        // A report requested earlier describes an earlier state.
         let (steps, before) = (self.live.status().steps, self.reports.len());
         let softening = self.live.settings().softening;
         let is_it = move |r: &&Report| r.steps == steps && r.softening == softening;
@@ -145,14 +146,14 @@ impl Watcher {
     }
 }
 
-/// Everything in a moment, bit for bit.
+/// Positions, velocities and accelerations of a state, bit for bit.
 pub fn bits(moment: &Moment) -> Vec<[u64; 9]> {
     let bodies = &moment.bodies;
     let all = bodies.position.iter().zip(&bodies.velocity).zip(&moment.acceleration);
     all.map(|((x, v), a)| [x.x, x.y, x.z, v.x, v.y, v.z, a.x, a.y, a.z].map(f64::to_bits)).collect()
 }
 
-/// The largest distance between two bodies of one index.
+/// The largest distance between two bodies of the same index.
 pub fn distance(a: &Moment, b: &Moment) -> f64 {
     let pairs = a.bodies.position.iter().zip(&b.bodies.position);
     pairs.map(|(x, y)| x.distance(*y)).fold(0.0, f64::max)

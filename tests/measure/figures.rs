@@ -1,4 +1,4 @@
-//! Every figure on the adapter at reduced size, with its files read back.
+//! Every figure at reduced size on the adapter; its files are read back.
 
 use gravitile::gpu::Gpu;
 use gravitile::measure::figures::{FIGURES, Figure};
@@ -8,10 +8,10 @@ use gravitile::measure::{
 
 use super::common::{self, gpu};
 
-/// Lets a session do so many samples.
-struct Patience(usize);
+/// Stops a session after this number of samples.
+struct SampleLimit(usize);
 
-impl Observer for Patience {
+impl Observer for SampleLimit {
     fn progress(&mut self, part: f64, _doing: &str) {
         assert!((0.0..=1.0).contains(&part), "{part}");
     }
@@ -22,7 +22,7 @@ impl Observer for Patience {
     }
 }
 
-/// The quick sizes with nothing left out for its time, however slow the machine.
+/// The quick sizes without time limits, however slow the machine.
 fn sizes() -> Sizes {
     Sizes {
         figure_secs: 600.0,
@@ -34,14 +34,14 @@ fn sizes() -> Sizes {
 }
 
 fn measure(figure: &Figure, with_gpu: bool, samples: usize) -> (Vec<Record>, bool) {
-    let mut patience = Patience(samples);
-    let mut session = Session::new(with_gpu.then(gpu), sizes(), &mut patience);
+    let mut limit_samples = SampleLimit(samples);
+    let mut session = Session::new(with_gpu.then(gpu), sizes(), &mut limit_samples);
     (figure.measure)(&mut session).unwrap();
     (session.records.clone(), session.is_stopped())
 }
 
-/// Writes the records, reads them back, draws them.
-fn through_files(records: &[Record]) -> String {
+/// Writes the records, reads them back and returns the report page.
+fn round_trip_and_draw(records: &[Record]) -> String {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("results.jsonl");
     gravitile::files::replace(&path, to_json_lines(records).as_bytes()).unwrap();
@@ -58,16 +58,16 @@ fn every_figure_is_measured_written_and_drawn() {
         let (records, stopped) = measure(figure, true, usize::MAX);
         assert!(!stopped);
         let own: Vec<_> = records.iter().filter(|r| r.figure == figure.name).collect();
-        // A compiler is asked in tests/instructions.rs; software adapters have none that tells.
+        // Compiler output is tested in tests/instructions.rs; software adapters provide none.
         if figure.name == "instructions" {
             let skipped = own.iter().filter(|r| r.kind == Kind::Skipped);
             assert!(skipped.clone().count() >= 1);
             assert!(skipped.into_iter().all(|r| r.remark.is_some()));
-            through_files(&records);
+            round_trip_and_draw(&records);
             continue;
         }
         let measured = own.iter().filter(|r| r.kind != Kind::Skipped).count();
-        // The score is of three numbers of bodies; quickly, one device alone is timed at two.
+        // The score has three numbers of bodies; at quick sizes one device is timed at two.
         let least = match figure.name {
             "score" => 3,
             "devices" => 2,
@@ -80,11 +80,11 @@ fn every_figure_is_measured_written_and_drawn() {
             assert_eq!(record.kernel.is_some(), record.predicted_per_sec.is_some());
         }
         for record in own.iter().filter(|r| r.kind == Kind::Derivatives) {
-            derivatives_are_consistent(record);
+            assert_derivatives_consistent(record);
         }
         if figure.name == "devices" {
-            // A speed-up takes two.
-            through_files(&records);
+            // A speed-up needs two devices: no plots.
+            round_trip_and_draw(&records);
             continue;
         }
         let plots = (figure.plots)(&records);
@@ -92,23 +92,23 @@ fn every_figure_is_measured_written_and_drawn() {
         for plot in plots {
             assert!(!plot.svg().contains("nothing was measured"), "{}", figure.name);
         }
-        let page = through_files(&records);
+        let page = round_trip_and_draw(&records);
         assert!(page.contains(&format!("<section id=\"{}\">", figure.name)));
     }
 }
 
-/// Two on one adapter, which is all that a machine need have.
+/// Opens the only adapter twice, so that any machine can run it.
 #[test]
-fn several_devices_are_measured_beside_a_model() {
+fn several_devices_are_measured_and_compared_to_a_model() {
     let figure = FIGURES.iter().find(|figure| figure.name == "devices").unwrap();
-    let mut patience = Patience(usize::MAX);
-    let mut session = Session::new(Some(gpu()), sizes(), &mut patience);
+    let mut limit_samples = SampleLimit(usize::MAX);
+    let mut session = Session::new(Some(gpu()), sizes(), &mut limit_samples);
     session.beside = vec![Gpu::open_blocking(&common::adapter_request()).unwrap()];
     (figure.measure)(&mut session).unwrap();
     let records = session.records.clone();
-    for way in ["", ", by the tree", ", hermite4"] {
+    for suffix in ["", ", by the tree", ", hermite4"] {
         for devices in [1, 2] {
-            let named = format!("{devices} device{}{way}", if devices == 1 { "" } else { "s" });
+            let named = format!("{devices} device{}{suffix}", if devices == 1 { "" } else { "s" });
             let own: Vec<_> = records.iter().filter(|r| r.series == named).collect();
             assert!(!own.is_empty(), "{named} is missing");
             for record in own {
@@ -117,11 +117,11 @@ fn several_devices_are_measured_beside_a_model() {
                 assert_eq!(facts.devices, devices);
                 assert_eq!(facts.exchanging > 0.0, devices == 2, "{named}: {facts:?}");
                 assert!(facts.exchanging < 1.0 && facts.speed_up.unwrap() > 0.0, "{facts:?}");
-                // By the model two devices are never twice as fast.
-                let foreseen = record.work / record.predicted_per_sec.unwrap();
+                // In the model the speed-up of two devices is below 2.
+                let predicted = record.work / record.predicted_per_sec.unwrap();
                 let first = record.work / record.per_sec().unwrap() * facts.speed_up.unwrap();
                 let least = if devices == 1 { 0.99 } else { 0.5 };
-                assert!(foreseen > least * first, "{named}: {foreseen} {first}");
+                assert!(predicted > least * first, "{named}: {predicted} {first}");
             }
         }
     }
@@ -129,15 +129,15 @@ fn several_devices_are_measured_beside_a_model() {
     assert_eq!(plots.len(), 2);
     let [speed_up, exchanging] = [&plots[0], &plots[1]].map(|plot| plot.svg());
     let names = |svg: &str, name: &str| svg.lines().any(|line| line == name);
-    for way in ["2 devices", "2 devices, by the tree", "2 devices, hermite4"] {
-        assert!(names(&speed_up, way) && names(&exchanging, way), "{way} should be drawn");
-        assert!(names(&speed_up, &format!("{way}, by the model")), "{way} has a model");
+    for suffix in ["2 devices", "2 devices, by the tree", "2 devices, hermite4"] {
+        assert!(names(&speed_up, suffix) && names(&exchanging, suffix), "{suffix} should be drawn");
+        assert!(names(&speed_up, &format!("{suffix}, by the model")), "{suffix} has a model");
     }
-    through_files(&records);
+    round_trip_and_draw(&records);
 }
 
 #[test]
-fn without_a_gpu_the_cpus_rows_and_figures_are_made() {
+fn without_a_gpu_the_cpu_rows_are_measured() {
     for figure in FIGURES {
         let (records, _) = measure(figure, false, usize::MAX);
         assert!(records.iter().all(|r| r.device.is_cpu()), "{}", figure.name);
@@ -148,40 +148,40 @@ fn without_a_gpu_the_cpus_rows_and_figures_are_made() {
             assert!(records.iter().any(|r| r.kind == Kind::Forces), "{}", figure.name);
         }
         if !records.is_empty() {
-            through_files(&records);
+            round_trip_and_draw(&records);
         }
     }
 }
 
 #[test]
-fn an_interruption_keeps_whole_records() {
+fn interruption_keeps_complete_records() {
     let figure = FIGURES.iter().find(|figure| figure.name == "n").unwrap();
     let (all, _) = measure(figure, false, usize::MAX);
     let (some, stopped) = measure(figure, false, 20);
     assert!(stopped && !some.is_empty() && some.len() < all.len(), "{} {}", some.len(), all.len());
-    through_files(&some);
+    round_trip_and_draw(&some);
 }
 
 #[test]
-fn every_ceiling_has_a_rate_that_a_processor_can_have() {
+fn every_ceiling_has_a_plausible_rate() {
     let figure = FIGURES.iter().find(|figure| figure.name == "ceilings").unwrap();
     let (records, _) = measure(figure, true, usize::MAX);
     let rate = |ceiling: Ceiling| {
         let found = records.iter().find(|r| r.ceiling() == Some(ceiling));
         found.and_then(Record::per_sec).unwrap_or_else(|| panic!("{ceiling:?} is missing"))
     };
-    // A loop that the compiler left out would show as a rate that no processor has: 1e14 and more.
+    // A loop that the compiler removed would show as an impossible rate of 1e14 or more.
     for ceiling in Ceiling::ALL {
         assert!(rate(ceiling) > 0.0 && rate(ceiling) < 1e13, "{ceiling:?}: {:e}", rate(ceiling));
     }
 }
 
 #[test]
-fn what_an_adapter_cannot_hold_is_skipped_by_name() {
+fn kernels_beyond_the_adapter_limits_are_skipped_with_reason() {
     let baseline = super::common::baseline();
     let figure = FIGURES.iter().find(|figure| figure.name == "p").unwrap();
-    let mut patience = Patience(usize::MAX);
-    let mut session = Session::new(Some(baseline), sizes(), &mut patience);
+    let mut limit_samples = SampleLimit(usize::MAX);
+    let mut session = Session::new(Some(baseline), sizes(), &mut limit_samples);
     (figure.measure)(&mut session).unwrap();
     let skipped: Vec<_> =
         session.records.iter().filter(|record| record.kind == Kind::Skipped).collect();
@@ -191,12 +191,12 @@ fn what_an_adapter_cannot_hold_is_skipped_by_name() {
         assert!(record.kernel.unwrap().p > 256);
         assert!(record.remark.as_ref().unwrap().contains("threads per workgroup"), "{record:?}");
     }
-    // Without timestamps the wall clock serves, and the record says so.
+    // Without timestamps the wall clock is used, and the records name it.
     assert!(session.records.iter().any(|record| record.method == "wall clock"));
 }
 
-/// Errors are those of the tier, and there are as many as the order has derivatives.
-fn derivatives_are_consistent(record: &Record) {
+/// Asserts one error per derivative of the order, each within the tier's accuracy.
+fn assert_derivatives_consistent(record: &Record) {
     let direct = record.direct.as_ref().unwrap();
     let limit = match direct.precision.as_str() {
         "single" => 1e-4,
@@ -213,24 +213,24 @@ fn derivatives_are_consistent(record: &Record) {
 }
 
 #[test]
-fn all_tiers_and_orders_of_the_adapter_are_there_or_say_why_not() {
+fn every_tier_and_order_is_measured_or_skipped_with_reason() {
     let by_name = |name: &str| FIGURES.iter().find(|figure| figure.name == name).unwrap();
     let (records, _) = measure(by_name("precision"), true, usize::MAX);
     for tier in ["gpu single", "gpu double-single", "gpu double", "cpu double"] {
         let own: Vec<_> = records.iter().filter(|r| r.series == tier).collect();
         assert!(!own.is_empty(), "{tier}");
         for record in own {
-            let said = record.kind == Kind::Skipped && record.remark.is_some();
-            assert!(said || record.direct.as_ref().unwrap().potential, "{record:?}");
+            let is_explained = record.kind == Kind::Skipped && record.remark.is_some();
+            assert!(is_explained || record.direct.as_ref().unwrap().potential, "{record:?}");
         }
     }
-    // Coarser tiers have larger errors: a tier that was computed in another one would show.
+    // Coarser tiers have larger errors: a tier computed in another precision would be noticed.
     let rms = |tier: &str| {
         let own = records.iter().filter(|r| r.series == tier && r.kind == Kind::Derivatives);
         own.filter_map(|r| r.rms_error).fold(0.0, f64::max)
     };
     assert!(rms("gpu single") > 2.0 * rms("gpu double-single"), "{}", rms("gpu single"));
-    // So few sources that double-single is refined.
+    // With this few sources the double-single result is refined.
     assert!(rms("gpu double-single") > 3.0 * rms("cpu double"));
     let (records, _) = measure(by_name("order"), false, usize::MAX);
     for order in ["acceleration", "jerk", "snap"] {
@@ -240,7 +240,7 @@ fn all_tiers_and_orders_of_the_adapter_are_there_or_say_why_not() {
 }
 
 #[test]
-fn runs_keep_their_energy_and_count_their_blocks() {
+fn block_runs_conserve_energy_and_count_steps() {
     let figure = FIGURES.iter().find(|figure| figure.name == "blocks").unwrap();
     let (records, stopped) = measure(figure, false, usize::MAX);
     assert!(!stopped);
@@ -261,21 +261,21 @@ fn runs_keep_their_energy_and_count_their_blocks() {
         assert_eq!(record.work, found.body_steps as f64 * n, "{record:?}");
         assert!(record.samples.len() == 1 && record.series.ends_with("cpu double"));
     }
-    // Stricter settings take more steps, and lose less energy where nothing is softened away.
+    // Stricter settings take more steps and, without softening, lose less energy.
     let (loose, strict) =
         (outcome("hermite4", 0.09, 0.0, 64.0), outcome("hermite4", 0.01, 0.0, 64.0));
     assert!(strict.body_steps > 2 * loose.body_steps);
     assert!(strict.energy_error < loose.energy_error, "{strict:?} {loose:?}");
-    let page = through_files(&records);
+    let page = round_trip_and_draw(&records);
     assert!(page.contains("Energy error at t = 0.25, eps = 1/256, cpu double"));
 }
 
 #[test]
-fn runs_that_the_time_does_not_suffice_for_are_named() {
+fn runs_beyond_the_time_limit_are_skipped_with_reason() {
     let figure = FIGURES.iter().find(|figure| figure.name == "blocks").unwrap();
-    let mut patience = Patience(usize::MAX);
+    let mut limit_samples = SampleLimit(usize::MAX);
     let sizes = Sizes { runs_secs: 0.0, ..sizes() };
-    let mut session = Session::new(None, sizes, &mut patience);
+    let mut session = Session::new(None, sizes, &mut limit_samples);
     (figure.measure)(&mut session).unwrap();
     assert!(!session.records.is_empty());
     for record in &session.records {
@@ -283,5 +283,5 @@ fn runs_that_the_time_does_not_suffice_for_are_named() {
         assert!(record.remark.as_ref().unwrap().contains("left out"), "{record:?}");
         assert!(record.run.is_some() && record.x >= 32.0);
     }
-    through_files(&session.records);
+    round_trip_and_draw(&session.records);
 }

@@ -8,7 +8,7 @@ use super::common::gpu;
 const BASE: KernelConfig = KernelConfig { u: 4, ..KernelConfig::tiled(64) };
 
 #[test]
-fn kernels_are_found_right_and_take_time() {
+fn kernel_timer_verifies_and_times_kernels() {
     let mut timer = KernelTimer::new(&gpu(), 500, 1000).unwrap();
     let candidates =
         [BASE, KernelConfig { q: 2, s: 3, ..BASE }, KernelConfig { untiled: true, r: 2, ..BASE }];
@@ -30,16 +30,16 @@ fn kernels_are_found_right_and_take_time() {
 #[test]
 fn more_work_takes_longer() {
     let gpu = gpu();
-    let middle = |n: usize| {
+    let median_secs = |n: usize| {
         let mut timer = KernelTimer::new(&gpu, n, n).unwrap();
         Summary::of(&timer.time(&BASE, 5).unwrap()).unwrap().median
     };
-    // 1000 times the interactions: a sign, not a speed.
-    assert!(middle(8192) > middle(256));
+    // 1000 times the interactions must take longer, even with noise.
+    assert!(median_secs(8192) > median_secs(256));
 }
 
 #[test]
-fn what_the_adapter_cannot_hold_is_refused_with_the_limit() {
+fn kernels_beyond_the_adapter_limits_are_refused() {
     let mut timer = KernelTimer::new(&gpu(), 100, 100).unwrap();
     let text = timer.prepare(&KernelConfig { p: 1024, q: 1024, ..BASE }).unwrap_err().to_string();
     assert!(text.contains("threads per workgroup"), "{text}");
@@ -48,7 +48,7 @@ fn what_the_adapter_cannot_hold_is_refused_with_the_limit() {
 }
 
 #[test]
-fn both_clocks_serve() {
+fn stopwatch_works_with_both_clocks() {
     let gpu = gpu();
     let mut wall = Stopwatch::by_wall_clock(&gpu);
     assert_eq!(wall.method(), Method::WallClock);
@@ -57,19 +57,19 @@ fn both_clocks_serve() {
     if gpu.tier.timestamps {
         assert_eq!(own.method(), Method::GpuTimestamps);
     }
-    // An empty pass may take no time by a coarse clock; then the doubt is said.
+    // A coarse clock may measure no time for an empty pass; then `doubt` gives the reason.
     let secs = own.time(|_| ()).unwrap();
     assert!(secs > 0.0 && (own.method() == Method::GpuTimestamps) == own.doubt().is_none());
 }
 
-/// A span covers what lies between its passes, and is no longer than the wall clock says.
+/// A span includes the time between its passes, and is at most the wall-clock time.
 #[test]
-fn a_span_goes_from_the_first_pass_to_the_last() {
+fn span_covers_first_to_last_pass() {
     let gpu = gpu();
     for mut watch in [Stopwatch::new(&gpu), Stopwatch::by_wall_clock(&gpu)] {
         let stamped = watch.method() == Method::GpuTimestamps;
         let pause = std::time::Duration::from_millis(20);
-        let begun = std::time::Instant::now();
+        let start = std::time::Instant::now();
         let secs = watch.span(|stamps| {
             assert_eq!(stamps.is_some(), stamped);
             for first in [true, false] {
@@ -89,8 +89,9 @@ fn a_span_goes_from_the_first_pass_to_the_last() {
             }
             Ok(())
         });
-        let (secs, wall) = (secs.unwrap(), begun.elapsed().as_secs_f64());
-        // The pause between the two passes is part of it whatever the clock; the second only of the wall's.
+        let (secs, wall) = (secs.unwrap(), start.elapsed().as_secs_f64());
+        // The pause between the two passes counts with either clock; the second pause only with the
+        // wall clock.
         assert!(secs > 0.9 * pause.as_secs_f64() && secs <= wall, "{secs} s of {wall} s");
     }
 }

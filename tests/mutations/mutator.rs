@@ -1,9 +1,9 @@
-//! Damage to files: the same seed makes the same damage everywhere.
+//! Mutations of files, deterministic by their seed.
 
-/// Files are not let grow beyond this.
+/// Largest size of a mutant.
 const MOST_BYTES: usize = 64 << 10;
 
-/// Numbers as text that readers must survive.
+/// Numbers as text that are likely to break readers.
 const NUMBERS: &[&str] = &[
     "nan",
     "inf",
@@ -37,7 +37,7 @@ const NUMBERS: &[&str] = &[
     "[1]",
 ];
 
-/// Bytes and words that mean something to some reader or terminal.
+/// Bytes and words with a meaning to a reader or a terminal.
 const WORDS: &[&[u8]] = &[
     b"\"",
     b"'",
@@ -77,7 +77,7 @@ const WORDS: &[&[u8]] = &[
     b"\x7f",
 ];
 
-/// Whole numbers that lie about lengths and counts, as bits.
+/// Integers as false lengths and counts, as bits.
 const COUNTS: &[u64] = &[
     0,
     1,
@@ -105,7 +105,7 @@ const COUNTS: &[u64] = &[
     u64::MAX,
 ];
 
-/// Floating-point numbers that lie about the world.
+/// Extreme and special floating-point numbers.
 const REALS: &[f64] = &[
     f64::NAN,
     f64::INFINITY,
@@ -130,7 +130,7 @@ const REALS: &[f64] = &[
 pub struct Random(u64);
 
 impl Random {
-    /// Another sequence for each pair.
+    /// A separate sequence for each pair.
     pub fn new(name: &str, index: u64) -> Self {
         let seed = name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
@@ -153,23 +153,23 @@ impl Random {
         (self.next() % end as u64) as usize
     }
 
-    /// One of them.
+    /// A random element.
     pub fn of<'a, T>(&mut self, all: &'a [T]) -> &'a T {
         &all[self.below(all.len())]
     }
 }
 
-/// One to four damages to `original`; `other` lends parts.
+/// Applies one to four mutations to `original`; `other` supplies bytes for insertions.
 pub fn mutant(original: &[u8], other: &[u8], random: &mut Random) -> Vec<u8> {
     let mut bytes = original.to_vec();
     for _ in 0..=random.below(4) {
-        damage(&mut bytes, other, random);
+        mutate(&mut bytes, other, random);
         bytes.truncate(MOST_BYTES);
     }
     bytes
 }
 
-fn damage(bytes: &mut Vec<u8>, other: &[u8], random: &mut Random) {
+fn mutate(bytes: &mut Vec<u8>, other: &[u8], random: &mut Random) {
     if bytes.is_empty() {
         bytes.extend_from_slice(other);
         return;
@@ -191,19 +191,19 @@ fn damage(bytes: &mut Vec<u8>, other: &[u8], random: &mut Random) {
             insert(bytes, at, &piece);
         }
         6 => insert(bytes, at, random.of::<&[u8]>(WORDS)),
-        // Counts and lengths stand in the first words.
+        // The first words contain counts and lengths.
         7 => {
             let at = random.below(bytes.len().min(80));
-            whole(bytes, at, random);
+            overwrite_with_integer(bytes, at, random);
         }
-        8 => whole(bytes, at, random),
+        8 => overwrite_with_integer(bytes, at, random),
         9 => {
             let value = *random.of(REALS);
             match random.below(4) {
-                0 => put(bytes, at, &value.to_le_bytes()),
-                1 => put(bytes, at, &value.to_be_bytes()),
-                2 => put(bytes, at, &(value as f32).to_le_bytes()),
-                _ => put(bytes, at, &(value as f32).to_be_bytes()),
+                0 => overwrite(bytes, at, &value.to_le_bytes()),
+                1 => overwrite(bytes, at, &value.to_be_bytes()),
+                2 => overwrite(bytes, at, &(value as f32).to_le_bytes()),
+                _ => overwrite(bytes, at, &(value as f32).to_be_bytes()),
             }
         }
         10 | 11 => {
@@ -221,7 +221,7 @@ fn damage(bytes: &mut Vec<u8>, other: &[u8], random: &mut Random) {
             replace_word(bytes, at, long.as_bytes());
         }
         13 => {
-            // A line more or less, or two that change places.
+            // Removes, duplicates or swaps lines.
             let mut lines: Vec<Vec<u8>> =
                 bytes.split_inclusive(|&byte| byte == b'\n').map(<[u8]>::to_vec).collect();
             let (a, b) = (random.below(lines.len()), random.below(lines.len()));
@@ -239,7 +239,7 @@ fn damage(bytes: &mut Vec<u8>, other: &[u8], random: &mut Random) {
     }
 }
 
-/// A piece of up to 64 bytes, sometimes of any length.
+/// A range from `from` of up to 64 bytes; one in four may have any length.
 fn chunk(length: usize, from: usize, random: &mut Random) -> std::ops::Range<usize> {
     let most = if random.below(4) == 0 { length } else { 64 };
     from..(from + 1 + random.below(most)).min(length)
@@ -250,25 +250,25 @@ fn insert(bytes: &mut Vec<u8>, at: usize, piece: &[u8]) {
     bytes.splice(at..at, piece.iter().copied());
 }
 
-fn put(bytes: &mut [u8], at: usize, piece: &[u8]) {
+fn overwrite(bytes: &mut [u8], at: usize, piece: &[u8]) {
     let at = if at.is_multiple_of(4) { at } else { at / 4 * 4 };
     for (to, from) in bytes[at..].iter_mut().zip(piece) {
         *to = *from;
     }
 }
 
-fn whole(bytes: &mut [u8], at: usize, random: &mut Random) {
+fn overwrite_with_integer(bytes: &mut [u8], at: usize, random: &mut Random) {
     let value = *random.of(COUNTS);
     match random.below(5) {
-        0 => put(bytes, at, &value.to_le_bytes()),
-        1 => put(bytes, at, &value.to_be_bytes()),
-        2 => put(bytes, at, &(value as u32).to_le_bytes()),
-        3 => put(bytes, at, &(value as u32).to_be_bytes()),
-        _ => put(bytes, at, &(value as u16).to_le_bytes()),
+        0 => overwrite(bytes, at, &value.to_le_bytes()),
+        1 => overwrite(bytes, at, &value.to_be_bytes()),
+        2 => overwrite(bytes, at, &(value as u32).to_le_bytes()),
+        3 => overwrite(bytes, at, &(value as u32).to_be_bytes()),
+        _ => overwrite(bytes, at, &(value as u16).to_le_bytes()),
     }
 }
 
-/// Puts `new` in the place of the word of text at `at`.
+/// Replaces the word at `at` by `new`.
 fn replace_word(bytes: &mut Vec<u8>, at: usize, new: &[u8]) {
     let ends = |byte: &u8| byte.is_ascii_whitespace() || b",=\"'[]#".contains(byte);
     let start = bytes[..at].iter().rposition(ends).map_or(0, |before| before + 1);
@@ -276,9 +276,9 @@ fn replace_word(bytes: &mut Vec<u8>, at: usize, new: &[u8]) {
     bytes.splice(start..end.max(start), new.iter().copied());
 }
 
-/// Puts the lengths and checksums of a `.gvt` file right, as far as its fields can be followed: else
-/// hardly a damage would come further than the first of them.
-pub fn mend_gvt(bytes: &mut [u8]) {
+/// Corrects the lengths and checksums of a `.gvt` file, as far as its fields can be followed:
+/// otherwise nearly all mutants would fail the first checksum.
+pub fn repair_gvt(bytes: &mut [u8]) {
     const HEADER: usize = 32;
     if bytes.len() < HEADER {
         return;

@@ -1,4 +1,4 @@
-//! Damaged files of snapshots in several files.
+//! Mutations of snapshots in several files.
 
 use gravitile::snapshot::{ReadOptions, Snapshot, Source, WriteOptions, read_with};
 
@@ -8,7 +8,7 @@ use super::{judge, rich, typed, written_as};
 
 type Files = Vec<(String, Vec<u8>)>;
 
-fn written(snapshot: &Snapshot, format: &str, files: usize) -> Files {
+fn write(snapshot: &Snapshot, format: &str, files: usize) -> Files {
     let options = WriteOptions { files: Some(files), ..written_as(format) };
     let (files, _) = snapshot.to_files("some", &options).expect(format);
     files.into_iter().map(|made| (made.path.to_str().unwrap().to_owned(), made.bytes)).collect()
@@ -22,22 +22,22 @@ fn read(files: &Files, options: &ReadOptions) -> Result<bool, String> {
 
 #[test]
 fn several_files() {
-    let mut whole = Vec::new();
+    let mut valid = Vec::new();
     for format in ["gadget1", "gadget2", "gadget2-be-f64-id64"] {
         for files in [2, 3, 7] {
-            whole.push(written(&rich(7), format, files));
-            whole.push(written(&typed(13), format, files));
+            valid.push(write(&rich(7), format, files));
+            valid.push(write(&typed(13), format, files));
         }
     }
-    for files in &whole {
+    for files in &valid {
         assert_eq!(read(files, &ReadOptions::default()), Ok(true));
     }
     try_all("parts", |index| {
         let mut random = Random::new("parts", index);
-        let mut files = random.of(&whole).clone();
+        let mut files = random.of(&valid).clone();
         for _ in 0..=random.below(2) {
-            let lender = random.of(&whole).clone();
-            let other = random.of(&lender).1.clone();
+            let donor = random.of(&valid).clone();
+            let other = random.of(&donor).1.clone();
             let which = random.below(files.len());
             files[which].1 = mutant(&files[which].1, &other, &mut random);
         }

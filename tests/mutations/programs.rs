@@ -1,4 +1,4 @@
-//! The program itself with damaged files: what a user would see.
+//! The program with mutated files: its output and exit codes.
 
 use std::fs;
 
@@ -7,10 +7,11 @@ use gravitile::scene::Scene;
 use gravitile::snapshot::formats;
 
 use super::mutator::{Random, mutant};
+use super::valid_files;
 use super::watch::check_line;
-use super::whole_files;
 
-/// Runs the program; standard error has only valid lines, and exit code 2 comes with one.
+/// Runs the program. All output lines must be valid, and exit code 2 needs a line on standard
+/// error.
 fn judge(arguments: &[&std::ffi::OsStr]) -> Result<(), String> {
     let output = crate::program::program()
         .args(arguments)
@@ -32,7 +33,7 @@ fn judge(arguments: &[&std::ffi::OsStr]) -> Result<(), String> {
 }
 
 #[test]
-fn the_program_says_one_line_of_each() {
+fn program_reports_mutants_with_valid_lines() {
     let folder = tempfile::tempdir().unwrap();
     let scenes: Vec<Vec<u8>> = ["plummer", "two-body", "figure-eight"]
         .map(|name| Scene::builtin_text(name).expect(name).as_bytes().to_vec())
@@ -40,7 +41,7 @@ fn the_program_says_one_line_of_each() {
     let each = (super::watch::mutants() / 50).min(200);
     let mut faults = Vec::new();
     for format in formats() {
-        let files = whole_files(format);
+        let files = valid_files(format);
         for index in 0..each {
             let mut random = Random::new("programs", index);
             let bytes = {
@@ -49,7 +50,7 @@ fn the_program_says_one_line_of_each() {
             };
             let path = folder.path().join(format!("m{index}.{}", format.extensions[0]));
             fs::write(&path, bytes).unwrap();
-            // Into a format that holds little, so that losses are told.
+            // Converts to a format that holds little, so that losses are reported.
             let out = folder.path().join("out.tipsy");
             let arguments =
                 ["convert".as_ref(), path.as_os_str(), out.as_os_str(), "--force".as_ref()];

@@ -1,14 +1,14 @@
-//! Damaged run folders, up to the point where a run would go on.
+//! Mutated run folders, opened as `resume` does.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use gravitile::record::{EnergyLog, RunFolder, restart_of};
 
-use super::mutator::{Random, mend_gvt, mutant};
+use super::mutator::{Random, mutant, repair_gvt};
 use super::watch::{Mutant, check_line, try_all};
 
-/// The files of a run that the program made, by name.
+/// Runs the program and returns the files of the run, sorted by name.
 fn run(folder: &Path, integrator: &str) -> Vec<(String, Vec<u8>)> {
     let out = folder.join(integrator);
     let made = crate::program::program()
@@ -29,30 +29,30 @@ fn run(folder: &Path, integrator: &str) -> Vec<(String, Vec<u8>)> {
     files
 }
 
-/// Opens a folder as `resume` does. True if a run could go on.
+/// Opens a folder as `resume` does. True if the run could be resumed.
 fn open(path: &Path) -> Result<bool, String> {
-    let fit =
+    let rejected =
         |error: gravitile::error::Error| check_line(&format!("gravitile: {error}")).map(|()| false);
     let folder = match RunFolder::open(path) {
         Ok(folder) => folder,
-        Err(error) => return fit(error),
+        Err(error) => return rejected(error),
     };
     let found = match folder.last_whole() {
         Ok(found) => found,
-        Err(error) => return fit(error),
+        Err(error) => return rejected(error),
     };
     for error in &found.damaged {
         check_line(&format!("gravitile: damaged snapshot, going back to the one before: {error}"))?;
     }
     found.snapshot.validate().map_err(|error| format!("is not valid: {error}"))?;
-    // Finding none is an answer, too.
+    // `None` is a valid result.
     let _ = restart_of(&found.snapshot);
     if let Err(error) = folder.plan.settings(found.step) {
-        return fit(error);
+        return rejected(error);
     }
     match EnergyLog::open(path, Some(found.step)) {
         Ok(_) => Ok(true),
-        Err(error) => fit(error),
+        Err(error) => rejected(error),
     }
 }
 
@@ -61,47 +61,47 @@ fn run_folders() {
     let folder = tempfile::tempdir().unwrap();
     let runs: Vec<_> = ["leapfrog", "hermite6"].map(|name| run(folder.path(), name)).into();
     for files in &runs {
-        let place = folder.path().join("whole");
-        fill(&place, files);
-        assert_eq!(open(&place), Ok(true));
+        let target = folder.path().join("whole");
+        fill(&target, files);
+        assert_eq!(open(&target), Ok(true));
     }
-    let place = folder.path().join("mutant");
+    let target = folder.path().join("mutant");
     try_all("runs", |index| {
         let mut random = Random::new("runs", index);
         let mut files = random.of(&runs).clone();
         let mut mutated = Vec::new();
         for _ in 0..=random.below(2) {
-            let lender = random.of(&runs).clone();
-            let other = random.of(&lender).1.clone();
-            // The plan is what there is to be wrong about.
+            let donor = random.of(&runs).clone();
+            let other = random.of(&donor).1.clone();
+            // Half of the mutations are to the plan, which has the most to check.
             let plan = files.iter().position(|(name, _)| name == "run.toml").unwrap();
             let which = if random.below(2) == 0 { plan } else { random.below(files.len()) };
             let (name, bytes) = &mut files[which];
             *bytes = mutant(bytes, &other, &mut random);
             if name.ends_with(".gvt") && random.below(2) == 0 {
-                mend_gvt(bytes);
+                repair_gvt(bytes);
             }
             mutated = bytes.clone();
         }
         if random.below(20) == 0 {
             files.remove(random.below(files.len()));
         }
-        let place = place.clone();
+        let target = target.clone();
         let trial = move |_: &[u8]| {
-            fill(&place, &files);
-            open(&place)
+            fill(&target, &files);
+            open(&target)
         };
         Mutant { bytes: mutated, trial: Box::new(trial) }
     });
 }
 
-/// Makes the folder hold these files and no others.
-fn fill(place: &PathBuf, files: &[(String, Vec<u8>)]) {
-    fs::create_dir_all(place).unwrap();
-    for entry in fs::read_dir(place).unwrap() {
+/// Replaces the contents of the folder with these files.
+fn fill(target: &PathBuf, files: &[(String, Vec<u8>)]) {
+    fs::create_dir_all(target).unwrap();
+    for entry in fs::read_dir(target).unwrap() {
         fs::remove_file(entry.unwrap().path()).unwrap();
     }
     for (name, bytes) in files {
-        fs::write(place.join(name), bytes).unwrap();
+        fs::write(target.join(name), bytes).unwrap();
     }
 }

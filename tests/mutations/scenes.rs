@@ -1,4 +1,4 @@
-//! Damaged scene files.
+//! Mutated scene files.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use gravitile::scene::Scene;
 use super::mutator::{Random, mutant};
 use super::watch::{Mutant, check_line, try_all};
 
-/// Scenes with all that a scene file can say.
+/// The built-in scene files, and one with every key.
 fn texts() -> Vec<Vec<u8>> {
     let built_in =
         Scene::names().map(|name| Scene::builtin_text(name).unwrap().as_bytes().to_vec());
@@ -54,15 +54,15 @@ time = "30.87 Myr"
     built_in.chain([by_hand.as_bytes().to_vec()]).collect()
 }
 
-/// Reads one and makes its bodies, few if that is possible. True if it is accepted.
+/// Reads a scene file and optionally builds its bodies, few if possible. True if it is accepted.
 fn read(bytes: &[u8], builds: bool) -> Result<bool, String> {
-    // The program says of other bytes that they are no text; see `programs`.
+    // Bytes that are not UTF-8 are covered by `programs`.
     let text = String::from_utf8_lossy(bytes);
-    let fit =
+    let rejected =
         |error: gravitile::error::Error| check_line(&format!("gravitile: {error}")).map(|()| false);
     let mut scene = match Scene::from_toml(&text, Path::new("some.toml")) {
         Ok(scene) => scene,
-        Err(error) => return fit(error),
+        Err(error) => return rejected(error),
     };
     for (name, parameter, value) in scene.parameters() {
         parameter.check(value).map_err(|error| format!("was read, but {name}: {error}"))?;
@@ -83,7 +83,7 @@ fn read(bytes: &[u8], builds: bool) -> Result<bool, String> {
         Ok(bodies) => {
             bodies.validate().map_err(|error| format!("made what is not valid: {error}"))?
         }
-        Err(error) => return fit(error),
+        Err(error) => return rejected(error),
     }
     Ok(true)
 }
@@ -95,14 +95,14 @@ fn scene_files() {
         let mut random = Random::new("scenes", index);
         let (original, other) = (random.of(&texts).clone(), random.of(&texts).clone());
         let bytes = mutant(&original, &other, &mut random);
-        // Galaxies take a hundred times longer to be made than read.
+        // Building galaxies takes a hundred times as long as reading their files.
         let builds = random.below(10) == 0;
         Mutant { bytes, trial: Box::new(move |bytes| read(bytes, builds)) }
     });
 }
 
 #[test]
-fn whole_scene_files_are_accepted() {
+fn valid_scene_files_are_accepted() {
     for text in texts() {
         assert_eq!(read(&text, false), Ok(true), "{}", String::from_utf8_lossy(&text));
     }

@@ -1,4 +1,4 @@
-//! Judges that look on while a mutant is read: memory, time, panics, and the words that come of it.
+//! Checks while a mutant is read: memory, time, panics and messages.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -9,11 +9,12 @@ use std::time::Duration;
 
 use gravitile::messages::{LINE, shows};
 
-/// Bytes that reading may take for each byte of the file, and beside.
+/// Memory limit while reading: bytes per byte of the file, and a constant.
 const PER_BYTE: usize = 100;
-const BESIDE: usize = 64 << 20;
+const CONSTANT_BYTES: usize = 64 << 20;
 
-/// No mutant takes a hundredth of it, also on a busy machine.
+/// Time after which a mutant is taken to hang; none takes a hundredth of it, even on a busy
+/// machine.
 const HANGS_AFTER: Duration = Duration::from_secs(60);
 
 thread_local! {
@@ -21,7 +22,8 @@ thread_local! {
     static PEAK: Cell<isize> = const { Cell::new(0) };
 }
 
-/// Counts what each thread holds. What no machine has is refused, so that it ends the test at once.
+/// Counts the live bytes of each thread. Refuses allocations above 4 GiB, which ends the test at
+/// once.
 struct Counting;
 
 fn count(bytes: isize) {
@@ -52,7 +54,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-/// Bytes that `act` holds at once, at most, beyond what was held before.
+/// Peak memory of `act` on this thread in bytes, above that held before.
 pub fn peak(act: impl FnOnce()) -> usize {
     let before = LIVE.get();
     PEAK.set(before);
@@ -66,7 +68,7 @@ pub fn mutants() -> u64 {
     number.map_or(2000, |number| number.parse().expect("GRAVITILE_MUTANTS should be a number"))
 }
 
-/// The mutants that are tried: one, where GRAVITILE_MUTANT says which.
+/// The numbers of the mutants to try: only GRAVITILE_MUTANT, if set.
 fn indices() -> std::ops::Range<u64> {
     match std::env::var("GRAVITILE_MUTANT") {
         Ok(one) => {
@@ -77,66 +79,64 @@ fn indices() -> std::ops::Range<u64> {
     }
 }
 
-/// Tries a mutant: whether it was accepted, or what is wrong with the program.
+/// Tries a mutant. Returns whether it was accepted, or the program's fault.
 type Trial = Box<dyn FnOnce(&[u8]) -> Result<bool, String>>;
 
 /// A mutant under trial.
 pub struct Mutant {
-    /// What is read.
+    /// The mutated bytes.
     pub bytes: Vec<u8>,
-    /// Tries it; complaints are what is wrong with the program.
+    /// Reads and judges it.
     pub trial: Trial,
 }
 
-/// Tries all mutants of a kind; `make` makes one. Reports those that are accepted, and those at fault.
+/// Tries all mutants of a kind, created by `make`. Prints statistics and panics with the faults.
 pub fn try_all(kind: &'static str, make: impl Fn(u64) -> Mutant) {
-    let begun = std::time::Instant::now();
+    let start_time = std::time::Instant::now();
     let watchdog = Watchdog::start(kind);
     let (mut accepted, mut faults) = (0, Vec::new());
     let indices = indices();
     let tried = indices.end - indices.start;
     for index in indices {
         let Mutant { bytes, trial } = make(index);
-        watchdog.look_at(index);
+        watchdog.set_current(index);
         let mut outcome = Ok(false);
         let held = peak(|| {
             outcome = catch_unwind(AssertUnwindSafe(|| trial(&bytes)))
                 .unwrap_or_else(|_| Err("panicked (see above)".to_owned()));
         });
-        if outcome.is_ok() && held > PER_BYTE * bytes.len() + BESIDE {
+        if outcome.is_ok() && held > PER_BYTE * bytes.len() + CONSTANT_BYTES {
             outcome = Err(format!("{} bytes of file took {held} bytes of memory", bytes.len()));
         }
         match outcome {
             Ok(is_accepted) => accepted += u64::from(is_accepted),
             Err(fault) => {
-                let place =
+                let path =
                     PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{kind}-{index}"));
-                std::fs::write(&place, &bytes).expect("a mutant should be kept");
+                std::fs::write(&path, &bytes).expect("a mutant should be kept");
                 let fault: String = fault.chars().take(1000).flat_map(char::escape_debug).collect();
-                faults.push(format!(
-                    "mutant {index} of {kind}, kept as {}: {fault}",
-                    place.display()
-                ));
+                faults
+                    .push(format!("mutant {index} of {kind}, kept as {}: {fault}", path.display()));
                 if faults.len() == 10 {
                     break;
                 }
             }
         }
     }
-    let secs = begun.elapsed().as_secs_f64();
+    let secs = start_time.elapsed().as_secs_f64();
     println!(
         "{kind}: {tried} mutants, {accepted} accepted, {} at fault, {secs:.1} s",
         faults.len()
     );
     assert!(faults.is_empty(), "{}", faults.join("\n"));
-    // Mutants that are all refused, or none, would show that nothing was tried.
+    // If all mutants or none were accepted, the mutations would be ineffective.
     assert!(
         tried < 1000 || (accepted > 0 && accepted < tried),
         "{accepted} of {tried} were accepted"
     );
 }
 
-/// A text that is fit to be printed.
+/// Checks that the text is a printable, non-empty message of at most [`LINE`] characters.
 pub fn check_line(text: &str) -> Result<(), String> {
     match text.chars().find(|c| !shows(*c)) {
         Some(c) => Err(format!("{c:?} does not show: {text}")),
@@ -148,7 +148,7 @@ pub fn check_line(text: &str) -> Result<(), String> {
     }
 }
 
-/// Ends the test with the mutant's name where one is read for ever.
+/// Aborts the test and names the mutant if reading it hangs.
 struct Watchdog {
     shared: std::sync::Arc<(Mutex<Option<u64>>, Condvar)>,
     thread: Option<std::thread::JoinHandle<()>>,
@@ -157,9 +157,9 @@ struct Watchdog {
 impl Watchdog {
     fn start(kind: &'static str) -> Self {
         let shared = std::sync::Arc::new((Mutex::new(Some(u64::MAX)), Condvar::new()));
-        let seen = std::sync::Arc::clone(&shared);
+        let watched = std::sync::Arc::clone(&shared);
         let thread = std::thread::spawn(move || {
-            let (now, changed) = &*seen;
+            let (now, changed) = &*watched;
             let mut last = *now.lock().unwrap();
             let mut guard = now.lock().unwrap();
             while let Some(index) = *guard {
@@ -177,14 +177,14 @@ impl Watchdog {
         Self { shared, thread: Some(thread) }
     }
 
-    fn look_at(&self, index: u64) {
+    fn set_current(&self, index: u64) {
         *self.shared.0.lock().unwrap() = Some(index);
     }
 }
 
 impl Drop for Watchdog {
     fn drop(&mut self) {
-        // A judge who panics does not poison the end.
+        // The watchdog ends even after a panic.
         *self.shared.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = None;
         self.shared.1.notify_all();
         if let Some(thread) = self.thread.take() {

@@ -1,11 +1,11 @@
-//! The bar of the time so far, below the picture.
+//! The time bar below the picture.
 
 use egui_kittest::kittest::Queryable;
 use gravitile::app::panel::Tab;
 
 use super::world::World;
 
-/// All texts drawn.
+/// Collects all texts in a shape.
 fn texts(shape: &egui::Shape, found: &mut Vec<String>) {
     match shape {
         egui::Shape::Text(text) => found.push(text.galley.text().to_owned()),
@@ -15,20 +15,20 @@ fn texts(shape: &egui::Shape, found: &mut Vec<String>) {
 }
 
 #[test]
-fn who_points_at_it_reads_where_it_leads_and_what_the_states_may_take() {
+fn hovering_the_time_bar_shows_time_and_memory_limit() {
     let mut world = World::on(Tab::Scene);
     world.panel.open = false;
     let mut harness = world.shown(640.0);
     let last = harness.get_all_by_label("⚑").next().unwrap().rect();
-    let note = |harness: &egui_kittest::Harness<'static, World>| {
+    let tooltip = |harness: &egui_kittest::Harness<'static, World>| {
         let mut found = Vec::new();
         harness.output().shapes.iter().for_each(|clipped| texts(&clipped.shape, &mut found));
         found.into_iter().find(|text| text.contains("to t = "))
     };
-    assert_eq!(note(&harness), None);
+    assert_eq!(tooltip(&harness), None);
     harness.hover_at(egui::pos2(last.right() + 14.0, last.center().y));
     harness.run();
-    let note = note(&harness).expect("a note over the bar");
-    assert!(note.starts_with("back to t = "), "{note}");
-    assert!(note.ends_with("10 states kept, in at most 256 MB"), "{note}");
+    let tooltip = tooltip(&harness).expect("a note over the bar");
+    assert!(tooltip.starts_with("back to t = "), "{tooltip}");
+    assert!(tooltip.ends_with("10 states kept, in at most 256 MB"), "{tooltip}");
 }

@@ -1,4 +1,4 @@
-//! The card of a clicked body, and the progress of first forces.
+//! The card of a clicked body, and the progress of the initial forces.
 
 use egui_kittest::kittest::Queryable;
 use gravitile::app::panel::{Action, Tab};
@@ -7,7 +7,7 @@ use gravitile::render::Follow;
 
 use super::world::{World, click};
 
-/// A body that is bound to the others, or free.
+/// Facts of a body, bound if `kinetic` is below 2.
 fn about(kinetic: f64) -> BodyFacts {
     let near =
         |body: usize, distance| Neighbour { body, id: body as u64 + 100, component: 1, distance };
@@ -26,7 +26,7 @@ fn about(kinetic: f64) -> BodyFacts {
 }
 
 #[test]
-fn a_card_says_what_is_known_of_its_body_and_goes_on_to_the_next() {
+fn card_shows_facts_of_its_body_and_leads_to_neighbours() {
     let mut world = World::on(Tab::Scene);
     world.units = gravitile::units::Units::default();
     world.seen.about = Some(about(1.0));
@@ -53,7 +53,7 @@ fn a_card_says_what_is_known_of_its_body_and_goes_on_to_the_next() {
 }
 
 #[test]
-fn first_forces_say_how_far_they_are_where_that_is_known() {
+fn initial_forces_show_progress_if_it_is_known() {
     let mut world = World::on(Tab::File);
     world.status.ready = false;
     world.status.first_interactions = (world.count as u64).pow(2) / 4;
@@ -66,12 +66,12 @@ fn first_forces_say_how_far_they_are_where_that_is_known() {
 }
 
 #[test]
-fn first_forces_that_take_long_can_be_left() {
+fn long_initial_forces_can_be_cancelled() {
     let mut world = World::on(Tab::File);
     world.status.ready = false;
     let mut harness = world.shown(700.0);
     assert!(harness.query_by_label("Cancel").is_none(), "most take no time to speak of");
-    // From then on a spinner turns: the picture never comes to rest.
+    // With its spinner the picture never comes to rest: `run` would not return.
     harness.run_steps(8);
     harness.get_by_label("Cancel").click();
     harness.run_steps(2);

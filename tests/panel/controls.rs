@@ -1,4 +1,4 @@
-//! What each control of the tabs Scene, Physics, View, Conservation and File asks for.
+//! The actions of each control of the tabs Scene, Physics, View, Conservation and File.
 
 use std::path::PathBuf;
 
@@ -14,11 +14,11 @@ use gravitile::sim::EngineKind;
 
 use super::world::{World, after, click, command, slide};
 
-const HIGH: f32 = 1100.0;
+const TALL: f32 = 1100.0;
 
 #[test]
-fn tabs_fold_and_help_are_there_and_do_it() {
-    let mut harness = World::on(Tab::Scene).shown(HIGH);
+fn tabs_help_and_folding_work() {
+    let mut harness = World::on(Tab::Scene).shown(TALL);
     for (tab, title, _) in Tab::ALL {
         assert_eq!(click(&mut harness, title), []);
         assert_eq!(harness.state().panel.tab, tab);
@@ -36,8 +36,8 @@ fn tabs_fold_and_help_are_there_and_do_it() {
 }
 
 #[test]
-fn scene_restarts_picks_and_is_changed() {
-    let mut harness = World::on(Tab::Scene).shown(HIGH);
+fn scene_tab_restarts_loads_and_sets_parameters() {
+    let mut harness = World::on(Tab::Scene).shown(TALL);
     assert_eq!(click(&mut harness, "Restart"), [Action::Restart { anew: true }]);
     let anew = click(&mut harness, "Rebuild");
     assert!(matches!(&anew[..], [Action::Load(input)] if input.input == "galaxy-collision"
@@ -47,7 +47,7 @@ fn scene_restarts_picks_and_is_changed() {
     let picked = click(&mut harness, "plummer");
     assert!(matches!(&picked[..], [Action::Load(input)] if input.input == "plummer"), "{picked:?}");
 
-    // Changing a parameter asks for nothing yet; the button then asks for it by name.
+    // Changing a parameter causes no action yet; the button then sets it by name.
     assert_eq!(slide(&mut harness, "mass ratio", 0.5), []);
     let made = click(&mut harness, "Build with these numbers");
     let [Action::Load(input)] = &made[..] else { panic!("{made:?}") };
@@ -58,7 +58,7 @@ fn scene_restarts_picks_and_is_changed() {
 }
 
 #[test]
-fn two_snapshots_are_offered_as_an_encounter() {
+fn two_snapshots_offer_an_encounter() {
     let mut world = World::on(Tab::Scene);
     let offer = || MeetingOffer {
         files: [PathBuf::from("/a/one.gvt"), PathBuf::from("/a/two.gvt")],
@@ -69,7 +69,7 @@ fn two_snapshots_are_offered_as_an_encounter() {
         speed: gravitile::units::Measure::default(),
     };
     world.panel.scene.offer_encounter(offer());
-    let mut harness = world.shown(HIGH);
+    let mut harness = world.shown(TALL);
     assert_eq!(slide(&mut harness, "tilt", 90.0), []);
     let made = click(&mut harness, "Let them meet");
     let orbit = Orbit { eccentricity: 1.0, pericentre: 1.5, separation: 8.0 };
@@ -83,8 +83,8 @@ fn two_snapshots_are_offered_as_an_encounter() {
 }
 
 #[test]
-fn physics_owns_time() {
-    let mut harness = World::on(Tab::Physics).shown(HIGH);
+fn physics_tab_controls_time() {
+    let mut harness = World::on(Tab::Physics).shown(TALL);
     let pause = after(&mut harness, |h| h.get_by_label_contains("Pause").click());
     assert_eq!(command(pause), Command::Pause(true));
     harness.state_mut().keeper.paused = true;
@@ -92,8 +92,8 @@ fn physics_owns_time() {
     let run = after(&mut harness, |h| h.get_by_label_contains("Run").click());
     assert_eq!(command(run), Command::Pause(false));
     let step = after(&mut harness, |h| h.get_by_label_contains("Step").click());
-    let wanted = [Action::Live(Command::Pause(true)), Action::Live(Command::Step(1))];
-    assert_eq!(step, wanted);
+    let expected = [Action::Live(Command::Pause(true)), Action::Live(Command::Step(1))];
+    assert_eq!(step, expected);
     let back = after(&mut harness, |h| h.get_by_label_contains("Backwards").click());
     assert_eq!(command(back), Command::Reverse);
     harness.state_mut().dt *= -1.0;
@@ -112,34 +112,37 @@ fn physics_owns_time() {
 }
 
 #[test]
-fn physics_changes_step_and_softening() {
-    let mut harness = World::on(Tab::Physics).shown(HIGH);
-    let usual = harness.state().hints;
-    assert_eq!(command(slide(&mut harness, "dt", usual.dt * 2.0)), Command::Dt(usual.dt * 2.0));
-    let eps = usual.softening * 3.0;
+fn physics_tab_sets_step_and_softening() {
+    let mut harness = World::on(Tab::Physics).shown(TALL);
+    let defaults = harness.state().hints;
+    assert_eq!(
+        command(slide(&mut harness, "dt", defaults.dt * 2.0)),
+        Command::Dt(defaults.dt * 2.0)
+    );
+    let eps = defaults.softening * 3.0;
     assert_eq!(command(slide(&mut harness, "eps", eps)), Command::Softening(eps));
     assert_eq!(command(slide(&mut harness, "eps", 0.0)), Command::Softening(0.0));
 }
 
 #[test]
-fn what_was_changed_is_reset_by_the_button_behind_it() {
+fn reset_buttons_restore_defaults() {
     let mut world = World::on(Tab::Physics);
-    let usual = world.hints;
-    world.settings.dt = usual.dt * 7.0;
-    let mut harness = world.shown(HIGH);
-    let behind = |h: &egui_kittest::Harness<'static, World>, name: &str| {
+    let defaults = world.hints;
+    world.settings.dt = defaults.dt * 7.0;
+    let mut harness = world.shown(TALL);
+    let click_reset = |h: &egui_kittest::Harness<'static, World>, name: &str| {
         let y = h.get_by_role_and_label(WidgetRole::Slider, name).rect().center().y;
         let buttons = h.get_all_by_label("↺");
-        let mut beside = buttons.filter(|node| (node.rect().center().y - y).abs() < 8.0);
-        beside.next().expect("a button in the slider's row").click();
+        let mut in_row = buttons.filter(|node| (node.rect().center().y - y).abs() < 8.0);
+        in_row.next().expect("a button in the slider's row").click();
     };
-    assert_eq!(command(after(&mut harness, |h| behind(h, "dt"))), Command::Dt(usual.dt));
+    assert_eq!(command(after(&mut harness, |h| click_reset(h, "dt"))), Command::Dt(defaults.dt));
 
     let mut world = World::on(Tab::View);
     world.view.style.stops = 3.0;
     world.view.style.colour_by = ColourBy::Speed;
-    let mut harness = world.shown(HIGH);
-    after(&mut harness, |h| behind(h, "stops"));
+    let mut harness = world.shown(TALL);
+    after(&mut harness, |h| click_reset(h, "stops"));
     assert_eq!(harness.state().view.style.stops, 0.0);
     slide(&mut harness, "size", 5.0);
     click(&mut harness, "Reset all light");
@@ -148,7 +151,7 @@ fn what_was_changed_is_reset_by_the_button_behind_it() {
 }
 
 #[test]
-fn a_run_that_cannot_be_believed_is_seen_on_every_tab() {
+fn large_energy_error_is_shown_on_every_tab() {
     let mut world = World::on(Tab::File);
     let mut ruined = super::world::report(9.0);
     ruined.diagnostics.potential = 30.0;
@@ -159,14 +162,14 @@ fn a_run_that_cannot_be_believed_is_seen_on_every_tab() {
 }
 
 #[test]
-fn values_from_elsewhere_are_shown_as_they_are() {
-    // The command line or keys can set numbers beyond the sliders' ends.
+fn values_beyond_slider_ranges_are_shown_unchanged() {
+    // The command line or keys can set values beyond the sliders' ranges.
     let mut world = World::on(Tab::Physics);
     world.settings.dt = world.hints.dt * 1000.0;
     world.settings.softening = world.hints.softening * 1000.0;
     world.keeper.factor = 400.0;
     let (dt, eps) = (world.settings.dt, world.settings.softening);
-    let mut harness = world.shown(HIGH);
+    let mut harness = world.shown(TALL);
     harness.run();
     assert_eq!(harness.state().actions, [], "looking changes nothing");
     for (name, value) in [("dt", dt), ("eps", eps), ("speed", 400.0)] {
@@ -176,8 +179,8 @@ fn values_from_elsewhere_are_shown_as_they_are() {
 }
 
 #[test]
-fn view_changes_the_picture() {
-    let mut harness = World::on(Tab::View).shown(HIGH);
+fn view_tab_changes_the_style() {
+    let mut harness = World::on(Tab::View).shown(TALL);
     let palette = |h: &egui_kittest::Harness<'static, World>| {
         h.get_by_role_and_label(WidgetRole::ComboBox, "palette").accesskit_node().is_disabled()
     };
@@ -215,8 +218,8 @@ fn view_changes_the_picture() {
 }
 
 #[test]
-fn view_moves_the_camera_and_follows() {
-    let mut harness = World::on(Tab::View).shown(HIGH);
+fn view_tab_moves_the_camera_and_follows() {
+    let mut harness = World::on(Tab::View).shown(TALL);
     for (place, name, _) in Place::ALL {
         assert_eq!(click(&mut harness, name), [Action::Camera(place)]);
     }
@@ -232,23 +235,23 @@ fn view_moves_the_camera_and_follows() {
 }
 
 #[test]
-fn without_dark_matter_there_is_nothing_to_show() {
+fn dark_matter_switch_needs_dark_matter() {
     let mut world = World::on(Tab::View);
     world.components.truncate(2);
-    let harness = world.shown(HIGH);
+    let harness = world.shown(TALL);
     assert!(harness.query_by_label("dark matter").is_none());
 }
 
 #[test]
-fn conservation_measures_now() {
-    let mut harness = World::on(Tab::Conservation).shown(HIGH);
+fn conservation_tab_requests_a_report() {
+    let mut harness = World::on(Tab::Conservation).shown(TALL);
     assert_eq!(command(click(&mut harness, "Measure now")), Command::Report);
     assert!(harness.query_by_label("40 so far").is_some());
 }
 
 #[test]
-fn file_opens_saves_and_records() {
-    let mut harness = World::on(Tab::File).shown(HIGH);
+fn file_tab_opens_saves_and_records() {
+    let mut harness = World::on(Tab::File).shown(TALL);
     assert_eq!(click(&mut harness, "Open"), [], "nothing was typed");
     // Fields in order: open, snapshot, picture, film.
     let field = |h: &egui_kittest::Harness<'static, World>, k: usize, text: &str| {
@@ -284,7 +287,7 @@ fn file_opens_saves_and_records() {
     harness.state_mut().recording = Some(("film.webp".into(), 45));
     harness.run();
     assert!(harness.query_by_label("recording film.webp: 1.5 s").is_some());
-    // One in the tab, and one over the picture, visible from every tab.
+    // One button in the tab, and one over the picture that every tab shows.
     for k in 0..2 {
         let stop = |h: &egui_kittest::Harness<'static, World>| {
             h.get_all_by_label("Stop").nth(k).expect("two buttons").click();
@@ -302,7 +305,7 @@ fn messages_stay_until_dismissed() {
     let mut harness = world.shown(700.0);
     assert!(harness.query_by_label("no file of that name").is_some());
     assert_eq!(click(&mut harness, "×"), [Action::DismissMessage]);
-    // However long, a message stays beside the panel, with its button in reach.
+    // A long message does not extend below the panel, and its button stays visible.
     let long = ["a/very/long/path/to/some/snapshot"; 12].join(" ");
     harness.state_mut().message = Some((long.clone(), true));
     harness.run();
@@ -311,7 +314,7 @@ fn messages_stay_until_dismissed() {
         let rect = node.rect();
         assert!(rect.max.x <= free && rect.min.x >= 0.0, "{rect:?} beside {free}");
     }
-    // What is shown over the picture gets its place a frame after its size is known.
+    // Overlays are positioned one frame after their size is known.
     harness.run_steps(3);
     assert_eq!(click(&mut harness, "×"), [Action::DismissMessage]);
 }
@@ -325,8 +328,8 @@ pub fn integration(actions: Vec<Action>) -> Integration {
 }
 
 #[test]
-fn integrators_are_chosen_and_only_those_with_individual_steps_have_their_accuracy() {
-    let mut harness = World::on(Tab::Physics).shown(HIGH);
+fn integrators_show_their_accuracy_parameters() {
+    let mut harness = World::on(Tab::Physics).shown(TALL);
     assert!(harness.query_by_label("eta").is_none(), "the leapfrog has one step for all");
     let request = integration(click(&mut harness, "hermite4"));
     let settings = harness.state().settings.clone();
@@ -350,10 +353,10 @@ fn integrators_are_chosen_and_only_those_with_individual_steps_have_their_accura
 }
 
 #[test]
-fn tiers_that_the_engine_lacks_are_grey_and_do_nothing() {
-    // Engine, integrator, then which of single, double-single and double are available other than the
-    // default.
-    for (engine, integrator, there) in [
+fn unavailable_precision_tiers_are_disabled() {
+    // Engine, integrator, then which of single, double-single and double are available other than
+    // the default.
+    for (engine, integrator, available) in [
         (EngineKind::Gpu, "leapfrog", [false, false, false]),
         (EngineKind::Cpu, "leapfrog", [false, false, true]),
         (EngineKind::Cpu, "hermite4", [false, false, false]),
@@ -363,25 +366,25 @@ fn tiers_that_the_engine_lacks_are_grey_and_do_nothing() {
     ] {
         let mut world = World::on(Tab::Physics);
         (world.engine, world.settings.integrator) = (engine, find(integrator).unwrap());
-        let mut harness = world.shown(HIGH);
-        for ((tier, name), expected) in Precision::ALL.into_iter().zip(there) {
-            let asked = click(&mut harness, name);
+        let mut harness = world.shown(TALL);
+        for ((tier, name), expected) in Precision::ALL.into_iter().zip(available) {
+            let actions = click(&mut harness, name);
             let case = format!("{engine:?}, {integrator}, {name}");
             if expected {
-                assert_eq!(integration(asked).precision, Some(tier), "{case}");
+                assert_eq!(integration(actions).precision, Some(tier), "{case}");
             } else {
-                assert_eq!(asked, [], "{case}");
+                assert_eq!(actions, [], "{case}");
             }
         }
     }
 }
 
 #[test]
-fn a_tier_that_the_next_integrator_lacks_is_left_behind() {
+fn precision_unsupported_by_the_new_integrator_is_dropped() {
     let mut world = World::on(Tab::Physics);
     (world.engine, world.settings.integrator) = (EngineKind::Gpu, find("hermite4").unwrap());
     world.settings.precision = Some(Precision::DoubleSingle);
-    let mut harness = world.shown(HIGH);
+    let mut harness = world.shown(TALL);
     assert_eq!(integration(click(&mut harness, "leapfrog")).precision, None);
     assert_eq!(
         integration(click(&mut harness, "hermite6")).precision,
@@ -390,9 +393,9 @@ fn a_tier_that_the_next_integrator_lacks_is_left_behind() {
 }
 
 #[test]
-fn backwards_there_is_only_the_leapfrog() {
+fn only_leapfrog_is_available_backwards() {
     let mut world = World::on(Tab::Physics);
     world.dt = -world.dt;
-    let mut harness = world.shown(HIGH);
+    let mut harness = world.shown(TALL);
     assert_eq!(click(&mut harness, "hermite4"), []);
 }

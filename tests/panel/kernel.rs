@@ -1,5 +1,5 @@
-//! The tab Kernel: every choice becomes a command, and what an adapter cannot run is disabled with the
-//! reason.
+//! The Kernel tab: every choice becomes a command, and shapes that the adapter cannot run are
+//! disabled with the reason.
 
 use egui::accesskit::Toggled;
 use egui_kittest::Harness;
@@ -12,16 +12,16 @@ use gravitile::sim::{DevicePart, EngineKind, Share};
 
 use super::world::{World, after, click, command, full};
 
-const HIGH: f32 = 1100.0;
+const TALL: f32 = 1100.0;
 const ROWS: [&str; 5] = ["p", "q", "r", "u", "s"];
 
-/// The button with that number in the row of that name, and nothing else's.
+/// The button of that value in the row of that name.
 fn cell<'a>(harness: &'a Harness<'static, World>, row: &str, value: u32) -> egui_kittest::Node<'a> {
     let name = format!("{row} = {value}").leak();
     harness.get_by_label(name)
 }
 
-fn with(config: KernelConfig, row: &str, value: u32) -> KernelConfig {
+fn with_parameter(config: KernelConfig, row: &str, value: u32) -> KernelConfig {
     let mut config = config;
     match row {
         "p" => config.p = value,
@@ -33,7 +33,7 @@ fn with(config: KernelConfig, row: &str, value: u32) -> KernelConfig {
     config
 }
 
-fn wanted(actions: Vec<Action>) -> KernelRequest {
+fn requested_kernel(actions: Vec<Action>) -> KernelRequest {
     match command(actions) {
         Command::Kernel(request) => request,
         other => panic!("a kernel was expected: {other:?}"),
@@ -41,8 +41,8 @@ fn wanted(actions: Vec<Action>) -> KernelRequest {
 }
 
 #[test]
-fn engines_are_chosen() {
-    let mut harness = World::on(Tab::Kernel).shown(HIGH);
+fn engine_buttons_select_the_engine() {
+    let mut harness = World::on(Tab::Kernel).shown(TALL);
     for (name, kind) in
         [("auto", EngineKind::Auto), ("cpu", EngineKind::Cpu), ("reference", EngineKind::Reference)]
     {
@@ -52,11 +52,11 @@ fn engines_are_chosen() {
 }
 
 #[test]
-fn every_number_is_a_command_or_is_refused_with_the_reason() {
+fn kernel_parameters_are_commands_or_disabled_with_reason() {
     for gpu in [super::world::baseline(), full()] {
         let mut world = World::on(Tab::Kernel);
         world.gpu = gpu.clone();
-        let mut harness = world.shown(HIGH);
+        let mut harness = world.shown(TALL);
         let config = harness.state().config.unwrap();
         let values = |row: &str| match row {
             "p" => vec![16, 32, 64, 128, 256, 512, 1024],
@@ -67,19 +67,23 @@ fn every_number_is_a_command_or_is_refused_with_the_reason() {
         let mut refused = 0;
         for row in ROWS {
             for value in values(row) {
-                let config = with(config, row, value);
+                let config = with_parameter(config, row, value);
                 let fits = config.validate(Some(&gpu));
                 let node = cell(&harness, row, value);
                 assert_eq!(node.accesskit_node().is_disabled(), fits.is_err(), "{row} = {value}");
                 match fits {
                     Ok(()) if config != harness.state().config.unwrap() => {
                         let actions = after(&mut harness, |h| cell(h, row, value).click());
-                        assert_eq!(wanted(actions), KernelRequest::from(config), "{row} = {value}");
+                        assert_eq!(
+                            requested_kernel(actions),
+                            KernelRequest::from(config),
+                            "{row} = {value}"
+                        );
                     }
                     Ok(()) => {}
                     Err(reason) => {
                         refused += 1;
-                        reason_is_told(&mut harness, row, value, &reason.to_string());
+                        assert_reason_shown(&mut harness, row, value, &reason.to_string());
                     }
                 }
             }
@@ -90,7 +94,7 @@ fn every_number_is_a_command_or_is_refused_with_the_reason() {
     }
 }
 
-fn reason_is_told(harness: &mut Harness<'static, World>, row: &str, value: u32, reason: &str) {
+fn assert_reason_shown(harness: &mut Harness<'static, World>, row: &str, value: u32, reason: &str) {
     assert_eq!(after(harness, |h| cell(h, row, value).click()), [], "{row} = {value} is disabled");
     cell(harness, row, value).hover();
     harness.run_steps(6);
@@ -100,29 +104,29 @@ fn reason_is_told(harness: &mut Harness<'static, World>, row: &str, value: u32, 
 }
 
 #[test]
-fn switches_come_out_as_shapes_that_hold() {
+fn switches_give_valid_shapes() {
     let mut world = World::on(Tab::Kernel);
     world.count = 300;
     let gpu = world.gpu.clone();
-    let mut harness = world.shown(HIGH);
+    let mut harness = world.shown(TALL);
     type Case = (&'static str, fn(&KernelRequest) -> bool);
     let cases: [Case; 3] = [
         ("tiled", |request| request.untiled),
         ("steps in one workgroup", |request| request.dispatch == Dispatch::OneWorkgroup),
         ("run-time checks", |request| request.checked),
     ];
-    for (name, look) in cases {
-        let request = wanted(click(&mut harness, name));
-        assert!(look(&request), "{name}: {request:?}");
+    for (name, is_expected) in cases {
+        let request = requested_kernel(click(&mut harness, name));
+        assert!(is_expected(&request), "{name}: {request:?}");
         assert!(request.resolve(&gpu, 300, 300).is_ok(), "{name}: {request:?}");
     }
-    let request = wanted(click(&mut harness, "Choose automatically"));
+    let request = requested_kernel(click(&mut harness, "Choose automatically"));
     assert_eq!(request, KernelRequest::default());
 }
 
 #[test]
-fn one_workgroup_is_refused_for_many_bodies() {
-    let mut harness = World::on(Tab::Kernel).shown(HIGH);
+fn one_workgroup_is_disabled_for_many_bodies() {
+    let mut harness = World::on(Tab::Kernel).shown(TALL);
     let switch = harness.get_by_label("steps in one workgroup");
     assert!(switch.accesskit_node().is_disabled());
     assert_eq!(click(&mut harness, "steps in one workgroup"), []);
@@ -134,22 +138,22 @@ fn one_workgroup_is_refused_for_many_bodies() {
 }
 
 #[test]
-fn an_untiled_shape_goes_back_to_a_tiled_one_that_holds() {
+fn untiled_shape_returns_to_a_valid_tiled_one() {
     let mut world = World::on(Tab::Kernel);
     let config = KernelConfig { untiled: true, u: 5, ..world.config.unwrap() };
     world.config = Some(config);
     let gpu: std::sync::Arc<Gpu> = world.gpu.clone();
-    let mut harness = world.shown(HIGH);
+    let mut harness = world.shown(TALL);
     let switch = harness.get_by_label("tiled").accesskit_node().toggled();
     assert_eq!(switch, Some(Toggled::False));
-    let request = wanted(click(&mut harness, "tiled"));
+    let request = requested_kernel(click(&mut harness, "tiled"));
     assert_eq!((request.tiled, request.u), (true, Some(4)));
     assert!(request.resolve(&gpu, 1000, 1000).is_ok());
 }
 
 #[test]
-fn the_text_is_shown_and_copied() {
-    let mut harness = World::on(Tab::Kernel).shown(HIGH);
+fn wgsl_text_is_shown_and_copied() {
+    let mut harness = World::on(Tab::Kernel).shown(TALL);
     click(&mut harness, "Show the WGSL");
     let text = harness.state().wgsl.clone().unwrap();
     assert!(harness.query_by_label_contains("@compute").is_some());
@@ -161,14 +165,14 @@ fn the_text_is_shown_and_copied() {
 }
 
 #[test]
-fn a_shape_that_nothing_holds_is_said() {
+fn unsupported_shape_is_reported() {
     let mut world = World::on(Tab::Kernel);
     world.config = None;
-    let harness = world.shown(HIGH);
+    let harness = world.shown(TALL);
     assert!(harness.query_by_label_contains("cannot run a kernel of this shape").is_some());
 }
 
-/// A machine with three cards, of which two compute.
+/// A machine with three adapters, of which two compute.
 pub fn several() -> World {
     let mut world = World::on(Tab::Kernel);
     world.adapters = ["0000:01:00.0", "0000:02:00.0", "0000:41:00.0"]
@@ -188,8 +192,8 @@ pub fn several() -> World {
 }
 
 #[test]
-fn it_is_chosen_how_many_devices_compute_where_there_are_several() {
-    let mut harness = several().shown(HIGH);
+fn device_count_is_selected_with_several_adapters() {
+    let mut harness = several().shown(TALL);
     for (name, count) in [
         ("1 device", DeviceCount::ONE),
         ("3 devices", DeviceCount::These(3)),
@@ -208,11 +212,11 @@ fn it_is_chosen_how_many_devices_compute_where_there_are_several() {
 }
 
 #[test]
-fn where_one_device_alone_can_compute_it_is_said_why() {
+fn single_device_restriction_is_explained() {
     let mut world = several();
     world.parts.clear();
     world.only_one = Some("with the engine cpu: only gpu takes several".to_owned());
-    let mut harness = world.shown(HIGH);
+    let mut harness = world.shown(TALL);
     assert!(harness.get_by_label("2 devices").accesskit_node().is_disabled());
     assert_eq!(click(&mut harness, "2 devices"), []);
     let why = "one device with the engine cpu: only gpu takes several";
@@ -220,11 +224,11 @@ fn where_one_device_alone_can_compute_it_is_said_why() {
 }
 
 #[test]
-fn with_one_adapter_nothing_is_said_of_devices() {
+fn one_adapter_shows_no_device_controls() {
     for adapters in [0, 1] {
         let mut world = World::on(Tab::Kernel);
         world.adapters = vec!["An adapter".to_owned(); adapters];
-        let harness = world.shown(HIGH);
+        let harness = world.shown(TALL);
         assert!(harness.query_by_label("Devices").is_none());
         assert!(harness.query_by_label("1 device").is_none());
     }

@@ -1,4 +1,4 @@
-//! Keys do what the sheet says.
+//! Keys have the effects that the help sheet lists.
 
 use egui::accesskit::Role as WidgetRole;
 use egui::{Key, Modifiers};
@@ -9,7 +9,7 @@ use gravitile::live::{Command, Tempo};
 use super::world::{World, after};
 
 #[test]
-fn each_key_asks_for_what_it_says() {
+fn each_key_returns_its_action() {
     let mut harness = World::on(Tab::Scene).shown(700.0);
     let mut press = |key: Key| after(&mut harness, |h| h.key_press(key));
     let live = |command: Command| vec![Action::Live(command)];
@@ -35,7 +35,7 @@ fn each_key_asks_for_what_it_says() {
 }
 
 #[test]
-fn modifiers_are_told_apart() {
+fn modifiers_select_different_actions() {
     let mut harness = World::on(Tab::Scene).shown(700.0);
     let mut press = |m: Modifiers, key: Key| after(&mut harness, |h| h.key_press_modifiers(m, key));
     assert_eq!(press(Modifiers::NONE, Key::P), [Action::SpriteSize(1.25)]);
@@ -49,7 +49,7 @@ fn modifiers_are_told_apart() {
 }
 
 #[test]
-fn the_tab_key_leaves_the_other_keys_alive() {
+fn tab_key_does_not_move_the_focus() {
     let mut harness = World::on(Tab::Physics).shown(700.0);
     after(&mut harness, |h| h.key_press(Key::Tab));
     let pause = after(&mut harness, |h| h.key_press(Key::Space));
@@ -57,8 +57,8 @@ fn the_tab_key_leaves_the_other_keys_alive() {
 }
 
 #[test]
-fn sheet_and_keys_agree() {
-    // Every key without a name follows one whose name covers both.
+fn key_sheet_entries_are_complete() {
+    // A key without a name is covered by the name of the one before.
     assert!(!KEYS[0].name.is_empty());
     for key in KEYS {
         assert_eq!(key.name.is_empty(), key.about.is_empty(), "{}", key.name);
@@ -67,7 +67,7 @@ fn sheet_and_keys_agree() {
 }
 
 #[test]
-fn escape_closes_an_open_list_and_nothing_else() {
+fn escape_closes_only_an_open_list() {
     let mut harness = World::on(Tab::Scene).shown(700.0);
     after(&mut harness, |h| h.get_by_role(WidgetRole::ComboBox).click());
     assert!(harness.query_by_label("plummer").is_some(), "the list is open");
@@ -77,7 +77,7 @@ fn escape_closes_an_open_list_and_nothing_else() {
 }
 
 #[test]
-fn behind_the_question_no_key_does_anything() {
+fn quit_dialog_blocks_other_keys() {
     let mut world = World::on(Tab::Scene);
     world.panel.asks_to_quit = true;
     let mut harness = world.shown(700.0);
@@ -86,9 +86,9 @@ fn behind_the_question_no_key_does_anything() {
         for modifiers in [Modifiers::NONE, Modifiers::SHIFT, Modifiers::COMMAND] {
             harness.state_mut().panel.asks_to_quit = true;
             harness.run();
-            let asked = after(&mut harness, |h| h.key_press_modifiers(modifiers, *key));
-            // Space presses the button that has the focus, which Tab gives it.
-            assert!(asked.is_empty() || asked == [Action::Quit], "{key:?}: {asked:?}");
+            let actions = after(&mut harness, |h| h.key_press_modifiers(modifiers, *key));
+            // Tab focuses a button, and Space presses it.
+            assert!(actions.is_empty() || actions == [Action::Quit], "{key:?}: {actions:?}");
         }
         assert!(!harness.state().panel.help && harness.state().panel.open, "{key:?}");
     }
@@ -98,7 +98,7 @@ fn behind_the_question_no_key_does_anything() {
 }
 
 #[test]
-fn the_question_before_the_end_is_answered_by_a_button_or_a_key() {
+fn quit_dialog_is_answered_by_button_or_key() {
     let mut world = World::on(Tab::Scene);
     world.panel.asks_to_quit = true;
     let mut harness = world.shown(700.0);

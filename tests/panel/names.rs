@@ -1,4 +1,4 @@
-//! Unusual names and numbers: very long ones, and a single body.
+//! Very long names, and the singular for one body.
 
 use egui_kittest::kittest::Queryable;
 use gravitile::app::panel::{Input, Tab};
@@ -6,7 +6,7 @@ use gravitile::app::panel::{Input, Tab};
 use super::world::{PANEL, World, cut_off};
 
 #[test]
-fn a_long_name_leaves_the_panel_as_wide_as_it_is() {
+fn long_name_does_not_widen_the_panel() {
     let mut world = World::on(Tab::Scene);
     let name = "step_0000000004-meets-step_0000000001-once-more.toml";
     world.input = Input::named(format!("/a/long/way/to/{name}"));
@@ -18,7 +18,7 @@ fn a_long_name_leaves_the_panel_as_wide_as_it_is() {
 }
 
 #[test]
-fn one_body_is_no_bodies() {
+fn one_body_is_singular() {
     let mut world = World::on(Tab::Scene);
     world.count = 1;
     world.input = Input::named("a/lonely-star.gvt");

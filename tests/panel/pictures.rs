@@ -1,5 +1,5 @@
-//! Small pictures of every tab, kept beside this file. After an intended change:
-//! `UPDATE_SNAPSHOTS=force cargo test --test panel pictures`, then look at them.
+//! Reference pictures of every tab, stored in `pictures/`. After an intended change run
+//! `UPDATE_SNAPSHOTS=force cargo test --test panel pictures` and inspect them.
 
 use egui_kittest::{Harness, SnapshotOptions};
 use gravitile::app::panel::Tab;
@@ -16,15 +16,15 @@ fn options() -> SnapshotOptions {
     SnapshotOptions::new().threshold(1.0).max_failed_pixels(40).output_path(folder)
 }
 
-fn looks(harness: Harness<'static, World>, name: &str) {
+fn assert_picture(harness: Harness<'static, World>, name: &str) {
     let cut = cut_off(&harness);
     assert!(cut.is_empty(), "{name}: beyond the window's edge:\n{}", cut.join("\n"));
     let width = harness.state().panel.width;
     assert!((width - PANEL).abs() < 1.0, "{name}: the panel was pushed to {width} points");
-    looks_the_same(harness, name);
+    assert_same_picture(harness, name);
 }
 
-pub fn looks_the_same(mut harness: Harness<'static, World>, name: &str) {
+pub fn assert_same_picture(mut harness: Harness<'static, World>, name: &str) {
     harness.remove_cursor();
     harness.run();
     harness.snapshot_options(name, &options());
@@ -32,7 +32,7 @@ pub fn looks_the_same(mut harness: Harness<'static, World>, name: &str) {
 
 #[test]
 fn scene() {
-    looks(World::on(Tab::Scene).shown(640.0), "scene");
+    assert_picture(World::on(Tab::Scene).shown(640.0), "scene");
 }
 
 #[test]
@@ -50,12 +50,12 @@ fn scene_with_an_encounter() {
     world.panel.scene.offer_encounter(offer);
     world.input =
         gravitile::app::panel::Input::named("a/snapshot/with/a/rather/long/path/galaxy-0001.gvt");
-    looks(world.shown(480.0), "encounter");
+    assert_picture(world.shown(480.0), "encounter");
 }
 
 #[test]
 fn physics() {
-    looks(World::on(Tab::Physics).shown(440.0), "physics");
+    assert_picture(World::on(Tab::Physics).shown(440.0), "physics");
 }
 
 #[test]
@@ -63,32 +63,32 @@ fn physics_with_individual_steps() {
     let mut world = World::on(Tab::Physics);
     world.settings.integrator = find("hermite6").unwrap();
     world.engine = EngineKind::Cpu;
-    looks(world.shown(560.0), "physics_hermite");
+    assert_picture(world.shown(560.0), "physics_hermite");
 }
 
 #[test]
 fn kernel() {
-    looks(World::on(Tab::Kernel).shown(640.0), "kernel");
+    assert_picture(World::on(Tab::Kernel).shown(640.0), "kernel");
 }
 
 #[test]
 fn kernel_on_several_devices() {
-    looks(super::kernel::several().shown(760.0), "kernel_devices");
+    assert_picture(super::kernel::several().shown(760.0), "kernel_devices");
 }
 
 #[test]
-fn kernel_with_its_text() {
+fn kernel_with_wgsl_text() {
     let mut harness = World::on(Tab::Kernel).shown(900.0);
     click(&mut harness, "Show the WGSL");
     // The text is wider than the panel and scrolls.
-    looks_the_same(harness, "kernel_text");
+    assert_same_picture(harness, "kernel_text");
 }
 
 #[test]
-fn kernel_on_the_processor() {
+fn kernel_on_the_cpu() {
     let mut world = World::on(Tab::Kernel);
     world.engine = EngineKind::Cpu;
-    looks(world.shown(640.0), "kernel_cpu");
+    assert_picture(world.shown(640.0), "kernel_cpu");
 }
 
 #[test]
@@ -97,26 +97,26 @@ fn tree() {
     (world.method, world.seen) = (Some(Method::Tree), super::world::seen());
     (world.panel.tree.boxes, world.panel.tree.lists) = (true, true);
     world.panel.tree.body = Some(42);
-    looks(world.shown(800.0), "tree");
+    assert_picture(world.shown(800.0), "tree");
 }
 
 #[test]
 fn tree_with_all_pairs() {
-    looks(World::on(Tab::Tree).shown(400.0), "tree_direct");
+    assert_picture(World::on(Tab::Tree).shown(400.0), "tree_direct");
 }
 
 #[test]
 fn view() {
-    looks(World::on(Tab::View).shown(560.0), "view");
+    assert_picture(World::on(Tab::View).shown(560.0), "view");
 }
 
 #[test]
 fn numbers() {
-    looks(World::on(Tab::Numbers).shown(820.0), "numbers");
+    assert_picture(World::on(Tab::Numbers).shown(820.0), "numbers");
 }
 
 #[test]
-fn numbers_of_individual_steps() {
+fn numbers_with_individual_steps() {
     let mut world = World::on(Tab::Numbers);
     world.engine = EngineKind::Cpu;
     world.blocks = Some(BlockFacts {
@@ -128,14 +128,14 @@ fn numbers_of_individual_steps() {
         blocks_per_time: 5321.0,
         blocks_per_sec: 1204.0,
     });
-    looks(world.shown(1000.0), "numbers_blocks");
+    assert_picture(world.shown(1000.0), "numbers_blocks");
 }
 
 #[test]
 fn numbers_without_timestamps() {
     let mut world = World::on(Tab::Numbers);
     world.times = None;
-    looks(world.shown(760.0), "numbers_no_timestamps");
+    assert_picture(world.shown(760.0), "numbers_no_timestamps");
 }
 
 #[test]
@@ -144,31 +144,31 @@ fn conservation() {
     for k in 40..60 {
         world.history.report(&report(f64::from(k) * 0.05));
     }
-    looks(world.shown(860.0), "conservation");
+    assert_picture(world.shown(860.0), "conservation");
 }
 
 #[test]
 fn file() {
-    looks(World::on(Tab::File).shown(480.0), "file");
+    assert_picture(World::on(Tab::File).shown(480.0), "file");
 }
 
 #[test]
 fn file_while_recording() {
     let mut world = World::on(Tab::File);
     world.recording = Some(("a/film/of/some/galaxies-0001.apng".into(), 45));
-    looks(world.shown(480.0), "file_recording");
+    assert_picture(world.shown(480.0), "file_recording");
 }
 
 #[test]
-fn a_message() {
+fn message() {
     let mut world = World::on(Tab::Physics);
     world.message = Some(("galaxy.bin: no such file".to_owned(), true));
     world.status.behind = true;
-    looks(world.shown(440.0), "message");
+    assert_picture(world.shown(440.0), "message");
 }
 
 #[test]
-fn the_sheet_of_keys() {
+fn key_sheet() {
     let mut world = World::on(Tab::Scene);
     world.panel.help = true;
     world.panel.open = false;

@@ -1,5 +1,4 @@
-//! The buttons that reset the control before them, the camera's path, and what is left out of
-//! pictures.
+//! Reset buttons, the camera's path, and the notice of omitted effects.
 
 use egui::accesskit::Role as WidgetRole;
 use egui_kittest::kittest::Queryable;
@@ -12,15 +11,15 @@ use gravitile::scene::Keyframe;
 use super::controls::integration;
 use super::world::{World, after, click};
 
-const HIGH: f32 = 1100.0;
+const TALL: f32 = 1100.0;
 
 #[test]
-fn the_integrator_and_the_tree_go_back_to_what_is_usual() {
-    let row = |h: &egui_kittest::Harness<'static, World>, of: egui::Rect| {
+fn integrator_and_tree_reset_to_defaults() {
+    let click_reset_in_row = |h: &egui_kittest::Harness<'static, World>, of: egui::Rect| {
         let buttons = h.get_all_by_label("↺");
-        let mut beside =
+        let mut in_row =
             buttons.filter(|node| (node.rect().center().y - of.center().y).abs() < 8.0);
-        beside.next().expect("a button in its row").click();
+        in_row.next().expect("a button in its row").click();
     };
     let mut world = World::on(Tab::Physics);
     world.settings.integrator = find("hermite4").unwrap();
@@ -28,50 +27,50 @@ fn the_integrator_and_the_tree_go_back_to_what_is_usual() {
     world.usual = Integration::of(&world.settings);
     world.usual.blocks.eta = 0.02;
     let usual = world.usual.clone();
-    let mut harness = world.shown(HIGH);
-    let asked = after(&mut harness, |h| {
-        row(h, h.get_by_role_and_label(WidgetRole::Slider, "eta").rect());
+    let mut harness = world.shown(TALL);
+    let actions = after(&mut harness, |h| {
+        click_reset_in_row(h, h.get_by_role_and_label(WidgetRole::Slider, "eta").rect());
     });
-    assert_eq!(integration(asked).blocks.eta, 0.02);
+    assert_eq!(integration(actions).blocks.eta, 0.02);
     harness.state_mut().settings.integrator = find("leapfrog").unwrap();
     harness.run();
-    let asked = after(&mut harness, |h| row(h, h.get_by_label("hermite4").rect()));
-    assert_eq!(integration(asked), usual);
+    let actions = after(&mut harness, |h| click_reset_in_row(h, h.get_by_label("hermite4").rect()));
+    assert_eq!(integration(actions), usual);
 
     let mut world = World::on(Tab::Tree);
     world.settings.method = Some(gravitile::forces::Method::Tree);
     world.settings.tree.opening = Opening::Radius { theta: 0.3 };
-    let mut harness = world.shown(HIGH);
-    let asked = after(&mut harness, |h| {
-        row(h, h.get_by_role_and_label(WidgetRole::Slider, "theta").rect());
+    let mut harness = world.shown(TALL);
+    let actions = after(&mut harness, |h| {
+        click_reset_in_row(h, h.get_by_role_and_label(WidgetRole::Slider, "theta").rect());
     });
     let theta = |theta| Opening::Radius { theta };
-    let [Action::Tree(tree)] = asked[..] else { panic!("{asked:?}") };
+    let [Action::Tree(tree)] = actions[..] else { panic!("{actions:?}") };
     assert_eq!(tree.opening, theta(0.6));
-    let asked = after(&mut harness, |h| row(h, h.get_by_label("octgrav").rect()));
-    let [Action::Tree(tree)] = asked[..] else { panic!("{asked:?}") };
+    let actions = after(&mut harness, |h| click_reset_in_row(h, h.get_by_label("octgrav").rect()));
+    let [Action::Tree(tree)] = actions[..] else { panic!("{actions:?}") };
     assert_eq!(tree.opening, TreeConfig::default().opening);
 }
 
 #[test]
-fn a_palette_is_reset_where_there_is_one() {
+fn palette_resets_to_default() {
     let mut world = World::on(Tab::View);
     world.view.style.colour_by = gravitile::render::ColourBy::Speed;
     world.view.style.palette = &PALETTES[1];
-    let mut harness = world.shown(HIGH);
+    let mut harness = world.shown(TALL);
     let list = harness.get_all_by_role(WidgetRole::ComboBox).next().unwrap().rect();
     assert!(list.is_positive());
     after(&mut harness, |h| {
         let buttons = h.get_all_by_label("↺");
         let y = list.center().y;
-        let mut beside = buttons.filter(|node| (node.rect().center().y - y).abs() < 8.0);
-        beside.next().expect("a button behind the palette").click();
+        let mut in_row = buttons.filter(|node| (node.rect().center().y - y).abs() < 8.0);
+        in_row.next().expect("a button behind the palette").click();
     });
     assert_eq!(harness.state().view.style.palette, &PALETTES[0]);
 }
 
 #[test]
-fn places_of_the_camera_are_set_dropped_gone_to_and_saved() {
+fn camera_keyframes_are_set_removed_visited_and_saved() {
     let key =
         |time| Keyframe { time, extent: 2.0, inclination: 60.0, azimuth: 0.0, target: [0.0; 3] };
     let mut harness = with_path(vec![]);
@@ -80,8 +79,8 @@ fn places_of_the_camera_are_set_dropped_gone_to_and_saved() {
     let mut harness = with_path(vec![key(1.0), key(2.0)]);
     click(&mut harness, "follow the path");
     assert!(harness.state().view.plays);
-    let asked = after(&mut harness, |h| h.get_by_label_contains("t = 26.10").click());
-    assert_eq!(asked, [Action::Camera(Place::Keyframe(1))]);
+    let actions = after(&mut harness, |h| h.get_by_label_contains("t = 26.10").click());
+    assert_eq!(actions, [Action::Camera(Place::Keyframe(1))]);
     assert_eq!(click(&mut harness, "Save the path"), [Action::SavePath("path.toml".into())]);
     for left in [1, 0] {
         click(&mut harness, "×");
@@ -91,7 +90,7 @@ fn places_of_the_camera_are_set_dropped_gone_to_and_saved() {
 }
 
 #[test]
-fn the_camera_directs_on_demand() {
+fn directed_camera_is_toggled() {
     let mut harness = with_path(vec![]);
     for directs in [true, false] {
         click(&mut harness, "directed camera");
@@ -102,23 +101,23 @@ fn the_camera_directs_on_demand() {
 fn with_path(path: Vec<Keyframe>) -> egui_kittest::Harness<'static, World> {
     let mut world = World::on(Tab::View);
     world.view.path = path;
-    world.shown(HIGH)
+    world.shown(TALL)
 }
 
 #[test]
-fn what_is_left_out_is_said_and_can_be_insisted_on() {
-    let said = "left out in motion (over 20 ms here): streaks";
+fn omitted_effects_are_shown_and_can_be_forced() {
+    let notice = "left out in motion (over 20 ms here): streaks";
     let mut world = World::on(Tab::View);
-    world.left_out = Some(said.to_owned());
-    let mut harness = world.shown(HIGH);
-    // A sign at the bottom, with a hint; the line says it no more.
+    world.left_out = Some(notice.to_owned());
+    let mut harness = world.shown(TALL);
+    // A sign at the bottom with the text as its tooltip, instead of a line.
     let signs = |harness: &egui_kittest::Harness<'static, World>| {
         harness.query_all_by_label(gravitile::app::panel::LEFT_OUT).count()
     };
-    assert_eq!((signs(&harness), harness.query_all_by_label(said).count()), (1, 0));
+    assert_eq!((signs(&harness), harness.query_all_by_label(notice).count()), (1, 0));
     assert!(harness.state().view.spares);
     click(&mut harness, "leave out what is too slow here");
     assert!(!harness.state().view.spares);
-    let everything = World::on(Tab::View).shown(HIGH);
+    let everything = World::on(Tab::View).shown(TALL);
     assert_eq!(signs(&everything), 0);
 }

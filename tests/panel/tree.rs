@@ -1,4 +1,4 @@
-//! The tab Tree: what its controls ask for, what it shows.
+//! The Tree tab: actions of its controls, and displayed results.
 
 use egui_kittest::kittest::{NodeT, Queryable};
 use gravitile::app::panel::{Action, Tab};
@@ -8,7 +8,7 @@ use gravitile::live::Wish;
 
 use super::world::{World, after, click, seen, slide};
 
-const HIGH: f32 = 1100.0;
+const TALL: f32 = 1100.0;
 
 fn world() -> World {
     let mut world = World::on(Tab::Tree);
@@ -16,7 +16,7 @@ fn world() -> World {
     world
 }
 
-fn wanted(actions: Vec<Action>) -> TreeConfig {
+fn requested_config(actions: Vec<Action>) -> TreeConfig {
     match <[Action; 1]>::try_from(actions) {
         Ok([Action::Tree(config)]) => config,
         other => panic!("one change of the tree was expected: {other:?}"),
@@ -24,67 +24,70 @@ fn wanted(actions: Vec<Action>) -> TreeConfig {
 }
 
 #[test]
-fn rules_their_numbers_and_multipoles_are_asked_for() {
-    let mut harness = world().shown(HIGH);
+fn opening_rule_parameters_and_multipoles_are_set() {
+    let mut harness = world().shown(TALL);
     for (name, opening) in [
         ("radius", Opening::Radius { theta: 0.6 }),
         ("bonsai", Opening::Bonsai { theta: 0.75 }),
         ("octgrav", Opening::Octgrav { theta: 0.75 }),
     ] {
         let expected = TreeConfig { opening, ..TreeConfig::default() };
-        assert_eq!(wanted(click(&mut harness, name)), expected);
+        assert_eq!(requested_config(click(&mut harness, name)), expected);
         assert!(expected.check().is_ok());
     }
     assert_eq!(click(&mut harness, "acceleration"), [], "that one is in force");
-    let finer = wanted(slide(&mut harness, "alpha", 1e-4));
+    let finer = requested_config(slide(&mut harness, "alpha", 1e-4));
     let Opening::Acceleration { alpha } = finer.opening else { panic!("{finer}") };
     assert!((alpha / 1e-4 - 1.0).abs() < 1e-6);
-    assert_eq!(wanted(click(&mut harness, "monopoles")).moments, MultipoleOrder::Monopole);
+    assert_eq!(
+        requested_config(click(&mut harness, "monopoles")).moments,
+        MultipoleOrder::Monopole
+    );
     assert_eq!(click(&mut harness, "quadrupoles"), []);
 
     harness.state_mut().settings.tree.opening = Opening::Octgrav { theta: 0.5 };
     harness.run();
     assert!(harness.query_by_label("alpha").is_none());
-    let coarser = wanted(slide(&mut harness, "theta", 0.9));
+    let coarser = requested_config(slide(&mut harness, "theta", 0.9));
     assert_eq!(coarser.opening, Opening::Octgrav { theta: 0.9 });
 }
 
 #[test]
-fn how_often_a_tree_is_built_is_asked_for_and_reset() {
-    let mut harness = world().shown(HIGH);
+fn rebuild_interval_is_set_and_reset() {
+    let mut harness = world().shown(TALL);
     for (name, rebuild) in
         [("every 4 steps", Rebuild::Every(4)), ("when it pays off", Rebuild::Auto)]
     {
         // An open list shows the chosen item twice.
         harness.get_by_value("at each step").click();
         harness.run();
-        assert_eq!(wanted(click(&mut harness, name)).rebuild, rebuild);
+        assert_eq!(requested_config(click(&mut harness, name)).rebuild, rebuild);
     }
     harness.state_mut().settings.tree.rebuild = Rebuild::Every(16);
     harness.run();
     let list = harness.get_by_value("every 16 steps").rect();
-    let asked = after(&mut harness, |h| {
+    let actions = after(&mut harness, |h| {
         let mut buttons = h.get_all_by_label("↺");
-        let is_beside = |rect: egui::Rect| (rect.center().y - list.center().y).abs() < 8.0;
-        buttons.find(|node| is_beside(node.rect())).expect("a button in its row").click();
+        let is_in_row = |rect: egui::Rect| (rect.center().y - list.center().y).abs() < 8.0;
+        buttons.find(|node| is_in_row(node.rect())).expect("a button in its row").click();
     });
-    assert_eq!(wanted(asked).rebuild, Rebuild::EACH_STEP);
+    assert_eq!(requested_config(actions).rebuild, Rebuild::EACH_STEP);
 }
 
 #[test]
-fn without_a_tree_one_is_offered_where_it_can_be_had() {
-    let mut harness = World::on(Tab::Tree).shown(HIGH);
+fn tree_method_is_offered_where_supported() {
+    let mut harness = World::on(Tab::Tree).shown(TALL);
     assert_eq!(click(&mut harness, "Use the tree"), [Action::Method(Method::Tree)]);
     let mut reference = World::on(Tab::Tree);
     reference.settings.engine = gravitile::sim::EngineKind::Reference;
-    let mut harness = reference.shown(HIGH);
+    let mut harness = reference.shown(TALL);
     assert_eq!(click(&mut harness, "Use the tree"), []);
-    assert!(world().shown(HIGH).query_by_label("Use the tree").is_none());
+    assert!(world().shown(TALL).query_by_label("Use the tree").is_none());
 }
 
 #[test]
-fn boxes_and_lists_are_wished_for() {
-    let mut harness = world().shown(HIGH);
+fn boxes_and_lists_request_their_data() {
+    let mut harness = world().shown(TALL);
     let wish = |h: &egui_kittest::Harness<'static, World>, shown| h.state().panel.tree.wish(shown);
     assert_eq!(wish(&harness, false), Wish::default());
     assert_eq!(wish(&harness, true), Wish { error: true, ..Wish::default() });
@@ -101,11 +104,11 @@ fn boxes_and_lists_are_wished_for() {
 }
 
 #[test]
-fn what_was_found_is_told() {
+fn force_errors_and_walk_statistics_are_shown() {
     let mut world = world();
     (world.seen, world.count) = (seen(), 3000);
     (world.panel.tree.lists, world.panel.tree.boxes) = (true, true);
-    let mut harness = world.shown(HIGH);
+    let mut harness = world.shown(TALL);
     assert!(harness.query_by_label("click on a body in the picture").is_some());
     harness.state_mut().panel.tree.body = Some(41);
     harness.run();

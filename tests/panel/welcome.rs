@@ -1,4 +1,4 @@
-//! The first five seconds, and what is new in the tab View: gas, dust, a scale set by hand.
+//! The welcome sheet, and the View tab's gas, dust and manual colour scale.
 
 use egui_kittest::kittest::Queryable;
 use gravitile::app::panel::{Action, Tab, style};
@@ -21,15 +21,15 @@ fn welcome(size: [f32; 2]) -> egui_kittest::Harness<'static, World> {
 }
 
 #[test]
-fn a_picture_loads_its_scene_and_the_cross_leaves_all_as_it_is() {
+fn welcome_picture_loads_its_scene_and_cross_closes() {
     let mut harness = welcome([1280.0, 720.0]);
     assert!(harness.query_by_label_contains("drag to turn").is_some());
-    let asked = click(&mut harness, "Three bodies, one path");
+    let actions = click(&mut harness, "Three bodies, one path");
     assert!(
-        matches!(&asked[..], [Action::Load(input)] if input.input == "figure-eight"),
-        "{asked:?}"
+        matches!(&actions[..], [Action::Load(input)] if input.input == "figure-eight"),
+        "{actions:?}"
     );
-    // The window closes the sheet, and the scene plays because it was chosen from it.
+    // Closing the sheet is up to the window. The cross closes it without an action.
     let mut harness = welcome([1280.0, 720.0]);
     assert_eq!(click(&mut harness, "×"), []);
     assert!(!harness.state().panel.welcome.open);
@@ -37,9 +37,9 @@ fn a_picture_loads_its_scene_and_the_cross_leaves_all_as_it_is() {
     assert_eq!(click(&mut harness, "Choose by pictures"), [Action::Welcome]);
 }
 
-fn fits(size: [f32; 2], name: &str) {
+fn assert_fits(size: [f32; 2], name: &str) {
     let harness = welcome(size);
-    // The first row at least; others are scrolled to.
+    // At least the first row is visible; others need scrolling.
     for title in ["Two galaxies meet", "Galaxies with gas"] {
         for node in harness.get_all_by_label(title) {
             let rect = node.rect();
@@ -52,21 +52,21 @@ fn fits(size: [f32; 2], name: &str) {
     assert!(question.max.x <= cross.min.x, "{question:?} reaches into {cross:?}");
     let hint = harness.get_by_label_contains("drag to turn").rect();
     assert!(hint.max.y <= size[1], "{hint:?}");
-    super::pictures::looks_the_same(harness, name);
+    super::pictures::assert_same_picture(harness, name);
 }
 
 #[test]
-fn the_pictures_lie_side_by_side() {
-    fits([1280.0, 720.0], "welcome");
+fn welcome_sheet_fits_a_large_window() {
+    assert_fits([1280.0, 720.0], "welcome");
 }
 
 #[test]
-fn the_pictures_fit_a_small_window() {
-    fits([400.0, 240.0], "welcome_small");
+fn welcome_sheet_fits_a_small_window() {
+    assert_fits([400.0, 240.0], "welcome_small");
 }
 
 #[test]
-fn gas_has_its_light_and_a_scale_is_set_by_hand() {
+fn gas_controls_and_manual_colour_scale() {
     let mut world = World::on(Tab::View);
     world.components.push(Component::new("gas of galaxy 1", Role::Gas));
     let mut harness = world.shown(700.0);
@@ -74,12 +74,12 @@ fn gas_has_its_light_and_a_scale_is_set_by_hand() {
     slide(&mut harness, "glow of gas", 0.75);
     let style = &harness.state().view.style;
     assert_eq!((style.dust, style.gas), (0.25, 0.75));
-    // Components have no scale; speeds have one that follows the bodies until it is held.
+    // Components have no colour scale; that of speeds is automatic until fixed.
     assert!(harness.query_by_label("automatic scale").is_none());
     click(&mut harness, "speed");
     click(&mut harness, "automatic scale");
     assert_eq!(harness.state().view.style.value_range, Some([0.01, 2.5]));
-    // A range of speeds means nothing for densities.
+    // A range of speeds does not apply to densities.
     click(&mut harness, "density");
     assert_eq!(harness.state().view.style.colour_by, ColourBy::Density);
     assert_eq!(harness.state().view.style.value_range, None);

@@ -1,4 +1,4 @@
-//! Owned facts to show: what a window would hand to its panel.
+//! Owned test data for the panel, which a window would borrow to it as [`Facts`].
 
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
@@ -23,9 +23,9 @@ use gravitile::scene::{RunHints, Scene};
 use gravitile::sim::{DevicePart, EngineKind, Settings};
 use gravitile::units::Units;
 
-/// Where the panel begins in the pictures: the width of the window's free part.
+/// Left edge of the panel: the width of the window's free area.
 pub const FREE: f32 = 270.0;
-/// The panel's width, until somebody drags its edge.
+/// The panel's default width.
 pub const PANEL: f32 = 330.0;
 
 /// Everything behind [`Facts`], with the panel and the actions it returned.
@@ -45,7 +45,7 @@ pub struct World {
     pub method: Option<Method>,
     pub engine_reason: String,
     pub engine_text: String,
-    /// Devices that could share the bodies, and what they do.
+    /// Adapters that could share the bodies.
     pub adapters: Vec<String>,
     pub parts: Vec<DevicePart>,
     pub measured: Option<String>,
@@ -68,8 +68,8 @@ pub struct World {
     rates: Rates,
 }
 
-/// A device with only what WebGPU guarantees: its limits are the same on every machine. Anything that
-/// names the machine is replaced, so that pictures look the same everywhere.
+/// A device with the WebGPU baseline, whose limits are the same on every machine. Names of the
+/// machine are replaced, so that pictures are the same everywhere.
 pub fn baseline() -> Arc<Gpu> {
     static GPU: OnceLock<Arc<Gpu>> = OnceLock::new();
     let open = || {
@@ -85,7 +85,7 @@ pub fn baseline() -> Arc<Gpu> {
     Arc::clone(GPU.get_or_init(open))
 }
 
-/// The device with everything it offers.
+/// The device with all its features.
 pub fn full() -> Arc<Gpu> {
     static GPU: OnceLock<Arc<Gpu>> = OnceLock::new();
     let open =
@@ -169,9 +169,9 @@ impl World {
         world
     }
 
-    /// Shows everything.
+    /// Draws background and panel.
     pub fn draw(ui: &mut egui::Ui, world: &mut Self) {
-        // The sky, as the window has it.
+        // The window's background colour.
         ui.painter().rect_filled(ui.ctx().content_rect(), 0.0, egui::Color32::from_rgb(3, 4, 8));
         world.show(ui);
     }
@@ -224,7 +224,7 @@ impl World {
         self.actions.extend(panel.show(ui, &facts, view));
     }
 
-    /// The panel with the usual width, `height` points high, beside an empty picture.
+    /// The panel with its default width, `height` points high, next to an empty picture.
     pub fn shown(self, height: f32) -> Harness<'static, Self> {
         let mut harness = Harness::builder()
             .with_size([FREE + PANEL, height])
@@ -236,7 +236,7 @@ impl World {
     }
 }
 
-/// What has been found about the forces of a small cluster.
+/// Inspection results of a small cluster: force errors, tree and walk.
 pub fn seen() -> Seen {
     let mut scene = Scene::builtin("plummer").unwrap();
     scene.set_n(3000).unwrap();
@@ -253,7 +253,7 @@ pub fn seen() -> Seen {
     }
 }
 
-/// Diagnostics that change a little.
+/// Diagnostics that vary slightly with time.
 pub fn report(time: f64) -> Report {
     let wave = (3.0 * time).sin();
     let radii = |component| ComponentRadii {
@@ -274,7 +274,7 @@ pub fn report(time: f64) -> Report {
     Report { time, steps: 0, softening: 0.05, diagnostics }
 }
 
-/// Does what `touch` does to the widget of that name, and returns what was asked for.
+/// Performs `touch` and returns the resulting actions.
 pub fn after(
     harness: &mut Harness<'static, World>,
     touch: impl FnOnce(&Harness<'static, World>),
@@ -303,7 +303,7 @@ pub fn slide(harness: &mut Harness<'static, World>, label: &str, value: f64) -> 
     })
 }
 
-/// Widgets that reach beyond the window's edges, by name.
+/// Descriptions of the widgets that extend beyond the window's edges.
 pub fn cut_off(harness: &Harness<'static, World>) -> Vec<String> {
     let right = FREE + PANEL;
     let reaches = |node: &egui_kittest::Node<'_>| {
@@ -323,7 +323,7 @@ pub fn cut_off(harness: &Harness<'static, World>) -> Vec<String> {
         .collect()
 }
 
-/// The only command in `actions`.
+/// The single command in `actions`.
 pub fn command(actions: Vec<Action>) -> Command {
     match <[Action; 1]>::try_from(actions) {
         Ok([Action::Live(command)]) => command,

@@ -1,4 +1,4 @@
-//! Whole tables that README and docs quote.
+//! Tables quoted in README and docs.
 
 use std::path::Path;
 
@@ -7,7 +7,8 @@ use gravitile::measure::{Record, latest};
 
 const SIZES: [u64; 6] = [1024, 4096, 16_384, 65_536, 262_144, 1 << 20];
 
-/// A row for each device: the best rate at each number of bodies in the last run of the figure `table`.
+/// A row for each device: the best rate at each number of bodies in the last run of the figure
+/// `table`.
 pub fn best_rates(files: &[&Vec<Record>]) -> String {
     let mut text = "\n| device | driver | N = 1,024 | 4,096 | 16,384 | 65,536 | 262,144 | 1 M |\n\
                     |---|---|---:|---:|---:|---:|---:|---:|\n"
@@ -36,7 +37,7 @@ pub fn best_rates(files: &[&Vec<Record>]) -> String {
     text
 }
 
-/// The shapes of the lesson.
+/// Compiler statistics of the lesson's shapes.
 pub fn instructions(records: &[Record]) -> String {
     let mut text = "\n| r | u | instructions per interaction | registers | subgroups per SIMD | limited by |\n\
                     |--:|--:|--:|--:|--:|---|\n"
@@ -65,7 +66,8 @@ fn billions(record: Option<&Record>) -> String {
     record.and_then(Record::per_sec).map_or_else(|| "–".to_owned(), |rate| number(rate / 1e9))
 }
 
-/// By device and N: the default kernel with its shape, the others of the figure `table` and the CPU engine beside it.
+/// By device and N: the default kernel with its shape, the other kernels of the figure `table`, and
+/// the CPU engine.
 pub fn shapes(files: &[&Vec<Record>]) -> String {
     let mut text = "\n| device | N | tiled, p q r u s | rate | the same untiled | the chapter's kernel (p = 256, u = 4) \
                     | CPU engine beside it |\n|---|--:|---|--:|--:|--:|--:|\n"
@@ -74,8 +76,9 @@ pub fn shapes(files: &[&Vec<Record>]) -> String {
         let latest = latest(records);
         for n in SIZES {
             let of = |series: &str| {
-                let is_it = |r: &&Record| r.figure == "table" && r.sinks == n && r.series == series;
-                latest.iter().find(is_it).filter(|r| r.per_sec().is_some())
+                let matches_query =
+                    |r: &&Record| r.figure == "table" && r.sinks == n && r.series == series;
+                latest.iter().find(matches_query).filter(|r| r.per_sec().is_some())
             };
             let Some(default) = of("default kernel") else { continue };
             let others = (of("default, but tiled"), of("default, untiled"));
@@ -118,8 +121,8 @@ pub fn rows(records: &[Record]) -> Result<String, String> {
     for n in [1024, 4096, 16_384] {
         text += &format!("| {} |", number(n as f64));
         for series in series {
-            let is_it = |r: &&Record| r.figure == "q" && r.sinks == n && r.series == series;
-            let found = records.iter().rev().find(is_it);
+            let matches_query = |r: &&Record| r.figure == "q" && r.sinks == n && r.series == series;
+            let found = records.iter().rev().find(matches_query);
             found.ok_or_else(|| format!("no '{series}' at {n}"))?;
             text += &format!(" {} |", billions(found));
         }
@@ -128,7 +131,7 @@ pub fn rows(records: &[Record]) -> Result<String, String> {
     Ok(text)
 }
 
-/// The least and the most that `auto` reached of the best, and of how many shapes.
+/// The range of the rates of `auto` relative to the best shape, and the range of shape counts.
 pub fn rule(records: &[Record]) -> Result<String, String> {
     let (mut parts, mut shapes) = (Vec::new(), Vec::new());
     for record in latest(records).iter().filter(|r| r.figure == "rule" && r.series == "auto") {
@@ -151,11 +154,11 @@ pub fn rule(records: &[Record]) -> Result<String, String> {
     Ok(format!("{low} to {high} % of the best of {few} to {many} shapes"))
 }
 
-/// How many of the model's predictions are within a quarter, and how far the worst is off: of the figures of one
-/// kernel over all bodies, for at least so many bodies, or (0) for fewer than 65,536.
+/// Number of model predictions within 25 %, and the largest error, over the figures of one kernel
+/// on all bodies: for at least `least` bodies, or for fewer than 65,536 if it is 0.
 pub fn model(records: &[Record], least: u64) -> Result<String, String> {
     let figures = ["table", "n", "unroll", "p", "q", "roofline"];
-    let is_it = |r: &&Record| {
+    let matches_query = |r: &&Record| {
         let n = r.sinks;
         let many = if least > 0 { n >= least } else { n < 65_536 };
         figures.contains(&r.figure.as_str()) && many
@@ -163,7 +166,7 @@ pub fn model(records: &[Record], least: u64) -> Result<String, String> {
     let latest = latest(records);
     let factors: Vec<f64> = latest
         .iter()
-        .filter(is_it)
+        .filter(matches_query)
         .filter_map(|r| Some((r.predicted_per_sec? / r.per_sec()?).ln().abs().exp()))
         .collect();
     let worst = factors.iter().copied().reduce(f64::max).ok_or("no predictions")?;
@@ -174,7 +177,7 @@ pub fn model(records: &[Record], least: u64) -> Result<String, String> {
     ))
 }
 
-/// Beside CUDA: steps per second, or rates.
+/// Comparison with CUDA: steps per second, or rates.
 pub fn cuda(folder: &Path, which: &str) -> Result<String, String> {
     let read = |name: &str| -> Result<serde_json::Value, String> {
         let text = std::fs::read_to_string(folder.join(name)).map_err(|e| e.to_string())?;
@@ -221,10 +224,11 @@ pub fn cuda(folder: &Path, which: &str) -> Result<String, String> {
     Ok(table)
 }
 
-/// The last record of a part of the tree's forces.
+/// The last record of a stage of the tree's forces.
 fn part<'r>(records: &'r [Record], series: &str, n: u64) -> Result<&'r Record, String> {
-    let is_it = |r: &&Record| r.figure == "tree-parts" && r.series == series && r.sinks == n;
-    records.iter().rev().find(is_it).ok_or_else(|| format!("no {series} at {n}"))
+    let matches_query =
+        |r: &&Record| r.figure == "tree-parts" && r.series == series && r.sinks == n;
+    records.iter().rev().find(matches_query).ok_or_else(|| format!("no {series} at {n}"))
 }
 
 fn milliseconds(record: &Record) -> Result<String, String> {
@@ -232,7 +236,7 @@ fn milliseconds(record: &Record) -> Result<String, String> {
     Ok(number_of_two(1e3 * median))
 }
 
-/// Two digits that count.
+/// Formats with two significant digits.
 fn number_of_two(value: f64) -> String {
     let digits = (1.0 - value.abs().log10().floor()).max(0.0) as usize;
     format!("{value:.digits$}")
@@ -240,7 +244,7 @@ fn number_of_two(value: f64) -> String {
 
 const TREE_SIZES: [u64; 5] = [10_000, 100_000, 300_000, 1_000_000, 3_000_000];
 
-/// Forces and steps of the tree by N, with the error and what all pairs take.
+/// Times of the tree's forces and steps by N, with the error and the time by all pairs.
 pub fn tree_steps(records: &[Record]) -> Result<String, String> {
     let mut text = "\n| N | forces, ms | rms error | step, ms | steps by all pairs take |\n\
                     |--:|--:|--:|--:|--:|\n"
@@ -248,9 +252,9 @@ pub fn tree_steps(records: &[Record]) -> Result<String, String> {
     for n in &TREE_SIZES[1..] {
         let forces = milliseconds(part(records, "whole", *n)?)?;
         let step = milliseconds(part(records, "step", *n)?)?;
-        let is_it =
+        let matches_query =
             |r: &&Record| r.figure == "tree-n" && r.sinks == *n && r.series == "acceleration 0.003";
-        let own: Vec<&Record> = records.iter().rev().filter(is_it).collect();
+        let own: Vec<&Record> = records.iter().rev().filter(matches_query).collect();
         let error = own.iter().find_map(|r| r.rms_error);
         let error = error.ok_or_else(|| format!("no error at {n}"))?;
         let speed_up = own.iter().find_map(|r| r.tree.as_ref()?.speed_up);
@@ -266,7 +270,7 @@ pub fn tree_steps(records: &[Record]) -> Result<String, String> {
     Ok(text)
 }
 
-/// The parts of the tree's forces by N.
+/// Times of the stages of the tree's forces by N.
 pub fn tree_parts(records: &[Record]) -> Result<String, String> {
     let parts =
         ["keys", "sort", "cells", "moments", "groups", "walk and forces", "balance", "whole"];
@@ -282,7 +286,8 @@ pub fn tree_parts(records: &[Record]) -> Result<String, String> {
     Ok(text)
 }
 
-/// Rates of the tree's two lists, of the walk without them and of the whole walk, by N, at one opening angle.
+/// Rates of the tree's two lists, of the walk without them and of the whole walk, by N, at one
+/// opening angle.
 pub fn tree_rates(records: &[Record]) -> Result<String, String> {
     const THETA: f64 = 0.5;
     let mut text = "\n| N | bodies, GFLOP/s | cells, GFLOP/s | cells looked at, GB/s | whole walk, 10^12 slots/s |\n\
@@ -290,10 +295,10 @@ pub fn tree_rates(records: &[Record]) -> Result<String, String> {
         .to_owned();
     for n in [30_000, 100_000, 1_000_000] {
         let rate = |series: &str| {
-            let is_it = |r: &&Record| {
+            let matches_query = |r: &&Record| {
                 r.figure == "tree-rates" && r.series == series && r.sinks == n && r.x == THETA
             };
-            let found = records.iter().rev().find(is_it).and_then(Record::per_sec);
+            let found = records.iter().rev().find(matches_query).and_then(Record::per_sec);
             found.ok_or_else(|| format!("no {series} at {n}"))
         };
         let [bodies, cells, rest] =
@@ -311,8 +316,8 @@ pub fn tree_rates(records: &[Record]) -> Result<String, String> {
     Ok(text)
 }
 
-/// Whole steps of the tree beside Bonsai's, whose times are those in src/measure/bench/figures/tree_bonsai.rs: by N, for a
-/// usual and a careful opening.
+/// Whole steps of the tree compared with Bonsai's, by N, for a typical and an accurate opening.
+/// Bonsai's times are those in src/measure/bench/figures/tree_bonsai.rs.
 pub fn tree_bonsai(records: &[Record]) -> Result<String, String> {
     const BONSAI: [(u64, [f64; 2]); 3] =
         [(262_144, [2.54, 3.97]), (1_048_576, [6.18, 11.14]), (4_194_304, [22.7, 42.8])];
@@ -322,7 +327,7 @@ pub fn tree_bonsai(records: &[Record]) -> Result<String, String> {
     for (n, millis) in BONSAI {
         for ((alpha, theta), its) in [(0.013, 0.75), (0.0008, 0.5)].into_iter().zip(millis) {
             let of = |rule: &str, parameter: f64| {
-                let is_it = |r: &&Record| {
+                let matches_query = |r: &&Record| {
                     let is_rule = |facts: &gravitile::measure::TreeFacts| {
                         facts.rule == rule && facts.parameter == parameter
                     };
@@ -333,7 +338,7 @@ pub fn tree_bonsai(records: &[Record]) -> Result<String, String> {
                 records
                     .iter()
                     .rev()
-                    .find(is_it)
+                    .find(matches_query)
                     .ok_or_else(|| format!("no {rule} {parameter} at {n}"))
             };
             let (own, rule) = (of("acceleration", alpha)?, of("bonsai", theta)?);

@@ -1,4 +1,4 @@
-//! Ranks that a test starts, as users do.
+//! Starts ranks by `mpirun`, as users do.
 
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::skip;
 
-/// `mpirun` with this number of ranks of the program, in `folder`; `None` where there is no mpirun.
+/// `mpirun` with `count` ranks of the program, in `folder`; `None` if mpirun is not installed.
 pub fn ranks(folder: &Path, count: usize) -> Option<Command> {
     let version = Command::new("mpirun").arg("--version").output();
     let Ok(version) = version else {
@@ -15,7 +15,7 @@ pub fn ranks(folder: &Path, count: usize) -> Option<Command> {
     };
     let mut command = Command::new("mpirun");
     if String::from_utf8_lossy(&version.stdout).contains("Open MPI") {
-        // More ranks than cores, as whoever owns a container.
+        // More ranks than cores are allowed, and root, as in a container.
         command.args(["--allow-run-as-root", "--oversubscribe"]);
     }
     command.args(["-n", &count.to_string(), env!("CARGO_BIN_EXE_gravitile")]);
@@ -23,8 +23,9 @@ pub fn ranks(folder: &Path, count: usize) -> Option<Command> {
     Some(command)
 }
 
-/// [`ranks`] of a shell, where `$rank` is each one's number and `$gravitile` the program.
-pub fn ranks_by_shell(folder: &Path, count: usize, script: &str) -> Option<Command> {
+/// [`ranks`] that execute a shell script, in which `$rank` is the rank and `$gravitile` the
+/// program.
+pub fn mpirun_shell(folder: &Path, count: usize, script: &str) -> Option<Command> {
     let command = ranks(folder, count)?;
     let args: Vec<_> = command.get_args().map(|arg| arg.to_owned()).collect();
     let (program, launcher) = args.split_last().unwrap();
@@ -39,7 +40,7 @@ pub fn texts(output: &Output) -> [String; 2] {
     [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned())
 }
 
-/// Ranks that run beside the test. They end with it, however it ends.
+/// Ranks that run in the background; terminated on drop.
 pub struct Launched(Option<Child>);
 
 impl Launched {
@@ -51,23 +52,23 @@ impl Launched {
         self.0.as_ref().unwrap().id() as i32
     }
 
-    /// Once this file is there.
-    pub fn having_written(self, file: &Path) -> Self {
-        let begun = Instant::now();
+    /// Waits until the file exists, 60 s at most.
+    pub fn wait_for_file(self, file: &Path) -> Self {
+        let start = Instant::now();
         while !file.exists() {
-            assert!(begun.elapsed() < Duration::from_secs(60), "{} should come", file.display());
+            assert!(start.elapsed() < Duration::from_secs(60), "{} should come", file.display());
             std::thread::sleep(Duration::from_millis(5));
         }
         self
     }
 
-    /// Its end, and what was said.
-    pub fn ended(mut self, within: Duration) -> Output {
+    /// Waits for the end and returns the output. Panics after `within`.
+    pub fn wait_for_exit(mut self, within: Duration) -> Output {
         let (id, child) = (self.id(), self.0.take().unwrap());
         let waiting = std::thread::spawn(move || child.wait_with_output().unwrap());
-        let begun = Instant::now();
+        let start = Instant::now();
         while !waiting.is_finished() {
-            if begun.elapsed() > within {
+            if start.elapsed() > within {
                 // SAFETY: ends a process of this test's own, which ends its ranks.
                 unsafe { libc::kill(id, libc::SIGTERM) };
                 panic!("it should have ended within {within:?}");
@@ -88,16 +89,17 @@ impl Drop for Launched {
     }
 }
 
-/// Whether the rank of that process, and no other, is reported to be gone, or MPICH's launcher reports that one is: it ends
-/// the others before they can, and may name another process.
-pub fn is_named_as_gone(said: &str, process: i32) -> bool {
-    let is_silent = said.contains("BAD TERMINATION");
-    let is_named = said.contains(&format!("(process {process} "));
-    is_silent || (is_named && said.matches("is gone: the run ends").count() == 1)
+/// Whether the output reports that this rank process, and no other, is gone. MPICH's launcher may
+/// end the other ranks before they can report it, and may name another process: its own report
+/// counts, too.
+pub fn reports_dead_rank(text: &str, process: i32) -> bool {
+    let mpich_reports = text.contains("BAD TERMINATION");
+    let is_named = text.contains(&format!("(process {process} "));
+    mpich_reports || (is_named && text.matches("is gone: the run ends").count() == 1)
 }
 
-/// The processes of the ranks below `launcher`: its children (Open MPI), or those of one between (MPICH).
-pub fn processes(launcher: &Launched) -> Vec<i32> {
+/// The process ids of the ranks: children of the launcher (Open MPI) or its grandchildren (MPICH).
+pub fn rank_processes(launcher: &Launched) -> Vec<i32> {
     let listed = Command::new("ps").args(["-eo", "pid,ppid,comm"]).output().unwrap();
     let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
     let all: Vec<(i32, i32, &str)> = listed

@@ -1,5 +1,5 @@
-//! Both ways of adding up light on the device against each other and the CPU's, within the limits of
-//! `gpu.rs`.
+//! Both methods of accumulating light on the device, compared with each other and with the CPU,
+//! within the tolerances of `gpu.rs`.
 
 use glam::DVec3;
 use gravitile::bodies::Bodies;
@@ -11,7 +11,7 @@ use gravitile::render::{
     PictureSize, Points, Scale, Style,
 };
 
-use crate::gpu::{Device, device, devices, difference, is_same, painter_on};
+use crate::gpu::{Device, compare_pictures, device, devices, difference, painter_on};
 use crate::two_galaxies;
 
 fn painter(device: &Device, size: PictureSize, adding: Adding) -> Painter {
@@ -20,7 +20,7 @@ fn painter(device: &Device, size: PictureSize, adding: Adding) -> Painter {
     painter
 }
 
-/// Pictures from far to near, the last from among the bodies: sprites of every size.
+/// Pictures at several zooms, up to a camera among the bodies: sprites of every size.
 fn film(mut painter: Painter, bodies: &Bodies, style: &Style, zooms: &[f64]) -> Vec<Image> {
     let camera = Camera::default().framing(bodies, style, 0.95, painter.size());
     let acceleration = bodies.velocity.clone();
@@ -31,7 +31,7 @@ fn film(mut painter: Painter, bodies: &Bodies, style: &Style, zooms: &[f64]) -> 
         let points = Points::Host { bodies, acceleration: Some(&acceleration) };
         let image =
             painter.paint(points, &camera.orbited(0.3 * secs).zoomed(zoom), &look, secs).unwrap();
-        // From this far away half floats overflow: the next picture must not depend on that.
+        // From this far away half floats overflow; the next picture must not depend on that.
         if zoom < 0.1 {
             painter.reset_exposure();
         }
@@ -41,7 +41,7 @@ fn film(mut painter: Painter, bodies: &Bodies, style: &Style, zooms: &[f64]) -> 
 }
 
 #[test]
-fn both_ways_paint_the_cpus_pictures() {
+fn both_accumulation_methods_match_the_cpu() {
     let plain = Style::default();
     let fixed = Exposure::Fixed { white: 200.0, mid: 0.5 };
     for (n, width, height, style) in [
@@ -54,7 +54,8 @@ fn both_ways_paint_the_cpus_pictures() {
         (3000, 320, 180, Style { show_halo: true, ..plain.clone() }),
         (1000, 320, 180, Style { trail_secs: 3.0, ..plain.clone() }),
         (100, 1, 1, Style { exposure: fixed, ..plain.clone() }),
-        // So many that software adds up in 32-bit floats, and that one row of workgroups is too short.
+        // So many that software accumulates in 32-bit floats, and that workgroups need several
+        // rows.
         (120_000, 160, 90, plain),
     ] {
         let size = PictureSize::new(width, height).unwrap();
@@ -67,11 +68,11 @@ fn both_ways_paint_the_cpus_pictures() {
                 let halves = which == 0 || !many;
                 let painted = film(painter(device, size, adding), &bodies, &style, &zooms);
                 for (zoom, (cpu, gpu)) in zooms.iter().zip(expected.iter().zip(&painted)) {
-                    // Half floats lose more than the limits allow if very many are blended.
+                    // Blending very many sprites in half floats exceeds the tolerances.
                     if adding == Adding::Raster && halves && (many || *zoom < 0.1) {
                         continue;
                     }
-                    is_same(cpu, gpu).unwrap_or_else(|e| {
+                    compare_pictures(cpu, gpu).unwrap_or_else(|e| {
                         panic!(
                             "{n} bodies, {width}x{height}, {:?}, device {which}, {adding:?}, \
                              zoom {zoom}: {e}",
@@ -85,7 +86,7 @@ fn both_ways_paint_the_cpus_pictures() {
 }
 
 #[test]
-fn sums_do_not_depend_on_the_order() {
+fn light_sums_are_independent_of_body_order() {
     let size = PictureSize::new(200, 120).unwrap();
     let (bodies, style) = (two_galaxies(3000), Style::default());
     let zooms = [1.0, 6.0, 1.0];
@@ -93,24 +94,24 @@ fn sums_do_not_depend_on_the_order() {
         |bodies: &Bodies| film(painter(device(), size, Adding::Compute), bodies, &style, &zooms);
     let first = paint(&bodies);
     assert!(first == paint(&bodies));
-    // Reversed, each sum has another order. The tag of a body does not depend on its place.
+    // Reversed bodies change the order of each sum. A body's tag does not depend on its index.
     let camera = Camera::default().framing(&bodies, &style, 0.95, size).zoomed(6.0);
     let look = Look::new(&style, &bodies, None).unwrap();
-    let mut turned = bodies.clone();
-    turned.position.reverse();
-    turned.velocity.reverse();
-    turned.mass.reverse();
-    turned.id.reverse();
-    turned.component.reverse();
+    let mut reversed = bodies.clone();
+    reversed.position.reverse();
+    reversed.velocity.reverse();
+    reversed.mass.reverse();
+    reversed.id.reverse();
+    reversed.component.reverse();
     let picture = |bodies: &Bodies| {
         let mut painter = painter(device(), size, Adding::Compute);
         let look = look.clone().with_ages(gravitile::render::ages(bodies, None));
         painter.paint(bodies, &camera, &look, 0.0).unwrap()
     };
-    assert!(picture(&bodies) == picture(&turned));
+    assert!(picture(&bodies) == picture(&reversed));
 }
 
-/// Buffers of bodies as an engine keeps them.
+/// Buffers of bodies with the layout of an engine's.
 fn upload((device, queue): &Device, bodies: &Bodies) -> [wgpu::Buffer; 2] {
     let rows = |of: &[DVec3], w: &dyn Fn(usize) -> f32| {
         let rows: Vec<_> = of.iter().enumerate().map(|(i, v)| v.as_vec3().extend(w(i))).collect();
@@ -130,12 +131,12 @@ fn upload((device, queue): &Device, bodies: &Bodies) -> [wgpu::Buffer; 2] {
 }
 
 #[test]
-fn one_canvas_takes_other_sizes_numbers_of_bodies_and_ways() {
+fn canvas_adapts_to_size_body_count_and_method() {
     let (device, queue) = device();
     let gpu = Handles { device, queue };
     let size = |width, height| PictureSize::new(width, height).unwrap();
     let mut canvas = GpuCanvas::new(gpu, size(64, 36), FORMAT).unwrap();
-    for (n, size, wanted, taken) in [
+    for (n, size, requested, expected_method) in [
         (500, size(64, 36), Some(Adding::Compute), Adding::Compute),
         (500, size(201, 99), Some(Adding::Compute), Adding::Compute),
         (3000, size(201, 99), Some(Adding::Compute), Adding::Compute),
@@ -157,7 +158,7 @@ fn one_canvas_takes_other_sizes_numbers_of_bodies_and_ways() {
             count: n as u32,
             scale: Scale::PLAIN,
         };
-        canvas.add_by(wanted);
+        canvas.add_by(requested);
         canvas.resize(gpu, size).unwrap();
         canvas.reset_exposure();
         let offscreen = Offscreen::new(gpu, size).unwrap();
@@ -165,13 +166,14 @@ fn one_canvas_takes_other_sizes_numbers_of_bodies_and_ways() {
         canvas.paint(gpu, &mut encoder, offscreen.view(), points, (&camera, &look), 0.0).unwrap();
         let picture = pollster::block_on(offscreen.begin(gpu, encoder)).unwrap();
         let expected = Painter::cpu(size).paint(&bodies, &camera, &look, 0.0).unwrap();
-        assert_eq!(canvas.adding(), taken);
-        is_same(&expected, &picture).unwrap_or_else(|e| panic!("{n} bodies, {taken:?}: {e}"));
+        assert_eq!(canvas.adding(), expected_method);
+        compare_pictures(&expected, &picture)
+            .unwrap_or_else(|e| panic!("{n} bodies, {expected_method:?}: {e}"));
     }
 }
 
 #[test]
-fn what_cannot_be_seen_adds_nothing() {
+fn invisible_and_invalid_bodies_add_no_light() {
     let size = PictureSize::new(120, 80).unwrap();
     let exposure = Exposure::Fixed { white: 200.0, mid: 0.5 };
     let style = Style { exposure, sky: 0.0, dither: false, ..Style::default() };
@@ -182,17 +184,17 @@ fn what_cannot_be_seen_adds_nothing() {
     let mut paint = |bodies: &Bodies| painter.paint(bodies, &camera, &look, 0.0).unwrap();
     let full = paint(&bodies);
     let mut without = bodies.clone();
-    // Behind the eye.
+    // Behind the camera.
     for i in [0, 7, 200] {
         without.position[i] = camera.axes_in_world()[2] * 1e3;
     }
     let expected = paint(&without);
     assert!(difference(&full, &expected).1 > 6);
-    let mut odd = without.clone();
-    odd.position[0] = DVec3::NAN;
-    odd.position[7].x = f64::NAN;
-    odd.position[200] = -camera.axes_in_world()[2] * f64::INFINITY;
-    assert!(paint(&odd) == expected);
+    let mut invalid = without.clone();
+    invalid.position[0] = DVec3::NAN;
+    invalid.position[7].x = f64::NAN;
+    invalid.position[200] = -camera.axes_in_world()[2] * f64::INFINITY;
+    assert!(paint(&invalid) == expected);
     let none = paint(&Bodies { components: bodies.components.clone(), ..Bodies::default() });
     let sky = none.rgba()[..4].to_vec();
     assert!(none.rgba().chunks(4).all(|pixel| pixel == sky), "no bodies, no light");
@@ -200,7 +202,7 @@ fn what_cannot_be_seen_adds_nothing() {
 }
 
 #[test]
-fn software_is_left_alone_and_a_way_without_room_is_refused() {
+fn compute_accumulation_is_chosen_and_refused_by_limits() {
     let (device, queue) = device();
     let size = |width, height| PictureSize::new(width, height).unwrap();
     if device.adapter_info().device_type == wgpu::DeviceType::Cpu {
@@ -209,7 +211,7 @@ fn software_is_left_alone_and_a_way_without_room_is_refused() {
         assert_eq!(Adding::choose(device, 1_000_000, size(64, 36)), Adding::Compute);
     }
     assert_eq!(Adding::choose(device, 10, size(64, 36)), Adding::Raster);
-    // The baseline's buffers end at 128 MiB, or 5.6 million pixels.
+    // The baseline limits buffers to 128 MiB, or 5.6 million pixels.
     let large = size(8192, 700);
     assert_eq!(Adding::choose(device, 1_000_000, large), Adding::Raster);
     assert!(Adding::Raster.check(device, 1_000_000, large).is_ok());
@@ -223,7 +225,7 @@ fn software_is_left_alone_and_a_way_without_room_is_refused() {
 }
 
 #[test]
-fn no_body_gives_more_units_than_the_sums_have_room_for() {
+fn light_units_cannot_overflow_the_sums() {
     let size = PictureSize::new(1280, 720).unwrap();
     let bodies = two_galaxies(20_000);
     for colour_by in [ColourBy::Component, ColourBy::Speed] {
@@ -242,10 +244,11 @@ fn no_body_gives_more_units_than_the_sums_have_room_for() {
             let (view, limits) = (camera.view(size).unwrap(), look.radius_limits_px(size));
             let unit = light_unit(&view, &look.uniform, limits);
             assert_eq!(unit.log2().fract(), 0.0, "{unit} is a power of two");
-            // All bodies where they are, and along the line of sight as near as they can be seen.
+            // Bodies at their positions, and moved along the line of sight to the nearest visible
+            // distance.
             let nearest = |i: usize| {
-                let part = 0.02 * (1.0 + 5.0 * i as f64 / bodies.len() as f64);
-                camera.eye_in_world() - camera.axes_in_world()[2] * camera.distance * part
+                let fraction = 0.02 * (1.0 + 5.0 * i as f64 / bodies.len() as f64);
+                camera.eye_in_world() - camera.axes_in_world()[2] * camera.distance * fraction
             };
             let units = |position: DVec3, i: usize| {
                 let point = Point {
@@ -265,10 +268,10 @@ fn no_body_gives_more_units_than_the_sums_have_room_for() {
                 all
             };
             let near = all(&nearest);
-            let there = all(&|i| bodies.position[i]);
-            let most = near.iter().chain(&there).copied().fold(0.0, f64::max);
+            let in_place = all(&|i| bodies.position[i]);
+            let most = near.iter().chain(&in_place).copied().fold(0.0, f64::max);
             assert!(most <= 2f64.powi(36), "2^{}", most.log2());
-            let typical = there[there.len() / 2];
+            let typical = in_place[in_place.len() / 2];
             assert!(typical > 2f64.powi(16), "{colour_by:?}, {zoom}: 2^{}", typical.log2());
         }
     }

@@ -1,4 +1,4 @@
-//! Every scene is framed: its camera keeps the light in the picture from the first to the last.
+//! The framing of scenes: the camera keeps the light in the picture from start to end.
 
 use std::path::{Path, PathBuf};
 
@@ -8,13 +8,13 @@ use gravitile::settings::{EngineRequest, InputRequest, LookRequest, MethodReques
 use gravitile::sim::Simulation;
 use rayon::prelude::*;
 
-/// Moments of a film that are checked.
-const MOMENTS: u64 = 20;
+/// Number of times of a film that are checked.
+const SAMPLES: u64 = 20;
 /// Length of a scene's film in seconds: 300 pictures, 30 per second.
 const FILM_SECS: f64 = 10.0;
 
-/// The part of the light that is in the picture.
-fn framed(bodies: &Bodies, camera: &Camera, size: PictureSize) -> f64 {
+/// The fraction of the light that is in the picture.
+fn framed_fraction(bodies: &Bodies, camera: &Camera, size: PictureSize) -> f64 {
     let drawn = |&i: &usize| bodies.components[usize::from(bodies.component[i])].role != Role::Halo;
     let all: Vec<usize> = (0..bodies.len()).filter(drawn).collect();
     let is_inside = |&&i: &&usize| {
@@ -28,9 +28,9 @@ fn framed(bodies: &Bodies, camera: &Camera, size: PictureSize) -> f64 {
     all.iter().filter(is_inside).count() as f64 / all.len() as f64
 }
 
-/// The moments of a scene's film of `n` bodies, with the scene as in its file now: seconds of film,
-/// bodies, the camera.
-pub fn moments(
+/// Simulates the film of a scene file with `n` bodies and calls `each` with seconds of film, bodies
+/// and camera at [`SAMPLES`] times.
+pub fn for_each_sample(
     file: &Path,
     n: usize,
     style: &Style,
@@ -48,21 +48,21 @@ pub fn moments(
     };
     let mut settings = StepRequest::default().settings(&loaded, &engine).unwrap();
     let bodies = loaded.snapshot.bodies;
-    let (view, lasts) = (loaded.view.as_ref(), loaded.run.until);
-    let motion = LookRequest::default().motion(&bodies, view, style, size, lasts).unwrap();
-    let interval = loaded.run.until / (MOMENTS - 1) as f64;
-    // Places to a hundredth of the picture need no small steps, except for three bodies.
+    let (view, duration) = (loaded.view.as_ref(), loaded.run.until);
+    let motion = LookRequest::default().motion(&bodies, view, style, size, duration).unwrap();
+    let interval = loaded.run.until / (SAMPLES - 1) as f64;
+    // Positions to a hundredth of the picture need no small steps, except with three bodies.
     let coarser = if bodies.len() > 3 { 4.0 } else { 1.0 };
     let steps = (interval / (coarser * settings.dt)).ceil().max(1.0) as u64;
     settings.dt = interval / steps as f64;
     let mut director = Director::default();
     let mut sim = Simulation::new(bodies, settings).unwrap();
-    for moment in 0..MOMENTS {
-        if moment > 0 {
+    for sample in 0..SAMPLES {
+        if sample > 0 {
             sim.step(steps).unwrap();
         }
         let bodies = sim.bodies().unwrap();
-        let secs = FILM_SECS * moment as f64 / (MOMENTS - 1) as f64;
+        let secs = FILM_SECS * sample as f64 / (SAMPLES - 1) as f64;
         let times = (secs, sim.time());
         let camera = director.camera(&motion, times, &bodies, style, size).unwrap();
         each(secs, &bodies, &camera);
@@ -74,18 +74,18 @@ pub fn file_of(scene: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("assets/scenes/{scene}.toml"))
 }
 
-/// The parts framed at each moment of a scene's film.
+/// The fraction of the light in the picture at each sample of a scene's film.
 fn film(file: &Path) -> Vec<f64> {
     let size = PictureSize::new(1280, 720).unwrap();
-    let mut parts = Vec::new();
-    moments(file, 2000, &Style::default(), size, |_, bodies, camera| {
-        parts.push(framed(bodies, camera, size));
+    let mut fractions = Vec::new();
+    for_each_sample(file, 2000, &Style::default(), size, |_, bodies, camera| {
+        fractions.push(framed_fraction(bodies, camera, size));
     });
-    parts
+    fractions
 }
 
 #[test]
-fn every_scene_is_framed_at_all_times() {
+fn built_in_scenes_stay_in_the_picture() {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("assets/scenes");
     let only = std::env::var("GRAVITILE_SCENE").unwrap_or_default();
     let mut files: Vec<PathBuf> =

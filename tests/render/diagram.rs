@@ -1,4 +1,4 @@
-//! Boxes and marks over a picture: where they should be, in their colours, and nothing else changed.
+//! Boxes and marks drawn over a picture: position, colour, and no other changes.
 
 use std::sync::Arc;
 
@@ -28,25 +28,25 @@ fn pixel(image: &Image, x: usize, y: usize) -> [u8; 3] {
     [image.rgba()[at], image.rgba()[at + 1], image.rgba()[at + 2]]
 }
 
-/// Whether a pixel at most one away has about that colour; the light of bodies shines through.
-fn is_there(image: &Image, place: glam::DVec2, colour: [u8; 4]) -> bool {
+/// Whether a pixel at most one away has about that colour; the light of bodies adds to it.
+fn has_colour_near(image: &Image, place: glam::DVec2, colour: [u8; 4]) -> bool {
     let (x, y) = (place.x as usize, place.y as usize);
     let is_it = |found: [u8; 3]| (0..3).all(|k| found[k].abs_diff(colour[k]) < 60);
     (x - 1..=x + 1).any(|x| (y - 1..=y + 1).any(|y| is_it(pixel(image, x, y))))
 }
 
-/// Pixels that differ.
+/// Number of pixels that differ.
 fn changed(a: &Image, b: &Image) -> usize {
     let pairs = a.rgba().chunks(4).zip(b.rgba().chunks(4));
     pairs.filter(|(a, b)| a != b).count()
 }
 
 #[test]
-fn edges_and_marks_are_where_they_belong() {
+fn box_edges_and_marks_are_drawn_in_place() {
     let bodies = two_galaxies(50);
     let camera = Camera { distance: 10.0, ..Camera::default() };
     let plain = painted(&bodies, &camera, None);
-    // The box in numbers of a scale with a distant origin.
+    // The box in the units of a scale with a distant origin.
     let scale = Scale { origin: DVec3::splat(64.0), length: 0.5, ..Scale::PLAIN };
     let (lower, upper) = (DVec3::new(-1.0, -1.5, -0.5), DVec3::new(1.0, 0.5, 1.0));
     let drawn = DrawnBox {
@@ -67,12 +67,12 @@ fn edges_and_marks_are_where_they_belong() {
             if a >> axis & 1 == 1 {
                 continue;
             }
-            // At a third of its length, where no other edge covers it.
+            // At 0.37 of its length, where no other edge covers it.
             let place = corner(a).lerp(corner(a | 1 << axis), 0.37);
             let (at, depth) = camera.pixel_of(place, size()).unwrap();
-            // Beyond what the camera looks at they fade.
+            // Edges beyond the camera's target fade.
             if depth < 10.0 {
-                assert!(is_there(&image, at, CYAN), "edge {a} {axis}: {at} {:?}", {
+                assert!(has_colour_near(&image, at, CYAN), "edge {a} {axis}: {at} {:?}", {
                     pixel(&image, at.x as usize, at.y as usize)
                 });
                 edges += 1;
@@ -90,24 +90,24 @@ fn edges_and_marks_are_where_they_belong() {
     });
     let marked = marked.unwrap();
     let mark = |body| Mark { body, colour: ORANGE, ring_px: 0.0, pad: 0 };
-    // For a body that does not exist nothing is drawn.
+    // A mark of a nonexistent body draws nothing.
     let marks = Diagram { marks: vec![mark(marked), mark(4_000_000)], ..Diagram::default() };
     let image = painted(&bodies, &camera, Some(marks));
     let (at, _) = camera.pixel_of(bodies.position[marked as usize], size()).unwrap();
-    assert!(is_there(&image, at, ORANGE));
+    assert!(has_colour_near(&image, at, ORANGE));
     assert!((4..60).contains(&changed(&plain, &image)), "{}", changed(&plain, &image));
     assert_eq!(changed(&plain, &painted(&bodies, &camera, Some(Diagram::default()))), 0);
     // A ring leaves its inside unchanged.
     let ring = Mark { ring_px: 11.0, ..mark(marked) };
     let ringed = Diagram { marks: vec![ring], ..Diagram::default() };
     let image = painted(&bodies, &camera, Some(ringed));
-    assert!(!is_there(&image, at, ORANGE));
-    assert!(is_there(&image, at + glam::DVec2::X * 11.0, ORANGE));
+    assert!(!has_colour_near(&image, at, ORANGE));
+    assert!(has_colour_near(&image, at + glam::DVec2::X * 11.0, ORANGE));
     assert!((30..250).contains(&changed(&plain, &image)), "{}", changed(&plain, &image));
 }
 
 #[test]
-fn from_inside_a_box_and_with_broken_ones_the_picture_holds() {
+fn camera_inside_a_box_and_invalid_boxes_are_harmless() {
     let bodies = two_galaxies(50);
     let camera = Camera { distance: 2.0, ..Camera::default() };
     let plain = painted(&bodies, &camera, None);
@@ -117,7 +117,7 @@ fn from_inside_a_box_and_with_broken_ones_the_picture_holds() {
         upper: [upper; 3],
         pad: 0,
     };
-    // The eye is in the first; the others have NaN places, or are beyond all numbers.
+    // The camera is in the first box; the others have NaN and infinite corners.
     let boxes = vec![drawn(-9.0, 7.0), drawn(f32::NAN, 1.0), drawn(0.0, f32::INFINITY)];
     let diagram = Diagram { boxes, ..Diagram::default() };
     let inside = painted(&bodies, &camera, Some(diagram));

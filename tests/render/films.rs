@@ -1,4 +1,4 @@
-//! Films as files: what was painted can be read back, and nothing half-written stays.
+//! Film files: pictures can be read back, and no partial files are left.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ fn options() -> FilmOptions {
     FilmOptions { size: PictureSize::new(48, 27).unwrap(), frames_per_sec: 25 }
 }
 
-/// A sky with a square that moves.
+/// A picture with a moving square.
 fn frame(index: u32) -> Image {
     let mut image = Image::new(options().size);
     for y in 5..12 {
@@ -44,7 +44,7 @@ fn make(target: &Path, frames: u32) {
     film.finish().unwrap();
 }
 
-/// All pictures of a PNG or animated PNG, each as it is shown (RGB).
+/// All composed frames of a PNG or animated PNG (RGB).
 fn decode(path: &Path) -> Vec<Vec<u8>> {
     let file = std::io::BufReader::new(std::fs::File::open(path).unwrap());
     let mut reader = png::Decoder::new(file).read_info().unwrap();
@@ -71,7 +71,7 @@ fn rgb(image: &Image) -> Vec<u8> {
 }
 
 #[test]
-fn an_animated_png_gives_back_every_picture() {
+fn animated_png_round_trips_every_frame() {
     let folder = tempfile::tempdir().unwrap();
     let target = folder.path().join("film.apng");
     make(&target, 5);
@@ -84,7 +84,7 @@ fn an_animated_png_gives_back_every_picture() {
 }
 
 #[test]
-fn a_folder_gets_numbered_pictures_and_keeps_other_files() {
+fn folder_gets_numbered_frames_and_keeps_other_files() {
     let folder = tempfile::tempdir().unwrap();
     let target = folder.path().join("frames/");
     make(&target, 4);
@@ -96,7 +96,7 @@ fn a_folder_gets_numbered_pictures_and_keeps_other_files() {
 }
 
 #[test]
-fn one_picture_is_one_picture() {
+fn png_target_takes_exactly_one_frame() {
     let folder = tempfile::tempdir().unwrap();
     let target = folder.path().join("picture.png");
     make(&target, 1);
@@ -109,12 +109,12 @@ fn one_picture_is_one_picture() {
 }
 
 #[test]
-fn what_is_not_finished_leaves_nothing_and_harms_nothing() {
+fn unfinished_films_leave_no_files() {
     for name in ["film.apng", "film.mp4", "picture.png", "frames"] {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join(name);
         if Film::open(&target, options()).is_err() {
-            continue; // No ffmpeg here; its own test looks at that.
+            continue; // No ffmpeg; `video_is_written_or_refused_with_reason` covers that.
         }
         let mut film = Film::open(&target, options()).unwrap();
         film.write(frame(0)).unwrap();
@@ -128,14 +128,14 @@ fn what_is_not_finished_leaves_nothing_and_harms_nothing() {
 }
 
 #[test]
-fn a_video_has_its_name_or_a_reason() {
+fn video_is_written_or_refused_with_reason() {
     let folder = tempfile::tempdir().unwrap();
     let target = folder.path().join("film.mp4");
     match Film::open(&target, options()) {
         Ok(mut film) => {
             (0..10).for_each(|i| film.write(frame(i)).unwrap());
             film.finish().unwrap();
-            // An odd height is padded; the index stands in front of the pictures.
+            // An odd height is padded; the index precedes the pictures.
             let bytes = std::fs::read(&target).unwrap();
             let place = |what: &[u8]| bytes.windows(4).position(|w| w == what);
             assert!(place(b"moov") < place(b"mdat") && place(b"moov").is_some());
@@ -145,7 +145,7 @@ fn a_video_has_its_name_or_a_reason() {
 }
 
 #[test]
-fn wrong_targets_and_pictures_are_named() {
+fn invalid_targets_and_frames_are_reported() {
     let folder = tempfile::tempdir().unwrap();
     let error = |target: &Path, rate: u32| {
         let options = FilmOptions { frames_per_sec: rate, ..options() };
@@ -166,7 +166,7 @@ fn wrong_targets_and_pictures_are_named() {
     assert_eq!(format_of(Path::new("X.MP4")).unwrap().pattern, "film.mp4");
 }
 
-/// How many pixels of the last of 13 pictures of two bodies are lit.
+/// Number of lit pixels in the last of 13 frames of a scene's film.
 fn lit_at_last(scene: &str, paths: bool) -> usize {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("frames/");
@@ -206,7 +206,7 @@ fn lit_at_last(scene: &str, paths: bool) -> usize {
 }
 
 #[test]
-fn films_of_few_bodies_have_the_lines_of_their_ways() {
+fn films_of_few_bodies_draw_their_paths() {
     let (plain, lined) = (lit_at_last("two-body", false), lit_at_last("two-body", true));
     assert!(plain > 0 && lined > plain + 60, "{plain} without lines, {lined} with them");
 }

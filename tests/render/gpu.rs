@@ -1,7 +1,7 @@
-//! The device's picture against the CPU's. Both follow the same formulas; what differs is half
-//! floats in the HDR picture (11 bits: 1 part in 2048 a step, adding up over overlapping sprites),
-//! the hardware's filtering weights (8 bits) and roots and logarithms of a few ulp. After the tone
-//! curve and 8-bit rounding that moves a channel by at most a few steps of 255.
+//! The device's pictures compared with the CPU's. Both use the same formulas; differences come from
+//! half floats in the HDR picture (11 bits: 1 part in 2048 a step, adding up over overlapping
+//! sprites), the hardware's filtering weights (8 bits) and roots and logarithms of a few ulp. After
+//! the tone curve and 8-bit rounding that moves a channel by at most a few steps of 255.
 
 use std::sync::OnceLock;
 
@@ -17,8 +17,8 @@ use crate::two_galaxies;
 
 pub type Device = (wgpu::Device, wgpu::Queue);
 
-/// Two devices for all tests, since drivers do not cope with many: one with WebGPU's baseline, which adds light
-/// up in half floats, and one that blends 32-bit floats, if the adapter can.
+/// Two devices shared by all tests, as drivers do not cope with many: one with WebGPU's baseline,
+/// which accumulates light in half floats, and one that blends 32-bit floats, if the adapter can.
 pub fn devices() -> &'static (Device, Option<Device>) {
     static DEVICES: OnceLock<(Device, Option<Device>)> = OnceLock::new();
     DEVICES.get_or_init(|| {
@@ -43,7 +43,7 @@ pub fn devices() -> &'static (Device, Option<Device>) {
     })
 }
 
-/// The baseline's device.
+/// The device with WebGPU's baseline.
 pub fn device() -> &'static Device {
     &devices().0
 }
@@ -64,8 +64,8 @@ pub fn difference(a: &Image, b: &Image) -> (f64, u8) {
     (sum as f64 / a.rgba().len() as f64, steps.max().unwrap_or(0))
 }
 
-/// Equal up to rounding. Seen on lavapipe: mean up to 0.6, largest 3.
-pub fn is_same(a: &Image, b: &Image) -> Result<(), String> {
+/// Checks equality up to rounding. Observed on lavapipe: mean up to 0.6, largest 3.
+pub fn compare_pictures(a: &Image, b: &Image) -> Result<(), String> {
     let (mean, largest) = difference(a, b);
     if mean < 1.0 && largest <= 6 {
         return Ok(());
@@ -73,7 +73,7 @@ pub fn is_same(a: &Image, b: &Image) -> Result<(), String> {
     Err(format!("mean difference {mean:.3}, largest {largest}"))
 }
 
-/// Pictures by the CPU, by the baseline and by 32-bit floats if available.
+/// Films by the CPU, by the baseline device and, if available, with 32-bit floats.
 fn paint_all(bodies: &Bodies, style: &Style, size: PictureSize, frames: usize) -> Vec<Vec<Image>> {
     let camera = Camera::default().framing(bodies, style, 0.95, size);
     let acceleration = bodies.velocity.clone();
@@ -93,38 +93,40 @@ fn paint_all(bodies: &Bodies, style: &Style, size: PictureSize, frames: usize) -
 }
 
 #[test]
-fn device_and_cpu_paint_the_same_pictures() {
+fn device_and_cpu_pictures_agree() {
     let plain = Style::default();
     let fixed = Exposure::Fixed { white: 200.0, mid: 0.5 };
     for (n, width, height, style) in [
         (1, 64, 64, plain.clone()),
         (2, 33, 70, plain.clone()),
         (100, 641, 359, plain.clone()),
-        // Without glow the meter's percentiles are set by single sprites, and rounding can move them by a bin.
+        // Without glow single sprites determine the meter's percentiles, and rounding can move them
+        // by a bin.
         (5000, 320, 180, Style { bloom: 0.0, exposure: fixed, ..plain.clone() }),
         (5000, 180, 320, Style { colour_by: ColourBy::Speed, ..plain.clone() }),
         (5000, 321, 181, Style { colour_by: ColourBy::Acceleration, ..plain.clone() }),
         (5000, 320, 180, Style { show_halo: true, stops: 1.0, exposure: fixed, ..plain.clone() }),
         (40_000, 320, 180, Style { dither: true, ..plain.clone() }),
         (100, 17, 300, plain.clone()),
-        // With so few pixels rounding can move the meter's percentile by a bin: the exposure is fixed.
+        // With so few pixels rounding can move the meter's percentile by a bin: the exposure is
+        // fixed.
         (100, 7, 300, Style { exposure: fixed, ..plain.clone() }),
         (100, 1, 1, Style { exposure: fixed, ..plain.clone() }),
         (3000, 3000, 40, plain.clone()),
         (5000, 320, 180, Style { colour_by: ColourBy::Age, ..plain.clone() }),
         (1000, 320, 180, Style { trail_secs: 3.0, ..plain.clone() }),
-        // So many that software adds up in 32-bit floats as well.
+        // So many that software also accumulates in 32-bit floats.
         (120_000, 160, 90, Style { trail_secs: 3.0, ..plain }),
     ] {
         let size = PictureSize::new(width, height).unwrap();
         let films = paint_all(&two_galaxies(n), &style, size, 3);
         for (which, film) in films[1..].iter().enumerate() {
-            // The next test is about what half floats lose in such a dense picture.
+            // The next test covers the loss of half floats in such a dense picture.
             if which == 0 && n > 20_000 {
                 continue;
             }
             for (frame, (cpu, gpu)) in films[0].iter().zip(film).enumerate() {
-                is_same(cpu, gpu).unwrap_or_else(|e| {
+                compare_pictures(cpu, gpu).unwrap_or_else(|e| {
                     panic!("{n} bodies, {width}x{height}, device {which}, frame {frame}: {e}")
                 });
             }
@@ -133,7 +135,7 @@ fn device_and_cpu_paint_the_same_pictures() {
 }
 
 #[test]
-fn a_million_bodies_are_added_up_to_the_last_bit_that_is_seen() {
+fn float_blending_is_accurate_for_a_million_bodies() {
     let Some(float) = &devices().1 else { return };
     let size = PictureSize::new(160, 90).unwrap();
     // The exposure is fixed, so that only the sums differ; bright cores are far below white.
@@ -150,7 +152,7 @@ fn a_million_bodies_are_added_up_to_the_last_bit_that_is_seen() {
 }
 
 #[test]
-fn trails_fade_behind_what_moves_and_cost_nothing_at_rest() {
+fn trails_fade_and_bodies_at_rest_have_none() {
     let size = PictureSize::new(320, 180).unwrap();
     let exposure = Exposure::Fixed { white: 200.0, mid: 0.5 };
     let style = Style { exposure, trail_secs: 1.0, bloom: 0.0, ..Style::default() };
@@ -165,23 +167,23 @@ fn trails_fade_behind_what_moves_and_cost_nothing_at_rest() {
         let plain_moved = painter.paint(&moved, &camera, &without, 0.0).unwrap();
         for secs in [1.0, 1.5, 2.5] {
             let trail = painter.paint(&bodies, &camera, &look, secs).unwrap();
-            is_same(&plain, &trail).unwrap_or_else(|e| panic!("at rest, {secs} s: {e}"));
+            compare_pictures(&plain, &trail).unwrap_or_else(|e| panic!("at rest, {secs} s: {e}"));
         }
-        // What was there a moment ago is still visible; after ten lengths of a trail it is gone.
+        // The old position is still visible; after ten trail lengths it is gone.
         let behind = painter.paint(&moved, &camera, &look, 2.6).unwrap();
         let far = difference(&plain_moved, &behind);
         assert!(far.1 > 40, "{far:?}");
         let later = painter.paint(&moved, &camera, &look, 12.6).unwrap();
-        is_same(&plain_moved, &later).unwrap_or_else(|e| panic!("faded: {e}"));
+        compare_pictures(&plain_moved, &later).unwrap_or_else(|e| panic!("faded: {e}"));
         // A turned camera leaves no smear.
         let turned = painter.paint(&moved, &camera.orbited(1.0), &look, 12.7).unwrap();
         let plain_turned = painter.paint(&moved, &camera.orbited(1.0), &without, 0.0).unwrap();
-        is_same(&plain_turned, &turned).unwrap_or_else(|e| panic!("turned: {e}"));
+        compare_pictures(&plain_turned, &turned).unwrap_or_else(|e| panic!("turned: {e}"));
     }
 }
 
 #[test]
-fn ages_are_the_looks_own_and_missing_ones_are_named() {
+fn ages_come_from_the_look_and_must_be_complete() {
     let size = PictureSize::new(64, 36).unwrap();
     let style = Style { colour_by: ColourBy::Age, ..Style::default() };
     let bodies = two_galaxies(300);
@@ -200,9 +202,9 @@ fn ages_are_the_looks_own_and_missing_ones_are_named() {
 }
 
 #[test]
-fn the_comparer_notices_wrong_pictures() {
+fn picture_comparison_detects_differences() {
     let size = PictureSize::new(320, 180).unwrap();
-    // Fixed, or every change would show everywhere through the exposure.
+    // With automatic exposure every change would affect all pixels.
     let exposure = Exposure::Fixed { white: 200.0, mid: 0.5 };
     let style = Style { exposure, ..Style::default() };
     let bodies = two_galaxies(500);
@@ -211,10 +213,11 @@ fn the_comparer_notices_wrong_pictures() {
     let right = Painter::cpu(size).paint(&bodies, &camera, &look, 0.0).unwrap();
     let wrong = |bodies: &Bodies, camera: &Camera, look: &Look, what: &str| {
         let picture = gpu_painter(size).paint(bodies, camera, look, 0.0).unwrap();
-        assert!(is_same(&right, &picture).is_err(), "{what} went unnoticed");
+        assert!(compare_pictures(&right, &picture).is_err(), "{what} went unnoticed");
     };
     assert!(
-        is_same(&right, &gpu_painter(size).paint(&bodies, &camera, &look, 0.0).unwrap()).is_ok()
+        compare_pictures(&right, &gpu_painter(size).paint(&bodies, &camera, &look, 0.0).unwrap())
+            .is_ok()
     );
     let mut shifted = camera;
     shifted.target += 2.0 / camera.focal_px(size) * camera.distance * camera.axes_in_world()[0];
@@ -228,7 +231,7 @@ fn the_comparer_notices_wrong_pictures() {
 }
 
 #[test]
-fn the_engines_own_buffers_are_painted_without_a_copy() {
+fn engine_buffers_are_painted_directly() {
     let (device, queue) = device();
     let size = PictureSize::new(200, 100).unwrap();
     let (bodies, style) = (two_galaxies(1000), Style::default());
@@ -261,63 +264,63 @@ fn the_engines_own_buffers_are_painted_without_a_copy() {
     let mut painter = gpu_painter(size);
     for time in [0.0, 0.1] {
         let from_device = painter.paint(Points::Device(points), &camera, &look, time).unwrap();
-        is_same(&from_host, &from_device).unwrap_or_else(|e| panic!("at {time} s: {e}"));
+        compare_pictures(&from_host, &from_device).unwrap_or_else(|e| panic!("at {time} s: {e}"));
     }
 
-    // What cannot be painted is refused, and named.
-    let refused = |painter: &mut Painter, points, look: &Look| {
+    // Invalid points are refused with the reason.
+    let refusal = |painter: &mut Painter, points, look: &Look| {
         painter.paint(Points::Device(points), &camera, look, 0.2).unwrap_err().to_string()
     };
-    assert!(refused(&mut Painter::cpu(size), points, &look).contains("the host"));
+    assert!(refusal(&mut Painter::cpu(size), points, &look).contains("the host"));
     points.count = 1001;
-    assert!(refused(&mut painter, points, &look).contains("1001 bodies"));
+    assert!(refusal(&mut painter, points, &look).contains("1001 bodies"));
     points.count = 1000;
     let by_acceleration = Style { colour_by: ColourBy::Acceleration, ..style };
     let look = Look::new(&by_acceleration, &bodies, None).unwrap();
-    assert!(refused(&mut painter, points, &look).contains("acceleration"));
+    assert!(refusal(&mut painter, points, &look).contains("acceleration"));
     let error = painter.paint(&bodies, &camera, &look, 0.3).unwrap_err().to_string();
     assert!(error.contains("acceleration"), "{error}");
 }
 
-/// Bodies and camera moved together, by a hundred million radii, and in other units: the same picture, from the
-/// host and from buffers of a frame, in colours of speeds around the bodies' own motion.
+/// The picture is invariant if bodies and camera are shifted together by up to 1e8 radii, set in
+/// motion, or converted to other units; colours by speed are relative to the mean motion.
 #[test]
-fn far_away_in_motion_and_in_any_units_the_picture_is_the_same() {
+fn picture_is_invariant_under_shift_motion_and_units() {
     let size = PictureSize::new(320, 180).unwrap();
-    let at_home = two_galaxies(1000);
+    let original = two_galaxies(1000);
     for colour_by in [ColourBy::Component, ColourBy::Speed, ColourBy::Acceleration] {
         let style = Style { colour_by, ..Style::default() };
-        let camera = Camera::default().framing(&at_home, &style, 0.95, size);
+        let camera = Camera::default().framing(&original, &style, 0.95, size);
         let paint = |painter: &mut Painter, bodies: &Bodies, camera: &Camera| {
             let look = Look::new(&style, bodies, Some(&bodies.velocity)).unwrap();
             let points = Points::Host { bodies, acceleration: Some(&bodies.velocity) };
             painter.paint(points, camera, &look, 0.0).unwrap()
         };
         let painters = || [Painter::cpu(size), gpu_painter(size)];
-        let right = painters().map(|mut painter| paint(&mut painter, &at_home, &camera));
+        let right = painters().map(|mut painter| paint(&mut painter, &original, &camera));
         for (shift, drift, length) in
             [(1e8, 0.0, 1.0), (0.0, 0.0, 3e21), (1e6, 0.0, 3e-21), (1e5, 1e7, 3e19)]
         {
             // Velocities stand in for accelerations here: a drift would change those.
             let drift = if colour_by == ColourBy::Speed { drift } else { 0.0 };
-            let mut moved = at_home.clone();
+            let mut moved = original.clone();
             moved.shift(DVec3::new(1.0, -0.5, 0.3) * shift, DVec3::new(-0.3, 1.0, 0.1) * drift);
             moved.position.iter_mut().for_each(|x| *x *= length);
             moved.velocity.iter_mut().for_each(|v| *v *= length);
             moved.mass.iter_mut().for_each(|m| *m *= length);
             let target = (camera.target + DVec3::new(1.0, -0.5, 0.3) * shift) * length;
-            let there = Camera { target, distance: camera.distance * length, ..camera };
+            let moved_camera = Camera { target, distance: camera.distance * length, ..camera };
             for (mut painter, right) in painters().into_iter().zip(&right) {
-                let found = paint(&mut painter, &moved, &there);
+                let found = paint(&mut painter, &moved, &moved_camera);
                 let what = format!("{colour_by:?}, {shift:e} {drift:e} {length:e}");
-                is_same(right, &found).unwrap_or_else(|e| panic!("{what}: {e}"));
+                compare_pictures(right, &found).unwrap_or_else(|e| panic!("{what}: {e}"));
             }
         }
     }
 }
 
 #[test]
-fn times_of_parts_come_back_without_waiting_and_are_no_longer_than_the_whole() {
+fn timestamps_of_render_passes_are_plausible() {
     let (device, queue) = device();
     assert!(!Timeline::new(device, queue).is_supported(), "the baseline has no timestamps");
     let Some((device, queue)) = &devices().1 else { return };
@@ -357,9 +360,9 @@ fn times_of_parts_come_back_without_waiting_and_are_no_longer_than_the_whole() {
     for trail_secs in [0.0, 1.0] {
         let style = Style { trail_secs, ..Style::default() };
         let look = Look::new(&style, &two_galaxies(1000), None).unwrap();
-        let mut seen = 0;
+        let mut received = 0;
         for picture in 0..8_u64 {
-            let begun = std::time::Instant::now();
+            let start = std::time::Instant::now();
             let mut encoder = device.create_command_encoder(&Default::default());
             let (what, secs) = ((&camera, &look), picture as f64);
             times.begin(&mut encoder, picture);
@@ -377,7 +380,7 @@ fn times_of_parts_come_back_without_waiting_and_are_no_longer_than_the_whole() {
                 )
                 .unwrap();
             times.end(device, &mut encoder);
-            // An encoder that is dropped must not take a place for ever.
+            // A dropped encoder must not occupy a slot for ever.
             if picture % 2 == 1 {
                 continue;
             }
@@ -387,17 +390,17 @@ fn times_of_parts_come_back_without_waiting_and_are_no_longer_than_the_whole() {
                 .poll(wgpu::PollType::Wait { submission_index: Some(done), timeout: None })
                 .unwrap();
             let Some(parts) = times.take() else { continue };
-            seen += 1;
+            received += 1;
             assert!(PARTS.iter().all(|part| parts.secs(part).unwrap() > 0.0), "{parts:?}");
-            assert!(parts.total_secs() < begun.elapsed().as_secs_f64(), "{parts:?}");
+            assert!(parts.total_secs() < start.elapsed().as_secs_f64(), "{parts:?}");
         }
-        assert_eq!(seen, 4);
+        assert_eq!(received, 4);
         assert!(times.take().is_none());
     }
 }
 
 #[test]
-fn sizes_beyond_the_device_are_refused_by_name() {
+fn sizes_beyond_the_device_limit_are_refused() {
     let (device, queue) = device();
     let most = device.limits().max_texture_dimension_2d;
     if most < 8192 {

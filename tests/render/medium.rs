@@ -1,5 +1,5 @@
-//! Densities around bodies and dust in front of them: against known values, on the device as on the CPU, and nothing
-//! of it unless asked for.
+//! Densities around bodies and dust in front of them: known values, agreement of device and CPU,
+//! and no work unless requested.
 
 use glam::DVec3;
 use gravitile::bodies::{Bodies, Component, Role};
@@ -9,11 +9,11 @@ use gravitile::render::{
     Adding, Camera, ColourBy, Image, Look, Painter, PictureSize, Points, Scale, Style, tags,
 };
 
-use crate::gpu::{devices, difference, is_same, painter_on};
+use crate::gpu::{compare_pictures, devices, difference, painter_on};
 use crate::two_galaxies;
 
-/// Numbers from 0 to 1, the same on every call.
-fn chances() -> impl FnMut() -> f64 {
+/// Pseudo-random numbers from 0 to 1, the same sequence on every call.
+fn random_numbers() -> impl FnMut() -> f64 {
     let mut state = 0x2545_f491_4f6c_dd1du64;
     move || {
         state ^= state << 13;
@@ -31,17 +31,17 @@ fn by_density() -> Style {
     Style { colour_by: ColourBy::Density, ..Style::default() }
 }
 
-/// The median of numbers.
-fn middle(mut values: Vec<f64>) -> f64 {
+/// The median.
+fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values[values.len() / 2]
 }
 
 #[test]
-fn densities_are_those_of_the_bodies() {
-    // Even cubes far apart, from thin to dense.
+fn sampled_densities_match_the_bodies() {
+    // Uniform cubes far apart, of increasing density.
     let cubes = [(2000, 2.0), (4000, 1.0), (8000, 0.5)];
-    let mut chance = chances();
+    let mut chance = random_numbers();
     let mut bodies = Bodies::default();
     bodies.components.push(Component::new("stars", Role::Star));
     for (k, (count, side)) in cubes.into_iter().enumerate() {
@@ -59,11 +59,11 @@ fn densities_are_those_of_the_bodies() {
     for (count, side) in cubes {
         let octaves = found[first..first + count].to_vec();
         let true_density = 0.25 * count as f64 / (side * side * side);
-        let ratio = middle(octaves.clone()).exp2() * plan.unit() / true_density;
-        // At the edge of a cube the neighbours are empty: a little less than the true density.
+        let ratio = median(octaves.clone()).exp2() * plan.unit() / true_density;
+        // At the edge of a cube the surroundings are empty: slightly less than the true density.
         assert!((0.75..1.2).contains(&ratio), "{side}: {ratio}");
         let off =
-            middle(octaves.iter().map(|y| (y - middle(octaves.clone())).abs()).take(300).collect());
+            median(octaves.iter().map(|y| (y - median(octaves.clone())).abs()).take(300).collect());
         assert!(off < 0.7, "{side}: half of the bodies are {off} octaves off");
         measured.push(ratio * true_density);
         first += count;
@@ -75,9 +75,9 @@ fn densities_are_those_of_the_bodies() {
     assert!(look.least_value > 0.02 * thin && look.most_value < 10.0 * dense);
 }
 
-/// Stars in front of and behind a sheet of gas, seen from above: the left ones are behind.
-fn before_and_behind() -> Bodies {
-    let mut chance = chances();
+/// Stars above and below a sheet of gas: seen from above, the left ones are behind it.
+fn stars_around_a_gas_sheet() -> Bodies {
+    let mut chance = random_numbers();
     let mut bodies = Bodies {
         components: vec![Component::new("stars", Role::Star), Component::new("gas", Role::Gas)],
         ..Bodies::default()
@@ -94,12 +94,12 @@ fn before_and_behind() -> Bodies {
     bodies
 }
 
-/// Light of the stars, not of the gas, in the left and the right half: blue and red.
+/// Blue and red light of the stars, without that of the gas, in the left and the right half.
 fn halves(bodies: &Bodies, style: &Style) -> [[f32; 2]; 2] {
     let size = PictureSize::new(240, 120).unwrap();
     let camera = Camera { elevation_rad: 89.99f64.to_radians(), ..Camera::default() };
     let mut look = Look::new(style, bodies, None).unwrap();
-    // Gas that dims and does not shine.
+    // Gas that absorbs but does not emit.
     look.uniform.components[1].peak = [0.0; 3];
     look.uniform.medium &= 2;
     let tags = tags(bodies);
@@ -121,8 +121,8 @@ fn halves(bodies: &Bodies, style: &Style) -> [[f32; 2]; 2] {
 }
 
 #[test]
-fn dust_dims_what_lies_behind_it_and_blue_most() {
-    let bodies = before_and_behind();
+fn dust_dims_light_behind_it_and_blue_most() {
+    let bodies = stars_around_a_gas_sheet();
     let with = |dust| halves(&bodies, &Style { dust, variety: 0.0, ..Style::default() });
     let ([left, right], [clear_left, clear_right]) = (with(1.0), with(0.0));
     // The camera's right is +x when it looks from -y and above.
@@ -135,7 +135,7 @@ fn dust_dims_what_lies_behind_it_and_blue_most() {
 }
 
 #[test]
-fn device_and_cpu_find_the_same_surroundings() {
+fn device_and_cpu_agree_on_density_and_dust() {
     let mut bodies = two_galaxies(6000);
     bodies.components[2].role = Role::Gas;
     let size = PictureSize::new(320, 180).unwrap();
@@ -158,17 +158,17 @@ fn device_and_cpu_find_the_same_surroundings() {
     for style in [&dusty, &by_density()] {
         let pictures = painted(style);
         for other in &pictures[1..] {
-            is_same(&pictures[0], other).unwrap();
+            compare_pictures(&pictures[0], other).unwrap();
         }
     }
-    // The comparison means something: without dust and glow the picture differs.
+    // Control: without dust and glow the picture differs.
     let [with, without] =
         [dusty.clone(), Style { gas: 0.0, ..dusty.clone() }].map(|style| painted(&style).remove(0));
     assert!(difference(&with, &without).0 > 0.5);
 }
 
 #[test]
-fn nothing_is_done_where_there_is_nothing_to_show() {
+fn medium_is_off_without_gas_or_density_colours() {
     let bodies = two_galaxies(700);
     let off = Look::new(&Style::default(), &bodies, None).unwrap();
     assert!(off.medium.is_none() && off.uniform.medium == 0);
@@ -177,7 +177,7 @@ fn nothing_is_done_where_there_is_nothing_to_show() {
     let plain = Style { gas: 0.0, dust: 0.0, ..Style::default() };
     assert!(Look::new(&plain, &gaseous, None).unwrap().medium.is_none());
     assert!(Look::new(&Style::default(), &gaseous, None).unwrap().medium.is_some());
-    // Nor with one body, or bodies in one place without mass.
+    // One body, or massless bodies at one position, must not fail either.
     let mut few = Bodies::default();
     few.components.push(Component::new("gas", Role::Gas));
     for n in 0..3 {

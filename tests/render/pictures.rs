@@ -1,4 +1,4 @@
-//! What a picture must look like, whatever paints it (here: the CPU).
+//! Properties of every picture, tested with the CPU renderer.
 
 use glam::DVec3;
 use gravitile::bodies::Bodies;
@@ -12,24 +12,24 @@ fn size(width: u32, height: u32) -> PictureSize {
 }
 
 fn picture(bodies: &Bodies, style: &Style, size: PictureSize) -> Image {
-    // Only the bodies are measured.
+    // Without sky and dither only the bodies contribute.
     let style = &Style { sky: 0.0, dither: false, ..style.clone() };
     let camera = Camera::default().framing(bodies, style, 0.95, size);
     let look = Look::new(style, bodies, None).unwrap();
     Painter::cpu(size).paint(bodies, &camera, &look, 0.0).unwrap()
 }
 
-/// Parts of the pixels that are not sky, and that are burnt out to white.
+/// Fractions of the pixels that are lit, and that are burnt out to white.
 fn lit_and_burnt(image: &Image) -> (f64, f64) {
     let dark = picture(&two_galaxies(0), &Style::default(), size(1, 1)).pixel(0, 0).unwrap();
-    let part = |test: &dyn Fn(&[u8]) -> bool| {
+    let fraction = |test: &dyn Fn(&[u8]) -> bool| {
         image.rgba().chunks(4).filter(|p| test(p)).count() as f64 / image.size().pixels() as f64
     };
-    (part(&|p| p[..3] != dark[..3]), part(&|p| p[..3].iter().all(|&c| c == 255)))
+    (fraction(&|p| p[..3] != dark[..3]), fraction(&|p| p[..3].iter().all(|&c| c == 255)))
 }
 
 #[test]
-fn no_picture_is_black_or_burnt_out_for_any_number_of_bodies() {
+fn exposure_suits_any_number_of_bodies() {
     for n in [1, 2, 100, 1000, 20_000, 1_000_000] {
         let bodies = two_galaxies(n);
         for (width, height) in [(320, 180), (180, 320), (320, 40), (7, 300), (3000, 40)] {
@@ -44,7 +44,7 @@ fn no_picture_is_black_or_burnt_out_for_any_number_of_bodies() {
 }
 
 #[test]
-fn no_bodies_make_an_empty_sky() {
+fn empty_scene_is_a_uniform_sky() {
     let image = picture(&two_galaxies(0), &Style::default(), size(20, 10));
     let first = image.pixel(0, 0);
     assert!((0..20).all(|x| (0..10).all(|y| image.pixel(x, y) == first)));
@@ -52,7 +52,7 @@ fn no_bodies_make_an_empty_sky() {
 }
 
 #[test]
-fn the_halo_is_unseen_unless_asked_for() {
+fn halo_is_hidden_unless_requested() {
     let (bodies, style) = (two_galaxies(700), Style::default());
     let frame = size(160, 90);
     let mut moved = bodies.clone();
@@ -65,7 +65,7 @@ fn the_halo_is_unseen_unless_asked_for() {
     assert_ne!(picture(&bodies, &shown, frame), picture(&moved, &shown, frame));
 }
 
-/// Light of all pixels.
+/// Sum of the light of all pixels.
 fn total_light(hdr: &HdrImage) -> f64 {
     hdr.pixels().iter().map(|p| f64::from(p[0] + p[1] + p[2])).sum()
 }
@@ -86,8 +86,8 @@ fn splat(look: &Look, camera: &Camera, bodies: &Bodies, size: PictureSize) -> Hd
 }
 
 #[test]
-fn light_falls_with_distance_squared_and_not_with_the_place_between_pixels() {
-    // So many bodies that sprites have the least radius, where the risk is greatest.
+fn light_falls_with_distance_squared_at_any_subpixel_offset() {
+    // A body count at which sprites have the least radius, the worst case.
     let mut bodies = Bodies::with_capacity(1);
     bodies.push(1.0, DVec3::ZERO, DVec3::ZERO, 0);
     let style = Style { variety: 0.0, ..Style::default() };
@@ -105,7 +105,8 @@ fn light_falls_with_distance_squared_and_not_with_the_place_between_pixels() {
             .collect();
         let (least, most) = lights.iter().fold((f64::MAX, 0f64), |(a, b), &l| (a.min(l), b.max(l)));
         // The profile's Fourier transform at one cycle a pixel is 2^5 5! J5(4 pi) / (4 pi)^5 or up
-        // to 0.25 % of its light; four such frequencies meet in a square grid, each with both signs.
+        // to 0.25 % of its light; four such frequencies meet in a square grid, each with both
+        // signs.
         assert!(most / least < 1.02, "at {distance}: {least} to {most}");
         let falls = light_at(DVec3::ZERO, distance) / light_at(DVec3::ZERO, 2.0 * distance);
         assert!((falls - 4.0).abs() < 0.09, "at {distance}: {falls}");
@@ -113,7 +114,7 @@ fn light_falls_with_distance_squared_and_not_with_the_place_between_pixels() {
 }
 
 #[test]
-fn the_picture_is_the_same_for_any_number_of_threads() {
+fn picture_is_independent_of_the_thread_count() {
     let (bodies, style) = (two_galaxies(30_000), Style::default());
     let paint = |threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
@@ -123,7 +124,7 @@ fn the_picture_is_the_same_for_any_number_of_threads() {
 }
 
 #[test]
-fn a_moving_camera_does_not_make_the_picture_flicker() {
+fn moving_camera_does_not_flicker() {
     let (bodies, style) = (two_galaxies(3000), Style::default());
     let frame = size(320, 180);
     let camera = Camera::default().framing(&bodies, &style, 0.95, frame);
@@ -143,7 +144,7 @@ fn a_moving_camera_does_not_make_the_picture_flicker() {
 }
 
 #[test]
-fn bodies_that_went_astray_are_survived() {
+fn non_finite_bodies_do_not_break_the_picture() {
     let (mut bodies, style) = (two_galaxies(100), Style::default());
     let frame = size(64, 64);
     let camera = Camera::default().framing(&bodies, &style, 0.95, frame);

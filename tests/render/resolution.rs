@@ -1,5 +1,5 @@
-//! The same state looks the same at any resolution: a picture of 2160 lines, box-filtered to 720, is the one of 720; and one
-//! of 1080, box-filtered to 360, for what is too slow in software at 2160.
+//! Independence of the resolution: a picture of 2160 lines, box-filtered to 720, agrees with one of
+//! 720; likewise 1080 and 360 lines for methods that are too slow in software at 2160.
 
 use glam::DVec3;
 use gravitile::bodies::Bodies;
@@ -8,7 +8,7 @@ use gravitile::render::{Adding, Camera, Image, Look, Painter, PictureSize, Point
 use crate::gpu::{Device, devices, painter_on};
 use crate::two_galaxies;
 
-/// Square, so that the sums of the large one fit the baseline's buffers.
+/// Square, so that the sums of the large picture fit the baseline's buffers.
 fn size(lines: u32) -> PictureSize {
     PictureSize::new(lines, lines).unwrap()
 }
@@ -32,7 +32,7 @@ fn luminance([r, g, b]: [f64; 3]) -> f64 {
     0.2126 * r + 0.7152 * g + 0.0722 * b
 }
 
-/// How much a picture differs from one of three times its lines, or where it differs too much.
+/// Compares a picture with one of three times its lines; an error states the differences.
 fn compare(small: &Image, large: &Image) -> Result<(), String> {
     let [small, large] = [box_filtered(small, 1), box_filtered(large, 3)];
     let count = small.len() as f64;
@@ -63,8 +63,8 @@ fn pictures(
 }
 
 #[test]
-fn the_look_does_not_depend_on_the_resolution() {
-    // Grey steps are hidden by a pattern of pixels, which is finer on finer pictures.
+fn picture_is_independent_of_the_resolution() {
+    // Dither is a pattern of pixels and thus depends on the resolution.
     let style = Style { dither: false, ..Style::default() };
     let on = |device: &'static Device, adding: Adding| {
         move |size| {
@@ -75,7 +75,7 @@ fn the_look_does_not_depend_on_the_resolution() {
     };
     let streaks = Style { streak_time: 0.5, ..style.clone() };
     let all = [3, 700, 20_000].map(|n| [(n, &style), (n, &streaks)]);
-    // So many that some draw the streaks of all.
+    // So many that streaks are drawn for a subset that stands for all.
     let long = Style { streak_time: 2.0, ..style.clone() };
     for (n, style) in all.into_iter().flatten().chain([(60_000, &long)]) {
         let bodies = two_galaxies(n);
@@ -89,7 +89,7 @@ fn the_look_does_not_depend_on_the_resolution() {
         check("raster", pictures(&bodies, style, 360, on(device, Adding::Raster)));
         check("compute", pictures(&bodies, style, 360, on(device, Adding::Compute)));
     }
-    // The comparison notices differences: sprites half as large, and a slightly brighter picture.
+    // Control: smaller sprites and a brighter picture are detected.
     let bodies = two_galaxies(700);
     let [small, _] = pictures(&bodies, &style, 360, Painter::cpu);
     let other = Style { sprite_size: 0.5, stops: 0.5, ..style };

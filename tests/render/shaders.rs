@@ -1,4 +1,4 @@
-//! Every render shader is valid, translates for every backend, and agrees with the host's structs.
+//! Render shaders: validity, translation for every backend, and agreement with the host's structs.
 
 use std::mem::offset_of;
 
@@ -29,8 +29,8 @@ fn validate(module: &naga::Module) -> naga::valid::ModuleInfo {
 }
 
 #[test]
-fn every_shader_is_valid_and_translates() {
-    // The one that depends on the light's format comes a second time.
+fn render_shaders_are_valid_and_translate() {
+    // The shader that depends on the light's format is tested with both formats.
     let values = minijinja::context! { light_format => "rgba32float" };
     let wide = gravitile::gpu::template::assemble(splat_pass::SHADER, values).unwrap();
     assert!(wide.contains("rgba32float") && source("splat").contains("rgba16float"));
@@ -83,7 +83,7 @@ macro_rules! same_layout {
     ($source:expr, $ty:ident { $($field:ident),* $(,)? }) => {
         let (size, members) = layout($source, stringify!($ty));
         let host = vec![$((stringify!($field).to_string(), offset_of!($ty, $field))),*];
-        // Padding is named on one side only.
+        // Padding has names on one side only.
         let shown: Vec<_> = members.into_iter().filter(|(n, _)| !n.starts_with("pad")).collect();
         assert_eq!(shown, host, stringify!($ty));
         assert_eq!(size, size_of::<$ty>(), stringify!($ty));
@@ -91,7 +91,7 @@ macro_rules! same_layout {
 }
 
 #[test]
-fn host_and_shader_structs_have_one_layout() {
+fn host_and_shader_structs_have_equal_layouts() {
     same_layout!(
         &source("sprite"),
         View {

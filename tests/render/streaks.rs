@@ -1,4 +1,4 @@
-//! Streaks: their light, its place in space, and the device's pictures against the CPU's.
+//! Streaks: total light, position, and agreement of device and CPU.
 
 use glam::DVec3;
 use gravitile::bodies::{Bodies, Component, Role};
@@ -9,15 +9,15 @@ use gravitile::render::{
     Scale, Style, tags,
 };
 
-use crate::gpu::{Device, device, devices, gpu_painter, is_same, painter_on};
+use crate::gpu::{Device, compare_pictures, device, devices, gpu_painter, painter_on};
 use crate::two_galaxies;
 
-/// Accelerations that turn velocities around z by this many radians in a unit of time.
+/// Accelerations that rotate the velocities around z at `rate` radians per unit of time.
 fn turning(bodies: &Bodies, rate: f64) -> Vec<DVec3> {
     bodies.velocity.iter().map(|&v| rate * DVec3::Z.cross(v)).collect()
 }
 
-/// Light without glow, sky or tones.
+/// The HDR light, without glow, sky or tone mapping.
 fn light_of(
     bodies: &Bodies,
     acceleration: &[DVec3],
@@ -52,8 +52,8 @@ fn stars(places: &[(DVec3, DVec3)]) -> Bodies {
     bodies
 }
 
-/// The pixel of a place in space.
-fn on_picture(place: DVec3, camera: &Camera, size: PictureSize) -> [f64; 2] {
+/// The pixel coordinates of a position.
+fn to_pixel(place: DVec3, camera: &Camera, size: PictureSize) -> [f64; 2] {
     let [right, up, backward] = camera.axes_in_world();
     let offset = place - camera.eye_in_world();
     let scale = camera.focal_px(size) / -offset.dot(backward);
@@ -61,7 +61,7 @@ fn on_picture(place: DVec3, camera: &Camera, size: PictureSize) -> [f64; 2] {
     [middle[0] + offset.dot(right) * scale, middle[1] - offset.dot(up) * scale]
 }
 
-/// The pixels of a picture whose light is above a part of the brightest one's, as centres with their light.
+/// Centres and light of the pixels brighter than the fraction `part` of the brightest one.
 fn lit(light: &HdrImage, part: f32) -> Vec<([f64; 2], f64)> {
     let width = light.size().width() as usize;
     let most = light.pixels().iter().map(|p| p[1]).fold(0.0, f32::max);
@@ -71,17 +71,17 @@ fn lit(light: &HdrImage, part: f32) -> Vec<([f64; 2], f64)> {
 }
 
 #[test]
-fn all_light_stays_what_it_was() {
+fn streaks_conserve_total_light() {
     let size = PictureSize::new(400, 300).unwrap();
     for n in [1, 40, 2000, 20_000, 60_000] {
         let bodies = two_galaxies(n);
-        // So far away that all streaks are in the picture.
+        // From far away, so that all streaks are in the picture.
         let camera = Camera { distance: 60.0, ..Camera::default() };
         let rest = sum(&light_of(&bodies, &turning(&bodies, 0.0), &camera, size, 0.0));
         for (time, rate) in [(1e-9, 0.0), (0.02, 0.0), (0.5, 0.7), (3.0, 0.4), (3.0, 5.0)] {
             let all = turning(&bodies, rate);
             let found = sum(&light_of(&bodies, &all, &camera, size, time)) / rest;
-            // Where it turns within its own width, pieces overlap.
+            // A streak that turns within its own width overlaps itself.
             let allowed = if rate > 1.0 { 0.06 } else { 0.03 };
             assert!(
                 (found - 1.0).abs() < allowed,
@@ -92,7 +92,7 @@ fn all_light_stays_what_it_was() {
 }
 
 #[test]
-fn a_body_at_rest_looks_as_it_did() {
+fn body_at_rest_has_no_streak() {
     let size = PictureSize::new(200, 200).unwrap();
     let bodies = stars(&[(DVec3::ZERO, DVec3::ZERO), (DVec3::X, DVec3::ZERO)]);
     let camera = Camera::default();
@@ -104,12 +104,11 @@ fn a_body_at_rest_looks_as_it_did() {
     }
 }
 
-/// The middle and the end of the light behind a body.
+/// Extent and centroid of the light behind a body.
 #[test]
-fn head_and_tail_are_where_they_belong_however_the_camera_turns() {
+fn streak_runs_from_head_to_tail_from_any_direction() {
     let size = PictureSize::new(640, 400).unwrap();
     let (time, velocity) = (2.0, DVec3::new(1.0, 0.0, 0.0));
-    // Each a tenth of a side away from the others' paths.
     let bodies = stars(&[(DVec3::new(1.0, 0.0, 0.0), velocity)]);
     let still = turning(&bodies, 0.0);
     let (head, tail) = (bodies.position[0], bodies.position[0] - velocity * time);
@@ -122,7 +121,7 @@ fn head_and_tail_are_where_they_belong_however_the_camera_turns() {
             distance,
             ..Camera::default()
         };
-        let [from, to] = [head, tail].map(|place| on_picture(place, &camera, size));
+        let [from, to] = [head, tail].map(|place| to_pixel(place, &camera, size));
         let way = [to[0] - from[0], to[1] - from[1]];
         let length = way[0].hypot(way[1]);
         let own = way.map(|x| x / length);
@@ -142,7 +141,7 @@ fn head_and_tail_are_where_they_belong_however_the_camera_turns() {
             reaches = reaches.max(along);
         }
         assert!(reaches > 0.8 * length, "the tail is seen to {reaches} of {length} px");
-        // The streak's light is nearer to the head than to the tail, and behind the body.
+        // The streak's light is concentrated towards the head.
         let of_head = light_of(&bodies, &still, &camera, size, 1e-9);
         let (mut light, mut moment) = (0.0, 0.0);
         for ((place, with), (_, without)) in
@@ -157,18 +156,17 @@ fn head_and_tail_are_where_they_belong_however_the_camera_turns() {
     }
     // Seen from above a body moving right has its streak at the left.
     let camera = Camera { elevation_rad: 1.57, ..Camera::default() };
-    let [from, to] = [head, tail].map(|place| on_picture(place, &camera, size));
+    let [from, to] = [head, tail].map(|place| to_pixel(place, &camera, size));
     assert!(to[0] < from[0] - 50.0 && (to[1] - from[1]).abs() < 1.0);
 }
 
 #[test]
-fn a_circular_orbit_has_a_circle_behind_it() {
+fn circular_orbit_has_a_circular_streak() {
     let size = PictureSize::new(400, 400).unwrap();
     let camera = Camera { elevation_rad: 1.57, ..Camera::default() };
     let bodies = stars(&[(DVec3::new(2.0, 0.0, 0.0), DVec3::new(0.0, 2.0, 0.0))]);
     let inward = vec![DVec3::new(-2.0, 0.0, 0.0)];
-    let [middle, edge] =
-        [DVec3::ZERO, DVec3::X * 2.0].map(|place| on_picture(place, &camera, size));
+    let [middle, edge] = [DVec3::ZERO, DVec3::X * 2.0].map(|place| to_pixel(place, &camera, size));
     let radius = edge[0] - middle[0];
     for (time, angle) in [(1.0, 1.0), (3.0, 3.0), (50.0, 4.7)] {
         let picture = light_of(&bodies, &inward, &camera, size, time);
@@ -177,7 +175,7 @@ fn a_circular_orbit_has_a_circle_behind_it() {
             let (right, up) = (x - middle[0], middle[1] - y);
             let off = right.hypot(up) - radius;
             assert!(off.abs() < 0.2 * radius, "{off} of {radius}");
-            // It goes from +x towards +y, and came from below.
+            // The body moves from +x towards +y, so the streak extends to negative y.
             let back = (-up.atan2(right)).rem_euclid(std::f64::consts::TAU);
             if back < 6.0 {
                 reaches = reaches.max(back);
@@ -187,7 +185,7 @@ fn a_circular_orbit_has_a_circle_behind_it() {
     }
 }
 
-/// Pictures from far to near, the last from among the bodies.
+/// Pictures at several zooms, up to a camera among the bodies.
 fn film(mut painter: Painter, bodies: &Bodies, style: &Style, has_pull: bool) -> Vec<Image> {
     let camera = Camera::default().framing(bodies, style, 0.95, painter.size());
     let pull = turning(bodies, 0.8);
@@ -202,7 +200,7 @@ fn film(mut painter: Painter, bodies: &Bodies, style: &Style, has_pull: bool) ->
 }
 
 #[test]
-fn device_and_cpu_paint_the_same_streaks() {
+fn device_and_cpu_streaks_agree() {
     let plain = Style { streak_time: 0.6, ..Style::default() };
     let fixed = Exposure::Fixed { white: 200.0, mid: 0.5 };
     for (n, width, height, style, has_pull) in [
@@ -231,29 +229,29 @@ fn device_and_cpu_paint_the_same_streaks() {
                 painter.add_by(Some(adding));
                 let painted = film(painter, &bodies, &style, has_pull);
                 for (frame, (cpu, gpu)) in expected.iter().zip(&painted).enumerate() {
-                    is_same(cpu, gpu).unwrap_or_else(|e| {
+                    compare_pictures(cpu, gpu).unwrap_or_else(|e| {
                         let by = style.colour_by;
                         panic!("{n} bodies by {by:?}, {adding:?} on {which}, frame {frame}: {e}")
                     });
                 }
             }
         }
-        // Streaks show, but not for the common motion of all bodies.
+        // Streaks are visible, except for the common motion of all bodies.
         if n == 1 {
             continue;
         }
         let without = Style { streak_time: 0.0, ..style.clone() };
         let without = film(Painter::cpu(size), &bodies, &without, has_pull);
-        assert!(is_same(&expected[0], &without[0]).is_err(), "{n} bodies: no streaks");
+        assert!(compare_pictures(&expected[0], &without[0]).is_err(), "{n} bodies: no streaks");
     }
     let size = PictureSize::new(320, 180).unwrap();
     let bodies = two_galaxies(100);
     let [bent, straight] =
         [true, false].map(|has_pull| film(gpu_painter(size), &bodies, &plain, has_pull));
-    assert!(is_same(&bent[0], &straight[0]).is_err(), "accelerations bend streaks");
+    assert!(compare_pictures(&bent[0], &straight[0]).is_err(), "accelerations bend streaks");
 }
 
-/// Buffers of rows as an engine keeps them.
+/// A buffer of rows with the layout of an engine's.
 fn upload((device, queue): &Device, rows: &[[f32; 4]]) -> wgpu::Buffer {
     let buffer = device.create_buffer(&wgpu::BufferDescriptor {
         label: None,
@@ -266,22 +264,22 @@ fn upload((device, queue): &Device, rows: &[[f32; 4]]) -> wgpu::Buffer {
 }
 
 #[test]
-fn streaks_of_the_engines_own_buffers_are_the_hosts() {
+fn streaks_of_engine_buffers_match_the_host() {
     let size = PictureSize::new(240, 140).unwrap();
     let bodies = two_galaxies(700);
     let pull = turning(&bodies, 0.8);
-    // The buffers' numbers have units of their own.
+    // The buffers have units of their own.
     let scale =
         Scale { origin: DVec3::ZERO, length: 2.0, mass: 1.0, speed: 0.25, acceleration: 0.5 };
     // An engine's velocities are relative to the bodies' common motion.
     let drift = Look::new(&Style::default(), &bodies, None).unwrap().drift;
-    let beside: Vec<DVec3> = bodies.velocity.iter().map(|&v| v - drift).collect();
+    let relative_velocity: Vec<DVec3> = bodies.velocity.iter().map(|&v| v - drift).collect();
     let rows = |of: &[DVec3], unit: f64, w: &dyn Fn(usize) -> f32| {
         let row = |(i, x): (usize, &DVec3)| (*x / unit).as_vec3().extend(w(i)).to_array();
         upload(device(), &of.iter().enumerate().map(row).collect::<Vec<_>>())
     };
     let pos_mass = rows(&bodies.position, scale.length, &|i| bodies.mass[i] as f32);
-    let velocity = rows(&beside, scale.speed, &|i| bodies.tag(i) as f32);
+    let velocity = rows(&relative_velocity, scale.speed, &|i| bodies.tag(i) as f32);
     let acceleration = rows(&pull, scale.acceleration, &|_| f32::NAN);
     let points = DevicePoints {
         pos_mass: &pos_mass,
@@ -300,7 +298,7 @@ fn streaks_of_the_engines_own_buffers_are_the_hosts() {
         for (which, points) in [from_host, Points::Device(points), from_host].iter().enumerate() {
             painter.reset_exposure();
             let found = painter.paint(*points, &camera, &look, 0.0).unwrap();
-            is_same(&expected, &found)
+            compare_pictures(&expected, &found)
                 .unwrap_or_else(|e| panic!("{colour_by:?}, picture {which}: {e}"));
         }
         let short = DevicePoints { count: 701, ..points };
@@ -310,11 +308,11 @@ fn streaks_of_the_engines_own_buffers_are_the_hosts() {
 }
 
 #[test]
-fn far_away_in_motion_and_in_any_units_streaks_are_the_same() {
+fn streaks_are_invariant_under_shift_motion_and_units() {
     let size = PictureSize::new(320, 180).unwrap();
-    let at_home = two_galaxies(600);
+    let original = two_galaxies(600);
     let style = Style { streak_time: 0.7, ..Style::default() };
-    let camera = Camera::default().framing(&at_home, &style, 0.95, size);
+    let camera = Camera::default().framing(&original, &style, 0.95, size);
     let paint = |painter: &mut Painter, bodies: &Bodies, pull: &[DVec3], camera: &Camera, time| {
         let style = Style { streak_time: time, ..style.clone() };
         let look = Look::new(&style, bodies, None).unwrap();
@@ -322,31 +320,31 @@ fn far_away_in_motion_and_in_any_units_streaks_are_the_same() {
         painter.paint(points, camera, &look, 0.0).unwrap()
     };
     let painters = || [Painter::cpu(size), gpu_painter(size)];
-    let pull = turning(&at_home, 0.8);
-    let right = painters().map(|mut painter| paint(&mut painter, &at_home, &pull, &camera, 0.7));
+    let pull = turning(&original, 0.8);
+    let right = painters().map(|mut painter| paint(&mut painter, &original, &pull, &camera, 0.7));
     for (shift, drift, length, time) in [
         (1e8, 0.0, 1.0, 1.0),
         (0.0, 0.0, 3e21, 1e15),
         (1e5, 1e7, 3e19, 1e-9),
         (0.0, 1e7, 1e-12, 1e12),
     ] {
-        let mut moved = at_home.clone();
+        let mut moved = original.clone();
         moved.shift(DVec3::new(1.0, -0.5, 0.3) * shift, DVec3::new(-0.3, 1.0, 0.1) * drift);
         moved.position.iter_mut().for_each(|x| *x *= length);
         moved.velocity.iter_mut().for_each(|v| *v *= length / time);
         let pull: Vec<DVec3> = pull.iter().map(|a| *a * (length / time / time)).collect();
         let target = (camera.target + DVec3::new(1.0, -0.5, 0.3) * shift) * length;
-        let there = Camera { target, distance: camera.distance * length, ..camera };
+        let moved_camera = Camera { target, distance: camera.distance * length, ..camera };
         for (mut painter, right) in painters().into_iter().zip(&right) {
-            let found = paint(&mut painter, &moved, &pull, &there, 0.7 * time);
+            let found = paint(&mut painter, &moved, &pull, &moved_camera, 0.7 * time);
             let what = format!("{shift:e} {drift:e} {length:e} {time:e}");
-            is_same(right, &found).unwrap_or_else(|e| panic!("{what}: {e}"));
+            compare_pictures(right, &found).unwrap_or_else(|e| panic!("{what}: {e}"));
         }
     }
 }
 
 #[test]
-fn what_has_no_number_adds_nothing() {
+fn non_finite_velocities_and_accelerations_add_no_streak() {
     let size = PictureSize::new(120, 80).unwrap();
     let exposure = Exposure::Fixed { white: 200.0, mid: 0.5 };
     let style = Style { exposure, streak_time: 0.5, sky: 0.0, dither: false, ..Style::default() };
@@ -355,14 +353,14 @@ fn what_has_no_number_adds_nothing() {
     let camera = Camera::default().framing(&bodies, &style, 0.95, size);
     let look = Look::new(&style, &bodies, None).unwrap();
     let mut at_rest = (bodies.clone(), pull.clone());
-    let mut odd = at_rest.clone();
-    for (i, odd_one) in [(0, f64::NAN), (7, f64::INFINITY), (9, 1e-300)] {
+    let mut invalid = at_rest.clone();
+    for (i, invalid_value) in [(0, f64::NAN), (7, f64::INFINITY), (9, 1e-300)] {
         at_rest.0.velocity[i] = DVec3::ZERO;
-        odd.0.velocity[i] = DVec3::splat(odd_one);
+        invalid.0.velocity[i] = DVec3::splat(invalid_value);
     }
-    for (i, odd_one) in [(20, f64::NAN), (27, f64::INFINITY), (29, 1e-300)] {
+    for (i, invalid_value) in [(20, f64::NAN), (27, f64::INFINITY), (29, 1e-300)] {
         at_rest.1[i] = DVec3::ZERO;
-        odd.1[i] = DVec3::splat(odd_one);
+        invalid.1[i] = DVec3::splat(invalid_value);
     }
     for adding in [None, Some(Adding::Raster), Some(Adding::Compute)] {
         let mut painter = match adding {
@@ -374,7 +372,7 @@ fn what_has_no_number_adds_nothing() {
             let points = Points::Host { bodies, acceleration: Some(pull) };
             painter.paint(points, &camera, &look, 0.0).unwrap()
         };
-        let [expected, found] = [paint(&at_rest), paint(&odd)];
-        is_same(&expected, &found).unwrap_or_else(|e| panic!("{adding:?}: {e}"));
+        let [expected, found] = [paint(&at_rest), paint(&invalid)];
+        compare_pictures(&expected, &found).unwrap_or_else(|e| panic!("{adding:?}: {e}"));
     }
 }

@@ -1,13 +1,14 @@
-//! What pictures of scenes must achieve: enough of the demo's film is lit and nothing burns out; no core has rings around
-//! it; a scale of speeds follows a collapse.
+//! Quality targets of pictures: enough of the demo's film is lit and nothing burns out; no rings
+//! around bright cores; colour scales follow a collapse.
 
 use glam::DVec3;
 use gravitile::bodies::{Bodies, Component, Role};
 use gravitile::render::{Camera, ColourBy, Image, Look, Painter, PictureSize, Preset, Style};
 
-use crate::cameras::{file_of, moments};
+use crate::cameras::{file_of, for_each_sample};
 
-/// The part of the pixels in the central half of the area that are lit, and the part of all that have burnt out.
+/// The lit fraction of the pixels in the central half of the area, and the burnt-out fraction of
+/// all.
 fn lit_and_burnt(image: &Image) -> (f64, f64) {
     let [width, height] = [image.size().width(), image.size().height()].map(f64::from);
     let (mut lit, mut central, mut burnt) = (0.0, 0.0, 0.0);
@@ -25,12 +26,12 @@ fn lit_and_burnt(image: &Image) -> (f64, f64) {
     (lit / central, burnt / (width * height))
 }
 
-/// The least lit picture of the demo's film, and the most burnt out.
+/// The least lit fraction and the largest burnt-out fraction in the demo's film.
 fn demo(style: &Style) -> (f64, f64) {
     let size = PictureSize::new(480, 270).unwrap();
     let (mut painter, mut look) = (Painter::cpu(size), None);
     let (mut least, mut most) = (1.0f64, 0.0f64);
-    moments(&file_of("galaxy-collision"), 8000, style, size, |secs, bodies, camera| {
+    for_each_sample(&file_of("galaxy-collision"), 8000, style, size, |secs, bodies, camera| {
         let look = look.get_or_insert_with(|| Look::new(style, bodies, None).unwrap());
         let (lit, burnt) = lit_and_burnt(&painter.paint(bodies, camera, look, secs).unwrap());
         println!("{secs:.2} s: lit {lit:.3}, burnt {burnt:.4}");
@@ -40,18 +41,18 @@ fn demo(style: &Style) -> (f64, f64) {
 }
 
 #[test]
-fn enough_of_the_demo_is_lit_and_nothing_burns_out() {
-    // Without the sky and dither, which are lit by themselves.
+fn demo_film_is_well_exposed() {
+    // Without sky and dither, which would count as lit.
     let style = Style { sky: 0.0, dither: false, ..Style::default() };
     let (lit, burnt) = demo(&style);
     assert!(lit >= 0.25, "only {lit:.3} of the middle is lit");
     assert!(burnt <= 0.001, "{burnt:.4} has burnt out");
-    // One exposure for the whole picture leaves more in the dark.
+    // Control: without local exposure less is lit.
     let plain = Style { bloom: 0.0, local_exposure: 0.0, ..style };
     assert!(demo(&plain).0 < 0.25);
 }
 
-/// A small dense core with hardly any bodies around it.
+/// A small dense core with few bodies around it.
 fn core() -> Bodies {
     let components = vec![Component::new("stars", Role::Star)];
     let mut bodies = Bodies { components, ..Bodies::default() };
@@ -62,7 +63,7 @@ fn core() -> Bodies {
         let place = DVec3::new(aside * cos, aside * sin, z) * radius;
         bodies.push(1.0, place, DVec3::ZERO, 0);
     };
-    // Evenly in radius and in direction.
+    // Low-discrepancy sequences for radius and direction.
     let spread = |i: i32, by: f64| (f64::from(i) * by).fract();
     for i in 0..2700 {
         let radius = 0.2 * (f64::from(i) + 0.5) / 2700.0;
@@ -75,7 +76,8 @@ fn core() -> Bodies {
     bodies
 }
 
-/// Medians of the luminance, 0 to 255, in rings around the middle, each `width_px` wider than the one before.
+/// Medians of the luminance, 0 to 255, in rings around the middle, each `width_px` wider than the
+/// one before.
 fn rings(image: &Image, width_px: f64) -> Vec<f64> {
     let [width, height] = [image.size().width(), image.size().height()].map(f64::from);
     let count = (0.5 * width.min(height) / width_px) as usize;
@@ -95,7 +97,7 @@ fn rings(image: &Image, width_px: f64) -> Vec<f64> {
     rings.into_iter().map(median).collect()
 }
 
-/// The largest rise in brightness beyond a darker place nearer to the middle.
+/// The largest rise in brightness above a darker ring further in.
 fn rise(profile: &[f64]) -> f64 {
     let mut darkest = f64::INFINITY;
     profile.iter().fold(0.0, |most: f64, &ring| {
@@ -105,7 +107,7 @@ fn rise(profile: &[f64]) -> f64 {
 }
 
 #[test]
-fn no_ring_lies_around_a_bright_core() {
+fn bright_core_has_no_rings() {
     let (bodies, size) = (core(), PictureSize::new(360, 360).unwrap());
     let style = Style { sky: 0.0, dither: false, ..Style::default() };
     let look = Look::new(&style, &bodies, None).unwrap();
@@ -122,7 +124,7 @@ fn no_ring_lies_around_a_bright_core() {
     assert_eq!(rise(&[90.0, 40.0, 45.0, 43.0, 10.0]), 5.0);
 }
 
-/// The part of the bodies whose speed is beyond the scale.
+/// The fraction of the bodies with a speed outside of the colour scale.
 fn beyond(look: &Look, bodies: &Bodies) -> f64 {
     let speeds = bodies.velocity.iter().map(|v| (*v - look.drift).length());
     let out = speeds.filter(|v| *v < look.least_value || *v > look.most_value).count();
@@ -130,18 +132,19 @@ fn beyond(look: &Look, bodies: &Bodies) -> f64 {
 }
 
 #[test]
-fn a_scale_of_speeds_follows_a_collapse() {
+fn speed_colour_scale_follows_a_collapse() {
     let style = Style { colour_by: ColourBy::Speed, ..Style::default() };
     let size = PictureSize::new(320, 180).unwrap();
     let (mut looks, mut last) = (None, 0.0);
     let (mut followed, mut stayed, mut apart) = (0.0, 0.0f64, 0.0);
-    moments(&file_of("cold-sphere"), 1000, &style, size, |secs, bodies, _| {
+    for_each_sample(&file_of("cold-sphere"), 1000, &style, size, |secs, bodies, _| {
         let new = || Look::new(&style, bodies, None).unwrap();
         let (following, first) = looks.get_or_insert_with(|| (new(), new()));
         following.follow_values(bodies, None, secs - last);
         last = secs;
         followed += beyond(following, bodies) / 20.0;
-        // Relative to the scale that suits them: a wide one includes all bodies, but in a single colour.
+        // Distance to a fresh scale: a very wide one would include all bodies, but in a single
+        // colour.
         let right = new();
         apart += if secs > 0.0 { octaves_apart(following, &right) / 19.0 } else { 0.0 };
         stayed = stayed.max(beyond(first, bodies));
@@ -151,7 +154,7 @@ fn a_scale_of_speeds_follows_a_collapse() {
     assert!(apart < 1.5, "the scale's ends are {apart} octaves away on average");
 }
 
-/// The distances between both ends of two colour scales, added up.
+/// Sum of the distances between the ends of two colour scales, in octaves.
 fn octaves_apart(a: &Look, b: &Look) -> f64 {
     let of = |a: f64, b: f64| (a / b).log2().abs();
     of(a.least_value, b.least_value) + of(a.most_value, b.most_value)

@@ -1,5 +1,5 @@
-//! Pictures that draw one body of several: the light of all, by both ways on the device and on the
-//! CPU.
+//! Thinned pictures, which draw a subset with the light of all bodies, on the CPU and by both
+//! methods on the device.
 
 use gravitile::render::{
     Adding, Camera, Exposure, Image, Look, Painter, PictureSize, Points, Style,
@@ -15,7 +15,7 @@ fn mean(image: &Image) -> f64 {
 }
 
 #[test]
-fn a_fifth_of_the_bodies_has_the_light_of_all() {
+fn thinned_picture_keeps_the_total_light() {
     let size = PictureSize::new(320, 180).unwrap();
     let bodies = two_galaxies(50_001);
     let style = Style {

@@ -1,13 +1,14 @@
-//! Types of columns: kept where a format has them, told where it has not; and files without them are to the
-//! bit what they were before there were types.
+//! Column types: preserved where a format has them, reported where not. Files without typed columns
+//! are bitwise those of versions before types.
 
 use gravitile::snapshot::{Column, ColumnType, Snapshot};
 
 use super::kinds::with_columns;
 use super::{SPECS, six, spec, through};
 
-/// CRC-32 of the files and of what is said to be lost, of six bodies without columns and with columns of f64,
-/// as the version before types wrote them; of GADGET since there are zeros for what its gas lacks.
+/// CRC-32 of the file and of the reported losses: of six bodies without columns, and with f64
+/// columns, as the version before types wrote them. Those of GADGET date from when zeros were added
+/// for missing gas columns.
 const BEFORE: [(&str, [u32; 4]); 13] = [
     ("gravitile", [0x21a26b38, 0x0, 0x11fb527, 0x0]),
     ("tipsy", [0x54299f29, 0x98196d9c, 0x80c19f34, 0x36b76812]),
@@ -25,7 +26,7 @@ const BEFORE: [(&str, [u32; 4]); 13] = [
 ];
 
 #[test]
-fn without_types_the_bits_are_as_before() {
+fn files_without_column_types_are_unchanged() {
     assert_eq!(BEFORE.map(|(format, _)| format), SPECS);
     let mut columns = with_columns(six());
     let potential: Vec<f64> = (0..6).map(|k| 0.1 * f64::from(k)).collect();
@@ -45,7 +46,7 @@ fn without_types_the_bits_are_as_before() {
     assert!(found == BEFORE, "{found:#x?}");
 }
 
-/// Six bodies with a column of each type, under names that GADGET can have.
+/// Six bodies with a column of each type, named as GADGET allows.
 fn typed() -> Snapshot {
     let mut snapshot = six();
     for (name, column) in [
@@ -61,19 +62,19 @@ fn typed() -> Snapshot {
 }
 
 #[test]
-fn every_type_comes_back_from_formats_that_hold_everything() {
+fn column_types_survive_lossless_formats() {
     let snapshot = typed();
     assert_eq!(snapshot.extra.len(), ColumnType::ALL.len());
     for format in ["gravitile", "text", "csv"] {
         let (back, losses) = through(&snapshot, format);
         assert!(losses.is_empty(), "{format}: {losses}");
-        // NaN is not equal to itself, but is written alike.
+        // Compared as text, as NaN != NaN.
         assert_eq!(format!("{:?}", back.extra), format!("{:?}", snapshot.extra), "{format}");
     }
 }
 
 #[test]
-fn own_files_with_types_are_of_the_second_version() {
+fn native_files_with_column_types_have_version_2() {
     let version = |snapshot: &Snapshot| snapshot.to_bytes("a", &spec("gravitile")).unwrap().0[8];
     assert_eq!(version(&with_columns(six())), 1);
     for (name, column) in typed().extra {
@@ -81,7 +82,7 @@ fn own_files_with_types_are_of_the_second_version() {
         let expected = if column.kind() == ColumnType::F64 { 1 } else { 2 };
         one.extra.insert(name.clone(), column);
         assert_eq!(version(&one), expected, "{name}");
-        // A file that says it is of the first version has no types.
+        // A file of version 1 has no types.
         let mut bytes = one.to_bytes("a", &spec("gravitile")).unwrap().0;
         bytes[8] = 1;
         let crc = crc32fast::hash(&bytes[..28]);
@@ -97,7 +98,7 @@ fn own_files_with_types_are_of_the_second_version() {
 }
 
 #[test]
-fn gadget_2_keeps_whole_numbers_and_says_what_becomes_of_the_others() {
+fn gadget_2_preserves_integers_and_reports_conversions() {
     let mut snapshot = typed();
     snapshot.extra.remove("REAL");
     let (back, losses) = through(&snapshot, "gadget2-be");
@@ -107,23 +108,23 @@ fn gadget_2_keeps_whole_numbers_and_says_what_becomes_of_the_others() {
     assert_eq!(format!("{:?}", back.extra["SING"]), format!("{:?}", snapshot.extra["SING"]));
     assert_eq!(back.extra["SIGN"].kind(), ColumnType::F64);
     assert!(losses.iter().any(|text| text.contains("written as f64") && text.contains("SIGN")));
-    // Without a sign they are as good as without one.
+    // Signed integers without negative values are stored as unsigned.
     snapshot.extra.insert("SIGN".into(), vec![1_i64, 2, 3, 4, 5, i64::MAX].into());
     let (back, _) = through(&snapshot, "gadget2");
     assert_eq!(back.extra["SIGN"], Column::from(vec![1_u64, 2, 3, 4, 5, i64::MAX as u64]));
-    // Format 1 has no words for types.
+    // Format 1 cannot store types.
     let (back, losses) = through(&snapshot, "gadget1");
     assert!(back.extra.is_empty());
     assert!(losses.iter().any(|text| text.contains("INTS, LONG, SIGN, SING")), "{losses}");
 }
 
 #[test]
-fn whole_numbers_that_only_some_bodies_have_are_exact_or_left_out() {
+fn partial_integer_columns_are_exact_or_left_out() {
     let mut snapshot = six();
     snapshot.extra.insert("TALL".into(), vec![(1_u64 << 53) - 1, 1, 2, 3, 4, 5].into());
     snapshot.extra.insert("INTS".into(), vec![u32::MAX, 1, 2, 3, 4, 5].into());
     let (bytes, _) = snapshot.to_bytes("a", &spec("gadget2")).unwrap();
-    // The same blocks as if only the gas had them.
+    // Rewrites the blocks as if only the gas had them.
     let only_gas = |bytes: &[u8], name: &[u8; 4], size: usize| {
         let at = bytes.windows(4).position(|window| window == name).unwrap();
         let info = bytes.windows(4).rposition(|window| window == name).unwrap();
@@ -142,9 +143,9 @@ fn whole_numbers_that_only_some_bodies_have_are_exact_or_left_out() {
         let Column::F64(values) = &back.extra[name] else { panic!("{name}") };
         assert!(values[0] == value && values[1..].iter().all(|v| v.is_nan()), "{values:?}");
     }
-    let again = through(&back, "gadget2").0;
-    assert_eq!(again.extra["TALL"].value(0), back.extra["TALL"].value(0));
-    // What f64 would round is left out, and that is said.
+    let rewritten = through(&back, "gadget2").0;
+    assert_eq!(rewritten.extra["TALL"].value(0), back.extra["TALL"].value(0));
+    // Values that f64 would round are left out and reported.
     let at = bytes.windows(4).position(|window| window == b"TALL").unwrap();
     let mut large = bytes.clone();
     large[at + 16..at + 24].copy_from_slice(&u64::MAX.to_le_bytes());
@@ -154,7 +155,7 @@ fn whole_numbers_that_only_some_bodies_have_are_exact_or_left_out() {
 }
 
 #[test]
-fn tipsy_says_that_it_rounds_whole_numbers() {
+fn tipsy_reports_rounding_of_integers() {
     let mut snapshot = six();
     snapshot.extra.insert("metals".into(), vec![(1_u64 << 53) + 1; 6].into());
     let (back, losses) = through(&snapshot, "tipsy");
@@ -168,7 +169,7 @@ fn tipsy_says_that_it_rounds_whole_numbers() {
 }
 
 #[test]
-fn tables_name_what_is_no_number_of_their_type() {
+fn tables_report_values_invalid_for_their_type() {
     let read = |kind: &str, value: &str| {
         let text = format!("#: column.w = {kind}\nm x y z vx vy vz w\n1 0 0 0 0 0 0 {value}\n");
         Snapshot::from_bytes(text.as_bytes(), "a.txt").map(|snapshot| snapshot.extra["w"].clone())
@@ -176,7 +177,7 @@ fn tables_name_what_is_no_number_of_their_type() {
     assert_eq!(read("u64", "18446744073709551615").unwrap(), vec![u64::MAX].into());
     assert_eq!(read("i64", "-7").unwrap(), vec![-7_i64].into());
     assert_eq!(read("u32", "7.0e+00").unwrap(), vec![7_u32].into());
-    // Through f64 it would be rounded twice, to the neighbour.
+    // Parsing as f64 first would round twice, to a neighbouring f32.
     assert_eq!(read("f32", "1.00000017881393432617187499").unwrap(), vec![1.000_000_1_f32].into());
     for (kind, value, words) in [
         ("u64", "-1", "column 8 (w): '-1', but a whole number from 0"),

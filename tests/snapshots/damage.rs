@@ -1,4 +1,4 @@
-//! Files that are not what they should be: one clear line, no panic, no memory for promises.
+//! Damaged files: a one-line error, no panic, and no allocation by unverified counts.
 
 use gravitile::bodies::{Component, Role};
 use gravitile::error::Error;
@@ -11,7 +11,7 @@ fn sample(format: &str) -> Vec<u8> {
     six().to_bytes("a", &spec(format)).expect(format).0
 }
 
-/// The text of the error, which has to be one line that begins with the file's name.
+/// The error message; asserts that it is one line that starts with the file's name.
 fn error(bytes: &[u8]) -> String {
     let error = Snapshot::from_bytes(bytes, "some.snap").expect_err("a defect should be found");
     assert!(matches!(error, Error::File { .. }), "{error}");
@@ -25,7 +25,7 @@ fn read_as(bytes: &[u8], format: &str) -> Result<Snapshot, Error> {
     Snapshot::from_bytes_with(bytes, "some.snap", &options)
 }
 
-/// Lets every reader try, whatever the file looks like.
+/// Reads the bytes with every reader and bounds the allocations.
 fn all_readers(bytes: &[u8]) {
     let most = largest_allocation(|| {
         for format in formats() {
@@ -35,21 +35,22 @@ fn all_readers(bytes: &[u8]) {
             }
         }
     });
-    // The csv reader has a buffer of 8 KiB, lines become messages; nothing grows beyond the file's scale.
+    // The csv reader has a buffer of 8 KiB, and messages quote lines; all else is proportional to
+    // the file.
     let limit = 64 * bytes.len() + (64 << 10);
     assert!(most <= limit, "{} bytes of file made an allocation of {most}", bytes.len());
 }
 
 #[test]
-fn the_watch_over_allocations_sees_them() {
+fn allocation_recorder_sees_allocations() {
     assert!(largest_allocation(|| drop(std::hint::black_box(vec![1_u8; 1 << 20]))) >= 1 << 20);
     assert!(largest_allocation(|| ()) < 1 << 20);
 }
 
 #[test]
-fn a_file_cut_anywhere_is_an_error_that_says_so() {
+fn truncated_file_is_an_error() {
     for format in SPECS.into_iter().filter(|format| !["text", "csv"].contains(format)) {
-        // Without gas, whose last blocks a file may lack.
+        // Without gas, whose last blocks are optional.
         let mut snapshot = six();
         snapshot.bodies.components[0] = Component::new("dark", Role::Halo);
         let whole = snapshot.to_bytes("a", &spec(format)).unwrap().0;
@@ -63,7 +64,7 @@ fn a_file_cut_anywhere_is_an_error_that_says_so() {
 }
 
 #[test]
-fn a_table_cut_anywhere_loses_whole_lines_at_most() {
+fn truncated_table_loses_only_whole_lines() {
     for format in ["text", "csv"] {
         let whole = sample(format);
         for length in 1..whole.len() {
@@ -76,9 +77,9 @@ fn a_table_cut_anywhere_loses_whole_lines_at_most() {
 }
 
 #[test]
-fn a_changed_byte_of_the_own_format_never_passes() {
+fn changed_byte_of_a_native_file_is_detected() {
     let whole = sample("gravitile");
-    // The last 4 bytes of each field are zeros that no checksum covers; they carry nothing.
+    // The last 4 bytes of each field are padding that no checksum covers.
     let mut unnoticed = 0;
     for at in 0..whole.len() {
         let mut changed = whole.clone();
@@ -96,7 +97,7 @@ fn a_changed_byte_of_the_own_format_never_passes() {
 }
 
 #[test]
-fn lying_counts_are_compared_with_the_file() {
+fn false_counts_are_checked_against_file_size() {
     let mut tipsy = sample("tipsy");
     tipsy[8..12].copy_from_slice(&2_000_000_000_i32.to_le_bytes());
     tipsy[20..24].copy_from_slice(&1_999_999_995_i32.to_le_bytes());
@@ -122,7 +123,7 @@ fn lying_counts_are_compared_with_the_file() {
 }
 
 #[test]
-fn bad_bodies_are_named() {
+fn invalid_bodies_are_named() {
     let mut tipsy = sample("tipsy");
     tipsy[36..40].copy_from_slice(&f32::NAN.to_le_bytes());
     assert!(error(&tipsy).contains("body 0 (id 0): its position"));
@@ -166,7 +167,7 @@ fn errors_in_tables_name_line_and_column() {
 }
 
 #[test]
-fn other_files_are_told_from_snapshots() {
+fn other_file_types_are_refused() {
     assert!(error(b"\x7fELF\x02\x01\x01\0 and more").contains("begins with the bytes 7f 45 4c 46"));
     assert!(error(b"").contains("is empty"));
     assert!(error(&[0; 5000]).contains("not a snapshot of a known kind"));
@@ -182,7 +183,7 @@ fn other_files_are_told_from_snapshots() {
     assert!(error(&future).contains("version 3, but this program reads versions 1 to 2"));
 }
 
-/// CRC-32 bit by bit: also checks that the file's is that of zlib.
+/// A bitwise CRC-32, which also checks that files use zlib's.
 fn crc(bytes: &[u8]) -> u32 {
     let step = |crc: u32| if crc & 1 == 1 { crc >> 1 ^ 0xedb8_8320 } else { crc >> 1 };
     !bytes.iter().fold(!0, |crc, &byte| (0..8).fold(crc ^ u32::from(byte), |crc, _| step(crc)))
@@ -209,7 +210,7 @@ proptest! {
             let at = at.index(bytes.len());
             bytes[at] = value;
         }
-        // Counts and lengths stand in the first words.
+        // The first words contain counts and lengths.
         for (word, value) in words {
             bytes[4 * word..4 * word + 4].copy_from_slice(&value.to_le_bytes());
         }

@@ -1,4 +1,4 @@
-//! The file system: written whole or not at all, and clear words for what cannot be read.
+//! The file system: atomic writes, and clear errors for unreadable files.
 
 use std::fs;
 use std::path::Path;
@@ -21,7 +21,7 @@ fn names(folder: &Path) -> Vec<String> {
 }
 
 #[test]
-fn the_extension_chooses_and_the_content_is_recognised() {
+fn extension_selects_format_and_content_is_recognised() {
     let folder = tempfile::tempdir().unwrap();
     for (name, format) in [
         ("a.gvt", "gravitile"),
@@ -35,7 +35,7 @@ fn the_extension_chooses_and_the_content_is_recognised() {
         let back = read(&path).unwrap();
         assert_eq!(back.bodies.len(), 6);
         assert_eq!(back, read_as(&path, format).unwrap());
-        // Whatever the name says, the content decides.
+        // The content decides, not the name.
         let misnamed = folder.path().join("b.gvt");
         fs::copy(&path, &misnamed).unwrap();
         assert_eq!(back, read(&misnamed).unwrap());
@@ -46,7 +46,7 @@ fn the_extension_chooses_and_the_content_is_recognised() {
 }
 
 #[test]
-fn an_older_file_survives_a_failure_and_nothing_is_left_behind() {
+fn failed_write_keeps_the_old_file_and_leaves_none() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.tipsy");
     write(&path, &six(), &WriteOptions::default()).unwrap();
@@ -72,7 +72,7 @@ fn an_older_file_survives_a_failure_and_nothing_is_left_behind() {
 }
 
 #[test]
-fn targets_that_cannot_be_are_one_clear_error() {
+fn impossible_targets_are_one_line_errors() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("file");
     fs::write(&file, "x").unwrap();
@@ -84,18 +84,18 @@ fn targets_that_cannot_be_are_one_clear_error() {
     check(folder.path(), "is not an ordinary file");
     check(&file.join("a.gvt"), "file/a.gvt");
     check(Path::new(""), "file");
-    let guarded = folder.path().join("guarded.gvt");
-    fs::write(&guarded, "x").unwrap();
-    let mut permissions = fs::metadata(&guarded).unwrap().permissions();
+    let read_only = folder.path().join("guarded.gvt");
+    fs::write(&read_only, "x").unwrap();
+    let mut permissions = fs::metadata(&read_only).unwrap().permissions();
     permissions.set_readonly(true);
-    fs::set_permissions(&guarded, permissions).unwrap();
-    check(&guarded, "is write-protected");
+    fs::set_permissions(&read_only, permissions).unwrap();
+    check(&read_only, "is write-protected");
     assert_eq!(names(folder.path()), ["file", "guarded.gvt"]);
 }
 
 #[cfg(unix)]
 #[test]
-fn links_devices_and_permissions_are_left_as_they_are() {
+fn links_devices_and_permissions_are_preserved() {
     use std::os::unix::fs::{PermissionsExt, symlink};
     let folder = tempfile::tempdir().unwrap();
     let (real, link) = (folder.path().join("real.gvt"), folder.path().join("link.gvt"));
@@ -106,7 +106,7 @@ fn links_devices_and_permissions_are_left_as_they_are() {
     assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
     assert_eq!(read(&real).unwrap(), six());
     assert_eq!(fs::metadata(&real).unwrap().permissions().mode() & 0o777, 0o640);
-    // Through a link, so that a mistake would replace the link and not the device.
+    // Through a link, so that a fault would replace the link and not the device.
     let null = folder.path().join("null.gvt");
     symlink("/dev/null", &null).unwrap();
     let error = write(&null, &six(), &WriteOptions::default()).unwrap_err().to_string();
@@ -116,7 +116,7 @@ fn links_devices_and_permissions_are_left_as_they_are() {
 }
 
 #[test]
-fn what_cannot_be_read_is_said() {
+fn unreadable_files_are_reported() {
     let folder = tempfile::tempdir().unwrap();
     let check = |path: &Path, words: &str| {
         let error = read(path).unwrap_err().to_string();
@@ -127,7 +127,7 @@ fn what_cannot_be_read_is_said() {
     let empty = folder.path().join("empty.csv");
     fs::write(&empty, "").unwrap();
     check(&empty, "is empty");
-    // A large file of another kind is not read to be told; a sparse one would take minutes.
+    // An unknown large file is refused without reading it in full, which would take minutes.
     let large = folder.path().join("large.iso");
     fs::File::create(&large).unwrap().set_len(1 << 40).unwrap();
     check(&large, "not a snapshot of a known kind");

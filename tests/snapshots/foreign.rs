@@ -1,4 +1,4 @@
-//! Files put together here byte by byte, as other codes write them.
+//! Files of other codes, composed byte by byte.
 
 use glam::DVec3;
 use gravitile::snapshot::{Column, ColumnType, Snapshot};
@@ -60,7 +60,7 @@ fn tipsy_in_both_orders_and_with_both_headers() {
 }
 
 #[test]
-fn tipsy_with_ids_in_the_place_of_potentials() {
+fn tipsy_with_ids_in_the_potential_field() {
     let mut file = Bytes(Vec::new(), false);
     file.f64(&[0.0]).i32(&[3, 3, 0, 1, 2, 32758]);
     file.f32(&[1.0; 7]).f32(&[0.5]).i32(&[200_000_007]);
@@ -78,7 +78,7 @@ fn tipsy_with_ids_in_the_place_of_potentials() {
     assert_eq!(snapshot.extra.keys().collect::<Vec<_>>(), ["eps"]);
 }
 
-/// A record with its markers.
+/// Appends a Fortran record with its length markers.
 fn record(file: &mut Bytes, fill: impl FnOnce(&mut Bytes)) {
     let mut data = Bytes(Vec::new(), file.1);
     fill(&mut data);
@@ -88,7 +88,7 @@ fn record(file: &mut Bytes, fill: impl FnOnce(&mut Bytes)) {
     file.i32(&[length]);
 }
 
-/// Two gas, one halo and two star bodies; halo masses in the table, gas and stars in the block.
+/// Two gas, one halo and two star bodies; the halo's mass is in the table, the others in the block.
 fn gadget(big: bool, format: i32, double: bool) -> Vec<u8> {
     let mut file = Bytes(Vec::new(), big);
     let block = |file: &mut Bytes, name: &[u8; 4], fill: &dyn Fn(&mut Bytes)| {
@@ -139,12 +139,13 @@ fn gadget_in_both_orders_formats_and_precisions() {
         let snapshot = read(&gadget(big, format, double));
         let bodies = &snapshot.bodies;
         assert_eq!(snapshot.time, 0.5);
-        // Its header has Omega_0 0.3 and h 0.7: kpc/h, of which a GADGET file has the numbers again.
+        // The header has Omega_0 = 0.3 and h = 0.7, so lengths are in kpc/h; rewriting keeps the
+        // numbers.
         let Units { length, gravitational_constant, .. } = &snapshot.units;
         assert_eq!((length.as_str(), *gravitational_constant), ("1.42857143 kpc", 43007.1));
-        let (again, losses) = super::through(&snapshot, "gadget2");
+        let (rewritten, losses) = super::through(&snapshot, "gadget2");
         assert_eq!(
-            (again.units, again.bodies.position),
+            (rewritten.units, rewritten.bodies.position),
             (snapshot.units.clone(), bodies.position.clone())
         );
         assert!(!losses.iter().any(|text| text.contains("units")), "{losses}");
@@ -188,7 +189,7 @@ fn broken_markers_and_missing_blocks_are_named() {
 }
 
 #[test]
-fn tables_as_people_write_them() {
+fn hand_written_tables_are_read() {
     let plain =
         read(b"# id m x y z vx vy vz\n7 1 2 3 4 5 6 7\n\n8.0e+00 1.D0 0 0 0 0 0 0 # last\n");
     assert_eq!(plain.bodies.id, [7, 8]);

@@ -1,4 +1,4 @@
-//! What is lost is said, in words that name it.
+//! Reports of what a format cannot hold.
 
 use gravitile::bodies::{Component, Role};
 use gravitile::snapshot::{Snapshot, WriteOptions, formats};
@@ -6,36 +6,36 @@ use gravitile::units::Units;
 
 use super::{six, spec, through};
 
-fn said(snapshot: &Snapshot, format: &str, words: &str) {
+fn assert_reported(snapshot: &Snapshot, format: &str, words: &str) {
     let (_, losses) = snapshot.to_bytes("a", &spec(format)).expect(format);
     assert!(losses.iter().any(|text| text.contains(words)), "'{losses}' should say '{words}'");
 }
 
-fn not_said(snapshot: &Snapshot, format: &str, words: &str) {
+fn assert_not_reported(snapshot: &Snapshot, format: &str, words: &str) {
     let (_, losses) = snapshot.to_bytes("a", &spec(format)).expect(format);
     assert!(!losses.iter().any(|text| text.contains(words)), "'{losses}' should not say '{words}'");
 }
 
 #[test]
-fn narrowing_is_said_only_where_values_change() {
+fn narrowing_is_reported_only_if_values_change() {
     let mut snapshot = six();
-    not_said(&snapshot, "tipsy", "narrowed");
-    not_said(&snapshot, "gadget1", "narrowed");
+    assert_not_reported(&snapshot, "tipsy", "narrowed");
+    assert_not_reported(&snapshot, "gadget1", "narrowed");
     snapshot.bodies.position[3].y = 0.1;
     snapshot.bodies.position[4].y = 1.0 + 1e-12;
     for format in ["tipsy", "gadget1", "gadget2-be"] {
-        said(
+        assert_reported(
             &snapshot,
             format,
             "positions narrowed from f64 to f32: largest relative change 1.5e-8 (body 3)",
         );
-        not_said(&snapshot, format, "velocities");
+        assert_not_reported(&snapshot, format, "velocities");
     }
-    not_said(&snapshot, "gadget1-f64", "narrowed");
+    assert_not_reported(&snapshot, "gadget1-f64", "narrowed");
 }
 
 #[test]
-fn a_value_beyond_f32_is_an_error() {
+fn values_beyond_f32_are_errors() {
     let mut snapshot = six();
     snapshot.bodies.velocity[2].z = -1e300;
     for format in ["tipsy", "gadget1", "gadget2"] {
@@ -46,7 +46,7 @@ fn a_value_beyond_f32_is_an_error() {
 }
 
 #[test]
-fn components_units_attributes_and_columns_are_said() {
+fn lost_components_units_and_columns_are_reported() {
     let mut snapshot = six();
     snapshot.bodies.components[2] = Component::new("halo 2", Role::Halo);
     snapshot.bodies.components.push(Component::new("nobody", Role::Star));
@@ -56,26 +56,34 @@ fn components_units_attributes_and_columns_are_said() {
     snapshot.extra.insert("spin".into(), vec![1.0; 6].into());
     snapshot.extra.insert("a long name".into(), vec![1.0; 6].into());
     for format in ["tipsy", "gadget2"] {
-        said(&snapshot, format, "components 'halo' (halo), 'halo 2' (halo) are merged into 'halo'");
-        said(&snapshot, format, "components without bodies cannot be held: 'nobody' (star)");
-        said(&snapshot, format, "attributes cannot be held: dt");
-        said(&snapshot, format, "a long name");
+        assert_reported(
+            &snapshot,
+            format,
+            "components 'halo' (halo), 'halo 2' (halo) are merged into 'halo'",
+        );
+        assert_reported(
+            &snapshot,
+            format,
+            "components without bodies cannot be held: 'nobody' (star)",
+        );
+        assert_reported(&snapshot, format, "attributes cannot be held: dt");
+        assert_reported(&snapshot, format, "a long name");
     }
-    said(&snapshot, "gadget2", "units are not held: the numbers stay in G = 2");
-    said(&snapshot, "tipsy", "converted from G = 2 to G = 1");
-    said(&snapshot, "tipsy-raw", "the numbers stay in G = 2");
-    said(&snapshot, "tipsy", "extra columns cannot be held: a long name, spin");
-    not_said(&snapshot, "gadget2", "spin");
-    said(&snapshot, "tipsy", "ids are not held");
+    assert_reported(&snapshot, "gadget2", "units are not held: the numbers stay in G = 2");
+    assert_reported(&snapshot, "tipsy", "converted from G = 2 to G = 1");
+    assert_reported(&snapshot, "tipsy-raw", "the numbers stay in G = 2");
+    assert_reported(&snapshot, "tipsy", "extra columns cannot be held: a long name, spin");
+    assert_not_reported(&snapshot, "gadget2", "spin");
+    assert_reported(&snapshot, "tipsy", "ids are not held");
     for format in ["gravitile", "text", "csv"] {
         assert!(snapshot.to_bytes("a", &spec(format)).unwrap().1.is_empty());
     }
     snapshot.extra.insert("VX".into(), vec![1.0; 6].into());
-    said(&snapshot, "csv", "extra columns cannot be held: VX");
+    assert_reported(&snapshot, "csv", "extra columns cannot be held: VX");
 }
 
 #[test]
-fn ids_beyond_32_bits_take_64_or_are_an_error() {
+fn ids_beyond_32_bits_use_64_bits_or_fail() {
     let mut snapshot = six();
     snapshot.bodies.id[0] = 1 << 40;
     snapshot.bodies.id[1] = u64::MAX;
@@ -88,32 +96,32 @@ fn ids_beyond_32_bits_take_64_or_are_an_error() {
 }
 
 #[test]
-fn ids_that_do_not_mark_their_part_are_numbered_anew() {
+fn ids_outside_their_component_range_are_renumbered() {
     let mut snapshot = six();
-    said(&snapshot, "tipsy-id", "1 ids of the halo lie outside 200000000 to 799999999");
+    assert_reported(&snapshot, "tipsy-id", "1 ids of the halo lie outside 200000000 to 799999999");
     snapshot.bodies.id = vec![1_000_000_000, 300_000_000, 8, 150_000_000, 9, 10];
-    not_said(&snapshot, "tipsy-id", "ids");
+    assert_not_reported(&snapshot, "tipsy-id", "ids");
     let (back, _) = through(&snapshot, "tipsy-id");
     assert_eq!(back.bodies.id, snapshot.bodies.id);
     let names: Vec<_> = back.bodies.components.iter().map(|c| c.name.as_str()).collect();
     assert_eq!(names, ["gas", "halo", "disk", "bulge"]);
-    // And the variant stays what it is without being asked for again.
+    // The variant is preserved without a request.
     assert_eq!(through(&back, "tipsy").0, back);
     assert_ne!(through(&back, "tipsy-phi").0, back);
 }
 
 #[test]
-fn softening_stands_in_for_eps() {
+fn softening_fills_missing_eps() {
     let mut snapshot = six();
     snapshot.attributes.insert("softening".into(), "0.5".into());
-    not_said(&snapshot, "tipsy", "softening");
+    assert_not_reported(&snapshot, "tipsy", "softening");
     let eps = through(&snapshot, "tipsy").0.extra["eps"].to_f64().into_owned();
     assert!(eps[0].is_nan() && eps[1..].iter().all(|eps| *eps == 0.5), "{eps:?}");
-    said(&snapshot, "gadget1", "attributes cannot be held: softening");
+    assert_reported(&snapshot, "gadget1", "attributes cannot be held: softening");
 }
 
 #[test]
-fn every_format_describes_itself_and_its_modifiers_work() {
+fn format_descriptions_and_modifiers_are_valid() {
     for format in formats() {
         assert!(!format.summary.contains('\n') && !format.holds.is_empty());
         assert!(format.extensions.iter().all(|e| e.to_lowercase() == **e && !e.starts_with('.')));

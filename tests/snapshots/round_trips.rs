@@ -1,4 +1,4 @@
-//! What goes through a format comes back, to the bit, as far as the format holds it.
+//! Round trips through a format preserve every bit that the format can hold.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use proptest::prelude::*;
 
 use super::{assert_same_bodies, six, spec, through};
 
-/// All bits of a snapshot, NaN or not.
+/// All bits of a snapshot, including those of NaN.
 fn bits(snapshot: &Snapshot) -> impl PartialEq + std::fmt::Debug + use<> {
     let Snapshot { bodies, time, units, attributes, extra, .. } = snapshot.clone();
     let vectors = |v: Vec<DVec3>| -> Vec<u64> {
@@ -39,7 +39,7 @@ fn bits(snapshot: &Snapshot) -> impl PartialEq + std::fmt::Debug + use<> {
 }
 
 #[test]
-fn six_bodies_survive_every_format_that_holds_them() {
+fn bodies_survive_every_lossless_format() {
     for format in
         ["gravitile", "text", "csv", "gadget1", "gadget1-be", "gadget1-f64-id64", "gadget2"]
     {
@@ -51,12 +51,12 @@ fn six_bodies_survive_every_format_that_holds_them() {
 }
 
 #[test]
-fn nothing_is_lost_in_silence_and_nothing_is_reported_for_nothing() {
+fn lossless_formats_report_no_losses() {
     let mut snapshot = six();
     snapshot.units = Units::gadget();
     for format in ["gravitile", "text", "csv", "gadget1", "gadget2"] {
         let (back, losses) = through(&snapshot, format);
-        // The gas of GADGET has zeros for what it lacks.
+        // GADGET writes zeros for missing gas columns and reports it.
         let gas = |text: &str| text.starts_with("the gas has no") && format.starts_with("gadget");
         assert!(losses.iter().all(gas), "{format}: {losses}");
         assert_eq!(back.bodies, snapshot.bodies, "{format}");
@@ -65,8 +65,8 @@ fn nothing_is_lost_in_silence_and_nothing_is_reported_for_nothing() {
 }
 
 #[test]
-fn values_of_f32_come_back_from_any_detour() {
-    // Readers of GADGET assume units of which those of tipsy know nothing.
+fn f32_values_survive_any_format() {
+    // Raw: GADGET readers assume units that tipsy does not have.
     let start = through(&six(), "tipsy").0;
     let first = start.to_bytes("a", &spec("tipsy-raw")).unwrap().0;
     for detour in ["gravitile", "text", "csv", "gadget1", "gadget2-be", "tipsy-28-be"] {
@@ -76,7 +76,7 @@ fn values_of_f32_come_back_from_any_detour() {
 }
 
 #[test]
-fn one_file_in_any_byte_order_reads_the_same() {
+fn both_byte_orders_read_alike() {
     for [one, other] in
         [["tipsy", "tipsy-28-be"], ["gadget1", "gadget1-be"], ["gadget2", "gadget2-be"]]
     {
@@ -85,7 +85,7 @@ fn one_file_in_any_byte_order_reads_the_same() {
 }
 
 #[test]
-fn shared_masses_go_to_the_table_of_gadget_in_full_precision() {
+fn shared_masses_use_the_gadget_mass_table_in_f64() {
     let mut snapshot = six();
     snapshot.bodies.mass = vec![0.1, 0.1, 0.0, 0.3, 0.4, 0.5];
     snapshot.bodies.component = vec![0, 0, 1, 1, 2, 2];
@@ -103,7 +103,7 @@ fn values(snapshot: &Snapshot) -> String {
 }
 
 #[test]
-fn gadget_2_keeps_columns_by_name_and_bodies() {
+fn gadget_2_preserves_columns_by_name_and_type() {
     let mut snapshot = six();
     let nan = f64::NAN;
     let mut put = |name: &str, column: [f64; 6]| {
@@ -126,7 +126,7 @@ fn gadget_2_keeps_columns_by_name_and_bodies() {
 }
 
 #[test]
-fn format_1_keeps_the_gas_blocks_that_its_order_tells() {
+fn gadget_1_preserves_the_gas_blocks_of_its_fixed_order() {
     let mut snapshot = six();
     snapshot.bodies.component = vec![0, 0, 0, 1, 1, 1];
     let nan = f64::NAN;
@@ -135,7 +135,7 @@ fn format_1_keeps_the_gas_blocks_that_its_order_tells() {
     }
     let (back, losses) = through(&snapshot, "gadget1");
     assert_eq!(values(&back), values(&snapshot), "{losses}");
-    // Without RHO, HSML would be read as RHO: zeros take its place.
+    // Without RHO the reader would take HSML for RHO: zeros are written for RHO.
     snapshot.extra.remove("RHO");
     let (back, losses) = through(&snapshot, "gadget1");
     assert!(losses.iter().any(|text| text.contains("the gas has no RHO: 0 is")), "{losses}");
@@ -143,7 +143,7 @@ fn format_1_keeps_the_gas_blocks_that_its_order_tells() {
     assert_eq!(values(&back), values(&snapshot));
 }
 
-/// Names that try the escapes.
+/// Names that need escaping.
 fn name() -> impl Strategy<Value = String> {
     prop_oneof!["[a-z]{1,6}", "[ =#\"\\\\,\n\tau{}é]{0,6}", "\\PC{0,5}"]
 }
@@ -168,7 +168,7 @@ fn vector<S: Strategy<Value = f64>>(number: fn() -> S) -> impl Strategy<Value = 
     [number(), number(), number()].prop_map(DVec3::from_array)
 }
 
-/// Any valid snapshot of numbers of that kind.
+/// Any valid snapshot whose values are drawn from `number`.
 fn any_snapshot<S: Strategy<Value = f64> + 'static>(
     number: fn() -> S,
 ) -> impl Strategy<Value = Snapshot> {
@@ -231,7 +231,7 @@ fn any_snapshot<S: Strategy<Value = f64> + 'static>(
 
 proptest! {
     #[test]
-    fn any_snapshot_survives_the_own_format(snapshot in any_snapshot(real)) {
+    fn any_snapshot_survives_the_native_format(snapshot in any_snapshot(real)) {
         let (back, losses) = through(&snapshot, "gravitile");
         prop_assert!(losses.is_empty());
         prop_assert_eq!(bits(&back), bits(&snapshot));
@@ -255,7 +255,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bodies_of_f32_survive_gadget(snapshot in any_snapshot(single)) {
+    fn any_f32_bodies_survive_gadget(snapshot in any_snapshot(single)) {
         for format in ["gadget1", "gadget1-be", "gadget2", "gadget2-f64"] {
             let (back, _) = through(&snapshot, format);
             assert_bodies_by_id(&snapshot.bodies, &back.bodies, true)?;
@@ -264,7 +264,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bodies_of_f64_survive_gadget_of_f64(snapshot in any_snapshot(real)) {
+    fn any_f64_bodies_survive_gadget_f64(snapshot in any_snapshot(real)) {
         for format in ["gadget1-f64", "gadget2-be-f64"] {
             let (back, _) = through(&snapshot, format);
             assert_bodies_by_id(&snapshot.bodies, &back.bodies, true)?;
@@ -272,16 +272,16 @@ proptest! {
     }
 
     #[test]
-    fn any_bodies_of_f32_survive_tipsy(snapshot in any_snapshot(single)) {
+    fn any_f32_bodies_survive_tipsy(snapshot in any_snapshot(single)) {
         for format in ["tipsy-raw", "tipsy-be-raw", "tipsy-28-raw"] {
             let mut snapshot = snapshot.clone();
-            // A potential that looks like ids would make it the other variant.
+            // A potential that looks like ids would select the variant with ids.
             snapshot.extra.clear();
-            // Without masses the short header would be refused.
+            // With zero masses the short header would be refused.
             snapshot.bodies.mass.fill(1.0);
             let (mut back, _) = through(&snapshot, format);
             prop_assert_eq!(back.time.to_bits(), snapshot.time.to_bits());
-            // Tipsy numbers the bodies: in their order within gas, dark and star.
+            // Tipsy numbers the bodies in their order within gas, dark and star.
             let section = |i: &usize| match snapshot.bodies.components[snapshot.bodies.component[*i] as usize].role {
                 Role::Gas => 0,
                 Role::Halo => 1,
@@ -295,7 +295,7 @@ proptest! {
     }
 }
 
-/// The same numbers by id; with `roles`, roles too.
+/// Asserts bitwise equal values, matched by id; with `roles` also equal roles.
 fn assert_bodies_by_id(a: &Bodies, b: &Bodies, roles: bool) -> Result<(), TestCaseError> {
     let rows = |bodies: &Bodies| {
         let mut rows: Vec<_> = (0..bodies.len())

@@ -1,4 +1,4 @@
-//! What formats without units write of a snapshot that has some.
+//! Conversion of units for formats that cannot store them.
 
 use gravitile::diagnostics::relative_change;
 use gravitile::snapshot::Snapshot;
@@ -18,7 +18,7 @@ fn energies(snapshot: &Snapshot) -> [f64; 2] {
     [kinetic, (0..n).flat_map(|i| (0..i).map(move |j| pair(i, j))).sum()]
 }
 
-/// A scene's units: G = 1.
+/// A snapshot with the units of a scene, in which G = 1.
 fn galaxy() -> Snapshot {
     let mut snapshot = six();
     snapshot.time = 2.0;
@@ -40,23 +40,23 @@ fn galaxy() -> Snapshot {
 }
 
 #[test]
-fn gadget_gets_its_units_and_the_bodies_keep_their_motion() {
+fn gadget_conversion_of_units_preserves_the_motion() {
     let snapshot = galaxy();
     for format in ["gadget1-f64", "gadget2-f64"] {
         let (back, losses) = through(&snapshot, format);
         assert_eq!(back.units, Units::gadget());
-        let near =
+        let assert_close =
             |a: f64, b: f64| assert!(relative_change(a, b).abs() < 1e-7, "{format}: {a}, {b}");
-        near(back.bodies.position[1].y, 7.0);
+        assert_close(back.bodies.position[1].y, 7.0);
         // 3.5 kpc per 13.05 Myr in km/s, with the year of 365.25 days.
-        near(back.bodies.velocity[1].x, 0.1 * 262.243_125);
-        // 5.6e10 suns, to what the scene's units are rounded to.
+        assert_close(back.bodies.velocity[1].x, 0.1 * 262.243_125);
+        // 5.6e10 solar masses, to the rounding of the scene's units.
         assert!(relative_change(back.bodies.mass[0], 0.25 * 5.6).abs() < 1e-3);
-        near(back.time, 2.0 * 13.05e-3 / 0.977_792_222);
-        near(back.attributes["box_size"].parse().unwrap(), 35.0);
-        // The ratio of the energies is what decides on the motion.
+        assert_close(back.time, 2.0 * 13.05e-3 / 0.977_792_222);
+        assert_close(back.attributes["box_size"].parse().unwrap(), 35.0);
+        // The ratio of the energies determines the motion.
         let ratio = |snapshot: &Snapshot| energies(snapshot)[0] / energies(snapshot)[1];
-        near(ratio(&back), ratio(&snapshot));
+        assert_close(ratio(&back), ratio(&snapshot));
         assert!(losses.iter().any(|text| text.contains("converted from 3.5 kpc")), "{losses}");
     }
     let (back, losses) = through(&snapshot, "gadget2");
@@ -72,7 +72,7 @@ fn gadget_gets_its_units_and_the_bodies_keep_their_motion() {
 }
 
 #[test]
-fn tipsy_gets_masses_with_which_g_is_one() {
+fn tipsy_masses_are_scaled_to_g_of_one() {
     let snapshot = through(&galaxy(), "gadget2").0;
     let (back, losses) = through(&snapshot, "tipsy");
     assert_eq!(back.units, Units::default());
@@ -81,7 +81,7 @@ fn tipsy_gets_masses_with_which_g_is_one() {
     let ratio = |snapshot: &Snapshot| energies(snapshot)[0] / energies(snapshot)[1];
     assert!(relative_change(ratio(&back), ratio(&snapshot)).abs() < 1e-6);
     assert!(losses.iter().any(|text| text.contains("232508.5")), "{losses}");
-    // Without a change there is nothing to convert.
+    // Equal units need no conversion.
     let (bytes, _) = snapshot.to_bytes("a", &spec("gadget2")).unwrap();
     assert_eq!(Snapshot::from_bytes(&bytes, "a").unwrap().bodies, snapshot.bodies);
 }

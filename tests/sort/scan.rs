@@ -5,10 +5,11 @@ use gravitile::gpu::{Checks, Gpu, Scan, scan_on_host};
 use super::{POISON, Random, SIZES, poisoned, read};
 use crate::common;
 
-/// Entries behind the numbers that nothing may touch.
-const BEHIND: usize = 300;
+/// Number of guard entries after the values.
+const GUARD_ENTRIES: usize = 300;
 
-/// Records, submits and waits for the sums of the first `counts` numbers, one after the other.
+/// Records, submits and waits for scans of the first `counts[0]`, `counts[1]`, ... numbers, in
+/// order.
 fn run(gpu: &Gpu, scan: &mut Scan, counts: &[u32]) {
     let mut encoder = gpu.device.create_command_encoder(&Default::default());
     scan.begin_submission();
@@ -34,13 +35,13 @@ fn scan_of(
 }
 
 #[test]
-fn sums_are_those_of_the_host_for_any_number() {
+fn scan_equals_host_for_any_size() {
     let gpu = common::gpu();
     let mut random = Random(0x5ca1_ab1e);
     for checks in [Checks::Off, Checks::On] {
         for n in SIZES {
             let numbers = random.words(n as usize);
-            let values = poisoned(&gpu, &numbers, BEHIND);
+            let values = poisoned(&gpu, &numbers, GUARD_ENTRIES);
             let mut scan = scan_of(&gpu, &values, None, n, checks);
             run(&gpu, &mut scan, &[n]);
             let mut expected = numbers;
@@ -54,12 +55,12 @@ fn sums_are_those_of_the_host_for_any_number() {
 }
 
 #[test]
-fn three_levels_give_the_sums_of_the_host() {
+fn three_level_scan_equals_host() {
     let gpu = common::gpu();
     // 2,048 x 2,048 numbers are two levels.
     let n = (1 << 22) + 4099;
     let numbers = Random(3).words(n);
-    let values = poisoned(&gpu, &numbers, BEHIND);
+    let values = poisoned(&gpu, &numbers, GUARD_ENTRIES);
     let mut scan = scan_of(&gpu, &values, None, n as u32, Checks::Off);
     run(&gpu, &mut scan, &[n as u32]);
     let mut expected = numbers;
@@ -71,7 +72,7 @@ fn three_levels_give_the_sums_of_the_host() {
 }
 
 #[test]
-fn fewer_numbers_than_it_was_made_for_leave_the_rest_alone() {
+fn scan_of_a_prefix_leaves_the_rest_unchanged() {
     let gpu = common::gpu();
     let numbers = Random(17).words(10_000);
     for n in [0u32, 1, 2047, 2048, 2049, 9999] {
@@ -86,7 +87,7 @@ fn fewer_numbers_than_it_was_made_for_leave_the_rest_alone() {
 }
 
 #[test]
-fn a_count_on_the_device_is_obeyed() {
+fn scan_reads_its_count_from_a_device_buffer() {
     let gpu = common::gpu();
     let numbers = Random(23).words(70_000);
     for n in [0u32, 1, 2049, 65_000, 70_000, u32::MAX] {
@@ -102,7 +103,7 @@ fn a_count_on_the_device_is_obeyed() {
 }
 
 #[test]
-fn several_counts_share_a_submission() {
+fn several_scans_share_a_submission() {
     let gpu = common::gpu();
     let numbers = Random(29).words(5000);
     let values = poisoned(&gpu, &numbers, 0);
@@ -116,7 +117,7 @@ fn several_counts_share_a_submission() {
 }
 
 #[test]
-fn a_buffer_that_is_too_short_is_refused() {
+fn scan_refuses_a_short_buffer() {
     let gpu = common::gpu();
     let values = poisoned(&gpu, &[1, 2, 3], 0);
     let refused = pollster::block_on(Scan::new(&gpu, &values, None, 4, Checks::Off)).unwrap_err();
@@ -126,10 +127,10 @@ fn a_buffer_that_is_too_short_is_refused() {
 }
 
 #[test]
-fn more_workgroups_than_a_dimension_holds_come_in_rows() {
+fn scan_splits_large_dispatches_into_rows() {
     let gpu = common::narrow();
     let numbers = Random(31).words(50_001);
-    let values = poisoned(&gpu, &numbers, BEHIND);
+    let values = poisoned(&gpu, &numbers, GUARD_ENTRIES);
     let mut scan = scan_of(&gpu, &values, None, 50_001, Checks::Off);
     run(&gpu, &mut scan, &[50_001]);
     let mut expected = numbers;

@@ -5,10 +5,10 @@ use gravitile::gpu::{Checks, Gpu, KeyWidth, Sort, SortedBuffers, sort_on_host};
 use super::{POISON, Random, SIZES, poisoned, read};
 use crate::common;
 
-/// Entries behind the keys that nothing may touch.
-const BEHIND: usize = 300;
+/// Number of guard entries after the keys.
+const GUARD_ENTRIES: usize = 300;
 
-/// Keys of 64 bits as words, the low one first, or the low word alone.
+/// Keys as words, low word first; only the low word for 32-bit keys.
 fn words(keys: &[u64], width: KeyWidth) -> Vec<u32> {
     let both = |key: &u64| [*key as u32, (*key >> 32) as u32];
     keys.iter().flat_map(|key| both(key).into_iter().take(width.words() as usize)).collect()
@@ -22,7 +22,7 @@ struct Case {
 }
 
 impl Case {
-    /// Payloads are the places that keys have before the sort.
+    /// The payloads are the keys' indices before the sort.
     fn new(
         gpu: &Gpu,
         keys: &[u64],
@@ -31,9 +31,9 @@ impl Case {
         checks: Checks,
     ) -> Self {
         let numbers: Vec<u32> = (0..keys.len() as u32).collect();
-        let payloads = poisoned(gpu, &numbers, BEHIND);
+        let payloads = poisoned(gpu, &numbers, GUARD_ENTRIES);
         let capacity = keys.len() as u32;
-        let keys = poisoned(gpu, &words(keys, width), BEHIND);
+        let keys = poisoned(gpu, &words(keys, width), GUARD_ENTRIES);
         let buffers = SortedBuffers { keys: &keys, width, payloads: &payloads, capacity, count };
         let sort = pollster::block_on(Sort::new(gpu, buffers, checks)).unwrap();
         Self { keys, payloads, sort }
@@ -51,7 +51,8 @@ impl Case {
         gpu.wait().unwrap();
     }
 
-    /// Whether keys and payloads are those of the host's sort of the first `count`, and all else is as it was.
+    /// Asserts that the first `count` keys and payloads are sorted as on the host, and that all
+    /// other entries are unchanged.
     fn assert_sorted(&self, gpu: &Gpu, before: &[u64], width: KeyWidth, count: usize, name: &str) {
         let mask = if width == KeyWidth::Bits32 { u64::from(u32::MAX) } else { u64::MAX };
         let mut pairs: Vec<_> = before.iter().map(|key| key & mask).zip(0u32..).collect();
@@ -59,10 +60,10 @@ impl Case {
         let mut keys: Vec<u64> = pairs.iter().map(|(key, _)| *key).collect();
         let mut expected = words(&keys, width);
         keys.clear();
-        expected.resize(expected.len() + BEHIND, POISON);
+        expected.resize(expected.len() + GUARD_ENTRIES, POISON);
         assert!(read(gpu, &self.keys) == expected, "keys: {name}");
         let mut expected: Vec<u32> = pairs.iter().map(|(_, payload)| *payload).collect();
-        expected.resize(expected.len() + BEHIND, POISON);
+        expected.resize(expected.len() + GUARD_ENTRIES, POISON);
         assert!(read(gpu, &self.payloads) == expected, "payloads: {name}");
     }
 }
@@ -74,7 +75,7 @@ fn sets(n: usize) -> Vec<(&'static str, Vec<u64>)> {
     let mut sorted = anything.clone();
     sorted.sort_unstable();
     let reverse: Vec<u64> = sorted.iter().rev().copied().collect();
-    // Equal keys in every wave; they differ in the highest and in the lowest digit.
+    // Equal keys in every wave; distinct ones differ in the highest and in the lowest digit.
     let few = (0..n).map(|_| random.next() % 3).map(|k| (k << 61) | (k << 31) | (k % 2)).collect();
     let equal = vec![0x1234_5678_9abc_def0; n];
     vec![
@@ -86,10 +87,10 @@ fn sets(n: usize) -> Vec<(&'static str, Vec<u64>)> {
     ]
 }
 
-fn sorts_like_the_host(width: KeyWidth) {
+fn assert_sorts_like_host(width: KeyWidth) {
     let gpu = common::gpu();
     for n in SIZES {
-        // The largest sets take long on software: some of them once.
+        // The largest sets take long on software adapters: only two, without checks.
         let is_large = n > 100_000;
         let names = ["random", "few distinct"];
         for (name, keys) in
@@ -107,17 +108,17 @@ fn sorts_like_the_host(width: KeyWidth) {
 }
 
 #[test]
-fn keys_of_32_bits_sort_as_on_the_host_and_equals_keep_their_order() {
-    sorts_like_the_host(KeyWidth::Bits32);
+fn stable_sort_of_32_bit_keys_equals_host() {
+    assert_sorts_like_host(KeyWidth::Bits32);
 }
 
 #[test]
-fn keys_of_64_bits_sort_as_on_the_host_and_equals_keep_their_order() {
-    sorts_like_the_host(KeyWidth::Bits64);
+fn stable_sort_of_64_bit_keys_equals_host() {
+    assert_sorts_like_host(KeyWidth::Bits64);
 }
 
 #[test]
-fn fewer_keys_than_it_was_made_for_leave_the_rest_alone() {
+fn sort_of_a_prefix_leaves_the_rest_unchanged() {
     let gpu = common::gpu();
     let (_, keys) = sets(10_000).remove(0);
     for width in [KeyWidth::Bits32, KeyWidth::Bits64] {
@@ -130,7 +131,7 @@ fn fewer_keys_than_it_was_made_for_leave_the_rest_alone() {
 }
 
 #[test]
-fn a_count_on_the_device_is_obeyed() {
+fn sort_reads_its_count_from_a_device_buffer() {
     let gpu = common::gpu();
     let (_, keys) = sets(20_000).remove(0);
     for n in [0u32, 1, 1025, 19_999, 20_000, u32::MAX] {
@@ -143,7 +144,7 @@ fn a_count_on_the_device_is_obeyed() {
 }
 
 #[test]
-fn few_bits_take_few_digits_to_the_same_order() {
+fn sort_of_low_bits_equals_host() {
     let gpu = common::gpu();
     let mut random = Random(41);
     let keys: Vec<u64> = (0..30_000).map(|_| random.next() % 22).collect();
@@ -152,7 +153,7 @@ fn few_bits_take_few_digits_to_the_same_order() {
         case.run(&gpu, 30_000, bits);
         case.assert_sorted(&gpu, &keys, width, 30_000, &format!("{bits} bits"));
     }
-    // What is above the bits that count does not sort.
+    // Bits above the sorted ones are ignored.
     let keys: Vec<u64> = (0..30_000).map(|_| random.next()).collect();
     let mut case = Case::new(&gpu, &keys, KeyWidth::Bits64, None, Checks::Off);
     case.run(&gpu, 30_000, 16);
@@ -163,7 +164,7 @@ fn few_bits_take_few_digits_to_the_same_order() {
 }
 
 #[test]
-fn sorting_again_changes_nothing() {
+fn sorting_twice_changes_nothing() {
     let gpu = common::gpu();
     let (_, keys) = sets(65_537).remove(3);
     let mut case = Case::new(&gpu, &keys, KeyWidth::Bits64, None, Checks::Off);
@@ -174,7 +175,7 @@ fn sorting_again_changes_nothing() {
 }
 
 #[test]
-fn the_baseline_of_webgpu_is_enough() {
+fn sort_works_with_baseline_webgpu() {
     let gpu = common::baseline();
     let (_, keys) = sets(70_000).remove(0);
     let mut case = Case::new(&gpu, &keys, KeyWidth::Bits64, None, Checks::Off);
@@ -183,7 +184,7 @@ fn the_baseline_of_webgpu_is_enough() {
 }
 
 #[test]
-fn buffers_that_are_too_short_are_refused() {
+fn sort_refuses_short_buffers() {
     let gpu = common::gpu();
     let (four, eight) = (poisoned(&gpu, &[0; 4], 0), poisoned(&gpu, &[0; 8], 0));
     for (keys, payloads, wrong) in [
@@ -199,7 +200,7 @@ fn buffers_that_are_too_short_are_refused() {
 }
 
 #[test]
-fn more_workgroups_than_a_dimension_holds_come_in_rows() {
+fn sort_splits_large_dispatches_into_rows() {
     let gpu = common::narrow();
     let (_, keys) = sets(30_001).remove(0);
     let mut case = Case::new(&gpu, &keys, KeyWidth::Bits64, None, Checks::Off);

@@ -1,4 +1,4 @@
-//! What the forces of a closed system leave over, taken off on the device as on the host.
+//! Balancing: the device removes the net force of a closed system as the host does.
 
 use glam::DVec3;
 use gravitile::forces::tree::gpu::{Field, TreeForces, TreeShape};
@@ -25,8 +25,8 @@ fn forces(places: &[Place], softening: f32, is_closed: bool) -> Vec<DVec3> {
     sums.unwrap().remove(0).into_iter().map(wide).collect()
 }
 
-/// |sum m a| / sum m |a| of the bodies that are somewhere.
-fn rest(acceleration: &[DVec3], places: &[Place]) -> f64 {
+/// |sum m a| / sum m |a| over the bodies with finite accelerations.
+fn residual(acceleration: &[DVec3], places: &[Place]) -> f64 {
     let forces = acceleration.iter().zip(places).map(|(a, place)| f64::from(place[3]) * *a);
     let forces: Vec<DVec3> = forces.filter(|force| force.is_finite()).collect();
     let sizes: f64 = forces.iter().map(|force| force.length()).sum();
@@ -40,7 +40,7 @@ fn sphere(n: usize) -> Vec<Place> {
 }
 
 #[test]
-fn a_device_takes_off_what_the_host_would() {
+fn device_balances_forces_like_the_host() {
     for is_one_lost in [false, true] {
         let mut places = sphere(5000);
         if is_one_lost {
@@ -50,7 +50,7 @@ fn a_device_takes_off_what_the_host_would() {
         let mass: Vec<f64> = places.iter().map(|place| place[3].into()).collect();
         let mut right = open.clone();
         balance(&mut right, &mass);
-        let (before, after) = (rest(&open, &places), rest(&closed, &places));
+        let (before, after) = (residual(&open, &places), residual(&closed, &places));
         println!("left over {before:.1e}, {after:.1e}");
         assert!(before > 1e-5 && after < 1e-6, "{before:.1e} {after:.1e}");
         assert_eq!(closed[77].is_nan(), is_one_lost);
@@ -62,9 +62,10 @@ fn a_device_takes_off_what_the_host_would() {
 }
 
 #[test]
-fn rounding_of_a_close_pair_pushes_nobody() {
+fn balancing_leaves_forces_of_a_close_pair_alone() {
     let mut places = sphere(5000);
-    // They attract each other some 10^8 times as much as others do, and have unequal masses.
+    // Their mutual attraction is some 10^8 times that of other bodies, and their masses are
+    // unequal.
     let [x, y, z, mass] = places[0];
     places.extend([[x + 3.0, y, z, mass], [x + 3.0, y + 1e-6, z, 1.7 * mass]]);
     let (open, closed) = (forces(&places, 0.0, false), forces(&places, 0.0, true));

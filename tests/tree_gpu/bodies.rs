@@ -1,8 +1,8 @@
-//! Bodies to build trees of.
+//! Test bodies for trees.
 
 use gravitile::forces::tree::Place;
 
-/// Numbers without a pattern.
+/// Pseudo-random numbers (xorshift).
 pub struct Random(pub u64);
 
 impl Random {
@@ -13,7 +13,7 @@ impl Random {
         (self.0 >> 40) as f32 / (1u32 << 24) as f32
     }
 
-    /// A direction.
+    /// A uniformly distributed unit vector.
     fn direction(&mut self) -> [f32; 3] {
         loop {
             let v = [0; 3].map(|_| 2.0 * self.unit() - 1.0);
@@ -25,25 +25,25 @@ impl Random {
     }
 }
 
-/// A Plummer sphere of mass 1 and length 1, out to 20.
+/// A Plummer sphere of mass 1 and scale length 1, truncated at radius 20.
 pub fn plummer(n: usize, seed: u64) -> Vec<Place> {
     let mut random = Random(seed);
     (0..n)
         .map(|_| {
-            let part = random.unit().clamp(1e-6, 0.999);
-            let radius = (part.powf(-2.0 / 3.0) - 1.0).powf(-0.5).min(20.0);
+            let fraction = random.unit().clamp(1e-6, 0.999);
+            let radius = (fraction.powf(-2.0 / 3.0) - 1.0).powf(-0.5).min(20.0);
             let [x, y, z] = random.direction().map(|e| e * radius);
             [x, y, z, 1.0 / n as f32]
         })
         .collect()
 }
 
-/// The cases that trees are known to fail on, with their names.
+/// Named distributions of bodies that are hard for trees.
 pub fn hard_cases() -> Vec<(&'static str, Vec<Place>)> {
     let n = 3000;
     let mut random = Random(11);
     let mass = 1.0 / n as f32;
-    let from = |f: &mut dyn FnMut(usize) -> [f32; 3]| -> Vec<Place> {
+    let bodies_from = |f: &mut dyn FnMut(usize) -> [f32; 3]| -> Vec<Place> {
         (0..n)
             .map(|i| {
                 let [x, y, z] = f(i);
@@ -58,7 +58,7 @@ pub fn hard_cases() -> Vec<(&'static str, Vec<Place>)> {
     massless.iter_mut().step_by(2).for_each(|body| body[3] = 0.0);
     let mut heavy = plummer(n, 5);
     heavy[17][3] = 1e9 * mass;
-    // Chains of cells with one child each, 0.4 cells a body and more: twice as many as there is room for.
+    // Chains of cells with one child each: 0.4 cells per body and more, twice the capacity.
     let mut chains = plummer(100, 7);
     chains = (0..3300)
         .map(|i| {
@@ -79,19 +79,22 @@ pub fn hard_cases() -> Vec<(&'static str, Vec<Place>)> {
     weightless.iter_mut().for_each(|body| body[3] = 0.0);
     let few = [1, 2, 63, 64, 65].map(|n| ("few", plummer(n, 9)));
     let mut all = vec![
-        ("one place", from(&mut |_| [0.3, 0.2, 0.1])),
-        ("a line", from(&mut |i| [i as f32 / n as f32, 0.0, 0.0])),
-        ("a lattice", from(&mut |i| [i % 16, i / 16 % 16, i / 256].map(|k| k as f32 / 16.0))),
+        ("one place", bodies_from(&mut |_| [0.3, 0.2, 0.1])),
+        ("a line", bodies_from(&mut |i| [i as f32 / n as f32, 0.0, 0.0])),
+        (
+            "a lattice",
+            bodies_from(&mut |i| [i % 16, i / 16 % 16, i / 256].map(|k| k as f32 / 16.0)),
+        ),
         (
             "two clusters",
-            from(&mut |i| {
+            bodies_from(&mut |i| {
                 let [x, y, z] = random.direction();
                 [x + if i % 2 == 0 { 1e6 } else { 0.0 }, y, z]
             }),
         ),
         (
             "nested",
-            from(&mut |i| {
+            bodies_from(&mut |i| {
                 Random(i as u64 + 1).direction().map(|x| x * 0.1f32.powi((i % 9) as i32))
             }),
         ),
@@ -101,7 +104,7 @@ pub fn hard_cases() -> Vec<(&'static str, Vec<Place>)> {
         ("far bodies", far),
         ("some around all others", around),
         ("chains", chains),
-        // As where the gravitational constant is 0.
+        // As with a gravitational constant of 0.
         ("nothing attracts", weightless),
     ];
     all.extend(few);

@@ -14,7 +14,7 @@ use gravitile::measure::upload_places;
 use super::bodies::{hard_cases, plummer};
 use super::common;
 
-/// Accelerations and potentials of all bodies, one by one.
+/// Accelerations and potentials of all bodies by direct summation in f64.
 fn direct(places: &[Place], softening: f64) -> Vec<[f64; 4]> {
     let wide = |place: &Place| place.map(f64::from);
     let of = |i: usize| {
@@ -69,7 +69,7 @@ fn field(softening: f32) -> Field {
     }
 }
 
-/// Forces, evaluated in pieces of what `rate` does in a budget.
+/// Forces; `rate` fixes the throughput estimate and thus the chunk size.
 fn forces(
     gpu: &Gpu,
     places: &[Place],
@@ -88,11 +88,11 @@ fn forces(
 }
 
 #[test]
-fn every_rule_keeps_its_error() {
+fn opening_rules_stay_within_their_errors() {
     let gpu = common::gpu();
     let places = plummer(4097, 9);
     let right = direct(&places, 0.01);
-    // (rule, rms with quadrupoles, rms with monopoles): about twice what 65,536 bodies have.
+    // (rule, rms with quadrupoles, rms with monopoles): about twice the errors with 65,536 bodies.
     let theta = 0.5;
     for (opening, quadrupole, monopole) in [
         (ACCELERATION, 8e-4, 1.6e-3),
@@ -113,7 +113,7 @@ fn every_rule_keeps_its_error() {
 }
 
 #[test]
-fn few_bodies_are_summed_one_by_one() {
+fn few_bodies_are_summed_directly() {
     let gpu = common::gpu();
     for n in [1, 2, 31, 32] {
         for softening in [0.01, 0.0] {
@@ -132,7 +132,7 @@ fn few_bodies_are_summed_one_by_one() {
 }
 
 #[test]
-fn hard_cases_are_right() {
+fn forces_of_hard_cases_are_accurate() {
     let gpu = common::gpu();
     for (name, places) in hard_cases() {
         for softening in [0.01, 0.0] {
@@ -150,16 +150,17 @@ fn hard_cases_are_right() {
             let each: Vec<f64> = found.iter().zip(&right).map(off).collect();
             let rms = (each.iter().map(|x| x * x).sum::<f64>() / each.len() as f64).sqrt();
             println!("{name}, softening {softening}: rms {rms:.2e}");
-            // On a line neighbours pull hundreds of times as hard as what is left of both.
+            // On a line each neighbour's pull is hundreds of times the net force.
             let most = if name == "a line" { 1e-2 } else { 3e-3 };
             assert!(rms < most, "{name}, softening {softening}: {rms:.2e}");
         }
     }
 }
 
-/// What a rule spoils of one body's acceleration no other body's makes good: in sum it is to be as good as nothing.
+/// An opening rule's errors do not obey Newton's third law; balancing must make the net force
+/// vanish.
 #[test]
-fn forces_of_all_bodies_cancel() {
+fn tree_forces_sum_to_zero() {
     let gpu = common::gpu();
     let places = plummer(50_000, 12);
     let found = forces(&gpu, &places, shape(ACCELERATION), field(0.01), None);
@@ -171,12 +172,12 @@ fn forces_of_all_bodies_cancel() {
     });
     let residual = length(&sums) / sums[3];
     println!("momentum residual {residual:.1e}");
-    // 1.1e-5 before they are balanced.
+    // 1.1e-5 without balancing.
     assert!(residual < 1e-6, "{residual:.1e}");
 }
 
 #[test]
-fn bits_do_not_depend_on_the_run_the_pieces_or_the_lanes() {
+fn tree_force_bits_are_independent_of_chunks_and_lanes() {
     let gpu = common::gpu();
     for opening in [ACCELERATION, Opening::Octgrav { theta: 0.7 }] {
         let places = plummer(20_011, 5);
@@ -193,7 +194,7 @@ fn bits_do_not_depend_on_the_run_the_pieces_or_the_lanes() {
             once == bits(&gpu, walked(WalkShape { lanes: 64, ..WalkShape::USUAL }), None),
             "64 lanes"
         );
-        // Where all subgroups are of 32 threads; elsewhere they are not used.
+        // The subgroup kernel is used only where all subgroups have 32 threads.
         for unroll in [4, 16, 32] {
             let other = walked(WalkShape { unroll, ..WalkShape::USUAL });
             assert!(once == bits(&gpu, other, None), "{unroll} interactions in a turn");
@@ -208,7 +209,7 @@ fn bits_do_not_depend_on_the_run_the_pieces_or_the_lanes() {
 }
 
 #[test]
-fn potentials_are_those_of_all_pairs() {
+fn tree_potentials_agree_with_all_pairs() {
     let gpu = common::gpu();
     for softening in [0.05, 0.0] {
         for order in [MultipoleOrder::Quadrupole, MultipoleOrder::Monopole] {
@@ -233,7 +234,7 @@ fn potentials_are_those_of_all_pairs() {
 }
 
 #[test]
-fn what_is_nowhere_is_told_and_attracts_nothing() {
+fn non_finite_bodies_get_nan_forces_and_attract_nothing() {
     let gpu = common::gpu();
     let mut places = plummer(1000, 21);
     let (lost, without) = ([3, 500], places.clone());
@@ -243,17 +244,17 @@ fn what_is_nowhere_is_told_and_attracts_nothing() {
     for (i, found) in found.iter().enumerate() {
         assert_eq!(found.iter().all(|x| x.is_finite()), !lost.contains(&i), "{i}");
     }
-    let kept = |i: &usize| !lost.contains(i);
-    let others: Vec<Place> = (0..1000).filter(kept).map(|i| without[i]).collect();
+    let is_finite_body = |i: &usize| !lost.contains(i);
+    let others: Vec<Place> = (0..1000).filter(is_finite_body).map(|i| without[i]).collect();
     let right = direct(&others, 0.01);
-    let found: Vec<[f32; 4]> = (0..1000).filter(kept).map(|i| found[i]).collect();
+    let found: Vec<[f32; 4]> = (0..1000).filter(is_finite_body).map(|i| found[i]).collect();
     assert!(errors(&found, &right).0 < 2e-3);
 }
 
 #[test]
-fn where_cells_have_no_room_leaves_are_larger() {
+fn leaves_grow_where_cells_exceed_the_capacity() {
     let gpu = common::gpu();
-    // Clumps of 40 in one place each: 0.46 cells a body with leaves of 32.
+    // Dense clumps of 40 bodies: 0.46 cells per body with leaves of 32.
     let clumps = plummer(200, 2);
     let mut places: Vec<Place> = Vec::new();
     for (k, clump) in clumps.iter().enumerate() {
@@ -278,13 +279,13 @@ fn where_cells_have_no_room_leaves_are_larger() {
 }
 
 #[test]
-fn sinks_that_are_no_sources_walk_as_bodies_without_mass() {
+fn foreign_sinks_get_accurate_forces() {
     let gpu = common::gpu();
     let wide = |place: &Place| DVec3::new(place[0].into(), place[1].into(), place[2].into());
     let places = plummer(2000, 31);
     let position: Vec<DVec3> = places.iter().map(wide).collect();
     let mass: Vec<f64> = places.iter().map(|place| place[3].into()).collect();
-    // Probes, then every third source, then one that is a source, but elsewhere.
+    // Foreign sinks, then every third source, then a source's index at another position.
     let mut at: Vec<DVec3> = plummer(100, 32).iter().map(|place| wide(place) * 1.5).collect();
     let mut index = vec![u32::MAX; at.len()];
     at.extend(position.iter().step_by(3));
@@ -311,7 +312,7 @@ fn sinks_that_are_no_sources_walk_as_bodies_without_mass() {
 }
 
 #[test]
-fn more_bodies_than_there_is_room_for_are_refused_with_the_most() {
+fn too_many_bodies_are_refused_with_the_maximum() {
     let gpu = common::baseline();
     let refused = gravitile::forces::tree::gpu::TreeBuffers::new(&gpu, 9_000_000).unwrap_err();
     let text = refused.to_string();

@@ -1,4 +1,4 @@
-//! Which cells and bodies act on each group, against the walk written down once more: equal as whole numbers.
+//! Interaction lists of each group, compared exactly with a reference walk.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use gravitile::measure::{BuiltTree, upload_places};
 use super::bodies::{hard_cases, plummer};
 use super::common;
 
-/// The rule by accelerations finds them first.
+/// Without known accelerations: the acceleration rule computes them first.
 const FIELD: Field = Field {
     softening: 0.01,
     guarded: true,
@@ -20,15 +20,15 @@ const FIELD: Field = Field {
     is_closed: true,
 };
 
-/// Where both sides of a comparison are as near as this, rounding decides.
+/// Relative difference of the sides of an opening criterion below which rounding decides.
 const ROUNDING: f64 = 1e-5;
 
-/// The walk of one group through the device's own cells.
-struct Twin<'a> {
+/// Reference walk of one group through the device's cells.
+struct ReferenceWalk<'a> {
     tree: &'a BuiltTree,
     shape: TreeShape,
     group: &'a GroupLists,
-    told: BTreeSet<u32>,
+    device_cells: BTreeSet<u32>,
     cells: BTreeSet<u32>,
     bodies: BTreeSet<u32>,
 }
@@ -38,7 +38,7 @@ fn float(bits: u32) -> f64 {
 }
 
 /// The square of the distance from a box to another, or to a point.
-fn apart(group: &GroupLists, lower: [f32; 3], upper: [f32; 3]) -> f64 {
+fn distance_squared(group: &GroupLists, lower: [f32; 3], upper: [f32; 3]) -> f64 {
     let along = |axis: usize| {
         let below = float(group.lower[axis]) - f64::from(upper[axis]);
         let above = f64::from(lower[axis]) - float(group.upper[axis]);
@@ -47,14 +47,15 @@ fn apart(group: &GroupLists, lower: [f32; 3], upper: [f32; 3]) -> f64 {
     (0..3).map(along).sum()
 }
 
-impl Twin<'_> {
-    /// Whether a cell acts as a whole; where rounding decides, as the device has it.
+impl ReferenceWalk<'_> {
+    /// Whether a cell is accepted as a whole; where rounding decides, the device's decision is
+    /// taken.
     fn accepts(&self, cell: u32) -> bool {
         let (open, bounds) = (&self.tree.open[cell as usize], &self.tree.bounds[cell as usize]);
         let opening = &self.shape.opening;
-        let squared = apart(self.group, open.centre, open.centre);
+        let squared = distance_squared(self.group, open.centre, open.centre);
         let compared = match opening.is_between_boxes() {
-            true => apart(self.group, bounds.lower, bounds.upper),
+            true => distance_squared(self.group, bounds.lower, bounds.upper),
             false => squared,
         };
         let reach = opening.reach(float(self.group.least_acceleration), self.shape.order);
@@ -64,14 +65,14 @@ impl Twin<'_> {
             (compared * reach, f64::from(open.critical)),
         ];
         if sides.iter().any(|(a, b)| (a - b).abs() < ROUNDING * b.abs()) {
-            return self.told.contains(&cell);
+            return self.device_cells.contains(&cell);
         }
         sides.iter().all(|(a, b)| a > b)
     }
 
     fn walk(&mut self, cell: u32) {
         let open = self.tree.open[cell as usize];
-        // Without mass it is passed over.
+        // Cells without mass are skipped.
         if open.critical < 0.0 {
             return;
         }
@@ -85,31 +86,31 @@ impl Twin<'_> {
     }
 }
 
-/// Each group's lists against the twin's. Returns how many groups there are.
+/// Compares each group's lists with the reference walk's. Returns the number of groups.
 fn compare(tree: &BuiltTree, shape: TreeShape, groups: &[GroupLists]) -> Result<usize, String> {
     for group in groups {
         let (cells, bodies) = (BTreeSet::new(), BTreeSet::new());
-        let told: BTreeSet<u32> = group.cells.iter().copied().collect();
-        let mut twin = Twin { tree, shape, group, told, cells, bodies };
+        let device_cells: BTreeSet<u32> = group.cells.iter().copied().collect();
+        let mut reference = ReferenceWalk { tree, shape, group, device_cells, cells, bodies };
         if !tree.open.is_empty() {
-            twin.walk(0);
+            reference.walk(0);
         }
         let (inside, outside) = (tree.state.inside, tree.state.outside);
-        twin.bodies.extend(inside..inside + outside);
-        let once = |list: &[u32], twin: &BTreeSet<u32>, what: &str| {
+        reference.bodies.extend(inside..inside + outside);
+        let once = |list: &[u32], reference: &BTreeSet<u32>, what: &str| {
             let set: BTreeSet<u32> = list.iter().copied().collect();
-            match set == *twin && set.len() == list.len() {
+            match set == *reference && set.len() == list.len() {
                 true => Ok(()),
                 false => Err(format!(
                     "{} {what}, not {}; {:?} ...",
                     list.len(),
-                    twin.len(),
-                    set.symmetric_difference(twin).next()
+                    reference.len(),
+                    set.symmetric_difference(reference).next()
                 )),
             }
         };
-        once(&group.cells, &twin.cells, "cells")?;
-        once(&group.bodies, &twin.bodies, "bodies")?;
+        once(&group.cells, &reference.cells, "cells")?;
+        once(&group.bodies, &reference.bodies, "bodies")?;
     }
     Ok(groups.len())
 }
@@ -124,7 +125,7 @@ fn walked(places: &[Place], shape: TreeShape) -> (BuiltTree, Vec<GroupLists>) {
 }
 
 #[test]
-fn every_group_takes_the_cells_and_bodies_of_the_host() {
+fn interaction_lists_equal_reference_walk() {
     for opening in [
         Opening::Acceleration { alpha: 0.003 },
         Opening::Radius { theta: 0.6 },
@@ -136,23 +137,23 @@ fn every_group_takes_the_cells_and_bodies_of_the_host() {
         let (tree, lists) = walked(&plummer(3000, 17), shape);
         let groups = compare(&tree, shape, &lists).unwrap_or_else(|e| panic!("{opening:?}: {e}"));
         assert!(groups >= 3000 / 64, "{groups} groups");
-        // What is wrong is seen.
-        let seen = |change: &dyn Fn(&mut GroupLists)| {
+        // The comparison detects faults.
+        let assert_detected = |change: &dyn Fn(&mut GroupLists)| {
             let mut other = lists.clone();
             change(&mut other[7]);
             assert!(compare(&tree, shape, &other).is_err());
         };
-        seen(&|group| group.bodies.truncate(group.bodies.len() - 1));
-        seen(&|group| group.bodies.push(group.bodies[0]));
-        seen(&|group| group.cells[0] += 1);
-        seen(&|group| group.cells.truncate(group.cells.len() - 1));
+        assert_detected(&|group| group.bodies.truncate(group.bodies.len() - 1));
+        assert_detected(&|group| group.bodies.push(group.bodies[0]));
+        assert_detected(&|group| group.cells[0] += 1);
+        assert_detected(&|group| group.cells.truncate(group.cells.len() - 1));
     }
 }
 
 #[test]
-fn hard_cases_have_the_lists_of_the_host() {
+fn interaction_lists_of_hard_cases_equal_reference_walk() {
     let shape = TreeShape::new(Opening::Acceleration { alpha: 0.003 }, MultipoleOrder::Quadrupole);
-    // Lists of 20,000 bodies are too long to be told for all groups.
+    // With 20,000 bodies the lists of all groups are too long to read back.
     for (name, places) in hard_cases().into_iter().filter(|(_, places)| places.len() < 4000) {
         let (tree, lists) = walked(&places, shape);
         compare(&tree, shape, &lists).unwrap_or_else(|what| panic!("{name}: {what}"));
@@ -160,21 +161,21 @@ fn hard_cases_have_the_lists_of_the_host() {
 }
 
 #[test]
-fn a_probe_counts_what_is_on_the_lists() {
+fn probe_counts_the_interaction_lists() {
     let (gpu, n) = (common::gpu(), 3000);
     let shape = TreeShape::new(Opening::Octgrav { theta: 0.5 }, MultipoleOrder::Quadrupole);
     let bodies = upload_places(&gpu, &plummer(n, 17));
     let mut forces = pollster::block_on(TreeForces::new(&gpu, shape, &bodies, FIELD)).unwrap();
     evaluate_blocking(&mut forces, &gpu, &mut Throughput::guess(gpu.adapter.class)).unwrap();
     let lists = pollster::block_on(forces.lists(&gpu)).unwrap();
-    // Whole groups stand first; those whose last one is not full walk with fewer.
+    // Groups of 64 bodies come first, the last of which may be partial; then groups of one body.
     let inside = BuiltTree::read(&gpu, &forces).unwrap().state.inside as usize;
     let sinks = |group: usize| if 64 * group < inside { 64.min(inside - 64 * group) } else { 1 };
-    let of = |list: &dyn Fn(&GroupLists) -> usize| -> u64 {
+    let total = |list: &dyn Fn(&GroupLists) -> usize| -> u64 {
         lists.iter().enumerate().map(|(k, group)| (sinks(k) * list(group)) as u64).sum()
     };
-    let cells = of(&|group| group.cells.len());
-    let met = of(&|group| group.bodies.len());
+    let cells = total(&|group| group.cells.len());
+    let met = total(&|group| group.bodies.len());
     for (few_bodies, few_cells) in [(Taken::All, Taken::All), (Taken::OneTurn, Taken::OneTurn)] {
         let probe = pollster::block_on(forces.probe(&gpu, few_bodies, few_cells));
         let (mut probe, mut begin) = (probe.unwrap(), Some(0));

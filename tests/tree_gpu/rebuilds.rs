@@ -1,4 +1,4 @@
-//! A tree that serves several steps: boxes and moments follow the bodies, cells stay.
+//! Reused trees: boxes and moments follow the bodies, the cells are those of the last build.
 
 use gravitile::bodies::Bodies;
 use gravitile::error::Result;
@@ -13,7 +13,7 @@ use super::bodies::plummer;
 use super::common;
 use super::steps::{bits, plummer as plummer_bodies};
 
-/// Of bodies whose accelerations are known.
+/// With known accelerations.
 const FIELD: Field = Field {
     softening: 0.01,
     guarded: false,
@@ -41,18 +41,19 @@ fn simulation(bodies: &Bodies, settings: &Settings) -> Simulation {
     Simulation::new(bodies.clone(), settings.clone()).unwrap()
 }
 
-/// What a snapshot of now holds, and the simulation that goes on from it.
-fn interrupted(first: &mut Simulation, settings: &Settings) -> Result<(Simulation, bool)> {
-    let moment = first.moment()?;
+/// Resumes from the current state. Also returns whether the restart columns contain the positions
+/// of the last tree build.
+fn resume_from(first: &mut Simulation, settings: &Settings) -> Result<(Simulation, bool)> {
+    let state = first.moment()?;
     let restart = first.restart();
-    let says_where = restart.columns.keys().any(|name| name.starts_with("built."));
-    let going_on = Settings { frame: first.settings().frame, ..settings.clone() };
-    let going_on = going_on.going_on_from(&moment);
-    Ok((Simulation::resume(moment.bodies, going_on, Some(&restart))?, says_where))
+    let stores_build_positions = restart.columns.keys().any(|name| name.starts_with("built."));
+    let resumed = Settings { frame: first.settings().frame, ..settings.clone() };
+    let resumed = resumed.going_on_from(&state);
+    Ok((Simulation::resume(state.bodies, resumed, Some(&restart))?, stores_build_positions))
 }
 
 #[test]
-fn a_run_that_is_interrupted_between_two_trees_goes_on_to_the_same_bits() {
+fn resume_between_rebuilds_gives_same_bits() {
     let bodies = plummer_bodies(1200);
     for (engine, opening) in [
         (EngineKind::Gpu, RULES[0]),
@@ -67,15 +68,15 @@ fn a_run_that_is_interrupted_between_two_trees_goes_on_to_the_same_bits() {
         let mut first = simulation(&bodies, &settings);
         for step in 1..=8 {
             first.step(1).unwrap();
-            // Energies of the rows of a run are asked for between steps, and leave the tree as it is.
+            // Diagnostics between steps, as for the energy log, do not change the tree.
             first.diagnostics().unwrap();
-            let (mut second, says_where) = interrupted(&mut first, &settings).unwrap();
-            assert_eq!(says_where, step % 4 != 0, "{engine:?}: step {step}");
+            let (mut second, stores_build_positions) = resume_from(&mut first, &settings).unwrap();
+            assert_eq!(stores_build_positions, step % 4 != 0, "{engine:?}: step {step}");
             second.diagnostics().unwrap();
             second.step(10 - step).unwrap();
             assert!(bits(&second.bodies().unwrap()) == expected, "{engine:?}, {opening:?}: {step}");
         }
-        // Not those of a tree at each step.
+        // A tree built at each step gives other bits.
         let mut each = simulation(
             &bodies,
             &Settings {
@@ -89,7 +90,7 @@ fn a_run_that_is_interrupted_between_two_trees_goes_on_to_the_same_bits() {
 }
 
 #[test]
-fn other_bodies_get_a_tree_of_their_own() {
+fn replaced_bodies_trigger_a_rebuild() {
     let bodies = plummer_bodies(800);
     for engine in [EngineKind::Gpu, EngineKind::Cpu] {
         let settings = settings(engine, RULES[1], Rebuild::Every(100));
@@ -97,20 +98,20 @@ fn other_bodies_get_a_tree_of_their_own() {
         edited.step(3).unwrap();
         assert!(!edited.bodies().unwrap().is_empty());
         assert!(!edited.restart().columns.is_empty());
-        // Inside out: the cells of before would hold bodies from everywhere.
+        // Permuted positions: the old cells would contain bodies from everywhere.
         let mut other = bodies.clone();
         other.position.rotate_left(400);
         pollster::block_on(edited.replace(other.clone())).unwrap();
-        let mut anew = simulation(&other, &settings);
-        assert_eq!(edited.moment().unwrap().acceleration, anew.moment().unwrap().acceleration);
+        let mut fresh = simulation(&other, &settings);
+        assert_eq!(edited.moment().unwrap().acceleration, fresh.moment().unwrap().acceleration);
         assert!(edited.restart().columns.keys().all(|name| !name.starts_with("built.")));
     }
 }
 
-/// Twenty crossing times of the core at a large step: what the kept cells add to the drift is small beside what the step
-/// makes.
+/// Twenty crossing times of the core at a large step: the reused cells add little to the drift that
+/// the step causes.
 #[test]
-fn energy_is_kept_as_with_a_tree_at_each_step() {
+fn reused_trees_conserve_energy() {
     let bodies = plummer_bodies(1500);
     for engine in [EngineKind::Gpu, EngineKind::Cpu] {
         let drift = |every| {
@@ -124,32 +125,35 @@ fn energy_is_kept_as_with_a_tree_at_each_step() {
             simulation.step(60).unwrap();
             (energy(&mut simulation) / before - 1.0).abs()
         };
-        let (each, seldom) = (drift(1), drift(4));
-        assert!(seldom < each + 1e-4, "{engine:?}: {seldom:.1e}, at each step {each:.1e}");
+        let (each, every_fourth) = (drift(1), drift(4));
+        assert!(
+            every_fourth < each + 1e-4,
+            "{engine:?}: {every_fourth:.1e}, at each step {each:.1e}"
+        );
     }
 }
 
-/// Of the window: the first trial on, trees serve two steps, whatever the clock said; the number of bodies that fit is as
-/// of any tree that is kept.
+/// The automatic interval, as in the window: the first trial reuses trees for two steps, whatever
+/// the times. The capacity is that of any reused tree.
 #[test]
-fn one_that_is_built_as_often_as_pays_tries_other_intervals() {
+fn automatic_rebuild_interval_tries_other_intervals() {
     let gpu = common::gpu();
     let bodies = upload_places(&gpu, &plummer(500, 3));
     let shape = TreeShape { rebuild: Rebuild::Auto, ..shape() };
     let mut forces = pollster::block_on(TreeForces::new(&gpu, shape, &bodies, FIELD)).unwrap();
     assert!(forces.describe().ends_with("built as often as pays (at each step now)"));
     let mut throughput = Throughput::guess(gpu.adapter.class);
-    let mut kept_after = |forces: &mut TreeForces| {
+    let mut is_reused_after = |forces: &mut TreeForces| {
         evaluate_blocking(forces, &gpu, &mut throughput).unwrap();
         forces.built_at().is_some()
     };
     forces.begin_step(0);
-    assert!([(); 3].iter().all(|()| !kept_after(&mut forces)), "each has a tree of its own");
+    assert!([(); 3].iter().all(|()| !is_reused_after(&mut forces)), "each has a tree of its own");
     forces.learn_steps(4, 1.0);
     assert!(forces.describe().ends_with("(every 2 steps now)"), "{}", forces.describe());
     forces.begin_step(4);
-    assert_eq!([(); 4].map(|()| kept_after(&mut forces)), [false, true, false, true]);
-    // Slower: at each step again.
+    assert_eq!([(); 4].map(|()| is_reused_after(&mut forces)), [false, true, false, true]);
+    // Slower: back to a build at each step.
     forces.learn_steps(8, 4.0);
     assert!(forces.describe().ends_with("(at each step now)"), "{}", forces.describe());
 }
@@ -159,7 +163,7 @@ fn shape() -> TreeShape {
     TreeShape { checks: Checks::On, rebuild: Rebuild::Every(4), ..shape }
 }
 
-/// Evaluates step by step, with the bodies at these places one after the other.
+/// Forces and tree of one evaluation per entry of `steps`, with the bodies at its positions.
 fn evaluations(steps: &[&[Place]]) -> Vec<(Vec<[u32; 4]>, BuiltTree)> {
     let gpu = common::gpu();
     let bodies = upload_places(&gpu, steps[0]);
@@ -175,9 +179,9 @@ fn evaluations(steps: &[&[Place]]) -> Vec<(Vec<[u32; 4]>, BuiltTree)> {
 }
 
 #[test]
-fn cells_stay_and_boxes_and_moments_follow_the_bodies() {
+fn reused_tree_updates_boxes_and_moments_only() {
     let first = plummer(5000, 21);
-    // A tenth of the radius to and fro; one flies far out of the cube, one out of what f32 can square.
+    // Displacements of a tenth of the radius; one body far outside of the cube.
     let mut moved: Vec<Place> = first
         .iter()
         .enumerate()
@@ -191,10 +195,10 @@ fn cells_stay_and_boxes_and_moments_follow_the_bodies() {
     steps[2].1.compare_moved(&first, &moved, &shape()).unwrap();
     assert!(steps[2].1.compare(&moved, &shape()).is_err(), "these are the cells of before");
     assert!(steps[2].0 == steps[3].0, "the same step twice");
-    // The fourth step has a tree of its own.
+    // The fourth step after the build rebuilds the tree.
     steps[4].1.compare(&moved, &shape()).unwrap();
 
-    // One that is nowhere any more is missed by the others as far as it attracts, and that is all.
+    // A body with NaN position makes no other force NaN.
     let mut lost = first.clone();
     lost[33][0] = f32::NAN;
     let steps = evaluations(&[&first, &lost]);

@@ -1,4 +1,4 @@
-//! Leapfrog steps with forces by the tree, on bodies that live on the device.
+//! Leapfrog steps with tree forces on bodies that stay on the device.
 
 use gravitile::bodies::Bodies;
 use gravitile::forces::tree::{Opening, TreeConfig};
@@ -32,7 +32,7 @@ pub fn bits(bodies: &Bodies) -> Vec<[u64; 6]> {
 }
 
 #[test]
-fn the_bits_do_not_depend_on_how_steps_are_cut_up() {
+fn tree_steps_give_same_bits_however_they_are_split() {
     let bodies = plummer(3000);
     let begin = || {
         let settings = settings(Method::Tree);
@@ -56,7 +56,7 @@ fn the_bits_do_not_depend_on_how_steps_are_cut_up() {
 
     let mut sliced = begin();
     let budget = Budget { dispatch_secs: 2e-4, submission_secs: 5e-4 };
-    // However fast the device is.
+    // A fixed rate, independent of the device's speed.
     sliced.learn_rate(2e8);
     let (mut done, mut slices) = (0, 0);
     while done < 8 || !sliced.is_between_steps() {
@@ -68,17 +68,17 @@ fn the_bits_do_not_depend_on_how_steps_are_cut_up() {
     assert!(slices >= 16, "{slices} slices are too few to have cut steps");
     assert!(read(&mut sliced) == expected, "in slices");
 
-    // Potentials between two steps build a tree of their own, and leave the steps alone.
-    let mut asked = begin();
-    asked.run(0.01, 4, &mut |_| true).unwrap();
-    let potential = pollster::block_on(asked.potential()).unwrap();
+    // Potentials between two steps build a separate tree and do not affect the steps.
+    let mut queried = begin();
+    queried.run(0.01, 4, &mut |_| true).unwrap();
+    let potential = pollster::block_on(queried.potential()).unwrap();
     assert!(potential.iter().all(|phi| *phi < 0.0));
-    asked.run(0.01, 4, &mut |_| true).unwrap();
-    assert!(read(&mut asked) == expected, "with potentials in between");
+    queried.run(0.01, 4, &mut |_| true).unwrap();
+    assert!(read(&mut queried) == expected, "with potentials in between");
 }
 
 #[test]
-fn a_restart_gives_the_same_bits() {
+fn tree_restart_gives_same_bits() {
     let bodies = plummer(2000);
     let mut whole = Simulation::new(bodies.clone(), settings(Method::Tree)).unwrap();
     whole.step(10).unwrap();
@@ -87,18 +87,18 @@ fn a_restart_gives_the_same_bits() {
     let moment = first.moment().unwrap();
     let restart = first.restart();
     assert!(restart.columns.contains_key("last.ax"));
-    // As a run folder keeps it: in the frame of the first state.
-    let going_on = Settings { frame: first.frame(), ..settings(Method::Tree) };
-    let going_on = going_on.going_on_from(&moment);
-    let mut second = Simulation::resume(moment.bodies, going_on, Some(&restart)).unwrap();
+    // In the frame of the first state, as stored in a run folder.
+    let resumed = Settings { frame: first.frame(), ..settings(Method::Tree) };
+    let resumed = resumed.going_on_from(&moment);
+    let mut second = Simulation::resume(moment.bodies, resumed, Some(&restart)).unwrap();
     second.step(5).unwrap();
     assert!(bits(&second.bodies().unwrap()) == bits(&whole.bodies().unwrap()));
 }
 
 #[test]
-fn a_body_that_is_lost_on_the_way_is_named_and_takes_nobody_along() {
+fn lost_body_is_named_and_affects_no_other() {
     let mut bodies = plummer(500);
-    // Without mass it is nobody's affair, until it is farther away than the tree knows places: 2^60 of its units.
+    // A massless body affects no other. It is lost beyond the tree's range of 2^60 of its units.
     bodies.mass[77] = 0.0;
     bodies.velocity[77].x = 4e18;
     bodies.id[77] = 4711;
@@ -107,13 +107,13 @@ fn a_body_that_is_lost_on_the_way_is_named_and_takes_nobody_along() {
     assert!(simulation.bodies().unwrap().position[77].is_finite());
     simulation.step(100).unwrap();
     let text = simulation.bodies().unwrap_err().to_string();
-    // It alone.
+    // Only this body is named.
     assert!(text.starts_with("body 77 (id 4711): ") && text.contains("it has left"), "{text}");
     assert!(text.contains("by step 105"), "{text}");
 }
 
 #[test]
-fn energy_is_kept_as_with_all_pairs() {
+fn tree_steps_conserve_energy_like_all_pairs() {
     let bodies = plummer(2000);
     let drift = |settings: Settings| {
         let mut simulation = Simulation::new(bodies.clone(), settings).unwrap();
@@ -134,9 +134,9 @@ fn energy_is_kept_as_with_all_pairs() {
     assert!(precise < 1.5 * direct + 2e-5, "{precise:.1e}, all pairs {direct:.1e}");
 }
 
-/// Whatever the rule of the steps: `acceleration` 0.003 alone errs by 6e-5 here.
+/// With any opening rule of the steps: `acceleration` 0.003 itself would err by 6e-5 here.
 #[test]
-fn potential_energies_are_those_of_all_pairs_in_f64() {
+fn potential_energies_agree_with_all_pairs_in_f64() {
     for n in [1000, 5000, 12_000] {
         let bodies = plummer(n);
         let exact =

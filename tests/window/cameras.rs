@@ -1,95 +1,96 @@
-//! Cameras that move by themselves: one that directs, and one that stays with bodies that move
-//! together.
+//! Automatic cameras: the directed camera, and the one that follows bodies that move together.
 
 use gravitile::app::panel::Tab;
 use gravitile::scene::Scene;
 
-use super::display::is_there;
-use super::person::{Person, SKY};
+use super::display::can_run_window_tests;
+use super::person::{SKY, Session};
 
 #[test]
-fn the_camera_directs_until_somebody_takes_it() {
-    if !is_there() {
+fn camera_directs_until_moved_by_hand_and_undo_restores_it() {
+    if !can_run_window_tests() {
         return;
     }
     let args = ["view", "galaxy-collision", "-n", "600", "--engine", "cpu", "--extent", "150"];
-    let person = Person::opens(&[&args[..], &["--sky", "0", "--paused"]].concat(), Tab::Scene);
-    // At the display's first place for the pointer the panel may show a hint over the picture.
-    person.does(&["mousemove", "20", "480"]);
-    person.waits_until_sky(false);
-    let directs = || person.frame().contains(" directs");
+    let session = Session::open(&[&args[..], &["--sky", "0", "--paused"]].concat(), Tab::Scene);
+    // At the pointer's initial position the panel may show a tooltip over the picture.
+    session.xdotool(&["mousemove", "20", "480"]);
+    session.wait_until_idle();
+    let directs = || session.last_frame_line().contains(" directs");
     let third = SKY[2] / 3;
     let sides = [[0, SKY[1], third, SKY[3]], [2 * third, SKY[1], SKY[2], SKY[3]]];
-    let seen = || sides.map(|side| person.sees().bright(side));
-    person.eventually("both galaxies as specks in the middle", || (seen() == [0, 0]).then_some(()));
-    person.presses("d", "Character(\"d\")");
-    person.eventually("the camera to direct", || directs().then_some(()));
-    person.eventually("a galaxy on either side", || {
-        seen().iter().all(|bright| *bright > 20).then_some(())
+    let bright = || sides.map(|side| session.screenshot().count_bright(side));
+    session
+        .wait_for("both galaxies as specks in the middle", || (bright() == [0, 0]).then_some(()));
+    session.press_key("d", "Character(\"d\")");
+    session.wait_for("the camera to direct", || directs().then_some(()));
+    session.wait_for("a galaxy on either side", || {
+        bright().iter().all(|count| *count > 20).then_some(())
     });
-    // Nothing moves: the camera comes to rest as well, and drawing stops.
-    person.eventually("rest", || person.rests().then_some(()));
+    // With the bodies paused the camera also comes to rest, and drawing stops.
+    session.wait_for("rest", || session.is_idle().then_some(()));
     let (from, to) = (egui::pos2(200.0, 200.0), egui::pos2(260.0, 230.0));
-    person.drags(from, to, "says the camera is yours");
-    person.eventually("nobody to direct", || (!directs()).then_some(()));
-    person.does(&["key", "ctrl+z"]);
-    person.eventually("that to be taken back", || directs().then_some(()));
+    session.drag(from, to, "says the camera is yours");
+    session.wait_for("nobody to direct", || (!directs()).then_some(()));
+    session.xdotool(&["key", "ctrl+z"]);
+    session.wait_for("that to be taken back", || directs().then_some(()));
 }
 
 #[test]
-fn a_snapshot_that_moves_as_a_whole_stays_in_the_picture() {
-    if !is_there() {
+fn camera_follows_a_snapshot_that_moves_as_a_whole() {
+    if !can_run_window_tests() {
         return;
     }
-    let moving = |folder: &std::path::Path| {
+    let write_moving_bodies = |folder: &std::path::Path| {
         let mut scene = Scene::builtin("plummer").unwrap();
         scene.set_n(300).unwrap();
         let bodies = scene.build().unwrap();
         let mut text = "x,y,z,vx,vy,vz,mass\n".to_owned();
         for ((x, v), mass) in bodies.position.iter().zip(&bodies.velocity).zip(&bodies.mass) {
-            // They would leave the picture within a second.
+            // At this speed they would leave the picture within a second.
             let row = [x.x, x.y, x.z, v.x + 40.0, v.y, v.z, *mass].map(|value| value.to_string());
             text += &(row.join(",") + "\n");
         }
         std::fs::write(folder.join("moving.csv"), text).unwrap();
     };
     let args = ["view", "moving.csv", "--engine", "cpu", "--sky", "0"];
-    let person = Person::opens_with(&args, Tab::File, moving);
-    person.eventually("it to be said", || {
-        person.has_said("says these bodies move together").then_some(())
+    let session = Session::open_with(&args, Tab::File, write_moving_bodies);
+    session.wait_for("it to be said", || {
+        session.has_logged("says these bodies move together").then_some(())
     });
-    let far = person.eventually("some way", || Some(person.saves()).filter(|s| s.time > 1.0));
+    let far =
+        session.wait_for("some way", || Some(session.save_snapshot()).filter(|s| s.time > 1.0));
     assert!(far.bodies.centre_of_mass().0.x > 40.0);
-    assert!(person.sees().bright(SKY) > 20, "nothing is left in the picture");
+    assert!(session.screenshot().count_bright(SKY) > 20, "nothing is left in the picture");
 }
 
 #[test]
-fn who_wants_the_camera_to_direct_need_not_say_so_again() {
-    if !is_there() {
+fn camera_direction_setting_is_remembered() {
+    if !can_run_window_tests() {
         return;
     }
-    let memory = |folder: &std::path::Path| folder.join("config/gravitile/window.toml");
-    let wanted = |folder: &std::path::Path| {
-        let mut text = std::fs::read_to_string(memory(folder)).unwrap();
+    let settings_path = |folder: &std::path::Path| folder.join("config/gravitile/window.toml");
+    let enable_direction = |folder: &std::path::Path| {
+        let mut text = std::fs::read_to_string(settings_path(folder)).unwrap();
         text += "directs = true\n";
-        std::fs::write(memory(folder), text).unwrap();
+        std::fs::write(settings_path(folder), text).unwrap();
     };
     let args =
         ["view", "galaxy-collision", "-n", "600", "--engine", "cpu", "--sky", "0", "--paused"];
-    let person = Person::opens_with(&args, Tab::Scene, wanted);
-    let directs = || person.frame().contains(" directs");
-    person.eventually("the camera to direct by itself", || directs().then_some(()));
-    // Moved by hand it is left alone, until other bodies come.
-    person.drags(egui::pos2(200.0, 200.0), egui::pos2(260.0, 230.0), "says the camera is yours");
-    person.eventually("nobody to direct", || (!directs()).then_some(()));
-    person.presses("2", "Character(\"2\")");
-    person.eventually("the camera to direct other bodies", || directs().then_some(()));
-    person.presses("d", "Character(\"d\")");
-    person.eventually("nobody to direct any more", || (!directs()).then_some(()));
-    let folder = person.folder();
-    person.presses("q", "Character(\"q\")");
-    person.presses("q", "Character(\"q\")");
-    assert_eq!(person.ended().code(), Some(0), "{}", person.said());
-    let text = std::fs::read_to_string(memory(&folder)).unwrap();
+    let session = Session::open_with(&args, Tab::Scene, enable_direction);
+    let directs = || session.last_frame_line().contains(" directs");
+    session.wait_for("the camera to direct by itself", || directs().then_some(()));
+    // A manual move turns automatic direction off until another scene is loaded.
+    session.drag(egui::pos2(200.0, 200.0), egui::pos2(260.0, 230.0), "says the camera is yours");
+    session.wait_for("nobody to direct", || (!directs()).then_some(()));
+    session.press_key("2", "Character(\"2\")");
+    session.wait_for("the camera to direct other bodies", || directs().then_some(()));
+    session.press_key("d", "Character(\"d\")");
+    session.wait_for("nobody to direct any more", || (!directs()).then_some(()));
+    let folder = session.folder();
+    session.press_key("q", "Character(\"q\")");
+    session.press_key("q", "Character(\"q\")");
+    assert_eq!(session.wait_for_exit().code(), Some(0), "{}", session.log_tail());
+    let text = std::fs::read_to_string(settings_path(&folder)).unwrap();
     assert!(text.contains("directs = false"), "{text}");
 }

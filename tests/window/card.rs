@@ -1,47 +1,47 @@
-//! A body is clicked on, and a place of the camera's path is set.
+//! The card of a clicked body, and keyframes of the camera's path.
 
 use gravitile::app::panel::Tab;
 
-use super::display::is_there;
-use super::person::{Person, SKY};
+use super::display::can_run_window_tests;
+use super::person::{SKY, Session};
 
 #[test]
-fn a_body_has_a_card_until_escape() {
-    if !is_there() {
+fn clicked_body_shows_a_card_until_escape() {
+    if !can_run_window_tests() {
         return;
     }
-    let person = Person::opens(&["view", "plummer", "-n", "500", "--paused"], Tab::File);
-    person.waits_until_sky(false);
-    let before = person.sees();
-    // The middle of the cluster, where some body is near.
+    let session = Session::open(&["view", "plummer", "-n", "500", "--paused"], Tab::File);
+    session.wait_until_idle();
+    let before = session.screenshot();
+    // The middle of the cluster always has a body nearby.
     let middle = egui::pos2(0.5 * SKY[2] as f32, 320.0);
-    person.clicks(middle, "button Left Released");
-    person.eventually("a card", || person.shows_card().then_some(()));
-    // The facts have been found, and nothing moves: then nothing is drawn.
-    person.waits_until_sky(false);
+    session.click(middle, "button Left Released");
+    session.wait_for("a card", || session.shows_card().then_some(()));
+    // Idle: the facts have been computed, and nothing needs to be drawn.
+    session.wait_until_idle();
     let corner = [10, 10, 160, 120];
-    assert!(person.sees().changes(&before, corner) > 300, "no card is to be seen");
-    person.presses("Escape", "Named(Escape)");
-    person.eventually("the card to go", || (!person.shows_card()).then_some(()));
-    person.waits_until_sky(false);
-    assert_eq!(person.sees().changes(&before, SKY), 0, "something stays of it");
+    assert!(session.screenshot().count_changed(&before, corner) > 300, "no card is to be seen");
+    session.press_key("Escape", "Named(Escape)");
+    session.wait_for("the card to go", || (!session.shows_card()).then_some(()));
+    session.wait_until_idle();
+    assert_eq!(session.screenshot().count_changed(&before, SKY), 0, "something stays of it");
 }
 
 #[test]
-fn a_place_of_the_cameras_path_is_set_and_taken_back() {
-    if !is_there() {
+fn camera_path_keyframe_is_set_and_undone() {
+    if !can_run_window_tests() {
         return;
     }
-    let person = Person::opens(&["view", "plummer", "-n", "500", "--paused"], Tab::File);
-    person.waits_until_sky(false);
-    person.presses("k", "Character(\"k\")");
-    let said = |text: &str| person.has_said(text).then_some(());
-    person.eventually("a place", || said("says place 1 of the camera's path, at t = 0"));
-    person.waits_until_sky(false);
-    person.does(&["key", "ctrl+z"]);
-    person.eventually("it to be taken back", || said("does Undo"));
-    person.presses("k", "Character(\"k\")");
-    // Otherwise it would be the second.
-    assert!(!person.has_said("says place 2"));
-    person.eventually("another", || person.has_said("says place 1").then_some(()));
+    let session = Session::open(&["view", "plummer", "-n", "500", "--paused"], Tab::File);
+    session.wait_until_idle();
+    session.press_key("k", "Character(\"k\")");
+    let logged = |text: &str| session.has_logged(text).then_some(());
+    session.wait_for("a place", || logged("says place 1 of the camera's path, at t = 0"));
+    session.wait_until_idle();
+    session.xdotool(&["key", "ctrl+z"]);
+    session.wait_for("it to be taken back", || logged("does Undo"));
+    session.press_key("k", "Character(\"k\")");
+    // Without the undo this would be place 2.
+    assert!(!session.has_logged("says place 2"));
+    session.wait_for("another", || session.has_logged("says place 1").then_some(()));
 }

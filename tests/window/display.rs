@@ -1,56 +1,57 @@
-//! A display in memory, the tools on it, and pictures of it.
+//! A virtual display, the tools that drive it, and screenshots of it.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Output, Stdio};
 
-/// An X server without a screen; it ends with this value.
+/// An Xvfb server, killed on drop.
 pub struct Display {
     server: Child,
-    /// `:7`, say.
+    /// The value of `DISPLAY`, such as `:7`.
     pub name: String,
 }
 
-/// Which tools are missing for these tests, if any.
+/// The tools that these tests need and that are not installed, if any.
 fn missing() -> Option<String> {
     let tools = [("Xvfb", "-help"), ("xdotool", "version"), ("import", "-version")];
-    let is_missing = |(tool, ask): &(&str, &str)| {
-        let quiet = || Stdio::null();
-        Command::new(tool).arg(ask).stdout(quiet()).stderr(quiet()).status().is_err()
+    let is_missing = |(tool, arg): &(&str, &str)| {
+        let null = || Stdio::null();
+        Command::new(tool).arg(arg).stdout(null()).stderr(null()).status().is_err()
     };
     let missing: Vec<&str> =
         tools.iter().filter(|t| is_missing(t)).map(|(tool, _)| *tool).collect();
     (!missing.is_empty()).then(|| missing.join(", "))
 }
 
-/// Whether the tests can run here. If not, says so, or fails if they must.
-pub fn is_there() -> bool {
+/// Whether the tools for these tests are installed. If not, reports the test as skipped, or panics
+/// with GRAVITILE_WINDOW_TESTS=1.
+pub fn can_run_window_tests() -> bool {
     let Some(missing) = missing() else { return true };
-    let must = std::env::var_os("GRAVITILE_WINDOW_TESTS").is_some_and(|value| value == "1");
-    assert!(!must, "not installed: {missing}; script/common.sh names the packages");
+    let required = std::env::var_os("GRAVITILE_WINDOW_TESTS").is_some_and(|value| value == "1");
+    assert!(!required, "not installed: {missing}; script/common.sh names the packages");
     super::skip::skipped("a story of the window", &format!("not installed: {missing}"));
     false
 }
 
 impl Display {
     pub fn open() -> Self {
-        // The server finds a free number itself, and prints it once it is ready.
+        // The server picks a free display number and prints it once it is ready.
         let mut server = Command::new("Xvfb")
             .args(["-displayfd", "1", "-screen", "0", "1000x700x24", "-nolisten", "tcp"])
-            // Otherwise it restarts whenever its last client leaves, and refuses clients meanwhile.
+            // Without this it resets when its last client leaves, and refuses clients meanwhile.
             .arg("-noreset")
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
             .expect("Xvfb should start");
         let mut number = String::new();
-        let told = server.stdout.take().expect("it is piped");
-        BufReader::new(told).read_line(&mut number).expect("Xvfb should tell its number");
+        let stdout = server.stdout.take().expect("it is piped");
+        BufReader::new(stdout).read_line(&mut number).expect("Xvfb should tell its number");
         let number = number.trim();
         assert!(!number.is_empty(), "Xvfb ended without telling its number");
         Self { server, name: format!(":{number}") }
     }
 
-    /// Runs xdotool with these arguments; returns what it printed.
+    /// Runs xdotool and returns its trimmed output, or an error message.
     pub fn xdotool(&self, args: &[&str]) -> Result<String, String> {
         let output = self.tool("xdotool", args);
         let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
@@ -58,7 +59,7 @@ impl Display {
         if output.status.success() { Ok(text) } else { Err(problem()) }
     }
 
-    /// Everything that the display shows.
+    /// A screenshot of the whole display.
     pub fn picture(&self) -> Picture {
         let output = self.tool("import", &["-window", "root", "-depth", "8", "png:-"]);
         Picture::decode(&output.stdout)
@@ -77,10 +78,10 @@ impl Drop for Display {
     }
 }
 
-/// A part of a picture: left, top, right, bottom in pixels.
-pub type Part = [usize; 4];
+/// A rectangle of a picture: left, top, right, bottom in pixels.
+pub type Region = [usize; 4];
 
-/// A picture of the display.
+/// A decoded PNG image.
 pub struct Picture {
     pub width: usize,
     rgb: Vec<[u8; 3]>,
@@ -101,30 +102,30 @@ impl Picture {
         Self { width: info.width as usize, rgb: rgb.collect() }
     }
 
-    fn pixels(&self, [left, top, right, bottom]: Part) -> impl Iterator<Item = [u8; 3]> + '_ {
+    fn pixels(&self, [left, top, right, bottom]: Region) -> impl Iterator<Item = [u8; 3]> + '_ {
         (top..bottom).flat_map(move |y| (left..right).map(move |x| self.rgb[y * self.width + x]))
     }
 
-    /// How many pixels of a part are clearly not black.
-    pub fn bright(&self, part: Part) -> usize {
-        self.pixels(part).filter(|pixel| pixel.iter().any(|value| *value > 70)).count()
+    /// Number of pixels in the region that are clearly not black.
+    pub fn count_bright(&self, region: Region) -> usize {
+        self.pixels(region).filter(|pixel| pixel.iter().any(|value| *value > 70)).count()
     }
 
-    /// Whether anything was drawn there: an empty display is black.
-    pub fn is_drawn(&self, part: Part) -> bool {
-        self.pixels(part).any(|pixel| pixel != [0; 3])
+    /// Whether the region has any pixel that is not black, the colour of the empty display.
+    pub fn is_drawn(&self, region: Region) -> bool {
+        self.pixels(region).any(|pixel| pixel != [0; 3])
     }
 
-    /// The first pixel of that colour in a part, from the left in its first row.
-    pub fn first(&self, part: Part, colour: [u8; 3]) -> Option<egui::Pos2> {
-        let at = self.pixels(part).position(|pixel| pixel == colour)?;
-        let width = part[2] - part[0];
-        Some(egui::pos2((part[0] + at % width) as f32, (part[1] + at / width) as f32))
+    /// The first pixel of that colour in the region, in row order.
+    pub fn first(&self, region: Region, colour: [u8; 3]) -> Option<egui::Pos2> {
+        let at = self.pixels(region).position(|pixel| pixel == colour)?;
+        let width = region[2] - region[0];
+        Some(egui::pos2((region[0] + at % width) as f32, (region[1] + at / width) as f32))
     }
 
-    /// How many pixels of a part clearly differ.
-    pub fn changes(&self, other: &Self, part: Part) -> usize {
-        let pairs = self.pixels(part).zip(other.pixels(part));
+    /// Number of pixels in the region that clearly differ.
+    pub fn count_changed(&self, other: &Self, region: Region) -> usize {
+        let pairs = self.pixels(region).zip(other.pixels(region));
         pairs.filter(|(a, b)| (0..3).any(|k| a[k].abs_diff(b[k]) > 24)).count()
     }
 }

@@ -1,69 +1,73 @@
-//! A window whose bodies two devices move, of which one is lost: it goes on from the last state that had come back, to the
-//! bits of a run that nothing happened to.
+//! Device loss in a window that computes on two devices: the simulation continues from the last
+//! state read back, and its result is bitwise equal to an undisturbed run.
 
 use gravitile::app::panel::Tab;
 
-use super::display::is_there;
+use super::display::can_run_window_tests;
 use super::lose::{ENVIRONMENT, layer};
-use super::person::{Person, SKY};
-use super::several::{TWO, is_of_the_command_line};
+use super::person::{SKY, Session};
+use super::several::{TWO_DEVICES, assert_equals_command_line_run};
 
 const LOST: &str = "lost";
 
-/// Opens the window and, once states have come back, loses the device that was opened as `number`, from 1. `None` where that
-/// cannot be tried.
-fn loses(number: usize) -> Option<Person> {
+/// Opens the window and, once a state has been read back, loses the device that was opened as
+/// `number`, counted from 1. `None` without the layer that loses devices.
+fn open_and_lose_device(number: usize) -> Option<Session> {
     let mut is_layered = false;
     let [path, name] = ENVIRONMENT;
-    let person =
-        Person::opens_where(&TWO, Tab::File, &[path, name, ("LOSE_DEVICE", LOST)], |folder| {
+    let session = Session::open_with_env(
+        &TWO_DEVICES,
+        Tab::File,
+        &[path, name, ("LOSE_DEVICE", LOST)],
+        |folder| {
             is_layered = layer(folder, "a window that loses a device");
-        });
+        },
+    );
     if !is_layered {
         return None;
     }
-    person.waits_until_sky(true);
-    person.eventually("a state that came back", || {
-        person.frame().contains(" restorable").then_some(())
+    session.wait_for_motion();
+    session.wait_for("a state that came back", || {
+        session.last_frame_line().contains(" restorable").then_some(())
     });
-    let [new, lost] = ["new", LOST].map(|name| person.folder().join(name));
+    let [new, lost] = ["new", LOST].map(|name| session.folder().join(name));
     std::fs::write(&new, number.to_string()).unwrap();
     std::fs::rename(&new, &lost).unwrap();
-    Some(person)
+    Some(session)
 }
 
-/// Steps go on, and lead where they would have.
-fn goes_on(person: &Person, devices: usize) {
-    let step = person.step();
-    person.eventually("steps", || (person.step() > step + 20).then_some(()));
-    person.presses("space", "Named(Space)");
-    person.waits_until_sky(false);
-    assert!(person.sees().bright(SKY) > 20);
-    let saved = person.saves();
+/// Asserts that steps continue on `devices` devices, with the bits of an undisturbed run.
+fn assert_steps_continue(session: &Session, devices: usize) {
+    let step = session.step();
+    session.wait_for("steps", || (session.step() > step + 20).then_some(()));
+    session.press_key("space", "Named(Space)");
+    session.wait_until_idle();
+    assert!(session.screenshot().count_bright(SKY) > 20);
+    let saved = session.save_snapshot();
     let engine = &saved.attributes["engine"];
     assert_eq!(engine.matches(" + ").count(), devices - 1, "{engine}");
-    is_of_the_command_line(person, &saved, "0");
+    assert_equals_command_line_run(session, &saved, "0");
 }
 
 #[test]
-fn bodies_go_on_with_the_windows_device_where_another_is_lost() {
-    if !is_there() {
+fn window_continues_on_its_own_device_after_loss_of_the_other() {
+    if !can_run_window_tests() {
         return;
     }
-    let Some(person) = loses(2) else { return };
-    let said =
-        person.eventually("the loss", || person.sentence("Going on with one device from t = "));
-    assert!(said.contains("device was lost"), "{said}");
-    goes_on(&person, 1);
+    let Some(session) = open_and_lose_device(2) else { return };
+    let message =
+        session.wait_for("the loss", || session.last_message("Going on with one device from t = "));
+    assert!(message.contains("device was lost"), "{message}");
+    assert_steps_continue(&session, 1);
 }
 
 #[test]
-fn bodies_go_on_with_all_devices_where_the_windows_is_replaced() {
-    if !is_there() {
+fn window_replaces_its_lost_device_and_keeps_both() {
+    if !can_run_window_tests() {
         return;
     }
-    let Some(person) = loses(1) else { return };
-    let said = person.eventually("the loss", || person.sentence("Going on from t = "));
-    assert!(said.contains("device was lost"), "{said}");
-    goes_on(&person, 2);
+    let Some(session) = open_and_lose_device(1) else { return };
+    let message = session.wait_for("the loss", || session.last_message("Going on from t = "));
+    assert!(message.contains("device was lost"), "{message}");
+    assert_steps_continue(&session, 2);
 }

@@ -1,34 +1,35 @@
-//! A window on several devices.
+//! A window that computes on several devices.
 
 use egui_kittest::kittest::Queryable;
 use gravitile::app::panel::Tab;
 use gravitile::gpu::DeviceCount;
 use gravitile::snapshot::Snapshot;
 
-use super::display::{Display, is_there};
-use super::person::{Person, SIZE, SKY, command, place};
+use super::display::{Display, can_run_window_tests};
+use super::person::{SIZE, SKY, Session, command, place};
 use super::world::World;
 
-/// A window whose bodies two devices move: one adapter, opened twice.
-pub const TWO: [&str; 8] = ["view", "plummer", "-n", "300", "--engine", "gpu", "--adapter", "0,0"];
+/// Arguments of a window that computes on two devices: one adapter, opened twice.
+pub const TWO_DEVICES: [&str; 8] =
+    ["view", "plummer", "-n", "300", "--engine", "gpu", "--adapter", "0,0"];
 
 #[test]
-fn two_devices_move_the_bodies_and_one_draws_them() {
-    if !is_there() {
+fn window_computes_on_two_devices_and_draws_on_one() {
+    if !can_run_window_tests() {
         return;
     }
-    let person = Person::opens(&TWO, Tab::File);
-    person.waits_until_sky(true);
-    person.presses("space", "Named(Space)");
-    person.waits_until_sky(false);
-    assert!(person.sees().bright(SKY) > 20);
-    let saved = person.saves();
+    let session = Session::open(&TWO_DEVICES, Tab::File);
+    session.wait_for_motion();
+    session.press_key("space", "Named(Space)");
+    session.wait_until_idle();
+    assert!(session.screenshot().count_bright(SKY) > 20);
+    let saved = session.save_snapshot();
     assert!(saved.time > 0.0);
     let engine = &saved.attributes["engine"];
     assert!(engine.contains(" + "), "both are named: {engine}");
 }
 
-/// The panel of a window that has named its only adapter twice.
+/// The panel of a window whose only adapter was named twice.
 fn panel(computing: usize) -> World {
     let mut world = World::on(Tab::Kernel);
     let gpu = super::world::full();
@@ -40,35 +41,35 @@ fn panel(computing: usize) -> World {
 }
 
 #[test]
-fn how_many_devices_compute_is_changed_while_the_bodies_move_and_changes_no_bit() {
-    if !is_there() {
+fn changing_the_device_count_while_running_changes_no_bit() {
+    if !can_run_window_tests() {
         return;
     }
-    let person = Person::opens(&TWO, Tab::Kernel);
-    person.waits_until_sky(true);
+    let session = Session::open(&TWO_DEVICES, Tab::Kernel);
+    session.wait_for_motion();
     for (name, now, next) in [("1 device", 2, 1), ("2 devices", 1, 2), ("1 device", 2, 1)] {
         let at = place(panel(now), |h| h.get_by_label(name).rect().center());
-        person.clicks(at, &format!("does Devices(These({next}))"));
-        person.eventually("the change", || (!person.is_making()).then_some(()));
-        let step = person.step();
-        person.eventually("steps", || (person.step() > step + 3).then_some(()));
+        session.click(at, &format!("does Devices(These({next}))"));
+        session.wait_for("the change", || (!session.is_building()).then_some(()));
+        let step = session.step();
+        session.wait_for("steps", || (session.step() > step + 3).then_some(()));
     }
-    person.presses("space", "Named(Space)");
-    person.waits_until_sky(false);
-    person.goes_to(Tab::File);
-    let saved = person.saves();
+    session.press_key("space", "Named(Space)");
+    session.wait_until_idle();
+    session.open_tab(Tab::File);
+    let saved = session.save_snapshot();
     let engine = &saved.attributes["engine"];
     assert!(!engine.contains(" + "), "one alone: {engine}");
     for adapters in ["0,0", "0"] {
-        is_of_the_command_line(&person, &saved, adapters);
+        assert_equals_command_line_run(&session, &saved, adapters);
     }
 }
 
-/// The steps that lead to what a window has saved, by the command line, come to the same bits.
-pub fn is_of_the_command_line(person: &Person, saved: &Snapshot, adapters: &str) {
+/// Asserts that the same steps by `gravitile run` give the bits of the window's snapshot.
+pub fn assert_equals_command_line_run(session: &Session, saved: &Snapshot, adapters: &str) {
     let (steps, dt) = (&saved.attributes["step"], &saved.attributes["dt"]);
-    let out = person.folder().join(format!("run on {adapters}"));
-    let mut run = command(&person.folder());
+    let out = session.folder().join(format!("run on {adapters}"));
+    let mut run = command(&session.folder());
     run.args(["run", "plummer", "-n", "300", "--engine", "gpu", "--adapter", adapters]);
     run.args(["--every", &saved.time.to_string(), "--out"]).arg(&out);
     run.args(["--dt", dt, "--until", &saved.time.to_string()]);
@@ -79,37 +80,37 @@ pub fn is_of_the_command_line(person: &Person, saved: &Snapshot, adapters: &str)
 }
 
 #[test]
-fn who_goes_back_on_the_bar_goes_on_from_there_on_all_devices() {
-    if !is_there() {
+fn rewinding_on_the_time_bar_continues_on_all_devices() {
+    if !can_run_window_tests() {
         return;
     }
-    let person = Person::opens(&TWO, Tab::File);
-    person.waits_until_sky(true);
-    person.eventually("states to go back to", || (person.step() > 500).then_some(()));
-    person.presses("space", "Named(Space)");
-    person.waits_until_sky(false);
-    let before = person.step();
-    // The bar's beginning, by its colour.
-    let begin = person.sees().first([0, SKY[3], SKY[2], SIZE[1]], [86, 180, 233]);
+    let session = Session::open(&TWO_DEVICES, Tab::File);
+    session.wait_for_motion();
+    session.wait_for("states to go back to", || (session.step() > 500).then_some(()));
+    session.press_key("space", "Named(Space)");
+    session.wait_until_idle();
+    let before = session.step();
+    // The start of the time bar, found by its colour.
+    let begin = session.screenshot().first([0, SKY[3], SKY[2], SIZE[1]], [86, 180, 233]);
     let early = begin.expect("the bar") + egui::vec2(4.0, 2.0);
     for _ in 0..2 {
-        person.clicks(early, "does GoTo(");
-        person.eventually("the state", || person.rests().then_some(()));
-        let there = person.step();
-        assert!(there < before, "{there} is not before {before}");
-        person.presses("space", "Named(Space)");
-        person.eventually("steps", || (person.step() > there + 3).then_some(()));
+        session.click(early, "does GoTo(");
+        session.wait_for("the state", || session.is_idle().then_some(()));
+        let rewound = session.step();
+        assert!(rewound < before, "{rewound} is not before {before}");
+        session.press_key("space", "Named(Space)");
+        session.wait_for("steps", || (session.step() > rewound + 3).then_some(()));
     }
-    person.presses("space", "Named(Space)");
-    person.waits_until_sky(false);
-    let saved = person.saves();
+    session.press_key("space", "Named(Space)");
+    session.wait_until_idle();
+    let saved = session.save_snapshot();
     assert!(saved.attributes["engine"].contains(" + "), "{:?}", saved.attributes);
-    is_of_the_command_line(&person, &saved, "0");
+    assert_equals_command_line_run(&session, &saved, "0");
 }
 
 #[test]
-fn devices_that_are_not_there_are_refused_where_they_were_asked_for() {
-    if !is_there() {
+fn unavailable_device_counts_are_refused() {
+    if !can_run_window_tests() {
         return;
     }
     let (folder, display) = (tempfile::tempdir().unwrap(), Display::open());

@@ -1,64 +1,67 @@
-//! Small slips must not cost anything, and a window rests when nothing happens.
+//! Accidental input is harmless or can be undone, and an idle window draws nothing.
 
 use egui_kittest::kittest::Queryable;
 use gravitile::app::panel::Tab;
 use gravitile::gpu::DeviceClass;
 
-use super::display::is_there;
-use super::person::{Person, SIZE, SKY, place};
+use super::display::can_run_window_tests;
+use super::person::{SIZE, SKY, Session, place};
 use super::world::World;
 
 #[test]
-fn the_panel_keeps_wheel_and_drag_to_itself() {
-    if !is_there() {
+fn wheel_and_drag_over_the_panel_leave_the_camera_alone() {
+    if !can_run_window_tests() {
         return;
     }
-    let person = Person::opens(&["view", "plummer", "-n", "500", "--paused"], Tab::File);
-    person.waits_until_sky(false);
-    let before = person.sees();
+    let session = Session::open(&["view", "plummer", "-n", "500", "--paused"], Tab::File);
+    session.wait_until_idle();
+    let before = session.screenshot();
     // Below the last row of the tab, where the panel is empty.
     let empty = egui::pos2(SIZE[0] as f32 - 150.0, SIZE[1] as f32 - 40.0);
-    person.turns_wheel(empty, 3);
-    person.drags(empty, empty - egui::vec2(60.0, 80.0), "button Left Released");
-    person.waits_until_sky(false);
-    assert_eq!(person.sees().changes(&before, SKY), 0, "the camera has moved");
-    // Beside it the same wheel moves the camera.
-    person.turns_wheel(egui::pos2(120.0, 300.0), 3);
-    person.waits_until_sky(false);
-    assert!(person.sees().changes(&before, SKY) > 100, "the wheel does nothing any more");
+    session.scroll(empty, 3);
+    session.drag(empty, empty - egui::vec2(60.0, 80.0), "button Left Released");
+    session.wait_until_idle();
+    assert_eq!(session.screenshot().count_changed(&before, SKY), 0, "the camera has moved");
+    // Over the picture the same wheel moves the camera.
+    session.scroll(egui::pos2(120.0, 300.0), 3);
+    session.wait_until_idle();
+    assert!(
+        session.screenshot().count_changed(&before, SKY) > 100,
+        "the wheel does nothing any more"
+    );
 }
 
 #[test]
-fn a_window_in_which_nothing_moves_draws_nothing() {
-    if !is_there() {
+fn idle_window_draws_no_frames() {
+    if !can_run_window_tests() {
         return;
     }
-    let person = Person::opens(&["view", "plummer", "-n", "500", "--engine", "cpu"], Tab::Numbers);
-    person.waits_until_sky(true);
-    person.presses("space", "Named(Space)");
-    person.waits_until_sky(false);
-    let drawn = person.frames();
+    let session = Session::open(&["view", "plummer", "-n", "500", "--engine", "cpu"], Tab::Numbers);
+    session.wait_for_motion();
+    session.press_key("space", "Named(Space)");
+    session.wait_until_idle();
+    let drawn = session.frame_count();
     std::thread::sleep(std::time::Duration::from_millis(700));
-    assert_eq!(person.frames(), drawn, "frames of a picture in which nothing moves");
-    // It responds to events, and then rests again.
-    person.presses("c", "Character(\"c\")");
-    person.waits_until_sky(false);
-    assert!(person.frames() > drawn);
+    assert_eq!(session.frame_count(), drawn, "frames of a picture in which nothing moves");
+    // An event wakes it, and then it is idle again.
+    session.press_key("c", "Character(\"c\")");
+    session.wait_until_idle();
+    assert!(session.frame_count() > drawn);
 
-    // Off the screen the run goes on, and every frame reports that it was hidden.
-    person.presses("space", "Named(Space)");
-    person.waits_until_sky(true);
-    person.moves_window(3000, 3000);
-    person.eventually("nothing to be drawn", || person.is_hidden().then_some(()));
-    let step = person.step();
-    person.eventually("steps", || (person.step() > step && person.is_hidden()).then_some(()));
-    person.moves_window(0, 0);
-    person.waits_until_sky(true);
+    // Off the screen the run continues, and every frame reports that it was hidden.
+    session.press_key("space", "Named(Space)");
+    session.wait_for_motion();
+    session.move_window(3000, 3000);
+    session.wait_for("nothing to be drawn", || session.is_hidden().then_some(()));
+    let step = session.step();
+    session.wait_for("steps", || (session.step() > step && session.is_hidden()).then_some(()));
+    session.move_window(0, 0);
+    session.wait_for_motion();
 }
 
 #[test]
-fn what_software_cannot_draw_in_time_is_left_out_of_the_window() {
-    if !is_there() {
+fn effects_too_slow_for_a_software_adapter_are_left_out() {
+    if !can_run_window_tests() {
         return;
     }
     if World::on(Tab::View).gpu.adapter.class != DeviceClass::Software {
@@ -71,56 +74,56 @@ fn what_software_cannot_draw_in_time_is_left_out_of_the_window() {
     }
     let args = "view galaxy-collision -n 20k --streaks 3 --engine cpu --method tree";
     let args: Vec<&str> = args.split_whitespace().collect();
-    let person = Person::opens(&args, Tab::Numbers);
-    person.waits_until_sky(true);
-    let said = "shows left out in motion (over 20 ms here): streaks";
-    person.eventually("streaks to go", || person.has_said(said).then_some(()));
-    // They stay away: they cost several times the available time.
-    person.eventually("frames", || (person.frames() > 150).then_some(()));
-    assert!(!person.has_said("shows everything"), "{}", person.said());
-    person.presses("Escape", "Named(Escape)");
-    person.presses("Return", "Named(Enter)");
-    assert_eq!(person.ended().code(), Some(0), "{}", person.said());
+    let session = Session::open(&args, Tab::Numbers);
+    session.wait_for_motion();
+    let notice = "shows left out in motion (over 20 ms here): streaks";
+    session.wait_for("streaks to go", || session.has_logged(notice).then_some(()));
+    // They stay left out: they cost several times the available time.
+    session.wait_for("frames", || (session.frame_count() > 150).then_some(()));
+    assert!(!session.has_logged("shows everything"), "{}", session.log_tail());
+    session.press_key("Escape", "Named(Escape)");
+    session.press_key("Return", "Named(Enter)");
+    assert_eq!(session.wait_for_exit().code(), Some(0), "{}", session.log_tail());
 }
 
 #[test]
-fn escape_closes_and_asks_and_other_bodies_can_be_taken_back() {
-    if !is_there() {
+fn scene_change_can_be_undone_and_escape_asks_before_quitting() {
+    if !can_run_window_tests() {
         return;
     }
-    let person = Person::opens(&["view", "plummer", "-n", "300", "--engine", "cpu"], Tab::File);
-    person.waits_until_sky(true);
-    person.presses("space", "Named(Space)");
-    person.waits_until_sky(false);
-    let before = person.saves();
-    // A slip on the row of numbers.
-    person.presses("6", "Character(\"6\")");
-    person
-        .eventually("another scene", || (person.title() == "gravitile: disk-galaxy").then_some(()));
-    person.presses("ctrl+z", "Character(\"z\")");
-    person.eventually("the first one", || (person.title() == "gravitile: plummer").then_some(()));
-    let after = person.saves();
+    let session = Session::open(&["view", "plummer", "-n", "300", "--engine", "cpu"], Tab::File);
+    session.wait_for_motion();
+    session.press_key("space", "Named(Space)");
+    session.wait_until_idle();
+    let before = session.save_snapshot();
+    // An accidental number key loads another scene.
+    session.press_key("6", "Character(\"6\")");
+    session
+        .wait_for("another scene", || (session.title() == "gravitile: disk-galaxy").then_some(()));
+    session.press_key("ctrl+z", "Character(\"z\")");
+    session.wait_for("the first one", || (session.title() == "gravitile: plummer").then_some(()));
+    let after = session.save_snapshot();
     assert_eq!((after.time, &after.bodies.position), (before.time, &before.bodies.position));
-    // It goes on from there.
-    person.presses("space", "Named(Space)");
-    person.eventually("steps", || Some(person.saves()).filter(|s| s.time > before.time));
-    person.presses("shift+ctrl+z", "Character(\"Z\")");
-    person.eventually("the other", || (person.title() == "gravitile: disk-galaxy").then_some(()));
+    // The run continues from the restored state.
+    session.press_key("space", "Named(Space)");
+    session.wait_for("steps", || Some(session.save_snapshot()).filter(|s| s.time > before.time));
+    session.press_key("shift+ctrl+z", "Character(\"Z\")");
+    session.wait_for("the other", || (session.title() == "gravitile: disk-galaxy").then_some(()));
 
-    // Escape asks; a second one answers no.
+    // Escape asks whether to quit; a second one answers no.
     for _ in 0..2 {
-        person.presses("Escape", "Named(Escape)");
+        session.press_key("Escape", "Named(Escape)");
     }
-    person.presses("c", "Character(\"c\")");
-    person.eventually("life", || person.has_said("says coloured by speed").then_some(()));
-    person.presses("Escape", "Named(Escape)");
-    person.presses("Return", "Named(Enter)");
-    assert_eq!(person.ended().code(), Some(0), "{}", person.said());
+    session.press_key("c", "Character(\"c\")");
+    session.wait_for("life", || session.has_logged("says coloured by speed").then_some(()));
+    session.press_key("Escape", "Named(Escape)");
+    session.press_key("Return", "Named(Enter)");
+    assert_eq!(session.wait_for_exit().code(), Some(0), "{}", session.log_tail());
 }
 
 #[test]
-fn the_first_picture_has_all_bodies_beside_the_panel() {
-    if !is_there() {
+fn first_frame_shows_all_bodies_next_to_the_panel() {
+    if !can_run_window_tests() {
         return;
     }
     let row = |folder: &std::path::Path| {
@@ -129,32 +132,36 @@ fn the_first_picture_has_all_bodies_beside_the_panel() {
     };
     for input in ["figure-eight", "row.csv"] {
         let args = ["view", input, "--paused", "--engine", "cpu", "--sky", "0"];
-        let person = Person::opens_with(&args, Tab::Scene, row);
-        person.waits_until_sky(false);
-        let seen = person.sees();
+        let session = Session::open_with(&args, Tab::Scene, row);
+        session.wait_until_idle();
+        let picture = session.screenshot();
         let third = SKY[2] / 3;
         for k in 0..3 {
-            let part = [k * third, SKY[1], (k + 1) * third, SKY[3]];
-            assert!(seen.bright(part) > 8, "{input}: no body in part {k} of the free picture");
+            let region = [k * third, SKY[1], (k + 1) * third, SKY[3]];
+            assert!(
+                picture.count_bright(region) > 8,
+                "{input}: no body in part {k} of the free picture"
+            );
         }
     }
 }
 
 #[test]
-fn a_slip_on_the_bar_costs_nothing() {
-    if !is_there() {
+fn click_on_the_time_bar_can_be_undone() {
+    if !can_run_window_tests() {
         return;
     }
-    // No effects that a slow adapter leaves out, which it would say in the line below the bar.
+    // Without effects that a slow adapter leaves out: the notice would appear below the bar.
     let plain = ["--bloom", "0", "--local-exposure", "0", "--sky", "0"];
     let view = ["view", "plummer", "-n", "300", "--engine", "cpu"];
-    let person = Person::opens(&[&view[..], &plain].concat(), Tab::Scene);
-    person.waits_until_sky(true);
-    person.presses("Tab", "Named(Tab)");
-    person.presses("m", "Character(\"m\")");
-    person.eventually("the bookmark", || person.has_said("says a bookmark at t = ").then_some(()));
-    let marked = person.step();
-    person.eventually("steps", || (person.step() > marked + 50).then_some(()));
+    let session = Session::open(&[&view[..], &plain].concat(), Tab::Scene);
+    session.wait_for_motion();
+    session.press_key("Tab", "Named(Tab)");
+    session.press_key("m", "Character(\"m\")");
+    session
+        .wait_for("the bookmark", || session.has_logged("says a bookmark at t = ").then_some(()));
+    let marked = session.step();
+    session.wait_for("steps", || (session.step() > marked + 50).then_some(()));
     // The bar begins to the right of the last button before it.
     let bar = place(World::on(Tab::Scene), |harness| {
         harness.state_mut().panel.open = false;
@@ -162,94 +169,95 @@ fn a_slip_on_the_bar_costs_nothing() {
         let last = harness.get_all_by_label("⚑").next().unwrap().rect();
         egui::pos2(last.right() + 14.0, last.center().y)
     });
-    person.clicks(bar, "does GoTo(");
-    let there = person.eventually("the state of then", || {
-        let step = person.step();
-        (person.has_paused() && !person.is_making() && step < marked).then_some(step)
+    session.click(bar, "does GoTo(");
+    let rewound = session.wait_for("the state of then", || {
+        let step = session.step();
+        (session.is_paused() && !session.is_building() && step < marked).then_some(step)
     });
     std::thread::sleep(std::time::Duration::from_millis(300));
-    assert_eq!(person.step(), there, "it runs on from there");
-    // What was before the slip comes back, and runs as it did.
-    person.presses("ctrl+z", "Character(\"z\")");
-    person.eventually("where it was", || (person.step() > marked).then_some(()));
-    person.eventually("going on", || (!person.has_paused()).then_some(()));
-    assert!(!person.has_said("says nothing to undo"), "{}", person.said());
+    assert_eq!(session.step(), rewound, "it runs on from there");
+    // Undo restores the state before the click, running.
+    session.press_key("ctrl+z", "Character(\"z\")");
+    session.wait_for("where it was", || (session.step() > marked).then_some(()));
+    session.wait_for("going on", || (!session.is_paused()).then_some(()));
+    assert!(!session.has_logged("says nothing to undo"), "{}", session.log_tail());
 }
 
 #[test]
-fn a_film_is_kept_when_the_program_is_told_to_end_and_each_picture_is_another() {
-    if !is_there() {
+fn film_survives_sigterm_and_its_frames_differ() {
+    if !can_run_window_tests() {
         return;
     }
-    let person = Person::opens(&["view", "plummer", "-n", "300", "--engine", "cpu"], Tab::File);
-    person.waits_until_sky(true);
+    let session = Session::open(&["view", "plummer", "-n", "300", "--engine", "cpu"], Tab::File);
+    session.wait_for_motion();
     let record = place(World::on(Tab::File), |h| h.get_by_label("Record").rect().center());
-    person.clicks(record, "does Record");
-    person.goes_to(Tab::Scene);
-    person.eventually("pictures", || (person.filmed() >= 12).then_some(()));
-    person.is_told_to_end();
-    assert_eq!(person.ended().code(), Some(130), "{}", person.said());
-    let film = std::fs::read(person.folder().join("film.webp")).expect("the film so far");
+    session.click(record, "does Record");
+    session.open_tab(Tab::Scene);
+    session.wait_for("pictures", || (session.frames_recorded() >= 12).then_some(()));
+    session.terminate();
+    assert_eq!(session.wait_for_exit().code(), Some(130), "{}", session.log_tail());
+    let film = std::fs::read(session.folder().join("film.webp")).expect("the film so far");
     let pictures = chunks(&film[12..], b"ANMF");
     assert!(pictures.len() >= 12, "{}", pictures.len());
     for (k, pair) in pictures.windows(2).enumerate() {
-        // After the place, size and duration of each.
+        // The first 16 bytes hold position, size and duration.
         assert_ne!(pair[0][16..], pair[1][16..], "picture {} is the one before", k + 1);
     }
 }
 
-/// Steps so short that the processor is always behind: the first picture shows the state at that time.
+/// With steps so short that the processor is always behind, the first frame shows the current
+/// state.
 #[test]
-fn a_film_begins_however_far_behind_the_steps_are() {
-    if !is_there() {
+fn film_starts_even_if_steps_lag_behind() {
+    if !can_run_window_tests() {
         return;
     }
     let opening = ["view", "plummer", "-n", "2000", "--engine", "cpu", "--dt", "1e-6"];
-    let person = Person::opens(&opening, Tab::File);
-    person.waits_until_sky(true);
+    let session = Session::open(&opening, Tab::File);
+    session.wait_for_motion();
     let record = place(World::on(Tab::File), |h| h.get_by_label("Record").rect().center());
-    person.clicks(record, "does Record");
-    person.eventually("a picture", || (person.filmed() >= 1).then_some(()));
-    person.is_told_to_end();
-    assert_eq!(person.ended().code(), Some(130), "{}", person.said());
-    assert!(person.folder().join("film.webp").is_file());
+    session.click(record, "does Record");
+    session.wait_for("a picture", || (session.frames_recorded() >= 1).then_some(()));
+    session.terminate();
+    assert_eq!(session.wait_for_exit().code(), Some(130), "{}", session.log_tail());
+    assert!(session.folder().join("film.webp").is_file());
 }
 
-/// A scene's end is where one says what is next; a run is not thrown away, and does not go on unseen either.
+/// At its end a scene pauses: the run is neither discarded nor continued without a request.
 #[test]
-fn time_rests_at_the_end_of_a_scene_and_goes_on_when_told() {
-    if !is_there() {
+fn run_pauses_at_the_end_of_a_scene_and_continues_on_request() {
+    if !can_run_window_tests() {
         return;
     }
     let scene = "title = \"Short\"\nabout = \"Thirty steps\"\n[[part]]\nname = \"stars\"\ngenerator = \"plummer\"\n\
                  parameters = { n = 500 }\n[run]\nsoftening = 0.05\ndt = 0.01\nuntil = 0.3\n[view]\nextent = 3.0\n";
     let opening = ["view", "short.toml", "--engine", "cpu"];
-    let person = Person::opens_with(&opening, Tab::Scene, |folder| {
+    let session = Session::open_with(&opening, Tab::Scene, |folder| {
         std::fs::write(folder.join("short.toml"), scene).unwrap();
     });
-    person.presses("x", "Character(\"x\")");
-    person.waits_until_sky(false);
-    assert_eq!(person.step(), 30);
-    person.presses("space", "Named(Space)");
-    person.eventually("steps beyond it", || (person.step() > 60).then_some(()));
-    person.presses("r", "Character(\"r\")");
-    person.eventually("the beginning", || (person.step() < 30).then_some(()));
-    person.waits_until_sky(false);
-    assert_eq!(person.step(), 30, "it ends again");
-    // It plays again from where it stopped, too: it stopped by itself, nobody paused it.
-    person.presses("r", "Character(\"r\")");
-    person.eventually("the beginning again", || (person.step() < 30).then_some(()));
-    person.eventually("the end again", || (person.step() == 30 && person.rests()).then_some(()));
+    session.press_key("x", "Character(\"x\")");
+    session.wait_until_idle();
+    assert_eq!(session.step(), 30);
+    session.press_key("space", "Named(Space)");
+    session.wait_for("steps beyond it", || (session.step() > 60).then_some(()));
+    session.press_key("r", "Character(\"r\")");
+    session.wait_for("the beginning", || (session.step() < 30).then_some(()));
+    session.wait_until_idle();
+    assert_eq!(session.step(), 30, "it ends again");
+    // A restart after the automatic stop plays as well: the user has not paused it.
+    session.press_key("r", "Character(\"r\")");
+    session.wait_for("the beginning again", || (session.step() < 30).then_some(()));
+    session.wait_for("the end again", || (session.step() == 30 && session.is_idle()).then_some(()));
 }
 
-/// The contents of chunks of that name in a RIFF file, after its header.
+/// The contents of all chunks of that name in a RIFF file; `bytes` starts after its header.
 fn chunks<'a>(mut bytes: &'a [u8], name: &[u8; 4]) -> Vec<&'a [u8]> {
     let mut found = Vec::new();
     while let Some((head, rest)) = bytes.split_at_checked(8) {
         let length = u32::from_le_bytes([head[4], head[5], head[6], head[7]]) as usize;
-        let (held, rest) = rest.split_at(length);
+        let (content, rest) = rest.split_at(length);
         if &head[..4] == name {
-            found.push(held);
+            found.push(content);
         }
         bytes = &rest[(length % 2).min(rest.len())..];
     }
@@ -257,32 +265,32 @@ fn chunks<'a>(mut bytes: &'a [u8], name: &[u8; 4]) -> Vec<&'a [u8]> {
 }
 
 #[test]
-fn a_window_that_another_program_destroys_ends_with_one_line() {
-    if !is_there() {
+fn destroyed_window_ends_the_program_with_one_line() {
+    if !can_run_window_tests() {
         return;
     }
-    let person = Person::opens(&["view", "plummer", "-n", "500", "--engine", "cpu"], Tab::Numbers);
-    person.waits_until_sky(true);
-    // XDestroyWindow, without an end of the connection.
-    person.does(&["windowclose", &person.window()]);
-    assert_eq!(person.ended().code(), Some(2));
-    let said = person.said();
-    assert!(said.contains("the window was lost"), "{said}");
-    assert!(!said.contains("panicked") && !said.contains("RUST_BACKTRACE"), "{said}");
+    let session = Session::open(&["view", "plummer", "-n", "500", "--engine", "cpu"], Tab::Numbers);
+    session.wait_for_motion();
+    // XDestroyWindow; the connection stays open.
+    session.xdotool(&["windowclose", &session.window()]);
+    assert_eq!(session.wait_for_exit().code(), Some(2));
+    let stderr = session.log_tail();
+    assert!(stderr.contains("the window was lost"), "{stderr}");
+    assert!(!stderr.contains("panicked") && !stderr.contains("RUST_BACKTRACE"), "{stderr}");
 }
 
 #[test]
-fn steps_that_are_too_long_are_reported_once() {
-    if !is_there() {
+fn too_long_time_steps_are_reported_once() {
+    if !can_run_window_tests() {
         return;
     }
     let args = ["view", "plummer", "-n", "200", "--engine", "cpu", "--eps", "0.01", "--dt", "2"];
-    let person = Person::opens(&args, Tab::Numbers);
+    let session = Session::open(&args, Tab::Numbers);
     let words = "the energy is off by more than 5 %";
-    let said = person.eventually("a warning", || person.sentence(words));
-    assert!(said.contains("shorten the time step"), "{said}");
+    let warning = session.wait_for("a warning", || session.last_message(words));
+    assert!(warning.contains("shorten the time step"), "{warning}");
     // The scene ends at t = 10.
-    person.eventually("the end", || (person.step() == 5).then_some(()));
-    person.waits_until_sky(false);
-    assert_eq!(person.said().matches(words).count(), 1);
+    session.wait_for("the end", || (session.step() == 5).then_some(()));
+    session.wait_until_idle();
+    assert_eq!(session.log_tail().matches(words).count(), 1);
 }

@@ -1,34 +1,35 @@
-//! The JavaScript around the program, made by wasm-bindgen's own crate: so no separate program with another version is
-//! needed.
+//! Generates the program's JavaScript bindings with wasm-bindgen's support crate, so that no
+//! separate `wasm-bindgen` program of a matching version is needed.
 
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 use wasm_bindgen_cli_support::Bindgen;
 
-/// As in `Cargo.toml` here.
+/// Version of wasm-bindgen in this tool's `Cargo.toml`.
 const VERSION: &str = "0.2.130";
 
-/// Writes `gravitile.js` and `gravitile_bg.wasm` into `out`.
-pub fn write(program: &Path, out: &Path, keeps_names: bool) -> Result<()> {
+/// Writes `gravitile.js` and `gravitile_bg.wasm` into `out`; with `keep_names` the names of
+/// functions stay in the latter.
+pub fn write(program: &Path, out: &Path, keep_names: bool) -> Result<()> {
     Bindgen::new()
         .input_path(program)
         .web(true)?
         .typescript(false)
         .out_name("gravitile")
         .keep_debug(false)
-        .remove_name_section(!keeps_names)
+        .remove_name_section(!keep_names)
         .generate(out)
         .context("wasm-bindgen")
 }
 
-/// The page's wasm-bindgen must be of the version of its support crate.
+/// Checks that wasm-bindgen has the same version in the page's lock file as in this tool.
 pub fn check_version(lock: &str) -> Result<()> {
-    let of_page = lock.split("name = \"wasm-bindgen\"\nversion = \"").nth(1);
-    let of_page = of_page.and_then(|rest| rest.split('"').next()).unwrap_or("none");
+    let locked = lock.split("name = \"wasm-bindgen\"\nversion = \"").nth(1);
+    let locked = locked.and_then(|rest| rest.split('"').next()).unwrap_or("none");
     ensure!(
-        of_page == VERSION,
-        "Cargo.lock has wasm-bindgen {of_page}, but web/tool is for {VERSION}: set both to the same"
+        locked == VERSION,
+        "Cargo.lock has wasm-bindgen {locked}, but web/tool is for {VERSION}: set both to the same"
     );
     Ok(())
 }
@@ -38,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_lock_and_the_tool_agree() {
+    fn lock_file_and_tool_agree_on_wasm_bindgen_version() {
         check_version(include_str!("../../../Cargo.lock")).unwrap();
         assert!(include_str!("../Cargo.toml").contains(&format!("\"={VERSION}\"")));
         let other = "name = \"wasm-bindgen\"\nversion = \"0.2.1\"\n";

@@ -1,7 +1,7 @@
 //! The page's folder: the compiled program, its bindings, and the other files.
 //!
-//! Binaryen's `wasm-opt` is not used: compressed, the page gets no smaller, and Debian 12's version (108) makes one that
-//! does not load.
+//! Binaryen's `wasm-opt` is not used: it does not make the compressed page smaller, and the output
+//! of Debian 12's version (108) does not load.
 
 use std::fmt::{Display, Formatter};
 use std::fs;
@@ -20,29 +20,29 @@ use super::{bindings, scenes};
 pub enum Profile {
     /// A small and fast page; takes minutes.
     Release,
-    /// Quick, for work on the page.
+    /// Compiles quickly, for work on the page.
     Dev,
 }
 
-/// Files that are copied as they are.
+/// The page's files in `web/`.
 const FILES: &[&str] =
     &["index.html", "page.css", "page.js", "film.js", "worker.js", "sw.js", "icon.svg"];
 
-/// Iterations of zopfli; with fifteen files are hardly smaller.
-const ROUNDS: NonZeroU64 = NonZeroU64::new(5).expect("more than none");
+/// Iterations of zopfli; 15, its default, make hardly smaller files.
+const ZOPFLI_ITERATIONS: NonZeroU64 = NonZeroU64::new(5).expect("more than none");
 
-/// What was made.
+/// Size of the page.
 #[derive(Debug, Default)]
-pub struct Made {
+pub struct PageSize {
     /// Bytes of all files.
     pub bytes: u64,
-    /// Bytes of all files, compressed by gzip, as every host sends them.
+    /// Bytes of all files, compressed by gzip, which every host can send.
     pub by_gzip: u64,
-    /// Compressed by brotli, as some hosts send them.
+    /// Bytes of all files, compressed by brotli, which some hosts can send.
     pub by_brotli: u64,
 }
 
-impl Display for Made {
+impl Display for PageSize {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
         let mb = |bytes: u64| bytes as f64 / 1e6;
         let [bytes, by_gzip, by_brotli] = [self.bytes, self.by_gzip, self.by_brotli].map(mb);
@@ -50,16 +50,17 @@ impl Display for Made {
     }
 }
 
-/// Compiles the page of the repository `root` into the folder `out`, each file also compressed, with `.gz` and `.br` after
-/// its name: servers configured for it (nginx: `gzip_static`, `brotli_static`) send these. With `names` functions keep their
-/// names. `url` is the address that the folder will have, for pictures of links.
+/// Builds the page of the repository `root` in the folder `out`. Each file is also written
+/// compressed, with `.gz` and `.br` appended to its name, for servers configured to send those
+/// (nginx: `gzip_static`, `brotli_static`). With `names` functions keep their names. `url` is the
+/// address that the folder will have, for link previews.
 pub fn make(
     root: &Path,
     out: &Path,
     profile: Profile,
     names: bool,
     url: Option<&str>,
-) -> Result<Made> {
+) -> Result<PageSize> {
     bindings::check_version(&fs::read_to_string(root.join("Cargo.lock"))?)?;
     let program = compile(root, profile)?;
     fs::create_dir_all(out).with_context(|| format!("making the folder {}", out.display()))?;
@@ -74,41 +75,44 @@ pub fn make(
         fs::copy(&from, out.join(name)).with_context(|| format!("copying {}", from.display()))?;
     }
     fs::write(out.join("index.html"), index)?;
-    let mut made = Made::default();
+    let mut size = PageSize::default();
     for name in FILES.iter().chain(&["gravitile.js", "gravitile_bg.wasm"]) {
         let bytes = fs::read(out.join(name))?;
-        made.bytes += bytes.len() as u64;
-        let packed = [("gz", by_gzip(&bytes, profile)?), ("br", by_brotli(&bytes, profile)?)];
-        for ((ending, packed), sum) in packed.iter().zip([&mut made.by_gzip, &mut made.by_brotli]) {
+        size.bytes += bytes.len() as u64;
+        let packed =
+            [("gz", compress_gzip(&bytes, profile)?), ("br", compress_brotli(&bytes, profile)?)];
+        for ((ending, packed), sum) in packed.iter().zip([&mut size.by_gzip, &mut size.by_brotli]) {
             *sum += packed.len() as u64;
             fs::write(out.join(format!("{name}.{ending}")), packed)?;
         }
     }
-    Ok(made)
+    Ok(size)
 }
 
-/// For a release by zopfli, whose files any host can send: 4 % smaller than zlib's best, in some twenty seconds.
-fn by_gzip(bytes: &[u8], profile: Profile) -> Result<Vec<u8>> {
+/// Compresses by gzip; for a release with zopfli, which makes files 4 % smaller than zlib's best in
+/// about 20 s.
+fn compress_gzip(bytes: &[u8], profile: Profile) -> Result<Vec<u8>> {
     if profile == Profile::Dev {
         let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
         packed.write_all(bytes)?;
         return Ok(packed.finish()?);
     }
-    let options = zopfli::Options { iteration_count: ROUNDS, ..zopfli::Options::default() };
+    let options =
+        zopfli::Options { iteration_count: ZOPFLI_ITERATIONS, ..zopfli::Options::default() };
     let mut packed = Vec::new();
     zopfli::compress(options, zopfli::Format::Gzip, bytes, &mut packed)?;
     Ok(packed)
 }
 
-/// As small as possible for a release.
-fn by_brotli(bytes: &[u8], profile: Profile) -> Result<Vec<u8>> {
+/// Compresses by brotli; for a release with the highest quality.
+fn compress_brotli(bytes: &[u8], profile: Profile) -> Result<Vec<u8>> {
     let quality = if profile == Profile::Release { 11 } else { 2 };
     let mut packed = brotli::CompressorWriter::new(Vec::new(), 1 << 16, quality, 24);
     packed.write_all(bytes)?;
     Ok(packed.into_inner())
 }
 
-/// Compiles the program; returns the compiler's file.
+/// Compiles the program; returns the path of the `.wasm` file.
 fn compile(root: &Path, profile: Profile) -> Result<PathBuf> {
     let (name, folder) = match profile {
         Profile::Release => ("web-release", "web-release"),
@@ -123,10 +127,10 @@ fn compile(root: &Path, profile: Profile) -> Result<PathBuf> {
         .args(["--target", "wasm32-unknown-unknown", "--no-default-features"])
         .args(["--features", "panel", "--profile", name, "--target-dir"])
         .arg(&target)
-        // 128-bit vectors, which every current browser with WebAssembly has.
+        // 128-bit SIMD, which every current browser with WebAssembly supports.
         .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS", "-Ctarget-feature=+simd128");
     if profile == Profile::Dev {
-        // Compiling takes the time here, not the page.
+        // Short compile time matters here more than the speed of the page.
         compile.env("CARGO_PROFILE_DEV_OPT_LEVEL", "1").env("CARGO_PROFILE_DEV_DEBUG", "false");
     }
     let compiled = compile.status().context("starting cargo")?;

@@ -1,4 +1,4 @@
-//! Makes the folder of the page, and serves it on this machine.
+//! Builds the folder of the page, and serves it on this machine.
 
 #![warn(missing_docs)]
 
@@ -7,5 +7,5 @@ mod folder;
 mod scenes;
 mod serve;
 
-pub use folder::{Made, Profile, make};
+pub use folder::{PageSize, Profile, make};
 pub use serve::Server;

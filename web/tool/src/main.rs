@@ -19,7 +19,7 @@ usage: script/web [--out FOLDER] [--url URL] [--dev] [--names] [--serve [PORT]]
   --serve [PORT]  serve it on this machine until Ctrl-C (port 8320 if left out)
 ";
 
-struct Asked {
+struct Arguments {
     out: PathBuf,
     url: Option<String>,
     profile: Profile,
@@ -27,9 +27,9 @@ struct Asked {
     serve: Option<u16>,
 }
 
-fn asked() -> Result<Option<Asked>> {
-    let root = folder_of_the_repository();
-    let mut asked = Asked {
+fn parse_arguments() -> Result<Option<Arguments>> {
+    let root = repository_root();
+    let mut arguments = Arguments {
         out: root.join("target/web/page"),
         url: None,
         profile: Profile::Release,
@@ -39,35 +39,35 @@ fn asked() -> Result<Option<Asked>> {
     let mut words = std::env::args().skip(1).peekable();
     while let Some(word) = words.next() {
         match word.as_str() {
-            "--out" => asked.out = words.next().context("--out wants a folder")?.into(),
-            "--url" => asked.url = Some(words.next().context("--url wants an address")?),
-            "--dev" => (asked.profile, asked.names) = (Profile::Dev, true),
-            "--names" => asked.names = true,
+            "--out" => arguments.out = words.next().context("--out wants a folder")?.into(),
+            "--url" => arguments.url = Some(words.next().context("--url wants an address")?),
+            "--dev" => (arguments.profile, arguments.names) = (Profile::Dev, true),
+            "--names" => arguments.names = true,
             "--serve" => {
                 let port = words.next_if(|word| !word.starts_with('-'));
                 let port = port.map_or(Ok(8320), |port| {
                     port.parse().with_context(|| format!("'{port}' is no port"))
                 });
-                asked.serve = Some(port?);
+                arguments.serve = Some(port?);
             }
             "-h" | "--help" => return Ok(None),
             other => bail!("'{other}' is unknown\n\n{HELP}"),
         }
     }
-    Ok(Some(asked))
+    Ok(Some(arguments))
 }
 
-fn folder_of_the_repository() -> PathBuf {
+fn repository_root() -> PathBuf {
     let tool = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
     tool.join("../..").canonicalize().unwrap_or(tool)
 }
 
 fn run() -> Result<()> {
-    let Some(Asked { out, url, profile, names, serve }) = asked()? else {
+    let Some(Arguments { out, url, profile, names, serve }) = parse_arguments()? else {
         print!("{HELP}");
         return Ok(());
     };
-    let made = make(&folder_of_the_repository(), &out, profile, names, url.as_deref())?;
+    let made = make(&repository_root(), &out, profile, names, url.as_deref())?;
     println!("{}: {made}", out.display());
     if let Some(port) = serve {
         let server = Server::open(&out, port)?;

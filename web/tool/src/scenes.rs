@@ -1,19 +1,21 @@
-//! A page for each scene, so that a link to it shows its title and picture where it is pasted (ogp.me).
+//! A page for each scene with Open Graph tags (ogp.me), so that link previews show its title and
+//! picture.
 
 use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 
-/// Writes `NAME.html`, and `NAME.png` if there is a picture, for each of the program's scenes into `out`. The pages are
-/// `index` with another scene, title and description; `url` is the folder's address.
+/// Writes `NAME.html`, and `NAME.png` if there is a picture, for each built-in scene into `out`.
+/// The pages are `index` with another scene, title and description; `url` is the folder's address.
 pub fn write(root: &Path, out: &Path, index: &str, url: Option<&str>) -> Result<()> {
     let url = url.map_or(String::new(), |url| format!("{}/", url.trim_end_matches('/')));
     for entry in fs::read_dir(root.join("assets/scenes")).context("reading assets/scenes")? {
         let path = entry?.path();
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let text = fs::read_to_string(&path)?;
-        let (title, about) = described(&text).with_context(|| format!("{}", path.display()))?;
+        let (title, about) =
+            title_and_summary(&text).with_context(|| format!("{}", path.display()))?;
         let picture = root.join(format!("assets/welcome/{name}.png"));
         let mut tags = vec![
             ("og:type", "website".to_owned()),
@@ -33,7 +35,7 @@ pub fn write(root: &Path, out: &Path, index: &str, url: Option<&str>) -> Result<
 }
 
 /// Title and first sentence of a scene file.
-fn described(text: &str) -> Option<(String, String)> {
+fn title_and_summary(text: &str) -> Option<(String, String)> {
     let title = text.split_once("title = \"")?.1.split_once('"')?.0;
     let about = text.split_once("about = \"\"\"")?.1.split_once("\"\"\"")?.0;
     let about = about.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -53,11 +55,12 @@ fn page(
     let rest = rest.split_once('\n').context("web/index.html ends after its description")?.1;
     let before = before.replace("<html ", &format!("<html data-scene=\"{name}\" "));
     ensure!(before.contains("data-scene"), "web/index.html has no attributes of html");
-    let coded = |text: &str| text.replace('&', "&amp;").replace('"', "&quot;").replace('<', "&lt;");
-    let mut page = format!("{before}<title>{} · gravitile</title>\n", coded(title));
-    page += &format!("<meta name=\"description\" content=\"{}\">\n", coded(about));
+    let escape =
+        |text: &str| text.replace('&', "&amp;").replace('"', "&quot;").replace('<', "&lt;");
+    let mut page = format!("{before}<title>{} · gravitile</title>\n", escape(title));
+    page += &format!("<meta name=\"description\" content=\"{}\">\n", escape(about));
     for (property, content) in tags {
-        page += &format!("<meta property=\"{property}\" content=\"{}\">\n", coded(content));
+        page += &format!("<meta property=\"{property}\" content=\"{}\">\n", escape(content));
     }
     Ok(page + rest)
 }

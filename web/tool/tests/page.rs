@@ -1,4 +1,5 @@
-//! The page in a browser, on a real WebGPU device. Without a browser the tests are skipped, and say so.
+//! The page in a browser, on a real WebGPU device. Without a browser the tests are skipped with a
+//! message.
 
 #[path = "page/browser.rs"]
 mod browser;
@@ -14,13 +15,13 @@ mod shown;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use browser::{Browser, Sight};
+use browser::{Browser, Graphics};
 use gravitile_web::{Profile, Server, make};
-use shown::{keep_downloads, offered};
+use shown::{capture_downloads, last_download};
 
-/// The address of the page, made once and served while the tests run; or of the one in the folder
-/// GRAVITILE_PAGE, for example the release.
-fn page() -> String {
+/// Address of the page, built once and served while the tests run. GRAVITILE_PAGE names the folder
+/// of another build to serve instead, for example the release.
+fn page_url() -> String {
     static ADDRESS: OnceLock<String> = OnceLock::new();
     let address = ADDRESS.get_or_init(|| {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -37,8 +38,8 @@ fn page() -> String {
     address.clone()
 }
 
-/// Tells `script/test` that this was left out.
-fn skipped(why: &str) {
+/// Reports a skipped test on stderr, and to `script/test` through the file GRAVITILE_SKIPPED.
+fn report_skipped(why: &str) {
     eprintln!("skipped: {why}");
     if let Some(path) = std::env::var_os("GRAVITILE_SKIPPED") {
         use std::io::Write;
@@ -47,21 +48,21 @@ fn skipped(why: &str) {
     }
 }
 
-fn open(sight: Sight) -> Option<Browser> {
-    let browser = Browser::open(sight, [1280, 720]);
+fn open_browser(graphics: Graphics) -> Option<Browser> {
+    let browser = Browser::open(graphics, [1280, 720]);
     if browser.is_none() {
-        skipped("the page: no Chromium, or no Xvfb");
+        report_skipped("the page: no Chromium, or no Xvfb");
     }
     browser
 }
 
-/// The pictures that were taken, to be looked at.
-fn picture(name: &str) -> PathBuf {
+/// Path of an output file in the target folder, kept for inspection.
+fn output_path(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name)
 }
 
-/// The part of the pixels that are lighter than the sky.
-fn lit(path: &Path) -> f64 {
+/// Fraction of pixels brighter than the sky.
+fn lit_fraction(path: &Path) -> f64 {
     let file = std::io::BufReader::new(std::fs::File::open(path).unwrap());
     let mut reader = png::Decoder::new(file).read_info().unwrap();
     let mut bytes = vec![0; reader.output_buffer_size().unwrap()];
@@ -71,49 +72,54 @@ fn lit(path: &Path) -> f64 {
     light.count() as f64 / f64::from(frame.width * frame.height)
 }
 
-/// Presses the control of that name through the page's element for it.
-fn press(browser: &mut Browser, name: &str) {
+/// Clicks the control of that name through its element in the page's accessibility mirror.
+fn click(browser: &mut Browser, name: &str) {
     let found = format!(
         "[...document.querySelectorAll('#mirror button')].find(e => e.textContent === {name:?})"
     );
-    browser.until(&format!("(() => {{ const e = {found}; e?.click(); return !!e; }})()"));
+    browser.wait_until(&format!("(() => {{ const e = {found}; e?.click(); return !!e; }})()"));
 }
 
-/// A small scene on the device, watched closely.
-fn small() -> String {
-    format!("{}?log=trace#scene=galaxy-collision&n=1000&engine=gpu", page())
+/// Address of the page with a small scene on the GPU and trace logging.
+fn small_scene_url() -> String {
+    format!("{}?log=trace#scene=galaxy-collision&n=1000&engine=gpu", page_url())
 }
 
-/// Opens the page with this fragment as if for the first time; returns where its lines begin on the console.
-fn follow(browser: &mut Browser, link: &str) -> usize {
-    browser.go("about:blank");
+/// Loads the page afresh with this fragment; returns the index of its first console line.
+fn open_link(browser: &mut Browser, link: &str) -> usize {
+    browser.navigate("about:blank");
     let from = browser.console.len();
-    browser.go(&format!("{}?log=trace{link}", page()));
+    browser.navigate(&format!("{}?log=trace{link}", page_url()));
     from
 }
 
 /// Drops a file onto the page.
 fn drop_file(browser: &mut Browser, name: &str, content: &str) {
-    browser.value(&format!(
+    browser.evaluate(&format!(
         "(() => {{ const data = new DataTransfer(); data.items.add(new File([{content}], {name:?})); \
          document.dispatchEvent(new DragEvent('drop', {{ dataTransfer: data, cancelable: true }})); }})()"
     ));
 }
 
 #[test]
-fn the_page_loads_and_makes_steps_and_can_be_seen() {
-    let Some(mut browser) = open(Sight::Pictures) else { return };
-    browser.go(&small());
+fn page_loads_steps_and_renders_bodies() {
+    let Some(mut browser) = open_browser(Graphics::WebGpu) else { return };
+    browser.navigate(&small_scene_url());
     let device = "(async () => !!(navigator.gpu && await navigator.gpu.requestAdapter()))()";
-    if browser.value(device) != true {
-        return skipped("the page: the browser here has no WebGPU device, not even SwiftShader");
+    if browser.evaluate(device) != true {
+        return report_skipped(
+            "the page: the browser here has no WebGPU device, not even SwiftShader",
+        );
     }
-    browser.stepped(5, 0);
-    let path = picture("desktop.png");
-    browser.picture(&path);
-    assert!(lit(&path) > 0.02, "{}", lit(&path));
-    assert_eq!(browser.value("document.title"), "gravitile: galaxy-collision");
-    assert_eq!(browser.value("getComputedStyle(document.getElementById('begin')).display"), "none");
+    browser.wait_for_step(5, 0);
+    let path = output_path("desktop.png");
+    browser.screenshot(&path);
+    assert!(lit_fraction(&path) > 0.02, "{}", lit_fraction(&path));
+    assert_eq!(browser.evaluate("document.title"), "gravitile: galaxy-collision");
+    assert_eq!(
+        browser.evaluate("getComputedStyle(document.getElementById('begin')).display"),
+        "none"
+    );
     assert!(
         !browser.console.iter().any(|line| line.contains("exception")),
         "{:#?}",
@@ -123,10 +129,10 @@ fn the_page_loads_and_makes_steps_and_can_be_seen() {
 
 #[test]
 #[ignore = "script/test --long"]
-fn every_tab_is_opened_by_its_name_and_what_was_chosen_is_remembered() {
-    let Some(mut browser) = open(Sight::Pictures) else { return };
-    browser.go(&small());
-    browser.stepped(1, 0);
+fn tabs_open_by_name_and_selected_tab_survives_reload() {
+    let Some(mut browser) = open_browser(Graphics::WebGpu) else { return };
+    browser.navigate(&small_scene_url());
+    browser.wait_for_step(1, 0);
     let tabs = [
         "Physics",
         "Kernel",
@@ -141,125 +147,126 @@ fn every_tab_is_opened_by_its_name_and_what_was_chosen_is_remembered() {
     ];
     for tab in tabs {
         let from = browser.console.len();
-        press(&mut browser, tab);
-        browser.line_with(&[&format!("frame on {tab}")], from);
-        browser.picture(&picture(&format!("tab-{tab}.png")));
+        click(&mut browser, tab);
+        browser.wait_for_line(&[&format!("frame on {tab}")], from);
+        browser.screenshot(&output_path(&format!("tab-{tab}.png")));
     }
-    browser.value("document.dispatchEvent(new Event('visibilitychange'))");
-    browser.until("localStorage.getItem('gravitile/window.toml')?.includes('tab = \"learn\"')");
+    browser.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
+    browser
+        .wait_until("localStorage.getItem('gravitile/window.toml')?.includes('tab = \"learn\"')");
     let from = browser.console.len();
     browser.reload();
-    browser.line_with(&["frame on Learn"], from);
-    browser.stepped(1, from);
+    browser.wait_for_line(&["frame on Learn"], from);
+    browser.wait_for_step(1, from);
 }
 
 #[test]
 #[ignore = "script/test --long"]
-fn bodies_are_dropped_saved_and_read_again() {
-    let Some(mut browser) = open(Sight::Pictures) else { return };
-    browser.go(&small());
-    browser.stepped(1, 0);
+fn dropped_bodies_can_be_saved_and_read_back() {
+    let Some(mut browser) = open_browser(Graphics::WebGpu) else { return };
+    browser.navigate(&small_scene_url());
+    browser.wait_for_step(1, 0);
     drop_file(&mut browser, "nothing.gvt", "'nonsense'");
-    browser.line_with(&["says", "nothing.gvt"], 0);
+    browser.wait_for_line(&["says", "nothing.gvt"], 0);
     let table = "'x,y,z,vx,vy,vz,mass\\n1,0,0,0,0.5,0,1\\n-1,0,0,0,-0.5,0,1\\n'";
     drop_file(&mut browser, "two.csv", table);
-    browser.line_with(&["says", "is kept at"], 0);
-    assert_eq!(browser.value("document.title"), "gravitile: two.csv");
-    keep_downloads(&mut browser);
-    press(&mut browser, "File");
-    press(&mut browser, "Save");
-    browser.line_with(&["says saved", "snapshot.gvt"], 0);
-    let saved = picture("saved.gvt");
-    std::fs::write(&saved, offered(&mut browser)).unwrap();
-    let table = picture("saved.csv");
+    browser.wait_for_line(&["says", "is kept at"], 0);
+    assert_eq!(browser.evaluate("document.title"), "gravitile: two.csv");
+    capture_downloads(&mut browser);
+    click(&mut browser, "File");
+    click(&mut browser, "Save");
+    browser.wait_for_line(&["says saved", "snapshot.gvt"], 0);
+    let saved = output_path("saved.gvt");
+    std::fs::write(&saved, last_download(&mut browser)).unwrap();
+    let table = output_path("saved.csv");
     let _ = std::fs::remove_file(&table);
-    native::gravitile(&["convert", saved.to_str().unwrap(), table.to_str().unwrap()], None);
+    native::run_native(&["convert", saved.to_str().unwrap(), table.to_str().unwrap()], None);
     let rows =
         std::fs::read_to_string(&table).unwrap().lines().filter(|l| !l.starts_with('#')).count();
     assert_eq!(rows, 3, "a head and two bodies");
-    // A link cannot hold them.
-    press(&mut browser, "Copy the link");
-    browser.line_with(&["says a link holds a scene by its name"], 0);
+    // A link names a built-in scene; it cannot hold bodies from a file.
+    click(&mut browser, "Copy the link");
+    browser.wait_for_line(&["says a link holds a scene by its name"], 0);
 }
 
 #[test]
 #[ignore = "script/test --long"]
-fn a_lost_device_is_replaced_and_a_second_time_too() {
-    let Some(mut browser) = open(Sight::Pictures) else { return };
-    browser.before(
+fn lost_device_is_replaced_twice() {
+    let Some(mut browser) = open_browser(Graphics::WebGpu) else { return };
+    browser.add_init_script(
         "const ask = GPUAdapter.prototype.requestDevice; \
          GPUAdapter.prototype.requestDevice = async function (...how) { \
          return window.device = await ask.apply(this, how) }",
     );
-    browser.go(&small());
-    browser.stepped(3, 0);
+    browser.navigate(&small_scene_url());
+    browser.wait_for_step(3, 0);
     for _ in 0..2 {
-        // One that breaks within three seconds is not replaced.
-        browser.value("new Promise(done => setTimeout(done, 3500))");
+        // A device lost within three seconds is not replaced.
+        browser.evaluate("new Promise(done => setTimeout(done, 3500))");
         let from = browser.console.len();
-        browser.value("window.device.destroy()");
-        browser.line_with(&["says", "device was lost"], from);
+        browser.evaluate("window.device.destroy()");
+        browser.wait_for_line(&["says", "device was lost"], from);
         let from = browser.console.len();
-        browser.line_with(&["frame on", "going"], from);
+        browser.wait_for_line(&["frame on", "going"], from);
     }
-    browser.frame();
-    let path = picture("recovered.png");
-    browser.picture(&path);
-    assert!(lit(&path) > 0.02, "{}", lit(&path));
+    browser.wait_for_fresh_frame();
+    let path = output_path("recovered.png");
+    browser.screenshot(&path);
+    assert!(lit_fraction(&path) > 0.02, "{}", lit_fraction(&path));
 }
 
 #[test]
 #[ignore = "script/test --long"]
-fn without_webgpu_there_are_bodies_a_button_and_a_sentence() {
-    let Some(mut browser) = open(Sight::Without) else { return };
-    browser.go(&format!("{}?log=trace", page()));
-    browser.line_with(&["plain picture, step 3"], 0);
-    let path = picture("plain.png");
-    browser.picture(&path);
-    assert!(lit(&path) > 0.02, "{}", lit(&path));
-    let said = browser.value("document.getElementById('note').textContent");
-    assert!(said.as_str().is_some_and(|said| said.contains("no WebGPU")), "{said}");
-    browser.value("document.getElementById('pause').click()");
-    browser.until_silent();
-    assert_eq!(browser.value("document.getElementById('pause').textContent"), "Play");
+fn without_webgpu_page_shows_bodies_pause_button_and_note() {
+    let Some(mut browser) = open_browser(Graphics::NoWebGpu) else { return };
+    browser.navigate(&format!("{}?log=trace", page_url()));
+    browser.wait_for_line(&["plain picture, step 3"], 0);
+    let path = output_path("plain.png");
+    browser.screenshot(&path);
+    assert!(lit_fraction(&path) > 0.02, "{}", lit_fraction(&path));
+    let note = browser.evaluate("document.getElementById('note').textContent");
+    assert!(note.as_str().is_some_and(|text| text.contains("no WebGPU")), "{note}");
+    browser.evaluate("document.getElementById('pause').click()");
+    browser.wait_for_quiet_console();
+    assert_eq!(browser.evaluate("document.getElementById('pause').textContent"), "Play");
 }
 
 #[test]
 #[ignore = "script/test --long"]
-fn a_link_that_is_nonsense_is_said_and_one_that_was_copied_shows_the_same() {
-    let Some(mut browser) = open(Sight::Pictures) else { return };
-    let from = follow(&mut browser, "#scene=plumer&n=3");
-    browser.line_with(&["says", "plummer"], from);
-    let from = follow(&mut browser, "#scene=plummer&n=700&engine=gpu&colour=speed");
-    browser.stepped(1, from);
-    press(&mut browser, "File");
-    press(&mut browser, "Copy the link");
-    let line = browser.line_with(&["says copied: http"], from);
+fn invalid_link_is_reported_and_copied_link_keeps_options() {
+    let Some(mut browser) = open_browser(Graphics::WebGpu) else { return };
+    let from = open_link(&mut browser, "#scene=plumer&n=3");
+    browser.wait_for_line(&["says", "plummer"], from);
+    let from = open_link(&mut browser, "#scene=plummer&n=700&engine=gpu&colour=speed");
+    browser.wait_for_step(1, from);
+    click(&mut browser, "File");
+    click(&mut browser, "Copy the link");
+    let line = browser.wait_for_line(&["says copied: http"], from);
     assert!(line.contains("#scene=plummer&n=700&") && line.contains("colour=speed"), "{line}");
 }
 
 #[test]
 #[ignore = "script/test --long"]
-fn a_phone_and_a_projector_show_the_picture() {
-    let Some(mut browser) = open(Sight::Pictures) else { return };
+fn phone_and_projector_sizes_render_bodies() {
+    let Some(mut browser) = open_browser(Graphics::WebGpu) else { return };
     browser.resize([390, 780], 1.0, true);
-    browser.go(&small());
-    browser.stepped(2, 0);
-    assert_eq!(browser.value("document.getElementById('window').width"), 390);
-    let path = picture("phone.png");
-    browser.picture(&path);
-    // Two galaxies as wide as half the screen, 0.018 with the line of numbers, which is longer later.
-    assert!(lit(&path) > 0.012, "{}", lit(&path));
+    browser.navigate(&small_scene_url());
+    browser.wait_for_step(2, 0);
+    assert_eq!(browser.evaluate("document.getElementById('window').width"), 390);
+    let path = output_path("phone.png");
+    browser.screenshot(&path);
+    // Measured: 0.018 for two galaxies half the screen wide and the status line, which grows later.
+    assert!(lit_fraction(&path) > 0.012, "{}", lit_fraction(&path));
     let from = browser.console.len();
-    browser.touch(&[[200.0, 400.0], [240.0, 420.0], [280.0, 440.0]]);
-    browser.line_with(&["frame on"], from);
-    let dragged = picture("phone-dragged.png");
-    browser.picture(&dragged);
-    press(&mut browser, "« panel");
-    browser.frame();
-    browser.picture(&picture("phone-panel.png"));
+    browser.drag_finger(&[[200.0, 400.0], [240.0, 420.0], [280.0, 440.0]]);
+    browser.wait_for_line(&["frame on"], from);
+    let dragged = output_path("phone-dragged.png");
+    browser.screenshot(&dragged);
+    click(&mut browser, "« panel");
+    browser.wait_for_fresh_frame();
+    browser.screenshot(&output_path("phone-panel.png"));
     browser.resize([1920, 1080], 1.0, false);
-    browser.until("document.getElementById('window').width === 1920");
-    browser.frame();
-    browser.picture(&picture("projector.png"));
+    browser.wait_until("document.getElementById('window').width === 1920");
+    browser.wait_for_fresh_frame();
+    browser.screenshot(&output_path("projector.png"));
 }

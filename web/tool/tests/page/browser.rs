@@ -1,4 +1,4 @@
-//! Drives a browser: Chromium, through its own protocol.
+//! Drives Chromium through the Chrome DevTools Protocol.
 
 use std::io::{BufRead, BufReader};
 use std::net::TcpStream;
@@ -9,16 +9,16 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tungstenite::{Message, WebSocket, client};
 
-/// What a browser is needed for.
+/// The graphics that the browser is started with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sight {
-    /// WebGPU on SwiftShader, and pictures that can be looked at: on a display without a screen.
-    Pictures,
-    /// No WebGPU.
-    Without,
+pub enum Graphics {
+    /// WebGPU on SwiftShader, on a virtual display, so that screenshots show the canvas.
+    WebGpu,
+    /// Headless, without WebGPU.
+    NoWebGpu,
 }
 
-const EVERYWHERE: &[&str] = &[
+const BASE_OPTIONS: &[&str] = &[
     "--no-sandbox",
     "--no-first-run",
     "--disable-extensions",
@@ -28,63 +28,66 @@ const EVERYWHERE: &[&str] = &[
     "--remote-allow-origins=*",
     "--hide-scrollbars",
 ];
-const WEBGPU: &[&str] = &["--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader"];
-/// Other ways to show a WebGPU canvas without a GPU lose the device, or show white.
-const SHOWN: &[&str] = &[
+const WEBGPU_OPTIONS: &[&str] = &["--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader"];
+/// Without a GPU, other options that display a WebGPU canvas lose the device or show white.
+const CANVAS_OPTIONS: &[&str] = &[
     "--enable-features=Vulkan",
     "--use-vulkan=swiftshader",
     "--use-angle=vulkan",
     "--disable-vulkan-surface",
 ];
 
-/// A browser with one page.
+/// A running browser with one page.
 pub struct Browser {
     child: Child,
     display: Option<Child>,
     socket: WebSocket<TcpStream>,
     session: String,
-    count: u64,
-    /// What the page has written to its console.
+    last_id: u64,
+    /// Lines that the page has written to its console.
     pub console: Vec<String>,
-    /// When, in milliseconds since 1970.
-    written: Vec<f64>,
-    /// What was traced of its threads, and whether that is all.
+    /// Time of each of these lines, in milliseconds since 1970.
+    console_times: Vec<f64>,
+    /// Trace events received so far, and whether the trace is complete.
     traced: (Vec<Value>, bool),
     _profile: tempfile::TempDir,
 }
 
-/// The longest that anything is awaited: a lost device or a dead page shows as this.
-const PATIENCE: Duration = Duration::from_secs(180);
+/// Upper limit of every wait; a lost device or a crashed page shows up as this timeout.
+const TIMEOUT: Duration = Duration::from_secs(180);
 
 impl Browser {
-    /// None without a browser, or for pictures without a display.
-    pub fn open(sight: Sight, size: [u32; 2]) -> Option<Self> {
-        match sight {
-            Sight::Pictures => Self::with(&[WEBGPU, SHOWN].concat(), true, size),
-            Sight::Without => Self::with(&["--headless=new"], false, size),
+    /// Starts the browser. `None` without Chromium, or if WebGPU is requested and Xvfb is missing.
+    pub fn open(graphics: Graphics, size: [u32; 2]) -> Option<Self> {
+        match graphics {
+            Graphics::WebGpu => {
+                Self::with_options(&[WEBGPU_OPTIONS, CANVAS_OPTIONS].concat(), true, size)
+            }
+            Graphics::NoWebGpu => Self::with_options(&["--headless=new"], false, size),
         }
     }
 
-    /// One with more command-line options, on a display without a screen if `unseen`; None if it does not start.
-    pub fn with(options: &[&str], unseen: bool, size: [u32; 2]) -> Option<Self> {
+    /// Starts the browser with extra command-line options, on a virtual display if
+    /// `virtual_display`. `None` if it does not start.
+    pub fn with_options(options: &[&str], virtual_display: bool, size: [u32; 2]) -> Option<Self> {
         let program =
             ["chromium", "chromium-browser", "google-chrome"].into_iter().find(|name| {
                 Command::new(name).arg("--version").output().is_ok_and(|o| o.status.success())
             })?;
         let profile = tempfile::tempdir().unwrap();
         let mut command = Command::new(program);
-        command.args(EVERYWHERE).arg(format!("--user-data-dir={}", profile.path().display()));
+        command.args(BASE_OPTIONS).arg(format!("--user-data-dir={}", profile.path().display()));
         command.arg(format!("--window-size={},{}", size[0], size[1])).args(options);
         let mut display = None;
-        if unseen {
-            let (child, name) = display_without_a_screen()?;
+        if virtual_display {
+            let (child, name) = start_virtual_display()?;
             command.env("DISPLAY", name);
             display = Some(child);
         }
         command.arg("about:blank").stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
-        let mut said = BufReader::new(child.stderr.take().unwrap()).lines();
-        let address = said
+        let mut stderr = BufReader::new(child.stderr.take().unwrap()).lines();
+        let address = stderr
             .by_ref()
             .map_while(Result::ok)
             .find_map(|line| Some(line.strip_prefix("DevTools listening on ")?.to_owned()));
@@ -98,20 +101,20 @@ impl Browser {
             }
             return None;
         };
-        // It goes on writing, and must not block on a full pipe.
-        std::thread::spawn(move || said.for_each(drop));
+        // Drain stderr, or the browser would block on a full pipe.
+        std::thread::spawn(move || stderr.for_each(drop));
         let host = address.strip_prefix("ws://").unwrap().split('/').next().unwrap();
         let stream = TcpStream::connect(host).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_read_timeout(Some(TIMEOUT)).unwrap();
         let (socket, _) = client(&address, stream).unwrap();
         let mut browser = Self {
             child,
             display,
             socket,
             session: String::new(),
-            count: 0,
+            last_id: 0,
             console: Vec::new(),
-            written: Vec::new(),
+            console_times: Vec::new(),
             traced: (Vec::new(), false),
             _profile: profile,
         };
@@ -120,37 +123,40 @@ impl Browser {
         let joined =
             browser.call("Target.attachToTarget", json!({"targetId": target, "flatten": true}));
         browser.session = joined["sessionId"].as_str().unwrap().to_owned();
-        for part in ["Page", "Runtime"] {
-            browser.call(&format!("{part}.enable"), json!({}));
+        for domain in ["Page", "Runtime"] {
+            browser.call(&format!("{domain}.enable"), json!({}));
         }
         Some(browser)
     }
 
-    /// One call of the protocol.
+    /// Calls a method of the protocol and returns its result.
+    ///
+    /// # Panics
+    /// If the browser answers with an error.
     pub fn call(&mut self, method: &str, parameters: Value) -> Value {
-        let answer = self.answer(method, parameters);
+        let answer = self.request(method, parameters);
         assert!(answer["error"].is_null(), "{method}: {}", answer["error"]);
         answer["result"].clone()
     }
 
-    fn answer(&mut self, method: &str, parameters: Value) -> Value {
-        self.count += 1;
-        let mut message = json!({"id": self.count, "method": method, "params": parameters});
+    fn request(&mut self, method: &str, parameters: Value) -> Value {
+        self.last_id += 1;
+        let mut message = json!({"id": self.last_id, "method": method, "params": parameters});
         if !self.session.is_empty() {
             message["sessionId"] = json!(self.session);
         }
         self.socket.send(Message::text(message.to_string())).unwrap();
         loop {
-            let Some(answer) = self.read() else {
-                panic!("no answer to {method}; {:?}", self.last())
+            let Some(answer) = self.read_message() else {
+                panic!("no answer to {method}; {:?}", self.last_lines())
             };
-            if answer["id"] == json!(self.count) {
+            if answer["id"] == json!(self.last_id) {
                 return answer;
             }
         }
     }
 
-    fn read(&mut self) -> Option<Value> {
+    fn read_message(&mut self) -> Option<Value> {
         let Ok(message) = self.socket.read() else { return None };
         let value: Value = serde_json::from_str(message.to_text().ok()?).unwrap_or(Value::Null);
         match value["method"].as_str() {
@@ -161,12 +167,12 @@ impl Browser {
                     other => other.to_string(),
                 });
                 self.console.push(words.collect::<Vec<_>>().join(" "));
-                self.written.push(value["params"]["timestamp"].as_f64().unwrap_or(f64::NAN));
+                self.console_times.push(value["params"]["timestamp"].as_f64().unwrap_or(f64::NAN));
             }
             Some("Runtime.exceptionThrown") => {
                 let text = &value["params"]["exceptionDetails"];
                 self.console.push(format!("exception: {text}"));
-                self.written.push(value["params"]["timestamp"].as_f64().unwrap_or(f64::NAN));
+                self.console_times.push(value["params"]["timestamp"].as_f64().unwrap_or(f64::NAN));
             }
             Some("Tracing.dataCollected") => {
                 let events = value["params"]["value"].as_array();
@@ -179,50 +185,54 @@ impl Browser {
     }
 
     /// The last lines of the console.
-    pub fn last(&self) -> &[String] {
+    pub fn last_lines(&self) -> &[String] {
         &self.console[self.console.len().saturating_sub(12)..]
     }
 
-    /// When the first frame with bodies was complete, in milliseconds since the page was asked for; lines from `from` on count.
-    pub fn pictured(&mut self, from: usize) -> f64 {
-        let lines = self.console.iter().zip(&self.written).skip(from);
+    /// Time of the first frame with bodies, in milliseconds since navigation, searching the console
+    /// from line `from`.
+    pub fn first_picture_ms(&mut self, from: usize) -> f64 {
+        let lines = self.console.iter().zip(&self.console_times).skip(from);
         let first =
             lines.into_iter().find(|(line, _)| line.contains("frame on") && line.contains("step "));
         let first = first.map_or(f64::NAN, |(_, at)| *at);
-        first - self.value("performance.timeOrigin").as_f64().unwrap_or(f64::NAN)
+        first - self.evaluate("performance.timeOrigin").as_f64().unwrap_or(f64::NAN)
     }
 
-    /// Begins to trace the browser's threads, in these categories.
-    pub fn trace(&mut self, categories: &[&str]) {
+    /// Starts tracing the browser's threads in these categories.
+    pub fn start_trace(&mut self, categories: &[&str]) {
         self.traced = (Vec::new(), false);
-        let wanted = json!({"includedCategories": categories});
-        let parameters = json!({"transferMode": "ReportEvents", "traceConfig": wanted});
+        let config = json!({"includedCategories": categories});
+        let parameters = json!({"transferMode": "ReportEvents", "traceConfig": config});
         self.call("Tracing.start", parameters);
     }
 
-    /// What was traced since.
-    pub fn traced(&mut self) -> Vec<Value> {
+    /// Stops tracing and returns the events.
+    pub fn stop_trace(&mut self) -> Vec<Value> {
         self.call("Tracing.end", json!({}));
         while !self.traced.1 {
-            assert!(self.read().is_some(), "what was noted of the browser's threads does not come");
+            assert!(
+                self.read_message().is_some(),
+                "what was noted of the browser's threads does not come"
+            );
         }
         std::mem::take(&mut self.traced.0)
     }
 
-    /// Goes to an address.
-    pub fn go(&mut self, address: &str) {
+    /// Navigates to an address.
+    pub fn navigate(&mut self, address: &str) {
         self.call("Page.navigate", json!({"url": address}));
     }
 
-    /// Loads the page again.
+    /// Reloads the page.
     pub fn reload(&mut self) {
         self.call("Page.reload", json!({}));
     }
 
-    /// The value of a JavaScript expression; promises are awaited.
-    pub fn value(&mut self, expression: &str) -> Value {
-        let asked = json!({"expression": expression, "awaitPromise": true, "returnByValue": true, "userGesture": true});
-        let answer = self.call("Runtime.evaluate", asked);
+    /// Evaluates a JavaScript expression; promises are awaited.
+    pub fn evaluate(&mut self, expression: &str) -> Value {
+        let parameters = json!({"expression": expression, "awaitPromise": true, "returnByValue": true, "userGesture": true});
+        let answer = self.call("Runtime.evaluate", parameters);
         assert!(
             answer["exceptionDetails"].is_null(),
             "{expression}: {}",
@@ -232,75 +242,80 @@ impl Browser {
     }
 
     /// Waits until a JavaScript expression has a value other than null and false, and returns it.
-    pub fn until(&mut self, expression: &str) -> Value {
+    pub fn wait_until(&mut self, expression: &str) -> Value {
         let begun = Instant::now();
         loop {
-            let value = self.value(expression);
+            let value = self.evaluate(expression);
             if !matches!(value, Value::Null | Value::Bool(false)) {
                 return value;
             }
-            assert!(begun.elapsed() < PATIENCE, "never: {expression}; {:#?}", self.last());
+            assert!(begun.elapsed() < TIMEOUT, "never: {expression}; {:#?}", self.last_lines());
             std::thread::sleep(Duration::from_millis(50));
         }
     }
 
-    /// Waits until the console has been silent for a while.
-    pub fn until_silent(&mut self) {
+    /// Waits until nothing has been written to the console for 0.7 s.
+    pub fn wait_for_quiet_console(&mut self) {
         let begun = Instant::now();
         loop {
             let before = self.console.len();
-            self.value("new Promise(done => setTimeout(done, 700))");
+            self.evaluate("new Promise(done => setTimeout(done, 700))");
             if self.console.len() == before {
                 return;
             }
-            assert!(begun.elapsed() < PATIENCE, "it never rests; {:#?}", self.last());
+            assert!(begun.elapsed() < TIMEOUT, "it never rests; {:#?}", self.last_lines());
         }
     }
 
-    /// Waits for a frame that begins after now, so that earlier input is taken in: the second from here.
-    pub fn frame(&mut self) {
+    /// Waits for the second frame from now: the first may have begun before earlier input.
+    pub fn wait_for_fresh_frame(&mut self) {
         for _ in 0..2 {
-            self.line_with(&["frame on"], self.console.len());
+            self.wait_for_line(&["frame on"], self.console.len());
         }
     }
 
-    /// Waits until a line of the console holds all these words, and returns it; lines from `from` on count.
-    pub fn line_with(&mut self, words: &[&str], from: usize) -> String {
+    /// Waits for a console line, from line `from` on, that contains all `words`; returns it.
+    pub fn wait_for_line(&mut self, words: &[&str], from: usize) -> String {
         let has = |line: &str| words.iter().all(|word| line.contains(word));
-        self.line(&format!("{words:?}"), from, has)
+        self.wait_for_matching_line(&format!("{words:?}"), from, has)
     }
 
-    /// Waits for a frame after this many steps or more.
-    pub fn stepped(&mut self, least: u64, from: usize) -> String {
-        self.line(&format!("step {least}"), from, |line| {
+    /// Waits for a frame after at least `least` steps; returns its console line.
+    pub fn wait_for_step(&mut self, least: u64, from: usize) -> String {
+        self.wait_for_matching_line(&format!("step {least}"), from, |line| {
             let after = line.split_once("frame on").and_then(|(_, rest)| rest.split_once("step "));
             let step = after.and_then(|(_, rest)| rest.split(' ').next()?.parse::<u64>().ok());
             step.is_some_and(|step| step >= least)
         })
     }
 
-    fn line(&mut self, what: &str, from: usize, has: impl Fn(&str) -> bool) -> String {
+    fn wait_for_matching_line(
+        &mut self,
+        what: &str,
+        from: usize,
+        has: impl Fn(&str) -> bool,
+    ) -> String {
         let begun = Instant::now();
         loop {
             let mut found = self.console[from.min(self.console.len())..].iter();
             if let Some(line) = found.find(|line| has(line)) {
                 return line.clone();
             }
-            assert!(begun.elapsed() < PATIENCE, "no line with {what}; {:#?}", self.last());
-            // A page that is being left answers with an error; the next one will not.
+            assert!(begun.elapsed() < TIMEOUT, "no line with {what}; {:#?}", self.last_lines());
+            // During navigation the old page answers with an error, which is ignored.
             std::thread::sleep(Duration::from_millis(50));
-            self.answer("Runtime.evaluate", json!({"expression": "0"}));
+            self.request("Runtime.evaluate", json!({"expression": "0"}));
         }
     }
 
-    /// The picture of the page as a PNG file.
-    pub fn picture(&mut self, to: &Path) {
+    /// Writes a screenshot of the page as a PNG file.
+    pub fn screenshot(&mut self, to: &Path) {
         let answer = self.call("Page.captureScreenshot", json!({"format": "png"}));
-        let bytes = decoded(answer["data"].as_str().unwrap());
+        let bytes = decode_base64(answer["data"].as_str().unwrap());
         std::fs::write(to, bytes).unwrap();
     }
 
-    /// Shows the page as on a screen of that size; `scale` pixels are one CSS pixel.
+    /// Emulates a screen of that size in CSS pixels, with `scale` device pixels per CSS pixel.
     pub fn resize(&mut self, [width, height]: [u32; 2], scale: f64, phone: bool) {
         let screen =
             json!({"width": width, "height": height, "deviceScaleFactor": scale, "mobile": phone});
@@ -308,27 +323,27 @@ impl Browser {
         self.call("Emulation.setTouchEmulationEnabled", json!({"enabled": phone}));
     }
 
-    /// Runs a script before those of the page.
-    pub fn before(&mut self, script: &str) {
+    /// Adds a script that runs before those of each page loaded from now on.
+    pub fn add_init_script(&mut self, script: &str) {
         self.call("Page.addScriptToEvaluateOnNewDocument", json!({"source": script}));
     }
 
     /// Presses and releases a key, by its name and its Windows key code.
-    pub fn key(&mut self, name: &str, number: u32) {
+    pub fn press_key(&mut self, name: &str, code: u32) {
         for kind in ["keyDown", "keyUp"] {
             let pressed =
-                json!({"type": kind, "key": name, "code": name, "windowsVirtualKeyCode": number});
+                json!({"type": kind, "key": name, "code": name, "windowsVirtualKeyCode": code});
             self.call("Input.dispatchKeyEvent", pressed);
         }
     }
 
-    /// A finger that goes from place to place, in the page's pixels.
-    pub fn touch(&mut self, way: &[[f64; 2]]) {
-        for (k, [x, y]) in way.iter().enumerate() {
+    /// Drags a finger along a path, in CSS pixels.
+    pub fn drag_finger(&mut self, path: &[[f64; 2]]) {
+        for (k, [x, y]) in path.iter().enumerate() {
             let kind = if k == 0 { "touchStart" } else { "touchMove" };
             let at = json!({"type": kind, "touchPoints": [{"x": x, "y": y}]});
             self.call("Input.dispatchTouchEvent", at);
-            self.value("new Promise(done => setTimeout(done, 100))");
+            self.evaluate("new Promise(done => setTimeout(done, 100))");
         }
         self.call("Input.dispatchTouchEvent", json!({"type": "touchEnd", "touchPoints": []}));
     }
@@ -345,8 +360,8 @@ impl Drop for Browser {
     }
 }
 
-/// Xvfb says itself which number is free.
-fn display_without_a_screen() -> Option<(Child, String)> {
+/// Starts Xvfb, which chooses a free display number; returns it as `DISPLAY`.
+fn start_virtual_display() -> Option<(Child, String)> {
     let mut command = Command::new("Xvfb");
     command.args(["-displayfd", "1", "-screen", "0", "2000x1200x24", "-nolisten", "tcp"]);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().ok()?;
@@ -355,8 +370,8 @@ fn display_without_a_screen() -> Option<(Child, String)> {
     Some((child, format!(":{}", number.trim())))
 }
 
-/// Base64.
-fn decoded(text: &str) -> Vec<u8> {
+/// Decodes Base64.
+fn decode_base64(text: &str) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(text.len() * 3 / 4);
     let (mut bits, mut count) = (0u32, 0);
     for c in text.bytes() {
