@@ -70,8 +70,9 @@ fn too_many_bodies_are_refused_and_slow_scene_is_cancelled() {
     browser.wait_for_line(&["says", "from 1 to 4000000"], from);
     browser.wait_for_step(1, from);
     let from = open_link(&mut browser, "#scene=plummer&n=4000000");
-    browser
-        .wait_until("document.getElementById('progress').textContent.startsWith('making plummer')");
+    browser.wait_until(
+        "document.getElementById('progress')?.textContent.startsWith('making plummer')",
+    );
     browser.evaluate("document.getElementById('cancel').click()");
     browser.wait_for_line(&["says", "cancelled", "galaxy-collision"], from);
     browser.wait_for_step(1, from);
@@ -120,6 +121,11 @@ fn refused_request_does_not_pause_run() {
     click(&mut browser, "Measure ceilings");
     let from = browser.console.len();
     browser.wait_for_line(&["frame on Learn", "going"], from);
+    // The panel scrolls to the button that has the focus.
+    browser.evaluate(
+        "[...document.querySelectorAll('#mirror button')].find(e => e.textContent === 'Fill').focus()",
+    );
+    browser.wait_for_line(&["frame on Learn", "going"], browser.console.len());
     click(&mut browser, "Fill");
     browser.wait_until(
         "[...document.querySelectorAll('#mirror button')].some(e => \
