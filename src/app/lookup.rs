@@ -30,7 +30,7 @@ pub fn known() -> Known {
     let loaded = store.load();
     if let Some(problem) = &loaded.damage {
         static LOGGED: std::sync::Once = std::sync::Once::new();
-        LOGGED.call_once(|| log::error!("{problem}: ignored; 'gravitile tune' writes it anew"));
+        LOGGED.call_once(|| log::error!("{problem}: ignored; 'gravitile tune' rewrites it"));
     }
     Known::new(loaded.choices).with_walks(loaded.walks).with_derivatives(loaded.derivatives)
 }

@@ -1,7 +1,7 @@
 //! Cluster of the GRAPE-6 interface: force calls in two halves and neighbour lists.
 
 mod calls;
-mod twins;
+mod duplicates;
 
 use calls::{CallState, Calls, Pending};
 use glam::DVec3;

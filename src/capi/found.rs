@@ -20,7 +20,7 @@ pub fn shapes(gpu: &Gpu) -> FittedShapes {
     };
     let loaded = store.load();
     if let Some(problem) = &loaded.damage {
-        report("open", &format!("{problem}: ignored; 'gravitile tune' writes it anew"));
+        report("open", &format!("{problem}: ignored; 'gravitile tune' rewrites it"));
     }
     Known::default().with_derivatives(loaded.derivatives).shapes(gpu)
 }

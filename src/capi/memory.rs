@@ -2,8 +2,8 @@
 //! transfer, only if something has changed (Belleman et al. 2008, section 3.5). For engines that do
 //! not predict, particles are predicted here.
 
-mod letters;
 mod naming;
+mod queued;
 mod records;
 
 use std::collections::HashMap;

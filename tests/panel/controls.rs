@@ -38,7 +38,7 @@ fn tabs_help_and_folding_work() {
 #[test]
 fn scene_tab_restarts_loads_and_sets_parameters() {
     let mut harness = World::on(Tab::Scene).shown(TALL);
-    assert_eq!(click(&mut harness, "Restart"), [Action::Restart { anew: true }]);
+    assert_eq!(click(&mut harness, "Restart"), [Action::Restart { reset_numbers: true }]);
     let anew = click(&mut harness, "Rebuild");
     assert!(matches!(&anew[..], [Action::Load(input)] if input.input == "galaxy-collision"
         && input.set.is_empty() && input.n.is_none() && input.seed.is_none()));

@@ -17,7 +17,7 @@ fn each_key_returns_its_action() {
     let step = vec![Action::Live(Command::Pause(true)), Action::Live(Command::Step(1))];
     assert_eq!(press(Key::S), step);
     assert_eq!(press(Key::B), live(Command::Reverse));
-    assert_eq!(press(Key::R), [Action::Restart { anew: true }]);
+    assert_eq!(press(Key::R), [Action::Restart { reset_numbers: true }]);
     assert_eq!(press(Key::Comma), live(Command::Factor(0.5)));
     assert_eq!(press(Key::Period), live(Command::Factor(2.0)));
     assert_eq!(press(Key::X), live(Command::Tempo(Tempo::Fastest)));
@@ -45,7 +45,7 @@ fn modifiers_select_different_actions() {
     assert_eq!(press(Modifiers::COMMAND, Key::Q), [Action::Quit]);
     assert_eq!(press(Modifiers::COMMAND, Key::Z), [Action::Undo]);
     assert_eq!(press(Modifiers::COMMAND | Modifiers::SHIFT, Key::Z), [Action::Redo]);
-    assert_eq!(press(Modifiers::SHIFT, Key::R), [Action::Restart { anew: false }]);
+    assert_eq!(press(Modifiers::SHIFT, Key::R), [Action::Restart { reset_numbers: false }]);
 }
 
 #[test]

@@ -23,10 +23,10 @@ use crate::settings::{KernelRequest, MethodRequest};
 
 mod folder;
 mod handing_in;
-mod said;
+mod output;
 
 use folder::Folder;
-use said::{finished, heading, summary};
+use output::{finished, heading, summary};
 
 /// Measure kernels on this adapter: rates, ceilings, and the figures of the papers
 #[derive(Clone, Debug, clap::Args)]

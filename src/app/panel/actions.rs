@@ -51,7 +51,7 @@ pub enum Action {
     /// Restarts the present bodies from their beginning.
     Restart {
         /// With the time step and softening that suit them; else with the current ones.
-        anew: bool,
+        reset_numbers: bool,
     },
     /// Goes to a stored state, by its index in [`super::Facts::past`].
     GoTo(usize),

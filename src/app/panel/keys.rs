@@ -63,10 +63,10 @@ pub const KEYS: &[Key] = &[
     }),
     key("ctrl+z", &[Code::Z], COMMAND, "undo the last change", |_| vec![Action::Undo]),
     key("shift+r", &[Code::R], SHIFT, "restart, keep step and softening", |_| {
-        vec![Action::Restart { anew: false }]
+        vec![Action::Restart { reset_numbers: false }]
     }),
     key("r", &[Code::R], NONE, "restart from the beginning", |_| {
-        vec![Action::Restart { anew: true }]
+        vec![Action::Restart { reset_numbers: true }]
     }),
     key(",", &[Code::Comma], NONE, "half the speed", |f| {
         vec![Action::Live(Command::Factor(f.keeper.factor * 0.5))]

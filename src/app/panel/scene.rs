@@ -119,7 +119,7 @@ impl SceneForm {
             });
             let about = "Start from the beginning, with suitable step and softening (r)";
             if ui.button("Restart").on_hover_text(about).clicked() {
-                actions.push(Action::Restart { anew: true });
+                actions.push(Action::Restart { reset_numbers: true });
             }
         });
         let about = "Some of the scenes as pictures, with a description";

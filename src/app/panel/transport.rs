@@ -40,7 +40,7 @@ pub(super) fn show(ui: &mut Ui, facts: &Facts, width: f32, actions: &mut Vec<Act
         let live = |command: Command| Action::Live(command);
         let [beginning, pause, step, bookmark] = SIGNS;
         if ui.small_button(beginning).on_hover_text("Restart from the beginning (r)").clicked() {
-            actions.push(Action::Restart { anew: true });
+            actions.push(Action::Restart { reset_numbers: true });
         }
         let (sign, about) =
             if facts.keeper.paused { ("▶", "Resume (space)") } else { (pause, "Pause (space)") };
@@ -57,7 +57,7 @@ pub(super) fn show(ui: &mut Ui, facts: &Facts, width: f32, actions: &mut Vec<Act
         }
         if facts.is_at_end {
             if ui.small_button("Play again").on_hover_text("From the beginning (r)").clicked() {
-                actions.push(Action::Restart { anew: true });
+                actions.push(Action::Restart { reset_numbers: true });
             }
             // In a narrow window the play button does the same.
             let has_room = width - (ui.cursor().min.x - left) >= CONTINUE;

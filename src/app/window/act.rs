@@ -94,14 +94,14 @@ impl Frames {
                 self.request_moment(Purpose::Change(Box::new(settings)));
             }
             Action::Load(input) => self.load(input)?,
-            Action::Restart { anew } => {
+            Action::Restart { reset_numbers } => {
                 if let Some(session) = &self.simulated.session {
                     let (input, settings) = (session.input.clone(), session.live.settings());
-                    // With `anew`, step and softening are those first requested, since a changed
+                    // With `reset_numbers`, step and softening are those first requested, since a changed
                     // one may have ruined the run. The integrator stays.
                     let steps = StepRequest::from(settings);
                     let own = &self.simulated.requested.steps;
-                    let steps = if anew {
+                    let steps = if reset_numbers {
                         StepRequest { dt: own.dt, eps: own.eps, ..steps }
                     } else {
                         steps

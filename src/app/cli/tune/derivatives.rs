@@ -8,7 +8,7 @@ use serde_json::json;
 use web_time::Instant;
 
 use super::super::{Ended, interrupt, print, progress};
-use super::{Args, Rounded, told};
+use super::{Args, Rounded, race};
 use crate::error::Error;
 use crate::forces::direct::gpu::tiers::{Fitted, Shape, sinks_class, sources_class};
 use crate::forces::{Order, Precision};
@@ -210,5 +210,5 @@ fn row_json(row: &Row) -> serde_json::Value {
         "sinks": row.sinks,
         "up_to_sinks": sinks_class(row.sinks),
     });
-    told::row_json(own, &row.default, &row.outcome, "secs")
+    race::row_json(own, &row.default, &row.outcome, "secs")
 }

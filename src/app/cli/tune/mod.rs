@@ -2,7 +2,7 @@
 
 mod derivatives;
 mod list;
-mod told;
+mod race;
 mod tree;
 
 use anyhow::Result;
@@ -281,7 +281,7 @@ fn row_json(row: &Row) -> serde_json::Value {
                 "beyond_limits": outcome.beyond_limits,
                 "slow_by_model": outcome.slow_by_model,
             });
-            told::row_json(own, default, outcome, "secs_per_step")
+            race::row_json(own, default, outcome, "secs_per_step")
         }
     }
 }

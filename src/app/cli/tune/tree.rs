@@ -7,7 +7,7 @@ use serde_json::json;
 use web_time::Instant;
 
 use super::super::{Ended, interrupt, print, progress};
-use super::{Args, Rounded, told};
+use super::{Args, Rounded, race};
 use crate::error::Error;
 use crate::forces::tree::TreeConfig;
 use crate::forces::tree::gpu::WalkShape;
@@ -166,7 +166,7 @@ fn row_json((n, row): &Row) -> serde_json::Value {
                 "method": tuned.method.name(),
                 "doubt": tuned.doubt,
             });
-            told::row_json(own, &WalkShape::USUAL, &tuned.outcome, "secs_per_step")
+            race::row_json(own, &WalkShape::USUAL, &tuned.outcome, "secs_per_step")
         }
     }
 }
