@@ -10,7 +10,7 @@ mod world;
 
 use std::time::Instant;
 
-use gravitile::app::panel::{Tab, style};
+use gravitile_app::panel::{Tab, style};
 use world::World;
 
 fn main() {

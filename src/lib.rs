@@ -63,21 +63,12 @@ pub mod units;
 /// Vectors of the interface: [`glam::DVec3`].
 pub use glam;
 
-mod math;
 mod memory;
 
 // The modules below are not part of the library's interface and may change at any time. They are
-// public for the program, tests and benches, which are separate crates; the modules above re-export
+// public for the program, the C library, tests and benches, which are separate crates; the modules above re-export
 // what other programs need of them.
 
-// The program, for `main.rs` and the tests of the panel.
-#[cfg(any(feature = "cli", feature = "panel"))]
-#[doc(hidden)]
-pub mod app;
-// The C interface to the forces; its documentation is the header.
-#[cfg(all(feature = "capi", not(target_arch = "wasm32")))]
-#[doc(hidden)]
-pub mod capi;
 // Communication between the ranks of a group; simulations are given devices and ranks.
 #[cfg(not(target_arch = "wasm32"))]
 #[doc(hidden)]
@@ -89,7 +80,6 @@ pub mod files;
 #[doc(hidden)]
 pub mod input;
 // What a driver reports about a kernel, for the program and tests.
-#[cfg(any(feature = "inspect", feature = "panel"))]
 #[doc(hidden)]
 pub mod inspect;
 // A simulation with a viewer, for the window and its tests.
@@ -104,6 +94,9 @@ pub mod tune;
 // Stored results of tuning; simulations are given a [`sim::Known`].
 #[doc(hidden)]
 pub mod tuned;
+// Compensated sums, for the program and the C library.
+#[doc(hidden)]
+pub mod math;
 // Text made safe for one line of output; public for tests.
 #[doc(hidden)]
 pub mod messages;

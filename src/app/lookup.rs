@@ -4,12 +4,12 @@
 use std::sync::Arc;
 
 use super::folders;
-use crate::error::Result;
+use gravitile::error::Result;
 #[cfg(feature = "panel")]
-use crate::gpu::Gpu;
-use crate::measure;
-use crate::sim::{Choice, Settings};
-use crate::tuned::{Known, OUTDATED, Store};
+use gravitile::gpu::Gpu;
+use gravitile::measure;
+use gravitile::sim::{Choice, Settings};
+use gravitile::tuned::{Known, OUTDATED, Store};
 
 /// The user's file of tuned kernels ([`Store::of_user`]).
 pub fn store() -> Option<Store> {
@@ -20,7 +20,7 @@ pub fn store() -> Option<Store> {
 #[cfg(feature = "cli")]
 pub fn keep_kernels() {
     if let Some(folder) = store().as_ref().and_then(|store| store.path.parent()) {
-        crate::gpu::keep_kernels_in(folder);
+        gravitile::gpu::keep_kernels_in(folder);
     }
 }
 

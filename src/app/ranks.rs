@@ -8,8 +8,8 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::error::{Error, Result};
-use crate::exchange::Ranks;
+use gravitile::error::{Error, Result};
+use gravitile::exchange::Ranks;
 
 /// Variables in which launchers pass the number of ranks.
 const SIZE_VARIABLES: [&str; 4] =
@@ -50,11 +50,11 @@ pub fn begin() -> Result<()> {
     }
     #[cfg(feature = "mpi")]
     {
-        let ranks = crate::exchange::mpi::begin()?;
+        let ranks = gravitile::exchange::mpi::begin()?;
         if let Some(count @ 2..) = count
             && ranks.size() == 1
         {
-            crate::exchange::mpi::end();
+            gravitile::exchange::mpi::end();
             let words = format!(
                 "{count} processes were started, and MPI shows none of them the others: this program was built with another MPI than the launcher's; take that one's mpirun, or build it with this one's mpicc (docs/clusters.md)"
             );
@@ -113,7 +113,7 @@ pub fn all() -> Option<&'static Ranks> {
 /// The `text` of rank 0, on every rank; this process's own where it is alone.
 ///
 /// # Errors
-/// Those of [`crate::exchange::Exchange`].
+/// Those of [`gravitile::exchange::Exchange`].
 pub fn broadcast(text: String) -> Result<String> {
     let Some(ranks) = ranks() else { return Ok(text) };
     let texts = ranks.tell(if ranks.rank() == 0 { text.as_bytes() } else { &[] })?;
@@ -167,7 +167,7 @@ fn first_difference<'a>(what: &[(&'a str, u32)], sums: &[Vec<u8>]) -> Option<(us
 ///
 /// # Errors
 /// The first rank whose command differs from that of rank 0; those of
-/// [`crate::exchange::Exchange`].
+/// [`gravitile::exchange::Exchange`].
 pub fn must_have_same_command(what: impl FnOnce() -> String) -> Result<()> {
     let Some(ranks) = all().filter(|ranks| ranks.size() > 1) else { return Ok(()) };
     let commands = ranks.tell(what().as_bytes())?;

@@ -4,9 +4,9 @@
 use glam::DVec3;
 
 use super::each::groups;
-use crate::error::{Error, Result};
-use crate::forces::{Answers, ForceEngine, Identity, Sinks, Sources, Want};
-use crate::math::{all_finite, all_vectors_finite};
+use gravitile::error::{Error, Result};
+use gravitile::forces::{Answers, ForceEngine, Identity, Sinks, Sources, Want};
+use gravitile::math::{all_finite, all_vectors_finite};
 
 /// State of the board's evaluation.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

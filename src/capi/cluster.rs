@@ -7,9 +7,9 @@ use calls::{CallState, Calls, Pending};
 use glam::DVec3;
 
 use super::memory::Memory;
-use crate::error::{Error, Result};
-use crate::forces::{Answers, ForceEngine, Identity, Order, Sinks, Want, Within};
-use crate::math::all_vectors_finite;
+use gravitile::error::{Error, Result};
+use gravitile::forces::{Answers, ForceEngine, Identity, Order, Sinks, Want, Within};
+use gravitile::math::all_vectors_finite;
 
 /// Maximum number of entries in all lists of one call: 256 MB.
 const MAX_LIST_ENTRIES: usize = 1 << 26;

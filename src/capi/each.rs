@@ -6,7 +6,7 @@ use std::ffi::c_int;
 use glam::DVec3;
 
 use super::cluster::{Call, Cluster, Requested};
-use crate::error::{Error, Result};
+use gravitile::error::{Error, Result};
 
 /// Results of a call, in the order of its sinks. Derivatives above the cluster's order are empty.
 #[derive(Clone, Debug, Default)]
@@ -118,8 +118,8 @@ pub fn evaluate(
 mod tests {
     use super::super::memory::Particle;
     use super::*;
-    use crate::forces::direct::Reference;
-    use crate::forces::{Order, TestBodies};
+    use gravitile::forces::direct::Reference;
+    use gravitile::forces::{Order, TestBodies};
 
     #[test]
     fn each_sink_uses_its_own_softening() {

@@ -5,7 +5,7 @@
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use crate::error::{Error, Result};
+use gravitile::error::{Error, Result};
 
 /// Id of the process that opened the library; 0 while nothing is open.
 static OWNER: AtomicU32 = AtomicU32::new(0);

@@ -32,25 +32,25 @@ macro_rules! pointer_type {
 /// points to as many entries as are used (see `slices`).
 macro_rules! array {
     (ints, $name:ident) => {
-        unsafe { $crate::capi::slices::Input::new(stringify!($name), $name) }
+        unsafe { $crate::slices::Input::new(stringify!($name), $name) }
     };
     (doubles, $name:ident) => {
-        unsafe { $crate::capi::slices::Input::new(stringify!($name), $name) }
+        unsafe { $crate::slices::Input::new(stringify!($name), $name) }
     };
     (vectors, $name:ident) => {
-        unsafe { $crate::capi::slices::Input::new(stringify!($name), $name) }
+        unsafe { $crate::slices::Input::new(stringify!($name), $name) }
     };
     (ints_out, $name:ident) => {
-        unsafe { $crate::capi::slices::Output::new(stringify!($name), $name) }
+        unsafe { $crate::slices::Output::new(stringify!($name), $name) }
     };
     (doubles_out, $name:ident) => {
-        unsafe { $crate::capi::slices::Output::new(stringify!($name), $name) }
+        unsafe { $crate::slices::Output::new(stringify!($name), $name) }
     };
     (vectors_out, $name:ident) => {
-        unsafe { $crate::capi::slices::Output::new(stringify!($name), $name) }
+        unsafe { $crate::slices::Output::new(stringify!($name), $name) }
     };
     (floats_out, $name:ident) => {
-        unsafe { $crate::capi::slices::Output::new(stringify!($name), $name) }
+        unsafe { $crate::slices::Output::new(stringify!($name), $name) }
     };
     ($other:ident, $name:ident) => {
         $name
@@ -103,7 +103,7 @@ macro_rules! value_form {
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $value($($name: value_type!($kind)),*) -> ::std::ffi::c_int {
             $($begin)*
-            $crate::capi::guard::guarded(stringify!($value), || {
+            $crate::guard::guarded(stringify!($value), || {
                 $(let $name = array!($kind, $name);)*
                 $body
             })
@@ -111,12 +111,12 @@ macro_rules! value_form {
     };
     ($doc:literal; $value:ident; ($($name:ident: $kind:ident),*) first $first:block $body:block) => {
         value_form! { made $doc; $value; ($($name: $kind),*) {
-            let first = || -> $crate::error::Result<bool> {
+            let first = || -> gravitile::error::Result<bool> {
                 $(let $name = array!($kind, $name);)*
                 $first
             };
             if first().unwrap_or(false) {
-                return $crate::capi::guard::DONE;
+                return $crate::guard::DONE;
             }
         } $body }
     };
@@ -135,7 +135,7 @@ macro_rules! pointer_form {
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $pointer($($name: pointer_type!($kind)),*) -> ::std::ffi::c_int {
             $($begin)*
-            $crate::capi::guard::guarded(stringify!($pointer), || {
+            $crate::guard::guarded(stringify!($pointer), || {
                 $(let $name = dereferenced!($kind, $name);)*
                 $body
             })
@@ -143,12 +143,12 @@ macro_rules! pointer_form {
     };
     ($value:ident; $pointer:ident; ($($name:ident: $kind:ident),*) first $first:block $body:block) => {
         pointer_form! { made $value; $pointer; ($($name: $kind),*) {
-            let first = || -> $crate::error::Result<bool> {
+            let first = || -> gravitile::error::Result<bool> {
                 $(let $name = dereferenced!($kind, $name);)*
                 $first
             };
             if first().unwrap_or(false) {
-                return $crate::capi::guard::DONE;
+                return $crate::guard::DONE;
             }
         } $body }
     };

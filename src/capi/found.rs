@@ -2,9 +2,9 @@
 //! cache file.
 
 use super::guard::report;
-use crate::forces::direct::gpu::tiers::FittedShapes;
-use crate::gpu::Gpu;
-use crate::tuned::{Known, Store};
+use gravitile::forces::direct::gpu::tiers::FittedShapes;
+use gravitile::gpu::Gpu;
+use gravitile::tuned::{Known, Store};
 
 /// The program's cache file.
 fn store() -> Option<Store> {

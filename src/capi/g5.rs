@@ -14,7 +14,7 @@ use super::memory::LARGEST_MEMORY;
 use super::options::Options;
 use super::slices::{Input, Output, count};
 use super::world::{self, Key};
-use crate::error::{Error, Result};
+use gravitile::error::{Error, Result};
 
 /// Board numbers are below this. Programs use a thread's number.
 const BOARDS: c_int = 1024;

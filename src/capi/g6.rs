@@ -14,7 +14,7 @@ use super::memory::Particle;
 use super::options::Options;
 use super::slices::{Input, Output, count};
 use super::world::{self, Key, with, with_cluster};
-use crate::error::{Error, Result};
+use gravitile::error::{Error, Result};
 
 both_forms! { "Opens cluster `id`; no effect if it is open.";
 g6_open g6_open_, GPU_g6_open GPU_g6_open_; (id: cluster) { world::open(Key::G6(id)) } }

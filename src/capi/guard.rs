@@ -8,8 +8,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
 use std::sync::Once;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::error::Result;
-use crate::messages;
+use gravitile::error::Result;
+use gravitile::messages;
 
 /// Success.
 pub const DONE: c_int = 0;
@@ -88,7 +88,7 @@ fn silence_panics_that_are_caught() {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Error;
+    use gravitile::error::Error;
 
     #[test]
     fn errors_and_panics_become_codes() {

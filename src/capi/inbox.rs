@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use glam::DVec3;
 
 use super::particle::Particle;
-use crate::forces::{Arrivals, Goal, ToJerk};
+use gravitile::forces::{Arrivals, Goal, ToJerk};
 use lane::SingleWriter;
 use spin::Spin;
 

@@ -1,17 +1,17 @@
 //! Helper for test engines that wrap another engine.
 
-/// Methods of [`crate::forces::ForceEngine`] forwarded to the field `inner`.
+/// Methods of [`gravitile::forces::ForceEngine`] forwarded to the field `inner`.
 macro_rules! answered_by_inner {
     () => {
         fn describe(&self) -> String {
             self.inner.describe()
         }
 
-        fn precision(&self) -> crate::forces::Precision {
+        fn precision(&self) -> gravitile::forces::Precision {
             self.inner.precision()
         }
 
-        fn highest_order(&self) -> crate::forces::Order {
+        fn highest_order(&self) -> gravitile::forces::Order {
             self.inner.highest_order()
         }
 
@@ -19,7 +19,10 @@ macro_rules! answered_by_inner {
             self.inner.source_count()
         }
 
-        fn collect(&mut self, out: &mut crate::forces::Answers) -> crate::error::Result<()> {
+        fn collect(
+            &mut self,
+            out: &mut gravitile::forces::Answers,
+        ) -> gravitile::error::Result<()> {
             self.inner.collect(out)
         }
     };

@@ -8,8 +8,8 @@ use std::io::Write as _;
 use super::guard::DONE;
 use super::slices::count;
 use super::world::{Key, with_cluster};
-use crate::error::{Error, Result};
-use crate::files;
+use gravitile::error::{Error, Result};
+use gravitile::files;
 
 /// The file that numbers are appended to.
 const NUMBERS: &str = "dump.dat";

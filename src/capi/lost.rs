@@ -8,9 +8,9 @@ use std::time::Duration;
 use super::cluster::Cluster;
 use super::g6::*;
 use super::world::{self, Key};
-use crate::forces::{Method, Order, Precision, TestBodies};
-use crate::gpu::{AdapterRequest, Gpu};
-use crate::sim::{EngineKind, direct_engine};
+use gravitile::forces::{Method, Order, Precision, TestBodies};
+use gravitile::gpu::{AdapterRequest, Gpu};
+use gravitile::sim::{EngineKind, direct_engine};
 
 const N: usize = 20_000;
 const NI: usize = 1024;

@@ -13,8 +13,8 @@ use rayon::prelude::*;
 
 use super::inbox::{AppendBuffer, ParticleQueue};
 pub use super::particle::Particle;
-use crate::error::{Error, Result};
-use crate::forces::{
+use gravitile::error::{Error, Result};
+use gravitile::forces::{
     ArrivalList, ForceEngine, Goal, Moving, MovingSources, Order, Sources, ToJerk,
 };
 use records::Records;

@@ -17,8 +17,8 @@ use super::memory::Particle;
 use super::options::Options;
 use super::slices::{Input, Output, count};
 use super::world::{self, Key, with_cluster};
-use crate::error::{Error, Result};
-use crate::forces::{Order, Precision};
+use gravitile::error::{Error, Result};
+use gravitile::forces::{Order, Precision};
 
 /// Orders by Sapporo2's numbers, from 0.
 const ORDERS: [Order; 3] = [Order::Acceleration, Order::Jerk, Order::Snap];

@@ -7,13 +7,13 @@ use std::sync::Arc;
 use serde::Deserialize;
 
 use super::found;
-use crate::error::{Error, Result};
-use crate::forces::direct::SeveralTiers;
-use crate::forces::tree::TreeConfig;
-use crate::forces::{self, ForceEngine, Method, Order, Place, Precision, Tools};
-use crate::gpu::{AdapterRequest, DeviceClass, Gpu};
-use crate::settings::TreeRequest;
-use crate::sim::{EngineKind, direct_engine};
+use gravitile::error::{Error, Result};
+use gravitile::forces::direct::SeveralTiers;
+use gravitile::forces::tree::TreeConfig;
+use gravitile::forces::{self, ForceEngine, Method, Order, Place, Precision, Tools};
+use gravitile::gpu::{AdapterRequest, DeviceClass, Gpu};
+use gravitile::settings::TreeRequest;
+use gravitile::sim::{EngineKind, direct_engine};
 
 /// The name of the options file.
 const FILE: &str = "gravitile.toml";

@@ -2,8 +2,8 @@
 
 use glam::DVec3;
 
-use crate::error::{Error, Result};
-use crate::forces::Moving;
+use gravitile::error::{Error, Result};
+use gravitile::forces::Moving;
 
 /// A j-particle as set by a client.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

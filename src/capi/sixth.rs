@@ -15,7 +15,7 @@ use super::guard::DONE;
 use super::memory::Particle;
 use super::slices::{Input, Output, count};
 use super::world::{self, Key, with_cluster};
-use crate::error::{Error, Result};
+use gravitile::error::{Error, Result};
 
 both_forms! { "Opens the sixth-order interface; no effect if it is open.";
 initialize initialize_; () { world::open(Key::Sixth) } }

@@ -6,7 +6,7 @@
 
 use std::ffi::c_int;
 
-use crate::error::{Error, Result};
+use gravitile::error::{Error, Result};
 
 /// An array of the client, borrowed for reading.
 #[derive(Clone, Copy)]

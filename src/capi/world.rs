@@ -13,10 +13,10 @@ use super::guard::{DONE, report};
 use super::inbox::ParticleQueue;
 use super::memory::Particle;
 use super::options::Options;
-use crate::error::{Error, Result};
-use crate::forces::{Order, Precision};
-use crate::gpu::{AdapterRequest, DeviceClass, DeviceCount, Gpu, adapters, blocking};
-use crate::sim::EngineKind;
+use gravitile::error::{Error, Result};
+use gravitile::forces::{Order, Precision};
+use gravitile::gpu::{AdapterRequest, DeviceClass, DeviceCount, Gpu, adapters, blocking};
+use gravitile::sim::EngineKind;
 
 /// Key of a cluster or board.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

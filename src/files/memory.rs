@@ -50,7 +50,7 @@ pub fn lay_down(path: impl AsRef<Path>, bytes: impl Into<Arc<[u8]>>) {
 }
 
 /// All files in memory, with their names.
-#[cfg(all(target_arch = "wasm32", feature = "panel"))]
+#[cfg(all(target_arch = "wasm32", feature = "web"))]
 pub fn lying() -> Vec<(String, Arc<[u8]>)> {
     let named = |(path, bytes): (&PathBuf, &Arc<[u8]>)| {
         Some((path.to_str()?.to_owned(), Arc::clone(bytes)))

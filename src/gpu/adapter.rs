@@ -6,7 +6,6 @@ use crate::settings::{AdapterIdentity, AdapterName, AdapterRequest};
 
 /// The kind of device that an adapter is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum DeviceClass {
     /// A graphics card with its own memory.
     Discrete,

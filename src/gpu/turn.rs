@@ -3,7 +3,7 @@
 /// Lets the browser handle pending events: await it at intervals within long work. A native program
 /// has threads and continues at once.
 pub async fn let_browser_turn() {
-    #[cfg(all(target_arch = "wasm32", feature = "panel"))]
+    #[cfg(all(target_arch = "wasm32", feature = "web"))]
     {
         // A message to oneself is queued after everything pending; timers are throttled in a hidden
         // page.

@@ -1,12 +1,12 @@
 //! From a request to bodies: a scene by name, a scene file or a snapshot, with suggested settings.
 
 mod isolated;
-#[cfg(any(test, all(target_arch = "wasm32", feature = "panel")))]
+#[cfg(any(test, all(target_arch = "wasm32", feature = "web")))]
 mod packed;
 mod parts;
 mod settings;
 
-pub(crate) use parts::Parts;
+pub use parts::Parts;
 
 use std::path::Path;
 

@@ -11,7 +11,7 @@ use crate::snapshot;
 use crate::units::{Conversion, Units};
 
 /// Reads the files of parts and converts them to the units of the scene, in which G is 1.
-pub(crate) struct Parts {
+pub struct Parts {
     units: RefCell<Units>,
     notes: RefCell<Vec<String>>,
     isolated: bool,

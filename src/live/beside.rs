@@ -28,7 +28,7 @@ where
     {
         let thread = std::thread::Builder::new().name(name.to_owned());
         let spawned = thread.spawn(move || {
-            #[cfg(feature = "window")]
+            #[cfg(feature = "priority")]
             super::priority::lower_own_priority();
             pollster::block_on(work());
         });
@@ -43,7 +43,7 @@ where
 }
 
 /// A value that a background task computes. Dropping it cancels the task.
-pub(crate) struct Beside<T> {
+pub struct Beside<T> {
     name: &'static str,
     made: Receiver<Result<T>>,
     /// Set when the result is not needed any more: engines called by the task stop early.

@@ -26,7 +26,7 @@ mod on_device;
 mod on_host;
 mod parts;
 mod points;
-#[cfg(all(feature = "window", not(target_arch = "wasm32")))]
+#[cfg(all(feature = "priority", not(target_arch = "wasm32")))]
 mod priority;
 mod rates;
 mod status;
@@ -39,15 +39,14 @@ use std::sync::Arc;
 use glam::DVec4;
 use web_time::{Duration, Instant};
 
-#[cfg(feature = "panel")]
-pub(crate) use beside::Beside;
+pub use beside::Beside;
 pub use blocks::BlockFacts;
 pub use body::{BodyFacts, Neighbour};
 pub use command::{Command, Event, Report};
 pub use force_error::{ForceError, SAMPLES};
 pub use looking::{Seen, SeenTree, SeenWalk, Wish};
-#[cfg(all(feature = "window", not(target_arch = "wasm32")))]
-pub(crate) use priority::lower_engine_priority;
+#[cfg(all(feature = "priority", not(target_arch = "wasm32")))]
+pub use priority::lower_engine_priority;
 pub use rates::Rates;
 pub use status::Status;
 pub use tempo::{Tempo, TimeKeeper};

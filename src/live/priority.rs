@@ -18,7 +18,7 @@ pub(super) fn lower_own_priority() {
 
 /// Lowers the priority of the CPU engines' threads, for a program that draws. No effect once
 /// rayon's global pool has started.
-pub(crate) fn lower_engine_priority() {
+pub fn lower_engine_priority() {
     let pool = rayon::ThreadPoolBuilder::new().start_handler(|_| lower_own_priority());
     if let Err(error) = pool.build_global() {
         log::debug!("engine threads keep the usual priority: {error}");

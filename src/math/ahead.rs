@@ -3,7 +3,7 @@
 /// Prefetches entry `k`, if it exists and the processor has an instruction for it: a loop that
 /// strides through memory would otherwise wait for each entry.
 #[inline(always)]
-pub(crate) fn fetch_ahead<T>(of: &[T], k: usize) {
+pub fn fetch_ahead<T>(of: &[T], k: usize) {
     #[cfg(target_arch = "x86_64")]
     if let Some(entry) = of.get(k) {
         use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};

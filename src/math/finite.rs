@@ -3,7 +3,7 @@
 use glam::DVec3;
 
 /// Whether none is infinite or no number: without branches, and in sums that do not wait for each other.
-pub(crate) fn all_finite(numbers: &[f64]) -> bool {
+pub fn all_finite(numbers: &[f64]) -> bool {
     // x times 0 is 0, unless x is infinite or none.
     let (rows, rest) = numbers.as_chunks::<16>();
     let mut sums = [0.0; 16];
@@ -16,7 +16,7 @@ pub(crate) fn all_finite(numbers: &[f64]) -> bool {
 }
 
 /// The same of all components.
-pub(crate) fn all_vectors_finite(vectors: &[DVec3]) -> bool {
+pub fn all_vectors_finite(vectors: &[DVec3]) -> bool {
     all_finite(bytemuck::cast_slice(vectors))
 }
 

@@ -5,6 +5,6 @@ pub(crate) mod arithmetic;
 mod finite;
 mod sum;
 
-pub(crate) use ahead::fetch_ahead;
-pub(crate) use finite::{all_finite, all_vectors_finite};
+pub use ahead::fetch_ahead;
+pub use finite::{all_finite, all_vectors_finite};
 pub use sum::{CompensatedSum, sum, sum_of, sum_vec, sum_vec_of};

@@ -27,7 +27,7 @@ mod time;
 pub use time::*;
 
 // Only for the program and the page.
-#[cfg(any(feature = "cli", feature = "panel"))]
+#[cfg(feature = "bench")]
 mod bench;
-#[cfg(any(feature = "cli", feature = "panel"))]
+#[cfg(feature = "bench")]
 pub use bench::*;

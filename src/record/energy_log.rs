@@ -147,7 +147,7 @@ impl EnergyLog {
     }
 
     /// A log that appends rows to `file`.
-    #[cfg(all(test, unix, feature = "cli"))]
+    #[cfg(all(test, unix))]
     pub(super) fn into(file: File) -> Self {
         Self { file: Some(file), path: PathBuf::from("/dev/null"), ..Self::elsewhere(false, None) }
     }

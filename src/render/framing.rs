@@ -12,7 +12,6 @@ use crate::scene::Keyframe;
 
 /// What the camera keeps in the middle of the picture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum Follow {
     /// The point it was aimed at.
     #[default]

@@ -28,7 +28,7 @@ pub fn colour_bar(look: &Look, units: &Units) -> Option<(String, [String; 2])> {
 }
 
 /// The unit of the quantity that colours show; without a name if it has none or it is unknown.
-pub(crate) fn colour_unit(by: ColourBy, units: &Units) -> Measure {
+pub fn colour_unit(by: ColourBy, units: &Units) -> Measure {
     let (length, time) = (Measure::of(&units.length), Measure::of(&units.time));
     match by {
         ColourBy::Component | ColourBy::Age => Measure::default(),
@@ -52,7 +52,7 @@ fn per([unit, of]: [&Measure; 2], power: &str) -> String {
 }
 
 /// The unit of speed: km/s if the units are known, else length per time.
-pub(crate) fn speed_unit(units: &Units) -> Measure {
+pub fn speed_unit(units: &Units) -> Measure {
     let (length, time) = (Measure::of(&units.length), Measure::of(&units.time));
     if let Some(factor) = km_per_sec(&length, &time) {
         return Measure { factor, name: "km/s".to_owned() };
@@ -77,13 +77,13 @@ fn short(value: f64) -> String {
 }
 
 /// A colour in linear light as the screen shows it at its brightest.
-pub(crate) fn shown(colour: [f32; 3]) -> [u8; 3] {
+pub fn shown(colour: [f32; 3]) -> [u8; 3] {
     let most = colour.into_iter().fold(1e-6, f32::max);
     colour.map(|channel| (255.0 * srgb_encode(channel / most) + 0.5) as u8)
 }
 
 /// The colour of each component, as the screen shows it, without that of its gas.
-pub(crate) fn plain_colours(components: &[Component]) -> Vec<[u8; 3]> {
+pub fn plain_colours(components: &[Component]) -> Vec<[u8; 3]> {
     let mut nth_of_role = [0; Role::ALL.len()];
     let colour = |component: &Component| {
         let nth = &mut nth_of_role[component.role as usize];

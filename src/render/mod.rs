@@ -15,8 +15,8 @@
 
 pub mod adding;
 pub mod ages;
-#[cfg(any(feature = "panel", not(target_arch = "wasm32")))]
-pub(crate) mod animated_png;
+#[doc(hidden)]
+pub mod animated_png;
 pub mod bloom;
 pub mod camera;
 pub mod captions;
@@ -47,7 +47,8 @@ pub mod painter;
 pub mod palette;
 mod part;
 pub mod paths;
-pub(crate) mod request;
+#[doc(hidden)]
+pub mod request;
 pub mod scale;
 pub mod sky;
 pub mod sky_pass;

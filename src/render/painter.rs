@@ -208,8 +208,7 @@ impl Painter {
     /// # Errors
     ///
     /// Those of [`Painter::paint`]; a painter on the CPU.
-    #[cfg(feature = "panel")]
-    pub(crate) fn begin(
+    pub fn begin(
         &mut self,
         points: DevicePoints<'_>,
         camera: &Camera,

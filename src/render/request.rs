@@ -8,7 +8,7 @@ use crate::scene::{CameraHint, Colouring, ViewHints};
 use crate::settings::{LookRequest, ValueRange};
 
 /// The aspect ratio, width by height, for which a scene's extent is given.
-pub(crate) const ASPECT: f64 = 16.0 / 9.0;
+pub const ASPECT: f64 = 16.0 / 9.0;
 
 /// Drift, in units of the radius that holds most of the bodies, beyond which bodies with a common
 /// motion count as leaving the picture; and the number of bodies that this radius is taken from.
@@ -132,7 +132,7 @@ impl LookRequest {
 /// What the camera follows by default: nothing in a scene, whose view was chosen for it; with a
 /// snapshot the centre of mass, if the bodies' common motion would take them out of the picture
 /// within the simulated time `lasts`.
-pub(crate) fn usual_follow(bodies: &Bodies, hints: Option<&ViewHints>, lasts: f64) -> Follow {
+pub fn usual_follow(bodies: &Bodies, hints: Option<&ViewHints>, lasts: f64) -> Follow {
     let (centre, drift) = bodies.centre_of_mass();
     let way = drift.length() * lasts;
     if hints.is_some() || !(way > 0.0) {

@@ -10,7 +10,6 @@ use crate::error::{Error, Result};
 /// How many devices to use at once. As text, a number from 1 up, or `auto`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-#[non_exhaustive]
 pub enum DeviceCount {
     /// This many, at least 1.
     These(u32),

@@ -1,6 +1,6 @@
 //! A Vulkan layer (`lose.c`) that simulates device loss.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use super::skip;
@@ -13,16 +13,17 @@ pub const ENVIRONMENT: [(&str, &str); 2] =
 
 /// Builds the layer in `folder`. Without a C compiler, reports `what` as skipped and returns false.
 pub fn layer(folder: &Path, what: &str) -> bool {
-    let source = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common"));
+    let source = folder.join("lose.c");
+    std::fs::write(&source, include_str!("lose.c")).unwrap();
     let made = Command::new("cc")
         .args(["-shared", "-fPIC", "-Wall", "-Werror", "-o"])
-        .args([folder.join("liblose.so"), source.join("lose.c")])
+        .args([folder.join("liblose.so"), source])
         .status();
     let Ok(made) = made else {
         skip::skipped(what, "there is no C compiler");
         return false;
     };
     assert!(made.success());
-    std::fs::copy(source.join("lose.json"), folder.join("lose.json")).unwrap();
+    std::fs::write(folder.join("lose.json"), include_str!("lose.json")).unwrap();
     true
 }

@@ -2,6 +2,9 @@
 #![allow(dead_code)]
 
 pub mod broken;
+pub mod kinds;
+pub mod lose;
+pub mod shapes;
 pub mod skip;
 
 use std::sync::{Arc, OnceLock};

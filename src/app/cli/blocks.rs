@@ -2,10 +2,10 @@
 
 use serde_json::json;
 
-use crate::forces::Order;
-use crate::integrate::blocks::{BlockSteps, Passage};
-use crate::record::{EnergyWarning, Jump};
-use crate::sim::Settings;
+use gravitile::forces::Order;
+use gravitile::integrate::blocks::{BlockSteps, Passage};
+use gravitile::record::{EnergyWarning, Jump};
+use gravitile::sim::Settings;
 
 /// The report on individual steps, as text.
 pub fn blocks_in_words(steps: &BlockSteps) -> String {

@@ -9,10 +9,10 @@ use super::check_tree as tree;
 use super::options::Measured;
 use super::own_kernel::OwnKernel;
 use super::{Ended, child, print, progress};
-use crate::forces::{EngineKind, Method};
-use crate::gpu::{AdapterRequest, DeviceClass, Gpu};
-use crate::measure;
-use crate::settings::{KernelRequest, MethodRequest};
+use gravitile::forces::{EngineKind, Method};
+use gravitile::gpu::{AdapterRequest, DeviceClass, Gpu};
+use gravitile::measure;
+use gravitile::settings::{KernelRequest, MethodRequest};
 
 /// Check every kernel and precision of this adapter against f64: prints worst and rms errors, exits with 1 on failure
 #[derive(Debug, clap::Args)]

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use anyhow::Result;
 
 use super::print;
-use crate::forces::Precision;
-use crate::forces::direct::gpu::tiers::verdict;
-use crate::gpu::Gpu;
-use crate::measure::{DirectCase, DirectRow, ErrorStats, direct_cases};
+use gravitile::forces::Precision;
+use gravitile::forces::direct::gpu::tiers::verdict;
+use gravitile::gpu::Gpu;
+use gravitile::measure::{DirectCase, DirectRow, ErrorStats, direct_cases};
 
 /// A name, and why it is missing.
 pub type Absent = (String, String);

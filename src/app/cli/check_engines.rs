@@ -4,8 +4,8 @@ use anyhow::Result;
 use serde_json::json;
 
 use super::{Ended, print};
-use crate::forces::{Method, Place, Tools};
-use crate::measure::{EngineRow, ErrorStats, check_engines};
+use gravitile::forces::{Method, Place, Tools};
+use gravitile::measure::{EngineRow, ErrorStats, check_engines};
 
 pub fn main(as_json: bool) -> Result<Ended> {
     let rows = check_engines(Place::Cpu, Method::Direct, &Tools::default())?;

@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 
 use super::check_direct::{self as direct, Absent};
 use super::print;
-use crate::forces::direct::gpu::KernelConfig;
-use crate::forces::{Order, Precision};
-use crate::gpu::Gpu;
-use crate::measure::{self, Case, DirectCase, Row, StepsRow};
+use gravitile::forces::direct::gpu::KernelConfig;
+use gravitile::forces::{Order, Precision};
+use gravitile::gpu::Gpu;
+use gravitile::measure::{self, Case, DirectCase, Row, StepsRow};
 
 /// A group of cases that is checked and reported together.
 pub enum Part {

@@ -4,8 +4,8 @@ use anyhow::Result;
 use serde_json::json;
 
 use super::{Ended, print, progress};
-use crate::gpu::Gpu;
-use crate::measure::{TreeRow, check_tree, tree_cases};
+use gravitile::gpu::Gpu;
+use gravitile::measure::{TreeRow, check_tree, tree_cases};
 
 /// Checks the tree on `gpu`, or on the processor.
 pub fn main(gpu: Option<&Gpu>, as_json: bool) -> Result<Ended> {

@@ -7,8 +7,8 @@ use serde_json::json;
 
 use super::options::check_overwrite;
 use super::{Ended, print};
-use crate::record::refuse_names_of_runs;
-use crate::snapshot::{self, ReadOptions, WriteOptions};
+use gravitile::record::refuse_names_of_runs;
+use gravitile::snapshot::{self, ReadOptions, WriteOptions};
 
 /// Convert a snapshot to another format, and report what that format cannot hold
 #[derive(Debug, clap::Args)]

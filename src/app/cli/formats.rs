@@ -4,7 +4,7 @@ use anyhow::Result;
 use serde_json::json;
 
 use super::{Ended, print};
-use crate::snapshot::formats;
+use gravitile::snapshot::formats;
 
 /// List the snapshot formats, one line each
 #[derive(Debug, clap::Args)]

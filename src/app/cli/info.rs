@@ -6,22 +6,22 @@ use anyhow::Result;
 use serde_json::json;
 
 use super::{Ended, print};
-use crate::app::lookup;
-use crate::forces::ForceEngine;
-use crate::forces::Precision;
-use crate::forces::direct::CpuSingle;
-use crate::forces::direct::gpu::tiers::Fitted;
-use crate::forces::direct::gpu::tiers::verdict;
-use crate::forces::direct::gpu::{KernelConfig, Masses};
-use crate::gpu::{AdapterInfo, AdapterRequest, Gpu};
-use crate::sim::Settings;
-use crate::tuned::{Known, OUTDATED};
+use crate::lookup;
+use gravitile::forces::ForceEngine;
+use gravitile::forces::Precision;
+use gravitile::forces::direct::CpuSingle;
+use gravitile::forces::direct::gpu::tiers::Fitted;
+use gravitile::forces::direct::gpu::tiers::verdict;
+use gravitile::forces::direct::gpu::{KernelConfig, Masses};
+use gravitile::gpu::{AdapterInfo, AdapterRequest, Gpu};
+use gravitile::sim::Settings;
+use gravitile::tuned::{Known, OUTDATED};
 
 /// Show adapters, drivers, limits and features, and which engine and method auto chooses and why
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Number of bodies to choose engine and method for
-    #[arg(short, default_value = "16k", value_parser = crate::settings::count)]
+    #[arg(short, default_value = "16k", value_parser = gravitile::settings::count)]
     n: usize,
     /// Print one JSON object
     #[arg(long)]
@@ -143,7 +143,7 @@ fn capabilities(gpu: &Gpu, n: usize) -> String {
         limits.workgroup_memory / 1024,
         limits.workgroups,
         limits.storage_buffer >> 20,
-        limits.storage_buffer / crate::gpu::layout::VEC4,
+        limits.storage_buffer / gravitile::gpu::layout::VEC4,
         limits.texture_side,
         yes(tier.timestamps),
         yes(tier.f64),

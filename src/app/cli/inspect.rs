@@ -4,10 +4,10 @@ use anyhow::Result;
 use serde_json::json;
 
 use super::{Ended, child, print};
-use crate::error::Error;
-use crate::forces::direct::gpu::{KernelConfig, KernelRequest, KernelVariant};
-use crate::gpu::{AdapterRequest, DeviceClass, Gpu};
-use crate::inspect::{Inspector, LEAST_PER_INTERACTION, Report, RoomLimit};
+use gravitile::error::Error;
+use gravitile::forces::direct::gpu::{KernelConfig, KernelRequest, KernelVariant};
+use gravitile::gpu::{AdapterRequest, DeviceClass, Gpu};
+use gravitile::inspect::{Inspector, LEAST_PER_INTERACTION, Report, RoomLimit};
 
 /// Show what the driver reports about the force kernel: registers, spills, occupancy, machine code
 #[derive(Debug, clap::Args)]
@@ -24,7 +24,7 @@ pub struct Args {
     #[arg(long, value_name = "NAME", conflicts_with_all = ["adapter", "baseline"])]
     gpu: Option<String>,
     /// Number of bodies to choose the kernel's shape for
-    #[arg(short, default_value = "64k", value_parser = crate::settings::count)]
+    #[arg(short, default_value = "64k", value_parser = gravitile::settings::count)]
     n: usize,
     /// Show the variant that also computes the potential
     #[arg(long)]

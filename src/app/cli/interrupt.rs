@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use crate::app::ranks;
-use crate::{files, stop};
+use crate::ranks;
+use gravitile::{files, stop};
 
 /// How long current work may continue after the first signal, so that what is nearly done can
 /// finish.

@@ -40,8 +40,8 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::app::ranks;
-use crate::error::Error;
+use crate::ranks;
+use gravitile::error::Error;
 
 /// N-body gravity on any GPU, or without one: watch, simulate, film, check, convert.
 #[derive(Debug, Parser)]
@@ -134,7 +134,7 @@ pub fn main() -> ExitCode {
         if code != ExitCode::SUCCESS {
             together::wait_for_launcher();
         }
-        crate::exchange::mpi::end();
+        gravitile::exchange::mpi::end();
     }
     code
 }

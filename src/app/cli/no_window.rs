@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use super::Ended;
-use crate::error::Error;
+use gravitile::error::Error;
 
 /// Open a window (not available: this program was built without it)
 #[derive(Debug, clap::Args)]

@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use super::print;
-use crate::error::Error;
-use crate::forces::{EngineKind, Method};
-use crate::input::Input;
-use crate::settings::{InputRequest, MethodRequest};
+use gravitile::error::Error;
+use gravitile::forces::{EngineKind, Method};
+use gravitile::input::Input;
+use gravitile::settings::{InputRequest, MethodRequest};
 
 /// Generates or reads bodies, and prints what was assumed about them.
 ///
@@ -43,7 +43,11 @@ impl Measured<'_> {
     pub fn engine(&self, request: &MethodRequest) -> Result<EngineKind, Error> {
         let Self { engines, methods, what } = self;
         let refuse = |of: &str, name: &str, allowed: Vec<&str>| {
-            Err(Error::value(of, name, format!("{}: {what}", crate::messages::any_of(&allowed))))
+            Err(Error::value(
+                of,
+                name,
+                format!("{}: {what}", gravitile::messages::any_of(&allowed)),
+            ))
         };
         let engine = EngineKind::from_name(&request.engine)?;
         if !engines.contains(&engine) {

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use crate::error::{Error, Result};
-use crate::forces::direct::gpu::{KernelConfig, own};
-use crate::settings::{KernelRequest, MethodRequest};
+use gravitile::error::{Error, Result};
+use gravitile::forces::direct::gpu::{KernelConfig, own};
+use gravitile::settings::{KernelRequest, MethodRequest};
 
 /// A kernel of the user's own.
 #[derive(Clone, Debug, clap::Args)]

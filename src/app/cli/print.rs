@@ -1,5 +1,5 @@
 //! Everything that the program prints goes through here. A closed standard output is no error;
-//! characters that a terminal does not show are escaped ([`crate::messages`]).
+//! characters that a terminal does not show are escaped ([`gravitile::messages`]).
 
 use std::io::{ErrorKind, Write};
 
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Result;
 
-use crate::messages;
+use gravitile::messages;
 
 /// Whether this process prints nothing because another rank does.
 static IS_SILENT: AtomicBool = AtomicBool::new(false);

@@ -9,20 +9,20 @@ use web_time::Instant;
 use super::blocks::warning_in_words;
 use super::options::{check_overwrite, load};
 use super::{Ended, interrupt, print, progress};
-use crate::app::lookup;
-use crate::diagnostics::relative_change;
-use crate::error::Error;
-use crate::film::{Renderer, Shot, shoot, still};
-use crate::record::EnergyWarning;
-use crate::render::captions::Captions;
-use crate::render::directing::directs;
-use crate::render::paths::FADES_WITHIN;
-use crate::render::writing::Said;
-use crate::render::{Film, FilmOptions};
-use crate::scene::keyframes;
-use crate::settings::FilmRequest;
-use crate::sim::{Settings, Simulation, even_steps, run_steps};
-use crate::snapshot::Snapshot;
+use crate::lookup;
+use gravitile::diagnostics::relative_change;
+use gravitile::error::Error;
+use gravitile::film::{Renderer, Shot, shoot, still};
+use gravitile::record::EnergyWarning;
+use gravitile::render::captions::Captions;
+use gravitile::render::directing::directs;
+use gravitile::render::paths::FADES_WITHIN;
+use gravitile::render::writing::Said;
+use gravitile::render::{Film, FilmOptions};
+use gravitile::scene::keyframes;
+use gravitile::settings::FilmRequest;
+use gravitile::sim::{Settings, Simulation, even_steps, run_steps};
+use gravitile::snapshot::Snapshot;
 
 /// Simulate and render a film: film.webp, film.mp4, film.apng, picture.png or a folder of pictures
 #[derive(Debug, clap::Args)]
@@ -51,7 +51,7 @@ pub fn main(args: &Args) -> Result<Ended> {
     args.engine.by.chosen()?;
     let renderer = Renderer::from_name(&args.look.renderer)?;
     let mut style = args.look.style()?;
-    let single = crate::render::film::format_of(&args.out)?.single;
+    let single = gravitile::render::film::format_of(&args.out)?.single;
     let frames = args.frames.unwrap_or(if single { 1 } else { 300 });
     if frames == 0 || (single && frames > 1) {
         let allowed = if single {

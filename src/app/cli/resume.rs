@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use anyhow::Result;
 
 use super::{Ended, interrupt, print, progress, run, together};
-use crate::app::ranks;
-use crate::record::{EnergyLog, RunFolder, energy_initial, restart_of};
-use crate::sim::Simulation;
+use crate::ranks;
+use gravitile::record::{EnergyLog, RunFolder, energy_initial, restart_of};
+use gravitile::sim::Simulation;
 
 /// Resume a run from its last complete snapshot, with the engine and kernel it was started with
 #[derive(Debug, clap::Args)]

@@ -6,15 +6,15 @@ use web_time::Instant;
 
 use super::blocks::{blocks_in_words, blocks_json, warning_in_words};
 use super::{Ended, interrupt, options, print, progress, together};
-use crate::app::ranks;
-use crate::diagnostics::Diagnostics;
-use crate::error::Error;
-use crate::gpu::DeviceCount;
-use crate::record::{self, EnergyLog, EnergyWarning, Outcome, Plan, Prepared, RunFolder};
-use crate::settings::RunRequest;
-use crate::sim::{EvenSteps, Settings, Simulation, even_steps, run_steps};
-use crate::snapshot::Snapshot;
-use crate::units::{Measure, Units};
+use crate::ranks;
+use gravitile::diagnostics::Diagnostics;
+use gravitile::error::Error;
+use gravitile::gpu::DeviceCount;
+use gravitile::record::{self, EnergyLog, EnergyWarning, Outcome, Plan, Prepared, RunFolder};
+use gravitile::settings::RunRequest;
+use gravitile::sim::{EvenSteps, Settings, Simulation, even_steps, run_steps};
+use gravitile::snapshot::Snapshot;
+use gravitile::units::{Measure, Units};
 
 /// Simulate, and save snapshots and an energy log in a folder
 #[derive(Debug, clap::Args)]
@@ -257,7 +257,7 @@ fn too_near(near: usize, n: usize) -> String {
 /// (E - E0) / |E0| at the end, if both are known.
 fn energy_error(outcome: &Outcome) -> Option<f64> {
     let total = outcome.last.as_ref()?.energy();
-    Some(crate::diagnostics::relative_change(total, outcome.energy_initial?))
+    Some(gravitile::diagnostics::relative_change(total, outcome.energy_initial?))
 }
 
 /// The report for scripts. Vectors are arrays of x, y and z.

@@ -4,7 +4,7 @@ use anyhow::Result;
 use serde_json::json;
 
 use super::{Ended, print};
-use crate::scene::Scene;
+use gravitile::scene::Scene;
 
 /// List the built-in scenes, one line each; with a name, show its parameters
 #[derive(Debug, clap::Args)]

@@ -6,11 +6,11 @@ use anyhow::Result;
 
 use super::options::check_overwrite;
 use super::{Ended, print};
-use crate::error::Error;
-use crate::forces::direct::gpu::KernelRequest;
-use crate::forces::direct::gpu::{Dispatch, KernelConfig, KernelVariant};
-use crate::gpu::{Checks, Language, translate};
-use crate::{integrate, render};
+use gravitile::error::Error;
+use gravitile::forces::direct::gpu::KernelRequest;
+use gravitile::forces::direct::gpu::{Dispatch, KernelConfig, KernelVariant};
+use gravitile::gpu::{Checks, Language, translate};
+use gravitile::{integrate, render};
 
 /// Print or write a kernel as it would run: WGSL, SPIR-V, Metal or HLSL
 #[derive(Debug, clap::Args)]

@@ -1,12 +1,12 @@
 //! What MPI ranks agree on before they share a run: the engine, and the device of each rank.
 
 use super::print;
-use crate::app::{lookup, ranks};
-use crate::error::{Error, Result};
-use crate::exchange::Ranks;
-use crate::forces::Precision;
-use crate::gpu::{AdapterName, DeviceCount, adapters};
-use crate::sim::{Choice, EngineKind, Method, Settings};
+use crate::{lookup, ranks};
+use gravitile::error::{Error, Result};
+use gravitile::exchange::Ranks;
+use gravitile::forces::Precision;
+use gravitile::gpu::{AdapterName, DeviceCount, adapters};
+use gravitile::sim::{Choice, EngineKind, Method, Settings};
 
 /// The engine for `n` bodies. If there are several ranks, rank 0 chooses and the others follow.
 ///
@@ -101,7 +101,7 @@ pub fn choose_for_resume(ranks: &Ranks, n: usize, settings: &mut Settings) -> Re
     settings.devices = DeviceCount::default();
     assign_adapters(ranks, settings)?;
     let choice =
-        fall_back_to_cpu(pollster::block_on(crate::sim::choose(n, settings)), ranks, settings)?;
+        fall_back_to_cpu(pollster::block_on(gravitile::sim::choose(n, settings)), ranks, settings)?;
     of_ranks(choice, ranks, settings)
 }
 
@@ -182,7 +182,7 @@ fn adapters_of_rank<T: Clone>(
 pub fn watch_ranks() -> Result<(), Error> {
     #[cfg(all(unix, feature = "mpi"))]
     if let Some(ranks) = ranks::ranks().filter(|ranks| ranks.size() > 1) {
-        super::watchdog::begin(ranks, &crate::exchange::mpi::machine())?;
+        super::watchdog::begin(ranks, &gravitile::exchange::mpi::machine())?;
     }
     Ok(())
 }
@@ -209,7 +209,8 @@ pub fn wait_for_launcher() {
 #[cfg(feature = "mpi")]
 pub fn end_ranks(ranks: &Ranks, error: &anyhow::Error, code: u8) -> ! {
     use std::time::Duration;
-    let words = format!("rank {} on {}: {error:#}", ranks.rank(), crate::exchange::mpi::machine());
+    let words =
+        format!("rank {} on {}: {error:#}", ranks.rank(), gravitile::exchange::mpi::machine());
     let (is_device, is_member) = match error.downcast_ref() {
         Some(Error::Device(_)) => (true, false),
         Some(Error::Member(_)) => (false, true),
@@ -229,7 +230,7 @@ pub fn end_ranks(ranks: &Ranks, error: &anyhow::Error, code: u8) -> ! {
     #[cfg(unix)]
     super::watchdog::announce_exit();
     wait_for_launcher();
-    crate::exchange::mpi::abort(code.into())
+    gravitile::exchange::mpi::abort(code.into())
 }
 
 /// Whether steps have begun: errors from then on concern a single rank.
@@ -257,7 +258,7 @@ mod tests {
 
     #[test]
     fn tree_chosen_automatically_becomes_direct_if_ranks_cannot_share_it() {
-        let members = crate::exchange::team(2, None, std::time::Duration::ZERO);
+        let members = gravitile::exchange::team(2, None, std::time::Duration::ZERO);
         let mut ranks = members.into_iter().map(|member| Ranks::new(Box::new(member), 0));
         let of = |kind, method, ranks| {
             let choice = Choice::of(kind, method, "measured", None);

@@ -4,8 +4,8 @@ use anyhow::Result;
 
 use super::own_kernel::OwnKernel;
 use super::{Ended, interrupt};
-use crate::app::window;
-use crate::settings::ViewRequest;
+use crate::window;
+use gravitile::settings::ViewRequest;
 
 /// Open a window on a scene or snapshot: watch it, move around in it, change its settings
 #[derive(Debug, clap::Args)]

@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::print;
-use crate::error::Result;
-use crate::exchange::Ranks;
+use gravitile::error::Result;
+use gravitile::exchange::Ranks;
 
 /// How often the others are checked.
 const PERIOD: Duration = Duration::from_millis(100);

@@ -6,7 +6,7 @@ use wasm_bindgen_futures::{JsFuture, spawn_local};
 use web_sys::{DragEvent, Event, EventTarget, FileList, HtmlInputElement};
 
 use super::{CANCEL, PICKER, browser, document, element, take_files};
-use crate::app::window::machine::enqueue;
+use crate::window::machine::enqueue;
 
 /// Adds a listener for events of this name, for the page's lifetime.
 pub fn on<E: JsCast + 'static>(

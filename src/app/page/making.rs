@@ -11,10 +11,10 @@ use web_sys::{Event, MessageEvent, Worker, WorkerOptions, WorkerType};
 
 use super::listen::on;
 use super::log;
-use crate::error::{Error, Result};
-use crate::files;
-use crate::input::Input;
-use crate::settings::InputRequest;
+use gravitile::error::{Error, Result};
+use gravitile::files;
+use gravitile::input::Input;
+use gravitile::settings::InputRequest;
 
 /// The worker's script.
 const SCRIPT: &str = "worker.js";

@@ -16,8 +16,8 @@ use web_sys::{Document, Element, Event, HtmlElement, HtmlInputElement};
 
 use super::listen::on;
 use super::{browser, document, element};
-use crate::app::window::machine::enqueue;
-use crate::gpu::let_browser_turn;
+use crate::window::machine::enqueue;
+use gravitile::gpu::let_browser_turn;
 
 /// The parent of the elements.
 const MIRROR: &str = "mirror";

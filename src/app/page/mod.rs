@@ -30,10 +30,10 @@ use web_sys::{Document, Element, HtmlInputElement, Window};
 
 use super::window;
 use super::window::machine::enqueue;
-use crate::error::{Error, Result};
-use crate::files;
-use crate::gpu::let_browser_turn;
-use crate::settings::{ViewRequest, link};
+use gravitile::error::{Error, Result};
+use gravitile::files;
+use gravitile::gpu::let_browser_turn;
+use gravitile::settings::{ViewRequest, link};
 
 pub use listen::copy;
 pub use making::{load, restart as cancel_loading};
@@ -82,7 +82,7 @@ pub async fn start(adapter: String) {
     if adapter.is_empty() {
         return plain::start(request, refused.as_ref(), "This browser has no WebGPU");
     }
-    crate::gpu::name_adapter(&adapter);
+    gravitile::gpu::name_adapter(&adapter);
     listen::set_up();
     typing::set_up();
     if let Some(refused) = refused {

@@ -10,11 +10,11 @@ use web_sys::{CanvasRenderingContext2d, Event, HtmlCanvasElement, ImageData};
 
 use super::listen::on;
 use super::{BEGIN, CANVAS, browser, element, hide, making, note, set_title, show};
-use crate::error::{Error, Result};
-use crate::render::{Director, Look, Painter, PictureSize, Points};
-use crate::scene::Scene;
-use crate::settings::{EngineRequest, InputRequest, MethodRequest, ViewRequest};
-use crate::sim::Simulation;
+use gravitile::error::{Error, Result};
+use gravitile::render::{Director, Look, Painter, PictureSize, Points};
+use gravitile::scene::Scene;
+use gravitile::settings::{EngineRequest, InputRequest, MethodRequest, ViewRequest};
+use gravitile::sim::Simulation;
 
 /// The element around canvas and button.
 const PLAIN: &str = "plain";

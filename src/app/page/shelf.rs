@@ -5,7 +5,7 @@ use std::io::{Error, Result};
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{Blob, HtmlAnchorElement, Storage, Url};
 
-use crate::files::Shelf;
+use gravitile::files::Shelf;
 
 /// Prefix of names in the storage, which other pages of the host share.
 const PREFIX: &str = "gravitile/";

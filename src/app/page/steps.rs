@@ -4,9 +4,9 @@
 use wasm_bindgen::prelude::*;
 
 use super::{log, parse_link};
-use crate::error::Result;
-use crate::gpu::name_adapter;
-use crate::sim::Simulation;
+use gravitile::error::Result;
+use gravitile::gpu::name_adapter;
+use gravitile::sim::Simulation;
 
 /// Takes `count` steps of the bodies of a link, and returns a description of the engine. `adapter`
 /// is the browser's description of the graphics adapter.

@@ -10,7 +10,7 @@ use web_sys::{ClipboardEvent, Event, HtmlInputElement, KeyboardEvent};
 
 use super::listen::{on, on_first};
 use super::{browser, document, element};
-use crate::app::window::machine::enqueue;
+use crate::window::machine::enqueue;
 
 /// The element that a phone types into.
 const TYPING: &str = "typing";

@@ -7,10 +7,10 @@ use egui::{Button, Slider, SliderClamping, Ui};
 
 use super::theme::{DIM, InUnit, heading, released_or_reset, resets};
 use super::{Action, Facts, Integration};
-use crate::forces::Precision;
-use crate::integrate::{self, Integrator};
-use crate::sim::{EngineKind, tiers};
-use crate::units::Measure;
+use gravitile::forces::Precision;
+use gravitile::integrate::{self, Integrator};
+use gravitile::sim::{EngineKind, tiers};
+use gravitile::units::Measure;
 
 /// Values of sliders that are being dragged.
 #[derive(Default)]

@@ -3,19 +3,19 @@
 use std::path::PathBuf;
 
 use super::{Input, Place};
-use crate::forces::tree::TreeConfig;
-use crate::forces::{Method, Precision};
-use crate::integrate::Integrator;
-use crate::integrate::blocks::BlockSettings;
-use crate::live::Command;
-use crate::scene::Orbit;
-use crate::settings::DeviceCount;
-use crate::sim::{EngineKind, Settings};
+use gravitile::forces::tree::TreeConfig;
+use gravitile::forces::{Method, Precision};
+use gravitile::integrate::Integrator;
+use gravitile::integrate::blocks::BlockSettings;
+use gravitile::live::Command;
+use gravitile::scene::Orbit;
+use gravitile::settings::DeviceCount;
+use gravitile::sim::{EngineKind, Settings};
 
 /// How the bodies are integrated.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Integration {
-    /// The integrator, one of [`crate::integrate::ALL`].
+    /// The integrator, one of [`gravitile::integrate::ALL`].
     pub integrator: &'static Integrator,
     /// How individual steps are chosen, if it has them.
     pub blocks: BlockSettings,

@@ -4,7 +4,7 @@ use egui::{Grid, Ui};
 use egui_plot::{Bar, BarChart, Plot};
 
 use super::theme::{DIM, LINES, bodies, heading, number, quantity, row};
-use crate::live::BlockFacts;
+use gravitile::live::BlockFacts;
 
 /// Where the bars begin, in powers of ten: below one body, so that a single body can be seen.
 const FLOOR: f64 = -0.3;

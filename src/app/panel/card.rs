@@ -5,10 +5,10 @@ use egui::{Align2, Area, Context, Grid, Id, RichText, Ui};
 
 use super::Facts;
 use super::theme::{self, BRIGHT, DIM, WARN, number, quantity, row};
-use crate::live::{BodyFacts, Neighbour};
-use crate::messages;
-use crate::render::Follow;
-use crate::render::legend::speed_unit;
+use gravitile::live::{BodyFacts, Neighbour};
+use gravitile::messages;
+use gravitile::render::Follow;
+use gravitile::render::legend::speed_unit;
 
 /// Distance from the corner of the picture, in points.
 const MARGIN: f32 = 10.0;

@@ -11,13 +11,13 @@ use egui_plot::{
 use super::history::ReportSample;
 use super::theme::{DIM, LINES, heading, number, quantity, row};
 use super::{Action, Facts};
-use crate::bodies::Role;
-use crate::diagnostics::FRACTIONS;
-use crate::live::Command;
-use crate::messages;
-use crate::render::legend::{plain_colours, speed_unit};
-use crate::render::round_below;
-use crate::units::{Measure, Units};
+use gravitile::bodies::Role;
+use gravitile::diagnostics::FRACTIONS;
+use gravitile::live::Command;
+use gravitile::messages;
+use gravitile::render::legend::{plain_colours, speed_unit};
+use gravitile::render::round_below;
+use gravitile::units::{Measure, Units};
 
 pub fn show(ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
     let reports = facts.history.reports();

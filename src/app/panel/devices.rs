@@ -4,8 +4,8 @@ use egui::{Button, Ui};
 
 use super::theme::{DIM, heading};
 use super::{Action, Facts};
-use crate::settings::DeviceCount;
-use crate::sim::{DevicePart, Share};
+use gravitile::settings::DeviceCount;
+use gravitile::sim::{DevicePart, Share};
 
 /// Devices that share the bodies, or could share them.
 #[derive(Clone, Debug, Default)]

@@ -3,17 +3,17 @@
 use std::path::Path;
 
 use super::{History, Integration, PastMark, Shared};
-use crate::bodies::Component;
-use crate::forces::Method;
-use crate::forces::direct::gpu::KernelConfig;
-use crate::gpu::{FrameTimes, Gpu};
-use crate::live::{BlockFacts, Rates, Seen, Status, TimeKeeper};
-use crate::scene::RunHints;
-use crate::sim::{EngineKind, Settings};
-use crate::units::Units;
+use gravitile::bodies::Component;
+use gravitile::forces::Method;
+use gravitile::forces::direct::gpu::KernelConfig;
+use gravitile::gpu::{FrameTimes, Gpu};
+use gravitile::live::{BlockFacts, Rates, Seen, Status, TimeKeeper};
+use gravitile::scene::RunHints;
+use gravitile::sim::{EngineKind, Settings};
+use gravitile::units::Units;
 
 /// Bodies to load: the same words as on the command line.
-pub type Input = crate::settings::InputRequest;
+pub type Input = gravitile::settings::InputRequest;
 
 /// Everything that a tab may show.
 pub struct Facts<'a> {

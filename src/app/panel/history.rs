@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::live::Report;
+use gravitile::live::Report;
 
 /// Rates every tenth of a second for a minute, and diagnostics since the beginning.
 #[derive(Debug, Default)]
@@ -66,7 +66,7 @@ const MOST_REPORTS: usize = 4000;
 
 impl History {
     /// Adds a frame's rates.
-    pub fn frame(&mut self, secs: f64, rates: &crate::live::Rates) {
+    pub fn frame(&mut self, secs: f64, rates: &gravitile::live::Rates) {
         self.clock_secs += secs;
         self.since_sample_secs += secs;
         if self.since_sample_secs < SAMPLE_SECS {
@@ -106,7 +106,7 @@ impl History {
         self.reports.push(ReportSample {
             time: report.time,
             energy,
-            energy_error: crate::diagnostics::relative_change(energy - jumps, first_energy),
+            energy_error: gravitile::diagnostics::relative_change(energy - jumps, first_energy),
             virial_ratio: diagnostics.virial_ratio(),
             momentum: diagnostics.momentum.length(),
             angular_momentum: diagnostics.angular_momentum.length(),
@@ -171,7 +171,7 @@ impl History {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diagnostics::Diagnostics;
+    use gravitile::diagnostics::Diagnostics;
 
     /// Diagnostics at a time, with a softening and a potential energy; the kinetic energy is 1.
     fn report(time: f64, softening: f64, potential: f64) -> Report {

@@ -5,11 +5,11 @@ use egui::{Button, Ui};
 use super::learn::heat::{P, Q};
 use super::theme::{DIM, WARN, heading};
 use super::{Action, Facts, devices, wgsl};
-use crate::forces::Method;
-use crate::forces::direct::gpu::{Dispatch, KernelConfig, KernelRequest};
-use crate::gpu::Checks;
-use crate::live::Command;
-use crate::sim::EngineKind;
+use gravitile::forces::Method;
+use gravitile::forces::direct::gpu::{Dispatch, KernelConfig, KernelRequest};
+use gravitile::gpu::Checks;
+use gravitile::live::Command;
+use gravitile::sim::EngineKind;
 
 /// The state of the tab between frames.
 #[derive(Default)]

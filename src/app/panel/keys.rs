@@ -5,7 +5,7 @@ use egui::{Context, Key as Code, Modifiers};
 
 use super::theme::{self, DIM};
 use super::{Action, Facts, Place};
-use crate::live::{Command, Tempo};
+use gravitile::live::{Command, Tempo};
 
 /// A key and what it does.
 pub struct Key {

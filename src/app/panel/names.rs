@@ -1,8 +1,8 @@
 //! How a generator's parameters are shown: a name, a unit, a sentence. Scene files and the command
 //! line use the short names.
 
-use crate::scene::Parameter;
-use crate::units::Units;
+use gravitile::scene::Parameter;
+use gravitile::units::Units;
 
 /// What a number measures.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -47,7 +47,7 @@ fn entry(name: &str) -> Option<&'static (&'static str, &'static str, Measures)> 
     NAMES.iter().find(|(known, ..)| *known == name)
 }
 
-/// The shown name of a parameter, by its name in [`crate::scene::Scene::parameters`]; if the scene
+/// The shown name of a parameter, by its name in [`gravitile::scene::Scene::parameters`]; if the scene
 /// has several parts, with its part's number.
 pub fn label(name: &str) -> String {
     let (part, plain) = name.rsplit_once('.').map_or((None, name), |(part, of)| (Some(part), of));
@@ -87,7 +87,7 @@ fn plain(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scene::Scene;
+    use gravitile::scene::Scene;
 
     #[test]
     fn every_scene_parameter_has_a_readable_label() {

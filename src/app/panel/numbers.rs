@@ -6,9 +6,9 @@ use egui_plot::{Line, Plot, PlotPoints};
 use super::Facts;
 use super::history::RateSample;
 use super::theme::{DIM, LINES, heading, number, row};
-use crate::forces::Method;
-use crate::forces::direct::FLOPS;
-use crate::sim::EngineKind;
+use gravitile::forces::Method;
+use gravitile::forces::direct::FLOPS;
+use gravitile::sim::EngineKind;
 
 pub fn show(ui: &mut Ui, facts: &Facts) {
     let rates = facts.rates;

@@ -5,12 +5,12 @@ use glam::DVec2;
 
 use super::theme::DIM;
 use super::{ViewChoice, growth, status};
-use crate::bodies::Component;
-use crate::render::legend::{colour_bar, component_colours, shown};
-use crate::render::overlay::{ScaleBar, axes};
-use crate::render::paths::Piece;
-use crate::render::{Camera, Look, PictureSize};
-use crate::units::Units;
+use gravitile::bodies::Component;
+use gravitile::render::legend::{colour_bar, component_colours, shown};
+use gravitile::render::overlay::{ScaleBar, axes};
+use gravitile::render::paths::Piece;
+use gravitile::render::{Camera, Look, PictureSize};
+use gravitile::units::Units;
 
 /// Length of the axes as a part of the way to the picture's edge.
 const AXES_PART: f64 = 0.3;

@@ -5,7 +5,7 @@ use egui::{Slider, SliderClamping, Ui};
 use super::accuracy::AccuracyForm;
 use super::theme::{InUnit, heading, quantity, resets};
 use super::{Action, Facts};
-use crate::live::{Command, Tempo};
+use gravitile::live::{Command, Tempo};
 
 pub fn show(ui: &mut Ui, facts: &Facts, accuracy: &mut AccuracyForm, actions: &mut Vec<Action>) {
     let integrator = facts.settings.integrator;

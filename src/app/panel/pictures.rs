@@ -3,7 +3,7 @@
 
 use egui::{ColorImage, Context, Id, TextureHandle};
 
-use crate::error::{Error, Result};
+use gravitile::error::{Error, Result};
 
 /// A scene's name and, in a native program, its picture: a PNG of at most 40,000 bytes.
 #[derive(Clone, Copy)]
@@ -16,7 +16,7 @@ pub struct Picture {
 /// The [`Picture`] of a scene of this name.
 macro_rules! picture {
     ($scene:literal) => {
-        $crate::app::panel::pictures::Picture {
+        $crate::panel::pictures::Picture {
             scene: $scene,
             #[cfg(not(target_arch = "wasm32"))]
             png: include_bytes!(concat!("../../../assets/welcome/", $scene, ".png")),

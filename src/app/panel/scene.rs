@@ -6,11 +6,11 @@ use egui::{ComboBox, DragValue, Slider, SliderClamping, Ui};
 
 use super::theme::{DIM, InUnit, WARN, bodies, heading};
 use super::{Action, Facts, Input, growth, names};
-use crate::bodies::Role;
-use crate::messages;
-use crate::scene::{Kind, Orbit, Scene};
-use crate::settings::Assignment;
-use crate::units::Measure;
+use gravitile::bodies::Role;
+use gravitile::messages;
+use gravitile::scene::{Kind, Orbit, Scene};
+use gravitile::settings::Assignment;
+use gravitile::units::Measure;
 
 /// Width of the parameters' sliders, in points.
 const SLIDER_WIDTH: f32 = 80.0;
@@ -188,7 +188,7 @@ impl SceneForm {
     }
 
     fn parameters(ui: &mut Ui, scene: &mut Scene, facts: &Facts, problem: &mut Option<String>) {
-        let mut note = |result: crate::error::Result<()>| {
+        let mut note = |result: gravitile::error::Result<()>| {
             *problem = result.err().map(|error| error.to_string());
         };
         // Shown names are longer than those in files.

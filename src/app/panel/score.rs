@@ -4,7 +4,7 @@ use egui::{Grid, ProgressBar, RichText, Ui};
 
 use super::Action;
 use super::theme::{BRIGHT, DIM, WARN, heading};
-use crate::measure::{Record, Score, to_json_lines};
+use gravitile::measure::{Record, Score, to_json_lines};
 
 /// The submitted scores, as a Markdown table between two marks.
 const SUBMITTED: &str = include_str!("../../../benches/results/README.md");
@@ -153,7 +153,7 @@ mod tests {
         assert_eq!(click(ScoreForm::Idle, "Measure the score"), [Action::MeasureScore]);
         let measuring = ScoreForm::Measuring { part: 0.3, doing: "16384 bodies".to_owned() };
         assert_eq!(click(measuring, "Stop measuring"), [Action::StopMeasuring]);
-        let records = crate::measure::example_of_steps();
+        let records = gravitile::measure::example_of_steps();
         let lines = to_json_lines(&records);
         let copied = click(ScoreForm::of(&records), "Copy the result");
         assert_eq!(copied, [Action::CopyText(lines)]);

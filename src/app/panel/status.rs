@@ -5,10 +5,10 @@ use egui::{Align2, Color32, FontId, Key, RichText, Ui};
 
 use super::theme::{self, DIM, WARN, quantity};
 use super::{Action, Facts, Input, Panel, transport};
-use crate::gpu::DeviceClass;
+use gravitile::gpu::DeviceClass;
 
 /// An energy error beyond which a run cannot be trusted.
-pub const RUINED: f64 = crate::diagnostics::LARGE_ENERGY_ERROR;
+pub const RUINED: f64 = gravitile::diagnostics::LARGE_ENERGY_ERROR;
 /// From here on the error is shown in a warning colour.
 const DOUBTFUL: f64 = 0.01;
 

@@ -2,7 +2,7 @@
 
 use egui::{Color32, CornerRadius, DragValue, Frame, Margin, Slider, Stroke};
 
-use crate::units::Measure;
+use gravitile::units::Measure;
 
 /// Less important text.
 pub const DIM: Color32 = Color32::from_gray(165);

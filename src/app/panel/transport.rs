@@ -8,7 +8,7 @@ use egui::{
 
 use super::theme::{BRIGHT, DIM, LINES, quantity};
 use super::{Action, Facts};
-use crate::live::Command;
+use gravitile::live::Command;
 
 /// A stored state of the run that the user can go back to.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -5,10 +5,10 @@ use egui::{Button, Color32, ComboBox, Grid, RichText, Slider, SliderClamping, Ui
 
 use super::theme::{DIM, InUnit, LINES, WARN, heading, number, released_or_reset, resets, row};
 use super::{Action, Facts};
-use crate::forces::Method;
-use crate::forces::tree::{LevelWalk, MultipoleOrder, Opening, Rebuild, TreeConfig};
-use crate::live::{SeenWalk, Wish};
-use crate::sim::Settings;
+use gravitile::forces::Method;
+use gravitile::forces::tree::{LevelWalk, MultipoleOrder, Opening, Rebuild, TreeConfig};
+use gravitile::live::{SeenWalk, Wish};
+use gravitile::sim::Settings;
 
 /// Colour of cells that act as a whole.
 pub const ACCEPTED: Color32 = LINES[0];

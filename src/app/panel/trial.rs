@@ -5,10 +5,10 @@ use egui::{ProgressBar, Ui};
 
 use super::Action;
 use super::theme::{DIM, WARN, heading};
-use crate::forces::direct::gpu::{KernelConfig, KernelRequest};
-use crate::live::Command;
-use crate::measure::Row;
-use crate::tune::Tuned;
+use gravitile::forces::direct::gpu::{KernelConfig, KernelRequest};
+use gravitile::live::Command;
+use gravitile::measure::Row;
+use gravitile::tune::Tuned;
 
 /// The state of a test.
 #[derive(Default)]
@@ -40,7 +40,7 @@ impl TrialForm {
             let problem = "no shape could be timed here".to_owned();
             return Self::Done { lines: vec![(problem, true)], fastest: None };
         };
-        let pairs = (crate::tune::timed(*n) as f64).powi(2);
+        let pairs = (gravitile::tune::timed(*n) as f64).powi(2);
         let rate = super::theme::number(pairs / best.secs() / 1e9);
         let gain = outcome.of(default).map_or(1.0, |ranked| ranked.secs() / best.secs());
         let resolution = match *quantum_secs {
@@ -139,8 +139,8 @@ mod tests {
     use egui_kittest::kittest::Queryable;
 
     use super::*;
-    use crate::measure::{Case, ErrorStats, Method};
-    use crate::tune::{Outcome, Ranked};
+    use gravitile::measure::{Case, ErrorStats, Method};
+    use gravitile::tune::{Outcome, Ranked};
 
     const DEFAULT: KernelConfig = KernelConfig::tiled(64);
     const FASTER: KernelConfig = KernelConfig { r: 4, ..DEFAULT };

@@ -4,13 +4,15 @@ use egui::{ComboBox, DragValue, Slider, SliderClamping, Ui};
 
 use super::theme::{InUnit, heading, resets};
 use super::{Action, Facts};
-use crate::bodies::Role;
-use crate::render::captions::Captions;
-use crate::render::legend::colour_unit;
-use crate::render::paths::Paths;
-use crate::render::{ColourBy, Exposure, Follow, PALETTES, Palette, Preset, Style, round_below};
-use crate::scene::Keyframe;
-use crate::units::{Measure, Units};
+use gravitile::bodies::Role;
+use gravitile::render::captions::Captions;
+use gravitile::render::legend::colour_unit;
+use gravitile::render::paths::Paths;
+use gravitile::render::{
+    ColourBy, Exposure, Follow, PALETTES, Palette, Preset, Style, round_below,
+};
+use gravitile::scene::Keyframe;
+use gravitile::units::{Measure, Units};
 
 /// All choices about the picture, apart from the camera's place.
 #[derive(Clone, Debug, PartialEq)]

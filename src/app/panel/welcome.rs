@@ -174,7 +174,7 @@ fn show(ui: &mut Ui, card: &Card, width: f32) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scene::Scene;
+    use gravitile::scene::Scene;
 
     #[test]
     fn every_scene_has_a_card() {

@@ -12,15 +12,15 @@ use super::pictures::{Recording, free_name, picture};
 use super::sharing::with_engine;
 use super::simulated::{Purpose, suited};
 use super::steer::PointerRequest;
-use crate::app::panel::{Action, Integration, Place};
-use crate::error::Result;
-use crate::files;
-use crate::live::Command;
-use crate::render::directing::path_camera;
-use crate::render::{ColourBy, Follow, PictureSize};
-use crate::settings::{InputRequest, StepRequest};
-use crate::sim::{Moment, Settings};
-use crate::snapshot::{self, WriteOptions};
+use crate::panel::{Action, Integration, Place};
+use gravitile::error::Result;
+use gravitile::files;
+use gravitile::live::Command;
+use gravitile::render::directing::path_camera;
+use gravitile::render::{ColourBy, Follow, PictureSize};
+use gravitile::settings::{InputRequest, StepRequest};
+use gravitile::sim::{Moment, Settings};
+use gravitile::snapshot::{self, WriteOptions};
 
 impl Frames {
     /// Carries out one action. An action that fails is reported and changes nothing.
@@ -346,7 +346,7 @@ impl Frames {
                 let visible: Vec<bool> = bodies
                     .components
                     .iter()
-                    .map(|c| style.show_halo || c.role != crate::bodies::Role::Halo)
+                    .map(|c| style.show_halo || c.role != gravitile::bodies::Role::Halo)
                     .collect();
                 let is_visible = |i: usize| visible[usize::from(bodies.component[i])];
                 let size = self.output.screen.picture_size();

@@ -2,18 +2,18 @@
 
 use std::path::PathBuf;
 
-use crate::app::panel::ViewChoice;
-use crate::bodies::Component;
-use crate::error::{Error, Result};
-use crate::forces::Method;
-use crate::messages;
-use crate::render::{Camera, ColourBy, Exposure, Follow};
-use crate::scene::{RunHints, Scene};
-use crate::settings::{
+use crate::panel::ViewChoice;
+use gravitile::bodies::Component;
+use gravitile::error::{Error, Result};
+use gravitile::forces::Method;
+use gravitile::messages;
+use gravitile::render::{Camera, ColourBy, Exposure, Follow};
+use gravitile::scene::{RunHints, Scene};
+use gravitile::settings::{
     CommandLine, DeviceCount, EngineRequest, InputRequest, KernelRequest, LookRequest,
     MethodRequest, Point, StepRequest, TreeRequest, ValueRange, ViewRequest, link,
 };
-use crate::sim::Settings;
+use gravitile::sim::Settings;
 
 /// Options given at the start that cannot be read from the current state.
 #[derive(Clone, Debug, PartialEq)]
@@ -194,7 +194,7 @@ mod tests {
     use clap::{Args, FromArgMatches};
 
     use super::*;
-    use crate::render::{CameraMotion, PictureSize};
+    use gravitile::render::{CameraMotion, PictureSize};
 
     fn command() -> clap::Command {
         ViewRequest::augment_args(clap::Command::new("view"))

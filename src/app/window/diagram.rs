@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use super::frame::Frames;
-use crate::app::panel::Tab;
-use crate::app::panel::tree::{ACCEPTED, GROUP, ONE_BY_ONE, TreeForm, shown_cells};
-use crate::forces::tree::{GroupWalk, TreeView};
-use crate::live::{Seen, Wish};
-use crate::render::{Diagram, DrawnBox, Follow, Mark, Scale};
+use crate::panel::Tab;
+use crate::panel::tree::{ACCEPTED, GROUP, ONE_BY_ONE, TreeForm, shown_cells};
+use gravitile::forces::tree::{GroupWalk, TreeView};
+use gravitile::live::{Seen, Wish};
+use gravitile::render::{Diagram, DrawnBox, Follow, Mark, Scale};
 
 /// Colour of the ring around the body whose card is shown.
 const RING: egui::Color32 = egui::Color32::from_rgb(240, 240, 240);

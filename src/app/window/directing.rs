@@ -8,11 +8,11 @@ use super::fitting::zoom_to_free;
 use super::frame::Frames;
 use super::load::Session;
 use super::viewer::Viewer;
-use crate::app::panel::Place;
-use crate::bodies::{Bodies, Role};
-use crate::render::request::usual_follow;
-use crate::render::{Camera, CameraMotion, Director, Follow, PictureSize};
-use crate::settings::ViewRequest;
+use crate::panel::Place;
+use gravitile::bodies::{Bodies, Role};
+use gravitile::render::request::usual_follow;
+use gravitile::render::{Camera, CameraMotion, Director, Follow, PictureSize};
+use gravitile::settings::ViewRequest;
 
 /// Largest number of bodies that the camera keeps in sight; of more bodies, a regular sample.
 const SAMPLES: usize = 4096;
@@ -195,9 +195,9 @@ impl Directing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::app::window::memory::Memory;
-    use crate::bodies::Component;
-    use crate::render::{Camera, Style};
+    use crate::window::memory::Memory;
+    use gravitile::bodies::Component;
+    use gravitile::render::{Camera, Style};
 
     fn viewer() -> Viewer {
         let mut viewer = Viewer::new(&ViewRequest::default(), &Memory::default()).unwrap();

@@ -8,19 +8,19 @@ use glam::DVec3;
 use super::act::absolute;
 use super::frame::Frames;
 use super::pictures::free_name;
-use crate::app::folders;
-use crate::app::panel::{MeetingOffer, Tab};
-use crate::bodies::Bodies;
-use crate::error::{Error, Result};
-use crate::files;
-use crate::input::Parts;
-use crate::live::Beside;
-use crate::render::framing::median;
-use crate::render::legend::speed_unit;
-use crate::render::request::ASPECT;
-use crate::scene::{Orbit, RunHints};
-use crate::sim::suggest;
-use crate::units::{Measure, Units};
+use crate::folders;
+use crate::panel::{MeetingOffer, Tab};
+use gravitile::bodies::Bodies;
+use gravitile::error::{Error, Result};
+use gravitile::files;
+use gravitile::input::Parts;
+use gravitile::live::Beside;
+use gravitile::render::framing::median;
+use gravitile::render::legend::speed_unit;
+use gravitile::render::request::ASPECT;
+use gravitile::scene::{Orbit, RunHints};
+use gravitile::sim::suggest;
+use gravitile::units::{Measure, Units};
 
 /// Fraction of its bodies that the radius of a galaxy encloses.
 const MOST: f64 = 0.9;
@@ -190,8 +190,8 @@ impl Frames {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scene::Scene;
-    use crate::snapshot::{self, Snapshot, WriteOptions};
+    use gravitile::scene::Scene;
+    use gravitile::snapshot::{self, Snapshot, WriteOptions};
 
     /// Writes a small cluster in these units, with lengths and velocities multiplied by the given
     /// factors.

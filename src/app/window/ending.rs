@@ -2,8 +2,8 @@
 //! link: the run goes to that time as fast as possible.
 
 use super::load::Session;
-use crate::app::panel::ViewChoice;
-use crate::live::{Command, Tempo};
+use crate::panel::ViewChoice;
+use gravitile::live::{Command, Tempo};
 
 /// Tolerance for reaching the end, as a fraction of a step.
 const ROUNDING: f64 = 1e-6;

@@ -2,8 +2,8 @@
 
 use super::frame::Frames;
 use super::load::Session;
-use crate::error::Result;
-use crate::render::{Camera, CameraMotion, PictureSize};
+use gravitile::error::Result;
+use gravitile::render::{Camera, CameraMotion, PictureSize};
 
 impl Frames {
     /// Size of the area that the panel leaves free.
@@ -79,7 +79,7 @@ pub(super) fn zoom_to_free(free: PictureSize, whole: PictureSize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::app::window::steer::Steering;
+    use crate::window::steer::Steering;
 
     #[test]
     fn fitted_camera_fills_the_area_next_to_the_panel() {

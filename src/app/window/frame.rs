@@ -36,13 +36,13 @@ use super::simulated::Simulated;
 use super::undo::Undo;
 use super::viewer::Viewer;
 use super::warm;
-use crate::app::panel::{Action, Panel};
-use crate::error::{Error, Result};
-use crate::forces::Budget;
-use crate::gpu::{FrameTimes, Gpu, let_browser_turn};
-use crate::live::Tempo;
-use crate::render::{self, Camera, DevicePoints, Look};
-use crate::settings::ViewRequest;
+use crate::panel::{Action, Panel};
+use gravitile::error::{Error, Result};
+use gravitile::forces::Budget;
+use gravitile::gpu::{FrameTimes, Gpu, let_browser_turn};
+use gravitile::live::Tempo;
+use gravitile::render::{self, Camera, DevicePoints, Look};
+use gravitile::settings::ViewRequest;
 
 /// Device time that steps may take per frame at tempo fastest: the window still responds within 50
 /// ms.

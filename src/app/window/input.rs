@@ -9,7 +9,7 @@ use winit::window::Window;
 use super::machine::{self, Picker};
 use super::reload::ShaderWatch;
 use super::screen::Screen;
-use crate::app::panel;
+use crate::panel;
 
 pub struct Input {
     pub egui_state: egui_winit::State,

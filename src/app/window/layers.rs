@@ -12,7 +12,7 @@ use egui::epaint::{ClippedPrimitive, ClippedShape, Mesh, Primitive};
 use egui::{Color32, Context, Pos2, Rect, TextureId};
 use egui_wgpu::{Renderer, RendererOptions, ScreenDescriptor};
 
-use crate::gpu::begin_drawing;
+use gravitile::gpu::begin_drawing;
 
 /// Side in pixels of the square tiles; only non-empty tiles are composited.
 const TILE: u32 = 32;
@@ -229,7 +229,7 @@ impl Layer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gpu::{AdapterRequest, Gpu};
+    use gravitile::gpu::{AdapterRequest, Gpu};
 
     const SIZE: [u32; 2] = [256, 192];
     const FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba8Unorm;

@@ -6,18 +6,18 @@ use glam::DVec3;
 use web_time::Instant;
 
 use super::machine;
-use crate::app::lookup;
-use crate::app::panel::{Integration, ViewChoice, quantity};
-use crate::bodies::Bodies;
-use crate::error::Result;
-use crate::gpu::{Gpu, let_browser_turn};
-use crate::live::{Beside, Live};
-use crate::render::Survey;
-use crate::render::ages::{ages, times_of_formation};
-use crate::scene::{RunHints, ViewHints};
-use crate::settings::{InputRequest, StepRequest};
-use crate::sim::{Moment, Settings};
-use crate::snapshot::Snapshot;
+use crate::lookup;
+use crate::panel::{Integration, ViewChoice, quantity};
+use gravitile::bodies::Bodies;
+use gravitile::error::Result;
+use gravitile::gpu::{Gpu, let_browser_turn};
+use gravitile::live::{Beside, Live};
+use gravitile::render::Survey;
+use gravitile::render::ages::{ages, times_of_formation};
+use gravitile::scene::{RunHints, ViewHints};
+use gravitile::settings::{InputRequest, StepRequest};
+use gravitile::sim::{Moment, Settings};
+use gravitile::snapshot::Snapshot;
 
 /// Duration of a whole scene or snapshot at the default speed, in seconds.
 const WHOLE_SECS: f64 = 30.0;
@@ -53,7 +53,7 @@ pub struct Session {
     /// Statistics of the initial bodies that looks need, with their ages.
     pub survey: Arc<Survey>,
     /// The kernel's source, made when first shown and after each change.
-    pub wgsl: Option<(crate::forces::direct::gpu::KernelVariant, String)>,
+    pub wgsl: Option<(gravitile::forces::direct::gpu::KernelVariant, String)>,
 }
 
 /// Requested changes to the settings that suit the bodies.
@@ -140,7 +140,7 @@ impl Loading {
                 None => open(&gpu, now, settings, keeper.units_per_sec).await?,
             };
             if backwards {
-                live.apply(crate::live::Command::Reverse)?;
+                live.apply(gravitile::live::Command::Reverse)?;
             }
             live.take_tempo_of(&keeper);
             Ok(Session {

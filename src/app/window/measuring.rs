@@ -8,13 +8,13 @@ use web_time::Instant;
 
 use super::frame::Frames;
 use super::machine;
-use crate::app::lookup;
-use crate::app::panel::{ScoreForm, TrialForm};
-use crate::error::{Error, Result};
-use crate::gpu::Gpu;
-use crate::live::Beside;
-use crate::measure::{Device, Machine, Record, Row, cases_around, check_soon, steps_of_score};
-use crate::tune::{Tuned, tune_steps};
+use crate::lookup;
+use crate::panel::{ScoreForm, TrialForm};
+use gravitile::error::{Error, Result};
+use gravitile::gpu::Gpu;
+use gravitile::live::Beside;
+use gravitile::measure::{Device, Machine, Record, Row, cases_around, check_soon, steps_of_score};
+use gravitile::tune::{Tuned, tune_steps};
 
 /// Longest duration of a step of the score in a window; slower ones are left out.
 const MOST_SECS: f64 = 5.0;

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::app::folders;
-use crate::app::panel::{Tab, ViewChoice};
-use crate::files;
-use crate::render::captions::Captions;
-use crate::render::{Palette, Style};
+use crate::folders;
+use crate::panel::{Tab, ViewChoice};
+use gravitile::files;
+use gravitile::render::captions::Captions;
+use gravitile::render::{Palette, Style};
 
 /// The settings in `gravitile/window.toml` in the user's configuration folder.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -196,7 +196,7 @@ mod tests {
         back.apply_to(&mut given);
         assert_eq!(given, view);
         // A scene's colouring is not stored.
-        view.style.colour_by = crate::render::ColourBy::Speed;
+        view.style.colour_by = gravitile::render::ColourBy::Speed;
         memory.take_view(&view);
         memory.apply_to(&mut given);
         assert_eq!(given.style.colour_by, ViewChoice::default().style.colour_by);

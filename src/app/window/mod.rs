@@ -8,7 +8,7 @@
 //! A frame (`frame`) has a viewer (`viewer`, whose camera is moved by `steer`, `directing` or a
 //! `path`), a simulation (`simulated`), an input (`input`) and an output (`output`). Differences
 //! between a native window and a page are in `machine/`; files that both read and store are in
-//! `crate::files` and `app/folders.rs`.
+//! `gravitile::files` and `app/folders.rs`.
 
 mod act;
 mod command_line;
@@ -50,8 +50,8 @@ mod warm;
 
 pub use steer::Steering;
 
-use crate::error::{Error, Result};
-use crate::settings::{InputRequest, ViewRequest};
+use gravitile::error::{Error, Result};
+use gravitile::settings::{InputRequest, ViewRequest};
 
 /// The scene shown if none is requested.
 pub const FIRST_SCENE: &str = "galaxy-collision";

@@ -11,16 +11,16 @@ use super::reload::ShaderWatch;
 use super::seen;
 use super::simulated::{Purpose, Simulated};
 use super::sparing::Workload;
-use crate::app::panel::{BEHIND, Integration, LEFT_OUT};
-use crate::bodies::Role;
-use crate::error::Error;
-use crate::forces::direct::gpu::own;
-use crate::live::Event;
-use crate::messages;
-use crate::render::{ColourBy, Follow};
-use crate::scene::Colouring;
-use crate::settings::ViewRequest;
-use crate::sim::Moment;
+use crate::panel::{BEHIND, Integration, LEFT_OUT};
+use gravitile::bodies::Role;
+use gravitile::error::Error;
+use gravitile::forces::direct::gpu::own;
+use gravitile::live::Event;
+use gravitile::messages;
+use gravitile::render::{ColourBy, Follow};
+use gravitile::scene::Colouring;
+use gravitile::settings::ViewRequest;
+use gravitile::sim::Moment;
 
 /// Shown once per run when the energy error is so large that the results are unreliable.
 const RUINED: &str = "the energy is off by more than 5 %, so the bodies cannot be trusted: shorten the time step, or choose a larger eps or hermite4 (tab Physics), then restart (r)";
@@ -328,7 +328,7 @@ impl Frames {
                 }
             }
             if request.paused && session.goal.is_none() {
-                let _ = session.live.apply(crate::live::Command::Pause(true));
+                let _ = session.live.apply(gravitile::live::Command::Pause(true));
             }
             if let Some(orbit) = request.look.orbit {
                 self.viewer.choice.orbit_degrees_per_sec = orbit;

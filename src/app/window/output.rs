@@ -10,11 +10,11 @@ use winit::window::{Fullscreen, Window};
 use super::pictures::Recording;
 use super::screen::Screen;
 use super::soon::Deferred;
-use crate::error::{Error, Result};
-use crate::gpu::{FrameTimes, Gpu};
-use crate::messages;
-use crate::render::Image;
-use crate::settings::AdapterRequest;
+use gravitile::error::{Error, Result};
+use gravitile::gpu::{FrameTimes, Gpu};
+use gravitile::messages;
+use gravitile::render::Image;
+use gravitile::settings::AdapterRequest;
 
 /// How long a notice and an error are shown.
 const MESSAGE: [Duration; 2] = [Duration::from_secs(6), Duration::from_secs(30)];

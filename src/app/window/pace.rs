@@ -9,9 +9,9 @@ use web_time::{Duration, Instant};
 use winit::window::Window;
 
 use super::frame::Frames;
-use crate::gpu::DeviceClass;
-use crate::render::{Camera, Exposure, Style};
-use crate::sim::EngineKind;
+use gravitile::gpu::DeviceClass;
+use gravitile::render::{Camera, Exposure, Style};
+use gravitile::sim::EngineKind;
 
 /// When the next frame is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,8 +9,8 @@
 
 use std::sync::Arc;
 
-use crate::app::panel::{PAST_BYTES, PastMark};
-use crate::sim::Moment;
+use crate::panel::{PAST_BYTES, PastMark};
+use gravitile::sim::Moment;
 
 /// Largest number of stored states: enough for the time bar.
 const MOST: usize = 240;
@@ -119,7 +119,7 @@ fn bytes(moment: &Moment) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bodies::Bodies;
+    use gravitile::bodies::Bodies;
 
     fn moment(time: f64) -> Arc<Moment> {
         let (bodies, acceleration) = (Bodies::default(), Vec::new());

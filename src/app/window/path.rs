@@ -5,11 +5,11 @@ use std::path::Path;
 use super::act::absolute;
 use super::frame::Frames;
 use super::pictures::free_name;
-use crate::error::{Error, Result};
-use crate::files;
-use crate::render::directing::{keyframe, set_keyframe};
-use crate::scene::{Keyframe, Scene, path_text, with_keyframes};
-use crate::settings::InputRequest;
+use gravitile::error::{Error, Result};
+use gravitile::files;
+use gravitile::render::directing::{keyframe, set_keyframe};
+use gravitile::scene::{Keyframe, Scene, path_text, with_keyframes};
+use gravitile::settings::InputRequest;
 
 impl Frames {
     /// Adds the current camera as a keyframe at the current time.
@@ -70,7 +70,7 @@ fn scene_text(input: &InputRequest, keys: &[Keyframe], to: &Path) -> Result<Opti
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::render::{Camera, PictureSize};
+    use gravitile::render::{Camera, PictureSize};
 
     #[test]
     fn scene_is_saved_with_its_path_and_snapshot_as_path_alone() {

@@ -9,11 +9,11 @@ use std::sync::Arc;
 
 use super::machine::{self, Caption, Film, FilmOptions};
 use super::soon::Deferred;
-use crate::error::Result;
-use crate::files;
-use crate::gpu::Gpu;
-use crate::render::paths::Paths;
-use crate::render::{Camera, DevicePoints, Diagram, Image, Look, Painter, PictureSize};
+use gravitile::error::Result;
+use gravitile::files;
+use gravitile::gpu::Gpu;
+use gravitile::render::paths::Paths;
+use gravitile::render::{Camera, DevicePoints, Diagram, Image, Look, Painter, PictureSize};
 
 /// Pictures per second of a film from the window.
 pub const FILM_RATE: u32 = 30;
@@ -189,9 +189,9 @@ pub fn free_name(path: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::render::Style;
-    use crate::render::captions::Captions;
-    use crate::render::writing::Said;
+    use gravitile::render::Style;
+    use gravitile::render::captions::Captions;
+    use gravitile::render::writing::Said;
 
     #[test]
     fn existing_name_gets_a_number() {
@@ -211,7 +211,7 @@ mod tests {
 
     #[test]
     fn saved_pictures_have_captions() {
-        let bodies = crate::scene::test_bodies(10, crate::scene::Spread::Even);
+        let bodies = gravitile::scene::test_bodies(10, gravitile::scene::Spread::Even);
         let caption = |captions| Caption {
             said: Said { captions, title: "Night".to_owned(), ..Said::default() },
             camera: Camera::default(),

@@ -2,9 +2,9 @@
 
 use super::frame::Frames;
 use super::load::Loading;
-use crate::error::{Error, Result};
-use crate::settings::DeviceCount;
-use crate::sim::Settings;
+use gravitile::error::{Error, Result};
+use gravitile::settings::DeviceCount;
+use gravitile::sim::Settings;
 
 impl Frames {
     /// Requests a new device after the error of the window's.

@@ -7,7 +7,7 @@ use web_time::{Duration, Instant};
 
 use super::frame::Frames;
 use super::machine;
-use crate::app::panel::overlay::Marks;
+use crate::panel::overlay::Marks;
 
 /// Interval of layouts for changing numbers, which nobody reads faster. On a slow adapter it is
 /// longer, so that drawing them takes at most a tenth of the time, but at most half a second.

@@ -7,9 +7,9 @@ use std::time::SystemTime;
 use web_time::{Duration, Instant};
 
 use super::frame::Frames;
-use crate::error::Result;
-use crate::gpu::template;
-use crate::live::Command;
+use gravitile::error::Result;
+use gravitile::gpu::template;
+use gravitile::live::Command;
 
 /// Interval at which the files are polled.
 const PAUSE: Duration = Duration::from_millis(400);

@@ -3,7 +3,7 @@
 
 use super::frame::Frames;
 use super::seen;
-use crate::render::{Camera, PictureSize};
+use gravitile::render::{Camera, PictureSize};
 
 /// Everything that a picture depends on, except its look.
 #[derive(Clone, Copy, Debug, PartialEq)]

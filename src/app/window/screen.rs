@@ -6,9 +6,9 @@ use std::sync::Arc;
 use winit::window::Window;
 
 use super::layers::Layers;
-use crate::error::{Error, Result};
-use crate::gpu::{AdapterRequest, Gpu, Timeline, instance, let_browser_turn, template};
-use crate::render::{GpuCanvas, PictureSize};
+use gravitile::error::{Error, Result};
+use gravitile::gpu::{AdapterRequest, Gpu, Timeline, instance, let_browser_turn, template};
+use gravitile::render::{GpuCanvas, PictureSize};
 
 pub struct Screen {
     window: Arc<Window>,

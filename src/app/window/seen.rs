@@ -6,7 +6,7 @@ use log::{log_enabled, trace};
 use winit::event::WindowEvent;
 
 use super::frame::Frames;
-use crate::app::panel::Action;
+use crate::panel::Action;
 
 /// The log target of the lines.
 const SEEN: &str = "gravitile::seen";

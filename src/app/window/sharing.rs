@@ -2,13 +2,13 @@
 
 use super::frame::Frames;
 use super::simulated::Purpose;
-use crate::app::panel::Shared;
-use crate::error::Result;
-use crate::forces::Method;
-use crate::gpu::{AdapterInfo, Gpu};
-use crate::live::{Beside, Live};
-use crate::settings::{AdapterName, AdapterRequest, DeviceCount};
-use crate::sim::{EngineKind, Settings};
+use crate::panel::Shared;
+use gravitile::error::Result;
+use gravitile::forces::Method;
+use gravitile::gpu::{AdapterInfo, Gpu};
+use gravitile::live::{Beside, Live};
+use gravitile::settings::{AdapterName, AdapterRequest, DeviceCount};
+use gravitile::sim::{EngineKind, Settings};
 
 /// Devices that can share the bodies.
 #[derive(Default)]

@@ -15,8 +15,8 @@ use super::memory::Memory;
 use super::no_display;
 use super::pace::{display_pause, due};
 use super::soon::Deferred;
-use crate::error::{Error, Result};
-use crate::settings::ViewRequest;
+use gravitile::error::{Error, Result};
+use gravitile::settings::ViewRequest;
 
 /// Interval of the simulation's slices while the window is hidden and nothing is drawn.
 const HIDDEN_FRAME: Duration = Duration::from_millis(50);

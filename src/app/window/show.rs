@@ -9,10 +9,10 @@ use super::output::Output;
 use super::simulated::{Purpose, Simulated};
 use super::steer::{PointerRequest, tracking};
 use super::viewer::Viewer;
-use crate::app::panel::{self, Action, Facts};
-use crate::live::{Command, Live, Tracking};
-use crate::render::Follow;
-use crate::settings::InputRequest;
+use crate::panel::{self, Action, Facts};
+use gravitile::live::{Command, Live, Tracking};
+use gravitile::render::Follow;
+use gravitile::settings::InputRequest;
 
 /// Shown when the user moves a directed camera.
 const TAKEN_OVER: &str =

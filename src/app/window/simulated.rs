@@ -9,13 +9,13 @@ use super::load::{Loading, RunRequest, Session};
 use super::past::Past;
 use super::sharing::Sharing;
 use super::steer::PointerRequest;
-use crate::app::panel::History;
-use crate::error::{Error, Result};
-use crate::gpu::{DeviceClass, Gpu};
-use crate::live::{Beside, Command};
-use crate::scene::Scene;
-use crate::settings::{InputRequest, ViewRequest};
-use crate::sim::{Moment, Settings};
+use crate::panel::History;
+use gravitile::error::{Error, Result};
+use gravitile::gpu::{DeviceClass, Gpu};
+use gravitile::live::{Beside, Command};
+use gravitile::scene::Scene;
+use gravitile::settings::{InputRequest, ViewRequest};
+use gravitile::sim::{Moment, Settings};
 
 pub struct Simulated {
     pub session: Option<Session>,

@@ -10,8 +10,8 @@
 //! to take clearly less than its limit. If it must then be dropped again, the wait before its next
 //! return doubles, so that nothing flickers.
 
-use crate::gpu::FrameTimes;
-use crate::render::{PARTS, Style};
+use gravitile::gpu::FrameTimes;
+use gravitile::render::{PARTS, Style};
 
 /// Longest device time of a picture with extras, without steps and panel.
 const EXTRA_SECS: f64 = 0.020;

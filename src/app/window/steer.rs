@@ -3,10 +3,10 @@
 use egui::{PointerButton, Sense, Ui};
 use glam::{DVec2, DVec3, DVec4};
 
-use crate::bodies::Bodies;
-use crate::live::Tracking;
-use crate::render::framing::median;
-use crate::render::{Camera, Follow, PictureSize};
+use gravitile::bodies::Bodies;
+use gravitile::live::Tracking;
+use gravitile::render::framing::median;
+use gravitile::render::{Camera, Follow, PictureSize};
 
 /// Duration of a move to another place.
 const MOVE_SECS: f64 = 0.7;
@@ -238,7 +238,7 @@ impl Steering {
         }
     }
 
-    /// Takes in new positions of the followed bodies, see [`crate::live::Live::tracked`].
+    /// Takes in new positions of the followed bodies, see [`gravitile::live::Live::tracked`].
     pub fn follow(&mut self, what: Follow, positions: &[DVec4], bodies: &Bodies) {
         let point = |p: &DVec4| p.truncate();
         self.followed = match what {

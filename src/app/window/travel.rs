@@ -5,9 +5,9 @@ use std::sync::Arc;
 use super::frame::Frames;
 use super::load::Loading;
 use super::simulated::Purpose;
-use crate::error::Result;
-use crate::live::Command;
-use crate::sim::Moment;
+use gravitile::error::Result;
+use gravitile::live::Command;
+use gravitile::sim::Moment;
 
 impl Frames {
     /// Goes to a stored state, by its index in the time bar, once the current state has been read

@@ -11,12 +11,12 @@ use super::pace::Stillness;
 use super::past::Past;
 use super::simulated::Purpose;
 use super::steer::Steering;
-use crate::app::panel::{Action, History, ViewChoice, quantity};
-use crate::error::Result;
-use crate::live::Command;
-use crate::render::Camera;
-use crate::sim::{Moment, Settings};
-use crate::units::Units;
+use crate::panel::{Action, History, ViewChoice, quantity};
+use gravitile::error::Result;
+use gravitile::live::Command;
+use gravitile::render::Camera;
+use gravitile::sim::{Moment, Settings};
+use gravitile::units::Units;
 
 /// Largest number of changes that can be undone.
 const MOST: usize = 200;

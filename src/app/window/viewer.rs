@@ -9,13 +9,13 @@ use super::pictures::{Lines, OnTop};
 use super::rest::{Drawing, Rest};
 use super::sparing::Sparing;
 use super::steer::Steering;
-use crate::app::panel::ViewChoice;
-use crate::error::Result;
-use crate::render::directing::path_camera;
-use crate::render::paths::{self, Paths};
-use crate::render::{Camera, Look, PictureSize, Style};
-use crate::settings::ViewRequest;
-use crate::sim::Moment;
+use crate::panel::ViewChoice;
+use gravitile::error::Result;
+use gravitile::render::directing::path_camera;
+use gravitile::render::paths::{self, Paths};
+use gravitile::render::{Camera, Look, PictureSize, Style};
+use gravitile::settings::ViewRequest;
+use gravitile::sim::Moment;
 
 pub struct Viewer {
     pub choice: ViewChoice,

@@ -8,7 +8,7 @@ use egui::{Color32, FontFamily, FontId, RichText, TextStyle, Ui};
 use super::frame::Frames;
 use super::input::Input;
 use super::output::Output;
-use crate::gpu::let_browser_turn;
+use gravitile::gpu::let_browser_turn;
 
 /// Most of the characters that the panel uses, with their styles.
 const LETTERS: &[(TextStyle, &str)] = {

@@ -2,9 +2,9 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 use super::*;
-use crate::capi::world::{self, Key, with_board};
-use crate::forces::TestBodies;
-use crate::forces::direct::{CpuSingle, Reference};
+use crate::world::{self, Key, with_board};
+use gravitile::forces::TestBodies;
+use gravitile::forces::direct::{CpuSingle, Reference};
 
 /// An engine whose `begin` returns only once another engine's `begin` has been entered too.
 struct Rendezvous {

@@ -9,8 +9,8 @@
 use std::sync::{Arc, Weak};
 
 use super::Call;
-use crate::error::{Error, Result};
-use crate::forces::{Answers, Lists};
+use gravitile::error::{Error, Result};
+use gravitile::forces::{Answers, Lists};
 
 thread_local! {
     /// Dropped when this thread ends.

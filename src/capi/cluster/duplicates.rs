@@ -6,9 +6,9 @@ use glam::DVec3;
 
 use super::super::memory::Memory;
 use super::{Call, Pending, sinks};
-use crate::error::Result;
-use crate::forces::direct::Reference;
-use crate::forces::{Answers, ForceEngine, Lists, NO_SOURCE, Order, Sources, Want, Within};
+use gravitile::error::Result;
+use gravitile::forces::direct::Reference;
+use gravitile::forces::{Answers, ForceEngine, Lists, NO_SOURCE, Order, Sources, Want, Within};
 
 impl Pending {
     /// Recomputes the answers of i-particles whose index several j-particles share.

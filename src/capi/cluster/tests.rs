@@ -2,8 +2,8 @@ mod threads;
 
 use super::super::memory::Particle;
 use super::*;
-use crate::forces::TestBodies;
-use crate::forces::direct::Reference;
+use gravitile::forces::TestBodies;
+use gravitile::forces::direct::Reference;
 
 const EPS2: f64 = 1e-4;
 

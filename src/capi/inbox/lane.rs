@@ -15,8 +15,8 @@ use glam::DVec3;
 
 use super::spin::Held;
 use super::{AppendBuffer, write_entry};
-use crate::capi::particle::Particle;
-use crate::forces::{Goal, ToJerk};
+use crate::particle::Particle;
+use gravitile::forces::{Goal, ToJerk};
 
 /// More than any number of entries.
 const CLOSED: usize = usize::MAX;

@@ -1,7 +1,7 @@
 //! Conversion between the client's particle indices and the engine's source numbers.
 
 use super::Memory;
-use crate::forces::NO_SOURCE;
+use gravitile::forces::NO_SOURCE;
 
 impl Memory {
     /// The source with index `index`; with duplicates the one at the lowest address.

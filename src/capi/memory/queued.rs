@@ -3,7 +3,7 @@
 
 use super::super::inbox::ParticleQueue;
 use super::Memory;
-use crate::forces::ForceEngine;
+use gravitile::forces::ForceEngine;
 
 /// Prefetch distance, in queued particles.
 const AHEAD: usize = 8;

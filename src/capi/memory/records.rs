@@ -3,9 +3,9 @@
 use glam::DVec3;
 
 use super::Particle;
-use crate::error::{Error, Result};
-use crate::forces::{Goal, Moving, ToJerk};
-use crate::math::fetch_ahead;
+use gravitile::error::{Error, Result};
+use gravitile::forces::{Goal, Moving, ToJerk};
+use gravitile::math::fetch_ahead;
 
 /// All data of a particle without snap and crackle: two cache lines.
 #[derive(Clone, Copy)]

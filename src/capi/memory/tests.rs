@@ -1,7 +1,7 @@
 use super::*;
-use crate::error::Result;
-use crate::forces::direct::Reference;
-use crate::forces::{Answers, Arrivals, Identity, Sinks, Want};
+use gravitile::error::Result;
+use gravitile::forces::direct::Reference;
+use gravitile::forces::{Answers, Arrivals, Identity, Sinks, Want};
 
 /// Engine that counts its uploads.
 #[derive(Default)]

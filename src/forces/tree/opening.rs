@@ -24,7 +24,6 @@ pub enum MultipoleOrder {
 /// An opening rule. r is the cell's radius about its centre of mass, l the longest edge of its box.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-#[non_exhaustive]
 pub enum Opening {
     /// By the error that the cell may cause in the sinks' accelerations: m r^3 < alpha a d^5, where
     /// a is the least of their last accelerations; with monopoles m r^2 < alpha a d^4 (Miki and

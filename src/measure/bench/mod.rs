@@ -27,22 +27,22 @@ pub(crate) use score::tests::example_of_steps;
 pub use steps::{Going, measure_steps, steps_of_score};
 pub use tree_facts::TreeFacts;
 
-#[cfg(all(feature = "cli", not(target_arch = "wasm32")))]
+#[cfg(not(target_arch = "wasm32"))]
 mod candidate;
-#[cfg(all(feature = "cli", not(target_arch = "wasm32")))]
+#[cfg(not(target_arch = "wasm32"))]
 pub mod figures;
-#[cfg(all(feature = "cli", not(target_arch = "wasm32")))]
+#[cfg(not(target_arch = "wasm32"))]
 mod host_timer;
-#[cfg(all(feature = "cli", not(target_arch = "wasm32")))]
+#[cfg(not(target_arch = "wasm32"))]
 pub mod plot;
-#[cfg(all(feature = "cli", not(target_arch = "wasm32")))]
+#[cfg(not(target_arch = "wasm32"))]
 pub mod report;
-#[cfg(all(feature = "cli", not(target_arch = "wasm32")))]
+#[cfg(not(target_arch = "wasm32"))]
 mod session;
-#[cfg(all(feature = "cli", not(target_arch = "wasm32")))]
+#[cfg(not(target_arch = "wasm32"))]
 mod sizes;
 
-#[cfg(all(feature = "cli", not(target_arch = "wasm32")))]
+#[cfg(not(target_arch = "wasm32"))]
 pub use {
     candidate::{Candidate, Point},
     session::{Observer, Session},

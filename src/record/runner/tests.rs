@@ -46,7 +46,7 @@ fn failed_snapshot_write_ends_run_with_error() {
 
 /// The log is a full pipe: no row can be written before a reader drains it, which the step callback
 /// does. If rows were written between the steps, the test would deadlock.
-#[cfg(all(unix, feature = "cli"))]
+#[cfg(unix)]
 #[test]
 fn steps_are_taken_while_files_are_written() {
     use std::io::{Read, Write};

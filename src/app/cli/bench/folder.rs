@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::error::Error;
-use crate::files;
-use crate::measure::figures::{self, Figure};
-use crate::measure::{Record, latest, read_json_lines, report, to_csv, to_json_lines};
+use gravitile::error::Error;
+use gravitile::files;
+use gravitile::measure::figures::{self, Figure};
+use gravitile::measure::{Record, latest, read_json_lines, report, to_csv, to_json_lines};
 
 const RECORDS: &str = "results.jsonl";
 

@@ -5,10 +5,10 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use crate::app::cli::{Ended, print};
-use crate::error::Error;
-use crate::files;
-use crate::measure::{Kind, Machine, Record, Score, to_json_lines};
+use crate::cli::{Ended, print};
+use gravitile::error::Error;
+use gravitile::files;
+use gravitile::measure::{Kind, Machine, Record, Score, to_json_lines};
 
 /// Shows what the records say about the machine, and writes them without the facts named in
 /// `without`.

@@ -1,9 +1,9 @@
 //! What a session prints: a heading, a line for each figure, the numbers at the end.
 
-use crate::app::cli::print;
-use crate::gpu::Gpu;
-use crate::measure::figures::{self, Figure};
-use crate::measure::{Kind, Record, Sizes, cpu_device, report};
+use crate::cli::print;
+use gravitile::gpu::Gpu;
+use gravitile::measure::figures::{self, Figure};
+use gravitile::measure::{Kind, Record, Sizes, cpu_device, report};
 
 /// What is measured, and at which sizes.
 pub fn heading(gpu: Option<&Gpu>, sizes: &Sizes) -> String {

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::error::Error;
-use crate::forces::{Order, Precision};
+use gravitile::error::Error;
+use gravitile::forces::{Order, Precision};
 
 /// What to compute besides accelerations and potentials.
 #[derive(Clone, Debug, clap::Args)]

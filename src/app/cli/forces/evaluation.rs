@@ -1,12 +1,12 @@
 //! One evaluation of the forces of all bodies on all, by any engine.
 
 use super::derivatives::DerivativeOptions;
-use crate::bodies::Bodies;
-use crate::error::Error;
-use crate::forces::{
+use gravitile::bodies::Bodies;
+use gravitile::error::Error;
+use gravitile::forces::{
     Answers, ForceEngine, Identity, Order, Sinks, Sources, Want, Within, check_softening,
 };
-use crate::input::Input;
+use gravitile::input::Input;
 
 /// What to compute, by one engine or by several that are compared.
 pub struct Evaluation<'a> {

@@ -11,18 +11,18 @@ use anyhow::Result;
 use super::options::{check_overwrite, load};
 use super::own_kernel::OwnKernel;
 use super::{Ended, print, progress};
-use crate::app::lookup;
-use crate::bodies::Bodies;
-use crate::error::Error;
-use crate::files::replace_with;
-use crate::forces::direct::Reference;
-use crate::forces::{self, Answers, ForceEngine, Order, Precision, Tools, check_softening};
-use crate::gpu::Gpu;
-use crate::messages::any_of;
-use crate::settings::{EngineRequest, InputRequest};
-use crate::sim::{EngineKind, Settings, direct_engine};
+use crate::lookup;
 use derivatives::{DerivativeOptions, lists_path};
 use evaluation::Evaluation;
+use gravitile::bodies::Bodies;
+use gravitile::error::Error;
+use gravitile::files::replace_with;
+use gravitile::forces::direct::Reference;
+use gravitile::forces::{self, Answers, ForceEngine, Order, Precision, Tools, check_softening};
+use gravitile::gpu::Gpu;
+use gravitile::messages::any_of;
+use gravitile::settings::{EngineRequest, InputRequest};
+use gravitile::sim::{EngineKind, Settings, direct_engine};
 use report::{Report, compare, list, table};
 
 /// Compute accelerations and potentials once, optionally derivatives and neighbours: id,ax,ay,az,potential

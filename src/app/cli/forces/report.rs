@@ -6,9 +6,9 @@ use std::path::Path;
 use serde_json::{Map, Value, json};
 
 use super::derivatives::DerivativeOptions;
-use crate::bodies::Bodies;
-use crate::forces::{Answers, ForceEngine, NO_SOURCE};
-use crate::measure::{ErrorStats, acceleration_errors, potential_errors};
+use gravitile::bodies::Bodies;
+use gravitile::forces::{Answers, ForceEngine, NO_SOURCE};
+use gravitile::measure::{ErrorStats, acceleration_errors, potential_errors};
 
 /// One evaluation of all bodies on all.
 pub struct Report<'a> {
@@ -33,7 +33,7 @@ pub struct Report<'a> {
 impl Report<'_> {
     fn potential_energy(&self) -> f64 {
         let pairs = self.found.potential.iter().zip(&self.bodies.mass);
-        crate::math::sum(pairs.map(|(phi, m)| 0.5 * m * phi))
+        gravitile::math::sum(pairs.map(|(phi, m)| 0.5 * m * phi))
     }
 
     /// Number of lists that lack some neighbours.

@@ -9,14 +9,14 @@ use web_time::Instant;
 
 use super::super::{Ended, interrupt, print, progress};
 use super::{Args, Rounded, race};
-use crate::error::Error;
-use crate::forces::direct::gpu::tiers::{Fitted, Shape, sinks_class, sources_class};
-use crate::forces::{Order, Precision};
-use crate::gpu::Gpu;
-use crate::measure::DerivativesTimer;
-use crate::messages::any_of;
-use crate::tune::{Outcome, Watch, race};
-use crate::tuned::{DerivativesChoice, Device, Kernels, Store};
+use gravitile::error::Error;
+use gravitile::forces::direct::gpu::tiers::{Fitted, Shape, sinks_class, sources_class};
+use gravitile::forces::{Order, Precision};
+use gravitile::gpu::Gpu;
+use gravitile::measure::DerivativesTimer;
+use gravitile::messages::any_of;
+use gravitile::tune::{Outcome, Watch, race};
+use gravitile::tuned::{DerivativesChoice, Device, Kernels, Store};
 
 /// Numbers of sources that are tuned by default.
 pub const SIZES: [usize; 4] = [4096, 16_384, 131_072, 524_288];

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::super::{Ended, print};
 use super::Rounded;
-use crate::tuned::{Choice, DerivativesChoice, Device, Kernels, Loaded, OUTDATED, Store};
+use gravitile::tuned::{Choice, DerivativesChoice, Device, Kernels, Loaded, OUTDATED, Store};
 
 /// A remembered choice of any kind.
 struct Shown<'a> {

@@ -10,13 +10,13 @@ use serde_json::json;
 
 use super::options::Measured;
 use super::{Ended, interrupt, print, progress};
-use crate::app::lookup;
-use crate::error::Error;
-use crate::forces::{self, EngineKind};
-use crate::gpu::{AdapterRequest, Gpu};
-use crate::settings::MethodRequest;
-use crate::tune::{FACTOR, KnownCeilings, Outcome, Tuned, timed, tune_steps};
-use crate::tuned::{Store, size_class};
+use crate::lookup;
+use gravitile::error::Error;
+use gravitile::forces::{self, EngineKind};
+use gravitile::gpu::{AdapterRequest, Gpu};
+use gravitile::settings::MethodRequest;
+use gravitile::tune::{FACTOR, KnownCeilings, Outcome, Tuned, timed, tune_steps};
+use gravitile::tuned::{Store, size_class};
 
 /// Find the fastest kernel for this adapter by measurement, and remember it for later runs
 #[derive(Debug, clap::Args)]
@@ -42,7 +42,7 @@ driver and the program's present kernels. It is used whenever no option fixes th
 saved in the user's cache folder, or in the folder that GRAVITILE_CACHE_DIR names.")]
 pub struct Args {
     /// Number of bodies to tune for; may be given more than once
-    #[arg(short, value_parser = crate::settings::count, value_name = "N")]
+    #[arg(short, value_parser = gravitile::settings::count, value_name = "N")]
     n: Vec<usize>,
     /// Seconds to spend on each number of bodies
     #[arg(long, default_value_t = 10.0, value_name = "SECS")]
@@ -159,7 +159,7 @@ fn measure(args: &Args, store: &Store, sizes: &[usize]) -> Result<Ended> {
         }
         let mut known = |secs| ceilings.within(secs, &mut || !interrupt::requested());
         let tuning = tune_steps(&gpu, n, args.secs, &mut known, &|| !interrupt::requested());
-        match crate::gpu::blocking(tuning) {
+        match gravitile::gpu::blocking(tuning) {
             // An interrupted race has not tried enough to be remembered.
             Ok(_) | Err(Error::Stopped) if interrupt::requested() => break,
             Ok(tuned) => {

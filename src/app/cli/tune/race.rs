@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use serde_json::{Value, json};
 
-use crate::tune::Outcome;
+use gravitile::tune::Outcome;
 
 /// A row of results: the fields of `own`, which differ by kind of kernel, and the outcome. `secs`
 /// is the key of the measured seconds.

@@ -8,13 +8,13 @@ use web_time::Instant;
 
 use super::super::{Ended, interrupt, print, progress};
 use super::{Args, Rounded, race};
-use crate::error::Error;
-use crate::forces::tree::TreeConfig;
-use crate::forces::tree::gpu::WalkShape;
-use crate::gpu::Gpu;
-use crate::measure::{Cloud, Method, TreeStepTimer};
-use crate::tune::{Outcome, Watch, race};
-use crate::tuned::{Choice, Kernels, Key, Store, size_class};
+use gravitile::error::Error;
+use gravitile::forces::tree::TreeConfig;
+use gravitile::forces::tree::gpu::WalkShape;
+use gravitile::gpu::Gpu;
+use gravitile::measure::{Cloud, Method, TreeStepTimer};
+use gravitile::tune::{Outcome, Watch, race};
+use gravitile::tuned::{Choice, Kernels, Key, Store, size_class};
 
 /// Numbers of bodies that are tuned by default.
 pub const SIZES: [usize; 3] = [16_384, 131_072, 1_048_576];

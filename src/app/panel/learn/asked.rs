@@ -2,19 +2,19 @@
 //! ceilings.
 
 #[cfg(not(target_arch = "wasm32"))]
-use crate::error::Error;
-use crate::error::Result;
-use crate::forces::direct::gpu::KernelVariant;
-use crate::gpu::AdapterInfo;
+use gravitile::error::Error;
+use gravitile::error::Result;
+use gravitile::forces::direct::gpu::KernelVariant;
+use gravitile::gpu::AdapterInfo;
 #[cfg(not(target_arch = "wasm32"))]
-use crate::gpu::{AdapterRequest, Gpu};
+use gravitile::gpu::{AdapterRequest, Gpu};
 #[cfg(not(target_arch = "wasm32"))]
-use crate::inspect::Inspector;
-use crate::inspect::Report;
-use crate::live::Beside;
-use crate::measure::Ceilings;
+use gravitile::inspect::Inspector;
+use gravitile::inspect::Report;
+use gravitile::live::Beside;
+use gravitile::measure::Ceilings;
 #[cfg(not(target_arch = "wasm32"))]
-use crate::measure::{Ceiling, Effort};
+use gravitile::measure::{Ceiling, Effort};
 
 /// A query, and its result once it is known.
 pub enum Query<T> {

@@ -4,7 +4,7 @@
 use egui::{ComboBox, Grid, Slider, Ui};
 
 use super::super::theme::{DIM, row};
-use crate::inspect::{Processor, Report};
+use gravitile::inspect::{Processor, Report};
 
 /// The sliders' values.
 #[derive(Clone, Copy, Debug, PartialEq)]

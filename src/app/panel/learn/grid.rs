@@ -5,7 +5,7 @@ use egui::{Align2, Color32, FontId, Rect, Sense, Stroke, StrokeKind, Ui, Vec2, p
 
 use super::super::theme::{DIM, LINES};
 use super::phase::{Doing, SlowMotion};
-use crate::forces::direct::gpu::KernelConfig;
+use gravitile::forces::direct::gpu::KernelConfig;
 
 /// How the N x N interactions are divided, and how much of them is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

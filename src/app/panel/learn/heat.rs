@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::forces::direct::gpu::{Dispatch, KernelConfig, KernelRequest};
+use gravitile::forces::direct::gpu::{Dispatch, KernelConfig, KernelRequest};
 
 /// Threads along the sinks: the columns.
 pub const P: [u32; 8] = [8, 16, 32, 64, 128, 256, 512, 1024];

@@ -5,7 +5,7 @@ use egui::{Button, RichText, Ui};
 use super::super::theme::{DIM, WARN, heading, number};
 use super::super::{Action, Facts, wgsl};
 use super::{LearnForm, grid, has_no_rates, request_kernel};
-use crate::forces::direct::gpu::{KernelConfig, KernelVariant};
+use gravitile::forces::direct::gpu::{KernelConfig, KernelVariant};
 
 /// A rung.
 #[derive(Clone, Copy, Debug)]

@@ -16,14 +16,14 @@ use egui::{Button, Color32, CornerRadius, RichText, Ui};
 
 use super::theme::{DIM, WARN, heading};
 use super::{Action, Facts, wgsl};
-use crate::forces::Method;
-use crate::forces::direct::gpu::{Dispatch, KernelConfig, KernelRequest, KernelVariant};
-use crate::inspect::Report;
-use crate::live::Command;
-use crate::measure::Ceilings;
-use crate::sim::EngineKind;
 use asked::Query;
 use calculator::Calculator;
+use gravitile::forces::Method;
+use gravitile::forces::direct::gpu::{Dispatch, KernelConfig, KernelRequest, KernelVariant};
+use gravitile::inspect::Report;
+use gravitile::live::Command;
+use gravitile::measure::Ceilings;
+use gravitile::sim::EngineKind;
 use heat::{Cell, HeatMap, P, Q};
 use ladder::{RUNGS, RungRates};
 

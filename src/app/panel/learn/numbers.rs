@@ -6,10 +6,10 @@ use super::super::Facts;
 use super::super::theme::{DIM, bytes, number, row};
 use super::asked::Query;
 use super::calculator::lanes_idle;
-use crate::forces::direct::gpu::KernelConfig;
-use crate::inspect::{LEAST_PER_INTERACTION, Report};
-use crate::measure::{Ceilings, predict};
-use crate::sim::EngineKind;
+use gravitile::forces::direct::gpu::KernelConfig;
+use gravitile::inspect::{LEAST_PER_INTERACTION, Report};
+use gravitile::measure::{Ceilings, predict};
+use gravitile::sim::EngineKind;
 
 /// Threads, workgroup memory and traffic against the adapter's limits.
 pub fn limits(ui: &mut Ui, facts: &Facts, config: &KernelConfig) {

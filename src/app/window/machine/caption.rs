@@ -2,10 +2,10 @@
 
 use super::super::load::Session;
 use super::super::viewer::Viewer;
-use crate::bodies::Component;
-use crate::render::captions::Captions;
-use crate::render::writing::Said;
-use crate::render::{Camera, Image, Look};
+use gravitile::bodies::Component;
+use gravitile::render::captions::Captions;
+use gravitile::render::writing::Said;
+use gravitile::render::{Camera, Image, Look};
 
 /// Captions for a picture: their content `said`, the camera, the look, the components and the time.
 pub struct Caption {

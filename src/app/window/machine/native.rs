@@ -13,12 +13,12 @@ use super::super::shell::{Shell, UserEvent};
 use super::Arrival;
 pub use super::caption::Caption;
 pub use super::picker::Picker;
-use crate::app::window::Listen;
-use crate::error::{Error, Result};
-use crate::input::Input;
-pub use crate::record::refuse_names_of_runs as check_name;
-pub use crate::render::{Film, FilmOptions};
-use crate::settings::{InputRequest, ViewRequest};
+use crate::window::Listen;
+use gravitile::error::{Error, Result};
+use gravitile::input::Input;
+pub use gravitile::record::refuse_names_of_runs as check_name;
+pub use gravitile::render::{Film, FilmOptions};
+use gravitile::settings::{InputRequest, ViewRequest};
 
 /// Opens the window and returns when it is closed.
 ///
@@ -27,7 +27,7 @@ use crate::settings::{InputRequest, ViewRequest};
 /// Those of [`super::super::open`].
 pub fn run(request: ViewRequest, listen: Listen) -> Result<()> {
     let event_loop = event_loop()?;
-    crate::live::lower_engine_priority();
+    gravitile::live::lower_engine_priority();
     let outside = event_loop.create_proxy();
     listen(Box::new(move || {
         // Fails only if the window is closed already.

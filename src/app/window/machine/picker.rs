@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::snapshot;
+use gravitile::snapshot;
 
 /// Lists files that can be opened, or all files.
 #[derive(Default)]

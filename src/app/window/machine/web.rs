@@ -17,14 +17,14 @@ use super::super::no_display;
 use super::super::shell::{Shell, UserEvent};
 use super::super::viewer::Viewer;
 use super::Arrival;
-use crate::app::page;
-use crate::app::window::Listen;
-use crate::error::{Error, Result};
-use crate::files;
-use crate::input::Input;
-use crate::render::animated_png::{AnimatedPng, COUNT_AT, count_chunk};
-use crate::render::{Image, PictureSize};
-use crate::settings::{InputRequest, ViewRequest};
+use crate::page;
+use crate::window::Listen;
+use gravitile::error::{Error, Result};
+use gravitile::files;
+use gravitile::input::Input;
+use gravitile::render::animated_png::{AnimatedPng, COUNT_AT, count_chunk};
+use gravitile::render::{Image, PictureSize};
+use gravitile::settings::{InputRequest, ViewRequest};
 
 thread_local! {
     static PROXY: RefCell<Option<EventLoopProxy<UserEvent>>> = const { RefCell::new(None) };

@@ -1,0 +1,23 @@
+//! Tests of the library.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod additions;
+mod architecture;
+mod blocks_gpu;
+mod device;
+mod devices;
+mod direct_gpu;
+mod frame;
+mod instructions;
+mod kernels;
+mod live;
+mod living;
+mod physics;
+mod quotes;
+mod render;
+mod scenes;
+mod snapshots;
+mod sort;
+mod tree_gpu;

@@ -1,0 +1,25 @@
+//! Tests of the program: its commands, its panel and its window.
+
+#[path = "../common/mod.rs"]
+mod common;
+#[path = "../common/program.rs"]
+mod program;
+
+mod adapters;
+mod command_line;
+mod hermite;
+mod interrupt;
+mod learn;
+mod measure;
+mod messages;
+mod method;
+mod mutations;
+mod old_runs;
+mod panel;
+mod ranks;
+mod restart;
+mod run_folder;
+mod scene_files;
+mod steps;
+mod tune;
+mod window;

@@ -1,0 +1,23 @@
+//! End-to-end tests of the window on a virtual display: keys, clicks, drags and screenshots.
+//!
+//! Needs Xvfb, xdotool and ImageMagick's `import`. Without them the tests are reported as skipped;
+//! with GRAVITILE_WINDOW_TESTS=1 they fail instead.
+#![cfg(target_os = "linux")]
+
+use crate::common::lose;
+use crate::common::skip;
+use crate::program;
+
+mod cameras;
+mod card;
+mod display;
+mod log;
+mod lost;
+mod person;
+mod rest;
+mod several;
+mod slips;
+mod stories;
+#[path = "panel/world.rs"]
+#[allow(dead_code)]
+mod world;
