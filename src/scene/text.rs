@@ -280,6 +280,7 @@ pub(super) fn read(text: &str, path: &Path) -> Result<Scene> {
     let run = RunHints::default();
     let name = path.file_stem().map_or("scene".into(), |stem| stem.to_string_lossy().into_owned());
     let follows_n = scene.run.follows_n;
+    let softening_at = scene.run.softening.as_ref().map_or(0..0, Spanned::span);
     let mut scene = Scene {
         title: scene.title.clone().unwrap_or_else(|| name.clone()),
         about: scene.about.as_deref().unwrap_or_default().trim().to_owned(),
@@ -300,6 +301,13 @@ pub(super) fn read(text: &str, path: &Path) -> Result<Scene> {
         contents: origin.contents(&scene)?,
         name,
     };
+    // A generator's own softening is that of the run unless set, and has a range of its own.
+    for (name, parameter, value) in scene.parameters() {
+        let in_range = parameter.check(value);
+        in_range.map_err(|error| {
+            origin.error(softening_at.clone(), format!("'{name}' is the run's unless set: {error}"))
+        })?;
+    }
     scene.finer = scene.n().filter(|_| follows_n).map(|n| Finer { n, run: scene.run });
     Ok(scene)
 }

@@ -299,6 +299,7 @@ fn invalid_files_name_line_and_allowed_values() {
             "generator = \"plummer\"\n[run]\nsoftening = -1",
             &["line 3", "'softening'", "at least 0"],
         ),
+        ("generator = \"disk-galaxy\"\n[run]\nsoftening = 1.05", &["line 3", "1.05", "0 to 1"]),
         ("generator = \"plummer\"\n[run]\nfollows_n = 3", &["line 3", "3", "boolean"]),
         ("generator = \"plummer\"\n[run]\nuntil = inf", &["line 3", "'until' is inf"]),
         ("generator = \"plummer\"\n[view]\ncolouring = \"red\"", &["line 3", "red", "speed"]),
