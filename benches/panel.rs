@@ -5,7 +5,7 @@
 //! `cargo bench --bench panel`; medians over 300 frames after 30 that fill egui's caches.
 
 #[allow(dead_code)]
-#[path = "../tests/panel/world.rs"]
+#[path = "../tests/program/panel/world.rs"]
 mod world;
 
 use std::time::Instant;

@@ -1,5 +1,5 @@
 //! Calls of a GRAPE-6 client on a GPU:
-//! `GRAVITILE_ENGINE=gpu cargo bench --features capi --bench sapporo`.
+//! `GRAVITILE_ENGINE=gpu cargo bench --package gravitile-capi --bench sapporo`.
 //!
 //! The benchmark problem of Sapporo2 (docs/direct.md): a Plummer sphere with velocities,
 //! accelerations and jerks, eps = 1/256. For each number of sources and sinks, the median time in

@@ -20,7 +20,7 @@
 //! than 4.5 pixels of the full one, a quadratic B-spline enlarges it, since linear interpolation
 //! would show its squares (`bloom`).
 //!
-//! `tests/render/resolution.rs` checks that a picture of 2160 lines, box-filtered, is the one of
+//! `tests/library/render/resolution.rs` checks that a picture of 2160 lines, box-filtered, is the one of
 //! 720. The local exposure is a negative power of the neighbourhood's light, so that tails are
 //! visible next to a core; the tone curve is metered after it (`exposure`).
 

@@ -1,6 +1,6 @@
 //! The Learn tab without a window: the actions of its controls, and that nothing is cut off.
 //!
-//! `LEARN_PICTURE=file.png cargo test --test learn` writes a screenshot.
+//! `LEARN_PICTURE=file.png cargo test --test program learn` writes a screenshot.
 
 use crate::common;
 

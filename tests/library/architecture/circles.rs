@@ -58,7 +58,12 @@ fn exports(front: &str) -> BTreeMap<String, String> {
 
 /// Names that `text` uses from `module`, which is `above` levels of `super` away.
 fn taken(text: &str, module: &str, above: usize) -> Vec<String> {
-    let own = format!("crate::{}::", module.replace('/', "::"));
+    // The program and the C library are crates, whose paths begin at their own folders.
+    let own = match module.split_once('/') {
+        None if module == "capi" => "crate::".to_owned(),
+        Some(("app", folder)) => format!("crate::{folder}::"),
+        _ => format!("crate::{}::", module.replace('/', "::")),
+    };
     let up = "super::".repeat(above);
     let from_above = text.match_indices(&up).filter(|(at, _)| !text[..*at].ends_with("super::"));
     let from_root = text.match_indices(&own);
@@ -122,6 +127,7 @@ fn files(module: &str) -> Vec<File> {
         .into_iter()
         .filter_map(|(_, path, text)| {
             let below = path.strip_prefix(&folder).ok()?;
+            let below = if below == Path::new("lib.rs") { Path::new("mod.rs") } else { below };
             let parts: Vec<String> = below.components().map(|c| part(&c)).collect();
             (parts.last().unwrap() != "tests").then(|| (parts, code(&text)))
         })

@@ -1,5 +1,5 @@
 //! Reference pictures of every tab, stored in `pictures/`. After an intended change run
-//! `UPDATE_SNAPSHOTS=force cargo test --test panel pictures` and inspect them.
+//! `UPDATE_SNAPSHOTS=force cargo test --test program panel::pictures` and inspect them.
 
 use egui_kittest::{Harness, SnapshotOptions};
 use gravitile::forces::Method;

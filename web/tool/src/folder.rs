@@ -123,7 +123,7 @@ fn compile(root: &Path, profile: Profile) -> Result<PathBuf> {
     let mut compile = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     compile
         .current_dir(root)
-        .args(["rustc", "--locked", "--lib", "--crate-type", "cdylib"])
+        .args(["rustc", "--locked", "--package", "gravitile-app", "--lib", "--crate-type", "cdylib"])
         .args(["--target", "wasm32-unknown-unknown", "--no-default-features"])
         .args(["--features", "panel", "--profile", name, "--target-dir"])
         .arg(&target)
@@ -138,5 +138,5 @@ fn compile(root: &Path, profile: Profile) -> Result<PathBuf> {
         compiled.success(),
         "the page was not compiled; is the target there? (rustup target add wasm32-unknown-unknown)"
     );
-    Ok(target.join("wasm32-unknown-unknown").join(folder).join("gravitile.wasm"))
+    Ok(target.join("wasm32-unknown-unknown").join(folder).join("gravitile_app.wasm"))
 }
