@@ -153,7 +153,11 @@ mod tests {
         assert_eq!(click(ScoreForm::Idle, "Measure the score"), [Action::MeasureScore]);
         let measuring = ScoreForm::Measuring { part: 0.3, doing: "16384 bodies".to_owned() };
         assert_eq!(click(measuring, "Stop measuring"), [Action::StopMeasuring]);
-        let records = gravitile::measure::example_of_steps();
+        let results =
+            concat!(env!("CARGO_MANIFEST_DIR"), "/../../benches/results/nvidia-h200.jsonl");
+        let mut records = gravitile::measure::read_json_lines(results.as_ref()).unwrap();
+        records.retain(|record| record.figure == "score");
+        let records = records;
         let lines = to_json_lines(&records);
         let copied = click(ScoreForm::of(&records), "Copy the result");
         assert_eq!(copied, [Action::CopyText(lines)]);

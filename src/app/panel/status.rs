@@ -21,6 +21,7 @@ const SIGN: f32 = 15.0;
 /// What the signs mean: their hints, and messages when they first appear.
 pub const BEHIND: &str = "The engine cannot keep up with the speed that is set (tab Physics): simulated time \
                           passes more slowly";
+/// See [`BEHIND`].
 pub const LEFT_OUT: &str = "Some effects are left out while the picture moves, because this adapter is too slow for \
                             them. To draw them always, switch off 'leave out what is too slow here' (tab View)";
 /// Distance from the edges of the picture.

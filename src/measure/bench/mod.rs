@@ -22,8 +22,6 @@ pub use names::cpu_device;
 pub use record::{Device, FORMAT, Kind, Record};
 pub use run::Run;
 pub use score::Score;
-#[cfg(test)]
-pub(crate) use score::tests::example_of_steps;
 pub use steps::{Going, measure_steps, steps_of_score};
 pub use tree_facts::TreeFacts;
 

@@ -147,14 +147,9 @@ impl Score {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
+mod tests {
     use super::*;
     use crate::measure::bench::record::tests::example;
-
-    /// Records of a score.
-    pub fn example_of_steps() -> Vec<Record> {
-        run([100.0, 1000.0, 2000.0])
-    }
 
     fn step(n: usize, secs: f64) -> Record {
         let mut record = example();

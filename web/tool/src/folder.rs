@@ -123,7 +123,15 @@ fn compile(root: &Path, profile: Profile) -> Result<PathBuf> {
     let mut compile = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     compile
         .current_dir(root)
-        .args(["rustc", "--locked", "--package", "gravitile-app", "--lib", "--crate-type", "cdylib"])
+        .args([
+            "rustc",
+            "--locked",
+            "--package",
+            "gravitile-app",
+            "--lib",
+            "--crate-type",
+            "cdylib",
+        ])
         .args(["--target", "wasm32-unknown-unknown", "--no-default-features"])
         .args(["--features", "panel", "--profile", name, "--target-dir"])
         .arg(&target)
