@@ -1,7 +1,6 @@
 //! `check` refuses broken kernels. Kernel sources are global to the process, so this is a test
 //! program of its own.
 
-
 use crate::common;
 
 use gravitile::measure::{Case, Row, cases, check};

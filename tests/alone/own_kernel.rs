@@ -1,7 +1,6 @@
 //! User-supplied kernels: correct ones pass the check, and the lessons' broken ones fail. The
 //! kernel is global to the process, so it has a test executable of its own.
 
-
 use crate::common;
 
 use std::path::{Path, PathBuf};

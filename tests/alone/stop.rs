@@ -13,7 +13,6 @@ use gravitile::scene::Scene;
 use gravitile::sim::{Choice, EngineKind, Settings, Simulation};
 use gravitile::{snapshot, stop};
 
-
 /// A Plummer sphere on an engine; `on` holds method and number of devices.
 fn sim(n: usize, integrator: &str, engine: EngineKind, on: (Method, usize)) -> Simulation {
     let mut scene = Scene::builtin("plummer").unwrap();

@@ -1,7 +1,6 @@
 //! `check` of the tree: all cases pass, and broken kernels fail. Replaced shader texts are global
 //! to the process, so they have a test executable of their own.
 
-
 use crate::common;
 
 use gravitile::forces::tree::{MultipoleOrder, Opening};

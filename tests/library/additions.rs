@@ -27,7 +27,7 @@ fn applies(diff: &str) -> (bool, String) {
 
 #[test]
 fn contributing_examples_apply_and_touch_two_files() {
-    let all = diffs(include_str!("../CONTRIBUTING.md"));
+    let all = diffs(include_str!("../../CONTRIBUTING.md"));
     assert_eq!(all.len(), 5, "a method, a place, a format, an integrator, a scene");
     for diff in all {
         let files = diff.lines().filter(|line| line.starts_with("diff --git ")).count();

@@ -80,13 +80,13 @@ fn inner_loop_instruction_count_is_bounded() {
     };
     assert!(navi21.report(&bad).unwrap_err().to_string().contains("r is 99"));
     derivatives(&navi21, report_of(config(8, 2)).per_interaction().unwrap());
-    #[cfg(feature = "cli")]
+    #[cfg(feature = "bench")]
     figure(navi21);
 }
 
 /// `bench --figure instructions` gives the same numbers, also after writing and reading its
 /// records.
-#[cfg(feature = "cli")]
+#[cfg(feature = "bench")]
 fn figure(navi21: Inspector) {
     use gravitile::measure::plot::Plot;
     use gravitile::measure::{

@@ -1,7 +1,5 @@
 //! Pictures and films: shaders, CPU and device renderers compared, and written files.
 
-use crate::common::skip;
-
 mod adding;
 mod cameras;
 mod diagram;

@@ -1,7 +1,5 @@
 //! Prefix sums and sorts on the device, compared with simple host implementations.
 
-use crate::common;
-
 mod scan;
 mod sort;
 

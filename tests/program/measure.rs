@@ -1,7 +1,6 @@
 //! Benchmarks on a device: timers, refused kernels, and figures from end to end.
 
 use crate::common;
-use crate::program;
 
 mod command;
 mod figures;

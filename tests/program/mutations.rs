@@ -6,7 +6,6 @@
 //! uses 50,000). `GRAVITILE_MUTANT=77` tries only mutant 77.
 
 use crate::common::kinds;
-use crate::program;
 
 mod mutator;
 mod parts;

@@ -6,7 +6,6 @@
 
 use crate::common::lose;
 use crate::common::skip;
-use crate::program;
 
 mod cameras;
 mod card;
