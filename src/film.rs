@@ -10,7 +10,7 @@ use std::sync::Arc;
 use glam::DVec3;
 
 use crate::bodies::{Bodies, Component};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, by_name};
 use crate::forces::direct::gpu::Masses;
 use crate::frame::Frame;
 use crate::gpu::{AdapterRequest, DeviceClass, Gpu};
@@ -42,13 +42,7 @@ impl Renderer {
 
     /// The variant of that name.
     pub fn from_name(name: &str) -> Result<Self> {
-        Self::ALL.iter().find(|(_, known)| *known == name).map(|(choice, _)| *choice).ok_or_else(
-            || Error::Unknown {
-                kind: "renderer",
-                name: name.to_owned(),
-                known: Self::ALL.map(|(_, known)| known).join(", "),
-            },
-        )
+        by_name("renderer", name, &Self::ALL)
     }
 }
 
@@ -99,7 +93,7 @@ pub struct Cinema {
     painter: Painter,
     look: Look,
     director: Director,
-    said: Said,
+    captions: Said,
     /// The bodies' paths and colours, if there are few bodies.
     paths: Option<(Paths, Vec<[u8; 3]>)>,
     components: Vec<Component>,
@@ -131,7 +125,7 @@ impl Cinema {
             painter,
             look,
             director: Director::default(),
-            said: Said::default(),
+            captions: Said::default(),
             paths: None,
             components: moment.bodies.components,
             last_secs: None,
@@ -186,18 +180,18 @@ impl Cinema {
         if let Some((paths, colours)) = &self.paths {
             paths.draw(&mut image, &camera, colours);
         }
-        self.said.draw(&mut image, (&camera, &self.look, &self.components), sim.time());
+        self.captions.draw(&mut image, (&camera, &self.look, &self.components), sim.time());
         Ok(image)
     }
 
     /// Sets the captions of later pictures.
-    pub fn say(&mut self, said: Said) {
-        self.said = said;
+    pub fn set_captions(&mut self, captions: Said) {
+        self.captions = captions;
     }
 
     /// Draws the paths of `sim`'s bodies in later pictures, if they are few, fading within this
     /// simulated time.
-    pub fn follow_ways(&mut self, sim: &mut Simulation, fades_in: f64) -> Result<()> {
+    pub fn draw_paths(&mut self, sim: &mut Simulation, fades_in: f64) -> Result<()> {
         if Paths::suit(sim.len()) && fades_in > 0.0 {
             self.paths = Some((Paths::new(fades_in), paths::colours(&sim.bodies()?)));
         }
@@ -280,24 +274,24 @@ pub fn still(bodies: &Bodies, settings: &Settings, shot: &Shot, mut film: Film) 
         let suits = || Frame::of(bodies, settings.gravitational_constant, now);
         settings.frame.unwrap_or_else(suits).at(now)
     });
-    let seen = match &frame {
+    let mut painted = match &frame {
         Some(frame) => Cow::Owned(as_on_device(bodies, frame)),
         None => Cow::Borrowed(bodies),
     };
     let times = (0.0, settings.begins_at());
-    let camera = Director::default().camera(&shot.motion, times, &seen, &shot.style, shot.size)?;
+    let camera =
+        Director::default().camera(&shot.motion, times, &painted, &shot.style, shot.size)?;
     let device = device.filter(|_| shot.renderer != Renderer::Cpu);
-    let mut seen = seen;
     if device.is_some() {
         // Masses on the device include G.
-        seen.to_mut().mass = seen.gravitating_mass(settings.gravitational_constant);
+        painted.to_mut().mass = painted.gravitating_mass(settings.gravitational_constant);
     }
     let (mut painter, described) =
         painter(device.as_ref(), &settings.adapter, shot.size, shot.renderer)?;
-    let look = Look::new(&shot.style, &seen, None)?;
+    let look = Look::new(&shot.style, &painted, None)?;
     painter.scale_by(frame.as_ref().filter(|_| device.is_some()).map(Scale::from));
-    let mut image = painter.paint(&*seen, &camera, &look, 0.0)?;
-    shot.said.draw(&mut image, (&camera, &look, &seen.components), times.1);
+    let mut image = painter.paint(&*painted, &camera, &look, 0.0)?;
+    shot.said.draw(&mut image, (&camera, &look, &painted.components), times.1);
     film.write(image)?;
     film.finish()?;
     Ok(described)
@@ -350,9 +344,9 @@ pub fn shoot(
         return Err(Error::value("the number of pictures", 0, "at least 1"));
     }
     let mut cinema = Cinema::new(sim, &shot.style, shot.size, shot.renderer)?;
-    cinema.say(shot.said.clone());
+    cinema.set_captions(shot.said.clone());
     if shot.style.paths {
-        cinema.follow_ways(sim, shot.paths_fade_in)?;
+        cinema.draw_paths(sim, shot.paths_fade_in)?;
     }
     let mut filmed = 0;
     // Path lines also need states between the pictures.

@@ -303,14 +303,14 @@ impl Spread {
         let stride = vectors.len().div_ceil(SAMPLES).max(1);
         let sample = || vectors.iter().step_by(stride);
         let along = |axis: usize| median(sample().map(|vector| vector[axis]).collect());
-        let usual = DVec3::new(along(0), along(1), along(2));
-        let distances = sample().map(|vector| length(*vector - usual));
+        let typical = DVec3::new(along(0), along(1), along(2));
+        let distances = sample().map(|vector| length(*vector - typical));
         let extent = median(distances.filter(|distance| *distance > 0.0).collect());
         // Relative to one of them, so that a large common offset cancels before the sum.
-        let moments = (0..vectors.len()).map(|i| (vectors[i] - usual) * (weight(i) / total));
-        let mean = usual + crate::math::sum_vec(moments);
-        let is_among = length(mean - usual) <= extent;
-        Self { middle: if is_among { mean } else { usual }, extent }
+        let moments = (0..vectors.len()).map(|i| (vectors[i] - typical) * (weight(i) / total));
+        let mean = typical + crate::math::sum_vec(moments);
+        let is_among = length(mean - typical) <= extent;
+        Self { middle: if is_among { mean } else { typical }, extent }
     }
 
     /// The middle, or 0 if that is within a fraction `part` of the extent and so as good.

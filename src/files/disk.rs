@@ -45,7 +45,7 @@ pub fn make_folder(path: impl AsRef<Path>) -> std::io::Result<()> {
     fs::create_dir_all(path)
 }
 
-/// A complete temporary file beside its target, ready to replace it; several that belong together
+/// A complete temporary file next to its target, ready to replace it; several that belong together
 /// can wait for each other. If dropped before [`Replacement::finish`] it leaves no trace.
 #[derive(Debug)]
 pub struct Replacement {

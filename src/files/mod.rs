@@ -49,7 +49,7 @@ pub fn replace(path: impl AsRef<Path>, bytes: &[u8]) -> Result<()> {
     replace_with(path, |file| file.write_all(bytes))
 }
 
-/// Replaces a file in one step: `write` writes a new file beside it, which is synced and renamed.
+/// Replaces a file in one step: `write` writes a new file next to it, which is synced and renamed.
 /// Readers always see either the old or the new file; permissions and links are kept. `write` is
 /// called once.
 ///

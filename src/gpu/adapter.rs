@@ -4,8 +4,8 @@ use super::identity::position;
 use crate::error::{Error, Result};
 use crate::settings::{AdapterIdentity, AdapterName, AdapterRequest};
 
-/// The kind of device that an adapter is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The kind of device that an adapter is, best first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DeviceClass {
     /// A graphics card with its own memory.
     Discrete,
@@ -13,10 +13,10 @@ pub enum DeviceClass {
     Integrated,
     /// A share of a graphics card in a virtual machine.
     Virtual,
-    /// Software: lavapipe, SwiftShader, WARP. Always slower than the CPU engine.
-    Software,
     /// Not reported by the driver.
     Unknown,
+    /// Software: lavapipe, SwiftShader, WARP. Always slower than the CPU engine.
+    Software,
 }
 
 impl DeviceClass {
@@ -156,13 +156,7 @@ pub(super) async fn enumerate(instance: &wgpu::Instance) -> Vec<(wgpu::Adapter, 
     };
     let mut found: Vec<_> = found.into_iter().map(described).collect();
     // The sort is stable, so that adapters of equal rank keep the driver's order.
-    found.sort_by_key(|(_, info)| match info.class {
-        DeviceClass::Discrete => 0,
-        DeviceClass::Integrated => 1,
-        DeviceClass::Virtual => 2,
-        DeviceClass::Unknown => 3,
-        DeviceClass::Software => 4,
-    });
+    found.sort_by_key(|(_, info)| info.class);
     found
 }
 
@@ -171,7 +165,7 @@ pub async fn adapters() -> Vec<AdapterInfo> {
     enumerate(&shared()).await.into_iter().map(|(_, info)| info).collect()
 }
 
-/// Chooses the adapter asked for; with a surface, among those that can present on it.
+/// Chooses the requested adapter; with a surface, among those that can present on it.
 pub(super) async fn choose(
     instance: &wgpu::Instance,
     surface: Option<&wgpu::Surface<'_>>,
@@ -185,15 +179,16 @@ pub(super) async fn choose(
         .collect();
     let infos: Vec<AdapterInfo> = found.iter().map(|(_, info)| info.clone()).collect();
     let index = position(&infos, wanted, &|i| usable[i]).unwrap_or(usize::MAX);
-    found.into_iter().nth(index).ok_or_else(|| missing(wanted, listed(&infos, &usable)))
+    found.into_iter().nth(index).ok_or_else(|| not_found(wanted, &infos, &|i| usable[i]))
 }
 
-/// The error for no adapter in `found` matching `wanted`.
-pub(super) fn not_found(wanted: Option<&AdapterName>, found: &[AdapterInfo]) -> Error {
-    missing(wanted, listed(found, &vec![true; found.len()]))
-}
-
-fn missing(wanted: Option<&AdapterName>, found: String) -> Error {
+/// The error for no adapter in `found` matching `wanted`; only the `usable` ones are acceptable.
+pub(super) fn not_found(
+    wanted: Option<&AdapterName>,
+    found: &[AdapterInfo],
+    usable: &dyn Fn(usize) -> bool,
+) -> Error {
+    let found = listed(found, usable);
     let wanted = match wanted {
         None => "was found (no Vulkan, Metal or DX12 driver answers)".to_owned(),
         Some(AdapterName::Known(identity)) => format!("is {identity}, nor has that name"),
@@ -205,13 +200,13 @@ fn missing(wanted: Option<&AdapterName>, found: String) -> Error {
 }
 
 /// Lists the adapters with their numbers, in one line.
-fn listed(infos: &[AdapterInfo], usable: &[bool]) -> String {
+fn listed(infos: &[AdapterInfo], usable: &dyn Fn(usize) -> bool) -> String {
     if infos.is_empty() {
         return "none".to_owned();
     }
-    let entry = |(i, (info, usable)): (usize, (&AdapterInfo, &bool))| {
-        let refusal = if *usable { "" } else { " (cannot show a window here)" };
+    let entry = |(i, info): (usize, &AdapterInfo)| {
+        let refusal = if usable(i) { "" } else { " (cannot show a window here)" };
         format!("{i}: {}{refusal}", info.name)
     };
-    infos.iter().zip(usable).enumerate().map(entry).collect::<Vec<_>>().join(", ")
+    infos.iter().enumerate().map(entry).collect::<Vec<_>>().join(", ")
 }

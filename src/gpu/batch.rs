@@ -193,7 +193,10 @@ impl Batch {
         if repeats && dispatches.iter().all(|one| is_first(one.offset)) {
             let serves = |known: &[Dispatch]| {
                 known.len() == dispatches.len()
-                    && known.iter().zip(&dispatches).all(|(known, asked)| known.can_serve(asked))
+                    && known
+                        .iter()
+                        .zip(&dispatches)
+                        .all(|(known, requested)| known.can_serve(requested))
             };
             let ready = self.recorded.iter().position(|(known, _)| serves(known));
             let commands = match ready {

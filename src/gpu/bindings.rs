@@ -61,14 +61,18 @@ fn texture(filterable: bool) -> BindingType {
     }
 }
 
-/// The layout of a bind group; each binding is visible to the shader stages given with it.
+/// The layout of a bind group whose bindings are visible to these shader stages.
 pub fn group_layout(
     device: &wgpu::Device,
     label: &str,
-    bindings: &[(Binding, ShaderStages)],
+    visibility: ShaderStages,
+    bindings: &[Binding],
 ) -> wgpu::BindGroupLayout {
-    let entry = |(binding, &(kind, visibility)): (u32, &(Binding, ShaderStages))| {
-        wgpu::BindGroupLayoutEntry { binding, visibility, ty: kind.kind(), count: None }
+    let entry = |(binding, kind): (u32, &Binding)| wgpu::BindGroupLayoutEntry {
+        binding,
+        visibility,
+        ty: kind.kind(),
+        count: None,
     };
     let entries: Vec<_> = (0u32..).zip(bindings).map(entry).collect();
     device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
@@ -93,6 +97,43 @@ pub fn bind(
         layout,
         entries: &entries,
     })
+}
+
+/// Number of cached bind groups: engines alternate between two or three sets of buffers.
+const CACHED_GROUPS: usize = 6;
+
+/// Bind groups of the `N` buffers that were used last.
+#[derive(Debug)]
+pub(crate) struct GroupCache<const N: usize>(Vec<([wgpu::Buffer; N], wgpu::BindGroup)>);
+
+impl<const N: usize> GroupCache<N> {
+    /// An empty cache.
+    pub fn new() -> Self {
+        Self(Vec::new())
+    }
+
+    /// The bind group for these buffers, made by `make` if it is not cached.
+    pub fn get(
+        &mut self,
+        buffers: [&wgpu::Buffer; N],
+        make: impl FnOnce([&wgpu::Buffer; N]) -> wgpu::BindGroup,
+    ) -> wgpu::BindGroup {
+        let known = self.0.iter().find(|(known, _)| known.each_ref() == buffers);
+        if let Some((_, group)) = known {
+            return group.clone();
+        }
+        if self.0.len() == CACHED_GROUPS {
+            self.0.remove(0);
+        }
+        let group = make(buffers);
+        self.0.push((buffers.map(Clone::clone), group.clone()));
+        group
+    }
+
+    /// Drops all groups, when other buffers are bound with those of the key.
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
 }
 
 /// The layout of a pipeline with these bind groups.

@@ -48,7 +48,6 @@ impl BodyBuffers {
     /// # Errors
     /// [`Error::Adapter`] if they do not fit; [`Error::Body`] if a value is outside the range of
     /// f32 even in the frame.
-    /// f32 even in the frame.
     pub fn upload(
         gpu: &Gpu,
         bodies: &Bodies,
@@ -114,11 +113,8 @@ impl BodyBuffers {
     pub fn with_sinks(self, sinks: Range<u32>) -> Result<Self> {
         if sinks.start > sinks.end || sinks.end > self.count {
             let (given, n) = (format!("{}..{}", sinks.start, sinks.end), self.count);
-            return Err(Error::value(
-                "the range of a device's sinks",
-                given,
-                format!("part of 0..{n}"),
-            ));
+            let allowed = format!("part of 0..{n}");
+            return Err(Error::value("the range of a device's sinks", given, allowed));
         }
         Ok(Self { sinks, ..self })
     }
@@ -155,15 +151,33 @@ pub(crate) fn read_in_place(gpu: &Gpu, label: &str, count: usize) -> wgpu::Buffe
 }
 
 fn stored(gpu: &Gpu, label: &str, count: usize, more: wgpu::BufferUsages) -> wgpu::Buffer {
-    gpu.device.create_buffer(&wgpu::BufferDescriptor {
+    new_buffer(&gpu.device, label, (count.max(1) as u64) * VEC4, COPYABLE | more)
+}
+
+/// The usage of storage that is copied both ways.
+pub(super) const COPYABLE: wgpu::BufferUsages = wgpu::BufferUsages::STORAGE
+    .union(wgpu::BufferUsages::COPY_SRC)
+    .union(wgpu::BufferUsages::COPY_DST);
+
+/// A new buffer of zeros.
+pub(crate) fn new_buffer(
+    device: &wgpu::Device,
+    label: &str,
+    size: u64,
+    usage: wgpu::BufferUsages,
+) -> wgpu::Buffer {
+    device.create_buffer(&wgpu::BufferDescriptor {
         label: Some(label),
-        size: (count.max(1) as u64) * VEC4,
-        usage: wgpu::BufferUsages::STORAGE
-            | wgpu::BufferUsages::COPY_SRC
-            | wgpu::BufferUsages::COPY_DST
-            | more,
+        size,
+        usage,
         mapped_at_creation: false,
     })
+}
+
+/// A uniform buffer of `size` bytes, written by the host.
+pub(crate) fn uniform_buffer(device: &wgpu::Device, label: &str, size: usize) -> wgpu::Buffer {
+    let usage = wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST;
+    new_buffer(device, label, size as u64, usage)
 }
 
 /// A small table of parameter blocks in one uniform buffer; each dispatch selects its row by
@@ -184,12 +198,7 @@ impl<T: bytemuck::Pod + PartialEq> Params<T> {
     /// An empty table with room for `capacity` rows.
     pub fn new(gpu: &Gpu, label: &str, capacity: usize) -> Self {
         let stride = (size_of::<T>() as u32).next_multiple_of(gpu.limits.uniform_alignment);
-        let buffer = gpu.device.create_buffer(&wgpu::BufferDescriptor {
-            label: Some(label),
-            size: u64::from(stride) * capacity as u64,
-            usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
-            mapped_at_creation: false,
-        });
+        let buffer = uniform_buffer(&gpu.device, label, stride as usize * capacity);
         let [rows, sent] = [(); 2].map(|()| Vec::with_capacity(capacity));
         Self { buffer, stride, rows, sent, capacity, staging: Vec::new() }
     }

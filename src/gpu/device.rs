@@ -8,7 +8,8 @@ use super::adapter::{self, AdapterInfo};
 use super::kernel_cache::KernelCache;
 use super::layout::VEC4;
 use super::pipeline::{Checks, ComputeKernel};
-use super::polling;
+use super::vulkan::Reported;
+use super::waiting;
 use crate::error::{Error, Result};
 use crate::settings::AdapterRequest;
 
@@ -66,6 +67,15 @@ impl Limits {
     }
 }
 
+/// A borrowed device with its queue: all that drawing needs, independent of who opened it.
+#[derive(Clone, Copy, Debug)]
+pub struct Handles<'a> {
+    /// Creates resources.
+    pub device: &'a wgpu::Device,
+    /// Receives submissions.
+    pub queue: &'a wgpu::Queue,
+}
+
 /// An open device with its queue.
 #[derive(Debug)]
 pub struct Gpu {
@@ -94,7 +104,7 @@ pub struct Gpu {
 impl Drop for Gpu {
     fn drop(&mut self) {
         if let Some(cache) = &self.kernel_cache {
-            cache.keep();
+            cache.store();
         }
     }
 }
@@ -102,35 +112,32 @@ impl Drop for Gpu {
 impl Gpu {
     /// Opens the requested adapter.
     ///
-    /// The first device of a process stays open until the process ends, and devices are opened one
+    /// Natively the first device of a process stays open until the process ends, and devices are opened one
     /// at a time: NVIDIA's driver (580, Linux) hangs where one thread destroys the last device
     /// while another loads the driver's libraries.
     ///
     /// # Errors
     /// [`Error::NoAdapter`] lists the available adapters; [`Error::Adapter`] if the driver refuses
     /// to open it.
-    #[cfg(not(target_arch = "wasm32"))]
     pub async fn open(request: &AdapterRequest) -> Result<Arc<Self>> {
         Self::open_serialised(Self::open_on(&adapter::shared(), None, request)).await
     }
 
     /// Runs `opening` while no other thread opens a device, and keeps the first device open.
-    #[cfg(not(target_arch = "wasm32"))]
     #[allow(clippy::await_holding_lock, reason = "nothing is awaited that needs this thread")]
     async fn open_serialised(
         opening: impl Future<Output = Result<Arc<Self>>>,
     ) -> Result<Arc<Self>> {
-        static FIRST: Mutex<Option<wgpu::Device>> = Mutex::new(None);
-        let mut first = FIRST.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let gpu = opening.await?;
-        first.get_or_insert_with(|| gpu.device.clone());
-        Ok(gpu)
-    }
-
-    /// Opens the requested adapter, in a browser.
-    #[cfg(target_arch = "wasm32")]
-    pub async fn open(request: &AdapterRequest) -> Result<Arc<Self>> {
-        Self::open_on(&adapter::shared(), None, request).await
+        #[cfg(target_arch = "wasm32")]
+        return opening.await;
+        #[cfg(not(target_arch = "wasm32"))]
+        {
+            static FIRST: Mutex<Option<wgpu::Device>> = Mutex::new(None);
+            let mut first = FIRST.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+            let gpu = opening.await?;
+            first.get_or_insert_with(|| gpu.device.clone());
+            Ok(gpu)
+        }
     }
 
     /// Opens an adapter through an existing instance, able to present on a surface of it.
@@ -166,12 +173,13 @@ impl Gpu {
         let has = adapter.limits();
         let baseline = wgpu::Limits::default();
         let wanted = if baseline_only { baseline.clone() } else { raised(&baseline, &has) };
-        let optional = KernelCache::feature()
+        let reported = Reported::of(&adapter);
+        let mut optional = KernelCache::feature()
             | wgpu::Features::TIMESTAMP_QUERY
             | wgpu::Features::SHADER_F64
             | wgpu::Features::SUBGROUP
-            | wgpu::Features::FLOAT32_BLENDABLE
-            | super::memory::mapping(&adapter);
+            | wgpu::Features::FLOAT32_BLENDABLE;
+        optional.set(wgpu::Features::MAPPABLE_PRIMARY_BUFFERS, reported.maps_storage);
         let features =
             if baseline_only { wgpu::Features::empty() } else { adapter.features() & optional };
         let (device, queue) = adapter
@@ -221,8 +229,8 @@ impl Gpu {
                 storage_buffer: got.max_storage_buffer_binding_size.min(got.max_buffer_size),
                 uniform_alignment: got.min_uniform_buffer_offset_alignment,
                 texture_side: got.max_texture_dimension_2d,
-                memory: super::memory::of(&adapter),
-                units: super::units::of(&adapter),
+                memory: reported.memory,
+                units: reported.units,
             },
             wgpu_adapter: adapter,
             device,
@@ -238,6 +246,11 @@ impl Gpu {
     #[cfg(not(target_arch = "wasm32"))]
     pub fn open_blocking(request: &AdapterRequest) -> Result<Arc<Self>> {
         pollster::block_on(Self::open(request))
+    }
+
+    /// The handles for drawing.
+    pub fn handles(&self) -> Handles<'_> {
+        Handles { device: &self.device, queue: &self.queue }
     }
 
     /// Returns an error if one occurred on the device since the last call, or if the device was
@@ -261,10 +274,10 @@ impl Gpu {
     }
 
     fn poll_device(&self, poll_type: wgpu::PollType) -> Result<()> {
-        let polled = polling::poll(&self.device, poll_type);
+        let polled = waiting::poll(&self.device, poll_type);
         if polled.is_err() {
             // A lost device reports its own error, which the next check returns.
-            let _ = polling::poll(&self.device, wgpu::PollType::Poll);
+            let _ = waiting::poll(&self.device, wgpu::PollType::Poll);
         }
         self.check()?;
         polled.map(drop).map_err(|problem| {
@@ -300,7 +313,7 @@ impl Gpu {
         if cfg!(not(target_arch = "wasm32")) && self.adapter.class != DeviceClass::Software {
             let begun = web_time::Instant::now();
             while begun.elapsed() < patience {
-                let polled = polling::poll(&self.device, wgpu::PollType::Poll);
+                let polled = waiting::poll(&self.device, wgpu::PollType::Poll);
                 if polled.is_ok_and(|status| status.is_queue_empty()) {
                     return self.check();
                 }

@@ -19,7 +19,30 @@ pub struct DrawPipeline<'a> {
     pub blend: Option<wgpu::BlendComponent>,
 }
 
-impl DrawPipeline<'_> {
+/// Adds to the picture.
+pub const ADD: wgpu::BlendComponent = wgpu::BlendComponent {
+    src_factor: wgpu::BlendFactor::One,
+    dst_factor: wgpu::BlendFactor::One,
+    operation: wgpu::BlendOperation::Add,
+};
+
+impl<'a> DrawPipeline<'a> {
+    /// A pipeline without constants that replaces the picture.
+    pub fn new(
+        module: &'a wgpu::ShaderModule,
+        entry_points: [&'a str; 2],
+        layouts: &'a [&'a wgpu::BindGroupLayout],
+        format: wgpu::TextureFormat,
+    ) -> Self {
+        Self { module, entry_points, constants: &[], layouts, format, blend: None }
+    }
+
+    /// The same with blending.
+    #[must_use]
+    pub fn blended(self, blend: wgpu::BlendComponent) -> Self {
+        Self { blend: Some(blend), ..self }
+    }
+
     /// Creates the pipeline. Errors are reported to the device's error scope.
     pub fn make(self, device: &wgpu::Device) -> wgpu::RenderPipeline {
         let Self { module, entry_points: [vertex, fragment], constants, .. } = self;

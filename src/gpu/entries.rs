@@ -1,19 +1,13 @@
 //! Buffers of 32-bit words, and dispatches over any number of them.
 
 use super::Gpu;
+use super::buffers::{COPYABLE, new_buffer};
 use crate::error::Result;
 
 impl Gpu {
     /// A storage buffer of `count` words (at least one).
     pub(crate) fn words(&self, label: &str, count: u64) -> wgpu::Buffer {
-        self.device.create_buffer(&wgpu::BufferDescriptor {
-            label: Some(label),
-            size: 4 * count.max(1),
-            usage: wgpu::BufferUsages::STORAGE
-                | wgpu::BufferUsages::COPY_SRC
-                | wgpu::BufferUsages::COPY_DST,
-            mapped_at_creation: false,
-        })
+        new_buffer(&self.device, label, 4 * count.max(1), COPYABLE)
     }
 
     /// A count that never limits, for calls where the host knows the number.

@@ -82,7 +82,7 @@ fn candidates(
 ) -> Result<Vec<usize>> {
     let place = |name: &AdapterName| {
         let at = position(found, Some(name), &|_| true);
-        at.ok_or_else(|| adapter::not_found(Some(name), found))
+        at.ok_or_else(|| adapter::not_found(Some(name), found, &|_| true))
     };
     if names.len() > 1 {
         return names.iter().map(place).collect();

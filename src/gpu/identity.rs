@@ -33,7 +33,7 @@ pub(super) fn position(
     }
 }
 
-/// Whether `name` contains `digits` without further digits beside them.
+/// Whether `name` contains `digits` without further digits next to them.
 fn holds_number(name: &str, digits: &str) -> bool {
     name.split(|c: char| !c.is_ascii_digit()).any(|number| number == digits)
 }

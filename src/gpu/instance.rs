@@ -6,7 +6,7 @@
 //! There is no Wayland then, and an instance without that extension is equivalent and silent. (Seen
 //! with Mesa 22.3 and libwayland 1.21.)
 
-/// Opens an instance as `description` asks for.
+/// Opens the described instance.
 pub(super) fn open(description: wgpu::InstanceDescriptor) -> wgpu::Instance {
     #[cfg(all(unix, not(target_vendor = "apple"), not(target_os = "android")))]
     if description.display.is_none()

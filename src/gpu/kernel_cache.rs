@@ -6,6 +6,8 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::adapter::AdapterInfo;
+use crate::error::{Error, Result};
+use crate::files;
 
 static FOLDER: OnceLock<PathBuf> = OnceLock::new();
 
@@ -55,8 +57,8 @@ impl KernelCache {
                 fallback: true,
             })
         };
-        let kept = data.map_or(0, |data| data.len());
-        log::info!("compiled kernels: {kept} bytes kept in {}", file.display());
+        let stored = data.map_or(0, |data| data.len());
+        log::info!("compiled kernels: {stored} bytes stored in {}", file.display());
         Some(Self { cache, file, has_grown: AtomicBool::new(false) })
     }
 
@@ -68,12 +70,12 @@ impl KernelCache {
 
     /// Writes the file as a whole if anything was compiled since it was read. If that fails,
     /// kernels are compiled again at the next start.
-    pub fn keep(&self) {
+    pub fn store(&self) {
         if !self.has_grown.swap(false, Ordering::Relaxed) {
             return;
         }
         let Some(data) = self.cache.get_data() else { return };
-        if read(&self.file).is_some_and(|kept| kept == data) {
+        if read(&self.file).is_some_and(|stored| stored == data) {
             return;
         }
         if let Err(problem) = write(&self.file, &data) {
@@ -95,22 +97,14 @@ fn read(file: &Path) -> Option<Vec<u8>> {
     is_whole.then(|| bytes.split_off(HEADER))
 }
 
-#[cfg(target_arch = "wasm32")]
-fn write(_: &Path, _: &[u8]) -> crate::error::Result<()> {
-    // In a browser no folder is set: it caches compiled kernels itself.
-    Ok(())
-}
-
-#[cfg(not(target_arch = "wasm32"))]
-fn write(file: &Path, data: &[u8]) -> crate::error::Result<()> {
+fn write(file: &Path, data: &[u8]) -> Result<()> {
     let mut bytes = Vec::with_capacity(HEADER + data.len());
     bytes.extend(MAGIC);
     bytes.extend(crc32fast::hash(data).to_le_bytes());
     bytes.extend(data);
     let folder = file.parent().unwrap_or(Path::new("."));
-    std::fs::create_dir_all(folder)
-        .map_err(|error| crate::error::Error::io("create the folder", folder, error))?;
-    crate::files::replace(file, &bytes)
+    files::make_folder(folder).map_err(|e| Error::io("create the folder", folder, e))?;
+    files::replace(file, &bytes)
 }
 
 #[cfg(test)]

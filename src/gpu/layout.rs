@@ -2,6 +2,8 @@
 //! size and offset with naga's layout of `shaders/body.wgsl` and of `params.wgsl` in
 //! `shaders/direct/`, `blocks/`, `diagnostics/`, `scan/`, `sort/` and `tree/`.
 
+#![allow(missing_docs, reason = "the shaders explain the fields")]
+
 use bytemuck::{Pod, Zeroable};
 
 /// Bytes of a `vec4<f32>`: a position, velocity, acceleration or partial sum.
@@ -15,7 +17,6 @@ pub const IN_SINK: u32 = u32::MAX - 1;
 /// The part of the (sink, source) square that one dispatch computes. See `shaders/body.wgsl`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
-#[allow(missing_docs)]
 pub struct ForceParams {
     pub sink_begin: u32,
     pub sink_end: u32,
@@ -37,7 +38,6 @@ pub struct ForceParams {
 /// One pass of the leapfrog kernel. See `shaders/body.wgsl`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
-#[allow(missing_docs)]
 pub struct LeapfrogParams {
     pub count: u32,
     pub slices: u32,
@@ -52,7 +52,6 @@ pub struct LeapfrogParams {
 /// Steps of all bodies in one workgroup. See `shaders/body.wgsl`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
-#[allow(missing_docs)]
 pub struct StepsParams {
     pub count: u32,
     pub steps: u32,
@@ -67,7 +66,6 @@ pub struct StepsParams {
 /// One dispatch of forces with derivatives. See `shaders/direct/params.wgsl`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
-#[allow(missing_docs)]
 pub struct DirectParams {
     pub sink_begin: u32,
     pub sink_end: u32,
@@ -90,7 +88,6 @@ pub struct DirectParams {
 /// New values for some sources. See `shaders/direct/params.wgsl`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
-#[allow(missing_docs)]
 pub struct ScatterParams {
     pub count: u32,
     pub words: u32,
@@ -101,7 +98,6 @@ pub struct ScatterParams {
 /// The time to which sources are predicted. See `shaders/direct/params.wgsl`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
-#[allow(missing_docs)]
 pub struct PredictParams {
     pub count: u32,
     pub unused: u32,
@@ -115,7 +111,6 @@ pub struct PredictParams {
 /// Parameters of all blocks of a run. See `shaders/blocks/params.wgsl`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
-#[allow(missing_docs)]
 pub struct BlockParams {
     pub count: u32,
     pub few: u32,
@@ -150,7 +145,6 @@ pub struct BlockParams {
 /// The state of the blocks. See `shaders/blocks/params.wgsl`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
-#[allow(missing_docs)]
 pub struct BlockState {
     pub now: [u32; 2],
     pub next: [u32; 2],
@@ -178,7 +172,6 @@ impl Default for BlockState {
 /// Parameters of all kernels of diagnostics. See `shaders/diagnostics/params.wgsl`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
-#[allow(missing_docs)]
 pub struct DiagnosisParams {
     pub count: u32,
     pub slices: u32,
@@ -188,7 +181,6 @@ pub struct DiagnosisParams {
 /// A group of bodies whose centre and radii are wanted. See `shaders/diagnostics/params.wgsl`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
-#[allow(missing_docs)]
 pub struct DiagnosisGroup {
     pub centre: [f32; 3],
     pub radius_squared: f32,
@@ -210,7 +202,6 @@ pub struct DiagnosisGroup {
 /// Members of a group, for one workgroup. See `shaders/diagnostics/params.wgsl`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
-#[allow(missing_docs)]
 pub struct DiagnosisChunk {
     pub group: u32,
     pub begin: u32,
@@ -221,7 +212,6 @@ pub struct DiagnosisChunk {
 /// The part of a prefix sum that one dispatch computes. See `shaders/scan/params.wgsl`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
-#[allow(missing_docs)]
 pub struct ScanParams {
     pub count: u32,
     pub each: u32,
@@ -231,7 +221,6 @@ pub struct ScanParams {
 /// One digit of a radix sort. See `shaders/sort/params.wgsl`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
-#[allow(missing_docs)]
 pub struct SortParams {
     pub count: u32,
     pub blocks: u32,
@@ -242,7 +231,6 @@ pub struct SortParams {
 /// One dispatch of the tree's kernels. See `shaders/tree/params.wgsl`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
-#[allow(missing_docs)]
 pub struct TreeParams {
     pub count: u32,
     pub reserve: u32,
@@ -265,7 +253,6 @@ pub struct TreeParams {
 /// Results of the tree's kernels. See `shaders/tree/params.wgsl`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
-#[allow(missing_docs)]
 pub struct TreeState {
     pub inside: u32,
     pub outside: u32,

@@ -16,19 +16,15 @@ mod buffers;
 mod device;
 mod draw;
 mod entries;
-mod fault;
 pub(crate) mod fine;
 mod group;
-mod handles;
 mod identity;
 mod instance;
 mod kernel_cache;
 pub mod layout;
-mod memory;
 mod part;
 mod pieces;
 mod pipeline;
-mod polling;
 mod readback;
 mod scan;
 mod sort;
@@ -36,34 +32,36 @@ pub mod template;
 mod timeline;
 mod transfer;
 mod translate;
-mod turn;
-mod units;
+mod vulkan;
+mod waiting;
 
 pub use crate::settings::{AdapterIdentity, AdapterName, AdapterRequest, DeviceCount};
 #[cfg(target_arch = "wasm32")]
 pub use adapter::name_adapter;
 pub use adapter::{AdapterInfo, DeviceClass, adapters, instance};
 pub use batch::Batch;
+pub(crate) use bindings::GroupCache;
 pub use bindings::{Binding, bind, group_layout};
 pub use buffers::{BodyBuffers, Params};
-pub(crate) use buffers::{read_in_place, storage};
-pub use device::{Gpu, Limits, Tier};
-pub use draw::{DARK, DrawPipeline, begin_drawing, smooth_sampler};
+pub(crate) use buffers::{new_buffer, read_in_place, storage, uniform_buffer};
+pub use device::{Gpu, Handles, Limits, Tier};
+pub use draw::{ADD, DARK, DrawPipeline, begin_drawing, smooth_sampler};
 pub(crate) use entries::rows_of_workgroups;
-pub use handles::Handles;
 pub use kernel_cache::keep_kernels_in;
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) use part::Spent;
 pub use part::{DevicePart, Share};
 pub use pieces::{Piece, Progress, Rectangle};
-pub use pipeline::{BoundKernel, Checks, ComputeKernel, compile, compute_pipeline};
-pub(crate) use polling::poll;
-pub use readback::{Readback, blocking, read, read_each, read_part};
+pub use pipeline::{
+    BoundKernel, Checks, ComputeKernel, begin_computing, compile, compute_pipeline,
+};
 #[cfg(not(target_arch = "wasm32"))]
-pub use readback::{read_blocking, read_each_blocking};
+pub use readback::read_blocking;
+pub use readback::{Readback, read, read_each, read_part};
 pub use scan::{Scan, scan_on_host};
 pub use sort::{KeyWidth, Sort, SortedBuffers, sort_on_host};
 pub use timeline::{FrameTimes, Timeline};
 pub(crate) use transfer::Transfer;
 pub use translate::{Language, translate};
-pub use turn::let_browser_turn;
+pub(crate) use waiting::poll;
+pub use waiting::{blocking, let_browser_turn};

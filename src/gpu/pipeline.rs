@@ -73,9 +73,7 @@ pub async fn compile(
                 .create_shader_module_trusted(description, wgpu::ShaderRuntimeChecks::unchecked())
         },
     };
-    let bindings: Vec<_> =
-        bindings.iter().map(|binding| (*binding, wgpu::ShaderStages::COMPUTE)).collect();
-    let layout = bindings::group_layout(&gpu.device, name, &bindings);
+    let layout = bindings::group_layout(&gpu.device, name, wgpu::ShaderStages::COMPUTE, bindings);
     let cache = gpu.kernel_cache.as_ref().map(KernelCache::for_next);
     let begun = web_time::Instant::now();
     let pipeline = pipeline(&gpu.device, name, &module, "main", &[&layout], checks, cache);
@@ -121,6 +119,15 @@ fn pipeline(
         },
         cache,
     })
+}
+
+/// Begins a compute pass without timestamps.
+pub fn begin_computing<'e>(
+    encoder: &'e mut wgpu::CommandEncoder,
+    label: &str,
+) -> wgpu::ComputePass<'e> {
+    let label = Some(label);
+    encoder.begin_compute_pass(&wgpu::ComputePassDescriptor { label, timestamp_writes: None })
 }
 
 impl ComputeKernel {

@@ -1,6 +1,5 @@
 //! Reading device buffers back to the host.
 
-use std::future::Future;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
@@ -10,6 +9,7 @@ use std::task::{Poll, Waker};
 use bytemuck::cast_slice;
 
 use super::Gpu;
+use super::buffers::new_buffer;
 use crate::error::{Error, Result};
 
 /// Reads the first `count` entries of each buffer and blocks until they arrive. For headless runs
@@ -23,29 +23,6 @@ pub fn read_blocking<T: bytemuck::Pod>(
     count: usize,
 ) -> Result<Vec<Vec<T>>> {
     pollster::block_on(read(gpu, buffers, count))
-}
-
-/// Reads several buffers back, each with its own count, and blocks until they arrive.
-#[cfg(not(target_arch = "wasm32"))]
-pub fn read_each_blocking<T: bytemuck::Pod>(
-    gpu: &Gpu,
-    buffers: &[(&wgpu::Buffer, usize)],
-) -> Result<Vec<Vec<T>>> {
-    pollster::block_on(read_each(gpu, buffers))
-}
-
-/// Runs an asynchronous device operation to its end, blocking the thread.
-///
-/// # Errors
-/// Those of `work`; in a browser, where blocking is impossible, that it was not ready at once.
-pub fn blocking<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
-    #[cfg(not(target_arch = "wasm32"))]
-    return pollster::block_on(work);
-    #[cfg(target_arch = "wasm32")]
-    match std::pin::pin!(work).poll(&mut std::task::Context::from_waker(Waker::noop())) {
-        Poll::Ready(done) => done,
-        Poll::Pending => Err(Error::Device("a browser does not wait for a device".to_owned())),
-    }
 }
 
 /// The first `count` entries of each buffer in a consistent state, once the device has computed
@@ -81,48 +58,18 @@ async fn read_ranges<T: bytemuck::Pod>(
     gpu: &Gpu,
     buffers: &[(&wgpu::Buffer, Range<usize>)],
 ) -> Result<Vec<Vec<T>>> {
-    let mut encoder = gpu.device.create_command_encoder(&Default::default());
-    let staged: Vec<wgpu::Buffer> = buffers
+    let bytes = |n: usize| (n * size_of::<T>()) as u64;
+    let ranges: Vec<_> = buffers
         .iter()
-        .map(|(buffer, entries)| {
-            let [begin, bytes] =
-                [entries.start, entries.len()].map(|n| (n * size_of::<T>()) as u64);
-            let staging = gpu.device.create_buffer(&wgpu::BufferDescriptor {
-                label: Some("readback"),
-                size: bytes,
-                usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
-                mapped_at_creation: false,
-            });
-            encoder.copy_buffer_to_buffer(buffer, begin, &staging, 0, bytes);
-            staging
-        })
+        .map(|(buffer, entries)| (*buffer, bytes(entries.start)..bytes(entries.end)))
         .collect();
+    let (mut readback, mut encoder) =
+        (Readback::default(), gpu.device.create_command_encoder(&Default::default()));
+    readback.record(&gpu.device, &mut encoder, &ranges);
     let submission = gpu.queue.submit([encoder.finish()]);
-    let mapped = |staging: &wgpu::Buffer| {
-        let (done, arrives) = futures_channel::oneshot::channel();
-        staging.map_async(wgpu::MapMode::Read, .., move |result| drop(done.send(result)));
-        arrives
-    };
-    let arrivals: Vec<_> = staged.iter().map(mapped).collect();
+    readback.submitted();
     gpu.finish(submission).await?;
-    #[cfg(target_arch = "wasm32")]
-    for arrives in arrivals {
-        let failed =
-            |problem: String| Error::Device(format!("cannot read a buffer back: {problem}"));
-        let mapped = arrives.await.map_err(|error| failed(error.to_string()))?;
-        mapped.map_err(|error| failed(error.to_string()))?;
-    }
-    // After a wait the mapped range is read directly: its callback may still be pending in another
-    // thread.
-    #[cfg(not(target_arch = "wasm32"))]
-    drop(arrivals);
-    let read = |staging: &wgpu::Buffer| {
-        let mapped = staging
-            .get_mapped_range(..)
-            .map_err(|error| Error::Device(format!("cannot read a buffer back: {error}")))?;
-        Ok(bytemuck::pod_collect_to_vec(&mapped))
-    };
-    staged.iter().map(read).collect()
+    readback.arrive().await
 }
 
 /// An asynchronous copy of buffer contents to the host, for programs that must not block. Its
@@ -175,7 +122,7 @@ impl Readback {
         &mut self,
         device: &wgpu::Device,
         encoder: &mut wgpu::CommandEncoder,
-        buffers: &[(&wgpu::Buffer, std::ops::Range<u64>)],
+        buffers: &[(&wgpu::Buffer, Range<u64>)],
     ) {
         debug_assert!(self.is_idle(), "a readback takes one copy at a time");
         self.bytes.clear();
@@ -183,12 +130,8 @@ impl Readback {
         for (i, (buffer, range)) in buffers.iter().enumerate() {
             let bytes = range.end - range.start;
             if self.staging.get(i).is_none_or(|staging| staging.size() < bytes) {
-                let staging = device.create_buffer(&wgpu::BufferDescriptor {
-                    label: Some("readback"),
-                    size: bytes,
-                    usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
-                    mapped_at_creation: false,
-                });
+                let usage = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST;
+                let staging = new_buffer(device, "readback", bytes, usage);
                 // A staging buffer that is too small is dropped with all after it: sizes rarely
                 // change.
                 self.staging.truncate(i);

@@ -8,9 +8,10 @@
 
 use minijinja::context;
 
+use super::Binding::{self, Read, Write};
 use super::entries::{rows_of_workgroups, words_of};
 use super::layout::ScanParams;
-use super::{Binding, BoundKernel, Checks, Gpu, Params, compile, template};
+use super::{BoundKernel, Checks, Gpu, Params, compile, template};
 use crate::error::Result;
 
 /// Numbers per thread; 32 bytes are one memory transaction.
@@ -21,38 +22,19 @@ const BLOCK: u32 = 256 * EACH_THREAD;
 /// Rows of parameters for one submission: several different counts, of three levels each.
 const PARAMS_ROWS: usize = 48;
 
-/// The files below `shaders/`, in order of use.
-const FILES: [&str; 2] = ["scan/reduce.wgsl", "scan/scan.wgsl"];
+/// A kernel: its file, and the bindings of the numbers and of the sums of workgroups.
+type Kernel = (&'static str, [Binding; 2]);
 
-/// The bindings in order: the numbers, sums of workgroups, the count on the device, parameters.
-fn bindings(kernel: &Kernel) -> [Binding; 4] {
-    let [values, blocks] = match kernel {
-        Kernel::Reduce => [Binding::Read, Binding::Write],
-        Kernel::Below => [Binding::Write, Binding::Read],
-        Kernel::Uppermost => [Binding::Write, Binding::Write],
-    };
-    [values, blocks, Binding::Read, Binding::Params(size_of::<ScanParams>() as u64)]
-}
+/// Reduces numbers to sums of workgroups.
+const REDUCE: Kernel = ("scan/reduce.wgsl", [Read, Write]);
+/// Scans a level whose sums of workgroups have been replaced by their prefix sums.
+const BELOW: Kernel = ("scan/scan.wgsl", [Write, Read]);
+/// Scans a level of one workgroup.
+const UPPERMOST: Kernel = ("scan/scan.wgsl", [Write, Write]);
 
-#[derive(Clone, Copy, Debug)]
-enum Kernel {
-    /// Reduces numbers to sums of workgroups.
-    Reduce,
-    /// Scans a level whose sums of workgroups have been replaced by their prefix sums.
-    Below,
-    /// Scans a level of one workgroup.
-    Uppermost,
-}
-
-impl Kernel {
-    fn file(self) -> &'static str {
-        FILES[usize::from(!matches!(self, Self::Reduce))]
-    }
-
-    fn text(self) -> Result<String> {
-        let (reduce, below) = (matches!(self, Self::Reduce), matches!(self, Self::Below));
-        template::assemble(self.file(), context! { each_thread => EACH_THREAD, reduce, below })
-    }
+fn text(kernel: Kernel) -> Result<String> {
+    let (reduce, below) = (kernel == REDUCE, kernel == BELOW);
+    template::assemble(kernel.0, context! { each_thread => EACH_THREAD, reduce, below })
 }
 
 /// Exclusive prefix sums in place, bound to one buffer. Everything is created once; a call records
@@ -102,8 +84,10 @@ impl Scan {
             let groups = length.div_ceil(BLOCK);
             let blocks = gpu.words("sums of workgroups", u64::from(groups));
             let bind = async |kernel: Kernel, blocks: &wgpu::Buffer| {
-                let (file, text) = (kernel.file(), kernel.text()?);
-                let compiled = compile(gpu, file, &text, &bindings(&kernel), checks).await?;
+                let (file, [values, sums]) = kernel;
+                let params_binding = Binding::Params(size_of::<ScanParams>() as u64);
+                let bindings = [values, sums, Read, params_binding];
+                let compiled = compile(gpu, file, &text(kernel)?, &bindings, checks).await?;
                 let resources = [
                     words_of(&entries, u64::from(length)),
                     blocks.as_entire_binding(),
@@ -114,9 +98,9 @@ impl Scan {
             };
             levels.push(Level {
                 each,
-                reduce: bind(Kernel::Reduce, &blocks).await?,
-                below: bind(Kernel::Below, &blocks).await?,
-                uppermost: bind(Kernel::Uppermost, &total).await?,
+                reduce: bind(REDUCE, &blocks).await?,
+                below: bind(BELOW, &blocks).await?,
+                uppermost: bind(UPPERMOST, &total).await?,
             });
             if groups == 1 {
                 break;
@@ -191,11 +175,11 @@ mod tests {
 
     #[test]
     fn every_text_validates_and_translates() {
-        for kernel in [Kernel::Reduce, Kernel::Below, Kernel::Uppermost] {
-            let text = kernel.text().unwrap();
+        for kernel in [REDUCE, BELOW, UPPERMOST] {
+            let text = text(kernel).unwrap();
             for language in [Language::SpirV, Language::Msl, Language::Hlsl] {
                 for checks in [Checks::On, Checks::Off] {
-                    let out = translate(kernel.file(), &text, language, checks);
+                    let out = translate(kernel.0, &text, language, checks);
                     assert!(out.unwrap_or_else(|e| panic!("{e}\n{text}")).len() > 500);
                 }
             }

@@ -15,9 +15,10 @@
 
 use minijinja::context;
 
+use super::Binding::{self, Read, Write};
 use super::entries::{rows_of_workgroups, words_of};
 use super::layout::SortParams;
-use super::{Binding, BoundKernel, Checks, DeviceClass, Gpu, Params, compile, template};
+use super::{BoundKernel, Checks, DeviceClass, Gpu, Params, compile, template};
 use crate::error::{Error, Result};
 
 /// Threads per workgroup, values of a digit, and keys per row.
@@ -71,35 +72,14 @@ pub struct SortedBuffers<'a> {
     pub count: Option<&'a wgpu::Buffer>,
 }
 
-#[derive(Clone, Copy, Debug)]
-enum Kernel {
-    Count,
-    Digits,
-    Scatter,
-}
+/// The kernels: each file, and its bindings before the parameters.
+const COUNT: (&str, &[Binding]) = ("sort/count.wgsl", &[Read, Write, Read]);
+const SUM_DIGITS: (&str, &[Binding]) = ("sort/digits.wgsl", &[Write, Write]);
+const SCATTER: (&str, &[Binding]) =
+    ("sort/scatter.wgsl", &[Read, Read, Write, Write, Read, Read, Read]);
 
-impl Kernel {
-    fn file(self) -> &'static str {
-        match self {
-            Self::Count => "sort/count.wgsl",
-            Self::Digits => "sort/digits.wgsl",
-            Self::Scatter => "sort/scatter.wgsl",
-        }
-    }
-
-    fn text(self, width: KeyWidth, rows: u32) -> Result<String> {
-        template::assemble(self.file(), context! { words => width.words(), rows })
-    }
-
-    fn bindings(self) -> Vec<Binding> {
-        use Binding::{Read, Write};
-        let params = Binding::Params(size_of::<SortParams>() as u64);
-        match self {
-            Self::Count => vec![Read, Write, Read, params],
-            Self::Digits => vec![Write, Write, params],
-            Self::Scatter => vec![Read, Read, Write, Write, Read, Read, Read, params],
-        }
-    }
+fn text(file: &str, width: KeyWidth, rows: u32) -> Result<String> {
+    template::assemble(file, context! { words => width.words(), rows })
 }
 
 /// A sort of two buffers. Everything is created once; a call records dispatches.
@@ -142,9 +122,10 @@ impl Sort {
         let count = count.cloned().unwrap_or_else(|| gpu.unlimited_count());
         let params = Params::new(gpu, "sort params", PARAMS_ROWS);
 
-        let bind = async |kernel: Kernel, resources: &[wgpu::BindingResource<'_>]| {
-            let (file, text) = (kernel.file(), kernel.text(width, rows)?);
-            let compiled = compile(gpu, file, &text, &kernel.bindings(), checks).await?;
+        let bind = async |(file, bindings): (&str, &[Binding]),
+                          resources: &[wgpu::BindingResource<'_>]| {
+            let bindings = [bindings, &[Binding::Params(size_of::<SortParams>() as u64)]].concat();
+            let compiled = compile(gpu, file, &text(file, width, rows)?, &bindings, checks).await?;
             Ok::<_, Error>(compiled.bind(gpu, file, resources))
         };
         let all = wgpu::Buffer::as_entire_binding;
@@ -165,12 +146,12 @@ impl Sort {
                     params.binding(),
                 ];
                 Ok::<_, Error>(Direction {
-                    count: bind(Kernel::Count, &counting).await?,
-                    scatter: bind(Kernel::Scatter, &scattering).await?,
+                    count: bind(COUNT, &counting).await?,
+                    scatter: bind(SCATTER, &scattering).await?,
                 })
             };
         let directions = [direction(&own, &other).await?, direction(&other, &own).await?];
-        let digits = bind(Kernel::Digits, &[all(&counts), all(&totals), params.binding()]).await?;
+        let digits = bind(SUM_DIGITS, &[all(&counts), all(&totals), params.binding()]).await?;
         let most_workgroups = gpu.limits.workgroups;
         Ok(Self { directions, digits, params, width, capacity, rows, most_workgroups })
     }
@@ -242,12 +223,12 @@ mod tests {
 
     #[test]
     fn every_text_validates_and_translates() {
-        for kernel in [Kernel::Count, Kernel::Digits, Kernel::Scatter] {
+        for (file, _) in [COUNT, SUM_DIGITS, SCATTER] {
             for (width, rows) in [(KeyWidth::Bits32, 4), (KeyWidth::Bits64, 16)] {
-                let text = kernel.text(width, rows).unwrap();
+                let text = text(file, width, rows).unwrap();
                 for language in [Language::SpirV, Language::Msl, Language::Hlsl] {
                     for checks in [Checks::On, Checks::Off] {
-                        let out = translate(kernel.file(), &text, language, checks);
+                        let out = translate(file, &text, language, checks);
                         assert!(out.unwrap_or_else(|e| panic!("{e}\n{text}")).len() > 500);
                     }
                 }

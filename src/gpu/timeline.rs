@@ -1,6 +1,7 @@
 //! The device time of each part of a frame, from timestamps, without waiting for them.
 
 use super::Readback;
+use super::buffers::new_buffer;
 
 /// The most parts of a frame.
 const MOST_PARTS: u32 = 15;
@@ -52,19 +53,18 @@ impl Timeline {
     pub fn new(device: &wgpu::Device, queue: &wgpu::Queue) -> Self {
         let has_timestamps = device.features().contains(wgpu::Features::TIMESTAMP_QUERY);
         let count = if has_timestamps { FRAMES } else { 0 };
-        let bytes = u64::from(MOST_PARTS + 1) * 8;
         let frame = |_| Recorded {
             queries: device.create_query_set(&wgpu::QuerySetDescriptor {
                 label: Some("frame"),
                 ty: wgpu::QueryType::Timestamp,
                 count: MOST_PARTS + 1,
             }),
-            resolved: device.create_buffer(&wgpu::BufferDescriptor {
-                label: Some("frame times"),
-                size: bytes,
-                usage: wgpu::BufferUsages::QUERY_RESOLVE | wgpu::BufferUsages::COPY_SRC,
-                mapped_at_creation: false,
-            }),
+            resolved: new_buffer(
+                device,
+                "frame times",
+                u64::from(MOST_PARTS + 1) * 8,
+                wgpu::BufferUsages::QUERY_RESOLVE | wgpu::BufferUsages::COPY_SRC,
+            ),
             readback: Readback::default(),
             parts: Vec::new(),
             number: 0,

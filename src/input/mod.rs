@@ -110,7 +110,7 @@ impl InputRequest {
 
     fn build(&self, mut scene: Scene, softening: Option<f64>) -> Result<Input> {
         scene.run.softening = softening.unwrap_or(scene.run.softening);
-        let parts = Parts::of(Units::from(&scene.units), self.isolated);
+        let parts = Parts::of(scene.units.clone(), self.isolated);
         scene.n().map_or(Ok(()), |n| memory::check_bodies(n, memory::BODIES))?;
         let begun = Instant::now();
         let bodies = scene.build_with(&|path: &Path| parts.load(path))?;

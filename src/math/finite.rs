@@ -1,10 +1,10 @@
-//! Whether many are all numbers, which is asked of what comes and of what goes.
+//! Checks large inputs and outputs for NaN and infinity.
 
 use glam::DVec3;
 
-/// Whether none is infinite or no number: without branches, and in sums that do not wait for each other.
+/// Whether all are finite: without branches, in independent sums that vectorise.
 pub fn all_finite(numbers: &[f64]) -> bool {
-    // x times 0 is 0, unless x is infinite or none.
+    // x times 0 is 0, unless x is infinite or NaN.
     let (rows, rest) = numbers.as_chunks::<16>();
     let mut sums = [0.0; 16];
     for row in rows {
@@ -15,7 +15,7 @@ pub fn all_finite(numbers: &[f64]) -> bool {
     sums.iter().sum::<f64>() + rest.iter().map(|x| x * 0.0).sum::<f64>() == 0.0
 }
 
-/// The same of all components.
+/// [`all_finite`] for all components.
 pub fn all_vectors_finite(vectors: &[DVec3]) -> bool {
     all_finite(bytemuck::cast_slice(vectors))
 }

@@ -1,4 +1,4 @@
-//! Compensated sums: the result does not lose small terms beside large ones.
+//! Compensated sums: the result does not lose small terms next to large ones.
 
 use glam::DVec3;
 use rayon::prelude::*;

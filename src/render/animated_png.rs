@@ -55,6 +55,7 @@ impl<W: Write> AnimatedPng<W> {
     }
 
     /// Whether no picture has been added yet.
+    #[cfg(target_arch = "wasm32")]
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }

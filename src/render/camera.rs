@@ -4,7 +4,7 @@
 //! positive in front of the eye. The field of view is taken across the *shorter* side of the
 //! picture: the same camera shows the same disk in a landscape, portrait or square picture.
 
-use glam::{DMat4, DVec3, Mat4};
+use glam::DVec3;
 
 use super::image::PictureSize;
 use super::scale::Scale;
@@ -58,6 +58,31 @@ pub struct View {
     pub forward_in_world: [f32; 3],
     /// Height of the picture.
     pub height_px: f32,
+}
+
+impl View {
+    /// Depth of a point at this offset from the eye.
+    #[inline(always)]
+    pub(super) fn depth(&self, offset: [f32; 3]) -> f32 {
+        dot(offset, self.forward_in_world)
+    }
+
+    /// Column and row of a point at this offset from the eye and this depth, and pixels per unit of
+    /// length there.
+    #[inline(always)]
+    pub(super) fn project(&self, offset: [f32; 3], depth: f32) -> ([f32; 2], f32) {
+        let scale_px = self.focal_px / depth;
+        let pixel = [
+            0.5 * self.width_px + dot(offset, self.right_in_world) * scale_px,
+            0.5 * self.height_px - dot(offset, self.up_in_world) * scale_px,
+        ];
+        (pixel, scale_px)
+    }
+}
+
+#[inline(always)]
+pub(super) fn dot(a: [f32; 3], b: [f32; 3]) -> f32 {
+    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 }
 
 impl Camera {
@@ -153,8 +178,11 @@ impl Camera {
     }
 
     /// From world to clip space (wgpu's: x right, y up, depth 0 at the near plane to 1 far away),
-    /// for geometry drawn over the sprites.
-    pub fn clip_from_world(&self, size: PictureSize) -> Mat4 {
+    /// to check the view by.
+    #[cfg(test)]
+    pub fn clip_from_world(&self, size: PictureSize) -> glam::Mat4 {
+        use glam::DMat4;
+
         let [right, up, backward] = self.axes_in_world();
         let rows = DMat4::from_cols(
             right.extend(0.0),

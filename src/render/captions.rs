@@ -46,11 +46,8 @@ impl Captions {
                 "scale" => found.scale = true,
                 "colours" | "colors" => found.colours = true,
                 _ => {
-                    return Err(Error::Unknown {
-                        kind: "caption",
-                        name: name.to_owned(),
-                        known: format!("{}, all, none", Self::ALL.join(", ")),
-                    });
+                    let known = Self::ALL.into_iter().chain(["all", "none"]);
+                    return Err(Error::unknown("caption", name, known));
                 }
             }
         }

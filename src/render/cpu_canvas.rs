@@ -4,12 +4,11 @@ use super::camera::{Camera, View};
 use super::exposure::{Meter, histogram};
 use super::glow::{Glow, Smoothing};
 use super::image::{Image, PictureSize};
-use super::look::Look;
+use super::look::{Look, LookUniform};
 use super::medium::Medium;
 use super::scale::Scale;
 use super::sky::{self, Sky};
 use super::splat::{HdrImage, Point, RadiusLimits, Splatter};
-use super::sprite_look::LookUniform;
 use super::streaks::{Reach, Streaks};
 use super::tone::{Developer, ToneCurve};
 use super::trails::{self, TrailClock};
@@ -98,9 +97,10 @@ impl CpuCanvas {
         }
         let style = &look.style;
         if style.trail_secs > 0.0 {
-            let kept = self.trail_clock.kept(style.trail_secs, time_secs, camera, self.size);
+            let retained =
+                self.trail_clock.retained(style.trail_secs, time_secs, camera, self.size);
             let trail = self.trail.get_or_insert_with(|| HdrImage::new(self.size));
-            trails::mix(&mut self.hdr, trail, kept);
+            trails::mix(&mut self.hdr, trail, retained);
         } else {
             self.trail = None;
             self.trail_clock.reset();

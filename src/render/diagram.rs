@@ -8,7 +8,9 @@ use super::light::{HDR_FORMAT, shader};
 use super::scale::Scale;
 use super::sprites::DevicePoints;
 use crate::error::Result;
-use crate::gpu::{Binding, DrawPipeline, Handles, begin_drawing, bind, group_layout};
+use crate::gpu::{
+    Binding, DrawPipeline, Handles, begin_drawing, bind, group_layout, new_buffer, uniform_buffer,
+};
 
 /// The file of the pass, below `shaders/`.
 pub const SHADER: &str = "render/diagram.wgsl";
@@ -93,40 +95,20 @@ struct Shown {
 impl DiagramPass {
     /// Builds the pipelines for targets of `format`, 8 bits a channel.
     pub fn new(gpu: Handles, format: wgpu::TextureFormat) -> Result<Self> {
-        let vertex = wgpu::ShaderStages::VERTEX;
-        let layout = group_layout(
-            gpu.device,
-            "diagram",
-            &[
-                (Binding::Uniform, vertex),
-                (Binding::Read, vertex),
-                (Binding::Read, vertex),
-                (Binding::Read, vertex),
-            ],
-        );
+        use Binding::{Read, Uniform};
+        let bindings = [Uniform, Read, Read, Read];
+        let layout = group_layout(gpu.device, "diagram", wgpu::ShaderStages::VERTEX, &bindings);
         let module = shader(gpu.device, SHADER, HDR_FORMAT)?;
-        // Colours are premultiplied by alpha.
-        let over = wgpu::BlendComponent::OVER;
         let constants = [("LINEAR", f64::from(u8::from(format.is_srgb())))];
         let pipelines = ["vs_box", "vs_mark"].map(|vertex| {
-            let pipeline = DrawPipeline {
-                module: &module,
-                entry_points: [vertex, "fs_diagram"],
-                constants: &constants,
-                layouts: &[&layout],
-                format,
-                blend: Some(over),
-            };
-            pipeline.make(gpu.device)
+            // Colours are premultiplied by alpha.
+            let over = wgpu::BlendComponent::OVER;
+            let (entries, layouts) = ([vertex, "fs_diagram"], [&layout]);
+            let drawn = DrawPipeline::new(&module, entries, &layouts, format).blended(over);
+            DrawPipeline { constants: &constants, ..drawn }.make(gpu.device)
         });
-        let uniforms = ["boxes", "marks"].map(|label| {
-            gpu.device.create_buffer(&wgpu::BufferDescriptor {
-                label: Some(label),
-                size: size_of::<DiagramUniform>() as u64,
-                usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
-                mapped_at_creation: false,
-            })
-        });
+        let uniforms = ["boxes", "marks"]
+            .map(|label| uniform_buffer(gpu.device, label, size_of::<DiagramUniform>()));
         Ok(Self { layout, pipelines, uniforms, shown: None })
     }
 
@@ -173,7 +155,7 @@ impl DiagramPass {
             Arc::ptr_eq(&shown.diagram, diagram) && shown.positions == *points.pos_mass
         });
         if !is_shown {
-            self.shown = Some(self.bring(gpu, diagram, points));
+            self.shown = Some(self.upload(gpu, diagram, points));
         }
         let Some(shown) = &self.shown else { return Ok(()) };
         let mut pass = begin_drawing(encoder, "diagram", target, wgpu::LoadOp::Load);
@@ -187,14 +169,11 @@ impl DiagramPass {
         Ok(())
     }
 
-    fn bring(&self, gpu: Handles, diagram: &Arc<Diagram>, points: DevicePoints) -> Shown {
+    fn upload(&self, gpu: Handles, diagram: &Arc<Diagram>, points: DevicePoints) -> Shown {
         let buffer = |label, contents: &[u8], least: usize| {
-            let buffer = gpu.device.create_buffer(&wgpu::BufferDescriptor {
-                label: Some(label),
-                size: contents.len().max(least) as u64,
-                usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST,
-                mapped_at_creation: false,
-            });
+            let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST;
+            let size = contents.len().max(least) as u64;
+            let buffer = new_buffer(gpu.device, label, size, usage);
             gpu.queue.write_buffer(&buffer, 0, contents);
             buffer
         };

@@ -13,7 +13,7 @@ use super::image::PictureSize;
 use super::request::widening;
 use super::style::Style;
 use crate::bodies::Bodies;
-use crate::error::{Error, Result};
+use crate::error::{Result, by_name};
 use crate::scene::Keyframe;
 
 /// Fraction of the drawn bodies that the directed camera aims to frame.
@@ -183,15 +183,7 @@ pub fn set_keyframe(path: &mut Vec<Keyframe>, key: Keyframe) {
 ///
 /// A name other than `still` and `directed`.
 pub fn directs(name: &str) -> Result<bool> {
-    match name {
-        "still" => Ok(false),
-        "directed" => Ok(true),
-        _ => Err(Error::Unknown {
-            kind: "camera",
-            name: name.to_owned(),
-            known: "still, directed".to_owned(),
-        }),
-    }
+    by_name("camera", name, &[(false, "still"), (true, "directed")])
 }
 
 #[cfg(test)]

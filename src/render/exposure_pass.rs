@@ -8,7 +8,10 @@ use super::look::Look;
 use super::style::Exposure;
 use super::targets::Targets;
 use crate::error::Result;
-use crate::gpu::{Binding, Handles, bind, compute_pipeline, group_layout};
+use crate::gpu::{
+    Binding, Handles, begin_computing, bind, compute_pipeline, group_layout, new_buffer,
+    uniform_buffer,
+};
 
 /// The file of the passes, below `shaders/`.
 pub const SHADER: &str = "render/exposure.wgsl";
@@ -113,64 +116,40 @@ pub struct ExposurePass {
 impl ExposurePass {
     /// Builds pipelines and buffers.
     pub fn new(gpu: Handles) -> Result<Self> {
-        let all = wgpu::ShaderStages::COMPUTE;
-        let layout = group_layout(
-            gpu.device,
-            "exposure",
-            &[
-                (Binding::Uniform, all),
-                (Binding::Write, all),
-                (Binding::Write, all),
-                (Binding::Texture, all),
-                (Binding::Texture, all),
-                (Binding::Write, all),
-                (Binding::Unfiltered, all),
-            ],
-        );
+        use Binding::{Texture, Unfiltered, Uniform, Write};
+        let bindings = [Uniform, Write, Write, Texture, Texture, Write, Unfiltered];
+        let layout = group_layout(gpu.device, "exposure", wgpu::ShaderStages::COMPUTE, &bindings);
         let module = shader(gpu.device, SHADER, HDR_FORMAT)?;
-        let buffer = |label, size: usize, usage| {
-            gpu.device.create_buffer(&wgpu::BufferDescriptor {
-                label: Some(label),
-                size: size as u64,
-                usage,
-                mapped_at_creation: false,
-            })
+        let storage = |label, size: usize, more| {
+            new_buffer(gpu.device, label, size as u64, wgpu::BufferUsages::STORAGE | more)
         };
-        use wgpu::BufferUsages as Usage;
         Ok(Self {
             meter: compute_pipeline(gpu.device, &module, "meter", &[&layout]),
             adapt: compute_pipeline(gpu.device, &module, "adapt", &[&layout]),
-            uniform: buffer(
-                "tone uniform",
-                size_of::<ToneUniform>(),
-                Usage::UNIFORM | Usage::COPY_DST,
-            ),
-            state: buffer(
+            uniform: uniform_buffer(gpu.device, "tone uniform", size_of::<ToneUniform>()),
+            state: storage(
                 "exposure state",
                 size_of::<ExposureState>(),
-                Usage::STORAGE | Usage::COPY_SRC,
+                wgpu::BufferUsages::COPY_SRC,
             ),
-            counts: buffer("exposure counts", 4 * BINS, Usage::STORAGE),
+            counts: storage("exposure counts", 4 * BINS, wgpu::BufferUsages::empty()),
             layout,
         })
     }
 
     /// The bind group for these textures.
     pub fn group(&self, gpu: Handles, targets: &Targets) -> wgpu::BindGroup {
-        bind(
-            gpu.device,
-            "exposure",
-            &self.layout,
-            &[
-                self.uniform.as_entire_binding(),
-                self.state.as_entire_binding(),
-                self.counts.as_entire_binding(),
-                wgpu::BindingResource::TextureView(&targets.base),
-                wgpu::BindingResource::TextureView(&targets.glow),
-                targets.tile_light.as_entire_binding(),
-                wgpu::BindingResource::TextureView(&targets.hdr),
-            ],
-        )
+        use wgpu::BindingResource::TextureView;
+        let resources = [
+            self.uniform.as_entire_binding(),
+            self.state.as_entire_binding(),
+            self.counts.as_entire_binding(),
+            TextureView(&targets.base),
+            TextureView(&targets.glow),
+            targets.tile_light.as_entire_binding(),
+            TextureView(&targets.hdr),
+        ];
+        bind(gpu.device, "exposure", &self.layout, &resources)
     }
 
     /// Measures the shrunk picture and updates the state.
@@ -183,10 +162,7 @@ impl ExposurePass {
         uniform: &ToneUniform,
     ) {
         gpu.queue.write_buffer(&self.uniform, 0, bytemuck::bytes_of(uniform));
-        let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
-            label: Some("exposure"),
-            timestamp_writes: None,
-        });
+        let mut pass = begin_computing(encoder, "exposure");
         pass.set_bind_group(0, group, &[]);
         pass.set_pipeline(&self.meter);
         let [columns, rows] = targets.tiles.map(|tiles| tiles.div_ceil(2));

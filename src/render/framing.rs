@@ -6,7 +6,7 @@ use glam::DVec3;
 use super::camera::Camera;
 use super::image::PictureSize;
 use super::style::Style;
-use crate::bodies::{Bodies, Component, Role};
+use crate::bodies::{Bodies, Component};
 use crate::error::{Error, Result};
 use crate::scene::Keyframe;
 
@@ -46,11 +46,7 @@ impl Follow {
         }
         let last = format!("body:0 to body:{}", bodies.len().saturating_sub(1));
         let known = ["nothing", "centre"].into_iter().chain(names()).chain([last.as_str()]);
-        Err(Error::Unknown {
-            kind: "thing to follow",
-            name: name.to_owned(),
-            known: known.collect::<Vec<_>>().join(", "),
-        })
+        Err(Error::unknown("thing to follow", name, known))
     }
 
     /// The name that [`Self::from_name`] reads.
@@ -86,13 +82,11 @@ impl Follow {
                 }
                 Ok(Some(median(&points)))
             }
-            Self::Body(index) => match bodies.position.get(index) {
-                Some(position) => Ok(Some(*position)),
-                None => {
-                    let allowed = format!("0 to {}", bodies.len().saturating_sub(1));
-                    Err(Error::value("the body to follow", index, allowed))
-                }
-            },
+            Self::Body(index) => {
+                let allowed = || format!("0 to {}", bodies.len().saturating_sub(1));
+                let missing = || Error::value("the body to follow", index, allowed());
+                bodies.position.get(index).copied().map(Some).ok_or_else(missing)
+            }
         }
     }
 }
@@ -120,14 +114,9 @@ impl CameraMotion {
     ///
     /// Those of [`Follow::target`].
     pub fn at(&self, time_secs: f64, bodies: &Bodies) -> Result<Camera> {
-        Ok(self.at_target(time_secs, self.follow.target(bodies)?))
-    }
-
-    /// The camera at a time, for a target that is known already, because the bodies live on a
-    /// device.
-    pub fn at_target(&self, time_secs: f64, target: Option<DVec3>) -> Camera {
         let camera = self.start.orbited(self.orbit_rad_per_sec * time_secs);
-        Camera { target: target.unwrap_or(camera.target), ..camera }
+        let target = self.follow.target(bodies)?;
+        Ok(Camera { target: target.unwrap_or(camera.target), ..camera })
     }
 }
 
@@ -149,10 +138,9 @@ pub(crate) fn quantile(values: &mut [f64], fraction: f64) -> f64 {
 
 /// Positions of the bodies that `style` draws; of all bodies if it would draw none.
 pub(super) fn drawn_points(bodies: &Bodies, style: &Style) -> Vec<DVec3> {
-    let seen: Vec<bool> =
-        bodies.components.iter().map(|c| style.show_halo || c.role != Role::Halo).collect();
+    let drawn: Vec<bool> = bodies.components.iter().map(|c| style.draws(c.role)).collect();
     let points: Vec<DVec3> = (0..bodies.len())
-        .filter(|&i| seen.get(bodies.component[i] as usize).copied().unwrap_or(true))
+        .filter(|&i| drawn.get(bodies.component[i] as usize).copied().unwrap_or(true))
         .map(|i| bodies.position[i])
         .collect();
     if points.is_empty() { bodies.position.clone() } else { points }
@@ -181,18 +169,6 @@ impl Camera {
         camera
     }
 
-    /// Like [`Camera::framing`], but keeps its target.
-    #[must_use]
-    pub fn framing_around_target(
-        self,
-        bodies: &Bodies,
-        style: &Style,
-        fraction: f64,
-        size: PictureSize,
-    ) -> Self {
-        self.stepped_back(&drawn_points(bodies, style), fraction, size)
-    }
-
     /// The centre of the box, in view axes, that holds the fraction `fraction` of the points on
     /// each.
     fn middle(&self, points: &[DVec3], fraction: f64) -> DVec3 {
@@ -211,12 +187,12 @@ impl Camera {
         let [right, up, backward] = self.axes_in_world();
         let outside = 0.5 * (1.0 - fraction.clamp(0.0, 1.0));
         let along = |axis: DVec3| {
-            let seen = |point: &DVec3| {
+            let projected = |point: &DVec3| {
                 let offset = *point - self.target;
                 let depth = self.distance - offset.dot(backward);
                 (depth > 0.1 * self.distance).then(|| offset.dot(axis) * self.distance / depth)
             };
-            let mut places: Vec<f64> = points.iter().filter_map(seen).collect();
+            let mut places: Vec<f64> = points.iter().filter_map(projected).collect();
             let low = quantile(&mut places, outside);
             axis * (0.5 * (low + quantile(&mut places, 1.0 - outside)))
         };
@@ -263,6 +239,7 @@ impl Camera {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bodies::Role;
 
     fn cross(n: usize) -> Bodies {
         let mut bodies = Bodies::with_capacity(n);

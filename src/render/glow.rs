@@ -28,7 +28,6 @@ use rayon::prelude::*;
 
 use super::camera::Camera;
 use super::image::PictureSize;
-use super::limits::{at_least, at_most};
 use super::look::Look;
 use super::splat::HdrImage;
 
@@ -118,7 +117,7 @@ impl Smoothing {
         let radius_px = look.median_radius / world_per_px;
         let stars = (look.light / (std::f64::consts::PI * radius_px * radius_px)).min(1e12);
         // A few bodies are each visible on their own, with wings around them.
-        let few = (200.0 / look.seen.max(1) as f64).sqrt().min(1.0);
+        let few = (200.0 / look.drawn.max(1) as f64).sqrt().min(1.0);
         let cell = f64::from(pyramid.neighbourhood);
         Self {
             crowding: (stars / ENOUGH) as f32,
@@ -166,6 +165,18 @@ pub fn enough(crowded: f32) -> f32 {
 #[inline(always)]
 pub fn intensity(pixel: [f32; 4]) -> f32 {
     (pixel[0] + pixel[1] + pixel[2]) * (1.0 / 3.0)
+}
+
+/// The smaller one, in one instruction, unlike f32::min and max; a NaN gives the limit.
+#[inline(always)]
+pub(super) fn at_most(x: f32, limit: f32) -> f32 {
+    if x < limit { x } else { limit }
+}
+
+/// The larger one; see [`at_most`].
+#[inline(always)]
+pub(super) fn at_least(x: f32, limit: f32) -> f32 {
+    if x > limit { x } else { limit }
 }
 
 fn add(a: [f32; 4], b: [f32; 4], weight: f32) -> [f32; 4] {

@@ -6,6 +6,7 @@ use super::targets::Targets;
 use crate::error::Result;
 use crate::gpu::{
     Binding, DARK, DrawPipeline, Handles, begin_drawing, bind, group_layout, smooth_sampler,
+    uniform_buffer,
 };
 
 /// The file of the passes, below `shaders/`.
@@ -42,33 +43,16 @@ pub struct GlowGroups {
 impl GlowPass {
     /// Builds the pipelines.
     pub fn new(gpu: Handles) -> Result<Self> {
-        let fragment = wgpu::ShaderStages::FRAGMENT;
-        let wide_layout = group_layout(gpu.device, "shrink", &[(Binding::Unfiltered, fragment)]);
-        let layout = group_layout(
-            gpu.device,
-            "glow",
-            &[(Binding::Texture, fragment), (Binding::Sampler, fragment)],
-        );
-        let own_layout = group_layout(
-            gpu.device,
-            "refine",
-            &[
-                (Binding::Unfiltered, fragment),
-                (Binding::Unfiltered, fragment),
-                (Binding::Uniform, fragment),
-            ],
-        );
+        use Binding::{Sampler, Texture, Unfiltered, Uniform};
+        let layout_of = |label, bindings: &[Binding]| {
+            group_layout(gpu.device, label, wgpu::ShaderStages::FRAGMENT, bindings)
+        };
+        let wide_layout = layout_of("shrink", &[Unfiltered]);
+        let layout = layout_of("glow", &[Texture, Sampler]);
+        let own_layout = layout_of("refine", &[Unfiltered, Unfiltered, Uniform]);
         let module = shader(gpu.device, SHADER, HDR_FORMAT)?;
         let pipeline = |entry: &str, layouts: &[&wgpu::BindGroupLayout]| {
-            let pipeline = DrawPipeline {
-                module: &module,
-                entry_points: ["vs_screen", entry],
-                constants: &[],
-                layouts,
-                format: HDR_FORMAT,
-                blend: None,
-            };
-            pipeline.make(gpu.device)
+            DrawPipeline::new(&module, ["vs_screen", entry], layouts, HDR_FORMAT).make(gpu.device)
         };
         Ok(Self {
             shrink: pipeline("fs_shrink", &[&wide_layout]),
@@ -79,12 +63,7 @@ impl GlowPass {
             halve: pipeline("fs_halve", &[&layout]),
             refine: pipeline("fs_refine", &[&layout, &own_layout]),
             sampler: smooth_sampler(gpu.device),
-            uniform: gpu.device.create_buffer(&wgpu::BufferDescriptor {
-                label: Some("smoothing"),
-                size: size_of::<Smoothing>() as u64,
-                usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
-                mapped_at_creation: false,
-            }),
+            uniform: uniform_buffer(gpu.device, "smoothing", size_of::<Smoothing>()),
             wide_layout,
             layout,
             own_layout,

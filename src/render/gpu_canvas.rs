@@ -19,7 +19,7 @@ use super::tone_map::ToneMapPass;
 use super::trail_pass::TrailPass;
 use super::trails::TrailClock;
 use crate::error::Result;
-use crate::gpu::{Handles, let_browser_turn};
+use crate::gpu::{Handles, blocking, let_browser_turn};
 
 /// Stages of a picture, in order: accumulating the light of bodies and trails; shrinking the
 /// picture and blurring it; metering the exposure; tone mapping.
@@ -52,30 +52,10 @@ pub struct GpuCanvas {
     held: Option<Camera>,
 }
 
-/// The passes of a picture.
-struct Passes {
-    glow: GlowPass,
-    exposure: ExposurePass,
-    tone_map: ToneMapPass,
-    sprites: SpritePass,
-    trails: TrailPass,
-    sky: SkyPass,
-    diagrams: DiagramPass,
-}
-
 impl GpuCanvas {
     /// For pictures of `size` in `format` (see [`ToneMapPass::new`]), with the current shaders.
     pub fn new(gpu: Handles, size: PictureSize, format: wgpu::TextureFormat) -> Result<Self> {
-        let passes = Passes {
-            glow: GlowPass::new(gpu)?,
-            exposure: ExposurePass::new(gpu)?,
-            tone_map: ToneMapPass::new(gpu, format)?,
-            sprites: SpritePass::new(gpu)?,
-            trails: TrailPass::new(gpu)?,
-            sky: SkyPass::new(gpu, format)?,
-            diagrams: DiagramPass::new(gpu, format)?,
-        };
-        Self::of(passes, gpu, size)
+        blocking(Self::assemble(gpu, size, format, async || ()))
     }
 
     /// [`GpuCanvas::new`] with pipelines built one at a time, so that a web page stays responsive.
@@ -84,25 +64,30 @@ impl GpuCanvas {
         size: PictureSize,
         format: wgpu::TextureFormat,
     ) -> Result<Self> {
-        let glow = GlowPass::new(gpu)?;
-        let_browser_turn().await;
-        let exposure = ExposurePass::new(gpu)?;
-        let_browser_turn().await;
-        let tone_map = ToneMapPass::new(gpu, format)?;
-        let_browser_turn().await;
-        let sprites = SpritePass::new(gpu)?;
-        let_browser_turn().await;
-        let trails = TrailPass::new(gpu)?;
-        let_browser_turn().await;
-        let sky = SkyPass::new(gpu, format)?;
-        let_browser_turn().await;
-        let diagrams = DiagramPass::new(gpu, format)?;
-        let_browser_turn().await;
-        Self::of(Passes { glow, exposure, tone_map, sprites, trails, sky, diagrams }, gpu, size)
+        Self::assemble(gpu, size, format, let_browser_turn).await
     }
 
-    fn of(passes: Passes, gpu: Handles, size: PictureSize) -> Result<Self> {
-        let Passes { glow, exposure, tone_map, sprites, trails, sky, diagrams } = passes;
+    /// Builds the pipelines and awaits `turn` after each.
+    async fn assemble(
+        gpu: Handles<'_>,
+        size: PictureSize,
+        format: wgpu::TextureFormat,
+        turn: impl AsyncFn(),
+    ) -> Result<Self> {
+        let glow = GlowPass::new(gpu)?;
+        turn().await;
+        let exposure = ExposurePass::new(gpu)?;
+        turn().await;
+        let tone_map = ToneMapPass::new(gpu, format)?;
+        turn().await;
+        let sprites = SpritePass::new(gpu)?;
+        turn().await;
+        let trails = TrailPass::new(gpu)?;
+        turn().await;
+        let sky = SkyPass::new(gpu, format)?;
+        turn().await;
+        let diagrams = DiagramPass::new(gpu, format)?;
+        turn().await;
         let targets = Targets::new(gpu, size, light_format(gpu.device, 0), Adding::Raster)?;
         Ok(Self {
             glow_groups: glow.groups(gpu, &targets),
@@ -194,10 +179,11 @@ impl GpuCanvas {
         encoder: &mut wgpu::CommandEncoder,
         target: &wgpu::TextureView,
         points: DevicePoints,
-        seen: (&Camera, &Look),
+        camera_and_look: (&Camera, &Look),
         time_secs: f64,
     ) -> Result<()> {
-        self.paint_in_parts(gpu, encoder, target, points, seen, time_secs, &mut |_, _| ())
+        let ended = &mut |_: &mut wgpu::CommandEncoder, _| ();
+        self.paint_in_parts(gpu, encoder, target, points, camera_and_look, time_secs, ended)
     }
 
     /// [`GpuCanvas::paint`] with a callback: `ended` is called after each of the [`PARTS`] is
@@ -227,19 +213,18 @@ impl GpuCanvas {
         let (targets, groups) = (&self.targets, &self.glow_groups);
         let [sprites, glow, exposure, _] = PARTS;
         let medium = look.medium.as_ref().map(|plan| plan.uniform(camera, size, &points.scale));
-        let seen = (&view, limits, look);
-        let kept = match look.style.trail_secs {
-            secs if secs > 0.0 => Some(self.trail_clock.kept(secs, time_secs, camera, size)),
+        let retained = match look.style.trail_secs {
+            secs if secs > 0.0 => Some(self.trail_clock.retained(secs, time_secs, camera, size)),
             _ => {
                 self.trail_clock.reset();
                 None
             }
         };
-        let backdrop = Backdrop { medium: medium.as_ref(), kept };
-        self.sprites.draw(gpu, encoder, targets, points, seen, backdrop)?;
-        match kept {
-            Some(kept) if adding == Adding::Raster => {
-                self.trails.mix(gpu, encoder, targets, kept);
+        let backdrop = Backdrop { medium: medium.as_ref(), retained };
+        self.sprites.draw(gpu, encoder, targets, points, (&view, limits, look), backdrop)?;
+        match retained {
+            Some(retained) if adding == Adding::Raster => {
+                self.trails.mix(gpu, encoder, targets, retained);
             }
             _ => self.trails.forget(),
         }

@@ -27,18 +27,6 @@ impl Image {
         Self { size, rgba: [0, 0, 0, 255].repeat(size.pixels()) }
     }
 
-    /// A picture from its bytes, `4 * width * height` of them.
-    pub fn from_rgba(size: PictureSize, rgba: Vec<u8>) -> Result<Self> {
-        if rgba.len() != 4 * size.pixels() {
-            return Err(Error::value(
-                "the number of bytes of a picture",
-                rgba.len(),
-                format!("{}, 4 for each pixel", 4 * size.pixels()),
-            ));
-        }
-        Ok(Self { size, rgba })
-    }
-
     /// Its size.
     pub fn size(&self) -> PictureSize {
         self.size

@@ -54,15 +54,10 @@ fn per([unit, of]: [&Measure; 2], power: &str) -> String {
 /// The unit of speed: km/s if the units are known, else length per time.
 pub fn speed_unit(units: &Units) -> Measure {
     let (length, time) = (Measure::of(&units.length), Measure::of(&units.time));
-    if let Some(factor) = km_per_sec(&length, &time) {
-        return Measure { factor, name: "km/s".to_owned() };
+    if let (Some(metres), Some(secs)) = (length.si(Quantity::Length), time.si(Quantity::Time)) {
+        return Measure { factor: 1e-3 * metres / secs, name: "km/s".to_owned() };
     }
     Measure { factor: length.factor / time.factor, name: per([&length, &time], "") }
-}
-
-/// One unit of speed in km/s, if the units are known.
-fn km_per_sec(length: &Measure, time: &Measure) -> Option<f64> {
-    Some(1e-3 * length.si(Quantity::Length)? / time.si(Quantity::Time)?)
 }
 
 /// The number with two significant digits.

@@ -1,7 +1,7 @@
 //! The texture formats in which light is accumulated, and shaders for them.
 
 use crate::error::Result;
-use crate::gpu::{DrawPipeline, template};
+use crate::gpu::{DrawPipeline, Handles, template};
 
 /// The format of smoothed pictures in linear light: blendable and filterable on every device.
 pub const HDR_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba16Float;
@@ -32,10 +32,19 @@ pub(crate) fn light_formats(device: &wgpu::Device) -> [Option<wgpu::TextureForma
 pub(crate) struct LightPipelines([Option<(wgpu::TextureFormat, wgpu::RenderPipeline)>; 2]);
 
 impl LightPipelines {
-    /// Builds these pipelines; the target format in `drawn` is replaced.
-    pub fn make(device: &wgpu::Device, drawn: DrawPipeline<'_>) -> Self {
-        let make = |format| (format, DrawPipeline { format, ..drawn }.make(device));
-        Self(light_formats(device).map(|format| format.map(make)))
+    /// Builds the pipelines of two entry points of a module.
+    pub fn new(
+        gpu: Handles,
+        module: &wgpu::ShaderModule,
+        entry_points: [&str; 2],
+        layouts: &[&wgpu::BindGroupLayout],
+        blend: wgpu::BlendComponent,
+    ) -> Self {
+        let make = |format| {
+            let drawn = DrawPipeline::new(module, entry_points, layouts, format);
+            (format, drawn.blended(blend).make(gpu.device))
+        };
+        Self(light_formats(gpu.device).map(|format| format.map(make)))
     }
 
     /// The pipeline for this format.

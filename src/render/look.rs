@@ -15,14 +15,12 @@ use super::following::Following;
 use super::framing::quantile;
 use super::image::PictureSize;
 use super::medium::Plan;
-use super::palette::component_colour;
-use super::part::{median_radius, percentiles};
+use super::palette::{SCALE_STEPS, component_colour};
 use super::scale::Scale;
-pub use super::sprite_look::{ComponentLook, LookUniform, MAX_COMPONENTS};
 use super::streaks::STREAK_PART;
-use super::streaks::share::own_way;
+use super::streaks::share::own_length;
 use super::style::{ColourBy, Style};
-use super::survey::Survey;
+use super::survey::{Survey, median_radius, percentiles};
 use crate::bodies::{Bodies, Role};
 use crate::error::Result;
 use crate::frame::power_below;
@@ -34,6 +32,54 @@ const LEAST_DISK: usize = 200;
 /// at which it glows most.
 const GAS_SHINES: [f64; 2] = [0.5, 0.985];
 
+/// Number of components in a [`LookUniform`], as many as [`crate::bodies::Bodies`] may have.
+pub const MAX_COMPONENTS: usize = 256;
+
+/// One component's sprites; the same layout on the host and in `body_sprite.wgsl`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
+pub struct ComponentLook {
+    /// Peak intensity of a sprite of full size, linear RGB; 0 draws nothing.
+    pub peak: [f32; 3],
+    /// Radius at which a sprite's light ends, in units of the points' [`super::scale::Scale`].
+    pub radius_in_world: f32,
+    /// Intensity without colour, for colour scales.
+    pub white_peak: f32,
+    /// 1 / mean mass of the component's bodies; 0 if all masses are 0.
+    pub inverse_mean_mass: f32,
+    /// 1 if bodies are coloured by birth radius, from old stars to `peak`; else 0.
+    pub by_birth: f32,
+    /// 1 for gas, else 0.
+    pub is_gas: f32,
+}
+
+/// Sprite parameters that are constant throughout a film; one layout on the host and in
+/// `body_sprite.wgsl`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
+pub struct LookUniform {
+    /// 0 colours by component, 1 by speed, 2 by acceleration, 3 by age, 4 by density.
+    pub colour_by: u32,
+    /// How much stars differ, 0 to 1.
+    pub variety: f32,
+    /// log2 of the colour scale's least value.
+    pub scale_from: f32,
+    /// 1 / (log2 of the largest value - `scale_from`).
+    pub scale_factor: f32,
+    /// How much more distant bodies are dimmed, 0 to 1.
+    pub depth_cue: f32,
+    /// Density of gas relative to its surroundings at which it begins to glow, in octaves.
+    pub gas_from: f32,
+    /// 1 / (log2 of the density at which it glows most - `gas_from`).
+    pub gas_factor: f32,
+    /// Bit mask: 1 if densities are known, 2 if dust is.
+    pub medium: u32,
+    /// The colour scale, linear RGB.
+    pub scale: [[f32; 4]; SCALE_STEPS],
+    /// One entry per component.
+    pub components: [ComponentLook; MAX_COMPONENTS],
+}
+
 /// A [`Style`] resolved for one set of bodies.
 #[derive(Clone, Debug)]
 pub struct Look {
@@ -42,7 +88,7 @@ pub struct Look {
     /// What the sprite passes read.
     pub uniform: Box<LookUniform>,
     /// Number of bodies drawn.
-    pub seen: usize,
+    pub drawn: usize,
     /// Their light, in units of a star's.
     pub light: f64,
     /// Median distance of the drawn bodies from their centre, in world units.
@@ -66,22 +112,14 @@ pub struct Look {
     pub following: Following,
 }
 
-/// Light of one body of a role, relative to a star.
-fn role_weight(role: Role) -> f64 {
+/// Light and sprite radius of one body of a role, relative to a star's: a haze needs wider sprites to
+/// look smooth.
+fn light_and_size(role: Role) -> (f64, f64) {
     match role {
-        Role::Star | Role::Disk => 1.0,
-        Role::Bulge => 0.9,
-        Role::Gas => 0.5,
-        Role::Halo => 0.35,
-    }
-}
-
-/// Sprite radius of a role, relative to a star's: a haze needs wider ones to look smooth.
-fn role_size(role: Role) -> f64 {
-    match role {
-        Role::Star | Role::Disk | Role::Bulge => 1.0,
-        Role::Gas => 1.8,
-        Role::Halo => 3.5,
+        Role::Star | Role::Disk => (1.0, 1.0),
+        Role::Bulge => (0.9, 1.0),
+        Role::Gas => (0.5, 1.8),
+        Role::Halo => (0.35, 3.5),
     }
 }
 
@@ -107,19 +145,12 @@ impl Look {
         survey: &Survey,
     ) -> Result<Self> {
         style.validate()?;
-        let draws_role = |role: Role| style.show_halo || role != Role::Halo;
         let parts = &survey.parts;
-        let seen: usize = parts.iter().filter(|p| draws_role(p.role)).map(|p| p.count).sum();
-        let light: f64 = parts
-            .iter()
-            .filter(|p| draws_role(p.role))
-            .map(|p| p.count as f64 * role_weight(p.role))
-            .sum();
-        let scene_radius = {
-            let drawn_parts = parts.iter().filter(|p| draws_role(p.role) && p.count > 0);
-            let points: Vec<DVec3> = drawn_parts.flat_map(|p| p.points.iter().copied()).collect();
-            median_radius(&points)
-        };
+        let parts_drawn = || parts.iter().filter(|p| style.draws(p.role));
+        let count: usize = parts_drawn().map(|p| p.count).sum();
+        let light: f64 = parts_drawn().map(|p| p.count as f64 * light_and_size(p.role).0).sum();
+        let points: Vec<DVec3> = parts_drawn().flat_map(|p| p.points.iter().copied()).collect();
+        let scene_radius = median_radius(&points);
         // The rest of a body's light goes to its streak.
         let own_part = if style.streak_time > 0.0 { 1.0 - STREAK_PART } else { 1.0 };
         let mut uniform: Box<LookUniform> = bytemuck::zeroed_box();
@@ -140,23 +171,22 @@ impl Look {
             // A component may be several clumps far apart: then neighbour spacing sets the size,
             // not the extent.
             let apart = if part.spacing > 0.0 { 0.4 * part.spacing } else { f64::INFINITY };
-            let radius = (own * closeness).min(apart) * role_size(part.role) * style.sprite_size;
+            let (weight, size) = light_and_size(part.role);
+            let radius = (own * closeness).min(apart) * size * style.sprite_size;
             let ratio = scene_radius / radius;
             // The profile (1 - u^2)^4 holds a fifth of an even disk's light.
-            let white_peak = if draws_role(part.role) {
-                5.0 * ratio * ratio * role_weight(part.role) * own_part / light
-            } else {
-                0.0
+            let white_peak = match style.draws(part.role) {
+                true => 5.0 * ratio * ratio * weight * own_part / light,
+                false => 0.0,
             };
             sizes[index] = [radius, part.mean_mass];
             uniform.components[index] = ComponentLook {
                 peak: component_colour(part.role, nth).map(|c| c * white_peak as f32),
                 radius_in_world: radius as f32,
                 white_peak: white_peak as f32,
-                inverse_mean_mass: if part.mean_mass > 0.0 {
-                    (1.0 / part.mean_mass) as f32
-                } else {
-                    0.0
+                inverse_mean_mass: match part.mean_mass > 0.0 {
+                    true => (1.0 / part.mean_mass) as f32,
+                    false => 0.0,
                 },
                 by_birth: f32::from(
                     style.colour_by == ColourBy::Component
@@ -170,7 +200,7 @@ impl Look {
         let mut look = Self {
             style: style.clone(),
             uniform,
-            seen,
+            drawn: count,
             light,
             median_radius: scene_radius,
             ages: None,
@@ -340,7 +370,9 @@ impl Look {
         Scale {
             origin: camera.target,
             length,
-            mass: power_below(self.largest_mean_mass()),
+            mass: power_below(
+                self.sizes.iter().map(|[_, mean_mass]| *mean_mass).fold(0.0, f64::max),
+            ),
             speed: own(ColourBy::Speed, length / time),
             acceleration: own(ColourBy::Acceleration, length / time / time),
         }
@@ -349,12 +381,25 @@ impl Look {
     /// The time span of streaks, and the path length up to which each body draws its own, in world
     /// units.
     pub(super) fn streaks(&self) -> (f64, f64) {
-        (self.style.streak_time, own_way(self.median_radius, self.seen))
+        (self.style.streak_time, own_length(self.median_radius, self.drawn))
     }
 
-    /// The largest of all components' mean masses.
-    fn largest_mean_mass(&self) -> f64 {
-        self.sizes.iter().map(|[_, mean_mass]| *mean_mass).fold(0.0, f64::max)
+    /// The look that draws one in `every` bodies, each as bright as `every` of them, and smooths as
+    /// for that number: the same light and the same shapes, coarser. Streaks are drawn by all
+    /// bodies or none: with streaks the look is unchanged.
+    #[must_use]
+    pub fn thinned(mut self, every: u32) -> Self {
+        if every < 2 || self.style.streak_time > 0.0 {
+            return self;
+        }
+        let brighter = every as f32;
+        for component in &mut self.uniform.components {
+            component.peak = component.peak.map(|channel| channel * brighter);
+            component.white_peak *= brighter;
+        }
+        self.light /= f64::from(every);
+        self.every *= every;
+        self
     }
 
     /// Sets the bodies' ages, computed by [`super::ages::ages`] at the start of the run.
@@ -369,9 +414,9 @@ impl Look {
     /// single ones are invisible and the cost is that of their pixels: they may be smaller.
     pub fn radius_limits_px(&self, size: PictureSize) -> [f32; 2] {
         let side = size.shorter_side() as f32;
-        let seen = self.seen.max(1) as f32;
-        let few = (5000.0 / seen).powf(0.25).clamp(1.0, 4.0);
-        let many = (100_000.0 / seen).powf(0.25).clamp(0.6, 1.0);
+        let drawn = self.drawn.max(1) as f32;
+        let few = (5000.0 / drawn).powf(0.25).clamp(1.0, 4.0);
+        let many = (100_000.0 / drawn).powf(0.25).clamp(0.6, 1.0);
         let least = (2.0 * few * many * (side / 720.0).clamp(1.0 / few, 4.0)).max(1.6);
         [least, (0.08 * side).max(least)]
     }
@@ -380,4 +425,23 @@ impl Look {
 /// What the sprite passes read for each body, see [`Bodies::tag`].
 pub fn tags(bodies: &Bodies) -> Vec<u32> {
     (0..bodies.len()).map(|i| bodies.tag(i)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thinning_preserves_light_and_is_off_with_streaks() {
+        let mut bodies = Bodies::with_capacity(1000);
+        (0..1000).for_each(|i| bodies.push(1.0, DVec3::splat(f64::from(i)), DVec3::ONE, 0));
+        let whole = Look::new(&Style::default(), &bodies, None).unwrap();
+        let thin = whole.clone().thinned(5);
+        let peak = |look: &Look| look.uniform.components[0].white_peak;
+        assert_eq!((thin.every, peak(&thin)), (5, 5.0 * peak(&whole)));
+        assert!((thin.light * 5.0 / whole.light - 1.0).abs() < 1e-12);
+        assert_eq!(whole.clone().thinned(1).every, 1);
+        let streaks = Style { streak_time: 1.0, ..Style::default() };
+        assert_eq!(Look::new(&streaks, &bodies, None).unwrap().thinned(5).every, 1);
+    }
 }

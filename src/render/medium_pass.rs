@@ -3,7 +3,10 @@
 use super::light::{HDR_FORMAT, shader};
 use super::medium::MediumUniform;
 use crate::error::{Error, Result};
-use crate::gpu::{Binding, Handles, bind, compute_pipeline, group_layout};
+use crate::gpu::{
+    Binding, Handles, begin_computing, bind, compute_pipeline, group_layout, new_buffer,
+    uniform_buffer,
+};
 
 /// The file of the passes, below `shaders/`.
 pub const SHADER: &str = "render/medium.wgsl";
@@ -20,44 +23,27 @@ pub(super) struct MediumPass {
     look_up: wgpu::ComputePipeline,
     layout: wgpu::BindGroupLayout,
     uniform: wgpu::Buffer,
-    buffers: Option<Buffers>,
+    sums: Option<(Sums, wgpu::BindGroup)>,
 }
 
-struct Buffers {
-    table: wgpu::Buffer,
-    opacity: wgpu::Buffer,
-    found: wgpu::Buffer,
-    group: wgpu::BindGroup,
-}
+/// The table of densities, the opacities of the dust, and the surroundings of each body.
+type Sums = [wgpu::Buffer; 3];
 
 impl MediumPass {
     /// Builds the pipelines, whose first bind group has the layout of the sprites'.
     pub fn new(gpu: Handles, sprites: &wgpu::BindGroupLayout) -> Result<Self> {
-        let compute = wgpu::ShaderStages::COMPUTE;
-        let layout = group_layout(
-            gpu.device,
-            "medium",
-            &[
-                (Binding::Uniform, compute),
-                (Binding::Write, compute),
-                (Binding::Write, compute),
-                (Binding::Write, compute),
-            ],
-        );
+        use Binding::{Uniform, Write};
+        let bindings = [Uniform, Write, Write, Write];
+        let layout = group_layout(gpu.device, "medium", wgpu::ShaderStages::COMPUTE, &bindings);
         let module = shader(gpu.device, SHADER, HDR_FORMAT)?;
         let pipeline = |entry| compute_pipeline(gpu.device, &module, entry, &[sprites, &layout]);
         Ok(Self {
             gather: pipeline("gather"),
             accumulate: pipeline("accumulate"),
             look_up: pipeline("look_up"),
-            uniform: gpu.device.create_buffer(&wgpu::BufferDescriptor {
-                label: Some("medium uniform"),
-                size: size_of::<MediumUniform>() as u64,
-                usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
-                mapped_at_creation: false,
-            }),
+            uniform: uniform_buffer(gpu.device, "medium uniform", size_of::<MediumUniform>()),
             layout,
-            buffers: None,
+            sums: None,
         })
     }
 
@@ -80,36 +66,21 @@ impl MediumPass {
             let allowed = format!("at most {most} on this device; no dust and another colouring");
             return Err(Error::value("the bytes of densities and dust", bytes, allowed));
         }
-        let fits = |buffers: &Buffers| {
-            [&buffers.table, &buffers.opacity, &buffers.found]
-                .iter()
-                .zip(sizes)
-                .all(|(buffer, size)| (size..=4 * size).contains(&buffer.size()))
+        let fits = |(sums, _): &(Sums, wgpu::BindGroup)| {
+            sums.iter().zip(sizes).all(|(buffer, size)| (size..=4 * size).contains(&buffer.size()))
         };
-        let kept = self.buffers.take().filter(fits);
-        let buffers = kept.unwrap_or_else(|| {
-            let buffer = |label, size| {
-                gpu.device.create_buffer(&wgpu::BufferDescriptor {
-                    label: Some(label),
-                    size,
-                    usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST,
-                    mapped_at_creation: false,
-                })
-            };
+        let cached = self.sums.take().filter(fits);
+        let (sums, _) = self.sums.insert(cached.unwrap_or_else(|| {
+            let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST;
             let labels = ["densities", "dust", "surroundings"];
-            let [table, opacity, found] = std::array::from_fn(|k| buffer(labels[k], sizes[k]));
-            let bound = [&self.uniform, &table, &opacity, &found];
+            let sums: Sums =
+                std::array::from_fn(|k| new_buffer(gpu.device, labels[k], sizes[k], usage));
+            let bound = [&self.uniform, &sums[0], &sums[1], &sums[2]];
             let bound = bound.map(wgpu::Buffer::as_entire_binding);
-            Buffers {
-                group: bind(gpu.device, "medium", &self.layout, &bound),
-                table,
-                opacity,
-                found,
-            }
-        });
-        let found = buffers.found.clone();
-        self.buffers = Some(buffers);
-        Ok(found)
+            let group = bind(gpu.device, "medium", &self.layout, &bound);
+            (sums, group)
+        }));
+        Ok(sums[2].clone())
     }
 
     /// Computes the surroundings of `count` bodies, which `sprites` binds, into that buffer.
@@ -121,16 +92,13 @@ impl MediumPass {
         sprites: &wgpu::BindGroup,
         count: u32,
     ) {
-        let Some(buffers) = &self.buffers else { return };
+        let Some(([table, opacity, _], group)) = &self.sums else { return };
         gpu.queue.write_buffer(&self.uniform, 0, bytemuck::bytes_of(medium));
-        encoder.clear_buffer(&buffers.table, 0, None);
-        encoder.clear_buffer(&buffers.opacity, 0, None);
-        let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
-            label: Some("medium"),
-            timestamp_writes: None,
-        });
+        encoder.clear_buffer(table, 0, None);
+        encoder.clear_buffer(opacity, 0, None);
+        let mut pass = begin_computing(encoder, "medium");
         pass.set_bind_group(0, sprites, &[]);
-        pass.set_bind_group(1, &buffers.group, &[]);
+        pass.set_bind_group(1, group, &[]);
         let columns = medium.columns * medium.rows;
         for (pipeline, threads) in
             [(&self.gather, count), (&self.accumulate, columns), (&self.look_up, count)]

@@ -17,6 +17,7 @@ pub mod adding;
 pub mod ages;
 #[doc(hidden)]
 pub mod animated_png;
+mod bands;
 pub mod bloom;
 pub mod camera;
 pub mod captions;
@@ -37,7 +38,6 @@ pub mod legend;
 #[cfg(not(target_arch = "wasm32"))]
 mod lettering;
 pub mod light;
-mod limits;
 pub mod look;
 pub mod medium;
 mod medium_pass;
@@ -45,7 +45,6 @@ pub mod offscreen;
 pub mod overlay;
 pub mod painter;
 pub mod palette;
-mod part;
 pub mod paths;
 #[doc(hidden)]
 pub mod request;
@@ -54,7 +53,6 @@ pub mod sky;
 pub mod sky_pass;
 pub mod splat;
 pub mod splat_pass;
-pub mod sprite_look;
 pub mod sprites;
 pub mod steering;
 pub(crate) mod streak_pass;
@@ -62,7 +60,6 @@ pub mod streaks;
 pub mod style;
 pub mod survey;
 pub mod targets;
-mod thinning;
 pub mod tone;
 pub mod tone_map;
 pub mod trail_pass;
@@ -116,10 +113,6 @@ pub const SHADERS: &[(&str, &str)] = &[
 pub fn wgsl(name: &str) -> Result<String> {
     match SHADERS.iter().find(|(known, _)| *known == name) {
         Some((_, file)) => light::wgsl_for(file, light::HDR_FORMAT),
-        None => Err(Error::Unknown {
-            kind: "render shader",
-            name: name.to_owned(),
-            known: SHADERS.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", "),
-        }),
+        None => Err(Error::unknown("render shader", name, SHADERS.iter().map(|(name, _)| *name))),
     }
 }

@@ -1,9 +1,9 @@
 //! Rendering without a window: an 8-bit target, and its read-back to the host.
 
 use super::image::{Image, PictureSize};
-use super::targets::{check_side, texture_of};
+use super::targets::{check_side, extent, texture_of};
 use crate::error::{Error, Result};
-use crate::gpu::{Handles, poll};
+use crate::gpu::{Handles, Readback, new_buffer, poll};
 
 /// Format of the target: the device encodes sRGB.
 pub const FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba8UnormSrgb;
@@ -34,12 +34,8 @@ impl Offscreen {
                 format!("at most {most} bytes on this device"),
             ));
         }
-        let readback = gpu.device.create_buffer(&wgpu::BufferDescriptor {
-            label: Some("picture read-back"),
-            size: bytes,
-            usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
-            mapped_at_creation: false,
-        });
+        let usage = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST;
+        let readback = new_buffer(gpu.device, "picture read-back", bytes, usage);
         let view = texture.create_view(&Default::default());
         Ok(Self { size, texture, view, readback, row_bytes })
     }
@@ -71,41 +67,27 @@ impl Offscreen {
                     rows_per_image: None,
                 },
             },
-            wgpu::Extent3d {
-                width: self.size.width(),
-                height: self.size.height(),
-                depth_or_array_layers: 1,
-            },
+            extent(self.size),
         );
+        let mut read = Readback::default();
+        read.watch(&self.readback, self.readback.size());
         let submission = gpu.queue.submit([encoder.finish()]);
-        let (done, arrives) = futures_channel::oneshot::channel();
-        self.readback.map_async(wgpu::MapMode::Read, .., move |result| drop(done.send(result)));
-        let (device, readback) = (gpu.device.clone(), self.readback.clone());
-        let (size, row_bytes) = (self.size, self.row_bytes as usize);
+        read.submitted();
+        let (device, size, row_bytes) = (gpu.device.clone(), self.size, self.row_bytes as usize);
         async move {
-            let failed =
-                |e: &dyn std::fmt::Display| Error::Device(format!("reading the picture: {e}"));
-            if cfg!(target_arch = "wasm32") {
-                let mapped = arrives.await.map_err(|e| failed(&e))?;
-                mapped.map_err(|e| failed(&e))?;
-            } else {
-                // The callback is redundant here, and may come late: another thread that waits on
-                // the same device may be about to call it.
-                drop(arrives);
-                let so_far =
-                    wgpu::PollType::Wait { submission_index: Some(submission), timeout: None };
-                poll(&device, so_far).map_err(|e| failed(&e))?;
+            if cfg!(not(target_arch = "wasm32")) {
+                let submission_index = Some(submission);
+                poll(&device, wgpu::PollType::Wait { submission_index, timeout: None })
+                    .map_err(|problem| Error::Device(format!("reading the picture: {problem}")))?;
             }
             let mut image = Image::new(size);
-            {
-                let mapped = readback.get_mapped_range(..).map_err(|e| failed(&e))?;
-                let row = 4 * size.width() as usize;
-                let rows = mapped.chunks_exact(row_bytes);
-                for (to, from) in image.rgba_mut().chunks_exact_mut(row).zip(rows) {
-                    to.copy_from_slice(&from[..row]);
+            let rows = image.rgba_mut().chunks_exact_mut(4 * size.width() as usize);
+            let copy = |parts: &[&[u8]]| {
+                for (to, from) in rows.zip(parts[0].chunks_exact(row_bytes)) {
+                    to.copy_from_slice(&from[..to.len()]);
                 }
-            }
-            readback.unmap();
+            };
+            read.arrive_as(copy).await?;
             Ok(image)
         }
     }

@@ -81,7 +81,7 @@ pub fn axes(camera: &Camera, size: PictureSize, origin: DVec3, length: f64) -> V
     // Depth along the line of sight; the clip plane is a little in front of the near plane.
     let depth_of = |point: DVec3| camera.distance - (point - camera.target).dot(backward);
     let least = 1.01 * camera.near();
-    let mut seen: Vec<Axis> = [("x", DVec3::X), ("y", DVec3::Y), ("z", DVec3::Z)]
+    let mut visible: Vec<Axis> = [("x", DVec3::X), ("y", DVec3::Y), ("z", DVec3::Z)]
         .into_iter()
         .filter_map(|(label, direction)| {
             let (mut from, mut to) = (origin, origin + direction * length);
@@ -100,8 +100,8 @@ pub fn axes(camera: &Camera, size: PictureSize, origin: DVec3, length: f64) -> V
             Some(Axis { label, from_px, to_px, depth })
         })
         .collect();
-    seen.sort_by(|a, b| b.depth.total_cmp(&a.depth));
-    seen
+    visible.sort_by(|a, b| b.depth.total_cmp(&a.depth));
+    visible
 }
 
 #[cfg(test)]
@@ -152,11 +152,11 @@ mod tests {
     #[test]
     fn axes_have_correct_direction_and_are_clipped_at_eye() {
         let (camera, frame) = (Camera::default().seen_from(Preset::Front), size(400, 300));
-        let seen = axes(&camera, frame, DVec3::ZERO, 1.0);
-        let of = |label| seen.iter().find(|axis| axis.label == label).unwrap();
+        let visible = axes(&camera, frame, DVec3::ZERO, 1.0);
+        let of = |label| visible.iter().find(|axis| axis.label == label).unwrap();
         assert!(of("x").to_px.x > of("x").from_px.x && (of("x").to_px.y - 150.0).abs() < 1e-9);
         assert!(of("z").to_px.y < of("z").from_px.y);
-        assert_eq!(seen[0].label, "y", "the far one comes first");
+        assert_eq!(visible[0].label, "y", "the far one comes first");
         // The eye is at y = -10: an axis that crosses that plane is clipped, one behind it is left
         // out.
         let cut = axes(&camera, frame, DVec3::new(0.0, -30.0, 0.5), 40.0);

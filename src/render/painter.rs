@@ -19,7 +19,8 @@ use super::sprites::{DevicePoints, missing_ages};
 use super::style::ColourBy;
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
-use crate::gpu::Handles;
+use crate::frame::narrow;
+use crate::gpu::{Handles, new_buffer};
 
 /// The bodies to paint, on the host or the device.
 #[derive(Clone, Copy)]
@@ -110,9 +111,9 @@ impl Painter {
     }
 
     /// See [`GpuCanvas::add_by`]; no effect on the CPU.
-    pub fn add_by(&mut self, wanted: Option<Adding>) {
+    pub fn add_by(&mut self, requested: Option<Adding>) {
         if let Canvas::Gpu(part) = &mut self.canvas {
-            part.canvas.add_by(wanted);
+            part.canvas.add_by(requested);
         }
     }
 
@@ -126,8 +127,8 @@ impl Painter {
     /// Sets the scale by which bodies on the host are narrowed to f32 in later pictures, to
     /// reproduce exactly the picture that a device makes of its own bodies; `None` uses the scale
     /// that suits the camera.
-    pub fn scale_by(&mut self, wanted: Option<Scale>) {
-        self.scale = wanted;
+    pub fn scale_by(&mut self, scale: Option<Scale>) {
+        self.scale = scale;
     }
 
     /// Paints one picture and waits for it. `time_secs` is the film's time, by which an automatic
@@ -144,49 +145,25 @@ impl Painter {
         look: &Look,
         time_secs: f64,
     ) -> Result<Image> {
-        let points = points.into();
-        if let Points::Host { bodies, acceleration } = points {
-            check(bodies, acceleration, look)?;
-            self.remember_tags(bodies);
-        }
+        let (bodies, acceleration) = match points.into() {
+            Points::Host { bodies, acceleration } => (bodies, acceleration),
+            Points::Device(points) => {
+                return self.on_device()?.paint(points, camera, look, time_secs);
+            }
+        };
+        check(bodies, acceleration, look)?;
+        self.remember_tags(bodies);
         let tags = self.tags.as_ref().map_or(&[][..], |(_, _, words)| words);
-        match (&mut self.canvas, points) {
-            (Canvas::Cpu(canvas), Points::Host { bodies, acceleration }) => {
-                let vectors = vectors_of(bodies, acceleration, look);
-                let has_streaks = look.style.streak_time > 0.0;
-                let ages = look.ages.as_deref().filter(|_| look.shows_ages());
-                let scale = self.scale.unwrap_or_else(|| look.scale(camera));
-                let point = |i: usize| Point {
-                    position: scale.position(bodies.position[i]),
-                    mass: (bodies.mass[i] / scale.mass) as f32,
-                    vector: match ages {
-                        Some(ages) => [ages[i], 0.0, 0.0],
-                        None => narrow_vector(vectors[i], &scale, look),
-                    },
-                    motion: match has_streaks {
-                        true => motion_of(bodies, acceleration, i, &scale, look),
-                        false => [[0.0; 3]; 2],
-                    },
-                    tag: tags[i],
-                    surroundings: [0.0; 2],
-                };
+        let scale = self.scale.unwrap_or_else(|| look.scale(camera));
+        let host = HostPoints { bodies, acceleration, tags, look, scale };
+        match &mut self.canvas {
+            Canvas::Cpu(canvas) => {
+                let point = |i: usize| host.point(i);
                 canvas.paint(bodies.len(), point, &scale, (camera, look), time_secs)
             }
-            (Canvas::Cpu(_), Points::Device(_)) => Err(on_the_host()),
-            (Canvas::Gpu(part), Points::Host { bodies, acceleration }) => {
-                let scale = self.scale.unwrap_or_else(|| look.scale(camera));
-                let uploads = if look.style.streak_time > 0.0 {
-                    let motion = |i| motion_of(bodies, acceleration, i, &scale, look);
-                    let moves = [0, 1].map(|k| (0..bodies.len()).map(move |i| motion(i)[k]));
-                    let [velocities, accelerations] = moves;
-                    let accelerations = acceleration.map(|_| accelerations);
-                    part.upload(bodies, velocities, accelerations, tags, &scale)?
-                } else {
-                    let vectors = vectors_of(bodies, acceleration, look).iter();
-                    let vectors = vectors.map(|&vector| narrow_vector(vector, &scale, look));
-                    part.upload(bodies, vectors, NOTHING, tags, &scale)?
-                };
-                let colours = Some(&uploads.vectors).filter(|_| look.style.streak_time <= 0.0);
+            Canvas::Gpu(part) => {
+                let uploads = part.upload(&host)?;
+                let colours = Some(&uploads.vectors).filter(|_| !host.has_streaks());
                 let points = DevicePoints {
                     pos_mass: &uploads.pos_mass,
                     velocity: &uploads.vectors,
@@ -194,9 +171,6 @@ impl Painter {
                     count: bodies.len() as u32,
                     scale,
                 };
-                part.paint(points, camera, look, time_secs)
-            }
-            (Canvas::Gpu(part), Points::Device(points)) => {
                 part.paint(points, camera, look, time_secs)
             }
         }
@@ -215,9 +189,16 @@ impl Painter {
         look: &Look,
         time_secs: f64,
     ) -> Result<impl Future<Output = Result<Image>> + use<>> {
+        self.on_device()?.begin(points, camera, look, time_secs)
+    }
+
+    fn on_device(&mut self) -> Result<&mut GpuPart> {
         match &mut self.canvas {
-            Canvas::Gpu(part) => part.begin(points, camera, look, time_secs),
-            Canvas::Cpu(_) => Err(on_the_host()),
+            Canvas::Gpu(part) => Ok(part),
+            Canvas::Cpu(_) => {
+                let allowed = "the host, for a painter on the CPU";
+                Err(Error::value("the place of the bodies", "a graphics device", allowed))
+            }
         }
     }
 
@@ -229,14 +210,6 @@ impl Painter {
             self.tags = Some((bodies.id.clone(), bodies.component.clone(), tags(bodies)));
         }
     }
-}
-
-/// No accelerations to upload.
-const NOTHING: Option<std::iter::Empty<[f32; 3]>> = None;
-
-fn on_the_host() -> Error {
-    let allowed = "the host, for a painter on the CPU";
-    Error::value("the place of the bodies", "a graphics device", allowed)
 }
 
 fn check(bodies: &Bodies, acceleration: Option<&[DVec3]>, look: &Look) -> Result<()> {
@@ -264,38 +237,54 @@ fn check(bodies: &Bodies, acceleration: Option<&[DVec3]>, look: &Look) -> Result
     Ok(())
 }
 
-fn vectors_of<'a>(
+/// Bodies on the host, as the sprite passes read them.
+struct HostPoints<'a> {
     bodies: &'a Bodies,
     acceleration: Option<&'a [DVec3]>,
-    look: &Look,
-) -> &'a [DVec3] {
-    match (look.style.colour_by, acceleration) {
-        (ColourBy::Acceleration, Some(acceleration)) => acceleration,
-        _ => &bodies.velocity,
+    tags: &'a [u32],
+    look: &'a Look,
+    scale: Scale,
+}
+
+impl HostPoints<'_> {
+    fn has_streaks(&self) -> bool {
+        self.look.style.streak_time > 0.0
     }
-}
 
-/// Velocity and acceleration of one body in units of the scale, or as the colours need them if they
-/// show either.
-fn motion_of(
-    bodies: &Bodies,
-    acceleration: Option<&[DVec3]>,
-    i: usize,
-    scale: &Scale,
-    look: &Look,
-) -> [[f32; 3]; 2] {
-    let acceleration = acceleration.map_or(DVec3::ZERO, |all| all[i]);
-    [
-        crate::frame::narrow((bodies.velocity[i] - look.drift) / scale.speed),
-        crate::frame::narrow(acceleration / scale.acceleration),
-    ]
-}
+    fn mass(&self, i: usize) -> f32 {
+        (self.bodies.mass[i] / self.scale.mass) as f32
+    }
 
-/// The vector by which a body is coloured, in f32.
-fn narrow_vector(vector: DVec3, scale: &Scale, look: &Look) -> [f32; 3] {
-    let colour_by = look.style.colour_by;
-    let drift = if colour_by == ColourBy::Speed { look.drift } else { DVec3::ZERO };
-    crate::frame::narrow((vector - drift) / scale.value(colour_by))
+    /// Velocity and acceleration of one body in units of the scale, or as the colours need them if
+    /// they show either.
+    fn motion(&self, i: usize) -> [[f32; 3]; 2] {
+        let acceleration = self.acceleration.map_or(DVec3::ZERO, |all| all[i]);
+        let velocity = self.bodies.velocity[i] - self.look.drift;
+        [narrow(velocity / self.scale.speed), narrow(acceleration / self.scale.acceleration)]
+    }
+
+    /// The vector by which a body is coloured.
+    fn vector(&self, i: usize) -> [f32; 3] {
+        let colour_by = self.look.style.colour_by;
+        let vector = match (colour_by, self.acceleration) {
+            (ColourBy::Acceleration, Some(acceleration)) => acceleration[i],
+            _ => self.bodies.velocity[i],
+        };
+        let drift = if colour_by == ColourBy::Speed { self.look.drift } else { DVec3::ZERO };
+        narrow((vector - drift) / self.scale.value(colour_by))
+    }
+
+    fn point(&self, i: usize) -> Point {
+        let ages = self.look.ages.as_deref().filter(|_| self.look.shows_ages());
+        Point {
+            position: self.scale.position(self.bodies.position[i]),
+            mass: self.mass(i),
+            vector: ages.map_or_else(|| self.vector(i), |ages| [ages[i], 0.0, 0.0]),
+            motion: if self.has_streaks() { self.motion(i) } else { [[0.0; 3]; 2] },
+            tag: self.tags[i],
+            surroundings: [0.0; 2],
+        }
+    }
 }
 
 impl GpuPart {
@@ -324,15 +313,8 @@ impl GpuPart {
     }
 
     /// Uploads host bodies to the device, in the engine's own layout.
-    fn upload(
-        &mut self,
-        bodies: &Bodies,
-        vectors: impl Iterator<Item = [f32; 3]>,
-        accelerations: Option<impl Iterator<Item = [f32; 3]>>,
-        tags: &[u32],
-        scale: &Scale,
-    ) -> Result<Uploads> {
-        let n = bodies.len();
+    fn upload(&mut self, host: &HostPoints) -> Result<Uploads> {
+        let n = host.bodies.len();
         let limits = self.device.limits();
         let most = limits.max_storage_buffer_binding_size.min(limits.max_buffer_size) / 16;
         if n as u64 > most {
@@ -343,24 +325,28 @@ impl GpuPart {
             Some(uploads) => uploads,
             None => Uploads::new(&self.device, n.max(1)),
         };
-        uploads.accelerations = accelerations.map(|accelerations| {
-            let rows: Vec<_> = accelerations.map(|[x, y, z]| [x, y, z, 0.0]).collect();
-            let known = uploads.accelerations.take();
-            let buffer = known.unwrap_or_else(|| {
-                Uploads::buffer(&self.device, "painted accelerations", uploads.capacity)
-            });
-            self.queue.write_buffer(&buffer, 0, bytemuck::cast_slice(&rows));
-            buffer
-        });
-        let with_mass = |(&x, &mass): (&DVec3, &f64)| {
-            let [x, y, z] = scale.position(x);
-            [x, y, z, (mass / scale.mass) as f32]
+        let write = |buffer: &wgpu::Buffer, row: &dyn Fn(usize) -> ([f32; 3], f32)| {
+            let row = |i| {
+                let ([x, y, z], w) = row(i);
+                [x, y, z, w]
+            };
+            let rows: Vec<[f32; 4]> = (0..n).map(row).collect();
+            self.queue.write_buffer(buffer, 0, bytemuck::cast_slice(&rows));
         };
-        let pos_mass: Vec<_> = bodies.position.iter().zip(&bodies.mass).map(with_mass).collect();
-        let with_tag = |([x, y, z], &tag): ([f32; 3], &u32)| [x, y, z, tag as f32];
-        let vectors: Vec<_> = vectors.zip(tags).map(with_tag).collect();
-        self.queue.write_buffer(&uploads.pos_mass, 0, bytemuck::cast_slice(&pos_mass));
-        self.queue.write_buffer(&uploads.vectors, 0, bytemuck::cast_slice(&vectors));
+        let position = |i: usize| host.scale.position(host.bodies.position[i]);
+        write(&uploads.pos_mass, &|i| (position(i), host.mass(i)));
+        if host.has_streaks() {
+            write(&uploads.vectors, &|i| (host.motion(i)[0], host.tags[i] as f32));
+        } else {
+            write(&uploads.vectors, &|i| (host.vector(i), host.tags[i] as f32));
+        }
+        let accelerations = uploads.accelerations.take();
+        if host.has_streaks() && host.acceleration.is_some() {
+            let new = || Uploads::buffer(&self.device, "painted accelerations", uploads.capacity);
+            let buffer = accelerations.unwrap_or_else(new);
+            write(&buffer, &|i| (host.motion(i)[1], 0.0));
+            uploads.accelerations = Some(buffer);
+        }
         Ok(self.uploads.insert(uploads).clone())
     }
 }
@@ -376,11 +362,7 @@ impl Uploads {
     }
 
     fn buffer(device: &wgpu::Device, label: &str, capacity: usize) -> wgpu::Buffer {
-        device.create_buffer(&wgpu::BufferDescriptor {
-            label: Some(label),
-            size: 16 * capacity as u64,
-            usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST,
-            mapped_at_creation: false,
-        })
+        let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST;
+        new_buffer(device, label, 16 * capacity as u64, usage)
     }
 }

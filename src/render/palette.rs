@@ -112,11 +112,9 @@ pub const PALETTES: &[Palette] = &[
 impl Palette {
     /// The scale of that name.
     pub fn from_name(name: &str) -> Result<&'static Self> {
-        PALETTES.iter().find(|palette| palette.name == name).ok_or_else(|| Error::Unknown {
-            kind: "palette",
-            name: name.into(),
-            known: PALETTES.iter().map(|p| p.name).collect::<Vec<_>>().join(", "),
-        })
+        let names = || PALETTES.iter().map(|palette| palette.name);
+        let found = PALETTES.iter().find(|palette| palette.name == name);
+        found.ok_or_else(|| Error::unknown("palette", name, names()))
     }
 
     /// The colour at `part` (clamped to 0 to 1; NaN counts as 0).

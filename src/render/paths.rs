@@ -10,9 +10,8 @@ use glam::{DVec2, DVec3};
 
 use super::camera::Camera;
 use super::image::{Image, PictureSize};
-use super::legend::shown;
-use super::palette::component_colour;
-use crate::bodies::{Bodies, Role};
+use super::legend::plain_colours;
+use crate::bodies::Bodies;
 
 /// Lines fade within this fraction of the run's length.
 pub const FADES_WITHIN: f64 = 1.0 / 3.0;
@@ -177,13 +176,13 @@ fn cover(covered: &mut [f32], size: PictureSize, piece: &Piece, half_px: f64) {
         let high = (a.max(b) + reach).ceil().clamp(0.0, f64::from(end)) as usize;
         low..high
     };
-    let way = to - from;
-    let square = way.length_squared().max(1e-12);
+    let span_px = to - from;
+    let square = span_px.length_squared().max(1e-12);
     for y in span(from.y, to.y, size.height()) {
         for x in span(from.x, to.x, size.width()) {
             let away = DVec2::new(x as f64 + 0.5, y as f64 + 0.5) - from;
-            let along = (away.dot(way) / square).clamp(0.0, 1.0);
-            let part = (half_px + 0.5 - (away - way * along).length()).clamp(0.0, 1.0);
+            let along = (away.dot(span_px) / square).clamp(0.0, 1.0);
+            let part = (half_px + 0.5 - (away - span_px * along).length()).clamp(0.0, 1.0);
             let pixel = &mut covered[y * size.width() as usize + x];
             *pixel = pixel.max((part * piece.strength) as f32);
         }
@@ -192,16 +191,7 @@ fn cover(covered: &mut [f32], size: PictureSize, piece: &Piece, half_px: f64) {
 
 /// The colours of a few bodies' components, as the screen shows them.
 pub fn colours(bodies: &Bodies) -> Vec<[u8; 3]> {
-    let mut nth_of_role = [0; Role::ALL.len()];
-    let of_components: Vec<[u8; 3]> = bodies
-        .components
-        .iter()
-        .map(|component| {
-            let nth = nth_of_role[component.role as usize];
-            nth_of_role[component.role as usize] += 1;
-            shown(component_colour(component.role, nth))
-        })
-        .collect();
+    let of_components = plain_colours(&bodies.components);
     let of = |component: &u8| of_components.get(usize::from(*component)).copied();
     bodies.component.iter().map(|component| of(component).unwrap_or([255; 3])).collect()
 }

@@ -134,14 +134,14 @@ impl LookRequest {
 /// within the simulated time `lasts`.
 pub fn usual_follow(bodies: &Bodies, hints: Option<&ViewHints>, lasts: f64) -> Follow {
     let (centre, drift) = bodies.centre_of_mass();
-    let way = drift.length() * lasts;
-    if hints.is_some() || !(way > 0.0) {
+    let path_length = drift.length() * lasts;
+    if hints.is_some() || !(path_length > 0.0) {
         return Follow::Nothing;
     }
     let stride = bodies.len().div_ceil(SAMPLES).max(1);
     let sample = bodies.position.iter().step_by(stride);
     let mut away: Vec<f64> = sample.map(|place| (*place - centre).length()).collect();
-    match way > DRIFTING * quantile(&mut away, 0.95) {
+    match path_length > DRIFTING * quantile(&mut away, 0.95) {
         true => Follow::CentreOfMass,
         false => Follow::Nothing,
     }

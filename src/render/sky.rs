@@ -89,18 +89,13 @@ impl Default for Sky {
 impl Sky {
     /// The sprites of the sky in the picture of `view`, with brightness `strength` (0 to 1).
     pub fn sprites(&self, view: &View, strength: f32) -> Vec<SkySprite> {
-        let dot = |a: &[f32; 3], b: &[f32; 3]| a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
         let lines = view.width_px.min(view.height_px) / 720.0;
         let sprite = |source: &Source| {
-            let depth = dot(&source.direction, &view.forward_in_world);
+            let depth = view.depth(source.direction);
             if depth < 0.05 {
                 return None;
             }
-            let scale_px = view.focal_px / depth;
-            let centre_px = [
-                0.5 * view.width_px + dot(&source.direction, &view.right_in_world) * scale_px,
-                0.5 * view.height_px - dot(&source.direction, &view.up_in_world) * scale_px,
-            ];
+            let (centre_px, _) = view.project(source.direction, depth);
             // On small pictures sources are at least a pixel wide, and fainter in return.
             let reach_px = (source.reach * lines).max(1.5);
             let width_px = (source.reach * source.flatness * lines).max(1.5);

@@ -4,7 +4,9 @@ use super::camera::View;
 use super::light::{HDR_FORMAT, shader};
 use super::sky::{COUNTS, Sky, SkySprite};
 use crate::error::Result;
-use crate::gpu::{Binding, DrawPipeline, Handles, begin_drawing, bind, group_layout};
+use crate::gpu::{
+    Binding, DrawPipeline, Handles, begin_drawing, bind, group_layout, new_buffer, uniform_buffer,
+};
 
 /// The file of the pass, below `shaders/`.
 pub const SHADER: &str = "render/sky.wgsl";
@@ -36,9 +38,9 @@ pub struct SkyPass {
 impl SkyPass {
     /// For targets of that format.
     pub fn new(gpu: Handles, format: wgpu::TextureFormat) -> Result<Self> {
-        let both = wgpu::ShaderStages::VERTEX_FRAGMENT;
-        let layout =
-            group_layout(gpu.device, "sky", &[(Binding::Uniform, both), (Binding::Read, both)]);
+        let (both, bindings) =
+            (wgpu::ShaderStages::VERTEX_FRAGMENT, [Binding::Uniform, Binding::Read]);
+        let layout = group_layout(gpu.device, "sky", both, &bindings);
         // The brighter the picture, the less of the sky shows.
         let over = wgpu::BlendComponent {
             src_factor: wgpu::BlendFactor::One,
@@ -46,30 +48,16 @@ impl SkyPass {
             operation: wgpu::BlendOperation::Add,
         };
         let module = shader(gpu.device, SHADER, HDR_FORMAT)?;
-        let drawn = DrawPipeline {
-            module: &module,
-            entry_points: ["vs_sky", "fs_sky"],
-            constants: &[],
-            layouts: &[&layout],
-            format,
-            blend: Some(over),
-        };
-        let buffer = |label, size: usize, usage| {
-            gpu.device.create_buffer(&wgpu::BufferDescriptor {
-                label: Some(label),
-                size: size as u64,
-                usage: usage | wgpu::BufferUsages::COPY_DST,
-                mapped_at_creation: false,
-            })
-        };
-        let uniform = buffer("sky", size_of::<SkyUniform>(), wgpu::BufferUsages::UNIFORM);
-        let capacity = COUNTS[0] + COUNTS[1];
-        let sprites =
-            buffer("far stars", capacity * size_of::<SkySprite>(), wgpu::BufferUsages::STORAGE);
+        let uniform = uniform_buffer(gpu.device, "sky", size_of::<SkyUniform>());
+        let bytes = ((COUNTS[0] + COUNTS[1]) * size_of::<SkySprite>()) as u64;
+        let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST;
+        let sprites = new_buffer(gpu.device, "far stars", bytes, usage);
         let bound = [&uniform, &sprites].map(wgpu::Buffer::as_entire_binding);
         Ok(Self {
             group: bind(gpu.device, "sky", &layout, &bound),
-            pipeline: drawn.make(gpu.device),
+            pipeline: DrawPipeline::new(&module, ["vs_sky", "fs_sky"], &[&layout], format)
+                .blended(over)
+                .make(gpu.device),
             encodes: !format.is_srgb(),
             sky: Sky::default(),
             shown: None,
@@ -92,8 +80,8 @@ impl SkyPass {
             return;
         }
         // The eye's position does not matter for sources at infinity.
-        let seen = (View { eye_in_world: [0.0; 3], near: 0.0, ..*view }, strength);
-        if self.shown != Some(seen) {
+        let key = (View { eye_in_world: [0.0; 3], near: 0.0, ..*view }, strength);
+        if self.shown != Some(key) {
             let sprites = self.sky.sprites(view, strength);
             gpu.queue.write_buffer(&self.sprites, 0, bytemuck::cast_slice(&sprites));
             let uniform = SkyUniform {
@@ -102,7 +90,7 @@ impl SkyPass {
                 pad: 0,
             };
             gpu.queue.write_buffer(&self.uniform, 0, bytemuck::bytes_of(&uniform));
-            (self.shown, self.count) = (Some(seen), sprites.len() as u32);
+            (self.shown, self.count) = (Some(key), sprites.len() as u32);
         }
         let mut pass = begin_drawing(encoder, "sky", target, wgpu::LoadOp::Load);
         pass.set_scissor_rect(0, 0, shown_px, view.height_px as u32);

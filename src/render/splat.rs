@@ -7,10 +7,11 @@
 
 use rayon::prelude::*;
 
-use super::camera::View;
+use super::bands::{Chunk, draw_bands};
+use super::camera::{View, dot};
 use super::image::PictureSize;
+use super::look::LookUniform;
 use super::palette::{GLOWING_GAS, NEW_STARS, OLD, REDDENING, SCALE_STEPS, THIN_GAS};
-use super::sprite_look::LookUniform;
 
 /// One body as the sprite passes read it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -45,10 +46,6 @@ pub struct Sprite {
 /// Least and largest sprite radius, see [`super::look::Look::radius_limits_px`].
 pub type RadiusLimits = [f32; 2];
 
-fn dot(a: [f32; 3], b: [f32; 3]) -> f32 {
-    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
-}
-
 /// The sprite of a body; `None` if it is not visible. Mirrors `body_sprite.wgsl`.
 pub fn project(
     view: &View,
@@ -73,17 +70,13 @@ pub(crate) fn project_within(
         return None;
     }
     let offset: [f32; 3] = std::array::from_fn(|k| point.position[k] - view.eye_in_world[k]);
-    let depth = dot(offset, view.forward_in_world);
+    let depth = view.depth(offset);
     // False for a NaN position as well.
     let is_in_front = depth > view.near;
     if !is_in_front {
         return None;
     }
-    let scale_px = view.focal_px / depth;
-    let centre_px = [
-        0.5 * view.width_px + dot(offset, view.right_in_world) * scale_px,
-        0.5 * view.height_px - dot(offset, view.up_in_world) * scale_px,
-    ];
+    let (centre_px, scale_px) = view.project(offset, depth);
     let true_radius_px = component.radius_in_world * scale_px;
     let radius_px = true_radius_px.max(limits[0]).min(limits[1]);
     let reach_px = radius_px + margin_px;
@@ -187,20 +180,10 @@ impl HdrImage {
 /// Bodies projected by one task; fixed, so that the drawing order is the same for any number of
 /// threads.
 const CHUNK: usize = 8192;
-/// Rows drawn by one task, few enough to stay in the cache.
-const BAND_ROWS: usize = 24;
-
-#[derive(Default)]
-struct Chunk {
-    sprites: Vec<Sprite>,
-    /// For each band, indices into `sprites`, ascending.
-    of_band: Vec<Vec<u32>>,
-}
-
 /// Draws bodies into an [`HdrImage`]; reuses its buffers for every picture.
 #[derive(Default)]
 pub struct Splatter {
-    chunks: Vec<Chunk>,
+    chunks: Vec<Chunk<Sprite>>,
 }
 
 impl Splatter {
@@ -214,33 +197,18 @@ impl Splatter {
         count: usize,
         point: impl Fn(usize) -> Point + Sync,
     ) {
-        let width = hdr.size.width() as usize;
         let height = hdr.size.height() as usize;
-        let bands = height.div_ceil(BAND_ROWS);
         self.chunks.resize_with(count.div_ceil(CHUNK), Chunk::default);
         self.chunks.par_iter_mut().enumerate().for_each(|(index, chunk)| {
-            chunk.sprites.clear();
-            chunk.of_band.resize_with(bands, Vec::new);
-            chunk.of_band.iter_mut().for_each(Vec::clear);
+            chunk.clear(height);
             for i in index * CHUNK..count.min((index + 1) * CHUNK) {
                 let Some(sprite) = project(view, look, limits, &point(i)) else { continue };
-                let top = (sprite.centre_px[1] - sprite.radius_px).max(0.0) as usize / BAND_ROWS;
-                let bottom = (sprite.centre_px[1] + sprite.radius_px) as usize / BAND_ROWS;
-                for band in &mut chunk.of_band[top.min(bands - 1)..=bottom.min(bands - 1)] {
-                    band.push(chunk.sprites.len() as u32);
-                }
-                chunk.sprites.push(sprite);
+                let top = (sprite.centre_px[1] - sprite.radius_px).max(0.0) as usize;
+                let bottom = (sprite.centre_px[1] + sprite.radius_px) as usize;
+                chunk.push(sprite, top, bottom);
             }
         });
-        let chunks = &self.chunks;
-        hdr.pixels.par_chunks_mut(width * BAND_ROWS).enumerate().for_each(|(band, rows)| {
-            rows.fill([0.0; 4]);
-            for chunk in chunks {
-                for &index in &chunk.of_band[band] {
-                    splat(rows, width, band * BAND_ROWS, &chunk.sprites[index as usize]);
-                }
-            }
-        });
+        draw_bands(hdr, &self.chunks, true, splat);
     }
 }
 

@@ -8,7 +8,10 @@ use super::streak_pass::StreakSplats;
 use super::targets::Targets;
 use super::trails::TRAIL_PART;
 use crate::error::Result;
-use crate::gpu::{Binding, Handles, bind, compute_pipeline, group_layout};
+use crate::gpu::{
+    Binding, Handles, begin_computing, bind, compute_pipeline, group_layout, new_buffer,
+    uniform_buffer,
+};
 
 /// The file of the passes, below `shaders/`.
 pub const SHADER: &str = "render/splat.wgsl";
@@ -64,7 +67,7 @@ struct Trail {
 #[repr(C)]
 #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
 struct TrailUniform {
-    kept: f32,
+    retained: f32,
     shown: f32,
     pad: [f32; 2],
 }
@@ -73,22 +76,17 @@ impl SplatPass {
     /// Builds the pipelines, whose first bind group has the layout of the sprites'. The device must
     /// be able to run them ([`super::Adding::check`]).
     pub fn new(gpu: Handles, sprites: &wgpu::BindGroupLayout) -> Result<Self> {
-        let compute = wgpu::ShaderStages::COMPUTE;
-        let sums_layout = group_layout(
-            gpu.device,
-            "sums",
-            &[(Binding::Write, compute), (Binding::Write, compute)],
-        );
-        let trail_layout = group_layout(
-            gpu.device,
-            "trail",
-            &[(Binding::Write, compute), (Binding::Uniform, compute)],
-        );
+        use Binding::{Store, Uniform, Write};
+        let layout_of = |label, bindings: &[Binding]| {
+            group_layout(gpu.device, label, wgpu::ShaderStages::COMPUTE, bindings)
+        };
+        let sums_layout = layout_of("sums", &[Write, Write]);
+        let trail_layout = layout_of("trail", &[Write, Uniform]);
         let module = shader(gpu.device, SHADER, HDR_FORMAT)?;
         let adding = |entry| compute_pipeline(gpu.device, &module, entry, &[sprites, &sums_layout]);
         let [narrow, wide] = light_formats(gpu.device).map(|format| {
             let Some(format) = format else { return Ok(None) };
-            let layout = group_layout(gpu.device, "light", &[(Binding::Store(format), compute)]);
+            let layout = layout_of("light", &[Store(format)]);
             let module = match format {
                 HDR_FORMAT => module.clone(),
                 _ => shader(gpu.device, SHADER, format)?,
@@ -116,7 +114,7 @@ impl SplatPass {
     }
 
     /// Replaces the picture by the light of `count` bodies, which `sprites` binds, drawing one in
-    /// `every`. If there is a trail, the fraction `kept` of it stays below them; if accelerations
+    /// `every`. If there is a trail, the fraction `retained` of it stays below them; if accelerations
     /// are given, streaks bend by them.
     pub fn draw(
         &mut self,
@@ -124,7 +122,7 @@ impl SplatPass {
         encoder: &mut wgpu::CommandEncoder,
         targets: &Targets,
         (sprites, count, every): (&wgpu::BindGroup, u32, u32),
-        kept: Option<f32>,
+        retained: Option<f32>,
         streaks: Option<&wgpu::Buffer>,
     ) -> Result<()> {
         let mut made = self.resolves.iter().flatten();
@@ -135,8 +133,8 @@ impl SplatPass {
         let known = self.buffers.take().filter(fits);
         let mut buffers =
             known.unwrap_or_else(|| Buffers::new(gpu, &self.sums_layout, resolve, targets, count));
-        match kept {
-            Some(kept) => buffers.trail(gpu, &self.trail_layout, targets, kept),
+        match retained {
+            Some(retained) => buffers.trail(gpu, &self.trail_layout, targets, retained),
             None => buffers.trail = None,
         }
         let streaks = match streaks {
@@ -159,10 +157,7 @@ impl SplatPass {
                 None
             }
         };
-        let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
-            label: Some("splats"),
-            timestamp_writes: None,
-        });
+        let mut pass = begin_computing(encoder, "splats");
         pass.set_bind_group(0, sprites, &[]);
         pass.set_bind_group(1, &buffers.sums, &[]);
         pass.set_pipeline(&self.small);
@@ -208,8 +203,8 @@ impl Buffers {
         bodies: u32,
     ) -> Self {
         let storage = wgpu::BufferUsages::STORAGE;
-        let sums = buffer(gpu, "sums of light", sum_bytes(targets.size), storage);
-        let list = buffer(gpu, "large sprites", list_bytes(bodies), storage);
+        let sums = new_buffer(gpu.device, "sums of light", sum_bytes(targets.size), storage);
+        let list = new_buffer(gpu.device, "large sprites", list_bytes(bodies), storage);
         let bound = [&sums, &list].map(wgpu::Buffer::as_entire_binding);
         Self {
             bodies,
@@ -232,28 +227,18 @@ impl Buffers {
         gpu: Handles,
         layout: &wgpu::BindGroupLayout,
         targets: &Targets,
-        kept: f32,
+        retained: f32,
     ) {
-        let kept = if self.trail.is_some() { kept } else { 0.0 };
+        let retained = if self.trail.is_some() { retained } else { 0.0 };
         let trail = self.trail.get_or_insert_with(|| {
             let pixels = u64::from(targets.size.width()) * u64::from(targets.size.height());
-            let light = buffer(gpu, "trail", TRAIL_BYTES * pixels, wgpu::BufferUsages::STORAGE);
-            let usage = wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST;
-            let uniform = buffer(gpu, "trail uniform", size_of::<TrailUniform>() as u64, usage);
+            let storage = wgpu::BufferUsages::STORAGE;
+            let light = new_buffer(gpu.device, "trail", TRAIL_BYTES * pixels, storage);
+            let uniform = uniform_buffer(gpu.device, "trail uniform", size_of::<TrailUniform>());
             let bound = [&light, &uniform].map(wgpu::Buffer::as_entire_binding);
             Trail { group: bind(gpu.device, "trail", layout, &bound), uniform }
         });
-        let uniform = TrailUniform { kept, shown: TRAIL_PART, pad: [0.0; 2] };
+        let uniform = TrailUniform { retained, shown: TRAIL_PART, pad: [0.0; 2] };
         gpu.queue.write_buffer(&trail.uniform, 0, bytemuck::bytes_of(&uniform));
     }
-}
-
-/// A new buffer of zeros.
-fn buffer(gpu: Handles, label: &str, size: u64, usage: wgpu::BufferUsages) -> wgpu::Buffer {
-    gpu.device.create_buffer(&wgpu::BufferDescriptor {
-        label: Some(label),
-        size,
-        usage,
-        mapped_at_creation: false,
-    })
 }

@@ -16,7 +16,10 @@ use super::streaks::Reach;
 use super::style::ColourBy;
 use super::targets::Targets;
 use crate::error::{Error, Result};
-use crate::gpu::{Binding, DARK, DrawPipeline, Handles, begin_drawing, bind, group_layout};
+use crate::gpu::{
+    ADD, Binding, DARK, GroupCache, Handles, begin_drawing, bind, group_layout, new_buffer,
+    uniform_buffer,
+};
 
 /// The file of the pass, below `shaders/`.
 pub const SHADER: &str = "render/sprite.wgsl";
@@ -43,7 +46,7 @@ pub struct SpriteUniform {
     pub streak_bend: f32,
     /// Segments per streak.
     pub streak_pieces: u32,
-    /// See [`Reach::own_way`].
+    /// See [`Reach::own_length`].
     pub streak_most: f32,
     /// See [`Look::every`].
     pub every: u32,
@@ -74,11 +77,8 @@ pub(crate) struct Backdrop<'a> {
     pub medium: Option<&'a MediumUniform>,
     /// The fraction of the trail that stays, if there are trails and light is accumulated by
     /// compute; blended pictures get theirs from [`super::trail_pass`].
-    pub kept: Option<f32>,
+    pub retained: Option<f32>,
 }
-
-/// Number of cached bind groups: engines alternate between two or three sets of buffers.
-const CACHED_GROUPS: usize = 6;
 
 /// The pipelines, their uniforms, and bind groups for recently used buffers.
 pub struct SpritePass {
@@ -90,7 +90,7 @@ pub struct SpritePass {
     uniform: wgpu::Buffer,
     look: wgpu::Buffer,
     shown_look: Option<Box<LookUniform>>,
-    groups: Vec<([wgpu::Buffer; 4], wgpu::BindGroup)>,
+    groups: GroupCache<4>,
     /// Present only while densities or dust are shown.
     medium: Option<MediumPass>,
     /// 16 bytes per body, only while colours depend on ages.
@@ -100,54 +100,24 @@ pub struct SpritePass {
 impl SpritePass {
     /// Builds the pipelines.
     pub fn new(gpu: Handles) -> Result<Self> {
+        use Binding::{Read, Uniform};
         let both = wgpu::ShaderStages::VERTEX | wgpu::ShaderStages::COMPUTE;
-        let layout = group_layout(
-            gpu.device,
-            "sprites",
-            &[
-                (Binding::Uniform, both),
-                (Binding::Uniform, both),
-                (Binding::Read, both),
-                (Binding::Read, both),
-                (Binding::Read, both),
-                (Binding::Read, both),
-            ],
-        );
-        let add = wgpu::BlendComponent {
-            src_factor: wgpu::BlendFactor::One,
-            dst_factor: wgpu::BlendFactor::One,
-            operation: wgpu::BlendOperation::Add,
-        };
+        let bindings = [Uniform, Uniform, Read, Read, Read, Read];
+        let layout = group_layout(gpu.device, "sprites", both, &bindings);
         let module = shader(gpu.device, SHADER, HDR_FORMAT)?;
-        let drawn = DrawPipeline {
-            module: &module,
-            entry_points: ["vs_sprite", "fs_sprite"],
-            constants: &[],
-            layouts: &[&layout],
-            format: HDR_FORMAT,
-            blend: Some(add),
-        };
-        let pipelines = LightPipelines::make(gpu.device, drawn);
-        let buffer = |label, size: usize| {
-            gpu.device.create_buffer(&wgpu::BufferDescriptor {
-                label: Some(label),
-                size: size as u64,
-                usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
-                mapped_at_creation: false,
-            })
-        };
+        let entries = ["vs_sprite", "fs_sprite"];
         Ok(Self {
-            pipelines,
+            pipelines: LightPipelines::new(gpu, &module, entries, &[&layout], ADD),
             splats: match Adding::many(gpu.device) {
                 Some(_) => Some(SplatPass::new(gpu, &layout)?),
                 None => None,
             },
             streaks: None,
             layout,
-            uniform: buffer("sprite uniform", size_of::<SpriteUniform>()),
-            look: buffer("look uniform", size_of::<LookUniform>()),
+            uniform: uniform_buffer(gpu.device, "sprite uniform", size_of::<SpriteUniform>()),
+            look: uniform_buffer(gpu.device, "look uniform", size_of::<LookUniform>()),
             shown_look: None,
-            groups: Vec::new(),
+            groups: GroupCache::new(),
             medium: None,
             ages: None,
         })
@@ -168,18 +138,15 @@ impl SpritePass {
         (view, limits, look): (&View, RadiusLimits, &Look),
         backdrop: Backdrop<'_>,
     ) -> Result<()> {
-        self.bring_ages(gpu, look)?;
+        self.upload_ages(gpu, look)?;
         let vectors = match look.style.colour_by {
             ColourBy::Age | ColourBy::Component | ColourBy::Density => {
                 self.ages.as_ref().map_or(points.velocity, |(_, buffer)| buffer)
             }
             ColourBy::Speed => points.velocity,
             ColourBy::Acceleration => points.acceleration.ok_or_else(|| {
-                Error::value(
-                    "the colouring",
-                    "acceleration",
-                    "one that the engine keeps a buffer of",
-                )
+                let allowed = "one that the engine keeps a buffer of";
+                Error::value("the colouring", "acceleration", allowed)
             })?,
         };
         for (name, buffer) in [
@@ -214,7 +181,7 @@ impl SpritePass {
             streak_reach: reach.map_or(0.0, |reach| reach.of_velocity),
             streak_bend: reach.map_or(0.0, |reach| reach.of_acceleration),
             streak_pieces: reach.map_or(0, |reach| reach.pieces),
-            streak_most: reach.map_or(0.0, |reach| reach.own_way),
+            streak_most: reach.map_or(0.0, |reach| reach.own_length),
             every,
             pad: [0; 2],
         };
@@ -235,7 +202,7 @@ impl SpritePass {
                 let found = pass.allocate(gpu, medium, points.count)?;
                 let bare = self.group(gpu, without);
                 if let Some(pass) = &self.medium {
-                    pass.find(gpu, encoder, medium, &self.groups[bare].1, points.count);
+                    pass.find(gpu, encoder, medium, &bare, points.count);
                 }
                 self.group(gpu, [points.pos_mass, &vectors, points.velocity, &found])
             }
@@ -246,7 +213,6 @@ impl SpritePass {
                 self.group(gpu, without)
             }
         };
-        let group = &self.groups[group].1;
         if targets.adding == Adding::Compute {
             // Not created yet if the device would not choose this method by itself.
             let splats = match &mut self.splats {
@@ -254,14 +220,8 @@ impl SpritePass {
                 none => none.insert(SplatPass::new(gpu, &self.layout)?),
             };
             let streaks = reach.map(|_| accelerations);
-            return splats.draw(
-                gpu,
-                encoder,
-                targets,
-                (group, points.count, every),
-                backdrop.kept,
-                streaks,
-            );
+            let sprites = (&group, points.count, every);
+            return splats.draw(gpu, encoder, targets, sprites, backdrop.retained, streaks);
         }
         if let Some(splats) = &mut self.splats {
             splats.forget();
@@ -273,7 +233,7 @@ impl SpritePass {
         if let Some(pipeline) = self.pipelines.find(targets.light_format) {
             pass.set_pipeline(pipeline);
         }
-        pass.set_bind_group(0, group, &[]);
+        pass.set_bind_group(0, &group, &[]);
         // Buffers end below 2^31 bytes, or 2^27 bodies: three times that is a u32.
         pass.draw(0..3 * points.count.div_ceil(every), 0..1);
         if let (Some(streaks), Some(reach)) = (&mut self.streaks, reach) {
@@ -284,7 +244,7 @@ impl SpritePass {
     }
 
     /// Uploads the look's ages if colours show them; else frees their buffer.
-    fn bring_ages(&mut self, gpu: Handles, look: &Look) -> Result<()> {
+    fn upload_ages(&mut self, gpu: Handles, look: &Look) -> Result<()> {
         if !look.shows_ages() {
             if self.ages.take().is_some() {
                 self.groups.clear();
@@ -303,33 +263,21 @@ impl SpritePass {
             let allowed = format!("at most {} to be coloured by age on this device", most / 16);
             return Err(Error::value("the number of bodies", rows.len(), allowed));
         }
-        let buffer = gpu.device.create_buffer(&wgpu::BufferDescriptor {
-            label: Some("ages"),
-            size,
-            usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST,
-            mapped_at_creation: false,
-        });
+        let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST;
+        let buffer = new_buffer(gpu.device, "ages", size, usage);
         gpu.queue.write_buffer(&buffer, 0, bytemuck::cast_slice(&rows));
         self.groups.clear();
         self.ages = Some((ages.clone(), buffer));
         Ok(())
     }
 
-    /// The index in `self.groups` of the bind group for these buffers, created if missing.
-    fn group(&mut self, gpu: Handles, buffers: [&wgpu::Buffer; 4]) -> usize {
-        let same = |kept: &[wgpu::Buffer; 4]| kept.iter().zip(buffers).all(|(a, b)| a == b);
-        if let Some(known) = self.groups.iter().position(|(kept, _)| same(kept)) {
-            return known;
-        }
-        if self.groups.len() == CACHED_GROUPS {
-            self.groups.remove(0);
-        }
-        let [pos_mass, vectors, velocity, surroundings] = buffers;
-        let resources = [&self.uniform, &self.look, pos_mass, vectors, velocity, surroundings]
-            .map(wgpu::Buffer::as_entire_binding);
-        let group = bind(gpu.device, "sprites", &self.layout, &resources);
-        self.groups.push((buffers.map(Clone::clone), group));
-        self.groups.len() - 1
+    /// The bind group for these buffers.
+    fn group(&mut self, gpu: Handles, buffers: [&wgpu::Buffer; 4]) -> wgpu::BindGroup {
+        self.groups.get(buffers, |[pos_mass, vectors, velocity, surroundings]| {
+            let resources = [&self.uniform, &self.look, pos_mass, vectors, velocity, surroundings]
+                .map(wgpu::Buffer::as_entire_binding);
+            bind(gpu.device, "sprites", &self.layout, &resources)
+        })
     }
 }
 

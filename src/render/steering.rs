@@ -11,7 +11,7 @@ use glam::{DVec2, DVec3};
 
 use super::camera::Camera;
 use super::image::PictureSize;
-use crate::error::{Error, Result};
+use crate::error::{Result, by_name};
 
 /// Named view directions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,13 +38,7 @@ impl Preset {
 
     /// The preset of that name.
     pub fn from_name(name: &str) -> Result<Self> {
-        Self::ALL.iter().find(|(_, known)| *known == name).map(|(preset, _)| *preset).ok_or_else(
-            || Error::Unknown {
-                kind: "camera preset",
-                name: name.into(),
-                known: Self::ALL.map(|(_, known)| known).join(", "),
-            },
-        )
+        by_name("camera preset", name, &Self::ALL)
     }
 
     /// Azimuth and elevation, in radians.

@@ -3,7 +3,9 @@
 use super::adding::{GROUP, GROUPS_A_ROW, LARGE_GROUPS, STREAK_GROUPS, STREAK_LANES};
 use super::light::{HDR_FORMAT, LightPipelines, shader};
 use crate::error::Result;
-use crate::gpu::{Binding, DrawPipeline, Handles, bind, compute_pipeline, group_layout};
+use crate::gpu::{
+    ADD, Binding, GroupCache, Handles, bind, compute_pipeline, group_layout, new_buffer,
+};
 
 /// The file of the blended pass, below `shaders/`.
 pub const SHADER: &str = "render/streak.wgsl";
@@ -16,38 +18,23 @@ fn list_bytes(count: u32) -> u64 {
     8 * (u64::from(count.max(1)) + 1)
 }
 
-/// Number of cached bind groups, as for the sprites.
-const CACHED_GROUPS: usize = 6;
-
 /// The blended pass, created when streaks are first shown.
 pub(crate) struct StreakPass {
     pipelines: LightPipelines,
     layout: wgpu::BindGroupLayout,
     /// Keyed by the buffer of accelerations.
-    groups: Vec<(wgpu::Buffer, wgpu::BindGroup)>,
+    groups: GroupCache<1>,
 }
 
 impl StreakPass {
     /// Builds the pipelines, whose first bind group has the layout of the sprites'.
     pub fn new(gpu: Handles, sprites: &wgpu::BindGroupLayout) -> Result<Self> {
         let vertex = wgpu::ShaderStages::VERTEX;
-        let layout = group_layout(gpu.device, "streaks", &[(Binding::Read, vertex)]);
-        let add = wgpu::BlendComponent {
-            src_factor: wgpu::BlendFactor::One,
-            dst_factor: wgpu::BlendFactor::One,
-            operation: wgpu::BlendOperation::Add,
-        };
+        let layout = group_layout(gpu.device, "streaks", vertex, &[Binding::Read]);
         let module = shader(gpu.device, SHADER, HDR_FORMAT)?;
-        let drawn = DrawPipeline {
-            module: &module,
-            entry_points: ["vs_streak", "fs_streak"],
-            constants: &[],
-            layouts: &[sprites, &layout],
-            format: HDR_FORMAT,
-            blend: Some(add),
-        };
-        let pipelines = LightPipelines::make(gpu.device, drawn);
-        Ok(Self { pipelines, layout, groups: Vec::new() })
+        let (entries, layouts) = (["vs_streak", "fs_streak"], [sprites, &layout]);
+        let pipelines = LightPipelines::new(gpu, &module, entries, &layouts, ADD);
+        Ok(Self { pipelines, layout, groups: GroupCache::new() })
     }
 
     /// Adds the streaks of `count` bodies, of `pieces` segments each, after the sprites in the same
@@ -61,17 +48,11 @@ impl StreakPass {
         (count, pieces): (u32, u32),
     ) {
         let Some(pipeline) = self.pipelines.find(format) else { return };
-        if !self.groups.iter().any(|(known, _)| known == accelerations) {
-            if self.groups.len() == CACHED_GROUPS {
-                self.groups.remove(0);
-            }
-            let bound = [accelerations.as_entire_binding()];
-            let group = bind(gpu.device, "streaks", &self.layout, &bound);
-            self.groups.push((accelerations.clone(), group));
-        }
-        let group = self.groups.iter().find(|(known, _)| known == accelerations);
+        let group = self.groups.get([accelerations], |[accelerations]| {
+            bind(gpu.device, "streaks", &self.layout, &[accelerations.as_entire_binding()])
+        });
         pass.set_pipeline(pipeline);
-        pass.set_bind_group(1, group.map(|(_, group)| group), &[]);
+        pass.set_bind_group(1, &group, &[]);
         // With 2^27 bodies, which have two segments each, this fits a u32.
         pass.draw(0..3 * pieces * count, 0..1);
     }
@@ -85,7 +66,7 @@ pub(crate) struct StreakSplats {
     large: wgpu::ComputePipeline,
     layout: wgpu::BindGroupLayout,
     list: Option<wgpu::Buffer>,
-    groups: Vec<(wgpu::Buffer, wgpu::BindGroup)>,
+    groups: GroupCache<1>,
 }
 
 impl StreakSplats {
@@ -96,14 +77,13 @@ impl StreakSplats {
         sprites: &wgpu::BindGroupLayout,
         sums: &wgpu::BindGroupLayout,
     ) -> Result<Self> {
-        let compute = wgpu::ShaderStages::COMPUTE;
-        let bindings = [(Binding::Read, compute), (Binding::Write, compute)];
-        let layout = group_layout(gpu.device, "streaks", &bindings);
+        let bindings = [Binding::Read, Binding::Write];
+        let layout = group_layout(gpu.device, "streaks", wgpu::ShaderStages::COMPUTE, &bindings);
         let module = shader(gpu.device, SPLAT_SHADER, HDR_FORMAT)?;
         let made = |entry| compute_pipeline(gpu.device, &module, entry, &[sprites, sums, &layout]);
         let names = ["choose_streaks", "small_streaks", "large_streaks"];
         let [choose, small, large] = names.map(made);
-        Ok(Self { choose, small, large, layout, list: None, groups: Vec::new() })
+        Ok(Self { choose, small, large, layout, list: None, groups: GroupCache::new() })
     }
 
     /// Frees the list, when streaks are off.
@@ -125,28 +105,15 @@ impl StreakSplats {
             Some(list) => list,
             None => {
                 self.groups.clear();
-                gpu.device.create_buffer(&wgpu::BufferDescriptor {
-                    label: Some("list of streaks"),
-                    size: bytes,
-                    usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST,
-                    mapped_at_creation: false,
-                })
+                let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST;
+                new_buffer(gpu.device, "list of streaks", bytes, usage)
             }
         };
         encoder.clear_buffer(&list, 0, Some(8));
-        let known = self.groups.iter().find(|(known, _)| known == accelerations);
-        let group = match known {
-            Some((_, group)) => group.clone(),
-            None => {
-                if self.groups.len() == CACHED_GROUPS {
-                    self.groups.remove(0);
-                }
-                let bound = [accelerations, &list].map(wgpu::Buffer::as_entire_binding);
-                let group = bind(gpu.device, "streaks", &self.layout, &bound);
-                self.groups.push((accelerations.clone(), group.clone()));
-                group
-            }
-        };
+        let group = self.groups.get([accelerations], |[accelerations]| {
+            let bound = [accelerations, &list].map(wgpu::Buffer::as_entire_binding);
+            bind(gpu.device, "streaks", &self.layout, &bound)
+        });
         self.list = Some(list);
         group
     }

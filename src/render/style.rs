@@ -1,7 +1,8 @@
 //! The style of a picture: what a user can choose about its looks.
 
 use super::palette::{PALETTES, Palette};
-use crate::error::{Error, Result};
+use crate::bodies::Role;
+use crate::error::{Error, Result, by_name};
 
 /// Longest trail in seconds: with half floats a slower fade would stall.
 pub const LONGEST_TRAIL_SECS: f64 = 30.0;
@@ -36,13 +37,7 @@ impl ColourBy {
 
     /// The variant of that name.
     pub fn from_name(name: &str) -> Result<Self> {
-        Self::ALL.iter().find(|(_, known)| *known == name).map(|(choice, _)| *choice).ok_or_else(
-            || Error::Unknown {
-                kind: "colouring",
-                name: name.into(),
-                known: Self::ALL.map(|(_, known)| known).join(", "),
-            },
-        )
+        by_name("colouring", name, &Self::ALL)
     }
 }
 
@@ -149,6 +144,11 @@ impl Default for Style {
 }
 
 impl Style {
+    /// Whether bodies of this role are drawn.
+    pub(super) fn draws(&self, role: Role) -> bool {
+        self.show_halo || role != Role::Halo
+    }
+
     /// Checks the ranges given for the fields.
     pub fn validate(&self) -> Result<()> {
         let in_range = |what: &str, value: f64, least: f64, most: f64| {

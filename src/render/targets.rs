@@ -5,7 +5,7 @@ use super::glow::Pyramid;
 use super::image::PictureSize;
 use super::light::HDR_FORMAT;
 use crate::error::{Error, Result};
-use crate::gpu::Handles;
+use crate::gpu::{Handles, new_buffer};
 
 /// Side of a tile in pixels of the shrunk picture: a quarter of what one workgroup of the meter
 /// reads.
@@ -54,27 +54,19 @@ impl Targets {
             Adding::Raster => drawn,
             Adding::Compute => drawn | Usage::STORAGE_BINDING,
         };
-        let texture_as = |label: &str, size: PictureSize, format, usage| {
-            gpu.device
-                .create_texture(&texture_of(label, size, format, usage))
-                .create_view(&Default::default())
-        };
-        let texture = |label: &str, size| texture_as(label, size, HDR_FORMAT, drawn);
+        let texture = |label: &str, size| texture_view(gpu, label, size, HDR_FORMAT, drawn);
         let textures = |label: &str, sizes: &[PictureSize]| {
             sizes.iter().map(|&size| texture(label, size)).collect()
         };
         let tiles = [pyramid.base.width(), pyramid.base.height()].map(|side| side.div_ceil(TILE));
-        let tile_light = gpu.device.create_buffer(&wgpu::BufferDescriptor {
-            label: Some("light of tiles"),
-            size: 4 * u64::from(tiles[0] * tiles[1]),
-            usage: wgpu::BufferUsages::STORAGE,
-            mapped_at_creation: false,
-        });
+        let bytes = 4 * u64::from(tiles[0] * tiles[1]);
+        let usage = wgpu::BufferUsages::STORAGE;
+        let tile_light = new_buffer(gpu.device, "light of tiles", bytes, usage);
         Ok(Self {
             tiles,
             tile_light,
             size,
-            hdr: texture_as("hdr", size, light_format, hdr_usage),
+            hdr: texture_view(gpu, "hdr", size, light_format, hdr_usage),
             light_format,
             adding,
             base: texture("shrunk", pyramid.base),
@@ -84,6 +76,11 @@ impl Targets {
             pyramid,
         })
     }
+}
+
+/// The size of a texture.
+pub(crate) fn extent(size: PictureSize) -> wgpu::Extent3d {
+    wgpu::Extent3d { width: size.width(), height: size.height(), depth_or_array_layers: 1 }
 }
 
 /// An error for sizes beyond the device's limit.
@@ -99,6 +96,18 @@ pub(crate) fn check_side(gpu: Handles, size: PictureSize) -> Result<()> {
     ))
 }
 
+/// A view of a new 2D texture.
+pub(crate) fn texture_view(
+    gpu: Handles,
+    label: &str,
+    size: PictureSize,
+    format: wgpu::TextureFormat,
+    usage: wgpu::TextureUsages,
+) -> wgpu::TextureView {
+    let texture = gpu.device.create_texture(&texture_of(label, size, format, usage));
+    texture.create_view(&Default::default())
+}
+
 /// A plain 2D texture.
 pub(crate) fn texture_of(
     label: &str,
@@ -108,11 +117,7 @@ pub(crate) fn texture_of(
 ) -> wgpu::TextureDescriptor<'_> {
     wgpu::TextureDescriptor {
         label: Some(label),
-        size: wgpu::Extent3d {
-            width: size.width(),
-            height: size.height(),
-            depth_or_array_layers: 1,
-        },
+        size: extent(size),
         mip_level_count: 1,
         sample_count: 1,
         dimension: wgpu::TextureDimension::D2,

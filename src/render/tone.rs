@@ -9,9 +9,8 @@ use rayon::prelude::*;
 
 use super::bloom::{along, blend, glow_row, place};
 use super::exposure::Levels;
-use super::glow::{Smoothing, shrink_factor};
+use super::glow::{Smoothing, at_least, at_most, shrink_factor};
 use super::image::Image;
-use super::limits::{at_least, at_most};
 use super::splat::HdrImage;
 use super::style::Style;
 

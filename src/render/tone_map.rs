@@ -38,33 +38,17 @@ impl ToneMapPass {
                 return Err(Error::value("the picture's format", format!("{other:?}"), allowed));
             }
         };
-        let fragment = wgpu::ShaderStages::FRAGMENT;
+        use Binding::{Read, Sampler, Texture, Unfiltered, Uniform};
+        let bindings = [Uniform, Read, Unfiltered, Texture, Sampler, Read];
         let both = wgpu::ShaderStages::VERTEX_FRAGMENT;
-        let layout = group_layout(
-            gpu.device,
-            "tone map",
-            &[
-                (Binding::Uniform, both),
-                (Binding::Read, both),
-                (Binding::Unfiltered, both),
-                (Binding::Texture, fragment),
-                (Binding::Sampler, fragment),
-                (Binding::Read, wgpu::ShaderStages::VERTEX),
-            ],
-        );
+        let layout = group_layout(gpu.device, "tone map", both, &bindings);
         let module = shader(gpu.device, SHADER, HDR_FORMAT)?;
         let pipelines = entries.map(|entry| {
             [[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]].map(|[has_glow, is_large]| {
                 let constants = [("HAS_GLOW", has_glow), ("IS_LARGE", is_large)];
-                let pipeline = DrawPipeline {
-                    module: &module,
-                    entry_points: ["vs_tile", entry],
-                    constants: &constants,
-                    layouts: &[&layout],
-                    format,
-                    blend: None,
-                };
-                pipeline.make(gpu.device)
+                let (entries, layouts) = (["vs_tile", entry], [&layout]);
+                let drawn = DrawPipeline::new(&module, entries, &layouts, format);
+                DrawPipeline { constants: &constants, ..drawn }.make(gpu.device)
             })
         });
         let encodes = !format.is_srgb();
@@ -78,19 +62,16 @@ impl ToneMapPass {
         targets: &Targets,
         exposure: &ExposurePass,
     ) -> wgpu::BindGroup {
-        bind(
-            gpu.device,
-            "tone map",
-            &self.layout,
-            &[
-                exposure.uniform.as_entire_binding(),
-                exposure.state.as_entire_binding(),
-                wgpu::BindingResource::TextureView(&targets.hdr),
-                wgpu::BindingResource::TextureView(&targets.glow),
-                wgpu::BindingResource::Sampler(&self.sampler),
-                targets.tile_light.as_entire_binding(),
-            ],
-        )
+        use wgpu::BindingResource::{Sampler, TextureView};
+        let resources = [
+            exposure.uniform.as_entire_binding(),
+            exposure.state.as_entire_binding(),
+            TextureView(&targets.hdr),
+            TextureView(&targets.glow),
+            Sampler(&self.sampler),
+            targets.tile_light.as_entire_binding(),
+        ];
+        bind(gpu.device, "tone map", &self.layout, &resources)
     }
 
     /// Fills `target`, which has the picture's size. `style` decides about glow and dither;

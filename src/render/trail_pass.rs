@@ -1,10 +1,10 @@
 //! Trails on the device; see [`super::trails`]. Two blended passes over the picture.
 
 use super::light::{HDR_FORMAT, LightPipelines, shader};
-use super::targets::{Targets, texture_of};
+use super::targets::{Targets, texture_view};
 use super::trails::TRAIL_PART;
 use crate::error::Result;
-use crate::gpu::{Binding, DARK, DrawPipeline, Handles, begin_drawing, bind, group_layout};
+use crate::gpu::{Binding, DARK, Handles, begin_drawing, bind, group_layout};
 
 /// The file of the pass, below `shaders/`.
 pub const SHADER: &str = "render/trail.wgsl";
@@ -26,11 +26,8 @@ struct Trail {
 impl TrailPass {
     /// Builds the pipeline; the trail's texture is created with the first trail.
     pub fn new(gpu: Handles) -> Result<Self> {
-        let layout = group_layout(
-            gpu.device,
-            "trail",
-            &[(Binding::Unfiltered, wgpu::ShaderStages::FRAGMENT)],
-        );
+        let fragment = wgpu::ShaderStages::FRAGMENT;
+        let layout = group_layout(gpu.device, "trail", fragment, &[Binding::Unfiltered]);
         // source * constant + target * (1 - constant)
         let mixed = wgpu::BlendComponent {
             src_factor: wgpu::BlendFactor::Constant,
@@ -38,15 +35,8 @@ impl TrailPass {
             operation: wgpu::BlendOperation::Add,
         };
         let module = shader(gpu.device, SHADER, HDR_FORMAT)?;
-        let drawn = DrawPipeline {
-            module: &module,
-            entry_points: ["vs_screen", "fs_mix"],
-            constants: &[],
-            layouts: &[&layout],
-            format: HDR_FORMAT,
-            blend: Some(mixed),
-        };
-        let pipelines = LightPipelines::make(gpu.device, drawn);
+        let pipelines =
+            LightPipelines::new(gpu, &module, ["vs_screen", "fs_mix"], &[&layout], mixed);
         Ok(Self { layout, pipelines, trail: None })
     }
 
@@ -55,23 +45,23 @@ impl TrailPass {
         self.trail = None;
     }
 
-    /// Adds the picture to the trail, of which the fraction `kept` stays, and mixes the trail into
+    /// Adds the picture to the trail, of which the fraction `retained` stays, and mixes the trail into
     /// the picture.
     pub fn mix(
         &mut self,
         gpu: Handles,
         encoder: &mut wgpu::CommandEncoder,
         targets: &Targets,
-        kept: f32,
+        retained: f32,
     ) {
         let Some(pipeline) = self.pipelines.find(targets.light_format) else { return };
         let is_new = self.trail.is_none();
         let trail = self.trail.get_or_insert_with(|| Trail::new(gpu, &self.layout, targets));
-        let load = if is_new || kept <= 0.0 { DARK } else { wgpu::LoadOp::Load };
+        let load = if is_new || retained <= 0.0 { DARK } else { wgpu::LoadOp::Load };
         // A new, dark texture is replaced by the whole picture.
-        let kept = if is_new { 0.0 } else { kept };
+        let retained = if is_new { 0.0 } else { retained };
         let pass = begin_drawing(encoder, "trail", &trail.view, load);
-        draw(pass, pipeline, &trail.hdr_group, 1.0 - kept);
+        draw(pass, pipeline, &trail.hdr_group, 1.0 - retained);
         let pass = begin_drawing(encoder, "mix", &targets.hdr, wgpu::LoadOp::Load);
         draw(pass, pipeline, &trail.trail_group, TRAIL_PART);
     }
@@ -93,10 +83,7 @@ fn draw(
 impl Trail {
     fn new(gpu: Handles, layout: &wgpu::BindGroupLayout, targets: &Targets) -> Self {
         let usage = wgpu::TextureUsages::RENDER_ATTACHMENT | wgpu::TextureUsages::TEXTURE_BINDING;
-        let view = gpu
-            .device
-            .create_texture(&texture_of("trail", targets.size, targets.light_format, usage))
-            .create_view(&Default::default());
+        let view = texture_view(gpu, "trail", targets.size, targets.light_format, usage);
         let group = |view: &wgpu::TextureView| {
             bind(gpu.device, "trail", layout, &[wgpu::BindingResource::TextureView(view)])
         };

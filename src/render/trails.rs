@@ -1,7 +1,7 @@
 //! Trails: light that fades in seconds instead of vanishing with its picture.
 //!
 //! A second picture in linear light holds an exponential moving average of past pictures: `trail =
-//! kept * trail + (1 - kept) * now`, with `kept = exp(-elapsed / trail_secs)`. The output is 40 %
+//! retained * trail + (1 - retained) * now`, with `retained = exp(-elapsed / trail_secs)`. The output is 40 %
 //! of the current picture and 60 % of the trail, so that a body at rest looks the same, a moving
 //! one draws a line behind it, and the total light stays the same for the exposure.
 //!
@@ -33,7 +33,7 @@ impl TrailClock {
 
     /// The fraction of the trail that stays beneath a picture at `time_secs`, 0 to 1; 0 for the
     /// first.
-    pub fn kept(
+    pub fn retained(
         &mut self,
         trail_secs: f64,
         time_secs: f64,
@@ -61,12 +61,12 @@ fn moved_px(from: &Camera, to: &Camera, size: PictureSize) -> f64 {
     if moved.is_finite() { moved } else { f64::MAX }
 }
 
-/// Adds `hdr` to `trail`, of which the fraction `kept` stays, and mixes the trail into `hdr`.
-pub fn mix(hdr: &mut HdrImage, trail: &mut HdrImage, kept: f32) {
+/// Adds `hdr` to `trail`, of which the fraction `retained` stays, and mixes the trail into `hdr`.
+pub fn mix(hdr: &mut HdrImage, trail: &mut HdrImage, retained: f32) {
     let pixels = hdr.pixels_mut().par_iter_mut().zip(trail.pixels_mut().par_iter_mut());
     pixels.with_min_len(4096).for_each(|(now, trail)| {
         for (now, trail) in now.iter_mut().zip(trail) {
-            *trail = now.min(super::tone::LARGEST) * (1.0 - kept) + *trail * kept;
+            *trail = now.min(super::tone::LARGEST) * (1.0 - retained) + *trail * retained;
             *now = *trail * TRAIL_PART + *now * (1.0 - TRAIL_PART);
         }
     });
@@ -87,8 +87,8 @@ mod tests {
             let mut remaining = 1.0;
             for picture in 0..=2 * pictures_per_sec {
                 let secs = f64::from(picture) / f64::from(pictures_per_sec);
-                let kept = clock.kept(2.0, secs, &camera, size());
-                remaining *= if picture == 0 { 1.0 - kept } else { kept };
+                let retained = clock.retained(2.0, secs, &camera, size());
+                remaining *= if picture == 0 { 1.0 - retained } else { retained };
             }
             remaining
         };
@@ -100,18 +100,18 @@ mod tests {
     #[test]
     fn camera_motion_shortens_trail_and_jump_clears_it() {
         let frame = PictureSize::new(1280, 720).unwrap();
-        let kept = |to: Camera| {
+        let retained = |to: Camera| {
             let mut clock = TrailClock::default();
-            clock.kept(2.0, 0.0, &Camera::default(), frame);
-            clock.kept(2.0, 0.01, &to, frame)
+            clock.retained(2.0, 0.0, &Camera::default(), frame);
+            clock.retained(2.0, 0.01, &to, frame)
         };
-        let still = kept(Camera::default());
-        let slow = kept(Camera::default().orbited(0.001));
+        let still = retained(Camera::default());
+        let slow = retained(Camera::default().orbited(0.001));
         assert!(still > 0.99 && slow < still && slow > 0.9, "{still} {slow}");
         let pan = Camera::default().panned(glam::DVec2::new(8.0, 0.0), frame);
-        assert!((kept(pan) - 0.366).abs() < 0.01, "{}", kept(pan));
+        assert!((retained(pan) - 0.366).abs() < 0.01, "{}", retained(pan));
         for jump in [Camera::default().orbited(1.0), Camera::default().zoomed(2.0)] {
-            assert!(kept(jump) < 1e-6);
+            assert!(retained(jump) < 1e-6);
         }
     }
 

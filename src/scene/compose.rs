@@ -93,12 +93,8 @@ pub(crate) fn join(groups: impl IntoIterator<Item = Bodies>) -> Result<Bodies> {
 /// Checks that there is at least one body and at most [`MAX_BODIES`].
 pub(crate) fn check_count(n: usize) -> Result<()> {
     if (1..=MAX_BODIES).contains(&n) {
-        Ok(())
-    } else {
-        Err(Error::value(
-            "the number of bodies",
-            n,
-            format!("a whole number from 1 to {MAX_BODIES}"),
-        ))
+        return Ok(());
     }
+    let allowed = format!("a whole number from 1 to {MAX_BODIES}");
+    Err(Error::value("the number of bodies", n, allowed))
 }

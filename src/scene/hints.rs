@@ -1,7 +1,5 @@
 //! A scene's suggestions for running, viewing and labelling it.
 
-use crate::units::{Measure, Units};
-
 /// The settings that a run of the scene uses unless its user overrides them. N-body units, G = 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RunHints {
@@ -124,27 +122,4 @@ pub enum Colouring {
     Speed,
     /// Nothing: all bodies have the same colour.
     Plain,
-}
-
-/// The units of a scene, for display. Internally G = 1 whatever they are.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct SceneUnits {
-    /// Length.
-    pub length: Measure,
-    /// Mass.
-    pub mass: Measure,
-    /// Time.
-    pub time: Measure,
-}
-
-impl From<&SceneUnits> for Units {
-    /// The names with their factors, for example `3.5 kpc`; G = 1.
-    fn from(units: &SceneUnits) -> Self {
-        Units {
-            length: units.length.to_string(),
-            mass: units.mass.to_string(),
-            time: units.time.to_string(),
-            gravitational_constant: 1.0,
-        }
-    }
 }

@@ -28,9 +28,7 @@ mod text;
 mod values;
 mod view_text;
 
-pub use hints::{
-    CameraHint, Colouring, IntegratorHints, Keyframe, RunHints, SceneUnits, ViewHints,
-};
+pub use hints::{CameraHint, Colouring, IntegratorHints, Keyframe, RunHints, ViewHints};
 pub use orbit::Orbit;
 pub use scene::{Loader, Scene};
 pub use test_bodies::{Spread, test_bodies};
@@ -38,7 +36,8 @@ pub use values::{Kind, Parameter, Values};
 pub use view_text::{keyframes, path_text, with_keyframes};
 
 /// The largest number of bodies of a scene; more would need over 10 GB on the host alone.
-/// A browser's page has 4 GB of memory, in which the bodies are several times while they are handed over.
+/// A browser's page has 4 GB of memory, in which there are several copies of the bodies while they
+/// are handed over.
 pub const MAX_BODIES: usize = if cfg!(target_arch = "wasm32") { 4_000_000 } else { 100_000_000 };
 
 /// A way to make bodies from a few numbers.
@@ -60,19 +59,13 @@ impl Generator {
     ///
     /// Errors: an unknown name, with all known ones.
     pub fn parameter(&self, name: &str) -> Result<&'static Parameter> {
-        self.parameters.iter().find(|p| p.name == name).ok_or_else(|| Error::Unknown {
-            kind: "scene parameter",
-            name: name.to_owned(),
-            known: match self.parameters {
-                [] => format!("none, as {} has no parameters", self.name),
-                some => some.iter().map(|p| p.name).collect::<Vec<_>>().join(", "),
-            },
-        })
-    }
-
-    /// Whether it makes any number of bodies, set by its parameter `n`.
-    pub fn takes_n(&self) -> bool {
-        self.parameters.iter().any(|p| p.name == "n")
+        let none = || format!("none, as {} has no parameters", self.name);
+        let known = || match self.parameters {
+            [] => vec![none()],
+            some => some.iter().map(|p| p.name.to_owned()).collect(),
+        };
+        let found = self.parameters.iter().find(|p| p.name == name);
+        found.ok_or_else(|| Error::unknown("scene parameter", name, known()))
     }
 }
 
@@ -96,9 +89,7 @@ pub static GENERATORS: &[&Generator] = &[
 ///
 /// Errors: an unknown name, with all known ones.
 pub fn generator(name: &str) -> Result<&'static Generator> {
-    GENERATORS.iter().copied().find(|g| g.name == name).ok_or_else(|| Error::Unknown {
-        kind: "generator",
-        name: name.to_owned(),
-        known: GENERATORS.iter().map(|g| g.name).collect::<Vec<_>>().join(", "),
-    })
+    let known = || GENERATORS.iter().map(|generator| generator.name);
+    let found = GENERATORS.iter().copied().find(|generator| generator.name == name);
+    found.ok_or_else(|| Error::unknown("generator", name, known()))
 }

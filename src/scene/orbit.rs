@@ -26,11 +26,8 @@ impl Orbit {
     pub fn start(&self, mass: f64) -> Result<(DVec3, DVec3)> {
         let Self { eccentricity, pericentre, separation } = *self;
         if !(eccentricity.is_finite() && eccentricity >= 0.0) {
-            return Err(Error::value(
-                "the orbit's eccentricity",
-                eccentricity,
-                "a number of at least 0",
-            ));
+            let allowed = "a number of at least 0";
+            return Err(Error::value("the orbit's eccentricity", eccentricity, allowed));
         }
         if !(pericentre.is_finite() && pericentre > 0.0) {
             return Err(Error::value("the orbit's pericentre", pericentre, "a number above 0"));

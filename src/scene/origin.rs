@@ -15,6 +15,8 @@ pub(super) enum Allowed {
     Any,
     NotNegative,
     Positive,
+    /// From 0 to 1.
+    Strength,
 }
 
 /// The text being read; turns positions into lines.
@@ -39,30 +41,30 @@ impl Origin<'_> {
         default: f64,
         allowed: Allowed,
     ) -> Result<f64> {
-        let Some(spanned) = value else { return Ok(default) };
+        Ok(self.optional(key, value, allowed)?.unwrap_or(default))
+    }
+
+    /// The number of `key`, if present.
+    pub fn optional(
+        &self,
+        key: &str,
+        value: &Option<Spanned<f64>>,
+        allowed: Allowed,
+    ) -> Result<Option<f64>> {
+        let Some(spanned) = value else { return Ok(None) };
         let value = *spanned.get_ref();
         let (good, words) = match allowed {
             Allowed::Any => (true, "a finite number"),
             Allowed::NotNegative => (value >= 0.0, "a number of at least 0"),
             Allowed::Positive => (value > 0.0, "a number above 0"),
+            Allowed::Strength => ((0.0..=1.0).contains(&value), "a number from 0 to 1"),
         };
         match good && value.is_finite() {
-            true => Ok(value),
+            true => Ok(Some(value)),
             false => {
                 Err(self.error(spanned.span(), Error::value(format!("'{key}'"), value, words)))
             }
         }
-    }
-
-    /// The number of `key`, from 0 to 1, if present.
-    pub fn strength(&self, key: &str, value: &Option<Spanned<f64>>) -> Result<Option<f64>> {
-        let Some(spanned) = value else { return Ok(None) };
-        let value = *spanned.get_ref();
-        if !(0.0..=1.0).contains(&value) {
-            let problem = Error::value(format!("'{key}'"), value, "a number from 0 to 1");
-            return Err(self.error(spanned.span(), problem));
-        }
-        Ok(Some(value))
     }
 
     /// The vector of `key`, or zero if it is missing.

@@ -4,11 +4,10 @@ use std::path::Path;
 
 use super::compose::{Part, Source, check_count, join, name_components, on_orbit};
 use super::finer::Finer;
-use super::{
-    IntegratorHints, Kind, Orbit, Parameter, RunHints, SceneUnits, Values, ViewHints, text,
-};
+use super::{IntegratorHints, Kind, Orbit, Parameter, RunHints, Values, ViewHints, text};
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
+use crate::units::Units;
 
 /// Loads the snapshot of a part. Scenes do not open files themselves.
 pub type Loader<'a> = dyn Fn(&Path) -> Result<Bodies> + 'a;
@@ -56,8 +55,9 @@ pub struct Scene {
     pub integrator: IntegratorHints,
     /// Camera and colours that suit it.
     pub view: ViewHints,
-    /// Its units, for display.
-    pub units: SceneUnits,
+    /// Its units, for display: names with their factors, such as `3.5 kpc`. G is 1 whatever they
+    /// are.
+    pub units: Units,
     /// How softening and step follow the number of bodies, if they do.
     pub(super) finer: Option<Finer>,
     pub(super) contents: Contents,
@@ -82,13 +82,8 @@ impl Scene {
     ///
     /// Errors: an unknown name, with all known ones.
     pub fn builtin_text(name: &str) -> Result<&'static str> {
-        BUILT_IN.iter().find(|(known, _)| *known == name).map(|(_, text)| *text).ok_or_else(|| {
-            Error::Unknown {
-                kind: "scene",
-                name: name.to_owned(),
-                known: Self::names().collect::<Vec<_>>().join(", "),
-            }
-        })
+        let found = BUILT_IN.iter().find(|(known, _)| *known == name);
+        found.map(|(_, text)| *text).ok_or_else(|| Error::unknown("scene", name, Self::names()))
     }
 
     /// The built-in scene with this name.
@@ -167,9 +162,11 @@ impl Scene {
     }
 
     fn unknown(&self, name: &str) -> Error {
-        let known: Vec<String> = self.parameters().into_iter().map(|(name, _, _)| name).collect();
-        let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-        Error::Unknown { kind: "scene parameter", name: name.to_owned(), known }
+        let mut known: Vec<String> = self.parameters().into_iter().map(|(name, ..)| name).collect();
+        if known.is_empty() {
+            known.push("none".to_owned());
+        }
+        Error::unknown("scene parameter", name, known)
     }
 
     /// The number of bodies that the scene will have; `None` if it depends on files.

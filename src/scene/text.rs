@@ -8,10 +8,11 @@ use toml::Spanned;
 
 use super::compose::{Part, Source};
 use super::finer::Finer;
-use super::origin::{Allowed, Origin};
+use super::origin::Allowed::{Any, NotNegative, Positive};
+use super::origin::Origin;
 use super::scene::{Contents, Scene};
 use super::view_text::ViewText;
-use super::{IntegratorHints, Orbit, RunHints, SceneUnits, Values, generator};
+use super::{IntegratorHints, Orbit, RunHints, Values, generator};
 use crate::error::{Error, Result};
 use crate::units::{Measure, Units};
 
@@ -101,8 +102,8 @@ struct UnitsText {
 impl Origin<'_> {
     /// Time step and end of a run; the number of steps must be countable.
     fn duration(&self, text: &RunText, base: RunHints) -> Result<RunHints> {
-        let dt = self.number("dt", &text.dt, base.dt, Allowed::Positive)?;
-        let until = self.number("until", &text.until, base.until, Allowed::Positive)?;
+        let dt = self.number("dt", &text.dt, base.dt, Positive)?;
+        let until = self.number("until", &text.until, base.until, Positive)?;
         // Less than a millionth of a step counts as no step.
         if dt.is_normal() && (1e-6..=MOST_STEPS).contains(&(until / dt)) {
             return Ok(RunHints { dt, until, ..base });
@@ -133,43 +134,35 @@ impl Origin<'_> {
         let source = match (&text.generator, &text.file) {
             (Some(name), None) => self.source(name, &text.parameters)?,
             (None, Some(_)) if !text.parameters.is_empty() => {
-                return Err(self.error(
-                    span,
-                    "a part from a 'file' has no 'parameters'; they belong to a 'generator'",
-                ));
+                let problem =
+                    "a part from a 'file' has no 'parameters'; they belong to a 'generator'";
+                return Err(self.error(span, problem));
             }
             (None, Some(file)) => {
                 Source::File(self.path.parent().unwrap_or(Path::new("")).join(file))
             }
             _ => {
-                return Err(
-                    self.error(span, "a [[part]] must have either a 'generator' or a 'file'")
-                );
+                let problem = "a [[part]] must have either a 'generator' or a 'file'";
+                return Err(self.error(span, problem));
             }
         };
         for (key, given) in [("position", &text.position), ("velocity", &text.velocity)] {
             if let (true, Some(given)) = (in_encounter, given) {
-                return Err(self.error(
-                    given.span(),
-                    format!("'{key}' must be left out where an [encounter] places the parts"),
-                ));
+                let problem =
+                    format!("'{key}' must be left out where an [encounter] places the parts");
+                return Err(self.error(given.span(), problem));
             }
         }
         Ok(Part {
             name: text.name.clone(),
             source,
             seed: text.seed,
-            length_scale: self.number(
-                "length_scale",
-                &text.length_scale,
-                1.0,
-                Allowed::Positive,
-            )?,
-            mass_scale: self.number("mass_scale", &text.mass_scale, 1.0, Allowed::Positive)?,
+            length_scale: self.number("length_scale", &text.length_scale, 1.0, Positive)?,
+            mass_scale: self.number("mass_scale", &text.mass_scale, 1.0, Positive)?,
             turn: [
-                self.number("spin", &text.spin, 0.0, Allowed::Any)?,
-                self.number("tilt", &text.tilt, 0.0, Allowed::Any)?,
-                self.number("node", &text.node, 0.0, Allowed::Any)?,
+                self.number("spin", &text.spin, 0.0, Any)?,
+                self.number("tilt", &text.tilt, 0.0, Any)?,
+                self.number("node", &text.node, 0.0, Any)?,
             ],
             position: self.vector("position", &text.position)?,
             velocity: self.vector("velocity", &text.velocity)?,
@@ -177,15 +170,11 @@ impl Origin<'_> {
     }
 
     fn integrator(&self, run: &RunText) -> Result<IntegratorHints> {
-        let number = |key: &str, value: &Option<Spanned<f64>>| match value {
-            None => Ok(None),
-            Some(_) => self.number(key, value, 0.0, Allowed::Positive).map(Some),
-        };
         Ok(IntegratorHints {
             integrator: run.integrator.clone(),
-            eta: number("eta", &run.eta)?,
-            eta6: number("eta6", &run.eta6)?,
-            dt_max: number("dt_max", &run.dt_max)?,
+            eta: self.optional("eta", &run.eta, Positive)?,
+            eta6: self.optional("eta6", &run.eta6, Positive)?,
+            dt_max: self.optional("dt_max", &run.dt_max, Positive)?,
             precision: run.precision.clone(),
         })
     }
@@ -193,10 +182,8 @@ impl Origin<'_> {
     fn contents(&self, scene: &SceneText) -> Result<Contents> {
         if let Some(name) = &scene.generator {
             if let Some(part) = scene.parts.first() {
-                return Err(self.error(
-                    part.span(),
-                    "a scene has either a 'generator' or [[part]]s, not both",
-                ));
+                let problem = "a scene has either a 'generator' or [[part]]s, not both";
+                return Err(self.error(part.span(), problem));
             }
             if let Some(encounter) = &scene.encounter {
                 return Err(self.error(encounter.span(), "an [encounter] needs two [[part]]s"));
@@ -206,9 +193,8 @@ impl Origin<'_> {
             return Ok(Contents::Single(self.source(name, numbers)?));
         }
         if scene.parts.is_empty() {
-            return Err(
-                self.error(0..0, "a scene must have a 'generator' or at least one [[part]]")
-            );
+            let problem = "a scene must have a 'generator' or at least one [[part]]";
+            return Err(self.error(0..0, problem));
         }
         if let Some(parameters) = &scene.parameters {
             return Err(self.error(parameters.span(), "[parameters] belong to the scene's 'generator'; those of a part are [part.parameters]"));
@@ -228,14 +214,11 @@ impl Origin<'_> {
         let orbit = match &scene.encounter {
             None => None,
             Some(text) => {
-                if scene.parts.len() != 2 {
-                    return Err(self.error(
-                        text.span(),
-                        format!(
-                            "an [encounter] needs two [[part]]s, but there are {}",
-                            scene.parts.len()
-                        ),
-                    ));
+                let count = scene.parts.len();
+                if count != 2 {
+                    let problem =
+                        format!("an [encounter] needs two [[part]]s, but there are {count}");
+                    return Err(self.error(text.span(), problem));
                 }
                 let encounter = text.get_ref();
                 let orbit = Orbit {
@@ -260,14 +243,13 @@ pub(super) fn read(text: &str, path: &Path) -> Result<Scene> {
         let problem = error.message().to_owned();
         origin.error(error.span().unwrap_or(0..0), problem)
     })?;
-    let units = SceneUnits {
-        length: origin.measure("length", &scene.units.length)?,
-        mass: origin.measure("mass", &scene.units.mass)?,
-        time: origin.measure("time", &scene.units.time)?,
-    };
-    if let Some(newton) = Units::from(&units).contradiction() {
+    let length = origin.measure("length", &scene.units.length)?.to_string();
+    let mass = origin.measure("mass", &scene.units.mass)?.to_string();
+    let time = origin.measure("time", &scene.units.time)?;
+    let units = Units { length, mass, time: time.to_string(), gravitational_constant: 1.0 };
+    if let Some(newton) = units.contradiction() {
         let place = scene.units.length.as_ref().map_or(0..0, Spanned::span);
-        let time = Measure { factor: units.time.factor / newton.sqrt(), ..units.time };
+        let time = Measure { factor: time.factor / newton.sqrt(), ..time };
         return Err(origin.error(
             place,
             format!(
@@ -290,7 +272,7 @@ pub(super) fn read(text: &str, path: &Path) -> Result<Scene> {
                 "softening",
                 &scene.run.softening,
                 run.softening,
-                Allowed::NotNegative,
+                NotNegative,
             )?,
             ..origin.duration(&scene.run, run)?
         },

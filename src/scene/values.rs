@@ -32,40 +32,33 @@ pub struct Parameter {
 }
 
 impl Parameter {
-    /// A real number.
-    pub(crate) const fn real(
-        name: &'static str,
-        default: f64,
-        min: f64,
-        max: f64,
-        help: &'static str,
-    ) -> Self {
-        Self { name, default, min, max, kind: Kind::Real, help }
+    /// A real number from `min` to `max`.
+    pub(crate) const fn real(name: &'static str, default: f64, [min, max]: [f64; 2]) -> Self {
+        Self { name, default, min, max, kind: Kind::Real, help: "" }
     }
 
     /// A positive number whose range spans decades.
-    pub(crate) const fn scale(
-        name: &'static str,
-        default: f64,
-        min: f64,
-        max: f64,
-        help: &'static str,
-    ) -> Self {
-        Self { name, default, min, max, kind: Kind::Scale, help }
+    pub(crate) const fn scale(name: &'static str, default: f64, range: [f64; 2]) -> Self {
+        Self { kind: Kind::Scale, ..Self::real(name, default, range) }
+    }
+
+    /// Sets the meaning.
+    pub(crate) const fn help(self, help: &'static str) -> Self {
+        Self { help, ..self }
     }
 
     /// The number of bodies, `n`, at least `min`.
     pub(crate) const fn n(default: usize, min: usize) -> Self {
-        let help = "number of bodies, all components together";
-        let (default, min, max) = (default as f64, min as f64, MAX_BODIES as f64);
-        Self { name: "n", default, min, max, kind: Kind::Count, help }
+        let number = Self::real("n", default as f64, [min as f64, MAX_BODIES as f64])
+            .help("number of bodies, all components together");
+        Self { kind: Kind::Count, ..number }
     }
 
     /// The softening length for which the initial state is made; scenes pass that of the run.
     pub(crate) const fn softening(default: f64) -> Self {
-        let help =
-            "softening length that velocities are in equilibrium with; that of the run, unless set";
-        Self { name: "softening", default, min: 0.0, max: 1.0, kind: Kind::Real, help }
+        Self::real("softening", default, [0.0, 1.0]).help(
+            "softening length that velocities are in equilibrium with; that of the run, unless set",
+        )
     }
 
     /// The allowed values, in words.
@@ -115,11 +108,8 @@ impl Values {
     /// An unknown name; a value outside the range.
     pub fn set(&mut self, name: &str, value: f64) -> Result<()> {
         let Some(index) = self.parameters.iter().position(|p| p.name == name) else {
-            return Err(Error::Unknown {
-                kind: "scene parameter",
-                name: name.to_owned(),
-                known: self.parameters.iter().map(|p| p.name).collect::<Vec<_>>().join(", "),
-            });
+            let known = self.parameters.iter().map(|p| p.name);
+            return Err(Error::unknown("scene parameter", name, known));
         };
         self.parameters[index].check(value)?;
         self.value[index] = value;
@@ -158,7 +148,7 @@ mod tests {
     use super::*;
 
     static PARAMETERS: &[Parameter] =
-        &[Parameter::n(100, 2), Parameter::real("spin", 0.5, -1.0, 1.0, "how fast")];
+        &[Parameter::n(100, 2), Parameter::real("spin", 0.5, [-1.0, 1.0])];
 
     #[test]
     fn values_outside_the_range_name_the_parameter() {

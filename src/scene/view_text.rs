@@ -52,23 +52,14 @@ impl Origin<'_> {
     /// Reads the hints of a `[view]`.
     pub(super) fn view(&self, text: &ViewText) -> Result<ViewHints> {
         let defaults = ViewHints::default();
+        let any = |key, value, default| self.number(key, value, default, Allowed::Any);
         let mut view = ViewHints {
             extent: self.number("extent", &text.extent, defaults.extent, Allowed::Positive)?,
-            inclination: self.number(
-                "inclination",
-                &text.inclination,
-                defaults.inclination,
-                Allowed::Any,
-            )?,
-            azimuth: self.number("azimuth", &text.azimuth, defaults.azimuth, Allowed::Any)?,
-            orbit_speed: self.number(
-                "orbit_speed",
-                &text.orbit_speed,
-                defaults.orbit_speed,
-                Allowed::Any,
-            )?,
+            inclination: any("inclination", &text.inclination, defaults.inclination)?,
+            azimuth: any("azimuth", &text.azimuth, defaults.azimuth)?,
+            orbit_speed: any("orbit_speed", &text.orbit_speed, defaults.orbit_speed)?,
             colouring: text.colouring.unwrap_or_default(),
-            glow: self.strength("glow", &text.glow)?,
+            glow: self.optional("glow", &text.glow, Allowed::Strength)?,
             camera: text.camera.unwrap_or_default(),
             keyframes: Vec::new(),
         };
@@ -86,6 +77,7 @@ impl Origin<'_> {
             azimuth: view.azimuth,
             target: [0.0; 3],
         };
+        let any = |key, value, default| self.number(key, value, default, Allowed::Any);
         let mut keyframes = Vec::with_capacity(texts.len());
         for text in texts {
             let time = *text.time.get_ref();
@@ -101,13 +93,8 @@ impl Origin<'_> {
             last = Keyframe {
                 time,
                 extent: self.number("extent", &text.extent, last.extent, Allowed::Positive)?,
-                inclination: self.number(
-                    "inclination",
-                    &text.inclination,
-                    last.inclination,
-                    Allowed::Any,
-                )?,
-                azimuth: self.number("azimuth", &text.azimuth, last.azimuth, Allowed::Any)?,
+                inclination: any("inclination", &text.inclination, last.inclination)?,
+                azimuth: any("azimuth", &text.azimuth, last.azimuth)?,
                 target,
             };
             keyframes.push(last);
@@ -153,23 +140,23 @@ pub fn path_text(path: &[Keyframe]) -> String {
     blocks.join("\n")
 }
 
-/// The text of a scene file with its keyframes replaced by these; everything else is kept.
+/// The text of a scene file with its keyframes replaced by these; everything else is unchanged.
 ///
 /// # Errors
 ///
 /// An invalid scene; existing keyframes in another notation than `[[view.keyframe]]`.
 pub fn with_keyframes(text: &str, path: &[Keyframe], file: &Path) -> Result<String> {
-    let mut kept = String::with_capacity(text.len());
+    let mut others = String::with_capacity(text.len());
     let mut is_keyframe = false;
     for line in text.split_inclusive('\n') {
         if line.trim_start().starts_with('[') {
             is_keyframe = line.trim_start().starts_with("[[view.keyframe]]");
         }
         if !is_keyframe {
-            kept.push_str(line);
+            others.push_str(line);
         }
     }
-    let mut made = kept.trim_end().to_owned();
+    let mut made = others.trim_end().to_owned();
     made.push('\n');
     for key in path {
         made.push('\n');

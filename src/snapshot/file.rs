@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use super::find::refuse_foreign;
+use super::output::Target;
 use super::{
     FORMATS, Format, Losses, Made, Output, ReadOptions, Snapshot, Source, WriteFn, WriteOptions,
     by_extension, find, recognise,
@@ -64,7 +65,7 @@ pub fn write(
     snapshot: &Snapshot,
     options: &WriteOptions,
 ) -> Result<Losses> {
-    let (_, losses) = put(snapshot, path.as_ref(), options, Output::on_disk)?;
+    let (_, losses) = put(snapshot, path.as_ref(), options, Target::Disk(Vec::new()))?;
     Ok(losses)
 }
 
@@ -106,7 +107,7 @@ impl Snapshot {
     /// # Errors
     /// As [`Self::to_bytes`]; also a number of files that the format does not allow.
     pub fn to_files(&self, name: &str, options: &WriteOptions) -> Result<(Vec<Made>, Losses)> {
-        put(self, Path::new(name), options, Output::in_memory)
+        put(self, Path::new(name), options, Target::Memory(Vec::new()))
     }
 }
 
@@ -140,19 +141,17 @@ fn format_for(
         Some(spec) => find(&spec, &mut options)?,
         None => by_extension(path)?,
     };
-    let names = |is_meant: fn(&&Format) -> bool| {
-        FORMATS.iter().filter(is_meant).map(|format| format.name).collect::<Vec<_>>().join(", ")
+    let unsuitable = |kind, is_meant: fn(&&Format) -> bool| {
+        let names = FORMATS.iter().filter(is_meant).map(|format| format.name);
+        Error::unknown(kind, format.name, names)
     };
     if targets(path, &options)?.len() > 1 && format.files.is_none() {
-        let known = names(|format| format.files.is_some());
         let kind = "format that can be in several files";
-        return Err(Error::Unknown { kind, name: format.name.into(), known });
+        return Err(unsuitable(kind, |format| format.files.is_some()));
     }
-    let Some(write) = format.write else {
-        let known = names(|format| format.write.is_some());
-        let kind = "format that can be written";
-        return Err(Error::Unknown { kind, name: format.name.into(), known });
-    };
+    let write = format
+        .write
+        .ok_or_else(|| unsuitable("format that can be written", |format| format.write.is_some()))?;
     Ok((format, write, options))
 }
 
@@ -160,7 +159,7 @@ fn put(
     snapshot: &Snapshot,
     path: &Path,
     options: &WriteOptions,
-    output: fn(&Path, &'static str, usize) -> Output,
+    target: Target,
 ) -> Result<(Vec<Made>, Losses)> {
     let (format, write, options) = format_for(path, options)?;
     snapshot
@@ -171,7 +170,8 @@ fn put(
         let allowed = format!("1 to {}, as there are bodies", snapshot.bodies.len());
         return Err(Error::value("the number of files", files, allowed));
     }
-    let (mut output, mut losses) = (output(path, format.name, files), Losses::default());
+    let mut losses = Losses::default();
+    let mut output = Output::new(path, format.name, files, target);
     let converted = match format.units.map(|units| units(snapshot)) {
         Some(assumed) if options.raw_units => {
             losses.note_units(&snapshot.units, &assumed);

@@ -2,14 +2,9 @@
 
 use std::path::Path;
 
-use super::{Confidence, FORMATS, Format, WriteOptions};
+use super::{Confidence, FORMATS, Format, Modifier, WriteOptions};
 use crate::error::{Error, Result};
 use crate::messages;
-
-/// All formats, for listing.
-pub fn formats() -> &'static [Format] {
-    FORMATS
-}
 
 /// The format with this name. Modifiers after the name (`tipsy-be-id`) are set in `options`,
 /// overriding what is there.
@@ -35,7 +30,8 @@ pub fn find(spec: &str, options: &mut WriteOptions) -> Result<&'static Format> {
 /// # Errors
 /// [`Error::Unknown`] if no format has it.
 pub fn by_extension(path: &Path) -> Result<&'static Format> {
-    let extension = extension(path);
+    let extension = path.extension().map(|e| e.to_string_lossy().to_lowercase());
+    let extension = extension.unwrap_or_default();
     FORMATS
         .iter()
         .find(|format| format.extensions.contains(&extension.as_str()))
@@ -84,23 +80,16 @@ pub(super) fn refuse_foreign(head: &[u8], path: &Path) -> Result<()> {
     Err(Error::file(path, problem))
 }
 
-fn extension(path: &Path) -> String {
-    path.extension().map(|e| e.to_string_lossy().to_lowercase()).unwrap_or_default()
-}
-
 fn names() -> String {
     FORMATS.iter().map(|format| format.name).collect::<Vec<_>>().join(", ")
 }
 
 fn unknown(kind: &'static str, name: &str) -> Error {
+    let suffix = |modifier: &Modifier| format!("[-{}]", modifier.suffix);
     let known = FORMATS.iter().map(|format| {
-        let mut text = format.name.to_string();
-        for modifier in format.modifiers {
-            text += &format!("[-{}]", modifier.suffix);
-        }
-        text
+        format.name.to_owned() + &format.modifiers.iter().map(suffix).collect::<String>()
     });
-    Error::Unknown { kind, name: name.into(), known: known.collect::<Vec<_>>().join(", ") }
+    Error::unknown(kind, name, known)
 }
 
 fn unknown_extension(path: &Path, extension: &str) -> Error {
@@ -108,18 +97,13 @@ fn unknown_extension(path: &Path, extension: &str) -> Error {
         format.extensions.iter().map(|extension| format!(".{extension} ({})", format.name))
     });
     let known = known.collect::<Vec<_>>().join(", ");
-    Error::file(
-        path,
-        match extension {
-            "" => format!(
-                "has no extension that tells the format: name the format ({}) or use one of {known}",
-                names()
-            ),
-            _ => format!(
-                "has the extension '.{}', which belongs to no snapshot format: name the format ({}) or use one of {known}",
-                messages::piece(extension),
-                names()
-            ),
-        },
-    )
+    let is = match extension {
+        "" => "no extension that tells the format".to_owned(),
+        _ => {
+            let extension = messages::piece(extension);
+            format!("the extension '.{extension}', which belongs to no snapshot format")
+        }
+    };
+    let names = names();
+    Error::file(path, format!("has {is}: name the format ({names}) or use one of {known}"))
 }

@@ -47,6 +47,19 @@ pub(super) fn order(
     (order, counts)
 }
 
+/// The members of each section of an [`order`].
+pub(super) fn sections<'a>(
+    order: &'a [usize],
+    counts: &'a [usize],
+) -> impl Iterator<Item = &'a [usize]> {
+    let mut rest = order;
+    counts.iter().map(move |&count| {
+        let (members, after) = rest.split_at(count);
+        rest = after;
+        members
+    })
+}
+
 /// Notes what is lost of the components if component c is written as `kinds[kind_of(c)]`.
 pub(super) fn note_components(
     bodies: &Bodies,

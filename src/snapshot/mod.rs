@@ -34,7 +34,7 @@ use crate::units::Units;
 
 pub use column::{Column, ColumnType};
 pub use file::{read, read_with, targets, write};
-pub use find::{by_extension, find, formats, recognise};
+pub use find::{by_extension, find, recognise};
 pub use input::Input;
 pub use losses::Losses;
 pub use model::Snapshot;
@@ -95,6 +95,18 @@ pub struct Modifier {
     /// Sets the option.
     pub apply: fn(&mut WriteOptions),
 }
+
+/// Modifiers of several formats.
+const LITTLE_ENDIAN: Modifier = Modifier {
+    suffix: "le",
+    summary: "little-endian, as is the custom",
+    apply: |options| options.endianness = Some(Endianness::Little),
+};
+const RAW_UNITS: Modifier = Modifier {
+    suffix: "raw",
+    summary: "numbers as they are, whatever units readers assume",
+    apply: |options| options.raw_units = true,
+};
 
 /// How certain a format is that a file is its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -19,24 +19,23 @@ pub struct Made {
 pub struct Output {
     name: PathBuf,
     format: &'static str,
+    /// Number of files to make, and of those made so far.
     files: usize,
-    place: Place,
+    made: u64,
+    target: Target,
 }
 
-enum Place {
+/// Where the files go: memory, or the disk, where temporary files in their targets' folders are
+/// renamed by [`Output::finish`].
+pub(super) enum Target {
     Memory(Vec<Made>),
     Disk(Vec<Replacement>),
 }
 
 impl Output {
-    /// Collects the files in memory.
-    pub(super) fn in_memory(name: &Path, format: &'static str, files: usize) -> Self {
-        Self { name: name.to_owned(), format, files, place: Place::Memory(Vec::new()) }
-    }
-
-    /// Writes temporary files in their targets' folders; [`Self::finish`] renames them.
-    pub(super) fn on_disk(name: &Path, format: &'static str, files: usize) -> Self {
-        Self { name: name.to_owned(), format, files, place: Place::Disk(Vec::new()) }
+    /// For a snapshot of this many files.
+    pub(super) fn new(name: &Path, format: &'static str, files: usize, target: Target) -> Self {
+        Self { name: name.to_owned(), format, files, made: 0, target }
     }
 
     /// Number of files to make.
@@ -46,17 +45,14 @@ impl Output {
 
     /// Takes the next file.
     pub(super) fn put(&mut self, bytes: Vec<u8>) -> Result<()> {
-        let so_far = match &self.place {
-            Place::Memory(files) => files.len(),
-            Place::Disk(files) => files.len(),
-        };
         let path = match self.files {
             1 => self.name.clone(),
-            _ => parts::nth(&self.name, so_far as u64),
+            _ => parts::nth(&self.name, self.made),
         };
-        match &mut self.place {
-            Place::Memory(files) => files.push(Made { path, bytes }),
-            Place::Disk(files) => {
+        self.made += 1;
+        match &mut self.target {
+            Target::Memory(files) => files.push(Made { path, bytes }),
+            Target::Disk(files) => {
                 files.push(Replacement::begin(&path, |file| file.write_all(&bytes))?);
             }
         }
@@ -77,9 +73,9 @@ impl Output {
 
     /// Renames the files to their targets; returns those in memory.
     pub(super) fn finish(self) -> Result<Vec<Made>> {
-        match self.place {
-            Place::Memory(files) => Ok(files),
-            Place::Disk(files) => {
+        match self.target {
+            Target::Memory(files) => Ok(files),
+            Target::Disk(files) => {
                 files.into_iter().try_for_each(Replacement::finish)?;
                 Ok(Vec::new())
             }

@@ -17,7 +17,7 @@ mod watch;
 use glam::DVec3;
 use gravitile::bodies::Bodies;
 use gravitile::error::Error;
-use gravitile::snapshot::{Column, Format, ReadOptions, Snapshot, WriteOptions, formats};
+use gravitile::snapshot::{Column, FORMATS, Format, ReadOptions, Snapshot, WriteOptions};
 use gravitile::units::Units;
 
 use kinds::{of_each_kind, with_columns};
@@ -93,7 +93,7 @@ fn valid_files(format: &Format) -> Vec<Vec<u8>> {
 
 /// Reads a file as the program does and judges the outcome. True if it is accepted.
 fn read(bytes: &[u8], format: &'static Format, options: &ReadOptions) -> Result<bool, String> {
-    for format in formats() {
+    for format in FORMATS {
         let _ = (format.recognise)(&bytes[..bytes.len().min(64 << 10)], bytes.len() as u64);
     }
     let name = format!("some.{}", format.extensions[0]);
@@ -150,7 +150,7 @@ fn judge(
 }
 
 fn try_format(name: &'static str) {
-    let format = formats().iter().find(|format| format.name == name).expect("it should be listed");
+    let format = FORMATS.iter().find(|format| format.name == name).expect("it should be listed");
     let files = valid_files(format);
     println!("{name}: from {} files", files.len());
     try_all(name, |index| {
@@ -201,13 +201,13 @@ fn csv() {
 
 #[test]
 fn every_format_has_a_mutation_test() {
-    let names: Vec<_> = formats().iter().map(|format| format.name).collect();
+    let names: Vec<_> = FORMATS.iter().map(|format| format.name).collect();
     assert_eq!(names, ["gravitile", "tipsy", "gadget1", "gadget2", "text", "csv"]);
 }
 
 #[test]
 fn valid_files_are_accepted_and_mutants_are_deterministic() {
-    for format in formats() {
+    for format in FORMATS {
         for file in valid_files(format) {
             let options = ReadOptions { renumber: true, ..ReadOptions::default() };
             assert_eq!(read(&file, format, &options), Ok(true), "{}", format.name);
@@ -221,7 +221,7 @@ fn valid_files_are_accepted_and_mutants_are_deterministic() {
 
 #[test]
 fn repaired_checksums_restore_the_file() {
-    let format = &formats()[0];
+    let format = &FORMATS[0];
     for file in valid_files(format) {
         let mut damaged = file.clone();
         // One damage in the header and one in the data of a field.

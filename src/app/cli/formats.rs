@@ -4,7 +4,7 @@ use anyhow::Result;
 use serde_json::json;
 
 use super::{Ended, print};
-use gravitile::snapshot::formats;
+use gravitile::snapshot::FORMATS;
 
 /// List the snapshot formats, one line each
 #[derive(Debug, clap::Args)]
@@ -16,7 +16,7 @@ pub struct Args {
 
 pub fn main(args: &Args) -> Result<Ended> {
     if args.json {
-        let list: Vec<_> = formats()
+        let list: Vec<_> = FORMATS
             .iter()
             .map(|format| {
                 json!({
@@ -34,19 +34,19 @@ pub fn main(args: &Args) -> Result<Ended> {
         return Ok(Ended::Done);
     }
     let mut rows = vec![["format", "extensions", "what it is"].map(str::to_owned).to_vec()];
-    for format in formats() {
+    for format in FORMATS {
         let extensions = format.extensions.iter().map(|e| format!(".{e}")).collect::<Vec<_>>();
         rows.push(vec![format.name.into(), extensions.join(" "), format.summary.into()]);
     }
     let mut text = print::table(&rows);
-    let several = formats().iter().filter(|format| format.files.is_some());
+    let several = FORMATS.iter().filter(|format| format.files.is_some());
     let several = several.map(|format| format.name).collect::<Vec<_>>().join(", ");
     text += &format!(
         "\nA snapshot in several files ({several}) can be named by any of them, snap_000.3, by their common\nname, snap_000, or by a folder with no other snapshot in it; 'convert --files' writes one.\n"
     );
     text += "\nFor writing, suffixes can be added to a format's name, as in tipsy-be-id:\n";
     let mut modifiers: Vec<(&str, &str, Vec<&str>)> = Vec::new();
-    for format in formats() {
+    for format in FORMATS {
         for modifier in format.modifiers {
             let same = |known: &&mut (&str, &str, Vec<&str>)| {
                 (known.0, known.1) == (modifier.suffix, modifier.summary)

@@ -111,7 +111,7 @@ mod tests {
         let scene = Scene::builtin("galaxy-collision").unwrap();
         let parameters = scene.parameters();
         let (name, parameter, _) = parameters.iter().find(|(n, ..)| n == "separation").unwrap();
-        assert_eq!(unit(parameter, &Units::from(&scene.units)), "3.5 kpc");
+        assert_eq!(unit(parameter, &scene.units), "3.5 kpc");
         assert_eq!(unit(parameter, &Units::default()), "");
         let hint = sentence(name, parameter, 2.0000000001);
         assert!(hint.contains("separation = 2,"), "{hint}");

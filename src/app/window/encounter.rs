@@ -228,7 +228,7 @@ mod tests {
             let orbit = Orbit { eccentricity: 1.0, pericentre, separation };
             let text = meeting.text("x", &orbit, 20.0).unwrap();
             let scene = Scene::from_toml(&text, &in_folder("x.toml")).unwrap();
-            let parts = Parts::of((&scene.units).into(), false);
+            let parts = Parts::of(scene.units.clone(), false);
             let bodies = scene.build_with(&|path: &Path| parts.load(path)).unwrap();
             (bodies, scene.run, meeting.notes)
         };
@@ -267,7 +267,7 @@ mod tests {
         let orbit = Orbit { eccentricity: 1.0, pericentre, separation };
         let text = meeting.text("one meets two", &orbit, 30.0).unwrap();
         let mut scene = Scene::from_toml(&text, &folder.path().join("meeting.toml")).unwrap();
-        assert_eq!(Units::from(&scene.units).length, "3 kpc");
+        assert_eq!(scene.units.length, "3 kpc");
         let load = |path: &Path| Ok(snapshot::read(path)?.bodies);
         let bodies = scene.build_with(&load).unwrap();
         // Both clusters are in the picture, and the passage comes in the first third of the run.

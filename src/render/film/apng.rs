@@ -5,42 +5,33 @@ use std::io::{BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use super::partial::Partial;
-use super::{FilmOptions, FilmWriter, no_frames};
-use crate::error::{Error, Result};
+use super::{FilmOptions, FilmWriter, OpenFilm};
+use crate::error::Result;
 use crate::render::animated_png::{AnimatedPng, COUNT_AT, count_chunk};
 use crate::render::image::Image;
 
 struct Apng {
-    // Declared before `partial`: the file must be closed before it is removed.
     pictures: AnimatedPng<BufWriter<File>>,
     file: File,
-    partial: Partial,
 }
 
-pub(super) fn open(target: &Path, options: &FilmOptions) -> Result<Box<dyn FilmWriter>> {
+pub(super) fn open(target: &Path, options: &FilmOptions) -> Result<OpenFilm> {
     let (partial, file) = Partial::create_file(target)?;
-    let copy = file.try_clone().map_err(|e| Error::io("open", target, e))?;
-    let out = BufWriter::new(copy);
+    let out = BufWriter::new(file.try_clone().map_err(|e| partial.failed("open", e))?);
     let pictures = AnimatedPng::begin(out, options.size, options.frames_per_sec as u16);
-    let pictures = pictures.map_err(|e| Error::io("write", target, e))?;
-    Ok(Box::new(Apng { pictures, file, partial }))
+    let pictures = pictures.map_err(|e| partial.failed("write", e))?;
+    Ok(OpenFilm::new(partial, Apng { pictures, file }))
 }
 
 impl FilmWriter for Apng {
-    fn write(&mut self, frame: &Image) -> Result<()> {
-        let added = self.pictures.add(frame);
-        added.map_err(|e| Error::io("write", self.partial.target(), e))
+    fn write(&mut self, frame: &Image, partial: &Partial) -> Result<()> {
+        self.pictures.add(frame).map_err(|e| partial.failed("write", e))
     }
 
-    fn finish(self: Box<Self>) -> Result<()> {
-        let Self { pictures, mut file, mut partial } = *self;
-        if pictures.is_empty() {
-            return Err(no_frames(partial.target()));
-        }
-        let written = pictures.end();
-        written
-            .and_then(|count| set_frame_count(&mut file, count))
-            .map_err(|e| Error::io("write", partial.target(), e))?;
+    fn finish(self: Box<Self>, partial: &mut Partial) -> Result<()> {
+        let Self { pictures, mut file } = *self;
+        let written = pictures.end().and_then(|count| set_frame_count(&mut file, count));
+        written.map_err(|e| partial.failed("write", e))?;
         drop(file);
         partial.complete()
     }

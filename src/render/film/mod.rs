@@ -1,10 +1,10 @@
-//! Films: sequences of pictures, written in the format that the target's name asks for.
+//! Films: sequences of pictures, written in the format of the target's suffix.
 //!
-//! A film is written beside its target under a hidden temporary name and takes the target's name
+//! A film is written next to its target under a hidden temporary name and takes the target's name
 //! when complete. A [`Film`] dropped before [`Film::finish`] leaves nothing behind, and an earlier
 //! target stays as it was.
 //!
-//! Pictures are compressed on a thread of their own while the simulation goes on.
+//! Pictures are compressed on a thread of their own while the simulation continues.
 
 mod apng;
 mod mp4;
@@ -18,6 +18,8 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
+use partial::Partial;
+
 use super::image::{Image, PictureSize};
 use crate::error::{Error, Result};
 
@@ -30,13 +32,41 @@ pub struct FilmOptions {
     pub frames_per_sec: u32,
 }
 
-/// Writes one film.
-pub trait FilmWriter: Send {
+/// Writes the content of one film.
+trait FilmWriter: Send {
     /// Adds a picture, of the size the film was opened with.
-    fn write(&mut self, frame: &Image) -> Result<()>;
+    fn write(&mut self, frame: &Image, partial: &Partial) -> Result<()>;
 
-    /// Completes the film and gives it its name. Dropping a writer instead removes what it wrote.
-    fn finish(self: Box<Self>) -> Result<()>;
+    /// Completes the film, which has at least one picture, and gives it its name.
+    fn finish(self: Box<Self>, partial: &mut Partial) -> Result<()>;
+}
+
+/// A film being written; dropping it removes what was written.
+struct OpenFilm {
+    // Declared before `partial`: files must be closed before they are removed.
+    writer: Box<dyn FilmWriter>,
+    partial: Partial,
+}
+
+impl OpenFilm {
+    fn new(partial: Partial, writer: impl FilmWriter + 'static) -> Self {
+        Self { writer: Box::new(writer), partial }
+    }
+
+    fn write(&mut self, frame: &Image) -> Result<()> {
+        self.writer.write(frame, &self.partial)?;
+        self.partial.count += 1;
+        Ok(())
+    }
+
+    fn finish(self) -> Result<()> {
+        if self.partial.count == 0 {
+            let what = format!("the number of pictures for {}", self.partial.target.display());
+            return Err(Error::value(what, 0, "at least 1"));
+        }
+        let Self { writer, mut partial } = self;
+        writer.finish(&mut partial)
+    }
 }
 
 /// A kind of film.
@@ -47,9 +77,9 @@ pub struct FilmFormat {
     pub about: &'static str,
     /// Whether it holds one picture only.
     pub single: bool,
-    /// Whether a target of that name is of this kind.
-    is_target: fn(&Path) -> bool,
-    open: fn(&Path, &FilmOptions) -> Result<Box<dyn FilmWriter>>,
+    /// The suffix of its targets' names, in any case; `None` for a folder.
+    suffix: Option<&'static str>,
+    open: fn(&Path, &FilmOptions) -> Result<OpenFilm>,
 }
 
 /// All kinds, one entry each.
@@ -59,56 +89,52 @@ pub const FILM_FORMATS: &[FilmFormat] = &[
         pattern: "film.webp",
         about: "animated WebP, small, plays in browsers; needs nothing else",
         single: false,
-        is_target: |target| has_suffix(target, "webp"),
+        suffix: Some("webp"),
         open: webp::open,
     },
     FilmFormat {
         pattern: "film.mp4",
         about: "H.264 video, small and plays anywhere; needs ffmpeg on the PATH",
         single: false,
-        is_target: |target| has_suffix(target, "mp4"),
+        suffix: Some("mp4"),
         open: mp4::open,
     },
     FilmFormat {
         pattern: "film.apng",
         about: "animated PNG, lossless and so 20 times as large, plays in browsers",
         single: false,
-        is_target: |target| has_suffix(target, "apng"),
+        suffix: Some("apng"),
         open: apng::open,
     },
     FilmFormat {
         pattern: "picture.png",
         about: "one picture",
         single: true,
-        is_target: |target| has_suffix(target, "png"),
+        suffix: Some("png"),
         open: still::open,
     },
     FilmFormat {
         pattern: "frames/",
         about: "a folder of numbered PNG pictures",
         single: false,
-        is_target: |target| target.extension().is_none(),
+        suffix: None,
         open: png_sequence::open,
     },
 ];
 
-fn has_suffix(target: &Path, suffix: &str) -> bool {
-    target.extension().is_some_and(|have| have.eq_ignore_ascii_case(suffix))
-}
-
-/// The kind of film that a target's name asks for. An unknown suffix is an error that lists all
+/// The kind of film that a target's name means. An unknown suffix is an error that lists all
 /// kinds.
 pub fn format_of(target: &Path) -> Result<&'static FilmFormat> {
     // A name that ends in a separator is a folder, even with dots in it.
     let is_folder = target.to_string_lossy().ends_with(std::path::is_separator);
-    let mut formats = FILM_FORMATS.iter();
-    let found =
-        if is_folder { formats.next_back() } else { formats.find(|f| (f.is_target)(target)) };
-    found.ok_or_else(|| Error::Unknown {
-        kind: "film format",
-        name: target.display().to_string(),
-        known: FILM_FORMATS.iter().map(|f| f.pattern).collect::<Vec<_>>().join(", "),
-    })
+    let suffix = target.extension().filter(|_| !is_folder);
+    let is_meant = |format: &&FilmFormat| match (format.suffix, suffix) {
+        (Some(known), Some(suffix)) => suffix.eq_ignore_ascii_case(known),
+        (known, suffix) => known.is_none() && suffix.is_none(),
+    };
+    let known = || FILM_FORMATS.iter().map(|format| format.pattern);
+    let found = FILM_FORMATS.iter().find(is_meant);
+    found.ok_or_else(|| Error::unknown("film format", &target.display().to_string(), known()))
 }
 
 /// A film being made. Must be finished; dropping it removes what was written.
@@ -127,7 +153,7 @@ enum Message {
 const WAITING: usize = 3;
 
 impl Film {
-    /// Opens a film at `target`, of the kind that its name asks for.
+    /// Opens a film at `target`, of the kind that its name means.
     ///
     /// Errors: an unknown suffix, pictures per second outside 1 to 240, a folder that does not
     /// exist or cannot be written to, no ffmpeg for a video.
@@ -136,11 +162,11 @@ impl Film {
             let rate = options.frames_per_sec;
             return Err(Error::value("the number of pictures per second", rate, "1 to 240"));
         }
-        let writer = (format_of(target)?.open)(target, &options)?;
+        let film = (format_of(target)?.open)(target, &options)?;
         let (sender, receiver) = sync_channel(WAITING);
         let worker = std::thread::Builder::new()
             .name("film".into())
-            .spawn(move || work(writer, &receiver))
+            .spawn(move || work(film, &receiver))
             .map_err(|e| Error::Outside(format!("cannot start the film's thread: {e}")))?;
         Ok(Self { size: options.size, frames: Some(sender), worker: Some(worker) })
     }
@@ -191,18 +217,13 @@ impl Drop for Film {
     }
 }
 
-fn work(mut writer: Box<dyn FilmWriter>, messages: &Receiver<Message>) -> Result<()> {
+fn work(mut film: OpenFilm, messages: &Receiver<Message>) -> Result<()> {
     loop {
         match messages.recv() {
-            Ok(Message::Frame(frame)) => writer.write(&frame)?,
-            Ok(Message::Finish) => return writer.finish(),
-            // Dropped without finish: so is the writer, which tidies up.
+            Ok(Message::Frame(frame)) => film.write(&frame)?,
+            Ok(Message::Finish) => return film.finish(),
+            // Dropped without finish: so is the open film, which removes its file.
             Err(_) => return Ok(()),
         }
     }
-}
-
-/// The error for a film without pictures.
-fn no_frames(target: &Path) -> Error {
-    Error::value(format!("the number of pictures for {}", target.display()), 0, "at least 1")
 }

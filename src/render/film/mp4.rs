@@ -6,7 +6,7 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::thread::JoinHandle;
 
 use super::partial::Partial;
-use super::{FilmOptions, FilmWriter, no_frames};
+use super::{FilmOptions, FilmWriter, OpenFilm};
 use crate::error::{Error, Result};
 use crate::render::image::Image;
 
@@ -14,16 +14,14 @@ struct Mp4 {
     child: Child,
     pipe: Option<ChildStdin>,
     messages: Option<JoinHandle<String>>,
-    count: u64,
-    partial: Partial,
 }
 
-pub(super) fn open(target: &Path, options: &FilmOptions) -> Result<Box<dyn FilmWriter>> {
+pub(super) fn open(target: &Path, options: &FilmOptions) -> Result<OpenFilm> {
     open_with("ffmpeg", target, options)
 }
 
 /// [`open`] with `program` in place of ffmpeg.
-fn open_with(program: &str, target: &Path, options: &FilmOptions) -> Result<Box<dyn FilmWriter>> {
+fn open_with(program: &str, target: &Path, options: &FilmOptions) -> Result<OpenFilm> {
     // Fails early if the target cannot be written to; ffmpeg overwrites the empty file.
     let (partial, _) = Partial::create_file(target)?;
     let size = options.size;
@@ -38,7 +36,7 @@ fn open_with(program: &str, target: &Path, options: &FilmOptions) -> Result<Box<
         .args(["-c:v", "libx264", "-preset", "medium", "-crf", "18", "-pix_fmt", "yuv420p"])
         .args(["-colorspace", "bt709", "-color_primaries", "bt709", "-color_trc", "bt709"])
         .args(["-movflags", "+faststart", "-f", "mp4"])
-        .arg(partial.path())
+        .arg(&partial.path)
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .stderr(Stdio::piped());
@@ -69,16 +67,16 @@ fn open_with(program: &str, target: &Path, options: &FilmOptions) -> Result<Box<
             String::from_utf8_lossy(&text).trim().to_owned()
         })
     });
-    Ok(Box::new(Mp4 { child, pipe, messages, count: 0, partial }))
+    Ok(OpenFilm::new(partial, Mp4 { child, pipe, messages }))
 }
 
 impl Mp4 {
     /// Closes the input, waits for the program to exit, and reports its failure.
-    fn wait(&mut self) -> Result<()> {
+    fn wait(&mut self, target: &Path) -> Result<()> {
         drop(self.pipe.take());
         let status = self.child.wait();
         let words = self.messages.take().and_then(|thread| thread.join().ok()).unwrap_or_default();
-        let target = self.partial.target().display();
+        let target = target.display();
         match status {
             Ok(status) if status.success() => Ok(()),
             Ok(status) => {
@@ -91,28 +89,22 @@ impl Mp4 {
 }
 
 impl FilmWriter for Mp4 {
-    fn write(&mut self, frame: &Image) -> Result<()> {
+    fn write(&mut self, frame: &Image, partial: &Partial) -> Result<()> {
         let written = self.pipe.as_mut().map(|pipe| pipe.write_all(frame.rgba()));
         match written {
-            Some(Ok(())) => {
-                self.count += 1;
-                Ok(())
-            }
+            Some(Ok(())) => Ok(()),
             // Broken pipe: ffmpeg has exited and left a message on stderr.
             Some(Err(e)) => {
-                self.wait()?;
-                Err(Error::io("write", self.partial.target(), e))
+                self.wait(&partial.target)?;
+                Err(partial.failed("write", e))
             }
             None => Err(Error::Outside("ffmpeg has ended already".into())),
         }
     }
 
-    fn finish(mut self: Box<Self>) -> Result<()> {
-        if self.count == 0 {
-            return Err(no_frames(self.partial.target()));
-        }
-        self.wait()?;
-        self.partial.complete()
+    fn finish(mut self: Box<Self>, partial: &mut Partial) -> Result<()> {
+        self.wait(&partial.target)?;
+        partial.complete()
     }
 }
 
@@ -121,7 +113,7 @@ impl Drop for Mp4 {
         if self.pipe.is_some() {
             // Not finished: discard the partial output.
             let _ = self.child.kill();
-            let _ = self.wait();
+            let _ = self.wait(Path::new("film.mp4"));
         }
     }
 }

@@ -8,8 +8,12 @@ use crate::files::Unfinished;
 
 /// A temporary name in the target's folder; removed when dropped before [`Partial::complete`].
 pub(super) struct Partial {
-    path: PathBuf,
-    target: PathBuf,
+    /// The temporary name.
+    pub path: PathBuf,
+    /// The final name.
+    pub target: PathBuf,
+    /// Number of pictures written.
+    pub count: u64,
     is_complete: bool,
     _unfinished: Unfinished,
 }
@@ -33,7 +37,7 @@ impl Partial {
         let unique = format!(".{}.{}-{count}.part", name.to_string_lossy(), std::process::id());
         let path = folder.join(unique);
         let _unfinished = Unfinished::new(&path);
-        Ok(Self { path, target: target.into(), is_complete: false, _unfinished })
+        Ok(Self { path, target: target.into(), count: 0, is_complete: false, _unfinished })
     }
 
     /// Creates the temporary file. A target that is a folder is an error.
@@ -52,14 +56,9 @@ impl Partial {
         Ok((partial, file))
     }
 
-    /// The temporary name.
-    pub(super) fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// The final name.
-    pub(super) fn target(&self) -> &Path {
-        &self.target
+    /// The error for an action that the system refused.
+    pub(super) fn failed(&self, action: &'static str, error: std::io::Error) -> Error {
+        Error::io(action, &self.target, error)
     }
 
     /// Renames it to its final name, replacing an earlier file.

@@ -3,28 +3,25 @@
 use std::path::{Path, PathBuf};
 
 use super::partial::Partial;
-use super::{FilmOptions, FilmWriter, no_frames};
+use super::{FilmOptions, FilmWriter, OpenFilm};
 use crate::error::{Error, Result};
 use crate::render::image::Image;
 
-struct PngSequence {
-    partial: Partial,
-    count: u32,
-}
+struct PngSequence;
 
-pub(super) fn open(target: &Path, _: &FilmOptions) -> Result<Box<dyn FilmWriter>> {
+pub(super) fn open(target: &Path, _: &FilmOptions) -> Result<OpenFilm> {
     // Without a trailing separator, which would hide the folder's own name.
     let target: PathBuf = target.components().collect();
     if target.is_file() {
         return Err(Error::file(&target, "is a file, but should be a folder for pictures"));
     }
     let partial = Partial::for_target(&target)?;
-    std::fs::create_dir(partial.path())
-        .map_err(|e| Error::io("create the folder", partial.path(), e))?;
-    Ok(Box::new(PngSequence { partial, count: 0 }))
+    std::fs::create_dir(&partial.path)
+        .map_err(|e| Error::io("create the folder", &partial.path, e))?;
+    Ok(OpenFilm::new(partial, PngSequence))
 }
 
-fn file_name(index: u32) -> String {
+fn file_name(index: u64) -> String {
     format!("frame_{index:06}.png")
 }
 
@@ -36,31 +33,25 @@ fn is_ours(name: &str) -> bool {
 }
 
 impl FilmWriter for PngSequence {
-    fn write(&mut self, frame: &Image) -> Result<()> {
-        frame.save_png(&self.partial.path().join(file_name(self.count)))?;
-        self.count += 1;
-        Ok(())
+    fn write(&mut self, frame: &Image, partial: &Partial) -> Result<()> {
+        frame.save_png(&partial.path.join(file_name(partial.count)))
     }
 
-    fn finish(mut self: Box<Self>) -> Result<()> {
-        let target = self.partial.target().to_owned();
-        if self.count == 0 {
-            return Err(no_frames(&target));
-        }
+    fn finish(self: Box<Self>, partial: &mut Partial) -> Result<()> {
+        let target = &partial.target;
         if !target.exists() {
-            return self.partial.complete();
+            return partial.complete();
         }
         // An existing folder keeps its other files; pictures of an earlier film are removed.
-        let entries = std::fs::read_dir(&target).map_err(|e| Error::io("read", &target, e))?;
+        let entries = std::fs::read_dir(target).map_err(|e| Error::io("read", target, e))?;
         for entry in entries.flatten() {
             if entry.file_name().to_str().is_some_and(is_ours) {
                 let path = entry.path();
                 std::fs::remove_file(&path).map_err(|e| Error::io("remove", &path, e))?;
             }
         }
-        for index in 0..self.count {
-            let (from, to) =
-                (self.partial.path().join(file_name(index)), target.join(file_name(index)));
+        for index in 0..partial.count {
+            let [from, to] = [&partial.path, target].map(|folder| folder.join(file_name(index)));
             std::fs::rename(from, &to).map_err(|e| Error::io("rename a picture to", &to, e))?;
         }
         Ok(())

@@ -8,7 +8,7 @@ use std::io::{Seek, SeekFrom, Write};
 use std::path::Path;
 
 use super::partial::Partial;
-use super::{FilmOptions, FilmWriter, no_frames};
+use super::{FilmOptions, FilmWriter, OpenFilm};
 use crate::error::{Error, Result};
 use crate::render::image::Image;
 
@@ -18,9 +18,7 @@ const QUALITY: f32 = 75.0;
 struct WebP {
     file: File,
     frames_per_sec: u64,
-    count: u64,
     bytes: u64,
-    partial: Partial,
 }
 
 /// A chunk: its name, its length, its content, and a padding byte if that is odd.
@@ -40,28 +38,27 @@ fn three_bytes(value: u32) -> [u8; 3] {
     [a, b, c]
 }
 
-pub(super) fn open(target: &Path, options: &FilmOptions) -> Result<Box<dyn FilmWriter>> {
+pub(super) fn open(target: &Path, options: &FilmOptions) -> Result<OpenFilm> {
     let (partial, file) = Partial::create_file(target)?;
-    let mut film =
-        WebP { file, frames_per_sec: options.frames_per_sec.into(), count: 0, bytes: 0, partial };
+    let mut film = WebP { file, frames_per_sec: options.frames_per_sec.into(), bytes: 0 };
     let (width, height) = (options.size.width(), options.size.height());
     const ANIMATION: u8 = 2;
     let canvas = [three_bytes(width - 1), three_bytes(height - 1)].concat();
-    film.put(b"RIFF\0\0\0\0WEBP")?;
-    film.put(&chunk(b"VP8X", &[&[ANIMATION, 0, 0, 0], &canvas]))?;
+    film.put(b"RIFF\0\0\0\0WEBP", &partial)?;
+    film.put(&chunk(b"VP8X", &[&[ANIMATION, 0, 0, 0], &canvas]), &partial)?;
     // On black, looping for ever.
-    film.put(&chunk(b"ANIM", &[&[0, 0, 0, 255], &[0, 0]]))?;
-    Ok(Box::new(film))
+    film.put(&chunk(b"ANIM", &[&[0, 0, 0, 255], &[0, 0]]), &partial)?;
+    Ok(OpenFilm::new(partial, film))
 }
 
 impl WebP {
-    fn put(&mut self, bytes: &[u8]) -> Result<()> {
+    fn put(&mut self, bytes: &[u8], partial: &Partial) -> Result<()> {
         self.bytes += bytes.len() as u64;
         if self.bytes > u64::from(u32::MAX) {
             let why = "a WebP ends at 4 GiB: fewer or smaller pictures, or film.mp4";
-            return Err(Error::file(self.partial.target(), why));
+            return Err(Error::file(&partial.target, why));
         }
-        self.file.write_all(bytes).map_err(|e| Error::io("write", self.partial.target(), e))
+        self.file.write_all(bytes).map_err(|e| partial.failed("write", e))
     }
 }
 
@@ -79,7 +76,7 @@ fn picture_data(file: &[u8]) -> Option<&[u8]> {
 }
 
 impl FilmWriter for WebP {
-    fn write(&mut self, frame: &Image) -> Result<()> {
+    fn write(&mut self, frame: &Image, partial: &Partial) -> Result<()> {
         let (width, height) = (frame.size().width(), frame.size().height());
         let rgb = frame.rgb_of(0, 0, width, height);
         let made = webp::Encoder::from_rgb(&rgb, width, height).encode_simple(false, QUALITY);
@@ -88,7 +85,7 @@ impl FilmWriter for WebP {
             .ok_or_else(|| Error::Outside("libwebp made a picture without data".into()))?;
         // Whole milliseconds, rounded so that the total length of the film is exact.
         let at = |picture: u64| (1000 * picture + self.frames_per_sec / 2) / self.frames_per_sec;
-        let shown = (at(self.count + 1) - at(self.count)) as u32;
+        let shown = (at(partial.count + 1) - at(partial.count)) as u32;
         const OVERWRITE: u8 = 2;
         let place = [
             three_bytes(0),
@@ -97,21 +94,16 @@ impl FilmWriter for WebP {
             three_bytes(height - 1),
             three_bytes(shown),
         ];
-        self.put(&chunk(b"ANMF", &[&place.concat(), &[OVERWRITE], data]))?;
-        self.count += 1;
-        Ok(())
+        self.put(&chunk(b"ANMF", &[&place.concat(), &[OVERWRITE], data]), partial)
     }
 
-    fn finish(self: Box<Self>) -> Result<()> {
-        let Self { mut file, count, bytes, mut partial, .. } = *self;
-        if count == 0 {
-            return Err(no_frames(partial.target()));
-        }
+    fn finish(self: Box<Self>, partial: &mut Partial) -> Result<()> {
+        let Self { mut file, bytes, .. } = *self;
         let length = (bytes - 8) as u32;
         file.seek(SeekFrom::Start(4))
             .and_then(|_| file.write_all(&length.to_le_bytes()))
             .and_then(|()| file.flush())
-            .map_err(|e| Error::io("write", partial.target(), e))?;
+            .map_err(|e| partial.failed("write", e))?;
         drop(file);
         partial.complete()
     }

@@ -18,8 +18,8 @@ pub use plan::{MediumUniform, Plan};
 use rayon::prelude::*;
 
 use super::camera::View;
+use super::look::{ComponentLook, LookUniform};
 use super::splat::Point;
-use super::sprite_look::{ComponentLook, LookUniform};
 
 /// Number of cube sizes.
 pub const LEVELS: u32 = 6;
@@ -126,11 +126,9 @@ impl Accumulator<'_> {
     /// Column, row and slice, and the depth.
     fn column(&self, point: &Point) -> ([f32; 3], f32) {
         let view = self.view;
-        let offset = Vec3::from(point.position) - Vec3::from(view.eye_in_world);
-        let depth = offset.dot(view.forward_in_world.into());
-        let scale_px = view.focal_px / depth;
-        let x = 0.5 * view.width_px + offset.dot(view.right_in_world.into()) * scale_px;
-        let y = 0.5 * view.height_px - offset.dot(view.up_in_world.into()) * scale_px;
+        let offset = std::array::from_fn(|k| point.position[k] - view.eye_in_world[k]);
+        let depth = view.depth(offset);
+        let ([x, y], _) = view.project(offset, depth);
         let slice = (depth - self.medium.from_depth) * self.medium.slices_per_depth;
         ([x / self.medium.column_px, y / self.medium.column_px, slice], depth)
     }

@@ -7,9 +7,9 @@ use super::{LEVELS, Medium, OPACITY_UNITS, SLICES, WEIGHT};
 use crate::bodies::Bodies;
 use crate::render::camera::Camera;
 use crate::render::image::PictureSize;
+use crate::render::look::LookUniform;
 use crate::render::scale::Scale;
 use crate::render::splat::Point;
-use crate::render::sprite_look::LookUniform;
 
 /// Side of the finest cube, in distances to the eighth neighbour.
 const FINEST: f64 = 0.3;
@@ -168,7 +168,7 @@ impl Plan {
         let Ok(size) = PictureSize::new(64, 64) else { return Vec::new() };
         let Ok(view) = camera.view_in(size, &scale) else { return Vec::new() };
         let uniform = plan.uniform(&camera, size, &scale);
-        let tags = tags_of(bodies, &chosen);
+        let tags: Vec<u32> = chosen.par_iter().map(|&i| bodies.tag(i)).collect();
         let point = |k: usize| Point {
             position: scale.position(bodies.position[chosen[k]]),
             mass: (bodies.mass[chosen[k]] / scale.mass) as f32,
@@ -177,19 +177,15 @@ impl Plan {
         };
         let mut medium = Medium::default();
         let found = medium.find((&uniform, &view, look), chosen.len(), point);
-        let is_asked = |k: &usize| {
+        let is_requested = |k: &usize| {
             let component = &look.components[(tags[*k] & 0xff) as usize];
             let counts = component.is_gas > 0.0 || (self.counts_all && !of_gas);
             component.white_peak > 0.0 && counts
         };
-        (0..chosen.len()).filter(is_asked).map(|k| f64::from(found[k][0])).collect()
+        (0..chosen.len()).filter(is_requested).map(|k| f64::from(found[k][0])).collect()
     }
 
     fn unit_mass(&self) -> f64 {
         if self.mean_mass > 0.0 { self.mean_mass } else { 1.0 }
     }
-}
-
-fn tags_of(bodies: &Bodies, chosen: &[usize]) -> Vec<u32> {
-    chosen.par_iter().map(|&i| bodies.tag(i)).collect()
 }

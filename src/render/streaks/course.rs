@@ -1,5 +1,6 @@
 //! The past path of one body in space. Mirrors `course_of` of `streak_path.wgsl`.
 
+use super::super::camera::dot;
 use super::super::splat::Point;
 use super::Reach;
 
@@ -10,10 +11,6 @@ pub const PIECE_TURN: f32 = 0.6;
 /// Largest turning angle of a streak, in radians: three quarters of a circle, so that the tail
 /// stays clear of the head.
 pub const STREAK_TURN: f32 = 4.7;
-
-pub(super) fn dot3(a: [f32; 3], b: [f32; 3]) -> f32 {
-    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
-}
 
 /// A circular arc or a straight line.
 #[derive(Clone, Copy, Debug, Default)]
@@ -26,7 +23,7 @@ pub struct Course {
     /// Cosine and sine of the angle of a segment.
     turn: [f32; 2],
     /// Length of the path in units of the points' scale; 0 for a body at rest.
-    pub way: f32,
+    pub length: f32,
     /// Number of segments, 0 for a body at rest.
     pub pieces: u32,
 }
@@ -36,7 +33,7 @@ impl Course {
     pub fn of(reach: &Reach, point: &Point) -> Self {
         let [velocity, pull] = point.motion;
         let velocity = velocity.map(|v| v * reach.of_velocity);
-        let square = dot3(velocity, velocity);
+        let square = dot(velocity, velocity);
         // False for NaN, and for values beyond f32.
         let is_number = square > 1e-36 && square < 1e36;
         if !is_number {
@@ -44,13 +41,13 @@ impl Course {
         }
         let pull = pull.map(|a| a * reach.of_acceleration);
         let pieces = reach.pieces.min(MOST_PIECES as u32);
-        let way = square.sqrt();
-        let forward = velocity.map(|v| v / way);
-        let along = dot3(forward, pull);
+        let length = square.sqrt();
+        let forward = velocity.map(|v| v / length);
+        let along = dot(forward, pull);
         let aside: [f32; 3] = std::array::from_fn(|k| pull[k] - forward[k] * along);
-        let bend = dot3(aside, aside).sqrt();
-        let turn = bend / way;
-        let straight = Self { velocity, forward, way, pieces, ..Self::default() };
+        let bend = dot(aside, aside).sqrt();
+        let turn = bend / length;
+        let straight = Self { velocity, forward, length, pieces, ..Self::default() };
         let is_bent = turn > 1e-3 && turn < 1e12;
         if !is_bent {
             return straight;
@@ -62,9 +59,9 @@ impl Course {
         let cosine = 1.0 - square * (0.5 - square * (1.0 / 24.0 - square / 720.0));
         Self {
             inward: aside.map(|a| a / bend),
-            radius: way / turn,
+            radius: length / turn,
             turn: [cosine, sine],
-            way: way * (most / turn).min(1.0),
+            length: length * (most / turn).min(1.0),
             ..straight
         }
     }

@@ -38,14 +38,14 @@ pub struct Reach {
     /// Segments per streak.
     pub pieces: u32,
     /// Path length up to which each body draws its own streak, in the points' unit.
-    pub own_way: f32,
+    pub own_length: f32,
 }
 
 impl Reach {
     /// For `count` points of that scale, back through a time span; `None` if that is 0. Bodies with
-    /// paths up to `own_way` ([`share::own_way`]), in world units, draw their own.
+    /// paths up to `own_length` ([`share::own_length`]), in world units, draw their own.
     pub fn new(
-        (time, own_way): (f64, f64),
+        (time, own_length): (f64, f64),
         scale: &Scale,
         count: u32,
         has_accelerations: bool,
@@ -57,7 +57,7 @@ impl Reach {
             of_acceleration: if has_accelerations { of_acceleration as f32 } else { 0.0 },
             pieces: pieces.unwrap_or(1),
             // Shaders must not read an infinity.
-            own_way: (own_way / scale.length).min(f64::from(f32::MAX)) as f32,
+            own_length: (own_length / scale.length).min(f64::from(f32::MAX)) as f32,
         })
     }
 }

@@ -3,7 +3,7 @@
 use super::super::camera::View;
 use super::super::splat::{Point, Sprite};
 use super::STREAK_PART;
-use super::course::{Course, MOST_PIECES, dot3};
+use super::course::{Course, MOST_PIECES};
 
 /// Largest number of points of a streak.
 const POINTS: usize = MOST_PIECES + 1;
@@ -65,16 +65,12 @@ impl Streak {
         for back in course.offsets() {
             let offset: [f32; 3] =
                 std::array::from_fn(|i| point.position[i] - view.eye_in_world[i] + back[i]);
-            let depth = dot3(offset, view.forward_in_world);
+            let depth = view.depth(offset);
             let is_in_front = depth > view.near;
             if !is_in_front {
                 break;
             }
-            let scale_px = view.focal_px / depth;
-            let place = [
-                0.5 * view.width_px + dot3(offset, view.right_in_world) * scale_px,
-                0.5 * view.height_px - dot3(offset, view.up_in_world) * scale_px,
-            ];
+            let (place, _) = view.project(offset, depth);
             let step = distance(place, last);
             let is_near = step < MOST_PX;
             if !is_near {
@@ -135,9 +131,9 @@ pub struct Piece {
 
 /// The unit vector from one point to another; to the right if they coincide.
 fn direction(from: Pair, to: Pair) -> Pair {
-    let way = minus(to, from);
-    let length = dot(way, way).sqrt();
-    if length > 0.0 { way.map(|x| x / length) } else { [1.0, 0.0] }
+    let offset = minus(to, from);
+    let length = dot(offset, offset).sqrt();
+    if length > 0.0 { offset.map(|x| x / length) } else { [1.0, 0.0] }
 }
 
 /// Along the bisector of two neighbours, which leaves neither gap nor overlap; perpendicular to the

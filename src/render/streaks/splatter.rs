@@ -2,9 +2,10 @@
 
 use rayon::prelude::*;
 
+use super::super::bands::{Chunk, draw_bands};
 use super::super::camera::View;
+use super::super::look::LookUniform;
 use super::super::splat::{HdrImage, Point, RadiusLimits, project_within};
-use super::super::sprite_look::LookUniform;
 use super::Reach;
 use super::course::Course;
 use super::path::{MOST_PX, Piece, Streak};
@@ -14,21 +15,11 @@ use super::share::share_of;
 const CHUNK: usize = 4096;
 /// Number of tasks whose segments are in memory at the same time.
 const CHUNKS: usize = 32;
-/// Rows drawn by one task.
-const BAND_ROWS: usize = 24;
-
-#[derive(Default)]
-struct Chunk {
-    /// Segments, each with the peak of its streak.
-    pieces: Vec<(Piece, [f32; 3])>,
-    /// For each band, indices into `pieces`, ascending.
-    of_band: Vec<Vec<u32>>,
-}
-
 /// Adds streaks to pictures; reuses its buffers for every picture.
 #[derive(Default)]
 pub(crate) struct Streaks {
-    chunks: Vec<Chunk>,
+    /// Segments, each with the peak of its streak.
+    chunks: Vec<Chunk<(Piece, [f32; 3])>>,
 }
 
 impl Streaks {
@@ -41,52 +32,34 @@ impl Streaks {
         count: usize,
         point: impl Fn(usize) -> Point + Sync,
     ) {
-        let [width, height] = [hdr.size().width(), hdr.size().height()].map(|side| side as usize);
-        let bands = height.div_ceil(BAND_ROWS);
+        let height = hdr.size().height() as usize;
         self.chunks.resize_with(count.div_ceil(CHUNK).min(CHUNKS), Chunk::default);
         for first in (0..count).step_by(CHUNK * CHUNKS) {
             self.chunks.par_iter_mut().enumerate().for_each(|(index, chunk)| {
-                chunk.pieces.clear();
-                chunk.of_band.resize_with(bands, Vec::new);
-                chunk.of_band.iter_mut().for_each(Vec::clear);
+                chunk.clear(height);
                 let from = first + index * CHUNK;
                 for i in from..count.min(from + CHUNK) {
                     let point = point(i);
                     let course = Course::of(reach, &point);
-                    let share = share_of(i as u32, course.way, reach.own_way);
+                    let share = share_of(i as u32, course.length, reach.own_length);
                     if share <= 0.0 {
                         continue;
                     }
                     let sprite = project_within(view, look, limits, &point, MOST_PX);
                     let Some(sprite) = sprite else { continue };
                     let streak = Streak::of(view, &course, &point, &sprite, share);
-                    streak.pieces().for_each(|piece| chunk.take(piece, streak.peak, height));
-                }
-            });
-            let chunks = &self.chunks;
-            let rows = hdr.pixels_mut().par_chunks_mut(width * BAND_ROWS);
-            rows.enumerate().for_each(|(band, rows)| {
-                for chunk in chunks {
-                    for &index in &chunk.of_band[band] {
-                        let (piece, peak) = &chunk.pieces[index as usize];
-                        add(rows, width, band * BAND_ROWS, piece, *peak);
+                    for piece in streak.pieces() {
+                        let [top, bottom] = between(piece.heights(), height);
+                        if top < bottom {
+                            chunk.push((piece, streak.peak), top, bottom - 1);
+                        }
                     }
                 }
             });
+            draw_bands(hdr, &self.chunks, false, |rows, width, first_row, (piece, peak)| {
+                add(rows, width, first_row, piece, *peak);
+            });
         }
-    }
-}
-
-impl Chunk {
-    fn take(&mut self, piece: Piece, peak: [f32; 3], height: usize) {
-        let [top, bottom] = between(piece.heights(), height);
-        if top >= bottom {
-            return;
-        }
-        for band in &mut self.of_band[top / BAND_ROWS..=(bottom - 1) / BAND_ROWS] {
-            band.push(self.pieces.len() as u32);
-        }
-        self.pieces.push((piece, peak));
     }
 }
 

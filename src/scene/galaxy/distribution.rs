@@ -8,7 +8,7 @@
 use std::f64::consts::PI;
 
 use super::monopole::Monopole;
-use super::spheroid::{Profile, place};
+use super::spheroid::{Profile, interpolate, place};
 
 /// Number of equal groups into which the bodies at one radius are divided by speed.
 const QUANTILES: usize = 256;
@@ -100,7 +100,7 @@ impl Distribution {
             let (slower, faster) = (self.speed[node][low], self.speed[node][low + 1]);
             slower + (part - low as f64) * (faster - slower)
         };
-        let psi = self.psi[above - 1] + t * (self.psi[above] - self.psi[above - 1]);
+        let psi = interpolate(radii, &self.psi, r);
         (at(above - 1) + t * (at(above) - at(above - 1))) * (2.0 * psi).sqrt()
     }
 }

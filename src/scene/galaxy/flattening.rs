@@ -9,7 +9,7 @@
 
 use super::disk::Disk;
 use super::monopole::Monopole;
-use super::spheroid::{Profile, place, radial_grid};
+use super::spheroid::{Profile, interpolate, radial_grid};
 
 /// Number of radii at which the disk's field is averaged over a sphere.
 const SPHERES: usize = 32;
@@ -34,11 +34,7 @@ pub(crate) fn axial_share(disk: &Disk, softening: f64, radii: &[f64]) -> Vec<f64
             axial / (axial + radial)
         })
         .collect();
-    let between = |r: f64| {
-        let (above, t) = place(&nodes, r);
-        shares[above - 1] + t * (shares[above] - shares[above - 1])
-    };
-    radii.iter().map(|&r| between(r)).collect()
+    radii.iter().map(|&r| interpolate(&nodes, &shares, r)).collect()
 }
 
 /// Factor on the squared velocities along the axis at each of `radii`, for the sphere `profile` in

@@ -21,7 +21,7 @@ use monopole::Monopole;
 use motion::{Chance, Motion};
 use rayon::prelude::*;
 pub(crate) use spheroid::Spheroid;
-use spheroid::{Profile, place, radial_grid};
+use spheroid::{Profile, interpolate, radial_grid};
 
 use super::rng::{Even, Stream};
 use crate::bodies::{Bodies, Component, Role};
@@ -84,7 +84,8 @@ impl Galaxy {
             if count == 0 {
                 return Vec::new();
             }
-            let motion = Motion::new(layer, self.softening, |r| inward(&radii, &spheres, r));
+            let inward = |r| -interpolate(&radii, &spheres.slope, r);
+            let motion = Motion::new(layer, self.softening, inward);
             draw_disk(&motion, count, &mut Stream::new(seed, stream))
         };
         let gas_layer = Disk {
@@ -94,10 +95,8 @@ impl Galaxy {
         };
         let gas = self.gas.min(disk_bodies);
         let disk_drawn = || {
-            rayon::join(
-                || layer_drawn(disk, disk_bodies - gas, 0),
-                || layer_drawn(gas_layer, gas, 3),
-            )
+            let stars = || layer_drawn(disk, disk_bodies - gas, 0);
+            rayon::join(stars, || layer_drawn(gas_layer, gas, 3))
         };
         let spheroid_drawn = |k: usize| {
             let count = spheroids[k].1;
@@ -109,8 +108,7 @@ impl Galaxy {
             let mut stream = Stream::new(seed, 1 + k as u64);
             let mut drawn = draw(&profiles[k], &distribution, &radii, count, &mut stream);
             drawn.par_iter_mut().for_each(|(position, velocity)| {
-                let (above, t) = place(&radii, position.length());
-                let axial = factor[above - 1] + t * (factor[above] - factor[above - 1]);
+                let axial = interpolate(&radii, &factor, position.length());
                 let across = (0.5 * (3.0 - axial)).sqrt();
                 *velocity *= DVec3::new(across, across, axial.sqrt());
             });
@@ -131,12 +129,6 @@ impl Galaxy {
         }
         bodies
     }
-}
-
-/// The inward attraction of `spheres` at radius `r`, linear between nodes.
-fn inward(radii: &[f64], spheres: &Monopole, r: f64) -> f64 {
-    let (above, t) = place(radii, r);
-    -(spheres.slope[above - 1] + t * (spheres.slope[above] - spheres.slope[above - 1]))
 }
 
 /// `count` positions and velocities of a disk. The random numbers are drawn in sequence; all cores

@@ -43,6 +43,12 @@ pub(crate) fn place(radii: &[f64], r: f64) -> (usize, f64) {
     (above, t.clamp(0.0, 1.0))
 }
 
+/// The value at radius `r` of a table on the grid, linear between nodes.
+pub(crate) fn interpolate(radii: &[f64], table: &[f64], r: f64) -> f64 {
+    let (above, t) = place(radii, r);
+    table[above - 1] + t * (table[above] - table[above - 1])
+}
+
 /// A spheroid on a grid of radii.
 #[derive(Clone, Debug)]
 pub(crate) struct Profile {

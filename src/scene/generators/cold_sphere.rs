@@ -2,9 +2,9 @@
 
 use glam::DVec3;
 
+use super::drawn;
 use crate::bodies::Bodies;
 use crate::error::Result;
-use crate::scene::rng::Stream;
 use crate::scene::{Generator, Parameter, Values};
 
 /// A uniform sphere of M = R = 1 at rest. If it were smooth, it would collapse to a point at t =
@@ -18,12 +18,5 @@ pub(crate) static GENERATOR: Generator = Generator {
 };
 
 fn build(values: &Values, seed: u64) -> Result<Bodies> {
-    let n = values.count("n");
-    let mut stream = Stream::new(seed, 0);
-    let mut bodies = Bodies::with_capacity(n);
-    for _ in 0..n {
-        bodies.push(1.0 / n as f64, stream.in_ball(), DVec3::ZERO, 0);
-    }
-    bodies.recentre();
-    Ok(bodies)
+    Ok(drawn(values, seed, |stream| (stream.in_ball(), DVec3::ZERO)))
 }

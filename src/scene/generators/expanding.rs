@@ -1,8 +1,8 @@
 //! A sphere that flies apart.
 
+use super::drawn;
 use crate::bodies::Bodies;
 use crate::error::Result;
-use crate::scene::rng::Stream;
 use crate::scene::{Generator, Parameter, Values};
 
 /// A uniform sphere of M = R = 1 that expands with v = H r, like the `expand` configuration of
@@ -13,27 +13,17 @@ pub(crate) static GENERATOR: Generator = Generator {
     summary: "a uniform sphere that flies apart and, below the speed of escape, falls back",
     parameters: &[
         Parameter::n(16_384, 2),
-        Parameter::real(
-            "expansion",
-            0.8,
-            0.0,
-            3.0,
-            "speed at the edge, in units of the speed of escape there",
-        ),
+        Parameter::real("expansion", 0.8, [0.0, 3.0])
+            .help("speed at the edge, in units of the speed of escape there"),
     ],
     build,
 };
 
 fn build(values: &Values, seed: u64) -> Result<Bodies> {
-    let n = values.count("n");
     // The escape speed at the edge is sqrt(2 G M / R).
     let rate = values.real("expansion") * 2.0_f64.sqrt();
-    let mut stream = Stream::new(seed, 0);
-    let mut bodies = Bodies::with_capacity(n);
-    for _ in 0..n {
+    Ok(drawn(values, seed, |stream| {
         let position = stream.in_ball();
-        bodies.push(1.0 / n as f64, position, position * rate, 0);
-    }
-    bodies.recentre();
-    Ok(bodies)
+        (position, position * rate)
+    }))
 }

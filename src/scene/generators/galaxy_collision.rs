@@ -1,10 +1,9 @@
 //! Two colliding disk galaxies.
 
-use super::disk_galaxy::{BULGE_MASS, Bulge, GAS, HALO_BODIES, HALO_MASS, Halo, TOOMRE_Q, galaxy};
+use super::disk_galaxy::{BULGE_MASS, GAS, HALO_BODIES, HALO_MASS, Shape, TOOMRE_Q, galaxy};
 use crate::bodies::Bodies;
 use crate::error::Result;
 use crate::scene::compose::{name_components, on_orbit, scale};
-use crate::scene::galaxy::Disk;
 use crate::scene::rotation::Rotation;
 use crate::scene::{Generator, Orbit, Parameter, Values};
 
@@ -17,50 +16,21 @@ pub(crate) static GENERATOR: Generator = Generator {
     summary: "two disk galaxies with bulge and halo meet, throw out tidal arms and merge",
     parameters: &[
         Parameter::n(24_000, 20),
-        Parameter::scale(
-            "mass_ratio",
-            1.0,
-            0.05,
-            1.0,
-            "mass of the second galaxy in units of the first",
-        ),
-        Parameter::scale(
-            "pericentre",
-            2.5,
-            0.1,
-            30.0,
-            "smallest distance of the orbit as of two points, in disk scale lengths",
-        ),
-        Parameter::scale("separation", 16.0, 1.0, 200.0, "distance at the start"),
-        Parameter::real("eccentricity", 1.0, 0.0, 2.0, "of the orbit: 1 is a parabola"),
-        Parameter::real(
-            "inclination_1",
-            60.0,
-            0.0,
-            180.0,
+        Parameter::scale("mass_ratio", 1.0, [0.05, 1.0])
+            .help("mass of the second galaxy in units of the first"),
+        Parameter::scale("pericentre", 2.5, [0.1, 30.0])
+            .help("smallest distance of the orbit as of two points, in disk scale lengths"),
+        Parameter::scale("separation", 16.0, [1.0, 200.0]).help("distance at the start"),
+        Parameter::real("eccentricity", 1.0, [0.0, 2.0]).help("of the orbit: 1 is a parabola"),
+        Parameter::real("inclination_1", 60.0, [0.0, 180.0]).help(
             "between the first disk and the orbit, degrees; 0 turns with the orbit, 180 against it",
         ),
-        Parameter::real(
-            "argument_1",
-            -30.0,
-            -180.0,
-            180.0,
-            "from the first disk's line of nodes to the pericentre, degrees",
-        ),
-        Parameter::real(
-            "inclination_2",
-            60.0,
-            0.0,
-            180.0,
-            "between the second disk and the orbit, degrees",
-        ),
-        Parameter::real(
-            "argument_2",
-            -30.0,
-            -180.0,
-            180.0,
-            "from the second disk's line of nodes to the pericentre, degrees",
-        ),
+        Parameter::real("argument_1", -30.0, [-180.0, 180.0])
+            .help("from the first disk's line of nodes to the pericentre, degrees"),
+        Parameter::real("inclination_2", 60.0, [0.0, 180.0])
+            .help("between the second disk and the orbit, degrees"),
+        Parameter::real("argument_2", -30.0, [-180.0, 180.0])
+            .help("from the second disk's line of nodes to the pericentre, degrees"),
         TOOMRE_Q,
         GAS,
         BULGE_MASS,
@@ -69,6 +39,15 @@ pub(crate) static GENERATOR: Generator = Generator {
         Parameter::softening(0.15),
     ],
     build,
+};
+
+/// The shape of both galaxies.
+const SHAPE: Shape = Shape {
+    disk_height: 0.2,
+    bulge_scale: 0.4,
+    bulge_bodies: 0.0,
+    halo_scale: 5.0,
+    halo_cutoff: 7.0,
 };
 
 fn build(values: &Values, seed: u64) -> Result<Bodies> {
@@ -85,7 +64,8 @@ fn build(values: &Values, seed: u64) -> Result<Bodies> {
 
     let disk = |count: usize, mass: f64, which: u64, inclination: &str, node: f64| {
         let length = mass.sqrt();
-        let mut bodies = one(values, count, values.real("softening") / length).build(
+        let galaxy = galaxy(values, count, &SHAPE, values.real("softening") / length);
+        let mut bodies = galaxy.build(
             // The second galaxy gets another seed, or it would be a copy of the first.
             seed.wrapping_add(which.wrapping_mul(0x9e37_79b9_7f4a_7c15)),
         );
@@ -100,17 +80,4 @@ fn build(values: &Values, seed: u64) -> Result<Bodies> {
         || disk(second_count, ratio, 1, "inclination_2", nodes[1]),
     );
     on_orbit(first, second, &orbit)
-}
-
-/// A galaxy of disk mass and scale length 1.
-fn one(values: &Values, count: usize, softening: f64) -> crate::scene::galaxy::Galaxy {
-    let disk = Disk { mass: 1.0, scale: 1.0, height: 0.2, toomre_q: values.real("toomre_q") };
-    galaxy(
-        count,
-        (disk, values.real("gas")),
-        Bulge { mass: values.real("bulge_mass"), scale: 0.4, bodies: 0.0 },
-        Halo { mass: values.real("halo_mass"), scale: 5.0, cutoff: 7.0 },
-        values.real("halo_bodies"),
-        softening,
-    )
 }

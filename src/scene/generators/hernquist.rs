@@ -12,13 +12,8 @@ pub(crate) static GENERATOR: Generator = Generator {
     summary: "an elliptical galaxy in equilibrium: Hernquist's sphere, mass and scale length 1",
     parameters: &[
         Parameter::n(10_000, 2),
-        Parameter::scale(
-            "cutoff",
-            10.0,
-            1.0,
-            1000.0,
-            "radius where the density begins to fall like a Gaussian, in scale lengths",
-        ),
+        Parameter::scale("cutoff", 10.0, [1.0, 1000.0])
+            .help("radius where the density begins to fall like a Gaussian, in scale lengths"),
         Parameter::softening(0.05),
     ],
     build,

@@ -2,9 +2,9 @@
 
 use glam::DVec3;
 
+use super::drawn;
 use crate::bodies::Bodies;
 use crate::error::Result;
-use crate::scene::rng::Stream;
 use crate::scene::{Generator, Parameter, Values};
 
 /// A thick shell of M = 1 that rotates as a solid body about the z axis, like the `shell`
@@ -15,35 +15,20 @@ pub(crate) static GENERATOR: Generator = Generator {
     summary: "a thick spherical shell that turns like a solid body: falls in at the poles, spreads at the equator",
     parameters: &[
         Parameter::n(16_384, 2),
-        Parameter::real(
-            "inner_radius",
-            0.625,
-            0.0,
-            0.99,
-            "inner radius of the shell; the outer one is 1",
-        ),
-        Parameter::real(
-            "spin",
-            0.7,
-            -3.0,
-            3.0,
-            "speed at the outer equator, in units of the circular velocity there",
-        ),
+        Parameter::real("inner_radius", 0.625, [0.0, 0.99])
+            .help("inner radius of the shell; the outer one is 1"),
+        Parameter::real("spin", 0.7, [-3.0, 3.0])
+            .help("speed at the outer equator, in units of the circular velocity there"),
     ],
     build,
 };
 
 fn build(values: &Values, seed: u64) -> Result<Bodies> {
-    let n = values.count("n");
     let inner = values.real("inner_radius");
     let axis = DVec3::Z * values.real("spin");
-    let mut stream = Stream::new(seed, 0);
-    let mut bodies = Bodies::with_capacity(n);
-    for _ in 0..n {
+    Ok(drawn(values, seed, |stream| {
         let r = inner + (1.0 - inner) * stream.uniform();
         let position = stream.direction() * r;
-        bodies.push(1.0 / n as f64, position, axis.cross(position), 0);
-    }
-    bodies.recentre();
-    Ok(bodies)
+        (position, axis.cross(position))
+    }))
 }

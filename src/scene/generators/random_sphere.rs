@@ -1,8 +1,8 @@
 //! A sphere of random positions and velocities.
 
+use super::drawn;
 use crate::bodies::Bodies;
 use crate::error::Result;
-use crate::scene::rng::Stream;
 use crate::scene::{Generator, Parameter, Values};
 
 /// Positions uniform in the sphere of radius 1, velocities uniform in a sphere too, like the
@@ -13,25 +13,13 @@ pub(crate) static GENERATOR: Generator = Generator {
     summary: "random positions in a sphere and random velocities, as warm as you like",
     parameters: &[
         Parameter::n(16_384, 2),
-        Parameter::real(
-            "virial_ratio",
-            0.5,
-            0.0,
-            4.0,
-            "2K/|W|: 0 collapses, 1 stays about as large, above 2 flies apart",
-        ),
+        Parameter::real("virial_ratio", 0.5, [0.0, 4.0])
+            .help("2K/|W|: 0 collapses, 1 stays about as large, above 2 flies apart"),
     ],
     build,
 };
 
 fn build(values: &Values, seed: u64) -> Result<Bodies> {
-    let n = values.count("n");
     let greatest = values.real("virial_ratio").sqrt();
-    let mut stream = Stream::new(seed, 0);
-    let mut bodies = Bodies::with_capacity(n);
-    for _ in 0..n {
-        bodies.push(1.0 / n as f64, stream.in_ball(), stream.in_ball() * greatest, 0);
-    }
-    bodies.recentre();
-    Ok(bodies)
+    Ok(drawn(values, seed, |stream| (stream.in_ball(), stream.in_ball() * greatest)))
 }

@@ -12,14 +12,9 @@ pub(crate) static GENERATOR: Generator = Generator {
     name: "two-body",
     summary: "two bodies on an ellipse of semi-major axis 1: returns after 2 pi",
     parameters: &[
-        Parameter::real("eccentricity", 0.5, 0.0, 0.99, "0 is a circle"),
-        Parameter::scale(
-            "mass_ratio",
-            1.0,
-            1e-6,
-            1.0,
-            "mass of the second body in units of the first",
-        ),
+        Parameter::real("eccentricity", 0.5, [0.0, 0.99]).help("0 is a circle"),
+        Parameter::scale("mass_ratio", 1.0, [1e-6, 1.0])
+            .help("mass of the second body in units of the first"),
     ],
     build,
 };

@@ -2,9 +2,9 @@
 
 use glam::DVec3;
 
+use super::drawn;
 use crate::bodies::Bodies;
 use crate::error::Result;
-use crate::scene::rng::Stream;
 use crate::scene::{Generator, Parameter, Values};
 
 /// Positions uniform in the cube from -1 to 1, velocities normal. M = 1. The potential energy of a
@@ -15,13 +15,8 @@ pub(crate) static GENERATOR: Generator = Generator {
     summary: "random positions in a cube: the plainest load for timing, and a box that collapses into a ball",
     parameters: &[
         Parameter::n(16_384, 2),
-        Parameter::real(
-            "virial_ratio",
-            0.0,
-            0.0,
-            4.0,
-            "2K/|W|: 0 collapses, 1 stays about as large, above 2 flies apart",
-        ),
+        Parameter::real("virial_ratio", 0.0, [0.0, 4.0])
+            .help("2K/|W|: 0 collapses, 1 stays about as large, above 2 flies apart"),
     ],
     build,
 };
@@ -29,16 +24,11 @@ pub(crate) static GENERATOR: Generator = Generator {
 const SIDE: f64 = 2.0;
 
 fn build(values: &Values, seed: u64) -> Result<Bodies> {
-    let n = values.count("n");
     // K = 3/2 sigma^2 for M = 1.
     let sigma = (values.real("virial_ratio") * 0.941_156 / SIDE / 3.0).sqrt();
-    let mut stream = Stream::new(seed, 0);
-    let mut bodies = Bodies::with_capacity(n);
-    for _ in 0..n {
+    Ok(drawn(values, seed, |stream| {
         let position = DVec3::new(stream.symmetric(), stream.symmetric(), stream.symmetric());
         let velocity = DVec3::new(stream.normal(), stream.normal(), stream.normal());
-        bodies.push(1.0 / n as f64, position, velocity * sigma, 0);
-    }
-    bodies.recentre();
-    Ok(bodies)
+        (position, velocity * sigma)
+    }))
 }

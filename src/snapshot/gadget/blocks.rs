@@ -17,7 +17,7 @@ pub(super) fn present(counts: &[usize; TYPES]) -> TypeMask {
     (0..TYPES).filter(|&t| counts[t] > 0).fold(0, |mask, t| mask | 1 << t)
 }
 
-/// The shape of a block: that of INFO if it fits, else the usual one for this name, else the first
+/// The shape of a block: that of INFO if it fits, else the known one for this name, else the first
 /// guess that fits: all bodies before some, one value per body before three, floating-point numbers
 /// of the positions' precision before the other. `None` if nothing fits. `parts` gives, for each
 /// file of the snapshot, the block's length in bytes (0 if absent) and the bodies by type.
@@ -40,12 +40,12 @@ pub(super) fn shape_of(
     let single = (0..TYPES as u8).map(|t| 1 << t);
     let masks = known.into_iter().chain([ALL, GAS, GAS | 1 << 4]).chain(single).chain(1..ALL);
     let present = parts.iter().fold(0, |mask, (_, counts)| mask | present(counts));
-    let (usual, other) = match double {
+    let (default, other) = match double {
         true => (ColumnType::F64, ColumnType::F32),
         false => (ColumnType::F32, ColumnType::F64),
     };
     for types in masks {
-        for (values, kind) in [(1, usual), (3, usual), (1, other), (3, other)] {
+        for (values, kind) in [(1, default), (3, default), (1, other), (3, other)] {
             let shape = Shape { types: types & present, values, kind };
             if fits(&shape) {
                 return Some(shape);

@@ -140,9 +140,9 @@ fn columns<'a>(files: &[&'a File], double: bool, snapshot: &mut Snapshot) -> Vec
         .filter_map(|file| Some(info::parse(file.block("INFO")?.data, file.endianness)))
         .reduce(unite)
         .unwrap_or_default();
-    let (mut doubles, mut skipped, mut seen) = (Vec::new(), Vec::new(), BTreeSet::from(TAKEN));
+    let (mut doubles, mut skipped, mut handled) = (Vec::new(), Vec::new(), BTreeSet::from(TAKEN));
     for block in files.iter().flat_map(|file| &file.blocks) {
-        if !seen.insert(block.name.as_str()) {
+        if !handled.insert(block.name.as_str()) {
             continue;
         }
         let name = block.name.as_str();

@@ -53,7 +53,7 @@ mod write;
 #[cfg(doc)]
 use super::Snapshot;
 use super::kinds::Kind;
-use super::{Confidence, Endianness, Format, Modifier};
+use super::{Confidence, Endianness, Format, LITTLE_ENDIAN, Modifier, RAW_UNITS};
 use crate::bodies::Role;
 
 /// Format 1's entry in the registry.
@@ -89,11 +89,7 @@ pub(super) const FORMAT_2: Format = Format {
 };
 
 const MODIFIERS: &[Modifier] = &[
-    Modifier {
-        suffix: "le",
-        summary: "little-endian, as is the custom",
-        apply: |options| options.endianness = Some(Endianness::Little),
-    },
+    LITTLE_ENDIAN,
     Modifier {
         suffix: "be",
         summary: "big-endian",
@@ -119,11 +115,7 @@ const MODIFIERS: &[Modifier] = &[
         summary: "ids of 32 bits, an error if one does not fit",
         apply: |options| options.wide_ids = Some(false),
     },
-    Modifier {
-        suffix: "raw",
-        summary: "numbers as they are, whatever units readers assume",
-        apply: |options| options.raw_units = true,
-    },
+    RAW_UNITS,
 ];
 
 /// The components that the six types become.

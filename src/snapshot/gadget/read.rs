@@ -33,7 +33,8 @@ fn agree(parsed: &[(&Path, File)], files: u64) -> Result<()> {
     let [(first_path, first), others @ ..] = parsed else { return Ok(()) };
     for (path, file) in others {
         let (one, other) = (&first.header, &file.header);
-        let differ = |what: &str, here: String, there: String| {
+        let differ = |what: &str, of: &dyn Fn(&Header) -> String| {
+            let [here, there] = [other, one].map(of);
             let name = crate::messages::path(first_path, crate::messages::PIECE);
             let problem = format!(
                 "says {what} {here}, but {name} says {there}: they belong to different snapshots"
@@ -41,18 +42,14 @@ fn agree(parsed: &[(&Path, File)], files: u64) -> Result<()> {
             Err(Error::file(path, problem))
         };
         if one.files != other.files {
-            return differ(
-                "the number of files is",
-                other.files.to_string(),
-                one.files.to_string(),
-            );
+            return differ("the number of files is", &|header| header.files.to_string());
         }
         if one.time.to_bits() != other.time.to_bits() {
-            return differ("the time is", format!("{:?}", other.time), format!("{:?}", one.time));
+            return differ("the time is", &|header| format!("{:?}", header.time));
         }
         if one.totals != other.totals {
-            let text = |header: &Header| format!("{:?}", header.totals);
-            return differ("the bodies by type in all files are", text(other), text(one));
+            let totals = |header: &Header| format!("{:?}", header.totals);
+            return differ("the bodies by type in all files are", &totals);
         }
     }
     let is_whole = files > 1 && parsed.len() as u64 == files;

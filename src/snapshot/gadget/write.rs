@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::super::bytes::Writer;
-use super::super::kinds::{note_components, order};
+use super::super::kinds::{note_components, order, sections};
 use super::super::losses::Narrow;
 use super::super::{ColumnType, Endianness, Losses, Output, Problem, Snapshot, WriteOptions};
 use super::blocks::present;
@@ -28,7 +28,9 @@ pub(super) fn write(
         let bytes = plan.file(part, losses).map_err(|problem| output.wrong(problem))?;
         output.put(bytes)?;
     }
-    plan.narrow.finish(losses).map_err(|problem| output.wrong(problem))?;
+    let mut narrowed = plan.narrow.into_iter().chain(plan.narrow_extra);
+    let finished = narrowed.try_for_each(|narrow| narrow.finish(losses));
+    finished.map_err(|problem| output.wrong(problem))?;
     losses.note_attributes(snapshot, Header::holds);
     Ok(())
 }
@@ -51,7 +53,9 @@ struct Plan<'a> {
     /// Positions, velocities, ids and masses.
     shapes: [Shape; 4],
     extra: Vec<Outgoing<'a>>,
-    narrow: Narrowing,
+    /// The narrowing of positions, velocities and masses in all files, and of the extra blocks.
+    narrow: [Narrow; 3],
+    narrow_extra: Vec<Narrow>,
 }
 
 /// The bodies of one file.
@@ -61,21 +65,6 @@ struct Part {
     range: Range<usize>,
     /// Number of bodies by type.
     counts: [usize; TYPES],
-}
-
-/// The narrowing of numbers in all files.
-struct Narrowing {
-    positions: Narrow,
-    velocities: Narrow,
-    masses: Narrow,
-    extra: Vec<Narrow>,
-}
-
-impl Narrowing {
-    fn finish(self, losses: &mut Losses) -> Result<(), Problem> {
-        let own = [self.positions, self.velocities, self.masses];
-        own.into_iter().chain(self.extra).try_for_each(|narrow| narrow.finish(losses))
-    }
 }
 
 impl<'a> Plan<'a> {
@@ -120,12 +109,8 @@ impl<'a> Plan<'a> {
             time: snapshot.time,
             facts: snapshot.attributes.clone(),
         };
-        let narrow = Narrowing {
-            positions: Narrow::new("positions"),
-            velocities: Narrow::new("velocities"),
-            masses: Narrow::new("masses"),
-            extra: extra.iter().map(|b| Narrow::new(format!("values of {}", b.name))).collect(),
-        };
+        let narrow_extra = extra.iter().map(|b| Narrow::new(format!("values of {}", b.name)));
+        let narrow_extra = narrow_extra.collect();
         let endianness = options.endianness.unwrap_or_default();
         Ok(Self {
             snapshot,
@@ -138,7 +123,8 @@ impl<'a> Plan<'a> {
             in_block,
             shapes,
             extra,
-            narrow,
+            narrow: ["positions", "velocities", "masses"].map(|what| Narrow::new(what)),
+            narrow_extra,
         })
     }
 
@@ -161,12 +147,12 @@ impl<'a> Plan<'a> {
         let header = header.bytes(self.endianness, positions.kind == ColumnType::F64, losses);
         put_block(&mut file.out, self.format, "HEAD", header.len(), |out| out.raw(&header))?;
         let narrow = &mut self.narrow;
-        file.reals("POS", &positions, &mut narrow.positions, |i, k| bodies.position[i][k])?;
-        file.reals("VEL", &velocities, &mut narrow.velocities, |i, k| bodies.velocity[i][k])?;
+        file.reals("POS", &positions, &mut narrow[0], |i, k| bodies.position[i][k])?;
+        file.reals("VEL", &velocities, &mut narrow[1], |i, k| bodies.velocity[i][k])?;
         file.wholes("ID", &ids, |i, _| bodies.id[i])?;
-        file.reals("MASS", &masses, &mut narrow.masses, |i, _| bodies.mass[i])?;
-        for (Outgoing { name, columns, shape }, narrow) in self.extra.iter().zip(&mut narrow.extra)
-        {
+        file.reals("MASS", &masses, &mut narrow[2], |i, _| bodies.mass[i])?;
+        for (block, narrow) in self.extra.iter().zip(&mut self.narrow_extra) {
+            let Outgoing { name, columns, shape } = block;
             match shape.kind.is_float() {
                 true => {
                     let value = |i, k: usize| columns.get(k).map_or(0.0, |c| c.value(i));
@@ -226,10 +212,8 @@ fn type_of(component: &Component) -> u8 {
 /// The header's table of masses, and the types that need a MASS block: those whose masses differ or
 /// are 0, which the table cannot express.
 fn mass_table(mass: &[f64], order: &[usize], counts: &[usize; TYPES]) -> ([f64; TYPES], u8) {
-    let (mut table, mut in_block, mut first) = ([0.0; TYPES], 0, 0);
-    for (t, &count) in counts.iter().enumerate() {
-        let members = &order[first..first + count];
-        first += count;
+    let (mut table, mut in_block) = ([0.0; TYPES], 0);
+    for (t, members) in sections(order, counts).enumerate() {
         if let Some(&one) = members.first() {
             if mass[one] != 0.0 && members.iter().all(|&i| mass[i] == mass[one]) {
                 table[t] = mass[one];

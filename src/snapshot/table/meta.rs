@@ -142,48 +142,46 @@ pub(super) fn read<'a>(text: &'a str, snapshot: &mut Snapshot) -> Result<Comment
             let stated = found.units.unit(of, &unescape(value), key);
             stated.map_err(|problem| format!("line {}: {problem}", number + 1))
         };
-        match key {
-            "time" => snapshot.time = real()?,
-            "gravitational_constant" => found.units.gravity(real()?),
-            "unit.length" => unit(Quantity::Length)?,
-            "unit.mass" => unit(Quantity::Mass)?,
-            "unit.time" => unit(Quantity::Time)?,
-            "unit.velocity" => unit(Quantity::Velocity)?,
-            _ => {
-                if let Some(name) = key.strip_prefix("attribute.") {
-                    snapshot.attributes.insert(unescape(name), unescape(value));
-                } else if let Some(name) = key.strip_prefix("column.") {
-                    let kind = ColumnType::from_name(value).ok_or_else(|| {
-                        let known = ColumnType::ALL.map(ColumnType::name).join(", ");
-                        wrong(&format!("a type was expected, one of: {known}"))
-                    })?;
-                    found.types.insert(unescape(name), kind);
-                } else if let Some(name) = key.strip_prefix("component.") {
-                    let role = Role::from_name(value).ok_or_else(|| {
-                        let known = Role::ALL.map(|(_, name)| name).join(", ");
-                        wrong(&format!("a role was expected, one of: {known}"))
-                    })?;
-                    let name = unescape(name);
-                    let components = &mut snapshot.bodies.components;
-                    if components.len() == MOST_COMPONENTS {
-                        return Err(wrong(&format!(
-                            "at most {MOST_COMPONENTS} components are read"
-                        )));
-                    }
-                    if !components.iter().any(|known| known.name == name) {
-                        components.push(Component::new(name, role));
-                    }
-                } else if key.starts_with("unit.") {
-                    return Err(format!(
-                        "line {}: there is no key '{}'; those of units are: {}",
-                        number + 1,
-                        messages::piece(key),
-                        UNIT_KEYS.join(", ")
-                    ));
-                } else {
-                    unknown.push(key);
+        match (key, key.split_once('.')) {
+            ("time", _) => snapshot.time = real()?,
+            ("gravitational_constant", _) => found.units.gravity(real()?),
+            ("unit.length", _) => unit(Quantity::Length)?,
+            ("unit.mass", _) => unit(Quantity::Mass)?,
+            ("unit.time", _) => unit(Quantity::Time)?,
+            ("unit.velocity", _) => unit(Quantity::Velocity)?,
+            (_, Some(("unit", _))) => {
+                return Err(format!(
+                    "line {}: there is no key '{}'; those of units are: {}",
+                    number + 1,
+                    messages::piece(key),
+                    UNIT_KEYS.join(", ")
+                ));
+            }
+            (_, Some(("attribute", name))) => {
+                snapshot.attributes.insert(unescape(name), unescape(value));
+            }
+            (_, Some(("column", name))) => {
+                let kind = ColumnType::from_name(value).ok_or_else(|| {
+                    let known = ColumnType::ALL.map(ColumnType::name).join(", ");
+                    wrong(&format!("a type was expected, one of: {known}"))
+                })?;
+                found.types.insert(unescape(name), kind);
+            }
+            (_, Some(("component", name))) => {
+                let role = Role::from_name(value).ok_or_else(|| {
+                    let known = Role::ALL.map(|(_, name)| name).join(", ");
+                    wrong(&format!("a role was expected, one of: {known}"))
+                })?;
+                let name = unescape(name);
+                let components = &mut snapshot.bodies.components;
+                if components.len() == MOST_COMPONENTS {
+                    return Err(wrong(&format!("at most {MOST_COMPONENTS} components are read")));
+                }
+                if !components.iter().any(|known| known.name == name) {
+                    components.push(Component::new(name, role));
                 }
             }
+            _ => unknown.push(key),
         }
     }
     if !unknown.is_empty() {

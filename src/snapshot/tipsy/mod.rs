@@ -32,7 +32,7 @@ mod write;
 #[cfg(doc)]
 use super::Snapshot;
 use super::kinds::Kind;
-use super::{Endianness, Format, Modifier};
+use super::{Endianness, Format, LITTLE_ENDIAN, Modifier, RAW_UNITS};
 use crate::bodies::Role;
 
 /// The format's entry in the registry.
@@ -43,11 +43,7 @@ pub(super) const FORMAT: Format = Format {
     extensions: &["tipsy", "tip", "bin"],
     units: Some(|snapshot| snapshot.units.with_g_one()),
     modifiers: &[
-        Modifier {
-            suffix: "le",
-            summary: "little-endian, as is the custom",
-            apply: |options| options.endianness = Some(Endianness::Little),
-        },
+        LITTLE_ENDIAN,
         Modifier {
             suffix: "be",
             summary: "big-endian, tipsy's standard",
@@ -68,11 +64,7 @@ pub(super) const FORMAT: Format = Format {
             summary: "potentials, no ids",
             apply: |options| options.integer_ids = Some(false),
         },
-        Modifier {
-            suffix: "raw",
-            summary: "numbers as they are, whatever units readers assume",
-            apply: |options| options.raw_units = true,
-        },
+        RAW_UNITS,
     ],
     recognise: read::recognise,
     files: None,

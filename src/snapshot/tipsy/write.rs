@@ -1,7 +1,7 @@
 //! Writing tipsy files.
 
 use super::super::bytes::Writer;
-use super::super::kinds::{gadget_name, note_components, order};
+use super::super::kinds::{gadget_name, note_components, order, sections};
 use super::super::losses::Narrow;
 use super::super::{Column, Losses, Problem, Snapshot, WriteOptions};
 use super::read::looks_cut;
@@ -52,24 +52,26 @@ pub(super) fn write(
     out.raw(&[0; 4][..header_bytes - 28]);
 
     let columns = Columns::new(snapshot, &order, &counts, with_ids, losses);
-    let mut narrow = Narrowing::default();
+    let mut narrow =
+        ["masses", "positions", "velocities", "extra columns"].map(|what| Narrow::new(what));
+    let [mass, position, velocity, extra] = &mut narrow;
     for &i in &order {
-        out.f32(narrow.mass.f32(bodies.mass[i], i));
+        out.f32(mass.f32(bodies.mass[i], i));
         for x in bodies.position[i].to_array() {
-            out.f32(narrow.position.f32(x, i));
+            out.f32(position.f32(x, i));
         }
         for v in bodies.velocity[i].to_array() {
-            out.f32(narrow.velocity.f32(v, i));
+            out.f32(velocity.f32(v, i));
         }
         let section = section(i);
         for (k, name) in COLUMNS[section].iter().enumerate() {
             match &ids {
                 Some(ids) if section != SECTION_GAS && *name == "phi" => out.u32(ids[i]),
-                _ => out.f32(narrow.extra.f32(columns.value(section, k, i), i)),
+                _ => out.f32(extra.f32(columns.value(section, k, i), i)),
             }
         }
     }
-    narrow.finish(losses)?;
+    narrow.into_iter().try_for_each(|narrow| narrow.finish(losses))?;
     if looks_cut(&out.bytes) {
         return Err("without masses, the header of 28 bytes would make it look like a file of 32 that was cut off; write the usual header".into());
     }
@@ -133,33 +135,6 @@ fn fitting_ids(bodies: &Bodies, order: &[usize], losses: &mut Losses) -> Result<
     Ok(ids)
 }
 
-/// One [`Narrow`] per quantity.
-struct Narrowing {
-    mass: Narrow,
-    position: Narrow,
-    velocity: Narrow,
-    extra: Narrow,
-}
-
-impl Default for Narrowing {
-    fn default() -> Self {
-        Self {
-            mass: Narrow::new("masses"),
-            position: Narrow::new("positions"),
-            velocity: Narrow::new("velocities"),
-            extra: Narrow::new("extra columns"),
-        }
-    }
-}
-
-impl Narrowing {
-    fn finish(self, losses: &mut Losses) -> Result<(), Problem> {
-        [self.mass, self.position, self.velocity, self.extra]
-            .into_iter()
-            .try_for_each(|narrow| narrow.finish(losses))
-    }
-}
-
 /// Sources of the values after mass, position and velocity.
 struct Columns<'a> {
     /// By section and index in its [`COLUMNS`]; `None` means zero.
@@ -187,13 +162,10 @@ impl<'a> Columns<'a> {
         let softening = softening.filter(|eps: &f64| f64::from(*eps as f32).is_finite());
         let mut sources = [vec![], vec![], vec![]];
         let mut used = Vec::new();
-        let mut first = 0;
-        for (section, &count) in counts.iter().enumerate() {
-            let members = &order[first..first + count];
-            first += count;
+        for (section, members) in sections(order, counts).enumerate() {
             for name in COLUMNS[section] {
                 let is_stored = !(with_ids && section != SECTION_GAS && *name == "phi");
-                let source = find(name).filter(|_| is_stored && count > 0);
+                let source = find(name).filter(|_| is_stored && !members.is_empty());
                 // A kind of body without any value gets zeros, as in files without the column.
                 let none = |column: &Column| !members.iter().any(|&i| column.has_value(i));
                 let missing = source.is_some_and(|(_, column)| none(column));
@@ -234,10 +206,7 @@ fn note_unused(
             lost.push(name.clone());
             continue;
         }
-        let mut first = 0;
-        for (section, &count) in counts.iter().enumerate() {
-            let members = &order[first..first + count];
-            first += count;
+        for (section, members) in sections(order, counts).enumerate() {
             let values = members.iter().filter(|&&i| column.has_value(i)).count();
             if values > 0 && !used.contains(&(section, name)) {
                 lost.push(format!("{name} of {values} {} bodies", SECTIONS[section]));

@@ -92,7 +92,7 @@ fn light_falls_with_distance_squared_at_any_subpixel_offset() {
     bodies.push(1.0, DVec3::ZERO, DVec3::ZERO, 0);
     let style = Style { variety: 0.0, ..Style::default() };
     let mut look = Look::new(&style, &bodies, None).unwrap();
-    look.seen = 100_000;
+    look.drawn = 100_000;
     let frame = size(64, 64);
     let camera = |target: DVec3, distance: f64| Camera { target, distance, ..Camera::default() };
     let light_at =

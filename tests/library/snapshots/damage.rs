@@ -2,7 +2,7 @@
 
 use gravitile::bodies::{Component, Role};
 use gravitile::error::Error;
-use gravitile::snapshot::{ReadOptions, Snapshot, formats};
+use gravitile::snapshot::{FORMATS, ReadOptions, Snapshot};
 use proptest::prelude::*;
 
 use super::{SPECS, largest_allocation, six, spec};
@@ -28,7 +28,7 @@ fn read_as(bytes: &[u8], format: &str) -> Result<Snapshot, Error> {
 /// Reads the bytes with every reader and bounds the allocations.
 fn all_readers(bytes: &[u8]) {
     let most = largest_allocation(|| {
-        for format in formats() {
+        for format in FORMATS {
             let _ = (format.recognise)(bytes, bytes.len() as u64);
             if let Ok(snapshot) = read_as(bytes, format.name) {
                 snapshot.validate().expect("readers should return valid snapshots only");

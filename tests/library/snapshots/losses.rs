@@ -1,7 +1,7 @@
 //! Reports of what a format cannot hold.
 
 use gravitile::bodies::{Component, Role};
-use gravitile::snapshot::{Snapshot, WriteOptions, formats};
+use gravitile::snapshot::{FORMATS, Snapshot, WriteOptions};
 use gravitile::units::Units;
 
 use super::{six, spec, through};
@@ -122,7 +122,7 @@ fn softening_fills_missing_eps() {
 
 #[test]
 fn format_descriptions_and_modifiers_are_valid() {
-    for format in formats() {
+    for format in FORMATS {
         assert!(!format.summary.contains('\n') && !format.holds.is_empty());
         assert!(format.extensions.iter().all(|e| e.to_lowercase() == **e && !e.starts_with('.')));
         for modifier in format.modifiers {
@@ -133,7 +133,7 @@ fn format_descriptions_and_modifiers_are_valid() {
             assert_eq!(Snapshot::from_bytes(&bytes, "a").expect(&name).bodies.len(), 6);
         }
     }
-    let mut extensions: Vec<_> = formats().iter().flat_map(|f| f.extensions).collect();
+    let mut extensions: Vec<_> = FORMATS.iter().flat_map(|f| f.extensions).collect();
     let count = extensions.len();
     extensions.sort();
     extensions.dedup();

@@ -4,7 +4,7 @@ use std::fs;
 
 use gravitile::messages::shows;
 use gravitile::scene::Scene;
-use gravitile::snapshot::formats;
+use gravitile::snapshot::FORMATS;
 
 use super::mutator::{Random, mutant};
 use super::valid_files;
@@ -40,7 +40,7 @@ fn program_reports_mutants_with_valid_lines() {
         .into();
     let each = (super::watch::mutants() / 50).min(200);
     let mut faults = Vec::new();
-    for format in formats() {
+    for format in FORMATS {
         let files = valid_files(format);
         for index in 0..each {
             let mut random = Random::new("programs", index);

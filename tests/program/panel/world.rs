@@ -111,7 +111,7 @@ impl World {
             gpu: baseline(),
             input: Input::named("galaxy-collision"),
             hints,
-            units: Units::from(&scene.units),
+            units: scene.units.clone(),
             count,
             components: vec![
                 Component::new("disk of galaxy 1", Role::Disk),
