@@ -28,13 +28,11 @@ pub use steps::{Going, measure_steps, steps_of_score};
 pub use tree_facts::TreeFacts;
 
 #[cfg(all(feature = "cli", not(target_arch = "wasm32")))]
-mod candidate;
-#[cfg(all(feature = "cli", not(target_arch = "wasm32")))]
 pub mod figures;
 #[cfg(all(feature = "cli", not(target_arch = "wasm32")))]
-mod host_timer;
-#[cfg(all(feature = "cli", not(target_arch = "wasm32")))]
 pub mod plot;
+#[cfg(all(feature = "cli", not(target_arch = "wasm32")))]
+mod points;
 #[cfg(all(feature = "cli", not(target_arch = "wasm32")))]
 pub mod report;
 #[cfg(all(feature = "cli", not(target_arch = "wasm32")))]
@@ -44,7 +42,7 @@ mod sizes;
 
 #[cfg(all(feature = "cli", not(target_arch = "wasm32")))]
 pub use {
-    candidate::{Candidate, Point},
+    points::{Candidate, Derivatives, EngineTier, Point},
     session::{Observer, Session},
     sizes::Sizes,
 };

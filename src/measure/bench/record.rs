@@ -9,6 +9,7 @@ use super::compiled::Compiled;
 use super::devices_facts::DevicesFacts;
 use super::direct_facts::{DirectFacts, RunFacts};
 use super::machine::Machine;
+use super::names::plain;
 use super::tree_facts::TreeFacts;
 use crate::forces::direct::gpu::KernelConfig;
 use crate::gpu::AdapterInfo;
@@ -160,6 +161,12 @@ impl Record {
     /// Stores the samples, with the digits that a clock resolves.
     pub(super) fn set_samples(&mut self, secs: &[f64]) {
         self.samples = secs.iter().map(|secs| rounded(*secs)).collect();
+    }
+
+    /// The same, skipped for this reason.
+    #[must_use]
+    pub(super) fn skipped(self, reason: &str) -> Self {
+        Self { kind: Kind::Skipped, remark: Some(plain(reason)), ..self }
     }
 
     /// The statistics of its samples; `None` if it was skipped.

@@ -2,7 +2,7 @@
 
 use crate::app::cli::print;
 use crate::gpu::Gpu;
-use crate::measure::figures::{self, Figure};
+use crate::measure::figures::Figure;
 use crate::measure::{Kind, Record, Sizes, cpu_device, report};
 
 /// What is measured, and at which sizes.
@@ -58,7 +58,7 @@ pub fn summary(records: &[Record], wanted: &[Figure]) -> String {
             text += &format!("\n{}", print::table(&more));
         }
     }
-    for line in figures::conclusions(shown.name, records) {
+    for line in shown.conclusions(records) {
         text += &format!("{line}\n");
     }
     // A remark on many candidates is printed once, with the candidates it applies to.

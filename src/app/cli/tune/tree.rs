@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::forces::tree::TreeConfig;
 use crate::forces::tree::gpu::WalkShape;
 use crate::gpu::Gpu;
-use crate::measure::{Cloud, Method, TreeStepTimer};
+use crate::measure::{Cloud, Method, StepTimer};
 use crate::tune::{Outcome, Watch, race};
 use crate::tuned::{Choice, Kernels, Key, Store, size_class};
 
@@ -83,7 +83,7 @@ pub fn measure(args: &Args, store: &Store, sizes: &[usize]) -> Result<Ended> {
 
 fn tune_one(gpu: &Arc<Gpu>, n: usize, budget_secs: f64) -> Result<Tuned, Error> {
     let mut timer =
-        TreeStepTimer::new(gpu, Cloud::Plummer.bodies(n), SOFTENING, TreeConfig::default());
+        StepTimer::of_tree(gpu, Cloud::Plummer.bodies(n), SOFTENING, TreeConfig::default());
     let begun = Instant::now();
     let clock = move || begun.elapsed().as_secs_f64();
     let mut watch = Watch { clock: &clock, go_on: &mut || !interrupt::requested() };

@@ -3,7 +3,7 @@
 use minijinja::{Value, context};
 
 use super::template::{filled, render, safe, table};
-use crate::measure::figures::{FIGURES, Figure, conclusions};
+use crate::measure::figures::{FIGURES, Figure};
 use crate::measure::plot::Plot;
 use crate::measure::report::direct_tables::{derivatives_table, runs_table};
 use crate::measure::report::tables::{ceilings_table, compiled_table, rates_table, times_table};
@@ -25,7 +25,7 @@ pub fn page(records: &[Record]) -> String {
 fn figure(figure: &Figure, records: &[Record]) -> Value {
     let own: Vec<&Record> = records.iter().filter(|r| r.figure == figure.name).collect();
     let all = || own.iter().copied();
-    let plots = (figure.plots)(records);
+    let plots = figure.plots(records);
     let more =
         [compiled_table(all()), derivatives_table(all()), runs_table(all()), times_table(all())];
     let more: Vec<Value> = more.iter().filter(|rows| rows.len() > 1).map(|r| table(r)).collect();
@@ -33,7 +33,7 @@ fn figure(figure: &Figure, records: &[Record]) -> Value {
         name => figure.name,
         title => figure.title,
         about => figure.about,
-        says => conclusions(figure.name, records),
+        says => figure.conclusions(records),
         plots => plots.iter().map(svg).collect::<Vec<_>>(),
         ceilings => filled(&ceilings_table(all())),
         rates => filled(&rates_table(all())),
