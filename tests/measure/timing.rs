@@ -70,7 +70,7 @@ fn span_covers_first_to_last_pass() {
         let stamped = watch.method() == Method::GpuTimestamps;
         let pause = std::time::Duration::from_millis(20);
         let start = std::time::Instant::now();
-        let secs = watch.span(|stamps| {
+        let secs = pollster::block_on(watch.span(async |stamps: Option<&wgpu::QuerySet>| {
             assert_eq!(stamps.is_some(), stamped);
             for first in [true, false] {
                 let mut encoder = gpu.device.create_command_encoder(&Default::default());
@@ -88,7 +88,7 @@ fn span_covers_first_to_last_pass() {
                 std::thread::sleep(pause);
             }
             Ok(())
-        });
+        }));
         let (secs, wall) = (secs.unwrap(), start.elapsed().as_secs_f64());
         // The pause between the two passes counts with either clock; the second pause only with the
         // wall clock.

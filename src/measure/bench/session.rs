@@ -12,7 +12,7 @@ use super::record::{Device, Kind, Record, rounded};
 use super::run::Run;
 use super::sizes::Sizes;
 use crate::error::{Error, Result};
-use crate::forces::direct::gpu::{KernelConfig, KernelRequest, Masses, tiers};
+use crate::forces::direct::gpu::{KernelConfig, KernelRequest, tiers};
 use crate::forces::{Answers, ForceEngine, Order, Precision};
 use crate::gpu::{DeviceClass, Gpu};
 use crate::inspect::Inspector;
@@ -327,7 +327,7 @@ impl<'a> Session<'a> {
         };
         let problem = match possible[0].candidate {
             Candidate::Derivatives(_) => Problem::moving(sinks, sources, order)?,
-            _ => Problem::new(sinks, sources, Masses::InBlocks)?,
+            _ => Problem::new(sinks, sources)?,
         };
         let mut bench = Bench { problem, kernels: None, out: Answers::default() };
         let mut ready: Vec<Ready> = Vec::new();
@@ -422,7 +422,7 @@ impl<'a> Session<'a> {
             }
             None => {
                 let n = 2048;
-                let problem = Problem::new(n, n, Masses::InBlocks)?;
+                let problem = Problem::new(n, n)?;
                 let mut bench = Bench { problem, kernels: None, out: Answers::default() };
                 let mut engines = Engines::default();
                 let point = Point::all_on_all("", n, Candidate::Cpu);

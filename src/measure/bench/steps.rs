@@ -56,9 +56,10 @@ pub async fn measure_steps(
     }
     record.repeats = timer.steps_of(&config).unwrap_or(1) as u32;
     record.rms_error = timer.error_of(&config).map(|error| rounded(error.rms));
-    record.method = timer.method().name().to_owned();
-    let doubt = timer.doubt().map(plain);
-    let coarse = timer.quantum_secs().filter(|secs| *secs > COARSE_SECS);
+    let watch = timer.stopwatch();
+    record.method = watch.method().name().to_owned();
+    let doubt = watch.doubt().map(plain);
+    let coarse = watch.quantum_secs().filter(|secs| *secs > COARSE_SECS);
     let coarse = coarse.map(|secs| format!("timestamps are {:.0} us apart", secs * 1e6));
     record.remark = doubt.or_else(|| Steadiness::of(&secs).remark()).or(coarse);
     record.set_samples(&secs);

@@ -9,7 +9,7 @@ use web_time::Instant;
 use super::problem::{Problem, SOFTENING};
 use super::{Method, Stopwatch, Timer};
 use crate::error::{Error, Result};
-use crate::forces::direct::gpu::{AllPairs, KernelConfig, KernelVariant, Masses, PairBuffers};
+use crate::forces::direct::gpu::{AllPairs, KernelConfig, KernelVariant, PairBuffers};
 use crate::forces::{DeviceForces, Throughput, evaluate_blocking};
 use crate::frame::narrow;
 use crate::gpu::layout::VEC4;
@@ -60,11 +60,6 @@ impl KernelTimer {
     ///
     /// Bodies that do not fit on the device; no sinks or no sources.
     pub fn new(gpu: &Arc<Gpu>, sinks: usize, sources: usize) -> Result<Self> {
-        Self::of_masses(gpu, sinks, sources, Masses::InBlocks)
-    }
-
-    /// [`KernelTimer::new`] for sources of these masses.
-    pub fn of_masses(gpu: &Arc<Gpu>, sinks: usize, sources: usize, masses: Masses) -> Result<Self> {
         let most = (gpu.limits.storage_buffer / VEC4) as usize;
         let both = [("the number of sinks", sinks), ("the number of sources", sources)];
         for (what, n) in both {
@@ -72,7 +67,7 @@ impl KernelTimer {
                 return Err(Error::value(what, n, format!("between 1 and {most} on this adapter")));
             }
         }
-        let problem = Problem::new(sinks, sources, masses)?;
+        let problem = Problem::new(sinks, sources)?;
         let entry = |i: usize| {
             let [x, y, z] = narrow(problem.bodies.position[i]);
             [x, y, z, problem.bodies.mass[i] as f32]
@@ -104,11 +99,6 @@ impl KernelTimer {
             warm: false,
             sample_secs,
         })
-    }
-
-    /// The number of sinks and sources.
-    pub fn size(&self) -> (usize, usize) {
-        (self.problem.sink_count, self.problem.source_count)
     }
 
     /// The clock in use, with the reason if the device's was implausible.

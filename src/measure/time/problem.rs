@@ -7,10 +7,10 @@ use glam::DVec3;
 
 use crate::bodies::Bodies;
 use crate::error::Result;
-use crate::forces::direct::Reference;
-use crate::forces::direct::gpu::Masses;
-use crate::forces::{Answers, ForceEngine, Identity, Order, Sinks, Sources, TestBodies, Want};
-use crate::measure::{ErrorStats, acceleration_errors};
+use crate::forces::{Answers, Identity, Order, TestBodies, Want};
+#[cfg(feature = "cli")]
+use crate::forces::{Sinks, Sources};
+use crate::measure::{ErrorStats, acceleration_errors, reference};
 use crate::scene::{Spread, test_bodies};
 
 /// Plummer softening length used for all timings.
@@ -32,15 +32,13 @@ pub(in crate::measure) struct Problem {
 
 impl Problem {
     /// Bodies at rest that are exact in f32. Both numbers must be at least 1.
-    pub fn new(sinks: usize, sources: usize, masses: Masses) -> Result<Self> {
+    pub fn new(sinks: usize, sources: usize) -> Result<Self> {
         let n = sources.max(sinks);
         let Bodies { position, mut mass, .. } = test_bodies(n, Spread::Uneven);
-        if masses == Masses::InBlocks {
-            // Two masses, like the components of a galaxy, so that a mass that is ignored shows.
-            let narrow = |mass: f64| f64::from((mass / n as f64) as f32);
-            mass[..n / 2].fill(narrow(0.75));
-            mass[n / 2..].fill(narrow(1.25));
-        }
+        // Two masses, like the components of a galaxy, so that a mass that is ignored shows.
+        let narrow = |mass: f64| f64::from((mass / n as f64) as f32);
+        mass[..n / 2].fill(narrow(0.75));
+        mass[n / 2..].fill(narrow(1.25));
         let (velocity, acceleration) = (vec![DVec3::ZERO; n], vec![DVec3::ZERO; n]);
         let bodies = TestBodies { position, velocity, acceleration, mass };
         Self::of(bodies, (sinks, sources), Order::Acceleration)
@@ -59,15 +57,9 @@ impl Problem {
             let (position, velocity) = (bodies.position[i], bodies.velocity[i]);
             probed.push(position, velocity, bodies.acceleration[i], bodies.mass[i]);
         }
-        let mut right = Answers::default();
         // The softened force of a body on itself is 0, and so are its derivatives.
-        Reference::default().evaluate_from(
-            &bodies.sources(sources),
-            &probed.sinks(0..probed.len(), Identity::Foreign),
-            SOFTENING,
-            &Want::only(order),
-            &mut right,
-        )?;
+        let probed = probed.sinks(0..probed.len(), Identity::Foreign);
+        let right = reference(&bodies.sources(sources), &probed, SOFTENING, &Want::only(order))?;
         Ok(Self { bodies, sink_count: sinks, source_count: sources, probes, right })
     }
 
@@ -132,7 +124,7 @@ mod tests {
 
     #[test]
     fn wrong_results_give_large_errors() {
-        let problem = Problem::new(10, 100, Masses::Various).unwrap();
+        let problem = Problem::new(10, 100).unwrap();
         let right = problem.right.acceleration.clone();
         assert_eq!(problem.errors_of_probed(&right).worst, 0.0);
         let mut wrong = right.clone();

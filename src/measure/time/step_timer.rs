@@ -127,14 +127,9 @@ impl<C: Copy + Eq + Hash + Display> StepTimer<C> {
         Self { gpu, watch, bodies, settings, is_checked, prepared, sampled_by, mixed }
     }
 
-    /// The clock for the next sample.
-    pub fn method(&self) -> Method {
-        self.watch.method()
-    }
-
-    /// Why the device's timestamps are no longer trusted, if so.
-    pub fn doubt(&self) -> Option<&str> {
-        self.watch.doubt()
+    /// The clock in use, with the reason if the device's was implausible.
+    pub fn stopwatch(&self) -> &Stopwatch {
+        &self.watch
     }
 
     /// Whether the clock was changed between two samples, which then cannot be compared.
@@ -150,11 +145,6 @@ impl<C: Copy + Eq + Hash + Display> StepTimer<C> {
     /// Steps per sample of a prepared candidate.
     pub fn steps_of(&self, candidate: &C) -> Option<u64> {
         self.prepared.get(candidate).map(|prepared| prepared.steps)
-    }
-
-    /// The known resolution of timestamps: [`Stopwatch::quantum_secs`].
-    pub fn quantum_secs(&self) -> Option<f64> {
-        self.watch.quantum_secs()
     }
 
     /// The `async` variant of [`Timer::prepare`], for a browser.
@@ -238,7 +228,7 @@ async fn time(watch: &mut Stopwatch, state: &mut DeviceState, steps: u64) -> Res
     let run = async |stamps: Option<&wgpu::QuerySet>| {
         state.advance(DT, steps, stamps, &mut |_| true).await.map(|_| ())
     };
-    watch.span_soon(run).await
+    watch.span(run).await
 }
 
 /// Warms up with growing numbers of steps until the number that fills a sample is known.

@@ -161,17 +161,7 @@ impl Stopwatch {
     /// # Errors
     ///
     /// Those of `run`; the device failed; [`crate::error::Error::Stopped`].
-    #[cfg(not(target_arch = "wasm32"))]
-    pub fn span(&mut self, run: impl FnOnce(Option<&wgpu::QuerySet>) -> Result<()>) -> Result<f64> {
-        pollster::block_on(self.span_soon(async |stamps| run(stamps)))
-    }
-
-    /// [`Stopwatch::span`] without blocking, for a browser.
-    ///
-    /// # Errors
-    ///
-    /// Those of `run`; the device was lost.
-    pub async fn span_soon(
+    pub async fn span(
         &mut self,
         run: impl AsyncFnOnce(Option<&wgpu::QuerySet>) -> Result<()>,
     ) -> Result<f64> {

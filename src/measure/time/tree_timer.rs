@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::forces::tree::TreeConfig;
 use crate::forces::tree::gpu::{Field, Part, Taken, TreeForces, TreeShape, WalkCounts, WalkProbe};
 use crate::forces::{Budget, DeviceForces, Piece, Throughput, evaluate_blocking};
-use crate::gpu::{BodyBuffers, Checks, Gpu, read_blocking};
+use crate::gpu::{BodyBuffers, Checks, Gpu};
 use crate::measure::upload_places;
 
 /// Seconds of one evaluation, by stage.
@@ -121,12 +121,6 @@ impl TreeTimer {
     /// Seconds of one evaluation in as few passes as possible: one, except on slow devices.
     pub fn whole(&mut self) -> Result<f64> {
         self.watch.evaluations(&mut self.forces, &mut self.throughput, 1)
-    }
-
-    /// The accelerations (G = 1) of the last evaluation, in the order of the bodies.
-    pub fn accelerations(&self) -> Result<Vec<[f32; 4]>> {
-        let n = self.bodies.count as usize;
-        Ok(read_blocking(&self.gpu, &[self.forces.partial_sums()], n)?.remove(0))
     }
 
     /// Walks `rounds` times through the tree, alternately in full, with one iteration per tile of

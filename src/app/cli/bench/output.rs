@@ -39,24 +39,9 @@ pub fn summary(records: &[Record], wanted: &[Figure]) -> String {
     let shown = &wanted[0];
     let own = || records.iter().filter(|record| record.figure == shown.name);
     let mut text = String::new();
-    let ceilings = report::ceilings_table(records.iter());
-    if ceilings.len() > 1 {
-        text += &format!("\n{}", print::table(&ceilings));
-    }
-    let rates = report::rates_table(own());
-    if rates.len() > 1 {
-        text += &format!("\n{}", print::table(&rates));
-    }
-    let compiled = report::compiled_table(own());
-    if compiled.len() > 1 {
-        text += &format!("\n{}", print::table(&compiled));
-    }
-    let tables =
-        [report::derivatives_table(own()), report::runs_table(own()), report::times_table(own())];
-    for more in tables {
-        if more.len() > 1 {
-            text += &format!("\n{}", print::table(&more));
-        }
+    let with_ceilings = |r: &&Record| r.figure == shown.name || r.kind == Kind::Ceiling;
+    for table in report::tables(&records.iter().filter(with_ceilings).collect::<Vec<_>>()) {
+        text += &format!("\n{}", print::table(&table));
     }
     for line in shown.conclusions(records) {
         text += &format!("{line}\n");

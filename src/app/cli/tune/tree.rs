@@ -88,8 +88,8 @@ fn tune_one(gpu: &Arc<Gpu>, n: usize, budget_secs: f64) -> Result<Tuned, Error> 
     let clock = move || begun.elapsed().as_secs_f64();
     let mut watch = Watch { clock: &clock, go_on: &mut || !interrupt::requested() };
     let outcome = race(&mut timer, &WalkShape::all(gpu), budget_secs, &mut watch)?;
-    let doubt = timer.doubt().map(str::to_owned);
-    Ok(Tuned { n, outcome, method: timer.method(), doubt })
+    let doubt = timer.stopwatch().doubt().map(str::to_owned);
+    Ok(Tuned { n, outcome, method: timer.stopwatch().method(), doubt })
 }
 
 /// Stores the winner, unless times from two clocks were compared.

@@ -96,13 +96,7 @@ fn inspect(
         }
         let mut record = blank(session, series, device);
         (record.x, record.kernel) = (f64::from(*x), Some(*config));
-        let variant = KernelVariant {
-            config: *config,
-            guarded: false,
-            potential: false,
-            one_mass: false,
-            alone: false,
-        };
+        let variant = KernelVariant::new(*config, 1.0, 1.0, false);
         match inspector.report(&variant) {
             Ok(report) => {
                 record.compiled = Some(Compiled::of(&report));

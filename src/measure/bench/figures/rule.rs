@@ -202,7 +202,7 @@ fn record(
             let mut record = of_steps(&blank, n, *config);
             record.repeats = sweep.timer.steps_of(config).unwrap_or(1) as u32;
             record.rms_error = sweep.timer.error_of(config).map(|error| rounded(error.rms));
-            record.method = sweep.timer.method().name().to_owned();
+            record.method = sweep.timer.stopwatch().method().name().to_owned();
             record.set_samples(samples);
             if let (AUTO, Some(part)) = (series, part_of(samples, &best_samples)) {
                 record.remark = Some(format!(

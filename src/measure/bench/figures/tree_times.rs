@@ -57,6 +57,14 @@ fn record(
     record
 }
 
+/// `None` if there is too little memory, as there would be for all larger sizes.
+fn if_it_fits<T>(made: Result<T>) -> Result<Option<T>> {
+    match made {
+        Err(error) if is_fatal(&error) => Err(error),
+        made => Ok(made.ok()),
+    }
+}
+
 fn measure_parts(session: &mut Session<'_>) -> Result<()> {
     let Some(gpu) = session.gpu.clone() else { return Ok(()) };
     let sizes = session.sizes.tree_n;
@@ -67,12 +75,8 @@ fn measure_parts(session: &mut Session<'_>) -> Result<()> {
         }
         let config = TreeConfig::default();
         let places = Cloud::Plummer.places(n);
-        let mut timer = match TreeTimer::new(&gpu, &config, &places, SOFTENING as f32) {
-            Ok(timer) => timer,
-            Err(error) if is_fatal(&error) => return Err(error),
-            // Out of memory, as would be all larger sizes.
-            Err(_) => break,
-        };
+        let timer = TreeTimer::new(&gpu, &config, &places, SOFTENING as f32);
+        let Some(mut timer) = if_it_fits(timer)? else { break };
         let (mut parts, mut whole) = (Vec::new(), Vec::new());
         for round in 0..WARMING + session.sizes.rounds.0 {
             let (times, secs) = (timer.parts()?, timer.whole()?);
@@ -87,7 +91,7 @@ fn measure_parts(session: &mut Session<'_>) -> Result<()> {
         let mut steps = StepTimer::of_tree(&gpu, Cloud::Plummer.bodies(n), SOFTENING, config);
         let step = steps.time(&WalkShape::USUAL, session.sizes.rounds.0)?;
         let all = NAMES.map(|(name, part)| (name, of(part), method)).into_iter();
-        let more = [(WHOLE, whole, method), (STEP, step, steps.method().name())];
+        let more = [(WHOLE, whole, method), (STEP, step, steps.stopwatch().method().name())];
         for (name, samples, method) in all.chain(more) {
             let mut record = record(session, (&PARTS, name), &config, n, method);
             record.set_samples(&samples);
@@ -151,12 +155,8 @@ fn measure_rates(session: &mut Session<'_>) -> Result<()> {
                 return Ok(());
             }
             let config = octgrav(theta);
-            let mut timer = match TreeTimer::new(&gpu, &config, &places, SOFTENING as f32) {
-                Ok(timer) => timer,
-                Err(error) if is_fatal(&error) => return Err(error),
-                // Out of memory, as would be all larger sizes.
-                Err(_) => return Ok(()),
-            };
+            let timer = TreeTimer::new(&gpu, &config, &places, SOFTENING as f32);
+            let Some(mut timer) = if_it_fits(timer)? else { return Ok(()) };
             let samples = timer.walk_samples(WARMING_WALKS, session.sizes.rounds.0)?;
             let method = timer.stopwatch().method().name();
             let counts = samples.counts;
@@ -294,11 +294,8 @@ fn measure_bonsai(session: &mut Session<'_>) -> Result<()> {
                 return Ok(());
             }
             let mut record = blank(session, BONSAI.name, &config, n);
-            match problem.measure(session, &config, &mut record) {
-                Ok(()) => (),
-                Err(error) if is_fatal(&error) => return Err(error),
-                // Out of memory, as would be all larger sizes.
-                Err(_) => return Ok(()),
+            if if_it_fits(problem.measure(session, &config, &mut record))?.is_none() {
+                return Ok(());
             }
             let bodies = Cloud::Plummer.bodies(n);
             let mut steps = StepTimer::of_tree(&gpu, bodies, SOFTENING, config);
@@ -310,7 +307,7 @@ fn measure_bonsai(session: &mut Session<'_>) -> Result<()> {
             }
             let samples = steps.time(&WalkShape::USUAL, session.sizes.rounds.0)?;
             (record.x, record.work) = (n as f64, n as f64);
-            record.method = steps.method().name().to_owned();
+            record.method = steps.stopwatch().method().name().to_owned();
             record.set_samples(&samples);
             session.records.push(record);
         }
