@@ -2,6 +2,26 @@
 
 use glam::DVec3;
 
+use crate::error::Result;
+use crate::forces::direct::Reference;
+use crate::forces::{Answers, ForceEngine, Sinks, Sources, Want};
+
+/// What [`Reference`] gives.
+///
+/// # Errors
+///
+/// Those of [`ForceEngine::evaluate`].
+pub(super) fn reference(
+    sources: &Sources,
+    sinks: &Sinks,
+    softening: f64,
+    want: &Want,
+) -> Result<Answers> {
+    let mut right = Answers::default();
+    Reference::default().evaluate_from(sources, sinks, softening, want, &mut right)?;
+    Ok(right)
+}
+
 /// Maximum and root-mean-square relative error over all sinks.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ErrorStats {

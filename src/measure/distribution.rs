@@ -25,11 +25,6 @@ impl ErrorDistribution {
         Self { sorted }
     }
 
-    /// The errors in ascending order.
-    pub fn sorted(&self) -> &[f64] {
-        &self.sorted
-    }
-
     /// The error that this fraction of all, 0 to 1, does not exceed; 0 if there are none.
     pub fn quantile(&self, part: f64) -> f64 {
         let last = self.sorted.len().saturating_sub(1);

@@ -15,6 +15,7 @@ mod devices;
 mod distribution;
 mod stats;
 
+use accuracy::reference;
 pub use accuracy::{ErrorStats, acceleration_errors, potential_errors};
 pub use choose::{choose, choose_on};
 pub use distribution::ErrorDistribution;

@@ -83,7 +83,7 @@ pub async fn tune_steps(
     let clock = move || begun.elapsed().as_secs_f64();
     let mut watch = Watch { clock: &clock, go_on: &mut || go_on() };
     let mut outcome = tune_soon(&mut timer, task, ceilings, &mut watch).await?;
-    let doubt = timer.doubt().map(str::to_owned);
+    let doubt = timer.stopwatch().doubt().map(str::to_owned);
     if timer.is_mixed() && go_on() {
         // Times from two clocks cannot be compared: race again with the remaining one.
         timer = StepTimer::by_wall_clock(gpu, timed);
@@ -96,7 +96,7 @@ pub async fn tune_steps(
         true => various(gpu, timed, &outcome, budget_secs * FOR_VARIOUS, go_on).await?,
         false => None,
     };
-    let (method, quantum_secs) = (timer.method(), timer.quantum_secs());
+    let (method, quantum_secs) = (timer.stopwatch().method(), timer.stopwatch().quantum_secs());
     Ok(Tuned { n, default, outcome, for_various_masses, method, doubt, quantum_secs })
 }
 

@@ -104,14 +104,14 @@ fn figure(navi21: Inspector) {
     let mut patient = Patient;
     let mut session = Session::new(None, Sizes::quick(), &mut patient);
     session.absent = Ok(navi21);
-    (figure.measure)(&mut session).unwrap();
+    figure.measure(&mut session).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("results.jsonl");
     std::fs::write(&path, to_json_lines(&session.records)).unwrap();
     let records = read_json_lines(&path).unwrap();
     assert_eq!(records, session.records);
     assert!(records.len() > 20 && records.iter().all(|r| r.kind == Kind::Compiled));
-    let plots = (figure.plots)(&records);
+    let plots = figure.plots(&records);
     let Plot::Lines(first) = &plots[0] else { panic!("curves were expected") };
     // More sinks per thread make interactions cheaper, at u = 4.
     let of = |name: &str| {

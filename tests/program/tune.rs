@@ -219,7 +219,7 @@ fn step_timer_times_valid_kernels_and_refuses_others() {
     assert!(timer.prepare(&large).unwrap_err().to_string().contains("1048576 threads"));
     assert!(!timer.is_mixed());
     let mut by_wall = StepTimer::by_wall_clock(&gpu, 500);
-    assert_eq!(by_wall.method(), Method::WallClock);
+    assert_eq!(by_wall.stopwatch().method(), Method::WallClock);
     assert!(by_wall.sample(&base).unwrap() > 0.0 && by_wall.steps_of(&base).unwrap() >= 1);
     let few = KernelConfig { r: 1, ..one };
     assert!(timer.prepare(&few).unwrap_err().to_string().contains("at most p x r"));

@@ -193,7 +193,7 @@ pub fn main(args: &Args) -> Result<Ended> {
     for figure in &wanted {
         let begun = web_time::Instant::now();
         bar.set_prefix(figure.name);
-        match (figure.measure)(&mut session) {
+        match figure.measure(&mut session) {
             // Records measured before an interruption are kept.
             Err(Error::Stopped) => (),
             measured => measured?,

@@ -63,11 +63,9 @@ pub fn summary(rows: &[DirectRow]) -> String {
             first.case.order.name().to_owned(),
             group.len().to_string(),
         ];
-        let errors =
-            |row: &DirectRow| [Some(row.acceleration), row.jerk, row.snap, Some(row.potential)];
         for quantity in 0..4 {
             let known: Vec<ErrorStats> =
-                group.iter().filter_map(|row| errors(row)[quantity]).collect();
+                group.iter().filter_map(|row| row.errors.quantities()[quantity].1).collect();
             for value in [
                 known.iter().map(|error| error.rms).reduce(f64::max),
                 known.iter().map(|error| error.worst).reduce(f64::max),
@@ -94,12 +92,12 @@ fn in_words(row: &DirectRow) -> String {
         case.sinks,
         case.sources,
         case.softening,
-        row.acceleration.rms,
-        row.acceleration.worst,
-        row.potential.rms,
-        row.potential.worst,
+        row.errors.acceleration.rms,
+        row.errors.acceleration.worst,
+        row.errors.potential.rms,
+        row.errors.potential.worst,
     );
-    for (name, error) in [("jerk", row.jerk), ("snap", row.snap)] {
+    for (name, error) in [("jerk", row.errors.jerk), ("snap", row.errors.snap)] {
         if let Some(error) = error {
             words += &format!(", {name} rms {:.1e} worst {:.1e}", error.rms, error.worst);
         }
@@ -128,10 +126,10 @@ pub fn json(row: &DirectRow) -> serde_json::Value {
         "sinks": row.case.sinks,
         "sources": row.case.sources,
         "softening": row.case.softening,
-        "acceleration": errors(Some(row.acceleration)),
-        "potential": errors(Some(row.potential)),
-        "jerk": errors(row.jerk),
-        "snap": errors(row.snap),
+        "acceleration": errors(Some(row.errors.acceleration)),
+        "potential": errors(Some(row.errors.potential)),
+        "jerk": errors(row.errors.jerk),
+        "snap": errors(row.errors.snap),
         "neighbours": row.neighbours.as_ref().err(),
         "in_bounds": row.in_bounds,
         "same_in_pieces": row.same_in_pieces,

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::{Ended, print};
 use gravitile::forces::{Method, Place, Tools};
-use gravitile::measure::{EngineRow, ErrorStats, check_engines};
+use gravitile::measure::{EngineRow, check_engines};
 
 pub fn main(as_json: bool) -> Result<Ended> {
     let rows = check_engines(Place::Cpu, Method::Direct, &Tools::default())?;
@@ -26,16 +26,6 @@ pub fn main(as_json: bool) -> Result<Ended> {
     Ok(if failed == 0 { Ended::Done } else { Ended::Failed })
 }
 
-fn quantities(row: &EngineRow) -> [(&'static str, Option<ErrorStats>); 4] {
-    let (acceleration, potential) = (Some(row.acceleration), Some(row.potential));
-    [
-        ("acceleration", acceleration),
-        ("jerk", row.jerk),
-        ("snap", row.snap),
-        ("potential", potential),
-    ]
-}
-
 /// One line per engine and order: the worst over its sizes and softenings.
 fn summary(rows: &[EngineRow]) -> Vec<Vec<String>> {
     let header =
@@ -50,7 +40,7 @@ fn summary(rows: &[EngineRow]) -> Vec<Vec<String>> {
             group.len().to_string(),
         ];
         for which in 0..4 {
-            let known = group.iter().filter_map(|row| quantities(row)[which].1);
+            let known = group.iter().filter_map(|row| row.errors.quantities()[which].1);
             let largest = known.map(|error| error.rms).reduce(f64::max);
             line.push(largest.map_or_else(String::new, |rms| format!("{rms:.1e}")));
         }
@@ -68,7 +58,7 @@ fn in_words(row: &EngineRow) -> String {
         row.order.name(),
         row.softening
     );
-    for (name, error) in quantities(row) {
+    for (name, error) in row.errors.quantities() {
         if let Some(error) = error {
             words += &format!(" {name} rms {:.1e} worst {:.1e}", error.rms, error.worst);
         }
@@ -86,7 +76,7 @@ fn row_json(row: &EngineRow) -> serde_json::Value {
         "softening": row.softening,
         "passed": row.passed(),
     });
-    for (name, error) in quantities(row) {
+    for (name, error) in row.errors.quantities() {
         answer[name] = json!(error.map(|error| json!({ "rms": error.rms, "worst": error.worst })));
     }
     answer

@@ -73,8 +73,6 @@ impl RunOutcome {
     }
 }
 
-const ENGINES: [&str; 3] = ["gpu", "cpu", "reference"];
-
 impl DirectFacts {
     /// Formats engine and precision: `gpu double-single`.
     pub fn tier(&self) -> String {
@@ -85,19 +83,32 @@ impl DirectFacts {
     pub(super) fn fault(&self) -> Option<String> {
         let orders = [Order::Acceleration, Order::Jerk, Order::Snap].map(Order::name);
         let errors = [self.rms_jerk, self.rms_snap];
-        let words = if !ENGINES.contains(&self.engine.as_str()) {
-            "its engine is unknown"
-        } else if Precision::from_name(&self.precision).is_err() {
-            "its precision is unknown"
-        } else if !orders.contains(&self.order.as_str()) {
+        let words = if !orders.contains(&self.order.as_str()) {
             "its order is unknown"
-        } else if !errors.iter().flatten().all(|e| e.is_finite() && *e >= 0.0) {
+        } else if !errors.iter().flatten().all(is_size) {
             "an rms error is negative or not finite"
         } else {
-            return None;
+            return fault_of_tier(&self.engine, &self.precision);
         };
         Some(words.to_owned())
     }
+}
+
+/// The fault of an engine and a precision.
+fn fault_of_tier(engine: &str, precision: &str) -> Option<String> {
+    let words = if !["gpu", "cpu", "reference"].contains(&engine) {
+        "its engine is unknown"
+    } else if Precision::from_name(precision).is_err() {
+        "its precision is unknown"
+    } else {
+        return None;
+    };
+    Some(words.to_owned())
+}
+
+/// Whether a number is a size.
+fn is_size(x: &f64) -> bool {
+    x.is_finite() && *x >= 0.0
 }
 
 impl RunFacts {
@@ -110,20 +121,15 @@ impl RunFacts {
     /// The first impossible value, if any; for reading foreign files.
     pub(super) fn fault(&self) -> Option<String> {
         let positive = [Some(self.eta), self.eta6, Some(self.dt_max), Some(self.until)];
-        let good = |x: f64| x.is_finite() && x >= 0.0;
-        let words = if !ENGINES.contains(&self.engine.as_str()) {
-            "its engine is unknown"
-        } else if Precision::from_name(&self.precision).is_err() {
-            "its precision is unknown"
-        } else if integrate::find(&self.integrator).is_err() {
+        let are_positive = positive.iter().flatten().all(|x| is_size(x) && *x > 0.0);
+        let words = if integrate::find(&self.integrator).is_err() {
             "its integrator is unknown"
-        } else if !good(self.softening) || !positive.iter().flatten().all(|x| good(*x) && *x > 0.0)
-        {
+        } else if !is_size(&self.softening) || !are_positive {
             "its softening, accuracy or time is out of range"
-        } else if !self.outcome.is_none_or(|outcome| good(outcome.energy_error)) {
+        } else if !self.outcome.is_none_or(|outcome| is_size(&outcome.energy_error)) {
             "its energy error is negative or not finite"
         } else {
-            return None;
+            return fault_of_tier(&self.engine, &self.precision);
         };
         Some(words.to_owned())
     }

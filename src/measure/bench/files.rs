@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
+use super::RunOutcome;
 use super::record::Record;
-use super::{DirectFacts, RunFacts, RunOutcome, TreeFacts};
 use crate::error::{Error, Result};
 use crate::measure::Summary;
 
@@ -90,27 +90,12 @@ fn parse(line: &[u8]) -> Result<Record, String> {
     record.fault().map_or(Ok(record), Err)
 }
 
-/// A record with the statistics for its row in the CSV.
-struct Row<'a> {
-    record: &'a Record,
-    summary: Option<Summary>,
-    direct: Option<&'a DirectFacts>,
-    run: Option<&'a RunFacts>,
-    outcome: Option<RunOutcome>,
-}
-
-impl Row<'_> {
-    fn tree(&self) -> Option<&TreeFacts> {
-        self.record.tree.as_ref()
-    }
-
-    fn of(&self, get: fn(&Summary) -> f64) -> String {
-        number(self.summary.as_ref().map(get))
-    }
-}
-
 fn number(value: Option<f64>) -> String {
     value.map_or(String::new(), |value| format!("{value:e}"))
+}
+
+fn count(value: Option<u64>) -> String {
+    value.map_or(String::new(), |count| count.to_string())
 }
 
 fn text(value: &Option<String>) -> String {
@@ -121,56 +106,66 @@ fn either(a: Option<&String>, b: Option<&String>) -> String {
     a.or(b).cloned().unwrap_or_default()
 }
 
-type Value = fn(&Row) -> String;
+fn summary(record: &Record, value: fn(&Summary) -> f64) -> String {
+    number(record.summary().as_ref().map(value))
+}
+
+fn outcome(record: &Record) -> Option<RunOutcome> {
+    record.run.as_ref().and_then(|run| run.outcome)
+}
+
+type Value = fn(&Record) -> String;
 
 /// The columns of the CSV: name, and value for a row.
 const COLUMNS: [(&str, Value); 46] = [
-    ("figure", |r| r.record.figure.clone()),
-    ("series", |r| r.record.series.clone()),
-    ("x", |r| r.record.x.to_string()),
-    ("kind", |r| format!("{:?}", r.record.kind).to_lowercase()),
-    ("device", |r| r.record.device.name.clone()),
-    ("backend", |r| r.record.device.backend.clone()),
-    ("driver", |r| r.record.device.driver.clone()),
-    ("kernel", |r| r.record.kernel_in_words()),
-    ("ceiling", |r| text(&r.record.ceiling)),
-    ("sinks", |r| r.record.sinks.to_string()),
-    ("sources", |r| r.record.sources.to_string()),
-    ("samples", |r| r.record.samples.len().to_string()),
-    ("median_secs", |r| r.of(|s| s.median)),
-    ("lower_quartile_secs", |r| r.of(|s| s.lower)),
-    ("upper_quartile_secs", |r| r.of(|s| s.upper)),
-    ("min_secs", |r| r.of(|s| s.min)),
-    ("max_secs", |r| r.of(|s| s.max)),
-    ("work", |r| number(Some(r.record.work))),
-    ("per_sec", |r| number(r.record.per_sec())),
-    ("predicted_per_sec", |r| number(r.record.predicted_per_sec)),
-    ("limit", |r| text(&r.record.limit)),
-    ("rms_error", |r| number(r.record.rms_error)),
-    ("rms_jerk_error", |r| number(r.direct.and_then(|d| d.rms_jerk))),
-    ("rms_snap_error", |r| number(r.direct.and_then(|d| d.rms_snap))),
-    ("engine", |r| either(r.direct.map(|d| &d.engine), r.run.map(|r| &r.engine))),
-    ("precision", |r| either(r.direct.map(|d| &d.precision), r.run.map(|r| &r.precision))),
-    ("order", |r| either(r.direct.map(|d| &d.order), None)),
-    ("integrator", |r| either(r.run.map(|r| &r.integrator), None)),
-    ("softening", |r| number(r.run.map(|r| r.softening))),
-    ("eta", |r| number(r.run.map(|r| r.eta))),
-    ("eta6", |r| number(r.run.and_then(|r| r.eta6))),
-    ("until", |r| number(r.run.map(|r| r.until))),
-    ("energy_error", |r| number(r.outcome.map(|o| o.energy_error))),
-    ("blocks", |r| r.outcome.map_or(String::new(), |o| o.blocks.to_string())),
-    ("body_steps", |r| r.outcome.map_or(String::new(), |o| o.body_steps.to_string())),
-    ("rule", |r| r.tree().map_or(String::new(), |tree| tree.rule_in_words())),
-    ("median_error", |r| number(r.tree().and_then(|tree| tree.error_of(0.5)))),
-    ("error_of_one_in_100", |r| number(r.tree().and_then(|tree| tree.error_of(0.01)))),
-    ("error_of_one_in_1000", |r| number(r.tree().and_then(|tree| tree.error_of(0.001)))),
-    ("speed_up", |r| number(r.tree().and_then(|tree| tree.speed_up))),
-    ("method", |r| r.record.method.clone()),
-    ("version", |r| r.record.version.clone()),
-    ("commit", |r| r.record.commit.clone()),
-    ("date", |r| r.record.date.clone()),
-    ("begun", |r| text(&r.record.begun)),
-    ("remark", |r| text(&r.record.remark)),
+    ("figure", |r| r.figure.clone()),
+    ("series", |r| r.series.clone()),
+    ("x", |r| r.x.to_string()),
+    ("kind", |r| format!("{:?}", r.kind).to_lowercase()),
+    ("device", |r| r.device.name.clone()),
+    ("backend", |r| r.device.backend.clone()),
+    ("driver", |r| r.device.driver.clone()),
+    ("kernel", |r| r.kernel_in_words()),
+    ("ceiling", |r| text(&r.ceiling)),
+    ("sinks", |r| r.sinks.to_string()),
+    ("sources", |r| r.sources.to_string()),
+    ("samples", |r| r.samples.len().to_string()),
+    ("median_secs", |r| summary(r, |s| s.median)),
+    ("lower_quartile_secs", |r| summary(r, |s| s.lower)),
+    ("upper_quartile_secs", |r| summary(r, |s| s.upper)),
+    ("min_secs", |r| summary(r, |s| s.min)),
+    ("max_secs", |r| summary(r, |s| s.max)),
+    ("work", |r| number(Some(r.work))),
+    ("per_sec", |r| number(r.per_sec())),
+    ("predicted_per_sec", |r| number(r.predicted_per_sec)),
+    ("limit", |r| text(&r.limit)),
+    ("rms_error", |r| number(r.rms_error)),
+    ("rms_jerk_error", |r| number(r.direct.as_ref().and_then(|d| d.rms_jerk))),
+    ("rms_snap_error", |r| number(r.direct.as_ref().and_then(|d| d.rms_snap))),
+    ("engine", |r| either(r.direct.as_ref().map(|d| &d.engine), r.run.as_ref().map(|r| &r.engine))),
+    ("precision", |r| {
+        either(r.direct.as_ref().map(|d| &d.precision), r.run.as_ref().map(|r| &r.precision))
+    }),
+    ("order", |r| either(r.direct.as_ref().map(|d| &d.order), None)),
+    ("integrator", |r| either(r.run.as_ref().map(|r| &r.integrator), None)),
+    ("softening", |r| number(r.run.as_ref().map(|r| r.softening))),
+    ("eta", |r| number(r.run.as_ref().map(|r| r.eta))),
+    ("eta6", |r| number(r.run.as_ref().and_then(|r| r.eta6))),
+    ("until", |r| number(r.run.as_ref().map(|r| r.until))),
+    ("energy_error", |r| number(outcome(r).map(|o| o.energy_error))),
+    ("blocks", |r| count(outcome(r).map(|o| o.blocks))),
+    ("body_steps", |r| count(outcome(r).map(|o| o.body_steps))),
+    ("rule", |r| r.tree.as_ref().map_or(String::new(), |tree| tree.rule_in_words())),
+    ("median_error", |r| number(r.tree.as_ref().and_then(|tree| tree.error_of(0.5)))),
+    ("error_of_one_in_100", |r| number(r.tree.as_ref().and_then(|tree| tree.error_of(0.01)))),
+    ("error_of_one_in_1000", |r| number(r.tree.as_ref().and_then(|tree| tree.error_of(0.001)))),
+    ("speed_up", |r| number(r.tree.as_ref().and_then(|tree| tree.speed_up))),
+    ("method", |r| r.method.clone()),
+    ("version", |r| r.version.clone()),
+    ("commit", |r| r.commit.clone()),
+    ("date", |r| r.date.clone()),
+    ("begun", |r| text(&r.begun)),
+    ("remark", |r| text(&r.remark)),
 ];
 
 /// The records as CSV: one row each, statistics instead of samples.
@@ -178,11 +173,7 @@ pub fn to_csv(records: &[Record]) -> String {
     let mut out = csv::Writer::from_writer(Vec::new());
     out.write_record(COLUMNS.map(|(name, _)| name)).expect("memory should take it");
     for record in records {
-        let (direct, run) = (record.direct.as_ref(), record.run.as_ref());
-        let outcome = run.and_then(|run| run.outcome);
-        let row = Row { record, summary: record.summary(), direct, run, outcome };
-        let fields = COLUMNS.map(|(_, value)| value(&row));
-        out.write_record(fields).expect("memory should take it");
+        out.write_record(COLUMNS.map(|(_, value)| value(record))).expect("memory should take it");
     }
     let bytes = out.into_inner().expect("memory should take it");
     String::from_utf8(bytes).expect("CSV of text should be text")

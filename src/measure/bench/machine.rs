@@ -7,6 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::names::{cpu_device, plain};
+use super::record::{Kind, Record};
 use crate::gpu::{AdapterInfo, Gpu};
 
 mod state;
@@ -127,6 +128,12 @@ impl Machine {
             ));
         }
         machine
+    }
+
+    /// The record of the machine, from one without measurements.
+    pub(super) fn record(&self, blank: Record) -> Record {
+        let method = "asked of the system".to_owned();
+        Record { kind: Kind::Machine, method, machine: Some(Box::new(self.clone())), ..blank }
     }
 
     /// The known facts: name and value.

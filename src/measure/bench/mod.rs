@@ -26,13 +26,11 @@ pub use steps::{Going, measure_steps, steps_of_score};
 pub use tree_facts::TreeFacts;
 
 #[cfg(not(target_arch = "wasm32"))]
-mod candidate;
-#[cfg(not(target_arch = "wasm32"))]
 pub mod figures;
 #[cfg(not(target_arch = "wasm32"))]
-mod host_timer;
-#[cfg(not(target_arch = "wasm32"))]
 pub mod plot;
+#[cfg(not(target_arch = "wasm32"))]
+mod points;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod report;
 #[cfg(not(target_arch = "wasm32"))]
@@ -42,7 +40,7 @@ mod sizes;
 
 #[cfg(not(target_arch = "wasm32"))]
 pub use {
-    candidate::{Candidate, Point},
+    points::{Candidate, Derivatives, EngineTier, Point},
     session::{Observer, Session},
     sizes::Sizes,
 };

@@ -9,6 +9,7 @@ use super::compiled::Compiled;
 use super::devices_facts::DevicesFacts;
 use super::direct_facts::{DirectFacts, RunFacts};
 use super::machine::Machine;
+use super::names::plain;
 use super::tree_facts::TreeFacts;
 use crate::forces::direct::gpu::KernelConfig;
 use crate::gpu::AdapterInfo;
@@ -21,7 +22,7 @@ pub const FORMAT: u32 = 2;
 pub(super) const OLDEST: u32 = 1;
 
 /// The device that was measured.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Device {
     /// Its name according to the driver or the processor.
@@ -52,11 +53,12 @@ impl Device {
 }
 
 /// The kind of a record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Kind {
     /// Times of force evaluations.
+    #[default]
     Forces,
     /// Times of whole steps, force and leapfrog.
     Steps,
@@ -81,7 +83,7 @@ pub enum Kind {
 }
 
 /// A set of samples, with everything needed to trust it: one line of a result file.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Record {
     /// [`FORMAT`].
@@ -162,6 +164,12 @@ impl Record {
         self.samples = secs.iter().map(|secs| rounded(*secs)).collect();
     }
 
+    /// The same, skipped for this reason.
+    #[must_use]
+    pub(super) fn skipped(self, reason: &str) -> Self {
+        Self { kind: Kind::Skipped, remark: Some(plain(reason)), ..self }
+    }
+
     /// The statistics of its samples; `None` if it was skipped.
     pub fn summary(&self) -> Option<Summary> {
         Summary::of(&self.samples)
@@ -238,49 +246,40 @@ impl Record {
             return Some(format!("it has more than {MOST_SAMPLES} samples"));
         }
         let time = |x: &f64| x.is_finite() && *x > 0.0 && *x < 1e9;
-        if !self.samples.iter().all(time) {
-            return Some("a sample is not a time: each must be above 0 and below 1e9 s".to_owned());
-        }
-        let optional = [self.rms_error, self.predicted_per_sec];
         let number = |x: &f64| x.is_finite() && *x >= 0.0 && *x < 1e30;
-        if !number(&self.work) || !optional.iter().flatten().all(number) || !number(&self.x) {
-            return Some("a number is negative, not finite or above 1e30".to_owned());
-        }
-        let timed = !matches!(self.kind, Kind::Skipped | Kind::Compiled | Kind::Machine);
-        if timed && (self.samples.is_empty() || self.work == 0.0) {
-            return Some("it has no samples, but does not say that it was skipped".to_owned());
-        }
-        if self.kind == Kind::Compiled && self.compiled.is_none() {
-            return Some("it is of a compiler, but holds none of its numbers".to_owned());
-        }
-        if (self.kind == Kind::Machine) != self.machine.is_some() {
-            return Some(
-                "it is of a machine and does not say which, or the other way round".to_owned(),
-            );
-        }
-        if let Some(fault) = self.machine.as_ref().and_then(|machine| machine.fault()) {
-            return Some(fault);
-        }
-        if (self.kind == Kind::Derivatives && self.direct.is_none())
-            || (self.kind == Kind::Run && self.run.as_ref().is_none_or(|r| r.outcome.is_none()))
-            || (self.kind == Kind::Tree && self.tree.is_none())
-            || (self.kind == Kind::Devices && self.devices.is_none())
-        {
-            let words = "it is of forces with derivatives, a run or a tree, and does not say which";
-            return Some(words.to_owned());
-        }
-        let compiled = self.compiled.as_ref().and_then(Compiled::fault);
-        let direct = self.direct.as_ref().and_then(DirectFacts::fault);
-        let tree = self.tree.as_ref().and_then(TreeFacts::fault);
-        let run = self.run.as_ref().and_then(RunFacts::fault);
-        if let Some(fault) = compiled.or(direct).or(run).or(tree) {
-            return Some(fault);
-        }
-        if self.kind == Kind::Ceiling && self.ceiling().is_none() {
+        let numbers = [Some(self.work), Some(self.x), self.rms_error, self.predicted_per_sec];
+        let is_timed = !matches!(self.kind, Kind::Skipped | Kind::Compiled | Kind::Machine);
+        let is_missing = match self.kind {
+            Kind::Derivatives => self.direct.is_none(),
+            Kind::Run => self.run.as_ref().is_none_or(|run| run.outcome.is_none()),
+            Kind::Tree => self.tree.is_none(),
+            Kind::Devices => self.devices.is_none(),
+            _ => false,
+        };
+        let words = if !self.samples.iter().all(time) {
+            "a sample is not a time: each must be above 0 and below 1e9 s"
+        } else if !numbers.iter().flatten().all(number) {
+            "a number is negative, not finite or above 1e30"
+        } else if is_timed && (self.samples.is_empty() || self.work == 0.0) {
+            "it has no samples, but does not say that it was skipped"
+        } else if self.kind == Kind::Compiled && self.compiled.is_none() {
+            "it is of a compiler, but holds none of its numbers"
+        } else if (self.kind == Kind::Machine) != self.machine.is_some() {
+            "it is of a machine and does not say which, or the other way round"
+        } else if is_missing {
+            "it is of forces with derivatives, a run or a tree, and does not say which"
+        } else if self.kind == Kind::Ceiling && self.ceiling().is_none() {
             let known = Ceiling::ALL.map(Ceiling::key).join(", ");
             return Some(format!("its ceiling is not one of {known}"));
-        }
-        None
+        } else {
+            return None
+                .or_else(|| self.machine.as_ref()?.fault())
+                .or_else(|| self.compiled.as_ref()?.fault())
+                .or_else(|| self.direct.as_ref()?.fault())
+                .or_else(|| self.run.as_ref()?.fault())
+                .or_else(|| self.tree.as_ref()?.fault());
+        };
+        Some(words.to_owned())
     }
 }
 

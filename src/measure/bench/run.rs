@@ -1,6 +1,6 @@
 //! A run of measurements: the fields common to all its records, and its start time.
 
-use super::record::{Device, FORMAT, Kind, Record};
+use super::record::{Device, FORMAT, Record};
 
 /// The fields common to all records of one run.
 #[derive(Clone, Debug)]
@@ -25,29 +25,11 @@ impl Run {
             commit: self.commit.clone(),
             date: self.date.clone(),
             begun: Some(self.begun.clone()),
-            machine: None,
             device,
             figure: figure.to_owned(),
             series: series.to_owned(),
-            x: 0.0,
-            kind: Kind::Forces,
-            sinks: 0,
-            sources: 0,
-            kernel: None,
-            ceiling: None,
-            compiled: None,
-            direct: None,
-            run: None,
-            tree: None,
-            devices: None,
-            work: 0.0,
-            samples: Vec::new(),
             repeats: 1,
-            method: String::new(),
-            rms_error: None,
-            predicted_per_sec: None,
-            limit: None,
-            remark: None,
+            ..Record::default()
         }
     }
 }

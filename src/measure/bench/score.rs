@@ -83,8 +83,7 @@ impl Score {
 
     /// The score as one line of text.
     pub fn line(&self) -> String {
-        let rate = |rate: Option<f64>| rate.map_or("–".to_owned(), number);
-        let [few, some, many] = self.rates.map(rate);
+        let [_, _, few, some, many] = self.cells();
         let score = match self.value() {
             Some(value) => format!(
                 "{} ({} GFLOP/s at 20 per interaction)",
@@ -118,25 +117,19 @@ impl Score {
             format!("| {} |\n|---|---|---:|---:|---:|---:|---|---|\n", Self::HEADER.join(" | "));
         let mut notes = Vec::new();
         for score in sorted {
-            let cell = |rate: Option<f64>| rate.map_or("–".to_owned(), number);
-            let [few, some, many] = score.rates.map(cell);
+            let [device, value, few, some, many] = score.cells();
             let plain = |text: &str| text.replace('|', "\\|");
             let mark = if score.remarks.is_empty() { "" } else { " *" };
             text += &format!(
                 "| {} | {} | {}{mark} | {few} | {some} | {many} | {} | {} |\n",
-                plain(&score.device),
+                plain(&device),
                 plain(&score.driver),
-                cell(score.value()),
+                value,
                 plain(&score.version),
                 plain(&score.date)
             );
             for remark in &score.remarks {
-                notes.push(format!(
-                    "\\* {}, {}: {}\n",
-                    plain(&score.device),
-                    score.date,
-                    plain(remark)
-                ));
+                notes.push(format!("\\* {}, {}: {}\n", plain(&device), score.date, plain(remark)));
             }
         }
         if !notes.is_empty() {

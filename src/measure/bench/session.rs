@@ -1,31 +1,26 @@
 //! A measuring session: one adapter or none, the CPU engine, and the records so far.
 
-mod direct;
-mod machine;
-mod rates;
-
 use std::sync::Arc;
 
-pub(super) use direct::{DirectPoint, EngineTier};
 use web_time::Instant;
 
-use super::candidate::{Candidate, Point, Ready, cpu_device, plain};
-use super::host_timer::HostTimer;
-use super::machine::Machine;
+use super::DirectFacts;
+use super::machine::{MACHINE, Machine, State};
+use super::names::{cpu_device, plain};
+use super::points::{Candidate, Derivatives, EngineTier, Point};
 use super::record::{Device, Kind, Record, rounded};
 use super::run::Run;
 use super::sizes::Sizes;
 use crate::error::{Error, Result};
-use crate::forces::ForceEngine;
-use crate::forces::direct::gpu::Masses;
-use crate::forces::direct::gpu::{KernelConfig, KernelRequest};
-use crate::forces::direct::{CpuSingle, GpuSingle};
+use crate::forces::direct::gpu::{KernelConfig, KernelRequest, tiers};
+use crate::forces::{Answers, ForceEngine, Order, Precision};
 use crate::gpu::{DeviceClass, Gpu};
 use crate::inspect::Inspector;
-use crate::measure::time::problem::Problem;
+use crate::measure::time::problem::{Problem, SOFTENING};
 use crate::measure::{
-    Ceiling, Ceilings, KernelTimer, Steadiness, Summary, Timer, in_turns, predict,
+    Ceiling, Ceilings, ErrorStats, KernelTimer, Steadiness, Summary, Timer, predict,
 };
+use crate::sim::EngineKind;
 use crate::tuned::Known;
 
 /// The least time assumed for a figure, since compilation takes part of it too.
@@ -33,6 +28,13 @@ const LEAST_SECS: f64 = 3.0;
 
 /// A figure continues with its next size until it has taken this many times its budget.
 const PATIENCE: f64 = 2.5;
+
+/// Shortest time of a sample from the host, and the most evaluations in it.
+const SAMPLE_SECS: f64 = 5e-3;
+const MOST_REPEATS: f64 = 10_000.0;
+
+/// Interactions of a first evaluation with derivatives, if no rate is known.
+const TRIAL: f64 = 3e7;
 
 /// Receives the progress of a session, and can stop it.
 pub trait Observer {
@@ -101,12 +103,8 @@ impl<'a> Session<'a> {
         self.stopped
     }
 
-    /// The shape that the program chooses for this many sinks and sources; `None` without a GPU.
-    pub fn default_kernel(&self, sinks: usize, sources: usize) -> Option<KernelConfig> {
-        self.kernel(&KernelRequest::default(), sinks, sources)
-    }
-
-    /// The chosen shape with some parameters fixed; `None` also if the adapter cannot run it.
+    /// The shape that the program chooses for `n` sinks and `m` sources, with some parameters
+    /// fixed; `None` without a GPU, and if the adapter cannot run it.
     pub fn kernel(&self, request: &KernelRequest, n: usize, m: usize) -> Option<KernelConfig> {
         request.resolve(self.gpu.as_ref()?, n, m).ok()
     }
@@ -131,9 +129,7 @@ impl<'a> Session<'a> {
             self.stopped = true;
         }
         for samples in &found {
-            let mut record = self.blank("ceilings", samples.ceiling.title());
-            record.kind = Kind::Ceiling;
-            record.device = Device::of(&gpu.adapter);
+            let mut record = self.on_adapter("ceilings", samples.ceiling.title(), Kind::Ceiling);
             record.ceiling = Some(samples.ceiling.key().to_owned());
             record.work = samples.work;
             record.set_samples(&samples.secs);
@@ -151,46 +147,120 @@ impl<'a> Session<'a> {
         self.go_on()
     }
 
-    /// A record for a compiler's report, of `device` or of one to be named later.
-    pub(super) fn compiled_record(
-        &self,
-        figure: &str,
-        series: &str,
-        device: Option<Device>,
-    ) -> Record {
-        let mut record = self.blank(figure, series);
-        record.kind = Kind::Compiled;
-        record.method = "asked of the driver's compiler".to_owned();
-        record.device = device.unwrap_or(record.device);
-        record
+    /// Reads the machine's state: before the first figure, and after each, while the device is
+    /// still warm. There is one record of it, kept up to date.
+    pub fn look_at_machine(&mut self) {
+        let gpu = self.gpu.as_deref();
+        let machine = match self.machine.take() {
+            None => Machine { remark: self.remark.clone(), ..Machine::read(gpu) },
+            Some(machine) => {
+                Machine { after: Some(State::read(gpu.map(|gpu| &gpu.adapter))), ..machine }
+            }
+        };
+        let record = machine.record(self.on_adapter(MACHINE, MACHINE, Kind::Machine));
+        self.machine = Some(machine);
+        match self.records.iter_mut().find(|known| known.kind == Kind::Machine) {
+            Some(known) => *known = record,
+            None => self.records.push(record),
+        }
     }
 
-    /// A record for whole steps of `n` bodies, without times yet.
-    pub(super) fn step_record(
-        &self,
-        figure: &str,
-        series: &str,
-        n: usize,
-        config: KernelConfig,
-    ) -> Record {
-        let candidate = Candidate::Kernel(config);
-        let (series, x) = (series.to_owned(), n as f64);
-        let mut record =
-            self.of_point(figure, &Point { series, x, sinks: n, sources: n, candidate });
-        record.kind = Kind::Steps;
-        // The model covers forces only.
-        (record.predicted_per_sec, record.limit) = (None, None);
-        record
+    /// The engines and precisions available here, the CPU's last. Those that the adapter does not
+    /// have are recorded as skipped, with the reason.
+    pub(super) fn tiers(&mut self, figure: &str) -> Result<Vec<EngineTier>> {
+        let mut found = Vec::new();
+        if let Some(gpu) = self.gpu.clone() {
+            for (precision, _) in Precision::ALL {
+                let tier = EngineTier { kind: EngineKind::Gpu, precision };
+                match tiers::verdict(&gpu, precision)? {
+                    Ok(_) => found.push(tier),
+                    Err(reason) => {
+                        let record = self.tier_record(figure, &tier.name(), tier);
+                        let reason = format!("{} {reason}", gpu.adapter.name);
+                        self.records.push(record.skipped(&reason));
+                    }
+                }
+            }
+        }
+        if self.cpu {
+            found.push(EngineTier { kind: EngineKind::Cpu, precision: Precision::Double });
+        }
+        Ok(found)
     }
 
+    /// A record of the CPU, without measurements yet.
     pub(super) fn blank(&self, figure: &str, series: &str) -> Record {
         self.run.record(cpu_device(), figure, series)
     }
 
-    /// Times all points of a figure. Points of one size are timed in turn, but the CPU engine
-    /// separately from a GPU, whose clock drops while it is idle (an H200's by a fifth). Points
-    /// that cannot be measured are recorded as skipped, with the reason.
-    pub fn sweep(&mut self, figure: &str, points: &[Point]) -> Result<()> {
+    /// A record of the adapter, if there is one.
+    pub(super) fn on_adapter(&self, figure: &str, series: &str, kind: Kind) -> Record {
+        let device = self.gpu.as_ref().map_or_else(cpu_device, |gpu| Device::of(&gpu.adapter));
+        Record { kind, ..self.run.record(device, figure, series) }
+    }
+
+    /// A record of an engine.
+    pub(super) fn tier_record(&self, figure: &str, series: &str, tier: EngineTier) -> Record {
+        match tier.kind {
+            EngineKind::Gpu => self.on_adapter(figure, series, Kind::Forces),
+            _ => self.blank(figure, series),
+        }
+    }
+
+    fn of_point(&self, figure: &str, point: &Point) -> Record {
+        let mut record = match point.candidate.is_on_cpu() {
+            true => self.blank(figure, &point.series),
+            false => self.on_adapter(figure, &point.series, Kind::Forces),
+        };
+        record.x = point.x;
+        (record.sinks, record.sources) = (point.sinks as u64, point.sources as u64);
+        record.work = point.sinks as f64 * point.sources as f64;
+        match point.candidate {
+            Candidate::Kernel(config) => {
+                record.kernel = Some(config);
+                let sizes = (point.sinks, point.sources);
+                let predicted = self.ceilings.and_then(|c| predict(&c, &config, sizes.0, sizes.1));
+                record.predicted_per_sec =
+                    predicted.as_ref().map(|p| rounded(p.rate(sizes.0, sizes.1)));
+                record.limit = predicted.map(|p| p.limit.name().to_owned());
+            }
+            Candidate::Derivatives(Derivatives { tier, order, potential, resend }) => {
+                record.kind = Kind::Derivatives;
+                let sent = if resend { "sources sent each time" } else { "sources stay" };
+                record.method = format!("wall clock, from host to host, {sent}");
+                record.direct = Some(DirectFacts {
+                    engine: tier.kind.name().to_owned(),
+                    precision: tier.precision.name().to_owned(),
+                    order: order.name().to_owned(),
+                    potential,
+                    rms_jerk: None,
+                    rms_snap: None,
+                });
+            }
+            Candidate::GpuFromHost | Candidate::Cpu => (),
+        }
+        record
+    }
+
+    fn skip(&mut self, figure: &str, point: &Point, reason: &str) {
+        let record = self.of_point(figure, point).skipped(reason);
+        self.records.push(record);
+    }
+
+    /// Times all points of a figure within `budget_secs`, or a few times that if it takes more.
+    /// Points of one size are timed in turn, but the CPU engine separately from a GPU, whose clock
+    /// drops while it is idle (an H200's by a fifth). Points that cannot be measured are recorded
+    /// as skipped, with the reason; those of a device that is not measured are left out.
+    ///
+    /// # Errors
+    ///
+    /// The device failed; [`Error::Stopped`].
+    pub fn sweep(&mut self, figure: &str, points: &[Point], budget_secs: f64) -> Result<()> {
+        let is_measured = |point: &&Point| match point.candidate.is_on_cpu() {
+            true => self.cpu,
+            false => self.gpu.is_some(),
+        };
+        let points: Vec<&Point> = points.iter().filter(is_measured).collect();
         // For the model's prediction in each record.
         if points.iter().any(|point| matches!(point.candidate, Candidate::Kernel(_))) {
             self.ceilings()?;
@@ -200,8 +270,7 @@ impl<'a> Session<'a> {
         // Numbers of sinks and sources, and whether separate.
         type Key = (usize, usize, bool);
         let mut groups: Vec<(Key, Vec<&Point>)> = Vec::new();
-        let here = |point: &&Point| self.cpu || point.candidate != Candidate::Cpu;
-        for point in points.iter().filter(here) {
+        for point in points {
             let apart = has_clock && point.candidate == Candidate::Cpu;
             let key = (point.sinks, point.sources, apart);
             match groups.iter_mut().find(|group| group.0 == key) {
@@ -209,14 +278,15 @@ impl<'a> Session<'a> {
                 None => groups.push((key, vec![point])),
             }
         }
-        let budget = self.sizes.figure_secs / groups.len().max(1) as f64;
+        let budget = budget_secs / groups.len().max(1) as f64;
         let (count, begun) = (groups.len() as f64, Instant::now());
-        for (done, ((sinks, sources, _), points)) in groups.iter().enumerate() {
+        let mut engines = Engines::default();
+        for (done, (_, points)) in groups.iter().enumerate() {
             if !self.go_on() {
                 break;
             }
             // A device far slower than expected must not block its user indefinitely.
-            let most = PATIENCE * self.sizes.figure_secs.max(LEAST_SECS);
+            let most = PATIENCE * budget_secs.max(LEAST_SECS);
             if begun.elapsed().as_secs_f64() > most {
                 for point in points {
                     let reason = format!("the figure had taken {most:.0} s by then");
@@ -224,38 +294,10 @@ impl<'a> Session<'a> {
                 }
                 continue;
             }
-            let doing = format!("{sinks} x {sources}");
             let part = |within: f64| (done as f64 + within) / count;
-            self.observer.progress(part(0.0), &doing);
-            self.group(figure, points, budget, &|within| (part(within), doing.clone()))?;
+            self.group(figure, points, budget, &part, &mut engines)?;
         }
         Ok(())
-    }
-
-    fn skip(&mut self, figure: &str, point: &Point, reason: &str) {
-        let mut record = self.of_point(figure, point);
-        record.kind = Kind::Skipped;
-        record.remark = Some(plain(reason));
-        self.records.push(record);
-    }
-
-    fn of_point(&self, figure: &str, point: &Point) -> Record {
-        let mut record = self.blank(figure, &point.series);
-        record.x = point.x;
-        (record.sinks, record.sources) = (point.sinks as u64, point.sources as u64);
-        record.work = point.sinks as f64 * point.sources as f64;
-        if let (Some(gpu), false) = (&self.gpu, point.candidate == Candidate::Cpu) {
-            record.device = Device::of(&gpu.adapter);
-        }
-        if let Candidate::Kernel(config) = point.candidate {
-            record.kernel = Some(config);
-            let sizes = (point.sinks, point.sources);
-            let predicted = self.ceilings.and_then(|c| predict(&c, &config, sizes.0, sizes.1));
-            record.predicted_per_sec =
-                predicted.as_ref().map(|p| rounded(p.rate(sizes.0, sizes.1)));
-            record.limit = predicted.map(|p| p.limit.name().to_owned());
-        }
-        record
     }
 
     /// Times the points of one size.
@@ -264,106 +306,258 @@ impl<'a> Session<'a> {
         figure: &str,
         points: &[&Point],
         budget: f64,
-        part: &dyn Fn(f64) -> (f64, String),
+        part: &dyn Fn(f64) -> f64,
+        engines: &mut Engines,
     ) -> Result<()> {
         let (sinks, sources) = (points[0].sinks, points[0].sources);
-        let work = sinks as f64 * sources as f64;
+        let (work, doing) = (sinks as f64 * sources as f64, format!("{sinks} x {sources}"));
         let begun = Instant::now();
-        let problem = Problem::new(sinks, sources, Masses::InBlocks)?;
-        let mut kernels = None;
-        let mut ready: Vec<(&Point, Ready)> = Vec::new();
-        for point in points {
+        let mut possible = Vec::new();
+        for &point in points {
+            if !self.progress(part(0.0), &doing) {
+                return Ok(());
+            }
+            match self.why_too_long(&point.candidate, work, engines)? {
+                Some(reason) => self.skip(figure, point, &reason),
+                None => possible.push(point),
+            }
+        }
+        let Some(order) = possible.iter().map(|point| point.candidate.order()).max() else {
+            return Ok(());
+        };
+        let problem = match possible[0].candidate {
+            Candidate::Derivatives(_) => Problem::moving(sinks, sources, order)?,
+            _ => Problem::new(sinks, sources)?,
+        };
+        let mut bench = Bench { problem, kernels: None, out: Answers::default() };
+        let mut ready: Vec<Ready> = Vec::new();
+        for point in possible {
             if !self.go_on() {
                 return Ok(());
             }
-            let estimate = work / self.rate(point.candidate)?;
-            let cap = self.sizes.sample_secs;
-            if estimate > cap {
-                let reason = format!(
-                    "one evaluation would take about {estimate:.1} s, more than the {cap} s allowed here"
-                );
-                self.skip(figure, point, &reason);
-                continue;
-            }
-            match self.prepare(point, &problem, &mut kernels) {
-                Ok(prepared) => ready.push((point, prepared)),
+            match bench.prepare(point, self.gpu.as_ref(), engines) {
+                Ok(prepared) => ready.push(prepared),
                 Err(error) if is_fatal(&error) => return Err(error),
                 Err(error) => self.skip(figure, point, &error.to_string()),
             }
         }
 
         // As many rounds as there is time for, after the one that is discarded.
-        let places: Vec<usize> = (0..ready.len()).collect();
-        let secs: f64 = ready.iter().map(|(point, r)| r.sample_secs(point, &kernels)).sum();
+        let secs: f64 = ready.iter().map(|ready| ready.secs * f64::from(ready.repeats)).sum();
         let left = budget - begun.elapsed().as_secs_f64();
         let (least, most) = self.sizes.rounds;
         let rounds = ((left / secs.max(1e-6)) as usize).saturating_sub(1).clamp(least, most);
-        let (mut turn, turns) = (0, (rounds + 1) * ready.len());
-        let observer = &mut *self.observer;
-        let mut stopped = false;
-        let sets = {
-            let ready = std::cell::RefCell::new(&mut ready);
-            let kernels = &mut kernels;
-            in_turns(
-                &places,
-                rounds,
-                &mut |&place| {
-                    let ready = &mut ready.borrow_mut()[place];
-                    ready.1.sample(ready.0, kernels)
-                },
-                &mut || {
-                    let (fraction, doing) = part(turn as f64 / turns as f64);
-                    observer.progress(fraction, &doing);
-                    turn += 1;
-                    stopped = stopped || !observer.go_on();
-                    !stopped
-                },
-            )?
-        };
-        self.stopped = self.stopped || stopped;
+        let turns = (rounds + 1) * ready.len();
+        let mut sets = vec![Vec::new(); ready.len()];
+        for turn in 0..turns {
+            if !self.progress(part(turn as f64 / turns as f64), &doing) {
+                break;
+            }
+            let k = turn % ready.len();
+            let secs = bench.sample(&ready[k], engines)?;
+            if turn >= ready.len() {
+                sets[k].push(secs);
+            }
+        }
         // The machine's drift is common to all; the noise belongs to each set of samples.
-        let doubt = kernels.as_ref().and_then(|timer| timer.stopwatch().doubt());
-        let doubt = doubt.map(plain);
-        let machine = doubt.or_else(|| Steadiness::of_rounds(&sets).remark());
-        for ((point, candidate), samples) in ready.into_iter().zip(sets) {
+        let watch = bench.kernels.as_ref().map(KernelTimer::stopwatch);
+        let doubt = watch.and_then(|watch| watch.doubt()).map(plain);
+        let common = doubt.or_else(|| Steadiness::of_rounds(&sets).remark());
+        for (ready, samples) in ready.iter().zip(sets) {
             let Some(summary) = Summary::of(&samples) else { continue };
-            self.learn(point.candidate, work / summary.median);
-            let mut record = self.of_point(figure, point);
-            record.repeats = candidate.repeats(point, &kernels);
-            record.rms_error = Some(rounded(candidate.rms_error(point, &kernels)));
-            record.method = candidate.method(&kernels);
-            record.remark = machine.clone().or_else(|| Steadiness::of(&samples).remark());
+            self.learn(&ready.point.candidate, work / summary.median, engines);
+            let mut record = self.of_point(figure, ready.point);
+            record.repeats = ready.repeats;
+            let rms = ready.errors.map(|error| error.map(|error| rounded(error.rms)));
+            record.rms_error = rms[0];
+            match (&mut record.direct, ready.engine, watch) {
+                (Some(direct), _, _) => (direct.rms_jerk, direct.rms_snap) = (rms[1], rms[2]),
+                (_, None, Some(watch)) => record.method = watch.method().name().to_owned(),
+                _ => record.method = "wall clock, from host to host".to_owned(),
+            }
+            record.remark = common.clone().or_else(|| Steadiness::of(&samples).remark());
             record.set_samples(&samples);
             self.records.push(record);
         }
         Ok(())
     }
 
-    fn prepare<'p>(
-        &self,
-        point: &Point,
-        problem: &'p Problem,
-        kernels: &mut Option<KernelTimer>,
-    ) -> Result<Ready<'p>> {
-        let engine: Box<dyn ForceEngine> = match (point.candidate, &self.gpu) {
-            (Candidate::Kernel(config), Some(gpu)) => {
-                if kernels.is_none() {
-                    *kernels = Some(KernelTimer::new(gpu, point.sinks, point.sources)?);
-                }
-                let timer = kernels.as_mut().expect("it was made above");
-                timer.prepare(&config)?;
-                return Ok(Ready::Kernel);
-            }
-            (Candidate::GpuFromHost, Some(gpu)) => {
-                Box::new(GpuSingle::new(Arc::clone(gpu), KernelRequest::default()))
-            }
-            _ => Box::new(CpuSingle::new()),
+    /// Why an evaluation would take too long, judging by the rates so far.
+    fn why_too_long(
+        &mut self,
+        candidate: &Candidate,
+        work: f64,
+        engines: &Engines,
+    ) -> Result<Option<String>> {
+        let most = self.sizes.sample_secs;
+        let rate = match candidate {
+            Candidate::Derivatives(forces) => engines.rate(forces),
+            _ => Some(self.rate(candidate)?),
         };
-        Ok(Ready::Host(Box::new(HostTimer::prepare(engine, problem)?)))
+        let secs = rate.map_or(0.0, |rate| work / rate);
+        if rate.is_none() && work > TRIAL && most < 1.0 {
+            return Ok(Some("too large for a first trial on this adapter".to_owned()));
+        }
+        let words = || {
+            format!(
+                "one evaluation would take about {secs:.1} s, more than the {most} s allowed here"
+            )
+        };
+        Ok((secs > most).then(words))
+    }
+
+    /// Interactions per second without derivatives as observed; measured at a modest size the first
+    /// time.
+    fn rate(&mut self, candidate: &Candidate) -> Result<f64> {
+        let known = if candidate.is_on_cpu() { self.cpu_rate } else { self.gpu_rate };
+        if known > 0.0 {
+            return Ok(known);
+        }
+        let (n, secs) = match self.gpu.as_ref().filter(|_| !candidate.is_on_cpu()) {
+            Some(gpu) => {
+                let software = gpu.adapter.class == DeviceClass::Software;
+                let n = if software { 2048 } else { 16_384 };
+                let config = KernelRequest::default().resolve(gpu, n, n)?;
+                (n, KernelTimer::new(gpu, n, n)?.time(&config, 1)?[0])
+            }
+            None => {
+                let n = 2048;
+                let problem = Problem::new(n, n)?;
+                let mut bench = Bench { problem, kernels: None, out: Answers::default() };
+                let mut engines = Engines::default();
+                let point = Point::all_on_all("", n, Candidate::Cpu);
+                let ready = bench.prepare(&point, None, &mut engines)?;
+                (n, bench.sample(&ready, &mut engines)?)
+            }
+        };
+        let rate = (n * n) as f64 / secs;
+        self.learn(candidate, rate, &mut Engines::default());
+        Ok(rate)
+    }
+
+    fn learn(&mut self, candidate: &Candidate, rate: f64, engines: &mut Engines) {
+        match candidate {
+            Candidate::Derivatives(forces) => engines.learn(forces, rate),
+            Candidate::Cpu => self.cpu_rate = self.cpu_rate.max(rate),
+            _ => self.gpu_rate = self.gpu_rate.max(rate),
+        }
     }
 }
 
-/// Whether measuring cannot continue after this error of a device.
-fn is_fatal(error: &Error) -> bool {
-    matches!(error, Error::Device(_))
+/// The engines that a sweep calls from the host, and their rates.
+#[derive(Default)]
+struct Engines {
+    made: Vec<(Candidate, Box<dyn ForceEngine>)>,
+    /// Interactions per second with derivatives, as last observed.
+    rates: Vec<(EngineTier, Order, f64)>,
+}
+
+impl Engines {
+    /// The index of a candidate's engine.
+    fn index(&mut self, candidate: &Candidate, gpu: Option<&Arc<Gpu>>) -> Result<usize> {
+        let known = self.made.iter().position(|(known, _)| known.shares_engine(candidate));
+        if known.is_none() {
+            self.made.push((*candidate, candidate.engine(gpu)?));
+        }
+        Ok(known.unwrap_or(self.made.len() - 1))
+    }
+
+    /// The rate of this engine and order; otherwise its least of any order.
+    fn rate(&self, forces: &Derivatives) -> Option<f64> {
+        let own = || self.rates.iter().filter(|(tier, ..)| *tier == forces.tier);
+        let same = own().find(|(_, order, _)| *order == forces.order).map(|(.., rate)| *rate);
+        same.or_else(|| own().map(|(.., rate)| *rate).reduce(f64::min))
+    }
+
+    fn learn(&mut self, forces: &Derivatives, rate: f64) {
+        let Derivatives { tier, order, .. } = *forces;
+        self.rates.retain(|(known, of, _)| (*known, *of) != (tier, order));
+        self.rates.push((tier, order, rate));
+    }
+}
+
+/// A point that is ready to be sampled.
+struct Ready<'p> {
+    point: &'p Point,
+    /// The engine called from the host; `None` for a kernel on the device.
+    engine: Option<usize>,
+    /// Evaluations per sample, and seconds of one.
+    repeats: u32,
+    secs: f64,
+    /// Errors of accelerations, jerks and snaps, as far as computed.
+    errors: [Option<ErrorStats>; 3],
+}
+
+/// The bodies of one size, and the timer of kernels on them.
+struct Bench {
+    problem: Problem,
+    kernels: Option<KernelTimer>,
+    out: Answers,
+}
+
+impl Bench {
+    fn prepare<'p>(
+        &mut self,
+        point: &'p Point,
+        gpu: Option<&Arc<Gpu>>,
+        engines: &mut Engines,
+    ) -> Result<Ready<'p>> {
+        let mut ready = Ready { point, engine: None, repeats: 1, secs: 0.0, errors: [None; 3] };
+        if let (Candidate::Kernel(config), Some(gpu)) = (&point.candidate, gpu) {
+            if self.kernels.is_none() {
+                self.kernels = Some(KernelTimer::new(gpu, point.sinks, point.sources)?);
+            }
+            let timer = self.kernels.as_mut().expect("made above");
+            timer.prepare(config)?;
+            let (repeats, secs, error) = timer.prepared(config).expect("prepared above");
+            (ready.repeats, ready.secs, ready.errors[0]) = (repeats, secs, Some(error));
+            return Ok(ready);
+        }
+        let index = engines.index(&point.candidate, gpu)?;
+        ready.engine = Some(index);
+        engines.made[index].1.set_sources(&self.problem.sources())?;
+        self.sample(&ready, engines)?;
+        ready.errors = self.problem.errors(&self.out);
+        let rms = ready.errors[0].map_or(f64::INFINITY, |error| error.rms);
+        let most = point.candidate.rms_limit();
+        if !(rms < most) {
+            let name = match &point.candidate {
+                Candidate::Derivatives(forces) => forces.tier.name(),
+                _ => engines.made[index].1.name().to_owned(),
+            };
+            return Err(Error::Outside(format!(
+                "the engine {name} is wrong: rms error {rms:.1e} against f64, allowed {most:.1e}"
+            )));
+        }
+        ready.secs = self.sample(&ready, engines)?;
+        ready.repeats = (SAMPLE_SECS / ready.secs).ceil().clamp(1.0, MOST_REPEATS) as u32;
+        Ok(ready)
+    }
+
+    /// Seconds per evaluation.
+    fn sample(&mut self, ready: &Ready<'_>, engines: &mut Engines) -> Result<f64> {
+        let candidate = &ready.point.candidate;
+        let Some(index) = ready.engine else {
+            return match (candidate, &mut self.kernels) {
+                (Candidate::Kernel(config), Some(timer)) => timer.sample(config),
+                _ => unreachable!("a kernel is prepared with its timer"),
+            };
+        };
+        let engine = engines.made[index].1.as_mut();
+        let (sources, sinks) = (self.problem.sources(), self.problem.sinks());
+        let resend = candidate.derivatives().is_none_or(|forces| forces.resend);
+        let begun = Instant::now();
+        for _ in 0..ready.repeats {
+            if resend {
+                engine.set_sources(&sources)?;
+            }
+            engine.evaluate(&sinks, SOFTENING, &candidate.want(), &mut self.out)?;
+        }
+        Ok((begun.elapsed().as_secs_f64() / f64::from(ready.repeats)).max(1e-9))
+    }
+}
+
+/// Whether measuring cannot continue after this error: the device failed, or the user interrupts.
+pub(super) fn is_fatal(error: &Error) -> bool {
+    matches!(error, Error::Device(_) | Error::Stopped)
 }

@@ -11,7 +11,7 @@ use super::score::{FIGURE, SIZES};
 use crate::error::{Error, Result};
 use crate::forces::direct::gpu::{KernelConfig, KernelRequest, Masses};
 use crate::gpu::Gpu;
-use crate::measure::{Steadiness, StepTimer, Summary};
+use crate::measure::{Steadiness, StepTimer};
 use crate::tuned::Known;
 
 /// Samples per size, in addition to the first, which is discarded because clocks rise.
@@ -42,7 +42,7 @@ pub async fn measure_steps(
     match timer.prepare_soon(&config).await {
         Ok(()) => {}
         Err(error @ (Error::Device(_) | Error::Stopped)) => return Err(error),
-        Err(error) => return Ok(Some(skipped(record, &error.to_string()))),
+        Err(error) => return Ok(Some(record.skipped(&error.to_string()))),
     }
     let mut secs = Vec::new();
     for at in 0..=SAMPLES {
@@ -56,9 +56,10 @@ pub async fn measure_steps(
     }
     record.repeats = timer.steps_of(&config).unwrap_or(1) as u32;
     record.rms_error = timer.error_of(&config).map(|error| rounded(error.rms));
-    record.method = timer.method().name().to_owned();
-    let doubt = timer.doubt().map(plain);
-    let coarse = timer.quantum_secs().filter(|secs| *secs > COARSE_SECS);
+    let watch = timer.stopwatch();
+    record.method = watch.method().name().to_owned();
+    let doubt = watch.doubt().map(plain);
+    let coarse = watch.quantum_secs().filter(|secs| *secs > COARSE_SECS);
     let coarse = coarse.map(|secs| format!("timestamps are {:.0} us apart", secs * 1e6));
     record.remark = doubt.or_else(|| Steadiness::of(&secs).remark()).or(coarse);
     record.set_samples(&secs);
@@ -68,29 +69,51 @@ pub async fn measure_steps(
 /// Timestamps coarser than this, as in browsers, are remarked upon.
 const COARSE_SECS: f64 = 10e-6;
 
-/// Records that a size was left out, and why.
-pub(super) fn skipped(mut record: Record, why: &str) -> Record {
-    record.kind = Kind::Skipped;
-    record.remark = Some(plain(why));
-    record
+/// A record of steps of `n` bodies with this kernel, from one without measurements.
+pub(super) fn of_steps(blank: &Record, n: usize, config: KernelConfig) -> Record {
+    let (x, kernel, sinks, sources) = (n as f64, Some(config), n as u64, n as u64);
+    Record { x, kernel, sinks, sources, work: x * x, ..blank.clone() }
 }
 
-/// The record of a size whose steps would take longer than `most_secs`, judging by `each` seconds
-/// per interaction so far; larger sizes are no slower per interaction.
-pub(super) fn too_long(record: &Record, each: Option<f64>, most_secs: f64) -> Option<Record> {
-    let estimate = each.map_or(0.0, |each| each * record.work);
-    let words = || format!("a step would take about {estimate:.0} s, more than {most_secs} s");
-    (estimate > most_secs).then(|| skipped(record.clone(), &words()))
-}
-
-/// Seconds per interaction in a record.
-pub(super) fn each_of(record: &Record) -> Option<f64> {
-    record.summary().map(|summary: Summary| summary.median / record.work)
+/// Adds the records of `sizes` from a `blank` one, with the kernels that the program chooses. Sizes
+/// whose steps would take longer than `most_secs` are left out. Returns false if it was stopped.
+///
+/// # Errors
+///
+/// [`Error::Device`].
+pub(super) async fn measure_sizes(
+    gpu: &Arc<Gpu>,
+    known: &Known,
+    blank: &Record,
+    sizes: [usize; 3],
+    most_secs: f64,
+    records: &mut Vec<Record>,
+    going: &mut Going<'_>,
+) -> Result<bool> {
+    // Seconds per interaction so far; larger sizes are no slower per interaction.
+    let mut each: Option<f64> = None;
+    for (done, n) in sizes.into_iter().enumerate() {
+        let config = known.resolve(&KernelRequest::NONE, gpu, n, Masses::InBlocks)?;
+        let record = of_steps(blank, n, config);
+        let estimate = each.map_or(0.0, |each| each * record.work);
+        if estimate > most_secs {
+            let why = format!("a step would take about {estimate:.0} s, more than {most_secs} s");
+            records.push(record.skipped(&why));
+            continue;
+        }
+        let mut part =
+            |within: f64, doing: &str| going((done as f64 + within) / sizes.len() as f64, doing);
+        let measured = measure_steps(gpu, config, record, &mut part).await?;
+        let Some(measured) = measured else { return Ok(false) };
+        each = measured.summary().map(|summary| summary.median / measured.work);
+        records.push(measured);
+    }
+    Ok(true)
 }
 
 /// The records for the score of `gpu`, listed as `device`, on this `machine`, with the kernels that
-/// the program chooses. Sizes whose steps would take longer than `most_secs` are left out. `None`
-/// if it was stopped.
+/// the program chooses. Sizes whose steps would take longer than `most_secs` are left out. None if
+/// it was stopped.
 ///
 /// # Errors
 ///
@@ -103,29 +126,8 @@ pub async fn steps_of_score(
     going: &mut Going<'_>,
 ) -> Result<Vec<Record>> {
     let run = Run::begin();
-    let mut of_machine = run.record(device.clone(), MACHINE, MACHINE);
-    (of_machine.kind, of_machine.machine) = (Kind::Machine, Some(Box::new(machine)));
-    of_machine.method = "asked of the system".to_owned();
-    let mut records = vec![of_machine];
-    let mut each = None;
-    for (done, n) in SIZES.into_iter().enumerate() {
-        let config = known.resolve(&KernelRequest::NONE, gpu, n, Masses::InBlocks)?;
-        let mut record = run.record(device.clone(), FIGURE, "whole steps");
-        record.kind = Kind::Steps;
-        (record.x, record.kernel) = (n as f64, Some(config));
-        (record.sinks, record.sources) = (n as u64, n as u64);
-        record.work = n as f64 * n as f64;
-        if let Some(left_out) = too_long(&record, each, most_secs) {
-            records.push(left_out);
-            continue;
-        }
-        let mut part =
-            |within: f64, doing: &str| going((done as f64 + within) / SIZES.len() as f64, doing);
-        let Some(measured) = measure_steps(gpu, config, record, &mut part).await? else {
-            return Ok(Vec::new());
-        };
-        each = each_of(&measured);
-        records.push(measured);
-    }
-    Ok(records)
+    let mut records = vec![machine.record(run.record(device.clone(), MACHINE, MACHINE))];
+    let blank = Record { kind: Kind::Steps, ..run.record(device, FIGURE, "whole steps") };
+    let sized = measure_sizes(gpu, known, &blank, SIZES, most_secs, &mut records, going);
+    Ok(if sized.await? { records } else { Vec::new() })
 }

@@ -77,18 +77,18 @@ impl TreeFacts {
     /// The first impossible value, if any; for reading foreign files.
     pub(super) fn fault(&self) -> Option<String> {
         let good = |x: &f64| x.is_finite() && *x >= 0.0 && *x < 1e30;
+        let part = |(part, error): &(f64, f64)| *part > 0.0 && *part <= 1.0 && good(error);
+        let rules = ["acceleration", "radius", "bonsai", "octgrav"];
+        let are_errors = self.errors.len() <= 1000 && self.errors.iter().all(part);
         let words = if !["gpu", "cpu"].contains(&self.engine.as_str()) {
             "its engine has no tree"
-        } else if !["acceleration", "radius", "bonsai", "octgrav"].contains(&self.rule.as_str()) {
+        } else if !rules.contains(&self.rule.as_str()) {
             "its opening rule is unknown"
         } else if !(self.parameter > 0.0 && self.parameter <= 1.0) {
             "its alpha or theta is out of range"
         } else if ![1, 2].contains(&self.moments) || self.bodies == 0 {
             "its moments or number of bodies are invalid"
-        } else if self.errors.len() > 1000
-            || !self.errors.iter().all(|(part, error)| *part > 0.0 && *part <= 1.0 && good(error))
-            || !self.speed_up.iter().all(good)
-        {
+        } else if !are_errors || !self.speed_up.iter().all(good) {
             "its errors are invalid"
         } else {
             return None;

@@ -2,15 +2,16 @@
 
 use std::sync::Arc;
 
+use glam::DVec3;
+
 use crate::error::Result;
-use crate::forces::direct::Reference;
 use crate::forces::direct::gpu::tiers::{GpuTiers, Shape};
 use crate::forces::{
     Answers, ForceEngine, Identity, NO_SOURCE, Order, Precision, Sinks, Sources, TestBodies, Want,
     Within,
 };
 use crate::gpu::{Checks, Gpu};
-use crate::measure::{ErrorStats, acceleration_errors, potential_errors};
+use crate::measure::{ErrorStats, acceleration_errors, potential_errors, reference};
 
 /// A case to check.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -37,14 +38,8 @@ pub struct DirectCase {
 pub struct DirectRow {
     /// What was checked.
     pub case: DirectCase,
-    /// Errors of accelerations.
-    pub acceleration: ErrorStats,
-    /// Errors of potentials.
-    pub potential: ErrorStats,
-    /// Errors of jerks, if there are any.
-    pub jerk: Option<ErrorStats>,
-    /// Errors of snaps, if there are any.
-    pub snap: Option<ErrorStats>,
+    /// Errors of forces and derivatives.
+    pub errors: ForceErrors,
     /// The first wrong nearest neighbour or list, if they were requested.
     pub neighbours: std::result::Result<(), String>,
     /// Whether nothing was written beyond the end of an output.
@@ -53,33 +48,70 @@ pub struct DirectRow {
     pub same_in_pieces: bool,
 }
 
-/// Largest rms error and largest single error that pass, for accelerations, potentials, jerks,
-/// snaps.
-///
-/// Single: a position is rounded to 6e-8 of the extent, which is 1e-6 of the distance of the
-/// nearest of a thousand bodies; derivatives weight close pairs more. Double-single: an f32
-/// interaction errs by about 2e-7, and a sum of many by less, but cancellation in derivatives
-/// counts more. If it is refined, accelerations, jerks and snaps are close to f64. Double: rounding
-/// of f64, and a root with an error of a few units.
-pub(super) fn limits(precision: Precision, sources: usize) -> [(f64, f64); 4] {
-    let refined = (1e-12, 1e-10);
-    match precision {
-        Precision::Single => [(5e-6, 1e-4), (5e-6, 1e-4), (1e-5, 1e-3), (2e-5, 2e-3)],
-        _ if precision.refines(sources) => [refined, (5e-7, 5e-6), refined, (1e-11, 1e-9)],
-        Precision::DoubleSingle => [(5e-7, 5e-6), (5e-7, 5e-6), (1e-6, 2e-5), (2e-6, 5e-5)],
-        Precision::Double => [(1e-14, 1e-12), (1e-14, 1e-12), (1e-14, 1e-12), (1e-13, 1e-11)],
+/// Errors of what an evaluation gives.
+#[derive(Clone, Copy, Debug)]
+pub struct ForceErrors {
+    /// Errors of accelerations.
+    pub acceleration: ErrorStats,
+    /// Errors of potentials.
+    pub potential: ErrorStats,
+    /// Errors of jerks, if there are any.
+    pub jerk: Option<ErrorStats>,
+    /// Errors of snaps, if there are any.
+    pub snap: Option<ErrorStats>,
+}
+
+impl ForceErrors {
+    /// Errors up to this derivative.
+    pub(super) fn of(found: &Answers, right: &Answers, order: Order) -> Self {
+        let derivative = |least: Order, found: &[DVec3], right: &[DVec3]| {
+            (order >= least).then(|| acceleration_errors(found, right))
+        };
+        Self {
+            acceleration: acceleration_errors(&found.acceleration, &right.acceleration),
+            potential: potential_errors(&found.potential, &right.potential),
+            jerk: derivative(Order::Jerk, &found.jerk, &right.jerk),
+            snap: derivative(Order::Snap, &found.snap, &right.snap),
+        }
+    }
+
+    /// All quantities by name.
+    pub fn quantities(&self) -> [(&'static str, Option<ErrorStats>); 4] {
+        [
+            ("acceleration", Some(self.acceleration)),
+            ("jerk", self.jerk),
+            ("snap", self.snap),
+            ("potential", Some(self.potential)),
+        ]
+    }
+
+    /// Whether all are within the largest rms error and the largest single error that pass.
+    ///
+    /// Single: a position is rounded to 6e-8 of the extent, which is 1e-6 of the distance of the
+    /// nearest of a thousand bodies; derivatives weight close pairs more. Double-single: an f32
+    /// interaction errs by about 2e-7, and a sum of many by less, but cancellation in derivatives
+    /// counts more. If it is refined, accelerations, jerks and snaps are close to f64. Double:
+    /// rounding of f64, and a root with an error of a few units.
+    pub(super) fn are_within(&self, precision: Precision, sources: usize) -> bool {
+        let refined = (1e-12, 1e-10);
+        // Accelerations, jerks, snaps, potentials.
+        let limits = match precision {
+            Precision::Single => [(5e-6, 1e-4), (1e-5, 1e-3), (2e-5, 2e-3), (5e-6, 1e-4)],
+            _ if precision.refines(sources) => [refined, refined, (1e-11, 1e-9), (5e-7, 5e-6)],
+            Precision::DoubleSingle => [(5e-7, 5e-6), (1e-6, 2e-5), (2e-6, 5e-5), (5e-7, 5e-6)],
+            Precision::Double => [(1e-14, 1e-12), (1e-14, 1e-12), (1e-13, 1e-11), (1e-14, 1e-12)],
+        };
+        let good = |((_, error), (rms, worst)): ((_, Option<ErrorStats>), (f64, f64))| {
+            error.is_none_or(|error| error.rms < rms && error.worst < worst)
+        };
+        self.quantities().into_iter().zip(limits).all(good)
     }
 }
 
 impl DirectRow {
     /// Whether everything is within the limits.
     pub fn passed(&self) -> bool {
-        let limits = limits(self.case.precision, self.case.sources);
-        let good = |e: ErrorStats, k: usize| e.rms < limits[k].0 && e.worst < limits[k].1;
-        good(self.acceleration, 0)
-            && good(self.potential, 1)
-            && self.jerk.is_none_or(|e| good(e, 2))
-            && self.snap.is_none_or(|e| good(e, 3))
+        self.errors.are_within(self.case.precision, self.case.sources)
             && self.neighbours.is_ok()
             && self.in_bounds
             && self.same_in_pieces
@@ -163,11 +195,8 @@ pub fn check_direct(gpu: &Arc<Gpu>, case: DirectCase) -> Result<DirectRow> {
         within: with_neighbours.then_some(Within { radius: &radius, capacity }),
     };
 
-    let mut right = Answers::default();
-    let mut reference = Reference::default();
-    reference.set_sources(&sources)?;
     let all = Want { within: want.within.map(|w| Within { capacity: m, ..w }), ..want };
-    reference.evaluate(&sinks, case.softening, &all, &mut right)?;
+    let right = reference(&sources, &sinks, case.softening, &all)?;
 
     let engine = || -> Result<GpuTiers> {
         let engine = GpuTiers::new(Arc::clone(gpu), case.precision)?.with_guard();
@@ -193,13 +222,9 @@ pub fn check_direct(gpu: &Arc<Gpu>, case: DirectCase) -> Result<DirectRow> {
     pieces.set_sources(&sources)?;
     ask(&mut pieces, &mut repeated)?;
 
-    let with = |order: Order| case.order >= order;
     Ok(DirectRow {
         case,
-        acceleration: acceleration_errors(&found.acceleration, &right.acceleration),
-        potential: potential_errors(&found.potential, &right.potential),
-        jerk: with(Order::Jerk).then(|| acceleration_errors(&found.jerk, &right.jerk)),
-        snap: with(Order::Snap).then(|| acceleration_errors(&found.snap, &right.snap)),
+        errors: ForceErrors::of(&found, &right, case.order),
         neighbours: if with_neighbours {
             compare_neighbours(&found, &right, &sinks, &sources, &radius, capacity, case.precision)
         } else {

@@ -1,14 +1,13 @@
 //! Checks engines of the registry against f64: every precision and order, for a backend and a
 //! method.
 
-use super::derivatives::limits;
+use super::derivatives::ForceErrors;
 use crate::error::Result;
-use crate::forces::direct::Reference;
 use crate::forces::{
     Answers, ENGINES, ForceEngine, Identity, Method, Order, Place, Precision, TestBodies, Tools,
     Want, make,
 };
-use crate::measure::{ErrorStats, acceleration_errors, potential_errors};
+use crate::measure::reference;
 
 /// The result of one evaluation by an engine.
 #[derive(Clone, Debug)]
@@ -25,25 +24,14 @@ pub struct EngineRow {
     pub sources: usize,
     /// Plummer softening length.
     pub softening: f64,
-    /// Errors of accelerations.
-    pub acceleration: ErrorStats,
-    /// Errors of potentials.
-    pub potential: ErrorStats,
-    /// Errors of jerks, if there are any.
-    pub jerk: Option<ErrorStats>,
-    /// Errors of snaps, if there are any.
-    pub snap: Option<ErrorStats>,
+    /// Errors of forces and derivatives.
+    pub errors: ForceErrors,
 }
 
 impl EngineRow {
     /// Whether everything is within the limits of the precision.
     pub fn passed(&self) -> bool {
-        let limits = limits(self.precision, self.sources);
-        let good = |e: ErrorStats, k: usize| e.rms < limits[k].0 && e.worst < limits[k].1;
-        good(self.acceleration, 0)
-            && good(self.potential, 1)
-            && self.jerk.is_none_or(|e| good(e, 2))
-            && self.snap.is_none_or(|e| good(e, 3))
+        self.errors.are_within(self.precision, self.sources)
     }
 }
 
@@ -88,15 +76,9 @@ fn evaluate(
         false => bodies.sinks(0..n, Identity::Foreign),
     };
     let want = Want { order, ..Want::POTENTIAL };
-    let ask = |engine: &mut dyn ForceEngine| -> Result<Answers> {
-        let mut found = Answers::default();
-        engine.set_sources(&sources)?;
-        engine.evaluate(&sinks, softening, &want, &mut found)?;
-        Ok(found)
-    };
-    let right = ask(&mut Reference::default())?;
-    let found = ask(engine)?;
-    let with = |least: Order| order >= least;
+    let right = reference(&sources, &sinks, softening, &want)?;
+    let mut found = Answers::default();
+    engine.evaluate_from(&sources, &sinks, softening, &want, &mut found)?;
     Ok(EngineRow {
         engine: engine.describe(),
         precision: engine.precision(),
@@ -104,16 +86,14 @@ fn evaluate(
         sinks: n,
         sources: m,
         softening,
-        acceleration: acceleration_errors(&found.acceleration, &right.acceleration),
-        potential: potential_errors(&found.potential, &right.potential),
-        jerk: with(Order::Jerk).then(|| acceleration_errors(&found.jerk, &right.jerk)),
-        snap: with(Order::Snap).then(|| acceleration_errors(&found.snap, &right.snap)),
+        errors: ForceErrors::of(&found, &right, order),
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::measure::ErrorStats;
 
     #[test]
     fn cpu_engines_agree_with_f64_and_faults_are_detected() {
@@ -122,9 +102,14 @@ mod tests {
         for row in &rows {
             assert!(row.passed(), "{row:?}");
             let bad = ErrorStats { worst: f64::NAN, rms: f64::NAN };
-            assert!(!EngineRow { acceleration: bad, ..row.clone() }.passed());
-            assert!(!EngineRow { potential: bad, ..row.clone() }.passed());
-            assert!(!EngineRow { snap: Some(bad), ..row.clone() }.passed());
+            let right = row.errors;
+            for errors in [
+                ForceErrors { acceleration: bad, ..right },
+                ForceErrors { potential: bad, ..right },
+                ForceErrors { snap: Some(bad), ..right },
+            ] {
+                assert!(!EngineRow { errors, ..row.clone() }.passed());
+            }
         }
         // Single's errors are too large for double.
         let single = rows.iter().find(|row| row.precision == Precision::Single && row.sources > 60);

@@ -4,12 +4,11 @@ use glam::DVec3;
 
 use crate::bodies::Bodies;
 use crate::error::Result;
-use crate::forces::direct::Reference;
 use crate::forces::direct::gpu::{AllPairs, KernelConfig, KernelVariant, PairBuffers};
-use crate::forces::{Answers, ForceEngine, Identity, Sinks, Sources, Throughput, Want, evaluate};
+use crate::forces::{Identity, Sinks, Sources, Throughput, Want, evaluate};
 use crate::gpu::layout::FOREIGN;
 use crate::gpu::{Checks, Gpu, read, storage};
-use crate::measure::{ErrorStats, acceleration_errors, potential_errors};
+use crate::measure::{ErrorStats, acceleration_errors, potential_errors, reference};
 use crate::scene::{Spread, test_bodies};
 
 /// Largest rms relative error that passes. Each f32 interaction errs by about 2e-7 at random; sums
@@ -81,13 +80,10 @@ pub fn cases(gpu: &Gpu) -> (Vec<Case>, Vec<Skipped>) {
             skipped.push(Skipped { config, reason: error.to_string() });
             continue;
         }
-        for (sinks, sources) in sizes(&config) {
-            for (potential, softening) in [(false, 0.05), (false, 0.0), (true, 0.05), (true, 0.0)] {
-                let case = Case { config, potential, one_mass: false, softening, sinks, sources };
-                cases.push(case);
-                if KernelVariant::new(config, softening, 1.0, potential).can_sort() {
-                    cases.push(Case { one_mass: true, ..case });
-                }
+        for case in cases_with(config, &[(false, 0.05), (false, 0.0), (true, 0.05), (true, 0.0)]) {
+            cases.push(case);
+            if KernelVariant::new(config, case.softening, 1.0, case.potential).can_sort() {
+                cases.push(Case { one_mass: true, ..case });
             }
         }
     }
@@ -101,18 +97,19 @@ pub fn cases(gpu: &Gpu) -> (Vec<Case>, Vec<Skipped>) {
 /// A shape that this adapter cannot run.
 pub fn cases_of(gpu: &Gpu, config: KernelConfig) -> Result<Vec<Case>> {
     config.validate(Some(gpu))?;
-    let (potential, softening) = (false, 0.05);
-    let case =
-        |(sinks, sources)| Case { config, potential, one_mass: false, softening, sinks, sources };
-    Ok(sizes(&config).into_iter().map(case).collect())
+    Ok(cases_with(config, &[(false, 0.05)]))
 }
 
 /// The cases for one kernel: at sizes around its tile, with and without potential and softening.
 pub fn cases_around(config: KernelConfig) -> Vec<Case> {
+    cases_with(config, &[(false, 0.05), (false, 0.0), (true, 0.05)])
+}
+
+/// A kernel with each of these potentials and softenings, at all sizes.
+fn cases_with(config: KernelConfig, fields: &[(bool, f64)]) -> Vec<Case> {
     let mut cases = Vec::new();
-    for (potential, softening) in [(false, 0.05), (false, 0.0), (true, 0.05)] {
-        let sizes = sizes(&config).into_iter();
-        cases.extend(sizes.map(|(sinks, sources)| Case {
+    for (sinks, sources) in sizes(&config) {
+        cases.extend(fields.iter().map(|&(potential, softening)| Case {
             config,
             potential,
             one_mass: false,
@@ -207,13 +204,11 @@ pub async fn check_soon(gpu: &Gpu, case: Case) -> Result<Row> {
     let identity =
         if own { Identity::Offset(case.sources - case.sinks) } else { Identity::Foreign };
 
-    let mut reference = Answers::default();
-    Reference::default().evaluate_from(
+    let right = reference(
         &Sources::new(sources, masses),
         &Sinks::new(sinks, identity),
         case.softening,
         &Want { potential: case.potential, ..Want::ACCELERATION },
-        &mut reference,
     )?;
 
     let upload = |points: &[DVec3], masses: Option<&[f64]>| {
@@ -268,8 +263,8 @@ pub async fn check_soon(gpu: &Gpu, case: Case) -> Result<Row> {
     };
     Ok(Row {
         case,
-        acceleration: acceleration_errors(&found, &reference.acceleration),
-        potential: case.potential.then(|| potential_errors(&potential, &reference.potential)),
+        acceleration: acceleration_errors(&found, &right.acceleration),
+        potential: case.potential.then(|| potential_errors(&potential, &right.potential)),
         in_bounds: whole[entries..].iter().flatten().all(|x| x.is_nan()),
         same_in_pieces: bits(&whole) == bits(&pieces),
     })

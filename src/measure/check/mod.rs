@@ -11,7 +11,7 @@ mod steps;
 mod tree;
 
 #[cfg(not(target_arch = "wasm32"))]
-pub use derivatives::{DirectCase, DirectRow, check_direct, direct_cases};
+pub use derivatives::{DirectCase, DirectRow, ForceErrors, check_direct, direct_cases};
 #[cfg(not(target_arch = "wasm32"))]
 pub use engines::{EngineRow, check_engines};
 #[cfg(not(target_arch = "wasm32"))]

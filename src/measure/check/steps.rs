@@ -5,13 +5,12 @@ use glam::DVec3;
 
 use crate::bodies::Bodies;
 use crate::error::Result;
-use crate::forces::direct::Reference;
 use crate::forces::direct::gpu::{Dispatch, KernelConfig, KernelVariant};
-use crate::forces::{Answers, ForceEngine, Identity, Sinks, Sources, Want};
+use crate::forces::{Identity, Sinks, Sources, Want};
 use crate::frame::Frame;
 use crate::gpu::{BodyBuffers, Checks, Gpu, read_blocking, storage};
 use crate::integrate::{self, OneWorkgroup};
-use crate::measure::{ErrorStats, acceleration_errors};
+use crate::measure::{ErrorStats, acceleration_errors, reference};
 use crate::scene::{Spread, test_bodies};
 
 /// Number of steps taken.
@@ -176,15 +175,9 @@ fn run(
 }
 
 fn accelerations(position: &[DVec3], mass: &[f64], softening: f64) -> Result<Vec<DVec3>> {
-    let mut forces = Answers::default();
-    Reference::default().evaluate_from(
-        &Sources::new(position, mass),
-        &Sinks::new(position, Identity::Offset(0)),
-        softening,
-        &Want::ACCELERATION,
-        &mut forces,
-    )?;
-    Ok(forces.acceleration)
+    let (sources, sinks) =
+        (Sources::new(position, mass), Sinks::new(position, Identity::Offset(0)));
+    Ok(reference(&sources, &sinks, softening, &Want::ACCELERATION)?.acceleration)
 }
 
 #[cfg(test)]

@@ -45,22 +45,40 @@ struct CeilingParams {
     unused: [u32; 2],
 }
 
-/// Variants of a kernel: independent chains in one thread, and their copies per iteration of the
-/// loop. The fastest variant gives the ceiling: on an H200 eight chains of pairs reached less than
-/// the force kernel.
-fn cuts(ceiling: Ceiling) -> &'static [(u32, u32)] {
+/// The kernel of a ceiling.
+struct Kernel {
+    file: &'static str,
+    /// Threads of a workgroup.
+    group: u32,
+    /// Whether there is only one workgroup; otherwise enough to fill the device.
+    is_alone: bool,
+    /// Variants: independent chains in one thread, and their copies per iteration of the loop. The
+    /// fastest gives the ceiling: on an H200 eight chains of pairs reached less than the force
+    /// kernel.
+    cuts: &'static [(u32, u32)],
+}
+
+fn kernel(ceiling: Ceiling) -> Kernel {
+    let full = |file, cuts| Kernel { file, group: GROUP, is_alone: false, cuts };
+    let alone = |file, group, cuts| Kernel { file, group, is_alone: true, cuts };
+    const PAIRS: &[(u32, u32)] = &[(8, 2), (4, 4), (2, 4), (8, 4)];
     match ceiling {
         // On an H200 the number of copies matters, since counting and branching take issue slots
         // too: 64, 256 and 1,024 multiply-adds per iteration reach 92, 97 and 98.6 % of what its
         // units and clock allow.
-        Ceiling::Fma => &[(8, 32), (16, 64)],
-        Ceiling::Rsqrt => &[(8, 8), (4, 16)],
-        Ceiling::Pair | Ceiling::LoneGroup => &[(8, 2), (4, 4), (2, 4), (8, 4)],
-        Ceiling::LoneThread => &[(1, 4)],
-        Ceiling::TileRead | Ceiling::CachedRead => &[(1, 16)],
-        Ceiling::LoneRead => &[(1, 1)],
-        Ceiling::LoneChains => &[(8, 2)],
-        _ => &[(1, 4)],
+        Ceiling::Fma => full("fma", &[(8, 32), (16, 64)]),
+        Ceiling::Rsqrt => full("rsqrt", &[(8, 8), (4, 16)]),
+        Ceiling::Pair => full("pair", PAIRS),
+        // As many threads as allowed: fewer do not fill a compute unit of every GPU.
+        Ceiling::LoneGroup => alone("pair", 1024, PAIRS),
+        Ceiling::LoneThread | Ceiling::Dispatch | Ceiling::Submission => {
+            alone("pair", 1, &[(1, 4)])
+        }
+        Ceiling::LoneChains => alone("pair", 1, &[(8, 2)]),
+        Ceiling::TileRead => full("tile", &[(1, 16)]),
+        Ceiling::CachedRead => full("cached", &[(1, 16)]),
+        Ceiling::LoneRead => alone("cached", GROUP, &[(1, 1)]),
+        Ceiling::Storage => full("storage", &[(1, 4)]),
     }
 }
 
@@ -127,7 +145,7 @@ impl Bench {
             _ => (),
         }
         let mut best: Option<CeilingSamples> = None;
-        for &(chains, copies) in cuts(ceiling) {
+        for &(chains, copies) in kernel(ceiling).cuts {
             let samples = self.measure_cut(ceiling, chains, copies)?;
             let rate = |samples: &CeilingSamples| {
                 samples.work / samples.secs.iter().copied().fold(f64::INFINITY, f64::min)
@@ -169,13 +187,7 @@ impl Bench {
         }
         // At the limit of iterations the dispatch is repeated.
         let dispatches = (goal / once).ceil().clamp(1.0, 64.0) as u32;
-        let mut secs = Vec::new();
-        for round in 0..=self.samples() {
-            let sample = self.run(&ready, turns, dispatches)?;
-            if round > 0 {
-                secs.push(sample);
-            }
-        }
+        let secs = self.sampled(&ready, turns, dispatches)?;
         let threads = f64::from(ready.threads) * f64::from(dispatches);
         let work = threads * f64::from(turns) * ready.per_turn;
         Ok(CeilingSamples { ceiling, secs, work, method: self.watch.method() })
@@ -185,6 +197,12 @@ impl Bench {
         if self.effort == Effort::Quick { 3 } else { 9 }
     }
 
+    /// The seconds of some samples, after one that is discarded.
+    fn sampled(&mut self, ready: &Ready, turns: u32, dispatches: u32) -> Result<Vec<f64>> {
+        self.run(ready, turns, dispatches)?;
+        (0..self.samples()).map(|_| self.run(ready, turns, dispatches)).collect()
+    }
+
     /// The kernel of a ceiling, and the number of threads that run it.
     fn ready(&self, ceiling: Ceiling, chains: u32, copies: u32) -> Result<Ready> {
         let gpu = &self.gpu;
@@ -192,18 +210,8 @@ impl Bench {
         // matters.
         let times = if gpu.adapter.class == DeviceClass::Software { 8 } else { 32 };
         let full = gpu.adapter.class.threads_to_fill().saturating_mul(times).div_ceil(GROUP);
-        let (file, group, groups) = match ceiling {
-            Ceiling::Fma => ("fma", GROUP, full),
-            Ceiling::Rsqrt => ("rsqrt", GROUP, full),
-            Ceiling::Pair => ("pair", GROUP, full),
-            // As many threads as allowed: fewer do not fill a compute unit of every GPU.
-            Ceiling::LoneGroup => ("pair", 1024, 1),
-            Ceiling::LoneThread | Ceiling::LoneChains => ("pair", 1, 1),
-            Ceiling::TileRead => ("tile", GROUP, full),
-            Ceiling::CachedRead => ("cached", GROUP, full),
-            Ceiling::LoneRead => ("cached", GROUP, 1),
-            _ => ("storage", GROUP, full),
-        };
+        let Kernel { file, group, is_alone, .. } = kernel(ceiling);
+        let groups = if is_alone { 1 } else { full };
         let group = group.min(gpu.limits.threads_per_workgroup);
         let bandwidth = ceiling == Ceiling::Storage;
         // One iteration of all threads must fit the buffer.
@@ -253,16 +261,9 @@ impl Bench {
 
     /// Empty dispatches in sequence: each may write what the next may write.
     fn dispatches(&mut self) -> Result<CeilingSamples> {
-        let mut ready = self.ready(Ceiling::LoneThread, 1, 4)?;
-        ready.groups = 1;
+        let ready = self.ready(Ceiling::Dispatch, 1, 4)?;
         let count = if self.effort == Effort::Quick { 50 } else { 400 };
-        let mut secs = Vec::new();
-        for round in 0..=self.samples() {
-            let sample = self.run(&ready, 0, count)?;
-            if round > 0 {
-                secs.push(sample);
-            }
-        }
+        let secs = self.sampled(&ready, 0, count)?;
         let method = self.watch.method();
         Ok(CeilingSamples { ceiling: Ceiling::Dispatch, secs, work: f64::from(count), method })
     }
@@ -271,7 +272,7 @@ impl Bench {
     fn submissions(&mut self) -> Result<CeilingSamples> {
         let mut watch = Stopwatch::by_wall_clock(&self.gpu);
         let mut secs = Vec::new();
-        let ready = self.ready(Ceiling::LoneThread, 1, 4)?;
+        let ready = self.ready(Ceiling::Submission, 1, 4)?;
         self.params.clear();
         let offset = self.params.offset_of(CeilingParams::default());
         self.params.upload(&self.gpu);

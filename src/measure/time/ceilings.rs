@@ -41,39 +41,45 @@ pub enum Ceiling {
     Submission,
 }
 
+/// The ceilings in the order in which they are measured and shown: the name in result files, the
+/// description, the unit for display and its size in the unit of measurement.
+const TABLE: [(Ceiling, &str, &str, Unit); 12] = [
+    (Ceiling::Fma, "fma", "FP32 multiply-adds", GIGA),
+    (Ceiling::Rsqrt, "rsqrt", "reciprocal square roots", GIGA),
+    (Ceiling::Pair, "pair", "interactions in registers (12 FP32 + 1 reciprocal root)", GIGA),
+    (Ceiling::TileRead, "tile-read", "workgroup memory, vec4 reads (all threads the same)", GIGA),
+    (Ceiling::CachedRead, "cached-read", "cached storage, vec4 reads (all threads the same)", GIGA),
+    (Ceiling::Storage, "storage", "storage buffer, bandwidth", ("GB/s", 1e9)),
+    (Ceiling::LoneGroup, "lone-workgroup", "interactions of a lone workgroup", GIGA),
+    (Ceiling::LoneRead, "lone-read", "cached storage, vec4 reads of a lone workgroup of 256", GIGA),
+    (Ceiling::LoneThread, "lone-thread", "interactions of a lone thread, one at a time", MEGA),
+    (Ceiling::LoneChains, "lone-chains", "interactions of a lone thread, eight at a time", MEGA),
+    (Ceiling::Dispatch, "dispatch", "cost of a dispatch", MICROSECONDS),
+    (Ceiling::Submission, "submission", "cost of a submission, waited for", MICROSECONDS),
+];
+
+/// A unit, and its size; negative if the inverse is shown (seconds instead of rates).
+type Unit = (&'static str, f64);
+
+const GIGA: Unit = ("G/s", 1e9);
+const MEGA: Unit = ("M/s", 1e6);
+const MICROSECONDS: Unit = ("µs", -1e-6);
+
 impl Ceiling {
     /// All ceilings, in the order in which they are measured and shown.
-    pub const ALL: [Self; 12] = [
-        Self::Fma,
-        Self::Rsqrt,
-        Self::Pair,
-        Self::TileRead,
-        Self::CachedRead,
-        Self::Storage,
-        Self::LoneGroup,
-        Self::LoneRead,
-        Self::LoneThread,
-        Self::LoneChains,
-        Self::Dispatch,
-        Self::Submission,
-    ];
+    pub const ALL: [Self; TABLE.len()] = {
+        let mut all = [Self::Fma; TABLE.len()];
+        let mut k = 0;
+        while k < all.len() {
+            all[k] = TABLE[k].0;
+            k += 1;
+        }
+        all
+    };
 
     /// The name in result files.
     pub fn key(self) -> &'static str {
-        match self {
-            Self::Fma => "fma",
-            Self::Rsqrt => "rsqrt",
-            Self::Pair => "pair",
-            Self::TileRead => "tile-read",
-            Self::CachedRead => "cached-read",
-            Self::Storage => "storage",
-            Self::LoneGroup => "lone-workgroup",
-            Self::LoneRead => "lone-read",
-            Self::LoneThread => "lone-thread",
-            Self::LoneChains => "lone-chains",
-            Self::Dispatch => "dispatch",
-            Self::Submission => "submission",
-        }
+        TABLE[self as usize].1
     }
 
     /// The ceiling with this name.
@@ -83,31 +89,13 @@ impl Ceiling {
 
     /// Its description for display.
     pub fn title(self) -> &'static str {
-        match self {
-            Self::Fma => "FP32 multiply-adds",
-            Self::Rsqrt => "reciprocal square roots",
-            Self::Pair => "interactions in registers (12 FP32 + 1 reciprocal root)",
-            Self::TileRead => "workgroup memory, vec4 reads (all threads the same)",
-            Self::CachedRead => "cached storage, vec4 reads (all threads the same)",
-            Self::Storage => "storage buffer, bandwidth",
-            Self::LoneGroup => "interactions of a lone workgroup",
-            Self::LoneRead => "cached storage, vec4 reads of a lone workgroup of 256",
-            Self::LoneThread => "interactions of a lone thread, one at a time",
-            Self::LoneChains => "interactions of a lone thread, eight at a time",
-            Self::Dispatch => "cost of a dispatch",
-            Self::Submission => "cost of a submission, waited for",
-        }
+        TABLE[self as usize].2
     }
 
     /// The unit for display, and its size in the unit of measurement; negative if the inverse is
     /// shown (seconds instead of rates).
     pub fn unit(self) -> (&'static str, f64) {
-        match self {
-            Self::Storage => ("GB/s", 1e9),
-            Self::LoneThread | Self::LoneChains => ("M/s", 1e6),
-            Self::Dispatch | Self::Submission => ("µs", -1e-6),
-            _ => ("G/s", 1e9),
-        }
+        TABLE[self as usize].3
     }
 
     /// A value converted to the unit for display.
@@ -159,9 +147,10 @@ impl Ceilings {
     /// The ceilings measured on `gpu`, with its subgroups and compute units, and in series if it is
     /// a CPU.
     pub fn on(gpu: &Gpu, samples: &[CeilingSamples]) -> Self {
-        let is_cpu = gpu.adapter.class == DeviceClass::Software;
-        let ceilings = samples.iter().collect::<Self>().in_series(is_cpu);
-        ceilings.with_subgroup(gpu.tier.subgroup_size).with_units(gpu.limits.units)
+        let in_series = gpu.adapter.class == DeviceClass::Software;
+        let (subgroup, units) = (gpu.tier.subgroup_size, gpu.limits.units);
+        let rates = samples.iter().map(|samples| (samples.ceiling, samples.per_sec()));
+        Self { in_series, subgroup, units, ..Self::of(rates) }
     }
 
     /// Whether all resources are one: a software adapter computes, takes roots and reads its
@@ -169,12 +158,6 @@ impl Ceilings {
     #[must_use]
     pub fn in_series(self, in_series: bool) -> Self {
         Self { in_series, ..self }
-    }
-
-    /// Sets the number of threads per subgroup, if the adapter reports it.
-    #[must_use]
-    pub fn with_subgroup(self, subgroup: Option<u32>) -> Self {
-        Self { subgroup, ..self }
     }
 
     /// Sets the number of compute units, if the adapter reports it.
@@ -201,12 +184,6 @@ impl Ceilings {
     /// Work per second.
     pub fn get(&self, ceiling: Ceiling) -> f64 {
         self.rates[ceiling as usize]
-    }
-}
-
-impl<'a> FromIterator<&'a CeilingSamples> for Ceilings {
-    fn from_iter<I: IntoIterator<Item = &'a CeilingSamples>>(samples: I) -> Self {
-        Self::of(samples.into_iter().map(|s| (s.ceiling, s.per_sec())))
     }
 }
 
@@ -237,6 +214,6 @@ mod tests {
             work: 8.0,
             method: Method::WallClock,
         };
-        assert_eq!(Ceilings::from_iter([&samples]).get(Ceiling::Fma), 4.0);
+        assert_eq!(samples.per_sec(), 4.0);
     }
 }

@@ -9,8 +9,8 @@ use web_time::Instant;
 use super::problem::{Problem, SOFTENING};
 use super::{Method, Stopwatch, Timer};
 use crate::error::{Error, Result};
-use crate::forces::direct::gpu::{AllPairs, KernelConfig, KernelVariant, Masses, PairBuffers};
-use crate::forces::{Budget, DeviceForces, Throughput, evaluate_blocking};
+use crate::forces::direct::gpu::{AllPairs, KernelConfig, KernelVariant, PairBuffers};
+use crate::forces::{DeviceForces, Throughput, evaluate_blocking};
 use crate::frame::narrow;
 use crate::gpu::layout::VEC4;
 use crate::gpu::{DeviceClass, Gpu, storage};
@@ -60,11 +60,6 @@ impl KernelTimer {
     ///
     /// Bodies that do not fit on the device; no sinks or no sources.
     pub fn new(gpu: &Arc<Gpu>, sinks: usize, sources: usize) -> Result<Self> {
-        Self::of_masses(gpu, sinks, sources, Masses::InBlocks)
-    }
-
-    /// [`KernelTimer::new`] for sources of these masses.
-    pub fn of_masses(gpu: &Arc<Gpu>, sinks: usize, sources: usize, masses: Masses) -> Result<Self> {
         let most = (gpu.limits.storage_buffer / VEC4) as usize;
         let both = [("the number of sinks", sinks), ("the number of sources", sources)];
         for (what, n) in both {
@@ -72,10 +67,10 @@ impl KernelTimer {
                 return Err(Error::value(what, n, format!("between 1 and {most} on this adapter")));
             }
         }
-        let problem = Problem::new(sinks, sources, masses)?;
+        let problem = Problem::new(sinks, sources)?;
         let entry = |i: usize| {
-            let [x, y, z] = narrow(problem.position[i]);
-            [x, y, z, problem.mass[i] as f32]
+            let [x, y, z] = narrow(problem.bodies.position[i]);
+            [x, y, z, problem.bodies.mass[i] as f32]
         };
         let upload = |label, n: usize| {
             let data: Vec<[f32; 4]> = (0..n).map(entry).collect();
@@ -98,7 +93,7 @@ impl KernelTimer {
             watch,
             sources: source_buffer,
             sinks: sink_buffer,
-            source_mass: problem.mass[..sources].iter().map(|mass| *mass as f32).collect(),
+            source_mass: problem.bodies.mass[..sources].iter().map(|mass| *mass as f32).collect(),
             problem,
             prepared: HashMap::new(),
             warm: false,
@@ -106,29 +101,15 @@ impl KernelTimer {
         })
     }
 
-    /// The number of sinks and sources.
-    pub fn size(&self) -> (usize, usize) {
-        (self.problem.sinks, self.problem.sources)
-    }
-
     /// The clock in use, with the reason if the device's was implausible.
     pub fn stopwatch(&self) -> &Stopwatch {
         &self.watch
     }
 
-    /// Error of a prepared candidate against f64, for a sample of the sinks.
-    pub fn error_of(&self, candidate: &KernelConfig) -> Option<ErrorStats> {
-        self.prepared.get(candidate).map(|prepared| prepared.error)
-    }
-
-    /// Evaluations per sample of a prepared candidate.
-    pub fn repeats_of(&self, candidate: &KernelConfig) -> Option<u32> {
-        self.prepared.get(candidate).map(|prepared| prepared.repeats)
-    }
-
-    /// Approximate seconds of a sample of a prepared candidate.
-    pub fn sample_secs_of(&self, candidate: &KernelConfig) -> Option<f64> {
-        self.prepared.get(candidate).map(|known| known.last * f64::from(known.repeats))
+    /// A prepared candidate: evaluations per sample, seconds of one, and its error against f64 for
+    /// a sample of the sinks.
+    pub fn prepared(&self, candidate: &KernelConfig) -> Option<(u32, f64, ErrorStats)> {
+        self.prepared.get(candidate).map(|known| (known.repeats, known.last, known.error))
     }
 
     /// Compiles, evaluates once and compares with f64.
@@ -138,7 +119,7 @@ impl KernelTimer {
             sources: &self.sources,
             source_mass: &self.source_mass,
             sinks: &self.sinks,
-            sink_count: self.problem.sinks as u32,
+            sink_count: self.problem.sink_count as u32,
             first_sink: 0,
             self_offset: 0,
             softening: SOFTENING as f32,
@@ -149,8 +130,8 @@ impl KernelTimer {
         let mut throughput = Throughput::guess(gpu.adapter.class);
         evaluate_blocking(&mut kernel, gpu, &mut throughput)?;
         let found = read_probes(gpu, &kernel, &self.problem)?;
-        let error = self.problem.errors(&found);
-        let limit = error_limit(&config, self.problem.sources);
+        let error = self.problem.errors_of_probed(&found);
+        let limit = error_limit(&config, self.problem.source_count);
         if !(error.rms < limit && error.worst < limit * WORST_OVER_RMS) {
             return Err(gpu.refuse(format!(
                 "the kernel {config} is wrong: rms error {:.1e}, worst {:.1e} against f64, allowed {limit:.1e}",
@@ -171,7 +152,7 @@ impl Timer for KernelTimer {
         let busy = if self.gpu.adapter.class == DeviceClass::Software { 0.0 } else { 0.2 };
         let begun = Instant::now();
         loop {
-            let secs = prepared.run(&self.gpu, &mut self.watch)?;
+            let secs = prepared.run(&mut self.watch)?;
             let needed = (self.sample_secs / secs).ceil().clamp(1.0, MOST_REPEATS) as u32;
             let enough = needed <= prepared.repeats.saturating_mul(2);
             prepared.repeats = prepared.repeats.max(needed);
@@ -187,7 +168,7 @@ impl Timer for KernelTimer {
     fn sample(&mut self, candidate: &KernelConfig) -> Result<f64> {
         self.prepare(candidate)?;
         let prepared = self.prepared.get_mut(candidate).expect("it was prepared above");
-        prepared.run(&self.gpu, &mut self.watch)
+        prepared.run(&mut self.watch)
     }
 
     fn forget(&mut self, candidate: &KernelConfig) {
@@ -196,33 +177,12 @@ impl Timer for KernelTimer {
 }
 
 impl Prepared {
-    /// Seconds per evaluation over `repeats` evaluations, in as few passes as the budget allows.
-    fn run(&mut self, gpu: &Gpu, watch: &mut Stopwatch) -> Result<f64> {
-        let budget = Budget::HEADLESS;
-        let (mut left, mut total) = (self.repeats, 0.0);
-        self.kernel.begin_again();
-        while left > 0 {
-            let (kernel, throughput) = (&mut self.kernel, &mut self.throughput);
-            let (mut interactions, mut dispatches) = (0, 0);
-            let secs = watch.time(|pass| {
-                kernel.begin_submission();
-                while left > 0
-                    && !kernel.is_full()
-                    && (dispatches == 0
-                        || throughput.secs(interactions, dispatches) < budget.submission_secs)
-                {
-                    let piece = throughput.interactions_in(budget.dispatch_secs);
-                    let done = kernel.record(gpu, pass, piece);
-                    interactions += done.interactions;
-                    dispatches += 1;
-                    left -= u32::from(done.is_last);
-                }
-                kernel.end_submission(gpu);
-            })?;
-            throughput.learn(interactions, dispatches, secs);
-            total += secs;
-        }
-        self.last = total / f64::from(self.repeats);
+    /// Seconds per evaluation over `repeats` evaluations.
+    fn run(&mut self, watch: &mut Stopwatch) -> Result<f64> {
+        let (kernel, throughput) = (&mut self.kernel, &mut self.throughput);
+        kernel.begin_again();
+        let secs = watch.evaluations(kernel, throughput, self.repeats)?;
+        self.last = secs / f64::from(self.repeats);
         Ok(self.last)
     }
 }
@@ -236,7 +196,7 @@ fn error_limit(config: &KernelConfig, sources: usize) -> f64 {
 
 /// The accelerations of the probed sinks, summed over all slices.
 fn read_probes(gpu: &Gpu, kernel: &AllPairs, problem: &Problem) -> Result<Vec<DVec3>> {
-    let (probes, sinks) = (&problem.probes, problem.sinks);
+    let (probes, sinks) = (&problem.probes, problem.sink_count);
     let slices = kernel.variant.config.s as usize;
     let probed: usize = probes.iter().map(ExactSizeIterator::len).sum();
     let gathered = storage(gpu, "probes", probed * slices);

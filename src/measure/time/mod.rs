@@ -7,7 +7,6 @@ mod ceilings;
 mod derivatives_timer;
 #[cfg(not(target_arch = "wasm32"))]
 mod kernel_timer;
-mod method;
 mod model;
 #[cfg(not(target_arch = "wasm32"))]
 pub(super) mod problem;
@@ -16,24 +15,17 @@ mod stopwatch;
 #[cfg(not(target_arch = "wasm32"))]
 mod timer;
 #[cfg(not(target_arch = "wasm32"))]
-mod tree_step_timer;
-#[cfg(not(target_arch = "wasm32"))]
 mod tree_timer;
-#[cfg(not(target_arch = "wasm32"))]
-mod walk_rates;
 
 pub use ceilings::{Ceiling, CeilingSamples, Ceilings, Effort};
-pub use method::Method;
 pub use model::{FP32, LOOP, Limit, Prediction, overlap, predict};
 pub use step_timer::StepTimer;
-pub use stopwatch::Stopwatch;
+pub use stopwatch::{Method, Stopwatch};
 
 #[cfg(not(target_arch = "wasm32"))]
 pub use {
     derivatives_timer::DerivativesTimer,
     kernel_timer::KernelTimer,
-    timer::{Timer, in_turns, interleave},
-    tree_step_timer::TreeStepTimer,
-    tree_timer::{TreeTimer, TreeTimes},
-    walk_rates::WalkSamples,
+    timer::{Timer, interleave},
+    tree_timer::{TreeTimer, TreeTimes, WalkSamples},
 };

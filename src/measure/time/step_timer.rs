@@ -1,6 +1,8 @@
 //! Times whole steps on the device, force and leapfrog together, as a run pays for them.
 
 use std::collections::HashMap;
+use std::fmt::Display;
+use std::hash::Hash;
 use std::sync::Arc;
 
 use glam::DVec3;
@@ -12,14 +14,18 @@ use crate::bodies::Bodies;
 use crate::error::Result;
 use crate::forces::direct::Reference;
 use crate::forces::direct::gpu::{KernelConfig, Masses};
-use crate::forces::{Answers, ForceEngine, Identity, Sinks, Sources, Want};
+#[cfg(not(target_arch = "wasm32"))]
+use crate::forces::tree::{TreeConfig, gpu::WalkShape};
+use crate::forces::{self, Answers, ForceEngine, Identity, Sinks, Sources, Want};
 use crate::gpu::Gpu;
 use crate::measure::{ErrorStats, acceleration_errors};
 use crate::scene::{Spread, test_bodies};
 use crate::sim::{DeviceState, EngineKind, Settings};
+#[cfg(not(target_arch = "wasm32"))]
+use crate::tuned::Known;
 
 const SOFTENING: f64 = 0.05;
-pub(super) const DT: f64 = 1e-6;
+const DT: f64 = 1e-6;
 /// Number of sinks compared with f64.
 const PROBED: usize = 48;
 /// Largest errors of a correct kernel. Rounding grows as the square root of the number of tiles, of
@@ -33,15 +39,19 @@ const SAMPLE_SECS: f64 = if cfg!(target_arch = "wasm32") { 0.05 } else { 0.01 };
 /// The most steps in a sample.
 const MOST_STEPS: f64 = 20_000.0;
 
-/// Times whole steps on the device, force and leapfrog together. A sample is many steps in as few
-/// submissions as in a run, from the beginning of the first pass to the end of the last
-/// ([`Stopwatch::span`]). The device's clock, if it has one, counts neither the waiting host nor
-/// other programs; otherwise the wall clock is used.
-pub struct StepTimer {
+/// Times whole steps on the device, force and leapfrog together: with kernels of all pairs, or with
+/// walks of the tree. A sample is many steps in as few submissions as in a run, from the beginning
+/// of the first pass to the end of the last ([`Stopwatch::span`]). The device's clock, if it has
+/// one, counts neither the waiting host nor other programs; otherwise the wall clock is used.
+pub struct StepTimer<C = KernelConfig> {
     gpu: Arc<Gpu>,
     watch: Stopwatch,
     bodies: Bodies,
-    prepared: HashMap<KernelConfig, Prepared>,
+    /// The settings of a run with a candidate.
+    settings: Box<dyn Fn(&C) -> Settings + Send>,
+    /// Whether accelerations are compared with f64.
+    is_checked: bool,
+    prepared: HashMap<C, Prepared>,
     /// The clock used for the samples so far.
     sampled_by: Option<Method>,
     mixed: bool,
@@ -51,29 +61,30 @@ struct Prepared {
     state: DeviceState,
     /// Steps per sample.
     steps: u64,
-    error: ErrorStats,
+    error: Option<ErrorStats>,
 }
 
 impl StepTimer {
     /// A timer for steps of `n` bodies, n >= 1, by the device's clock if it has one.
     pub fn new(gpu: &Arc<Gpu>, n: usize) -> Self {
-        Self::with(Stopwatch::new(gpu), gpu, n)
+        Self::of_kernels(Stopwatch::new(gpu), gpu, n)
     }
 
     /// A timer that uses the wall clock, whatever the device offers.
     pub fn by_wall_clock(gpu: &Arc<Gpu>, n: usize) -> Self {
-        Self::with(Stopwatch::by_wall_clock(gpu), gpu, n)
+        Self::of_kernels(Stopwatch::by_wall_clock(gpu), gpu, n)
     }
 
-    fn with(watch: Stopwatch, gpu: &Arc<Gpu>, n: usize) -> Self {
-        Self {
-            gpu: Arc::clone(gpu),
-            watch,
-            bodies: test_bodies(n, Spread::Even),
-            prepared: HashMap::new(),
-            sampled_by: None,
-            mixed: false,
-        }
+    fn of_kernels(watch: Stopwatch, gpu: &Arc<Gpu>, n: usize) -> Self {
+        let settings = |candidate: &KernelConfig| Settings {
+            softening: SOFTENING,
+            dt: DT,
+            engine: EngineKind::Gpu,
+            kernel: (*candidate).into(),
+            ..Settings::default()
+        };
+        let bodies = test_bodies(n, Spread::Even);
+        Self { is_checked: true, ..Self::with(watch, gpu, bodies, Box::new(settings)) }
     }
 
     /// Times bodies of these masses instead of equal ones.
@@ -84,15 +95,41 @@ impl StepTimer {
         self.bodies.mass = test_bodies(n, spread).mass;
         self
     }
+}
 
-    /// The clock for the next sample.
-    pub fn method(&self) -> Method {
-        self.watch.method()
+#[cfg(not(target_arch = "wasm32"))]
+impl StepTimer<WalkShape> {
+    /// A timer for steps of these bodies (G = 1) with the tree and this rule.
+    pub fn of_tree(gpu: &Arc<Gpu>, bodies: Bodies, softening: f64, config: TreeConfig) -> Self {
+        let (device, n) = (Arc::clone(gpu), bodies.len());
+        let settings = move |candidate: &WalkShape| Settings {
+            softening,
+            dt: DT,
+            engine: EngineKind::Gpu,
+            method: Some(forces::Method::Tree),
+            tree: config,
+            known: Known::of_walk(&device, n, *candidate),
+            ..Settings::default()
+        };
+        Self::with(Stopwatch::new(gpu), gpu, bodies, Box::new(settings))
+    }
+}
+
+impl<C: Copy + Eq + Hash + Display> StepTimer<C> {
+    fn with(
+        watch: Stopwatch,
+        gpu: &Arc<Gpu>,
+        bodies: Bodies,
+        settings: Box<dyn Fn(&C) -> Settings + Send>,
+    ) -> Self {
+        let (gpu, prepared) = (Arc::clone(gpu), HashMap::new());
+        let (is_checked, sampled_by, mixed) = (false, None, false);
+        Self { gpu, watch, bodies, settings, is_checked, prepared, sampled_by, mixed }
     }
 
-    /// Why the device's timestamps are no longer trusted, if so.
-    pub fn doubt(&self) -> Option<&str> {
-        self.watch.doubt()
+    /// The clock in use, with the reason if the device's was implausible.
+    pub fn stopwatch(&self) -> &Stopwatch {
+        &self.watch
     }
 
     /// Whether the clock was changed between two samples, which then cannot be compared.
@@ -101,18 +138,13 @@ impl StepTimer {
     }
 
     /// Error of a prepared candidate against f64, for a sample of the bodies.
-    pub fn error_of(&self, candidate: &KernelConfig) -> Option<ErrorStats> {
-        self.prepared.get(candidate).map(|prepared| prepared.error)
+    pub fn error_of(&self, candidate: &C) -> Option<ErrorStats> {
+        self.prepared.get(candidate).and_then(|prepared| prepared.error)
     }
 
     /// Steps per sample of a prepared candidate.
-    pub fn steps_of(&self, candidate: &KernelConfig) -> Option<u64> {
+    pub fn steps_of(&self, candidate: &C) -> Option<u64> {
         self.prepared.get(candidate).map(|prepared| prepared.steps)
-    }
-
-    /// The known resolution of timestamps: [`Stopwatch::quantum_secs`].
-    pub fn quantum_secs(&self) -> Option<f64> {
-        self.watch.quantum_secs()
     }
 
     /// The `async` variant of [`Timer::prepare`], for a browser.
@@ -120,22 +152,19 @@ impl StepTimer {
     /// # Errors
     ///
     /// Those of [`Timer::prepare`].
-    pub async fn prepare_soon(&mut self, candidate: &KernelConfig) -> Result<()> {
+    pub async fn prepare_soon(&mut self, candidate: &C) -> Result<()> {
         if self.prepared.contains_key(candidate) {
             return Ok(());
         }
-        let settings = Settings {
-            softening: SOFTENING,
-            dt: DT,
-            engine: EngineKind::Gpu,
-            kernel: (*candidate).into(),
-            ..Settings::default()
-        };
+        let settings = (self.settings)(candidate);
         let gpu = Arc::clone(&self.gpu);
         let mut state = DeviceState::new(gpu, &self.bodies, None, &settings).await?;
-        // A step in addition to the first force, so that the code of steps is checked too.
-        state.advance(DT, 1, None, &mut |_| true).await?;
-        let error = self.check(&mut state, candidate).await?;
+        let mut error = None;
+        if self.is_checked {
+            // A step in addition to the first force, so that the code of steps is checked too.
+            state.advance(DT, 1, None, &mut |_| true).await?;
+            error = Some(self.check(&mut state, candidate).await?);
+        }
         let steps = steps_of_a_sample(&mut self.watch, &mut state).await?;
         self.prepared.insert(*candidate, Prepared { state, steps, error });
         Ok(())
@@ -146,7 +175,7 @@ impl StepTimer {
     /// # Errors
     ///
     /// Those of [`Timer::sample`].
-    pub async fn sample_soon(&mut self, candidate: &KernelConfig) -> Result<f64> {
+    pub async fn sample_soon(&mut self, candidate: &C) -> Result<f64> {
         self.prepare_soon(candidate).await?;
         let Prepared { state, steps, .. } =
             self.prepared.get_mut(candidate).expect("prepared above");
@@ -158,12 +187,12 @@ impl StepTimer {
     }
 
     /// Releases a candidate's resources on the device.
-    pub fn forget_soon(&mut self, candidate: &KernelConfig) {
+    pub fn forget_soon(&mut self, candidate: &C) {
         self.prepared.remove(candidate);
     }
 
     /// Checks that the accelerations of the state's bodies agree with f64.
-    async fn check(&self, state: &mut DeviceState, config: &KernelConfig) -> Result<ErrorStats> {
+    async fn check(&self, state: &mut DeviceState, candidate: &C) -> Result<ErrorStats> {
         let mut now = self.bodies.clone();
         let found = state.read(&mut now, 0.0).await?;
         let n = now.len();
@@ -188,29 +217,22 @@ impl StepTimer {
             return Ok(error);
         }
         Err(self.gpu.refuse(format!(
-            "the kernel {config} is wrong: rms error {:.1e}, worst {:.1e}",
+            "the kernel {candidate} is wrong: rms error {:.1e}, worst {:.1e}",
             error.rms, error.worst
         )))
     }
 }
 
 /// Seconds that `steps` steps take.
-pub(super) async fn time(
-    watch: &mut Stopwatch,
-    state: &mut DeviceState,
-    steps: u64,
-) -> Result<f64> {
+async fn time(watch: &mut Stopwatch, state: &mut DeviceState, steps: u64) -> Result<f64> {
     let run = async |stamps: Option<&wgpu::QuerySet>| {
         state.advance(DT, steps, stamps, &mut |_| true).await.map(|_| ())
     };
-    watch.span_soon(run).await
+    watch.span(run).await
 }
 
 /// Warms up with growing numbers of steps until the number that fills a sample is known.
-pub(super) async fn steps_of_a_sample(
-    watch: &mut Stopwatch,
-    state: &mut DeviceState,
-) -> Result<u64> {
+async fn steps_of_a_sample(watch: &mut Stopwatch, state: &mut DeviceState) -> Result<u64> {
     let mut steps = 1;
     loop {
         let secs = time(watch, state, steps).await?;
@@ -223,16 +245,16 @@ pub(super) async fn steps_of_a_sample(
 }
 
 #[cfg(not(target_arch = "wasm32"))]
-impl Timer for StepTimer {
-    fn prepare(&mut self, candidate: &KernelConfig) -> Result<()> {
+impl<C: Copy + Eq + Hash + Display> Timer<C> for StepTimer<C> {
+    fn prepare(&mut self, candidate: &C) -> Result<()> {
         pollster::block_on(self.prepare_soon(candidate))
     }
 
-    fn sample(&mut self, candidate: &KernelConfig) -> Result<f64> {
+    fn sample(&mut self, candidate: &C) -> Result<f64> {
         pollster::block_on(self.sample_soon(candidate))
     }
 
-    fn forget(&mut self, candidate: &KernelConfig) {
+    fn forget(&mut self, candidate: &C) {
         self.forget_soon(candidate);
     }
 }

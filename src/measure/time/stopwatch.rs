@@ -5,9 +5,29 @@ use std::sync::Arc;
 
 use web_time::Instant;
 
-use super::Method;
 use crate::error::Result;
+#[cfg(not(target_arch = "wasm32"))]
+use crate::forces::{Budget, DeviceForces, Throughput};
 use crate::gpu::Gpu;
+
+/// How a time was measured; recorded with every result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    /// The device's clock, from the beginning of the first to the end of the last compute pass.
+    GpuTimestamps,
+    /// The host's clock, from submission to the end of the wait, with nothing else in the queue.
+    WallClock,
+}
+
+impl Method {
+    /// Its name for display.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::GpuTimestamps => "GPU timestamps",
+            Self::WallClock => "wall clock",
+        }
+    }
+}
 
 /// Times work on the device: by its own timestamps if it has them, otherwise by the wall clock.
 #[derive(Debug)]
@@ -96,6 +116,43 @@ impl Stopwatch {
         pollster::block_on(self.believed(begun.elapsed().as_secs_f64()))
     }
 
+    /// Seconds that this many evaluations take, in as few passes as the driver's watchdog allows.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Stopwatch::time`].
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(super) fn evaluations(
+        &mut self,
+        forces: &mut dyn DeviceForces,
+        throughput: &mut Throughput,
+        count: u32,
+    ) -> Result<f64> {
+        let (gpu, budget) = (Arc::clone(&self.gpu), Budget::HEADLESS);
+        let (mut left, mut total) = (count, 0.0);
+        while left > 0 {
+            let (mut interactions, mut dispatches) = (0, 0);
+            let secs = self.time(|pass| {
+                forces.begin_submission();
+                while left > 0
+                    && !forces.is_full()
+                    && (dispatches == 0
+                        || throughput.secs(interactions, dispatches) < budget.submission_secs)
+                {
+                    let chunk = throughput.interactions_in(budget.dispatch_secs);
+                    let done = forces.record(&gpu, pass, chunk);
+                    interactions += done.interactions;
+                    dispatches += 1;
+                    left -= u32::from(done.is_last);
+                }
+                forces.end_submission(&gpu);
+            })?;
+            throughput.learn(interactions, dispatches, secs);
+            total += secs;
+        }
+        Ok(total)
+    }
+
     /// Seconds from the beginning of the first compute pass of `run` to the end of its last,
     /// including waits between dispatches and gaps between submissions. `run` submits any number of
     /// passes and waits for them. If it is given a query set, it has the device write the beginning
@@ -104,17 +161,7 @@ impl Stopwatch {
     /// # Errors
     ///
     /// Those of `run`; the device failed; [`crate::error::Error::Stopped`].
-    #[cfg(not(target_arch = "wasm32"))]
-    pub fn span(&mut self, run: impl FnOnce(Option<&wgpu::QuerySet>) -> Result<()>) -> Result<f64> {
-        pollster::block_on(self.span_soon(async |stamps| run(stamps)))
-    }
-
-    /// [`Stopwatch::span`] without blocking, for a browser.
-    ///
-    /// # Errors
-    ///
-    /// Those of `run`; the device was lost.
-    pub async fn span_soon(
+    pub async fn span(
         &mut self,
         run: impl AsyncFnOnce(Option<&wgpu::QuerySet>) -> Result<()>,
     ) -> Result<f64> {

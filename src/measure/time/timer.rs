@@ -48,23 +48,13 @@ pub fn interleave(
     rounds: usize,
     go_on: &mut dyn FnMut() -> bool,
 ) -> Result<Vec<Vec<f64>>> {
-    in_turns(candidates, rounds, &mut |candidate| timer.sample(candidate), go_on)
-}
-
-/// [`interleave`] for anything that can be sampled.
-pub fn in_turns<C>(
-    candidates: &[C],
-    rounds: usize,
-    sample: &mut dyn FnMut(&C) -> Result<f64>,
-    go_on: &mut dyn FnMut() -> bool,
-) -> Result<Vec<Vec<f64>>> {
     let mut samples = vec![Vec::with_capacity(rounds); candidates.len()];
     for round in 0..=rounds {
         for (candidate, set) in candidates.iter().zip(&mut samples) {
             if !go_on() {
                 return Ok(samples);
             }
-            let secs = sample(candidate)?;
+            let secs = timer.sample(candidate)?;
             if round > 0 {
                 set.push(secs);
             }

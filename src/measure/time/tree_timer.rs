@@ -1,13 +1,15 @@
-//! Times the tree on the device, stage by stage and as a whole.
+//! Times the tree on the device: stage by stage, as a whole, and the walk with most of one list
+//! skipped, for the cost of each list and of the rest of the walk.
 
 use std::sync::Arc;
 
 use super::Stopwatch;
 use crate::error::Result;
 use crate::forces::tree::TreeConfig;
-use crate::forces::tree::gpu::{Field, Part, TreeForces, TreeShape};
+use crate::forces::tree::gpu::{Field, Part, Taken, TreeForces, TreeShape, WalkCounts, WalkProbe};
 use crate::forces::{Budget, DeviceForces, Piece, Throughput, evaluate_blocking};
-use crate::gpu::{BodyBuffers, Checks, Gpu, read_blocking, storage};
+use crate::gpu::{BodyBuffers, Checks, Gpu};
+use crate::measure::upload_places;
 
 /// Seconds of one evaluation, by stage.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -28,13 +30,28 @@ impl TreeTimes {
     }
 }
 
+/// Seconds of a walk by component, one entry per round, fastest first.
+#[derive(Clone, Debug, Default)]
+pub struct WalkSamples {
+    /// The walk as in a run, including all lists.
+    pub whole: Vec<f64>,
+    /// The contribution of interactions with bodies.
+    pub bodies: Vec<f64>,
+    /// The contribution of interactions with cells.
+    pub cells: Vec<f64>,
+    /// The time without both: cells tested, lists filled, tiles read.
+    pub rest: Vec<f64>,
+    /// The amount of work.
+    pub counts: WalkCounts,
+}
+
 /// Times evaluations of the tree on bodies that do not move.
 pub struct TreeTimer {
-    pub(super) gpu: Arc<Gpu>,
-    pub(super) watch: Stopwatch,
+    gpu: Arc<Gpu>,
+    watch: Stopwatch,
     bodies: BodyBuffers,
-    pub(super) forces: TreeForces,
-    pub(super) throughput: Throughput,
+    forces: TreeForces,
+    throughput: Throughput,
 }
 
 impl TreeTimer {
@@ -50,18 +67,8 @@ impl TreeTimer {
         places: &[[f32; 4]],
         softening: f32,
     ) -> Result<Self> {
-        let n = places.len();
         let shape = TreeShape::of(config, Checks::Off);
-        let bodies = BodyBuffers {
-            count: n as u32,
-            sinks: 0..n as u32,
-            mass: places.iter().map(|place| place[3]).collect(),
-            position_mass: storage(gpu, "position and mass", n),
-            velocity: storage(gpu, "no velocity", 1),
-            acceleration: storage(gpu, "acceleration", n),
-            rests: Default::default(),
-        };
-        gpu.queue.write_buffer(&bodies.position_mass, 0, bytemuck::cast_slice(places));
+        let bodies = upload_places(gpu, places);
         let field = Field {
             softening,
             guarded: false,
@@ -113,33 +120,58 @@ impl TreeTimer {
 
     /// Seconds of one evaluation in as few passes as possible: one, except on slow devices.
     pub fn whole(&mut self) -> Result<f64> {
-        let (mut total, mut is_last) = (0.0, false);
-        while !is_last {
-            let (gpu, forces, throughput) = (&self.gpu, &mut self.forces, &self.throughput);
-            let (mut interactions, mut dispatches) = (0, 0);
-            total += self.watch.time(|pass| {
-                forces.begin_submission();
-                while !is_last
-                    && !forces.is_full()
-                    && (dispatches == 0
-                        || throughput.secs(interactions, dispatches)
-                            < Budget::HEADLESS.submission_secs)
-                {
-                    let piece = throughput.interactions_in(Budget::HEADLESS.dispatch_secs);
-                    let done = forces.record(gpu, pass, piece);
-                    interactions += done.interactions;
-                    dispatches += 1;
-                    is_last = done.is_last;
+        self.watch.evaluations(&mut self.forces, &mut self.throughput, 1)
+    }
+
+    /// Walks `rounds` times through the tree, alternately in full, with one iteration per tile of
+    /// bodies, and with one iteration per tile of cells. The cost of a list is the time saved
+    /// without it, divided by the fraction that was skipped; if other work of the same workgroups
+    /// hides it, this is less than it would take alone.
+    pub fn walk_samples(&mut self, warming: usize, rounds: usize) -> Result<WalkSamples> {
+        let make = |bodies, cells| pollster::block_on(self.forces.probe(&self.gpu, bodies, cells));
+        let mut whole = make(Taken::All, Taken::All)?;
+        let mut few_bodies = make(Taken::OneTurn, Taken::All)?;
+        let mut few_cells = make(Taken::All, Taken::OneTurn)?;
+        let mut times = [const { Vec::new() }; 3];
+        for round in 0..warming + rounds {
+            for (probe, times) in
+                [&mut whole, &mut few_bodies, &mut few_cells].into_iter().zip(&mut times)
+            {
+                let secs = self.walk(probe)?;
+                if round >= warming {
+                    times.push(secs);
                 }
-                forces.end_submission(gpu);
+            }
+        }
+        // The bodies do not move, so all walks have the same counts.
+        let counts = pollster::block_on(self.forces.probed(&self.gpu))?;
+        // Sorted times are compared: other load on the machine affects all variants.
+        times.iter_mut().for_each(|times| times.sort_by(f64::total_cmp));
+        let [whole_secs, without_bodies, without_cells] = times;
+        let mut samples = WalkSamples { counts, ..WalkSamples::default() };
+        for ((all, no_bodies), no_cells) in
+            whole_secs.into_iter().zip(without_bodies).zip(without_cells)
+        {
+            let bodies = (all - no_bodies) / (1.0 - few_bodies.body_part);
+            let cells = (all - no_cells) / (1.0 - few_cells.cell_part);
+            samples.whole.push(all);
+            samples.bodies.push(bodies);
+            samples.cells.push(cells);
+            samples.rest.push(all - bodies - cells);
+        }
+        Ok(samples)
+    }
+
+    /// Seconds of one walk, in as few submissions as the driver's watchdog allows.
+    fn walk(&mut self, probe: &mut WalkProbe) -> Result<f64> {
+        let Self { gpu, watch, forces, throughput, .. } = self;
+        let (mut total, mut begin) = (0.0, Some(0));
+        while let Some(from) = begin {
+            let piece = throughput.interactions_in(Budget::HEADLESS.submission_secs);
+            total += watch.time(|pass| {
+                begin = forces.record_probe(gpu, pass, probe, from, piece);
             })?;
         }
         Ok(total)
-    }
-
-    /// The accelerations (G = 1) of the last evaluation, in the order of the bodies.
-    pub fn accelerations(&self) -> Result<Vec<[f32; 4]>> {
-        let n = self.bodies.count as usize;
-        Ok(read_blocking(&self.gpu, &[self.forces.partial_sums()], n)?.remove(0))
     }
 }

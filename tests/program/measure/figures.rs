@@ -36,7 +36,7 @@ fn sizes() -> Sizes {
 fn measure(figure: &Figure, with_gpu: bool, samples: usize) -> (Vec<Record>, bool) {
     let mut limit_samples = SampleLimit(samples);
     let mut session = Session::new(with_gpu.then(gpu), sizes(), &mut limit_samples);
-    (figure.measure)(&mut session).unwrap();
+    figure.measure(&mut session).unwrap();
     (session.records.clone(), session.is_stopped())
 }
 
@@ -87,7 +87,7 @@ fn every_figure_is_measured_written_and_drawn() {
             round_trip_and_draw(&records);
             continue;
         }
-        let plots = (figure.plots)(&records);
+        let plots = figure.plots(&records);
         assert!(!plots.is_empty(), "{}", figure.name);
         for plot in plots {
             assert!(!plot.svg().contains("nothing was measured"), "{}", figure.name);
@@ -104,7 +104,7 @@ fn several_devices_are_measured_and_compared_to_a_model() {
     let mut limit_samples = SampleLimit(usize::MAX);
     let mut session = Session::new(Some(gpu()), sizes(), &mut limit_samples);
     session.beside = vec![Gpu::open_blocking(&common::adapter_request()).unwrap()];
-    (figure.measure)(&mut session).unwrap();
+    figure.measure(&mut session).unwrap();
     let records = session.records.clone();
     for suffix in ["", ", by the tree", ", hermite4"] {
         for devices in [1, 2] {
@@ -125,7 +125,7 @@ fn several_devices_are_measured_and_compared_to_a_model() {
             }
         }
     }
-    let plots = (figure.plots)(&records);
+    let plots = figure.plots(&records);
     assert_eq!(plots.len(), 2);
     let [speed_up, exchanging] = [&plots[0], &plots[1]].map(|plot| plot.svg());
     let names = |svg: &str, name: &str| svg.lines().any(|line| line == name);
@@ -182,7 +182,7 @@ fn kernels_beyond_the_adapter_limits_are_skipped_with_reason() {
     let figure = FIGURES.iter().find(|figure| figure.name == "p").unwrap();
     let mut limit_samples = SampleLimit(usize::MAX);
     let mut session = Session::new(Some(baseline), sizes(), &mut limit_samples);
-    (figure.measure)(&mut session).unwrap();
+    figure.measure(&mut session).unwrap();
     let skipped: Vec<_> =
         session.records.iter().filter(|record| record.kind == Kind::Skipped).collect();
     // 256 threads per workgroup are the baseline: p = 512 and 1024 at three sizes.
@@ -276,7 +276,7 @@ fn runs_beyond_the_time_limit_are_skipped_with_reason() {
     let mut limit_samples = SampleLimit(usize::MAX);
     let sizes = Sizes { runs_secs: 0.0, ..sizes() };
     let mut session = Session::new(None, sizes, &mut limit_samples);
-    (figure.measure)(&mut session).unwrap();
+    figure.measure(&mut session).unwrap();
     assert!(!session.records.is_empty());
     for record in &session.records {
         assert_eq!(record.kind, Kind::Skipped);

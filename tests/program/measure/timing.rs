@@ -14,9 +14,9 @@ fn kernel_timer_verifies_and_times_kernels() {
         [BASE, KernelConfig { q: 2, s: 3, ..BASE }, KernelConfig { untiled: true, r: 2, ..BASE }];
     for candidate in &candidates {
         timer.prepare(candidate).unwrap();
-        let error = timer.error_of(candidate).unwrap();
+        let (repeats, _, error) = timer.prepared(candidate).unwrap();
         assert!(error.rms > 0.0 && error.rms < 2e-6, "{candidate}: {error:?}");
-        assert!(timer.repeats_of(candidate).unwrap() >= 1);
+        assert!(repeats >= 1);
     }
     let samples = interleave(&mut timer, &candidates, 3, &mut || true).unwrap();
     for set in samples {
@@ -24,7 +24,7 @@ fn kernel_timer_verifies_and_times_kernels() {
         assert!(set.iter().all(|secs| *secs > 0.0 && *secs < 10.0), "{set:?}");
     }
     timer.forget(&BASE);
-    assert!(timer.error_of(&BASE).is_none());
+    assert!(timer.prepared(&BASE).is_none());
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn span_covers_first_to_last_pass() {
         let stamped = watch.method() == Method::GpuTimestamps;
         let pause = std::time::Duration::from_millis(20);
         let start = std::time::Instant::now();
-        let secs = watch.span(|stamps| {
+        let secs = pollster::block_on(watch.span(async |stamps: Option<&wgpu::QuerySet>| {
             assert_eq!(stamps.is_some(), stamped);
             for first in [true, false] {
                 let mut encoder = gpu.device.create_command_encoder(&Default::default());
@@ -88,7 +88,7 @@ fn span_covers_first_to_last_pass() {
                 std::thread::sleep(pause);
             }
             Ok(())
-        });
+        }));
         let (secs, wall) = (secs.unwrap(), start.elapsed().as_secs_f64());
         // The pause between the two passes counts with either clock; the second pause only with the
         // wall clock.

@@ -59,7 +59,7 @@ impl Folder {
         let mut names = Vec::new();
         for figure in figures {
             let has_records = records.iter().any(|record| record.figure == figure.name);
-            let plots = if has_records { (figure.plots)(records) } else { Vec::new() };
+            let plots = if has_records { figure.plots(records) } else { Vec::new() };
             for (i, plot) in plots.iter().enumerate() {
                 let name = name_of(figure, i);
                 files::replace(self.path.join(&name), plot.svg().as_bytes())?;

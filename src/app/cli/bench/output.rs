@@ -2,7 +2,7 @@
 
 use crate::cli::print;
 use gravitile::gpu::Gpu;
-use gravitile::measure::figures::{self, Figure};
+use gravitile::measure::figures::Figure;
 use gravitile::measure::{Kind, Record, Sizes, cpu_device, report};
 
 /// What is measured, and at which sizes.
@@ -39,26 +39,11 @@ pub fn summary(records: &[Record], wanted: &[Figure]) -> String {
     let shown = &wanted[0];
     let own = || records.iter().filter(|record| record.figure == shown.name);
     let mut text = String::new();
-    let ceilings = report::ceilings_table(records.iter());
-    if ceilings.len() > 1 {
-        text += &format!("\n{}", print::table(&ceilings));
+    let with_ceilings = |r: &&Record| r.figure == shown.name || r.kind == Kind::Ceiling;
+    for table in report::tables(&records.iter().filter(with_ceilings).collect::<Vec<_>>()) {
+        text += &format!("\n{}", print::table(&table));
     }
-    let rates = report::rates_table(own());
-    if rates.len() > 1 {
-        text += &format!("\n{}", print::table(&rates));
-    }
-    let compiled = report::compiled_table(own());
-    if compiled.len() > 1 {
-        text += &format!("\n{}", print::table(&compiled));
-    }
-    let tables =
-        [report::derivatives_table(own()), report::runs_table(own()), report::times_table(own())];
-    for more in tables {
-        if more.len() > 1 {
-            text += &format!("\n{}", print::table(&more));
-        }
-    }
-    for line in figures::conclusions(shown.name, records) {
+    for line in shown.conclusions(records) {
         text += &format!("{line}\n");
     }
     // A remark on many candidates is printed once, with the candidates it applies to.

@@ -12,7 +12,7 @@ use gravitile::error::Error;
 use gravitile::forces::tree::TreeConfig;
 use gravitile::forces::tree::gpu::WalkShape;
 use gravitile::gpu::Gpu;
-use gravitile::measure::{Cloud, Method, TreeStepTimer};
+use gravitile::measure::{Cloud, Method, StepTimer};
 use gravitile::tune::{Outcome, Watch, race};
 use gravitile::tuned::{Choice, Kernels, Key, Store, size_class};
 
@@ -83,13 +83,13 @@ pub fn measure(args: &Args, store: &Store, sizes: &[usize]) -> Result<Ended> {
 
 fn tune_one(gpu: &Arc<Gpu>, n: usize, budget_secs: f64) -> Result<Tuned, Error> {
     let mut timer =
-        TreeStepTimer::new(gpu, Cloud::Plummer.bodies(n), SOFTENING, TreeConfig::default());
+        StepTimer::of_tree(gpu, Cloud::Plummer.bodies(n), SOFTENING, TreeConfig::default());
     let begun = Instant::now();
     let clock = move || begun.elapsed().as_secs_f64();
     let mut watch = Watch { clock: &clock, go_on: &mut || !interrupt::requested() };
     let outcome = race(&mut timer, &WalkShape::all(gpu), budget_secs, &mut watch)?;
-    let doubt = timer.doubt().map(str::to_owned);
-    Ok(Tuned { n, outcome, method: timer.method(), doubt })
+    let doubt = timer.stopwatch().doubt().map(str::to_owned);
+    Ok(Tuned { n, outcome, method: timer.stopwatch().method(), doubt })
 }
 
 /// Stores the winner, unless times from two clocks were compared.

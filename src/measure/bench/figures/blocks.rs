@@ -1,32 +1,32 @@
 //! Runs on individual steps: kirin's tables 4.5 and 4.6, figures 4.7 and 4.8; Sapporo2's figure 6.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use web_time::Instant;
 
-mod drawing;
 mod pausing;
 
-use drawing::plots;
 use pausing::Pausing;
 
-use super::Figure;
+use super::curves::{curves, distinct, filled, median, of};
+use super::{Figure, Measure};
 use crate::bodies::Bodies;
 use crate::diagnostics::{diagnose, relative_change};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::forces::direct::CpuDouble;
 use crate::forces::{Answers, ForceEngine, Identity, Precision, Sinks, Sources, Want};
-use crate::gpu::blocking;
+use crate::gpu::{Gpu, blocking};
 use crate::integrate::blocks::{Attractors, BlockSettings, BlockSteps};
 use crate::integrate::{HostSide, find};
-use crate::measure::bench::candidate::plain;
 use crate::measure::bench::record::rounded;
-use crate::measure::bench::session::EngineTier;
-use crate::measure::{Kind, Record, RunFacts, RunOutcome, Session};
+use crate::measure::bench::session::is_fatal;
+use crate::measure::plot::{Axis, Curve, Place, Plot, short};
+use crate::measure::{EngineTier, Kind, Record, RunFacts, RunOutcome, Session};
 use crate::scene::Scene;
 use crate::sim::EngineKind;
 
-pub(super) const FIGURE: Figure = Figure {
+pub(super) const BLOCKS: Figure = Figure {
     name: "blocks",
     title: "Runs on individual steps (kirin, tables 4.5 and 4.6; Sapporo2, figure 6)",
     about: "Plummer spheres in virial equilibrium, in standard units, to t = 0.25 and, as Sapporo2, to t = 1, \
@@ -34,8 +34,9 @@ pub(super) const FIGURE: Figure = Figure {
             criterion, so that eta = a^2; hermite6 has eta = 0.01 and eta6 = 0.1. The energy error is that of \
             synchronised bodies, both energies computed in f64 whatever the tier. Times are those of the \
             steps, the first forces aside. What the time does not suffice for is left out and said to be.",
-    measure,
+    measure: Measure::Own(measure),
     plots,
+    concludes: &[],
 };
 
 /// Accuracies of Kirin's tables.
@@ -132,8 +133,8 @@ type Ran = std::result::Result<(RunOutcome, f64), String>;
 
 fn measure(session: &mut Session<'_>) -> Result<()> {
     let begun = Instant::now();
-    let budget = session.sizes.runs_secs;
-    let mut tiers = session.tiers(FIGURE.name)?;
+    let (gpu, budget) = (session.gpu.clone(), session.sizes.runs_secs);
+    let mut tiers = session.tiers(BLOCKS.name)?;
     // Usually the fastest first, so that the cases skipped for lack of time are the least
     // informative.
     tiers.sort_by_key(|tier| {
@@ -175,9 +176,9 @@ fn measure(session: &mut Session<'_>) -> Result<()> {
                     "left out: it would take about {estimate:.0} s, but {most:.0} s are allowed"
                 ))
             } else {
-                let mut go_on = |session: &mut Session<'_>| session.progress(part, &doing);
-                match run(session, n, case, setup, most, &mut go_on) {
-                    Err(error @ Error::Device(_)) => return Err(error),
+                let mut go_on = || session.progress(part, &doing);
+                match run(gpu.as_ref(), n, case, setup, most, &mut go_on) {
+                    Err(error) if is_fatal(&error) => return Err(error),
                     Err(error) => Err(error.to_string()),
                     Ok(ran) => ran,
                 }
@@ -199,8 +200,7 @@ fn measure(session: &mut Session<'_>) -> Result<()> {
                     if left > most && started.elapsed().as_secs_f64() > most {
                         timed_out.push((case, setup));
                     }
-                    record.kind = Kind::Skipped;
-                    record.remark = Some(plain(&reason));
+                    record = record.skipped(&reason);
                 }
             }
             session.records.push(record);
@@ -228,7 +228,7 @@ fn blank(session: &Session<'_>, n: usize, case: Case, setup: Setup) -> Record {
         outcome: None,
     };
     let series = format!("{}, {}", case.name(), run.tier());
-    let mut record = session.tier_record(FIGURE.name, &series, tier);
+    let mut record = session.tier_record(BLOCKS.name, &series, tier);
     (record.kind, record.x) = (Kind::Run, n as f64);
     (record.sinks, record.sources) = (n as u64, n as u64);
     record.method = "wall clock".to_owned();
@@ -255,12 +255,12 @@ fn energy(bodies: &Bodies, softening: f64) -> Result<f64> {
 
 /// Runs one case, for at most `most_secs`; the inner error says why there is no result.
 fn run(
-    session: &mut Session<'_>,
+    gpu: Option<&Arc<Gpu>>,
     n: usize,
     case: Case,
     setup: Setup,
     most_secs: f64,
-    go_on: &mut dyn FnMut(&mut Session<'_>) -> bool,
+    go_on: &mut dyn FnMut() -> bool,
 ) -> Result<Ran> {
     let HostSide::Blocks(scheme) = find(case.integrator())?.host else {
         return Ok(Err("the integrator has no individual steps".to_owned()));
@@ -269,9 +269,7 @@ fn run(
     let before = energy(&bodies, case.softening)?;
     let (mass, id) = (bodies.mass.clone(), bodies.id.clone());
     let field = Attractors { mass: &mass, softening: case.softening, id: &id };
-    let tier = setup.tier;
-    let engine = tier.engine(session.gpu.as_ref())?;
-    let mut engine = Pausing::new(engine);
+    let mut engine = Pausing::new(setup.tier.engine(gpu)?);
     let started = BlockSteps::start(scheme, case.blocks(), &bodies, 0.0, &field, &mut engine);
     let mut steps = blocking(started)?;
     if setup.resident {
@@ -293,7 +291,7 @@ fn run(
             Err(error) => return Err(error),
         }
         let secs = begun.elapsed().as_secs_f64();
-        if !go_on(session) {
+        if !go_on() {
             return Ok(Err("interrupted".to_owned()));
         }
         if secs > most_secs {
@@ -309,6 +307,89 @@ fn run(
     let (blocks, body_steps) = (steps.stats().blocks, steps.stats().body_steps);
     let energy_error = rounded(relative_change(after, before).abs());
     Ok(Ok((RunOutcome { energy_error, blocks, body_steps }, secs)))
+}
+
+/// A run with its result.
+#[derive(Clone, Copy)]
+struct Row<'r> {
+    record: &'r Record,
+    run: &'r RunFacts,
+    outcome: RunOutcome,
+}
+
+impl Row<'_> {
+    fn is_hermite6(&self) -> bool {
+        self.run.integrator == "hermite6"
+    }
+
+    /// Kirin's a, computed from eta.
+    fn a(&self) -> f64 {
+        rounded(self.run.eta.sqrt())
+    }
+
+    /// Formats integrator and accuracy: `hermite4, a = 0.3`, or the integrator alone.
+    fn case(&self) -> String {
+        let tier = format!(", {}", self.run.tier());
+        self.record.series.strip_suffix(&tier).unwrap_or(&self.record.series).to_owned()
+    }
+}
+
+fn plots(records: &[Record]) -> Vec<Plot> {
+    let rows = of(records, BLOCKS.name, Kind::Run).filter_map(|record| {
+        let run = record.run.as_ref()?;
+        Some(Row { record, run, outcome: run.outcome? })
+    });
+    let tiers = distinct(rows.clone().map(|row| row.run.tier()));
+    let plot = |title: String, x: Axis, y: &str, curves: Vec<Curve>| {
+        Plot::lines(title, x.marked(&curves), Axis::fitting(y, &curves), curves)
+    };
+    let tier = |row: Row| row.run.tier();
+    let bodies = || Axis::powers("number of bodies N");
+    let over_n = |y: fn(Row) -> Option<f64>| move |row: Row| Some(Place::at(row.record.x, y(row)?));
+    let over_a = |y: fn(Row) -> Option<f64>| move |row: Row| Some(Place::at(row.a(), y(row)?));
+    let error = |row: Row| Some(row.outcome.energy_error);
+    let secs = |row: Row| median(row.record);
+    let mut plots = Vec::new();
+    for (softening, eps) in SOFTENINGS.into_iter().zip(["eps = 1/256", "eps = 0"]) {
+        let quarter = rows
+            .clone()
+            .filter(move |row| row.run.softening == softening && row.run.until == QUARTER);
+        for name in &tiers {
+            let known = |row: &Row| row.is_hermite6() || ACCURACIES.contains(&row.a());
+            let own = quarter.clone().filter(|row| row.run.tier() == *name && known(row));
+            let title = format!("Energy error at t = 0.25, {eps}, {name}");
+            let curves = curves(own, |row| row.case(), over_n(error));
+            plots.push(plot(title, bodies(), "relative energy error", curves));
+        }
+        let strict = quarter.clone().filter(|row| !row.is_hermite6() && row.a() == 0.1);
+        let steps = |row: Row| Some(row.outcome.body_steps as f64 / median(row.record)?);
+        let title = format!("Steps of bodies, hermite4, a = 0.1, {eps}");
+        let rates = curves(strict, tier, over_n(steps));
+        plots.push(plot(title, bodies(), "steps per second", rates));
+        // Kirin's figures 4.7 (softened) and 4.8.
+        let closer = quarter.clone().filter(|row| {
+            let here = |other: Row| other.record.x == row.record.x && CLOSER.contains(&other.a());
+            !row.is_hermite6() && rows.clone().any(here)
+        });
+        let which = |row: Row| format!("N = {}, {}", short(row.record.x), row.run.tier());
+        let a = || Axis::linear("kirin's accuracy a, eta = a²");
+        let times = curves(closer.clone(), which, over_a(secs));
+        plots.push(plot(format!("Time to t = 0.25, hermite4, {eps}"), a(), "time, s", times));
+        let title = format!("Energy error at t = 0.25, hermite4, {eps}");
+        let errors = curves(closer, which, over_a(error));
+        plots.push(plot(title, a(), "relative energy error", errors));
+    }
+    let whole = rows.filter(|row| row.run.until == WHOLE && row.is_hermite6());
+    let sets: [(&str, &str, fn(Row) -> Option<f64>); 3] = [
+        ("Time", "time, s", secs),
+        ("Bodies per block", "bodies", |row| Some(row.outcome.mean_active())),
+        ("Energy error", "relative energy error", error),
+    ];
+    for (what, y, value) in sets {
+        let title = format!("{what}, hermite6 to t = 1, eps = 1/256");
+        plots.push(plot(title, bodies(), y, curves(whole.clone(), tier, over_n(value))));
+    }
+    filled(plots)
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! Sentences on a figure, generated from its numbers.
 
+use super::Figure;
+use super::curves::of;
 use crate::measure::plot::{number, short};
 use crate::measure::{Ceiling, Kind, Record};
 
@@ -8,41 +10,41 @@ const SAME: f64 = 0.03;
 /// A prediction within this fraction counts as right.
 const NEAR: f64 = 0.25;
 
-/// The name of a figure's x axis, if its curves have an optimum.
-fn axis(figure: &str) -> Option<&'static str> {
-    match figure {
-        "unroll" => Some("u"),
-        "p" => Some("p"),
-        _ => None,
-    }
+/// What is concluded from the records of a figure.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Conclusion {
+    /// Where each curve is highest on the x axis of this name.
+    Optimum(&'static str),
+    /// Whether that shifts with the number of bodies.
+    TrendOfOptimum(&'static str),
+    /// The fastest series at each number of bodies.
+    FastestAtEachSize,
+    /// The measured multiply-adds per unit and clock.
+    PerUnitAndClock,
 }
 
 /// The sentences on a figure, from its records.
-pub fn conclusions(figure: &str, records: &[Record]) -> Vec<String> {
-    let own: Vec<&Record> = records
-        .iter()
-        .filter(|r| r.figure == figure && r.kind == Kind::Forces && r.per_sec().is_some())
-        .collect();
+pub(super) fn conclusions(figure: &Figure, records: &[Record]) -> Vec<String> {
+    let own: Vec<&Record> =
+        of(records, figure.name, Kind::Forces).filter(|r| r.per_sec().is_some()).collect();
+    let optima = |x| {
+        let curves = grouped(&own, |record| record.series.clone()).into_iter();
+        curves
+            .filter_map(move |(series, curve)| along(&series, x, &curve))
+            .unzip::<_, _, Vec<_>, Vec<_>>()
+    };
     let mut sentences = Vec::new();
-    if let Some(x) = axis(figure) {
-        let mut best = Vec::new();
-        for (series, curve) in grouped(&own, |record| record.series.clone()) {
-            best.extend(along(&series, x, &curve).map(|(line, at)| {
-                sentences.push(line);
-                at
-            }));
+    for conclusion in figure.concludes {
+        match conclusion {
+            Conclusion::Optimum(x) => sentences.extend(optima(x).0),
+            Conclusion::TrendOfOptimum(x) => sentences.extend(trend(x, &optima(x).1)),
+            Conclusion::FastestAtEachSize => {
+                let sizes = grouped(&own, |record| record.sinks);
+                sentences
+                    .extend(sizes.into_iter().filter_map(|(n, rows)| at_size(n as f64, &rows)));
+            }
+            Conclusion::PerUnitAndClock => sentences.extend(per_unit_and_clock(records)),
         }
-        if figure == "p" {
-            sentences.extend(trend(&best));
-        }
-    }
-    if ["q", "n", "table"].contains(&figure) {
-        for (n, rows) in grouped(&own, |record| record.sinks.to_string()) {
-            sentences.extend(at_size(n.parse().unwrap_or(0.0), &rows));
-        }
-    }
-    if figure == "ceilings" {
-        sentences.extend(per_unit_and_clock(records));
     }
     sentences.extend(model(&own));
     sentences
@@ -66,11 +68,11 @@ fn per_unit_and_clock(records: &[Record]) -> Option<String> {
 }
 
 /// Groups in the order in which keys first appear.
-fn grouped<'r>(
+fn grouped<'r, K: PartialEq>(
     records: &[&'r Record],
-    key: impl Fn(&Record) -> String,
-) -> Vec<(String, Vec<&'r Record>)> {
-    let mut groups: Vec<(String, Vec<&Record>)> = Vec::new();
+    key: impl Fn(&Record) -> K,
+) -> Vec<(K, Vec<&'r Record>)> {
+    let mut groups: Vec<(K, Vec<&Record>)> = Vec::new();
     for &record in records {
         let key = key(record);
         match groups.iter_mut().find(|(known, _)| *known == key) {
@@ -119,7 +121,7 @@ fn along(series: &str, x: &str, curve: &[&Record]) -> Option<(String, f64)> {
 }
 
 /// Whether the optimum shifts from one curve to the next, with increasing numbers of bodies.
-fn trend(best: &[f64]) -> Option<String> {
+fn trend(x: &str, best: &[f64]) -> Option<String> {
     if best.len() < 2 {
         return None;
     }
@@ -132,8 +134,8 @@ fn trend(best: &[f64]) -> Option<String> {
     } else {
         "neither grows nor falls steadily with N"
     };
-    let list: Vec<String> = best.iter().map(|x| short(*x)).collect();
-    Some(format!("The best p here {words}: {}", list.join(", ")))
+    let list: Vec<String> = best.iter().map(|best| short(*best)).collect();
+    Some(format!("The best {x} here {words}: {}", list.join(", ")))
 }
 
 /// The fastest at one number of bodies, and by how much.
@@ -181,6 +183,10 @@ mod tests {
     use super::*;
     use crate::measure::bench::machine::{Machine, State};
     use crate::measure::bench::record::tests::example;
+
+    fn conclusions(figure: &str, records: &[Record]) -> Vec<String> {
+        super::super::named(figure).unwrap()[0].conclusions(records)
+    }
 
     fn at(figure: &str, series: &str, x: f64, rate: f64) -> Record {
         let mut record = example();

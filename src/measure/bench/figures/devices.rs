@@ -2,26 +2,29 @@
 
 use std::sync::Arc;
 
-mod drawing;
-mod model;
-mod timed;
+use web_time::Instant;
 
-use drawing::plots;
-use model::Model;
-use timed::timed;
-
-use super::Figure;
+use super::curves::{curves, of};
+use super::tree::TOO_SLOW;
+use super::{Figure, Measure};
+use crate::bodies::Bodies;
 use crate::error::{Error, Result};
-use crate::forces::Method;
+use crate::forces::direct::GpuTiers;
+use crate::forces::tree::gpu::Part;
 use crate::forces::tree::{Opening, TreeConfig};
+use crate::forces::{
+    Answers, ForceEngine, Identity, Method, Order, Precision, Sinks, Sources, Want,
+};
 use crate::gpu::Gpu;
 use crate::integrate::{self, blocks::BlockSettings};
 use crate::measure::bench::record::rounded;
-use crate::measure::bench::sizes::Sizes;
-use crate::measure::{Device, DevicesFacts, Kind, Record, Session};
-use crate::sim::{EngineKind, Settings};
+use crate::measure::bench::session::is_fatal;
+use crate::measure::plot::{Axis, Curve, Look, Place, Plot};
+use crate::measure::{Cloud, DevicesFacts, Kind, Record, Session, Sizes, TreeTimer};
+use crate::scene::Scene;
+use crate::sim::{ASKED_FOR, Choice, DeviceGroup, EngineKind, Settings, Simulation};
 
-pub(super) const FIGURE: Figure = Figure {
+pub(super) const DEVICES: Figure = Figure {
     name: "devices",
     title: "Several devices (Sapporo2, figure 5; kirin's thesis, tables 5.1 and 5.2)",
     about: "How much faster steps are when several devices share the bodies. The bits are those of one device. By all pairs, \
@@ -32,8 +35,9 @@ pub(super) const FIGURE: Figure = Figure {
             the shared part by the number of devices: everything by all pairs, everything but the build by the tree, and with hermite4 the \
             forces of shared blocks, at the rate of a force on all bodies. It adds 200 µs for each exchange, and its bytes at 25 GB/s. \
             The second plot shows the part of each step that the first device spends waiting for the others and copying.",
-    measure,
+    measure: Measure::Own(measure),
     plots,
+    concludes: &[],
 };
 
 const SOFTENING: f64 = 0.01;
@@ -42,6 +46,15 @@ const DT: f64 = 1e-6;
 const STRICT: Opening = Opening::Acceleration { alpha: 1e-4 };
 /// The longest individual step; bodies are synchronised at its multiples.
 const DT_MAX: f64 = 1.0 / 64.0;
+/// Bytes per body that devices exchange, with all pairs and with the tree.
+const BYTES: f64 = 16.0;
+/// A sample of a run on individual steps covers many blocks, and may take this many times as long.
+const LONGER: f64 = 10.0;
+/// Fixed time of an exchange, in seconds: on two H200 a step of 65,536 bodies by all pairs took
+/// 1.31 ms, of which half of one device's step is 1.08 ms and the transfer 0.04 ms.
+const LATENCY: f64 = 200e-6;
+/// Bytes per second between a device and the host.
+const BANDWIDTH: f64 = 25e9;
 
 /// The integrator and the force method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,47 +118,38 @@ impl StepMode {
 fn measure(session: &mut Session<'_>) -> Result<()> {
     let Some(gpu) = session.gpu.clone() else { return Ok(()) };
     let devices: Vec<Arc<Gpu>> = [gpu].into_iter().chain(session.beside.clone()).collect();
-    for (done, mode) in StepMode::ALL.into_iter().enumerate() {
-        measure_mode(session, &devices, mode, done as f64 / StepMode::ALL.len() as f64)?;
+    let counts = counts(devices.len());
+    for (m, mode) in StepMode::ALL.into_iter().enumerate() {
+        let sizes = mode.sizes(&session.sizes);
+        for (k, &n) in sizes.iter().enumerate() {
+            let mut model = None;
+            for (j, &count) in counts.iter().enumerate() {
+                let part = (k as f64 + j as f64 / counts.len() as f64) / sizes.len() as f64;
+                let part = (m as f64 + part) / StepMode::ALL.len() as f64;
+                let plural = if count == 1 { "" } else { "s" };
+                let series = format!("{count} device{plural}{}", mode.words());
+                if !session.progress(part, &format!("N = {n}, {series}")) {
+                    return Ok(());
+                }
+                let mut record = session.on_adapter(DEVICES.name, &series, Kind::Devices);
+                record.x = n as f64;
+                (record.sinks, record.sources) = (n as u64, n as u64);
+                record.method = "wall clock, whole steps".to_owned();
+                match one(session, &devices[..count], n, mode, &mut model, &mut record) {
+                    Ok(()) => (),
+                    Err(error) if is_fatal(&error) => return Err(error),
+                    Err(error) => record = record.skipped(&error.to_string()),
+                }
+                session.records.push(record);
+            }
+        }
     }
     Ok(())
 }
 
-/// Measures each number of bodies on each number of devices.
-fn measure_mode(
-    session: &mut Session<'_>,
-    devices: &[Arc<Gpu>],
-    mode: StepMode,
-    before: f64,
-) -> Result<()> {
-    let counts = counts(devices.len());
-    let sizes = mode.sizes(&session.sizes);
-    for (k, &n) in sizes.iter().enumerate() {
-        let mut model = None;
-        for (j, &count) in counts.iter().enumerate() {
-            let part = (k as f64 + j as f64 / counts.len() as f64) / sizes.len() as f64;
-            let name = series(count, mode);
-            let done = before + part / StepMode::ALL.len() as f64;
-            if !session.progress(done, &format!("N = {n}, {name}")) {
-                return Ok(());
-            }
-            let mut record = session.blank(FIGURE.name, &name);
-            record.device = Device::of(&devices[0].adapter);
-            (record.kind, record.x) = (Kind::Devices, n as f64);
-            (record.sinks, record.sources) = (n as u64, n as u64);
-            record.method = "wall clock, whole steps".to_owned();
-            match one(session, &devices[..count], n, mode, &mut model, &mut record) {
-                Ok(()) => (),
-                Err(error @ (Error::Device(_) | Error::Stopped)) => return Err(error),
-                Err(error) => {
-                    record.kind = Kind::Skipped;
-                    record.remark = Some(error.to_string());
-                }
-            }
-            session.records.push(record);
-        }
-    }
-    Ok(())
+/// 1, 2, 3, 4, 8, 16, ... and all.
+fn counts(devices: usize) -> Vec<usize> {
+    (1..=devices).filter(|n| *n < 4 || n.is_power_of_two() || *n == devices).collect()
 }
 
 /// Measures one number of bodies on these devices. The first measurement, on one device, gives the
@@ -158,50 +162,284 @@ fn one(
     model: &mut Option<Model>,
     record: &mut Record,
 ) -> Result<()> {
-    let Some(timed) = timed(session, devices, n, mode)? else {
-        record.kind = Kind::Skipped;
-        record.remark = Some("one step takes longer than is allowed here".to_owned());
-        return Ok(());
-    };
-    record.work = timed.work;
-    record.repeats = timed.steps as u32;
+    let timed = timed(session, devices, n, mode)?;
+    let timed = timed.ok_or_else(|| Error::Outside(TOO_SLOW.to_owned()))?;
+    let mean = &timed.mean;
+    (record.work, record.repeats) = (mean.work, timed.steps as u32);
     record.set_samples(&timed.secs);
     let median = record.summary().map_or(f64::NAN, |summary| summary.median);
     if devices.len() == 1 {
         *model = Some(Model::of(mode, &devices[0], n, median, session.beside.is_empty())?);
     }
     let known = model.as_ref();
-    let foreseen = known.map(|model| model.secs(devices.len(), &timed.shared));
-    record.predicted_per_sec = foreseen.map(|secs| rounded(record.work / secs));
+    let predicted = known.map(|model| model.secs(devices.len(), mean));
+    record.predicted_per_sec = predicted.map(|secs| rounded(record.work / secs));
     let facts = DevicesFacts {
         devices: devices.len() as u32,
-        exchanging: rounded(timed.shared.secs / median),
-        speed_up: known.map(|model| rounded(model.alone() / median)),
+        exchanging: rounded(mean.exchanging / median),
+        speed_up: known.map(|model| rounded(model.alone / median)),
     };
-    record.remark = Some(in_words(n, &record.series, &facts));
+    record.remark = Some(format!(
+        "{n} bodies on {}: {:.3} times as fast, {:.1} % of a step in the exchange",
+        record.series,
+        facts.speed_up.unwrap_or(f64::NAN),
+        100.0 * facts.exchanging
+    ));
     record.devices = Some(facts);
     Ok(())
 }
 
-/// 1, 2, 3, 4, 8, 16, ... and all.
-fn counts(devices: usize) -> Vec<usize> {
-    let mut counts: Vec<usize> = (1..=devices).filter(|n| *n < 4 || n.is_power_of_two()).collect();
-    if counts.last() != Some(&devices) {
-        counts.push(devices);
+/// What steps cost besides their time, in all or per step.
+#[derive(Clone, Copy, Debug, Default)]
+struct Costs {
+    /// Interactions; with the tree, bodies.
+    work: f64,
+    /// Seconds that the first device spent on exchanges, including waiting.
+    exchanging: f64,
+    /// Number of exchanges.
+    exchanges: f64,
+    /// Bytes exchanged.
+    bytes: f64,
+    /// Interactions in shared blocks, if there are blocks.
+    shared: f64,
+}
+
+impl Costs {
+    fn plus(self, factor: f64, other: &Self) -> Self {
+        Self {
+            work: self.work + factor * other.work,
+            exchanging: self.exchanging + factor * other.exchanging,
+            exchanges: self.exchanges + factor * other.exchanges,
+            bytes: self.bytes + factor * other.bytes,
+            shared: self.shared + factor * other.shared,
+        }
     }
-    counts
 }
 
-fn series(count: usize, mode: StepMode) -> String {
-    let devices = if count == 1 { "1 device".to_owned() } else { format!("{count} devices") };
-    devices + mode.words()
+/// The times of steps on one or several devices.
+struct Timed {
+    /// Seconds per step.
+    secs: Vec<f64>,
+    /// Steps per sample.
+    steps: u64,
+    /// Mean costs of a step.
+    mean: Costs,
 }
 
-fn in_words(n: usize, name: &str, facts: &DevicesFacts) -> String {
-    format!(
-        "{n} bodies on {}: {:.3} times as fast, {:.1} % of a step in the exchange",
-        name,
-        facts.speed_up.unwrap_or(f64::NAN),
-        100.0 * facts.exchanging
-    )
+/// A Plummer sphere in virial equilibrium.
+fn virial(n: usize) -> Result<Bodies> {
+    let mut scene = Scene::builtin("plummer")?;
+    scene.set_n(n)?;
+    scene.build()
+}
+
+/// Steps of `n` bodies on `devices`, as runs take them; `None` if one exceeds the limit.
+fn timed(
+    session: &Session<'_>,
+    devices: &[Arc<Gpu>],
+    n: usize,
+    mode: StepMode,
+) -> Result<Option<Timed>> {
+    let settings = mode.settings(session)?;
+    let bodies = if mode == StepMode::Blocks { virial(n)? } else { Cloud::Plummer.bodies(n) };
+    let n = n as f64;
+    let work = if mode == StepMode::Tree { n } else { n.powi(2) };
+    if mode != StepMode::Blocks && devices.len() > 1 {
+        let group = DeviceGroup::open(devices, None, &bodies, None, &settings);
+        let mut group = pollster::block_on(group)?;
+        return samples(session, mode, &mut |steps| {
+            group.advance(DT, steps, &mut |_| true)?;
+            let exchanged = group.take_exchanged();
+            let exchanges = exchanged.times as f64;
+            let (work, bytes) = (work * steps as f64, exchanges * BYTES * n);
+            Ok(Costs { work, exchanging: exchanged.secs, exchanges, bytes, shared: 0.0 })
+        });
+    }
+    let method = settings.method.unwrap_or(Method::Direct);
+    let choice = Choice::of(EngineKind::Gpu, method, ASKED_FOR, devices.first().cloned());
+    let choice = Choice { beside: devices[1..].to_vec(), ..choice };
+    let mut sim = Simulation::on(choice, bodies, settings)?;
+    // The blocks do not depend on the number of devices.
+    let of_blocks = |sim: &Simulation| {
+        sim.blocks().map_or(Costs::default(), |steps| {
+            let shared = steps.shared();
+            Costs {
+                work: steps.stats().interactions as f64,
+                exchanging: shared.secs,
+                exchanges: shared.blocks as f64,
+                bytes: shared.bytes as f64,
+                shared: shared.body_steps as f64 * n,
+            }
+        })
+    };
+    samples(session, mode, &mut |steps| {
+        let before = of_blocks(&sim);
+        sim.step(steps)?;
+        Ok(match mode {
+            StepMode::Blocks => of_blocks(&sim).plus(-1.0, &before),
+            _ => Costs { work: work * steps as f64, ..Costs::default() },
+        })
+    })
+}
+
+/// Samples of `take`, which performs the given number of steps.
+fn samples(
+    session: &Session<'_>,
+    mode: StepMode,
+    take: &mut dyn FnMut(u64) -> Result<Costs>,
+) -> Result<Option<Timed>> {
+    let mut timed = |steps: u64| -> Result<(f64, Costs)> {
+        let begun = Instant::now();
+        let costs = take(steps)?;
+        Ok((begun.elapsed().as_secs_f64() / steps as f64, costs))
+    };
+    // The first step may include compilation.
+    let (mut steps, mut most) = (1, LONGER * session.sizes.sample_secs);
+    let mut first = timed(1)?.0;
+    if mode != StepMode::Blocks {
+        (first, most) = (timed(1)?.0, session.sizes.sample_secs);
+    }
+    if first > most {
+        return Ok(None);
+    }
+    if mode != StepMode::Blocks {
+        // Enough steps that the fixed cost of an advance is negligible.
+        steps = (0.5 / first).clamp(2.0, 1000.0) as u64;
+        timed(steps)?;
+    }
+    let rounds = session.sizes.rounds.0.max(3);
+    let (mut secs, mut mean) = (Vec::new(), Costs::default());
+    for _ in 0..rounds {
+        let (step, costs) = timed(steps)?;
+        secs.push(step);
+        mean = mean.plus(1.0 / (steps as f64 * rounds as f64), &costs);
+    }
+    Ok(Some(Timed { secs, steps, mean }))
+}
+
+/// Predicts the time on several devices from measurements on one.
+struct Model {
+    /// Seconds of a step on one device.
+    alone: f64,
+    mode: StepMode,
+    /// Seconds of a step that do not scale with the number of devices.
+    own: f64,
+    /// Interactions per second for forces of all bodies on all.
+    rate: f64,
+}
+
+impl Model {
+    /// The model for `n` bodies, with `alone` seconds per step on `gpu` alone; the other times are
+    /// measured, unless it is the only device.
+    fn of(mode: StepMode, gpu: &Arc<Gpu>, n: usize, alone: f64, is_only: bool) -> Result<Self> {
+        let own = if mode == StepMode::Tree && !is_only { building(gpu, n)? } else { 0.0 };
+        let rate = if mode == StepMode::Blocks && !is_only { rate(gpu, n)? } else { f64::INFINITY };
+        Ok(Self { alone, mode, own, rate })
+    }
+
+    /// Predicted seconds of a step on `count` devices with these exchanges.
+    fn secs(&self, count: usize, costs: &Costs) -> f64 {
+        if count == 1 {
+            return self.alone;
+        }
+        let divided = match self.mode {
+            StepMode::Blocks => costs.shared / self.rate,
+            _ => self.alone - self.own,
+        };
+        let divided = divided.clamp(0.0, self.alone);
+        let exchanges = LATENCY * costs.exchanges + costs.bytes / BANDWIDTH;
+        self.alone - divided + divided / count as f64 + exchanges
+    }
+}
+
+/// Seconds that building a tree takes.
+fn building(gpu: &Arc<Gpu>, n: usize) -> Result<f64> {
+    let config = TreeConfig { opening: STRICT, ..TreeConfig::default() };
+    let mut timer = TreeTimer::new(gpu, &config, &Cloud::Plummer.places(n), SOFTENING as f32)?;
+    let mut best = f64::INFINITY;
+    for _ in 0..3 {
+        let parts = timer.parts()?;
+        let stages = parts.parts.iter().filter(|(part, _)| matches!(part, Part::Build(_)));
+        best = best.min(stages.map(|(_, secs)| secs).sum());
+    }
+    Ok(best)
+}
+
+/// Interactions per second of accelerations and jerks of all bodies on all.
+fn rate(gpu: &Arc<Gpu>, n: usize) -> Result<f64> {
+    let bodies = virial(n)?;
+    let mut engine = GpuTiers::new(Arc::clone(gpu), Precision::DoubleSingle)?;
+    let mut sources = Sources::new(&bodies.position, &bodies.mass);
+    sources.velocity = &bodies.velocity;
+    engine.set_sources(&sources)?;
+    let mut sinks = Sinks::new(&bodies.position, Identity::Offset(0));
+    sinks.velocity = &bodies.velocity;
+    let (mut out, mut best) = (Answers::default(), f64::INFINITY);
+    // The first may include compilation.
+    for _ in 0..4 {
+        let begun = Instant::now();
+        engine.evaluate(&sinks, SOFTENING, &Want::only(Order::Jerk), &mut out)?;
+        best = best.min(begun.elapsed().as_secs_f64());
+    }
+    Ok((n as f64).powi(2) / best)
+}
+
+fn plots(records: &[Record]) -> Vec<Plot> {
+    let own = of(records, DEVICES.name, Kind::Devices)
+        .filter_map(|record| Some((record, record.devices.as_ref()?)));
+    type Row<'r> = (&'r Record, &'r DevicesFacts);
+    let several = own.clone().filter(|(_, facts)| facts.devices > 1);
+    let series = |(record, _): Row<'_>| record.series.clone();
+    let alone = |record: &Record| {
+        let is_it = |(other, facts): &Row<'_>| {
+            facts.devices == 1 && other.x == record.x && StepMode::of(other) == StepMode::of(record)
+        };
+        own.clone().find(is_it)?.0.summary()
+    };
+    let mut speed_up = curves(several.clone(), series, |(record, facts): Row<'_>| {
+        Some(Place::at(record.x, facts.speed_up?))
+    });
+    let model = curves(several.clone(), series, |(record, _): Row<'_>| {
+        let predicted = record.work / record.predicted_per_sec?;
+        Some(Place::at(record.x, alone(record)?.median / predicted))
+    });
+    let by_model = |curve: Curve| Curve {
+        name: format!("{}, by the model", curve.name),
+        look: Look::Predicted,
+        ..curve
+    };
+    speed_up.extend(model.into_iter().map(by_model));
+    if speed_up.is_empty() {
+        return Vec::new();
+    }
+    let exchanging = curves(several, series, |(record, facts): Row<'_>| {
+        Some(Place::at(record.x, 100.0 * facts.exchanging))
+    });
+    let plot = |title: &str, y: &str, curves: Vec<Curve>| {
+        let x = Axis::decades("number of bodies N").marked(&curves);
+        Plot::lines(title, x, Axis::fitting(y, &curves), curves)
+    };
+    vec![
+        plot("Speed-up by several devices", "time on one / time on all", speed_up),
+        plot("Time spent in exchanges", "part of a step, %", exchanging),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unshared_time_is_not_divided_by_device_count() {
+        let model = |mode, own, rate| Model { alone: 1.0, mode, own, rate };
+        let costs = Costs { exchanges: 1.0, bytes: 2.5e9, shared: 3e9, ..Costs::default() };
+        let overhead = LATENCY + 0.1;
+        let pairs = model(StepMode::Pairs, 0.0, f64::INFINITY);
+        assert!((pairs.secs(2, &costs) - (0.5 + overhead)).abs() < 1e-12);
+        assert_eq!(pairs.secs(1, &costs), 1.0);
+        let tree = model(StepMode::Tree, 0.4, f64::INFINITY);
+        assert!((tree.secs(3, &costs) - (0.4 + 0.2 + overhead)).abs() < 1e-12);
+        let blocks = model(StepMode::Blocks, 0.0, 6e9);
+        assert!((blocks.secs(2, &costs) - (0.75 + overhead)).abs() < 1e-12);
+    }
 }

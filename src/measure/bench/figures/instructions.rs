@@ -3,15 +3,16 @@
 //! Nothing is timed here. Only the driver's compiler is used; for an AMD GPU the device need not be
 //! present.
 
-use super::table::CHAPTER;
-use super::{Figure, marks};
+use super::curves::{curves, distinct, filled, of};
+use super::kernels::CHAPTER;
+use super::{Figure, Measure};
 use crate::error::Result;
 use crate::forces::direct::gpu::{KernelConfig, KernelVariant};
 use crate::inspect::Inspector;
-use crate::measure::plot::{Axis, Curve, Lines, Look, Place, Plot};
+use crate::measure::plot::{Axis, Place, Plot};
 use crate::measure::{Compiled, Device, Kind, Record, Session};
 
-pub(super) const FIGURE: Figure = Figure {
+pub(super) const INSTRUCTIONS: Figure = Figure {
     name: "instructions",
     title: "Instructions per interaction, and occupancy",
     about: "Counted in the machine code that the driver's compiler makes of the loop over the sources. The \
@@ -20,47 +21,54 @@ pub(super) const FIGURE: Figure = Figure {
             towards 13. The price is registers: the more a thread takes, the fewer subgroups find room on a \
             SIMD unit, and the fewer there are to work while others wait. Where p is small a compiler may write \
             out the whole tile by itself, so that u counts no more (Mesa's does up to p = 128). Mesa's compiler tells this for AMD GPUs that need not be there (bench --gpu NAME).",
-    measure,
+    measure: Measure::Own(measure),
     plots,
+    concludes: &[],
 };
 
 fn measure(session: &mut Session<'_>) -> Result<()> {
     let points = points(session.sizes.unroll);
     // The adapter in use first, then the requested AMD GPU.
-    let (mut queried, mut refused) = (0, Vec::new());
-    if let Some(gpu) = session.gpu.clone() {
-        match Inspector::present(&gpu.adapter) {
-            Ok(inspector) => {
-                queried += 1;
-                ask(session, &inspector, Some(Device::of(&gpu.adapter)), &points);
-            }
-            Err(error) => refused.push((Some(Device::of(&gpu.adapter)), error.to_string())),
+    let present = session.gpu.clone().map(|gpu| {
+        let made = Inspector::present(&gpu.adapter).map_err(|error| error.to_string());
+        (Some(Device::of(&gpu.adapter)), made)
+    });
+    let absent = std::mem::replace(&mut session.absent, Err("already queried".to_owned()));
+    let compilers: Vec<_> = present.into_iter().chain([(None, absent)]).collect();
+    for (device, compiler) in &compilers {
+        if let Ok(inspector) = compiler {
+            inspect(session, inspector, device.as_ref(), &points);
         }
     }
-    let absent = std::mem::replace(&mut session.absent, Err("already asked".to_owned()));
-    match &absent {
-        Ok(inspector) => {
-            queried += 1;
-            ask(session, inspector, None, &points);
+    for (device, compiler) in compilers {
+        if let Err(reason) = &compiler {
+            let record = blank(session, "the compiler", device.as_ref());
+            session.records.push(record.skipped(reason));
         }
-        Err(reason) => refused.push((None, reason.clone())),
-    }
-    session.absent = absent;
-    log::debug!("{queried} compilers told of their code");
-    for (device, reason) in refused {
-        let mut record = session.compiled_record(FIGURE.name, "the compiler", device);
-        record.kind = Kind::Skipped;
-        record.remark = Some(crate::measure::bench::candidate::plain(&reason));
-        session.records.push(record);
+        if device.is_none() {
+            session.absent = compiler;
+        }
     }
     Ok(())
+}
+
+/// A record for a compiler's report, of `device` or of one to be named later.
+fn blank(session: &Session<'_>, series: &str, device: Option<&Device>) -> Record {
+    let mut record = session.blank(INSTRUCTIONS.name, series);
+    record.kind = Kind::Compiled;
+    record.method = "asked of the driver's compiler".to_owned();
+    if let Some(device) = device {
+        record.device = device.clone();
+    }
+    record
 }
 
 /// Series, x values and shapes: r and u with p = 256, then p and q with r = 1, u = 4.
 fn points(unroll: &[u32]) -> Vec<(String, u32, KernelConfig)> {
     let mut points = Vec::new();
     for &u in unroll.iter().filter(|u| **u <= 16) {
-        points.push((UNTILED.to_owned(), u, KernelConfig { u, untiled: true, ..CHAPTER }));
+        let untiled = KernelConfig { u, untiled: true, ..CHAPTER };
+        points.push(("untiled, r = 1".to_owned(), u, untiled));
         for r in [1, 2, 4, 8] {
             points.push((format!("r = {r}"), u, KernelConfig { r, u, ..CHAPTER }));
         }
@@ -76,115 +84,68 @@ fn points(unroll: &[u32]) -> Vec<(String, u32, KernelConfig)> {
     points
 }
 
-const UNTILED: &str = "untiled, r = 1";
-
-fn ask(
+fn inspect(
     session: &mut Session<'_>,
     inspector: &Inspector,
-    device: Option<Device>,
+    device: Option<&Device>,
     points: &[(String, u32, KernelConfig)],
 ) {
     for (done, (series, x, config)) in points.iter().enumerate() {
         if !session.progress(done as f64 / points.len() as f64, &config.to_string()) {
             return;
         }
-        let mut record = session.compiled_record(FIGURE.name, series, device.clone());
+        let mut record = blank(session, series, device);
         (record.x, record.kernel) = (f64::from(*x), Some(*config));
-        let variant = KernelVariant {
-            config: *config,
-            guarded: false,
-            potential: false,
-            one_mass: false,
-            alone: false,
-        };
+        let variant = KernelVariant::new(*config, 1.0, 1.0, false);
         match inspector.report(&variant) {
             Ok(report) => {
+                record.compiled = Some(Compiled::of(&report));
                 if device.is_none() {
                     record.device = Device {
-                        name: report.device.clone(),
-                        kind: ABSENT.to_owned(),
+                        name: report.device,
+                        kind: "compiler alone".to_owned(),
                         backend: "vulkan".to_owned(),
-                        driver: report.driver.clone(),
+                        driver: report.driver,
                     };
                 }
-                record.compiled = Some(Compiled::of(&report));
             }
-            Err(error) => {
-                record.kind = Kind::Skipped;
-                record.remark = Some(crate::measure::bench::candidate::plain(&error.to_string()));
-            }
+            Err(error) => record = record.skipped(&error.to_string()),
         }
         session.records.push(record);
     }
 }
 
-/// The kind of a device of which only the compiler is present.
-const ABSENT: &str = "compiler alone";
-
-fn plots(records: &[Record]) -> Vec<Plot> {
-    let own = || records.iter().filter(|r| r.figure == FIGURE.name && r.compiled.is_some());
-    let mut devices: Vec<&str> = Vec::new();
-    for record in own() {
-        if !devices.contains(&record.device.name.as_str()) {
-            devices.push(&record.device.name);
-        }
-    }
-    let mut plots = Vec::new();
-    for device in devices {
-        let of = |is_x_p: bool, value: fn(&Compiled) -> Option<f64>| {
-            let kept = own().filter(|r| r.device.name == device);
-            curves(kept.filter(|r| r.series.starts_with("q =") == is_x_p), value)
-        };
-        let (unroll, p) = ("interactions written out per turn of the loop, u", "p");
-        for (is_x_p, x, what, y, value) in [
-            (false, unroll, INSTRUCTIONS, "machine instructions", per_interaction as Value),
-            (false, unroll, "Occupancy, p = 256", "subgroups per SIMD unit", subgroups as Value),
-            (false, unroll, "Registers, p = 256", "registers per thread", registers as Value),
-            (true, p, "Instructions, r = 1, u = 4", "machine instructions", per_interaction),
-        ] {
-            let curves = of(is_x_p, value);
-            if curves.is_empty() {
-                continue;
-            }
-            let x = Axis::powers(x).with_marks(marks(&curves));
-            let title = format!("{what}: {device}");
-            plots.push(Plot::Lines(Lines { title, x, y: Axis::linear(y), curves }));
-        }
-    }
-    plots
-}
-
-const INSTRUCTIONS: &str = "Instructions per interaction, p = 256";
+const TITLE: &str = "Instructions per interaction, p = 256";
 
 type Value = fn(&Compiled) -> Option<f64>;
 
-fn per_interaction(compiled: &Compiled) -> Option<f64> {
-    compiled.per_interaction
-}
-
-fn subgroups(compiled: &Compiled) -> Option<f64> {
-    compiled.subgroups_per_simd.map(|count| count as f64)
-}
-
-fn registers(compiled: &Compiled) -> Option<f64> {
-    compiled.registers.map(|count| count as f64)
-}
-
-fn curves<'r>(records: impl Iterator<Item = &'r Record>, value: Value) -> Vec<Curve> {
-    let mut curves: Vec<Curve> = Vec::new();
-    for record in records {
-        let Some(y) = record.compiled.as_ref().and_then(value) else { continue };
-        let place = Place { x: record.x, y, range: (y, y) };
-        match curves.iter_mut().find(|curve| curve.name == record.series) {
-            Some(curve) => curve.places.push(place),
-            None => {
-                let (name, colour) = (record.series.clone(), curves.len());
-                let places = vec![place];
-                curves.push(Curve { name, places, look: Look::Measured, colour });
-            }
+fn plots(records: &[Record]) -> Vec<Plot> {
+    let own = of(records, INSTRUCTIONS.name, Kind::Compiled);
+    let (unroll, p) = ("interactions written out per turn of the loop, u", "p");
+    let instructions: Value = |compiled| compiled.per_interaction;
+    let sets: [(bool, &str, &str, &str, Value); 4] = [
+        (false, unroll, TITLE, "machine instructions", instructions),
+        (false, unroll, "Occupancy, p = 256", "subgroups per SIMD unit", |compiled| {
+            compiled.subgroups_per_simd.map(|count| count as f64)
+        }),
+        (false, unroll, "Registers, p = 256", "registers per thread", |compiled| {
+            compiled.registers.map(|count| count as f64)
+        }),
+        (true, p, "Instructions, r = 1, u = 4", "machine instructions", instructions),
+    ];
+    let mut plots = Vec::new();
+    for device in distinct(own.clone().map(|record| &record.device.name)) {
+        for (is_over_p, x, what, y, value) in sets {
+            let shown = own
+                .clone()
+                .filter(|r| r.device.name == *device && r.series.starts_with("q =") == is_over_p);
+            let place = |r: &Record| Some(Place::at(r.x, value(r.compiled.as_ref()?)?));
+            let curves = curves(shown, |r: &Record| r.series.clone(), place);
+            let x = Axis::powers(x).marked(&curves);
+            plots.push(Plot::lines(format!("{what}: {device}"), x, Axis::linear(y), curves));
         }
     }
-    curves
+    filled(plots)
 }
 
 #[cfg(test)]
@@ -205,7 +166,8 @@ mod tests {
     fn plots_are_per_device_and_omit_unreported_values() {
         let with = |device: &str, series: &str, x: f64, compiled| {
             let mut record = example();
-            (record.figure, record.device.name) = (FIGURE.name.to_owned(), device.to_owned());
+            (record.figure, record.device.name) =
+                (super::INSTRUCTIONS.name.to_owned(), device.to_owned());
             (record.series, record.x) = (series.to_owned(), x);
             (record.kind, record.compiled) = (Kind::Compiled, Some(compiled));
             record
@@ -230,7 +192,7 @@ mod tests {
         let plots = plots(&records);
         let titles: Vec<_> = plots.iter().map(Plot::title).collect();
         assert_eq!(titles.len(), 5, "{titles:?}");
-        assert!(titles[0].starts_with(INSTRUCTIONS) && titles[0].ends_with("A"));
+        assert!(titles[0].starts_with(TITLE) && titles[0].ends_with("A"));
         assert_eq!(titles[4], "Registers, p = 256: B");
         let Plot::Lines(first) = &plots[0] else { panic!("curves were expected") };
         let values: Vec<f64> = first.curves[0].places.iter().map(|place| place.y).collect();

@@ -1,16 +1,66 @@
-//! The roofline: rate against flops per byte, with the kernels on it (Williams, Waterman and
-//! Patterson 2009).
+//! The ceilings of the adapter, and the roofline: rate against flops per byte, with kernels on it
+//! (Williams, Waterman and Patterson 2009).
 
-use super::table::CHAPTER;
-use super::{Figure, grouped, of};
+use super::conclusions::Conclusion;
+use super::curves::{curves, gflops, of};
+use super::kernels::CHAPTER;
+use super::{Figure, Measure};
 use crate::error::Result;
 use crate::forces::direct::FLOPS;
 use crate::forces::direct::gpu::KernelConfig;
 use crate::gpu::DeviceClass;
-use crate::measure::plot::{Axis, Curve, Lines, Look, Place, Plot};
-use crate::measure::{Candidate, Ceiling, Ceilings, Kind, Point, Record, Session};
+use crate::measure::plot::{Axis, Bars, Curve, Place, Plot, number};
+use crate::measure::{Ceiling, Ceilings, Kind, Limit, Point, Record, Session, predict};
 
-pub(super) const FIGURE: Figure = Figure {
+pub(super) const CEILINGS: Figure = Figure {
+    name: "ceilings",
+    title: "Ceilings of the adapter",
+    about: "Each ceiling is measured by a small kernel that does one thing only. The dots translate them: \
+            the rate that a kernel with p = 256, r = 4, u = 4 would have if this resource were the only \
+            one it needs. The leftmost dot is the limit. Reading the tile costs 1/r of a read per \
+            interaction, and the sources themselves 16/(p r) bytes, which is why neither is far left where \
+            r and p are large.",
+    measure: Measure::Own(|session| session.ceilings().map(|_| ())),
+    plots: ceilings_plots,
+    concludes: &[Conclusion::PerUnitAndClock],
+};
+
+/// Enough bodies that latency, dispatch and idle units do not matter.
+const MANY: usize = 1 << 22;
+
+/// The ceilings among some records; `None` if none was measured.
+pub(super) fn ceilings_of(records: &[Record]) -> Option<Ceilings> {
+    let mut found = records.iter().filter(|r| r.kind == Kind::Ceiling).peekable();
+    let in_series = found.peek()?.device.kind == DeviceClass::Software.name();
+    let rates = found.filter_map(|r| Some((r.ceiling()?, r.per_sec()?)));
+    Some(Ceilings::of(rates).in_series(in_series))
+}
+
+fn ceilings_plots(records: &[Record]) -> Vec<Plot> {
+    let Some(ceilings) = ceilings_of(records) else { return Vec::new() };
+    let config = KernelConfig { r: 4, ..CHAPTER };
+    let Some(prediction) = predict(&ceilings, &config, MANY, MANY) else { return Vec::new() };
+    let mut bars = vec![("pair function, in registers", ceilings.get(Ceiling::Pair) / 1e9)];
+    for (limit, secs) in &prediction.parts {
+        let name = match limit {
+            Limit::Arithmetic => "instruction issue",
+            Limit::Rsqrt => "reciprocal square roots",
+            Limit::WorkgroupMemory => "workgroup memory",
+            Limit::Storage => "storage bandwidth",
+            _ => continue,
+        };
+        bars.push((name, MANY as f64 * MANY as f64 / secs / 1e9));
+    }
+    let in_words =
+        |(name, rate): (&str, f64)| (name.to_owned(), rate, format!("{} G/s", number(rate)));
+    vec![Plot::Bars(Bars {
+        title: "What each resource alone would allow, p = 256, r = 4, u = 4".to_owned(),
+        x: Axis::decades("rate, 10⁹ interactions/s"),
+        bars: bars.into_iter().map(in_words).collect(),
+    })]
+}
+
+pub(super) const ROOFLINE: Figure = Figure {
     name: "roofline",
     title: "Roofline",
     about: "A kernel's rate in GFLOP/s (20 flops per interaction) against the flops it makes of each byte \
@@ -20,15 +70,13 @@ pub(super) const FIGURE: Figure = Figure {
             Untiled kernels may stand above the slope: caches serve them, which is why tiling does not \
             pay on every device; beside its name stands what a kernel asks of storage per second. The upper roof counts two flops per multiply-add; the lower one is the \
             pair function with everything in registers.",
-    measure,
-    plots,
+    measure: Measure::Points(roofline_points),
+    plots: roofline_plots,
+    concludes: &[],
 };
 
-fn measure(session: &mut Session<'_>) -> Result<()> {
+fn roofline_points(session: &mut Session<'_>) -> Result<Vec<Point>> {
     let n = session.sizes.many;
-    if session.gpu.is_none() {
-        return Ok(());
-    }
     let untiled = KernelConfig { untiled: true, ..CHAPTER };
     let kernels = [
         ("untiled, r = 1", untiled),
@@ -37,28 +85,14 @@ fn measure(session: &mut Session<'_>) -> Result<()> {
         ("p = 256, r = 1", CHAPTER),
         ("p = 256, r = 4", KernelConfig { r: 4, ..CHAPTER }),
     ];
-    let points: Vec<Point> = kernels
-        .into_iter()
-        .map(|(series, config)| {
-            let (series, candidate) = (series.to_owned(), Candidate::Kernel(config));
-            Point { series, x: intensity(&config), sinks: n, sources: n, candidate }
-        })
-        .collect();
-    session.sweep(FIGURE.name, &points)
+    let point = |(series, config)| Point::all_on_all(series, n, config).at(intensity(&config));
+    Ok(kernels.map(point).to_vec())
 }
 
 /// Flops per byte requested from storage.
 fn intensity(config: &KernelConfig) -> f64 {
     let interactions_per_source = if config.untiled { config.r } else { config.p * config.r };
     FLOPS * f64::from(interactions_per_source) / 16.0
-}
-
-/// The ceilings among some records; `None` if none was measured.
-pub(super) fn ceilings_of(records: &[Record]) -> Option<Ceilings> {
-    let mut found = records.iter().filter(|r| r.kind == Kind::Ceiling).peekable();
-    let in_series = found.peek()?.device.kind == DeviceClass::Software.name();
-    let rates = found.filter_map(|r| Some((r.ceiling()?, r.per_sec()?)));
-    Some(Ceilings::of(rates).in_series(in_series))
 }
 
 /// Formats a bandwidth: `35.2 GB/s`, `4.61 TB/s`.
@@ -69,44 +103,33 @@ fn bandwidth(bytes_per_sec: f64) -> String {
     format!("{value:.digits$} {unit}")
 }
 
-fn plots(records: &[Record]) -> Vec<Plot> {
-    let gflops = |record: &Record| {
-        let summary = record.summary()?;
-        let of = |secs: f64| FLOPS * record.work / secs / 1e9;
-        let range = (of(summary.upper), of(summary.lower));
-        Some(Place { x: record.x, y: of(summary.median), range })
-    };
+fn roofline_plots(records: &[Record]) -> Vec<Plot> {
     // The name includes what a kernel requests from storage: caches may serve more of it than
     // memory could.
     let named = |record: &Record| {
         let bytes = record.per_sec().map_or(0.0, |rate| FLOPS * rate / record.x);
         format!("{}: {}", record.series, bandwidth(bytes))
     };
-    let mut curves = grouped(of(records, FIGURE.name), Look::Measured, named, gflops);
+    let mut curves = curves(of(records, ROOFLINE.name, Kind::Forces), named, gflops);
     if curves.is_empty() {
         return Vec::new();
     }
     if let Some(ceilings) = ceilings_of(records) {
-        let place = |x: f64, y: f64| Place { x, y, range: (y, y) };
         let (least, most) = (1.0, 4096.0);
         let peak = 2.0 * ceilings.get(Ceiling::Fma) / 1e9;
         let bytes = ceilings.get(Ceiling::Storage) / 1e9;
-        let meet = (peak / bytes).clamp(least, most);
-        let mut roof = |name: &str, places: Vec<Place>, colour| {
-            let (name, look) = (name.to_owned(), Look::Predicted);
-            curves.push(Curve { name, places, look, colour });
+        let pair = FLOPS * ceilings.get(Ceiling::Pair) / 1e9;
+        let meet = |roof: f64| (roof / bytes).clamp(least, most);
+        let mut roof = |name: &str, from: (f64, f64), to: (f64, f64), colour| {
+            let places = [from, to].map(|(x, y)| Place::at(x, y)).to_vec();
+            curves.push(Curve::predicted(name, places, colour));
         };
         let storage = format!("storage: {}", bandwidth(ceilings.get(Ceiling::Storage)));
-        roof(&storage, vec![place(least, bytes * least), place(meet, bytes * meet)], 5);
-        roof("multiply-adds", vec![place(meet, peak), place(most, peak)], 7);
-        let pair = FLOPS * ceilings.get(Ceiling::Pair) / 1e9;
-        let from = (pair / bytes).clamp(least, most);
-        roof("pair function in registers", vec![place(from, pair), place(most, pair)], 6);
+        roof(&storage, (least, bytes * least), (meet(peak), bytes * meet(peak)), 5);
+        roof("multiply-adds", (meet(peak), peak), (most, peak), 7);
+        roof("pair function in registers", (meet(pair), pair), (most, pair), 6);
     }
-    vec![Plot::Lines(Lines {
-        title: "Roofline of the adapter, and kernels on it".to_owned(),
-        x: Axis::powers("flops per byte asked of storage"),
-        y: Axis::decades("rate, GFLOP/s at 20 flops per interaction"),
-        curves,
-    })]
+    let x = Axis::powers("flops per byte asked of storage");
+    let y = Axis::decades("rate, GFLOP/s at 20 flops per interaction");
+    vec![Plot::lines("Roofline of the adapter, and kernels on it", x, y, curves)]
 }

@@ -3,17 +3,19 @@
 
 use std::sync::Arc;
 
-use super::table::DEFAULT;
-use super::{Figure, RATE, curves, rate, values};
+use super::curves::{RATE, by_series, of, rate};
+use super::kernels::DEFAULT;
+use super::{Figure, Measure};
 use crate::error::{Error, Result};
 use crate::forces::direct::gpu::candidates::{Bounds, neighbours, shapes};
 use crate::forces::direct::gpu::{KernelConfig, KernelRequest, Masses};
 use crate::gpu::Gpu;
 use crate::measure::bench::record::rounded;
-use crate::measure::plot::{Axis, Curve, Lines, Look, Place, Plot};
+use crate::measure::bench::steps::of_steps;
+use crate::measure::plot::{Axis, Curve, Place, Plot};
 use crate::measure::{Kind, Record, Session, StepTimer, Summary, Timer, interleave};
 
-pub(super) const FIGURE: Figure = Figure {
+pub(super) const RULE: Figure = Figure {
     name: "rule",
     title: "What auto takes, against the best of a full sweep",
     about: "Whole steps, force and leapfrog, with every shape of the kernel that the adapter holds: p, q, \
@@ -22,8 +24,9 @@ pub(super) const FIGURE: Figure = Figure {
             or the default of the kind of device where nothing was tuned) and that default then take turns. \
             The curve is the rate of auto over that of the best, by turns; the rule is that it stays above \
             95 %. This takes minutes and is not part of 'all'.",
-    measure,
+    measure: Measure::Own(measure),
     plots,
+    concludes: &[],
 };
 
 /// The series of the shape that the program chooses by default.
@@ -195,10 +198,11 @@ fn record(
             series.push(FINALIST);
         }
         for series in series {
-            let mut record = session.step_record(FIGURE.name, series, n, *config);
+            let blank = session.on_adapter(RULE.name, series, Kind::Steps);
+            let mut record = of_steps(&blank, n, *config);
             record.repeats = sweep.timer.steps_of(config).unwrap_or(1) as u32;
             record.rms_error = sweep.timer.error_of(config).map(|error| rounded(error.rms));
-            record.method = sweep.timer.method().name().to_owned();
+            record.method = sweep.timer.stopwatch().method().name().to_owned();
             record.set_samples(samples);
             if let (AUTO, Some(part)) = (series, part_of(samples, &best_samples)) {
                 record.remark = Some(format!(
@@ -221,9 +225,9 @@ fn part_of(samples: &[f64], best: &[f64]) -> Option<Summary> {
 }
 
 fn plots(records: &[Record]) -> Vec<Plot> {
-    let own = records.iter().filter(|r| r.figure == FIGURE.name && r.kind == Kind::Steps);
+    let own = of(records, RULE.name, Kind::Steps);
     let shown = own.clone().filter(|record| record.series != FINALIST);
-    let rates = curves(shown.clone(), Look::Measured, rate);
+    let rates = by_series(shown.clone(), rate);
     if rates.is_empty() {
         return Vec::new();
     }
@@ -232,35 +236,18 @@ fn plots(records: &[Record]) -> Vec<Plot> {
     for (colour, series) in [AUTO, DEFAULT].into_iter().enumerate() {
         let places = shown.clone().filter(|record| record.series == series).filter_map(|record| {
             let part = part_of(&record.samples, &best_at(record.x)?.samples)?;
-            let percent = |x: f64| 100.0 * x;
-            let range = (percent(part.lower), percent(part.upper));
-            Some(Place { x: record.x, y: percent(part.median), range })
+            let [y, low, high] = [part.median, part.lower, part.upper].map(|part| 100.0 * part);
+            Some(Place { x: record.x, y, range: (low, high) })
         });
-        let places: Vec<Place> = places.collect();
-        parts.push(Curve { name: series.to_owned(), places, look: Look::Measured, colour });
+        parts.push(Curve::measured(series, places.collect(), colour));
     }
-    let rule = parts[0].places.iter().map(|place| Place { y: 95.0, range: (95.0, 95.0), ..*place });
-    let rule = rule.collect();
-    parts.push(Curve {
-        name: "the rule".to_owned(),
-        places: rule,
-        look: Look::Predicted,
-        colour: 0,
-    });
+    let rule = parts[0].places.iter().map(|place| Place::at(place.x, 95.0)).collect();
+    parts.push(Curve::predicted("the rule", rule, 0));
     let x = Axis::powers("number of bodies N");
+    let y = Axis::linear("rate / best rate, %");
     vec![
-        Plot::Lines(Lines {
-            title: "Rate over that of the best shape".to_owned(),
-            x: x.clone(),
-            y: Axis::linear("rate / best rate, %"),
-            curves: parts,
-        }),
-        Plot::Lines(Lines {
-            title: "Rates in whole steps".to_owned(),
-            x,
-            y: Axis::fitting(RATE, values(&rates)),
-            curves: rates,
-        }),
+        Plot::lines("Rate over that of the best shape", x.clone(), y, parts),
+        Plot::lines("Rates in whole steps", x, Axis::fitting(RATE, &rates), rates),
     ]
 }
 
@@ -268,10 +255,11 @@ fn plots(records: &[Record]) -> Vec<Plot> {
 mod tests {
     use super::*;
     use crate::measure::bench::record::tests::example;
+    use crate::measure::plot::Lines;
 
     fn at(series: &str, x: f64, samples: &[f64]) -> Record {
         let mut record = example();
-        (record.figure, record.kind) = (FIGURE.name.to_owned(), Kind::Steps);
+        (record.figure, record.kind) = (RULE.name.to_owned(), Kind::Steps);
         (record.series, record.x) = (series.to_owned(), x);
         record.samples = samples.to_vec();
         record

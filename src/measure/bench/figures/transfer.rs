@@ -2,16 +2,14 @@
 
 use web_time::Instant;
 
-use super::{Figure, curves, marks};
+use super::curves::{by_series, filled, micros, of};
+use super::{Figure, Measure};
 use crate::error::Result;
-use crate::forces::Precision;
 use crate::gpu::{Gpu, read_blocking, storage};
-use crate::measure::bench::session::EngineTier;
-use crate::measure::plot::{Axis, Lines, Look, Place, Plot};
+use crate::measure::plot::{Axis, Place, Plot};
 use crate::measure::{Kind, Record, Session, Sizes};
-use crate::sim::EngineKind;
 
-pub(super) const FIGURE: Figure = Figure {
+pub(super) const TRANSFER: Figure = Figure {
     name: "transfer",
     title: "Sending and fetching bodies (kirin's thesis, figure 4.1)",
     about: "How long the host waits until bodies have arrived on the device, or have come back, 16 bytes each: position and \
@@ -19,8 +17,9 @@ pub(super) const FIGURE: Figure = Figure {
             Eight submissions cost eight times the floor, eight writes in one submission much less: \
             why a block of bodies travels together, and why forces that need few bodies are best computed where those bodies are. \
             Wall clock, from host to host.",
-    measure,
+    measure: Measure::Own(measure),
     plots,
+    concludes: &[],
 };
 
 /// Number of chunks of a split transfer.
@@ -78,9 +77,8 @@ fn measure(session: &mut Session<'_>) -> Result<()> {
     let Some(gpu) = session.gpu.clone() else { return Ok(()) };
     let sizes = Sizes::powers(PIECES, 4 * session.sizes.largest, 2);
     for (done, &n) in sizes.iter().enumerate() {
-        if !session
-            .progress(done as f64 / sizes.len() as f64, &format!("{n} bodies, sent and fetched"))
-        {
+        let doing = format!("{n} bodies, sent and fetched");
+        if !session.progress(done as f64 / sizes.len() as f64, &doing) {
             break;
         }
         let (buffer, bodies) = (storage(&gpu, "bodies that travel", n), vec![[1.0f32; 4]; n]);
@@ -101,9 +99,7 @@ fn measure(session: &mut Session<'_>) -> Result<()> {
             }
         }
         for (k, (series, _)) in MODES.iter().enumerate() {
-            let tier = EngineTier { kind: EngineKind::Gpu, precision: Precision::Single };
-            let mut record = session.tier_record(FIGURE.name, series, tier);
-            record.kind = Kind::Transfer;
+            let mut record = session.on_adapter(TRANSFER.name, series, Kind::Transfer);
             (record.x, record.work, record.repeats) = (n as f64, (16 * n) as f64, repeats[k]);
             record.method = "wall clock".to_owned();
             record.set_samples(&samples[k]);
@@ -114,35 +110,14 @@ fn measure(session: &mut Session<'_>) -> Result<()> {
 }
 
 fn plots(records: &[Record]) -> Vec<Plot> {
-    let own = records.iter().filter(|r| r.figure == FIGURE.name && r.kind == Kind::Transfer);
-    let micros = |record: &Record| {
-        let summary = record.summary()?;
-        let range = (summary.lower * 1e6, summary.upper * 1e6);
-        Some(Place { x: record.x, y: summary.median * 1e6, range })
-    };
-    let bandwidth = |record: &Record| {
-        let y = record.per_sec()? / 1e9;
-        Some(Place { x: record.x, y, range: (y, y) })
-    };
-    let times = curves(own.clone(), Look::Measured, micros);
-    if times.is_empty() {
-        return Vec::new();
-    }
-    let mut rates = curves(own, Look::Measured, bandwidth);
+    let own = of(records, TRANSFER.name, Kind::Transfer);
+    let times = by_series(own.clone(), micros);
+    let mut rates = by_series(own, |r| Some(Place::at(r.x, r.per_sec()? / 1e9)));
     rates.truncate(2);
-    let x = || Axis::powers("bodies that travel, 16 bytes each").with_marks(marks(&times));
-    vec![
-        Plot::Lines(Lines {
-            title: "Time of a transfer".to_owned(),
-            x: x(),
-            y: Axis::decades("time until it has arrived, µs"),
-            curves: times.clone(),
-        }),
-        Plot::Lines(Lines {
-            title: "Bytes per second".to_owned(),
-            x: x(),
-            y: Axis::decades("GB/s"),
-            curves: rates,
-        }),
-    ]
+    let x = Axis::powers("bodies that travel, 16 bytes each").marked(&times);
+    let y = Axis::decades("time until it has arrived, µs");
+    filled([
+        Plot::lines("Time of a transfer", x.clone(), y, times),
+        Plot::lines("Bytes per second", x, Axis::decades("GB/s"), rates),
+    ])
 }

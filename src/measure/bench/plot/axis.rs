@@ -2,6 +2,7 @@
 
 use plotters::coord::ranged1d::{DefaultFormatting, KeyPointHint, Ranged};
 
+use super::Curve;
 pub use crate::measure::bench::names::number;
 use crate::measure::bench::names::thousands;
 
@@ -43,10 +44,12 @@ impl Axis {
         Self { label: label.to_owned(), scale: Scale::Decades, marks: Vec::new() }
     }
 
-    /// Linear if the values are of similar size, otherwise in powers of ten.
-    pub fn fitting(label: &str, values: impl Iterator<Item = f64>) -> Self {
-        let (least, most) = values
-            .filter(|x| x.is_finite() && *x > 0.0)
+    /// Linear if the values of the curves are of similar size, otherwise in powers of ten.
+    pub fn fitting(label: &str, curves: &[Curve]) -> Self {
+        let (least, most) = curves
+            .iter()
+            .flat_map(|curve| curve.places.iter().map(|place| place.y))
+            .filter(|y| y.is_finite() && *y > 0.0)
             .fold((f64::INFINITY, 0.0f64), |(a, b), x| (a.min(x), b.max(x)));
         if most > 20.0 * least { Self::decades(label) } else { Self::linear(label) }
     }
@@ -55,6 +58,16 @@ impl Axis {
     #[must_use]
     pub fn with_marks(self, marks: Vec<f64>) -> Self {
         Self { marks, ..self }
+    }
+
+    /// With a mark at each x of some curves.
+    #[must_use]
+    pub fn marked(self, curves: &[Curve]) -> Self {
+        let places = curves.iter().flat_map(|curve| &curve.places);
+        let mut marks: Vec<f64> = places.map(|place| place.x).collect();
+        marks.sort_by(f64::total_cmp);
+        marks.dedup();
+        self.with_marks(marks)
     }
 
     /// Whether it is linear, from 0.
@@ -243,7 +256,10 @@ mod tests {
                 assert!((layout.low..=layout.high).contains(&place), "{layout:?}");
             }
         }
-        assert_eq!(Axis::fitting("", [1.0, 2.0].into_iter()).scale, Scale::Linear);
-        assert_eq!(Axis::fitting("", [1.0, 200.0].into_iter()).scale, Scale::Decades);
+        let fitting = |most: f64| {
+            let places = [1.0, most].map(|y| super::super::Place::at(0.0, y));
+            Axis::fitting("", &[Curve::measured("", places.to_vec(), 0)]).scale
+        };
+        assert_eq!((fitting(2.0), fitting(200.0)), (Scale::Linear, Scale::Decades));
     }
 }

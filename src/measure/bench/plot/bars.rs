@@ -31,15 +31,15 @@ pub(super) fn draw(plot: &Bars) -> String {
         for mark in &axis.marks {
             let x = x_of(*mark);
             let line = vec![(x, TITLE + 2), (x, bottom)];
-            root.draw(&PathElement::new(line, theme::grid().stroke_width(1)))?;
+            root.draw(&PathElement::new(line, theme::GRID.stroke_width(1)))?;
             let place = (HPos::Center, VPos::Top);
-            canvas::text(root, &plot.x.name(*mark), (x, bottom + 6), SMALL, theme::soft(), place)?;
+            canvas::text(root, &plot.x.name(*mark), (x, bottom + 6), SMALL, theme::SOFT, place)?;
         }
         for (row, (name, value, words)) in bars.iter().enumerate() {
             let y = TITLE + 6 + ROW * row as i32 + ROW / 2;
             let x = plot.x.place(*value).map_or(begin, x_of).max(begin + 2);
             let right = (HPos::Right, VPos::Center);
-            canvas::text(root, name, (begin - 10, y), NORMAL, theme::ink(), right)?;
+            canvas::text(root, name, (begin - 10, y), NORMAL, theme::INK, right)?;
             if plot.x.is_linear() {
                 let corners = [(begin, y - BAR / 2), (x, y + BAR / 2)];
                 root.draw(&Rectangle::new(corners, theme::curve(0).filled()))?;
@@ -47,12 +47,12 @@ pub(super) fn draw(plot: &Bars) -> String {
                 root.draw(&Circle::new((x, y), BAR / 3, theme::curve(0).filled()))?;
             }
             let left = (HPos::Left, VPos::Center);
-            canvas::text(root, words, (x + 8, y), SMALL, theme::ink(), left)?;
+            canvas::text(root, words, (x + 8, y), SMALL, theme::INK, left)?;
         }
         let line = vec![(begin, TITLE + 2), (begin, bottom)];
-        root.draw(&PathElement::new(line, theme::frame().stroke_width(1)))?;
+        root.draw(&PathElement::new(line, theme::FRAME.stroke_width(1)))?;
         let place = (HPos::Center, VPos::Top);
         let middle = ((begin + end) / 2, bottom + 26);
-        canvas::text(root, &plot.x.label, middle, NORMAL, theme::ink(), place)
+        canvas::text(root, &plot.x.label, middle, NORMAL, theme::INK, place)
     })
 }

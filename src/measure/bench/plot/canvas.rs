@@ -23,8 +23,8 @@ pub(super) fn sheet(title: &str, height: u32, draw: impl FnOnce(&Area<'_>) -> Dr
     let drawn = {
         let root = SVGBackend::with_string(&mut svg, (WIDTH, height)).into_drawing_area();
         let all = || {
-            root.fill(&theme::paper())?;
-            let bold = font(15.0).style(FontStyle::Bold).color(&theme::ink());
+            root.fill(&theme::PAPER)?;
+            let bold = font(15.0).style(FontStyle::Bold).color(&theme::INK);
             let style = bold.pos(Pos::new(HPos::Left, VPos::Center));
             root.draw(&Text::new(title.to_owned(), (14, TITLE / 2 + 2), style))?;
             draw(&root)?;
@@ -66,6 +66,6 @@ pub(super) fn width(words: &str, pixels: f64) -> i32 {
 pub(super) fn nothing(title: &str) -> String {
     sheet(title, 110, |area| {
         let place = (HPos::Left, VPos::Center);
-        text(area, "nothing was measured for this plot", (14, 66), NORMAL, theme::soft(), place)
+        text(area, "nothing was measured for this plot", (14, 66), NORMAL, theme::SOFT, place)
     })
 }

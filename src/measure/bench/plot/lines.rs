@@ -51,14 +51,14 @@ fn chart(area: &Area<'_>, plot: &Lines) -> Drawn {
         .x_label_area_size(50)
         .y_label_area_size(widest + 34)
         .build_cartesian_2d(x, y.clone())?;
-    let small = canvas::font(SMALL).color(&theme::soft());
+    let small = canvas::font(SMALL).color(&theme::SOFT);
     chart
         .configure_mesh()
-        .bold_line_style(theme::grid().stroke_width(1))
+        .bold_line_style(theme::GRID.stroke_width(1))
         .light_line_style(TRANSPARENT)
-        .axis_style(theme::frame().stroke_width(1))
+        .axis_style(theme::FRAME.stroke_width(1))
         .label_style(small)
-        .axis_desc_style(canvas::font(NORMAL).color(&theme::ink()))
+        .axis_desc_style(canvas::font(NORMAL).color(&theme::INK))
         .x_desc(&plot.x.label)
         .y_desc(&plot.y.label)
         .x_label_formatter(&|place| plot.x.name(*place))
@@ -135,7 +135,7 @@ fn legend(root: &Area<'_>, plot: &Lines, rows: &[Vec<usize>]) -> Drawn {
         for &i in entries {
             let curve = &plot.curves[i];
             let alone = plot.curves.iter().filter(|other| other.name == curve.name).count() == 1;
-            let colour = if alone { theme::curve(curve.colour) } else { theme::soft() };
+            let colour = if alone { theme::curve(curve.colour) } else { theme::SOFT };
             let style = colour.stroke_width(2);
             if curve.look == Look::Predicted {
                 for begin in [0, 9, 18] {
@@ -146,7 +146,7 @@ fn legend(root: &Area<'_>, plot: &Lines, rows: &[Vec<usize>]) -> Drawn {
                 root.draw(&Circle::new((x + 12, y), 4, colour.filled()))?;
             }
             let place = (HPos::Left, VPos::Center);
-            canvas::text(root, &curve.name, (x + 30, y), SMALL, theme::ink(), place)?;
+            canvas::text(root, &curve.name, (x + 30, y), SMALL, theme::INK, place)?;
             x += entry_width(curve);
         }
     }

@@ -23,7 +23,7 @@ pub(super) fn draw(plot: &Map) -> String {
         for (row, (name, cells)) in plot.y.1.iter().zip(&plot.cells).enumerate() {
             let y = bottom - (row as i32 + 1) * ROW;
             let place = (HPos::Right, VPos::Center);
-            canvas::text(root, name, (left - 8, y + ROW / 2), SMALL, theme::soft(), place)?;
+            canvas::text(root, name, (left - 8, y + ROW / 2), SMALL, theme::SOFT, place)?;
             for (i, ratio) in cells.iter().enumerate() {
                 let x = left + i as i32 * column;
                 let corners = [(x + 1, y + 1), (x + column - 1, y + ROW - 1)];
@@ -33,23 +33,23 @@ pub(super) fn draw(plot: &Map) -> String {
                     Some(ratio) => {
                         root.draw(&Rectangle::new(corners, theme::cell(ratio).filled()))?;
                         let words = factor(ratio);
-                        canvas::text(root, &words, middle, SMALL, theme::on_cell(), centre)?;
+                        canvas::text(root, &words, middle, SMALL, theme::ON_CELL, centre)?;
                     }
                     None => {
-                        root.draw(&Rectangle::new(corners, theme::grid().filled()))?;
-                        canvas::text(root, "–", middle, SMALL, theme::soft(), centre)?;
+                        root.draw(&Rectangle::new(corners, theme::GRID.filled()))?;
+                        canvas::text(root, "–", middle, SMALL, theme::SOFT, centre)?;
                     }
                 }
             }
         }
         for (i, name) in plot.x.1.iter().enumerate() {
             let at = (left + i as i32 * column + column / 2, bottom + 8);
-            canvas::text(root, name, at, SMALL, theme::soft(), (HPos::Center, VPos::Top))?;
+            canvas::text(root, name, at, SMALL, theme::SOFT, (HPos::Center, VPos::Top))?;
         }
         let middle = (left + columns * column / 2, bottom + 30);
         let below = (HPos::Center, VPos::Top);
-        canvas::text(root, &plot.x.0, middle, NORMAL, theme::ink(), below)?;
-        let ink = theme::ink();
+        canvas::text(root, &plot.x.0, middle, NORMAL, theme::INK, below)?;
+        let ink = theme::INK;
         let style = TextStyle::from(canvas::font(NORMAL))
             .color(&ink)
             .transform(FontTransform::Rotate270)
@@ -63,15 +63,15 @@ pub(super) fn draw(plot: &Map) -> String {
 fn scale(root: &canvas::Area<'_>, plot: &Map, x: i32, top: i32) -> canvas::Drawn {
     let steps = [16.0, 4.0, 2.0, 1.0, 0.5, 0.25, 1.0 / 16.0];
     let place = (HPos::Left, VPos::Center);
-    canvas::text(root, &plot.ends.1, (x, top + 8), SMALL, theme::ink(), place)?;
+    canvas::text(root, &plot.ends.1, (x, top + 8), SMALL, theme::INK, place)?;
     for (i, ratio) in steps.iter().enumerate() {
         let y = top + 22 + i as i32 * 20;
         let corners = [(x, y), (x + 22, y + 19)];
         root.draw(&Rectangle::new(corners, theme::cell(*ratio).filled()))?;
-        canvas::text(root, &factor(*ratio), (x + 30, y + 10), SMALL, theme::soft(), place)?;
+        canvas::text(root, &factor(*ratio), (x + 30, y + 10), SMALL, theme::SOFT, place)?;
     }
     let y = top + 22 + steps.len() as i32 * 20 + 12;
-    canvas::text(root, &plot.ends.0, (x, y), SMALL, theme::ink(), place)
+    canvas::text(root, &plot.ends.0, (x, y), SMALL, theme::INK, place)
 }
 
 /// A ratio with few digits: 0.06×, 3.2×, 41×.

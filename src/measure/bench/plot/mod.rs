@@ -50,6 +50,28 @@ pub struct Curve {
     pub colour: usize,
 }
 
+/// Number of the neutral colour, for the CPU engine and for published values.
+pub const GREY: usize = 7;
+
+impl Curve {
+    /// A line with marks.
+    pub fn measured(name: impl Into<String>, places: Vec<Place>, colour: usize) -> Self {
+        Self { name: name.into(), places, look: Look::Measured, colour }
+    }
+
+    /// A dashed line: a prediction or a limit.
+    pub fn predicted(name: impl Into<String>, places: Vec<Place>, colour: usize) -> Self {
+        Self { name: name.into(), places, look: Look::Predicted, colour }
+    }
+
+    /// A predicted curve over the same x, with `y(x, last)` from the last point of this one.
+    pub fn law(&self, name: &str, colour: usize, y: impl Fn(f64, Place) -> f64) -> Option<Self> {
+        let last = *self.places.last()?;
+        let places = self.places.iter().map(|place| Place::at(place.x, y(place.x, last)));
+        Some(Self::predicted(name, places.collect(), colour))
+    }
+}
+
 /// A point of a curve.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Place {
@@ -59,6 +81,13 @@ pub struct Place {
     pub y: f64,
     /// Quartiles of y.
     pub range: (f64, f64),
+}
+
+impl Place {
+    /// A value without a range.
+    pub fn at(x: f64, y: f64) -> Self {
+        Self { x, y, range: (y, y) }
+    }
 }
 
 /// How a curve is drawn.
@@ -97,6 +126,11 @@ pub struct Map {
 }
 
 impl Plot {
+    /// Curves over axes.
+    pub fn lines(title: impl Into<String>, x: Axis, y: Axis, curves: Vec<Curve>) -> Self {
+        Self::Lines(Lines { title: title.into(), x, y, curves })
+    }
+
     /// The plot as an SVG document; an empty plot contains a note.
     pub fn svg(&self) -> String {
         match self {

@@ -9,11 +9,22 @@ const fn rgb(hex: u32) -> RGBColor {
     RGBColor((hex >> 16) as u8, (hex >> 8) as u8, hex as u8)
 }
 
-const PAPER: Pair = (rgb(0xFFFFFF), rgb(0x17191C));
-const INK: Pair = (rgb(0x1C1E21), rgb(0xE8EAED));
-const SOFT: Pair = (rgb(0x5B6066), rgb(0xA9AFB7));
-const GRID: Pair = (rgb(0xE4E6E9), rgb(0x30343A));
-const FRAME: Pair = (rgb(0xA0A5AB), rgb(0x666C74));
+pub(super) const PAPER: RGBColor = rgb(0xFFFFFF);
+pub(super) const INK: RGBColor = rgb(0x1C1E21);
+pub(super) const SOFT: RGBColor = rgb(0x5B6066);
+pub(super) const GRID: RGBColor = rgb(0xE4E6E9);
+pub(super) const FRAME: RGBColor = rgb(0xA0A5AB);
+/// Text on the cells of a map.
+pub(super) const ON_CELL: RGBColor = rgb(0x23211E);
+
+/// All but the curves, with their colours on a dark page.
+const NEUTRAL: [Pair; 5] = [
+    (PAPER, rgb(0x17191C)),
+    (INK, rgb(0xE8EAED)),
+    (SOFT, rgb(0xA9AFB7)),
+    (GRID, rgb(0x30343A)),
+    (FRAME, rgb(0x666C74)),
+];
 
 /// Distinguishable with colour vision deficiencies, and in greyscale by lightness as far as eight
 /// colours can be.
@@ -28,21 +39,6 @@ const CURVES: [Pair; 8] = [
     (rgb(0x54595F), rgb(0xC3C8CE)),
 ];
 
-pub(super) const fn paper() -> RGBColor {
-    PAPER.0
-}
-pub(super) const fn ink() -> RGBColor {
-    INK.0
-}
-pub(super) const fn soft() -> RGBColor {
-    SOFT.0
-}
-pub(super) const fn grid() -> RGBColor {
-    GRID.0
-}
-pub(super) const fn frame() -> RGBColor {
-    FRAME.0
-}
 pub(super) const fn curve(number: usize) -> RGBColor {
     CURVES[number % CURVES.len()].0
 }
@@ -61,16 +57,11 @@ pub(super) fn cell(ratio: f64) -> RGBColor {
     RGBColor(mix(pale.0, full.0), mix(pale.1, full.1), mix(pale.2, full.2))
 }
 
-/// The colour of text on cells.
-pub(super) const fn on_cell() -> RGBColor {
-    rgb(0x23211E)
-}
-
 /// An SVG with its style sheet, and a description for screen readers.
 pub(super) fn finish(svg: &str, title: &str) -> String {
     let hex = |c: RGBColor| format!("#{:02X}{:02X}{:02X}", c.0, c.1, c.2);
     let mut dark = String::new();
-    for (light, night) in [PAPER, INK, SOFT, GRID, FRAME].iter().chain(&CURVES) {
+    for (light, night) in NEUTRAL.iter().chain(&CURVES) {
         let (light, night) = (hex(*light), hex(*night));
         dark += &format!(
             ".gravitile [fill=\"{light}\"]{{fill:{night}}}.gravitile [stroke=\"{light}\"]{{stroke:{night}}}"

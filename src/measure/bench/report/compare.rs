@@ -5,7 +5,7 @@ use minijinja::context;
 use super::html::svg;
 use super::template::{render, table};
 use crate::forces::direct::FLOPS;
-use crate::measure::plot::{Axis, Curve, Lines, Look, Place, Plot, number, short};
+use crate::measure::plot::{Axis, Curve, Place, Plot, number, short};
 use crate::measure::{Kind, Record, Summary};
 
 /// The comparison of several files.
@@ -212,23 +212,12 @@ fn plot(sides: &[Side]) -> Plot {
         }
         name
     };
-    let curves: Vec<Curve> = sides
-        .iter()
-        .enumerate()
-        .map(|(colour, side)| Curve {
-            name: name(side),
-            places: side.best.iter().map(|best| best.place).collect(),
-            look: Look::Measured,
-            colour,
-        })
-        .collect();
-    let values = curves.iter().flat_map(|curve| curve.places.iter().map(|place| place.y));
-    Plot::Lines(Lines {
-        title: "Best all-on-all rate of each run".to_owned(),
-        x: Axis::powers("number of bodies N"),
-        y: Axis::fitting("rate, 10⁹ interactions/s", values),
-        curves,
-    })
+    let curve = |(colour, side): (usize, &Side)| {
+        Curve::measured(name(side), side.best.iter().map(|best| best.place).collect(), colour)
+    };
+    let curves: Vec<Curve> = sides.iter().enumerate().map(curve).collect();
+    let y = Axis::fitting("rate, 10⁹ interactions/s", &curves);
+    Plot::lines("Best all-on-all rate of each run", Axis::powers("number of bodies N"), y, curves)
 }
 
 impl Compared {

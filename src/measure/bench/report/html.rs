@@ -2,11 +2,10 @@
 
 use minijinja::{Value, context};
 
+use super::tables::{ceilings, compiled, derivatives, rates, runs, times};
 use super::template::{filled, render, safe, table};
-use crate::measure::figures::{FIGURES, Figure, conclusions};
+use crate::measure::figures::{FIGURES, Figure};
 use crate::measure::plot::Plot;
-use crate::measure::report::direct_tables::{derivatives_table, runs_table};
-use crate::measure::report::tables::{ceilings_table, compiled_table, rates_table, times_table};
 use crate::measure::{Device, Kind, Record};
 
 /// The page for a session's records.
@@ -24,19 +23,17 @@ pub fn page(records: &[Record]) -> String {
 /// The section of a figure.
 fn figure(figure: &Figure, records: &[Record]) -> Value {
     let own: Vec<&Record> = records.iter().filter(|r| r.figure == figure.name).collect();
-    let all = || own.iter().copied();
-    let plots = (figure.plots)(records);
-    let more =
-        [compiled_table(all()), derivatives_table(all()), runs_table(all()), times_table(all())];
+    let plots = figure.plots(records);
+    let more = [compiled, derivatives, runs, times].map(|table| table(&own));
     let more: Vec<Value> = more.iter().filter(|rows| rows.len() > 1).map(|r| table(r)).collect();
     context! {
         name => figure.name,
         title => figure.title,
         about => figure.about,
-        says => conclusions(figure.name, records),
+        says => figure.conclusions(records),
         plots => plots.iter().map(svg).collect::<Vec<_>>(),
-        ceilings => filled(&ceilings_table(all())),
-        rates => filled(&rates_table(all())),
+        ceilings => filled(&ceilings(&own)),
+        rates => filled(&rates(&own)),
         is_open => figure.name == "table" || plots.is_empty(),
         more,
         remarks => remarks(&own),
@@ -66,13 +63,7 @@ fn devices(records: &[Record]) -> Vec<Vec<String>> {
 
 /// What was skipped and why, and what disturbed the measurement.
 fn remarks(records: &[&Record]) -> Vec<Value> {
-    let mut lists = Vec::new();
-    let mut list = |title: &str, lines: Vec<String>| {
-        if !lines.is_empty() {
-            lists.push(context! { title, lines });
-        }
-    };
-    let line = |record: &&&Record| {
+    let line = |record: &&Record| {
         let subject = match record.kernel {
             Some(_) => record.kernel_in_words(),
             None if record.run.is_some() => record.kernel_in_words(),
@@ -87,15 +78,19 @@ fn remarks(records: &[&Record]) -> Vec<Value> {
         let remark = record.remark.as_deref().unwrap_or("");
         format!("{subject}{size}: {remark}")
     };
-    let skipped = |record: &&&Record| record.kind == Kind::Skipped;
-    list("Skipped, and why", records.iter().filter(skipped).map(|r| line(&r)).collect());
-    let has_remark = |record: &&&Record| record.kind == Kind::Steps && record.remark.is_some();
-    list("What auto takes", records.iter().filter(has_remark).map(|r| line(&r)).collect());
-    let noisy = |record: &&&Record| {
-        !matches!(record.kind, Kind::Skipped | Kind::Steps) && record.remark.is_some()
+    let has_remark = |record: &Record| record.remark.is_some();
+    let lists: [(&str, &dyn Fn(&Record) -> bool); 3] = [
+        ("Skipped, and why", &|r| r.kind == Kind::Skipped),
+        ("What auto takes", &|r| r.kind == Kind::Steps && has_remark(r)),
+        ("Not as steady as it should be", &|r| {
+            !matches!(r.kind, Kind::Skipped | Kind::Steps) && has_remark(r)
+        }),
+    ];
+    let list = |(title, is_listed): (&str, &dyn Fn(&Record) -> bool)| {
+        let lines: Vec<String> = records.iter().filter(|r| is_listed(r)).map(line).collect();
+        (!lines.is_empty()).then(|| context! { title, lines })
     };
-    list("Not as steady as it should be", records.iter().filter(noisy).map(|r| line(&r)).collect());
-    lists
+    lists.into_iter().filter_map(list).collect()
 }
 
 #[cfg(test)]

@@ -1,11 +1,19 @@
-//! Tables of records, as cells of text.
+//! Tables of records, as cells of text: a header, and a row for each measurement.
 
 use crate::forces::direct::FLOPS;
+use crate::measure::figures::FLOPS_WITH_JERK;
 use crate::measure::plot::{number, short};
-use crate::measure::{Ceiling, Kind, Record};
+use crate::measure::{Ceiling, Kind, Record, Summary};
+
+/// All tables of some records, in the order of a report; those without rows are left out.
+pub fn tables(records: &[&Record]) -> Vec<Vec<Vec<String>>> {
+    let all = [ceilings, rates, compiled, derivatives, runs, times];
+    let made = all.into_iter().map(|table| table(records));
+    made.filter(|table| table.len() > 1).collect()
+}
 
 /// A time for display: 1.23 ms.
-pub fn duration(secs: f64) -> String {
+fn duration(secs: f64) -> String {
     let (value, unit) = match secs {
         s if s >= 1.0 => (s, "s"),
         s if s >= 1e-3 => (s * 1e3, "ms"),
@@ -15,122 +23,204 @@ pub fn duration(secs: f64) -> String {
     format!("{} {unit}", number(value))
 }
 
-/// Rates of records: a header, and a row for each measurement.
-pub fn rates_table<'r>(records: impl Iterator<Item = &'r Record>) -> Vec<Vec<String>> {
-    let header = [
-        "sinks x sources",
-        "who",
-        "kernel",
-        "median time",
-        "spread",
-        "G interactions/s",
-        "GFLOP/s",
-        "model",
-        "measured / model",
-        "limit by the model",
-    ];
-    let mut table = vec![header.map(str::to_owned).to_vec()];
-    for record in records.filter(|record| matches!(record.kind, Kind::Forces | Kind::Steps)) {
-        let Some(summary) = record.summary() else { continue };
-        let rate = record.work / summary.median;
-        let model = record.predicted_per_sec.filter(|model| *model > 0.0);
-        table.push(vec![
-            format!("{} x {}", short(record.sinks as f64), short(record.sources as f64)),
-            record.series.clone(),
-            record.kernel.map_or(String::new(), |_| record.kernel_in_words()),
-            duration(summary.median),
-            format!("±{:.1} %", 50.0 * summary.spread()),
-            number(rate / 1e9),
-            number(FLOPS * rate / 1e9),
-            model.map_or(String::new(), |model| number(model / 1e9)),
-            model.map_or(String::new(), |model| format!("{:.0} %", 100.0 * rate / model)),
-            record.limit.clone().unwrap_or_default(),
-        ]);
-    }
-    table
+/// A column: its header, and the cell of a row.
+type Column<'c, R> = (&'c str, &'c dyn Fn(R) -> String);
+
+fn table<R: Copy>(rows: impl Iterator<Item = R>, columns: &[Column<'_, R>]) -> Vec<Vec<String>> {
+    let header = columns.iter().map(|(name, _)| (*name).to_owned()).collect();
+    let row = |row: R| columns.iter().map(|(_, cell)| cell(row)).collect();
+    std::iter::once(header).chain(rows.map(row)).collect()
 }
 
-/// Times of trees and of transfers: a header, and a row for each measurement.
-pub fn times_table<'r>(records: impl Iterator<Item = &'r Record>) -> Vec<Vec<String>> {
-    let header =
-        ["what", "bodies", "rule", "median time", "spread", "rms error", "all pairs / tree"];
-    let mut table = vec![header.map(str::to_owned).to_vec()];
-    for record in records.filter(|record| matches!(record.kind, Kind::Tree | Kind::Transfer)) {
-        let Some(summary) = record.summary() else { continue };
-        let tree = record.tree.as_ref();
-        table.push(vec![
-            record.series.clone(),
-            short(tree.map_or(record.x, |tree| tree.bodies as f64)),
-            tree.map_or(String::new(), |tree| tree.rule_in_words()),
-            duration(summary.median),
-            format!("±{:.1} %", 50.0 * summary.spread()),
-            record.rms_error.map_or(String::new(), |rms| format!("{rms:.1e}")),
-            tree.and_then(|tree| tree.speed_up).map_or(String::new(), number),
-        ]);
-    }
-    table
+/// A record with the statistics of its samples.
+#[derive(Clone, Copy)]
+struct Timed<'r> {
+    record: &'r Record,
+    summary: Summary,
 }
 
-/// The ceilings: a header, and a row for each.
-pub fn ceilings_table<'r>(records: impl Iterator<Item = &'r Record>) -> Vec<Vec<String>> {
-    let mut table = vec![["ceiling", "measured", "spread"].map(str::to_owned).to_vec()];
-    for record in records.filter(|record| record.kind == Kind::Ceiling) {
-        let (Some(ceiling), Some(rate)) = (record.ceiling(), record.per_sec()) else { continue };
-        table.push(vec![
-            ceiling.title().to_owned(),
-            ceiling_in_words(ceiling, rate),
-            record.summary().map_or(String::new(), |s| format!("±{:.1} %", 50.0 * s.spread())),
-        ]);
+impl Timed<'_> {
+    fn rate(self) -> f64 {
+        self.record.work / self.summary.median
     }
-    table
+
+    fn size(self) -> String {
+        let (sinks, sources) = (self.record.sinks, self.record.sources);
+        format!("{} x {}", short(sinks as f64), short(sources as f64))
+    }
+
+    fn median(self) -> String {
+        duration(self.summary.median)
+    }
+
+    fn spread(self) -> String {
+        format!("±{:.1} %", 50.0 * self.summary.spread())
+    }
 }
 
-/// What compilers reported: a header, and a row for each kernel.
-pub fn compiled_table<'r>(records: impl Iterator<Item = &'r Record>) -> Vec<Vec<String>> {
-    let header = [
-        "kernel",
-        "device",
-        "instructions per interaction",
-        "of vector units",
-        "registers",
-        "spilled",
-        "workgroup memory",
-        "subgroups per SIMD",
-        "limited by",
-    ];
-    let mut table = vec![header.map(str::to_owned).to_vec()];
-    for record in records {
-        let Some(compiled) = &record.compiled else { continue };
-        let count = |value: Option<u64>| value.map_or(String::new(), |n| n.to_string());
-        let mean = |value: Option<f64>| value.map_or(String::new(), |x| format!("{x:.2}"));
-        table.push(vec![
-            record.kernel_in_words(),
-            record.device.name.clone(),
-            mean(compiled.per_interaction),
-            mean(compiled.vector_per_interaction),
-            count(compiled.registers),
-            count(compiled.spilled),
-            count(compiled.workgroup_memory),
-            count(compiled.subgroups_per_simd),
-            compiled.limited_by.map_or(String::new(), |limit| limit.name().to_owned()),
-        ]);
-    }
-    table
+/// The measured records of some kinds.
+fn timed<'r>(records: &[&'r Record], kinds: &[Kind]) -> impl Iterator<Item = Timed<'r>> {
+    let of_kind = records.iter().copied().filter(|record| kinds.contains(&record.kind));
+    of_kind.filter_map(|record| Some(Timed { record, summary: record.summary()? }))
 }
 
-fn ceiling_in_words(ceiling: Ceiling, rate: f64) -> String {
-    let (unit, _) = ceiling.unit();
-    format!("{} {unit}", number(ceiling.in_unit(rate)))
+fn small(value: Option<f64>) -> String {
+    value.map_or(String::new(), |value| format!("{value:.1e}"))
+}
+
+fn count(value: Option<u64>) -> String {
+    value.map_or(String::new(), |count| count.to_string())
+}
+
+/// Rates of kernels and steps.
+pub(super) fn rates(records: &[&Record]) -> Vec<Vec<String>> {
+    let model = |r: Timed| r.record.predicted_per_sec.filter(|model| *model > 0.0);
+    table(
+        timed(records, &[Kind::Forces, Kind::Steps]),
+        &[
+            ("sinks x sources", &|r| r.size()),
+            ("who", &|r| r.record.series.clone()),
+            ("kernel", &|r| r.record.kernel.map_or(String::new(), |kernel| kernel.to_string())),
+            ("median time", &|r| r.median()),
+            ("spread", &|r| r.spread()),
+            ("G interactions/s", &|r| number(r.rate() / 1e9)),
+            ("GFLOP/s", &|r| number(FLOPS * r.rate() / 1e9)),
+            ("model", &|r| model(r).map_or(String::new(), |model| number(model / 1e9))),
+            ("measured / model", &|r| {
+                model(r).map_or(String::new(), |model| format!("{:.0} %", 100.0 * r.rate() / model))
+            }),
+            ("limit by the model", &|r| r.record.limit.clone().unwrap_or_default()),
+        ],
+    )
+}
+
+/// Times of trees and of transfers.
+pub(super) fn times(records: &[&Record]) -> Vec<Vec<String>> {
+    table(
+        timed(records, &[Kind::Tree, Kind::Transfer]),
+        &[
+            ("what", &|r| r.record.series.clone()),
+            ("bodies", &|r| {
+                short(r.record.tree.as_ref().map_or(r.record.x, |tree| tree.bodies as f64))
+            }),
+            ("rule", &|r| {
+                r.record.tree.as_ref().map_or(String::new(), |tree| tree.rule_in_words())
+            }),
+            ("median time", &|r| r.median()),
+            ("spread", &|r| r.spread()),
+            ("rms error", &|r| small(r.record.rms_error)),
+            ("all pairs / tree", &|r| {
+                r.record.tree.as_ref().and_then(|tree| tree.speed_up).map_or(String::new(), number)
+            }),
+        ],
+    )
+}
+
+/// The ceilings.
+pub(super) fn ceilings(records: &[&Record]) -> Vec<Vec<String>> {
+    let rows = timed(records, &[Kind::Ceiling]);
+    let rows = rows.filter_map(|timed| Some((timed, timed.record.ceiling()?)));
+    table(
+        rows,
+        &[
+            ("ceiling", &|(_, ceiling): (Timed, Ceiling)| ceiling.title().to_owned()),
+            ("measured", &|(timed, ceiling)| {
+                format!("{} {}", number(ceiling.in_unit(timed.rate())), ceiling.unit().0)
+            }),
+            ("spread", &|(timed, _)| timed.spread()),
+        ],
+    )
+}
+
+/// What compilers reported.
+pub(super) fn compiled(records: &[&Record]) -> Vec<Vec<String>> {
+    let mean = |value: Option<f64>| value.map_or(String::new(), |x| format!("{x:.2}"));
+    let rows = records.iter().copied().filter_map(|r| Some((r, r.compiled.as_ref()?)));
+    table(
+        rows,
+        &[
+            ("kernel", &|(record, _)| record.kernel_in_words()),
+            ("device", &|(record, _)| record.device.name.clone()),
+            ("instructions per interaction", &|(_, c)| mean(c.per_interaction)),
+            ("of vector units", &|(_, c)| mean(c.vector_per_interaction)),
+            ("registers", &|(_, c)| count(c.registers)),
+            ("spilled", &|(_, c)| count(c.spilled)),
+            ("workgroup memory", &|(_, c)| count(c.workgroup_memory)),
+            ("subgroups per SIMD", &|(_, c)| count(c.subgroups_per_simd)),
+            ("limited by", &|(_, c)| {
+                c.limited_by.map_or(String::new(), |limit| limit.name().to_owned())
+            }),
+        ],
+    )
+}
+
+/// Rates and errors of forces with derivatives. GFLOP/s count 20 flops for an acceleration and 60
+/// including the jerk.
+pub(super) fn derivatives(records: &[&Record]) -> Vec<Vec<String>> {
+    let rows = timed(records, &[Kind::Derivatives]);
+    let rows = rows.filter_map(|timed| Some((timed, timed.record.direct.as_ref()?)));
+    table(
+        rows,
+        &[
+            ("sinks x sources", &|(timed, _)| timed.size()),
+            ("who", &|(_, direct)| direct.tier()),
+            ("up to", &|(_, direct)| direct.order.clone()),
+            ("median time", &|(timed, _)| timed.median()),
+            ("spread", &|(timed, _)| timed.spread()),
+            ("G interactions/s", &|(timed, _)| number(timed.rate() / 1e9)),
+            ("GFLOP/s", &|(timed, direct)| match direct.order.as_str() {
+                "acceleration" => number(FLOPS * timed.rate() / 1e9),
+                "jerk" => number(FLOPS_WITH_JERK * timed.rate() / 1e9),
+                _ => String::new(),
+            }),
+            ("rms a", &|(timed, _)| small(timed.record.rms_error)),
+            ("rms jerk", &|(_, direct)| small(direct.rms_jerk)),
+            ("rms snap", &|(_, direct)| small(direct.rms_snap)),
+        ],
+    )
+}
+
+/// Runs on individual steps.
+pub(super) fn runs(records: &[&Record]) -> Vec<Vec<String>> {
+    let rows = timed(records, &[Kind::Run]).filter_map(|timed| {
+        let run = timed.record.run.as_ref()?;
+        Some((timed, run, run.outcome?))
+    });
+    table(
+        rows,
+        &[
+            ("N", &|(timed, ..)| short(timed.record.x)),
+            ("eps", &|(_, run, _)| number(run.softening)),
+            ("to t", &|(_, run, _)| number(run.until)),
+            ("integrator", &|(_, run, _)| run.integrator.clone()),
+            ("eta", &|(_, run, _)| number(run.eta)),
+            ("who", &|(_, run, _)| run.tier()),
+            ("energy error", &|(.., outcome)| format!("{:.2e}", outcome.energy_error)),
+            ("time", &|(timed, ..)| timed.median()),
+            ("blocks", &|(.., outcome)| outcome.blocks.to_string()),
+            ("bodies per block", &|(.., outcome)| format!("{:.1}", outcome.mean_active())),
+            ("steps/s", &|(timed, _, outcome)| {
+                format!("{:.0}", outcome.body_steps as f64 / timed.summary.median)
+            }),
+            ("G interactions/s", &|(timed, ..)| number(timed.rate() / 1e9)),
+            // There is no customary flop count for forces with snaps.
+            ("GFLOP/s at 60", &|(timed, run, _)| match run.eta6 {
+                Some(_) => String::new(),
+                None => number(FLOPS_WITH_JERK * timed.rate() / 1e9),
+            }),
+        ],
+    )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::measure::bench::record::tests::example;
+    use crate::measure::{DirectFacts, RunFacts};
 
     #[test]
     fn table_rows_match_samples() {
-        let table = rates_table([example()].iter());
+        let table = rates(&[&example()]);
         let row = &table[1];
         assert_eq!(row[0], "4,096 x 4,096");
         assert_eq!(row[3], "1.10 ms");
@@ -141,7 +231,32 @@ mod tests {
         ceiling.kind = Kind::Ceiling;
         ceiling.ceiling = Some("dispatch".to_owned());
         (ceiling.work, ceiling.samples) = (100.0, vec![1e-3]);
-        assert_eq!(ceilings_table([ceiling].iter())[1][1], "10.0 µs");
+        assert_eq!(ceilings(&[&ceiling])[1][1], "10.0 µs");
         assert_eq!(duration(2.5e-9), "2.50 ns");
+    }
+
+    #[test]
+    fn rows_of_derivatives_and_runs_match_records() {
+        let mut record = example();
+        (record.kind, record.kernel) = (Kind::Derivatives, None);
+        record.direct = Some(DirectFacts {
+            engine: "gpu".to_owned(),
+            precision: "double-single".to_owned(),
+            order: "jerk".to_owned(),
+            potential: true,
+            rms_jerk: Some(3e-7),
+            rms_snap: None,
+        });
+        let table = derivatives(&[&record, &example()]);
+        assert_eq!(table.len(), 2, "plain forces have a table of their own");
+        assert_eq!(table[1][1..4], ["gpu double-single", "jerk", "1.10 ms"]);
+        assert_eq!(table[1][5..], ["15.3", "915", "2.0e-7", "3.0e-7", ""]);
+
+        (record.kind, record.direct) = (Kind::Run, None);
+        (record.samples, record.work) = (vec![2.0], 4e9);
+        record.run = Some(RunFacts::example());
+        let row = &runs(&[&record])[1];
+        assert_eq!(row[3..6], ["hermite4", "0.0100", "cpu double"]);
+        assert_eq!(row[6..], ["1.50e-9", "2.00 s", "100", "12.3", "617", "2.00", "120"]);
     }
 }

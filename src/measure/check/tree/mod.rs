@@ -10,7 +10,6 @@ pub use stages::{BuiltTree, Compared, upload_places};
 use glam::DVec3;
 
 use crate::error::Result;
-use crate::forces::direct::Reference;
 use crate::forces::direct::gpu::{KernelConfig, KernelVariant};
 use crate::forces::tree::gpu::{Field, TreeForces, TreeShape, WalkShape};
 use crate::forces::tree::{CpuTree, LEAST_REST, MultipoleOrder, Opening, Place, TreeConfig};
@@ -19,7 +18,7 @@ use crate::forces::{
     evaluate_blocking,
 };
 use crate::gpu::{Checks, DeviceClass, Gpu, read_blocking};
-use crate::measure::{ErrorDistribution, ErrorStats, potential_errors};
+use crate::measure::{ErrorDistribution, ErrorStats, potential_errors, reference};
 
 /// A case to check.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -186,13 +185,11 @@ pub fn check_tree(gpu: Option<&Gpu>, case: TreeCase) -> Result<TreeRow> {
     let index: Vec<u32> = (0..case.n as u32).step_by(step).take(case.sinks).collect();
     let of = |all: &[DVec3]| -> Vec<DVec3> { index.iter().map(|&i| all[i as usize]).collect() };
     let at = of(&position);
-    let mut right = Answers::default();
-    Reference::default().evaluate_from(
+    let right = reference(
         &Sources::new(&position, &mass),
         &Sinks::new(&at, Identity::Each(&index)),
         case.softening,
         &Want::POTENTIAL,
-        &mut right,
     )?;
     let potential = case.potential.then(|| {
         let found: Vec<f64> = index.iter().map(|&i| potential[i as usize]).collect();

@@ -1,0 +1,339 @@
+//! Figures of forces with derivatives through the host's interface: the cost of precision and of
+//! order, and of few active sinks.
+
+use super::curves::{
+    CPU, CPU_F64, by_series, curves, distinct, filled, gflops_with_jerk, median, micros, millis, of,
+};
+use super::kernels::CHAPTER;
+use super::{Figure, Measure};
+use crate::error::Result;
+use crate::forces::direct::gpu::KernelConfig;
+use crate::forces::{Order, Precision};
+use crate::measure::plot::{Axis, Curve, GREY, Place, Plot, short};
+use crate::measure::{Candidate, Derivatives, EngineTier, Kind, Point, Record, Session, Sizes};
+use crate::sim::EngineKind;
+
+pub(super) const PRECISION: Figure = Figure {
+    name: "precision",
+    title: "Tiers of precision (Sapporo2, figure 3; kirin, table 4.1)",
+    about: "Accelerations, potentials and jerks of all on all, asked from the host, sources sent each time, \
+            as an integrator on the host does it. One curve for each tier that holds on the adapter, and the \
+            CPU engine in f64. GFLOP/s count 60 flops per interaction, as codes with a GRAPE do. The errors are those \
+            of a sample of the sinks against f64: single rounds positions, double-single only the \
+            interaction, double nearly nothing.",
+    measure: Measure::Points(precision_points),
+    plots: precision_plots,
+    concludes: &[],
+};
+
+fn precision_points(session: &mut Session<'_>) -> Result<Vec<Point>> {
+    let tiers = session.tiers(PRECISION.name)?;
+    let mut points = Vec::new();
+    for n in Sizes::powers(256, session.sizes.largest, 1) {
+        points.extend(tiers.iter().map(|&tier| {
+            let forces = Derivatives { tier, order: Order::Jerk, potential: true, resend: true };
+            Point::all_on_all(tier.name(), n, forces)
+        }));
+    }
+    Ok(points)
+}
+
+fn precision_plots(records: &[Record]) -> Vec<Plot> {
+    let own = of(records, PRECISION.name, Kind::Derivatives);
+    let errors = |of: fn(&Record) -> Option<f64>| {
+        by_series(own.clone(), move |r| Some(Place::at(r.x, of(r)?)))
+    };
+    let mut times = by_series(own.clone(), millis);
+    // Proportional to N^2 through the last point of a device's first curve.
+    let first = times.iter().find(|curve| curve.name != CPU_F64).or(times.first());
+    let law =
+        |curve: &Curve| curve.law("as N²", curve.colour, |x, last| last.y * (x / last.x).powi(2));
+    times.extend(first.and_then(law).filter(|law| law.places.len() > 1));
+    let plot = |title: &str, y: &str, curves: Vec<Curve>| {
+        let (x, y) = (Axis::powers("number of bodies N"), Axis::fitting(y, &curves));
+        Plot::lines(title, x.marked(&curves), y, curves)
+    };
+    let rates = by_series(own.clone(), gflops_with_jerk);
+    let jerks = errors(|r| r.direct.as_ref()?.rms_jerk);
+    filled([
+        plot("Time of all on all with jerk", "time per evaluation, ms", times),
+        plot("Rate with jerk, 60 flops per interaction", "GFLOP/s", rates),
+        plot("Errors of the accelerations", "rms relative error", errors(|r| r.rms_error)),
+        plot("Errors of the jerks", "rms relative error", jerks),
+    ])
+}
+
+pub(super) const ORDER: Figure = Figure {
+    name: "order",
+    title: "Acceleration, jerk, snap (Sapporo2, figure 4)",
+    about: "What an integrator of order 4 pays for the jerk, and one of order 6 for the snap as well: all on \
+            all, from host to host, in each tier. The ratios say how much longer the steps of the higher order \
+            must be to be worth it. At small N the copies and the launch cost the same whatever is computed, \
+            and the ratios are near 1.",
+    measure: Measure::Points(order_points),
+    plots: order_plots,
+    concludes: &[],
+};
+
+fn order_points(session: &mut Session<'_>) -> Result<Vec<Point>> {
+    let tiers = session.tiers(ORDER.name)?;
+    let mut points = Vec::new();
+    for n in Sizes::powers(256, session.sizes.largest, 2) {
+        for &tier in &tiers {
+            points.extend([Order::Acceleration, Order::Jerk, Order::Snap].map(|order| {
+                let forces = Derivatives { tier, order, potential: false, resend: true };
+                Point::all_on_all(format!("{}, {}", tier.name(), order.name()), n, forces)
+            }));
+        }
+    }
+    Ok(points)
+}
+
+/// The highest derivative of a record.
+fn order_of(record: &Record) -> &str {
+    record.direct.as_ref().map_or("", |direct| &direct.order)
+}
+
+fn tier_of(record: &Record) -> String {
+    record.direct.as_ref().map_or(String::new(), |direct| direct.tier())
+}
+
+fn order_plots(records: &[Record]) -> Vec<Plot> {
+    let own = of(records, ORDER.name, Kind::Derivatives);
+    let plot = |title: String, y: Axis, curves: Vec<Curve>| {
+        Plot::lines(title, Axis::powers("number of bodies N").marked(&curves), y, curves)
+    };
+    let mut plots = Vec::new();
+    for tier in distinct(own.clone().map(tier_of)) {
+        let of_tier = own.clone().filter(|record| tier_of(record) == tier);
+        let name = |record: &Record| match order_of(record) {
+            "jerk" => "with jerk".to_owned(),
+            "snap" => "with jerk and snap".to_owned(),
+            _ => "acceleration alone".to_owned(),
+        };
+        let curves = curves(of_tier, name, millis);
+        let y = Axis::fitting("time per evaluation, ms", &curves);
+        plots.push(plot(format!("Time of all on all, {tier}"), y, curves));
+    }
+    for (order, title) in [("jerk", "Time with jerk"), ("snap", "Time with jerk and snap")] {
+        let with = own.clone().filter(|record| order_of(record) == order);
+        let curves = curves(with, tier_of, |record| {
+            let is_plain = |other: &&Record| {
+                order_of(other) == "acceleration"
+                    && other.x == record.x
+                    && tier_of(other) == tier_of(record)
+            };
+            let alone = own.clone().find(is_plain)?;
+            Some(Place::at(record.x, median(record)? / median(alone)?))
+        });
+        let title = format!("{title} / time of accelerations alone");
+        plots.push(plot(title, Axis::linear("times as long"), curves));
+    }
+    filled(plots)
+}
+
+pub(super) const SINKS: Figure = Figure {
+    name: "sinks",
+    title: "Few active sinks (Sapporo2, figure 2; kirin, figures 4.2 and 4.3)",
+    about: "Integrators with individual time steps ask for the forces on a few bodies at a time. With \
+            one thread per sink most of a device then idles, and one sink takes as long as a \
+            workgroup full of them: the curve is flat. Splitting rows (p x q = 256) and cutting the \
+            sources into slices fill it. Steps in a curve are where one more workgroup or subgroup \
+            begins. From one sink to a block of 16,384, as a client of the C library calls, Sapporo2's \
+            times on an NVIDIA H200 stand beside in grey; they count the prediction of the sources, which \
+            takes a few microseconds there. After Bédorf, Gaburov and Portegies Zwart (2015).",
+    measure: Measure::Own(measure_sinks),
+    plots: sinks_plots,
+    concludes: &[],
+};
+
+const FEW_SINKS: [usize; 16] = [1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128, 129, 160, 192, 224, 256];
+
+/// Labelled on the axis.
+const LABELLED: [f64; 9] = [1.0, 32.0, 64.0, 96.0, 128.0, 160.0, 192.0, 224.0, 256.0];
+
+/// Prefixes of the series: time for few sinks, and from one sink on; rate over the size of the
+/// block, and over N.
+const AGAINST_SINKS: &str = "few sinks";
+const FROM_ONE: &str = "from one sink on";
+const AGAINST_BLOCK: &str = "block of n";
+const AGAINST_N: &str = "128 sinks";
+
+fn measure_sinks(session: &mut Session<'_>) -> Result<()> {
+    let (sources, secs) = (session.sizes.sources, session.sizes.figure_secs);
+    let mut points = Vec::new();
+    for sinks in FEW_SINKS {
+        let p = (sinks.next_power_of_two() as u32).clamp(16, 256);
+        let flat = KernelConfig { p, ..CHAPTER };
+        let split = KernelConfig { q: 256 / p, ..flat };
+        for (series, config) in [
+            ("one thread per sink", flat),
+            ("rows split (q)", split),
+            ("64 slices (s)", KernelConfig { s: 64, ..flat }),
+            ("both", KernelConfig { s: 64, ..split }),
+        ] {
+            points.push(Point::new(series, sinks, sources, config));
+        }
+        points.push(Point::new(CPU, sinks, sources, Candidate::Cpu));
+    }
+    session.sweep(SINKS.name, &points, secs)?;
+    if session.is_stopped() {
+        return Ok(());
+    }
+    let tiers = session.tiers(SINKS.name)?;
+    // Each has its own time limit, so that slow points of one do not use up the time of the next.
+    for points in with_jerk(&tiers, sources) {
+        session.sweep(SINKS.name, &points, secs / 2.0)?;
+    }
+    Ok(())
+}
+
+fn with_jerk(tiers: &[EngineTier], sources: usize) -> [Vec<Point>; 4] {
+    let point = |series: String, tier: EngineTier, sinks: usize, sources: usize| {
+        let forces = Derivatives { tier, order: Order::Jerk, potential: true, resend: false };
+        Point::new(series, sinks, sources, forces)
+    };
+    let [mut few, mut from_one, mut blocks, mut over_n] = [const { Vec::new() }; 4];
+    for sinks in FEW_SINKS {
+        few.extend(
+            tiers.iter().map(|&tier| {
+                point(format!("{AGAINST_SINKS}, {}", tier.name()), tier, sinks, sources)
+            }),
+        );
+    }
+    // The defaults of integrators: double-single on a GPU, double on the CPU.
+    let is_default = |tier: &&EngineTier| {
+        tier.kind != EngineKind::Gpu || tier.precision == Precision::DoubleSingle
+    };
+    for &tier in tiers.iter().filter(is_default) {
+        let name = tier.name();
+        for n in [sources / 8, sources, 4 * sources] {
+            let series = format!("{FROM_ONE}, {name}, N = {}", short(n as f64));
+            let sinks = Sizes::powers(1, n.min(16_384), 2).into_iter();
+            from_one.extend(sinks.map(|sinks| point(series.clone(), tier, sinks, n)));
+        }
+        for n in [sources / 128, sources / 16, sources] {
+            let series = format!("{AGAINST_BLOCK}, N = {}, {name}", short(n as f64));
+            let sinks = Sizes::powers(128, n.min(8192), 1).into_iter();
+            blocks.extend(sinks.map(|sinks| point(series.clone(), tier, sinks, n)));
+        }
+        for n in Sizes::powers(256, 8 * sources, 1) {
+            let series = format!("{AGAINST_N}, {name}");
+            over_n.push(point(series, tier, 128, n).at(n as f64));
+        }
+    }
+    [few, from_one, blocks, over_n]
+}
+
+fn sinks_plots(records: &[Record]) -> Vec<Plot> {
+    let kernels = of(records, SINKS.name, Kind::Forces);
+    let sources = kernels.clone().map(|record| record.sources).max().unwrap_or(0);
+    let title = format!("Time against the number of sinks, {} sources", short(sources as f64));
+    let mut plots = vec![over_few_sinks(title, by_series(kernels, millis))];
+    let direct = of(records, SINKS.name, Kind::Derivatives);
+    let own = |what: &'static str| direct.clone().filter(move |r| r.series.starts_with(what));
+    // The title already contains the prefix of the series.
+    let rest = |what: &'static str, place: fn(&Record) -> Option<Place>| {
+        let name = |record: &Record| {
+            let series = record.series.strip_prefix(what).unwrap_or_default();
+            series.trim_start_matches(", ").to_owned()
+        };
+        curves(own(what), name, place)
+    };
+    let sources = own(AGAINST_SINKS).map(|record| record.sources).max().unwrap_or(0);
+    let title = format!("Time with jerk, {} sources, from host to host", short(sources as f64));
+    plots.push(over_few_sinks(title, rest(AGAINST_SINKS, millis)));
+    let tier_of = |record: &Record| record.series.split(", ").nth(1).unwrap_or_default().to_owned();
+    for tier in distinct(own(FROM_ONE).map(tier_of)) {
+        let of_tier = own(FROM_ONE).filter(|record| tier_of(record) == tier);
+        plots.push(from_one_sink(&tier, of_tier));
+    }
+    for (what, title, x) in [
+        (AGAINST_BLOCK, "Rate with jerk, blocks of n among N", "bodies in the block, n"),
+        (AGAINST_N, "Rate with jerk, blocks of 128", "number of bodies N"),
+    ] {
+        let curves = rest(what, gflops_with_jerk);
+        let y = Axis::fitting("GFLOP/s, 60 flops per interaction", &curves);
+        plots.push(Plot::lines(title, Axis::powers(x).marked(&curves), y, curves));
+    }
+    filled(plots)
+}
+
+fn over_few_sinks(title: String, curves: Vec<Curve>) -> Plot {
+    let x = Axis::linear("number of sinks").with_marks(LABELLED.to_vec());
+    Plot::lines(title, x, Axis::fitting("time per evaluation, ms", &curves), curves)
+}
+
+/// Numbers of sinks of [`SAPPORO2`].
+const SAPPORO2_SINKS: [f64; 6] = [1.0, 16.0, 64.0, 256.0, 1024.0, 4096.0];
+
+/// Microseconds of Sapporo2 (version of 2021, ported to CUDA 13 without other changes) on an NVIDIA
+/// H200, driver 580.159.04, 2026-11-21, by number of sources: medians including transfers of
+/// g6_set_ti with a new time and both halves with jerk, potential and nearest neighbour in
+/// double-single, with the fastest of 2, 4, 8 and 16 blocks per multiprocessor. A Plummer sphere,
+/// eps = 1/256.
+const SAPPORO2: [(u64, [f64; 6]); 3] = [
+    (16_384, [46.1, 55.4, 65.2, 77.8, 190.0, 639.0]),
+    (131_072, [62.4, 64.4, 74.7, 136.0, 415.0, 1525.0]),
+    (524_288, [99.3, 104.0, 157.0, 365.0, 1251.0, 4788.0]),
+];
+
+/// From one sink to a large block, with three numbers of sources: the time of an evaluation here,
+/// and of Sapporo2's calls.
+fn from_one_sink<'r>(tier: &str, own: impl Iterator<Item = &'r Record> + Clone) -> Plot {
+    let name = |record: &Record| format!("N = {}", short(record.sources as f64));
+    let mut curves = curves(own.clone(), name, micros);
+    for (sources, times) in SAPPORO2 {
+        // Sapporo2's times are comparable only for the same number of sources, and not with the
+        // CPU's.
+        if own.clone().any(|r| r.sources == sources && !r.device.is_cpu()) {
+            let places = SAPPORO2_SINKS.into_iter().zip(times).map(|(x, y)| Place::at(x, y));
+            let name = "Sapporo2's calls for the same, each with prediction";
+            curves.push(Curve::measured(name, places.collect(), GREY));
+        }
+    }
+    let title = format!("Time with jerk from one sink on, {tier}, from host to host");
+    let x = Axis::powers("number of sinks").marked(&curves);
+    Plot::lines(title, x, Axis::decades("time per evaluation, µs"), curves)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::DirectFacts;
+    use crate::measure::bench::record::tests::example;
+
+    #[test]
+    fn ratios_are_those_of_the_same_tier_and_number() {
+        let at = |tier: &str, order: &str, n: f64, secs: f64| {
+            let mut record = example();
+            (record.figure, record.kind) = (ORDER.name.to_owned(), Kind::Derivatives);
+            (record.x, record.samples) = (n, vec![secs]);
+            record.direct = Some(DirectFacts {
+                engine: "gpu".to_owned(),
+                precision: tier.to_owned(),
+                order: order.to_owned(),
+                potential: false,
+                rms_jerk: None,
+                rms_snap: None,
+            });
+            record
+        };
+        let records = [
+            at("single", "acceleration", 256.0, 1.0),
+            at("single", "jerk", 256.0, 2.0),
+            at("double", "acceleration", 256.0, 10.0),
+            at("double", "jerk", 256.0, 15.0),
+            at("double", "jerk", 1024.0, 99.0),
+        ];
+        let plots = order_plots(&records);
+        assert_eq!(plots.len(), 3, "two tiers and one ratio");
+        let Plot::Lines(ratios) = &plots[2] else { panic!("curves were expected") };
+        let found: Vec<(&str, f64)> = ratios
+            .curves
+            .iter()
+            .flat_map(|c| c.places.iter().map(|p| (c.name.as_str(), p.y)))
+            .collect();
+        assert_eq!(found, [("gpu single", 2.0), ("gpu double", 1.5)]);
+    }
+}

@@ -1,0 +1,364 @@
+//! Figures of the kernels of all pairs: those of GPU Gems 3, chapter 31, and of Sapporo2's paper.
+
+use super::conclusions::Conclusion;
+use super::curves::{
+    CPU, RATE, by_series, curves, distinct, filled, gains, millis, of, rate, rates_and_model,
+    recoloured,
+};
+use super::{Figure, Measure};
+use crate::error::Result;
+use crate::forces::direct::gpu::{KernelConfig, KernelRequest};
+use crate::gpu::DeviceClass;
+use crate::measure::plot::{Axis, Curve, GREY, Map, Place, Plot, short};
+use crate::measure::{Candidate, Kind, Point, Record, Session, Sizes};
+
+pub(super) const TABLE: Figure = Figure {
+    name: "table",
+    title: "The standard table",
+    about: "Rates of all on all at the numbers of bodies that people compare. The default kernel is \
+            what the engine takes by itself; the chapter's kernel is that of GPU Gems 3 (p = 256, one \
+            sink per thread, four interactions unrolled); untiled leaves workgroup memory out. Broken \
+            lines are what the arithmetic model predicts from the ceilings of this adapter. GFLOP/s \
+            count 20 flops per interaction, as the chapter does.",
+    measure: Measure::Points(table_points),
+    plots: table_plots,
+    concludes: &[Conclusion::FastestAtEachSize],
+};
+
+/// The series of the kernel that the engine chooses by default.
+pub(super) const DEFAULT: &str = "default kernel";
+
+/// The kernel of GPU Gems 3: p = 256, one sink per thread, four interactions unrolled.
+pub(super) const CHAPTER: KernelConfig = KernelConfig { u: 4, ..KernelConfig::tiled(256) };
+
+fn table_points(session: &mut Session<'_>) -> Result<Vec<Point>> {
+    let mut sizes = session.sizes.chapter.to_vec();
+    let more = [16_384, 65_536, 262_144, 1 << 20, session.sizes.largest];
+    sizes.extend(more.into_iter().filter(|n| *n <= session.sizes.largest));
+    sizes.dedup();
+    Ok(rate_points(session, &sizes, true))
+}
+
+/// The points of a figure of rates against N.
+fn rate_points(session: &Session<'_>, sizes: &[usize], with_untiled: bool) -> Vec<Point> {
+    let mut points = Vec::new();
+    for &n in sizes {
+        if let Some(default) = session.kernel(&KernelRequest::default(), n, n) {
+            points.push(Point::all_on_all(DEFAULT, n, default));
+            points.push(Point::all_on_all("the chapter's kernel", n, CHAPTER));
+            // Not simply the default with a flag changed: kernels without tiles cannot have rows of
+            // threads.
+            let other = KernelRequest {
+                untiled: !default.untiled,
+                tiled: default.untiled,
+                ..KernelRequest::NONE
+            };
+            if with_untiled && let Some(other) = session.kernel(&other, n, n) {
+                let name = if other.untiled { "default, untiled" } else { "default, but tiled" };
+                points.push(Point::all_on_all(name, n, other));
+            }
+        }
+        if !session.asked.fixes_nothing()
+            && let Some(fixed) = session.kernel(&session.asked, n, n)
+        {
+            let name = if fixed.own { "own kernel" } else { "as asked" };
+            points.push(Point::all_on_all(name, n, fixed));
+        }
+        points.push(Point::all_on_all(CPU, n, Candidate::Cpu));
+    }
+    points
+}
+
+fn over_n(title: &str, curves: Vec<Curve>) -> Plot {
+    let y = Axis::fitting(RATE, &curves);
+    Plot::lines(title, Axis::powers("number of bodies N"), y, curves)
+}
+
+fn table_plots(records: &[Record]) -> Vec<Plot> {
+    let curves = rates_and_model(of(records, TABLE.name, Kind::Forces));
+    vec![over_n("Rate against the number of bodies", curves)]
+}
+
+pub(super) const N: Figure = Figure {
+    name: "n",
+    title: "Rate as N grows (GPU Gems 3, figure 31-6)",
+    about: "A device needs enough bodies to fill it. At small N the cost of the dispatch and the latency \
+            of single threads decide; the default kernel cuts the sources into slices there, which the \
+            chapter's kernel does not. At large N the curves lie against the ceiling of the arithmetic. \
+            Where the CPU engine's curve is the higher one, the GPU is not worth its launch.",
+    measure: Measure::Points(|session| {
+        let sizes = Sizes::powers(session.sizes.chapter[0] / 4, session.sizes.largest, 1);
+        Ok(rate_points(session, &sizes, false))
+    }),
+    plots: n_plots,
+    concludes: &[Conclusion::FastestAtEachSize],
+};
+
+/// The rate of the GeForce 8800 GTX according to the chapter's text: 10 billion interactions per
+/// second, more than 200 GFLOP/s, with many bodies. Its curves are not given as numbers.
+const G80_RATE: f64 = 10.0;
+const G80_RATE_FROM: f64 = 16_384.0;
+
+fn n_plots(records: &[Record]) -> Vec<Plot> {
+    let own = of(records, N.name, Kind::Forces);
+    let mut curves = rates_and_model(own.clone());
+    let sizes = own.map(|record| record.x);
+    let from = sizes.clone().fold(f64::INFINITY, f64::min).max(G80_RATE_FROM);
+    let to = sizes.fold(0.0, f64::max);
+    if from < to {
+        let ends = [from, to].map(|x| Place::at(x, G80_RATE));
+        curves.push(Curve::predicted("the chapter's G80", ends.to_vec(), GREY));
+    }
+    vec![over_n("Rate as N grows", curves)]
+}
+
+pub(super) const UNROLL: Figure = Figure {
+    name: "unroll",
+    title: "Loop unrolling (GPU Gems 3, figure 31-5)",
+    about: "Writing out u interactions per turn of the inner loop shares the loop's counting and \
+            branching among them; with r sinks per thread the loop is shared by r as well. Much of it takes registers \
+            and room in the instruction cache. With r sinks per thread the sources are cut into s = r slices, so that all \
+            have the same number of workgroups. WGSL has no unroll hint: here the text itself is repeated.",
+    measure: Measure::Points(unroll_points),
+    plots: unroll_plots,
+    concludes: &[Conclusion::Optimum("u")],
+};
+
+fn unroll_points(session: &mut Session<'_>) -> Result<Vec<Point>> {
+    let mut points = Vec::new();
+    for &u in session.sizes.unroll {
+        for (series, r, untiled) in [
+            ("r = 1", 1, false),
+            ("r = 2", 2, false),
+            ("r = 4", 4, false),
+            ("untiled, r = 1", 1, true),
+        ] {
+            let config = KernelConfig { r, u, s: r, untiled, ..CHAPTER };
+            points.push(Point::all_on_all(series, session.sizes.many, config).at(u.into()));
+        }
+    }
+    Ok(points)
+}
+
+/// The gain of the GeForce 8800 GTX according to the chapter's text: from 1 at the first place to
+/// this value at the other. Its figures do not give numbers.
+fn chapters_gain(name: &str, from: f64, (x, gain): (f64, f64)) -> Curve {
+    let places = vec![Place::at(from, 1.0), Place::at(x, gain)];
+    Curve::predicted(format!("the chapter's G80{name}"), places, GREY)
+}
+
+/// The chapter's text on unrolling by four: from 163 to more than 200 GFLOP/s.
+const G80_UNROLLED: (f64, f64) = (4.0, 200.0 / 163.0);
+
+fn unroll_plots(records: &[Record]) -> Vec<Plot> {
+    let own = of(records, UNROLL.name, Kind::Forces);
+    let n = short(own.clone().map(|record| record.sinks).max().unwrap_or(0) as f64);
+    // Earlier records have one slice, and so fewer workgroups for larger r.
+    let is_even = |record: &Record| record.kernel.is_some_and(|kernel| kernel.s == kernel.r);
+    let slices = if own.clone().all(is_even) { "r" } else { "1" };
+    let curves = rates_and_model(own.clone());
+    let x = Axis::powers("interactions written out per turn of the loop, u").marked(&curves);
+    let mut won = gains(&by_series(own, rate), 1.0);
+    let title = format!("Rate against unrolling, N = {n}, p = 256, s = {slices}");
+    let mut plots = vec![Plot::lines(title, x.clone(), Axis::linear(RATE), curves)];
+    if !won.is_empty() {
+        won.push(chapters_gain(", 16k bodies", 1.0, G80_UNROLLED));
+        let title = format!("What unrolling wins over a plain loop, N = {n}");
+        plots.push(Plot::lines(title, x, Axis::linear("rate / rate with u = 1"), won));
+    }
+    plots
+}
+
+pub(super) const P: Figure = Figure {
+    name: "p",
+    title: "Block size (GPU Gems 3, figure 31-7)",
+    about: "p is the number of threads of a workgroup and of sources in its tile. A larger tile reads \
+            less memory, N²/p in all; but at small N a large p leaves too few workgroups for the \
+            compute units, and at small p a workgroup has too few threads to hide what it waits for; with \
+            fewer threads than a subgroup has, lanes idle. One sink per thread, q = 1, u = 4, no slices.",
+    measure: Measure::Points(p_points),
+    plots: p_plots,
+    concludes: &[Conclusion::Optimum("p"), Conclusion::TrendOfOptimum("p")],
+};
+
+fn p_points(session: &mut Session<'_>) -> Result<Vec<Point>> {
+    let mut points = Vec::new();
+    for n in session.sizes.chapter {
+        for p in [16, 32, 64, 128, 256, 512, 1024] {
+            let series = format!("N = {}", short(n as f64));
+            points
+                .push(Point::all_on_all(series, n, KernelConfig { p, ..CHAPTER }).at(f64::from(p)));
+        }
+    }
+    Ok(points)
+}
+
+/// A plot for each number of bodies: on a common axis the smallest would be a line along the
+/// bottom.
+fn p_plots(records: &[Record]) -> Vec<Plot> {
+    let own = of(records, P.name, Kind::Forces);
+    let plot = |name: &str| {
+        let curves = rates_and_model(own.clone().filter(move |record| record.series == name));
+        let x = Axis::powers("threads per workgroup and sources per tile, p").marked(&curves);
+        Plot::lines(format!("Rate against the block size, {name}"), x, Axis::linear(RATE), curves)
+    };
+    distinct(own.clone().map(|record| record.series.as_str())).into_iter().map(plot).collect()
+}
+
+pub(super) const Q: Figure = Figure {
+    name: "q",
+    title: "Several threads per body (GPU Gems 3, figure 31-8)",
+    about: "With few bodies there are too few threads. Splitting each sink's row of sources among q \
+            threads of the same workgroup (p x q stays 256) gives more of them; on the chapter's GPU two \
+            threads won 44 % at N = 1024. Splitting the sources into s slices with workgroups of their \
+            own, as Sapporo does, does the same at the price of a second pass over the partial sums.",
+    measure: Measure::Points(q_points),
+    plots: q_plots,
+    concludes: &[Conclusion::FastestAtEachSize],
+};
+
+fn q_points(session: &mut Session<'_>) -> Result<Vec<Point>> {
+    let [least, _, most] = session.sizes.chapter;
+    let mut points = Vec::new();
+    for n in Sizes::powers(least / 4, most, 1) {
+        for q in [1, 2, 4, 8, 16] {
+            let series = format!("{q} thread{} per body", if q == 1 { "" } else { "s" });
+            points.push(Point::all_on_all(series, n, KernelConfig { p: 256 / q, q, ..CHAPTER }));
+        }
+        let sliced = KernelConfig { p: 64, s: 16, ..CHAPTER };
+        points.push(Point::all_on_all("1 thread, 16 slices", n, sliced));
+    }
+    Ok(points)
+}
+
+/// The gain of two threads per body on the chapter's GPU, with 1,024 bodies.
+const G80_TWO_THREADS: (f64, f64) = (2.0, 1.44);
+
+fn q_plots(records: &[Record]) -> Vec<Plot> {
+    let own = of(records, Q.name, Kind::Forces);
+    let all = rates_and_model(own.clone());
+    let mut plots = vec![over_n("Rate with several threads per body, p x q = 256", all)];
+    // Grouped by number of bodies, against q; records with slices do not belong here.
+    let split =
+        own.filter(|r| r.kernel.is_some_and(|kernel| kernel.s == 1 && kernel.p * kernel.q == 256));
+    let by_size = curves(
+        split,
+        |r: &Record| format!("{} bodies", short(r.sinks as f64)),
+        |r| Some(Place { x: f64::from(r.kernel?.q), ..rate(r)? }),
+    );
+    let mut won = recoloured(gains(&by_size, 1.0));
+    if !won.is_empty() {
+        won.push(chapters_gain(", 1,024 bodies", 1.0, G80_TWO_THREADS));
+        let x = Axis::powers("threads per body, q").marked(&won);
+        let title = "What several threads per body win over one";
+        plots.push(Plot::lines(title, x, Axis::linear("rate / rate with q = 1"), won));
+    }
+    plots
+}
+
+pub(super) const FILL: Figure = Figure {
+    name: "fill",
+    title: "Threads and workgroups that fill the device (Sapporo2, figure 1)",
+    about: "A block of individual steps has few sinks, one thread each, in one workgroup. Its sources are cut into slices with \
+            a workgroup of their own: 1, 2, 4, 8 for each compute unit (of 16, where the driver tells no number). As long \
+            as a curve is flat, more sinks cost nothing: threads wait for each other's answers, or units stand idle. Where it begins \
+            to rise the device is full. Sapporo2 takes the smallest block of threads from which on more workgroups gain nothing.",
+    measure: Measure::Points(fill_points),
+    plots: fill_plots,
+    concludes: &[],
+};
+
+/// Number of compute units assumed if the driver does not report it.
+const DEFAULT_UNITS: u32 = 16;
+
+fn fill_points(session: &mut Session<'_>) -> Result<Vec<Point>> {
+    let Some(gpu) = session.gpu.clone() else { return Ok(Vec::new()) };
+    // On a GPU, enough sources that a slice has a whole tile even with the most slices and the
+    // largest tiles.
+    let is_software = gpu.adapter.class == DeviceClass::Software;
+    let sources = session.sizes.sources * if is_software { 1 } else { 8 };
+    let units = gpu.limits.units.unwrap_or(DEFAULT_UNITS);
+    let mut points = Vec::new();
+    let sizes = [32, 64, 128, 192, 256, 384, 512, 768, 1024];
+    for p in sizes.into_iter().filter(|p| *p <= gpu.limits.threads_per_workgroup) {
+        for per_unit in [1, 2, 4, 8] {
+            let s = (per_unit * units).clamp(1, 1024);
+            // Workgroups without sources would only be counted.
+            if sources >= (p * s) as usize {
+                let plural = if per_unit == 1 { "" } else { "s" };
+                let series = format!("{per_unit} workgroup{plural} per unit");
+                let config = KernelConfig { p, s, ..CHAPTER };
+                points.push(Point::new(series, p as usize, sources, config));
+            }
+        }
+    }
+    Ok(points)
+}
+
+fn fill_plots(records: &[Record]) -> Vec<Plot> {
+    let own = of(records, FILL.name, Kind::Forces);
+    let times = by_series(own.clone(), millis);
+    let sources = short(own.clone().map(|record| record.sources).max().unwrap_or(0) as f64);
+    let rates = rates_and_model(own);
+    let x = Axis::powers("sinks = threads per workgroup").marked(&times);
+    let (y, rate) = (Axis::decades("time per evaluation, ms"), Axis::fitting(RATE, &rates));
+    let of = |what: &str| format!("{what} of a block of sinks on {sources} sources");
+    filled([Plot::lines(of("Time"), x.clone(), y, times), Plot::lines(of("Rate"), x, rate, rates)])
+}
+
+pub(super) const CROSSOVER: Figure = Figure {
+    name: "crossover",
+    title: "CPU or GPU (Sapporo2, figure 7)",
+    about: "Time of the CPU engine over that of the GPU, both asked from the host: bodies go up and \
+            forces come back, as for an integrator that lives on the CPU. Blue cells are faster on the \
+            GPU, orange ones on the CPU. The border is where the cost of a submission and of copying is \
+            paid back. A simulation that keeps its bodies on the GPU has its border at smaller numbers.",
+    measure: Measure::Points(crossover_points),
+    plots: crossover_plots,
+    concludes: &[],
+};
+
+fn crossover_points(session: &mut Session<'_>) -> Result<Vec<Point>> {
+    let sizes = Sizes::powers(1, session.sizes.map, 2);
+    let mut points = Vec::new();
+    for &sources in &sizes {
+        for &sinks in &sizes {
+            let gpu = "gpu, from host to host";
+            points.push(Point::new(gpu, sinks, sources, Candidate::GpuFromHost));
+            points.push(Point::new(CPU, sinks, sources, Candidate::Cpu));
+        }
+    }
+    Ok(points)
+}
+
+fn crossover_plots(records: &[Record]) -> Vec<Plot> {
+    let own = of(records, CROSSOVER.name, Kind::Forces);
+    let distinct = |value: fn(&Record) -> u64| {
+        let mut all: Vec<u64> = own.clone().map(value).collect();
+        all.sort_unstable();
+        all.dedup();
+        // A foreign file may contain any number of sizes; 16 fit a sheet.
+        all.truncate(16);
+        all
+    };
+    let (sinks, sources) = (distinct(|r| r.sinks), distinct(|r| r.sources));
+    let secs = |on_cpu: bool, i: u64, j: u64| {
+        let mut here = own.clone().filter(|r| (r.sinks, r.sources) == (i, j));
+        here.find(|r| r.device.is_cpu() == on_cpu)?.summary().map(|s| s.median)
+    };
+    let cell = |i, j| Some(secs(true, i, j)? / secs(false, i, j)?);
+    let cells: Vec<Vec<Option<f64>>> =
+        sources.iter().map(|&j| sinks.iter().map(|&i| cell(i, j)).collect()).collect();
+    // Without a GPU there is nothing to compare.
+    if cells.iter().flatten().flatten().count() == 0 {
+        return Vec::new();
+    }
+    let names = |sizes: &[u64]| sizes.iter().map(|n| short(*n as f64)).collect();
+    vec![Plot::Map(Map {
+        title: "Time on the CPU / time on the GPU".to_owned(),
+        x: ("number of sinks".to_owned(), names(&sinks)),
+        y: ("number of sources".to_owned(), names(&sources)),
+        cells,
+        ends: ("CPU faster".to_owned(), "GPU faster".to_owned()),
+    })]
+}
