@@ -165,6 +165,16 @@ impl Error {
         Self::Value { what: what.into(), value: value.to_string(), allowed: allowed.into() }
     }
 
+    /// A name that is none of the `known` ones.
+    pub(crate) fn unknown(
+        kind: &'static str,
+        name: &str,
+        known: impl IntoIterator<Item = impl Into<String>>,
+    ) -> Self {
+        let known: Vec<String> = known.into_iter().map(Into::into).collect();
+        Self::Unknown { kind, name: name.to_owned(), known: known.join(", ") }
+    }
+
     /// The variant's name, for scripts.
     pub fn kind(&self) -> &'static str {
         match self {
@@ -204,6 +214,20 @@ impl Error {
     pub fn io(action: &'static str, path: &Path, source: std::io::Error) -> Self {
         Self::Io { action, path: path.to_owned(), source }
     }
+}
+
+/// The entry of `all` with this name.
+///
+/// # Errors
+/// [`Error::Unknown`] with all names.
+pub(crate) fn by_name<T: Copy>(
+    kind: &'static str,
+    name: &str,
+    all: &[(T, &'static str)],
+) -> Result<T> {
+    let found = all.iter().find(|(_, known)| *known == name);
+    let names = || all.iter().map(|(_, known)| *known);
+    found.map(|(entry, _)| *entry).ok_or_else(|| Error::unknown(kind, name, names()))
 }
 
 /// The known name that is closest to `name`, if `name` looks like a typing error.

@@ -10,7 +10,7 @@ use minijinja::context;
 use super::{Accelerate, DeviceIntegrator, HostIntegrator, HostSide, Integrator};
 use crate::bodies::Bodies;
 use crate::error::Result;
-use crate::forces::{DeviceForces, Making};
+use crate::forces::{BoxFuture, DeviceForces};
 use crate::gpu::layout::LeapfrogParams;
 use crate::gpu::{Binding, BodyBuffers, BoundKernel, Checks, Gpu, Params, compile, template};
 
@@ -68,7 +68,7 @@ fn make_device<'a>(
     gpu: &'a Gpu,
     bodies: &'a BodyBuffers,
     forces: &'a dyn DeviceForces,
-) -> Making<'a, Box<dyn DeviceIntegrator>> {
+) -> BoxFuture<'a, Result<Box<dyn DeviceIntegrator>>> {
     Box::pin(async move {
         let size = size_of::<LeapfrogParams>() as u64;
         let bindings =

@@ -20,7 +20,7 @@ pub use one_workgroup::{OneWorkgroup, wgsl as one_workgroup_wgsl};
 
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
-use crate::forces::{DeviceForces, Making, Order};
+use crate::forces::{BoxFuture, DeviceForces, Order};
 use crate::gpu::{BodyBuffers, Gpu};
 
 use glam::DVec3;
@@ -84,7 +84,7 @@ pub type MakeDevice = for<'a> fn(
     &'a Gpu,
     &'a BodyBuffers,
     &'a dyn DeviceForces,
-) -> Making<'a, Box<dyn DeviceIntegrator>>;
+) -> BoxFuture<'a, Result<Box<dyn DeviceIntegrator>>>;
 
 /// The integrator for few bodies without softening.
 pub const COLLISIONAL: &Integrator = &hermite6::HERMITE6;
@@ -97,13 +97,12 @@ pub const DEFAULT: &Integrator = &leapfrog::LEAPFROG;
 
 /// The integrator with this name.
 ///
-/// Errors: [`Error::Unknown`] with all known names.
+/// # Errors
+/// [`Error::Unknown`] with all known names.
 pub fn find(name: &str) -> Result<&'static Integrator> {
-    ALL.iter().find(|integrator| integrator.name == name).ok_or_else(|| Error::Unknown {
-        kind: "integrator",
-        name: name.to_owned(),
-        known: ALL.iter().map(|integrator| integrator.name).collect::<Vec<_>>().join(", "),
-    })
+    let names = || ALL.iter().map(|integrator| integrator.name);
+    let found = ALL.iter().find(|integrator| integrator.name == name);
+    found.ok_or_else(|| Error::unknown("integrator", name, names()))
 }
 
 /// Integrators in files by their names, for `#[serde(with)]`.
@@ -114,14 +113,16 @@ pub mod by_name {
 
     /// Writes the name.
     ///
-    /// Errors: those of the format.
+    /// # Errors
+    /// Those of the format.
     pub fn serialize<S: Serializer>(of: &Integrator, into: S) -> Result<S::Ok, S::Error> {
         of.name.serialize(into)
     }
 
     /// Reads the integrator with a name.
     ///
-    /// Errors: an unknown name; those of the format.
+    /// # Errors
+    /// An unknown name; those of the format.
     pub fn deserialize<'de, D>(from: D) -> Result<&'static Integrator, D::Error>
     where
         D: Deserializer<'de>,
@@ -138,7 +139,8 @@ pub trait HostIntegrator: Send {
     /// Takes one step of `dt`; a negative one goes back. `acceleration` belongs to the positions on
     /// entry and on return; `accelerate` recomputes it.
     ///
-    /// Errors: those of `accelerate`.
+    /// # Errors
+    /// Those of `accelerate`.
     fn step(
         &mut self,
         bodies: &mut Bodies,

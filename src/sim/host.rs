@@ -25,8 +25,8 @@ pub const RESIDENCE: ResidenceEntry = ResidenceEntry {
             if settings.integrator.has_block_steps() {
                 check_kinds(choice)?;
             }
-            let mut engine = host_engine(choice.kind, choice.gpu.as_ref(), settings).await?;
-            engine.put_beside(&choice.beside);
+            let (gpu, others) = (choice.gpu.as_ref(), &choice.beside);
+            let engine = host_engine(choice.kind, gpu, others, settings).await?;
             #[cfg(not(target_arch = "wasm32"))]
             let engine = match settings.spread {
                 true => {
@@ -103,15 +103,17 @@ impl HostState {
             }
             HostSide::Shared(make) => {
                 let mut forces = Box::<Answers>::default();
-                let remembered = restart.filter(|_| engine.needs_last_accelerations());
+                let remembered = restart.filter(|_| engine.capabilities().last_accelerations);
                 let now = settings.steps_before;
                 let interactions = match remembered.and_then(|r| last::find(&r.columns, n)) {
                     Some(found) => {
                         acceleration = found;
-                        if let (Some(rebuilds), Some(restart)) = (engine.rebuilds(), restart) {
+                        if let (Some(rebuilds), Some(restart)) =
+                            (engine.interfaces().rebuilds, restart)
+                        {
                             let built_at = rebuilds::find_on_host(&restart.columns, n);
                             let (sources, _) = all_on_all(&bodies, &gravitating_mass, &[]);
-                            rebuilds.go_on(now, built_at.as_deref(), &sources, softening);
+                            rebuilds.resume(now, built_at.as_deref(), &sources, softening);
                         }
                         0
                     }
@@ -180,7 +182,7 @@ impl HostState {
             }
             Stepping::Blocks { steps, clock, .. } => {
                 let field = Attractors { mass: &masses, softening, id: &bodies.id };
-                let mut restarted = steps.again(&bodies, clock.time(), &field, engine).await?;
+                let mut restarted = steps.restarted(&bodies, clock.time(), &field, engine).await?;
                 restarted.move_to_device(&field, engine).await;
                 restarted.synchronise(clock.time(), &mut bodies, &mut self.acceleration);
                 **steps = restarted;
@@ -277,7 +279,7 @@ impl HostState {
                 Stepping::Blocks { .. } if self.engine.precision() != Precision::Double => {
                     Some(in_f64(self.engine.as_ref()).await?)
                 }
-                _ => self.engine.for_energies(),
+                _ => self.engine.capabilities().for_energies,
             };
         }
         let engine = self.finer.as_mut().unwrap_or(&mut self.engine);
@@ -293,7 +295,7 @@ impl Residence for HostState {
         match &self.stepping {
             Stepping::Shared { .. } => self.engine.describe(),
             Stepping::Blocks { steps, .. } => {
-                format!("{}, {}", self.engine.describe(), steps.describe_residence())
+                format!("{}, {}", self.engine.describe(), steps.describe_backend())
             }
         }
     }
@@ -344,13 +346,16 @@ impl Residence for HostState {
     fn restart(&self) -> Restart {
         match &self.stepping {
             Stepping::Blocks { steps, .. } => steps.restart(),
-            Stepping::Shared { .. } if self.engine.needs_last_accelerations() => {
+            Stepping::Shared { .. } => {
+                let capabilities = self.engine.capabilities();
+                if !capabilities.last_accelerations {
+                    return Restart::default();
+                }
                 let mut restart = Restart::of_last(&self.acceleration);
-                let built_at = self.engine.built_at().map(rebuilds::on_host);
+                let built_at = capabilities.built_at.map(rebuilds::on_host);
                 restart.columns.extend(built_at.unwrap_or_default());
                 restart
             }
-            Stepping::Shared { .. } => Restart::default(),
         }
     }
 

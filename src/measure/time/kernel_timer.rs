@@ -200,7 +200,7 @@ impl Prepared {
     fn run(&mut self, gpu: &Gpu, watch: &mut Stopwatch) -> Result<f64> {
         let budget = Budget::HEADLESS;
         let (mut left, mut total) = (self.repeats, 0.0);
-        self.kernel.begin_again();
+        self.kernel.restart();
         while left > 0 {
             let (kernel, throughput) = (&mut self.kernel, &mut self.throughput);
             let (mut interactions, mut dispatches) = (0, 0);

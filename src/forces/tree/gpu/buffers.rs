@@ -35,6 +35,10 @@ const FEWEST_CELLS: u32 = 256;
 /// sorting cells.
 pub const BYTES_PER_BODY: u64 = 150;
 
+/// Additional bytes on the device per body if a tree serves several steps: the body's position when
+/// it was built.
+pub const REUSED_BYTES_PER_BODY: u64 = 16;
+
 /// The buffers that the stages of a tree share: about 70 bytes per body, and 15 more in the sorts.
 #[derive(Debug)]
 pub struct TreeBuffers {

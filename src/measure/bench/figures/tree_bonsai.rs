@@ -66,9 +66,9 @@ fn measure(session: &mut Session<'_>) -> Result<()> {
             let begun = Instant::now();
             while begun.elapsed().as_secs_f64() < WARMING_SECS * session.sizes.sample_secs.min(1.0)
             {
-                steps.sample(&WalkShape::USUAL)?;
+                steps.sample(&WalkShape::DEFAULT)?;
             }
-            let samples = steps.time(&WalkShape::USUAL, session.sizes.rounds.0)?;
+            let samples = steps.time(&WalkShape::DEFAULT, session.sizes.rounds.0)?;
             (record.x, record.work) = (n as f64, n as f64);
             record.method = steps.method().name().to_owned();
             record.set_samples(&samples);

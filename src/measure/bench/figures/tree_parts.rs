@@ -64,7 +64,7 @@ fn measure(session: &mut Session<'_>) -> Result<()> {
         let method = timer.stopwatch().method().name();
         drop(timer);
         let mut steps = TreeStepTimer::new(&gpu, sphere(n), 0.01, config);
-        all.push((STEP, steps.time(&WalkShape::USUAL, session.sizes.rounds.0)?));
+        all.push((STEP, steps.time(&WalkShape::DEFAULT, session.sizes.rounds.0)?));
         for (name, samples) in all {
             let method = if name == STEP { steps.method().name() } else { method };
             let mut record = on_device(session, FIGURE.name, name, &config, n, method);
