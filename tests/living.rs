@@ -8,7 +8,7 @@ use gravitile::bodies::Bodies;
 use gravitile::error::Result;
 use gravitile::forces::{Answers, Evaluator, Order, Precision, Sinks, Sources, Want, WithSources};
 use gravitile::integrate::blocks::Restart;
-use gravitile::integrate::{self, Accelerate, HostIntegrator, HostSide, Integrator};
+use gravitile::integrate::{self, Accelerate, HostSide, Integrator};
 use gravitile::scene::Scene;
 use gravitile::sim::{EngineKind, Residence, Settings, Simulation, Soon, Watch};
 
@@ -130,23 +130,18 @@ fn custom_engine_moves_bodies() {
 }
 
 /// Euler's method, for testing only.
-struct Euler;
-
-impl HostIntegrator for Euler {
-    fn step(
-        &mut self,
-        bodies: &mut Bodies,
-        acceleration: &mut Vec<DVec3>,
-        dt: f64,
-        accelerate: &mut Accelerate,
-    ) -> Result<()> {
-        let moved = bodies.position.iter_mut().zip(&mut bodies.velocity);
-        for ((x, v), a) in moved.zip(acceleration.iter()) {
-            *x += *v * dt;
-            *v += *a * dt;
-        }
-        accelerate(bodies, acceleration)
+fn euler(
+    bodies: &mut Bodies,
+    acceleration: &mut Vec<DVec3>,
+    dt: f64,
+    accelerate: &mut Accelerate<'_>,
+) -> Result<()> {
+    let moved = bodies.position.iter_mut().zip(&mut bodies.velocity);
+    for ((x, v), a) in moved.zip(acceleration.iter()) {
+        *x += *v * dt;
+        *v += *a * dt;
     }
+    accelerate(bodies, acceleration)
 }
 
 static EULER: Integrator = Integrator {
@@ -154,7 +149,7 @@ static EULER: Integrator = Integrator {
     summary: "first order",
     order: 1,
     reversible: false,
-    host: HostSide::Shared(|| Box::new(Euler)),
+    host: HostSide::Shared(euler),
     device: None,
 };
 

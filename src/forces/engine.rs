@@ -142,7 +142,7 @@ pub struct Capabilities<'a> {
     /// The bodies' positions when a reused structure was built; `None` if they have not moved
     /// since, or if no structure is reused.
     pub built_at: Option<&'a [DVec3]>,
-    /// An engine for potentials that are summed up to an energy, if the errors of this one are
+    /// A new engine for potentials that are summed up to an energy, if the errors of this one are
     /// biased.
     pub for_energies: Option<Box<dyn ForceEngine>>,
     /// The device, if integrators can use the engine's kernels there.

@@ -7,6 +7,7 @@
 use glam::DVec3;
 
 use crate::error::{Error, Result};
+use crate::frame::Frame;
 
 /// Index that means no source: the nearest source of a sink that has none.
 pub const NO_SOURCE: u32 = u32::MAX;
@@ -156,6 +157,24 @@ impl<'a> Sources<'a> {
     /// and potentials.
     pub fn new(position: &'a [DVec3], mass: &'a [f64]) -> Self {
         Self { position, mass, ..Self::default() }
+    }
+
+    /// Positions and masses in f32, in a frame that contains them: x, y, z, mass.
+    ///
+    /// # Errors
+    /// A body that is not finite; bodies too far apart for f32.
+    pub(crate) fn narrowed(&self, frame: &Frame) -> Result<Vec<[f32; 4]>> {
+        frame.check_reach(self.position)?;
+        let narrow = |(j, (&position, &mass)): (usize, (&DVec3, &f64))| {
+            let [x, y, z] = frame.position(position);
+            let place = [x, y, z, (mass / frame.mass) as f32];
+            if place.iter().all(|number| number.is_finite()) {
+                return Ok(place);
+            }
+            let problem = format!("position {position} or G m {mass} is not finite");
+            Err(Error::Body { index: j, id: j as u64, problem })
+        };
+        self.position.iter().zip(self.mass).enumerate().map(narrow).collect()
     }
 
     /// Checks that the arrays fit each other and are not too long.

@@ -351,6 +351,15 @@ mod tests {
         }
     }
 
+    #[test]
+    fn ranks_pass_on_what_the_engine_offers() {
+        let mut engine = Spread::new(Box::new(CpuDouble::new()), Ranks::alone()).unwrap();
+        assert!(engine.interfaces().moving.is_some() && engine.interfaces().rebuilds.is_none());
+        let capabilities = engine.capabilities();
+        assert!(capabilities.ranks.is_some() && capabilities.device.is_none());
+        assert!(!capabilities.ranges, "it divides the sinks itself");
+    }
+
     /// An engine that computes all sinks at once, like those on a device.
     struct Whole(CpuSingle);
 

@@ -59,7 +59,7 @@ impl std::fmt::Debug for Integrator {
 #[non_exhaustive]
 pub enum HostSide {
     /// One step for all bodies, from their accelerations.
-    Shared(fn() -> Box<dyn HostIntegrator>),
+    Shared(HostStep),
     /// Individual steps in blocks, from forces with derivatives.
     Blocks(&'static dyn blocks::Scheme),
 }
@@ -134,21 +134,10 @@ pub mod by_name {
 /// Computes the accelerations of all bodies at their current positions.
 pub type Accelerate<'a> = dyn FnMut(&Bodies, &mut Vec<DVec3>) -> Result<()> + 'a;
 
-/// The host side of an integrator with one step for all bodies.
-pub trait HostIntegrator: Send {
-    /// Takes one step of `dt`; a negative one goes back. `acceleration` belongs to the positions on
-    /// entry and on return; `accelerate` recomputes it.
-    ///
-    /// # Errors
-    /// Those of `accelerate`.
-    fn step(
-        &mut self,
-        bodies: &mut Bodies,
-        acceleration: &mut Vec<DVec3>,
-        dt: f64,
-        accelerate: &mut Accelerate,
-    ) -> Result<()>;
-}
+/// Takes one step of `dt` (the third argument) for all bodies; a negative one goes back. The
+/// accelerations belong to the positions on entry and on return; [`Accelerate`] recomputes them,
+/// and its errors are passed on. A function, since a resumed run could not restore a state.
+pub type HostStep = fn(&mut Bodies, &mut Vec<DVec3>, f64, &mut Accelerate<'_>) -> Result<()>;
 
 /// The device side of an integrator that evaluates the force once per step, at the end.
 ///

@@ -13,7 +13,7 @@ use crate::forces::{Answers, ForceEngine, Precision, Want};
 use crate::forces::{last, rebuilds};
 use crate::frame::Frame;
 use crate::integrate::blocks::{Attractors, BlockSteps, Passage, Restart};
-use crate::integrate::{HostIntegrator, HostSide};
+use crate::integrate::{HostSide, HostStep};
 
 mod asked;
 
@@ -63,7 +63,7 @@ pub struct HostState {
 /// The two kinds of integrators.
 enum Stepping {
     Shared {
-        integrator: Box<dyn HostIntegrator>,
+        step: HostStep,
         forces: Box<Answers>,
         /// Positions, velocities and accelerations before the present step, restored if it fails.
         before: [Vec<DVec3>; 3],
@@ -101,7 +101,7 @@ impl HostState {
                 let allowed = format!("one made for {}", integrator.name);
                 return Err(Error::value("the engine", engine.describe(), allowed));
             }
-            HostSide::Shared(make) => {
+            HostSide::Shared(step) => {
                 let mut forces = Box::<Answers>::default();
                 let remembered = restart.filter(|_| engine.capabilities().last_accelerations);
                 let now = settings.steps_before;
@@ -127,7 +127,7 @@ impl HostState {
                     }
                 };
                 let before = Default::default();
-                (Stepping::Shared { integrator: make(), forces, before, steps: now }, interactions)
+                (Stepping::Shared { step, forces, before, steps: now }, interactions)
             }
             HostSide::Blocks(scheme) => {
                 // The integrator's time is 0 at step 0, whatever the outer clock shows.
@@ -212,7 +212,7 @@ impl HostState {
             ..
         } = self;
         match stepping {
-            Stepping::Shared { integrator, forces, before, steps } => {
+            Stepping::Shared { step, forces, before, steps } => {
                 let next = *steps + 1;
                 let mut accelerate = |bodies: &Bodies, out: &mut Vec<DVec3>| {
                     // A single body that is not finite would spread to all others in the next step.
@@ -229,7 +229,7 @@ impl HostState {
                 before[0].clone_from(&bodies.position);
                 before[1].clone_from(&bodies.velocity);
                 before[2].clone_from(acceleration);
-                let stepped = integrator.step(bodies, acceleration, dt, &mut accelerate);
+                let stepped = step(bodies, acceleration, dt, &mut accelerate);
                 let stepped = stepped.and_then(|()| bodies.check_range());
                 let stepped = stepped.map_err(|error| error.with_ids(&bodies.id));
                 if stepped.is_err() {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use glam::DVec3;
 
 use super::{AllPairs, KernelRequest, KernelVariant, PairBuffers};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::forces::{
     Answers, Evaluator, Identity, Order, Precision, Sinks, Sources, Throughput, Want, WithSources,
     evaluate,
@@ -149,11 +149,10 @@ impl UploadedPairs {
             return Box::pin(self.compute(sources, sinks, softening, false, out)).await;
         }
         let frame = Frame::of_call(sinks.position, sources.position, sources.mass, softening);
-        frame.check_reach(sources.position)?;
+        let source_data = sources.narrowed(&frame)?;
         let largest_mass = sources.mass.iter().copied().fold(0.0, f64::max) / frame.mass;
         let eps = softening / frame.length;
-        let source_mass: Vec<f32> =
-            sources.mass.iter().map(|mass| (mass / frame.mass) as f32).collect();
+        let source_mass: Vec<f32> = source_data.iter().map(|place| place[3]).collect();
         let variant = KernelVariant::new(config, eps, largest_mass, potential);
         let key = Key {
             variant: variant.for_masses(&source_mass),
@@ -168,26 +167,15 @@ impl UploadedPairs {
         };
         self.kernel_for(key, &source_mass).await?;
 
-        let narrow = |position: &DVec3, w: f32| {
+        let sink = |(i, position): (usize, &DVec3)| {
             let [x, y, z] = frame.position(*position);
-            [x, y, z, w]
+            let source = match sinks.identity {
+                Identity::Each(index) => index[i],
+                _ => 0,
+            };
+            [x, y, z, f32::from_bits(source)]
         };
-        let masses = sources.position.iter().zip(&source_mass);
-        let source_data: Vec<[f32; 4]> = masses.map(|(p, &m)| narrow(p, m)).collect();
-        let number = |i: usize| match sinks.identity {
-            Identity::Each(index) => f32::from_bits(index[i]),
-            _ => 0.0,
-        };
-        let sink_data: Vec<[f32; 4]> =
-            sinks.position.iter().enumerate().map(|(i, p)| narrow(p, number(i))).collect();
-        if let Some(j) = source_data.iter().position(|b| !b.iter().all(|x| x.is_finite())) {
-            let (position, mass) = (sources.position[j], sources.mass[j]);
-            return Err(Error::Body {
-                index: j,
-                id: j as u64,
-                problem: format!("position {position} or G m {mass} is not finite"),
-            });
-        }
+        let sink_data: Vec<[f32; 4]> = sinks.position.iter().enumerate().map(sink).collect();
         let (sink_buffer, source_buffer) = self.buffers.as_ref().expect("made with the kernel");
         self.gpu.queue.write_buffer(source_buffer, 0, bytemuck::cast_slice(&source_data));
         self.gpu.queue.write_buffer(sink_buffer, 0, bytemuck::cast_slice(&sink_data));

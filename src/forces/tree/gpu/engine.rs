@@ -5,7 +5,7 @@ use std::sync::Arc;
 use glam::DVec3;
 
 use super::{BYTES_PER_BODY, Field, TreeForces, TreeShape};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::forces::direct::gpu::{KernelConfig, KernelVariant};
 use crate::forces::{
     Answers, Capabilities, DeviceForces, Evaluator, Order, Precision, Sinks, Sources, Throughput,
@@ -39,18 +39,7 @@ struct Call {
 impl Call {
     fn new(sinks: &Sinks, sources: &Sources, softening: f64) -> Result<Self> {
         let frame = Frame::of_call(sinks.position, sources.position, sources.mass, softening);
-        frame.check_reach(sources.position)?;
-        let place = |position: DVec3, mass: f64| {
-            let [x, y, z] = frame.position(position);
-            [x, y, z, (mass / frame.mass) as f32]
-        };
-        let masses = sources.position.iter().zip(sources.mass);
-        let mut places: Vec<_> = masses.map(|(&position, &mass)| place(position, mass)).collect();
-        if let Some(j) = places.iter().position(|place| !place.iter().all(|x| x.is_finite())) {
-            let (position, mass) = (sources.position[j], sources.mass[j]);
-            let problem = format!("position {position} or G m {mass} is not finite");
-            return Err(Error::Body { index: j, id: j as u64, problem });
-        }
+        let mut places = sources.narrowed(&frame)?;
         let mut of_sink = Vec::with_capacity(sinks.position.len());
         for (i, &position) in sinks.position.iter().enumerate() {
             // A sink that is a source, but at another position, is an additional body.
@@ -58,7 +47,8 @@ impl Call {
                 sinks.identity.of(i).filter(|&j| sources.position.get(j) == Some(&position));
             of_sink.push(source.unwrap_or(places.len()));
             if source.is_none() {
-                places.push(place(position, 0.0));
+                let [x, y, z] = frame.position(position);
+                places.push([x, y, z, 0.0]);
             }
         }
         Ok(Self { frame, places, of_sink })

@@ -139,12 +139,12 @@ impl TreeForces {
             let allowed = "direct if a device moves only a part of the bodies";
             return Err(Error::value("the method", "tree", allowed));
         }
-        let is_kept = shape.rebuild.keeps();
-        if is_kept {
+        let is_reused = shape.rebuild.keeps();
+        if is_reused {
             let bytes = BYTES_PER_BODY + REUSED_BYTES_PER_BODY;
             gpu.check_bodies(u64::from(bodies.count), bytes, "tree")?;
         }
-        let buffers = Arc::new(TreeBuffers::of_steps(gpu, bodies.count, is_kept)?);
+        let buffers = Arc::new(TreeBuffers::of_steps(gpu, bodies.count, is_reused)?);
         let partial_sums = storage(gpu, "partial sums", bodies.count as usize);
         Self::on(gpu, shape, bodies, field, buffers, partial_sums).await
     }

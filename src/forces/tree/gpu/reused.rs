@@ -18,13 +18,13 @@ impl TreeForces {
     pub(super) fn reuses_tree(&self) -> bool {
         let Steps { next, are_counted, .. } = self.steps;
         let is_due = are_counted && self.steps.pace.builds_at(next);
-        self.steps.pace.keeps() && !is_due && self.buffers.is_kept.load(Ordering::Relaxed)
+        self.steps.pace.keeps() && !is_due && self.buffers.is_reused.load(Ordering::Relaxed)
     }
 
     /// Called before the build begins, and when the cells are complete.
-    pub(super) fn set_tree_complete(&mut self, is_kept: bool) {
+    pub(super) fn set_tree_complete(&mut self, is_reused: bool) {
         if self.steps.pace.keeps() && self.steps.are_counted {
-            self.buffers.is_kept.store(is_kept, Ordering::Relaxed);
+            self.buffers.is_reused.store(is_reused, Ordering::Relaxed);
             self.steps.is_refitted = false;
         }
     }

@@ -19,13 +19,13 @@
 //! The device's units are powers of two, so a restart is exact; around the origin 0 no bit depends
 //! on them.
 
+mod devices;
 mod kernels;
 mod proof;
 mod records;
 mod run;
 #[cfg(not(target_arch = "wasm32"))]
 mod shared;
-mod together;
 
 use std::sync::Arc;
 
@@ -37,8 +37,8 @@ use crate::forces::direct::gpu::tiers::{Pairs, Shape, TierFrame, three_parts};
 use crate::forces::{Precision, Sources};
 use crate::gpu::layout::{BlockParams, BlockState};
 use crate::gpu::{DeviceClass, Gpu, Params, read_each};
+pub(super) use devices::Residents;
 use kernels::{BlockKernels, Buffers, KernelTier};
-pub(super) use together::Residents;
 
 /// The most dispatches of forces that a block is cut into.
 const MOST_PIECES: u64 = 64;
