@@ -124,6 +124,7 @@ impl Client {
             velocity: &self.bodies.velocity[..ni],
             acceleration: &[],
             identity: Identity::Each(&own),
+            only: None,
         };
         let want = Want { potential: true, nearest, ..Want::only(Order::Jerk) };
         engine.evaluate(&sinks, SOFTENING, &want, out).expect("the bodies are sound");

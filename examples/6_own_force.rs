@@ -1,12 +1,10 @@
 //! A force of your own: Yukawa gravity, which falls off faster than 1/r^2, so that orbits precess.
 //!
-//! Shows: an engine from outside the library (`ForceEngine`), and a simulation that steps with it.
+//! Shows: a method from outside the library (`Evaluator`), and a simulation that steps with it.
 //! Run: `cargo run --release --example 6_own_force`
 
 use gravitile::error::Result;
-use gravitile::forces::{
-    Answers, ForceEngine, Order, Precision, Sinks, Sources, Want, check_update,
-};
+use gravitile::forces::{Answers, Evaluator, Order, Precision, Sinks, Sources, Want, WithSources};
 use gravitile::glam::DVec3;
 use gravitile::scene::Scene;
 use gravitile::sim::{Settings, Simulation};
@@ -15,12 +13,9 @@ use gravitile::sim::{Settings, Simulation};
 /// unit of length.
 struct Yukawa {
     range: f64,
-    position: Vec<DVec3>,
-    mass: Vec<f64>,
-    result: Answers,
 }
 
-impl ForceEngine for Yukawa {
+impl Evaluator for Yukawa {
     fn name(&self) -> &'static str {
         "yukawa"
     }
@@ -37,32 +32,17 @@ impl ForceEngine for Yukawa {
         Order::Acceleration
     }
 
-    fn source_count(&self) -> usize {
-        self.position.len()
-    }
-
-    fn set_sources(&mut self, sources: &Sources) -> Result<()> {
-        sources.check()?;
-        (self.position, self.mass) = (sources.position.to_vec(), sources.mass.to_vec());
-        Ok(())
-    }
-
-    fn update_sources(&mut self, index: &[u32], sources: &Sources) -> Result<()> {
-        check_update(index, sources, self.source_count())?;
-        for (k, &j) in index.iter().enumerate() {
-            self.position[j as usize] = sources.position[k];
-            self.mass[j as usize] = sources.mass[k];
-        }
-        Ok(())
-    }
-
-    fn begin(&mut self, sinks: &Sinks, softening: f64, want: &Want) -> Result<()> {
-        sinks.check(softening, want)?;
-        want.order.check_sources(self.source_count(), false, false)?;
-        let mut result = Answers::default();
+    async fn evaluate(
+        &mut self,
+        sources: &Sources<'_>,
+        sinks: &Sinks<'_>,
+        softening: f64,
+        want: &Want<'_>,
+        out: &mut Answers,
+    ) -> Result<()> {
         for (i, &sink) in sinks.position.iter().enumerate() {
             let (mut acceleration, mut potential) = (DVec3::ZERO, 0.0);
-            for (j, (&source, mass)) in self.position.iter().zip(&self.mass).enumerate() {
+            for (j, (&source, mass)) in sources.position.iter().zip(sources.mass).enumerate() {
                 let apart = source - sink;
                 let r = (apart.length_squared() + softening * softening).sqrt();
                 if sinks.identity.of(i) == Some(j) || r == 0.0 {
@@ -72,23 +52,18 @@ impl ForceEngine for Yukawa {
                 acceleration -= apart * phi * (1.0 / r + 1.0 / self.range) / r;
                 potential += phi;
             }
-            result.acceleration.push(acceleration);
-            result.potential.push(potential);
+            out.acceleration[i] = acceleration;
+            if want.potential {
+                out.potential[i] = potential;
+            }
         }
-        self.result = result;
-        Ok(())
-    }
-
-    fn collect(&mut self, out: &mut Answers) -> Result<()> {
-        *out = std::mem::take(&mut self.result);
         Ok(())
     }
 }
 
 fn main() -> Result<()> {
     let bodies = Scene::builtin("two-body")?.build()?;
-    let engine =
-        Yukawa { range: 10.0, position: Vec::new(), mass: Vec::new(), result: Answers::default() };
+    let engine = WithSources::of(Yukawa { range: 10.0 });
     let settings = Settings { softening: 0.0, dt: 0.001, ..Settings::default() };
     let mut sim = Simulation::with_engine(Box::new(engine), bodies, settings)?;
     let start = sim.diagnostics()?;

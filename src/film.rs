@@ -305,7 +305,7 @@ pub fn still(bodies: &Bodies, settings: &Settings, shot: &Shot, mut film: Film) 
 fn device_of(n: usize, settings: &Settings) -> Result<Option<Arc<Gpu>>> {
     let choice = pollster::block_on(choose(n, settings))?;
     if choice.kind != EngineKind::Gpu {
-        crate::gpu::blocking(host_engine(choice.kind, None, settings))?;
+        crate::gpu::blocking(host_engine(choice.kind, None, &[], settings))?;
     }
     let gpu = choice.gpu.filter(|_| !settings.steps_on_host());
     if let Some(gpu) = &gpu {

@@ -116,7 +116,7 @@ pub fn all() -> Option<&'static Ranks> {
 /// Those of [`gravitile::exchange::Exchange`].
 pub fn broadcast(text: String) -> Result<String> {
     let Some(ranks) = ranks() else { return Ok(text) };
-    let texts = ranks.tell(if ranks.rank() == 0 { text.as_bytes() } else { &[] })?;
+    let texts = ranks.gather_messages(if ranks.rank() == 0 { text.as_bytes() } else { &[] })?;
     Ok(String::from_utf8_lossy(&texts[0]).into_owned())
 }
 
@@ -144,7 +144,7 @@ pub fn must_agree<const N: usize>(what: impl FnOnce() -> [(&'static str, u32); N
     let Some(ranks) = ranks().filter(|ranks| ranks.size() > 1) else { return Ok(()) };
     let what = what();
     let mine: Vec<u8> = what.iter().flat_map(|(_, sum)| sum.to_le_bytes()).collect();
-    let sums = ranks.tell(&mine)?;
+    let sums = ranks.gather_messages(&mine)?;
     match first_difference(&what, &sums) {
         None => Ok(()),
         Some((rank, what)) => Err(Error::Outside(format!(
@@ -170,7 +170,7 @@ fn first_difference<'a>(what: &[(&'a str, u32)], sums: &[Vec<u8>]) -> Option<(us
 /// [`gravitile::exchange::Exchange`].
 pub fn must_have_same_command(what: impl FnOnce() -> String) -> Result<()> {
     let Some(ranks) = all().filter(|ranks| ranks.size() > 1) else { return Ok(()) };
-    let commands = ranks.tell(what().as_bytes())?;
+    let commands = ranks.gather_messages(what().as_bytes())?;
     let other = (1..).zip(&commands[1..]).find(|(_, other)| **other != commands[0]);
     let Some((rank, other)) = other else { return Ok(()) };
     let [other, first] = [other, &commands[0]].map(|bytes| String::from_utf8_lossy(bytes));

@@ -371,6 +371,7 @@ fn sinks<'a>(call: &BorrowedCall<'a>, identity: &'a [u32]) -> Sinks<'a> {
         velocity: call.velocity,
         acceleration: call.acceleration,
         identity: if identity.is_empty() { Identity::Foreign } else { Identity::Each(identity) },
+        only: None,
     }
 }
 

@@ -36,7 +36,8 @@ struct Client {
 impl Client {
     fn new(id: c_int, gpu: &Arc<Gpu>) -> Self {
         let request = Some(Precision::DoubleSingle);
-        let engine = direct_engine(EngineKind::Gpu, Method::Direct, Some(gpu), request).unwrap();
+        let engine =
+            direct_engine(EngineKind::Gpu, Method::Direct, Some(gpu), None, request).unwrap();
         world::insert(Key::G6(id), Cluster::new(engine, Order::Jerk));
         let bodies = TestBodies::new(N, 9);
         let arrays = |from: &[glam::DVec3]| from.iter().map(|x| x.to_array()).collect();

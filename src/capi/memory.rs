@@ -159,7 +159,7 @@ impl Memory {
         addresses: usize,
         time: Option<f64>,
     ) -> Result<()> {
-        if let Some(moving) = engine.moving() {
+        if let Some(moving) = engine.interfaces().moving {
             return self.send_moving(moving, addresses, time);
         }
         self.store_queued();

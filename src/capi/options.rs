@@ -154,25 +154,24 @@ impl Options {
         precision: Option<Precision>,
     ) -> Result<Box<dyn ForceEngine>> {
         let gpu = devices.first();
-        let mut engine = match self.method {
+        let shapes = gpu.map(|gpu| found::shapes(gpu));
+        match self.method {
             Method::Direct if devices.len() > 1 => {
                 let precision = precision.unwrap_or(Precision::DoubleSingle);
-                Box::new(SeveralTiers::new(devices, precision)?)
+                let mut engine = SeveralTiers::new(devices, precision)?;
+                shapes.iter().for_each(|shapes| engine.use_shapes(shapes));
+                Ok(Box::new(engine))
             }
             Method::Tree => {
                 let tools = Tools { gpu, tree: self.tree, ..Tools::default() };
-                forces::make(kind.place(), self.method, self.precision, order, &tools)?
+                forces::make(kind.place(), self.method, self.precision, order, &tools)
             }
             // For accelerations alone the CPU also has f32, its default then.
             method if kind.place() == Place::Cpu && order == Order::Acceleration => {
-                forces::make(kind.place(), method, precision, order, &Tools::default())?
+                forces::make(kind.place(), method, precision, order, &Tools::default())
             }
-            method => direct_engine(kind, method, gpu, precision)?,
-        };
-        if let Some(gpu) = gpu {
-            engine.use_shapes(&found::shapes(gpu));
+            method => direct_engine(kind, method, gpu, shapes.as_ref(), precision),
         }
-        Ok(engine)
     }
 
     /// Makes the chosen engine for forces up to `order`; `open` opens the devices, the first one

@@ -48,7 +48,7 @@ impl Barrier {
         let mut state = self.state();
         let (round, version) = (state.rounds, self.version.load(Ordering::Acquire));
         if let Some(why) = &state.aborted {
-            return Err(super::given_up(why));
+            return Err(super::aborted(why));
         }
         state.arrived += 1;
         if state.arrived == self.threads {
@@ -68,7 +68,7 @@ impl Barrier {
         let state = self.changed.wait_while(self.state(), is_waiting);
         let state = state.unwrap_or_else(PoisonError::into_inner);
         match &state.aborted {
-            Some(why) if state.rounds == round => Err(super::given_up(why)),
+            Some(why) if state.rounds == round => Err(super::aborted(why)),
             _ => Ok(()),
         }
     }

@@ -23,10 +23,10 @@ use crate::error::{Error, Result};
 
 pub use ranks::Ranks;
 pub use shares::{equal_shares, shares};
-pub use threads::{Lent, Member, team};
+pub use threads::{Member, SharedBuffer, team};
 
 /// Receives a member's message: its number and its bytes.
-pub type Hear<'a> = dyn FnMut(usize, &[u8]) + 'a;
+pub type Reader<'a> = dyn FnMut(usize, &[u8]) + 'a;
 
 /// A member's endpoint for communication with its group. Every call is collective: all members make
 /// the same calls in the same order.
@@ -42,7 +42,7 @@ pub trait Exchange: Send {
 
     /// All-gather: every member sends `mine`, of `bytes[member]` bytes, and `receive` is called
     /// with the message of each member, including its own, in the order of members.
-    fn all_gather(&mut self, mine: &[u8], bytes: &[usize], receive: &mut Hear<'_>) -> Result<()>;
+    fn all_gather(&mut self, mine: &[u8], bytes: &[usize], receive: &mut Reader<'_>) -> Result<()>;
 
     /// Aborts the group with a reason: pending and later calls of the other members fail.
     fn abort(&self, why: &str);
@@ -50,7 +50,7 @@ pub trait Exchange: Send {
     /// If work is to stop ([`crate::stop`]), notifies the other processes; if one of them has sent
     /// such a notice, stops the work of this one. Does not block. Called periodically during long
     /// work.
-    fn look_for_stop(&mut self) {}
+    fn poll_stop(&mut self) {}
 
     /// The maximum of `mine` over all members.
     fn greatest(&mut self, mine: u8) -> Result<u8> {
@@ -109,7 +109,7 @@ pub trait Exchange: Send {
 const STOP_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Runs `work`, which takes long, on another thread, while this one checks whether it is to stop.
-pub fn while_looking<T: Send>(exchange: &mut dyn Exchange, work: impl FnOnce() -> T + Send) -> T {
+pub fn polling_stop<T: Send>(exchange: &mut dyn Exchange, work: impl FnOnce() -> T + Send) -> T {
     let (done, is_done) = std::sync::mpsc::channel();
     std::thread::scope(|scope| {
         let worker = scope.spawn(move || {
@@ -119,16 +119,16 @@ pub fn while_looking<T: Send>(exchange: &mut dyn Exchange, work: impl FnOnce() -
             result
         });
         while let Err(RecvTimeoutError::Timeout) = is_done.recv_timeout(STOP_INTERVAL) {
-            exchange.look_for_stop();
+            exchange.poll_stop();
         }
         // If the work was stopped here, the other processes must be notified.
-        exchange.look_for_stop();
+        exchange.poll_stop();
         worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
 }
 
 /// The error of a member after another has aborted: that one's own error has the cause, this one
 /// only the reason given.
-pub(crate) fn given_up(why: &str) -> Error {
+pub(crate) fn aborted(why: &str) -> Error {
     Error::Member(why.to_owned())
 }

@@ -8,7 +8,7 @@ use mpi::topology::{Communicator, SimpleCommunicator};
 use mpi::traits::{CommunicatorCollectives, Destination, Source};
 use mpi::{Tag, Threading};
 
-use super::{Exchange, Hear, Ranks};
+use super::{Exchange, Ranks, Reader};
 use crate::error::{Error, Result};
 use crate::stop;
 
@@ -86,7 +86,7 @@ impl Exchange for World {
         self.rank
     }
 
-    fn all_gather(&mut self, mine: &[u8], bytes: &[usize], receive: &mut Hear<'_>) -> Result<()> {
+    fn all_gather(&mut self, mine: &[u8], bytes: &[usize], receive: &mut Reader<'_>) -> Result<()> {
         let world = SimpleCommunicator::world();
         let total: usize = bytes.iter().sum();
         if total == 0 {
@@ -127,7 +127,7 @@ impl Exchange for World {
         Ok(())
     }
 
-    fn look_for_stop(&mut self) {
+    fn poll_stop(&mut self) {
         let world = SimpleCommunicator::world();
         if self.is_stopping {
             return;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::{Exchange, Hear};
+use super::{Exchange, Reader};
 use crate::error::Result;
 
 /// The ranks of a run, seen from this one. Clones share the same connection.
@@ -52,7 +52,7 @@ impl Ranks {
     }
 
     /// Number of ranks on this machine, or a lower bound.
-    pub fn there(&self) -> usize {
+    pub fn on_machine(&self) -> usize {
         self.local_size
     }
 
@@ -65,18 +65,14 @@ impl Ranks {
     /// # Errors
     /// As of [`Exchange`].
     pub fn any(&self, yes: bool) -> Result<bool> {
-        let mut any = false;
-        let mine = [u8::from(yes)];
-        self.lock()
-            .all_gather(&mine, &vec![1; self.size], &mut |_, received| any |= received != [0])?;
-        Ok(any)
+        Ok(self.lock().greatest(u8::from(yes))? != 0)
     }
 
     /// All-gather of messages of any length, in the order of ranks.
     ///
     /// # Errors
     /// As of [`Exchange`].
-    pub fn tell(&self, mine: &[u8]) -> Result<Vec<Vec<u8>>> {
+    pub fn gather_messages(&self, mine: &[u8]) -> Result<Vec<Vec<u8>>> {
         let mut exchange = self.lock();
         let mut lengths = vec![0; self.size];
         let length = (mine.len() as u64).to_le_bytes();
@@ -106,12 +102,12 @@ impl Exchange for Ranks {
         self.rank
     }
 
-    fn all_gather(&mut self, mine: &[u8], bytes: &[usize], receive: &mut Hear<'_>) -> Result<()> {
+    fn all_gather(&mut self, mine: &[u8], bytes: &[usize], receive: &mut Reader<'_>) -> Result<()> {
         self.lock().all_gather(mine, bytes, receive)
     }
 
-    fn look_for_stop(&mut self) {
-        self.lock().look_for_stop();
+    fn poll_stop(&mut self) {
+        self.lock().poll_stop();
     }
 
     fn abort(&self, why: &str) {
@@ -127,7 +123,7 @@ mod tests {
     fn single_rank_receives_its_own_message() {
         let ranks = Ranks::alone();
         assert_eq!((ranks.rank(), ranks.size(), ranks.local()), (0, 1, 0));
-        assert_eq!(ranks.tell(b"words").unwrap(), [b"words"]);
+        assert_eq!(ranks.gather_messages(b"words").unwrap(), [b"words"]);
         assert!(ranks.any(true).unwrap() && !ranks.any(false).unwrap());
     }
 
@@ -140,7 +136,7 @@ mod tests {
                 .map(|ranks| {
                     scope.spawn(move || {
                         let any = ranks.any(ranks.rank() == 2).unwrap();
-                        (ranks.tell(&vec![b'a'; ranks.rank()]).unwrap(), any)
+                        (ranks.gather_messages(&vec![b'a'; ranks.rank()]).unwrap(), any)
                     })
                 })
                 .collect();

@@ -6,19 +6,19 @@ use std::time::Duration;
 use rayon::prelude::*;
 
 use super::barrier::Barrier;
-use super::{Exchange, Hear};
+use super::{Exchange, Reader};
 use crate::error::Result;
 
 /// Chunk of a parallel copy.
 const COPY_BYTES: usize = 1 << 20;
 
 /// A shared buffer that other members read in place.
-pub type Lent = Arc<dyn AsRef<[u8]> + Send + Sync>;
+pub type SharedBuffer = Arc<dyn AsRef<[u8]> + Send + Sync>;
 
 /// A message of a member.
 enum Message {
     Copied(Vec<u8>),
-    Borrowed(Lent),
+    Borrowed(SharedBuffer),
 }
 
 impl Default for Message {
@@ -119,11 +119,11 @@ impl Member {
     ///
     /// # Errors
     /// Those of [`Exchange::all_gather`].
-    pub fn all_gather_lent(
+    pub fn all_gather_shared(
         &mut self,
-        mine: Lent,
+        mine: SharedBuffer,
         bytes: &[usize],
-        receive: &mut Hear<'_>,
+        receive: &mut Reader<'_>,
     ) -> Result<()> {
         debug_assert!((*mine).as_ref().len() == bytes[self.member()]);
         *write(&self.team.messages[self.exchanges % 2][self.own]) = Message::Borrowed(mine);
@@ -131,7 +131,7 @@ impl Member {
     }
 
     /// Publishes the message in this member's slot and receives those of the others.
-    fn exchange(&mut self, borrows: bool, bytes: &[usize], receive: &mut Hear<'_>) -> Result<()> {
+    fn exchange(&mut self, borrows: bool, bytes: &[usize], receive: &mut Reader<'_>) -> Result<()> {
         debug_assert!(bytes.len() == self.members());
         let parity = self.exchanges % 2;
         self.exchanges += 1;
@@ -174,15 +174,15 @@ impl Exchange for Member {
         self.team.first + self.own
     }
 
-    fn all_gather(&mut self, mine: &[u8], bytes: &[usize], receive: &mut Hear<'_>) -> Result<()> {
+    fn all_gather(&mut self, mine: &[u8], bytes: &[usize], receive: &mut Reader<'_>) -> Result<()> {
         debug_assert!(mine.len() == bytes[self.member()]);
         write(&self.team.messages[self.exchanges % 2][self.own]).copy(mine);
         self.exchange(false, bytes, receive)
     }
 
-    fn look_for_stop(&mut self) {
+    fn poll_stop(&mut self) {
         if let Some(outer) = &mut self.outer {
-            outer.exchange.look_for_stop();
+            outer.exchange.poll_stop();
         }
     }
 
@@ -319,7 +319,7 @@ mod tests {
                     // A copy between two borrowed buffers.
                     member.all_gather(&mine, &lengths, &mut receive).unwrap();
                 } else {
-                    member.all_gather_lent(mine, &lengths, &mut receive).unwrap();
+                    member.all_gather_shared(mine, &lengths, &mut receive).unwrap();
                 }
                 let all: Vec<u8> = (0..3).flat_map(|k| [10 * k as u8 + round; 4]).collect();
                 assert_eq!(received, all);

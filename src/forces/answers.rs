@@ -2,12 +2,10 @@
 
 use glam::DVec3;
 
-use super::{Order, Precision, Want};
+use super::Precision;
+use super::question::{NO_SOURCE, Order, Want};
 use crate::error::{Error, Result};
 use crate::math::{all_finite, all_vectors_finite};
-
-/// Index that means no source: the nearest source of a sink that has none.
-pub const NO_SOURCE: u32 = u32::MAX;
 
 /// The results of an engine, one entry per sink; what was not requested is empty.
 ///
@@ -114,9 +112,9 @@ impl Lists {
         self.found.clear();
     }
 
-    /// Appends the next sink's list: `kept`, the stored ones of the `found` sources.
-    pub fn push(&mut self, kept: &[u32], found: u32) {
-        self.index.extend_from_slice(kept);
+    /// Appends the next sink's list: `stored` of the `found` sources.
+    pub fn push(&mut self, stored: &[u32], found: u32) {
+        self.index.extend_from_slice(stored);
         self.end.push(self.index.len());
         self.found.push(found);
     }

@@ -1,16 +1,14 @@
 //! Forces on bodies that live on a device, recorded chunk by chunk between the kernels of an
 //! integrator.
 //!
-//! A method whose bodies stay on a device implements [`DeviceForces`] and has a line in
+//! A method whose bodies stay on a device implements [`DeviceForces`] and has an entry in
 //! `forces::ON_DEVICE`. Steps, integrators and potentials know forces only through this trait,
 //! except for the two kinds of steps that are written for all pairs (`sim/device/stepper/`).
 
-use std::future::Future;
+use std::any::Any;
 use std::ops::Range;
-use std::pin::Pin;
 
-use super::Throughput;
-use super::direct::gpu::AllPairs;
+use super::{BoxFuture, Budget, Throughput};
 use crate::error::Result;
 use crate::gpu::{BodyBuffers, Gpu};
 
@@ -23,16 +21,13 @@ pub struct Piece {
     pub is_last: bool,
 }
 
-/// A future of a value that is created, or awaited from a device.
-pub type Making<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + 'a>>;
-
 /// A method of computing forces, bound to bodies on a device.
 ///
 /// An evaluation is recorded in chunks, over as many submissions as its time requires; the cuts do
 /// not change its bits. Bodies keep their order and are only read: a method that sorts them sorts a
 /// copy. Work is counted in the method's own interactions, whose rate the caller measures
 /// ([`Throughput`]).
-pub trait DeviceForces: Send {
+pub trait DeviceForces: Any + Send {
     /// The kernel's shape, in a few words for reports.
     fn describe(&self) -> String;
 
@@ -42,9 +37,7 @@ pub trait DeviceForces: Send {
 
     /// Whether equal counts of interactions take equal time. If not, some chunks may take a
     /// thousand times as long as others of equal count.
-    fn is_even(&self) -> bool {
-        true
-    }
+    fn is_even(&self) -> bool;
 
     /// Discards the parameters of the last submission.
     fn begin_submission(&mut self);
@@ -59,7 +52,7 @@ pub trait DeviceForces: Send {
     fn is_begun(&self) -> bool;
 
     /// Drops an evaluation that has begun: the next chunk is the first of a new one.
-    fn begin_again(&mut self);
+    fn restart(&mut self);
 
     /// Records the next chunk, of about `interactions`, but large enough to keep the device busy.
     fn record(&mut self, gpu: &Gpu, pass: &mut wgpu::ComputePass<'_>, interactions: u64) -> Piece;
@@ -78,7 +71,7 @@ pub trait DeviceForces: Send {
         &'a self,
         gpu: &'a Gpu,
         bodies: &'a BodyBuffers,
-    ) -> Making<'a, Box<dyn DeviceForces>>;
+    ) -> BoxFuture<'a, Result<Box<dyn DeviceForces>>>;
 
     /// Makes forces that compute potentials and accelerations, the latter as far as can be foreseen
     /// with the same bits as these, so that they can replace these in a step. They use the memory
@@ -87,66 +80,46 @@ pub trait DeviceForces: Send {
         &'a self,
         gpu: &'a Gpu,
         bodies: &'a BodyBuffers,
-    ) -> Option<Making<'a, Box<dyn DeviceForces>>> {
-        let _ = (gpu, bodies);
-        None
-    }
+    ) -> Option<BoxFuture<'a, Result<Box<dyn DeviceForces>>>>;
 
+    /// The interface of methods whose forces depend on earlier steps.
+    fn steps(&mut self) -> Option<&mut dyn StepForces>;
+
+    /// The interface of methods that can compute a range of the sinks, for several devices that
+    /// each have all bodies and share the forces.
+    fn shared(&mut self) -> Option<&mut dyn SharedForces>;
+}
+
+/// Forces that depend on earlier steps: on the accelerations of the last one, or on a structure
+/// that is reused for several.
+pub trait StepForces {
     /// Whether an evaluation depends on the accelerations that the last one left with the bodies: a
     /// snapshot then stores them for resuming the run.
-    fn needs_last_accelerations(&self) -> bool {
-        false
-    }
-
-    /// Declares that the bodies have such accelerations already, from before a restart.
-    fn go_on_from_last(&mut self) {}
-
-    /// Announces that the next evaluation is that of the bodies after `step` steps, for methods
-    /// that do not rebuild at each step.
-    fn begin_step(&mut self, step: u64) {
-        let _ = step;
-    }
-
-    /// Reports that this many more steps took `secs` on the device, for methods that choose how
-    /// often to rebuild.
-    fn learn_steps(&mut self, steps: u64, secs: f64) {
-        let _ = (steps, secs);
-    }
+    fn needs_last_accelerations(&self) -> bool;
 
     /// The bodies' positions when the present structure was built, `array<vec4<f32>>`; `None` if
     /// they have not moved since, or if no structure is reused.
-    fn built_at(&self) -> Option<&wgpu::Buffer> {
-        None
-    }
+    fn built_at(&self) -> Option<&wgpu::Buffer>;
 
-    /// Continues after `step` with the structure built over the bodies at `built_at`. With `None`
-    /// it is built over `bodies` if that step is one to build at; otherwise there is none. Submits
-    /// work without waiting for it.
-    fn go_on(&mut self, gpu: &Gpu, bodies: &BodyBuffers, step: u64, built_at: Option<&[[f32; 4]]>) {
-        let _ = (gpu, bodies, step, built_at);
-    }
+    /// Announces that the next evaluation is that of the bodies after `step` steps.
+    fn begin_step(&mut self, step: u64);
 
-    /// Prepares computing a range of the sinks, for several devices that each have all bodies and
-    /// share the forces; `None` if the method does not support it.
-    fn share<'a>(&'a mut self, gpu: &'a Gpu) -> Option<Making<'a, ()>> {
-        let _ = gpu;
-        None
-    }
+    /// Reports that this many more steps took `secs` on the device, from which the method chooses
+    /// how often to rebuild.
+    fn learn_steps(&mut self, steps: u64, secs: f64);
 
-    /// The result of [`DeviceForces::share`].
-    fn shared(&mut self) -> Option<&mut dyn SharedForces> {
-        None
-    }
-
-    /// The all-pairs kernel, if this is one: its text can be shown, and steps can be fused into it.
-    fn all_pairs(&self) -> Option<&AllPairs> {
-        None
-    }
+    /// Continues after `step` with bodies that have the accelerations of that step, and with the
+    /// structure built over them at `built_at`. With `None` it is built over `bodies` if that step
+    /// is one to build at; otherwise there is none. Submits work without waiting for it.
+    fn resume(&mut self, gpu: &Gpu, bodies: &BodyBuffers, step: u64, built_at: Option<&[[f32; 4]]>);
 }
 
 /// Forces shared by several devices that each have all bodies. Sinks have an order of the method's
 /// own, the same on all devices, and each device computes a range of them.
 pub trait SharedForces {
+    /// Compiles what sharing needs; call before the other methods.
+    fn prepare<'a>(&'a mut self, gpu: &'a Gpu) -> BoxFuture<'a, Result<()>>;
+
     /// Ranges must begin at multiples of this.
     fn unit(&self) -> usize;
 
@@ -171,7 +144,7 @@ pub fn record_within(
     gpu: &Gpu,
     pass: &mut wgpu::ComputePass<'_>,
     throughput: &Throughput,
-    budget: super::Budget,
+    budget: Budget,
     (mut interactions, mut dispatches): (u64, u64),
 ) -> (u64, u64, bool) {
     let mut complete = false;
@@ -197,8 +170,8 @@ pub async fn evaluate(
     gpu: &Gpu,
     throughput: &mut Throughput,
 ) -> Result<()> {
-    let budget = super::Budget::HEADLESS;
-    forces.begin_again();
+    let budget = Budget::HEADLESS;
+    forces.restart();
     let mut complete = false;
     while !complete {
         crate::stop::check()?;

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Method;
-use crate::error::{Error, Result};
+use crate::error::{Result, by_name};
 
 /// Where forces are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -29,15 +29,9 @@ impl Method {
     /// # Errors
     /// A name that no method has.
     pub fn from_name(name: &str) -> Result<Option<Self>> {
-        if name == AUTO {
-            return Ok(None);
-        }
-        let found = Self::ALL.iter().find(|(_, known, _)| *known == name);
-        found.map(|(method, ..)| Some(*method)).ok_or_else(|| {
-            let known = Self::ALL.iter().map(|(_, name, _)| *name);
-            let known = std::iter::once(AUTO).chain(known).collect::<Vec<_>>().join(", ");
-            Error::Unknown { kind: "method", name: name.to_owned(), known }
-        })
+        let methods = Self::ALL.iter().map(|(method, name, _)| (Some(*method), *name));
+        let all: Vec<_> = std::iter::once((None, AUTO)).chain(methods).collect();
+        by_name("method", name, &all)
     }
 
     /// The name of a wanted method; `auto` for `None`.
@@ -85,13 +79,7 @@ impl EngineKind {
     /// # Errors
     /// An unknown name, with all known ones.
     pub fn from_name(name: &str) -> Result<Self> {
-        KINDS.iter().find(|(_, known)| *known == name).map(|(kind, _)| *kind).ok_or_else(|| {
-            Error::Unknown {
-                kind: "engine",
-                name: name.to_owned(),
-                known: engine_names().collect::<Vec<_>>().join(", "),
-            }
-        })
+        by_name("engine", name, &KINDS)
     }
 
     /// Where it computes; `auto`, before it is resolved, counts as the processor.

@@ -1,9 +1,9 @@
-//! Forces: what to ask for, what is returned, and the engines that compute it.
+//! Forces: their input and output, and the engines that compute them.
 //!
-//! A question consists of [`Sources`], [`Sinks`] and what to [`Want`]; the result is [`Answers`]. A
-//! [`ForceEngine`] computes it and keeps the sources from call to call, as a GRAPE keeps its
-//! j-particles: set all of them, or replace a few, then ask for the forces on one sink or a
-//! million.
+//! An evaluation has [`Sources`], [`Sinks`] and the outputs to compute ([`Want`]); the result is
+//! [`Answers`]. A [`ForceEngine`] computes it and stores the sources from call to call, as a GRAPE
+//! stores its j-particles: set all of them, or replace a few, then evaluate the forces on one sink
+//! or a million. The shortest way to an engine is an [`Evaluator`], a function of sources and sinks.
 //!
 //! Numbers are f64 in the caller's units; masses are gravitating masses G m. An engine that
 //! computes in less narrows them itself and states its [`Precision`]. [`Place`], [`Method`] and
@@ -37,44 +37,54 @@ mod answers;
 mod device;
 pub mod direct;
 mod engine;
-mod held;
+mod evaluator;
 mod kind;
 pub mod last;
-mod methods;
 mod moving;
-mod on_device;
 mod precision;
 mod question;
 pub mod rebuilds;
 mod registry;
+mod shape;
 #[cfg(not(target_arch = "wasm32"))]
 mod spread;
 mod test_bodies;
 mod throughput;
 pub mod tree;
 
-pub use answers::{Answers, Lists, NO_SOURCE};
+pub use answers::{Answers, Lists};
 pub use device::{
-    DeviceForces, Making, Piece, SharedForces, evaluate, evaluate_blocking, record_within,
+    DeviceForces, Piece, SharedForces, StepForces, evaluate, evaluate_blocking, record_within,
 };
-use engine::check_plain;
-pub use engine::{ForceEngine, InParts, check_update};
+pub use engine::{Capabilities, DeviceEngine, ForceEngine, Interfaces};
+pub use evaluator::{Evaluator, WithSources};
 pub use kind::{EngineKind, Place, engine_names};
 pub use moving::{ArrivalList, Arrivals, Goal, Moving, MovingSources, ToJerk};
-pub use on_device::{BindForces, DeviceEntry, DeviceTools, on_device};
 pub use precision::{Noise, Precision};
-pub use question::{Identity, Order, Sinks, Sources, Want, Within, check_softening};
+pub use question::{
+    Identity, NO_SOURCE, Order, Sinks, Sources, Want, Within, check_softening, check_update,
+};
 pub use rebuilds::Rebuilds;
-pub use registry::{Entry, Make, Tools, check_order, find, make, open, tiers};
+pub use registry::{
+    BindForces, DeviceEntry, DeviceTools, Entry, Make, Tools, check_order, find, make, on_device,
+    open, tiers,
+};
 #[cfg(not(target_arch = "wasm32"))]
 pub use spread::Spread;
 pub use test_bodies::TestBodies;
 pub use throughput::{Budget, Throughput};
 
+use std::pin::Pin;
+
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
+use direct::gpu::{AllPairs, PairBuffers};
+use direct::{CpuDouble, CpuSingle, GpuSingle, GpuTiers, Reference};
+use registry::{boxed, made};
+use tree::CpuTree;
+use tree::gpu::{BYTES_PER_BODY, Field, GpuTree, TreeForces, TreeShape};
 
 /// How forces are computed. A new method is a file or folder here, a variant and a name below, and
 /// entries for its engines.
@@ -101,36 +111,113 @@ impl Method {
 
 /// Every engine; among those that differ only in precision the default comes first.
 pub const ENGINES: &[Entry] = &[
-    direct::CPU_SINGLE,
-    direct::CPU_DOUBLE,
-    direct::REFERENCE,
-    direct::GPU_SINGLE,
-    direct::GPU_DOUBLE_SINGLE,
-    direct::GPU_TIER_SINGLE,
-    direct::GPU_DOUBLE,
-    tree::CPU,
-    tree::GPU,
+    // SIMD on all cores.
+    entry(Place::Cpu, Method::Direct, Precision::Single, PLAIN, |_| made(CpuSingle::new())),
+    entry(Place::Cpu, Method::Direct, Precision::Double, ANY, |_| made(CpuDouble::new())),
+    entry(Place::Cpu, Method::Reference, Precision::Double, ANY, |_| made(Reference::default())),
+    // The all-pairs kernel for single evaluations.
+    entry(Place::Gpu, Method::Direct, Precision::Single, PLAIN, |tools| {
+        Box::pin(async { boxed(GpuSingle::new(tools.device()?, tools.kernel)) })
+    }),
+    tier(Precision::DoubleSingle, |tools| open_tier(tools, Precision::DoubleSingle)),
+    tier(Precision::Single, |tools| open_tier(tools, Precision::Single)),
+    // On adapters whose shaders support f64.
+    tier(Precision::Double, |tools| open_tier(tools, Precision::Double)),
+    entry(Place::Cpu, Method::Tree, Precision::Single, PLAIN, |tools| {
+        made(CpuTree::new(tools.tree))
+    }),
+    entry(Place::Gpu, Method::Tree, Precision::Single, PLAIN, |tools| {
+        let shape = TreeShape::of(&tools.tree, tools.kernel.checked.into());
+        Box::pin(async move { boxed(GpuTree::new(tools.device()?, shape)) })
+    }),
 ];
 
 /// Every method whose bodies can live on a device.
-pub const ON_DEVICE: &[DeviceEntry] = &[direct::ON_DEVICE, tree::ON_DEVICE];
+pub const ON_DEVICE: &[DeviceEntry] = &[
+    DeviceEntry {
+        method: Method::Direct,
+        // If memory is short a single slice is used.
+        bytes_per_body: 64,
+        bind: |gpu, bodies, tools| {
+            Box::pin(async {
+                let pairs = PairBuffers::of_bodies(bodies, tools.softening as f32);
+                let kernel = tools.kernel.for_masses(pairs.source_mass);
+                let forces = AllPairs::new(gpu, kernel, pairs).await?;
+                Ok(Box::new(forces) as Box<dyn DeviceForces>)
+            })
+        },
+    },
+    DeviceEntry {
+        method: Method::Tree,
+        bytes_per_body: BYTES_PER_BODY,
+        bind: |gpu, bodies, tools| {
+            let DeviceTools { kernel, softening, tree, walk } = *tools;
+            let shape = TreeShape { walk, ..TreeShape::of(&tree, kernel.config.checks) };
+            let field = Field {
+                softening: softening as f32,
+                guarded: kernel.guarded,
+                potential: false,
+                has_accelerations: false,
+                is_closed: true,
+            };
+            Box::pin(async move {
+                let forces = TreeForces::new(gpu, shape, bodies, field).await?;
+                Ok(Box::new(forces) as Box<dyn DeviceForces>)
+            })
+        },
+    },
+];
 
-/// Accelerations of bodies by all others, with the Plummer softening length `softening` (at least 0) and G = 1: the
-/// all-pairs sum in f32 with f64 totals on all cores of the CPU ([`direct::CpuSingle`], rms error 3e-7). One vector
-/// per position, in mass / length^2.
+/// Orders of engines without derivatives.
+const PLAIN: (Order, Order) = (Order::Acceleration, Order::Acceleration);
+
+/// Orders of engines with derivatives.
+const ANY: (Order, Order) = (Order::Acceleration, Order::Snap);
+
+const fn entry(
+    place: Place,
+    method: Method,
+    precision: Precision,
+    orders: (Order, Order),
+    make: Make,
+) -> Entry {
+    Entry { place, method, precision, orders, make }
+}
+
+/// The entry of [`GpuTiers`] in a tier, for forces with derivatives.
+const fn tier(precision: Precision, make: Make) -> Entry {
+    entry(Place::Gpu, Method::Direct, precision, (Order::Jerk, Order::Snap), make)
+}
+
+fn open_tier<'a>(
+    tools: &'a Tools<'a>,
+    precision: Precision,
+) -> BoxFuture<'a, Result<Box<dyn ForceEngine>>> {
+    Box::pin(async move {
+        let mut engine = GpuTiers::open(tools.device()?, precision).await?;
+        engine.add_devices(tools.other_devices);
+        if let Some(shapes) = tools.shapes {
+            engine.use_shapes(shapes);
+        }
+        boxed(engine)
+    })
+}
+
+/// A boxed future on one thread.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
+
+/// Accelerations of bodies by all others, with the Plummer softening length `softening` (at least 0)
+/// and G = 1: the all-pairs sum in f32 with f64 totals on all cores of the CPU
+/// ([`CpuSingle`], rms error 3e-7). One vector per position, in mass / length^2.
 ///
 /// # Errors
-/// Slices of different lengths; values that are not finite; a negative softening; bodies too far apart for f32.
+/// Slices of different lengths; values that are not finite; a negative softening; bodies too far
+/// apart for f32.
 pub fn accelerations(position: &[DVec3], mass: &[f64], softening: f64) -> Result<Vec<DVec3>> {
     let mut out = Answers::default();
     let sources = Sources::new(position, mass);
     let sinks = Sinks::new(position, Identity::Offset(0));
-    direct::CpuSingle::new().evaluate_from(
-        &sources,
-        &sinks,
-        softening,
-        &Want::ACCELERATION,
-        &mut out,
-    )?;
+    let want = &Want::ACCELERATION;
+    CpuSingle::new().evaluate_from(&sources, &sinks, softening, want, &mut out)?;
     Ok(out.acceleration)
 }

@@ -143,7 +143,7 @@ impl ArrivalList {
 }
 
 /// An engine that stores the motion of its sources and predicts them all before computing forces,
-/// as a GRAPE does ([`super::ForceEngine::moving`]): between two evaluations only changed sources
+/// as a GRAPE does ([`super::Interfaces::moving`]): between two evaluations only changed sources
 /// are sent, whatever the time. Setting moving sources discards those of
 /// [`super::ForceEngine::set_sources`], and vice versa.
 pub trait MovingSources {

@@ -1,6 +1,6 @@
 //! The precision of pairs and sums: the values of `--precision`.
 
-use crate::error::{Error, Result};
+use crate::error::{Result, by_name};
 
 /// A tier of precision. Not every engine has all of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
@@ -67,12 +67,7 @@ impl Precision {
     /// # Errors
     /// An unknown name, with all known ones.
     pub fn from_name(name: &str) -> Result<Self> {
-        let found = Self::ALL.iter().find(|(_, known)| *known == name);
-        found.map(|(precision, _)| *precision).ok_or_else(|| Error::Unknown {
-            kind: "precision",
-            name: name.to_owned(),
-            known: Self::ALL.map(|(_, name)| name).join(", "),
-        })
+        by_name("precision", name, &Self::ALL)
     }
 }
 

@@ -1,4 +1,4 @@
-//! What engines are asked for: forces of which sources on which sinks, and which quantities.
+//! What an engine is to compute: forces of which sources on which sinks, and which quantities.
 //!
 //! Sources and sinks are two separate sets. All bodies on all is the case in which each sink is
 //! also a source ([`Identity::Offset`] 0); forces on a few active bodies, on probes, or from
@@ -6,8 +6,11 @@
 
 use glam::DVec3;
 
-use super::NO_SOURCE;
 use crate::error::{Error, Result};
+use crate::frame::Frame;
+
+/// Index that means no source: the nearest source of a sink that has none.
+pub const NO_SOURCE: u32 = u32::MAX;
 
 /// The attracting bodies at one time; codes with individual steps first predict them to it.
 ///
@@ -33,12 +36,16 @@ pub struct Sinks<'a> {
     /// Velocities, as many, or empty if only accelerations are wanted.
     pub velocity: &'a [DVec3],
     /// Accelerations, as many, or empty if no snap is wanted. A method that needs their size
-    /// ([`super::ForceEngine::needs_last_accelerations`]) accepts those of the last step, or
-    /// computes them itself.
+    /// ([`super::Capabilities::last_accelerations`]) accepts those of the last step, or computes
+    /// them itself.
     pub acceleration: &'a [DVec3],
     /// Which source each sink is. That source is left out of all results: sums, potential,
     /// neighbours.
     pub identity: Identity<'a>,
+    /// Begin and end of the range of sinks to compute; `None` for all. The results still have an
+    /// entry for each sink, those outside the range with undefined values. Engines without
+    /// [`super::Capabilities::ranges`] compute all.
+    pub only: Option<(usize, usize)>,
 }
 
 impl<'a> Sinks<'a> {
@@ -54,7 +61,13 @@ impl<'a> Sinks<'a> {
                 Identity::Offset(offset) => Identity::Offset(offset + part.start),
                 Identity::Each(index) => Identity::Each(&index[part.clone()]),
             },
+            only: None,
         }
+    }
+
+    /// The sinks to compute.
+    pub(crate) fn range(&self) -> std::ops::Range<usize> {
+        self.only.map_or(0..self.position.len(), |(begin, end)| begin..end)
     }
 }
 
@@ -108,7 +121,7 @@ pub struct Within<'a> {
     /// One radius per sink, >= 0: sources at this distance or less are listed. The distance does
     /// not include softening.
     pub radius: &'a [f64],
-    /// The most entries kept per sink; further ones are only counted.
+    /// The most entries stored per sink; further ones are only counted.
     pub capacity: usize,
 }
 
@@ -144,6 +157,24 @@ impl<'a> Sources<'a> {
     /// and potentials.
     pub fn new(position: &'a [DVec3], mass: &'a [f64]) -> Self {
         Self { position, mass, ..Self::default() }
+    }
+
+    /// Positions and masses in f32, in a frame that contains them: x, y, z, mass.
+    ///
+    /// # Errors
+    /// A body that is not finite; bodies too far apart for f32.
+    pub(crate) fn narrowed(&self, frame: &Frame) -> Result<Vec<[f32; 4]>> {
+        frame.check_reach(self.position)?;
+        let narrow = |(j, (&position, &mass)): (usize, (&DVec3, &f64))| {
+            let [x, y, z] = frame.position(position);
+            let place = [x, y, z, (mass / frame.mass) as f32];
+            if place.iter().all(|number| number.is_finite()) {
+                return Ok(place);
+            }
+            let problem = format!("position {position} or G m {mass} is not finite");
+            Err(Error::Body { index: j, id: j as u64, problem })
+        };
+        self.position.iter().zip(self.mass).enumerate().map(narrow).collect()
     }
 
     /// Checks that the arrays fit each other and are not too long.
@@ -187,6 +218,12 @@ impl<'a> Sinks<'a> {
         {
             let allowed = format!("{n}, one per sink");
             return Err(Error::value("the number of sink identities", index.len(), allowed));
+        }
+        if let Some((begin, end)) = self.only
+            && !(begin <= end && end <= n)
+        {
+            let allowed = format!("within 0..{n}");
+            return Err(Error::value("the range of sinks", format!("{begin}..{end}"), allowed));
         }
         let Some(within) = want.within else { return Ok(()) };
         if within.radius.len() != n {
@@ -256,5 +293,31 @@ pub fn check_softening(softening: f64) -> Result<()> {
         Ok(())
     } else {
         Err(Error::value("the softening length eps", softening, "finite and at least 0"))
+    }
+}
+
+/// Checks the indices of [`super::ForceEngine::update_sources`].
+///
+/// # Errors
+/// Another number of indices than of sources; an index that is not below `count`.
+pub fn check_update(index: &[u32], sources: &Sources, count: usize) -> Result<()> {
+    sources.check()?;
+    check_indices(index, sources.position.len(), count)
+}
+
+/// Checks that there is one index per source, each below `count`.
+pub(super) fn check_indices(index: &[u32], sources: usize, count: usize) -> Result<()> {
+    if index.len() != sources {
+        let allowed = format!("{sources}, one per source");
+        return Err(Error::value("the number of source indices", index.len(), allowed));
+    }
+    check_below(index.iter().copied(), count)
+}
+
+/// Checks that all source indices are below `count`.
+pub(super) fn check_below(index: impl Iterator<Item = u32>, count: usize) -> Result<()> {
+    match index.max().filter(|&j| j as usize >= count) {
+        Some(j) => Err(Error::value("a source index", j, format!("below {count}"))),
+        None => Ok(()),
     }
 }

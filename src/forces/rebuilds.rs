@@ -20,13 +20,13 @@ const IN_FRAME: [&str; 3] = ["built.frame.x", "built.frame.y", "built.frame.z"];
 /// some steps. Evaluations between steps, of potentials for example, use the existing structure and
 /// leave it unchanged.
 pub trait Rebuilds {
-    /// Announces that the next evaluation is that of the bodies after `step` steps. With `anew`
-    /// they are other bodies than before, so the existing structure cannot be reused.
-    fn begin_step(&mut self, step: u64, anew: bool);
+    /// Announces that the next evaluation is that of the bodies after `step` steps. With
+    /// `are_new` they are other bodies than before, so the existing structure cannot be reused.
+    fn begin_step(&mut self, step: u64, are_new: bool);
 
     /// Continues after `step` with the structure built over bodies at `built_at`. With `None` it is
     /// built over `bodies` if that step is one to build at; otherwise there is none.
-    fn go_on(&mut self, step: u64, built_at: Option<&[DVec3]>, bodies: &Sources, softening: f64);
+    fn resume(&mut self, step: u64, built_at: Option<&[DVec3]>, bodies: &Sources, softening: f64);
 }
 
 /// The columns of a snapshot of bodies on the host: their positions at the last build.

@@ -1,12 +1,19 @@
-//! Engines by place, method and precision, from [`ENGINES`].
+//! Finding and making engines from [`ENGINES`], and forces of bodies on a device from [`ON_DEVICE`].
 
+use std::future::ready;
 use std::sync::Arc;
 
-use super::direct::gpu::KernelRequest;
+use super::direct::gpu::tiers::FittedShapes;
+use super::direct::gpu::{KernelRequest, KernelVariant};
+use super::kind::AUTO;
 use super::tree::TreeConfig;
-use super::{ENGINES, ForceEngine, Making, Method, Order, Place, Precision};
+use super::tree::gpu::WalkShape;
+use super::{
+    BoxFuture, DeviceForces, ENGINES, EngineKind, ForceEngine, Method, ON_DEVICE, Order, Place,
+    Precision,
+};
 use crate::error::{Error, Result};
-use crate::gpu::{Gpu, blocking};
+use crate::gpu::{BodyBuffers, Gpu, blocking};
 use crate::messages::any_of;
 
 /// What engines may need to be created.
@@ -14,6 +21,10 @@ use crate::messages::any_of;
 pub struct Tools<'a> {
     /// An open device, for engines on an adapter.
     pub gpu: Option<&'a Arc<Gpu>>,
+    /// Further devices that share the block steps of bodies resident on `gpu`.
+    pub other_devices: &'a [Arc<Gpu>],
+    /// The shapes found by tuning on `gpu` for forces with derivatives.
+    pub shapes: Option<&'a FittedShapes>,
     /// Fixed parameters of an all-pairs kernel's shape.
     pub kernel: KernelRequest,
     /// How a tree is built and walked.
@@ -35,7 +46,7 @@ pub struct Entry {
 }
 
 /// Creates an engine.
-pub type Make = for<'a> fn(&'a Tools<'a>) -> Making<'a, Box<dyn ForceEngine>>;
+pub type Make = for<'a> fn(&'a Tools<'a>) -> BoxFuture<'a, Result<Box<dyn ForceEngine>>>;
 
 /// An engine as the registry returns it.
 pub(super) fn boxed(engine: impl ForceEngine + 'static) -> Result<Box<dyn ForceEngine>> {
@@ -43,8 +54,10 @@ pub(super) fn boxed(engine: impl ForceEngine + 'static) -> Result<Box<dyn ForceE
 }
 
 /// An engine that needs no device.
-pub(super) fn made<'a>(engine: impl ForceEngine + 'static) -> Making<'a, Box<dyn ForceEngine>> {
-    Box::pin(std::future::ready(boxed(engine)))
+pub(super) fn made<'a>(
+    engine: impl ForceEngine + 'static,
+) -> BoxFuture<'a, Result<Box<dyn ForceEngine>>> {
+    Box::pin(ready(boxed(engine)))
 }
 
 impl Tools<'_> {
@@ -133,6 +146,114 @@ pub fn make(
     blocking(open(place, method, precision, order, tools))
 }
 
+/// What forces on a device may need besides the bodies. Lengths and masses are in the frame's
+/// units.
+#[derive(Clone, Copy, Debug)]
+pub struct DeviceTools {
+    /// The all-pairs kernel's variant, which also depends on how close and how massive bodies may be.
+    pub kernel: KernelVariant,
+    /// Plummer softening length, >= 0.
+    pub softening: f64,
+    /// Configuration of the tree.
+    pub tree: TreeConfig,
+    /// Shape of the walk's kernel.
+    pub walk: WalkShape,
+}
+
+/// Compiles a method's kernels and binds them to bodies.
+pub type BindForces = for<'a> fn(
+    &'a Gpu,
+    &'a BodyBuffers,
+    &'a DeviceTools,
+) -> BoxFuture<'a, Result<Box<dyn DeviceForces>>>;
+
+/// A method of [`ON_DEVICE`].
+pub struct DeviceEntry {
+    /// How forces are computed.
+    pub method: Method,
+    /// Bytes on the device per body, including those of [`BodyBuffers`]; approximate upper bound.
+    pub bytes_per_body: u64,
+    /// Binds it to bodies.
+    pub bind: BindForces,
+}
+
+impl DeviceEntry {
+    /// Checks that `gpu` has enough memory for this many bodies, before anything is allocated.
+    ///
+    /// # Errors
+    /// [`Error::Adapter`] with the largest number.
+    pub fn check_room(&self, gpu: &Gpu, bodies: usize) -> Result<()> {
+        gpu.check_bodies(bodies as u64, self.bytes_per_body, self.method.name())
+    }
+}
+
+/// The entry of a method on devices.
+///
+/// # Errors
+/// A method that has no kernels for devices, with those that have.
+pub fn on_device(method: Method) -> Result<&'static DeviceEntry> {
+    let found = ON_DEVICE.iter().find(|entry| entry.method == method);
+    found.ok_or_else(|| {
+        let names: Vec<_> = ON_DEVICE.iter().map(|entry| entry.method.name()).collect();
+        let allowed = format!("{} for bodies that live on a device", any_of(&names));
+        Error::value("the method", method.name(), allowed)
+    })
+}
+
+impl EngineKind {
+    /// The methods of this engine.
+    pub fn methods(self) -> Vec<Method> {
+        match self {
+            Self::Reference => vec![Method::Reference],
+            Self::Auto => methods(&[Place::Cpu, Place::Gpu]),
+            kind => methods(&[kind.place()]),
+        }
+    }
+
+    /// The methods to choose from with this engine, except the one that is also the name of an
+    /// engine.
+    pub fn selectable_methods(self) -> Vec<Method> {
+        let is_listed = |method: &Method| self == Self::Reference || *method != Method::Reference;
+        self.methods().into_iter().filter(is_listed).collect()
+    }
+
+    /// The engine and method that result from this engine and the method `wanted` (`None`: the
+    /// default). `cpu` with `reference` is the engine `reference`, and `auto` with a method that
+    /// only one place has is that place.
+    ///
+    /// # Errors
+    /// A method that the engine does not have, with those that it has.
+    pub fn by(self, wanted: Option<Method>) -> Result<(Self, Method)> {
+        let Some(method) = wanted else { return Ok((self, self.method())) };
+        let has = self.methods();
+        if !has.contains(&method) {
+            let names: Vec<_> =
+                std::iter::once(AUTO).chain(has.into_iter().map(Method::name)).collect();
+            let allowed = format!("{} with the engine {}", any_of(&names), self.name());
+            return Err(Error::value("the method", method.name(), allowed));
+        }
+        let is_at = |place| methods(&[place]).contains(&method);
+        let kind = match (self, is_at(Place::Cpu), is_at(Place::Gpu)) {
+            _ if method == Method::Reference => Self::Reference,
+            (Self::Auto, true, false) => Self::Cpu,
+            (Self::Auto, false, true) => Self::Gpu,
+            (kind, ..) => kind,
+        };
+        Ok((kind, method))
+    }
+}
+
+/// The methods that at least one of `places` has, in the order of [`Method::ALL`].
+fn methods(places: &[Place]) -> Vec<Method> {
+    let has = |method: &Method| {
+        let is_listed = |place: &Place| {
+            ENGINES.iter().any(|entry| (entry.place, entry.method) == (*place, *method))
+        };
+        places.iter().any(is_listed)
+    };
+    Method::ALL.iter().map(|(method, ..)| *method).filter(has).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -169,5 +290,43 @@ mod tests {
         let text = find(cpu, Method::Tree, None, Order::Jerk).err().unwrap().to_string();
         let says = "the method is tree, but must be direct or reference for forces up to the jerk";
         assert!(text.contains(says), "{text}");
+    }
+
+    #[test]
+    fn error_for_method_without_kernels_lists_others() {
+        assert!(on_device(Method::Direct).is_ok());
+        let text = on_device(Method::Reference).err().unwrap().to_string();
+        assert!(text.contains("is reference") && text.contains("direct"), "{text}");
+    }
+
+    const KINDS: [EngineKind; 4] =
+        [EngineKind::Auto, EngineKind::Gpu, EngineKind::Cpu, EngineKind::Reference];
+
+    #[test]
+    fn engine_without_method_uses_its_default() {
+        for kind in KINDS {
+            assert_eq!(kind.by(None).unwrap(), (kind, kind.method()));
+            assert_eq!(kind.by(Some(kind.method())).unwrap(), (kind, kind.method()));
+        }
+        assert_eq!(EngineKind::Cpu.selectable_methods(), [Method::Direct, Method::Tree]);
+        assert_eq!(EngineKind::Reference.selectable_methods(), [Method::Reference]);
+        let reference = Some(Method::Reference);
+        for kind in [EngineKind::Auto, EngineKind::Cpu] {
+            let (kind, method) = kind.by(reference).unwrap();
+            assert_eq!((kind, method), (EngineKind::Reference, Method::Reference));
+        }
+    }
+
+    #[test]
+    fn error_for_missing_method_lists_engine_methods() {
+        let refused = |kind: EngineKind, method| kind.by(Some(method)).unwrap_err().to_string();
+        assert_eq!(
+            refused(EngineKind::Gpu, Method::Reference),
+            "the method is reference, but must be auto, direct or tree with the engine gpu"
+        );
+        assert_eq!(
+            refused(EngineKind::Reference, Method::Direct),
+            "the method is direct, but must be auto or reference with the engine reference"
+        );
     }
 }

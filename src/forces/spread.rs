@@ -1,22 +1,21 @@
 //! An engine whose sinks are shared by ranks: each rank has all sources and computes a range of the
 //! sinks.
 //!
-//! Most engines compute a range with the same bits as the whole ([`InParts`](super::InParts)), so
-//! the bits are those of a single engine. For GPUs in single precision the sinks are cut into
+//! Most engines compute a range with the same bits as the whole ([`Capabilities::ranges`]), so the
+//! bits are those of a single engine. For GPUs in single precision the sinks are cut into
 //! chunks that depend on their number only, and a rank takes whole chunks: the bits do not depend
 //! on the number of ranks, but may differ from those of a single engine.
 
 use std::ops::Range;
-use std::sync::Arc;
 
 use glam::DVec3;
 use web_time::Instant;
 
-use super::direct::GpuTiers;
-use super::{Answers, ForceEngine, Order, Precision, Sinks, Sources, Want};
+use super::{
+    Answers, Capabilities, ForceEngine, Interfaces, Order, Precision, Sinks, Sources, Want,
+};
 use crate::error::{Error, Result};
-use crate::exchange::{Exchange, Ranks, equal_shares, shares, while_looking};
-use crate::gpu::Gpu;
+use crate::exchange::{Exchange, Ranks, equal_shares, polling_stop, shares};
 
 /// The engine of this rank, and the connection to the others.
 pub struct Spread {
@@ -54,7 +53,7 @@ impl Spread {
     /// # Errors
     /// An engine whose results depend on more than sources and sinks.
     pub fn new(engine: Box<dyn ForceEngine>, ranks: Ranks) -> Result<Self> {
-        if engine.needs_last_accelerations() {
+        if engine.capabilities().last_accelerations {
             let allowed = "direct if ranks share the bodies on an engine other than gpu";
             return Err(Error::value("the method", "tree", allowed));
         }
@@ -117,16 +116,16 @@ fn answer(
     want: &Want,
     out: &mut Answers,
 ) -> Result<()> {
-    if let Some(engine) = engine.in_parts() {
-        engine.begin_part(sinks, own, softening, want)?;
-    } else {
-        for begin in own.clone().step_by(chunk) {
-            let part = begin..(begin + chunk).min(own.end);
-            answer_chunk(engine, part, sinks, softening, want, out)?;
-        }
-        return Ok(());
+    if engine.capabilities().ranges {
+        let sinks = Sinks { only: Some((own.start, own.end)), ..*sinks };
+        engine.begin(&sinks, softening, want)?;
+        return engine.collect(out);
     }
-    engine.collect(out)
+    for begin in own.clone().step_by(chunk) {
+        let part = begin..(begin + chunk).min(own.end);
+        answer_chunk(engine, part, sinks, softening, want, out)?;
+    }
+    Ok(())
 }
 
 /// Computes sinks `part` of `sinks` in a separate evaluation, into the same entries of `out`.
@@ -209,13 +208,13 @@ impl ForceEngine for Spread {
         let Self { engine, ranks, .. } = self;
         let is_long = ranks.size() > 1 && engine.interactions(own.len()) > LONG;
         let answer = || answer(engine.as_mut(), (own, chunk), sinks, softening, want, &mut out);
-        let answered = if is_long { while_looking(ranks, answer) } else { answer() };
+        let answered = if is_long { polling_stop(ranks, answer) } else { answer() };
         // All ranks fail together: one that fails notifies the others before they wait for its
         // results.
         let failed = matches!(&answered, Err(error) if !matches!(error, Error::Stopped));
         if self.ranks.any(failed)? {
             answered?;
-            return Err(crate::exchange::given_up("its engine failed"));
+            return Err(crate::exchange::aborted("its engine failed"));
         }
         self.ranks.unless_stopped(answered)?;
         self.learn(sinks_of_own, begun)?;
@@ -230,22 +229,20 @@ impl ForceEngine for Spread {
         Ok(())
     }
 
-    fn interactions(&self, sinks: usize) -> u64 {
-        self.engine.interactions(sinks)
-    }
-
-    fn on_device(&self) -> Option<&GpuTiers> {
+    fn capabilities(&self) -> Capabilities<'_> {
+        let inner = self.engine.capabilities();
         // Ranks with different kinds of engines may have no device.
         let are_alike = matches!(self.weights, Weights::Equal);
-        self.engine.on_device().filter(|_| are_alike)
+        Capabilities {
+            ranges: false,
+            device: inner.device.filter(|_| are_alike),
+            ranks: Some(&self.ranks),
+            ..inner
+        }
     }
 
-    fn put_beside(&mut self, devices: &[Arc<Gpu>]) {
-        self.engine.put_beside(devices);
-    }
-
-    fn ranks(&self) -> Option<&Ranks> {
-        Some(&self.ranks)
+    fn interfaces(&mut self) -> Interfaces<'_> {
+        self.engine.interfaces()
     }
 }
 
@@ -354,6 +351,15 @@ mod tests {
         }
     }
 
+    #[test]
+    fn ranks_pass_on_what_the_engine_offers() {
+        let mut engine = Spread::new(Box::new(CpuDouble::new()), Ranks::alone()).unwrap();
+        assert!(engine.interfaces().moving.is_some() && engine.interfaces().rebuilds.is_none());
+        let capabilities = engine.capabilities();
+        assert!(capabilities.ranks.is_some() && capabilities.device.is_none());
+        assert!(!capabilities.ranges, "it divides the sinks itself");
+    }
+
     /// An engine that computes all sinks at once, like those on a device.
     struct Whole(CpuSingle);
 
@@ -384,6 +390,12 @@ mod tests {
         }
         fn collect(&mut self, out: &mut Answers) -> Result<()> {
             self.0.collect(out)
+        }
+        fn capabilities(&self) -> Capabilities<'_> {
+            Capabilities::default()
+        }
+        fn interfaces(&mut self) -> Interfaces<'_> {
+            Interfaces::default()
         }
     }
 

@@ -74,6 +74,7 @@ impl TestBodies {
             velocity: &self.velocity[range.clone()],
             acceleration: &self.acceleration[range],
             identity,
+            only: None,
         }
     }
 }

@@ -343,6 +343,16 @@ impl Gpu {
         }
     }
 
+    /// Records one compute pass and submits it. Parameters may be uploaded by `record`.
+    pub fn submit_pass(
+        &self,
+        record: impl FnOnce(&mut wgpu::ComputePass<'_>),
+    ) -> wgpu::SubmissionIndex {
+        let mut encoder = self.device.create_command_encoder(&Default::default());
+        record(&mut encoder.begin_compute_pass(&Default::default()));
+        self.queue.submit([encoder.finish()])
+    }
+
     /// Refuses more bodies than fit, at `each` bytes in total and a `vec4<f32>` in one buffer;
     /// `method` names their use in the message.
     ///

@@ -7,10 +7,10 @@ use std::ops::Range;
 use glam::DVec3;
 use minijinja::context;
 
-use super::{Accelerate, DeviceIntegrator, HostIntegrator, HostSide, Integrator};
+use super::{Accelerate, DeviceIntegrator, HostSide, Integrator};
 use crate::bodies::Bodies;
 use crate::error::Result;
-use crate::forces::{DeviceForces, Making};
+use crate::forces::{BoxFuture, DeviceForces};
 use crate::gpu::layout::LeapfrogParams;
 use crate::gpu::{Binding, BodyBuffers, BoundKernel, Checks, Gpu, Params, compile, template};
 
@@ -20,32 +20,28 @@ pub const LEAPFROG: Integrator = Integrator {
     summary: "kick-drift-kick, second order, symplectic, time-reversible; one force per step",
     order: 2,
     reversible: true,
-    host: HostSide::Shared(|| Box::new(HostLeapfrog)),
+    host: HostSide::Shared(step),
     device: Some(make_device),
 };
 
-pub(super) struct HostLeapfrog;
-
-impl HostIntegrator for HostLeapfrog {
-    fn step(
-        &mut self,
-        bodies: &mut Bodies,
-        acceleration: &mut Vec<DVec3>,
-        dt: f64,
-        accelerate: &mut Accelerate,
-    ) -> Result<()> {
-        let half = 0.5 * dt;
-        let moved = bodies.position.iter_mut().zip(&mut bodies.velocity);
-        for ((position, velocity), acceleration) in moved.zip(acceleration.iter()) {
-            *velocity += *acceleration * half;
-            *position += *velocity * dt;
-        }
-        accelerate(bodies, acceleration)?;
-        for (velocity, acceleration) in bodies.velocity.iter_mut().zip(acceleration) {
-            *velocity += *acceleration * half;
-        }
-        Ok(())
+/// Takes one step on the host.
+pub(super) fn step(
+    bodies: &mut Bodies,
+    acceleration: &mut Vec<DVec3>,
+    dt: f64,
+    accelerate: &mut Accelerate<'_>,
+) -> Result<()> {
+    let half = 0.5 * dt;
+    let moved = bodies.position.iter_mut().zip(&mut bodies.velocity);
+    for ((position, velocity), acceleration) in moved.zip(acceleration.iter()) {
+        *velocity += *acceleration * half;
+        *position += *velocity * dt;
     }
+    accelerate(bodies, acceleration)?;
+    for (velocity, acceleration) in bodies.velocity.iter_mut().zip(acceleration) {
+        *velocity += *acceleration * half;
+    }
+    Ok(())
 }
 
 /// Threads per workgroup of the leapfrog kernel; it is memory-bound, so any multiple of a subgroup
@@ -68,7 +64,7 @@ fn make_device<'a>(
     gpu: &'a Gpu,
     bodies: &'a BodyBuffers,
     forces: &'a dyn DeviceForces,
-) -> Making<'a, Box<dyn DeviceIntegrator>> {
+) -> BoxFuture<'a, Result<Box<dyn DeviceIntegrator>>> {
     Box::pin(async move {
         let size = size_of::<LeapfrogParams>() as u64;
         let bindings =

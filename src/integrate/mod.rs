@@ -20,7 +20,7 @@ pub use one_workgroup::{OneWorkgroup, wgsl as one_workgroup_wgsl};
 
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
-use crate::forces::{DeviceForces, Making, Order};
+use crate::forces::{BoxFuture, DeviceForces, Order};
 use crate::gpu::{BodyBuffers, Gpu};
 
 use glam::DVec3;
@@ -59,7 +59,7 @@ impl std::fmt::Debug for Integrator {
 #[non_exhaustive]
 pub enum HostSide {
     /// One step for all bodies, from their accelerations.
-    Shared(fn() -> Box<dyn HostIntegrator>),
+    Shared(HostStep),
     /// Individual steps in blocks, from forces with derivatives.
     Blocks(&'static dyn blocks::Scheme),
 }
@@ -84,7 +84,7 @@ pub type MakeDevice = for<'a> fn(
     &'a Gpu,
     &'a BodyBuffers,
     &'a dyn DeviceForces,
-) -> Making<'a, Box<dyn DeviceIntegrator>>;
+) -> BoxFuture<'a, Result<Box<dyn DeviceIntegrator>>>;
 
 /// The integrator for few bodies without softening.
 pub const COLLISIONAL: &Integrator = &hermite6::HERMITE6;
@@ -97,13 +97,12 @@ pub const DEFAULT: &Integrator = &leapfrog::LEAPFROG;
 
 /// The integrator with this name.
 ///
-/// Errors: [`Error::Unknown`] with all known names.
+/// # Errors
+/// [`Error::Unknown`] with all known names.
 pub fn find(name: &str) -> Result<&'static Integrator> {
-    ALL.iter().find(|integrator| integrator.name == name).ok_or_else(|| Error::Unknown {
-        kind: "integrator",
-        name: name.to_owned(),
-        known: ALL.iter().map(|integrator| integrator.name).collect::<Vec<_>>().join(", "),
-    })
+    let names = || ALL.iter().map(|integrator| integrator.name);
+    let found = ALL.iter().find(|integrator| integrator.name == name);
+    found.ok_or_else(|| Error::unknown("integrator", name, names()))
 }
 
 /// Integrators in files by their names, for `#[serde(with)]`.
@@ -114,14 +113,16 @@ pub mod by_name {
 
     /// Writes the name.
     ///
-    /// Errors: those of the format.
+    /// # Errors
+    /// Those of the format.
     pub fn serialize<S: Serializer>(of: &Integrator, into: S) -> Result<S::Ok, S::Error> {
         of.name.serialize(into)
     }
 
     /// Reads the integrator with a name.
     ///
-    /// Errors: an unknown name; those of the format.
+    /// # Errors
+    /// An unknown name; those of the format.
     pub fn deserialize<'de, D>(from: D) -> Result<&'static Integrator, D::Error>
     where
         D: Deserializer<'de>,
@@ -133,20 +134,10 @@ pub mod by_name {
 /// Computes the accelerations of all bodies at their current positions.
 pub type Accelerate<'a> = dyn FnMut(&Bodies, &mut Vec<DVec3>) -> Result<()> + 'a;
 
-/// The host side of an integrator with one step for all bodies.
-pub trait HostIntegrator: Send {
-    /// Takes one step of `dt`; a negative one goes back. `acceleration` belongs to the positions on
-    /// entry and on return; `accelerate` recomputes it.
-    ///
-    /// Errors: those of `accelerate`.
-    fn step(
-        &mut self,
-        bodies: &mut Bodies,
-        acceleration: &mut Vec<DVec3>,
-        dt: f64,
-        accelerate: &mut Accelerate,
-    ) -> Result<()>;
-}
+/// Takes one step of `dt` (the third argument) for all bodies; a negative one goes back. The
+/// accelerations belong to the positions on entry and on return; [`Accelerate`] recomputes them,
+/// and its errors are passed on. A function, since a resumed run could not restore a state.
+pub type HostStep = fn(&mut Bodies, &mut Vec<DVec3>, f64, &mut Accelerate<'_>) -> Result<()>;
 
 /// The device side of an integrator that evaluates the force once per step, at the end.
 ///

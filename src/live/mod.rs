@@ -137,8 +137,8 @@ impl Live {
                 Box::new(mover)
             }
             kind => {
-                let mut engine = host_engine(kind, choice.gpu.as_ref(), &settings).await?;
-                engine.put_beside(&choice.beside);
+                let (gpus, others) = (choice.gpu.as_ref(), &choice.beside);
+                let engine = host_engine(kind, gpus, others, &settings).await?;
                 Box::new(OnHost::start(gpu, bodies, Backend::Host(engine), &settings)?)
             }
         };

@@ -51,27 +51,26 @@ pub fn check_tier(kind: EngineKind, settings: &Settings) -> Result<()> {
 }
 
 /// An engine of this kind to be called by the host, for the settings' method, integrator and
-/// precision.
+/// precision; `other_devices` share block steps with `gpu`.
 ///
 /// # Errors
 /// A method or a precision that this engine does not have; no device where one is needed.
 pub async fn host_engine(
     kind: EngineKind,
     gpu: Option<&Arc<Gpu>>,
+    other_devices: &[Arc<Gpu>],
     settings: &Settings,
 ) -> Result<Box<dyn ForceEngine>> {
     let (method, precision) = tier_of(kind, settings)?;
-    let tools = Tools { gpu, kernel: settings.kernel, tree: settings.tree };
+    let shapes = settings.shapes.clone().map(FittedShapes::new);
+    let (kernel, tree) = (settings.kernel, settings.tree);
+    let tools = Tools { gpu, other_devices, shapes: shapes.as_ref(), kernel, tree };
     let order = settings.integrator.order_of_forces();
-    let mut engine = forces::open(kind.place(), method, Some(precision), order, &tools).await?;
-    if let Some(shapes) = &settings.shapes {
-        engine.use_shapes(&FittedShapes::new(shapes.clone()));
-    }
-    Ok(engine)
+    forces::open(kind.place(), method, Some(precision), order, &tools).await
 }
 
-/// An engine for forces with derivatives, by itself. `gpu` is used by the engine `gpu` only. The
-/// default `precision` is double, on a GPU double-single.
+/// An engine for forces with derivatives, by itself. `gpu` and the `shapes` tuned on it are used by
+/// the engine `gpu` only. The default `precision` is double, on a GPU double-single.
 ///
 /// # Errors
 /// A precision that the engine does not have, or that does not hold on this adapter.
@@ -79,9 +78,10 @@ pub fn direct_engine(
     kind: EngineKind,
     method: Method,
     gpu: Option<&Arc<Gpu>>,
+    shapes: Option<&FittedShapes>,
     precision: Option<Precision>,
 ) -> Result<Box<dyn ForceEngine>> {
-    let tools = Tools { gpu, ..Tools::default() };
+    let tools = Tools { gpu, shapes, ..Tools::default() };
     let has = forces::tiers(kind.place(), method, Order::Snap);
     let made = forces::make(kind.place(), method, precision, Order::Snap, &tools);
     made.map_err(|error| match precision {

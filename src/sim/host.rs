@@ -13,7 +13,7 @@ use crate::forces::{Answers, ForceEngine, Precision, Want};
 use crate::forces::{last, rebuilds};
 use crate::frame::Frame;
 use crate::integrate::blocks::{Attractors, BlockSteps, Passage, Restart};
-use crate::integrate::{HostIntegrator, HostSide};
+use crate::integrate::{HostSide, HostStep};
 
 mod asked;
 
@@ -25,8 +25,8 @@ pub const RESIDENCE: ResidenceEntry = ResidenceEntry {
             if settings.integrator.has_block_steps() {
                 check_kinds(choice)?;
             }
-            let mut engine = host_engine(choice.kind, choice.gpu.as_ref(), settings).await?;
-            engine.put_beside(&choice.beside);
+            let (gpu, others) = (choice.gpu.as_ref(), &choice.beside);
+            let engine = host_engine(choice.kind, gpu, others, settings).await?;
             #[cfg(not(target_arch = "wasm32"))]
             let engine = match settings.spread {
                 true => {
@@ -63,7 +63,7 @@ pub struct HostState {
 /// The two kinds of integrators.
 enum Stepping {
     Shared {
-        integrator: Box<dyn HostIntegrator>,
+        step: HostStep,
         forces: Box<Answers>,
         /// Positions, velocities and accelerations before the present step, restored if it fails.
         before: [Vec<DVec3>; 3],
@@ -101,17 +101,19 @@ impl HostState {
                 let allowed = format!("one made for {}", integrator.name);
                 return Err(Error::value("the engine", engine.describe(), allowed));
             }
-            HostSide::Shared(make) => {
+            HostSide::Shared(step) => {
                 let mut forces = Box::<Answers>::default();
-                let remembered = restart.filter(|_| engine.needs_last_accelerations());
+                let remembered = restart.filter(|_| engine.capabilities().last_accelerations);
                 let now = settings.steps_before;
                 let interactions = match remembered.and_then(|r| last::find(&r.columns, n)) {
                     Some(found) => {
                         acceleration = found;
-                        if let (Some(rebuilds), Some(restart)) = (engine.rebuilds(), restart) {
+                        if let (Some(rebuilds), Some(restart)) =
+                            (engine.interfaces().rebuilds, restart)
+                        {
                             let built_at = rebuilds::find_on_host(&restart.columns, n);
                             let (sources, _) = all_on_all(&bodies, &gravitating_mass, &[]);
-                            rebuilds.go_on(now, built_at.as_deref(), &sources, softening);
+                            rebuilds.resume(now, built_at.as_deref(), &sources, softening);
                         }
                         0
                     }
@@ -125,7 +127,7 @@ impl HostState {
                     }
                 };
                 let before = Default::default();
-                (Stepping::Shared { integrator: make(), forces, before, steps: now }, interactions)
+                (Stepping::Shared { step, forces, before, steps: now }, interactions)
             }
             HostSide::Blocks(scheme) => {
                 // The integrator's time is 0 at step 0, whatever the outer clock shows.
@@ -180,7 +182,7 @@ impl HostState {
             }
             Stepping::Blocks { steps, clock, .. } => {
                 let field = Attractors { mass: &masses, softening, id: &bodies.id };
-                let mut restarted = steps.again(&bodies, clock.time(), &field, engine).await?;
+                let mut restarted = steps.restarted(&bodies, clock.time(), &field, engine).await?;
                 restarted.move_to_device(&field, engine).await;
                 restarted.synchronise(clock.time(), &mut bodies, &mut self.acceleration);
                 **steps = restarted;
@@ -210,7 +212,7 @@ impl HostState {
             ..
         } = self;
         match stepping {
-            Stepping::Shared { integrator, forces, before, steps } => {
+            Stepping::Shared { step, forces, before, steps } => {
                 let next = *steps + 1;
                 let mut accelerate = |bodies: &Bodies, out: &mut Vec<DVec3>| {
                     // A single body that is not finite would spread to all others in the next step.
@@ -227,7 +229,7 @@ impl HostState {
                 before[0].clone_from(&bodies.position);
                 before[1].clone_from(&bodies.velocity);
                 before[2].clone_from(acceleration);
-                let stepped = integrator.step(bodies, acceleration, dt, &mut accelerate);
+                let stepped = step(bodies, acceleration, dt, &mut accelerate);
                 let stepped = stepped.and_then(|()| bodies.check_range());
                 let stepped = stepped.map_err(|error| error.with_ids(&bodies.id));
                 if stepped.is_err() {
@@ -277,7 +279,7 @@ impl HostState {
                 Stepping::Blocks { .. } if self.engine.precision() != Precision::Double => {
                     Some(in_f64(self.engine.as_ref()).await?)
                 }
-                _ => self.engine.for_energies(),
+                _ => self.engine.capabilities().for_energies,
             };
         }
         let engine = self.finer.as_mut().unwrap_or(&mut self.engine);
@@ -293,7 +295,7 @@ impl Residence for HostState {
         match &self.stepping {
             Stepping::Shared { .. } => self.engine.describe(),
             Stepping::Blocks { steps, .. } => {
-                format!("{}, {}", self.engine.describe(), steps.describe_residence())
+                format!("{}, {}", self.engine.describe(), steps.describe_backend())
             }
         }
     }
@@ -344,13 +346,16 @@ impl Residence for HostState {
     fn restart(&self) -> Restart {
         match &self.stepping {
             Stepping::Blocks { steps, .. } => steps.restart(),
-            Stepping::Shared { .. } if self.engine.needs_last_accelerations() => {
+            Stepping::Shared { .. } => {
+                let capabilities = self.engine.capabilities();
+                if !capabilities.last_accelerations {
+                    return Restart::default();
+                }
                 let mut restart = Restart::of_last(&self.acceleration);
-                let built_at = self.engine.built_at().map(rebuilds::on_host);
+                let built_at = capabilities.built_at.map(rebuilds::on_host);
                 restart.columns.extend(built_at.unwrap_or_default());
                 restart
             }
-            Stepping::Shared { .. } => Restart::default(),
         }
     }
 

@@ -47,7 +47,7 @@ struct ShapesMessage {
 fn shapes_of_rank_0(ranks: &crate::exchange::Ranks, shapes: Vec<Fitted>) -> Result<Vec<Fitted>> {
     let text =
         toml::to_string(&ShapesMessage { shapes }).expect("shapes should be expressible in TOML");
-    let received = ranks.tell(text.as_bytes())?;
+    let received = ranks.gather_messages(text.as_bytes())?;
     let first = String::from_utf8_lossy(&received[0]);
     toml::from_str(&first).map(|message: ShapesMessage| message.shapes).map_err(|error| {
         let text = format!("rank 0 sent shapes that are not known here: {error}");

@@ -128,11 +128,14 @@ impl Known {
     /// adapter can hold it, else the default. All variants give the same bits.
     pub fn walk(&self, gpu: &Gpu, n: usize) -> WalkShape {
         if self.walks.is_empty() {
-            return WalkShape::USUAL;
+            return WalkShape::DEFAULT;
         }
         let key = Key::of(gpu, Kernels::Tree, n);
         let found = self.walks.iter().find(|choice| choice.key == key);
-        found.map(|choice| choice.kernel).filter(|walk| walk.suits(gpu)).unwrap_or(WalkShape::USUAL)
+        found
+            .map(|choice| choice.kernel)
+            .filter(|walk| walk.suits(gpu))
+            .unwrap_or(WalkShape::DEFAULT)
     }
 
     /// The shape found for `n` bodies of such masses on `gpu`, if there is one and the adapter can

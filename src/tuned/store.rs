@@ -256,7 +256,7 @@ mod tests {
         // Walks of the tree are stored separately from kernels, and each replaces its own
         // predecessor.
         for lanes in [32, 64] {
-            let kernel = WalkShape { lanes, ..WalkShape::USUAL };
+            let kernel = WalkShape { lanes, ..WalkShape::DEFAULT };
             let Choice { key, n, secs_per_step, default_secs_per_step, method, .. } =
                 choice("a", 1024, 64);
             let for_various_masses = None;

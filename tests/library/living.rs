@@ -6,9 +6,9 @@ use crate::common;
 use glam::DVec3;
 use gravitile::bodies::Bodies;
 use gravitile::error::Result;
-use gravitile::forces::{Answers, ForceEngine, Order, Precision, Sinks, Sources, Want};
+use gravitile::forces::{Answers, Evaluator, Order, Precision, Sinks, Sources, Want, WithSources};
 use gravitile::integrate::blocks::Restart;
-use gravitile::integrate::{self, Accelerate, HostIntegrator, HostSide, Integrator};
+use gravitile::integrate::{self, Accelerate, HostSide, Integrator};
 use gravitile::scene::Scene;
 use gravitile::sim::{EngineKind, Residence, Settings, Simulation, Soon, Watch};
 
@@ -76,13 +76,9 @@ fn bodies_can_change_between_steps_on_every_engine() {
 }
 
 /// A spring to the origin; the sources are ignored.
-#[derive(Default)]
-struct Spring {
-    sources: usize,
-    position: Vec<DVec3>,
-}
+struct Spring;
 
-impl ForceEngine for Spring {
+impl Evaluator for Spring {
     fn name(&self) -> &'static str {
         "spring"
     }
@@ -95,24 +91,16 @@ impl ForceEngine for Spring {
     fn highest_order(&self) -> Order {
         Order::Acceleration
     }
-    fn source_count(&self) -> usize {
-        self.sources
-    }
-    fn set_sources(&mut self, sources: &Sources) -> Result<()> {
-        self.sources = sources.position.len();
-        Ok(())
-    }
-    fn update_sources(&mut self, _: &[u32], _: &Sources) -> Result<()> {
-        Ok(())
-    }
-    fn begin(&mut self, sinks: &Sinks, softening: f64, want: &Want) -> Result<()> {
-        sinks.check(softening, want)?;
-        self.position = sinks.position.to_vec();
-        Ok(())
-    }
-    fn collect(&mut self, out: &mut Answers) -> Result<()> {
-        out.acceleration = self.position.iter().map(|x| -*x).collect();
-        out.potential = self.position.iter().map(|x| 0.5 * x.length_squared()).collect();
+    async fn evaluate(
+        &mut self,
+        _: &Sources<'_>,
+        sinks: &Sinks<'_>,
+        _: f64,
+        _: &Want<'_>,
+        out: &mut Answers,
+    ) -> Result<()> {
+        out.acceleration = sinks.position.iter().map(|x| -*x).collect();
+        out.potential = sinks.position.iter().map(|x| 0.5 * x.length_squared()).collect();
         Ok(())
     }
 }
@@ -123,7 +111,8 @@ fn custom_engine_moves_bodies() {
     let settings = Settings { dt, ..Settings::default() };
     let bodies = plummer(20);
     let mut sim =
-        Simulation::with_engine(Box::<Spring>::default(), bodies.clone(), settings).unwrap();
+        Simulation::with_engine(Box::new(WithSources::of(Spring)), bodies.clone(), settings)
+            .unwrap();
     assert_eq!(sim.describe_engine(), "a spring");
     // After half a period every body is at its mirror image about the origin.
     let half = (std::f64::consts::PI / dt).round() as u64;
@@ -135,28 +124,24 @@ fn custom_engine_moves_bodies() {
     }
     let hermite =
         Settings { integrator: integrate::find("hermite6").unwrap(), ..Settings::default() };
-    let refused = Simulation::with_engine(Box::<Spring>::default(), bodies, hermite).err().unwrap();
+    let refused =
+        Simulation::with_engine(Box::new(WithSources::of(Spring)), bodies, hermite).err().unwrap();
     assert!(refused.to_string().contains("hermite6"), "{refused}");
 }
 
 /// Euler's method, for testing only.
-struct Euler;
-
-impl HostIntegrator for Euler {
-    fn step(
-        &mut self,
-        bodies: &mut Bodies,
-        acceleration: &mut Vec<DVec3>,
-        dt: f64,
-        accelerate: &mut Accelerate,
-    ) -> Result<()> {
-        let moved = bodies.position.iter_mut().zip(&mut bodies.velocity);
-        for ((x, v), a) in moved.zip(acceleration.iter()) {
-            *x += *v * dt;
-            *v += *a * dt;
-        }
-        accelerate(bodies, acceleration)
+fn euler(
+    bodies: &mut Bodies,
+    acceleration: &mut Vec<DVec3>,
+    dt: f64,
+    accelerate: &mut Accelerate<'_>,
+) -> Result<()> {
+    let moved = bodies.position.iter_mut().zip(&mut bodies.velocity);
+    for ((x, v), a) in moved.zip(acceleration.iter()) {
+        *x += *v * dt;
+        *v += *a * dt;
     }
+    accelerate(bodies, acceleration)
 }
 
 static EULER: Integrator = Integrator {
@@ -164,7 +149,7 @@ static EULER: Integrator = Integrator {
     summary: "first order",
     order: 1,
     reversible: false,
-    host: HostSide::Shared(|| Box::new(Euler)),
+    host: HostSide::Shared(euler),
     device: None,
 };
 
@@ -174,7 +159,8 @@ fn custom_integrator_has_its_own_order() {
         let settings = Settings { dt, integrator: &EULER, ..Settings::default() };
         let bodies = plummer(5);
         let mut sim =
-            Simulation::with_engine(Box::<Spring>::default(), bodies.clone(), settings).unwrap();
+            Simulation::with_engine(Box::new(WithSources::of(Spring)), bodies.clone(), settings)
+                .unwrap();
         sim.step((1.0 / dt).round() as u64).unwrap();
         let right = bodies.position[2] * 1f64.cos() + bodies.velocity[2] * 1f64.sin();
         (sim.bodies().unwrap().position[2] - right).length()

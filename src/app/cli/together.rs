@@ -63,7 +63,7 @@ fn fall_back_to_cpu(
         Err(error) if lacks_gpu(error) => error.to_string(),
         _ => String::new(),
     };
-    let problems = ranks.tell(missing.as_bytes())?;
+    let problems = ranks.gather_messages(missing.as_bytes())?;
     let (have, lack): (Vec<usize>, Vec<usize>) =
         (0..problems.len()).partition(|rank| problems[*rank].is_empty());
     if lack.is_empty() || have.is_empty() {
@@ -143,7 +143,8 @@ fn assign_adapters(ranks: &Ranks, settings: &mut Settings) -> Result<()> {
         let alike = (0..found.len()).filter(is_alike);
         all = alike.map(|i| AdapterName::Matching(i.to_string())).collect();
     }
-    if let Some(own) = adapters_of_rank(&all, (ranks.local(), ranks.there()), settings.devices) {
+    if let Some(own) = adapters_of_rank(&all, (ranks.local(), ranks.on_machine()), settings.devices)
+    {
         // `Auto` would try all adapters of this rank; with a single one there is nothing to
         // compare.
         if own.len() == 1 {

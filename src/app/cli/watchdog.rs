@@ -59,7 +59,7 @@ pub fn begin(ranks: &Ranks, machine: &str) -> Result<()> {
         libc::signal(LEAVING, handler as libc::sighandler_t);
     }
     let own = std::process::id();
-    let messages = ranks.tell(format!("{own} {machine}").as_bytes())?;
+    let messages = ranks.gather_messages(format!("{own} {machine}").as_bytes())?;
     let (rank, machine) = (ranks.rank(), machine.to_owned());
     let peers = peers(&messages, &machine, rank);
     if peers.is_empty() {

@@ -40,7 +40,7 @@ impl KernelForm {
                 }
             }
         });
-        let chosen = methods(ui, facts.method, &facts.engine.methods_beside());
+        let chosen = methods(ui, facts.method, &facts.engine.selectable_methods());
         actions.extend(chosen.map(Action::Method));
         // The same height for every engine, so that nothing below jumps away from under the
         // pointer.

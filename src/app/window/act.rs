@@ -57,7 +57,7 @@ impl Frames {
                 let now = session.live.settings().clone();
                 // Another engine may lack this method: then auto chooses.
                 let requested = self.simulated.requested.settings.method;
-                let method = requested.filter(|method| kind.methods_beside().contains(method));
+                let method = requested.filter(|method| kind.selectable_methods().contains(method));
                 let settings = Settings { method, ..with_engine(kind, now) };
                 self.want_devices_of(&settings);
                 self.simulated.requested.settings.engine = kind;

@@ -3,8 +3,8 @@ use std::time::Duration;
 
 use super::*;
 use crate::world::{self, Key, with_board};
-use gravitile::forces::TestBodies;
 use gravitile::forces::direct::{CpuSingle, Reference};
+use gravitile::forces::{Capabilities, Interfaces, TestBodies};
 
 /// An engine whose `begin` returns only once another engine's `begin` has been entered too.
 struct Rendezvous {
@@ -37,6 +37,14 @@ impl ForceEngine for Rendezvous {
         assert!(*begun == 2, "the other board waits");
         drop(begun);
         self.inner.begin(sinks, softening, want)
+    }
+
+    fn capabilities(&self) -> Capabilities<'_> {
+        Capabilities::default()
+    }
+
+    fn interfaces(&mut self) -> Interfaces<'_> {
+        Interfaces::default()
     }
 }
 

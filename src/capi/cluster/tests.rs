@@ -44,6 +44,7 @@ fn expected(bodies: &TestBodies, order: Order, capacity: usize) -> Answers {
         velocity: &bodies.velocity,
         acceleration: &bodies.acceleration,
         identity: Identity::Offset(0),
+        only: None,
     };
     engine.evaluate(&sinks, EPS2.sqrt(), &want, &mut out).unwrap();
     out

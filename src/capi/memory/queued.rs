@@ -59,7 +59,7 @@ impl Memory {
     /// Commits the announced sources in the engine's memory and stores them here. Called after an
     /// evaluation has begun.
     pub fn settle(&mut self, engine: &mut dyn ForceEngine) {
-        if let Some(moving) = engine.moving() {
+        if let Some(moving) = engine.interfaces().moving {
             let announced = self.announced.all();
             let is_queued = announced.is_empty();
             moving.settle_moving(&if is_queued { self.queued.arrivals() } else { announced });

@@ -1,7 +1,7 @@
 use super::*;
 use gravitile::error::Result;
 use gravitile::forces::direct::Reference;
-use gravitile::forces::{Answers, Arrivals, Identity, Sinks, Want};
+use gravitile::forces::{Answers, Arrivals, Capabilities, Identity, Interfaces, Sinks, Want};
 
 /// Engine that counts its uploads.
 #[derive(Default)]
@@ -27,6 +27,12 @@ impl ForceEngine for Counter {
     }
     fn begin(&mut self, sinks: &Sinks, softening: f64, want: &Want) -> Result<()> {
         self.inner.begin(sinks, softening, want)
+    }
+    fn capabilities(&self) -> Capabilities<'_> {
+        Capabilities::default()
+    }
+    fn interfaces(&mut self) -> Interfaces<'_> {
+        Interfaces::default()
     }
 }
 
@@ -119,12 +125,7 @@ fn fewer_addresses_gaps_and_duplicate_indices() {
     assert_eq!((memory.index_of(2), memory.index_of(3)), (i32::MIN, -1));
     memory.send(&mut engine, 11, None).unwrap();
     assert_eq!((engine.source_count(), memory.source_of(1)), (4, Some(3)));
-    let sinks = Sinks {
-        position: &[DVec3::ZERO],
-        velocity: &[],
-        acceleration: &[],
-        identity: Identity::Foreign,
-    };
+    let sinks = Sinks::new(&[DVec3::ZERO], Identity::Foreign);
     let mut out = Answers::default();
     engine.evaluate(&sinks, 0.0, &Want::only(Order::Acceleration), &mut out).unwrap();
     let expected: f64 = [2.0, 4.0, 6.0, 10.0].map(|x: f64| x.powi(-2)).iter().sum();
@@ -184,8 +185,11 @@ impl ForceEngine for Mover {
     fn begin(&mut self, sinks: &Sinks, softening: f64, want: &Want) -> Result<()> {
         self.inner.begin(sinks, softening, want)
     }
-    fn moving(&mut self) -> Option<&mut dyn MovingSources> {
-        Some(self)
+    fn capabilities(&self) -> Capabilities<'_> {
+        Capabilities::default()
+    }
+    fn interfaces(&mut self) -> Interfaces<'_> {
+        Interfaces { moving: Some(self), ..Interfaces::default() }
     }
 }
 

@@ -6,16 +6,17 @@ use glam::DVec3;
 use rayon::prelude::*;
 
 use crate::error::Result;
-use crate::forces::held::HeldSources;
-use crate::forces::{Answers, ForceEngine, NO_SOURCE, Order, Precision, Sinks, Sources, Want};
+use crate::forces::{
+    Answers, Evaluator, NO_SOURCE, Order, Precision, Sinks, Sources, Want, WithSources,
+};
 use crate::stop;
 
 /// Every pair in f64, one at a time: slow but evidently correct. The equations are at [`Answers`].
-#[derive(Clone, Debug, Default)]
-pub struct Reference {
-    sources: HeldSources,
-    begun: Answers,
-}
+pub type Reference = WithSources<ReferenceSums>;
+
+/// The sums of [`Reference`].
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ReferenceSums;
 
 /// A position and its derivatives.
 #[derive(Clone, Copy)]
@@ -36,7 +37,7 @@ struct Sum {
     around: Vec<u32>,
 }
 
-impl ForceEngine for Reference {
+impl Evaluator for ReferenceSums {
     fn name(&self) -> &'static str {
         "reference"
     }
@@ -53,88 +54,73 @@ impl ForceEngine for Reference {
         Order::Snap
     }
 
-    fn source_count(&self) -> usize {
-        self.sources.len()
-    }
-
-    fn set_sources(&mut self, sources: &Sources) -> Result<()> {
-        self.sources.set(sources)
-    }
-
-    fn update_sources(&mut self, index: &[u32], sources: &Sources) -> Result<()> {
-        self.sources.update(index, sources)
-    }
-
-    fn begin(&mut self, sinks: &Sinks, softening: f64, want: &Want) -> Result<()> {
-        sinks.check(softening, want)?;
-        let sources = self.sources.all();
-        let has = (!sources.velocity.is_empty(), !sources.acceleration.is_empty());
-        want.order.check_sources(sources.position.len(), has.0, has.1)?;
+    async fn evaluate(
+        &mut self,
+        sources: &Sources<'_>,
+        sinks: &Sinks<'_>,
+        softening: f64,
+        want: &Want<'_>,
+        out: &mut Answers,
+    ) -> Result<()> {
         if want.order == Order::Acceleration && !want.nearest && want.within.is_none() {
-            return self.begin_plain(sinks, softening, want.potential);
+            return evaluate_plain(sources, sinks, softening, out);
         }
         let stop_token = stop::of_caller();
         let on_sink = |i: usize| {
             stop_token.check()?;
             let sink = motion(sinks.position, sinks.velocity, sinks.acceleration, i);
             let radius = want.within.map(|within| within.radius[i]);
-            Ok(sum(&sources, sink, sinks.identity.of(i), softening, radius))
+            Ok(sum(sources, sink, sinks.identity.of(i), softening, radius))
         };
         let sums: Result<Vec<Sum>> =
             (0..sinks.position.len()).into_par_iter().map(on_sink).collect();
-        let sums = sums?;
-        let out = &mut self.begun;
-        *out = Answers::default();
-        for sum in &sums {
-            out.acceleration.push(sum.acceleration);
+        for (i, sum) in sums?.iter().enumerate() {
+            out.acceleration[i] = sum.acceleration;
             if want.order >= Order::Jerk {
-                out.jerk.push(sum.jerk);
+                out.jerk[i] = sum.jerk;
             }
             if want.order >= Order::Snap {
-                out.snap.push(sum.snap);
+                out.snap[i] = sum.snap;
             }
             if want.potential {
-                out.potential.push(sum.potential);
+                out.potential[i] = sum.potential;
             }
             if want.nearest {
-                out.nearest.push(sum.nearest);
+                out.nearest[i] = sum.nearest;
             }
             if want.nearest && want.distance {
-                out.nearest_distance.push(sum.nearest_squared.sqrt());
+                out.nearest_distance[i] = sum.nearest_squared.sqrt();
             }
             if let Some(within) = want.within {
-                let kept = sum.around.len().min(within.capacity);
-                out.neighbours.push(&sum.around[..kept], sum.around.len() as u32);
+                let stored = sum.around.len().min(within.capacity);
+                out.neighbours.push(&sum.around[..stored], sum.around.len() as u32);
             }
         }
-        Ok(())
-    }
-
-    fn collect(&mut self, out: &mut Answers) -> Result<()> {
-        *out = std::mem::take(&mut self.begun);
         Ok(())
     }
 }
 
-impl Reference {
-    /// Accelerations, and potentials if wanted.
-    fn begin_plain(&mut self, sinks: &Sinks, softening: f64, potential: bool) -> Result<()> {
-        let sources = self.sources.all();
-        let stop_token = stop::of_caller();
-        let force = |i: usize| match stop_token.is_wanted() {
-            true => Default::default(),
-            false => plain(sinks.position[i], sinks.identity.of(i), &sources, softening),
-        };
-        let pairs: Vec<(DVec3, f64)> =
-            (0..sinks.position.len()).into_par_iter().map(force).collect();
-        stop::check()?;
-        self.begun = Answers::default();
-        self.begun.acceleration.extend(pairs.iter().map(|(acceleration, _)| *acceleration));
-        if potential {
-            self.begun.potential.extend(pairs.iter().map(|(_, potential)| *potential));
+/// Accelerations, and potentials if `out` has them.
+fn evaluate_plain(
+    sources: &Sources,
+    sinks: &Sinks,
+    softening: f64,
+    out: &mut Answers,
+) -> Result<()> {
+    let stop_token = stop::of_caller();
+    let force = |i: usize| match stop_token.is_wanted() {
+        true => Default::default(),
+        false => plain(sinks.position[i], sinks.identity.of(i), sources, softening),
+    };
+    let pairs: Vec<(DVec3, f64)> = (0..sinks.position.len()).into_par_iter().map(force).collect();
+    stop::check()?;
+    for (i, (acceleration, potential)) in pairs.into_iter().enumerate() {
+        out.acceleration[i] = acceleration;
+        if let Some(of_sink) = out.potential.get_mut(i) {
+            *of_sink = potential;
         }
-        Ok(())
     }
+    Ok(())
 }
 
 /// Acceleration and potential at `sink`; `itself` is its index as a source, if it is one.
@@ -219,7 +205,7 @@ fn motion(position: &[DVec3], velocity: &[DVec3], acceleration: &[DVec3], i: usi
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::forces::{Identity, Within};
+    use crate::forces::{ForceEngine, Identity, Within};
 
     /// A light and a heavy body that pass each other, and a third far away.
     const POSITION: [DVec3; 3] =
@@ -231,7 +217,7 @@ mod tests {
     fn at(position: &[DVec3], velocity: &[DVec3], acceleration: &[DVec3], want: &Want) -> Answers {
         let mut engine = Reference::default();
         engine.set_sources(&Sources { position, velocity, acceleration, mass: &MASS }).unwrap();
-        let sinks = Sinks { position, velocity, acceleration, identity: Identity::Offset(0) };
+        let sinks = Sinks { velocity, acceleration, ..Sinks::new(position, Identity::Offset(0)) };
         let mut out = Answers::default();
         engine.evaluate(&sinks, 4.0, want, &mut out).unwrap();
         out
@@ -252,10 +238,9 @@ mod tests {
         };
         engine.set_sources(&sources).unwrap();
         let sinks = Sinks {
-            position,
             velocity: &velocity,
             acceleration: &acceleration,
-            identity: Identity::Offset(0),
+            ..Sinks::new(position, Identity::Offset(0))
         };
         let within = Some(Within { radius: &[3.0, 2.9], capacity: 4 });
         let want =
@@ -291,14 +276,14 @@ mod tests {
         let sources = Sources { velocity: &VELOCITY, ..Sources::new(&POSITION, &MASS) };
         let sinks = Sinks { velocity: &VELOCITY, ..Sinks::new(&POSITION, Identity::Offset(0)) };
         let mut engine = Reference::default();
-        let (mut plain, mut beside) = (Answers::default(), Answers::default());
+        let (mut plain, mut with_jerks) = (Answers::default(), Answers::default());
         engine.evaluate_from(&sources, &sinks, 4.0, &Want::POTENTIAL, &mut plain).unwrap();
         let want = Want { potential: true, ..Want::only(Order::Jerk) };
-        engine.evaluate(&sinks, 4.0, &want, &mut beside).unwrap();
+        engine.evaluate(&sinks, 4.0, &want, &mut with_jerks).unwrap();
         for i in 0..3 {
-            let off = (plain.acceleration[i] - beside.acceleration[i]).length();
-            assert!(off < 1e-15 * beside.acceleration[i].length(), "body {i}: {off:e}");
-            assert!((plain.potential[i] / beside.potential[i] - 1.0).abs() < 1e-15);
+            let off = (plain.acceleration[i] - with_jerks.acceleration[i]).length();
+            assert!(off < 1e-15 * with_jerks.acceleration[i].length(), "body {i}: {off:e}");
+            assert!((plain.potential[i] / with_jerks.potential[i] - 1.0).abs() < 1e-15);
         }
     }
 
@@ -338,12 +323,7 @@ mod tests {
             ..Sources::default()
         };
         engine.set_sources(&sources).unwrap();
-        let sinks = Sinks {
-            position: &position,
-            velocity: &velocity,
-            acceleration: &[],
-            identity: Identity::Offset(0),
-        };
+        let sinks = Sinks { velocity: &velocity, ..Sinks::new(&position, Identity::Offset(0)) };
         let want = Want { nearest: true, potential: true, ..Want::only(Order::Jerk) };
         let mut out = Answers::default();
         engine.evaluate(&sinks, 0.0, &want, &mut out).unwrap();

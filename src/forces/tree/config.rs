@@ -51,12 +51,8 @@ impl TreeConfig {
 
     /// The configuration for energies: this one if it is at least as fine.
     pub fn for_energies(self) -> Self {
-        let is_fine = match self.opening {
-            Opening::Acceleration { alpha } => alpha <= 3e-5,
-            Opening::Radius { theta } | Opening::Bonsai { theta } | Opening::Octgrav { theta } => {
-                theta <= 0.3
-            }
-        };
+        let most = if self.opening.needs_accelerations() { 3e-5 } else { 0.3 };
+        let is_fine = self.opening.parameter() <= most;
         let opening = if is_fine { self.opening } else { Self::ENERGIES };
         Self { opening, moments: MultipoleOrder::Quadrupole, ..self }
     }
@@ -72,15 +68,15 @@ impl TreeConfig {
             (None, Some(_)) if request.alpha.is_none() => "radius",
             (None, _) => "acceleration",
         };
-        let theta = |usual: f64| request.theta.unwrap_or(usual);
+        let theta = |default: f64| request.theta.unwrap_or(default);
         let opening = match name {
             "acceleration" => Opening::Acceleration { alpha: request.alpha.unwrap_or(ALPHA) },
             "radius" => Opening::Radius { theta: theta(0.6) },
             "bonsai" => Opening::Bonsai { theta: theta(0.75) },
             "octgrav" => Opening::Octgrav { theta: theta(0.75) },
             name => {
-                let known = "acceleration, radius, bonsai, octgrav".to_owned();
-                return Err(Error::Unknown { kind: "opening rule", name: name.to_owned(), known });
+                let known = ["acceleration", "radius", "bonsai", "octgrav"];
+                return Err(Error::unknown("opening rule", name, known));
             }
         };
         let moments = match request.moments {
@@ -110,12 +106,8 @@ impl TreeConfig {
             let allowed = "1 (at each step) or a larger number of steps";
             return Err(Error::value("rebuild", self.rebuild, allowed));
         }
-        let (name, value) = match self.opening {
-            Opening::Acceleration { alpha } => ("alpha", alpha),
-            Opening::Radius { theta } | Opening::Bonsai { theta } | Opening::Octgrav { theta } => {
-                ("theta", theta)
-            }
-        };
+        let name = if self.opening.needs_accelerations() { "alpha" } else { "theta" };
+        let value = self.opening.parameter();
         match value > 0.0 && value <= 1.0 {
             true => Ok(self),
             false => Err(Error::value(name, value, ALLOWED)),
@@ -124,17 +116,16 @@ impl TreeConfig {
 
     /// The request that gives this configuration, without values that are the default.
     pub fn request(&self) -> TreeRequest {
-        let usual = Self::default();
+        let default = Self::default();
+        let parameter = self.opening.parameter();
         let (opening, alpha, theta) = match self.opening {
-            opening if opening == usual.opening => (None, None, None),
-            Opening::Acceleration { alpha } => (None, Some(alpha), None),
-            Opening::Radius { theta } => (Some("radius"), None, Some(theta)),
-            Opening::Bonsai { theta } => (Some("bonsai"), None, Some(theta)),
-            Opening::Octgrav { theta } => (Some("octgrav"), None, Some(theta)),
+            opening if opening == default.opening => (None, None, None),
+            Opening::Acceleration { .. } => (None, Some(parameter), None),
+            opening => (Some(opening.name().to_owned()), None, Some(parameter)),
         };
-        let moments = (self.moments != usual.moments).then_some(self.moments as u32 + 1);
-        let rebuild = (self.rebuild != usual.rebuild).then_some(self.rebuild);
-        TreeRequest { opening: opening.map(str::to_owned), alpha, theta, moments, rebuild }
+        let moments = (self.moments != default.moments).then_some(self.moments as u32 + 1);
+        let rebuild = (self.rebuild != default.rebuild).then_some(self.rebuild);
+        TreeRequest { opening, alpha, theta, moments, rebuild }
     }
 
     /// Whether an evaluation depends on the accelerations of the last step: if the rule uses them,
@@ -152,13 +143,7 @@ impl fmt::Display for TreeConfig {
             MultipoleOrder::Monopole => "monopoles",
             MultipoleOrder::Quadrupole => "quadrupoles",
         };
-        let (name, value) = match self.opening {
-            Opening::Acceleration { alpha } => ("acceleration", alpha),
-            Opening::Radius { theta } => ("radius", theta),
-            Opening::Bonsai { theta } => ("bonsai", theta),
-            Opening::Octgrav { theta } => ("octgrav", theta),
-        };
-        write!(f, "{moments}, {name} {value}")?;
+        write!(f, "{moments}, {} {}", self.opening.name(), self.opening.parameter())?;
         match self.rebuild {
             Rebuild::EACH_STEP => Ok(()),
             Rebuild::Every(steps) => write!(f, ", built every {steps} steps"),

@@ -39,52 +39,6 @@ pub use record::{CellBox, CellForce, CellOpen, CellRecord, IS_LEAF};
 pub use scattered::{CROWD, is_scattered, room_for, split};
 pub use whole::Tree;
 
-use super::registry::{boxed, made};
-use super::{
-    DeviceEntry, DeviceForces, DeviceTools, Entry, Method, Order, Place as Where, Precision,
-};
-use gpu::{Field, GpuTree, TreeForces, TreeShape};
-
-/// SIMD in f32 on all cores.
-pub const CPU: Entry = Entry {
-    place: Where::Cpu,
-    method: Method::Tree,
-    precision: Precision::Single,
-    orders: (Order::Acceleration, Order::Acceleration),
-    make: |tools| made(CpuTree::new(tools.tree)),
-};
-
-/// Kernels for single evaluations.
-pub const GPU: Entry = Entry {
-    place: Where::Gpu,
-    make: |tools| {
-        let shape = TreeShape::of(&tools.tree, tools.kernel.checked.into());
-        Box::pin(async move { boxed(GpuTree::new(tools.device()?, shape)) })
-    },
-    ..CPU
-};
-
-/// Kernels for bodies that live on a device.
-pub const ON_DEVICE: DeviceEntry = DeviceEntry {
-    method: Method::Tree,
-    bytes_per_body: gpu::BYTES_PER_BODY,
-    bind: |gpu, bodies, tools| {
-        let DeviceTools { kernel, softening, tree, walk } = *tools;
-        let shape = TreeShape { walk, ..TreeShape::of(&tree, kernel.config.checks) };
-        let field = Field {
-            softening: softening as f32,
-            guarded: kernel.guarded,
-            potential: false,
-            has_accelerations: false,
-            is_closed: true,
-        };
-        Box::pin(async move {
-            let forces = TreeForces::new(gpu, shape, bodies, field).await?;
-            Ok(Box::new(forces) as Box<dyn DeviceForces>)
-        })
-    },
-};
-
 /// Number of sinks that walk together: consecutive along the curve.
 pub const GROUP: usize = 64;
 

@@ -60,6 +60,26 @@ pub(super) const NEAR_SQUARED: f32 = (NEAR * NEAR) as f32;
 const LEAST_ACCELERATION: f64 = f64::from_bits((1023 - 100) << 52);
 
 impl Opening {
+    /// The rule's name, also that of its file in `shaders/tree/opening/`.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Acceleration { .. } => "acceleration",
+            Self::Radius { .. } => "radius",
+            Self::Bonsai { .. } => "bonsai",
+            Self::Octgrav { .. } => "octgrav",
+        }
+    }
+
+    /// The rule's alpha or theta.
+    pub fn parameter(&self) -> f64 {
+        match *self {
+            Self::Acceleration { alpha: parameter }
+            | Self::Radius { theta: parameter }
+            | Self::Bonsai { theta: parameter }
+            | Self::Octgrav { theta: parameter } => parameter,
+        }
+    }
+
     /// The lower limit of d^2 times the reach; -1 for a cell without mass, which is skipped.
     pub fn critical(&self, cell: &Moment, order: MultipoleOrder) -> f64 {
         match *self {

@@ -56,7 +56,7 @@ impl Arrays {
 
     pub fn sinks<'a>(&'a self, identity: Identity<'a>) -> Sinks<'a> {
         let Self { position, velocity, acceleration } = self;
-        Sinks { position, velocity, acceleration, identity }
+        Sinks { position, velocity, acceleration, identity, only: None }
     }
 
     /// All positions.

@@ -23,14 +23,13 @@
 //! bodies are moved there.
 
 mod arrays;
+mod backend;
 mod coincident;
-mod mark;
 mod messages;
 mod near;
 mod passage;
 #[cfg(not(target_arch = "wasm32"))]
 mod ranks;
-mod residence;
 mod resident;
 mod restart;
 mod schedule;
@@ -48,10 +47,10 @@ pub use stats::{BlockStats, SharedBlocks};
 use glam::DVec3;
 
 use crate::bodies::Bodies;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::forces::{Answers, ForceEngine, Identity, Noise, Order, Precision, Want};
 use arrays::Arrays;
-use residence::Backend;
+use backend::Backend;
 use schedule::{PERIOD, Schedule};
 
 /// The properties of the bodies, besides their motion, that determine forces; constant over all
@@ -82,7 +81,8 @@ pub struct BlockSteps {
     found: Answers,
     /// Host or device.
     backend: Backend,
-    mark: mark::Mark,
+    /// Whether the device holds a later state of the bodies than `tracks` and `schedule`.
+    is_behind_device: bool,
 }
 
 impl BlockSteps {
@@ -144,7 +144,7 @@ impl BlockSteps {
             active: Vec::new(),
             found: Answers::default(),
             backend: Backend::default(),
-            mark: mark::Mark::default(),
+            is_behind_device: false,
         }
     }
 
@@ -152,7 +152,7 @@ impl BlockSteps {
     ///
     /// # Errors
     /// As [`BlockSteps::start`].
-    pub async fn again(
+    pub async fn restarted(
         &self,
         bodies: &Bodies,
         now: f64,
@@ -192,6 +192,29 @@ impl BlockSteps {
             }
             self.block(next, field, engine).await?;
         }
+    }
+
+    /// [`BlockSteps::advance`] to `time`, or not at all if it is interrupted ([`crate::stop`]).
+    ///
+    /// # Errors
+    /// Those of [`BlockSteps::advance`]; [`Error::Stopped`].
+    pub async fn advance_whole(
+        &mut self,
+        time: f64,
+        field: &Attractors<'_>,
+        engine: &mut dyn ForceEngine,
+    ) -> Result<()> {
+        if std::mem::take(&mut self.is_behind_device) {
+            self.move_to_device(field, engine).await;
+        }
+        let least = self.accuracy.least_acceleration;
+        let before = (self.tracks.clone(), self.schedule.clone(), least);
+        let advanced = self.advance(time, field, engine).await;
+        if matches!(advanced, Err(Error::Stopped)) {
+            (self.tracks, self.schedule, self.accuracy.least_acceleration) = before;
+            self.is_behind_device = self.is_on_device();
+        }
+        advanced
     }
 
     /// Writes the motion of all bodies at `time`, from their Taylor series, into `bodies` and

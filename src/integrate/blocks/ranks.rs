@@ -7,8 +7,7 @@
 
 use crate::error::{Error, Result};
 use crate::exchange::Ranks;
-use crate::forces::ForceEngine;
-use crate::forces::direct::gpu::tiers::GpuTiers;
+use crate::forces::{DeviceEngine, ForceEngine};
 use crate::gpu::AdapterInfo;
 
 /// The ranks that share the bodies with this one, and the number of devices of each; `None` if
@@ -19,18 +18,19 @@ use crate::gpu::AdapterInfo;
 /// reached.
 pub(super) fn of(
     engine: &dyn ForceEngine,
-    first: &GpuTiers,
+    first: &dyn DeviceEngine,
 ) -> Result<Option<(Ranks, Vec<usize>)>> {
-    let Some(ranks) = engine.ranks().filter(|ranks| ranks.size() > 1) else { return Ok(None) };
+    let ranks = engine.capabilities().ranks.filter(|ranks| ranks.size() > 1);
+    let Some(ranks) = ranks else { return Ok(None) };
     let own: Vec<String> = std::iter::once(first.gpu())
-        .chain(first.beside())
+        .chain(first.other_devices())
         .map(|gpu| {
             let AdapterInfo { name, backend, driver, .. } = &gpu.adapter;
             let words = [name, backend, driver, first.pairs().name()];
             words.map(|words| words.replace(['\n', '\t'], " ")).join("\t")
         })
         .collect();
-    let messages = ranks.tell(own.join("\n").as_bytes())?;
+    let messages = ranks.gather_messages(own.join("\n").as_bytes())?;
     members_of(&messages).map(|members_of| Some((ranks.clone(), members_of)))
 }
 
@@ -60,7 +60,7 @@ fn members_of(messages: &[Vec<u8>]) -> Result<Vec<usize>> {
 pub(super) fn all_or_none<T>(ranks: Option<&(Ranks, Vec<usize>)>, made: Result<T>) -> Result<T> {
     let Some((ranks, _)) = ranks else { return made };
     let why = made.as_ref().err().map_or(String::new(), Error::to_string);
-    let messages = ranks.tell(why.as_bytes())?;
+    let messages = ranks.gather_messages(why.as_bytes())?;
     let failed = messages.iter().position(|why| !why.is_empty());
     match (made, failed) {
         (Ok(_), Some(rank)) => {
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn failure_on_one_rank_fails_all() {
-        let said = std::thread::scope(|scope| {
+        let errors = std::thread::scope(|scope| {
             let threads: Vec<_> = crate::exchange::team(3, None, std::time::Duration::ZERO)
                 .into_iter()
                 .map(|member| Ranks::new(Box::new(member), 0))
@@ -110,6 +110,6 @@ mod tests {
                 .collect();
             threads.into_iter().map(|thread| thread.join().unwrap()).collect::<Vec<_>>()
         });
-        assert_eq!(said, ["rank 1: too small", "too small", "rank 1: too small"]);
+        assert_eq!(errors, ["rank 1: too small", "too small", "rank 1: too small"]);
     }
 }

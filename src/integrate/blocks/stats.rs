@@ -30,6 +30,22 @@ pub struct SharedBlocks {
     pub secs: f64,
 }
 
+/// Blocks taken on a device in one call.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct BlocksTaken {
+    pub blocks: u64,
+    pub body_steps: u64,
+    pub last_active: usize,
+    /// The time up to which blocks are done, in ticks.
+    pub now: u64,
+    /// Steps lengthened because of noise, and the number of halvings avoided.
+    pub lengthened: [u64; 2],
+    /// A body whose force is not finite.
+    pub lost: Option<usize>,
+    /// A body whose step would be too short.
+    pub too_short: Option<usize>,
+}
+
 /// How often a step is halved for a wanted step given in units of it; -1 if it is doubled. As in
 /// `shaders/blocks/correct.wgsl`.
 fn halvings(wanted: f64) -> i64 {
@@ -44,14 +60,15 @@ impl BlockStats {
         self.interactions += (active * n) as u64;
     }
 
-    /// Adds several blocks with `body_steps` active bodies in all; the last one had `last`.
-    pub(super) fn note_all(&mut self, blocks: u64, body_steps: u64, last: usize, n: usize) {
-        self.blocks += blocks;
-        self.body_steps += body_steps;
-        if blocks > 0 {
-            self.last_active = last;
+    /// Adds several blocks among `n` bodies.
+    pub(super) fn note_all(&mut self, done: &BlocksTaken, n: usize) {
+        self.blocks += done.blocks;
+        self.body_steps += done.body_steps;
+        if done.blocks > 0 {
+            self.last_active = done.last_active;
         }
-        self.interactions += body_steps * n as u64;
+        self.interactions += done.body_steps * n as u64;
+        self.note_noise(done.lengthened);
     }
 
     /// Adds steps lengthened because of noise, and the number of halvings avoided.

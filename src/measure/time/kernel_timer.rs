@@ -180,7 +180,7 @@ impl Prepared {
     /// Seconds per evaluation over `repeats` evaluations.
     fn run(&mut self, watch: &mut Stopwatch) -> Result<f64> {
         let (kernel, throughput) = (&mut self.kernel, &mut self.throughput);
-        kernel.begin_again();
+        kernel.restart();
         let secs = watch.evaluations(kernel, throughput, self.repeats)?;
         self.last = secs / f64::from(self.repeats);
         Ok(self.last)

@@ -182,11 +182,12 @@ impl DeviceState {
         let widened: Result<Vec<DVec3>> = widened.await;
         self.rests = rests;
         let acceleration = widened?;
-        if self.stepper.forces().needs_last_accelerations() {
+        if self.stepper.needs_last_accelerations() {
             self.last.clone_from(&acceleration);
         }
         self.built_at.clear();
-        if let Some(built_at) = self.stepper.forces().built_at().cloned() {
+        let steps = self.stepper.forces_mut().steps();
+        if let Some(built_at) = steps.and_then(|steps| steps.built_at().cloned()) {
             let wide = |at: &[f32; 4]| DVec3::from(three(at).map(f64::from));
             let widen = |read: &[&[[f32; 4]]]| {
                 read.first().map(|all| all.par_iter().map(wide).collect()).unwrap_or_default()

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::stepper::{self, Stepper};
 use super::{DeviceState, Phase};
 use crate::error::Result;
-use crate::forces::direct::gpu::{KernelRequest, KernelVariant, Masses, USUAL_BLOCK};
+use crate::forces::direct::gpu::{DEFAULT_BLOCK, KernelRequest, KernelVariant, Masses};
 use crate::forces::{DeviceForces, DeviceTools, Method, Throughput, check_softening};
 use crate::gpu::{BodyBuffers, Gpu};
 use crate::integrate::Integrator;
@@ -73,7 +73,7 @@ impl DeviceState {
         check_softening(softening)?;
         let softening = softening / self.frame.length;
         let n = self.buffers.count as usize;
-        let masses = Masses::of(&self.buffers.mass, USUAL_BLOCK);
+        let masses = Masses::of(&self.buffers.mass, DEFAULT_BLOCK);
         let config = self.known.resolve(request, &self.gpu, n, masses)?;
         let kernel = KernelVariant::new(config, softening, self.largest_mass, false);
         let (gpu, buffers) = (Arc::clone(&self.gpu), self.buffers.clone());
@@ -97,6 +97,6 @@ impl DeviceState {
         (self.softening, self.potential, self.stepper) = (softening, Some(potential), stepper);
         self.together = None;
         let is_in_step = self.phase != (Phase::Force { dt: 0.0 });
-        self.stepper.forces_mut().begin_step(self.steps + u64::from(is_in_step));
+        self.stepper.begin_step(self.steps + u64::from(is_in_step));
     }
 }

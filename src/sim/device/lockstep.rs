@@ -213,7 +213,7 @@ impl DeviceState {
             if may_stop && !stopped {
                 stopped = stop::is_wanted() && !complete;
                 // Propagates the request to the other members.
-                group.member.look_for_stop();
+                group.member.poll_stop();
             }
         }
         Ok(complete)

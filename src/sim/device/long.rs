@@ -118,7 +118,7 @@ impl SavedState {
     pub fn restore(&self, state: &mut DeviceState, steps: u64) {
         self.copy(state, false);
         state.stepper.restart_force();
-        state.stepper.forces_mut().begin_step(steps + 1);
+        state.stepper.begin_step(steps + 1);
         state.steps = steps;
         state.phase = Phase::Between;
     }

@@ -41,7 +41,7 @@ use self::together::Together;
 use super::Settings;
 use crate::bodies::Bodies;
 use crate::error::Result;
-use crate::forces::direct::gpu::{KernelConfig, KernelVariant, Masses, USUAL_BLOCK};
+use crate::forces::direct::gpu::{AllPairs, DEFAULT_BLOCK, KernelConfig, KernelVariant, Masses};
 use crate::forces::tree::TreeConfig;
 use crate::forces::{Budget, DeviceForces, DeviceTools, Method, Throughput, on_device};
 use crate::frame::{Frame, Rests};
@@ -157,7 +157,7 @@ impl DeviceState {
         on_device(method)?.check_room(&gpu, bodies.len())?;
         let buffers = BodyBuffers::upload(&gpu, bodies, g, &frame.at(now), rests)?;
         let buffers = buffers.with_sinks(sinks)?;
-        let masses = Masses::of(&buffers.mass, USUAL_BLOCK);
+        let masses = Masses::of(&buffers.mass, DEFAULT_BLOCK);
         let config = settings.known.resolve(&settings.kernel, &gpu, bodies.len(), masses)?;
         let heaviest = bodies.mass.iter().copied().fold(0.0, f64::max);
         let largest_mass = heaviest * g / frame.mass;
@@ -167,7 +167,7 @@ impl DeviceState {
         let tools = DeviceTools { kernel, softening, tree: settings.tree, walk };
         let mut stepper =
             stepper::bind(&gpu, &buffers, method, &tools, settings.integrator).await?;
-        stepper.forces_mut().begin_step(settings.steps_before);
+        stepper.begin_step(settings.steps_before);
         let throughput = Throughput::guess(gpu.adapter.class);
         Ok(Self {
             gpu,
@@ -219,11 +219,10 @@ impl DeviceState {
     /// in the frame, over which a tree that serves several steps was built, if the bodies have
     /// moved since. For a state that has just begun.
     pub fn go_on_from_last(&mut self, acceleration: &[DVec3], built_at: Option<&[DVec3]>) {
-        let forces = self.stepper.forces_mut();
-        if !forces.needs_last_accelerations() || acceleration.len() != self.buffers.count as usize {
+        let needs_last = self.stepper.needs_last_accelerations();
+        if !needs_last || acceleration.len() != self.buffers.count as usize {
             return;
         }
-        forces.go_on_from_last();
         let unit = self.frame.acceleration_unit();
         let narrow = |(acceleration, &rests): (&DVec3, &f32)| {
             let [x, y, z] = crate::frame::narrow(*acceleration / unit);
@@ -239,8 +238,9 @@ impl DeviceState {
             [x, y, z, 0.0]
         };
         let built_at: Option<Vec<_>> = built_at.map(|all| all.iter().map(padded).collect());
-        let forces = self.stepper.forces_mut();
-        forces.go_on(&self.gpu, &self.buffers, self.steps, built_at.as_deref());
+        if let Some(forces) = self.stepper.forces_mut().steps() {
+            forces.resume(&self.gpu, &self.buffers, self.steps, built_at.as_deref());
+        }
     }
 
     /// The positions, in the frame, over which the tree that serves several steps was built, if the
@@ -276,7 +276,7 @@ impl DeviceState {
 
     /// The variant of the all-pairs kernel, with its text, if it computes the forces.
     pub fn variant(&self) -> Option<KernelVariant> {
-        self.stepper.forces().all_pairs().map(|kernel| kernel.variant)
+        AllPairs::of(self.stepper.forces()).map(|kernel| kernel.variant)
     }
 
     /// Describes the adapter and the method in one line.
@@ -371,6 +371,8 @@ impl DeviceState {
             self.step_secs = Some(self.since_step / work.steps as f64);
             self.since_step = 0.0;
         }
-        self.stepper.forces_mut().learn_steps(work.steps, secs);
+        if let Some(steps) = self.stepper.forces_mut().steps() {
+            steps.learn_steps(work.steps, secs);
+        }
     }
 }

@@ -23,7 +23,7 @@ impl DeviceState {
     pub fn begin_potential(&mut self) {
         self.forget_together();
         if let Some(potential) = &mut self.potential {
-            potential.begin_again();
+            potential.restart();
         }
     }
 

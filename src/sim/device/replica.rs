@@ -54,13 +54,11 @@ impl Replica {
         let gpu = state.gpu.clone();
         let n = state.buffers.count as usize;
         let forces = state.stepper.forces_mut();
-        if let Some(making) = forces.share(&gpu) {
-            making.await?;
-        }
         let Some(shared) = forces.shared() else {
             let allowed = "one whose forces several devices can share";
             return Err(Error::value("the method", state.method.name(), allowed));
         };
+        shared.prepare(&gpu).await?;
         let unit = shared.unit();
         let send = SendBuffer::new(&gpu, n);
         let upload = upload_buffer(&gpu, "others' answers", n);
@@ -261,7 +259,7 @@ impl DeviceState {
             if may_stop && !stopped {
                 stopped = stop::is_wanted() && !complete;
                 // Propagates the request to the other members.
-                group.member.look_for_stop();
+                group.member.poll_stop();
             }
         }
         restrict_to(self, None);

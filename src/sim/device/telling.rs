@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
-use crate::exchange::{Exchange, Hear, Lent, Member};
+use crate::exchange::{Exchange, Member, Reader, SharedBuffer};
 use crate::gpu::Gpu;
 use crate::gpu::layout::VEC4;
 
@@ -56,15 +56,15 @@ impl SendBuffer {
         &mut self,
         member: &mut Member,
         bytes: &[usize],
-        receive: &mut Hear<'_>,
+        receive: &mut Reader<'_>,
     ) -> Result<()> {
         let own = bytes[member.member()];
         let lost = |error| Error::Device(format!("cannot tell other devices: {error}"));
-        let mine: Lent = match own {
+        let mine: SharedBuffer = match own {
             0 => Arc::new([]),
             own => Arc::new(self.buffer().get_mapped_range(0..own as u64).map_err(lost)?),
         };
-        member.all_gather_lent(mine, bytes, receive)?;
+        member.all_gather_shared(mine, bytes, receive)?;
         // All members have entered this exchange, so they have read the previous message.
         let last = 1 - self.next;
         if std::mem::replace(&mut self.other_is_mapped, own > 0) {

@@ -170,13 +170,13 @@ impl DeviceState {
 
 /// The first partial sums of the first dispatch of an evaluation, which is then discarded.
 async fn first_sums(gpu: &Gpu, forces: &mut dyn DeviceForces) -> Result<Vec<[f32; 4]>> {
-    forces.begin_again();
+    forces.restart();
     forces.begin_submission();
     let mut encoder = gpu.device.create_command_encoder(&Default::default());
     forces.record(gpu, &mut encoder.begin_compute_pass(&Default::default()), 1);
     forces.end_submission(gpu);
     gpu.queue.submit([encoder.finish()]);
-    forces.begin_again();
+    forces.restart();
     let available = (forces.partial_sums().size() / VEC4) as usize;
     Ok(read(gpu, &[forces.partial_sums()], available.min(SAMPLE)).await?.swap_remove(0))
 }
@@ -187,7 +187,7 @@ mod tests {
 
     use super::*;
     use crate::bodies::Bodies;
-    use crate::forces::direct::gpu::KernelRequest;
+    use crate::forces::direct::gpu::{AllPairs, KernelRequest};
     use crate::gpu::{AdapterRequest, Gpu};
     use crate::scene::{Spread, test_bodies};
     use crate::sim::{DeviceGroup, EngineKind, Residence, Settings};
@@ -320,7 +320,7 @@ mod tests {
             let together = state.together.as_ref().unwrap();
             assert_eq!(together.computed_at, Some(state.interactions));
             let forces = together.forces.as_ref().unwrap();
-            assert!(forces.all_pairs().unwrap().variant.one_mass);
+            assert!(AllPairs::of(forces.as_ref()).unwrap().variant.one_mass);
             state.potential().await.unwrap()
         });
         for i in (0..n).step_by(331).chain([63, 64, n - 1]) {

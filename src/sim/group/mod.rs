@@ -288,13 +288,13 @@ impl DeviceGroup {
         {
             let mut alone = Ranks::alone();
             let ranks = self.ranks.as_mut().unwrap_or(&mut alone);
-            let all = exchange::while_looking(ranks, || pollster::block_on(state.potential()));
+            let all = exchange::polling_stop(ranks, || pollster::block_on(state.potential()));
             return ranks.unless_stopped(all);
         }
         let mut all = self.run_on_all(|LocalDevice { state, role, .. }| {
             let member = role.member_mut();
             let own = match member.leads() {
-                true => exchange::while_looking(member, || pollster::block_on(state.potential())),
+                true => exchange::polling_stop(member, || pollster::block_on(state.potential())),
                 false => pollster::block_on(state.potential()),
             };
             let own = member.unless_stopped(own)?;

@@ -9,7 +9,7 @@ use crate::bodies::Bodies;
 use crate::error::{Error, Result};
 use crate::exchange::{self, Exchange, Member, Ranks, shares};
 use crate::forces::Method;
-use crate::forces::direct::gpu::{Dispatch, KernelConfig, Masses, USUAL_BLOCK};
+use crate::forces::direct::gpu::{DEFAULT_BLOCK, Dispatch, KernelConfig, Masses};
 use crate::frame::{Frame, Rests};
 use crate::gpu::{Gpu, Spent};
 use crate::integrate::blocks::Restart;
@@ -84,7 +84,7 @@ impl DeviceGroup {
         // As uploaded to the device: in units of the frame, in f32.
         let narrow = |mass: &f64| (mass * g / frame.mass) as f32;
         let mass: Vec<f32> = bodies.mass.iter().map(narrow).collect();
-        let masses = Masses::of(&mass, USUAL_BLOCK);
+        let masses = Masses::of(&mass, DEFAULT_BLOCK);
         let config = settings.known.resolve(&settings.kernel, first, bodies.len(), masses)?;
         // Other ranks may have other tuning results or other devices: all use that of rank 0.
         let config = match ranks {
@@ -192,7 +192,7 @@ impl DeviceGroup {
             own += &format!("{} {name}\n", state.throughput().rate().to_bits());
         }
         let received = match &self.ranks {
-            Some(ranks) => ranks.tell(own.as_bytes())?,
+            Some(ranks) => ranks.gather_messages(own.as_bytes())?,
             None => vec![own.into_bytes()],
         };
         let parse = |line: &str| {
@@ -212,7 +212,7 @@ impl DeviceGroup {
 fn devices_per_rank(devices: &[Arc<Gpu>], ranks: Option<&Ranks>) -> Result<Vec<usize>> {
     let own = devices.len();
     let Some(ranks) = ranks else { return Ok(vec![own]) };
-    let received = ranks.tell(own.to_string().as_bytes())?;
+    let received = ranks.gather_messages(own.to_string().as_bytes())?;
     let count = |bytes: &Vec<u8>| String::from_utf8_lossy(bytes).parse().unwrap_or(0);
     Ok(received.iter().map(count).collect())
 }
@@ -220,7 +220,7 @@ fn devices_per_rank(devices: &[Arc<Gpu>], ranks: Option<&Ranks>) -> Result<Vec<u
 /// The kernel shape of rank 0, sent to all.
 fn kernel_of_rank_0(ranks: &Ranks, config: KernelConfig) -> Result<KernelConfig> {
     let text = toml::to_string(&config).expect("a kernel should be expressible in TOML");
-    let received = ranks.tell(text.as_bytes())?;
+    let received = ranks.gather_messages(text.as_bytes())?;
     let first = String::from_utf8_lossy(&received[0]);
     toml::from_str(&first).map_err(|error| {
         Error::Outside(format!("rank 0 told no kernel that is known here: {error}"))

@@ -60,7 +60,7 @@ pub(super) fn all_on_all<'a>(
 /// Announces the next step to an engine that does not rebuild at each step. With `is_new` the
 /// bodies are others than before.
 pub(super) fn begin_step(engine: &mut dyn ForceEngine, step: u64, is_new: bool) {
-    if let Some(rebuilds) = engine.rebuilds() {
+    if let Some(rebuilds) = engine.interfaces().rebuilds {
         rebuilds.begin_step(step, is_new);
     }
 }
@@ -69,14 +69,15 @@ pub(super) fn begin_step(engine: &mut dyn ForceEngine, step: u64, is_new: bool) 
 /// sinks as they do those of `engine`.
 pub(super) async fn in_f64(engine: &dyn ForceEngine) -> Result<Box<dyn ForceEngine>> {
     let mut made: Box<dyn ForceEngine> = Box::new(CpuDouble::new());
-    if let Some(device_engine) = engine.on_device()
-        && device_engine.gpu().adapter.class != crate::gpu::DeviceClass::Software
-        && let Ok(double) = GpuTiers::open(Arc::clone(device_engine.gpu()), Precision::Double).await
+    let capabilities = engine.capabilities();
+    if let Some(device) = capabilities.device
+        && device.gpu().adapter.class != crate::gpu::DeviceClass::Software
+        && let Ok(double) = GpuTiers::open(Arc::clone(device.gpu()), Precision::Double).await
     {
         made = Box::new(double);
     }
     #[cfg(not(target_arch = "wasm32"))]
-    if let Some(ranks) = engine.ranks() {
+    if let Some(ranks) = capabilities.ranks {
         made = Box::new(crate::forces::Spread::new(made, ranks.clone())?);
     }
     Ok(made)

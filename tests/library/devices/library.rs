@@ -53,7 +53,7 @@ fn all_answers(engine: &mut dyn ForceEngine, bodies: &TestBodies) -> Vec<Answers
     one.velocity = &bodies.velocity[..1];
     engine.update_sources(&[7], &one).unwrap();
     all.extend(answers(engine, bodies, false));
-    let movers = engine.moving().unwrap();
+    let movers = engine.interfaces().moving.unwrap();
     movers.set_moving(&moving(bodies, 0.0)).unwrap();
     movers.update_moving(&[3], &moving(bodies, 0.25)[9..10]).unwrap();
     movers.predict_to(Some(0.5));

@@ -70,6 +70,7 @@ impl Block {
             velocity: &self.velocity,
             acceleration: &self.acceleration,
             identity: Identity::Offset(0),
+            only: None,
         }
     }
 }
@@ -93,7 +94,7 @@ fn compare(engine: &mut dyn ForceEngine, sources: &[Moving], time: Option<f64>, 
     let block = Block::of(sources, 130.min(sources.len()), time);
     let want = outputs(order);
     let right = right(sources, time, &block.sinks(), &want);
-    engine.moving().unwrap().predict_to(time);
+    engine.interfaces().moving.unwrap().predict_to(time);
     let found = answers_of(engine, &block.sinks(), &want);
     let bounds = bounds(engine.precision(), sources.len());
     let rows = [
@@ -121,7 +122,7 @@ fn device_prediction_agrees_with_host() {
         for (n, snaps) in [(700, false), (700, true), (4200, true), (1, true)] {
             let sources = moving(n, snaps);
             let mut engine = engine(precision);
-            engine.moving().unwrap().set_moving(&sources).unwrap();
+            engine.interfaces().moving.unwrap().set_moving(&sources).unwrap();
             for time in [None, Some(3.0), Some(3.0 + 1.0 / 64.0), Some(2.99)] {
                 let order = if snaps { Order::Snap } else { Order::Jerk };
                 if n > 1 {
@@ -131,9 +132,9 @@ fn device_prediction_agrees_with_host() {
             // Evaluations for the same time give the same bits, whatever is evaluated in between.
             let block = Block::of(&sources, n.min(100), Some(3.01));
             let mut evaluate_twice = || {
-                engine.moving().unwrap().predict_to(Some(3.01));
+                engine.interfaces().moving.unwrap().predict_to(Some(3.01));
                 let first = answers_of(&mut engine, &block.sinks(), &outputs(Order::Jerk));
-                engine.moving().unwrap().predict_to(None);
+                engine.interfaces().moving.unwrap().predict_to(None);
                 answers_of(&mut engine, &block.sinks(), &outputs(Order::Snap));
                 first
             };
@@ -162,7 +163,7 @@ fn prediction_is_exact_at_large_or_close_times() {
         }
         for precision in tiers() {
             let mut engine = engine(precision);
-            engine.moving().unwrap().set_moving(&sources).unwrap();
+            engine.interfaces().moving.unwrap().set_moving(&sources).unwrap();
             compare(&mut engine, &sources, Some(begin + step), Order::Acceleration);
         }
     }
@@ -173,7 +174,7 @@ fn replaced_sources_update_the_frame() {
     for precision in tiers() {
         let mut sources = moving(400, false);
         let mut engine = engine(precision);
-        engine.moving().unwrap().set_moving(&sources).unwrap();
+        engine.interfaces().moving.unwrap().set_moving(&sources).unwrap();
         compare(&mut engine, &sources, Some(3.01), Order::Jerk);
         let mut replace =
             |engine: &mut dyn ForceEngine, index: &[u32], by: &dyn Fn(&mut Moving)| {
@@ -184,7 +185,7 @@ fn replaced_sources_update_the_frame() {
                         sources[j as usize]
                     })
                     .collect();
-                engine.moving().unwrap().update_moving(index, &changed).unwrap();
+                engine.interfaces().moving.unwrap().update_moving(index, &changed).unwrap();
                 compare(engine, &sources, Some(3.015), Order::Jerk);
             };
         replace(&mut engine, &[7], &|m| m.motion[0] += 0.1);
@@ -214,8 +215,8 @@ fn announced_sources_give_same_bits_as_replaced() {
         for snaps in [false, true] {
             let mut sources = moving(3000, snaps);
             let (mut first, mut second) = (engine(precision), engine(precision));
-            first.moving().unwrap().set_moving(&sources).unwrap();
-            second.moving().unwrap().set_moving(&sources).unwrap();
+            first.interfaces().moving.unwrap().set_moving(&sources).unwrap();
+            second.interfaces().moving.unwrap().set_moving(&sources).unwrap();
             let lists: [Vec<u32>; 6] = [
                 (0..3000).step_by(7).collect(),
                 (0..700).rev().collect(),
@@ -240,13 +241,13 @@ fn announced_sources_give_same_bits_as_replaced() {
                 let block = Block::of(&sources, 90, time);
                 let (mut at_once, mut announced) = (Answers::default(), Answers::default());
                 let want = Want { distance: true, ..outputs(Order::Jerk) };
-                first.moving().unwrap().predict_to(time);
-                first.moving().unwrap().update_moving(list, &values).unwrap();
+                first.interfaces().moving.unwrap().predict_to(time);
+                first.interfaces().moving.unwrap().update_moving(list, &values).unwrap();
                 first.evaluate(&block.sinks(), 0.0, &want, &mut at_once).unwrap();
-                second.moving().unwrap().predict_to(time);
-                second.moving().unwrap().announce_moving(&placed.all()).unwrap();
+                second.interfaces().moving.unwrap().predict_to(time);
+                second.interfaces().moving.unwrap().announce_moving(&placed.all()).unwrap();
                 second.begin(&block.sinks(), 0.0, &want).unwrap();
-                second.moving().unwrap().settle_moving(&placed.all());
+                second.interfaces().moving.unwrap().settle_moving(&placed.all());
                 second.finish(&mut announced).unwrap();
                 assert_eq!(at_once.acceleration, announced.acceleration, "{turn}");
                 assert_eq!(at_once.jerk, announced.jerk, "{turn}");
@@ -255,7 +256,7 @@ fn announced_sources_give_same_bits_as_replaced() {
             }
             let mut wrong = ArrivalList::default();
             wrong.push(Goal { at: 3000, tag: 0 }, &Moving::default());
-            let refused = second.moving().unwrap().announce_moving(&wrong.all());
+            let refused = second.interfaces().moving.unwrap().announce_moving(&wrong.all());
             let text = refused.unwrap_err().to_string();
             assert!(text.contains("below 3000"), "{text}");
         }
@@ -267,8 +268,8 @@ fn updates_between_begin_and_finish_keep_distances() {
     let mut engine = engine(Precision::DoubleSingle);
     let sources = moving(500, true);
     let time = Some(3.01);
-    engine.moving().unwrap().set_moving(&sources).unwrap();
-    engine.moving().unwrap().predict_to(time);
+    engine.interfaces().moving.unwrap().set_moving(&sources).unwrap();
+    engine.interfaces().moving.unwrap().predict_to(time);
     let block = Block::of(&sources, 40, time);
     let radius = vec![0.4; 40];
     let within = Some(Within { radius: &radius, capacity: 500 });
@@ -277,8 +278,8 @@ fn updates_between_begin_and_finish_keep_distances() {
     engine.begin(&block.sinks(), 0.0, &want).unwrap();
     let moved: Vec<Moving> = (0..500).map(|_| Moving { mass: 1.0, ..Moving::default() }).collect();
     let index: Vec<u32> = (0..500).collect();
-    engine.moving().unwrap().update_moving(&index, &moved).unwrap();
-    engine.moving().unwrap().predict_to(None);
+    engine.interfaces().moving.unwrap().update_moving(&index, &moved).unwrap();
+    engine.interfaces().moving.unwrap().predict_to(None);
     let mut found = Answers::default();
     engine.finish(&mut found).unwrap();
     for i in 0..40 {
@@ -291,28 +292,29 @@ fn updates_between_begin_and_finish_keep_distances() {
 fn static_and_moving_sources_do_not_mix() {
     let mut engine = engine(Precision::DoubleSingle);
     let sources = moving(50, true);
-    engine.moving().unwrap().set_moving(&sources).unwrap();
+    engine.interfaces().moving.unwrap().set_moving(&sources).unwrap();
     let bodies = TestBodies::new(80, 3);
     let text = engine.update_sources(&[0], &bodies.sources(1)).unwrap_err().to_string();
     assert!(text.contains("update_moving"), "{text}");
     engine.set_sources(&bodies.sources(80)).unwrap();
     assert_eq!(engine.source_count(), 80);
-    let text = engine.moving().unwrap().update_moving(&[0], &sources[..1]).unwrap_err();
+    let text = engine.interfaces().moving.unwrap().update_moving(&[0], &sources[..1]).unwrap_err();
     assert!(text.to_string().contains("update_sources"), "{text}");
-    engine.moving().unwrap().set_moving(&sources).unwrap();
+    engine.interfaces().moving.unwrap().set_moving(&sources).unwrap();
     compare(&mut engine, &sources, Some(3.0), Order::Jerk);
-    let text = engine.moving().unwrap().update_moving(&[50], &sources[..1]).unwrap_err();
+    let text = engine.interfaces().moving.unwrap().update_moving(&[50], &sources[..1]).unwrap_err();
     assert!(text.to_string().contains("below 50"), "{text}");
     // A value out of range is refused with the index of the source; a later update restores the
     // engine.
     let mut wild = sources[3];
     wild.motion[5] = DVec3::splat(1e300);
-    let text = engine.moving().unwrap().update_moving(&[3], &[wild]).unwrap_err().to_string();
+    let text =
+        engine.interfaces().moving.unwrap().update_moving(&[3], &[wild]).unwrap_err().to_string();
     assert!(text.contains("body 3") && text.contains("double-single"), "{text}");
     // Until then there are no forces, on other sinks either.
     let block = Block::of(&sources, 5, Some(3.0));
     let text = engine.begin(&block.sinks(), 0.0, &outputs(Order::Jerk)).unwrap_err().to_string();
     assert!(text.contains("body 3"), "{text}");
-    engine.moving().unwrap().update_moving(&[3], &sources[3..4]).unwrap();
+    engine.interfaces().moving.unwrap().update_moving(&[3], &sources[3..4]).unwrap();
     compare(&mut engine, &sources, Some(3.0), Order::Jerk);
 }

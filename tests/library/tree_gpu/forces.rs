@@ -191,15 +191,15 @@ fn tree_force_bits_are_independent_of_chunks_and_lanes() {
         assert!(once == bits(&gpu, shape(opening), Some(1e6)), "the smallest pieces");
         assert!(once == bits(&gpu, shape(opening), Some(1e15)), "one piece");
         assert!(
-            once == bits(&gpu, walked(WalkShape { lanes: 64, ..WalkShape::USUAL }), None),
+            once == bits(&gpu, walked(WalkShape { lanes: 64, ..WalkShape::DEFAULT }), None),
             "64 lanes"
         );
         // The subgroup kernel is used only where all subgroups have 32 threads.
         for unroll in [4, 16, 32] {
-            let other = walked(WalkShape { unroll, ..WalkShape::USUAL });
+            let other = walked(WalkShape { unroll, ..WalkShape::DEFAULT });
             assert!(once == bits(&gpu, other, None), "{unroll} interactions in a turn");
         }
-        let together = walked(WalkShape { subgroups: true, ..WalkShape::USUAL });
+        let together = walked(WalkShape { subgroups: true, ..WalkShape::DEFAULT });
         assert!(once == bits(&gpu, together, None), "subgroups of {:?}", gpu.tier.subgroup_size);
         let narrow = common::narrow();
         assert!(once == bits(&narrow, shape(opening), None), "rows of three workgroups");

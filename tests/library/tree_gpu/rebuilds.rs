@@ -4,7 +4,7 @@ use gravitile::bodies::Bodies;
 use gravitile::error::Result;
 use gravitile::forces::tree::gpu::{Field, TreeForces, TreeShape};
 use gravitile::forces::tree::{MultipoleOrder, Opening, Place, Rebuild, TreeConfig};
-use gravitile::forces::{DeviceForces, Method, Throughput, evaluate_blocking};
+use gravitile::forces::{DeviceForces, Method, StepForces, Throughput, evaluate_blocking};
 use gravitile::gpu::{Checks, read_blocking};
 use gravitile::measure::{BuiltTree, upload_places};
 use gravitile::sim::{EngineKind, Settings, Simulation};

@@ -64,7 +64,8 @@ impl<'a> Evaluation<'a> {
     ) -> Result<(), Error> {
         let (position, velocity) = (&self.bodies.position[..], &self.bodies.velocity[..]);
         let sources = Sources { position, velocity, acceleration, mass: &self.mass };
-        let sinks = Sinks { position, velocity, acceleration, identity: Identity::Offset(0) };
+        let identity = Identity::Offset(0);
+        let sinks = Sinks { velocity, acceleration, ..Sinks::new(position, identity) };
         let result = engine
             .set_sources(&sources)
             .and_then(|()| engine.evaluate(&sinks, self.eps, want, found));

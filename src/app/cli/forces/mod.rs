@@ -178,11 +178,8 @@ fn engine_with_derivatives(
         EngineKind::Gpu => Some(Gpu::open_blocking(&settings.adapter)?),
         _ => None,
     };
-    let mut engine = direct_engine(kind, method, gpu.as_ref(), tier)?;
-    if let Some(gpu) = &gpu {
-        engine.use_shapes(&lookup::known().shapes(gpu));
-    }
-    Ok(engine)
+    let shapes = gpu.as_ref().map(|gpu| lookup::known().shapes(gpu));
+    direct_engine(kind, method, gpu.as_ref(), shapes.as_ref(), tier)
 }
 
 /// The engine for accelerations and potentials of `n` bodies: all pairs unless a method is
@@ -197,6 +194,7 @@ fn plain_engine(settings: &mut Settings, n: usize) -> Result<Box<dyn ForceEngine
     let (_, method) = settings.engine.by(settings.method)?;
     settings.method = Some(method);
     let choice = lookup::choose(n, settings)?;
-    let tools = Tools { gpu: choice.gpu.as_ref(), kernel: settings.kernel, tree: settings.tree };
+    let (kernel, tree) = (settings.kernel, settings.tree);
+    let tools = Tools { gpu: choice.gpu.as_ref(), kernel, tree, ..Tools::default() };
     forces::make(choice.kind.place(), choice.method, None, Order::Acceleration, &tools)
 }

@@ -36,7 +36,7 @@ impl Tuned {
     fn best(&self) -> Option<(WalkShape, f64, f64)> {
         let best = self.outcome.best()?;
         let default_secs =
-            self.outcome.of(&WalkShape::USUAL).map_or(best.secs(), |ranked| ranked.secs());
+            self.outcome.of(&WalkShape::DEFAULT).map_or(best.secs(), |ranked| ranked.secs());
         Some((best.config, best.secs(), default_secs))
     }
 }
@@ -133,7 +133,7 @@ fn in_words(gpu: &Gpu, store: &Store, rows: &[Row]) -> String {
             n.to_string(),
             best.to_string(),
             format!("{:.4}", Rounded(1.0 / secs)),
-            WalkShape::USUAL.to_string(),
+            WalkShape::DEFAULT.to_string(),
             format!("{:.2}x", default_secs / secs),
             tuned.outcome.ranking.len().to_string(),
             tuned.method.name().to_owned(),
@@ -166,7 +166,7 @@ fn row_json((n, row): &Row) -> serde_json::Value {
                 "method": tuned.method.name(),
                 "doubt": tuned.doubt,
             });
-            race::row_json(own, &WalkShape::USUAL, &tuned.outcome, "secs_per_step")
+            race::row_json(own, &WalkShape::DEFAULT, &tuned.outcome, "secs_per_step")
         }
     }
 }

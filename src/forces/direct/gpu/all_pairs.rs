@@ -1,9 +1,12 @@
 //! The all-pairs kernel on the device: compiled, bound, and recorded in chunks.
 
+use std::any::Any;
+
 use super::KernelVariant;
-use super::packing::{Packed, WINDOW};
+use super::config::WINDOW;
+use super::packing::Packed;
 use crate::error::Result;
-use crate::forces::{DeviceForces, Making, Piece};
+use crate::forces::{BoxFuture, DeviceForces, Piece, SharedForces, StepForces};
 use crate::gpu::layout::{ForceParams, VEC4};
 use crate::gpu::{Binding, BodyBuffers, BoundKernel, Gpu, Params, Progress, Rectangle, compile};
 
@@ -158,6 +161,12 @@ impl AllPairs {
         Ok(Self { variant, partial_sums, kernel, packed, params, whole, softening, progress })
     }
 
+    /// The kernel of `forces`, if they are all pairs: its text can be shown, and steps can be fused
+    /// into it.
+    pub fn of(forces: &dyn DeviceForces) -> Option<&Self> {
+        (forces as &dyn Any).downcast_ref()
+    }
+
     /// The parameters of one dispatch that computes everything.
     pub fn whole(&self) -> ForceParams {
         self.whole
@@ -213,6 +222,10 @@ impl DeviceForces for AllPairs {
         u64::from(self.whole.sink_count) * u64::from(self.whole.source_count)
     }
 
+    fn is_even(&self) -> bool {
+        true
+    }
+
     fn begin_submission(&mut self) {
         self.params.clear();
     }
@@ -229,7 +242,7 @@ impl DeviceForces for AllPairs {
         self.progress != Progress::default()
     }
 
-    fn begin_again(&mut self) {
+    fn restart(&mut self) {
         self.progress = Progress::default();
     }
 
@@ -274,7 +287,7 @@ impl DeviceForces for AllPairs {
         &'a self,
         gpu: &'a Gpu,
         bodies: &'a BodyBuffers,
-    ) -> Making<'a, Box<dyn DeviceForces>> {
+    ) -> BoxFuture<'a, Result<Box<dyn DeviceForces>>> {
         Box::pin(self.sibling(gpu, bodies, self.variant.of_potentials()))
     }
 
@@ -282,12 +295,16 @@ impl DeviceForces for AllPairs {
         &'a self,
         gpu: &'a Gpu,
         bodies: &'a BodyBuffers,
-    ) -> Option<Making<'a, Box<dyn DeviceForces>>> {
+    ) -> Option<BoxFuture<'a, Result<Box<dyn DeviceForces>>>> {
         let variant = self.variant.with_potential()?;
         Some(Box::pin(self.sibling(gpu, bodies, variant)))
     }
 
-    fn all_pairs(&self) -> Option<&AllPairs> {
-        Some(self)
+    fn steps(&mut self) -> Option<&mut dyn StepForces> {
+        None
+    }
+
+    fn shared(&mut self) -> Option<&mut dyn SharedForces> {
+        None
     }
 }

@@ -2,10 +2,15 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::packing::WINDOW;
 use crate::error::{Error, Result};
 use crate::gpu::{Checks, DeviceClass, Gpu, Limits};
 use crate::settings::Dispatch;
+
+/// Sources in a window: 64 KiB, the largest uniform buffer that WebGPU guarantees.
+pub const WINDOW: u32 = 4096;
+
+/// Sources are sorted by mass from this number on; below it the copy costs as much as it gains.
+const MANY_SOURCES: usize = 1 << 15;
 
 /// The shape of an all-pairs kernel. The letters are explained in `shaders/force/all_pairs.wgsl`.
 ///
@@ -199,7 +204,7 @@ impl KernelConfig {
     /// Whether the kernel takes this many sources in blocks of equal mass, if their masses allow
     /// it.
     pub fn sorts_by_mass(&self, sources: usize) -> bool {
-        self.q == 1 && (self.uniform || sources >= super::variant::MANY_SOURCES)
+        self.q == 1 && (self.uniform || sources >= MANY_SOURCES)
     }
 
     /// Length of one slice of `sources` sources: whole tiles, so that only the last one has a tail.

@@ -33,12 +33,10 @@ mod single;
 pub mod tiers;
 mod variant;
 
-pub use all_pairs::{AllPairs, PairBuffers};
-pub use config::KernelConfig;
-
-pub use packing::{Masses, Packing, USUAL_BLOCK, WINDOW};
-
 pub use crate::gpu::Progress;
 pub use crate::settings::{Dispatch, KernelRequest};
+pub use all_pairs::{AllPairs, PairBuffers};
+pub use config::{KernelConfig, WINDOW};
+pub use packing::{DEFAULT_BLOCK, Masses, Packing};
 pub use single::GpuSingle;
 pub use variant::KernelVariant;

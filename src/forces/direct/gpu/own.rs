@@ -45,7 +45,7 @@ pub fn load(path: &Path) -> Result<KernelConfig> {
     Ok(config)
 }
 
-/// Reads the file again if it was saved since; returns whether its text is new.
+/// Reloads the file if it was saved since; returns whether its text is new.
 ///
 /// # Errors
 /// As [`load`], once per change; a different shape, to which running simulations are not bound. The

@@ -4,16 +4,13 @@ use std::collections::HashMap;
 
 use minijinja::context;
 
-use super::KernelConfig;
+use super::config::{KernelConfig, WINDOW};
 use crate::error::Result;
 use crate::gpu::layout::VEC4;
 use crate::gpu::{Binding, BoundKernel, Checks, Gpu, compile, storage, template};
 
-/// Sources in a window: 64 KiB, the largest uniform buffer that WebGPU guarantees.
-pub const WINDOW: u32 = 4096;
-
 /// Sources in a block, for the shapes that are fast with many bodies.
-pub const USUAL_BLOCK: u32 = 256;
+pub const DEFAULT_BLOCK: u32 = 256;
 
 /// Index of padding entries of a block.
 const PADDING: u32 = u32::MAX;

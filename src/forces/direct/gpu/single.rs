@@ -8,27 +8,27 @@ use std::sync::Arc;
 use glam::DVec3;
 
 use super::{AllPairs, KernelRequest, KernelVariant, PairBuffers};
-use crate::error::{Error, Result};
-use crate::forces::held::HeldSources;
+use crate::error::Result;
 use crate::forces::{
-    Answers, ForceEngine, Identity, Making, Order, Precision, Sinks, Sources, Throughput, Want,
-    check_plain, evaluate,
+    Answers, Evaluator, Identity, Order, Precision, Sinks, Sources, Throughput, Want, WithSources,
+    evaluate,
 };
 use crate::frame::Frame;
 use crate::gpu::layout::{FOREIGN, IN_SINK};
-use crate::gpu::{Gpu, blocking, read, storage};
+use crate::gpu::{Gpu, read, storage};
 
 /// The all-pairs kernel as an engine: each call uploads bodies and returns forces.
+pub type GpuSingle = WithSources<UploadedPairs>;
+
+/// The kernel of [`GpuSingle`].
 #[derive(Debug)]
-pub struct GpuSingle {
+pub struct UploadedPairs {
     gpu: Arc<Gpu>,
-    sources: HeldSources,
     request: KernelRequest,
     throughput: Throughput,
     buffers: Option<(wgpu::Buffer, wgpu::Buffer)>,
     kernel: Option<(Key, AllPairs)>,
     last: Option<String>,
-    begun: Answers,
 }
 
 /// Key under which a bound kernel can be reused.
@@ -45,15 +45,12 @@ impl GpuSingle {
     /// An engine on `gpu`, with the parts of the kernel's shape that the user has fixed.
     pub fn new(gpu: Arc<Gpu>, request: KernelRequest) -> Self {
         let throughput = Throughput::guess(gpu.adapter.class);
-        let (sources, begun) = Default::default();
-        Self { gpu, sources, request, throughput, buffers: None, kernel: None, last: None, begun }
+        let (buffers, kernel, last) = (None, None, None);
+        Self::of(UploadedPairs { gpu, request, throughput, buffers, kernel, last })
     }
+}
 
-    /// The device it runs on.
-    pub fn gpu(&self) -> &Arc<Gpu> {
-        &self.gpu
-    }
-
+impl UploadedPairs {
     async fn kernel_for(&mut self, key: Key, source_mass: &[f32]) -> Result<()> {
         let gpu = &self.gpu;
         // A kernel whose sources were sorted by mass is not reused: their masses may have changed.
@@ -91,7 +88,7 @@ impl GpuSingle {
     }
 }
 
-impl ForceEngine for GpuSingle {
+impl Evaluator for UploadedPairs {
     fn name(&self) -> &'static str {
         "gpu"
     }
@@ -110,71 +107,31 @@ impl ForceEngine for GpuSingle {
         Order::Acceleration
     }
 
-    fn source_count(&self) -> usize {
-        self.sources.len()
-    }
-
-    fn set_sources(&mut self, sources: &Sources) -> Result<()> {
-        self.sources.set(sources)
-    }
-
-    fn update_sources(&mut self, index: &[u32], sources: &Sources) -> Result<()> {
-        self.sources.update(index, sources)
-    }
-
-    fn begin(&mut self, sinks: &Sinks, softening: f64, want: &Want) -> Result<()> {
-        blocking(self.compute_all(sinks, softening, want))
-    }
-
-    fn collect(&mut self, out: &mut Answers) -> Result<()> {
-        *out = std::mem::take(&mut self.begun);
-        Ok(())
-    }
-
-    fn answer<'a>(
-        &'a mut self,
-        sinks: &'a Sinks<'a>,
-        softening: f64,
-        want: &'a Want<'a>,
-        out: &'a mut Answers,
-    ) -> Making<'a, ()> {
-        Box::pin(async move {
-            self.compute_all(sinks, softening, want).await?;
-            self.collect(out)
-        })
-    }
-}
-
-impl GpuSingle {
-    async fn compute_all(
+    async fn evaluate(
         &mut self,
+        sources: &Sources<'_>,
         sinks: &Sinks<'_>,
         softening: f64,
         want: &Want<'_>,
+        out: &mut Answers,
     ) -> Result<()> {
-        sinks.check(softening, want)?;
-        check_plain(self, want)?;
-        let (held, mut begun) = (std::mem::take(&mut self.sources), Answers::default());
-        let all = held.all();
-        let done = self.compute(sinks, &all, softening, want.potential, &mut begun).await;
-        (self.sources, self.begun) = (held, begun);
-        done
+        self.compute(sources, sinks, softening, want.potential, out).await
     }
+}
 
+impl UploadedPairs {
     async fn compute(
         &mut self,
-        sinks: &Sinks<'_>,
         sources: &Sources<'_>,
+        sinks: &Sinks<'_>,
         softening: f64,
         potential: bool,
         out: &mut Answers,
     ) -> Result<()> {
         let (n, m) = (sinks.position.len(), sources.position.len());
         if n == 0 || m == 0 {
-            out.acceleration.resize(n, DVec3::ZERO);
-            if potential {
-                out.potential.resize(n, 0.0);
-            }
+            out.acceleration.fill(DVec3::ZERO);
+            out.potential.fill(0.0);
             return Ok(());
         }
         if n.max(m) >= IN_SINK as usize {
@@ -186,18 +143,16 @@ impl GpuSingle {
         if config.own && potential {
             // A user's own kernel computes accelerations only.
             let own = std::mem::replace(&mut self.request, KernelRequest::NONE);
-            let done = Box::pin(self.compute(sinks, sources, softening, true, out)).await;
+            let done = Box::pin(self.compute(sources, sinks, softening, true, out)).await;
             self.request = own;
             done?;
-            out.acceleration.clear();
-            return Box::pin(self.compute(sinks, sources, softening, false, out)).await;
+            return Box::pin(self.compute(sources, sinks, softening, false, out)).await;
         }
         let frame = Frame::of_call(sinks.position, sources.position, sources.mass, softening);
-        frame.check_reach(sources.position)?;
+        let source_data = sources.narrowed(&frame)?;
         let largest_mass = sources.mass.iter().copied().fold(0.0, f64::max) / frame.mass;
         let eps = softening / frame.length;
-        let source_mass: Vec<f32> =
-            sources.mass.iter().map(|mass| (mass / frame.mass) as f32).collect();
+        let source_mass: Vec<f32> = source_data.iter().map(|place| place[3]).collect();
         let variant = KernelVariant::new(config, eps, largest_mass, potential);
         let key = Key {
             variant: variant.for_masses(&source_mass),
@@ -212,26 +167,15 @@ impl GpuSingle {
         };
         self.kernel_for(key, &source_mass).await?;
 
-        let narrow = |position: &DVec3, w: f32| {
+        let sink = |(i, position): (usize, &DVec3)| {
             let [x, y, z] = frame.position(*position);
-            [x, y, z, w]
+            let source = match sinks.identity {
+                Identity::Each(index) => index[i],
+                _ => 0,
+            };
+            [x, y, z, f32::from_bits(source)]
         };
-        let masses = sources.position.iter().zip(&source_mass);
-        let source_data: Vec<[f32; 4]> = masses.map(|(p, &m)| narrow(p, m)).collect();
-        let number = |i: usize| match sinks.identity {
-            Identity::Each(index) => f32::from_bits(index[i]),
-            _ => 0.0,
-        };
-        let sink_data: Vec<[f32; 4]> =
-            sinks.position.iter().enumerate().map(|(i, p)| narrow(p, number(i))).collect();
-        if let Some(j) = source_data.iter().position(|b| !b.iter().all(|x| x.is_finite())) {
-            let (position, mass) = (sources.position[j], sources.mass[j]);
-            return Err(Error::Body {
-                index: j,
-                id: j as u64,
-                problem: format!("position {position} or G m {mass} is not finite"),
-            });
-        }
+        let sink_data: Vec<[f32; 4]> = sinks.position.iter().enumerate().map(sink).collect();
         let (sink_buffer, source_buffer) = self.buffers.as_ref().expect("made with the kernel");
         self.gpu.queue.write_buffer(source_buffer, 0, bytemuck::cast_slice(&source_data));
         self.gpu.queue.write_buffer(sink_buffer, 0, bytemuck::cast_slice(&sink_data));
@@ -243,10 +187,13 @@ impl GpuSingle {
             (0..slices).map(|slice| f64::from(sums[0][slice * n + i][axis])).sum()
         };
         let (unit, potential_unit) = (frame.acceleration_unit(), frame.potential_unit());
-        let acceleration = |i: usize| DVec3::new(total(i, 0), total(i, 1), total(i, 2)) * unit;
-        out.acceleration.extend((0..n).map(acceleration));
+        for (i, acceleration) in out.acceleration.iter_mut().enumerate() {
+            *acceleration = DVec3::new(total(i, 0), total(i, 1), total(i, 2)) * unit;
+        }
         if potential {
-            out.potential.extend((0..n).map(|i| total(i, 3) * potential_unit));
+            for (i, of_sink) in out.potential.iter_mut().enumerate() {
+                *of_sink = total(i, 3) * potential_unit;
+            }
         }
         self.last = Some(config.to_string());
         Ok(())

@@ -3,7 +3,8 @@
 use minijinja::context;
 
 use super::KernelConfig;
-use super::packing::{Masses, Packing, WINDOW};
+use super::config::WINDOW;
+use super::packing::{Masses, Packing};
 use crate::error::Result;
 use crate::gpu::template;
 
@@ -22,9 +23,6 @@ pub struct KernelVariant {
     /// instead of 13.
     pub one_mass: bool,
 }
-
-/// Sources are sorted by mass from this number on; below it the copy costs as much as it gains.
-pub(super) const MANY_SOURCES: usize = 1 << 15;
 
 impl KernelVariant {
     /// The variant for a softening length and the largest gravitating mass.

@@ -49,7 +49,7 @@ struct Rule {
 }
 
 impl Call {
-    /// Builds a tree, or reuses `kept`, built over the same bodies at earlier positions, if they
+    /// Builds a tree, or reuses `stored`, built over the same bodies at earlier positions, if they
     /// are also the sinks.
     ///
     /// # Errors
@@ -59,7 +59,7 @@ impl Call {
         sinks: &Sinks,
         sources: &Sources,
         softening: f64,
-        kept: Option<Reusable>,
+        stored: Option<Reusable>,
     ) -> Result<Self> {
         let same = are_the_same(sinks, sources);
         // Positions that are not finite must not spoil the frame.
@@ -71,7 +71,7 @@ impl Call {
             [x, y, z, (mass / frame.mass) as f32]
         };
         let places: Vec<Place> = sources.position.par_iter().zip(sources.mass).map(place).collect();
-        let (tree, groups) = match kept.filter(|_| same) {
+        let (tree, groups) = match stored.filter(|_| same) {
             Some((mut tree, mut groups)) => {
                 tree.refit(&places);
                 groups.refit(&tree);

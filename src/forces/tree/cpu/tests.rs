@@ -6,7 +6,7 @@ use super::*;
 use crate::forces::direct::CpuDouble;
 use crate::forces::test_bodies::Random;
 use crate::forces::tree::{MultipoleOrder, Opening};
-use crate::forces::{Identity, TestBodies};
+use crate::forces::{ForceEngine, Identity, TestBodies};
 
 const QUADRUPOLE: MultipoleOrder = MultipoleOrder::Quadrupole;
 

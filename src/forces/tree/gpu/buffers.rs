@@ -35,6 +35,10 @@ const FEWEST_CELLS: u32 = 256;
 /// sorting cells.
 pub const BYTES_PER_BODY: u64 = 150;
 
+/// Additional bytes on the device per body if a tree serves several steps: the body's position when
+/// it was built.
+pub const REUSED_BYTES_PER_BODY: u64 = 16;
+
 /// The buffers that the stages of a tree share: about 70 bytes per body, and 15 more in the sorts.
 #[derive(Debug)]
 pub struct TreeBuffers {
@@ -56,7 +60,7 @@ pub struct TreeBuffers {
     /// serves several steps.
     pub built_at: wgpu::Buffer,
     /// Whether such a tree exists.
-    pub(super) is_kept: AtomicBool,
+    pub(super) is_reused: AtomicBool,
     /// Sinks that walk together: see `shaders/tree/sinks.wgsl`.
     pub groups: wgpu::Buffer,
     /// `array<u32>`: the number of cells that begin before each body.
@@ -112,7 +116,7 @@ impl TreeBuffers {
     }
 
     /// [`TreeBuffers::new`], for a tree that is or is not reused from step to step.
-    pub fn of_steps(gpu: &Gpu, count: u32, is_kept: bool) -> Result<Self> {
+    pub fn of_steps(gpu: &Gpu, count: u32, is_reused: bool) -> Result<Self> {
         let reserve = Self::reserve_for(count);
         // Ranks of cells have 28 bits, because the number of children takes the others.
         let most = (gpu.limits.storage_buffer / VEC4).min(800_000_000);
@@ -126,7 +130,7 @@ impl TreeBuffers {
         let bodies = |label: &str, words: u64| gpu.words(label, words * u64::from(count));
         let cells = |label: &str| gpu.words(label, u64::from(reserve));
         let entries = |label: &str, each: usize| storage(gpu, label, each * reserve as usize);
-        let built_at = if is_kept { count } else { 1 };
+        let built_at = if is_reused { count } else { 1 };
         Ok(Self {
             count,
             reserve,
@@ -136,7 +140,7 @@ impl TreeBuffers {
             order: bodies("order along the curve", 1),
             sources: storage(gpu, "bodies along the curve", count as usize),
             built_at: storage(gpu, "bodies when the tree was built", built_at as usize),
-            is_kept: AtomicBool::new(false),
+            is_reused: AtomicBool::new(false),
             groups: storage(gpu, "groups of sinks", 2 * Self::most_walks_of(count) as usize),
             offsets: bodies("cells before each body", 1),
             levels: cells("levels of cells"),

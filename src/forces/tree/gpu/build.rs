@@ -3,7 +3,8 @@
 use minijinja::context;
 
 use super::buffers::TALLY;
-use super::{Bound, Rule, TreeBuffers, TreeShape};
+use super::walk::parameter;
+use super::{Bound, TreeBuffers, TreeShape};
 use crate::error::Result;
 use crate::forces::tree::opening::NEAR_SQUARED;
 use crate::forces::tree::{CROWD, Cube, LEVELS};
@@ -99,15 +100,15 @@ struct Kernels {
     scattered: BoundKernel,
 }
 
-/// The source text of a kernel of the build; `again` is for bodies that have moved since the tree
+/// The source text of a kernel of the build; `moved` is for bodies that have moved since the tree
 /// was built.
-fn text(name: &str, shape: &TreeShape, again: bool) -> Result<String> {
-    let rule = Rule::of(&shape.opening).name();
+fn text(name: &str, shape: &TreeShape, moved: bool) -> Result<String> {
+    let rule = shape.opening.name();
     let quadrupole = shape.order == crate::forces::tree::MultipoleOrder::Quadrupole;
     let (leaf, sizes) = (shape.leaf, shape.leaf_sizes());
-    let keeps = shape.rebuild.keeps() && !again;
+    let keeps = shape.rebuild.keeps() && !moved;
     let values = context! {
-        rows => ROWS, leaf, sizes, rule, quadrupole, crowd => CROWD, keeps, again,
+        rows => ROWS, leaf, sizes, rule, quadrupole, crowd => CROWD, keeps, again => moved,
         near_squared => NEAR_SQUARED.to_string(),
     };
     template::assemble(&file(name), values)
@@ -137,7 +138,7 @@ impl Build {
         let bind_as = async |name: &str,
                              bound: &[(Binding, &wgpu::Buffer)],
                              has_params: bool,
-                             again: bool| {
+                             moved: bool| {
             let mut bindings: Vec<_> = bound.iter().map(|(binding, _)| *binding).collect();
             let mut resources: Vec<_> =
                 bound.iter().map(|(_, buffer)| buffer.as_entire_binding()).collect();
@@ -147,7 +148,7 @@ impl Build {
                 bindings.insert(at, row);
                 resources.insert(at, params.binding());
             }
-            let text = text(name, shape, again)?;
+            let text = text(name, shape, moved)?;
             let compiled = compile(gpu, &file(name), &text, &bindings, shape.checks).await?;
             Ok::<_, crate::error::Error>(compiled.bind(gpu, name, &resources))
         };
@@ -228,7 +229,7 @@ impl Build {
             count,
             reserve,
             spare: Cube::spare(count as usize) as u32,
-            opening: Rule::number(&shape.opening),
+            opening: parameter(&shape.opening),
             not_a_number: f32::NAN.to_bits(),
             singles,
             room,

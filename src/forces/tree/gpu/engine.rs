@@ -5,26 +5,26 @@ use std::sync::Arc;
 use glam::DVec3;
 
 use super::{BYTES_PER_BODY, Field, TreeForces, TreeShape};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::forces::direct::gpu::{KernelConfig, KernelVariant};
-use crate::forces::held::HeldSources;
 use crate::forces::{
-    Answers, DeviceForces, ForceEngine, Making, Order, Precision, Sinks, Sources, Throughput, Want,
-    check_plain, evaluate,
+    Answers, Capabilities, DeviceForces, Evaluator, Order, Precision, Sinks, Sources, Throughput,
+    Want, WithSources, evaluate,
 };
 use crate::frame::Frame;
-use crate::gpu::{BodyBuffers, Gpu, blocking, read, storage};
+use crate::gpu::{BodyBuffers, Gpu, read, storage};
 
 /// The engine. Sinks that are not sources are in the tree as bodies without mass: they walk like
 /// all others and attract nothing. So a call takes at least as long as one for all sources, however
 /// few sinks there are.
+pub type GpuTree = WithSources<UploadedTree>;
+
+/// The tree of [`GpuTree`].
 #[derive(Debug)]
-pub struct GpuTree {
+pub struct UploadedTree {
     gpu: Arc<Gpu>,
     shape: TreeShape,
-    sources: HeldSources,
     throughput: Throughput,
-    begun: Answers,
 }
 
 /// The bodies of a call, in its frame.
@@ -39,18 +39,7 @@ struct Call {
 impl Call {
     fn new(sinks: &Sinks, sources: &Sources, softening: f64) -> Result<Self> {
         let frame = Frame::of_call(sinks.position, sources.position, sources.mass, softening);
-        frame.check_reach(sources.position)?;
-        let place = |position: DVec3, mass: f64| {
-            let [x, y, z] = frame.position(position);
-            [x, y, z, (mass / frame.mass) as f32]
-        };
-        let masses = sources.position.iter().zip(sources.mass);
-        let mut places: Vec<_> = masses.map(|(&position, &mass)| place(position, mass)).collect();
-        if let Some(j) = places.iter().position(|place| !place.iter().all(|x| x.is_finite())) {
-            let (position, mass) = (sources.position[j], sources.mass[j]);
-            let problem = format!("position {position} or G m {mass} is not finite");
-            return Err(Error::Body { index: j, id: j as u64, problem });
-        }
+        let mut places = sources.narrowed(&frame)?;
         let mut of_sink = Vec::with_capacity(sinks.position.len());
         for (i, &position) in sinks.position.iter().enumerate() {
             // A sink that is a source, but at another position, is an additional body.
@@ -58,7 +47,8 @@ impl Call {
                 sinks.identity.of(i).filter(|&j| sources.position.get(j) == Some(&position));
             of_sink.push(source.unwrap_or(places.len()));
             if source.is_none() {
-                places.push(place(position, 0.0));
+                let [x, y, z] = frame.position(position);
+                places.push([x, y, z, 0.0]);
             }
         }
         Ok(Self { frame, places, of_sink })
@@ -75,27 +65,47 @@ impl GpuTree {
     /// An engine on `gpu`.
     pub fn new(gpu: Arc<Gpu>, shape: TreeShape) -> Self {
         let throughput = Throughput::guess(gpu.adapter.class);
-        let (sources, begun) = Default::default();
-        Self { gpu, shape, sources, throughput, begun }
+        Self::of(UploadedTree { gpu, shape, throughput })
+    }
+}
+
+impl Evaluator for UploadedTree {
+    fn name(&self) -> &'static str {
+        "gpu"
     }
 
-    async fn compute(
+    fn describe(&self) -> String {
+        let adapter = &self.gpu.adapter;
+        format!("{} ({}), {}", adapter.name, adapter.backend, self.shape)
+    }
+
+    fn precision(&self) -> Precision {
+        Precision::Single
+    }
+
+    fn highest_order(&self) -> Order {
+        Order::Acceleration
+    }
+
+    fn capabilities(&self) -> Capabilities<'_> {
+        let engine = GpuTree::new(Arc::clone(&self.gpu), self.shape.for_energies());
+        Capabilities { for_energies: Some(Box::new(engine)), ..Capabilities::default() }
+    }
+
+    async fn evaluate(
         &mut self,
+        sources: &Sources<'_>,
         sinks: &Sinks<'_>,
         softening: f64,
         want: &Want<'_>,
-    ) -> Result<Answers> {
-        sinks.check(softening, want)?;
-        check_plain(self, want)?;
-        let mut out = Answers::default();
-        out.resize(sinks.position.len(), want);
-        let sources = self.sources.all();
+        out: &mut Answers,
+    ) -> Result<()> {
         if sinks.position.is_empty() || sources.position.is_empty() {
             out.acceleration.fill(DVec3::ZERO);
             out.potential.fill(0.0);
-            return Ok(out);
+            return Ok(());
         }
-        let call = Call::new(sinks, &sources, softening)?;
+        let call = Call::new(sinks, sources, softening)?;
         let eps = softening / call.frame.length;
         let heaviest = sources.mass.iter().copied().fold(0.0, f64::max) / call.frame.mass;
         let guard = KernelVariant::new(KernelConfig::tiled(64), eps, heaviest, want.potential);
@@ -130,8 +140,8 @@ impl GpuTree {
                 out.potential[i] = potential * potential_unit;
             }
         }
-        take_off_own(&call, sinks, &sources, softening, &mut out);
-        Ok(out)
+        take_off_own(&call, sinks, sources, softening, out);
+        Ok(())
     }
 }
 
@@ -149,63 +159,5 @@ fn take_off_own(call: &Call, sinks: &Sinks, sources: &Sources, softening: f64, o
                 *potential += sources.mass[j] * inverse;
             }
         }
-    }
-}
-
-impl ForceEngine for GpuTree {
-    fn for_energies(&self) -> Option<Box<dyn ForceEngine>> {
-        Some(Box::new(Self::new(Arc::clone(&self.gpu), self.shape.for_energies())))
-    }
-
-    fn name(&self) -> &'static str {
-        "gpu"
-    }
-
-    fn describe(&self) -> String {
-        let adapter = &self.gpu.adapter;
-        format!("{} ({}), {}", adapter.name, adapter.backend, self.shape)
-    }
-
-    fn precision(&self) -> Precision {
-        Precision::Single
-    }
-
-    fn highest_order(&self) -> Order {
-        Order::Acceleration
-    }
-
-    fn source_count(&self) -> usize {
-        self.sources.len()
-    }
-
-    fn set_sources(&mut self, sources: &Sources) -> Result<()> {
-        self.sources.set(sources)
-    }
-
-    fn update_sources(&mut self, index: &[u32], sources: &Sources) -> Result<()> {
-        self.sources.update(index, sources)
-    }
-
-    fn begin(&mut self, sinks: &Sinks, softening: f64, want: &Want) -> Result<()> {
-        self.begun = blocking(self.compute(sinks, softening, want))?;
-        Ok(())
-    }
-
-    fn collect(&mut self, out: &mut Answers) -> Result<()> {
-        *out = std::mem::take(&mut self.begun);
-        Ok(())
-    }
-
-    fn answer<'a>(
-        &'a mut self,
-        sinks: &'a Sinks<'a>,
-        softening: f64,
-        want: &'a Want<'a>,
-        out: &'a mut Answers,
-    ) -> Making<'a, ()> {
-        Box::pin(async move {
-            *out = self.compute(sinks, softening, want).await?;
-            Ok(())
-        })
     }
 }

@@ -4,19 +4,15 @@ use std::sync::Arc;
 
 use super::super::pace::RebuildPace;
 use super::balance::Balance;
-use super::buffers::BYTES_PER_BODY;
+use super::buffers::{BYTES_PER_BODY, REUSED_BYTES_PER_BODY};
 use super::build::PARAMS_ROWS;
-use super::kept::{KEPT_BYTES_PER_BODY, Steps};
-use super::shared::SharedWalk;
 use super::walk::Output;
-use super::{
-    Bound, Build, Rule, Stage, Strengths, TreeBuffers, TreeShape, Walk, WalkShape, WalkVariant,
-};
+use super::{Bound, Build, Stage, Strengths, TreeBuffers, TreeShape, Walk, WalkShape, WalkVariant};
 use crate::error::{Error, Result};
 use crate::forces::tree::{GROUP, Opening, TreeConfig};
-use crate::forces::{DeviceForces, Making, Piece, SharedForces};
+use crate::forces::{BoxFuture, DeviceForces, Piece, SharedForces, StepForces};
 use crate::gpu::layout::TreeParams;
-use crate::gpu::{BodyBuffers, Gpu, Params, storage};
+use crate::gpu::{BodyBuffers, BoundKernel, Gpu, Params, storage};
 
 /// The most chunks of walks in one submission.
 pub(super) const MOST_PIECES: usize = 256;
@@ -72,7 +68,7 @@ pub struct TreeForces {
     pub(super) build: Build,
     walk: Walk,
     /// The walk for first forces, if the rule needs accelerations and there are none yet.
-    first: Option<Walk>,
+    pub(super) first: Option<Walk>,
     pub(super) partial_sums: wgpu::Buffer,
     /// Only in a closed system.
     pub(super) balance: Option<Balance>,
@@ -84,6 +80,31 @@ pub struct TreeForces {
     pub(super) steps: Steps,
     /// Present if several devices each compute a range of the sinks.
     pub(super) shared: Option<SharedWalk>,
+}
+
+/// State between evaluations.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Steps {
+    /// How often the tree is rebuilt.
+    pub pace: RebuildPace,
+    /// The step whose forces are computed next.
+    pub next: u64,
+    /// Whether the bodies had moved since the build at the last forces.
+    pub is_refitted: bool,
+    /// Whether these forces are those of steps; others, for potentials between steps, leave the
+    /// tree unchanged.
+    pub are_counted: bool,
+}
+
+/// The walk for a share of the sinks.
+pub(super) struct SharedWalk {
+    pub walk: Walk,
+    pub put: BoundKernel,
+    /// `array<vec4<f32>>` along the curve: each sink's acceleration; the fourth component of a
+    /// group's first sink is the group's cost.
+    pub answers: wgpu::Buffer,
+    /// Whether the next evaluation is of a share; otherwise of all sinks.
+    pub is_on: bool,
 }
 
 /// Parameters of a tree's kernels besides its shape.
@@ -118,12 +139,12 @@ impl TreeForces {
             let allowed = "direct if a device moves only a part of the bodies";
             return Err(Error::value("the method", "tree", allowed));
         }
-        let is_kept = shape.rebuild.keeps();
-        if is_kept {
-            let bytes = BYTES_PER_BODY + KEPT_BYTES_PER_BODY;
+        let is_reused = shape.rebuild.keeps();
+        if is_reused {
+            let bytes = BYTES_PER_BODY + REUSED_BYTES_PER_BODY;
             gpu.check_bodies(u64::from(bodies.count), bytes, "tree")?;
         }
-        let buffers = Arc::new(TreeBuffers::of_steps(gpu, bodies.count, is_kept)?);
+        let buffers = Arc::new(TreeBuffers::of_steps(gpu, bodies.count, is_reused)?);
         let partial_sums = storage(gpu, "partial sums", bodies.count as usize);
         Self::on(gpu, shape, bodies, field, buffers, partial_sums).await
     }
@@ -148,12 +169,13 @@ impl TreeForces {
         };
         let build = Build::new(&bound, places, last).await?;
         let walk = async |opening: &Opening| {
-            let rule = Rule::of(opening);
             let subgroups = shape.walk.subgroups && shape.walk.suits(gpu);
-            let walk = WalkShape { subgroups, ..shape.walk };
-            let order = shape.order;
-            let output = Output::Forces;
-            let variant = WalkVariant { rule, order, shape: walk, guarded, potential, output };
+            let variant = WalkVariant {
+                rule: opening.name(),
+                shape: WalkShape { subgroups, ..shape.walk },
+                potential,
+                ..WalkVariant::new(&shape, guarded, Output::Forces)
+            };
             Walk::new(&bound, variant, opening, softening).await
         };
         let needs_first = shape.opening.needs_accelerations() && !has_accelerations;
@@ -251,7 +273,7 @@ impl DeviceForces for TreeForces {
         self.next != BEGIN
     }
 
-    fn begin_again(&mut self) {
+    fn restart(&mut self) {
         self.next = BEGIN;
     }
 
@@ -297,7 +319,8 @@ impl DeviceForces for TreeForces {
                 self.careful = self.careful.saturating_sub(1);
                 let end = self.groups(gpu, begin, interactions);
                 let first = self.first.as_ref().filter(|_| matches!(self.next, Next::First(_)));
-                let shared = self.shared.as_ref().and_then(SharedWalk::walk);
+                let shared =
+                    self.shared.as_ref().filter(|shared| shared.is_on).map(|shared| &shared.walk);
                 let walk = first.or(shared).unwrap_or(&self.walk);
                 walk.record(pass, &mut self.params, begin, end);
                 // Devices that share the forces correct the total of all.
@@ -339,43 +362,27 @@ impl DeviceForces for TreeForces {
         1
     }
 
-    fn needs_last_accelerations(&self) -> bool {
-        self.shape.config().needs_accelerations()
-    }
-
-    fn go_on_from_last(&mut self) {
-        self.first = None;
-    }
-
-    fn begin_step(&mut self, step: u64) {
-        self.steps.next = step;
-    }
-
-    fn learn_steps(&mut self, steps: u64, secs: f64) {
-        self.steps.pace.learn(steps, secs);
-    }
-
-    fn built_at(&self) -> Option<&wgpu::Buffer> {
-        self.steps.is_refitted.then_some(&self.buffers.built_at)
-    }
-
-    fn go_on(&mut self, gpu: &Gpu, bodies: &BodyBuffers, step: u64, built_at: Option<&[[f32; 4]]>) {
-        self.resume_with_tree(gpu, bodies, step, built_at);
-    }
-
-    fn share<'a>(&'a mut self, gpu: &'a Gpu) -> Option<Making<'a, ()>> {
-        Some(Box::pin(self.make_shared(gpu)))
+    fn steps(&mut self) -> Option<&mut dyn StepForces> {
+        Some(self)
     }
 
     fn shared(&mut self) -> Option<&mut dyn SharedForces> {
-        self.shared.is_some().then_some(self)
+        Some(self)
+    }
+
+    fn with_both<'a>(
+        &'a self,
+        _: &'a Gpu,
+        _: &'a BodyBuffers,
+    ) -> Option<BoxFuture<'a, Result<Box<dyn DeviceForces>>>> {
+        None
     }
 
     fn with_potential<'a>(
         &'a self,
         gpu: &'a Gpu,
         bodies: &'a BodyBuffers,
-    ) -> Making<'a, Box<dyn DeviceForces>> {
+    ) -> BoxFuture<'a, Result<Box<dyn DeviceForces>>> {
         let field = Field {
             softening: self.softening,
             guarded: self.guarded,

@@ -2,7 +2,7 @@
 //! inspection.
 
 use super::walk::Output;
-use super::{Bound, Rule, TreeForces, Walk, WalkVariant};
+use super::{Bound, TreeForces, Walk, WalkVariant};
 use crate::error::Result;
 use crate::gpu::{Gpu, read};
 
@@ -41,22 +41,12 @@ impl TreeForces {
         let lists = gpu.words("lists of groups", length * walks);
         let mut params = crate::gpu::Params::new(gpu, "tree params", 1);
         let bound = Bound { gpu, shape, buffers, partial_sums: &lists, params: &params };
-        let variant = WalkVariant {
-            rule: Rule::of(&shape.opening),
-            order: shape.order,
-            shape: shape.walk,
-            guarded: true,
-            potential: false,
-            output: Output::Lists(most),
-        };
+        let variant = WalkVariant::new(shape, true, Output::Lists(most));
         let walk = Walk::new(&bound, variant, &shape.opening, 0.0).await?;
-        let mut encoder = gpu.device.create_command_encoder(&Default::default());
-        {
-            let mut pass = encoder.begin_compute_pass(&Default::default());
-            walk.record(&mut pass, &mut params, 0, walks as u32);
-        }
-        params.upload(gpu);
-        gpu.queue.submit([encoder.finish()]);
+        gpu.submit_pass(|pass| {
+            walk.record(pass, &mut params, 0, walks as u32);
+            params.upload(gpu);
+        });
         let all = read::<u32>(gpu, &[&lists], (length * walks) as usize).await?.remove(0);
         let groups = read::<[u32; 4]>(gpu, &[&buffers.groups], 2 * walks as usize).await?.remove(0);
         let found = all.chunks(length as usize).zip(groups.chunks(2)).map(|(list, group)| {

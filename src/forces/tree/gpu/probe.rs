@@ -1,7 +1,7 @@
 //! Walks that count interactions and may skip most of them, to time the lists of a tree separately.
 
 use super::walk::{Output, TILE};
-use super::{Bound, Rule, TreeForces, Walk, WalkVariant};
+use super::{Bound, TreeForces, Walk, WalkVariant};
 use crate::error::Result;
 use crate::forces::tree::GROUP;
 use crate::gpu::layout::TreeParams;
@@ -57,14 +57,7 @@ impl TreeForces {
             Taken::OneTurn => shape.walk.unroll,
         };
         let (bodies, cells) = (entries(bodies), entries(cells));
-        let variant = WalkVariant {
-            rule: Rule::of(&shape.opening),
-            order: shape.order,
-            shape: shape.walk,
-            guarded: self.guarded,
-            potential: false,
-            output: Output::Counts { bodies, cells },
-        };
+        let variant = WalkVariant::new(shape, self.guarded, Output::Counts { bodies, cells });
         let walk = Walk::new(&bound, variant, &shape.opening, self.softening).await?;
         let part = |entries: u32| f64::from(entries) / f64::from(TILE);
         Ok(WalkProbe { walk, params, body_part: part(bodies), cell_part: part(cells) })

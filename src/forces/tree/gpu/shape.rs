@@ -24,16 +24,16 @@ pub struct WalkShape {
 
 impl WalkShape {
     /// The default without tuning.
-    pub const USUAL: Self = Self { lanes: 32, unroll: 8, subgroups: false };
+    pub const DEFAULT: Self = Self { lanes: 32, unroll: 8, subgroups: false };
 
     /// All shapes that `gpu` supports, the default first.
     pub fn all(gpu: &Gpu) -> Vec<Self> {
-        let mut all = vec![Self::USUAL];
+        let mut all = vec![Self::DEFAULT];
         for lanes in [32, 64] {
             for unroll in [4, 8, 16, 32] {
                 for subgroups in [false, true] {
                     let shape = Self { lanes, unroll, subgroups };
-                    if shape != Self::USUAL && shape.suits(gpu) {
+                    if shape != Self::DEFAULT && shape.suits(gpu) {
                         all.push(shape);
                     }
                 }
@@ -97,7 +97,7 @@ impl TreeShape {
 
     /// The default shape for an opening rule.
     pub fn new(opening: Opening, order: MultipoleOrder) -> Self {
-        let (leaf, walk) = (LEAF as u32, WalkShape::USUAL);
+        let (leaf, walk) = (LEAF as u32, WalkShape::DEFAULT);
         Self { opening, order, leaf, walk, checks: Checks::Off, rebuild: Rebuild::EACH_STEP }
     }
 
@@ -110,7 +110,7 @@ impl TreeShape {
 impl std::fmt::Display for TreeShape {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "tree, {}", self.config())?;
-        match self.walk == WalkShape::USUAL {
+        match self.walk == WalkShape::DEFAULT {
             true => Ok(()),
             false => write!(f, ", {}", self.walk),
         }

@@ -3,63 +3,41 @@
 
 use std::ops::Range;
 
+use super::forces::SharedWalk;
 use super::walk::Output;
-use super::{Bound, Rule, TreeForces, Walk, WalkShape, WalkVariant};
+use super::{Bound, TreeForces, Walk, WalkShape, WalkVariant};
 use crate::error::Result;
-use crate::forces::SharedForces;
 use crate::forces::tree::GROUP;
-use crate::gpu::{Binding, BoundKernel, Gpu, compile, rows_of_workgroups, storage, template};
+use crate::forces::{BoxFuture, SharedForces};
+use crate::gpu::{Binding, Gpu, compile, rows_of_workgroups, storage, template};
 
 /// Threads of a workgroup that scatters results.
 const THREADS: u32 = 256;
 
-/// The walk for a share of the sinks.
-pub(super) struct SharedWalk {
-    walk: Walk,
-    put: BoundKernel,
-    /// `array<vec4<f32>>` along the curve: each sink's acceleration; the fourth component of a
-    /// group's first sink is the group's cost.
-    answers: wgpu::Buffer,
-    /// Whether the next evaluation is of a share; otherwise of all sinks.
-    is_on: bool,
-}
-
-impl SharedWalk {
-    /// The walk of a share, while evaluations are restricted to one.
-    pub fn walk(&self) -> Option<&Walk> {
-        self.is_on.then_some(&self.walk)
-    }
-}
-
-impl TreeForces {
-    /// Compiles the walk of a share.
-    pub(super) async fn make_shared(&mut self, gpu: &Gpu) -> Result<()> {
-        let (shape, buffers) = (&self.shape, &*self.buffers);
-        let answers = storage(gpu, "answers along the curve", buffers.count as usize);
-        let bound = Bound { gpu, shape, buffers, partial_sums: &answers, params: &self.params };
-        let subgroups = shape.walk.subgroups && shape.walk.suits(gpu);
-        let variant = WalkVariant {
-            rule: Rule::of(&shape.opening),
-            order: shape.order,
-            shape: WalkShape { subgroups, ..shape.walk },
-            guarded: self.guarded,
-            potential: false,
-            output: Output::Share,
-        };
-        let walk = Walk::new(&bound, variant, &shape.opening, self.softening).await?;
-        use Binding::{Read, Write};
-        let text = template::assemble("tree/put.wgsl", minijinja::context! {})?;
-        let bindings = [Read, Read, Read, Write];
-        let put = compile(gpu, "tree/put.wgsl", &text, &bindings, shape.checks).await?;
-        let resources = [&answers, &buffers.order, &buffers.state, &self.partial_sums]
-            .map(wgpu::Buffer::as_entire_binding);
-        let put = put.bind(gpu, "put", &resources);
-        self.shared = Some(SharedWalk { walk, put, answers, is_on: false });
-        Ok(())
-    }
-}
-
 impl SharedForces for TreeForces {
+    fn prepare<'a>(&'a mut self, gpu: &'a Gpu) -> BoxFuture<'a, Result<()>> {
+        Box::pin(async move {
+            let (shape, buffers) = (&self.shape, &*self.buffers);
+            let answers = storage(gpu, "answers along the curve", buffers.count as usize);
+            let bound = Bound { gpu, shape, buffers, partial_sums: &answers, params: &self.params };
+            let subgroups = shape.walk.subgroups && shape.walk.suits(gpu);
+            let variant = WalkVariant {
+                shape: WalkShape { subgroups, ..shape.walk },
+                ..WalkVariant::new(shape, self.guarded, Output::Share)
+            };
+            let walk = Walk::new(&bound, variant, &shape.opening, self.softening).await?;
+            use Binding::{Read, Write};
+            let text = template::assemble("tree/put.wgsl", minijinja::context! {})?;
+            let bindings = [Read, Read, Read, Write];
+            let put = compile(gpu, "tree/put.wgsl", &text, &bindings, shape.checks).await?;
+            let resources = [&answers, &buffers.order, &buffers.state, &self.partial_sums]
+                .map(wgpu::Buffer::as_entire_binding);
+            let put = put.bind(gpu, "put", &resources);
+            self.shared = Some(SharedWalk { walk, put, answers, is_on: false });
+            Ok(())
+        })
+    }
+
     fn unit(&self) -> usize {
         GROUP
     }

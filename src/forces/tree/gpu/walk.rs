@@ -4,55 +4,18 @@ use std::ops::Range;
 
 use minijinja::context;
 
-use super::{Bound, WalkShape};
+use super::{Bound, TreeShape, WalkShape};
 use crate::error::Result;
 use crate::forces::tree::opening::NEAR_SQUARED;
 use crate::forces::tree::{GROUP, MultipoleOrder, Opening};
 use crate::gpu::layout::TreeParams;
 use crate::gpu::{Binding, BoundKernel, Params, compile, rows_of_workgroups, template};
 
-/// An opening rule without its parameter: a file in `shaders/tree/opening/`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Rule {
-    /// By the error that a cell may cause in the sinks' accelerations.
-    Acceleration,
-    /// By the cell's radius.
-    Radius,
-    /// By its edge and the offset of its centre of mass.
-    Bonsai,
-    /// By its edge, from box to box.
-    Octgrav,
-}
-
-impl Rule {
-    /// The rule of an opening.
-    pub fn of(opening: &Opening) -> Self {
-        match opening {
-            Opening::Acceleration { .. } => Self::Acceleration,
-            Opening::Radius { .. } => Self::Radius,
-            Opening::Bonsai { .. } => Self::Bonsai,
-            Opening::Octgrav { .. } => Self::Octgrav,
-        }
-    }
-
-    /// Its file.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Acceleration => "acceleration",
-            Self::Radius => "radius",
-            Self::Bonsai => "bonsai",
-            Self::Octgrav => "octgrav",
-        }
-    }
-
-    /// The rule's parameter as the kernels use it.
-    pub fn number(opening: &Opening) -> f32 {
-        match *opening {
-            Opening::Acceleration { alpha } => alpha.log2() as f32,
-            Opening::Radius { theta } | Opening::Bonsai { theta } | Opening::Octgrav { theta } => {
-                theta as f32
-            }
-        }
+/// The parameter of an opening rule as the kernels use it.
+pub(super) fn parameter(opening: &Opening) -> f32 {
+    match *opening {
+        Opening::Acceleration { alpha } => alpha.log2() as f32,
+        opening => opening.parameter() as f32,
     }
 }
 
@@ -81,8 +44,8 @@ pub const TILE: u32 = 32;
 /// One variant of the walk's source text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct WalkVariant {
-    /// When a cell may act as a whole.
-    pub rule: Rule,
+    /// When a cell may act as a whole: [`Opening::name`].
+    pub rule: &'static str,
     /// The highest multipole of cells.
     pub order: MultipoleOrder,
     /// Shape of the kernel.
@@ -96,6 +59,12 @@ pub struct WalkVariant {
 }
 
 impl WalkVariant {
+    /// The variant of a tree for accelerations, or for inspection.
+    pub fn new(shape: &TreeShape, guarded: bool, output: Output) -> Self {
+        let (rule, order) = (shape.opening.name(), shape.order);
+        Self { rule, order, shape: shape.walk, guarded, potential: false, output }
+    }
+
     /// The WGSL that runs.
     pub fn wgsl(&self) -> Result<String> {
         let Self { guarded, potential, output, .. } = *self;
@@ -114,7 +83,7 @@ impl WalkVariant {
         // Browsers require the `enable` line; naga does not know it.
         let enabled = subgroups && cfg!(target_arch = "wasm32");
         let quadrupole = self.order == MultipoleOrder::Quadrupole;
-        let (rule, r, u) = (self.rule.name(), GROUP as u32 / lanes, unroll);
+        let (rule, r, u) = (self.rule, GROUP as u32 / lanes, unroll);
         let near_squared = NEAR_SQUARED.to_string();
         let values = context! {
             rule, quadrupole, guarded, potential, lanes, lanes_tell, enabled, r, u, near_squared,
@@ -150,9 +119,9 @@ impl Walk {
             (Read, &buffers.cell_force),
             (Read, &buffers.state),
             (Write, partial_sums),
+            (Read, &buffers.groups),
         ];
-        bound.push((Read, &buffers.groups));
-        if variant.rule == Rule::Octgrav {
+        if opening.is_between_boxes() {
             bound.push((Read, &buffers.cell_box));
         }
         let row = Binding::Params(size_of::<TreeParams>() as u64);
@@ -165,7 +134,7 @@ impl Walk {
         let base = TreeParams {
             count: buffers.count,
             reserve: buffers.reserve,
-            opening: Rule::number(opening),
+            opening: parameter(opening),
             softening_squared: softening * softening,
             singles,
             room,
@@ -202,8 +171,7 @@ mod tests {
 
     #[test]
     fn every_variant_validates_and_translates() {
-        let rules = [Rule::Acceleration, Rule::Radius, Rule::Bonsai, Rule::Octgrav];
-        for rule in rules {
+        for rule in ["acceleration", "radius", "bonsai", "octgrav"] {
             for order in [MultipoleOrder::Monopole, MultipoleOrder::Quadrupole] {
                 for (guarded, potential) in
                     [(false, false), (false, true), (true, false), (true, true)]

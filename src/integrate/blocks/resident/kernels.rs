@@ -83,17 +83,15 @@ impl KernelTier<'_> {
     }
 }
 
-/// The bindings of `blocks/NAME.wgsl`, in order.
-pub(super) fn bindings(name: &str) -> Vec<Binding> {
-    use Binding::{Params, Read, Write};
-    let block = Params(size_of::<BlockParams>() as u64);
-    let piece = Params(size_of::<DirectParams>() as u64);
-    match name {
-        "plan" | "share" => vec![Write, Write, Write, block],
-        "predict" => vec![Write, Read, Read, Write, Write, Write, piece, block],
-        "correct" => vec![Write, Write, Write, Read, Read, piece, block],
-        _ => vec![Write, Read, piece, block],
-    }
+/// The kind of a binding and its resource.
+type Bound<'a> = (Binding, wgpu::BindingResource<'a>);
+
+fn read(buffer: &wgpu::Buffer) -> Bound<'_> {
+    (Binding::Read, buffer.as_entire_binding())
+}
+
+fn write(buffer: &wgpu::Buffer) -> Bound<'_> {
+    (Binding::Write, buffer.as_entire_binding())
 }
 
 /// Compiles the kernels and creates the buffers for `count` bodies and `pieces` dispatches of
@@ -105,12 +103,13 @@ pub(super) async fn make(
     params: &Params<BlockParams>,
     (count, pieces, partial): (u64, u64, u64),
 ) -> Result<(BlockKernels, Buffers)> {
-    let compiled = async |name: &str, text: &str, bindings: &[Binding]| {
-        compile(gpu, name, text, bindings, Checks::default()).await
+    let bind = async |file: &str, text: &str, bound: &[Bound<'_>]| -> Result<BoundKernel> {
+        let (bindings, resources): (Vec<_>, Vec<_>) = bound.iter().cloned().unzip();
+        let kernel = compile(gpu, file, text, &bindings, Checks::default()).await?;
+        Ok(kernel.bind(gpu, "blocks", &resources))
     };
-    let own = async |name: &str| {
-        let (file, text) = (format!("blocks/{name}.wgsl"), tier.text(name)?);
-        compiled(&file, &text, &bindings(name)).await
+    let own = async |name: &str, bound: &[Bound<'_>]| {
+        bind(&format!("blocks/{name}.wgsl"), &tier.text(name)?, bound).await
     };
     let variants = shapes.map(|shape| tier.variant(shape));
     let vector = variants[0].vector_bytes();
@@ -142,80 +141,31 @@ pub(super) async fn make(
     let workgroups = buffer("workgroups", (2 + 3 * pieces) * 12, indirect);
     let sum_words = (sums / 4) as usize;
 
-    let block = params.binding();
-    let piece = wgpu::BindingResource::Buffer(wgpu::BufferBinding {
+    let piece = wgpu::BufferBinding {
         buffer: &piece_rows,
         offset: 0,
         size: wgpu::BufferSize::new(u64::from(row)),
-    });
-    let all = wgpu::Buffer::as_entire_binding;
-    let forces = async |variant: &DirectVariant| -> Result<BoundKernel> {
-        let text = variant.forces()?;
-        let kernel = compiled(DirectVariant::FORCES, &text, &DirectVariant::BINDINGS).await?;
-        let [neighbours, lists] = &unused;
-        let resources = [
-            all(&sources),
-            all(&sinks),
-            all(&itself),
-            all(&partial_sums),
-            all(neighbours),
-            all(lists),
-            piece.clone(),
-        ];
-        Ok(kernel.bind(gpu, "blocks", &resources))
     };
-    let sum = variants[0].sum()?;
-    let sum = compiled(DirectVariant::SUM, &sum, &DirectVariant::SUM_BINDINGS).await?;
+    let piece = (Binding::Params(u64::from(row)), wgpu::BindingResource::Buffer(piece));
+    let block = (Binding::Params(size_of::<BlockParams>() as u64), params.binding());
+    let planned = [write(&state), write(&piece_rows), write(&workgroups), block.clone()];
+    let predicted = [write(&state), read(&tracks), read(&levels), write(&sources), write(&sinks)];
+    let predicted = [&predicted[..], &[write(&itself), piece.clone(), block.clone()]].concat();
+    let attracted = [read(&sources), read(&sinks), read(&itself), write(&partial_sums)];
+    let [neighbours, lists] = [write(&unused[0]), write(&unused[1])];
+    let attracted = [&attracted[..], &[neighbours.clone(), lists, piece.clone()]].concat();
+    let summed = [read(&partial_sums), neighbours, write(&all_sums), piece.clone()];
+    let corrected = [write(&state), write(&tracks), write(&levels), read(&itself), read(&all_sums)];
+    let corrected = [&corrected[..], &[piece.clone(), block.clone()]].concat();
     let kernels = BlockKernels {
-        plan: own("plan").await?.bind(
-            gpu,
-            "blocks",
-            &[all(&state), all(&piece_rows), all(&workgroups), block.clone()],
-        ),
-        share: own("share").await?.bind(
-            gpu,
-            "blocks",
-            &[all(&state), all(&piece_rows), all(&workgroups), block.clone()],
-        ),
-        predict: own("predict").await?.bind(
-            gpu,
-            "blocks",
-            &[
-                all(&state),
-                all(&tracks),
-                all(&levels),
-                all(&sources),
-                all(&sinks),
-                all(&itself),
-                piece.clone(),
-                block.clone(),
-            ],
-        ),
-        few: forces(&variants[0]).await?,
-        many: forces(&variants[1]).await?,
-        sum: sum.bind(
-            gpu,
-            "blocks",
-            &[all(&partial_sums), all(&unused[0]), all(&all_sums), piece.clone()],
-        ),
-        correct: own("correct").await?.bind(
-            gpu,
-            "blocks",
-            &[
-                all(&state),
-                all(&tracks),
-                all(&levels),
-                all(&itself),
-                all(&all_sums),
-                piece.clone(),
-                block.clone(),
-            ],
-        ),
-        turn: own("turn").await?.bind(
-            gpu,
-            "blocks",
-            &[all(&state), all(&tracks), piece.clone(), block.clone()],
-        ),
+        plan: own("plan", &planned).await?,
+        share: own("share", &planned).await?,
+        predict: own("predict", &predicted).await?,
+        few: bind(DirectVariant::FORCES, &variants[0].forces()?, &attracted).await?,
+        many: bind(DirectVariant::FORCES, &variants[1].forces()?, &attracted).await?,
+        sum: bind(DirectVariant::SUM, &variants[0].sum()?, &summed).await?,
+        correct: own("correct", &corrected).await?,
+        turn: own("turn", &[write(&state), read(&tracks), piece.clone(), block.clone()]).await?,
     };
     let buffers = Buffers {
         state,

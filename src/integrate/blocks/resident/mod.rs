@@ -19,26 +19,26 @@
 //! The device's units are powers of two, so a restart is exact; around the origin 0 no bit depends
 //! on them.
 
-mod advance;
+mod devices;
 mod kernels;
 mod proof;
 mod records;
 mod run;
 #[cfg(not(target_arch = "wasm32"))]
 mod shared;
-mod together;
 
 use std::sync::Arc;
 
 use super::schedule::{PERIOD, Schedule};
+use super::stats::BlocksTaken;
 use super::{Accuracy, Attractors, LEVELS, Scheme, Track};
 use crate::error::{Error, Result};
 use crate::forces::direct::gpu::tiers::{Pairs, Shape, TierFrame, three_parts};
 use crate::forces::{Precision, Sources};
 use crate::gpu::layout::{BlockParams, BlockState};
 use crate::gpu::{DeviceClass, Gpu, Params, read_each};
+pub(super) use devices::Residents;
 use kernels::{BlockKernels, Buffers, KernelTier};
-pub(super) use together::Residents;
 
 /// The most dispatches of forces that a block is cut into.
 const MOST_PIECES: u64 = 64;
@@ -70,22 +70,6 @@ pub(super) struct Resident {
     last_state: BlockState,
     #[cfg(not(target_arch = "wasm32"))]
     shared: Option<shared::Shared>,
-}
-
-/// The result of running blocks.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Done {
-    pub blocks: u64,
-    pub body_steps: u64,
-    pub last_active: usize,
-    /// The time up to which blocks are done, in ticks.
-    pub now: u64,
-    /// Steps lengthened because of noise, and the number of halvings avoided.
-    pub lengthened: [u64; 2],
-    /// A body whose force is not finite.
-    pub lost: Option<usize>,
-    /// A body whose step would be too short.
-    pub too_short: Option<usize>,
 }
 
 /// The most interactions of a dispatch: some hundredths of a second.
@@ -255,16 +239,14 @@ impl Resident {
     }
 
     fn submit(&mut self, blocks: u32) {
-        let mut encoder = self.gpu.device.create_command_encoder(&Default::default());
-        {
-            let mut pass = encoder.begin_compute_pass(&Default::default());
+        let gpu = Arc::clone(&self.gpu);
+        gpu.submit_pass(|pass| {
             #[cfg(not(target_arch = "wasm32"))]
-            self.end_shared(&mut pass);
+            self.end_shared(pass);
             for _ in 0..blocks {
-                self.block(&mut pass);
+                self.block(pass);
             }
-        }
-        self.gpu.queue.submit([encoder.finish()]);
+        });
     }
 
     fn block(&self, pass: &mut wgpu::ComputePass<'_>) {
@@ -300,14 +282,11 @@ impl Resident {
     }
 
     /// Begins the next `dt_max`, once all bodies have reached the end of this one.
-    pub fn turn_over(&mut self) {
-        let mut encoder = self.gpu.device.create_command_encoder(&Default::default());
-        {
-            let mut pass = encoder.begin_compute_pass(&Default::default());
-            self.kernels.turn.set(&mut pass, &[0, 0]);
+    pub fn turn_over(&self) {
+        self.gpu.submit_pass(|pass| {
+            self.kernels.turn.set(pass, &[0, 0]);
             pass.dispatch_workgroups(1, 1, 1);
-        }
-        self.gpu.queue.submit([encoder.finish()]);
+        });
     }
 
     /// Reads the present state of all bodies back to the host.

@@ -41,13 +41,10 @@ impl Resident {
         let queue = &self.gpu.queue;
         let state = BlockState { next: two_words(next), ..self.last_state };
         queue.write_buffer(&self.buffers.state, 0, bytemuck::bytes_of(&state));
-        let mut encoder = self.gpu.device.create_command_encoder(&Default::default());
-        {
-            let mut pass = encoder.begin_compute_pass(&Default::default());
-            self.kernels.predict.set(&mut pass, &[0, 0]);
+        self.gpu.submit_pass(|pass| {
+            self.kernels.predict.set(pass, &[0, 0]);
             pass.dispatch_workgroups(self.count.div_ceil(64) as u32, 1, 1);
-        }
-        queue.submit([encoder.finish()]);
+        });
         let precision = self.tier.precision;
         let words = TierFrame::words(precision);
         let read = read::<u32>(&self.gpu, &[&self.buffers.sources], 4 * words * self.count).await?;
@@ -69,8 +66,8 @@ impl Resident {
         let limits = limits(precision);
         let mut worst = 0f64;
         for (i, track) in tracks.iter().enumerate() {
-            let stands = now & !(schedule.step[i] - 1);
-            let h = (next - stands) as f64 * tick;
+            let own_time = now & !(schedule.step[i] - 1);
+            let h = (next - own_time) as f64 * tick;
             let right = track.after(&scheme.predict(track, h), h);
             let narrow = narrow_terms(track, h) / self.tier.frame.velocity_unit();
             let off = value(each * i) - right.position / self.tier.frame.length;

@@ -2,7 +2,7 @@
 
 use web_time::Instant;
 
-use super::{Done, NONE, Resident, one_number, two_words};
+use super::{BlocksTaken, NONE, Resident, one_number, two_words};
 use crate::error::Result;
 use crate::gpu::layout::BlockState;
 use crate::gpu::read;
@@ -16,7 +16,7 @@ impl Resident {
     /// # Errors
     /// The device failed; [`crate::error::Error::Stopped`], after the same block on all devices
     /// that share blocks.
-    pub async fn run(&mut self, end: u64) -> Result<Done> {
+    pub async fn run(&mut self, end: u64) -> Result<BlocksTaken> {
         let offset = std::mem::offset_of!(BlockState, end) as u64;
         self.gpu.queue.write_buffer(
             &self.buffers.state,
@@ -51,7 +51,7 @@ impl Resident {
         }
         let now = &self.last_state;
         let body = |number: u32| (number != NONE).then_some(number as usize);
-        Ok(Done {
+        Ok(BlocksTaken {
             blocks: u64::from(now.blocks.wrapping_sub(before.blocks)),
             body_steps: one_number(now.body_steps).wrapping_sub(one_number(before.body_steps)),
             last_active: now.last_members as usize,

@@ -153,18 +153,15 @@ impl Resident {
     pub(super) async fn compute_shared(&mut self) -> Result<()> {
         let Some(Shared { row, last_own, .. }) = self.shared else { return Ok(()) };
         let members = self.last_state.waiting as usize;
-        let mut encoder = self.gpu.device.create_command_encoder(&Default::default());
-        {
-            let mut pass = encoder.begin_compute_pass(&Default::default());
-            self.kernels.plan.set(&mut pass, &[row]);
+        self.gpu.submit_pass(|pass| {
+            self.kernels.plan.set(pass, &[row]);
             pass.dispatch_workgroups(1, 1, 1);
-            self.kernels.predict.set(&mut pass, &[0, row]);
-            self.indirect(&mut pass, 0);
-            self.kernels.share.set(&mut pass, &[row]);
+            self.kernels.predict.set(pass, &[0, row]);
+            self.indirect(pass, 0);
+            self.kernels.share.set(pass, &[row]);
             pass.dispatch_workgroups(1, 1, 1);
-            self.forces(&mut pass);
-        }
-        self.gpu.queue.submit([encoder.finish()]);
+            self.forces(pass);
+        });
         // The number of this device's own sinks is known only afterwards; the read-ahead assumes as
         // many as last time.
         let state_words = size_of::<BlockState>() / 4;

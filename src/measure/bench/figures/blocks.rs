@@ -275,7 +275,7 @@ fn run(
     if setup.resident {
         pollster::block_on(steps.move_to_device(&field, &engine));
         if !steps.is_on_device() {
-            return Ok(Err(steps.describe_residence().to_owned()));
+            return Ok(Err(steps.describe_backend().to_owned()));
         }
     }
     // On a device, a run cannot be paused within a slice.

@@ -17,7 +17,7 @@ use ordinary::{Ordinary, StepByStep};
 
 use super::{Phase, Work};
 use crate::error::{Error, Result};
-use crate::forces::direct::gpu::Dispatch;
+use crate::forces::direct::gpu::{AllPairs, Dispatch};
 use crate::forces::{Budget, DeviceForces, DeviceTools, Method, Throughput, on_device};
 use crate::gpu::{BodyBuffers, Gpu};
 use crate::integrate::{Fused, Integrator, OneWorkgroup};
@@ -152,6 +152,18 @@ impl Stepper {
         self.ordinary.forces_mut()
     }
 
+    /// Announces that the next force is that of the bodies after `step` steps.
+    pub fn begin_step(&mut self, step: u64) {
+        if let Some(steps) = self.forces_mut().steps() {
+            steps.begin_step(step);
+        }
+    }
+
+    /// Whether forces depend on the accelerations of the last step.
+    pub fn needs_last_accelerations(&mut self) -> bool {
+        self.forces_mut().steps().is_some_and(|steps| steps.needs_last_accelerations())
+    }
+
     /// Discards a partly computed force; the next submission computes it from the beginning.
     pub fn restart_force(&mut self) {
         self.ordinary.restart_force();
@@ -176,7 +188,7 @@ pub(super) async fn bind(
         gpu.refuse(format!("the integrator '{}' has no device side", integrator.name))
     })?;
     let side = make(gpu, bodies, forces.as_ref()).await?;
-    let pairs = forces.all_pairs();
+    let pairs = AllPairs::of(forces.as_ref());
     let dispatch = pairs.map_or(Dispatch::Ordinary, |pairs| pairs.variant.config.dispatch);
     let mode: Option<Box<dyn StepMode>> = match (pairs, dispatch) {
         (Some(pairs), Dispatch::OneWorkgroup) => {

@@ -51,7 +51,7 @@ impl Ordinary {
 
     /// Discards a partly computed force; the next submission computes it from the beginning.
     pub fn restart_force(&mut self) {
-        self.forces.begin_again();
+        self.forces.restart();
     }
 
     /// [`StepMode::record`]; `ahead` may record whole steps each time a step has begun.

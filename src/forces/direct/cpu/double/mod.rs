@@ -12,10 +12,10 @@ use rayon::prelude::*;
 
 use super::Kernel;
 use crate::error::{Error, Result};
-use crate::forces::engine::{check_indices, check_places};
+use crate::forces::question::{check_below, check_indices};
 use crate::forces::{
-    Answers, Arrivals, ForceEngine, InParts, Moving, MovingSources, NO_SOURCE, Order, Precision,
-    Sinks, Sources, Want, check_update,
+    Answers, Arrivals, Capabilities, ForceEngine, Interfaces, Moving, MovingSources, NO_SOURCE,
+    Order, Precision, Sinks, Sources, Want, check_update,
 };
 use crate::stop;
 
@@ -250,10 +250,6 @@ impl ForceEngine for CpuDouble {
         Ok(())
     }
 
-    fn begin(&mut self, sinks: &Sinks, softening: f64, want: &Want) -> Result<()> {
-        self.begin_part(sinks, 0..sinks.position.len(), softening, want)
-    }
-
     fn collect(&mut self, out: &mut Answers) -> Result<()> {
         // The memory of `out` is reused by the next `begin`.
         std::mem::swap(out, &mut self.begun);
@@ -263,24 +259,17 @@ impl ForceEngine for CpuDouble {
         Ok(())
     }
 
-    fn moving(&mut self) -> Option<&mut dyn MovingSources> {
-        Some(self)
+    fn capabilities(&self) -> Capabilities<'_> {
+        Capabilities { ranges: true, ..Capabilities::default() }
     }
 
-    fn in_parts(&mut self) -> Option<&mut dyn InParts> {
-        Some(self)
+    fn interfaces(&mut self) -> Interfaces<'_> {
+        Interfaces { moving: Some(self), ..Interfaces::default() }
     }
-}
 
-impl InParts for CpuDouble {
-    fn begin_part(
-        &mut self,
-        sinks: &Sinks,
-        part: Range<usize>,
-        softening: f64,
-        want: &Want,
-    ) -> Result<()> {
+    fn begin(&mut self, sinks: &Sinks, softening: f64, want: &Want) -> Result<()> {
         sinks.check(softening, want)?;
+        let part = sinks.range();
         want.order.check_sources(self.count, self.velocities, self.accelerations)?;
         let n = sinks.position.len();
         self.begun.resize(n, want);
@@ -352,7 +341,7 @@ impl MovingSources for CpuDouble {
 
     fn announce_moving(&mut self, sources: &Arrivals) -> Result<()> {
         self.check_moves(true)?;
-        check_places(sources.places, self.count)?;
+        check_below(sources.places.iter().map(|place| place.at), self.count)?;
         self.movers.put_all(sources);
         Ok(())
     }

@@ -11,8 +11,8 @@
 //! a Sapphire Rapids Xeon: 5.5 with AVX-512, 3.7 with AVX2. Error against f64: 3e-7 rms, 1.4e-5 for
 //! the worst body (Plummer sphere).
 //!
-//! Both give the same bits on any number of threads, also if only a part of the sinks is stop_token
-//! for ([`InParts`]). Positions are narrowed to f32 in a frame per call ([`Frame::of_call`]):
+//! Both give the same bits on any number of threads, also if only a range of the sinks is requested
+//! ([`Sinks::only`]). Positions are narrowed to f32 in a frame per call ([`Frame::of_call`]):
 //! relative to the middle of the sources and scaled by powers of two, so neither a far origin nor
 //! unusual units cost precision. Separations below 6e-8 of the distance from the middle are not
 //! resolved, as f32 cannot express them; a softening below 2^-58 of the extent acts like that
@@ -25,9 +25,8 @@ use rayon::prelude::*;
 
 use super::Kernel;
 use crate::error::Result;
-use crate::forces::held::HeldSources;
 use crate::forces::{
-    Answers, ForceEngine, Identity, InParts, Order, Precision, Sinks, Sources, Want, check_plain,
+    Answers, Capabilities, Evaluator, Identity, Order, Precision, Sinks, Sources, Want, WithSources,
 };
 use crate::frame::{Extent, Frame};
 use crate::stop;
@@ -73,28 +72,29 @@ const MOST_ON_ONE_THREAD: usize = 1 << 15;
 /// constants does not overflow between bodies at one position.
 const HEADROOM: f64 = 32.0;
 
-/// The engine. Keeps sources and scratch memory from call to call: 48 bytes per source, and 24 per
+/// The engine. Stores sources and scratch memory from call to call: 48 bytes per source, and 24 per
 /// body (all on all) or about 50 per sink.
+pub type CpuSingle = WithSources<SingleSums>;
+
+/// The sums of [`CpuSingle`].
 #[derive(Debug)]
-pub struct CpuSingle {
+pub struct SingleSums {
     kernel: Kernel,
-    sources: HeldSources,
-    /// Of `sources`; `None` before a call needs it.
+    /// Of the sources; `None` before a call needs it.
     extent: Option<Extent>,
-    /// The frame in which `packs` hold `sources`; `None` if they do not.
+    /// The frame in which `packs` hold the sources; `None` if they do not.
     packed: Option<Frame>,
     packs: Vec<Pack>,
     pulls: Vec<Pull>,
     sinks: Vec<Sink>,
     /// Slice after slice, each with all sinks.
     sums: Vec<Sum>,
-    begun: Answers,
 }
 
 impl CpuSingle {
     /// An engine with this processor's fastest kernel.
     pub fn new() -> Self {
-        Self::of_kernel(Kernel::available()[0])
+        Self::default()
     }
 
     /// An engine with this kernel.
@@ -102,18 +102,25 @@ impl CpuSingle {
     /// # Errors
     /// The processor lacks its instructions.
     pub fn with_kernel(kernel: Kernel) -> Result<Self> {
-        kernel.check().map(|()| Self::of_kernel(kernel))
+        kernel.check().map(|()| Self::of(SingleSums::new(kernel)))
     }
 
     /// The kernel that it computes with.
     pub fn kernel(&self) -> Kernel {
-        self.kernel
+        self.evaluator.kernel
     }
+}
 
-    fn of_kernel(kernel: Kernel) -> Self {
+impl Default for SingleSums {
+    fn default() -> Self {
+        Self::new(Kernel::available()[0])
+    }
+}
+
+impl SingleSums {
+    fn new(kernel: Kernel) -> Self {
         let (packs, pulls, sinks, sums) = Default::default();
-        let (sources, begun) = Default::default();
-        Self { kernel, sources, extent: None, packed: None, packs, pulls, sinks, sums, begun }
+        Self { kernel, extent: None, packed: None, packs, pulls, sinks, sums }
     }
 
     /// All on all by Newton's third law, for the bodies of `part`.
@@ -195,13 +202,7 @@ impl CpuSingle {
     }
 }
 
-impl Default for CpuSingle {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl ForceEngine for CpuSingle {
+impl Evaluator for SingleSums {
     fn name(&self) -> &'static str {
         "cpu"
     }
@@ -218,68 +219,23 @@ impl ForceEngine for CpuSingle {
         Order::Acceleration
     }
 
-    fn source_count(&self) -> usize {
-        self.sources.len()
+    fn capabilities(&self) -> Capabilities<'_> {
+        Capabilities { ranges: true, ..Capabilities::default() }
     }
 
-    fn set_sources(&mut self, sources: &Sources) -> Result<()> {
+    fn sources_changed(&mut self) {
         (self.extent, self.packed) = (None, None);
-        self.sources.set(sources)
     }
 
-    fn update_sources(&mut self, index: &[u32], sources: &Sources) -> Result<()> {
-        (self.extent, self.packed) = (None, None);
-        self.sources.update(index, sources)
-    }
-
-    fn begin(&mut self, sinks: &Sinks, softening: f64, want: &Want) -> Result<()> {
-        self.begin_part(sinks, 0..sinks.position.len(), softening, want)
-    }
-
-    fn collect(&mut self, out: &mut Answers) -> Result<()> {
-        // Memory is reused: the next `begin` fills what was in `out`.
-        std::mem::swap(out, &mut self.begun);
-        self.begun.resize(0, &Want::ACCELERATION);
-        Ok(())
-    }
-
-    fn in_parts(&mut self) -> Option<&mut dyn InParts> {
-        Some(self)
-    }
-}
-
-impl InParts for CpuSingle {
-    fn begin_part(
+    async fn evaluate(
         &mut self,
-        sinks: &Sinks,
-        part: Range<usize>,
+        sources: &Sources<'_>,
+        sinks: &Sinks<'_>,
         softening: f64,
-        want: &Want,
-    ) -> Result<()> {
-        sinks.check(softening, want)?;
-        check_plain(self, want)?;
-        let (held, mut begun) =
-            (std::mem::take(&mut self.sources), std::mem::take(&mut self.begun));
-        begun.resize(sinks.position.len(), want);
-        let (sources, potential) = (held.all(), want.potential);
-        let done = self.compute((sinks, &part), &sources, softening, potential, &mut begun);
-        (self.sources, self.begun) = (held, begun);
-        if done.is_err() {
-            self.begun = Answers::default();
-        }
-        done
-    }
-}
-
-impl CpuSingle {
-    fn compute(
-        &mut self,
-        (sinks, part): (&Sinks, &Range<usize>),
-        sources: &Sources,
-        softening: f64,
-        potential: bool,
+        want: &Want<'_>,
         out: &mut Answers,
     ) -> Result<()> {
+        let (part, potential) = (sinks.range(), want.potential);
         let extent = *self.extent.get_or_insert_with(|| Extent::of(sources.position, sources.mass));
         let mut frame = extent.frame(sinks.position, softening);
         frame.mass = (frame.mass * HEADROOM).min(f64::powi(2.0, 1023));
@@ -294,7 +250,7 @@ impl CpuSingle {
             return Ok(());
         }
         if !potential && sinks.identity == Identity::Offset(0) && same_places(sinks, sources) {
-            self.mutual(&frame, softening_squared, loops, part, &mut out.acceleration);
+            self.mutual(&frame, softening_squared, loops, &part, &mut out.acceleration);
             return stop::check();
         }
         let attract = match (potential, softening == 0.0) {
@@ -303,7 +259,7 @@ impl CpuSingle {
             (false, _) if at_own_source(sinks, sources) => loops.acceleration,
             (false, _) => loops.acceleration_excluding,
         };
-        self.direct(&frame, softening_squared, sinks, sources, part, attract);
+        self.direct(&frame, softening_squared, sinks, sources, &part, attract);
         stop::check()?;
         let (unit, potential_unit) = (frame.acceleration_unit(), frame.potential_unit());
         for (a, sum) in out.acceleration.iter_mut().zip(&self.sums) {

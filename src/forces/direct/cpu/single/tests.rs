@@ -271,10 +271,10 @@ fn scratch_memory_is_kept() {
             engine.evaluate_from(&sources, &sinks, 0.5, &want, &mut out).unwrap();
         }
         let now = [
-            engine.packs.as_ptr().addr(),
-            engine.pulls.as_ptr().addr(),
-            engine.sinks.as_ptr().addr(),
-            engine.sums.as_ptr().addr(),
+            engine.evaluator.packs.as_ptr().addr(),
+            engine.evaluator.pulls.as_ptr().addr(),
+            engine.evaluator.sinks.as_ptr().addr(),
+            engine.evaluator.sums.as_ptr().addr(),
             out.acceleration.as_ptr().addr(),
             out.potential.as_ptr().addr(),
         ];

@@ -51,12 +51,12 @@ mod rows;
 mod self_test;
 #[cfg(not(target_arch = "wasm32"))]
 mod several;
-mod shape;
 mod staging;
 mod store;
 mod variant;
 mod widen;
 
+pub use crate::forces::shape::{Pairs, Shape};
 pub use engine::GpuTiers;
 pub use fitted::{Fitted, FittedShapes, sinks_class, sources_class};
 pub(crate) use frame::TierFrame;
@@ -64,5 +64,4 @@ pub(crate) use rows::three_parts;
 pub use self_test::{double_single, tier, tier_soon, verdict, verdict_soon};
 #[cfg(not(target_arch = "wasm32"))]
 pub use several::SeveralTiers;
-pub use shape::Shape;
-pub use variant::{DirectVariant, Near, Pairs};
+pub use variant::{DirectVariant, Near};

@@ -12,8 +12,8 @@ use super::motion_records::{MOST_WORDS, Scale, WORDS_TO_JERK, high_of};
 use super::records::{MANY, first_refused, in_wide_registers};
 use super::rows::{Word, three_parts};
 use super::staging::Staging;
-use super::variant::Pairs;
 use crate::error::{Error, Result};
+use crate::forces::shape::Pairs;
 use crate::forces::{Arrivals, Moving, Order, Precision, Sources, ToJerk};
 use crate::gpu::layout::{PredictParams, VEC4};
 use crate::gpu::{

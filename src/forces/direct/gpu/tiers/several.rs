@@ -10,8 +10,8 @@ use super::{FittedShapes, GpuTiers};
 use crate::error::{Error, Result};
 use crate::exchange::equal_shares;
 use crate::forces::{
-    Answers, Arrivals, ForceEngine, Moving, MovingSources, Order, Precision, Sinks, Sources, Want,
-    Within,
+    Answers, Arrivals, Capabilities, DeviceEngine, ForceEngine, Interfaces, Moving, MovingSources,
+    Order, Precision, Sinks, Sources, Want, Within,
 };
 use crate::gpu::{DeviceClass, Gpu};
 
@@ -51,6 +51,11 @@ impl SeveralTiers {
         Ok(Self { engines, parts: Vec::new(), lists: false, found })
     }
 
+    /// [`GpuTiers::use_shapes`] on all devices.
+    pub fn use_shapes(&mut self, found: &FittedShapes) {
+        self.engines.iter_mut().for_each(|engine| engine.use_shapes(found));
+    }
+
     fn first(&self) -> &GpuTiers {
         &self.engines[0]
     }
@@ -82,16 +87,16 @@ impl ForceEngine for SeveralTiers {
         self.engines.iter_mut().try_for_each(|engine| engine.update_sources(index, sources))
     }
 
-    fn use_shapes(&mut self, found: &FittedShapes) {
-        self.engines.iter_mut().for_each(|engine| engine.use_shapes(found));
-    }
-
     fn highest_order(&self) -> Order {
         Order::Snap
     }
 
-    fn moving(&mut self) -> Option<&mut dyn MovingSources> {
-        Some(self)
+    fn capabilities(&self) -> Capabilities<'_> {
+        Capabilities::default()
+    }
+
+    fn interfaces(&mut self) -> Interfaces<'_> {
+        Interfaces { moving: Some(self), ..Interfaces::default() }
     }
 
     fn begin(&mut self, sinks: &Sinks, softening: f64, want: &Want) -> Result<()> {

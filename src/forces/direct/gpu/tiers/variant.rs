@@ -2,34 +2,11 @@
 
 use minijinja::{Value, context};
 
-use super::{Shape, TierFrame};
+use super::{Pairs, Shape, TierFrame};
 use crate::error::Result;
 use crate::forces::{Order, Precision};
 use crate::gpu::layout::{DirectParams, VEC4};
 use crate::gpu::{Binding, template};
-
-/// How pairs of f32 are computed on an adapter. Relevant to [`Precision::DoubleSingle`]; determined
-/// by [`super::tier`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Pairs {
-    /// Whether sums are protected against algebraic simplification by the compiler; see
-    /// `shaders/direct/arithmetic.wgsl`. Unprotected pairs are for testing the self-test.
-    pub fence: bool,
-    /// Whether fma rounds once, and so gives the rounding error of a product. WGSL permits rounding
-    /// twice; there products are split after Dekker, with a third more instructions in the refined
-    /// kernel.
-    pub fused: bool,
-}
-
-impl Pairs {
-    /// For tiers without pairs.
-    pub const NONE: Self = Self { fence: false, fused: false };
-
-    /// Name for display.
-    pub fn name(self) -> &'static str {
-        if self.fused { "products by fma" } else { "products split" }
-    }
-}
 
 /// What kernels return about the sources around a sink.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -3,8 +3,9 @@
 use web_time::Instant;
 
 use crate::error::{Error, Result};
-use crate::forces::direct::gpu::tiers::GpuTiers;
-use crate::forces::{Answers, ForceEngine, Order, Precision, Sinks, Sources, Want};
+use crate::forces::{
+    Answers, Capabilities, ForceEngine, Interfaces, Order, Precision, Sinks, Sources, Want,
+};
 
 /// Refuses work from a given time on. An integrator then stops before its next block and can
 /// continue later: this interrupts runs of unknown length.
@@ -39,12 +40,12 @@ impl ForceEngine for Pausing {
         self.engine.highest_order()
     }
 
-    fn interactions(&self, sinks: usize) -> u64 {
-        self.engine.interactions(sinks)
+    fn capabilities(&self) -> Capabilities<'_> {
+        self.engine.capabilities()
     }
 
-    fn on_device(&self) -> Option<&GpuTiers> {
-        self.engine.on_device()
+    fn interfaces(&mut self) -> Interfaces<'_> {
+        self.engine.interfaces()
     }
 
     fn source_count(&self) -> usize {

@@ -11,8 +11,8 @@ use super::{DirectVariant, Near, Pairs, Shape, self_test};
 use crate::error::Result;
 use crate::forces::Throughput;
 use crate::forces::{
-    Answers, ForceEngine, InParts, Making, MovingSources, Order, Precision, Sinks, Sources, Want,
-    check_update,
+    Answers, BoxFuture, Capabilities, DeviceEngine, ForceEngine, Interfaces, Order, Precision,
+    Sinks, Sources, Want, check_update,
 };
 use crate::gpu::layout::{DirectParams, FOREIGN};
 use crate::gpu::{Batch, Checks, Gpu, Readback, blocking};
@@ -122,31 +122,15 @@ impl GpuTiers {
         self.last.map(|(variant, ..)| variant.shape)
     }
 
-    /// The device it runs on.
-    pub fn gpu(&self) -> &Arc<Gpu> {
-        &self.gpu
+    /// Uses the shapes found by tuning on its device instead of its own rule, from the next
+    /// evaluation on. Sums then have another order, so the last bits of forces change.
+    pub fn use_shapes(&mut self, found: &FittedShapes) {
+        self.fitted = found.clone();
     }
 
-    /// The shape of kernels for blocks of `sinks` sinks among `sources`, all in one slice: as
-    /// tuned, else by the rule.
-    pub(crate) fn block_shape(&self, order: Order, sinks: usize, sources: usize) -> Shape {
-        // Shapes are tuned for at most as many sinks as there are bodies.
-        let most = 1 << (sources.max(1).ilog2() & !1);
-        let found = self.fitted.find(self.precision, order, sinks.min(most), sources);
-        let found = found.filter(|shape| shape.holds_on(&self.gpu));
-        let refined = self.precision.refines(sources);
-        let usual = || Shape::of_block(self.gpu.adapter.class, refined, sinks as u32);
-        found.map_or_else(usual, |shape| Shape { slices: 1, ..shape })
-    }
-
-    /// Further devices that share block steps of bodies resident on this one.
-    pub fn beside(&self) -> &[Arc<Gpu>] {
-        &self.other_devices
-    }
-
-    /// How its double-single arithmetic is implemented.
-    pub fn pairs(&self) -> Pairs {
-        self.pairs
+    /// Adds devices that share the block steps of bodies resident on its own.
+    pub fn add_devices(&mut self, devices: &[Arc<Gpu>]) {
+        self.other_devices.extend_from_slice(devices);
     }
 
     /// For checks: adds guard bytes at the end of every output, which no kernel may write.
@@ -273,20 +257,12 @@ impl ForceEngine for GpuTiers {
         self.held.count()
     }
 
-    fn on_device(&self) -> Option<&GpuTiers> {
-        Some(self)
+    fn capabilities(&self) -> Capabilities<'_> {
+        Capabilities { ranges: true, device: Some(self), ..Capabilities::default() }
     }
 
-    fn use_shapes(&mut self, found: &FittedShapes) {
-        self.fitted = found.clone();
-    }
-
-    fn put_beside(&mut self, devices: &[Arc<Gpu>]) {
-        self.other_devices = devices.to_vec();
-    }
-
-    fn in_parts(&mut self) -> Option<&mut dyn InParts> {
-        Some(self)
+    fn interfaces(&mut self) -> Interfaces<'_> {
+        Interfaces { moving: Some(self), ..Interfaces::default() }
     }
 
     fn set_sources(&mut self, sources: &Sources) -> Result<()> {
@@ -312,12 +288,11 @@ impl ForceEngine for GpuTiers {
         }
     }
 
-    fn moving(&mut self) -> Option<&mut dyn MovingSources> {
-        Some(self)
-    }
-
     fn begin(&mut self, sinks: &Sinks, softening: f64, want: &Want) -> Result<()> {
-        blocking(self.begin_soon(sinks, softening, want))
+        match sinks.only {
+            Some((begin, end)) => self.begin_part(sinks, begin..end, softening, want),
+            None => blocking(self.begin_soon(sinks, softening, want)),
+        }
     }
 
     fn collect(&mut self, out: &mut Answers) -> Result<()> {
@@ -335,10 +310,34 @@ impl ForceEngine for GpuTiers {
         softening: f64,
         want: &'a Want<'a>,
         out: &'a mut Answers,
-    ) -> Making<'a, ()> {
+    ) -> BoxFuture<'a, Result<()>> {
         Box::pin(async move {
             self.begin_soon(sinks, softening, want).await?;
             self.collect_soon(out).await
         })
+    }
+}
+
+impl DeviceEngine for GpuTiers {
+    fn gpu(&self) -> &Arc<Gpu> {
+        &self.gpu
+    }
+
+    fn other_devices(&self) -> &[Arc<Gpu>] {
+        &self.other_devices
+    }
+
+    fn pairs(&self) -> Pairs {
+        self.pairs
+    }
+
+    fn block_shape(&self, order: Order, sinks: usize, sources: usize) -> Shape {
+        // Shapes are tuned for at most as many sinks as there are bodies.
+        let most = 1 << (sources.max(1).ilog2() & !1);
+        let found = self.fitted.find(self.precision, order, sinks.min(most), sources);
+        let found = found.filter(|shape| shape.holds_on(&self.gpu));
+        let refined = self.precision.refines(sources);
+        let by_rule = || Shape::of_block(self.gpu.adapter.class, refined, sinks as u32);
+        found.map_or_else(by_rule, |shape| Shape { slices: 1, ..shape })
     }
 }

@@ -5,7 +5,7 @@ use super::evaluation::Evaluation;
 use crate::error::Result;
 use crate::forces::direct::gpu::tiers::held::Held;
 use crate::forces::direct::gpu::tiers::motions::Motions;
-use crate::forces::engine::{check_indices, check_places};
+use crate::forces::question::{check_below, check_indices};
 use crate::forces::{ArrivalList, Arrivals, Goal, Moving, MovingSources};
 
 impl MovingSources for GpuTiers {
@@ -30,7 +30,7 @@ impl MovingSources for GpuTiers {
     }
 
     fn announce_moving(&mut self, sources: &Arrivals) -> Result<()> {
-        check_places(sources.places, self.held.count())?;
+        check_below(sources.places.iter().map(|place| place.at), self.held.count())?;
         if self.begun.is_some() {
             self.keep_positions_of(sources.places.iter().map(|place| place.at));
         }

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::GpuTiers;
 use crate::error::{Error, Result};
-use crate::forces::{Answers, ForceEngine, InParts, Sinks, Want, Within};
+use crate::forces::{Answers, ForceEngine, Sinks, Want, Within};
 
 impl GpuTiers {
     /// [`ForceEngine::begin`] for some of `all` sinks, with the same bits as in an evaluation of
@@ -22,10 +22,9 @@ impl GpuTiers {
         self.part_of = None;
         begun
     }
-}
 
-impl InParts for GpuTiers {
-    fn begin_part(
+    /// [`ForceEngine::begin`] for the range [`Sinks::only`].
+    pub(super) fn begin_part(
         &mut self,
         sinks: &Sinks,
         part: Range<usize>,

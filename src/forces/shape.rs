@@ -1,7 +1,8 @@
-//! Workgroup shapes for forces with derivatives, so that one sink or a million fill the device.
+//! Workgroup shapes for forces with derivatives, so that one sink or a million fill the device, and
+//! the arithmetic of double-single.
 
+use super::Precision;
 use crate::error::{Error, Result};
-use crate::forces::Precision;
 use crate::gpu::{DeviceClass, Gpu, Rectangle};
 
 /// The shape of the kernels; for the terms see `shaders/direct/forces.wgsl`.
@@ -20,6 +21,29 @@ pub struct Shape {
     pub l: u32,
     /// Slices of the sources, one per workgroup in y.
     pub slices: u32,
+}
+
+/// How pairs of f32 are computed on an adapter. Relevant to [`Precision::DoubleSingle`]; determined
+/// by [`super::direct::gpu::tiers::tier`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Pairs {
+    /// Whether sums are protected against algebraic simplification by the compiler; see
+    /// `shaders/direct/arithmetic.wgsl`. Unprotected pairs are for testing the self-test.
+    pub fence: bool,
+    /// Whether fma rounds once, and so gives the rounding error of a product. WGSL permits rounding
+    /// twice; there products are split after Dekker, with a third more instructions in the refined
+    /// kernel.
+    pub fused: bool,
+}
+
+impl Pairs {
+    /// For tiers without pairs.
+    pub const NONE: Self = Self { fence: false, fused: false };
+
+    /// Name for display.
+    pub fn name(self) -> &'static str {
+        if self.fused { "products by fma" } else { "products split" }
+    }
 }
 
 /// Fewest tiles of a slice: with fewer, adding the partial sums costs more than computing them.
@@ -97,7 +121,7 @@ impl Shape {
     }
 
     /// Largest number of unrolled interactions.
-    pub(super) fn longest_text(class: DeviceClass, refined: bool) -> u32 {
+    pub(in crate::forces) fn longest_text(class: DeviceClass, refined: bool) -> u32 {
         match (class, refined) {
             (DeviceClass::Software, false) => 8,
             (DeviceClass::Software, true) => 2,
@@ -122,7 +146,7 @@ impl Shape {
     }
 
     /// Workgroups for `sinks` sinks.
-    pub(super) fn workgroups(&self, sinks: u32) -> u32 {
+    pub(in crate::forces) fn workgroups(&self, sinks: u32) -> u32 {
         sinks.div_ceil(self.sinks_per_workgroup())
     }
 
@@ -137,7 +161,7 @@ impl Shape {
     }
 
     /// The rectangle of sinks and sources that dispatches are cut from.
-    pub(super) fn rectangle(&self, sinks: u32, sources: u32) -> Rectangle {
+    pub(in crate::forces) fn rectangle(&self, sinks: u32, sources: u32) -> Rectangle {
         Rectangle {
             sinks,
             sources,
@@ -152,7 +176,7 @@ impl Shape {
 
     /// Whether kernels of this shape can be compiled for a device. Shapes read from a file may have
     /// any values.
-    pub(super) fn holds_on(&self, gpu: &Gpu) -> bool {
+    pub(in crate::forces) fn holds_on(&self, gpu: &Gpu) -> bool {
         self.validate().is_ok() && self.threads() <= gpu.limits.threads_per_workgroup
     }
 

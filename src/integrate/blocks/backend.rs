@@ -1,13 +1,13 @@
 //! Where bodies on individual steps are stored and advanced: on the host, or on the engine's
-//! device.
+//! device, and perhaps on further ones.
 
 #[cfg(not(target_arch = "wasm32"))]
 use super::ranks;
 use super::resident::{Resident, Residents, SHAPED};
+use super::schedule::PERIOD;
 use super::{Attractors, BlockSteps, SharedBlocks};
 use crate::error::Result;
-use crate::forces::direct::gpu::tiers::GpuTiers;
-use crate::forces::{ForceEngine, Precision};
+use crate::forces::{DeviceEngine, ForceEngine, Precision};
 use crate::gpu::DevicePart;
 
 /// Where bodies are predicted and corrected.
@@ -25,17 +25,17 @@ impl Default for Backend {
 
 impl BlockSteps {
     /// Moves the bodies to the engine's device, if it has one, its precision exceeds f32 and its
-    /// arithmetic holds; otherwise they stay on the host, and [`BlockSteps::describe_residence`]
+    /// arithmetic holds; otherwise they stay on the host, and [`BlockSteps::describe_backend`]
     /// gives the reason.
     pub async fn move_to_device(&mut self, field: &Attractors<'_>, engine: &dyn ForceEngine) {
         self.backend = Backend::default();
-        if let Some(gpu) = engine.on_device() {
+        if let Some(device) = engine.capabilities().device {
             let why = if self.accuracy.settings.on_host {
                 "as asked for".to_owned()
             } else if engine.precision() == Precision::Single {
                 "single is too narrow to keep bodies in".to_owned()
             } else {
-                match self.residents(field, engine, gpu).await {
+                match self.residents(field, engine, device).await {
                     Ok(residents) => {
                         self.backend = Backend::Device(residents);
                         return;
@@ -52,7 +52,7 @@ impl BlockSteps {
         &self,
         field: &Attractors<'_>,
         engine: &dyn ForceEngine,
-        first: &GpuTiers,
+        first: &dyn DeviceEngine,
     ) -> Result<Residents> {
         // All devices use the shapes tuned for the first.
         let shapes =
@@ -69,14 +69,45 @@ impl BlockSteps {
             let ranks = ranks::of(engine, first)?;
             let made = async {
                 let residents = Residents::alone(make(first.gpu()).await?);
-                let mut others = Vec::with_capacity(first.beside().len());
-                for gpu in first.beside() {
+                let mut others = Vec::with_capacity(first.other_devices().len());
+                for gpu in first.other_devices() {
                     others.push(make(gpu).await?);
                 }
                 Ok((residents, others))
             };
             let (residents, others) = ranks::all_or_none(ranks.as_ref(), made.await)?;
             Ok(residents.with(others, ranks))
+        }
+    }
+
+    /// [`BlockSteps::advance`] on the device, to this number of periods and ticks of the next. Not
+    /// the loop of the host: the device takes all blocks of a period without returning, and the
+    /// bodies are read back once.
+    pub(super) async fn advance_on_device(
+        &mut self,
+        period: u64,
+        offset: f64,
+        field: &Attractors<'_>,
+    ) -> Result<()> {
+        let Backend::Device(residents) = &mut self.backend else { return Ok(()) };
+        let mut failed = (None, None);
+        while self.schedule.period <= period {
+            let is_last = self.schedule.period == period;
+            let end = if is_last { offset.floor() as u64 } else { PERIOD };
+            let done = residents.run(end).await?;
+            self.stats.note_all(&done, self.tracks.len());
+            failed = (done.lost, done.too_short);
+            if failed != (None, None) || done.now < PERIOD {
+                break;
+            }
+            residents.turn_over();
+            self.schedule.period += 1;
+        }
+        residents.download(&mut self.accuracy, &mut self.tracks, &mut self.schedule).await?;
+        match failed {
+            (Some(i), _) => Err(self.lost(i, field)),
+            (_, Some(i)) => Err(self.too_short(i, field)),
+            _ => Ok(()),
         }
     }
 
@@ -102,7 +133,7 @@ impl BlockSteps {
     }
 
     /// Describes where the bodies are predicted and corrected.
-    pub fn describe_residence(&self) -> &str {
+    pub fn describe_backend(&self) -> &str {
         match &self.backend {
             Backend::Host(why) => why,
             Backend::Device(residents) => residents.describe(),

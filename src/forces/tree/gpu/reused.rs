@@ -8,40 +8,23 @@
 
 use std::sync::atomic::Ordering;
 
-use super::super::pace::RebuildPace;
+use super::forces::Steps;
 use super::{Stage, Strengths, TreeForces};
+use crate::forces::StepForces;
 use crate::gpu::{BodyBuffers, Gpu, storage};
-
-/// Additional bytes on the device per body if a tree serves several steps: the body's position when
-/// it was built.
-pub const KEPT_BYTES_PER_BODY: u64 = 16;
-
-/// State between evaluations.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Steps {
-    /// How often the tree is rebuilt.
-    pub pace: RebuildPace,
-    /// The step whose forces are computed next.
-    pub next: u64,
-    /// Whether the bodies had moved since the build at the last forces.
-    pub is_refitted: bool,
-    /// Whether these forces are those of steps; others, for potentials between steps, leave the
-    /// tree unchanged.
-    pub are_counted: bool,
-}
 
 impl TreeForces {
     /// Whether the next evaluation reuses the existing tree.
     pub(super) fn reuses_tree(&self) -> bool {
         let Steps { next, are_counted, .. } = self.steps;
         let is_due = are_counted && self.steps.pace.builds_at(next);
-        self.steps.pace.keeps() && !is_due && self.buffers.is_kept.load(Ordering::Relaxed)
+        self.steps.pace.keeps() && !is_due && self.buffers.is_reused.load(Ordering::Relaxed)
     }
 
     /// Called before the build begins, and when the cells are complete.
-    pub(super) fn set_tree_complete(&mut self, is_kept: bool) {
+    pub(super) fn set_tree_complete(&mut self, is_reused: bool) {
         if self.steps.pace.keeps() && self.steps.are_counted {
-            self.buffers.is_kept.store(is_kept, Ordering::Relaxed);
+            self.buffers.is_reused.store(is_reused, Ordering::Relaxed);
             self.steps.is_refitted = false;
         }
     }
@@ -52,15 +35,33 @@ impl TreeForces {
             self.steps.next += 1;
         }
     }
+}
 
-    /// See [`crate::forces::DeviceForces::go_on`].
-    pub(super) fn resume_with_tree(
+impl StepForces for TreeForces {
+    fn needs_last_accelerations(&self) -> bool {
+        self.shape.config().needs_accelerations()
+    }
+
+    fn built_at(&self) -> Option<&wgpu::Buffer> {
+        self.steps.is_refitted.then_some(&self.buffers.built_at)
+    }
+
+    fn begin_step(&mut self, step: u64) {
+        self.steps.next = step;
+    }
+
+    fn learn_steps(&mut self, steps: u64, secs: f64) {
+        self.steps.pace.learn(steps, secs);
+    }
+
+    fn resume(
         &mut self,
         gpu: &Gpu,
         bodies: &BodyBuffers,
         step: u64,
         built_at: Option<&[[f32; 4]]>,
     ) {
+        self.first = None;
         self.steps.next = step + 1;
         let have_moved = built_at.is_some();
         if !self.steps.pace.keeps() || !(have_moved || self.steps.pace.builds_at(step)) {
@@ -79,18 +80,15 @@ impl TreeForces {
             copy(places, &now);
             gpu.queue.write_buffer(places, 0, bytemuck::cast_slice(then));
         }
-        let mut encoder = gpu.device.create_command_encoder(&Default::default());
         self.build.begin_submission();
         self.params.clear();
-        {
-            let mut pass = encoder.begin_compute_pass(&Default::default());
+        gpu.submit_pass(|pass| {
             for stage in [Stage::Keys, Stage::Sort, Stage::Cells] {
-                self.build.record(&mut pass, &mut self.params, stage, Strengths::Unknown);
+                self.build.record(pass, &mut self.params, stage, Strengths::Unknown);
             }
-        }
-        self.params.upload(gpu);
-        self.build.end_submission(gpu);
-        gpu.queue.submit([encoder.finish()]);
+            self.params.upload(gpu);
+            self.build.end_submission(gpu);
+        });
         if have_moved {
             copy(&now, places);
         }

@@ -3,7 +3,7 @@
 use glam::DVec3;
 
 use super::super::pace::RebuildPace;
-use super::CpuTree;
+use super::HostTree;
 use super::call::{Call, Reusable};
 use crate::forces::{Identity, Rebuilds, Sinks, Sources};
 use crate::settings::Rebuild;
@@ -40,8 +40,8 @@ impl ReusedTree {
     /// Starts an evaluation of `n` bodies on themselves.
     pub fn begin(&mut self, n: usize) -> Begun {
         let next = self.next.take();
-        let is_anew = next.is_some_and(|(step, anew)| anew || self.pace.builds_at(step));
-        let serves = self.pace.keeps() && !is_anew && self.built_at.len() == n;
+        let is_due = next.is_some_and(|(step, are_new)| are_new || self.pace.builds_at(step));
+        let serves = self.pace.keeps() && !is_due && self.built_at.len() == n;
         let tree = if serves { self.tree.take() } else { None };
         Begun { tree, is_step: self.pace.keeps() && next.is_some() }
     }
@@ -64,22 +64,22 @@ impl ReusedTree {
     }
 }
 
-impl Rebuilds for CpuTree {
-    fn begin_step(&mut self, step: u64, anew: bool) {
-        self.kept.next = Some((step, anew));
+impl Rebuilds for HostTree {
+    fn begin_step(&mut self, step: u64, are_new: bool) {
+        self.reused.next = Some((step, are_new));
     }
 
-    fn go_on(&mut self, step: u64, built_at: Option<&[DVec3]>, bodies: &Sources, softening: f64) {
+    fn resume(&mut self, step: u64, built_at: Option<&[DVec3]>, bodies: &Sources, softening: f64) {
         let position = match built_at {
             Some(position) => position,
-            None if self.kept.pace.builds_at(step) => bodies.position,
+            None if self.reused.pace.builds_at(step) => bodies.position,
             None => return,
         };
         let sinks = Sinks::new(position, Identity::Offset(0));
         let then = Sources::new(position, bodies.mass);
         // If this is interrupted, so are its forces before they begin.
         let Ok(call) = Call::new(self.kernel, &sinks, &then, softening, None) else { return };
-        self.kept.end(call.into_reusable(), true, Some(position));
-        self.kept.is_refitted = built_at.is_some();
+        self.reused.end(call.into_reusable(), true, Some(position));
+        self.reused.is_refitted = built_at.is_some();
     }
 }

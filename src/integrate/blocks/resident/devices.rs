@@ -1,7 +1,7 @@
 //! The device or devices, of this process and of others, on which bodies on individual steps live
 //! and which share their blocks.
 
-use super::{Done, Resident};
+use super::{BlocksTaken, Resident};
 use crate::error::Result;
 #[cfg(not(target_arch = "wasm32"))]
 use crate::exchange::{Exchange, Ranks, team};
@@ -68,7 +68,7 @@ impl Residents {
     }
 
     /// [`Resident::run`] on all devices.
-    pub async fn run(&mut self, end: u64) -> Result<Done> {
+    pub async fn run(&mut self, end: u64) -> Result<BlocksTaken> {
         #[cfg(not(target_arch = "wasm32"))]
         if self.are_several {
             return self.run_together(end);
@@ -77,7 +77,7 @@ impl Residents {
     }
 
     #[cfg(not(target_arch = "wasm32"))]
-    fn run_together(&mut self, end: u64) -> Result<Done> {
+    fn run_together(&mut self, end: u64) -> Result<BlocksTaken> {
         use crate::error::Error;
         let Self { first, others, .. } = self;
         let run = |resident: &mut Resident| {
@@ -92,7 +92,7 @@ impl Residents {
             }
             done
         };
-        let mut all: Vec<Result<Done>> = std::thread::scope(|scope| {
+        let mut all: Vec<Result<BlocksTaken>> = std::thread::scope(|scope| {
             let run = &run;
             let threads: Vec<_> =
                 others.iter_mut().map(|resident| scope.spawn(move || run(resident))).collect();
@@ -103,16 +103,15 @@ impl Residents {
             all
         });
         // A device that only received another's failure has no error of its own to report.
-        let has_failed =
-            |done: &Result<Done>| matches!(done, Err(error) if !matches!(error, Error::Member(_)));
+        let has_failed = |done: &Result<BlocksTaken>| matches!(done, Err(error) if !matches!(error, Error::Member(_)));
         let failed = all.iter().position(has_failed).unwrap_or(0);
         all.swap_remove(failed)
     }
 
     /// [`Resident::turn_over`] on all devices.
-    pub fn turn_over(&mut self) {
+    pub fn turn_over(&self) {
         self.first.turn_over();
-        self.others.iter_mut().for_each(Resident::turn_over);
+        self.others.iter().for_each(Resident::turn_over);
     }
 
     /// [`Resident::download`] from the first device: all have the same data.
