@@ -5,8 +5,8 @@ mod common;
 
 #[path = "live/changes.rs"]
 mod changes;
-#[path = "live/looking.rs"]
-mod looking;
+#[path = "live/inspection.rs"]
+mod inspection;
 #[path = "live/reports.rs"]
 mod reports;
 #[path = "live/same_bits.rs"]

@@ -3,6 +3,7 @@
 use web_time::Instant;
 
 use super::Live;
+use super::on_worker::OnWorker;
 use crate::integrate::blocks::{BlockStats, BlockSteps};
 
 /// Individual steps at one time, with means over about the last half second.
@@ -64,7 +65,7 @@ impl Live {
     /// Requests [`Live::blocks`], which the worker reports between two steps; never blocks. Call in
     /// each frame that shows them.
     pub fn watch_blocks(&mut self) {
-        self.mover.request_blocks();
+        self.mover.worker().into_iter().for_each(OnWorker::request_blocks);
     }
 
     /// The individual steps as last reported; `None` if the integrator has none, or before

@@ -7,7 +7,7 @@ use crate::bodies::Component;
 use crate::forces::Method;
 use crate::forces::direct::gpu::KernelConfig;
 use crate::gpu::{FrameTimes, Gpu};
-use crate::live::{BlockFacts, Rates, Seen, Status, TimeKeeper};
+use crate::live::{BlockFacts, Inspected, Rates, Status, TimeKeeper};
 use crate::scene::RunHints;
 use crate::sim::{EngineKind, Settings};
 use crate::units::Units;
@@ -60,7 +60,7 @@ pub struct Facts<'a> {
     /// The individual steps, if the integrator has them and they are shown.
     pub blocks: Option<&'a BlockFacts>,
     /// Results of inspecting the forces: their error, the tree, what acts on a body.
-    pub seen: &'a Seen,
+    pub seen: &'a Inspected,
     /// Rates and diagnostics so far.
     pub history: &'a History,
     /// Stored states, by time.

@@ -11,7 +11,7 @@ use crate::app::panel::{Integration, ViewChoice, quantity};
 use crate::bodies::Bodies;
 use crate::error::Result;
 use crate::gpu::{Gpu, let_browser_turn};
-use crate::live::{Beside, Live};
+use crate::live::{Background, Live};
 use crate::render::Survey;
 use crate::render::ages::{ages, times_of_formation};
 use crate::scene::{RunHints, ViewHints};
@@ -72,7 +72,7 @@ pub struct Loading {
     pub keeps_view: bool,
     /// Whether it runs even if the last one was paused.
     pub plays: bool,
-    making: Beside<Session>,
+    making: Background<Session>,
 }
 
 impl Drop for Loading {
@@ -90,7 +90,7 @@ impl Loading {
     where
         F: Future<Output = Result<Session>> + 'static,
     {
-        let making = Beside::start("loading", make)?;
+        let making = Background::start("loading", make)?;
         Ok(Self { what, begun: Instant::now(), keeps_view, plays: false, making })
     }
 

@@ -12,7 +12,7 @@ use super::steer::PointerRequest;
 use crate::app::panel::History;
 use crate::error::{Error, Result};
 use crate::gpu::{DeviceClass, Gpu};
-use crate::live::{Beside, Command};
+use crate::live::{Background, Command};
 use crate::scene::Scene;
 use crate::settings::{InputRequest, ViewRequest};
 use crate::sim::{Moment, Settings};
@@ -33,7 +33,7 @@ pub struct Simulated {
     /// Stored states of the run.
     pub past: Past,
     /// Two snapshots being read for an encounter, and those that have been read.
-    pub meeting: Option<Beside<Meeting>>,
+    pub meeting: Option<Background<Meeting>>,
     pub met: Option<Meeting>,
     pub sharing: Sharing,
 }

@@ -1,9 +1,10 @@
-//! Another kernel or softening for bodies on a device: compiled in the background while steps are
-//! taken, and swapped in between two submissions.
+//! Another softening or kernel for bodies on a device. A softening is a parameter of the kernels,
+//! unless it needs or no longer needs their guard. Other kernels are compiled in the background and
+//! swapped in between two submissions.
 
 use std::sync::Arc;
 
-use super::stepper::{self, Stepper};
+use super::stepper::Stepper;
 use super::{DeviceState, Phase};
 use crate::error::Result;
 use crate::forces::direct::gpu::{KernelRequest, KernelVariant, Masses, USUAL_BLOCK};
@@ -35,8 +36,8 @@ impl NextKernel {
     /// A shader that does not compile.
     pub async fn compile(&self) -> Result<CompiledKernel> {
         let Self { gpu, buffers, method, tools, integrator } = self;
-        let stepper = stepper::bind(gpu, buffers, *method, tools, integrator).await?;
-        let potential = stepper.forces().with_potential(gpu, buffers).await?;
+        let stepper = Stepper::bind(gpu, buffers, *method, tools, integrator).await?;
+        let potential = stepper.forces.with_potential(gpu, buffers).await?;
         Ok(CompiledKernel { stepper, potential, tools: *tools })
     }
 
@@ -87,16 +88,41 @@ impl DeviceState {
     /// the state changes.
     pub fn take_kernel(&mut self, kernel: CompiledKernel) {
         let CompiledKernel { stepper, potential, tools } = kernel;
-        let DeviceTools { kernel: variant, softening, .. } = tools;
+        if Some(tools.kernel) != self.variant() {
+            self.throughput = Throughput::guess(self.gpu.adapter.class);
+        }
+        (self.potential, self.stepper) = (Some(potential), stepper);
+        self.combined = None;
+        self.restart_with(tools.softening);
+    }
+
+    /// Whether another softening needs no other kernel: it is then a parameter of each submission.
+    pub fn kernel_takes(&self, softening: f64) -> bool {
+        let is_guarded = |softening| KernelVariant::is_guarded(softening, self.largest_mass);
+        is_guarded(softening / self.frame.length) == is_guarded(self.softening)
+    }
+
+    /// Uses a softening that [`DeviceState::kernel_takes`] from now on, as
+    /// [`DeviceState::take_kernel`] does with a kernel made for it.
+    pub fn set_softening(&mut self, softening: f64) {
+        let softening = softening / self.frame.length;
+        self.stepper.set_softening(softening as f32);
+        let combined = self.combined.as_mut().and_then(|combined| combined.forces_mut());
+        for forces in self.potential.as_mut().into_iter().chain(combined) {
+            forces.set_softening(softening as f32);
+        }
+        self.forget_combined();
+        self.restart_with(softening);
+    }
+
+    /// Restarts a partly computed force. With a new softening, accelerations are recomputed before
+    /// the next step.
+    fn restart_with(&mut self, softening: f64) {
         if self.phase == Phase::Between && softening != self.softening {
             self.phase = Phase::Force { dt: 0.0 };
         }
-        if Some(variant) != self.variant() {
-            self.throughput = Throughput::guess(self.gpu.adapter.class);
-        }
-        (self.softening, self.potential, self.stepper) = (softening, Some(potential), stepper);
-        self.together = None;
+        self.softening = softening;
         let is_in_step = self.phase != (Phase::Force { dt: 0.0 });
-        self.stepper.forces_mut().begin_step(self.steps + u64::from(is_in_step));
+        self.stepper.forces.begin_step(self.steps + u64::from(is_in_step));
     }
 }

@@ -9,35 +9,31 @@
 //! kinds of steps there are.
 
 mod advance;
+mod backend;
 mod change;
+mod combined;
 mod diagnosis;
 #[cfg(not(target_arch = "wasm32"))]
 mod lockstep;
 mod long;
 mod potentials;
 #[cfg(not(target_arch = "wasm32"))]
-mod replica;
-mod residence;
+mod range_exchange;
 mod stepper;
-#[cfg(not(target_arch = "wasm32"))]
-mod telling;
-mod together;
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use glam::DVec3;
 
+pub use self::backend::BACKEND;
 pub use self::change::{CompiledKernel, NextKernel};
-pub use self::diagnosis::{Diagnosis, Totals};
+use self::combined::Combined;
+pub use self::diagnosis::Diagnosis;
 #[cfg(not(target_arch = "wasm32"))]
-pub(super) use self::lockstep::Lockstep;
+pub(super) use self::lockstep::GroupMember;
 pub use self::potentials::add_potentials;
-#[cfg(not(target_arch = "wasm32"))]
-pub(super) use self::replica::Replica;
-pub use self::residence::RESIDENCE;
 use self::stepper::{StepRequest, Stepper};
-use self::together::Together;
 use super::Settings;
 use crate::bodies::Bodies;
 use crate::error::Result;
@@ -85,7 +81,7 @@ pub struct DeviceState {
     /// The forces with potential, bound on the first request.
     potential: Option<Box<dyn DeviceForces>>,
     /// Forces and potentials by one kernel, for many bodies.
-    together: Option<Together>,
+    combined: Option<Combined>,
     phase: Phase,
     interactions: u64,
     throughput: Throughput,
@@ -166,15 +162,15 @@ impl DeviceState {
         let walk = settings.known.walk(&gpu, bodies.len());
         let tools = DeviceTools { kernel, softening, tree: settings.tree, walk };
         let mut stepper =
-            stepper::bind(&gpu, &buffers, method, &tools, settings.integrator).await?;
-        stepper.forces_mut().begin_step(settings.steps_before);
+            Stepper::bind(&gpu, &buffers, method, &tools, settings.integrator).await?;
+        stepper.forces.begin_step(settings.steps_before);
         let throughput = Throughput::guess(gpu.adapter.class);
         Ok(Self {
             gpu,
             buffers,
             stepper,
             potential: None,
-            together: None,
+            combined: None,
             // A step of length 0 that has begun: its force and its end remain.
             phase: Phase::Force { dt: 0.0 },
             interactions: 0,
@@ -218,8 +214,8 @@ impl DeviceState {
     /// forces depend on them; no first forces are then computed. `built_at` restores the positions,
     /// in the frame, over which a tree that serves several steps was built, if the bodies have
     /// moved since. For a state that has just begun.
-    pub fn go_on_from_last(&mut self, acceleration: &[DVec3], built_at: Option<&[DVec3]>) {
-        let forces = self.stepper.forces_mut();
+    fn go_on_from_last(&mut self, acceleration: &[DVec3], built_at: Option<&[DVec3]>) {
+        let forces = &mut self.stepper.forces;
         if !forces.needs_last_accelerations() || acceleration.len() != self.buffers.count as usize {
             return;
         }
@@ -239,24 +235,8 @@ impl DeviceState {
             [x, y, z, 0.0]
         };
         let built_at: Option<Vec<_>> = built_at.map(|all| all.iter().map(padded).collect());
-        let forces = self.stepper.forces_mut();
+        let forces = &mut self.stepper.forces;
         forces.go_on(&self.gpu, &self.buffers, self.steps, built_at.as_deref());
-    }
-
-    /// The positions, in the frame, over which the tree that serves several steps was built, if the
-    /// bodies had moved since by the last reading; else empty.
-    pub fn built_at(&self) -> &[DVec3] {
-        &self.built_at
-    }
-
-    /// The accelerations read last, if the next forces depend on them; else empty.
-    pub fn last(&self) -> &[DVec3] {
-        &self.last
-    }
-
-    /// The digits that the bodies read last lack in f64; empty before the first reading.
-    pub fn rests(&self) -> &Rests {
-        &self.rests
     }
 
     /// The bodies' buffers, for rendering and for reading.
@@ -276,12 +256,12 @@ impl DeviceState {
 
     /// The variant of the all-pairs kernel, with its text, if it computes the forces.
     pub fn variant(&self) -> Option<KernelVariant> {
-        self.stepper.forces().all_pairs().map(|kernel| kernel.variant)
+        self.stepper.forces.all_pairs().map(|kernel| kernel.variant)
     }
 
     /// Describes the adapter and the method in one line.
     pub fn describe(&self) -> String {
-        let (adapter, forces) = (&self.gpu.adapter, self.stepper.forces());
+        let (adapter, forces) = (&self.gpu.adapter, &self.stepper.forces);
         format!("{} ({}), {}", adapter.name, adapter.backend, forces.describe())
     }
 
@@ -354,7 +334,7 @@ impl DeviceState {
     /// The buffer of the computed potentials and its number of slices: see
     /// [`DeviceForces::partial_sums`].
     pub fn potential_sums(&self) -> (&wgpu::Buffer, u32) {
-        let forces = self.potential.as_deref().unwrap_or(self.stepper.forces());
+        let forces = self.potential.as_ref().unwrap_or(&self.stepper.forces);
         (forces.partial_sums(), forces.slices())
     }
 
@@ -371,6 +351,6 @@ impl DeviceState {
             self.step_secs = Some(self.since_step / work.steps as f64);
             self.since_step = 0.0;
         }
-        self.stepper.forces_mut().learn_steps(work.steps, secs);
+        self.stepper.forces.learn_steps(work.steps, secs);
     }
 }

@@ -29,6 +29,11 @@ impl SharedWalk {
     pub fn walk(&self) -> Option<&Walk> {
         self.is_on.then_some(&self.walk)
     }
+
+    /// Uses another softening from now on.
+    pub fn set_softening(&mut self, softening: f32) {
+        self.walk.set_softening(softening);
+    }
 }
 
 impl TreeForces {
