@@ -43,7 +43,7 @@ impl BlockWatch {
     }
 
     /// The facts about `steps` at simulated `time`.
-    pub fn look(&mut self, steps: &BlockSteps, time: f64) -> BlockFacts {
+    pub fn observe(&mut self, steps: &BlockSteps, time: f64) -> BlockFacts {
         let now = *steps.stats();
         let (blocks, secs) = (now.blocks - self.stats.blocks, self.since.elapsed().as_secs_f64());
         let first = self.facts.blocks == 0;

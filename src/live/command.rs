@@ -44,8 +44,8 @@ pub(super) struct Change {
     pub what: Changed,
 }
 
-/// What is new in a [`Change`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What is new in a [`Change`]; each includes those before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Changed {
     Softening,
     /// The shape of the kernel.

@@ -15,7 +15,6 @@ use crate::forces::direct::gpu::KernelVariant;
 use crate::forces::{Budget, Throughput};
 use crate::frame::Frame;
 use crate::gpu::{BodyBuffers, FrameTimes, Gpu, Readback, fine, layout::VEC4};
-use crate::integrate::Integrator;
 use crate::sim::{Clock, CompiledKernel, DeviceState, Diagnosis, Moment, Settings, Work};
 
 /// Cost of a body's visit by the diagnostics' kernels, in interactions.
@@ -25,8 +24,6 @@ pub(super) struct OnDevice {
     state: DeviceState,
     clock: Clock,
     ready: bool,
-    softening: f64,
-    integrator: &'static Integrator,
     /// Ids, masses and components of the bodies, which stay on the host.
     host_fields: Arc<Bodies>,
     reporting: Reporting,
@@ -67,7 +64,6 @@ enum Changing {
 struct Compiled {
     kernel: CompiledKernel,
     diagnosis: Diagnosis,
-    softening: f64,
 }
 
 impl OnDevice {
@@ -91,8 +87,6 @@ impl OnDevice {
             state,
             clock: Clock::new(settings.start, settings.steps_before, settings.dt),
             ready: false,
-            softening: settings.softening,
-            integrator: settings.integrator,
             host_fields: Arc::new(bodies),
             reporting: Reporting::Nothing,
             report_requested: false,
@@ -125,7 +119,7 @@ impl OnDevice {
 
     fn compile(&self, change: Change) -> Result<Background<Compiled>> {
         let Change { kernel, softening, what } = change;
-        let next = self.state.next_kernel(&kernel, softening, self.integrator)?;
+        let next = self.state.next_kernel(&kernel, softening)?;
         let known = self.diagnosis.clone().filter(|_| what != Changed::Shaders);
         let (host_fields, frame) = (Arc::clone(&self.host_fields), *self.state.frame());
         Background::start("compiling", move || async move {
@@ -135,24 +129,18 @@ impl OnDevice {
                 Some(known) => known.with_potentials(gpu, buffers, potentials).await?,
                 None => Diagnosis::new(gpu, buffers, frame, potentials, &host_fields).await?,
             };
-            Ok(Compiled { kernel, diagnosis, softening })
+            Ok(Compiled { kernel, diagnosis })
         })
     }
 
-    /// Puts compiled kernels into use.
+    /// Puts compiled kernels into use. If the softening is new, a report follows, as the energy
+    /// depends on it.
     fn take_compiled(&mut self, compiled: Compiled) {
         self.prepared = None;
-        let Compiled { kernel, diagnosis, softening } = compiled;
-        self.state.take_kernel(kernel);
+        let Compiled { kernel, diagnosis } = compiled;
+        self.report_requested |= self.state.take_kernel(kernel);
         self.diagnosis = Some(diagnosis);
-        self.note_softening(softening);
         self.in_flight.clear();
-    }
-
-    /// Notes the softening in use. A report follows if it is new, as the energy depends on it.
-    fn note_softening(&mut self, softening: f64) {
-        self.report_requested |= softening != self.softening;
-        self.softening = softening;
     }
 
     /// Records this frame's slice: up to `due` steps of `dt` within `budget`.
@@ -173,13 +161,10 @@ impl OnDevice {
         }
         if self.state.is_between_steps() {
             if let Some(prepared) = self.prepared.take() {
-                let softening = self.softening;
+                let softening = self.state.softening();
                 self.take_compiled(prepared);
                 // It may have changed since these kernels were requested.
-                if softening != self.softening {
-                    self.state.set_softening(softening);
-                    self.note_softening(softening);
-                }
+                self.state.set_softening(softening);
             }
             let is_reporting = self.record_report(encoder, budget);
             self.copy_if_requested(encoder);
@@ -214,7 +199,7 @@ impl OnDevice {
         let Some(diagnosis) = &self.diagnosis else { return false };
         if self.reporting == Reporting::Nothing && std::mem::take(&mut self.report_requested) {
             self.state.begin_potential();
-            self.reported = (self.clock.time(), self.clock.steps(), self.softening);
+            self.reported = (self.clock.time(), self.clock.steps(), self.state.softening());
             self.reporting = Reporting::Potential;
         }
         if self.reporting == Reporting::Potential {
@@ -251,7 +236,7 @@ impl OnDevice {
             .map(|buffer| (buffer, all.clone()));
         self.bodies.record(&self.state.gpu().device, encoder, &copies);
         self.readback_purpose = purpose;
-        self.copied = (self.clock.time(), self.clock.steps(), self.softening);
+        self.copied = (self.clock.time(), self.clock.steps(), self.state.softening());
     }
 
     /// Converts bodies to f64 in the background, as millions take long.
@@ -361,11 +346,9 @@ impl Moves for OnDevice {
         let is_softening = change.what == Changed::Softening;
         if let Some(Changing::Compiling(_)) = self.changing {
             // Returns the error of an impossible change at once.
-            self.state.next_kernel(&change.kernel, change.softening, self.integrator)?;
-            let before = self.next_change.map(|before| before.what);
-            let what =
-                if before == Some(Changed::Shaders) { Changed::Shaders } else { change.what };
-            self.next_change = Some(Change { what, ..change });
+            self.state.next_kernel(&change.kernel, change.softening)?;
+            let before = self.next_change.map_or(change.what, |before| before.what);
+            self.next_change = Some(Change { what: change.what.max(before), ..change });
             return Ok(());
         }
         self.report_requested |= is_softening && self.changing.is_none();
@@ -401,9 +384,7 @@ impl OnDevice {
         }
         let changed = match self.changing.as_ref()? {
             Changing::Softening(softening) => {
-                let softening = *softening;
-                self.state.set_softening(softening);
-                self.note_softening(softening);
+                self.report_requested |= self.state.set_softening(*softening);
                 Ok(())
             }
             Changing::Compiling(task) => {
@@ -415,6 +396,9 @@ impl OnDevice {
         match self.next_change.take() {
             // The later request determines the result.
             Some(next) => {
+                // Kernels that did not compile are not in use: the later request repeats theirs.
+                let least = if changed.is_err() { Changed::Kernel } else { next.what };
+                let next = Change { what: next.what.max(least), ..next };
                 let gpu = Arc::clone(self.state.gpu());
                 self.change(&gpu, next).err().map(Err)
             }

@@ -179,7 +179,7 @@ impl Worker {
             self.shown |= publish(shared, self.state(), &self.drawn, self.progress);
             lock(&shared.outbox).done = done;
             if let (true, Some(steps)) = (blocks, self.simulation.blocks()) {
-                let facts = self.blocks.look(steps, self.simulation.time());
+                let facts = self.blocks.observe(steps, self.simulation.time());
                 lock(&shared.outbox).blocks = Some(facts);
             }
             if let Some(purpose) = bodies {

@@ -1,5 +1,9 @@
-//! Advancing by whole steps, and reading back. Each submission is awaited; natively that blocks the
-//! thread.
+//! Advancing one device by whole steps, and reading back. Each submission is awaited; natively that
+//! blocks the thread.
+//!
+//! Submissions end when their time is used up, often in the middle of a step, and two are in flight.
+//! Those of a group of devices end at exchanges, so it has a loop of its own (`lockstep.rs`); frames
+//! of a window record slices and wait for nothing (`live/on_device.rs`).
 
 use std::collections::VecDeque;
 

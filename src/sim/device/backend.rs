@@ -45,7 +45,7 @@ impl DeviceState {
         let mut state = Self::begin(gpu, bodies, rests.as_ref(), settings).await?;
         if let Some(last) = columns.and_then(|columns| last::find(columns, bodies.len())) {
             let built_at = columns.and_then(|c| rebuilds::find_in_frame(c, bodies.len()));
-            state.go_on_from_last(&last, built_at.as_deref());
+            state.restore_last(&last, built_at.as_deref());
         }
         Ok(state)
     }

@@ -42,6 +42,7 @@ use crate::forces::tree::TreeConfig;
 use crate::forces::{Budget, DeviceForces, DeviceTools, Method, Throughput, on_device};
 use crate::frame::{Frame, Rests};
 use crate::gpu::{BodyBuffers, Gpu, Readback};
+use crate::integrate::Integrator;
 use crate::tuned::Known;
 
 /// The progress within a step after all submissions so far.
@@ -89,13 +90,15 @@ pub struct DeviceState {
     step_secs: Option<f64>,
     /// Seconds that submissions have taken since the last step ended.
     since_step: f64,
-    /// The frame of the f32 numbers on the device. `largest_mass` and `softening` are in its units.
+    /// The frame of the f32 numbers on the device. `largest_mass` is in its units.
     frame: Frame,
     /// The digits that the bodies read last lack in f64.
     rests: Rests,
     largest_mass: f64,
+    /// In the caller's units.
     softening: f64,
     method: Method,
+    integrator: &'static Integrator,
     tree: TreeConfig,
     /// The accelerations read last, if the next forces depend on them.
     last: Vec<DVec3>,
@@ -180,8 +183,9 @@ impl DeviceState {
             frame,
             rests: Rests::default(),
             largest_mass,
-            softening,
+            softening: settings.softening,
             method,
+            integrator: settings.integrator,
             tree: settings.tree,
             last: Vec::new(),
             built_at: Vec::new(),
@@ -205,6 +209,11 @@ impl DeviceState {
         }
     }
 
+    /// The softening of its forces.
+    pub fn softening(&self) -> f64 {
+        self.softening
+    }
+
     /// The frame with which the state began.
     pub fn frame(&self) -> &Frame {
         &self.frame
@@ -214,7 +223,7 @@ impl DeviceState {
     /// forces depend on them; no first forces are then computed. `built_at` restores the positions,
     /// in the frame, over which a tree that serves several steps was built, if the bodies have
     /// moved since. For a state that has just begun.
-    fn go_on_from_last(&mut self, acceleration: &[DVec3], built_at: Option<&[DVec3]>) {
+    fn restore_last(&mut self, acceleration: &[DVec3], built_at: Option<&[DVec3]>) {
         let forces = &mut self.stepper.forces;
         if !forces.needs_last_accelerations() || acceleration.len() != self.buffers.count as usize {
             return;

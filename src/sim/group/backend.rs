@@ -105,8 +105,9 @@ impl Backend for DeviceGroup {
             // All devices have the same frame and masses, so they agree.
             let takes = self.first().kernel_takes(softening);
             if takes {
-                let all = &mut self.local_devices;
-                all.iter_mut().for_each(|local| local.state.set_softening(softening));
+                for local in &mut self.local_devices {
+                    local.state.set_softening(softening);
+                }
                 self.advance_all(((0.0, 0), true), &mut |_| true)?;
             }
             Ok(takes)

@@ -223,7 +223,7 @@ fn kernel_of_rank_0(ranks: &Ranks, config: KernelConfig) -> Result<KernelConfig>
     let received = ranks.tell(text.as_bytes())?;
     let first = String::from_utf8_lossy(&received[0]);
     toml::from_str(&first).map_err(|error| {
-        Error::Outside(format!("rank 0 told no kernel that is known here: {error}"))
+        Error::Outside(format!("rank 0 sent a kernel that is not known here: {error}"))
     })
 }
 
