@@ -86,6 +86,11 @@ impl Fused {
         Ok(Some(Self { kernels, params, whole, workgroups }))
     }
 
+    /// Uses another softening from the next submission on.
+    pub fn set_softening(&mut self, softening: f32) {
+        self.whole.softening_squared = softening * softening;
+    }
+
     /// Begins a submission.
     pub fn begin_submission(&mut self) {
         self.params.clear();

@@ -96,6 +96,11 @@ impl OneWorkgroup {
         u64::from(self.same.count).pow(2)
     }
 
+    /// Uses another softening from the next submission on.
+    pub fn set_softening(&mut self, softening: f32) {
+        self.same.softening_squared = softening * softening;
+    }
+
     /// Begins a submission.
     pub fn begin_submission(&mut self) {
         self.params.clear();

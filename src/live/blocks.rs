@@ -3,6 +3,7 @@
 use web_time::Instant;
 
 use super::Live;
+use super::on_worker::OnWorker;
 use crate::integrate::blocks::{BlockStats, BlockSteps};
 
 /// Individual steps at one time, with means over about the last half second.
@@ -42,7 +43,7 @@ impl BlockWatch {
     }
 
     /// The facts about `steps` at simulated `time`.
-    pub fn look(&mut self, steps: &BlockSteps, time: f64) -> BlockFacts {
+    pub fn observe(&mut self, steps: &BlockSteps, time: f64) -> BlockFacts {
         let now = *steps.stats();
         let (blocks, secs) = (now.blocks - self.stats.blocks, self.since.elapsed().as_secs_f64());
         let first = self.facts.blocks == 0;
@@ -64,7 +65,7 @@ impl Live {
     /// Requests [`Live::blocks`], which the worker reports between two steps; never blocks. Call in
     /// each frame that shows them.
     pub fn watch_blocks(&mut self) {
-        self.mover.request_blocks();
+        self.mover.worker().into_iter().for_each(OnWorker::request_blocks);
     }
 
     /// The individual steps as last reported; `None` if the integrator has none, or before

@@ -29,10 +29,17 @@ pub(super) enum Purpose {
 }
 
 impl Purpose {
+    /// Adds a request for this purpose; a checkpoint does not replace an answer.
+    pub fn request(self, pending: &mut Option<Self>) {
+        if *pending != Some(Self::Answer) {
+            *pending = Some(self);
+        }
+    }
+
     pub fn event(self, moment: Arc<Moment>) -> Event {
         match self {
             Purpose::Answer => Event::Moment(moment),
-            Purpose::Checkpoint => Event::Kept(moment),
+            Purpose::Checkpoint => Event::Checkpoint(moment),
         }
     }
 }

@@ -36,6 +36,24 @@ pub enum Command {
     Moment,
 }
 
+/// The kernel and the softening to continue with.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) struct Change {
+    pub kernel: KernelRequest,
+    pub softening: f64,
+    pub what: Changed,
+}
+
+/// What is new in a [`Change`]; each includes those before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Changed {
+    Softening,
+    /// The shape of the kernel.
+    Kernel,
+    /// The text of the shaders: the diagnostics' kernels are compiled as well.
+    Shaders,
+}
+
 /// An event that a running simulation returns.
 #[derive(Debug)]
 pub enum Event {
@@ -45,7 +63,7 @@ pub enum Event {
     Moment(Arc<Moment>),
     /// A checkpoint to continue from if the device is lost; sent every few seconds without a
     /// request.
-    Kept(Arc<Moment>),
+    Checkpoint(Arc<Moment>),
     /// An error; the simulation continues unless the device was lost.
     Failed(Error),
 }

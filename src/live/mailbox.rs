@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Poll, Waker};
 
 use super::cadence::Purpose;
+use super::command::Change;
 use super::points::Points;
 use super::{BlockFacts, Event};
-use crate::forces::direct::gpu::KernelRequest;
 use crate::gpu::DevicePart;
 
 /// The worker's progress.
@@ -22,15 +22,21 @@ pub(super) struct Progress {
     pub ready: bool,
 }
 
+/// What must be served before the next step.
+#[derive(Clone, Copy, Default, PartialEq)]
+pub(super) struct Requests {
+    /// The forces to continue with, if they are other ones.
+    pub change: Option<Change>,
+    pub report: bool,
+    pub bodies: Option<Purpose>,
+    pub blocks: bool,
+}
+
 pub(super) struct Inbox {
     /// The number of steps since the start up to which the worker may go.
     pub until: u64,
     pub dt: f64,
-    pub softening: Option<f64>,
-    pub kernel: Option<KernelRequest>,
-    pub report: bool,
-    pub bodies: Option<Purpose>,
-    pub blocks: bool,
+    pub requests: Requests,
     /// Whether the frame loop has taken the last state and requests another.
     pub wanted: bool,
     pub quit: bool,
@@ -60,10 +66,22 @@ pub(super) struct Outbox {
 }
 
 impl Inbox {
+    /// One that requests the first state, and allows no steps.
+    pub fn new(dt: f64) -> Self {
+        Self {
+            until: 0,
+            dt,
+            requests: Requests::default(),
+            wanted: true,
+            quit: false,
+            frames: 0,
+            waiting: None,
+        }
+    }
+
     /// Whether there is a request that must be served before the next step.
     pub fn has_request(&self) -> bool {
-        let changes = self.softening.is_some() || self.kernel.is_some();
-        changes || self.report || self.bodies.is_some() || self.blocks
+        self.requests != Requests::default()
     }
 
     /// Steps that the worker may take now, having taken `done`. `done` may be greater than `until`:
@@ -124,21 +142,9 @@ mod tests {
 
     #[test]
     fn worker_ahead_of_a_pause_takes_no_step() {
-        let mut inbox = Inbox {
-            until: 3,
-            dt: 0.1,
-            softening: None,
-            kernel: None,
-            report: false,
-            bodies: None,
-            blocks: false,
-            wanted: true,
-            quit: false,
-            frames: 0,
-            waiting: None,
-        };
+        let mut inbox = Inbox { until: 3, ..Inbox::new(0.1) };
         assert_eq!([0, 3, 5].map(|done| inbox.due(done)), [3, 0, 0]);
-        inbox.report = true;
+        inbox.requests.report = true;
         assert_eq!(inbox.due(0), 0, "requests come before steps");
     }
 }

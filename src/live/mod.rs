@@ -11,20 +11,18 @@
 //! The simulation is bit-reproducible: its results depend on the commands and the steps between
 //! which they come, never on frames, budgets or on whether a panel is shown.
 
-mod beside;
+mod background;
 mod blocks;
 mod body;
 mod cadence;
-mod change;
 mod command;
 mod force_error;
 mod frame_pace;
-mod looking;
+mod inspection;
 mod mailbox;
 mod mover;
 mod on_device;
-mod on_host;
-mod parts;
+mod on_worker;
 mod points;
 #[cfg(all(feature = "priority", not(target_arch = "wasm32")))]
 mod priority;
@@ -39,12 +37,12 @@ use std::sync::Arc;
 use glam::DVec4;
 use web_time::{Duration, Instant};
 
-pub use beside::Beside;
+pub use background::Background;
 pub use blocks::BlockFacts;
 pub use body::{BodyFacts, Neighbour};
 pub use command::{Command, Event, Report};
 pub use force_error::{ForceError, SAMPLES};
-pub use looking::{Seen, SeenTree, SeenWalk, Wish};
+pub use inspection::{InspectRequest, Inspected, InspectedTree, InspectedWalk};
 #[cfg(all(feature = "priority", not(target_arch = "wasm32")))]
 pub use priority::lower_engine_priority;
 pub use rates::Rates;
@@ -58,19 +56,20 @@ use crate::error::{Error, Result};
 use crate::forces::direct::gpu::KernelRequest;
 use crate::forces::{Budget, check_softening};
 use crate::gpu::{FrameTimes, Gpu};
-use crate::sim::{Choice, Clock, EngineKind, Settings, Work, host_engine, residence};
+use crate::sim::{Choice, EngineKind, Settings, Simulation, Work, host_engine};
 use cadence::{Cadence, Purpose};
+use command::{Change, Changed};
 use frame_pace::FramePace;
-use looking::Inspection;
+use inspection::Inspection;
 use mover::{FrameSlice, Mover, Reached};
 use on_device::OnDevice;
-use on_host::OnHost;
-use worker::Backend;
+use on_worker::OnWorker;
+use worker::Source;
 
 /// An interactive simulation: it takes commands and does a bounded slice of work per frame.
 pub struct Live {
     gpu: Arc<Gpu>,
-    mover: Box<dyn Mover>,
+    mover: Mover,
     settings: Settings,
     choice: Choice,
     /// The time step with its direction.
@@ -92,7 +91,7 @@ pub struct Live {
     count: usize,
     tracker: Tracker,
     resting: bool,
-    /// Kernel and softening in use while new ones are being compiled.
+    /// Kernel and softening in use while new ones are not in effect yet.
     before_change: Option<(KernelRequest, f64)>,
     /// The work given to the last frame, and its budget.
     last_slice: (Work, Budget),
@@ -124,26 +123,29 @@ impl Live {
         settings.validate()?;
         settings.method = Some(choice.method);
         let count = bodies.len();
-        let mover: Box<dyn Mover> = match choice.kind {
+        let mover = match choice.kind {
             EngineKind::Gpu if !settings.steps_on_host() && !choice.beside.is_empty() => {
-                let group = residence(&choice, &bodies, &settings, None).await?;
-                let on_device = group.on_device(settings.begins_at());
-                settings.frame = on_device.map(|state| state.first_frame);
-                Box::new(OnHost::start(gpu, bodies, Backend::Devices(group), &settings)?)
+                let (choice, of_group) = (choice.clone(), settings.clone());
+                let opening = Simulation::open_unchecked(choice, bodies.clone(), of_group, None);
+                let simulation = Box::new(opening.await?);
+                settings.frame = simulation.settings().frame;
+                let source = Source::Devices(simulation);
+                Mover::Worker(Box::new(OnWorker::start(gpu, bodies, source, &settings)?))
             }
             EngineKind::Gpu if !settings.steps_on_host() => {
                 let mover = OnDevice::open(Arc::clone(gpu), bodies, &settings).await?;
                 settings.frame = Some(mover.frame());
-                Box::new(mover)
+                Mover::Device(Box::new(mover))
             }
             kind => {
                 let (gpus, others) = (choice.gpu.as_ref(), &choice.beside);
                 let engine = host_engine(kind, gpus, others, &settings).await?;
-                Box::new(OnHost::start(gpu, bodies, Backend::Host(engine), &settings)?)
+                let source = Source::Engine(choice.clone(), engine);
+                Mover::Worker(Box::new(OnWorker::start(gpu, bodies, source, &settings)?))
             }
         };
-        let clock = Clock::new(settings.start, settings.steps_before, settings.dt);
-        let status = Status { time: clock.time(), steps: clock.steps(), ..Status::default() };
+        let (time, steps) = (settings.begins_at(), settings.steps_before);
+        let status = Status { time, steps, ..Status::default() };
         Ok(Self {
             gpu: Arc::clone(gpu),
             mover,
@@ -180,7 +182,7 @@ impl Live {
             Command::Pause(paused) => {
                 self.keeper.paused = paused;
                 if paused {
-                    self.mover.pause(self.dt);
+                    self.pause_worker();
                 }
             }
             Command::Step(steps) => self.keeper.ask_steps(steps),
@@ -206,20 +208,15 @@ impl Live {
             }
             Command::Softening(softening) => {
                 check_softening(softening)?;
-                self.mover.set_softening(&self.settings.kernel, softening)?;
-                self.begin_change();
+                self.change(Change { softening, ..self.change_of(Changed::Softening) })?;
                 self.settings.softening = softening;
             }
-            Command::Kernel(request) => {
-                self.mover.set_kernel(&self.gpu, &request, self.settings.softening)?;
-                self.begin_change();
-                self.settings.kernel = request;
+            Command::Kernel(kernel) => {
+                self.change(Change { kernel, ..self.change_of(Changed::Kernel) })?;
+                self.settings.kernel = kernel;
                 self.rates.forget();
             }
-            Command::Recompile => {
-                self.mover.recompile(&self.settings.kernel, self.settings.softening)?;
-                self.begin_change();
-            }
+            Command::Recompile => self.change(self.change_of(Changed::Shaders))?,
             Command::Report => self.request_report(),
             Command::Moment => self.request_bodies(Purpose::Answer),
         }
@@ -279,7 +276,7 @@ impl Live {
 
     /// Call after the frame's submission.
     pub fn submitted(&mut self) {
-        self.mover.submitted();
+        self.mover.device_mut().into_iter().for_each(OnDevice::submitted);
         self.tracker.submitted();
     }
 
@@ -297,19 +294,20 @@ impl Live {
 
     /// Sets what is inspected in the forces, in the background and without any effect on the
     /// results.
-    pub fn look(&mut self, wish: Wish) {
-        self.inspection.request(wish);
+    pub fn inspect(&mut self, request: InspectRequest) {
+        self.inspection.request(request);
     }
 
     /// The results of the inspection so far.
-    pub fn seen(&self) -> &Seen {
-        self.inspection.seen()
+    pub fn inspected(&self) -> &Inspected {
+        self.inspection.inspected()
     }
 
     /// Takes in the times of an earlier frame, of which the span `steps` is the simulation's. The
     /// frame's number is what [`Live::frame`] returned after its recording.
     pub fn learn(&mut self, times: &FrameTimes) {
-        if let Some((work, secs)) = self.mover.learn(times) {
+        let learned = self.mover.device_mut().and_then(|device| device.learn(times));
+        if let Some((work, secs)) = learned {
             self.rates.kernel(work.interactions, secs);
         }
     }
@@ -317,11 +315,12 @@ impl Live {
     /// For devices without timestamps: takes in that the last frame came after `wall_secs`, and
     /// adapts the size of the slices.
     pub fn learn_from_frames(&mut self, wall_secs: f64) {
-        if let Some(throughput) = self.mover.throughput() {
+        if let Some(device) = self.mover.device_mut() {
+            let throughput = device.throughput();
             let (work, budget) = self.last_slice;
             let slice_secs = throughput.secs(work.interactions, work.dispatches);
             let factor = self.frame_pace.learn(wall_secs, slice_secs, budget.submission_secs);
-            self.mover.learn_rate((throughput.rate() * factor).clamp(1e6, 1e14));
+            device.learn_rate((throughput.rate() * factor).clamp(1e6, 1e14));
         }
     }
 
@@ -330,9 +329,10 @@ impl Live {
         let mut events = std::mem::take(&mut self.events);
         let done = self.mover.poll(&mut self.rates, &mut events);
         self.keeper.done(done, self.dt);
-        self.blocks = self.mover.take_blocks().or(self.blocks.take());
+        let blocks = self.mover.worker().and_then(OnWorker::take_blocks);
+        self.blocks = blocks.or(self.blocks.take());
         self.take_reached();
-        match self.mover.take_change() {
+        match self.mover.device_mut().and_then(OnDevice::take_change) {
             Some(Ok(())) => self.before_change = None,
             Some(Err(error)) => {
                 if let Some((kernel, softening)) = self.before_change.take() {
@@ -345,7 +345,7 @@ impl Live {
         for event in &events {
             match event {
                 Event::Report(report) => self.reports.receive(report.steps),
-                Event::Moment(moment) | Event::Kept(moment) => {
+                Event::Moment(moment) | Event::Checkpoint(moment) => {
                     self.checkpoints.receive(moment.steps);
                     self.inspection.receive(moment);
                 }
@@ -359,21 +359,37 @@ impl Live {
         events
     }
 
-    /// Stores the current kernel and softening, to restore them if the new ones do not compile.
-    fn begin_change(&mut self) {
+    /// The present forces, with a mark of what is going to be changed.
+    fn change_of(&self, what: Changed) -> Change {
+        let Settings { kernel, softening, .. } = self.settings;
+        Change { kernel, softening, what }
+    }
+
+    /// Begins a change. The current kernel and softening are stored, to restore them if the new
+    /// ones do not compile.
+    fn change(&mut self, change: Change) -> Result<()> {
+        self.mover.change(&self.gpu, change)?;
         if self.mover.is_changing() {
             let now = (self.settings.kernel, self.settings.softening);
             self.before_change.get_or_insert(now);
         }
+        Ok(())
     }
 
-    /// Whether a requested kernel or softening is being compiled; until then no step begins.
+    /// Whether a requested kernel or softening is not in effect yet; until then no step begins.
     pub fn is_changing(&self) -> bool {
         self.mover.is_changing()
     }
 
+    /// Withdraws the steps that a worker may still take.
+    fn pause_worker(&self) {
+        if let Some(worker) = self.mover.worker() {
+            worker.allow(0, self.dt);
+        }
+    }
+
     fn take_reached(&mut self) {
-        let Reached { time, steps, ready } = self.mover.reached();
+        let Reached { time, steps, ready, .. } = self.mover.reached();
         if ready && !self.status.ready {
             self.reports.expect(self.opened.elapsed(), self.frame);
         }

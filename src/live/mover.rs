@@ -1,15 +1,19 @@
-//! The interface of what moves the bodies: a device or a worker.
+//! The interface of what moves the bodies: frames that record steps on the window's device, or a
+//! worker.
 
+use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 use super::cadence::Purpose;
+use super::command::Change;
+use super::on_device::OnDevice;
+use super::on_worker::OnWorker;
 use super::tracking::Tracker;
-use super::{BlockFacts, Event, Rates};
+use super::{Event, Rates};
 use crate::error::Result;
-use crate::forces::direct::gpu::{KernelRequest, KernelVariant};
-use crate::forces::{Budget, Throughput};
+use crate::forces::Budget;
 use crate::frame::Frame;
-use crate::gpu::{DevicePart, FrameTimes, Gpu};
+use crate::gpu::Gpu;
 use crate::sim::Work;
 
 /// The slice of the simulation that a frame records.
@@ -42,11 +46,13 @@ pub(super) struct Reached {
     pub steps: u64,
     /// Whether the first accelerations have been computed.
     pub ready: bool,
+    /// The number of steps of the drawn state; `None` within a step.
+    pub drawn_after: Option<u64>,
 }
 
 /// Moves bodies while frames are drawn. No method blocks: results of long operations come back as
 /// [`Event`]s.
-pub(super) trait Mover: Send {
+pub(super) trait Moves: Send {
     /// The engine and its adapter in one line.
     fn describe(&self) -> String;
 
@@ -55,9 +61,6 @@ pub(super) trait Mover: Send {
 
     fn reached(&self) -> Reached;
 
-    /// The number of steps of the drawn state; `None` within a step.
-    fn drawn_after(&self) -> Option<u64>;
-
     /// The buffers that the sprites read.
     fn drawn(&self) -> Drawn<'_>;
 
@@ -65,20 +68,13 @@ pub(super) trait Mover: Send {
     /// last call.
     fn poll(&mut self, rates: &mut Rates, events: &mut Vec<Event>) -> u64;
 
-    /// Continues with another softening: the next step begins after its kernels are compiled and
-    /// the accelerations are computed with it.
+    /// Continues with another softening or kernel. If kernels have to be compiled, the next step
+    /// begins after that; if the softening is new, after the accelerations are computed with it.
     ///
     /// # Errors
     ///
     /// Those of the kernel's selection; nothing is changed then.
-    fn set_softening(&mut self, request: &KernelRequest, softening: f64) -> Result<()>;
-
-    /// Continues with another shape of the kernel, if it has one, as soon as it is compiled.
-    ///
-    /// # Errors
-    ///
-    /// The adapter cannot run this shape; nothing is changed then.
-    fn set_kernel(&mut self, gpu: &Gpu, request: &KernelRequest, softening: f64) -> Result<()>;
+    fn change(&mut self, gpu: &Gpu, change: Change) -> Result<()>;
 
     /// Requests diagnostics.
     fn request_report(&mut self);
@@ -86,70 +82,65 @@ pub(super) trait Mover: Send {
     /// Requests the bodies.
     fn request_bodies(&mut self, purpose: Purpose);
 
-    /// Requests the statistics of individual steps.
-    fn request_blocks(&mut self) {}
-
-    /// The statistics of individual steps, if reported since the last call.
-    fn take_blocks(&mut self) -> Option<BlockFacts> {
-        None
-    }
-
-    /// What each device computes, if several move the bodies.
-    fn parts(&self) -> &[DevicePart] {
-        &[]
-    }
-
-    /// Called when paused: no further step is due.
-    fn pause(&mut self, dt: f64) {
-        let _ = dt;
-    }
-
     /// Whether it has work, or results for frames to take in, although no step is due.
     fn is_busy(&self) -> bool;
+}
+
+/// What moves the bodies; what only one of the two can do is called on it.
+pub(super) enum Mover {
+    Device(Box<OnDevice>),
+    Worker(Box<OnWorker>),
+}
+
+impl Mover {
+    pub fn device(&self) -> Option<&OnDevice> {
+        match self {
+            Self::Device(device) => Some(device),
+            Self::Worker(_) => None,
+        }
+    }
+
+    pub fn device_mut(&mut self) -> Option<&mut OnDevice> {
+        match self {
+            Self::Device(device) => Some(device),
+            Self::Worker(_) => None,
+        }
+    }
+
+    pub fn worker(&self) -> Option<&OnWorker> {
+        match self {
+            Self::Device(_) => None,
+            Self::Worker(worker) => Some(worker),
+        }
+    }
+
+    /// Whether a change is not in effect yet; meanwhile nothing moves.
+    pub fn is_changing(&self) -> bool {
+        self.device().is_some_and(OnDevice::is_changing)
+    }
 
     /// Whether it has ended for good after an error.
-    fn has_ended(&self) -> bool {
-        false
+    pub fn has_ended(&self) -> bool {
+        self.worker().is_some_and(OnWorker::has_ended)
     }
+}
 
-    /// Call after the frame's submission.
-    fn submitted(&mut self) {}
+impl Deref for Mover {
+    type Target = dyn Moves;
 
-    /// The all-pairs kernel in use, if any.
-    fn variant(&self) -> Option<KernelVariant> {
-        None
+    fn deref(&self) -> &Self::Target {
+        match self {
+            Self::Device(device) => device.as_ref(),
+            Self::Worker(worker) => worker.as_ref(),
+        }
     }
+}
 
-    /// Whether a change is being compiled; meanwhile nothing moves.
-    fn is_changing(&self) -> bool {
-        false
-    }
-
-    /// The result of a change, once. After an error nothing is changed.
-    fn take_change(&mut self) -> Option<Result<()>> {
-        None
-    }
-
-    /// Recompiles all kernels from changed shader sources.
-    fn recompile(&mut self, request: &KernelRequest, softening: f64) -> Result<()> {
-        let _ = (request, softening);
-        Ok(())
-    }
-
-    /// Takes in how long an earlier frame's steps took on the device; returns its work and the
-    /// seconds.
-    fn learn(&mut self, times: &FrameTimes) -> Option<(Work, f64)> {
-        let _ = times;
-        None
-    }
-
-    /// The throughput that determines the size of its slices, if it works in slices.
-    fn throughput(&self) -> Option<Throughput> {
-        None
-    }
-
-    /// Sets the rate of that throughput.
-    fn learn_rate(&mut self, interactions_per_sec: f64) {
-        let _ = interactions_per_sec;
+impl DerefMut for Mover {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        match self {
+            Self::Device(device) => device.as_mut(),
+            Self::Worker(worker) => worker.as_mut(),
+        }
     }
 }

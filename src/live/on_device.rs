@@ -4,19 +4,18 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::beside::Beside;
+use super::background::Background;
 use super::cadence::{Purpose, Reporting};
-use super::change::{Change, Changed, Reports};
-use super::mover::{Drawn, FrameSlice, Mover, Reached};
+use super::command::{Change, Changed};
+use super::mover::{Drawn, FrameSlice, Moves, Reached};
 use super::{Event, Rates, Report};
 use crate::bodies::Bodies;
 use crate::error::Result;
-use crate::forces::direct::gpu::{KernelRequest, KernelVariant};
+use crate::forces::direct::gpu::KernelVariant;
 use crate::forces::{Budget, Throughput};
 use crate::frame::Frame;
 use crate::gpu::{BodyBuffers, FrameTimes, Gpu, Readback, fine, layout::VEC4};
-use crate::integrate::Integrator;
-use crate::sim::{Clock, DeviceState, Diagnosis, Moment, Settings, Totals, Work};
+use crate::sim::{Clock, CompiledKernel, DeviceState, Diagnosis, Moment, Settings, Work};
 
 /// Cost of a body's visit by the diagnostics' kernels, in interactions.
 const INTERACTIONS_PER_VISIT: f64 = 16.0;
@@ -25,8 +24,6 @@ pub(super) struct OnDevice {
     state: DeviceState,
     clock: Clock,
     ready: bool,
-    softening: f64,
-    integrator: &'static Integrator,
     /// Ids, masses and components of the bodies, which stay on the host.
     host_fields: Arc<Bodies>,
     reporting: Reporting,
@@ -45,15 +42,28 @@ pub(super) struct OnDevice {
     /// Frames whose times have not come back: their numbers and work.
     in_flight: VecDeque<(u64, Work)>,
     /// Bodies that have been read back and are being converted to f64.
-    widening: Vec<Beside<Event>>,
-    changing: Option<Beside<Changed>>,
+    widening: Vec<Background<Event>>,
+    changing: Option<Changing>,
     /// The reports' kernels, compiled during the first steps.
-    preparing: Option<Beside<Changed>>,
+    preparing: Option<Background<Compiled>>,
     /// The reports' kernels once compiled. They are put into use between two steps: a force in
     /// progress would start over.
-    prepared: Option<Changed>,
-    /// The last change requested while another one was being compiled.
+    prepared: Option<Compiled>,
+    /// The last change requested while another one is being compiled.
     next_change: Option<Change>,
+}
+
+/// A change that is not in effect yet.
+enum Changing {
+    /// The kernels stay; it takes effect once the energy has been reported.
+    Softening(f64),
+    Compiling(Background<Compiled>),
+}
+
+/// Kernels for the simulation and its reports.
+struct Compiled {
+    kernel: CompiledKernel,
+    diagnosis: Diagnosis,
 }
 
 impl OnDevice {
@@ -77,8 +87,6 @@ impl OnDevice {
             state,
             clock: Clock::new(settings.start, settings.steps_before, settings.dt),
             ready: false,
-            softening: settings.softening,
-            integrator: settings.integrator,
             host_fields: Arc::new(bodies),
             reporting: Reporting::Nothing,
             report_requested: false,
@@ -97,9 +105,9 @@ impl OnDevice {
             next_change: None,
         };
         if opened.diagnosis.is_none() {
-            let (request, softening) = (settings.kernel, settings.softening);
-            opened.preparing =
-                Some(opened.compile(Change { request, softening, recompile: true })?);
+            let (kernel, softening) = (settings.kernel, settings.softening);
+            let what = Changed::Shaders;
+            opened.preparing = Some(opened.compile(Change { kernel, softening, what })?);
         }
         Ok(opened)
     }
@@ -109,53 +117,29 @@ impl OnDevice {
         *self.state.frame()
     }
 
-    /// Compiles a change in the background; of several requested meanwhile only the last one is
-    /// compiled next.
-    fn change(&mut self, change: Change) -> Result<()> {
-        if self.changing.is_some() {
-            // Returns the error of an impossible change at once.
-            self.state.next_kernel(&change.request, change.softening, self.integrator)?;
-            let recompile =
-                change.recompile || self.next_change.is_some_and(|before| before.recompile);
-            self.next_change = Some(Change { recompile, ..change });
-            return Ok(());
-        }
-        self.changing = Some(self.compile(change)?);
-        Ok(())
-    }
-
-    fn compile(&self, change: Change) -> Result<Beside<Changed>> {
-        let Change { request, softening, recompile } = change;
-        let next = self.state.next_kernel(&request, softening, self.integrator)?;
-        let parts = self.diagnosis.as_ref().filter(|_| !recompile).map(Diagnosis::totals_buffers);
+    fn compile(&self, change: Change) -> Result<Background<Compiled>> {
+        let Change { kernel, softening, what } = change;
+        let next = self.state.next_kernel(&kernel, softening)?;
+        let known = self.diagnosis.clone().filter(|_| what != Changed::Shaders);
         let (host_fields, frame) = (Arc::clone(&self.host_fields), *self.state.frame());
-        Beside::start("compiling", move || async move {
+        Background::start("compiling", move || async move {
             let kernel = next.compile().await?;
             let (gpu, buffers, potentials) = (next.gpu(), next.buffers(), kernel.potential_sums());
-            let reports = match parts {
-                Some(parts) => Reports::Totals(Totals::of(gpu, buffers, potentials, &parts).await?),
-                None => {
-                    let all = Diagnosis::new(gpu, buffers, frame, potentials, &host_fields).await?;
-                    Reports::All(Box::new(all))
-                }
+            let diagnosis = match known {
+                Some(known) => known.with_potentials(gpu, buffers, potentials).await?,
+                None => Diagnosis::new(gpu, buffers, frame, potentials, &host_fields).await?,
             };
-            Ok(Changed { kernel, reports, softening })
+            Ok(Compiled { kernel, diagnosis })
         })
     }
 
-    /// Puts a compiled change into use.
-    fn apply_change(&mut self, changed: Changed) {
+    /// Puts compiled kernels into use. If the softening is new, a report follows, as the energy
+    /// depends on it.
+    fn take_compiled(&mut self, compiled: Compiled) {
         self.prepared = None;
-        let Changed { kernel, reports, softening } = changed;
-        self.state.take_kernel(kernel);
-        match (reports, &mut self.diagnosis) {
-            (Reports::Totals(totals), Some(diagnosis)) => diagnosis.take_totals(totals),
-            (Reports::All(made), diagnosis) => *diagnosis = Some(*made),
-            // `compile` makes totals only for existing diagnostics.
-            (Reports::Totals(_), None) => {}
-        }
-        self.report_requested |= softening != self.softening;
-        self.softening = softening;
+        let Compiled { kernel, diagnosis } = compiled;
+        self.report_requested |= self.state.take_kernel(kernel);
+        self.diagnosis = Some(diagnosis);
         self.in_flight.clear();
     }
 
@@ -176,7 +160,12 @@ impl OnDevice {
             self.clock.set_dt(dt);
         }
         if self.state.is_between_steps() {
-            self.prepared.take().into_iter().for_each(|prepared| self.apply_change(prepared));
+            if let Some(prepared) = self.prepared.take() {
+                let softening = self.state.softening();
+                self.take_compiled(prepared);
+                // It may have changed since these kernels were requested.
+                self.state.set_softening(softening);
+            }
             let is_reporting = self.record_report(encoder, budget);
             self.copy_if_requested(encoder);
             if is_reporting {
@@ -210,7 +199,7 @@ impl OnDevice {
         let Some(diagnosis) = &self.diagnosis else { return false };
         if self.reporting == Reporting::Nothing && std::mem::take(&mut self.report_requested) {
             self.state.begin_potential();
-            self.reported = (self.clock.time(), self.clock.steps(), self.softening);
+            self.reported = (self.clock.time(), self.clock.steps(), self.state.softening());
             self.reporting = Reporting::Potential;
         }
         if self.reporting == Reporting::Potential {
@@ -247,7 +236,7 @@ impl OnDevice {
             .map(|buffer| (buffer, all.clone()));
         self.bodies.record(&self.state.gpu().device, encoder, &copies);
         self.readback_purpose = purpose;
-        self.copied = (self.clock.time(), self.clock.steps(), self.softening);
+        self.copied = (self.clock.time(), self.clock.steps(), self.state.softening());
     }
 
     /// Converts bodies to f64 in the background, as millions take long.
@@ -265,12 +254,12 @@ impl OnDevice {
             let acceleration = read[2].iter().map(|a| frame.wide_acceleration(three(a))).collect();
             Ok(purpose.event(Arc::new(Moment { time, steps, bodies, acceleration, softening })))
         };
-        self.widening.push(Beside::start("the bodies", work)?);
+        self.widening.push(Background::start("the bodies", work)?);
         Ok(())
     }
 }
 
-impl Mover for OnDevice {
+impl Moves for OnDevice {
     fn describe(&self) -> String {
         self.state.describe()
     }
@@ -293,11 +282,9 @@ impl Mover for OnDevice {
     }
 
     fn reached(&self) -> Reached {
-        Reached { time: self.clock.time(), steps: self.clock.steps(), ready: self.ready }
-    }
-
-    fn drawn_after(&self) -> Option<u64> {
-        self.state.is_between_steps().then(|| self.clock.steps())
+        let (time, steps) = (self.clock.time(), self.clock.steps());
+        let drawn_after = self.state.is_between_steps().then_some(steps);
+        Reached { time, steps, ready: self.ready, drawn_after }
     }
 
     fn is_busy(&self) -> bool {
@@ -339,9 +326,10 @@ impl Mover for OnDevice {
             }
             None => true,
         });
-        if let Some(made) = self.preparing.as_ref().and_then(Beside::take) {
+        if let Some(made) = self.preparing.as_ref().and_then(Background::take) {
             self.preparing = None;
-            let is_needed = self.changing.is_none() && self.diagnosis.is_none();
+            let is_compiling = matches!(self.changing, Some(Changing::Compiling(_)));
+            let is_needed = !is_compiling && self.diagnosis.is_none();
             match made {
                 // A change brings its own reports' kernels.
                 Ok(made) => self.prepared = is_needed.then_some(made),
@@ -352,31 +340,23 @@ impl Mover for OnDevice {
         0
     }
 
-    fn set_softening(&mut self, request: &KernelRequest, softening: f64) -> Result<()> {
-        self.report_requested |= self.changing.is_none();
-        self.change(Change { request: *request, softening, recompile: false })
-    }
-
-    fn set_kernel(&mut self, _: &Gpu, request: &KernelRequest, softening: f64) -> Result<()> {
-        self.change(Change { request: *request, softening, recompile: false })
-    }
-
-    fn is_changing(&self) -> bool {
-        self.changing.is_some()
-    }
-
-    fn take_change(&mut self) -> Option<Result<()>> {
-        // The energy before a change of softening must be reported first: the jump is the
-        // difference.
-        let made = self.changing.as_ref().filter(|_| !self.awaits_report())?.take()?;
-        self.changing = None;
-        let next = self.next_change.take();
-        let changed = made.map(|changed| self.apply_change(changed));
-        match next {
-            // The later request determines the result.
-            Some(next) => self.change(next).err().map(Err),
-            None => Some(changed),
+    /// Of several changes requested while kernels are being compiled, only the last one is compiled
+    /// next.
+    fn change(&mut self, _: &Gpu, change: Change) -> Result<()> {
+        let is_softening = change.what == Changed::Softening;
+        if let Some(Changing::Compiling(_)) = self.changing {
+            // Returns the error of an impossible change at once.
+            self.state.next_kernel(&change.kernel, change.softening)?;
+            let before = self.next_change.map_or(change.what, |before| before.what);
+            self.next_change = Some(Change { what: change.what.max(before), ..change });
+            return Ok(());
         }
+        self.report_requested |= is_softening && self.changing.is_none();
+        self.changing = Some(match is_softening && self.state.kernel_takes(change.softening) {
+            true => Changing::Softening(change.softening),
+            false => Changing::Compiling(self.compile(change)?),
+        });
+        Ok(())
     }
 
     fn request_report(&mut self) {
@@ -384,25 +364,61 @@ impl Mover for OnDevice {
     }
 
     fn request_bodies(&mut self, purpose: Purpose) {
-        if self.bodies_requested != Some(Purpose::Answer) {
-            self.bodies_requested = Some(purpose);
+        purpose.request(&mut self.bodies_requested);
+    }
+}
+
+/// What only frames on a device need.
+impl OnDevice {
+    /// Whether a change is not in effect yet; meanwhile nothing moves.
+    pub fn is_changing(&self) -> bool {
+        self.changing.is_some()
+    }
+
+    /// The result of a change, once. After an error nothing is changed.
+    pub fn take_change(&mut self) -> Option<Result<()>> {
+        // The energy before a change of softening must be reported first: the jump is the
+        // difference.
+        if self.awaits_report() {
+            return None;
+        }
+        let changed = match self.changing.as_ref()? {
+            Changing::Softening(softening) => {
+                self.report_requested |= self.state.set_softening(*softening);
+                Ok(())
+            }
+            Changing::Compiling(task) => {
+                let made = task.take()?;
+                made.map(|compiled| self.take_compiled(compiled))
+            }
+        };
+        self.changing = None;
+        match self.next_change.take() {
+            // The later request determines the result.
+            Some(next) => {
+                // Kernels that did not compile are not in use: the later request repeats theirs.
+                let least = if changed.is_err() { Changed::Kernel } else { next.what };
+                let next = Change { what: next.what.max(least), ..next };
+                let gpu = Arc::clone(self.state.gpu());
+                self.change(&gpu, next).err().map(Err)
+            }
+            None => Some(changed),
         }
     }
 
-    fn submitted(&mut self) {
+    /// Call after the frame's submission.
+    pub fn submitted(&mut self) {
         self.results.submitted();
         self.bodies.submitted();
     }
 
-    fn variant(&self) -> Option<KernelVariant> {
+    /// The all-pairs kernel in use, if any.
+    pub fn variant(&self) -> Option<KernelVariant> {
         self.state.variant()
     }
 
-    fn recompile(&mut self, request: &KernelRequest, softening: f64) -> Result<()> {
-        self.change(Change { request: *request, softening, recompile: true })
-    }
-
-    fn learn(&mut self, times: &FrameTimes) -> Option<(Work, f64)> {
+    /// Takes in how long an earlier frame's steps took; returns its work and the seconds.
+    pub fn learn(&mut self, times: &FrameTimes) -> Option<(Work, f64)> {
         let secs = times.secs("steps")?;
         let at = self.in_flight.iter().position(|(number, _)| *number == times.number)?;
         let (_, work) = self.in_flight.drain(..=at).next_back()?;
@@ -410,11 +426,13 @@ impl Mover for OnDevice {
         Some((work, secs))
     }
 
-    fn throughput(&self) -> Option<Throughput> {
-        Some(*self.state.throughput())
+    /// The throughput that determines the size of its slices.
+    pub fn throughput(&self) -> Throughput {
+        *self.state.throughput()
     }
 
-    fn learn_rate(&mut self, interactions_per_sec: f64) {
+    /// Sets the rate of that throughput.
+    pub fn learn_rate(&mut self, interactions_per_sec: f64) {
         self.state.learn_rate(interactions_per_sec);
     }
 }

@@ -12,7 +12,7 @@ const BACKGROUND: u8 = 22;
 pub(super) fn lower_own_priority() {
     let wanted = BACKGROUND.try_into().map(ThreadPriority::Crossplatform);
     if let Err(error) = wanted.map_or(Ok(()), set_current_thread_priority) {
-        log::debug!("a background thread keeps the usual priority: {error:?}");
+        log::debug!("a background thread keeps the default priority: {error:?}");
     }
 }
 
@@ -21,6 +21,6 @@ pub(super) fn lower_own_priority() {
 pub fn lower_engine_priority() {
     let pool = rayon::ThreadPoolBuilder::new().start_handler(|_| lower_own_priority());
     if let Err(error) = pool.build_global() {
-        log::debug!("engine threads keep the usual priority: {error}");
+        log::debug!("engine threads keep the default priority: {error}");
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::mover::Drawn;
+use super::on_worker::OnWorker;
 use super::{Live, Rates, TimeKeeper};
 use crate::forces::direct::gpu::{KernelConfig, KernelRequest, KernelVariant};
 use crate::gpu::{DevicePart, Gpu};
@@ -75,7 +76,8 @@ impl Live {
     /// Whether the latest state is drawn, after a complete step: false within a step, and while a
     /// worker is ahead of the drawn state.
     pub fn is_drawn_whole(&self) -> bool {
-        self.mover.drawn_after() == Some(self.mover.reached().steps)
+        let reached = self.mover.reached();
+        reached.drawn_after == Some(reached.steps)
     }
 
     /// Whether simulated time passes or is about to, so that the next frame differs from the last
@@ -100,7 +102,7 @@ impl Live {
     /// Stops while another simulation is being made from this one's state.
     pub fn rest(&mut self) {
         self.resting = true;
-        self.mover.pause(self.dt);
+        self.pause_worker();
     }
 
     /// Resumes after [`Live::rest`], if the other simulation could not be made.
@@ -131,7 +133,7 @@ impl Live {
 
     /// The kernel in use, if the engine is the GPU.
     pub fn variant(&self) -> Option<KernelVariant> {
-        self.mover.variant()
+        self.mover.device()?.variant()
     }
 
     /// The shape of the kernel in use, or of the one that would be used if the engine were the GPU.
@@ -150,7 +152,7 @@ impl Live {
     /// What each device computes, if several move the bodies: over the last half second in which
     /// steps were taken.
     pub fn parts(&self) -> &[DevicePart] {
-        self.mover.parts()
+        self.mover.worker().map_or(&[], OnWorker::parts)
     }
 
     /// The requested shape of the kernel.

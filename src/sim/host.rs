@@ -1,24 +1,26 @@
-//! [`Residence`] on the host, in f64. (Bodies on block steps may live on the engine's device during
+//! [`Backend`] on the host, in f64. (Bodies on block steps may live on the engine's device during
 //! a step and return at its end.)
 
 use std::future::ready;
 
 use glam::DVec3;
 
-use self::asked::{all_on_all, begin_step, check_kinds, evaluate, in_f64};
-use super::{Clock, DevicePart, Residence, ResidenceEntry, Settings, Soon, Watch, host_engine};
+use self::evaluation::{all_on_all, begin_step, check_kinds, evaluate, in_f64};
+use super::{
+    Backend, BackendEntry, BlocksView, BoxFuture, Capabilities, Clock, Observed, OnHost, Settings,
+    Watch, host_engine,
+};
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
 use crate::forces::{Answers, ForceEngine, Precision, Want};
 use crate::forces::{last, rebuilds};
-use crate::frame::Frame;
-use crate::integrate::blocks::{Attractors, BlockSteps, Passage, Restart};
+use crate::integrate::blocks::{Attractors, BlockSteps, Restart};
 use crate::integrate::{HostSide, HostStep};
 
-mod asked;
+mod evaluation;
 
-/// The host: for every simulation that suits no other place.
-pub const RESIDENCE: ResidenceEntry = ResidenceEntry {
+/// The host: for every simulation that suits no other backend.
+pub const BACKEND: BackendEntry = BackendEntry {
     suits: |_, _| true,
     open: |choice, bodies, settings, restart| {
         Box::pin(async move {
@@ -40,7 +42,7 @@ pub const RESIDENCE: ResidenceEntry = ResidenceEntry {
                 false => engine,
             };
             let state = HostState::open(bodies.clone(), engine, settings, restart).await?;
-            Ok(Box::new(state) as Box<dyn Residence>)
+            Ok(Box::new(state) as Box<dyn Backend>)
         })
     },
 };
@@ -290,7 +292,7 @@ impl HostState {
     }
 }
 
-impl Residence for HostState {
+impl Backend for HostState {
     fn describe(&self) -> String {
         match &self.stepping {
             Stepping::Shared { .. } => self.engine.describe(),
@@ -301,7 +303,11 @@ impl Residence for HostState {
     }
 
     fn interactions(&self) -> u64 {
-        self.interactions + self.blocks().map_or(0, |steps| steps.stats().interactions)
+        let by_blocks = match &self.stepping {
+            Stepping::Shared { .. } => 0,
+            Stepping::Blocks { steps, .. } => steps.stats().interactions,
+        };
+        self.interactions + by_blocks
     }
 
     fn advance<'a>(
@@ -309,7 +315,7 @@ impl Residence for HostState {
         dt: f64,
         steps: u64,
         watch: &'a mut Watch<'a>,
-    ) -> Soon<'a, (u64, Result<()>)> {
+    ) -> BoxFuture<'a, (u64, Result<()>)> {
         Box::pin(async move {
             let mut done = 0;
             while done < steps {
@@ -325,13 +331,13 @@ impl Residence for HostState {
         })
     }
 
-    fn read<'a>(&'a mut self, bodies: &'a mut Bodies, _: f64) -> Soon<'a, Result<Vec<DVec3>>> {
+    fn read<'a>(&'a mut self, bodies: &'a mut Bodies, _: f64) -> BoxFuture<'a, Result<Vec<DVec3>>> {
         bodies.position.clone_from(&self.bodies.position);
         bodies.velocity.clone_from(&self.bodies.velocity);
         Box::pin(ready(Ok(self.acceleration.clone())))
     }
 
-    fn potential(&mut self) -> Soon<'_, Result<Vec<f64>>> {
+    fn potential(&mut self) -> BoxFuture<'_, Result<Vec<f64>>> {
         Box::pin(HostState::potential(self))
     }
 
@@ -339,8 +345,12 @@ impl Residence for HostState {
         &'a mut self,
         bodies: &'a Bodies,
         settings: &'a Settings,
-    ) -> Soon<'a, Result<()>> {
+    ) -> BoxFuture<'a, Result<()>> {
         Box::pin(HostState::replace(self, bodies, settings))
+    }
+
+    fn set_softening(&mut self, _: f64) -> BoxFuture<'_, Result<bool>> {
+        Box::pin(ready(Ok(false)))
     }
 
     fn restart(&self) -> Restart {
@@ -359,45 +369,28 @@ impl Residence for HostState {
         }
     }
 
-    fn stopped_at(&self) -> Option<f64> {
-        match &self.stepping {
+    fn capabilities(&self, _: f64) -> Capabilities<'_> {
+        let blocks = match &self.stepping {
             Stepping::Shared { .. } => None,
-            Stepping::Blocks { steps, clock, .. } => {
+            Stepping::Blocks { steps, clock } => {
                 let latest = steps.time();
-                (latest > clock.time()).then_some(latest)
+                let stopped_at = (latest > clock.time()).then_some(latest);
+                Some(BlocksView { steps, stopped_at })
+            }
+        };
+        let in_f32 = self.engine.precision() == Precision::Single && blocks.is_none();
+        let (bodies, acceleration) = (&self.bodies, &self.acceleration[..]);
+        let host = Some(OnHost { bodies, acceleration, in_f32 });
+        Capabilities { host, blocks, device: None }
+    }
+
+    fn take_observed(&mut self) -> Observed {
+        match &mut self.stepping {
+            Stepping::Shared { .. } => Observed::default(),
+            Stepping::Blocks { steps, .. } => {
+                Observed { passage: steps.take_passage(), parts: steps.take_parts() }
             }
         }
-    }
-
-    fn blocks(&self) -> Option<&BlockSteps> {
-        match &self.stepping {
-            Stepping::Shared { .. } => None,
-            Stepping::Blocks { steps, .. } => Some(steps),
-        }
-    }
-
-    fn take_passage(&mut self) -> Option<Passage> {
-        match &mut self.stepping {
-            Stepping::Shared { .. } => None,
-            Stepping::Blocks { steps, .. } => steps.take_passage(),
-        }
-    }
-
-    fn single_frame(&self, bodies: &Bodies, _: f64) -> Option<Frame> {
-        let in_f32 = self.engine.precision() == Precision::Single && self.blocks().is_none();
-        let x = &bodies.position;
-        in_f32.then(|| Frame::of_call(x, x, &bodies.mass, self.softening))
-    }
-
-    fn take_parts(&mut self) -> Vec<DevicePart> {
-        match &mut self.stepping {
-            Stepping::Shared { .. } => Vec::new(),
-            Stepping::Blocks { steps, .. } => steps.take_parts(),
-        }
-    }
-
-    fn on_host(&self) -> Option<(&Bodies, &[DVec3])> {
-        Some((&self.bodies, &self.acceleration))
     }
 }
 

@@ -15,6 +15,7 @@
 //! # Ok::<(), gravitile::error::Error>(())
 //! ```
 
+mod backend;
 mod choice;
 mod choose;
 mod clock;
@@ -24,18 +25,21 @@ mod engine;
 #[cfg(not(target_arch = "wasm32"))]
 mod group;
 mod host;
-mod residence;
 mod settings;
 mod shapes;
 mod simulation;
 mod suggest;
 
+pub use backend::{
+    Backend, BackendEntry, BlocksView, BoxFuture, Capabilities, Observed, OnDevice, OnHost,
+    OpenBackend, Watch,
+};
 pub use choice::{ASKED_FOR, Choice};
 pub use choose::{choose, choose_on};
 pub use clock::{Clock, EvenSteps, MOST_STEPS, even_steps, run_steps};
 pub use collisional::{Collisional, MOST_BODIES, collisional};
 pub use device::{
-    CompiledKernel, DeviceState, Diagnosis, NextKernel, Submitted, Totals, Work, add_potentials,
+    CompiledKernel, DeviceState, Diagnosis, NextKernel, Submitted, Work, add_potentials,
 };
 pub use engine::{check_tier, direct_engine, host_engine, tiers};
 // Re-exported because [`Settings`] is made of them.
@@ -45,16 +49,14 @@ pub use crate::tuned::Known;
 #[cfg(not(target_arch = "wasm32"))]
 pub use group::{DeviceGroup, Exchanged};
 pub use host::HostState;
-pub(crate) use residence::residence;
-pub use residence::{OnDevice, OpenResidence, Residence, ResidenceEntry, Soon, Watch};
 pub use settings::Settings;
 pub use simulation::{Moment, Simulation};
 pub use suggest::suggest;
 
-/// Every place where bodies can live; the first that suits a simulation has them.
-pub const RESIDENCES: &[ResidenceEntry] = &[
+/// All backends; the first that suits a simulation steps its bodies.
+pub const BACKENDS: &[BackendEntry] = &[
     #[cfg(not(target_arch = "wasm32"))]
-    group::RESIDENCE,
-    device::RESIDENCE,
-    host::RESIDENCE,
+    group::BACKEND,
+    device::BACKEND,
+    host::BACKEND,
 ];

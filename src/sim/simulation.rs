@@ -1,23 +1,26 @@
-//! [`Simulation`], the interface to one simulation wherever its bodies live.
+//! [`Simulation`], the interface to one simulation on any backend.
 
 use std::sync::Arc;
 
 use glam::DVec3;
 
 use super::clock::{check_advance, check_dt};
-use super::{Choice, Clock, EngineKind, HostState, Residence, Settings, Watch};
+use super::{
+    Backend, BlocksView, Capabilities, Choice, Clock, EngineKind, HostState, Observed, Settings,
+    Watch,
+};
 use crate::bodies::Bodies;
 use crate::diagnostics::{Diagnostics, diagnose};
 use crate::error::{Error, Result};
-use crate::forces::ForceEngine;
-use crate::forces::direct::gpu::KernelConfig;
+use crate::forces::direct::gpu::{KernelConfig, KernelRequest};
+use crate::forces::{ForceEngine, check_softening};
 use crate::frame::{Frame, coincident};
 use crate::gpu::{BodyBuffers, Gpu, blocking};
 use crate::integrate::blocks::{BlockSteps, Passage, Restart};
 
 /// A running simulation: bodies, engine, integrator and clock. [`crate::sim`] has an example.
 pub struct Simulation {
-    residence: Box<dyn Residence>,
+    backend: Box<dyn Backend>,
     clock: Clock,
     settings: Settings,
     choice: Choice,
@@ -87,11 +90,30 @@ impl Simulation {
             settings.spread |= choice.ranks.is_some();
         }
         super::shapes::settle(&mut settings, &choice, bodies.len())?;
-        let residence = super::residence(&choice, &bodies, &settings, restart).await?;
+        Self::open_unchecked(choice, bodies, settings, restart).await
+    }
+
+    /// [`Simulation::open_on`] with checked settings.
+    pub(crate) async fn open_unchecked(
+        choice: Choice,
+        bodies: Bodies,
+        mut settings: Settings,
+        restart: Option<&Restart>,
+    ) -> Result<Self> {
+        let backend = super::backend::open(&choice, &bodies, &settings, restart).await?;
+        let device = backend.capabilities(settings.begins_at()).device;
+        settings.frame = device.map(|device| device.first_frame).or(settings.frame);
+        Ok(Self::of(backend, choice, bodies, settings))
+    }
+
+    fn of(
+        backend: Box<dyn Backend>,
+        choice: Choice,
+        host_fields: Bodies,
+        settings: Settings,
+    ) -> Self {
         let clock = Clock::new(settings.start, settings.steps_before, settings.dt);
-        let on_device = residence.on_device(clock.time());
-        settings.frame = on_device.map(|bodies| bodies.first_frame).or(settings.frame);
-        Ok(Self { residence, clock, settings, choice, host_fields: bodies })
+        Self { backend, clock, settings, choice, host_fields }
     }
 
     /// A simulation on the caller's own engine, called by the host; `settings` give the rest.
@@ -106,22 +128,34 @@ impl Simulation {
         bodies.validate()?;
         settings.validate()?;
         settings.check_same_bits()?;
-        let state = blocking(HostState::open(bodies.clone(), engine, &settings, None))?;
-        Self::at(Box::new(state), bodies, settings)
+        blocking(Self::open_engine(Self::own_choice(), engine, bodies, settings))
     }
 
-    /// A simulation of `bodies` that live in the caller's own place, which has already computed
+    /// A simulation on an open `engine`, with checked settings.
+    pub(crate) async fn open_engine(
+        choice: Choice,
+        engine: Box<dyn ForceEngine>,
+        bodies: Bodies,
+        settings: Settings,
+    ) -> Result<Self> {
+        let state = HostState::open(bodies.clone(), engine, &settings, None).await?;
+        Ok(Self::of(Box::new(state), choice, bodies, settings))
+    }
+
+    /// A simulation on the caller's own backend, which has already taken `bodies` and computed
     /// their first accelerations.
     ///
     /// # Errors
     /// Bodies or settings out of range.
-    pub fn at(residence: Box<dyn Residence>, bodies: Bodies, settings: Settings) -> Result<Self> {
+    pub fn at(backend: Box<dyn Backend>, bodies: Bodies, settings: Settings) -> Result<Self> {
         bodies.validate()?;
         settings.validate()?;
-        let clock = Clock::new(settings.start, settings.steps_before, settings.dt);
+        Ok(Self::of(backend, Self::own_choice(), bodies, settings))
+    }
+
+    fn own_choice() -> Choice {
         let kind = EngineKind::Cpu;
-        let choice = Choice::of(kind, kind.method(), "the caller's own", None);
-        Ok(Self { residence, clock, settings, choice, host_fields: bodies })
+        Choice::of(kind, kind.method(), "the caller's own", None)
     }
 
     /// [`Simulation::open`], blocking.
@@ -174,65 +208,81 @@ impl Simulation {
 
     /// Describes what computes the forces, in one line.
     pub fn describe_engine(&self) -> String {
-        self.residence.describe()
+        self.backend.describe()
     }
 
-    /// The shape of the all-pairs kernel, if it computes forces where the bodies live.
+    /// What the backend offers beyond steps and readings.
+    fn capabilities(&self) -> Capabilities<'_> {
+        self.backend.capabilities(self.time())
+    }
+
+    /// The shape of the all-pairs kernel, if it computes forces of bodies on a device.
     pub fn kernel_config(&self) -> Option<KernelConfig> {
-        self.residence.on_device(self.time())?.kernel
+        self.capabilities().device?.kernel
     }
 
     /// Interactions computed by steps so far (not those of diagnostics), the first force included.
     pub fn interactions(&self) -> u64 {
-        self.residence.interactions()
+        self.backend.interactions()
     }
 
     /// The individual steps, if the integrator has them: histogram and block statistics.
     pub fn blocks(&self) -> Option<&BlockSteps> {
-        self.residence.blocks()
+        Some(self.capabilities().blocks?.steps)
     }
 
     /// The closest passage since the last call, for bodies on individual steps on the host.
     pub fn take_passage(&mut self) -> Option<Passage> {
         let start = self.settings.start;
-        let passage = self.residence.take_passage()?;
+        let passage = self.take_observed().passage?;
         Some(Passage { time: start + passage.time, ..passage })
+    }
+
+    /// What the backend has observed since the last call.
+    pub(crate) fn take_observed(&mut self) -> Observed {
+        self.backend.take_observed()
     }
 
     /// What a snapshot must hold besides the bodies read last, so that a run resumed from it has
     /// the same bits: individual steps, and on a device the digits that f64 lacks far from the
     /// origin. Often nothing.
     pub fn restart(&self) -> Restart {
-        self.residence.restart()
+        self.backend.restart()
     }
 
     /// The frame of the numbers in the device's buffers now, if the bodies live on one device.
     pub fn frame(&self) -> Option<Frame> {
-        Some(self.residence.on_device(self.time())?.frame)
+        Some(self.capabilities().device?.frame)
     }
 
     /// The time that the bodies reached when a step failed half way; `None` if they are at the end
     /// of a whole step.
     pub fn stopped_at(&self) -> Option<f64> {
-        Some(self.settings.start + self.residence.stopped_at()?)
+        let BlocksView { stopped_at, .. } = self.capabilities().blocks?;
+        Some(self.settings.start + stopped_at?)
     }
 
     /// How many of `bodies` have another so near that f32 cannot tell the two apart
     /// ([`crate::frame::coincident`]); 0 if forces are computed more precisely.
     pub fn closer_than_f32(&self, bodies: &Bodies) -> usize {
-        let frame = self.residence.single_frame(bodies, self.time());
-        frame.map_or(0, |frame| coincident(&frame, &bodies.position))
+        let Capabilities { host, device, .. } = self.capabilities();
+        let x = &bodies.position;
+        let of_call = || Frame::of_call(x, x, &bodies.mass, self.settings.softening);
+        let in_f32 = host.filter(|host| host.in_f32).map(|_| of_call());
+        let frame = device.map(|device| device.frame).or(in_f32);
+        frame.map_or(0, |frame| coincident(&frame, x))
     }
 
     /// The device and the bodies' buffers on it, in [`Simulation::frame`], if they live on one.
     pub fn device(&self) -> Option<(&Arc<Gpu>, &BodyBuffers)> {
-        let on_device = self.residence.on_device(self.time())?;
-        Some((on_device.gpu, on_device.buffers))
+        let device = self.capabilities().device?;
+        Some((device.gpu, device.buffers))
     }
 
     /// The bodies and accelerations, if they live on the host; nothing is copied.
     pub fn host(&self) -> Option<(&Bodies, &[DVec3])> {
-        self.residence.on_host()
+        let host = self.capabilities().host?;
+        Some((host.bodies, host.acceleration))
     }
 
     /// Changes the time step from now on; a negative step goes back in time.
@@ -243,9 +293,16 @@ impl Simulation {
     pub fn set_dt(&mut self, dt: f64) -> Result<()> {
         check_dt(dt.abs())?;
         check_advance(self.time(), dt)?;
-        self.residence.check_dt(dt)?;
+        if let Some(device) = self.capabilities().device {
+            device.first_frame.dt(dt)?;
+        }
         self.clock.set_dt(dt);
         Ok(())
+    }
+
+    /// The time step; negative if time runs backwards.
+    pub fn dt(&self) -> f64 {
+        self.clock.dt()
     }
 
     /// Takes up to `n` steps. `watch` is called with the number done so far after each step or
@@ -257,13 +314,13 @@ impl Simulation {
     /// then at the end of their last whole step.
     pub async fn advance(&mut self, n: u64, watch: &mut Watch<'_>) -> Result<u64> {
         let dt = self.clock.dt();
-        let (done, ended) = self.residence.advance(dt, n, &mut |done| watch(done)).await;
+        let (done, ended) = self.backend.advance(dt, n, &mut |done| watch(done)).await;
         // Steps done before a failure count.
         self.clock.advance(done);
         let (step, now) = (self.clock.steps(), self.time());
         match ended {
             // Errors of individual steps name the time themselves.
-            Err(error) if self.residence.blocks().is_none() => {
+            Err(error) if self.blocks().is_none() => {
                 Err(with_time(error, &format!("in the step after {step} (t = {now})")))
             }
             ended => ended.map(|()| done),
@@ -277,7 +334,7 @@ impl Simulation {
     /// long for the softening.
     pub async fn fetch(&mut self) -> Result<Moment> {
         let mut bodies = self.host_fields.clone_by_all_cores();
-        let acceleration = self.residence.read(&mut bodies, self.clock.time()).await?;
+        let acceleration = self.read_into(&mut bodies).await?;
         let (step, now) = (self.clock.steps(), self.time());
         bodies
             .check_range()
@@ -287,13 +344,22 @@ impl Simulation {
         Ok(Moment { time, steps: self.clock.steps(), bodies, acceleration, softening })
     }
 
+    /// Reads positions and velocities into `bodies`, which are of this simulation; returns the
+    /// accelerations.
+    ///
+    /// # Errors
+    /// The device failed.
+    pub(crate) async fn read_into(&mut self, bodies: &mut Bodies) -> Result<Vec<DVec3>> {
+        self.backend.read(bodies, self.clock.time()).await
+    }
+
     /// The potentials of all bodies now, G included, as [`crate::diagnostics::diagnose`] takes
     /// them.
     ///
     /// # Errors
     /// Those of the engine; [`Error::Stopped`].
     pub async fn fetch_potentials(&mut self) -> Result<Vec<f64>> {
-        self.residence.potential().await
+        self.backend.potential().await
     }
 
     /// The diagnostics of `moment`, which must be the present moment.
@@ -311,14 +377,35 @@ impl Simulation {
     /// Bodies out of range; those of the engine. On an error nothing has changed.
     pub async fn replace(&mut self, bodies: Bodies) -> Result<()> {
         bodies.validate()?;
-        let dt = self.clock.dt();
-        let start = self.clock.time() - self.clock.steps() as f64 * dt;
         // A device takes a new frame that suits the bodies, which may be elsewhere now.
-        let (steps_before, frame) = (self.clock.steps(), None);
-        let settings = Settings { start, dt, steps_before, frame, ..self.settings.clone() };
-        self.residence.replace(&bodies, &settings).await?;
-        let on_device = self.residence.on_device(self.clock.time());
-        self.settings.frame = on_device.map(|bodies| bodies.first_frame);
+        let settings = Settings { frame: None, ..self.settings.clone() };
+        self.replace_with(bodies, settings).await
+    }
+
+    /// Continues from the present time with another softening or kernel; recomputes the
+    /// accelerations at once.
+    ///
+    /// # Errors
+    /// A softening or a kernel out of range; those of the engine.
+    pub(crate) async fn set_forces(&mut self, softening: f64, kernel: KernelRequest) -> Result<()> {
+        check_softening(softening)?;
+        if kernel == self.settings.kernel && self.backend.set_softening(softening).await? {
+            self.settings.softening = softening;
+            return Ok(());
+        }
+        let mut bodies = self.host_fields.clone_by_all_cores();
+        self.read_into(&mut bodies).await?;
+        self.replace_with(bodies, Settings { softening, kernel, ..self.settings.clone() }).await
+    }
+
+    async fn replace_with(&mut self, bodies: Bodies, settings: Settings) -> Result<()> {
+        // The start is that of a run with the same number of steps, all of the present length.
+        let (dt, steps_before) = (self.clock.dt(), self.clock.steps());
+        let start = self.clock.time() - steps_before as f64 * dt;
+        let now = Settings { start, dt, steps_before, ..settings.clone() };
+        self.backend.replace(&bodies, &now).await?;
+        let frame = self.capabilities().device.map(|device| device.first_frame);
+        self.settings = Settings { frame, ..settings };
         self.host_fields = bodies;
         Ok(())
     }

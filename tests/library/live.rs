@@ -4,7 +4,7 @@
 use crate::common;
 
 mod changes;
-mod looking;
+mod inspection;
 mod reports;
 mod same_bits;
 mod several;

@@ -10,7 +10,9 @@ use gravitile::forces::{Answers, Evaluator, Order, Precision, Sinks, Sources, Wa
 use gravitile::integrate::blocks::Restart;
 use gravitile::integrate::{self, Accelerate, HostSide, Integrator};
 use gravitile::scene::Scene;
-use gravitile::sim::{EngineKind, Residence, Settings, Simulation, Soon, Watch};
+use gravitile::sim::{
+    Backend, BoxFuture, Capabilities, EngineKind, Observed, Settings, Simulation, Watch,
+};
 
 fn plummer(n: usize) -> Bodies {
     let mut scene = Scene::builtin("plummer").unwrap();
@@ -175,7 +177,7 @@ struct Drifting {
     velocity: Vec<DVec3>,
 }
 
-impl Residence for Drifting {
+impl Backend for Drifting {
     fn describe(&self) -> String {
         "nothing".to_owned()
     }
@@ -187,36 +189,44 @@ impl Residence for Drifting {
         dt: f64,
         steps: u64,
         watch: &'a mut Watch<'a>,
-    ) -> Soon<'a, (u64, Result<()>)> {
+    ) -> BoxFuture<'a, (u64, Result<()>)> {
         for (x, v) in self.position.iter_mut().zip(&self.velocity) {
             *x += *v * (dt * steps as f64);
         }
         watch(steps);
         Box::pin(std::future::ready((steps, Ok(()))))
     }
-    fn read<'a>(&'a mut self, bodies: &'a mut Bodies, _: f64) -> Soon<'a, Result<Vec<DVec3>>> {
+    fn read<'a>(&'a mut self, bodies: &'a mut Bodies, _: f64) -> BoxFuture<'a, Result<Vec<DVec3>>> {
         bodies.position.clone_from(&self.position);
         Box::pin(std::future::ready(Ok(vec![DVec3::ZERO; self.position.len()])))
     }
-    fn potential(&mut self) -> Soon<'_, Result<Vec<f64>>> {
+    fn potential(&mut self) -> BoxFuture<'_, Result<Vec<f64>>> {
         Box::pin(std::future::ready(Ok(vec![0.0; self.position.len()])))
     }
-    fn replace<'a>(&'a mut self, bodies: &'a Bodies, _: &'a Settings) -> Soon<'a, Result<()>> {
+    fn replace<'a>(&'a mut self, bodies: &'a Bodies, _: &'a Settings) -> BoxFuture<'a, Result<()>> {
         (self.position, self.velocity) = (bodies.position.clone(), bodies.velocity.clone());
         Box::pin(std::future::ready(Ok(())))
     }
+    fn set_softening(&mut self, _: f64) -> BoxFuture<'_, Result<bool>> {
+        Box::pin(std::future::ready(Ok(true)))
+    }
     fn restart(&self) -> Restart {
         Restart::default()
+    }
+    fn capabilities(&self, _: f64) -> Capabilities<'_> {
+        Capabilities::default()
+    }
+    fn take_observed(&mut self) -> Observed {
+        Observed::default()
     }
 }
 
 #[test]
 fn custom_backend_may_hold_the_bodies() {
     let bodies = plummer(10);
-    let residence =
-        Drifting { position: bodies.position.clone(), velocity: bodies.velocity.clone() };
+    let backend = Drifting { position: bodies.position.clone(), velocity: bodies.velocity.clone() };
     let settings = Settings { dt: 0.5, ..Settings::default() };
-    let mut sim = Simulation::at(Box::new(residence), bodies.clone(), settings).unwrap();
+    let mut sim = Simulation::at(Box::new(backend), bodies.clone(), settings).unwrap();
     sim.step(4).unwrap();
     let found = sim.diagnostics().unwrap();
     assert_eq!((sim.time(), sim.steps(), found.potential), (2.0, 4, 0.0));

@@ -11,7 +11,7 @@ use egui_kittest::kittest::{NodeT, Queryable};
 use gravitile::forces::Method;
 use gravitile::forces::direct::gpu::{KernelConfig, KernelRequest};
 use gravitile::gpu::{FrameTimes, Gpu};
-use gravitile::live::{Command, Rates, Seen, Status, TimeKeeper};
+use gravitile::live::{Command, Inspected, Rates, Status, TimeKeeper};
 use gravitile::scene::RunHints;
 use gravitile::sim::{EngineKind, Settings};
 use gravitile::units::Units;
@@ -74,7 +74,7 @@ impl World {
             wgsl: None,
             rates: &rates,
             blocks: None,
-            seen: &Seen::default(),
+            seen: &Inspected::default(),
             history: &history,
             past: &[],
             is_at_end: false,

@@ -7,7 +7,7 @@ use gravitile::bodies::Component;
 use gravitile::forces::Method;
 use gravitile::forces::direct::gpu::KernelConfig;
 use gravitile::gpu::{FrameTimes, Gpu};
-use gravitile::live::{BlockFacts, Rates, Seen, Status, TimeKeeper};
+use gravitile::live::{BlockFacts, Inspected, Rates, Status, TimeKeeper};
 use gravitile::scene::RunHints;
 use gravitile::sim::{EngineKind, Settings};
 use gravitile::units::Units;
@@ -60,7 +60,7 @@ pub struct Facts<'a> {
     /// The individual steps, if the integrator has them and they are shown.
     pub blocks: Option<&'a BlockFacts>,
     /// Results of inspecting the forces: their error, the tree, what acts on a body.
-    pub seen: &'a Seen,
+    pub seen: &'a Inspected,
     /// Rates and diagnostics so far.
     pub history: &'a History,
     /// Stored states, by time.

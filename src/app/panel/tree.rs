@@ -7,7 +7,7 @@ use super::theme::{DIM, InUnit, LINES, WARN, heading, number, released_or_reset,
 use super::{Action, Facts};
 use gravitile::forces::Method;
 use gravitile::forces::tree::{LevelWalk, MultipoleOrder, Opening, Rebuild, TreeConfig};
-use gravitile::live::{SeenWalk, Wish};
+use gravitile::live::{InspectRequest, InspectedWalk};
 use gravitile::sim::Settings;
 
 /// Colour of cells that act as a whole.
@@ -65,9 +65,9 @@ const RULES: [(Opening, &str, &str); 4] = [
 
 impl TreeForm {
     /// What to inspect; the error only while it is shown.
-    pub fn wish(&self, is_shown: bool) -> Wish {
+    pub fn wish(&self, is_shown: bool) -> InspectRequest {
         let body = self.body.filter(|_| self.lists);
-        Wish { error: is_shown, tree: self.boxes || self.lists, body, about: None }
+        InspectRequest { error: is_shown, tree: self.boxes || self.lists, body, about: None }
     }
 
     pub(super) fn show(&mut self, ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
@@ -289,7 +289,7 @@ fn measured(ui: &mut Ui, facts: &Facts) {
 }
 
 /// What the colours in the picture mean, with counts.
-fn legend(ui: &mut Ui, inspected: &SeenWalk, count: usize) {
+fn legend(ui: &mut Ui, inspected: &InspectedWalk, count: usize) {
     let walk = &inspected.walk;
     let one_by_one = walk.bodies.len();
     ui.label(format!("body {}: {}", inspected.body, inspected.config));

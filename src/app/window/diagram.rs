@@ -6,7 +6,7 @@ use super::frame::Frames;
 use crate::panel::Tab;
 use crate::panel::tree::{ACCEPTED, GROUP, ONE_BY_ONE, TreeForm, shown_cells};
 use gravitile::forces::tree::{GroupWalk, TreeView};
-use gravitile::live::{Seen, Wish};
+use gravitile::live::{InspectRequest, Inspected};
 use gravitile::render::{Diagram, DrawnBox, Follow, Mark, Scale};
 
 /// Colour of the ring around the body whose card is shown.
@@ -31,7 +31,7 @@ struct Source {
 
 impl Source {
     /// What to draw now; `None` if there is nothing to draw.
-    fn of(form: &TreeForm, ringed: Option<usize>, seen: &Seen) -> Option<Self> {
+    fn of(form: &TreeForm, ringed: Option<usize>, seen: &Inspected) -> Option<Self> {
         let view = seen.tree.as_ref().map(|seen| Arc::clone(&seen.view));
         let walk = seen.walk.as_ref().filter(|_| form.lists).map(|seen| Arc::clone(&seen.walk));
         let depth = (form.boxes && view.is_some()).then_some(form.depth);
@@ -93,7 +93,7 @@ impl Overlay {
         self.diagram.as_ref()
     }
 
-    fn refresh(&mut self, form: &TreeForm, ringed: Option<usize>, seen: Option<&Seen>) {
+    fn refresh(&mut self, form: &TreeForm, ringed: Option<usize>, seen: Option<&Inspected>) {
         let Some(now) = seen.and_then(|seen| Source::of(form, ringed, seen)) else {
             *self = Self::default();
             return;
@@ -118,9 +118,9 @@ impl Frames {
         let session = &mut self.simulated.session;
         if let Some(session) = session {
             let about = self.panel.card.body;
-            session.live.look(Wish { about, ..form.wish(is_shown) });
+            session.live.inspect(InspectRequest { about, ..form.wish(is_shown) });
         }
-        let seen = session.as_ref().map(|session| session.live.seen());
+        let seen = session.as_ref().map(|session| session.live.inspected());
         self.viewer.diagram.refresh(form, self.panel.card.body, seen);
     }
 }

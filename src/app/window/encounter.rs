@@ -14,7 +14,7 @@ use gravitile::bodies::Bodies;
 use gravitile::error::{Error, Result};
 use gravitile::files;
 use gravitile::input::Parts;
-use gravitile::live::Beside;
+use gravitile::live::Background;
 use gravitile::render::framing::median;
 use gravitile::render::legend::speed_unit;
 use gravitile::render::request::ASPECT;
@@ -163,14 +163,14 @@ impl Frames {
     /// Reads two snapshots in the background, to offer an encounter.
     pub(super) fn read_meeting(&mut self, files: [PathBuf; 2]) -> Result<()> {
         let work = move || async move { Meeting::read(files) };
-        self.simulated.meeting = Some(Beside::start("reading two snapshots", work)?);
+        self.simulated.meeting = Some(Background::start("reading two snapshots", work)?);
         self.output.show_message("reading two snapshots for an encounter".to_owned(), false);
         Ok(())
     }
 
     /// Offers an encounter once both snapshots are read.
     pub(super) fn take_meeting(&mut self) {
-        let Some(made) = self.simulated.meeting.as_ref().and_then(Beside::take) else { return };
+        let Some(made) = self.simulated.meeting.as_ref().and_then(Background::take) else { return };
         self.simulated.meeting = None;
         match made {
             Ok(meeting) => {

@@ -11,7 +11,7 @@ use crate::panel::{Integration, ViewChoice, quantity};
 use gravitile::bodies::Bodies;
 use gravitile::error::Result;
 use gravitile::gpu::{Gpu, let_browser_turn};
-use gravitile::live::{Beside, Live};
+use gravitile::live::{Background, Live};
 use gravitile::render::Survey;
 use gravitile::render::ages::{ages, times_of_formation};
 use gravitile::scene::{RunHints, ViewHints};
@@ -72,7 +72,7 @@ pub struct Loading {
     pub keeps_view: bool,
     /// Whether it runs even if the last one was paused.
     pub plays: bool,
-    making: Beside<Session>,
+    making: Background<Session>,
 }
 
 impl Drop for Loading {
@@ -90,7 +90,7 @@ impl Loading {
     where
         F: Future<Output = Result<Session>> + 'static,
     {
-        let making = Beside::start("loading", make)?;
+        let making = Background::start("loading", make)?;
         Ok(Self { what, begun: Instant::now(), keeps_view, plays: false, making })
     }
 

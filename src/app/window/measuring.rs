@@ -12,7 +12,7 @@ use crate::lookup;
 use crate::panel::{ScoreForm, TrialForm};
 use gravitile::error::{Error, Result};
 use gravitile::gpu::Gpu;
-use gravitile::live::Beside;
+use gravitile::live::Background;
 use gravitile::measure::{Device, Machine, Record, Row, cases_around, check_soon, steps_of_score};
 use gravitile::tune::{Tuned, tune_steps};
 
@@ -23,7 +23,7 @@ const RACE_SECS: f64 = 20.0;
 
 /// A measurement in progress.
 pub struct Measuring {
-    making: Beside<Found>,
+    making: Background<Found>,
     shared: Arc<Shared>,
     is_score: bool,
 }
@@ -97,7 +97,7 @@ impl Frames {
         }
         let (gpu, shared) = (Arc::clone(&self.output.screen.gpu), Arc::<Shared>::default());
         let for_task = Arc::clone(&shared);
-        let making = Beside::start("measuring", move || work(gpu, for_task))?;
+        let making = Background::start("measuring", move || work(gpu, for_task))?;
         self.measuring = Some(Measuring { making, shared, is_score });
         if let Some(session) = &mut self.simulated.session {
             session.live.rest();

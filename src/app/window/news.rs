@@ -163,7 +163,7 @@ impl Frames {
                         self.output.show_message(RUINED.to_owned(), true);
                     }
                 }
-                Event::Kept(moment) => {
+                Event::Checkpoint(moment) => {
                     self.store_moment(&moment);
                     self.viewer.aim(&moment);
                     if let Some(session) = &mut self.simulated.session {

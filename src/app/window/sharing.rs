@@ -6,7 +6,7 @@ use crate::panel::Shared;
 use gravitile::error::Result;
 use gravitile::forces::Method;
 use gravitile::gpu::{AdapterInfo, Gpu};
-use gravitile::live::{Beside, Live};
+use gravitile::live::{Background, Live};
 use gravitile::settings::{AdapterName, AdapterRequest, DeviceCount};
 use gravitile::sim::{EngineKind, Settings};
 
@@ -15,7 +15,7 @@ use gravitile::sim::{EngineKind, Settings};
 pub struct Sharing {
     /// The adapters named when the window was opened, in the order in which they are used.
     names: Vec<AdapterName>,
-    searching: Option<Beside<Vec<AdapterInfo>>>,
+    searching: Option<Background<Vec<AdapterInfo>>>,
     /// Descriptions of the adapters, the window's own first; empty until they are known.
     adapters: Vec<String>,
     measured: Option<Measured>,
@@ -38,7 +38,7 @@ impl Sharing {
             false => {
                 let (adapter, names) = (gpu.adapter.clone(), names.clone());
                 let look = move || async move { Gpu::may_share(&adapter, &names).await };
-                Beside::start("looking for adapters", look).ok()
+                Background::start("looking for adapters", look).ok()
             }
         };
         Self { names, searching, ..Self::default() }
@@ -51,7 +51,7 @@ impl Sharing {
 
     /// Takes in the result of the search.
     pub fn take_found(&mut self) {
-        let Some(found) = self.searching.as_ref().and_then(Beside::take) else { return };
+        let Some(found) = self.searching.as_ref().and_then(Background::take) else { return };
         self.searching = None;
         match found {
             Ok(found) => self.adapters = found.iter().map(AdapterInfo::in_words).collect(),

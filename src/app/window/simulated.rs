@@ -12,7 +12,7 @@ use super::steer::PointerRequest;
 use crate::panel::History;
 use gravitile::error::{Error, Result};
 use gravitile::gpu::{DeviceClass, Gpu};
-use gravitile::live::{Beside, Command};
+use gravitile::live::{Background, Command};
 use gravitile::scene::Scene;
 use gravitile::settings::{InputRequest, ViewRequest};
 use gravitile::sim::{Moment, Settings};
@@ -33,7 +33,7 @@ pub struct Simulated {
     /// Stored states of the run.
     pub past: Past,
     /// Two snapshots being read for an encounter, and those that have been read.
-    pub meeting: Option<Beside<Meeting>>,
+    pub meeting: Option<Background<Meeting>>,
     pub met: Option<Meeting>,
     pub sharing: Sharing,
 }

@@ -14,7 +14,8 @@ fn secs_to_cancel(kind: EngineKind, method: Option<Method>, n: usize) -> (f64, b
     let mut settings = Settings { softening: 0.05, dt: 0.01, ..Settings::default() };
     (settings.engine, settings.method) = (kind, method);
     let engine = pollster::block_on(host_engine(kind, None, &[], &settings)).unwrap();
-    let link = WorkerLink::start(bodies, Backend::Host(engine), &settings).unwrap();
+    let choice = Choice::of(kind, kind.method(), "the test's", None);
+    let link = WorkerLink::start(bodies, Source::Engine(choice, engine), &settings).unwrap();
     let worker = Arc::downgrade(&link.shared);
     // The forces take seconds.
     std::thread::sleep(Duration::from_millis(300));

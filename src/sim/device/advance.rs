@@ -1,5 +1,9 @@
-//! Advancing by whole steps, and reading back. Each submission is awaited; natively that blocks the
-//! thread.
+//! Advancing one device by whole steps, and reading back. Each submission is awaited; natively that
+//! blocks the thread.
+//!
+//! Submissions end when their time is used up, often in the middle of a step, and two are in flight.
+//! Those of a group of devices end at exchanges, so it has a loop of its own (`lockstep.rs`); frames
+//! of a window record slices and wait for nothing (`live/on_device.rs`).
 
 use std::collections::VecDeque;
 
@@ -7,22 +11,16 @@ use glam::DVec3;
 use rayon::prelude::*;
 use web_time::Instant;
 
+use super::long::SavedMotion;
 use super::*;
 use crate::error::Error;
 use crate::forces::evaluate;
+use crate::gpu::fine;
 use crate::gpu::layout::VEC4;
-use crate::gpu::{fine, storage};
 use crate::stop;
 
 /// Submissions in flight, so that the device always has the next one queued.
-const IN_FLIGHT: usize = 2;
-
-/// Positions, velocities and accelerations before a long step.
-struct SavedMotion {
-    motion: [wgpu::Buffer; 3],
-    /// Steps submitted before that step, in this advance.
-    of_step: u64,
-}
+pub(super) const IN_FLIGHT: usize = 2;
 
 impl DeviceState {
     /// [`DeviceState::advance`], blocking.
@@ -52,23 +50,23 @@ impl DeviceState {
         let mut in_flight: VecDeque<Submitted> = VecDeque::with_capacity(IN_FLIGHT);
         let (mut submitted, mut done, mut wanted) = (0, 0, steps);
         let mut since = Instant::now();
-        let mut saved: Option<SavedMotion> = None;
+        // The motion before a long step, and the steps submitted before that step.
+        let mut saved: Option<(SavedMotion, u64)> = None;
         self.expect_force_pace();
         loop {
             if stop::is_wanted() && (submitted < wanted || !self.is_between_steps()) {
                 let begins = self.phase == Phase::Force { dt: 0.0 };
                 let can_stop_now = self.is_between_steps()
-                    || saved.as_ref().is_some_and(|saved| saved.of_step == submitted);
+                    || saved.as_ref().is_some_and(|(_, of_step)| *of_step == submitted);
                 if begins || can_stop_now {
                     for slice in in_flight.drain(..) {
                         self.gpu.finish(slice.submission).await?;
                         done += slice.work.steps;
                     }
                     stop::check().or_else(|stopped| if begins { Err(stopped) } else { Ok(()) })?;
-                    if let (false, Some(saved)) = (self.is_between_steps(), &saved) {
-                        self.copy_motion(saved, false);
-                        self.stepper.restart_force();
-                        self.phase = Phase::Between;
+                    if let (false, Some((motion, _))) = (self.is_between_steps(), &saved) {
+                        let steps = self.steps;
+                        motion.restore(self, steps);
                     }
                     return Ok(done);
                 }
@@ -88,14 +86,11 @@ impl DeviceState {
                 if self.takes_long_steps() {
                     left = left.min(1);
                     if left > 0 && self.is_between_steps() {
-                        let n = self.buffers.count as usize;
-                        let buffer = || storage(&self.gpu, "bodies before a step", n);
-                        let saved = saved.get_or_insert_with(|| SavedMotion {
-                            motion: [buffer(), buffer(), buffer()],
-                            of_step: 0,
-                        });
-                        saved.of_step = submitted;
-                        self.copy_motion(saved, true);
+                        match &saved {
+                            Some((motion, _)) => motion.save(self),
+                            None => saved = Some((SavedMotion::of(self), 0)),
+                        }
+                        saved.iter_mut().for_each(|(_, of_step)| *of_step = submitted);
                     }
                 }
                 let slice = self.submit_stamped(dt, left, Budget::HEADLESS, writes);
@@ -116,19 +111,6 @@ impl DeviceState {
                 }
             }
         }
-    }
-
-    /// Copies positions, velocities and accelerations (with the low bits of positions and
-    /// velocities) into `saved`, or back from it.
-    fn copy_motion(&self, saved: &SavedMotion, save: bool) {
-        let mut encoder = self.gpu.device.create_command_encoder(&Default::default());
-        let BodyBuffers { position_mass, velocity, acceleration, .. } = &self.buffers;
-        let now = [position_mass, velocity, acceleration];
-        for (now, then) in now.into_iter().zip(&saved.motion) {
-            let (from, to) = if save { (now, then) } else { (then, now) };
-            encoder.copy_buffer_to_buffer(from, 0, to, 0, now.size());
-        }
-        self.gpu.queue.submit([encoder.finish()]);
     }
 
     /// Finishes a step that has begun, if there is one.
@@ -186,7 +168,7 @@ impl DeviceState {
             self.last.clone_from(&acceleration);
         }
         self.built_at.clear();
-        let steps = self.stepper.forces_mut().steps();
+        let steps = self.stepper.forces.steps();
         if let Some(built_at) = steps.and_then(|steps| steps.built_at().cloned()) {
             let wide = |at: &[f32; 4]| DVec3::from(three(at).map(f64::from));
             let widen = |read: &[&[[f32; 4]]]| {
@@ -227,8 +209,8 @@ impl DeviceState {
     /// them, else by a kernel with potential.
     pub async fn potential(&mut self) -> Result<Vec<f64>> {
         self.settle().await?;
-        if self.make_together().await? {
-            self.evaluate_together().await?;
+        if self.make_combined().await? {
+            self.evaluate_combined().await?;
         } else {
             self.make_potential().await?;
             self.begin_potential();

@@ -45,7 +45,8 @@ const INSIDE: u64 = 32;
 const DISPATCHES: u32 = 1 + 2 * SPHERES + 2 * DIGITS;
 
 /// The kernels of `shaders/diagnostics/`, bound to the bodies and to the potentials of one
-/// [`super::DeviceState`]; after a change of its kernel they need other [`Totals`].
+/// [`super::DeviceState`].
+#[derive(Clone)]
 pub struct Diagnosis {
     totals: BoundKernel,
     sphere: BoundKernel,
@@ -54,7 +55,9 @@ pub struct Diagnosis {
     select: BoundKernel,
     groups: wgpu::Buffer,
     histogram: wgpu::Buffer,
-    parts: TotalsBuffers,
+    /// The bodies' fractions of the mass.
+    shares: wgpu::Buffer,
+    partial_totals: wgpu::Buffer,
     /// The groups at the beginning of each report: all bodies, then the components that have
     /// bodies.
     begin: Vec<DiagnosisGroup>,
@@ -163,20 +166,19 @@ impl Diagnosis {
         let histogram = bytes(gpu, "mass by distance", bins * 4);
         let summers = n.min(SUMMERS).next_multiple_of(THREADS);
         let partial_totals = bytes(gpu, "partial totals", summers as u64 * 3 * VEC4);
-        let visited_shares = shares.clone();
-        let parts = TotalsBuffers { shares, totals: partial_totals };
         let positions = &buffers.position_mass;
-        let visited = [positions, &members, &chunk_list, &groups, &visited_shares];
+        let visited = [positions, &members, &chunk_list, &groups, &shares];
         let visit = |last| [&visited[..], &[last]].concat();
         Ok(Self {
-            totals: Totals::of(gpu, buffers, potentials, &parts).await?.0,
+            totals: totals(gpu, buffers, potentials, &shares, &partial_totals).await?,
             sphere: bound(gpu, "sphere", &visit(&inside), None).await?,
             settle: bound(gpu, "settle", &[&inside, &groups], None).await?,
             radii: bound(gpu, "radii", &visit(&histogram), None).await?,
             select: bound(gpu, "select", &[&histogram, &groups], None).await?,
             groups,
             histogram,
-            parts,
+            shares,
+            partial_totals,
             begin,
             components,
             chunks: chunks.len() as u32,
@@ -187,14 +189,19 @@ impl Diagnosis {
         })
     }
 
-    /// The buffers to which [`Totals`] for another kernel of the same bodies are bound.
-    pub fn totals_buffers(&self) -> TotalsBuffers {
-        self.parts.clone()
-    }
-
-    /// Uses `totals`, bound to other potentials, from now on.
-    pub fn take_totals(&mut self, totals: Totals) {
-        self.totals = totals.0;
+    /// These kernels for other potentials of the same bodies, stored by another kernel. Only the
+    /// totals are compiled.
+    ///
+    /// # Errors
+    /// A shader that does not compile.
+    pub async fn with_potentials(
+        &self,
+        gpu: &Gpu,
+        buffers: &BodyBuffers,
+        potentials: (&wgpu::Buffer, u32),
+    ) -> Result<Self> {
+        let totals = totals(gpu, buffers, potentials, &self.shares, &self.partial_totals).await?;
+        Ok(Self { totals, ..self.clone() })
     }
 
     /// Records further dispatches: at least one, and as many as visit about `visits` bodies
@@ -244,8 +251,7 @@ impl Diagnosis {
 
     /// The buffers to read back, as `u32`, for [`Diagnosis::read`].
     pub fn results(&self) -> [(&wgpu::Buffer, std::ops::Range<u64>); 2] {
-        let whole = |buffer: &'_ wgpu::Buffer| 0..buffer.size();
-        [(&self.parts.totals, whole(&self.parts.totals)), (&self.groups, whole(&self.groups))]
+        [&self.partial_totals, &self.groups].map(|buffer| (buffer, 0..buffer.size()))
     }
 
     /// The diagnostics from the contents of [`Diagnosis::results`] for the state at `time`.
@@ -291,34 +297,19 @@ impl Diagnosis {
     }
 }
 
-/// The only kernel that depends on the force kernel, through the layout of its potentials.
-pub struct Totals(BoundKernel);
-
-/// The mass fractions of the bodies, and the output of the totals.
-#[derive(Clone)]
-pub struct TotalsBuffers {
-    shares: wgpu::Buffer,
-    totals: wgpu::Buffer,
-}
-
-impl Totals {
-    /// Compiles the kernel and binds it to `potentials`, a buffer and its number of slices.
-    ///
-    /// # Errors
-    /// A shader that does not compile.
-    pub async fn of(
-        gpu: &Gpu,
-        bodies: &BodyBuffers,
-        (potentials, slices): (&wgpu::Buffer, u32),
-        parts: &TotalsBuffers,
-    ) -> Result<Self> {
-        let mut params = Params::new(gpu, "diagnosis params", 1);
-        params.offset_of(DiagnosisParams { count: bodies.count, slices, ..Default::default() });
-        params.upload(gpu);
-        let TotalsBuffers { shares, totals } = parts;
-        let buffers = [&bodies.position_mass, &bodies.velocity, potentials, shares, totals];
-        Ok(Self(bound(gpu, "totals", &buffers, Some(&params)).await?))
-    }
+/// The kernel of the totals, bound to `potentials`, a buffer and its number of slices.
+async fn totals(
+    gpu: &Gpu,
+    bodies: &BodyBuffers,
+    (potentials, slices): (&wgpu::Buffer, u32),
+    shares: &wgpu::Buffer,
+    totals: &wgpu::Buffer,
+) -> Result<BoundKernel> {
+    let mut params = Params::new(gpu, "diagnosis params", 1);
+    params.offset_of(DiagnosisParams { count: bodies.count, slices, ..Default::default() });
+    params.upload(gpu);
+    let buffers = [&bodies.position_mass, &bodies.velocity, potentials, shares, totals];
+    bound(gpu, "totals", &buffers, Some(&params)).await
 }
 
 /// A storage buffer of at least `bytes` bytes.

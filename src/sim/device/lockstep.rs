@@ -1,81 +1,169 @@
-//! Steps of devices that each move a range of the bodies. After each drift the devices exchange
-//! positions through the host.
+//! Steps of a device in a group. The devices exchange, through the host and once per step, either
+//! positions or forces:
+//!
+//! - Each device moves a range of the bodies and sends their positions after each drift.
+//! - Replicas: each device holds and moves all bodies but computes the forces of one range of
+//!   sinks, which it sends. This serves methods that order the sinks otherwise than the bodies
+//!   ([`SharedForces`]), on devices of one kind, which integrate to the same bits. With the tree,
+//!   each device builds the whole tree and walks a range of the groups along the curve. The cost of
+//!   each group's walk, which is sent along, determines the ranges of the next step.
+//!
+//! The work between two exchanges is a turn, in one submission if it is short:
+//!
+//! ```text
+//! ranges of bodies    force, end of the step, beginning of the next
+//! replicas            end of the step with the received forces, beginning of the next, force
+//! ```
+//!
+//! [`SharedForces`]: crate::forces::SharedForces
 
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rayon::prelude::*;
 use web_time::Instant;
 
-use super::long::{SavedState, StepDuration};
-use super::telling::SendBuffer;
-use super::{DeviceState, Phase, StepRequest, Submitted};
+use super::advance::IN_FLIGHT;
+use super::long::SavedMotion;
+use super::range_exchange::RangeExchange;
+use super::{DeviceState, Phase, StepRequest, Submitted, Work};
 use crate::error::{Error, Result};
-use crate::exchange::{Exchange, Member};
+use crate::exchange::{Exchange, Member, shares};
 use crate::forces::Budget;
 use crate::gpu::layout::VEC4;
-use crate::gpu::{Gpu, read_part};
+use crate::gpu::{Share, read_part};
 use crate::stop;
 
-/// Submissions in flight, as in `advance.rs`.
-pub(super) const IN_FLIGHT: usize = 2;
+/// Number of short steps after which the devices exchange the duration of their steps again, for
+/// methods whose cost depends on where the bodies are.
+const STEPS_PER_POLL: u64 = 64;
 
-/// Bytes that one core copies at a time.
-const COPY_BYTES: usize = 1 << 20;
+/// The end of shorter steps is polled for: the other devices wait for this one, and waking a
+/// sleeping thread takes some 100 µs.
+const SHORT_STEP_SECS: f64 = 0.005;
 
-/// A member of a group, with the buffers through which it exchanges positions.
-pub(in crate::sim) struct Lockstep {
-    pub member: Member,
-    /// The range of bodies that each member moves, in the order of members.
-    shares: Vec<Range<usize>>,
-    /// Readback of this device's positions.
-    send: SendBuffer,
-    /// Upload buffer for all positions, of which those of the other members are copied to the
-    /// device; mapped between two turns.
-    upload: wgpu::Buffer,
-    /// Whether `upload` holds positions that are not on the device yet.
-    has_received: bool,
-    /// Seconds spent in exchanges, and their number, since [`Lockstep::take_spent`].
-    spent: (f64, u64),
+/// How long the next steps of a group take.
+enum StepDuration {
+    Short,
+    /// Steps are interrupted on request.
+    Long,
+    /// A request to stop came between two steps: none is taken.
+    Stopped,
 }
 
-impl Lockstep {
-    pub fn new(state: &DeviceState, member: Member, shares: Vec<Range<usize>>) -> Self {
-        let send = SendBuffer::new(&state.gpu, state.sinks().len());
-        let upload = upload_buffer(&state.gpu, "others' positions", state.buffers.count as usize);
-        Self { member, shares, send, upload, has_received: false, spent: (0.0, 0) }
+/// A device's role in a group.
+pub(in crate::sim) struct GroupMember {
+    pub exchange: RangeExchange,
+    /// Present if each device moves all bodies; the ranges are then of the forces.
+    replica: Option<Balance>,
+}
+
+/// What divides the forces among replicas.
+struct Balance {
+    /// Ranges begin at multiples of this.
+    unit: usize,
+    /// The last cost of each `unit` of sinks, as the method counts it.
+    costs: Vec<f32>,
+}
+
+impl GroupMember {
+    /// The role of a device that moves its range of the bodies.
+    pub fn of_range(state: &DeviceState, member: Member, ranges: Vec<Range<usize>>) -> Self {
+        let sizes = [state.buffers.count as usize, state.sinks().len()];
+        let exchange = RangeExchange::new(&state.gpu, member, ranges, sizes);
+        Self { exchange, replica: None }
     }
 
-    /// Seconds spent copying and waiting for other members, and the number of exchanges, since the
-    /// last call.
-    pub fn take_spent(&mut self) -> (f64, u64) {
-        std::mem::take(&mut self.spent)
+    /// The role of a device that moves all bodies.
+    ///
+    /// # Errors
+    /// A method whose forces cannot be shared; kernels that do not compile.
+    pub async fn replica(state: &mut DeviceState, member: Member) -> Result<Self> {
+        let gpu = state.gpu.clone();
+        let n = state.buffers.count as usize;
+        let Some(shared) = state.stepper.forces.shared() else {
+            let allowed = "one whose forces several devices can share";
+            return Err(Error::value("the method", state.method.name(), allowed));
+        };
+        shared.prepare(&gpu).await?;
+        let unit = shared.unit();
+        let ranges = shares(n, &vec![1.0; member.members()], unit);
+        let exchange = RangeExchange::new(&gpu, member, ranges, [n, n]);
+        let costs = vec![0.0; n.div_ceil(unit)];
+        Ok(Self { exchange, replica: Some(Balance { unit, costs }) })
     }
 
-    /// Seconds spent copying and waiting for other members since [`Lockstep::take_spent`].
-    pub fn exchanged_secs(&self) -> f64 {
-        self.spent.0
+    /// Whether each device moves all bodies.
+    pub fn is_replica(&self) -> bool {
+        self.replica.is_some()
     }
 
-    /// The bodies that this device moves.
-    pub fn own(&self) -> Range<usize> {
-        self.shares[self.member.member()].clone()
+    /// The share of this device.
+    pub fn share(&self) -> Share {
+        let own = self.exchange.own();
+        if self.is_replica() { Share::Curve(own) } else { Share::Bodies(own) }
     }
 
-    /// Bytes that each member sends, at `each` bytes per body.
-    fn bytes(&self, each: u64) -> Vec<usize> {
-        self.shares.iter().map(|share| share.len() * each as usize).collect()
-    }
-
-    /// All-gathers one `T` per body, in the order of members.
-    pub fn gather<T: bytemuck::Pod>(&mut self, mine: &[T]) -> Result<Vec<T>> {
-        let bytes = self.bytes(size_of::<T>() as u64);
-        let mut all = Vec::with_capacity(bytes.iter().sum::<usize>() / size_of::<T>().max(1));
-        self.member.all_gather(bytemuck::cast_slice(mine), &bytes, &mut |_, received| {
-            all.extend(bytemuck::pod_collect_to_vec::<u8, T>(received));
+    /// Sends what this device has computed in a turn and receives that of the others; divides the
+    /// forces of the next step among replicas.
+    fn exchange(&mut self) -> Result<()> {
+        let Self { exchange, replica } = self;
+        let Some(Balance { unit, costs }) = replica else {
+            return exchange.exchange(&mut |_, _| ());
+        };
+        let ranges = exchange.ranges.clone();
+        exchange.exchange(&mut |k, received| {
+            let first = ranges[k].start / *unit;
+            let units = received.chunks(*unit * VEC4 as usize);
+            for (cost, forces) in costs[first..].iter_mut().zip(units) {
+                // The fourth number of the first sink of a unit is the unit's cost.
+                *cost = bytemuck::pod_read_unaligned(&forces[12..16]);
+            }
         })?;
-        Ok(all)
+        balance(&mut exchange.ranges, costs, *unit);
+        Ok(())
+    }
+}
+
+/// Divides the sinks into ranges of equal cost, by the costs of the last step.
+fn balance(ranges: &mut [Range<usize>], costs: &[f32], unit: usize) {
+    let n = ranges.last().map_or(0, |range| range.end);
+    let members = ranges.len();
+    let total: f64 = costs.iter().map(|cost| f64::from(*cost)).sum();
+    if !(total.is_finite() && total > 0.0) {
+        return;
+    }
+    let (mut before, mut costs) = (0.0, costs.iter().map(|cost| f64::from(*cost)).peekable());
+    let (mut units, mut begin) = (0, 0);
+    for (member, range) in ranges.iter_mut().enumerate() {
+        let target = total * (member + 1) as f64 / members as f64;
+        // A unit belongs to the member in whose range its midpoint lies.
+        while let Some(cost) = costs.next_if(|cost| before + 0.5 * cost < target) {
+            before += cost;
+            units += 1;
+        }
+        let end = if member + 1 == members { n } else { (units * unit).min(n) };
+        *range = begin..end;
+        begin = end;
+    }
+}
+
+/// An advance of a group: the length of its steps in the frame's unit of time, and its progress.
+struct Advance<'a> {
+    dt: f64,
+    done: u64,
+    /// The number of the last step, written by the member that is watched.
+    last: &'a AtomicU64,
+    watch: &'a mut dyn FnMut(u64) -> bool,
+}
+
+impl Advance<'_> {
+    /// Reports the steps done. If the advance is to end, `begun` further steps are the last ones.
+    /// Called before an exchange, which makes the decision visible to all members.
+    fn report(&mut self, begun: u64) {
+        if !(self.watch)(self.done) {
+            self.last.fetch_min(self.done + begun, Ordering::SeqCst);
+        }
     }
 }
 
@@ -87,121 +175,161 @@ impl DeviceState {
     ///
     /// # Errors
     /// The device failed; another member aborted.
-    pub(in crate::sim) async fn advance_lockstep(
+    pub(in crate::sim) async fn advance_in_group(
         &mut self,
-        group: &mut Lockstep,
+        group: &mut GroupMember,
         (dt, steps): (f64, u64),
         last: &AtomicU64,
         watch: &mut dyn FnMut(u64) -> bool,
     ) -> Result<u64> {
-        let dt = dt / self.frame.time;
-        let mut done = 0;
+        if group.is_replica() {
+            // Each device computes the first force, or ends a step begun in another mode, by
+            // itself.
+            self.settle().await?;
+            self.expect_force_pace();
+        }
+        let mut advance = Advance { dt: dt / self.frame.time, done: 0, last, watch };
         loop {
-            let duration = self.step_duration(&mut group.member)?;
+            let duration = self.step_duration(&mut group.exchange.member)?;
             // The exchange above makes all earlier writes to `last` visible to all members.
             let wanted = steps.min(last.load(Ordering::SeqCst));
             match duration {
-                _ if done > 0 && done >= wanted => return Ok(done),
-                StepDuration::Stopped => return Ok(done),
+                _ if advance.done > 0 && advance.done >= wanted => return Ok(advance.done),
+                StepDuration::Stopped => return Ok(advance.done),
                 StepDuration::Long => {
-                    let is_complete =
-                        self.advance_long(group, dt, (&mut done, wanted), last, watch).await?;
-                    if !is_complete {
-                        return Ok(done);
+                    if !self.take_long_step(group, &mut advance, wanted).await? {
+                        return Ok(advance.done);
                     }
                 }
                 StepDuration::Short => {
-                    self.advance_short(group, dt, (&mut done, wanted), last, watch).await?;
+                    let until = match self.stepper.forces.is_even() {
+                        true => wanted,
+                        false => wanted.min(advance.done + STEPS_PER_POLL),
+                    };
+                    self.take_short_steps(group, &mut advance, until).await?;
                 }
             }
-            if done >= steps {
-                return Ok(done);
+            if advance.done >= steps {
+                return Ok(advance.done);
             }
         }
     }
 
-    /// [`DeviceState::advance_lockstep`] up to step `wanted`; the end of each step and the
-    /// beginning of the next share a turn.
-    async fn advance_short(
+    /// Steps up to step `until`; the end of each and the beginning of the next share a turn.
+    async fn take_short_steps(
         &mut self,
-        group: &mut Lockstep,
-        dt: f64,
-        (done, wanted): (&mut u64, u64),
-        last: &AtomicU64,
-        watch: &mut dyn FnMut(u64) -> bool,
+        group: &mut GroupMember,
+        advance: &mut Advance<'_>,
+        until: u64,
     ) -> Result<()> {
         loop {
+            // A turn of a replica computes the force of the step that it begins, else of the one
+            // that it ends: that step is then done.
             let is_in_step = matches!(self.phase, Phase::Force { dt } if dt != 0.0);
-            let ends = *done + u64::from(is_in_step);
-            let next = (ends < wanted.min(last.load(Ordering::SeqCst))).then_some(dt);
+            let ends = u64::from(is_in_step && !group.is_replica());
+            let wanted = until.min(advance.last.load(Ordering::SeqCst));
+            let next = (advance.done + ends < wanted).then_some(advance.dt);
             if self.phase == Phase::Between && next.is_none() {
                 return Ok(());
             }
             self.turn(group, next, false).await?;
-            let is_new = ends > *done;
-            *done = ends;
-            // Written before the exchange, so all members see it afterwards: the step that has
-            // begun is the last for all.
-            if is_new && !watch(ends) {
-                last.fetch_min(ends + u64::from(next.is_some()), Ordering::SeqCst);
+            let begins = u64::from(next.is_some());
+            let (ends, begun) = if group.is_replica() { (begins, 0) } else { (ends, begins) };
+            advance.done += ends;
+            if ends > 0 {
+                advance.report(begun);
             }
             if next.is_some() {
-                self.exchange(group)?;
+                group.exchange()?;
             }
         }
     }
 
-    /// One long step of [`DeviceState::advance_lockstep`], if `done` is less than `wanted`. The
-    /// step has ended when this returns. If it is interrupted ([`stop`]) on any device, all devices
-    /// restore the state before it, and the result is false.
-    async fn advance_long(
+    /// One long step, if fewer than `wanted` are done; it has ended when this returns. If it is
+    /// interrupted ([`stop`]) on any device, all devices restore the state before it, and the
+    /// result is false.
+    async fn take_long_step(
         &mut self,
-        group: &mut Lockstep,
-        dt: f64,
-        (done, wanted): (&mut u64, u64),
-        last: &AtomicU64,
-        watch: &mut dyn FnMut(u64) -> bool,
+        group: &mut GroupMember,
+        advance: &mut Advance<'_>,
+        wanted: u64,
     ) -> Result<bool> {
         if self.phase != Phase::Between {
             self.turn(group, None, false).await?;
         }
-        if *done >= wanted {
+        if advance.done >= wanted {
             return Ok(true);
         }
-        let saved = SavedState::of(self);
-        let steps_before = self.steps;
-        self.turn(group, Some(dt), false).await?;
-        self.exchange(group)?;
-        let complete = self.turn(group, None, true).await?;
-        if !group.member.all_agree(complete)? {
+        let (saved, steps_before) = (SavedMotion::of(self), self.steps);
+        let (dt, is_replica) = (advance.dt, group.is_replica());
+        if !is_replica {
+            self.turn(group, Some(dt), false).await?;
+            group.exchange()?;
+        }
+        let complete = self.turn(group, is_replica.then_some(dt), true).await?;
+        if !group.exchange.member.all_agree(complete)? {
+            if is_replica && complete {
+                group.exchange.discard();
+            }
             saved.restore(self, steps_before);
             return Ok(false);
         }
-        *done += 1;
-        if !watch(*done) {
-            last.fetch_min(*done, Ordering::SeqCst);
+        advance.done += 1;
+        advance.report(0);
+        if is_replica {
+            group.exchange()?;
+            self.turn(group, None, false).await?;
         }
         Ok(true)
+    }
+
+    /// The duration of steps, agreed by all members: long if it is long for one of them.
+    fn step_duration(&self, member: &mut Member) -> Result<StepDuration> {
+        let mine = match self.phase == Phase::Between && stop::is_wanted() {
+            true => 2,
+            false => u8::from(self.takes_long_steps()),
+        };
+        Ok(match member.greatest(mine)? {
+            0 => StepDuration::Short,
+            1 => StepDuration::Long,
+            _ => StepDuration::Stopped,
+        })
+    }
+
+    /// Waits for `submission`; polls instead of sleeping if it is the `last` of a turn and steps
+    /// are short.
+    async fn finish_last(&self, submission: wgpu::SubmissionIndex, last: bool) -> Result<()> {
+        let is_short = self.step_secs.is_some_and(|secs| secs < SHORT_STEP_SECS);
+        if last && is_short {
+            let patience = std::time::Duration::from_secs_f64(2.0 * SHORT_STEP_SECS);
+            return self.gpu.finish_soon(submission, patience).await;
+        }
+        self.gpu.finish(submission).await
     }
 
     /// A turn: ends the step that has begun, and begins another of length `next`, if given. Returns
     /// false if it was interrupted ([`stop`]), which only happens with `may_stop`.
     async fn turn(
         &mut self,
-        group: &mut Lockstep,
+        group: &mut GroupMember,
         next: Option<f64>,
         may_stop: bool,
     ) -> Result<bool> {
+        // The forces of the step that begins, of which this device computes a range.
+        let computes_range = group.is_replica() && next.is_some();
+        let own = group.exchange.own();
+        self.restrict_forces(computes_range.then_some(own.start as u32..own.end as u32));
         let mut in_flight: VecDeque<Submitted> = VecDeque::with_capacity(IN_FLIGHT);
-        let mut since = Instant::now();
-        let mut complete = false;
-        let mut stopped = false;
+        let begun = Instant::now();
+        let mut since = begun;
+        let (mut is_first, mut complete, mut stopped) = (true, false, false);
         while !(complete || stopped) || !in_flight.is_empty() {
-            // The first slice uploads the received positions, so it is submitted before the first
-            // check for a stop.
+            // The first slice uploads what was received, so it is submitted before the first check
+            // for a stop.
             if !(complete || stopped) {
                 let slice;
-                (slice, complete) = self.submit_turn(group, next);
+                (slice, complete) = self.submit_turn(group, next, is_first);
+                is_first = false;
                 in_flight.push_back(slice);
             }
             if in_flight.len() == IN_FLIGHT || complete || stopped {
@@ -213,90 +341,96 @@ impl DeviceState {
             if may_stop && !stopped {
                 stopped = stop::is_wanted() && !complete;
                 // Propagates the request to the other members.
-                group.member.poll_stop();
+                group.exchange.member.poll_stop();
             }
+        }
+        self.restrict_forces(None);
+        if computes_range && complete {
+            self.steps += 1;
+            (self.step_secs, self.since_step) = (Some(begun.elapsed().as_secs_f64()), 0.0);
         }
         Ok(complete)
     }
 
-    /// Submits as much of a turn as the budget allows; true if the turn is complete.
-    fn submit_turn(&mut self, group: &mut Lockstep, next: Option<f64>) -> (Submitted, bool) {
-        let mut encoder = self.gpu.device.create_command_encoder(&Default::default());
-        let positions = &self.buffers.position_mass;
-        let own = self.buffers.sinks.start as u64 * VEC4..self.buffers.sinks.end as u64 * VEC4;
-        let has_received = std::mem::take(&mut group.has_received);
-        if has_received {
-            group.upload.unmap();
-            for others in [0..own.start, own.end..positions.size()] {
-                let length = others.end - others.start;
-                if length > 0 {
-                    let from = others.start;
-                    encoder.copy_buffer_to_buffer(&group.upload, from, positions, from, length);
-                }
-            }
+    /// Restricts the next forces to a range of the sinks in the method's order, if it has one.
+    fn restrict_forces(&mut self, sinks: Option<Range<u32>>) {
+        if let Some(shared) = self.stepper.forces.shared() {
+            shared.answer_for(sinks.as_ref());
         }
-        let budget = Budget::HEADLESS;
-        let request =
-            StepRequest { gpu: &self.gpu, throughput: &self.throughput, dt: 0.0, steps: 0, budget };
+    }
+
+    /// Submits as much of a turn as the budget allows; true if the turn is complete.
+    fn submit_turn(
+        &mut self,
+        group: &mut GroupMember,
+        next: Option<f64>,
+        is_first: bool,
+    ) -> (Submitted, bool) {
+        let mut encoder = self.gpu.device.create_command_encoder(&Default::default());
+        let exchanged = match self.stepper.forces.shared().filter(|_| group.is_replica()) {
+            Some(shared) => shared.answers().clone(),
+            None => self.buffers.position_mass.clone(),
+        };
+        group.exchange.record_received(&mut encoder, &exchanged);
+        let begun = match self.phase {
+            Phase::Force { dt } => Some(dt),
+            Phase::Between => None,
+        };
+        let after = next.map_or(Phase::Between, |dt| Phase::Force { dt });
+        let (gpu, throughput, budget) = (&self.gpu, &self.throughput, Budget::HEADLESS);
+        let request = StepRequest { gpu, throughput, dt: 0.0, steps: 0, budget };
+        let (mut work, mut complete) = (Work::default(), true);
         self.stepper.begin_submission();
-        let (work, complete) = {
+        {
             let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
                 label: Some("steps"),
                 timestamp_writes: None,
             });
-            self.stepper.turn(&mut pass, &mut self.phase, &request, next)
-        };
+            if group.is_replica() {
+                if is_first {
+                    if let (Some(_), Some(shared)) = (begun, self.stepper.forces.shared()) {
+                        shared.take_answers(gpu, &mut pass);
+                    }
+                    self.stepper.end_and_begin(gpu, &mut pass, begun, next);
+                    self.phase = after;
+                }
+                if next.is_some() {
+                    // The step is counted when its force is complete, not by the slice: the pace at
+                    // which a tree is rebuilt must not depend on one device's clock.
+                    (work, complete) = self.stepper.force(&mut pass, &request);
+                }
+            } else {
+                if begun.is_some() {
+                    (work, complete) = self.stepper.force(&mut pass, &request);
+                }
+                if complete {
+                    // The first force of the run is the end of a step of length 0 and does not
+                    // count as a step.
+                    work.steps = u64::from(begun.is_some_and(|dt| dt != 0.0));
+                    work.dispatches += self.stepper.end_and_begin(gpu, &mut pass, begun, next);
+                    self.phase = after;
+                }
+            }
+        }
         self.stepper.end_submission(&self.gpu);
-        let moved = complete && next.is_some() && !own.is_empty();
-        if moved {
-            let length = own.end - own.start;
-            encoder.copy_buffer_to_buffer(positions, own.start, group.send.buffer(), 0, length);
+        if complete && next.is_some() {
+            group.exchange.record_send(&mut encoder, &exchanged);
         }
         let submission = self.gpu.queue.submit([encoder.finish()]);
-        // Both buffers are mapped when the submission has completed; the caller waits for it.
-        if has_received {
-            group.upload.map_async(wgpu::MapMode::Write, .., |_| ());
-        }
-        if moved {
-            group.send.map_after_submit(own.end - own.start);
-        }
+        group.exchange.submitted();
         self.interactions += work.interactions;
         self.steps += work.steps;
         (Submitted { submission, work }, complete)
     }
 
-    /// Sends the positions of this device's bodies and receives those of the other members.
-    fn exchange(&mut self, group: &mut Lockstep) -> Result<()> {
-        let begun = Instant::now();
-        let failed = |error: wgpu::MapRangeError| {
-            Error::Device(format!("cannot copy positions from device to device: {error}"))
-        };
-        let bytes = group.bytes(VEC4);
-        let own = group.member.member();
-        {
-            let mut upload = group.upload.get_mapped_range_mut(..).map_err(failed)?;
-            let mut at = 0;
-            group.send.all_gather(&mut group.member, &bytes, &mut |k, received| {
-                if k != own && !received.is_empty() {
-                    copy(received, upload.slice(at..at + received.len()));
-                }
-                at += received.len();
-            })?;
-        }
-        group.has_received = true;
-        group.spent.0 += begun.elapsed().as_secs_f64();
-        group.spent.1 += 1;
-        Ok(())
-    }
-
     /// All-gathers velocities and accelerations, of which each member has only its range, so that
     /// this device can be read and rendered from as if it had moved all bodies.
-    pub(in crate::sim) async fn gather(&mut self, group: &mut Lockstep) -> Result<()> {
+    pub(in crate::sim) async fn gather(&mut self, group: &mut GroupMember) -> Result<()> {
         let both = [&self.buffers.velocity, &self.buffers.acceleration];
         let sinks = self.sinks();
         let read = read_part::<[f32; 4]>(&self.gpu, &both, sinks.clone()).await?;
         for (buffer, own) in both.into_iter().zip(&read) {
-            let all = group.gather(own)?;
+            let all = group.exchange.gather(own)?;
             for others in [0..sinks.start, sinks.end..all.len()] {
                 let at = others.start as u64 * VEC4;
                 if !others.is_empty() {
@@ -306,25 +440,4 @@ impl DeviceState {
         }
         self.gpu.check()
     }
-}
-
-/// A mapped upload buffer for what other members send: a `vec4<f32>` for each of `bodies` bodies.
-pub(super) fn upload_buffer(gpu: &Gpu, label: &str, bodies: usize) -> wgpu::Buffer {
-    gpu.device.create_buffer(&wgpu::BufferDescriptor {
-        label: Some(label),
-        size: (bodies.max(1) as u64) * VEC4,
-        usage: wgpu::BufferUsages::MAP_WRITE | wgpu::BufferUsages::COPY_SRC,
-        mapped_at_creation: true,
-    })
-}
-
-/// Copies on several cores, since one core does not saturate the memory bandwidth.
-pub(super) fn copy(from: &[u8], to: wgpu::WriteOnly<'_, [u8]>) {
-    let (chunks, mut rest) = to.into_chunks::<COPY_BYTES>();
-    let chunks: Vec<wgpu::WriteOnly<'_, [u8; COPY_BYTES]>> = chunks.into_iter().collect();
-    let (whole, last) = from.split_at(chunks.len() * COPY_BYTES);
-    chunks.into_par_iter().zip(whole.par_chunks(COPY_BYTES)).for_each(|(to, from)| {
-        wgpu::WriteOnly::<[u8]>::from(to).copy_from_slice(from);
-    });
-    rest.copy_from_slice(last);
 }

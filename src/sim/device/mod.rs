@@ -9,35 +9,31 @@
 //! kinds of steps there are.
 
 mod advance;
+mod backend;
 mod change;
+mod combined;
 mod diagnosis;
 #[cfg(not(target_arch = "wasm32"))]
 mod lockstep;
 mod long;
 mod potentials;
 #[cfg(not(target_arch = "wasm32"))]
-mod replica;
-mod residence;
+mod range_exchange;
 mod stepper;
-#[cfg(not(target_arch = "wasm32"))]
-mod telling;
-mod together;
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use glam::DVec3;
 
+pub use self::backend::BACKEND;
 pub use self::change::{CompiledKernel, NextKernel};
-pub use self::diagnosis::{Diagnosis, Totals};
+use self::combined::Combined;
+pub use self::diagnosis::Diagnosis;
 #[cfg(not(target_arch = "wasm32"))]
-pub(super) use self::lockstep::Lockstep;
+pub(super) use self::lockstep::GroupMember;
 pub use self::potentials::add_potentials;
-#[cfg(not(target_arch = "wasm32"))]
-pub(super) use self::replica::Replica;
-pub use self::residence::RESIDENCE;
 use self::stepper::{StepRequest, Stepper};
-use self::together::Together;
 use super::Settings;
 use crate::bodies::Bodies;
 use crate::error::Result;
@@ -46,6 +42,7 @@ use crate::forces::tree::TreeConfig;
 use crate::forces::{Budget, DeviceForces, DeviceTools, Method, Throughput, on_device};
 use crate::frame::{Frame, Rests};
 use crate::gpu::{BodyBuffers, Gpu, Readback};
+use crate::integrate::Integrator;
 use crate::tuned::Known;
 
 /// The progress within a step after all submissions so far.
@@ -85,7 +82,7 @@ pub struct DeviceState {
     /// The forces with potential, bound on the first request.
     potential: Option<Box<dyn DeviceForces>>,
     /// Forces and potentials by one kernel, for many bodies.
-    together: Option<Together>,
+    combined: Option<Combined>,
     phase: Phase,
     interactions: u64,
     throughput: Throughput,
@@ -93,13 +90,15 @@ pub struct DeviceState {
     step_secs: Option<f64>,
     /// Seconds that submissions have taken since the last step ended.
     since_step: f64,
-    /// The frame of the f32 numbers on the device. `largest_mass` and `softening` are in its units.
+    /// The frame of the f32 numbers on the device. `largest_mass` is in its units.
     frame: Frame,
     /// The digits that the bodies read last lack in f64.
     rests: Rests,
     largest_mass: f64,
+    /// In the caller's units.
     softening: f64,
     method: Method,
+    integrator: &'static Integrator,
     tree: TreeConfig,
     /// The accelerations read last, if the next forces depend on them.
     last: Vec<DVec3>,
@@ -166,7 +165,7 @@ impl DeviceState {
         let walk = settings.known.walk(&gpu, bodies.len());
         let tools = DeviceTools { kernel, softening, tree: settings.tree, walk };
         let mut stepper =
-            stepper::bind(&gpu, &buffers, method, &tools, settings.integrator).await?;
+            Stepper::bind(&gpu, &buffers, method, &tools, settings.integrator).await?;
         stepper.begin_step(settings.steps_before);
         let throughput = Throughput::guess(gpu.adapter.class);
         Ok(Self {
@@ -174,7 +173,7 @@ impl DeviceState {
             buffers,
             stepper,
             potential: None,
-            together: None,
+            combined: None,
             // A step of length 0 that has begun: its force and its end remain.
             phase: Phase::Force { dt: 0.0 },
             interactions: 0,
@@ -184,8 +183,9 @@ impl DeviceState {
             frame,
             rests: Rests::default(),
             largest_mass,
-            softening,
+            softening: settings.softening,
             method,
+            integrator: settings.integrator,
             tree: settings.tree,
             last: Vec::new(),
             built_at: Vec::new(),
@@ -209,6 +209,11 @@ impl DeviceState {
         }
     }
 
+    /// The softening of its forces.
+    pub fn softening(&self) -> f64 {
+        self.softening
+    }
+
     /// The frame with which the state began.
     pub fn frame(&self) -> &Frame {
         &self.frame
@@ -218,7 +223,7 @@ impl DeviceState {
     /// forces depend on them; no first forces are then computed. `built_at` restores the positions,
     /// in the frame, over which a tree that serves several steps was built, if the bodies have
     /// moved since. For a state that has just begun.
-    pub fn go_on_from_last(&mut self, acceleration: &[DVec3], built_at: Option<&[DVec3]>) {
+    fn restore_last(&mut self, acceleration: &[DVec3], built_at: Option<&[DVec3]>) {
         let needs_last = self.stepper.needs_last_accelerations();
         if !needs_last || acceleration.len() != self.buffers.count as usize {
             return;
@@ -238,25 +243,9 @@ impl DeviceState {
             [x, y, z, 0.0]
         };
         let built_at: Option<Vec<_>> = built_at.map(|all| all.iter().map(padded).collect());
-        if let Some(forces) = self.stepper.forces_mut().steps() {
+        if let Some(forces) = self.stepper.forces.steps() {
             forces.resume(&self.gpu, &self.buffers, self.steps, built_at.as_deref());
         }
-    }
-
-    /// The positions, in the frame, over which the tree that serves several steps was built, if the
-    /// bodies had moved since by the last reading; else empty.
-    pub fn built_at(&self) -> &[DVec3] {
-        &self.built_at
-    }
-
-    /// The accelerations read last, if the next forces depend on them; else empty.
-    pub fn last(&self) -> &[DVec3] {
-        &self.last
-    }
-
-    /// The digits that the bodies read last lack in f64; empty before the first reading.
-    pub fn rests(&self) -> &Rests {
-        &self.rests
     }
 
     /// The bodies' buffers, for rendering and for reading.
@@ -276,12 +265,12 @@ impl DeviceState {
 
     /// The variant of the all-pairs kernel, with its text, if it computes the forces.
     pub fn variant(&self) -> Option<KernelVariant> {
-        AllPairs::of(self.stepper.forces()).map(|kernel| kernel.variant)
+        AllPairs::of(self.stepper.forces.as_ref()).map(|kernel| kernel.variant)
     }
 
     /// Describes the adapter and the method in one line.
     pub fn describe(&self) -> String {
-        let (adapter, forces) = (&self.gpu.adapter, self.stepper.forces());
+        let (adapter, forces) = (&self.gpu.adapter, &self.stepper.forces);
         format!("{} ({}), {}", adapter.name, adapter.backend, forces.describe())
     }
 
@@ -354,7 +343,7 @@ impl DeviceState {
     /// The buffer of the computed potentials and its number of slices: see
     /// [`DeviceForces::partial_sums`].
     pub fn potential_sums(&self) -> (&wgpu::Buffer, u32) {
-        let forces = self.potential.as_deref().unwrap_or(self.stepper.forces());
+        let forces = self.potential.as_ref().unwrap_or(&self.stepper.forces);
         (forces.partial_sums(), forces.slices())
     }
 
@@ -371,7 +360,7 @@ impl DeviceState {
             self.step_secs = Some(self.since_step / work.steps as f64);
             self.since_step = 0.0;
         }
-        if let Some(steps) = self.stepper.forces_mut().steps() {
+        if let Some(steps) = self.stepper.forces.steps() {
             steps.learn_steps(work.steps, secs);
         }
     }

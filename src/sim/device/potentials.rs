@@ -13,7 +13,7 @@ impl DeviceState {
     /// A shader that does not compile.
     pub async fn make_potential(&mut self) -> Result<()> {
         if self.potential.is_none() {
-            let forces = self.stepper.forces();
+            let forces = &self.stepper.forces;
             self.potential = Some(forces.with_potential(&self.gpu, &self.buffers).await?);
         }
         Ok(())
@@ -21,7 +21,7 @@ impl DeviceState {
 
     /// Restarts the evaluation of potentials, after [`DeviceState::make_potential`].
     pub fn begin_potential(&mut self) {
-        self.forget_together();
+        self.forget_combined();
         if let Some(potential) = &mut self.potential {
             potential.restart();
         }

@@ -11,7 +11,7 @@
 //! submission (`sim/device/lockstep.rs`). Three measures keep a turn short; each is worth some 50
 //! of the 200 µs that a turn takes:
 //!
-//! - the others read what a device sends where it was mapped (`sim/device/telling.rs`);
+//! - the others read what a device sends where it was mapped (`sim/device/range_exchange.rs`);
 //! - the end of a short turn is polled for, not slept for;
 //! - parameters that the device already has are not sent again.
 //!
@@ -20,11 +20,10 @@
 //! holds the complete state of all bodies, for pictures and readers.
 //!
 //! A tree orders its sinks along a curve, not by body number. With it, each device holds and moves
-//! all bodies and exchanges forces instead (`sim/device/replica.rs`). Individual steps share their
-//! blocks in `integrate/blocks/resident/shared.rs`.
+//! all bodies and exchanges forces instead. Individual steps share their blocks in `integrate/blocks/resident/shared.rs`.
 
+mod backend;
 mod open;
-mod residence;
 
 use std::ops::Range;
 use std::sync::atomic::AtomicU64;
@@ -32,71 +31,25 @@ use std::sync::atomic::AtomicU64;
 use glam::DVec3;
 use web_time::Instant;
 
+pub use self::backend::BACKEND;
 pub use self::open::DeviceGroup;
-pub use self::residence::RESIDENCE;
-use super::device::{DeviceState, Lockstep, Replica};
-use super::{DevicePart, Share, Watch};
+use super::Watch;
+use super::device::{DeviceState, GroupMember};
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
-use crate::exchange::{self, Exchange, Member, Ranks};
+use crate::exchange::{self, Exchange, Ranks};
 use crate::gpu::Spent;
 
 /// A device of this process and its role in the group.
 pub(super) struct LocalDevice {
     state: DeviceState,
-    role: Role,
+    role: GroupMember,
     spent: Spent,
 }
 
-/// How the work is divided among the devices.
-pub(super) enum Role {
-    /// Each device moves its range of the bodies.
-    Lockstep(Lockstep),
-    /// Each device moves all bodies and computes its range of the forces.
-    Replica(Replica),
-}
-
-impl Role {
-    fn member(&self) -> &Member {
-        match self {
-            Self::Lockstep(lockstep) => &lockstep.member,
-            Self::Replica(replica) => &replica.member,
-        }
-    }
-
-    fn member_mut(&mut self) -> &mut Member {
-        match self {
-            Self::Lockstep(lockstep) => &mut lockstep.member,
-            Self::Replica(replica) => &mut replica.member,
-        }
-    }
-
-    fn take_spent(&mut self) -> (f64, u64) {
-        match self {
-            Self::Lockstep(lockstep) => lockstep.take_spent(),
-            Self::Replica(replica) => replica.take_spent(),
-        }
-    }
-
-    /// Seconds spent in exchanges since the last [`Role::take_spent`].
-    fn exchanged_secs(&self) -> f64 {
-        match self {
-            Self::Lockstep(lockstep) => lockstep.exchanged_secs(),
-            Self::Replica(replica) => replica.exchanged_secs(),
-        }
-    }
-
-    fn share(&self) -> Share {
-        match self {
-            Self::Lockstep(lockstep) => Share::Bodies(lockstep.own()),
-            Self::Replica(replica) => Share::Curve(replica.own()),
-        }
-    }
-}
-
 impl LocalDevice {
-    /// See [`DeviceState::advance_lockstep`] and [`DeviceState::advance_replica`]. With `gathers`,
-    /// the device holds the full state of all bodies afterwards.
+    /// See [`DeviceState::advance_in_group`]. With `gathers`, the device holds the full state of all
+    /// bodies afterwards.
     fn advance(
         &mut self,
         (steps, gathers): ((f64, u64), bool),
@@ -104,21 +57,16 @@ impl LocalDevice {
         watch: &mut Watch<'_>,
     ) -> Result<u64> {
         let Self { state, role, spent } = self;
-        let (begun, before) = (Instant::now(), role.exchanged_secs());
+        let (begun, before) = (Instant::now(), role.exchange.exchanged_secs());
         let done = pollster::block_on(async {
-            match role {
-                Role::Lockstep(lockstep) => {
-                    let done = state.advance_lockstep(lockstep, steps, last, watch).await?;
-                    if gathers {
-                        state.gather(lockstep).await?;
-                    }
-                    Ok(done)
-                }
-                Role::Replica(replica) => state.advance_replica(replica, steps, last, watch).await,
+            let done = state.advance_in_group(role, steps, last, watch).await?;
+            if gathers && !role.is_replica() {
+                state.gather(role).await?;
             }
+            Ok(done)
         });
         spent.steps += begun.elapsed().as_secs_f64();
-        spent.exchanges += role.exchanged_secs() - before;
+        spent.exchanges += role.exchange.exchanged_secs() - before;
         done
     }
 }
@@ -144,7 +92,7 @@ impl DeviceGroup {
         let (leader, rest) = self.local_devices.split_first_mut().expect("a group has a device");
         let others = &others;
         let abort_on_error = |local: &mut LocalDevice, done: Result<T>| {
-            done.inspect_err(|error| local.role.member().abort(&error.to_string()))
+            done.inspect_err(|error| local.role.exchange.member.abort(&error.to_string()))
         };
         let done: Vec<Result<T>> = std::thread::scope(|scope| {
             let mut threads = Vec::with_capacity(rest.len());
@@ -182,7 +130,7 @@ impl DeviceGroup {
         // An aborted exchange stays aborted: new members allow later calls.
         let members = exchange::team(self.local_devices.len(), None, self.patience);
         for (local, member) in self.local_devices.iter_mut().zip(members) {
-            *local.role.member_mut() = member;
+            local.role.exchange.member = member;
         }
         Err(error)
     }
@@ -215,12 +163,12 @@ impl DeviceGroup {
             self.advance_all(((dt, 0), true), &mut |_| true)?;
             return Ok(done);
         }
-        self.local_devices.iter_mut().for_each(|local| local.state.swap_together());
+        self.local_devices.iter_mut().for_each(|local| local.state.swap_combined());
         let last = self.advance_all(((dt, 1), true), &mut |last| watch(done + last));
-        self.local_devices.iter_mut().for_each(|local| local.state.swap_together());
+        self.local_devices.iter_mut().for_each(|local| local.state.swap_combined());
         let last = last?;
         if last == 1 {
-            self.local_devices.iter_mut().for_each(|local| local.state.end_together());
+            self.local_devices.iter_mut().for_each(|local| local.state.end_combined());
         }
         Ok(done + last)
     }
@@ -230,7 +178,7 @@ impl DeviceGroup {
     fn expects_potentials(&mut self) -> Result<bool> {
         let mut all = true;
         for LocalDevice { state, role, .. } in &mut self.local_devices {
-            all &= state.expects_potentials() && matches!(role, Role::Lockstep(_));
+            all &= state.expects_potentials() && !role.is_replica();
         }
         match &self.ranks {
             Some(ranks) => Ok(!ranks.any(!all)?),
@@ -251,18 +199,8 @@ impl DeviceGroup {
 
     /// The exchanges of the first device since the last call.
     pub fn take_exchanged(&mut self) -> Exchanged {
-        let (secs, times) = self.local_devices[0].role.take_spent();
+        let (secs, times) = self.local_devices[0].role.exchange.take_spent();
         Exchanged { secs, times }
-    }
-
-    /// The share of each device of this process.
-    fn take_parts(&mut self) -> Vec<DevicePart> {
-        let part = |local: &mut LocalDevice| DevicePart {
-            device: local.state.gpu().adapter.in_words(),
-            share: local.role.share(),
-            exchanging: local.spent.take(),
-        };
-        self.local_devices.iter_mut().map(part).collect()
     }
 
     /// The range of bodies that each device moves, for the devices of all processes in order.
@@ -283,8 +221,8 @@ impl DeviceGroup {
     /// Potentials of all bodies: each device computes those of its range, or the first device all
     /// of them if it is a replica.
     fn potentials(&mut self) -> Result<Vec<f64>> {
-        if let [LocalDevice { state, role: Role::Replica(_), .. }, ..] =
-            self.local_devices.as_mut_slice()
+        if let [LocalDevice { state, role, .. }, ..] = self.local_devices.as_mut_slice()
+            && role.is_replica()
         {
             let mut alone = Ranks::alone();
             let ranks = self.ranks.as_mut().unwrap_or(&mut alone);
@@ -292,16 +230,13 @@ impl DeviceGroup {
             return ranks.unless_stopped(all);
         }
         let mut all = self.run_on_all(|LocalDevice { state, role, .. }| {
-            let member = role.member_mut();
+            let member = &mut role.exchange.member;
             let own = match member.leads() {
                 true => exchange::polling_stop(member, || pollster::block_on(state.potential())),
                 false => pollster::block_on(state.potential()),
             };
             let own = member.unless_stopped(own)?;
-            match role {
-                Role::Lockstep(lockstep) => lockstep.gather(&own),
-                Role::Replica(_) => Ok(own),
-            }
+            role.exchange.gather(&own)
         })?;
         Ok(all.swap_remove(0))
     }
@@ -316,11 +251,11 @@ mod tests {
     use crate::forces::direct::gpu::KernelRequest;
     use crate::gpu::{AdapterRequest, Gpu};
     use crate::scene::{Spread, test_bodies};
-    use crate::sim::{EngineKind, Residence, Settings};
+    use crate::sim::{Backend, EngineKind, Settings};
 
     /// Two ranks, one of them with two devices: checks whether potentials came with the last force
     /// of each advance, and compares all bodies and potentials. There are enough bodies for the
-    /// combined kernel (`device/together.rs`).
+    /// combined kernel (`device/combined.rs`).
     #[test]
     fn ranks_compute_expected_potentials_with_same_bits_as_one_device() {
         let name = std::env::var("GRAVITILE_TEST_ADAPTER").unwrap_or_default();
@@ -335,10 +270,10 @@ mod tests {
         let engine = EngineKind::Gpu;
         let settings =
             Settings { softening: 0.05, dt: 0.01, engine, kernel, ..Settings::default() };
-        let describe_state = |residence: &mut dyn Residence| {
+        let describe_state = |backend: &mut dyn Backend| {
             let mut bodies = bodies.clone();
-            pollster::block_on(residence.read(&mut bodies, 0.0)).unwrap();
-            let potential = pollster::block_on(residence.potential()).unwrap();
+            pollster::block_on(backend.read(&mut bodies, 0.0)).unwrap();
+            let potential = pollster::block_on(backend.potential()).unwrap();
             format!("{bodies:?} {potential:?}")
         };
         let as_rank = |ranks: Option<Ranks>, devices: usize| {

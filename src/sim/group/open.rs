@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{LocalDevice, Role};
+use super::LocalDevice;
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
 use crate::exchange::{self, Exchange, Member, Ranks, shares};
@@ -14,7 +14,7 @@ use crate::frame::{Frame, Rests};
 use crate::gpu::{Gpu, Spent};
 use crate::integrate::blocks::Restart;
 use crate::sim::Settings;
-use crate::sim::device::{DeviceState, Lockstep, Replica};
+use crate::sim::device::{DeviceState, GroupMember};
 
 /// Devices whose rates differ from the mean by no more than this fraction have equal shares.
 const UNEVEN: f64 = 0.05;
@@ -117,7 +117,7 @@ impl DeviceGroup {
             let sinks = share.start as u32..share.end as u32;
             let gpu = Arc::clone(gpu);
             let state = DeviceState::begin_sinks(gpu, bodies, sinks, rests, settings).await?;
-            let role = Role::Lockstep(Lockstep::new(&state, member, shares.clone()));
+            let role = GroupMember::of_range(&state, member, shares.clone());
             local_devices.push(LocalDevice { state, role, spent: Spent::default() });
         }
         let ranks = ranks.cloned();
@@ -140,7 +140,7 @@ impl DeviceGroup {
         for (gpu, member) in devices.iter().zip(topology.members(patience)) {
             let mut state =
                 DeviceState::begin_restarted(Arc::clone(gpu), bodies, restart, settings).await?;
-            let role = Role::Replica(Replica::new(&mut state, member).await?);
+            let role = GroupMember::replica(&mut state, member).await?;
             local_devices.push(LocalDevice { state, role, spent: Spent::default() });
         }
         let ranks = ranks.cloned();
@@ -223,7 +223,7 @@ fn kernel_of_rank_0(ranks: &Ranks, config: KernelConfig) -> Result<KernelConfig>
     let received = ranks.gather_messages(text.as_bytes())?;
     let first = String::from_utf8_lossy(&received[0]);
     toml::from_str(&first).map_err(|error| {
-        Error::Outside(format!("rank 0 told no kernel that is known here: {error}"))
+        Error::Outside(format!("rank 0 sent a kernel that is not known here: {error}"))
     })
 }
 

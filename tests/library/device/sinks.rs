@@ -11,7 +11,7 @@ use gravitile::forces::{Throughput, evaluate_blocking};
 use gravitile::frame::Frame;
 use gravitile::gpu::{BodyBuffers, Gpu, read_blocking};
 use gravitile::integrate::{self, DeviceIntegrator};
-use gravitile::sim::{DeviceState, Diagnosis, Residence, Settings};
+use gravitile::sim::{Backend, DeviceState, Diagnosis, Settings};
 
 const N: u32 = 1000;
 /// Split where no workgroup of any shape begins.

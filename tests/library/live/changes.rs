@@ -1,7 +1,8 @@
 //! Effects of commands on a running simulation.
 
-use gravitile::forces::Budget;
-use gravitile::forces::direct::gpu::KernelRequest;
+use gravitile::forces::direct::gpu::{Dispatch, KernelRequest};
+use gravitile::forces::tree::{Rebuild, TreeConfig};
+use gravitile::forces::{Budget, Method};
 use gravitile::integrate::blocks::BlockSettings;
 use gravitile::live::{Command, Tempo};
 use gravitile::sim::{EngineKind, Settings};
@@ -85,6 +86,35 @@ fn softening_change_takes_effect_at_once() {
         changed.steps(3);
         fresh.steps(3);
         assert!(bits(&changed.moment()) == bits(&fresh.moment()), "{engine:?}");
+    }
+}
+
+/// By each kind of kernel; to and from a softening of 0, which needs another kernel.
+#[test]
+fn softening_change_gives_bits_of_fresh_simulation() {
+    let direct = settings(EngineKind::Gpu);
+    let tree = Settings { method: Some(Method::Tree), ..direct.clone() };
+    let seldom = TreeConfig { rebuild: Rebuild::Every(4), ..tree.tree };
+    let one_workgroup =
+        KernelRequest { r: Some(4), dispatch: Dispatch::OneWorkgroup, ..shape(128, 1) };
+    for begun in [
+        Settings { kernel: shape(32, 3), ..direct.clone() },
+        Settings { kernel: one_workgroup, ..direct },
+        Settings { tree: seldom, ..tree.clone() },
+        tree,
+    ] {
+        for [before, after] in [[0.05, 0.5], [0.05, 0.0], [0.0, 0.05]] {
+            let softened = |softening| {
+                Watcher::new(plummer(500), Settings { softening, ..begun.clone() }).ready()
+            };
+            let (mut changed, mut fresh) = (softened(before), softened(after));
+            changed.apply(Command::Softening(after));
+            let description = changed.live.describe_engine();
+            assert!(bits(&changed.moment()) == bits(&fresh.moment()), "{description}, {after}");
+            changed.steps(6);
+            fresh.steps(6);
+            assert!(bits(&changed.moment()) == bits(&fresh.moment()), "{description}, {after}");
+        }
     }
 }
 

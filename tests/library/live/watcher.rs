@@ -60,7 +60,7 @@ impl Watcher {
             match event {
                 Event::Report(report) => self.reports.push(report),
                 Event::Moment(moment) => self.moments.push(moment),
-                Event::Kept(moment) => self.retained.push(moment),
+                Event::Checkpoint(moment) => self.retained.push(moment),
                 Event::Failed(error) => self.failures.push(error.to_string()),
             }
         }

@@ -3,8 +3,7 @@
 use egui_kittest::kittest::{NodeT, Queryable};
 use gravitile::forces::Method;
 use gravitile::forces::tree::{MultipoleOrder, Opening, Rebuild, TreeConfig};
-use gravitile::live::Wish;
-use gravitile_app::panel::{Action, Tab};
+use gravitile::live::InspectRequest;
 
 use super::world::{World, after, click, seen, slide};
 
@@ -89,16 +88,19 @@ fn tree_method_is_offered_where_supported() {
 fn boxes_and_lists_request_their_data() {
     let mut harness = world().shown(TALL);
     let wish = |h: &egui_kittest::Harness<'static, World>, shown| h.state().panel.tree.wish(shown);
-    assert_eq!(wish(&harness, false), Wish::default());
-    assert_eq!(wish(&harness, true), Wish { error: true, ..Wish::default() });
+    assert_eq!(wish(&harness, false), InspectRequest::default());
+    assert_eq!(wish(&harness, true), InspectRequest { error: true, ..InspectRequest::default() });
     click(&mut harness, "boxes");
-    assert_eq!(wish(&harness, false), Wish { tree: true, ..Wish::default() });
+    assert_eq!(wish(&harness, false), InspectRequest { tree: true, ..InspectRequest::default() });
     slide(&mut harness, "depth", 7.0);
     assert_eq!(harness.state().panel.tree.depth, 7);
     harness.state_mut().panel.tree.body = Some(9);
     assert_eq!(wish(&harness, false).body, None, "nobody asked for lists");
     click(&mut harness, "of the body clicked on");
-    assert_eq!(wish(&harness, true), Wish { error: true, tree: true, body: Some(9), about: None });
+    assert_eq!(
+        wish(&harness, true),
+        InspectRequest { error: true, tree: true, body: Some(9), about: None }
+    );
     click(&mut harness, "boxes");
     assert!(wish(&harness, false).tree, "lists need the tree as well");
 }

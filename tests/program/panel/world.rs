@@ -14,7 +14,8 @@ use gravitile::forces::direct::gpu::{KernelConfig, KernelVariant};
 use gravitile::forces::tree::{Opening, TreeConfig, TreeView};
 use gravitile::gpu::{AdapterRequest, FrameTimes, Gpu};
 use gravitile::live::{
-    BlockFacts, Command, ForceError, Rates, Report, Seen, SeenTree, SeenWalk, Status, TimeKeeper,
+    BlockFacts, Command, ForceError, Inspected, InspectedTree, InspectedWalk, Rates, Report,
+    Status, TimeKeeper,
 };
 use gravitile::scene::{RunHints, Scene};
 use gravitile::sim::{DevicePart, EngineKind, Settings};
@@ -53,7 +54,7 @@ pub struct World {
     pub config: Option<KernelConfig>,
     pub wgsl: Option<String>,
     pub blocks: Option<BlockFacts>,
-    pub seen: Seen,
+    pub seen: Inspected,
     pub usual: Integration,
     pub history: History,
     pub past: Vec<PastMark>,
@@ -138,7 +139,7 @@ impl World {
             config: Some(config),
             wgsl: KernelVariant::new(config, hints.softening, 1.0, false).wgsl().ok(),
             blocks: None,
-            seen: Seen::default(),
+            seen: Inspected::default(),
             usual: Integration::of(&Settings::default()),
             history: History::default(),
             is_at_end: false,
@@ -237,7 +238,7 @@ impl World {
 }
 
 /// Inspection results of a small cluster: force errors, tree and walk.
-pub fn seen() -> Seen {
+pub fn seen() -> Inspected {
     let mut scene = Scene::builtin("plummer").unwrap();
     scene.set_n(3000).unwrap();
     let bodies = scene.build().unwrap();
@@ -245,10 +246,10 @@ pub fn seen() -> Seen {
     let config = TreeConfig { opening: Opening::Radius { theta: 0.7 }, ..TreeConfig::default() };
     let walk = Arc::new(view.walk(42, &config, &[]).unwrap());
     let (samples, rms, median, largest) = (256, 4.321e-4, 2.5e-4, 3.1e-3);
-    Seen {
+    Inspected {
         error: Some(ForceError { time: 1.25, steps: 125, samples, rms, median, largest }),
-        tree: Some(SeenTree { time: 1.25, view }),
-        walk: Some(SeenWalk { body: 42, config, walk }),
+        tree: Some(InspectedTree { time: 1.25, view }),
+        walk: Some(InspectedWalk { body: 42, config, walk }),
         about: None,
     }
 }

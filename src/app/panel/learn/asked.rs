@@ -11,7 +11,7 @@ use gravitile::gpu::{AdapterRequest, Gpu};
 #[cfg(not(target_arch = "wasm32"))]
 use gravitile::inspect::Inspector;
 use gravitile::inspect::Report;
-use gravitile::live::Beside;
+use gravitile::live::Background;
 use gravitile::measure::Ceilings;
 #[cfg(not(target_arch = "wasm32"))]
 use gravitile::measure::{Ceiling, Effort};
@@ -22,7 +22,7 @@ pub enum Query<T> {
     Idle,
     /// In progress.
     #[cfg_attr(target_arch = "wasm32", expect(dead_code, reason = "a page starts no query"))]
-    Pending(Beside<T>),
+    Pending(Background<T>),
     /// The result, or why there is none.
     Done(Result<T, String>),
 }
@@ -33,7 +33,7 @@ impl<T: Send + 'static> Query<T> {
     where
         F: Future<Output = Result<T>> + 'static,
     {
-        match Beside::start("the question", question) {
+        match Background::start("the question", question) {
             Ok(query) => Self::Pending(query),
             Err(error) => Self::Done(Err(error.to_string())),
         }

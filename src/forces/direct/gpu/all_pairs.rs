@@ -246,6 +246,12 @@ impl DeviceForces for AllPairs {
         self.progress = Progress::default();
     }
 
+    fn set_softening(&mut self, softening: f32) {
+        self.softening = softening;
+        self.whole.softening_squared = softening * softening;
+        self.restart();
+    }
+
     /// Records one dispatch, of at least one tile for as many workgroups as fill the device. The
     /// split does not change the sums: a later chunk continues from the totals of the earlier ones.
     fn record(&mut self, gpu: &Gpu, pass: &mut wgpu::ComputePass<'_>, interactions: u64) -> Piece {

@@ -30,8 +30,14 @@ impl KernelVariant {
     /// The fast kernel forms m / r^3 with r^2 >= eps^2. The guard is used if that could leave the
     /// range of f32: eps = 0, or m / eps^3 or 1 / eps^3 above 1e36.
     pub fn new(config: KernelConfig, softening: f64, largest_mass: f64, potential: bool) -> Self {
+        let guarded = Self::is_guarded(softening, largest_mass);
+        Self { config, guarded, potential, alone: false, one_mass: false }
+    }
+
+    /// Whether this softening length with this largest gravitating mass needs the guard.
+    pub fn is_guarded(softening: f64, largest_mass: f64) -> bool {
         let largest = largest_mass.max(1.0) / (softening * softening * softening);
-        Self { config, guarded: !(largest < 1e36), potential, alone: false, one_mass: false }
+        !(largest < 1e36)
     }
 
     /// The variant that uses blocks of equal mass, if sources of these masses have them and it

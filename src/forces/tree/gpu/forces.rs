@@ -67,8 +67,10 @@ pub struct TreeForces {
     pub(super) buffers: Arc<TreeBuffers>,
     pub(super) build: Build,
     walk: Walk,
-    /// The walk for first forces, if the rule needs accelerations and there are none yet.
+    /// The walk for first forces, if the rule needs accelerations.
     pub(super) first: Option<Walk>,
+    /// Whether the next evaluation begins with `first`, because there are no accelerations yet.
+    pub(super) is_first: bool,
     pub(super) partial_sums: wgpu::Buffer,
     /// Only in a closed system.
     pub(super) balance: Option<Balance>,
@@ -179,6 +181,7 @@ impl TreeForces {
             Walk::new(&bound, variant, opening, softening).await
         };
         let needs_first = shape.opening.needs_accelerations() && !has_accelerations;
+        let is_first = needs_first;
         let first = if needs_first { Some(walk(&TreeConfig::FIRST).await?) } else { None };
         let walk = walk(&shape.opening).await?;
         let balance = if is_closed { Some(Balance::new(&bound, places).await?) } else { None };
@@ -193,6 +196,7 @@ impl TreeForces {
             build,
             walk,
             first,
+            is_first,
             partial_sums,
             balance,
             params,
@@ -231,7 +235,7 @@ impl TreeForces {
 
     /// Updates the state after a complete evaluation.
     fn note_end(&mut self) {
-        self.first = None;
+        self.is_first = false;
         self.note_step();
     }
 
@@ -277,6 +281,21 @@ impl DeviceForces for TreeForces {
         self.next = BEGIN;
     }
 
+    fn set_softening(&mut self, softening: f32) {
+        self.softening = softening;
+        self.walk.set_softening(softening);
+        if let Some(first) = &mut self.first {
+            first.set_softening(softening);
+        }
+        if let Some(shared) = &mut self.shared {
+            shared.set_softening(softening);
+        }
+        // As newly bound forces do: a first walk, over a new tree.
+        self.is_first = self.first.is_some();
+        self.set_tree_complete(false);
+        self.restart();
+    }
+
     /// Records a stage of the build, or some groups of sinks.
     fn record(&mut self, gpu: &Gpu, pass: &mut wgpu::ComputePass<'_>, interactions: u64) -> Piece {
         let count = u64::from(self.buffers.count);
@@ -285,7 +304,7 @@ impl DeviceForces for TreeForces {
             |stage: Stage| Piece { interactions: count * stage.interactions(), is_last: false };
         match self.next {
             Next::Build(k) if Stage::ALL[k] == Stage::Groups => {
-                let is_first = self.first.is_some();
+                let is_first = self.is_first;
                 let strengths = if is_first { Strengths::Unknown } else { Strengths::Last };
                 self.build.record(pass, &mut self.params, Stage::Groups, strengths);
                 self.next = if is_first { Next::First(0) } else { Next::Walk(0) };

@@ -149,6 +149,11 @@ impl Walk {
         (self.base.sink_begin, self.base.sink_end) = (sinks.start, sinks.end);
     }
 
+    /// Uses another softening from now on.
+    pub fn set_softening(&mut self, softening: f32) {
+        self.base.softening_squared = softening * softening;
+    }
+
     /// Records the groups from `begin` to `end`.
     pub fn record(
         &self,

@@ -1,6 +1,6 @@
 //! Modes of stepping on a device: the ordinary one, one with the integrator fused into the force
-//! kernel, and one that takes many steps in one workgroup. Each has a file here and a line in
-//! [`bind`].
+//! kernel, and one that takes many steps in one workgroup. Each has a file here and a variant of
+//! [`Mode`].
 //!
 //! `Dispatch` in the kernel's request selects one. `Auto` takes fused steps where they are
 //! possible: leapfrog on at most 65,536 bodies whose force needs neither slices nor several chunks.
@@ -13,14 +13,12 @@ mod fused;
 mod one_workgroup;
 mod ordinary;
 
-use ordinary::{Ordinary, StepByStep};
-
 use super::{Phase, Work};
 use crate::error::{Error, Result};
 use crate::forces::direct::gpu::{AllPairs, Dispatch};
 use crate::forces::{Budget, DeviceForces, DeviceTools, Method, Throughput, on_device};
 use crate::gpu::{BodyBuffers, Gpu};
-use crate::integrate::{Fused, Integrator, OneWorkgroup};
+use crate::integrate::{DeviceIntegrator, Fused, Integrator, OneWorkgroup};
 
 /// Dispatches per submission, so that command buffers stay small however fast the device is.
 const MOST_DISPATCHES: u64 = 8192;
@@ -45,171 +43,174 @@ impl StepRequest<'_> {
     }
 }
 
-/// A mode of stepping. It may leave the beginning, end and resumption of steps to [`Ordinary`].
-trait StepMode: Send {
-    /// Forgets the parameters of its last submission.
-    fn begin_submission(&mut self) {}
-
-    /// Sends the parameters of everything it recorded.
-    fn end_submission(&mut self, gpu: &Gpu) {
-        let _ = gpu;
-    }
-
-    /// Records steps from `phase` on and advances `phase` past them. A step already begun ends with
-    /// its own dt. The bits do not depend on the budget.
-    fn record(
-        &mut self,
-        ordinary: &mut Ordinary,
-        pass: &mut wgpu::ComputePass<'_>,
-        phase: &mut Phase,
-        request: &StepRequest,
-    ) -> Work;
+/// Forces by any method, an integrator, and how steps are made of them.
+pub(super) struct Stepper {
+    /// The forces of its steps. Forces that replace them must write partial sums to the same
+    /// buffer.
+    pub forces: Box<dyn DeviceForces>,
+    integrator: Box<dyn DeviceIntegrator>,
+    mode: Mode,
 }
 
-/// A mode of stepping with its kernels, bound to the bodies.
-pub(super) struct Stepper {
-    ordinary: Ordinary,
-    mode: Box<dyn StepMode>,
-    /// Whether every step is taken in the ordinary mode.
-    is_ordinary: bool,
+/// How steps are taken, with the kernels for it.
+enum Mode {
+    /// Forces in as many dispatches as needed, and the integrator between them.
+    Ordinary,
+    /// One dispatch per step, between an ordinary beginning and end.
+    Fused(Fused),
+    /// Many steps per dispatch.
+    OneWorkgroup(OneWorkgroup),
 }
 
 impl Stepper {
+    /// Binds the mode that the kernel's shape requests, or else the one that suits shape, method
+    /// and integrator.
+    ///
+    /// # Errors
+    /// A requested mode that is not possible; a method or an integrator without a device side;
+    /// shaders that do not compile or do not fit.
+    pub async fn bind(
+        gpu: &Gpu,
+        bodies: &BodyBuffers,
+        method: Method,
+        tools: &DeviceTools,
+        integrator: &Integrator,
+    ) -> Result<Self> {
+        let forces = (on_device(method)?.bind)(gpu, bodies, tools).await?;
+        let make = integrator.device.ok_or_else(|| {
+            gpu.refuse(format!("the integrator '{}' has no device side", integrator.name))
+        })?;
+        let side = make(gpu, bodies, forces.as_ref()).await?;
+        let pairs = AllPairs::of(forces.as_ref());
+        let dispatch = pairs.map_or(Dispatch::Ordinary, |pairs| pairs.variant.config.dispatch);
+        let mode = match (pairs, dispatch) {
+            (Some(pairs), Dispatch::OneWorkgroup) => {
+                OneWorkgroup::takes(integrator)?;
+                let variant = &pairs.variant;
+                Mode::OneWorkgroup(OneWorkgroup::new(gpu, variant, bodies, tools.softening).await?)
+            }
+            (Some(pairs), Dispatch::Auto | Dispatch::Fused) => {
+                match Fused::new(gpu, bodies, pairs, integrator).await? {
+                    Some(fused) => Mode::Fused(fused),
+                    None if dispatch == Dispatch::Fused => {
+                        return Err(cannot_be_fused(bodies, integrator));
+                    }
+                    None => Mode::Ordinary,
+                }
+            }
+            _ => Mode::Ordinary,
+        };
+        Ok(Self { forces, integrator: side, mode })
+    }
+
     /// Forgets the parameters of the last submission.
     pub fn begin_submission(&mut self) {
-        self.ordinary.begin_submission();
-        self.mode.begin_submission();
+        self.forces.begin_submission();
+        self.integrator.begin_submission();
+        match &mut self.mode {
+            Mode::Ordinary => {}
+            Mode::Fused(fused) => fused.begin_submission(),
+            Mode::OneWorkgroup(one) => one.begin_submission(),
+        }
     }
 
     /// Sends the parameters of everything recorded.
     pub fn end_submission(&mut self, gpu: &Gpu) {
-        self.ordinary.end_submission(gpu);
-        self.mode.end_submission(gpu);
+        self.forces.end_submission(gpu);
+        self.integrator.end_submission(gpu);
+        match &mut self.mode {
+            Mode::Ordinary => {}
+            Mode::Fused(fused) => fused.end_submission(gpu),
+            Mode::OneWorkgroup(one) => one.end_submission(gpu),
+        }
     }
 
-    /// [`StepMode::record`].
+    /// Uses another softening from now on. A force that has begun is dropped.
+    pub fn set_softening(&mut self, softening: f32) {
+        self.forces.set_softening(softening);
+        match &mut self.mode {
+            Mode::Ordinary => {}
+            Mode::Fused(fused) => fused.set_softening(softening),
+            Mode::OneWorkgroup(one) => one.set_softening(softening),
+        }
+    }
+
+    /// Whether every step uses [`Stepper::forces`], none having the forces fused into another
+    /// kernel.
+    pub fn uses_separate_forces(&self) -> bool {
+        matches!(self.mode, Mode::Ordinary)
+    }
+
+    /// Records steps from `phase` on and advances `phase` past them. A step already begun ends with
+    /// its own dt. The bits do not depend on the budget.
     pub fn record(
         &mut self,
         pass: &mut wgpu::ComputePass<'_>,
         phase: &mut Phase,
         request: &StepRequest,
     ) -> Work {
-        self.mode.record(&mut self.ordinary, pass, phase, request)
+        let Self { forces, integrator, mode } = self;
+        let mut ordinary =
+            ordinary::Steps { forces: forces.as_mut(), integrator: integrator.as_mut() };
+        match mode {
+            Mode::Ordinary => ordinary.record(pass, phase, request, &mut |_, _| ()),
+            Mode::Fused(fused) => fused::record(fused, &mut ordinary, pass, phase, request),
+            Mode::OneWorkgroup(one) => {
+                one_workgroup::record(one, &mut ordinary, pass, phase, request)
+            }
+        }
     }
 
-    /// [`Ordinary::turn`].
-    #[cfg(not(target_arch = "wasm32"))]
-    pub fn turn(
-        &mut self,
-        pass: &mut wgpu::ComputePass<'_>,
-        phase: &mut Phase,
-        request: &StepRequest,
-        next: Option<f64>,
-    ) -> (Work, bool) {
-        self.ordinary.turn(pass, phase, request, next)
-    }
-
-    /// [`Ordinary::close_and_open`].
-    #[cfg(not(target_arch = "wasm32"))]
-    pub fn close_and_open(
-        &mut self,
-        pass: &mut wgpu::ComputePass<'_>,
-        gpu: &Gpu,
-        close_last: Option<f64>,
-        next: Option<f64>,
-    ) {
-        self.ordinary.close_and_open(pass, gpu, close_last, next);
-    }
-
-    /// [`Ordinary::force`].
+    /// Records as much of a force as the budget allows; returns true if the force is complete.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn force(
         &mut self,
         pass: &mut wgpu::ComputePass<'_>,
         request: &StepRequest,
     ) -> (Work, bool) {
-        self.ordinary.force(pass, request)
-    }
-
-    /// Whether every step uses [`Stepper::forces`], none having the forces fused into another
-    /// kernel.
-    pub fn uses_separate_forces(&self) -> bool {
-        self.is_ordinary
-    }
-
-    /// Replaces the forces between two steps by others that write partial sums to the same buffer.
-    pub fn swap_forces(&mut self, forces: &mut Box<dyn DeviceForces>) {
-        self.ordinary.swap_forces(forces);
-    }
-
-    /// The forces of its steps.
-    pub fn forces(&self) -> &dyn DeviceForces {
-        self.ordinary.forces()
-    }
-
-    /// [`Stepper::forces`], mutably.
-    pub fn forces_mut(&mut self) -> &mut dyn DeviceForces {
-        self.ordinary.forces_mut()
+        let StepRequest { gpu, throughput, budget, .. } = *request;
+        let forces = self.forces.as_mut();
+        let (interactions, dispatches, complete) =
+            crate::forces::record_within(forces, gpu, pass, throughput, budget, (0, 0));
+        (Work { steps: 0, interactions, dispatches }, complete)
     }
 
     /// Announces that the next force is that of the bodies after `step` steps.
     pub fn begin_step(&mut self, step: u64) {
-        if let Some(steps) = self.forces_mut().steps() {
+        if let Some(steps) = self.forces.steps() {
             steps.begin_step(step);
         }
     }
 
     /// Whether forces depend on the accelerations of the last step.
     pub fn needs_last_accelerations(&mut self) -> bool {
-        self.forces_mut().steps().is_some_and(|steps| steps.needs_last_accelerations())
+        self.forces.steps().is_some_and(|steps| steps.needs_last_accelerations())
     }
 
-    /// Discards a partly computed force; the next submission computes it from the beginning.
-    pub fn restart_force(&mut self) {
-        self.ordinary.restart_force();
+    /// Records the end of a step of length `end`, if given, and the beginning of another of length
+    /// `begin`, if given, up to the drift of the positions to its end. Returns the number of
+    /// dispatches.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn end_and_begin(
+        &mut self,
+        gpu: &Gpu,
+        pass: &mut wgpu::ComputePass<'_>,
+        end: Option<f64>,
+        begin: Option<f64>,
+    ) -> u64 {
+        // The first force of a run ends a step of length 0, without kicks to share a pass with.
+        let (alone, together) = match begin {
+            Some(_) => (end.filter(|dt| *dt == 0.0), end.filter(|dt| *dt != 0.0)),
+            None => (end, None),
+        };
+        if let Some(dt) = alone {
+            self.integrator.close(gpu, pass, dt);
+        }
+        if let Some(dt) = begin {
+            self.integrator.open(gpu, pass, dt, together);
+        }
+        u64::from(alone.is_some()) + u64::from(begin.is_some())
     }
-}
-
-/// Binds the stepper that the kernel's shape requests, or else the one that suits shape, method and
-/// integrator.
-///
-/// # Errors
-/// A requested mode that is not possible; a method or an integrator without a device side; shaders
-/// that do not compile or do not fit.
-pub(super) async fn bind(
-    gpu: &Gpu,
-    bodies: &BodyBuffers,
-    method: Method,
-    tools: &DeviceTools,
-    integrator: &Integrator,
-) -> Result<Stepper> {
-    let forces = (on_device(method)?.bind)(gpu, bodies, tools).await?;
-    let make = integrator.device.ok_or_else(|| {
-        gpu.refuse(format!("the integrator '{}' has no device side", integrator.name))
-    })?;
-    let side = make(gpu, bodies, forces.as_ref()).await?;
-    let pairs = AllPairs::of(forces.as_ref());
-    let dispatch = pairs.map_or(Dispatch::Ordinary, |pairs| pairs.variant.config.dispatch);
-    let mode: Option<Box<dyn StepMode>> = match (pairs, dispatch) {
-        (Some(pairs), Dispatch::OneWorkgroup) => {
-            OneWorkgroup::takes(integrator)?;
-            let one = OneWorkgroup::new(gpu, &pairs.variant, bodies, tools.softening).await?;
-            Some(Box::new(one))
-        }
-        (Some(pairs), Dispatch::Auto | Dispatch::Fused) => {
-            match Fused::new(gpu, bodies, pairs, integrator).await? {
-                Some(fused) => Some(Box::new(fused)),
-                None if dispatch == Dispatch::Fused => {
-                    return Err(cannot_be_fused(bodies, integrator));
-                }
-                None => None,
-            }
-        }
-        _ => None,
-    };
-    let is_ordinary = mode.is_none();
-    let mode = mode.unwrap_or_else(|| Box::new(StepByStep));
-    Ok(Stepper { ordinary: Ordinary::new(forces, side), mode, is_ordinary })
 }
 
 fn cannot_be_fused(bodies: &BodyBuffers, integrator: &Integrator) -> Error {

@@ -43,20 +43,20 @@ where
 }
 
 /// A value that a background task computes. Dropping it cancels the task.
-pub struct Beside<T> {
+pub struct Background<T> {
     name: &'static str,
     made: Receiver<Result<T>>,
     /// Set when the result is not needed any more: engines called by the task stop early.
     cancelled: Arc<AtomicBool>,
 }
 
-impl<T> Drop for Beside<T> {
+impl<T> Drop for Background<T> {
     fn drop(&mut self) {
         self.cancelled.store(true, Ordering::Relaxed);
     }
 }
 
-impl<T: Send + 'static> Beside<T> {
+impl<T: Send + 'static> Background<T> {
     /// Starts the task.
     ///
     /// # Errors
@@ -101,7 +101,7 @@ impl<T: Send + 'static> Beside<T> {
 mod tests {
     use super::*;
 
-    fn wait_for(task: &Beside<u32>) -> Result<u32> {
+    fn wait_for(task: &Background<u32>) -> Result<u32> {
         loop {
             if let Some(made) = task.take() {
                 return made;
@@ -113,7 +113,7 @@ mod tests {
     #[test]
     fn dropping_the_handle_cancels_the_task() {
         let (sender, receiver) = channel();
-        let made = Beside::start("a number", move || async move {
+        let made = Background::start("a number", move || async move {
             let begun = web_time::Instant::now();
             while crate::stop::check().is_ok() && begun.elapsed().as_secs() < 20 {
                 std::thread::yield_now();
@@ -127,7 +127,7 @@ mod tests {
     #[test]
     fn result_is_taken_once_and_a_panic_is_an_error() {
         let (go, begin) = channel();
-        let made = Beside::start("a number", move || async move {
+        let made = Background::start("a number", move || async move {
             begin.recv().map_err(|_| Error::Stopped)?;
             Ok(7)
         });
@@ -135,8 +135,8 @@ mod tests {
         assert!(made.take().is_none(), "it waits for the word");
         go.send(()).unwrap();
         assert_eq!(wait_for(&made).unwrap(), 7);
-        let broken: Beside<u32> =
-            Beside::start("a number", || async { panic!("on purpose") }).unwrap();
+        let broken: Background<u32> =
+            Background::start("a number", || async { panic!("on purpose") }).unwrap();
         assert!(wait_for(&broken).unwrap_err().to_string().contains("a number stopped"));
     }
 }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use web_time::{Duration, Instant};
 
-use super::beside::Beside;
+use super::background::Background;
 use super::body::BodyFacts;
 use super::force_error::ForceError;
 use crate::error::Result;
@@ -22,7 +22,7 @@ use crate::sim::{Moment, Settings};
 
 /// What to inspect.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Wish {
+pub struct InspectRequest {
     /// The error of the accelerations.
     pub error: bool,
     /// The tree.
@@ -33,7 +33,7 @@ pub struct Wish {
     pub about: Option<usize>,
 }
 
-impl Wish {
+impl InspectRequest {
     fn wants_tree(&self) -> bool {
         self.tree || self.body.is_some()
     }
@@ -45,20 +45,20 @@ impl Wish {
 
 /// Results of the inspection, each for the latest state that was inspected for it.
 #[derive(Clone, Debug, Default)]
-pub struct Seen {
+pub struct Inspected {
     /// The error of the accelerations.
     pub error: Option<ForceError>,
     /// The tree over the bodies.
-    pub tree: Option<SeenTree>,
+    pub tree: Option<InspectedTree>,
     /// The interactions of the group of a body.
-    pub walk: Option<SeenWalk>,
+    pub walk: Option<InspectedWalk>,
     /// Facts about a body.
     pub about: Option<BodyFacts>,
 }
 
 /// A tree and the time of the state that it was built for.
 #[derive(Clone, Debug)]
-pub struct SeenTree {
+pub struct InspectedTree {
     /// Simulated time.
     pub time: f64,
     /// The tree.
@@ -67,7 +67,7 @@ pub struct SeenTree {
 
 /// A walk through the inspected tree.
 #[derive(Clone, Debug)]
-pub struct SeenWalk {
+pub struct InspectedWalk {
     /// The requested body.
     pub body: usize,
     /// The opening criterion of the walk.
@@ -87,19 +87,19 @@ const REST: u32 = 3;
 
 #[derive(Default)]
 pub(super) struct Inspection {
-    wish: Wish,
+    request: InspectRequest,
     /// The latest received state.
     moment: Option<Arc<Moment>>,
     /// The states of the current tree and error.
     tree_of: Option<Arc<Moment>>,
     error_of: Option<(Arc<Moment>, Instant)>,
-    running: Option<(Beside<Found>, Instant)>,
+    running: Option<(Background<Found>, Instant)>,
     /// The body and the opening criterion of the last walk through the current tree, also if there
     /// is no such body.
     walked: Option<(usize, TreeConfig)>,
     /// The state and the body of the last facts, also if there is no such body.
     facts_of: Option<(Arc<Moment>, usize)>,
-    seen: Seen,
+    inspected: Inspected,
     /// When the last task ended, and how long it took.
     last: Option<(Instant, Duration)>,
 }
@@ -119,57 +119,56 @@ struct Task {
     of: Arc<Moment>,
     gravitational_constant: f64,
     config: TreeConfig,
-    error: bool,
-    tree: bool,
+    wanted: InspectRequest,
     /// The tree of that state, if it was built before.
     known: Option<Arc<TreeView>>,
-    body: Option<usize>,
-    about: Option<usize>,
 }
 
 impl Inspection {
     /// Sets what to inspect, and drops results that are not requested any more.
-    pub fn request(&mut self, wish: Wish) {
-        self.wish = wish;
-        if wish.is_nothing() {
+    pub fn request(&mut self, request: InspectRequest) {
+        self.request = request;
+        if request.is_nothing() {
             self.moment = None;
         }
-        if !wish.wants_tree() {
-            (self.tree_of, self.seen.tree) = (None, None);
+        if !request.wants_tree() {
+            (self.tree_of, self.inspected.tree) = (None, None);
         }
-        if wish.body.is_none() {
-            (self.seen.walk, self.walked) = (None, None);
+        if request.body.is_none() {
+            (self.inspected.walk, self.walked) = (None, None);
         }
-        if wish.about.is_none() {
-            (self.seen.about, self.facts_of) = (None, None);
+        if request.about.is_none() {
+            (self.inspected.about, self.facts_of) = (None, None);
         }
-        if !wish.error {
-            (self.error_of, self.seen.error) = (None, None);
+        if !request.error {
+            (self.error_of, self.inspected.error) = (None, None);
         }
     }
 
-    pub fn seen(&self) -> &Seen {
-        &self.seen
+    pub fn inspected(&self) -> &Inspected {
+        &self.inspected
     }
 
     /// Takes in a state of the simulation.
     pub fn receive(&mut self, moment: &Arc<Moment>) {
-        if !self.wish.is_nothing() && moment.acceleration.len() == moment.bodies.len() {
+        if !self.request.is_nothing() && moment.acceleration.len() == moment.bodies.len() {
             self.moment = Some(Arc::clone(moment));
         }
     }
 
+    /// The latest state, if it is that at `steps`.
+    fn current(&self, steps: u64, settings: &Settings) -> Option<&Arc<Moment>> {
+        let moment = self.moment.as_ref()?;
+        ((moment.steps, moment.softening) == (steps, settings.softening)).then_some(moment)
+    }
+
     /// Whether a newer state than the last received one is needed, if the simulation is at `steps`.
     pub fn needs_bodies(&self, steps: u64, settings: &Settings) -> bool {
-        if self.wish.is_nothing() || self.running.is_some() {
+        let is_idle = !self.request.is_nothing() && self.running.is_none();
+        if !is_idle || self.current(steps, settings).is_some() {
             return false;
         }
-        let is_current =
-            |known: &Arc<Moment>| (known.steps, known.softening) == (steps, settings.softening);
-        if self.moment.as_ref().is_some_and(is_current) {
-            return false;
-        }
-        let pause = match (self.wish.wants_tree(), self.wish.about) {
+        let pause = match (self.request.wants_tree(), self.request.about) {
             (true, _) => TREES,
             (false, Some(_)) => FACTS,
             (false, None) => ERRORS,
@@ -179,19 +178,25 @@ impl Inspection {
 
     /// Whether all requested results are those of the state at `steps`.
     pub fn is_complete(&self, steps: u64, settings: &Settings) -> bool {
-        if self.wish.is_nothing() || self.running.is_some() {
-            return self.running.is_none();
-        }
-        let Some(of) = &self.moment else { return false };
+        let is_known = |of| self.missing(of, settings).is_nothing();
+        let is_current = || self.current(steps, settings).is_some_and(is_known);
+        self.running.is_none() && (self.request.is_nothing() || is_current())
+    }
+
+    /// What is requested of the state `of` and not known. `tree` is set if it has to be built.
+    fn missing(&self, of: &Arc<Moment>, settings: &Settings) -> InspectRequest {
         let is = |known: &Arc<Moment>| Arc::ptr_eq(known, of);
-        let Wish { error, body, about, .. } = self.wish;
-        let has_facts =
-            |body| self.facts_of.as_ref().is_some_and(|(known, of)| *of == body && is(known));
-        (of.steps, of.softening) == (steps, settings.softening)
-            && (!error || self.error_of.as_ref().is_some_and(|(known, _)| is(known)))
-            && (!self.wish.wants_tree() || self.tree_of.as_ref().is_some_and(is))
-            && body.is_none_or(|body| self.walked == Some((body, settings.tree)))
-            && about.is_none_or(has_facts)
+        let InspectRequest { error, body, about, .. } = self.request;
+        let tree = self.request.wants_tree() && !self.tree_of.as_ref().is_some_and(is);
+        let has_facts = |of: usize| {
+            self.facts_of.as_ref().is_some_and(|(known, body)| *body == of && is(known))
+        };
+        InspectRequest {
+            error: error && !self.error_of.as_ref().is_some_and(|(known, _)| is(known)),
+            tree,
+            body: body.filter(|&body| tree || self.walked != Some((body, settings.tree))),
+            about: about.filter(|&body| !has_facts(body)),
+        }
     }
 
     /// Takes in the results of a finished task, and starts the next one.
@@ -213,38 +218,37 @@ impl Inspection {
                 }
             }
         }
-        match self.task(settings) {
-            Some(task) if self.running.is_none() => {
-                let running =
-                    Beside::start("a look at the forces", move || async move { task.run() })?;
-                self.running = Some((running, Instant::now()));
-                Ok(())
-            }
-            _ => Ok(()),
+        if self.running.is_none()
+            && let Some(task) = self.task(settings)
+        {
+            let running =
+                Background::start("inspecting the forces", move || async move { task.run() })?;
+            self.running = Some((running, Instant::now()));
         }
+        Ok(())
     }
 
     fn take(&mut self, found: Found) {
         let Found { of, error, tree, walk, about } = found;
-        if let (Some(error), true) = (error, self.wish.error) {
+        if let (Some(error), true) = (error, self.request.error) {
             self.error_of = Some((Arc::clone(&of), Instant::now()));
-            self.seen.error = Some(error);
+            self.inspected.error = Some(error);
         }
-        if let (Some((body, facts)), true) = (about, self.wish.about.is_some()) {
+        if let (Some((body, facts)), true) = (about, self.request.about.is_some()) {
             self.facts_of = Some((Arc::clone(&of), body));
-            self.seen.about = facts;
+            self.inspected.about = facts;
         }
-        if let (Some(view), true) = (tree, self.wish.wants_tree()) {
-            self.seen.tree = Some(SeenTree { time: of.time, view });
+        if let (Some(view), true) = (tree, self.request.wants_tree()) {
+            self.inspected.tree = Some(InspectedTree { time: of.time, view });
             // The last walk belongs to the previous tree.
-            (self.seen.walk, self.walked) = (None, None);
+            (self.inspected.walk, self.walked) = (None, None);
             self.tree_of = Some(of);
         }
         if let Some((body, config, walk)) = walk {
             self.walked = Some((body, config));
-            self.seen.walk = walk.filter(|_| self.wish.body.is_some()).map(|walk| {
+            self.inspected.walk = walk.filter(|_| self.request.body.is_some()).map(|walk| {
                 let walk = Arc::new(walk);
-                SeenWalk { body, config, walk }
+                InspectedWalk { body, config, walk }
             });
         }
     }
@@ -252,45 +256,34 @@ impl Inspection {
     /// The task that computes the missing results for the latest state, if any are missing.
     fn task(&self, settings: &Settings) -> Option<Task> {
         let of = self.moment.as_ref()?;
-        let is = |known: &Arc<Moment>| Arc::ptr_eq(known, of);
-        let rested = |at: &Instant| at.elapsed() > ERRORS;
-        let error = self.wish.error
-            && self.error_of.as_ref().is_none_or(|(known, at)| !is(known) && rested(at));
-        let tree = self.wish.wants_tree() && !self.tree_of.as_ref().is_some_and(is);
-        let known = self.seen.tree.as_ref().map(|tree| Arc::clone(&tree.view)).filter(|_| !tree);
-        let body =
-            self.wish.body.filter(|&body| tree || self.walked != Some((body, settings.tree)));
-        let has_facts = |body: &usize| {
-            self.facts_of.as_ref().is_some_and(|(known, of)| of == body && is(known))
-        };
-        let about = self.wish.about.filter(|body| !has_facts(body));
-        let gravitational_constant = settings.gravitational_constant;
-        let (of, config) = (Arc::clone(of), settings.tree);
-        (error || tree || body.is_some() || about.is_some()).then_some(Task {
-            of,
-            gravitational_constant,
-            config,
-            error,
-            tree,
-            known,
-            body,
-            about,
+        let mut wanted = self.missing(of, settings);
+        wanted.error &= self.error_of.as_ref().is_none_or(|(_, at)| at.elapsed() > ERRORS);
+        if wanted.is_nothing() {
+            return None;
+        }
+        let known = self.inspected.tree.as_ref().filter(|_| !wanted.tree);
+        Some(Task {
+            of: Arc::clone(of),
+            gravitational_constant: settings.gravitational_constant,
+            config: settings.tree,
+            wanted,
+            known: known.map(|tree| Arc::clone(&tree.view)),
         })
     }
 }
 
 impl Task {
     fn run(self) -> Result<Found> {
-        let Self { of, config, .. } = self;
+        let Self { of, config, wanted, .. } = self;
         let mass = of.bodies.gravitating_mass(self.gravitational_constant);
         let build = || Arc::new(TreeView::new(&of.bodies.position, &mass, of.softening));
-        let built = self.tree.then(build);
-        let walk = self.body.and_then(|body| {
-            let view = built.as_ref().or(self.known.as_ref())?;
+        let tree = wanted.tree.then(build);
+        let walk = wanted.body.and_then(|body| {
+            let view = tree.as_ref().or(self.known.as_ref())?;
             Some((body, config, view.walk(body, &config, &of.acceleration)))
         });
-        let error = self.error.then(|| ForceError::of(&of, &mass)).transpose()?;
-        let about = self.about.map(|body| (body, BodyFacts::of(&of, &mass, body)));
-        Ok(Found { error, tree: built, walk, about, of })
+        let error = wanted.error.then(|| ForceError::of(&of, &mass)).transpose()?;
+        let about = wanted.about.map(|body| (body, BodyFacts::of(&of, &mass, body)));
+        Ok(Found { error, tree, walk, about, of })
     }
 }

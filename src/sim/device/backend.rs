@@ -1,4 +1,4 @@
-//! [`Residence`] for a single device.
+//! [`Backend`] for a single device.
 
 use std::sync::Arc;
 
@@ -8,13 +8,15 @@ use super::DeviceState;
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
 use crate::forces::{last, rebuilds};
-use crate::frame::{Frame, Rests};
+use crate::frame::Rests;
 use crate::gpu::Gpu;
 use crate::integrate::blocks::Restart;
-use crate::sim::{EngineKind, OnDevice, Residence, ResidenceEntry, Settings, Soon, Watch};
+use crate::sim::{
+    Backend, BackendEntry, BoxFuture, Capabilities, EngineKind, Observed, OnDevice, Settings, Watch,
+};
 
 /// A device, if a GPU is chosen and all bodies share one step.
-pub const RESIDENCE: ResidenceEntry = ResidenceEntry {
+pub const BACKEND: BackendEntry = BackendEntry {
     suits: |choice, settings| {
         let is_open = choice.kind == EngineKind::Gpu && choice.gpu.is_some();
         is_open && !choice.is_mixed && !settings.steps_on_host()
@@ -24,8 +26,8 @@ pub const RESIDENCE: ResidenceEntry = ResidenceEntry {
             let no_device = || Error::value("the engine", "gpu", "a device that is open");
             let gpu = Arc::clone(choice.gpu.as_ref().ok_or_else(no_device)?);
             let mut state = DeviceState::begin_restarted(gpu, bodies, restart, settings).await?;
-            state.settle_together().await?;
-            Ok(Box::new(state) as Box<dyn Residence>)
+            state.settle_combined().await?;
+            Ok(Box::new(state) as Box<dyn Backend>)
         })
     },
 };
@@ -43,13 +45,13 @@ impl DeviceState {
         let mut state = Self::begin(gpu, bodies, rests.as_ref(), settings).await?;
         if let Some(last) = columns.and_then(|columns| last::find(columns, bodies.len())) {
             let built_at = columns.and_then(|c| rebuilds::find_in_frame(c, bodies.len()));
-            state.go_on_from_last(&last, built_at.as_deref());
+            state.restore_last(&last, built_at.as_deref());
         }
         Ok(state)
     }
 }
 
-impl Residence for DeviceState {
+impl Backend for DeviceState {
     fn describe(&self) -> String {
         DeviceState::describe(self)
     }
@@ -63,7 +65,7 @@ impl Residence for DeviceState {
         dt: f64,
         steps: u64,
         watch: &'a mut Watch<'a>,
-    ) -> Soon<'a, (u64, Result<()>)> {
+    ) -> BoxFuture<'a, (u64, Result<()>)> {
         Box::pin(async move {
             let mut ended = false;
             let mut watch = |done| {
@@ -79,11 +81,15 @@ impl Residence for DeviceState {
         })
     }
 
-    fn read<'a>(&'a mut self, bodies: &'a mut Bodies, time: f64) -> Soon<'a, Result<Vec<DVec3>>> {
+    fn read<'a>(
+        &'a mut self,
+        bodies: &'a mut Bodies,
+        time: f64,
+    ) -> BoxFuture<'a, Result<Vec<DVec3>>> {
         Box::pin(DeviceState::read(self, bodies, time))
     }
 
-    fn potential(&mut self) -> Soon<'_, Result<Vec<f64>>> {
+    fn potential(&mut self) -> BoxFuture<'_, Result<Vec<f64>>> {
         Box::pin(DeviceState::potential(self))
     }
 
@@ -91,7 +97,7 @@ impl Residence for DeviceState {
         &'a mut self,
         bodies: &'a Bodies,
         settings: &'a Settings,
-    ) -> Soon<'a, Result<()>> {
+    ) -> BoxFuture<'a, Result<()>> {
         Box::pin(async move {
             let gpu = Arc::clone(self.gpu());
             let sinks = match self.buffers.moves_all() {
@@ -106,32 +112,40 @@ impl Residence for DeviceState {
         })
     }
 
+    fn set_softening(&mut self, softening: f64) -> BoxFuture<'_, Result<bool>> {
+        Box::pin(async move {
+            let takes = self.kernel_takes(softening);
+            if takes {
+                DeviceState::set_softening(self, softening);
+                self.settle().await?;
+            }
+            Ok(takes)
+        })
+    }
+
     fn restart(&self) -> Restart {
-        let mut restart = Restart::of_rests(self.rests());
-        if !self.last().is_empty() {
-            restart.columns.extend(last::columns(self.last()));
+        let mut restart = Restart::of_rests(&self.rests);
+        if !self.last.is_empty() {
+            restart.columns.extend(last::columns(&self.last));
         }
-        if !self.built_at().is_empty() {
-            restart.columns.extend(rebuilds::in_frame(self.built_at()));
+        if !self.built_at.is_empty() {
+            restart.columns.extend(rebuilds::in_frame(&self.built_at));
         }
         restart
     }
 
-    fn check_dt(&self, dt: f64) -> Result<()> {
-        self.frame().dt(dt).map(|_| ())
-    }
-
-    fn single_frame(&self, _: &Bodies, time: f64) -> Option<Frame> {
-        Some(self.frame_at(time))
-    }
-
-    fn on_device(&self, time: f64) -> Option<OnDevice<'_>> {
-        Some(OnDevice {
+    fn capabilities(&self, time: f64) -> Capabilities<'_> {
+        let device = OnDevice {
             gpu: self.gpu(),
             buffers: self.buffers(),
             frame: self.frame_at(time),
             first_frame: *self.frame(),
             kernel: self.config(),
-        })
+        };
+        Capabilities { device: Some(device), ..Capabilities::default() }
+    }
+
+    fn take_observed(&mut self) -> Observed {
+        Observed::default()
     }
 }

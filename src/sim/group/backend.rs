@@ -1,19 +1,20 @@
-//! [`Residence`] for a group of devices.
+//! [`Backend`] for a group of devices.
 
 use std::sync::Arc;
 
 use glam::DVec3;
 
-use super::DeviceGroup;
+use super::{DeviceGroup, LocalDevice};
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
-use crate::frame::Frame;
 use crate::gpu::Gpu;
 use crate::integrate::blocks::Restart;
-use crate::sim::{DevicePart, OnDevice, Residence, ResidenceEntry, Settings, Soon, Watch};
+use crate::sim::{
+    Backend, BackendEntry, BoxFuture, Capabilities, DevicePart, Observed, Settings, Watch,
+};
 
 /// Several devices, if several are chosen and all bodies share one step.
-pub const RESIDENCE: ResidenceEntry = ResidenceEntry {
+pub const BACKEND: BackendEntry = BackendEntry {
     suits: |choice, settings| {
         let are_several = !choice.beside.is_empty() || choice.is_shared();
         choice.gpu.is_some() && are_several && !choice.is_mixed && !settings.steps_on_host()
@@ -24,12 +25,12 @@ pub const RESIDENCE: ResidenceEntry = ResidenceEntry {
             let group =
                 DeviceGroup::open(&devices, choice.ranks.as_ref(), bodies, restart, settings)
                     .await?;
-            Ok(Box::new(group) as Box<dyn Residence>)
+            Ok(Box::new(group) as Box<dyn Backend>)
         })
     },
 };
 
-impl Residence for DeviceGroup {
+impl Backend for DeviceGroup {
     fn describe(&self) -> String {
         let mut text = self.first().describe();
         for local in &self.local_devices[1..] {
@@ -54,7 +55,7 @@ impl Residence for DeviceGroup {
         dt: f64,
         steps: u64,
         watch: &'a mut Watch<'a>,
-    ) -> Soon<'a, (u64, Result<()>)> {
+    ) -> BoxFuture<'a, (u64, Result<()>)> {
         Box::pin(async move {
             let mut ended = false;
             let mut watch = |done| {
@@ -70,11 +71,15 @@ impl Residence for DeviceGroup {
         })
     }
 
-    fn read<'a>(&'a mut self, bodies: &'a mut Bodies, time: f64) -> Soon<'a, Result<Vec<DVec3>>> {
+    fn read<'a>(
+        &'a mut self,
+        bodies: &'a mut Bodies,
+        time: f64,
+    ) -> BoxFuture<'a, Result<Vec<DVec3>>> {
         Box::pin(self.read_all(bodies, time))
     }
 
-    fn potential(&mut self) -> Soon<'_, Result<Vec<f64>>> {
+    fn potential(&mut self) -> BoxFuture<'_, Result<Vec<f64>>> {
         Box::pin(async move { self.potentials() })
     }
 
@@ -82,7 +87,7 @@ impl Residence for DeviceGroup {
         &'a mut self,
         bodies: &'a Bodies,
         settings: &'a Settings,
-    ) -> Soon<'a, Result<()>> {
+    ) -> BoxFuture<'a, Result<()>> {
         Box::pin(async move {
             let devices: Vec<_> =
                 self.local_devices.iter().map(|local| Arc::clone(local.state.gpu())).collect();
@@ -95,23 +100,34 @@ impl Residence for DeviceGroup {
         })
     }
 
-    fn take_parts(&mut self) -> Vec<DevicePart> {
-        DeviceGroup::take_parts(self)
+    fn set_softening(&mut self, softening: f64) -> BoxFuture<'_, Result<bool>> {
+        Box::pin(async move {
+            // All devices have the same frame and masses, so they agree.
+            let takes = self.first().kernel_takes(softening);
+            if takes {
+                for local in &mut self.local_devices {
+                    local.state.set_softening(softening);
+                }
+                self.advance_all(((0.0, 0), true), &mut |_| true)?;
+            }
+            Ok(takes)
+        })
     }
 
     fn restart(&self) -> Restart {
         self.first().restart()
     }
 
-    fn check_dt(&self, dt: f64) -> Result<()> {
-        self.first().check_dt(dt)
+    fn capabilities(&self, time: f64) -> Capabilities<'_> {
+        self.first().capabilities(time)
     }
 
-    fn single_frame(&self, bodies: &Bodies, time: f64) -> Option<Frame> {
-        self.first().single_frame(bodies, time)
-    }
-
-    fn on_device(&self, time: f64) -> Option<OnDevice<'_>> {
-        self.first().on_device(time)
+    fn take_observed(&mut self) -> Observed {
+        let part = |local: &mut LocalDevice| DevicePart {
+            device: local.state.gpu().adapter.in_words(),
+            share: local.role.share(),
+            exchanging: local.spent.take(),
+        };
+        Observed { parts: self.local_devices.iter_mut().map(part).collect(), passage: None }
     }
 }

@@ -23,7 +23,7 @@ const MIN_SOURCES: u64 = if cfg!(test) { 1 << 10 } else { 1 << 17 };
 const SAMPLE: usize = 1 << 16;
 
 /// Forces with potentials, which can replace the forces of a step.
-pub(super) struct Together {
+pub(super) struct Combined {
     /// `None` if their accelerations differ in bits from those of the force kernel: a compiler is
     /// free to order the operations of the two kernels differently.
     forces: Option<Box<dyn DeviceForces>>,
@@ -35,18 +35,25 @@ pub(super) struct Together {
     computed_at: Option<u64>,
 }
 
+impl Combined {
+    /// The forces with potentials, if they are used.
+    pub fn forces_mut(&mut self) -> Option<&mut Box<dyn DeviceForces>> {
+        self.forces.as_mut()
+    }
+}
+
 impl DeviceState {
     /// Whether the combined kernel is used for these bodies; compiles it on the first call. Must
     /// not be called in the middle of a force.
     ///
     /// # Errors
     /// A shader that does not compile; the device failed.
-    pub(super) async fn make_together(&mut self) -> Result<bool> {
+    pub(super) async fn make_combined(&mut self) -> Result<bool> {
         if u64::from(self.buffers.count) < MIN_SOURCES || !self.stepper.uses_separate_forces() {
             return Ok(false);
         }
-        if self.together.is_none() {
-            let mut combined = match self.stepper.forces().with_both(&self.gpu, &self.buffers) {
+        if self.combined.is_none() {
+            let mut combined = match self.stepper.forces.with_both(&self.gpu, &self.buffers) {
                 Some(making) => match making.await {
                     // The combined kernel needs a copy of the sources. Without memory for it, a
                     // separate pass is used.
@@ -56,60 +63,60 @@ impl DeviceState {
                 None => None,
             };
             if let Some(forces) = &mut combined {
-                let separate_sums = first_sums(&self.gpu, self.stepper.forces_mut()).await?;
+                let separate_sums = first_sums(&self.gpu, self.stepper.forces.as_mut()).await?;
                 let combined_sums = first_sums(&self.gpu, forces.as_mut()).await?;
                 let bits = |sum: &[f32; 4]| [sum[0], sum[1], sum[2]].map(f32::to_bits);
                 let are_alike = separate_sums.iter().map(bits).eq(combined_sums.iter().map(bits));
                 log::debug!("forces beside potentials have the bits of forces alone: {are_alike}");
                 combined = combined.filter(|_| are_alike);
             }
-            self.together =
-                Some(Together { forces: combined, were_requested: false, computed_at: None });
+            self.combined =
+                Some(Combined { forces: combined, were_requested: false, computed_at: None });
         }
-        Ok(self.together.as_ref().is_some_and(|together| together.forces.is_some()))
+        Ok(self.combined.as_ref().is_some_and(|combined| combined.forces.is_some()))
     }
 
     /// Computes the first forces, with potentials if the combined kernel is used.
     ///
     /// # Errors
     /// The device failed; [`crate::error::Error::Stopped`].
-    pub(super) async fn settle_together(&mut self) -> Result<()> {
-        if self.phase == (Phase::Force { dt: 0.0 }) && self.make_together().await? {
-            self.swap_together();
+    pub(super) async fn settle_combined(&mut self) -> Result<()> {
+        if self.phase == (Phase::Force { dt: 0.0 }) && self.make_combined().await? {
+            self.swap_combined();
             let settled = self.settle().await;
-            self.swap_together();
+            self.swap_combined();
             settled?;
-            self.end_together();
+            self.end_combined();
         }
         self.settle().await
     }
 
     /// Computes the potentials of the current state, unless the last force already did; call it
-    /// after [`DeviceState::make_together`]. The results are among the partial sums of the forces.
+    /// after [`DeviceState::make_combined`]. The results are among the partial sums of the forces.
     ///
     /// # Errors
     /// The device failed; [`crate::error::Error::Stopped`].
-    pub(super) async fn evaluate_together(&mut self) -> Result<()> {
+    pub(super) async fn evaluate_combined(&mut self) -> Result<()> {
         let is_current = self.has_potentials();
-        let Some(together) = &mut self.together else { return Ok(()) };
-        together.were_requested = true;
-        let Some(forces) = together.forces.as_mut().filter(|_| !is_current) else { return Ok(()) };
-        together.computed_at = None;
+        let Some(combined) = &mut self.combined else { return Ok(()) };
+        combined.were_requested = true;
+        let Some(forces) = combined.forces.as_mut().filter(|_| !is_current) else { return Ok(()) };
+        combined.computed_at = None;
         evaluate(forces.as_mut(), &self.gpu, &mut self.throughput).await?;
-        together.computed_at = Some(self.interactions);
+        combined.computed_at = Some(self.interactions);
         Ok(())
     }
 
     /// Whether the potentials of the current state are computed.
     pub(in crate::sim) fn has_potentials(&self) -> bool {
-        let computed_at = self.together.as_ref().and_then(|together| together.computed_at);
+        let computed_at = self.combined.as_ref().and_then(|combined| combined.computed_at);
         computed_at == Some(self.interactions)
     }
 
     /// Marks the potentials as outdated, before their buffer is overwritten.
-    pub(super) fn forget_together(&mut self) {
-        if let Some(together) = &mut self.together {
-            together.computed_at = None;
+    pub(super) fn forget_combined(&mut self) {
+        if let Some(combined) = &mut self.combined {
+            combined.computed_at = None;
         }
     }
 
@@ -117,21 +124,21 @@ impl DeviceState {
     /// requested after the last one. Resets the request, so call it once per advance.
     pub(in crate::sim) fn expects_potentials(&mut self) -> bool {
         let is_between = self.phase == Phase::Between;
-        let Some(together) = &mut self.together else { return false };
-        std::mem::take(&mut together.were_requested) && together.forces.is_some() && is_between
+        let Some(combined) = &mut self.combined else { return false };
+        std::mem::take(&mut combined.were_requested) && combined.forces.is_some() && is_between
     }
 
     /// Swaps the forces of a step and the forces with potentials.
-    pub(in crate::sim) fn swap_together(&mut self) {
-        if let Some(forces) = self.together.as_mut().and_then(|together| together.forces.as_mut()) {
-            self.stepper.swap_forces(forces);
+    pub(in crate::sim) fn swap_combined(&mut self) {
+        if let Some(forces) = self.combined.as_mut().and_then(|combined| combined.forces.as_mut()) {
+            std::mem::swap(&mut self.stepper.forces, forces);
         }
     }
 
     /// Records that the last force gave potentials.
-    pub(in crate::sim) fn end_together(&mut self) {
-        if let Some(together) = &mut self.together {
-            together.computed_at = Some(self.interactions);
+    pub(in crate::sim) fn end_combined(&mut self) {
+        if let Some(combined) = &mut self.combined {
+            combined.computed_at = Some(self.interactions);
         }
     }
 
@@ -157,12 +164,12 @@ impl DeviceState {
         if ended || done < steps - 1 {
             return Ok(done);
         }
-        self.swap_together();
+        self.swap_combined();
         let last = self.advance(dt, 1, None, &mut |last| watch(done + last)).await;
-        self.swap_together();
+        self.swap_combined();
         let last = last?;
         if last == 1 {
-            self.end_together();
+            self.end_combined();
         }
         Ok(done + last)
     }
@@ -190,7 +197,7 @@ mod tests {
     use crate::forces::direct::gpu::{AllPairs, KernelRequest};
     use crate::gpu::{AdapterRequest, Gpu};
     use crate::scene::{Spread, test_bodies};
-    use crate::sim::{DeviceGroup, EngineKind, Residence, Settings};
+    use crate::sim::{Backend, DeviceGroup, EngineKind, Settings};
 
     const N: usize = 1500;
 
@@ -216,24 +223,24 @@ mod tests {
     /// Positions, velocities and potentials after each of the `outputs`, to the bit, and the number
     /// of interactions.
     fn states_at_outputs(
-        residence: &mut dyn Residence,
+        backend: &mut dyn Backend,
         bodies: &Bodies,
         outputs: &[u64],
     ) -> (Vec<String>, u64) {
         let mut bodies = bodies.clone();
         let mut states = Vec::new();
-        let (mut time, before) = (0.0, residence.interactions());
+        let (mut time, before) = (0.0, backend.interactions());
         for &steps in outputs {
             pollster::block_on(async {
-                let (done, ended) = residence.advance(0.01, steps, &mut |_| true).await;
+                let (done, ended) = backend.advance(0.01, steps, &mut |_| true).await;
                 assert!(ended.is_ok() && done == steps);
                 time += 0.01 * steps as f64;
-                residence.read(&mut bodies, time).await.unwrap();
-                let potential = residence.potential().await.unwrap();
+                backend.read(&mut bodies, time).await.unwrap();
+                let potential = backend.potential().await.unwrap();
                 states.push(format!("{bodies:?} {potential:?}"));
             });
         }
-        (states, residence.interactions() - before)
+        (states, backend.interactions() - before)
     }
 
     fn shapes() -> [KernelRequest; 3] {
@@ -260,12 +267,12 @@ mod tests {
             let mut with = pollster::block_on(async {
                 let state = DeviceState::begin(Arc::clone(&gpu), &bodies, None, &settings);
                 let mut state = state.await.unwrap();
-                state.settle_together().await.unwrap();
+                state.settle_combined().await.unwrap();
                 state
             });
-            let together = with.together.as_ref().unwrap();
+            let combined = with.combined.as_ref().unwrap();
             assert!(
-                together.forces.is_some(),
+                combined.forces.is_some(),
                 "{shape:?}: this adapter's compiler makes two of it"
             );
             let begun = with.interactions();
@@ -274,7 +281,7 @@ mod tests {
             let outputs = [1, 3, 2];
             let (states_with, steps) = states_at_outputs(&mut with, &bodies, &outputs);
             assert_eq!(steps, 6 * (N * N) as u64);
-            let computed_at = |state: &DeviceState| state.together.as_ref().unwrap().computed_at;
+            let computed_at = |state: &DeviceState| state.combined.as_ref().unwrap().computed_at;
             // Expected, since they were requested after the last advance; then no longer.
             for is_expected in [true, false] {
                 let advanced = pollster::block_on(with.advance_to_output(0.01, 2, &mut |_| true));
@@ -316,10 +323,10 @@ mod tests {
         let settings = Settings { softening: 1e-4, ..settings(shape) };
         let potential = pollster::block_on(async {
             let mut state = DeviceState::begin(gpu(), &bodies, None, &settings).await.unwrap();
-            state.settle_together().await.unwrap();
-            let together = state.together.as_ref().unwrap();
-            assert_eq!(together.computed_at, Some(state.interactions));
-            let forces = together.forces.as_ref().unwrap();
+            state.settle_combined().await.unwrap();
+            let combined = state.combined.as_ref().unwrap();
+            assert_eq!(combined.computed_at, Some(state.interactions));
+            let forces = combined.forces.as_ref().unwrap();
             assert!(AllPairs::of(forces.as_ref()).unwrap().variant.one_mass);
             state.potential().await.unwrap()
         });

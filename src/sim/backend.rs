@@ -1,0 +1,184 @@
+//! The interface to bodies with an engine and an integrator, wherever they are stored.
+//!
+//! [`Backend`] is implemented by the host, by one device and by a group of devices, and may be
+//! implemented by the caller. Whatever may take device time returns a future: native programs wait
+//! for it, a browser does not.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use glam::DVec3;
+
+use super::{BACKENDS, Choice, DevicePart, Settings};
+use crate::bodies::Bodies;
+use crate::error::Result;
+use crate::forces::direct::gpu::KernelConfig;
+use crate::frame::Frame;
+use crate::gpu::{BodyBuffers, Gpu};
+use crate::integrate::blocks::{BlockSteps, Passage, Restart};
+
+/// A future that is ready once a device has done its work; at once if the host computes.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
+
+/// Called with the steps done so far; returns false to end an advance early.
+pub type Watch<'a> = dyn FnMut(u64) -> bool + 'a;
+
+/// Bodies with an engine and an integrator, on the host, on devices, or in memory of the caller.
+/// [`super::Simulation`] adds the clock. What only some backends offer is in [`Capabilities`].
+///
+/// Times are those of the simulation's clock; numbers are f64 in the caller's units.
+pub trait Backend: Send {
+    /// Describes what computes the forces, in one line.
+    fn describe(&self) -> String;
+
+    /// Interactions computed by steps so far, as the method counts them, the first force included.
+    fn interactions(&self) -> u64;
+
+    /// Takes up to `steps` steps of `dt`; negative steps go back in time. Returns the number of
+    /// whole steps done, also on failure; the bodies are then at the end of the last whole step, or
+    /// at [`BlocksView::stopped_at`].
+    ///
+    /// # Errors
+    /// Those of the engine; [`crate::error::Error::Stopped`] if [`crate::stop`] interrupted it.
+    fn advance<'a>(
+        &'a mut self,
+        dt: f64,
+        steps: u64,
+        watch: &'a mut Watch<'a>,
+    ) -> BoxFuture<'a, (u64, Result<()>)>;
+
+    /// Reads positions and velocities at `time`, the clock's present time, into `bodies`; returns
+    /// the accelerations.
+    ///
+    /// # Errors
+    /// The device failed.
+    fn read<'a>(
+        &'a mut self,
+        bodies: &'a mut Bodies,
+        time: f64,
+    ) -> BoxFuture<'a, Result<Vec<DVec3>>>;
+
+    /// Potentials of all bodies now, G included.
+    ///
+    /// # Errors
+    /// Those of the engine; [`crate::error::Error::Stopped`].
+    fn potential(&mut self) -> BoxFuture<'_, Result<Vec<f64>>>;
+
+    /// Continues with other `bodies`, any number of them, or with other settings of forces, from
+    /// the present time on; recomputes the accelerations at once.
+    ///
+    /// On an error nothing has changed.
+    fn replace<'a>(
+        &'a mut self,
+        bodies: &'a Bodies,
+        settings: &'a Settings,
+    ) -> BoxFuture<'a, Result<()>>;
+
+    /// Continues with another softening, if that only changes a parameter of the forces: recomputes
+    /// the accelerations at once. Returns false, with nothing changed, if it does not; then
+    /// [`Backend::replace`] has to.
+    ///
+    /// # Errors
+    /// Those of the engine; the backend is then unusable.
+    fn set_softening(&mut self, softening: f64) -> BoxFuture<'_, Result<bool>>;
+
+    /// What a snapshot must hold besides the bodies read last, so that a run resumed from it has
+    /// the same bits.
+    fn restart(&self) -> Restart;
+
+    /// What it offers beyond these methods while the clock shows `time`.
+    fn capabilities(&self, time: f64) -> Capabilities<'_>;
+
+    /// What it has observed since the last call.
+    fn take_observed(&mut self) -> Observed;
+}
+
+/// What only some backends offer. The default is nothing.
+#[derive(Clone, Copy, Default)]
+pub struct Capabilities<'a> {
+    /// Bodies that are in host memory.
+    pub host: Option<OnHost<'a>>,
+    /// Bodies that are on a device; of a group of devices, the first one.
+    pub device: Option<OnDevice<'a>>,
+    /// Bodies with individual steps.
+    pub blocks: Option<BlocksView<'a>>,
+}
+
+/// Bodies in host memory; nothing is copied.
+#[derive(Clone, Copy)]
+pub struct OnHost<'a> {
+    /// The bodies.
+    pub bodies: &'a Bodies,
+    /// Their accelerations.
+    pub acceleration: &'a [DVec3],
+    /// Whether forces are computed in f32, in a frame of each evaluation.
+    pub in_f32: bool,
+}
+
+/// Individual steps.
+#[derive(Clone, Copy)]
+pub struct BlocksView<'a> {
+    /// Their state.
+    pub steps: &'a BlockSteps,
+    /// The time since step 0 that the bodies reached when a step failed half way; `None` if they
+    /// are at the end of a whole step.
+    pub stopped_at: Option<f64>,
+}
+
+/// What a backend has observed. The default is nothing.
+#[derive(Default)]
+pub struct Observed {
+    /// The closest passage of two bodies, its time counted from step 0, if they have individual
+    /// steps.
+    pub passage: Option<Passage>,
+    /// What each device of this process does, if several share the work.
+    pub parts: Vec<DevicePart>,
+}
+
+/// An entry of [`super::BACKENDS`].
+pub struct BackendEntry {
+    /// Whether it takes simulations with this choice and these settings.
+    pub suits: fn(&Choice, &Settings) -> bool,
+    /// Takes the bodies and computes their first accelerations.
+    pub open: OpenBackend,
+}
+
+/// Opens a backend, given the chosen engine, the bodies, the settings, and what a snapshot held for
+/// a restart.
+pub type OpenBackend = for<'a> fn(
+    &'a Choice,
+    &'a Bodies,
+    &'a Settings,
+    Option<&'a Restart>,
+) -> BoxFuture<'a, Result<Box<dyn Backend>>>;
+
+/// Opens the first backend that suits the simulation.
+///
+/// # Errors
+/// Those of the backend.
+pub(super) async fn open(
+    choice: &Choice,
+    bodies: &Bodies,
+    settings: &Settings,
+    restart: Option<&Restart>,
+) -> Result<Box<dyn Backend>> {
+    let suits = |entry: &&BackendEntry| (entry.suits)(choice, settings);
+    let entry = BACKENDS.iter().find(suits).unwrap_or(&super::host::BACKEND);
+    (entry.open)(choice, bodies, settings, restart).await
+}
+
+/// Bodies on a device.
+#[derive(Clone, Copy)]
+pub struct OnDevice<'a> {
+    /// The device.
+    pub gpu: &'a Arc<Gpu>,
+    /// The buffers that forces are computed from.
+    pub buffers: &'a BodyBuffers,
+    /// The frame of the numbers in the buffers.
+    pub frame: Frame,
+    /// The frame with which the simulation began.
+    pub first_frame: Frame,
+    /// The shape of the all-pairs kernel, if it computes the forces.
+    pub kernel: Option<KernelConfig>,
+}
