@@ -13,6 +13,8 @@ mod cameras;
 mod card;
 #[path = "window/display.rs"]
 mod display;
+#[path = "window/idle.rs"]
+mod idle;
 #[path = "window/log.rs"]
 mod log;
 #[path = "common/lose.rs"]
@@ -21,8 +23,6 @@ mod lose;
 mod lost;
 #[path = "window/person.rs"]
 mod person;
-#[path = "window/rest.rs"]
-mod rest;
 #[path = "window/several.rs"]
 mod several;
 #[path = "common/skip.rs"]

@@ -1,4 +1,4 @@
-//! Settings stored for the next start: the window's size, the panel, the view.
+//! Preferences stored for the next start: the window's size, the panel, the view.
 
 use std::path::PathBuf;
 
@@ -13,13 +13,30 @@ use crate::render::{Palette, Style};
 /// The settings in `gravitile/window.toml` in the user's configuration folder.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Memory {
+pub struct Preferences {
     /// In logical pixels.
     pub window_size: [f64; 2],
     pub panel_open: bool,
     pub tab: Tab,
     /// Whether the welcome sheet has been shown.
     pub welcomed: bool,
+    /// egui's zoom factor.
+    pub text_size: f32,
+    /// Whether the user has switched the directed camera on; moving the camera by hand does not
+    /// change it.
+    pub directs: bool,
+    #[serde(flatten)]
+    view: StoredView,
+    /// The scene's own glow, if it replaces the stored one.
+    #[serde(skip)]
+    scene_glow: Option<f64>,
+}
+
+/// The stored choices about the picture. What the colours mean is not stored: each scene has its
+/// own colouring.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+struct StoredView {
     palette: String,
     show_halo: bool,
     sprite_size: f64,
@@ -30,8 +47,6 @@ pub struct Memory {
     sky: f64,
     gas: f64,
     dust: f64,
-    /// egui's zoom factor.
-    pub text_size: f32,
     physical: bool,
     axes: bool,
     scale_bar: bool,
@@ -39,44 +54,51 @@ pub struct Memory {
     /// The value of `--captions`.
     captions: String,
     spares: bool,
-    /// Whether the user has switched the directed camera on; moving the camera by hand does not
-    /// change it.
-    pub directs: bool,
-    /// The scene's own glow, if it replaces the stored one.
-    #[serde(skip)]
-    scene_glow: Option<f64>,
 }
 
-impl Default for Memory {
+impl Default for Preferences {
     fn default() -> Self {
-        let mut memory = Self {
+        Self {
             window_size: [1280.0, 720.0],
             // A native window begins without the panel.
             panel_open: cfg!(target_arch = "wasm32"),
             tab: Tab::Scene,
             welcomed: false,
-            palette: String::new(),
-            show_halo: false,
-            sprite_size: 1.0,
-            bloom: 1.0,
-            trail_secs: 0.0,
-            local_exposure: 0.0,
-            vignette: 0.0,
-            sky: 0.0,
-            gas: 0.0,
-            dust: 0.0,
             text_size: 1.0,
-            physical: true,
-            axes: false,
-            scale_bar: true,
-            legend: true,
-            captions: String::new(),
-            spares: true,
             directs: false,
+            view: StoredView::default(),
             scene_glow: None,
-        };
-        memory.take_view(&ViewChoice::default());
-        memory
+        }
+    }
+}
+
+impl Default for StoredView {
+    fn default() -> Self {
+        Self::from(&ViewChoice::default())
+    }
+}
+
+impl From<&ViewChoice> for StoredView {
+    fn from(view: &ViewChoice) -> Self {
+        let style = &view.style;
+        Self {
+            palette: style.palette.name.to_owned(),
+            show_halo: style.show_halo,
+            sprite_size: style.sprite_size,
+            bloom: style.bloom,
+            trail_secs: style.trail_secs,
+            local_exposure: style.local_exposure,
+            vignette: style.vignette,
+            sky: style.sky,
+            gas: style.gas,
+            dust: style.dust,
+            physical: view.physical,
+            axes: view.axes,
+            scale_bar: view.scale_bar,
+            legend: view.legend,
+            captions: view.captions.names(),
+            spares: view.spares,
+        }
     }
 }
 
@@ -84,19 +106,20 @@ fn path() -> Option<PathBuf> {
     Some(folders::configuration()?.join("window.toml"))
 }
 
-impl Memory {
+impl Preferences {
     /// The stored settings, with defaults for anything missing or invalid.
     pub fn load() -> Self {
         let Some(path) = path() else { return Self::default() };
         let Ok(text) = files::read_text(&path) else { return Self::default() };
         match toml::from_str::<Self>(&text) {
-            Ok(mut memory) => {
+            Ok(mut preferences) => {
                 // Neither too small to be visible nor larger than any screen.
-                memory.window_size = memory.window_size.map(|side| side.clamp(320.0, 16_384.0));
-                if !(0.4..=5.0).contains(&memory.text_size) {
-                    memory.text_size = 1.0;
+                preferences.window_size =
+                    preferences.window_size.map(|side| side.clamp(320.0, 16_384.0));
+                if !(0.4..=5.0).contains(&preferences.text_size) {
+                    preferences.text_size = 1.0;
                 }
-                memory
+                preferences
             }
             Err(error) => {
                 log::warn!("{} is not understood and will be replaced: {error}", path.display());
@@ -121,58 +144,48 @@ impl Memory {
 
     /// Copies the settings of this view.
     pub fn take_view(&mut self, view: &ViewChoice) {
-        // What the colours mean is not stored: each scene has its own colouring.
-        self.palette = view.style.palette.name.to_owned();
-        self.show_halo = view.style.show_halo;
-        self.sprite_size = view.style.sprite_size;
-        if self.scene_glow != Some(view.style.bloom) {
-            self.bloom = view.style.bloom;
-        }
-        self.trail_secs = view.style.trail_secs;
-        self.local_exposure = view.style.local_exposure;
-        self.vignette = view.style.vignette;
-        self.sky = view.style.sky;
-        (self.gas, self.dust) = (view.style.gas, view.style.dust);
-        (self.axes, self.scale_bar, self.legend) = (view.axes, view.scale_bar, view.legend);
-        self.physical = view.physical;
-        self.captions = view.captions.names();
-        self.spares = view.spares;
+        let is_scene_glow = self.scene_glow == Some(view.style.bloom);
+        let bloom = if is_scene_glow { self.view.bloom } else { view.style.bloom };
+        self.view = StoredView { bloom, ..StoredView::from(view) };
     }
 
     /// Uses a scene's own glow; stores the user's for later.
     pub fn set_scene_glow(&mut self, style: &mut Style, glow: f64) {
         self.restore_glow(style);
-        self.bloom = style.bloom;
+        self.view.bloom = style.bloom;
         (style.bloom, self.scene_glow) = (glow, Some(glow));
     }
 
     /// Restores the user's glow after a scene with its own, unless the user has changed it since.
     pub fn restore_glow(&mut self, style: &mut Style) {
         if self.scene_glow.take() == Some(style.bloom) {
-            style.bloom = self.bloom;
+            style.bloom = self.view.bloom;
         }
     }
 
     /// Applies the stored settings to `view`, as far as they are valid.
     pub fn apply_to(&self, view: &mut ViewChoice) {
-        let before = view.style.clone();
-        let style = &mut view.style;
-        style.palette = Palette::from_name(&self.palette).unwrap_or(style.palette);
-        style.show_halo = self.show_halo;
-        style.sprite_size = self.sprite_size;
-        style.bloom = self.bloom;
-        style.trail_secs = self.trail_secs;
-        style.local_exposure = self.local_exposure;
-        style.vignette = self.vignette;
-        style.sky = self.sky;
-        (style.gas, style.dust) = (self.gas, self.dust);
-        if style.validate().is_err() {
-            *style = before;
+        let stored = &self.view;
+        let style = Style {
+            palette: Palette::from_name(&stored.palette).unwrap_or(view.style.palette),
+            show_halo: stored.show_halo,
+            sprite_size: stored.sprite_size,
+            bloom: stored.bloom,
+            trail_secs: stored.trail_secs,
+            local_exposure: stored.local_exposure,
+            vignette: stored.vignette,
+            sky: stored.sky,
+            gas: stored.gas,
+            dust: stored.dust,
+            ..view.style.clone()
+        };
+        if style.validate().is_ok() {
+            view.style = style;
         }
-        (view.axes, view.scale_bar, view.legend) = (self.axes, self.scale_bar, self.legend);
-        view.physical = self.physical;
-        view.captions = Captions::from_names(&self.captions).unwrap_or_default();
-        view.spares = self.spares;
+        (view.axes, view.scale_bar, view.legend) = (stored.axes, stored.scale_bar, stored.legend);
+        view.physical = stored.physical;
+        view.captions = Captions::from_names(&stored.captions).unwrap_or_default();
+        view.spares = stored.spares;
     }
 }
 
@@ -188,35 +201,35 @@ mod tests {
         view.style.sky = 0.0;
         (view.axes, view.legend, view.physical, view.spares) = (true, false, false, false);
         view.captions.time = true;
-        let mut memory = Memory::default();
-        memory.take_view(&view);
-        let text = toml::to_string(&memory).unwrap();
-        let back: Memory = toml::from_str(&text).unwrap();
+        let mut preferences = Preferences::default();
+        preferences.take_view(&view);
+        let text = toml::to_string(&preferences).unwrap();
+        let back: Preferences = toml::from_str(&text).unwrap();
         let mut given = ViewChoice::default();
         back.apply_to(&mut given);
         assert_eq!(given, view);
         // A scene's colouring is not stored.
         view.style.colour_by = crate::render::ColourBy::Speed;
-        memory.take_view(&view);
-        memory.apply_to(&mut given);
+        preferences.take_view(&view);
+        preferences.apply_to(&mut given);
         assert_eq!(given.style.colour_by, ViewChoice::default().style.colour_by);
 
         // Neither is a scene's own glow.
-        let mut memory = Memory::default();
-        memory.set_scene_glow(&mut view.style, 0.7);
-        memory.set_scene_glow(&mut view.style, 0.6);
-        memory.take_view(&view);
-        assert_eq!((view.style.bloom, memory.bloom), (0.6, 1.0));
-        memory.restore_glow(&mut view.style);
+        let mut preferences = Preferences::default();
+        preferences.set_scene_glow(&mut view.style, 0.7);
+        preferences.set_scene_glow(&mut view.style, 0.6);
+        preferences.take_view(&view);
+        assert_eq!((view.style.bloom, preferences.view.bloom), (0.6, 1.0));
+        preferences.restore_glow(&mut view.style);
         assert_eq!(view.style.bloom, 1.0);
-        memory.set_scene_glow(&mut view.style, 0.7);
+        preferences.set_scene_glow(&mut view.style, 0.7);
         view.style.bloom = 0.2;
-        memory.restore_glow(&mut view.style);
-        memory.take_view(&view);
-        assert_eq!((view.style.bloom, memory.bloom), (0.2, 0.2));
+        preferences.restore_glow(&mut view.style);
+        preferences.take_view(&view);
+        assert_eq!((view.style.bloom, preferences.view.bloom), (0.2, 0.2));
 
         let odd = "sprite_size = nan\ncolour_by = \"taste\"\ntrail_secs = inf\nnew_thing = 3\n";
-        let odd: Memory = toml::from_str(odd).unwrap();
+        let odd: Preferences = toml::from_str(odd).unwrap();
         let mut given = ViewChoice::default();
         odd.apply_to(&mut given);
         assert_eq!(given, ViewChoice::default());
