@@ -9,8 +9,8 @@ use super::input::ShaderWatch;
 use super::loading::Loading;
 #[cfg(target_arch = "wasm32")]
 use super::machine::{self, PageEvent};
+use super::quality::Workload;
 use super::simulated::Purpose;
-use super::sparing::Workload;
 use super::state::WindowState;
 use super::steer::PointerRequest;
 use super::trace::TRACE;
@@ -43,7 +43,7 @@ impl WindowState {
         if warned.behind_secs > BEHIND_SECS && !warned.behind {
             warned.behind = true;
             self.output.notify(BEHIND);
-        } else if self.viewer.spared_look.is_some() && !warned.left_out {
+        } else if self.viewer.reduced_look.is_some() && !warned.left_out {
             warned.left_out = true;
             self.output.notify(LEFT_OUT);
         }
@@ -90,8 +90,8 @@ impl WindowState {
             size: self.output.screen.size(),
         };
         let (newest, now) = (session.live.frame(), self.begun.elapsed().as_secs_f64());
-        if self.viewer.choice.spares && self.viewer.sparing.learn(&workload, times, newest, now) {
-            let left_out = self.viewer.sparing.describe();
+        if self.viewer.choice.spares && self.viewer.quality.learn(&workload, times, newest, now) {
+            let left_out = self.viewer.quality.describe();
             trace!(target: TRACE, "shows {}", left_out.as_deref().unwrap_or("everything"));
         }
         true

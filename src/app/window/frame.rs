@@ -25,7 +25,7 @@ use super::input::Input;
 use super::machine;
 use super::output::Output;
 use super::pace::Pace;
-use super::pictures::FILM_RATE;
+use super::pictures::{FILM_RATE, OnTop};
 use super::preferences::Preferences;
 use super::refresh::Refresh;
 use super::screen::{Screen, open_device};
@@ -274,7 +274,7 @@ impl WindowState {
         let Self { viewer, simulated, output, input, begun, .. } = self;
         let filmed = output.recording.as_ref().zip(simulated.session.as_ref());
         let on_top = filmed.map(|(film, session)| viewer.on_top(session, film.pause()));
-        let Viewer { choice, look, spared_look, drawings, steering, diagram, .. } = viewer;
+        let Viewer { choice, look, reduced_look, drawings, steering, diagram, .. } = viewer;
         let Output { screen, recording, times, .. } = output;
         let session = &mut simulated.session;
         if let Some(session) = session {
@@ -311,7 +311,7 @@ impl WindowState {
         drawings.begin();
         if let Some(target) = &target {
             if let (Some(session), Some(whole)) = (&session, look.as_ref()) {
-                let borrowed = render::Handles { device, queue };
+                let handles = render::Handles { device, queue };
                 let points = session.live.points();
                 let status = session.live.status();
                 let state = (status.steps, status.time);
@@ -319,24 +319,18 @@ impl WindowState {
                 let may = (rests, canvas.holds(&camera));
                 let (drawing, now) =
                     drawings.next(now, may, (frame, begun.elapsed().as_secs_f64()));
-                let look = spared_look.as_ref().filter(|_| drawing == Drawing::Reduced);
+                let look = reduced_look.as_ref().filter(|_| drawing == Drawing::Reduced);
                 let scene = (&camera, look.unwrap_or(whole));
                 let (view, part) =
                     (&target.view, &mut |encoder: &mut _, part| timeline.end_part(encoder, part));
                 // This encoder contains the steps, so it is submitted even if the picture fails.
                 painted = match drawing {
                     Drawing::Cached => {
-                        canvas.develop(borrowed, &mut encoder, view, points, scene, part)
+                        canvas.develop(handles, &mut encoder, view, points, scene, part)
                     }
-                    _ => canvas.paint_in_parts(
-                        borrowed,
-                        &mut encoder,
-                        view,
-                        points,
-                        scene,
-                        now,
-                        part,
-                    ),
+                    _ => {
+                        canvas.paint_in_parts(handles, &mut encoder, view, points, scene, now, part)
+                    }
                 };
             } else {
                 drop(begin_drawing(&mut encoder, "no bodies", &target.view, NO_BODIES));
@@ -354,27 +348,36 @@ impl WindowState {
         for id in freed.iter().flatten() {
             egui.free_texture(id);
         }
-        let mut filmed = Ok(false);
-        if let (Some(recording), Some(session), Some(look), Some(on_top)) =
-            (recording, &session, &look, on_top)
-            && session.live.is_drawn_whole()
-        {
-            recording.draw_over(diagram.diagram());
-            let now = (session.live.status().time, session.live.dt());
-            filmed = recording.pass(now, session.live.points(), &steering.camera(), look, on_top);
-        }
         self.output.missed = is_shown && target.is_none();
+        self.film(on_top);
         if let Some(target) = target {
             self.output.screen.present(target);
         }
-        match filmed {
+        painted
+    }
+
+    /// Adds a picture to the film that is being recorded, if one is due.
+    fn film(&mut self, on_top: Option<OnTop>) {
+        self.filmed = false;
+        let Self { viewer, simulated, output, .. } = self;
+        let (Some(film), Some(session), Some(look), Some(on_top)) =
+            (&mut output.recording, &simulated.session, &viewer.look, on_top)
+        else {
+            return;
+        };
+        if !session.live.is_drawn_whole() {
+            return;
+        }
+        film.draw_over(viewer.diagram.diagram());
+        let now = (session.live.status().time, session.live.dt());
+        let camera = viewer.steering.camera();
+        match film.pass(now, session.live.points(), &camera, look, on_top) {
             Ok(taken) => self.filmed = taken,
             Err(error) => {
-                self.output.recording = None;
-                self.output.show_error(&error);
+                output.recording = None;
+                output.show_error(&error);
             }
         }
-        painted
     }
 
     /// Saves the settings and completes a film that is being recorded. A `lost` window has no size.

@@ -93,10 +93,10 @@ impl WindowState {
         let going = || self.simulated.session.as_ref()?.progress_to_goal(&self.viewer.choice);
         let loading = self.simulated.loading.as_ref().map(Loading::describe).or_else(going);
         let rests = self.rests();
-        let left_out = self.viewer.sparing.describe().filter(|_| !rests);
+        let left_out = self.viewer.quality.describe().filter(|_| !rests);
         let output = context.run_ui(input, |ui| {
             let Self { viewer, simulated, input, output, panel, last, .. } = &mut *self;
-            let Viewer { choice: view, steering, look, spared_look, paths, path_colours, .. } =
+            let Viewer { choice: view, steering, look, reduced_look, paths, path_colours, .. } =
                 viewer;
             let Simulated { session, history, past, sharing, .. } = simulated;
             let Output { screen, times, recording, .. } = output;
@@ -159,7 +159,7 @@ impl WindowState {
                     panel::overlay::paths(ui, &pieces, path_colours, covered);
                 }
                 // No legend for effects that are left out.
-                let drawn = spared_look.as_ref().filter(|_| !rests).or(look.as_ref());
+                let drawn = reduced_look.as_ref().filter(|_| !rests).or(look.as_ref());
                 if let (true, Some(look)) = (view.legend, drawn) {
                     panel::overlay::legend(
                         ui,

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
+use toml::Value;
 
 use crate::app::folders;
 use crate::app::panel::{Tab, ViewChoice};
@@ -25,36 +26,40 @@ pub struct Preferences {
     /// Whether the user has switched the directed camera on; moving the camera by hand does not
     /// change it.
     pub directs: bool,
+    /// The choices about the picture by name: [`NUMBERS`], [`SWITCHES`], palette, captions. What the
+    /// colours mean is not stored: each scene has its own colouring.
     #[serde(flatten)]
-    view: StoredView,
-    /// The scene's own glow, if it replaces the stored one.
+    view: toml::Table,
+    /// The scene's own glow and the user's, while it replaces that one.
     #[serde(skip)]
-    scene_glow: Option<f64>,
+    scene_glow: Option<[f64; 2]>,
 }
 
-/// The stored choices about the picture. What the colours mean is not stored: each scene has its
-/// own colouring.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-struct StoredView {
-    palette: String,
-    show_halo: bool,
-    sprite_size: f64,
-    bloom: f64,
-    trail_secs: f64,
-    local_exposure: f64,
-    vignette: f64,
-    sky: f64,
-    gas: f64,
-    dust: f64,
-    physical: bool,
-    axes: bool,
-    scale_bar: bool,
-    legend: bool,
-    /// The value of `--captions`.
-    captions: String,
-    spares: bool,
-}
+/// A field of the choices about the picture.
+type Field<T> = fn(&mut ViewChoice) -> &mut T;
+
+const NUMBERS: [(&str, Field<f64>); 8] = [
+    ("sprite_size", |view| &mut view.style.sprite_size),
+    ("bloom", |view| &mut view.style.bloom),
+    ("trail_secs", |view| &mut view.style.trail_secs),
+    ("local_exposure", |view| &mut view.style.local_exposure),
+    ("vignette", |view| &mut view.style.vignette),
+    ("sky", |view| &mut view.style.sky),
+    ("gas", |view| &mut view.style.gas),
+    ("dust", |view| &mut view.style.dust),
+];
+
+const SWITCHES: [(&str, Field<bool>); 6] = [
+    ("show_halo", |view| &mut view.style.show_halo),
+    ("physical", |view| &mut view.physical),
+    ("axes", |view| &mut view.axes),
+    ("scale_bar", |view| &mut view.scale_bar),
+    ("legend", |view| &mut view.legend),
+    ("spares", |view| &mut view.spares),
+];
+const PALETTE: &str = "palette";
+/// The value of `--captions`.
+const CAPTIONS: &str = "captions";
 
 impl Default for Preferences {
     fn default() -> Self {
@@ -66,38 +71,8 @@ impl Default for Preferences {
             welcomed: false,
             text_size: 1.0,
             directs: false,
-            view: StoredView::default(),
+            view: toml::Table::new(),
             scene_glow: None,
-        }
-    }
-}
-
-impl Default for StoredView {
-    fn default() -> Self {
-        Self::from(&ViewChoice::default())
-    }
-}
-
-impl From<&ViewChoice> for StoredView {
-    fn from(view: &ViewChoice) -> Self {
-        let style = &view.style;
-        Self {
-            palette: style.palette.name.to_owned(),
-            show_halo: style.show_halo,
-            sprite_size: style.sprite_size,
-            bloom: style.bloom,
-            trail_secs: style.trail_secs,
-            local_exposure: style.local_exposure,
-            vignette: style.vignette,
-            sky: style.sky,
-            gas: style.gas,
-            dust: style.dust,
-            physical: view.physical,
-            axes: view.axes,
-            scale_bar: view.scale_bar,
-            legend: view.legend,
-            captions: view.captions.names(),
-            spares: view.spares,
         }
     }
 }
@@ -144,48 +119,59 @@ impl Preferences {
 
     /// Copies the settings of this view.
     pub fn take_view(&mut self, view: &ViewChoice) {
-        let is_scene_glow = self.scene_glow == Some(view.style.bloom);
-        let bloom = if is_scene_glow { self.view.bloom } else { view.style.bloom };
-        self.view = StoredView { bloom, ..StoredView::from(view) };
+        let mut view = view.clone();
+        self.use_users_glow(&mut view.style);
+        let mut store = |name: &str, value| drop(self.view.insert(name.to_owned(), value));
+        store(PALETTE, view.style.palette.name.into());
+        store(CAPTIONS, view.captions.names().into());
+        for (name, field) in NUMBERS {
+            store(name, (*field(&mut view)).into());
+        }
+        for (name, field) in SWITCHES {
+            store(name, (*field(&mut view)).into());
+        }
     }
 
     /// Uses a scene's own glow; stores the user's for later.
     pub fn set_scene_glow(&mut self, style: &mut Style, glow: f64) {
         self.restore_glow(style);
-        self.view.bloom = style.bloom;
-        (style.bloom, self.scene_glow) = (glow, Some(glow));
+        self.scene_glow = Some([glow, style.bloom]);
+        style.bloom = glow;
     }
 
     /// Restores the user's glow after a scene with its own, unless the user has changed it since.
     pub fn restore_glow(&mut self, style: &mut Style) {
-        if self.scene_glow.take() == Some(style.bloom) {
-            style.bloom = self.view.bloom;
+        self.use_users_glow(style);
+        self.scene_glow = None;
+    }
+
+    fn use_users_glow(&self, style: &mut Style) {
+        if let Some([scene, user]) = self.scene_glow
+            && scene == style.bloom
+        {
+            style.bloom = user;
         }
     }
 
     /// Applies the stored settings to `view`, as far as they are valid.
     pub fn apply_to(&self, view: &mut ViewChoice) {
-        let stored = &self.view;
-        let style = Style {
-            palette: Palette::from_name(&stored.palette).unwrap_or(view.style.palette),
-            show_halo: stored.show_halo,
-            sprite_size: stored.sprite_size,
-            bloom: stored.bloom,
-            trail_secs: stored.trail_secs,
-            local_exposure: stored.local_exposure,
-            vignette: stored.vignette,
-            sky: stored.sky,
-            gas: stored.gas,
-            dust: stored.dust,
-            ..view.style.clone()
-        };
-        if style.validate().is_ok() {
-            view.style = style;
+        let before = view.style.clone();
+        let number = |value: &Value| value.as_float().or(value.as_integer().map(|n| n as f64));
+        for (name, field) in NUMBERS {
+            let field = field(view);
+            *field = self.view.get(name).and_then(number).unwrap_or(*field);
         }
-        (view.axes, view.scale_bar, view.legend) = (stored.axes, stored.scale_bar, stored.legend);
-        view.physical = stored.physical;
-        view.captions = Captions::from_names(&stored.captions).unwrap_or_default();
-        view.spares = stored.spares;
+        for (name, field) in SWITCHES {
+            let field = field(view);
+            *field = self.view.get(name).and_then(Value::as_bool).unwrap_or(*field);
+        }
+        let text = |name: &str| self.view.get(name).and_then(Value::as_str).unwrap_or_default();
+        let palette = Palette::from_name(text(PALETTE));
+        view.style.palette = palette.unwrap_or(view.style.palette);
+        if view.style.validate().is_err() {
+            view.style = before;
+        }
+        view.captions = Captions::from_names(text(CAPTIONS)).unwrap_or_default();
     }
 }
 
@@ -219,14 +205,14 @@ mod tests {
         preferences.set_scene_glow(&mut view.style, 0.7);
         preferences.set_scene_glow(&mut view.style, 0.6);
         preferences.take_view(&view);
-        assert_eq!((view.style.bloom, preferences.view.bloom), (0.6, 1.0));
+        assert_eq!((view.style.bloom, &preferences.view["bloom"]), (0.6, &Value::from(1.0)));
         preferences.restore_glow(&mut view.style);
         assert_eq!(view.style.bloom, 1.0);
         preferences.set_scene_glow(&mut view.style, 0.7);
         view.style.bloom = 0.2;
         preferences.restore_glow(&mut view.style);
         preferences.take_view(&view);
-        assert_eq!((view.style.bloom, preferences.view.bloom), (0.2, 0.2));
+        assert_eq!((view.style.bloom, &preferences.view["bloom"]), (0.2, &Value::from(0.2)));
 
         let odd = "sprite_size = nan\ncolour_by = \"taste\"\ntrail_secs = inf\nnew_thing = 3\n";
         let odd: Preferences = toml::from_str(odd).unwrap();

@@ -27,9 +27,9 @@ impl WindowState {
         self.undo = Undo::default();
         self.input.renew(&self.output.screen);
         (self.viewer.look, self.viewer.look_of) = (None, None);
-        self.viewer.sparing.forget();
+        self.viewer.quality.forget();
         let settings = session.live.settings().clone();
-        let (loading, time) = self.from_latest_state(&session, settings)?;
+        let (loading, time) = self.load_latest_state(&session, settings)?;
         self.simulated.loading = Some(loading);
         self.output.warn(match time {
             Some(time) => {
@@ -60,7 +60,7 @@ impl WindowState {
         let settings = Settings { devices, adapter, ..now.clone() };
         let requested = &mut self.simulated.requested.settings;
         (requested.devices, requested.adapter) = (devices, settings.adapter.clone());
-        match self.from_latest_state(session, settings) {
+        match self.load_latest_state(session, settings) {
             Ok((loading, time)) => {
                 self.simulated.loading = Some(loading);
                 self.output.warn(match time {
@@ -76,7 +76,7 @@ impl WindowState {
 
     /// Starts to continue from the latest state, whose time is returned, or from the beginning if
     /// no state has been read back.
-    fn from_latest_state(
+    fn load_latest_state(
         &self,
         session: &Session,
         settings: Settings,

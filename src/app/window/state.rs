@@ -78,7 +78,7 @@ impl WindowState {
     pub(super) fn rests(&self) -> bool {
         let session = self.simulated.session.as_ref();
         let camera = self.viewer.steering.camera();
-        self.viewer.spared_look.is_some()
+        self.viewer.reduced_look.is_some()
             && self.measuring.is_none()
             && session.is_some_and(|session| !session.live.is_moving())
             && self.still.holds(&self.viewer.choice.style, camera)

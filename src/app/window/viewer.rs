@@ -10,8 +10,8 @@ use glam::DVec3;
 use super::diagram::Overlay;
 use super::pictures::OnTop;
 use super::preferences::Preferences;
+use super::quality::AdaptiveQuality;
 use super::session::Session;
-use super::sparing::Sparing;
 use super::steer::Steering;
 use super::stillness::{Drawing, Drawings};
 use crate::app::panel::ViewChoice;
@@ -54,8 +54,8 @@ pub struct Viewer {
     /// The choice that the look was made for; `None` if it must be made again.
     pub look_of: Option<ViewChoice>,
     /// The look without the effects that are left out of the window's pictures, if any are.
-    pub spared_look: Option<Look>,
-    pub sparing: Sparing,
+    pub reduced_look: Option<Look>,
+    pub quality: AdaptiveQuality,
     pub drawings: Drawings,
     /// The diagram over the picture.
     pub diagram: Overlay,
@@ -78,8 +78,8 @@ impl Viewer {
             directing: Directing::default(),
             look: None,
             look_of: None,
-            spared_look: None,
-            sparing: Sparing::default(),
+            reduced_look: None,
+            quality: AdaptiveQuality::default(),
             drawings: Drawings::default(),
             diagram: Overlay::default(),
             paths: Paths::default(),
@@ -148,24 +148,24 @@ impl Viewer {
 
     /// Whether the last picture lacks effects that one at rest would have.
     pub fn needs_full(&self) -> bool {
-        self.spared_look.is_some() && self.drawings.last() == Some(Drawing::Reduced)
+        self.reduced_look.is_some() && self.drawings.last() == Some(Drawing::Reduced)
     }
 
     /// Whether the last picture lacks effects and showed another view than the one before.
     pub fn lacks_and_moved(&self) -> bool {
-        self.spared_look.is_some() && self.drawings.has_moved()
+        self.reduced_look.is_some() && self.drawings.has_moved()
     }
 
     /// Sets the target of the colour scales, which suits the bodies at `moment`.
     pub fn aim(&mut self, moment: &Moment) {
-        for look in [&mut self.look, &mut self.spared_look].into_iter().flatten() {
+        for look in [&mut self.look, &mut self.reduced_look].into_iter().flatten() {
             look.aim_values(&moment.bodies, Some(&moment.acceleration));
         }
     }
 
     /// Moves the colour scales towards their target for `secs`; returns whether they moved.
     pub fn approach(&mut self, secs: f64) -> bool {
-        let looks = [&mut self.look, &mut self.spared_look].into_iter().flatten();
+        let looks = [&mut self.look, &mut self.reduced_look].into_iter().flatten();
         looks.fold(false, |moved, look| look.approach_values(secs) | moved)
     }
 
@@ -179,12 +179,12 @@ impl Viewer {
         let Some(session) = session else { return Ok(false) };
         let is_known = self.look.is_some() && self.look_of.as_ref() == Some(&self.choice);
         if !self.choice.spares {
-            self.sparing.forget();
+            self.quality.forget();
         }
-        let spared = self.sparing.spared(&self.choice.style);
-        let drawn = self.spared_look.as_ref().or(self.look.as_ref());
-        let every = self.sparing.every();
-        let is_drawn = |look: &Look| look.style == spared && look.every == every;
+        let reduced = self.quality.reduced(&self.choice.style);
+        let drawn = self.reduced_look.as_ref().or(self.look.as_ref());
+        let every = self.quality.every();
+        let is_drawn = |look: &Look| look.style == reduced && look.every == every;
         if is_known && drawn.is_some_and(is_drawn) {
             return Ok(false);
         }
@@ -212,9 +212,9 @@ impl Viewer {
         if !is_known {
             self.look = Some(made(&self.choice.style)?);
         }
-        self.spared_look = match spared == self.choice.style && every == 1 {
+        self.reduced_look = match reduced == self.choice.style && every == 1 {
             true => None,
-            false => Some(made(&spared)?.thinned(every)),
+            false => Some(made(&reduced)?.thinned(every)),
         };
         self.look_of = Some(self.choice.clone());
         Ok(true)
