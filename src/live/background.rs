@@ -2,7 +2,7 @@
 //!
 //! Kernels for another shape or softening are compiled this way; until they are ready no step
 //! begins, but the picture goes on. Scenes, snapshots and other engines are prepared this way too,
-//! and replace the old simulation when they are ready (`app/window/load.rs`).
+//! and replace the old simulation when they are ready (`app/window/loading.rs`).
 
 use std::future::Future;
 use std::sync::Arc;

@@ -6,36 +6,39 @@ use wasm_bindgen_futures::{JsFuture, spawn_local};
 use web_sys::{DragEvent, Event, EventTarget, FileList, HtmlInputElement};
 
 use super::{CANCEL, PICKER, browser, document, element, take_files};
-use crate::window::machine::enqueue;
+use crate::window::machine::{PageEvent, enqueue};
 
 /// Adds a listener for events of this name, for the page's lifetime.
 pub fn on<E: JsCast + 'static>(
     target: &EventTarget,
     name: &str,
-    mut listener: impl FnMut(E) + 'static,
+    listener: impl FnMut(E) + 'static,
 ) {
-    let closure =
-        Closure::<dyn FnMut(Event)>::new(move |event: Event| listener(event.unchecked_into()));
-    let added = target.add_event_listener_with_callback(name, closure.as_ref().unchecked_ref());
-    if added.is_err() {
-        log::warn!("the page cannot listen to {name}");
-    }
-    // The closure lives as long as the page.
-    closure.forget();
+    add(target, name, false, listener);
 }
 
 /// Like [`on`], but called before other listeners (capturing).
 pub fn on_first<E: JsCast + 'static>(
     target: &EventTarget,
     name: &str,
+    listener: impl FnMut(E) + 'static,
+) {
+    add(target, name, true, listener);
+}
+
+fn add<E: JsCast + 'static>(
+    target: &EventTarget,
+    name: &str,
+    captures: bool,
     mut listener: impl FnMut(E) + 'static,
 ) {
     let closure =
         Closure::<dyn FnMut(Event)>::new(move |event: Event| listener(event.unchecked_into()));
     let function = closure.as_ref().unchecked_ref();
-    if target.add_event_listener_with_callback_and_bool(name, function, true).is_err() {
+    if target.add_event_listener_with_callback_and_bool(name, function, captures).is_err() {
         log::warn!("the page cannot listen to {name}");
     }
+    // The closure lives as long as the page.
     closure.forget();
 }
 
@@ -58,7 +61,7 @@ pub fn set_up() {
         });
     }
     if let Some(cancel) = element(CANCEL) {
-        on(&cancel, "click", |_: Event| enqueue(Box::new(|frames| frames.cancel_loading())));
+        on(&cancel, "click", |_: Event| enqueue(PageEvent::CancelLoading));
     }
     // Another link in the address bar: reload the page.
     let address = browser.location();
@@ -66,12 +69,7 @@ pub fn set_up() {
         let _ = address.reload();
     });
     // The last chance to save anything.
-    let leaving = |_: Event| {
-        enqueue(Box::new(|frames| {
-            frames.remember_size();
-            frames.remember();
-        }))
-    };
+    let leaving = |_: Event| enqueue(PageEvent::Leave);
     on(&document, "visibilitychange", leaving);
     on(&browser, "pagehide", leaving);
 }
@@ -85,10 +83,7 @@ fn read(list: Option<FileList>) {
             let name = file.name();
             match JsFuture::from(file.array_buffer()).await {
                 Ok(buffer) => whole.push((name, js_sys::Uint8Array::new(&buffer).to_vec())),
-                Err(_) => {
-                    let text = format!("{name} cannot be read");
-                    enqueue(Box::new(move |frames| frames.show_message(text, true)));
-                }
+                Err(_) => enqueue(PageEvent::Warning(format!("{name} cannot be read"))),
             }
         }
         take_files(whole);
@@ -102,17 +97,13 @@ pub fn copy(text: &str) {
     let navigator: JsValue = browser.navigator().into();
     let clipboard = js_sys::Reflect::get(&navigator, &"clipboard".into());
     if clipboard.is_ok_and(|clipboard| clipboard.is_undefined()) {
-        enqueue(Box::new(|frames| {
-            frames.show_message("this page may not use the clipboard".to_owned(), true)
-        }));
+        enqueue(PageEvent::Warning("this page may not use the clipboard".to_owned()));
         return;
     }
     let writing = JsFuture::from(browser.navigator().clipboard().write_text(text));
     spawn_local(async move {
         if writing.await.is_err() {
-            enqueue(Box::new(|frames| {
-                frames.show_message("the browser refused to copy".to_owned(), true)
-            }));
+            enqueue(PageEvent::Warning("the browser refused to copy".to_owned()));
         }
     });
 }

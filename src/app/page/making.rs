@@ -19,13 +19,8 @@ use gravitile::settings::InputRequest;
 /// The worker's script.
 const SCRIPT: &str = "worker.js";
 
-/// The answer to a request.
-enum Answer {
-    Made(Vec<u8>),
-    Refused(String),
-    /// There is no worker: the page loads the bodies itself.
-    NoWorker,
-}
+/// The answer to a request: what [`Input::unpack`] reads, or the error.
+type Answer = std::result::Result<Vec<u8>, String>;
 
 /// The error if the worker ends without an answer, as it does when memory runs out.
 const CRASHED: &str = "these bodies could not be made: they need more memory than the 4 GB of a page, or this is an \
@@ -76,8 +71,8 @@ fn take(message: &JsValue) {
     let get = |name: &str| Reflect::get(message, &name.into()).unwrap_or(JsValue::UNDEFINED);
     let Some(number) = get("number").as_f64() else { return };
     let answer = match (get("bytes").dyn_into::<Uint8Array>(), get("refused").as_string()) {
-        (Ok(bytes), _) => Answer::Made(bytes.to_vec()),
-        (_, Some(problem)) => Answer::Refused(problem),
+        (Ok(bytes), _) => Ok(bytes.to_vec()),
+        (_, Some(problem)) => Err(problem),
         (_, None) => {
             cancel(CRASHED);
             set_up();
@@ -105,7 +100,7 @@ fn cancel(why: &str) {
         worker.terminate();
     }
     for sender in waiting.into_values() {
-        let _ = sender.send(Answer::Refused(why.to_owned()));
+        let _ = sender.send(Err(why.to_owned()));
     }
 }
 
@@ -138,13 +133,14 @@ pub async fn load(request: &InputRequest, softening: Option<f64>) -> Result<Inpu
         Some(answer)
     });
     let answer = match answer {
-        Some(answer) => answer.await.unwrap_or(Answer::NoWorker),
-        None => Answer::NoWorker,
+        Some(answer) => answer.await.ok(),
+        None => None,
     };
     match answer {
-        Answer::Made(bytes) => Input::unpack(request, &bytes),
-        Answer::Refused(problem) => Err(Error::Outside(problem)),
-        Answer::NoWorker => request.load(softening),
+        Some(Ok(bytes)) => Input::unpack(request, &bytes),
+        Some(Err(problem)) => Err(Error::Outside(problem)),
+        // There is no worker: the page loads the bodies itself.
+        None => request.load(softening),
     }
 }
 

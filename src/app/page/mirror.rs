@@ -16,7 +16,7 @@ use web_sys::{Document, Element, Event, HtmlElement, HtmlInputElement};
 
 use super::listen::on;
 use super::{browser, document, element};
-use crate::window::machine::enqueue;
+use crate::window::machine::{PageEvent, enqueue};
 use gravitile::gpu::let_browser_turn;
 
 /// The parent of the elements.
@@ -332,9 +332,7 @@ fn on_user_event(event: &Event, interaction: Interaction) {
     let send = |action, data| {
         let target_node = NodeId(id);
         let request = ActionRequest { action, target_tree: TreeId::ROOT, target_node, data };
-        enqueue(Box::new(move |frames| {
-            frames.push_event(egui::Event::AccessKitActionRequest(request))
-        }));
+        enqueue(PageEvent::Input(egui::Event::AccessKitActionRequest(request)));
     };
     if let Interaction::Entered = interaction {
         send(Action::ScrollIntoView, None);

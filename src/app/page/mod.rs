@@ -5,7 +5,7 @@
 //!
 //! - A worker with the same program makes the bodies as soon as the device is open (`making`).
 //! - Meanwhile the page prepares the passes of the picture, the glyphs and the controls, and yields
-//!   to the event loop in between (`gpu::let_browser_turn`, `app/window/warm.rs`).
+//!   to the event loop in between (`gpu::let_browser_turn`, `app/window/compile_ahead.rs`).
 //! - The first frame with bodies shows the picture alone; the panel follows part by part
 //!   (`app/panel/growth.rs`).
 //! - The kernels of the reports are compiled in the background, during the first steps.
@@ -17,10 +17,9 @@ mod listen;
 mod log;
 mod making;
 mod mirror;
-mod plain;
-mod shelf;
-mod steps;
+mod storage;
 mod typing;
+mod without_window;
 
 use std::path::PathBuf;
 
@@ -29,7 +28,7 @@ use wasm_bindgen_futures::spawn_local;
 use web_sys::{Document, Element, HtmlInputElement, Window};
 
 use super::window;
-use super::window::machine::enqueue;
+use super::window::machine::{PageEvent, enqueue};
 use gravitile::error::{Error, Result};
 use gravitile::files;
 use gravitile::gpu::let_browser_turn;
@@ -74,19 +73,19 @@ pub async fn start(adapter: String) {
         hide(BEGIN);
         note(&format!("The page has stopped because of an error in gravitile: {panic}"));
     }));
-    files::put_up(Box::new(shelf::Browser));
+    files::put_up(Box::new(storage::BrowserStorage));
     making::set_up();
     let_browser_turn().await;
     let (request, refused) = request().await;
     let_browser_turn().await;
     if adapter.is_empty() {
-        return plain::start(request, refused.as_ref(), "This browser has no WebGPU");
+        return without_window::start(request, refused.as_ref(), "This browser has no WebGPU");
     }
     gravitile::gpu::name_adapter(&adapter);
     listen::set_up();
     typing::set_up();
     if let Some(refused) = refused {
-        enqueue(Box::new(move |frames| frames.show_message(refused.to_string(), true)));
+        enqueue(PageEvent::Warning(refused.to_string()));
     }
     let_browser_turn().await;
     continue_without_window(window::open(request, |_| ()));
@@ -199,16 +198,12 @@ fn note(text: &str) {
 
 /// After an error of the window, continues in the page without it, and shows the reason.
 pub fn continue_without_window(ended: Result<()>) {
-    match ended {
-        Ok(()) => {}
-        Err(error) => {
-            ::log::error!("{error}");
-            spawn_local(async move {
-                let (request, refused) = request().await;
-                plain::start(request, refused.as_ref(), &error.to_string());
-            });
-        }
-    }
+    let Err(error) = ended else { return };
+    ::log::error!("{error}");
+    spawn_local(async move {
+        let (request, refused) = request().await;
+        without_window::start(request, refused.as_ref(), &error.to_string());
+    });
 }
 
 /// Opens the browser's dialog for files.
@@ -227,5 +222,5 @@ fn take_files(dropped: Vec<(String, Vec<u8>)>) {
         files::lay_down(&path, bytes);
         paths.push(path);
     }
-    enqueue(Box::new(move |frames| frames.drop_files(paths)));
+    enqueue(PageEvent::Files(paths));
 }

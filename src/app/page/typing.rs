@@ -10,7 +10,7 @@ use web_sys::{ClipboardEvent, Event, HtmlInputElement, KeyboardEvent};
 
 use super::listen::{on, on_first};
 use super::{browser, document, element};
-use crate::window::machine::enqueue;
+use crate::window::machine::{PageEvent, enqueue};
 
 /// The element that a phone types into.
 const TYPING: &str = "typing";
@@ -22,7 +22,7 @@ thread_local! {
 }
 
 fn send(event: EguiEvent) {
-    enqueue(Box::new(move |frames| frames.push_event(event)));
+    enqueue(PageEvent::Input(event));
 }
 
 fn press(key: Key) {

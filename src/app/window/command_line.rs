@@ -43,7 +43,7 @@ pub struct Shown<'a> {
     /// The current settings of the simulation.
     pub settings: &'a Settings,
     /// Engine and adapter as requested.
-    pub wanted: &'a Settings,
+    pub requested: &'a Settings,
     pub view: &'a ViewChoice,
     pub camera: &'a Camera,
     /// What the camera follows by default.
@@ -115,15 +115,16 @@ impl Shown<'_> {
         // A tree that auto chose is named explicitly if its settings were changed.
         let is_tuned = self.settings.method == Some(Method::Tree)
             && self.settings.tree != Settings::default().tree;
-        let method = self.wanted.method.or(is_tuned.then_some(Method::Tree));
+        let method = self.requested.method.or(is_tuned.then_some(Method::Tree));
         EngineRequest {
             by: MethodRequest {
-                engine: self.wanted.engine.name().to_owned(),
+                engine: self.requested.engine.name().to_owned(),
                 method: Method::name_of(method).to_owned(),
             },
-            adapter: self.wanted.adapter.spelled(),
-            devices: Some(self.wanted.devices)
-                .filter(|count| *count != DeviceCount::of_names(self.wanted.adapter.names.len())),
+            adapter: self.requested.adapter.spelled(),
+            devices: Some(self.requested.devices).filter(|count| {
+                *count != DeviceCount::of_names(self.requested.adapter.names.len())
+            }),
             kernel: match method {
                 // With --method tree the options of the all-pairs kernel are errors.
                 Some(Method::Tree) => KernelRequest { checked, ..KernelRequest::NONE },
@@ -244,7 +245,7 @@ mod tests {
                 hints: &self.hints,
                 names_integrator: self.names_integrator,
                 settings: &self.settings,
-                wanted: &self.settings,
+                requested: &self.settings,
                 view: &self.view,
                 camera: &self.camera,
                 default_follow: Follow::Nothing,

@@ -2,12 +2,10 @@
 
 use std::sync::Arc;
 
-use super::frame::Frames;
-use crate::panel::Tab;
 use crate::panel::tree::{ACCEPTED, GROUP, ONE_BY_ONE, TreeForm, shown_cells};
 use gravitile::forces::tree::{GroupWalk, TreeView};
-use gravitile::live::{InspectRequest, Inspected};
-use gravitile::render::{Diagram, DrawnBox, Follow, Mark, Scale};
+use gravitile::live::Seen;
+use gravitile::render::{Diagram, DrawnBox, Mark, Scale};
 
 /// Colour of the ring around the body whose card is shown.
 const RING: egui::Color32 = egui::Color32::from_rgb(240, 240, 240);
@@ -41,15 +39,11 @@ impl Source {
     }
 
     fn is(&self, other: &Self) -> bool {
-        let same_walk = match (&self.walk, &other.walk) {
-            (Some(a), Some(b)) => Arc::ptr_eq(a, b),
-            (a, b) => a.is_none() && b.is_none(),
-        };
-        let same_tree = match (&self.view, &other.view) {
-            (Some(a), Some(b)) => Arc::ptr_eq(a, b),
-            (a, b) => a.is_none() && b.is_none(),
-        };
-        same_walk && same_tree && (self.depth, self.ringed) == (other.depth, other.ringed)
+        let view = |source: &Self| source.view.as_ref().map(Arc::as_ptr);
+        let walk = |source: &Self| source.walk.as_ref().map(Arc::as_ptr);
+        view(self) == view(other)
+            && walk(self) == walk(other)
+            && (self.depth, self.ringed) == (other.depth, other.ringed)
     }
 
     fn diagram(&self) -> Diagram {
@@ -93,7 +87,8 @@ impl Overlay {
         self.diagram.as_ref()
     }
 
-    fn refresh(&mut self, form: &TreeForm, ringed: Option<usize>, seen: Option<&Inspected>) {
+    /// Updates the diagram for the results of inspecting the forces so far.
+    pub fn refresh(&mut self, form: &TreeForm, ringed: Option<usize>, seen: Option<&Inspected>) {
         let Some(now) = seen.and_then(|seen| Source::of(form, ringed, seen)) else {
             *self = Self::default();
             return;
@@ -102,26 +97,6 @@ impl Overlay {
             self.diagram = Some(Arc::new(now.diagram()));
             self.of = Some(now);
         }
-    }
-}
-
-impl Frames {
-    /// Requests what the panel shows of the forces, and draws the results so far.
-    pub(super) fn inspect_forces(&mut self) {
-        let form = &mut self.panel.tree;
-        if let (true, None, Follow::Body(index)) =
-            (form.lists, form.body, self.viewer.choice.follow)
-        {
-            form.body = Some(index);
-        }
-        let is_shown = self.panel.open && self.panel.tab == Tab::Tree;
-        let session = &mut self.simulated.session;
-        if let Some(session) = session {
-            let about = self.panel.card.body;
-            session.live.inspect(InspectRequest { about, ..form.wish(is_shown) });
-        }
-        let seen = session.as_ref().map(|session| session.live.inspected());
-        self.viewer.diagram.refresh(form, self.panel.card.body, seen);
     }
 }
 

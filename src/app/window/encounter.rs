@@ -5,16 +5,13 @@ use std::path::{Path, PathBuf};
 
 use glam::DVec3;
 
-use super::act::absolute;
-use super::frame::Frames;
-use super::pictures::free_name;
+use super::pictures::{absolute, free_name};
 use crate::folders;
-use crate::panel::{MeetingOffer, Tab};
+use crate::panel::MeetingOffer;
 use gravitile::bodies::Bodies;
 use gravitile::error::{Error, Result};
 use gravitile::files;
 use gravitile::input::Parts;
-use gravitile::live::Background;
 use gravitile::render::framing::median;
 use gravitile::render::legend::speed_unit;
 use gravitile::render::request::ASPECT;
@@ -157,34 +154,6 @@ fn radius_of_most(bodies: &Bodies) -> f64 {
 /// Rounded to three significant digits.
 fn rounded(value: f64) -> f64 {
     format!("{value:.2e}").parse().unwrap_or(value)
-}
-
-impl Frames {
-    /// Reads two snapshots in the background, to offer an encounter.
-    pub(super) fn read_meeting(&mut self, files: [PathBuf; 2]) -> Result<()> {
-        let work = move || async move { Meeting::read(files) };
-        self.simulated.meeting = Some(Background::start("reading two snapshots", work)?);
-        self.output.show_message("reading two snapshots for an encounter".to_owned(), false);
-        Ok(())
-    }
-
-    /// Offers an encounter once both snapshots are read.
-    pub(super) fn take_meeting(&mut self) {
-        let Some(made) = self.simulated.meeting.as_ref().and_then(Background::take) else { return };
-        self.simulated.meeting = None;
-        match made {
-            Ok(meeting) => {
-                self.panel.scene.offer_encounter(meeting.offer());
-                (self.panel.open, self.panel.tab) = (true, Tab::Scene);
-                self.output.dismiss_message();
-                if !meeting.notes.is_empty() {
-                    self.output.show_message(meeting.notes.join("; "), false);
-                }
-                self.simulated.met = Some(meeting);
-            }
-            Err(error) => self.output.show_error(&error),
-        }
-    }
 }
 
 #[cfg(test)]

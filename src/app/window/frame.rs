@@ -20,28 +20,27 @@ use winit::event::WindowEvent;
 use winit::window::Window;
 
 use super::command_line::Start;
+use super::compile_ahead::prepare_egui;
 use super::input::Input;
 use super::machine;
-use super::measuring::Measuring;
-use super::memory::Memory;
-use super::news::Warned;
 use super::output::Output;
-use super::pace::{Pace, Stillness};
-use super::pictures::FILM_RATE;
+use super::pace::Pace;
+use super::pictures::{FILM_RATE, OnTop};
+use super::preferences::Preferences;
 use super::refresh::Refresh;
-use super::rest::{Drawing, View};
-use super::screen::Screen;
-use super::seen;
+use super::screen::{Screen, open_device};
 use super::simulated::Simulated;
+use super::state::{Warned, WindowState};
+use super::stillness::{Drawing, Stillness, View};
+use super::trace::{self, TRACE};
 use super::undo::Undo;
 use super::viewer::Viewer;
-use super::warm;
 use crate::panel::{Action, Panel};
 use gravitile::error::{Error, Result};
 use gravitile::forces::Budget;
-use gravitile::gpu::{FrameTimes, Gpu, let_browser_turn};
+use gravitile::gpu::{FrameTimes, begin_drawing, let_browser_turn};
 use gravitile::live::Tempo;
-use gravitile::render::{self, Camera, DevicePoints, Look};
+use gravitile::render;
 use gravitile::settings::ViewRequest;
 
 /// Device time that steps may take per frame at tempo fastest: the window still responds within 50
@@ -56,35 +55,13 @@ const FIRST_FRACTION: f64 = 2.0;
 const LONGEST_FRAME_SECS: f64 = 0.25;
 /// Interval at which a device that is being opened is polled.
 const REPLACING: Duration = Duration::from_millis(20);
+/// The picture before there are bodies.
+const NO_BODIES: wgpu::LoadOp<wgpu::Color> =
+    wgpu::LoadOp::Clear(wgpu::Color { r: 0.02, g: 0.022, b: 0.03, a: 1.0 });
 /// Time that the first frame after a pause without frames counts for.
 const DEFAULT_FRAME_SECS: f64 = 1.0 / 60.0;
 
-/// The state of the window: viewer, simulation, input and output.
-pub struct Frames {
-    pub(super) viewer: Viewer,
-    pub(super) simulated: Simulated,
-    pub(super) input: Input,
-    pub(super) output: Output,
-    pub(super) panel: Panel,
-    pub(super) start: Start,
-    pub(super) memory: Memory,
-    pub(super) quit: bool,
-    pub(super) still: Stillness,
-    pub(super) refresh: Refresh,
-    pub(super) warned: Warned,
-    /// Whether the welcome sheet has paused the run, which resumes when the sheet is closed.
-    pub(super) paused_by_welcome: bool,
-    pub(super) undo: Undo,
-    pub(super) measuring: Option<Measuring>,
-    /// Whether the last frame became a picture of the film.
-    filmed: bool,
-    /// Whether no frame followed the last one because nothing moved.
-    rested: bool,
-    pub(super) last: Instant,
-    pub(super) begun: Instant,
-}
-
-impl Frames {
+impl WindowState {
     /// Opens the device of a window.
     ///
     /// # Errors
@@ -95,29 +72,31 @@ impl Frames {
         window: Arc<Window>,
         display: winit::event_loop::OwnedDisplayHandle,
         request: ViewRequest,
-        memory: Memory,
+        preferences: Preferences,
     ) -> Result<impl Future<Output = Result<Self>> + use<>> {
-        let (adapter, wanted) = (request.engine.adapter.clone(), request.clone());
-        let begin = move |gpu: &Arc<Gpu>| Simulated::new(gpu, wanted);
-        let opening = Output::open(window, display, &adapter, begin)?;
-        let open = memory.panel_open && machine::has_room_for_panel() && !request.embed;
-        let mut panel = Panel::new(open, memory.tab);
+        let device = open_device(&window, Box::new(display.clone()), &request.engine.adapter)?;
+        let open = preferences.panel_open && machine::has_room_for_panel() && !request.embed;
+        let mut panel = Panel::new(open, preferences.tab);
         panel.is_hidden = request.embed;
-        panel.welcome.open = !memory.welcomed && request.is_default;
+        panel.welcome.open = !preferences.welcomed && request.is_default;
         Ok(async move {
-            let (mut output, simulated) = opening.await?;
+            let device = device.await?;
+            // The bodies are made while the rest is prepared.
+            let simulated = Simulated::new(&device.gpu, request.clone())?;
+            let_browser_turn().await;
+            let mut output = Output::new(window, display, Screen::open(device).await?);
             let_browser_turn().await;
             let mut input = Input::new(&output.screen, request.shaders.clone());
-            input.context.set_zoom_factor(memory.text_size);
-            warm::up(&mut input, &mut output).await;
-            let mut frames = Self {
-                viewer: Viewer::new(&request, &memory)?,
+            input.context.set_zoom_factor(preferences.text_size);
+            prepare_egui(&mut input, &mut output).await;
+            let mut state = Self {
+                viewer: Viewer::new(&request, &preferences)?,
                 input,
                 panel,
                 start: Start::from(&request),
                 simulated,
                 output,
-                memory,
+                preferences,
                 quit: false,
                 still: Stillness::default(),
                 refresh: Refresh::default(),
@@ -130,9 +109,22 @@ impl Frames {
                 last: Instant::now(),
                 begun: Instant::now(),
             };
-            warm::begin(&mut frames).await;
-            Ok(frames)
+            state.compile_ahead().await;
+            Ok(state)
         })
+    }
+
+    /// In a page: runs a first frame that is not shown, in slices.
+    async fn compile_ahead(&mut self) {
+        if !cfg!(target_arch = "wasm32") {
+            return;
+        }
+        let_browser_turn().await;
+        self.poll_events(0.0);
+        let_browser_turn().await;
+        // The next frame gets the same error, and shows it.
+        let _ = self.draw(None, false, 0.0);
+        let_browser_turn().await;
     }
 
     pub fn window(&self) -> &Window {
@@ -142,7 +134,7 @@ impl Frames {
     /// Handles a window event; dropped files are queued for the next frame. Returns whether a frame
     /// should follow.
     pub fn on_event(&mut self, event: &WindowEvent) -> bool {
-        seen::event(event);
+        trace::event(event);
         let taken = self.input.on_event(&self.output.window, event);
         if taken.folds_panel && !self.panel.asks_to_quit {
             self.act(Action::FoldPanel);
@@ -168,31 +160,27 @@ impl Frames {
             self.continue_on_new_device()?;
             return Ok(Pace::Waiting(REPLACING));
         }
+        #[cfg(target_arch = "wasm32")]
+        self.take_page_events();
         let now = Instant::now();
         let longest = if self.rested { DEFAULT_FRAME_SECS } else { LONGEST_FRAME_SECS };
         let secs = (now - self.last).as_secs_f64().min(longest);
         self.last = now;
         // A page shows its own text until the first bodies are ready: drawing would only delay
         // them.
-        let awaits = self.awaits_bodies();
+        let first = self.simulated.loading.as_ref().filter(|_| self.simulated.request.is_some());
+        let awaits = first.inspect(|first| machine::progress(&first.describe())).is_some();
         let hidden = hidden || (cfg!(target_arch = "wasm32") && awaits);
         let mut repaint = Duration::MAX;
         // The device may have been lost since the last frame.
         let healthy = self.output.screen.gpu.poll();
         let drawn = healthy.and_then(|()| {
             self.poll_events(secs);
-            self.take_arrivals();
+            self.open_files();
             self.wait_for_welcome();
             let output = if hidden { None } else { self.show_panel_if_due(now) };
             repaint = self.refresh.delay(now, hidden);
-            self.keep_in_sight();
-            let passed = self.camera_secs(secs);
-            self.viewer.steering.pass(passed, self.viewer.choice.orbit_degrees_per_sec);
-            self.direct(passed);
-            let picture = self.led_picture();
-            if let Some(session) = &self.simulated.session {
-                self.viewer.go_along(session.live.status().time, picture);
-            }
+            self.move_camera(self.camera_secs(secs));
             self.draw(output, !hidden, secs)
         });
         match drawn {
@@ -209,11 +197,11 @@ impl Frames {
         }
         let moves = self.simulated.session.as_ref().is_some_and(|s| s.live.is_moving());
         self.still.pass(secs, self.viewer.steering.camera(), moves);
-        seen::frame(self, hidden);
+        self.trace_frame(hidden);
         let pace = self.pace(repaint);
         self.rested = pace == Pace::Resting;
         if self.rested {
-            seen::rest();
+            log::trace!(target: TRACE, "rests");
         }
         Ok(pace)
     }
@@ -227,6 +215,37 @@ impl Frames {
             Some(_) if is_going => 0.0,
             _ => secs,
         }
+    }
+
+    /// Logs a complete frame, which has handled all input before it. A `hidden` frame drew nothing.
+    fn trace_frame(&self, hidden: bool) {
+        if !trace::is_on() {
+            return;
+        }
+        let state = match &self.simulated.session {
+            None => "without bodies".to_owned(),
+            Some(session) => {
+                let (status, paused) = (session.live.status(), session.live.keeper().paused);
+                format!("step {} {}", status.steps, if paused { "paused" } else { "going" })
+            }
+        };
+        let panel = &self.panel;
+        let filmed = self.output.recording.as_ref().map(|film| format!("filmed {}", film.pictures));
+        let has_state = self.simulated.past.latest().is_some();
+        let words = [
+            ("making", self.simulated.loading.is_some()),
+            ("writing", self.input.context.text_edit_focused()),
+            ("boxes", panel.tree.boxes),
+            ("lists", panel.tree.lists),
+            ("card", panel.card.body.is_some()),
+            (filmed.as_deref().unwrap_or_default(), filmed.is_some()),
+            ("directs", self.viewer.choice.directs),
+            ("restorable", self.simulated.session.is_some() && has_state),
+            ("hidden", hidden),
+        ];
+        let words = words.into_iter().filter(|(_, applies)| *applies).map(|(word, _)| word);
+        let line: Vec<&str> = std::iter::once(state.as_str()).chain(words).collect();
+        log::trace!(target: TRACE, "frame on {:?}, {}", panel.tab, line.join(" "));
     }
 
     /// Whether the window should be closed.
@@ -243,19 +262,19 @@ impl Frames {
     ) -> Result<()> {
         // Before anything can fail, or egui's texture updates would be lost.
         let (panel, freed) = panel.map(|output| self.take_panel(output)).unzip();
-        if self.viewer.refresh(self.simulated.session.as_ref())?
+        let (session, latest) = (self.simulated.session.as_ref(), self.simulated.past.latest());
+        if self.viewer.refresh(session, latest)?
             | self.viewer.approach(secs)
             | self.viewer.lacks_and_moved()
         {
             self.still.disturb();
         }
-        let covered = self.covered_px();
+        let [covered, _] = self.covered_px();
         let rests = self.rests();
         let Self { viewer, simulated, output, input, begun, .. } = self;
         let filmed = output.recording.as_ref().zip(simulated.session.as_ref());
         let on_top = filmed.map(|(film, session)| viewer.on_top(session, film.pause()));
-        let on_top = on_top.unwrap_or_default();
-        let Viewer { choice, look, spared_look, rest, steering, diagram, .. } = viewer;
+        let Viewer { choice, look, reduced_look, drawings, steering, diagram, .. } = viewer;
         let Output { screen, recording, times, .. } = output;
         let session = &mut simulated.session;
         if let Some(session) = session {
@@ -289,31 +308,32 @@ impl Frames {
         }
         let camera = steering.shown(covered, canvas.size());
         let mut painted = Ok(());
-        rest.begin();
+        drawings.begin();
         if let Some(target) = &target {
             if let (Some(session), Some(whole)) = (&session, look.as_ref()) {
-                let borrowed = render::Handles { device, queue };
+                let handles = render::Handles { device, queue };
                 let points = session.live.points();
                 let status = session.live.status();
                 let state = (status.steps, status.time);
                 let now = View { camera, size: canvas.size(), state };
                 let may = (rests, canvas.holds(&camera));
-                let (drawing, now) = rest.next(now, may, (frame, begun.elapsed().as_secs_f64()));
-                let look = spared_look.as_ref().filter(|_| drawing == Drawing::Reduced);
-                let seen = (&camera, look.unwrap_or(whole));
+                let (drawing, now) =
+                    drawings.next(now, may, (frame, begun.elapsed().as_secs_f64()));
+                let look = reduced_look.as_ref().filter(|_| drawing == Drawing::Reduced);
+                let scene = (&camera, look.unwrap_or(whole));
                 let (view, part) =
                     (&target.view, &mut |encoder: &mut _, part| timeline.end_part(encoder, part));
                 // This encoder contains the steps, so it is submitted even if the picture fails.
                 painted = match drawing {
                     Drawing::Cached => {
-                        canvas.develop(borrowed, &mut encoder, view, points, seen, part)
+                        canvas.develop(handles, &mut encoder, view, points, scene, part)
                     }
                     _ => {
-                        canvas.paint_in_parts(borrowed, &mut encoder, view, points, seen, now, part)
+                        canvas.paint_in_parts(handles, &mut encoder, view, points, scene, now, part)
                     }
                 };
             } else {
-                clear(&mut encoder, &target.view);
+                drop(begin_drawing(&mut encoder, "no bodies", &target.view, NO_BODIES));
             }
             let texture = &target.texture.texture;
             layers.lay_over((device, queue), &mut encoder, texture, covered as u32);
@@ -328,32 +348,36 @@ impl Frames {
         for id in freed.iter().flatten() {
             egui.free_texture(id);
         }
-        let mut filmed = Ok(false);
-        if let (Some(recording), Some(session), Some(look)) = (recording, &session, &look)
-            && session.live.is_drawn_whole()
-        {
-            recording.draw_over(diagram.diagram());
-            let now = (session.live.status().time, session.live.dt());
-            filmed = recording.pass(now, session.live.points(), &steering.camera(), look, on_top);
-        }
         self.output.missed = is_shown && target.is_none();
+        self.film(on_top);
         if let Some(target) = target {
             self.output.screen.present(target);
-        }
-        match filmed {
-            Ok(taken) => self.filmed = taken,
-            Err(error) => {
-                self.output.recording = None;
-                self.output.show_error(&error);
-            }
         }
         painted
     }
 
-    /// Bodies, camera and look of the window, for pictures and films.
-    pub(super) fn scene_to_draw(&self) -> Option<(DevicePoints<'_>, Camera, &Look)> {
-        let session = self.simulated.session.as_ref()?;
-        Some((session.live.points(), self.viewer.steering.camera(), self.viewer.look.as_ref()?))
+    /// Adds a picture to the film that is being recorded, if one is due.
+    fn film(&mut self, on_top: Option<OnTop>) {
+        self.filmed = false;
+        let Self { viewer, simulated, output, .. } = self;
+        let (Some(film), Some(session), Some(look), Some(on_top)) =
+            (&mut output.recording, &simulated.session, &viewer.look, on_top)
+        else {
+            return;
+        };
+        if !session.live.is_drawn_whole() {
+            return;
+        }
+        film.draw_over(viewer.diagram.diagram());
+        let now = (session.live.status().time, session.live.dt());
+        let camera = viewer.steering.camera();
+        match film.pass(now, session.live.points(), &camera, look, on_top) {
+            Ok(taken) => self.filmed = taken,
+            Err(error) => {
+                output.recording = None;
+                output.show_error(&error);
+            }
+        }
     }
 
     /// Saves the settings and completes a film that is being recorded. A `lost` window has no size.
@@ -364,28 +388,6 @@ impl Frames {
         }
         self.remember();
     }
-
-    /// Stores the window's size in the settings.
-    pub fn remember_size(&mut self) {
-        let size =
-            self.output.window.inner_size().to_logical::<f64>(self.output.window.scale_factor());
-        if self.output.window.fullscreen().is_none() && size.width >= 320.0 && size.height >= 240.0
-        {
-            self.memory.window_size = [size.width.round(), size.height.round()];
-        }
-    }
-
-    /// Saves the settings for the next start.
-    pub fn remember(&mut self) {
-        if self.panel.is_hidden {
-            return;
-        }
-        self.memory.text_size = self.input.context.zoom_factor();
-        (self.memory.panel_open, self.memory.tab) = (self.panel.open, self.panel.tab);
-        self.memory.welcomed = true;
-        self.memory.take_view(&self.viewer.choice);
-        self.memory.save();
-    }
 }
 
 /// The budget of a frame's steps: at least `fraction` of the device time of its other work, since
@@ -393,22 +395,6 @@ impl Frames {
 fn steps_budget(default: Budget, last: Option<&FrameTimes>, fraction: f64) -> Budget {
     let others = last.map_or(0.0, |times| times.total_secs() - times.secs("steps").unwrap_or(0.0));
     Budget { submission_secs: default.submission_secs.max(fraction * others), ..default }
-}
-
-fn clear(encoder: &mut wgpu::CommandEncoder, view: &wgpu::TextureView) {
-    drop(encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
-        label: Some("nothing yet"),
-        color_attachments: &[Some(wgpu::RenderPassColorAttachment {
-            view,
-            depth_slice: None,
-            resolve_target: None,
-            ops: wgpu::Operations {
-                load: wgpu::LoadOp::Clear(wgpu::Color { r: 0.02, g: 0.022, b: 0.03, a: 1.0 }),
-                store: wgpu::StoreOp::Store,
-            },
-        })],
-        ..Default::default()
-    }));
 }
 
 #[cfg(test)]

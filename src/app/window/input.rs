@@ -1,15 +1,21 @@
 //! Input: events for egui, dropped or picked files, changed shaders.
 
 use std::path::PathBuf;
+use std::time::SystemTime;
 
+use web_time::{Duration, Instant};
 use winit::event::WindowEvent;
 use winit::keyboard::{Key, NamedKey};
 use winit::window::Window;
 
 use super::machine::{self, Picker};
-use super::reload::ShaderWatch;
 use super::screen::Screen;
 use crate::panel;
+use gravitile::error::Result;
+use gravitile::gpu::template;
+
+/// Interval at which the files are polled.
+const PAUSE: Duration = Duration::from_millis(400);
 
 pub struct Input {
     pub egui_state: egui_winit::State,
@@ -40,12 +46,9 @@ impl Input {
 
     /// Recreates egui for another device, so that it sends all its textures.
     pub fn renew(&mut self, screen: &Screen) {
-        let text_size = self.context.zoom_factor();
-        self.context = egui::Context::default();
-        panel::style(&self.context);
-        machine::prepare(&self.context);
-        self.context.set_zoom_factor(text_size);
-        self.egui_state = screen.egui_state(&self.context);
+        let Self { context, egui_state, .. } = Self::new(screen, None);
+        context.set_zoom_factor(self.context.zoom_factor());
+        (self.context, self.egui_state) = (context, egui_state);
     }
 
     /// Passes an event to egui.
@@ -63,5 +66,78 @@ impl Input {
             self.dropped.push(path.clone());
         }
         Taken { repaint: response.repaint, folds_panel: false }
+    }
+}
+
+/// Watches a copy of `shaders/`. After an error the last valid kernels and passes stay in use.
+pub struct ShaderWatch {
+    folder: PathBuf,
+    looked: Option<Instant>,
+    newest: Option<SystemTime>,
+}
+
+impl ShaderWatch {
+    pub fn new(folder: PathBuf) -> Self {
+        Self { folder, looked: None, newest: None }
+    }
+
+    /// Reads changed files; returns whether there were any.
+    ///
+    /// # Errors
+    ///
+    /// A file cannot be read, or is not a valid template; reported once per change.
+    pub fn changed(&mut self) -> Result<bool> {
+        if self.looked.is_some_and(|looked| looked.elapsed() < PAUSE) {
+            return Ok(false);
+        }
+        self.looked = Some(Instant::now());
+        let changed = |(name, _): &(&str, &str)| {
+            std::fs::metadata(self.folder.join(name)).and_then(|file| file.modified()).ok()
+        };
+        let newest = template::FILES.iter().filter_map(changed).max();
+        if newest == self.newest && newest.is_some() {
+            return Ok(false);
+        }
+        let is_first_look = self.newest.is_none() && newest.is_none();
+        self.newest = newest;
+        if is_first_look {
+            // Report missing files only once.
+            self.newest = Some(SystemTime::UNIX_EPOCH);
+        }
+        template::reload(&self.folder)?;
+        Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_and_template_errors_are_reported_once() {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, text) in template::FILES {
+            let path = folder.path().join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        let mut watch = ShaderWatch::new(folder.path().to_owned());
+        let look = |watch: &mut ShaderWatch| {
+            watch.looked = None;
+            watch.changed()
+        };
+        assert!(look(&mut watch).unwrap());
+        assert!(!look(&mut watch).unwrap());
+        let path = folder.path().join("body.wgsl");
+        std::fs::write(&path, "//% for\n").unwrap();
+        let later = SystemTime::now() + Duration::from_secs(5);
+        std::fs::File::options().write(true).open(&path).unwrap().set_modified(later).unwrap();
+        let error = look(&mut watch).unwrap_err().to_string();
+        assert!(error.contains("body.wgsl"), "{error}");
+        assert!(!look(&mut watch).unwrap(), "reported once");
+        assert!(
+            template::assemble("integrate/leapfrog.wgsl", minijinja::context! { workgroup => 64 })
+                .is_ok()
+        );
     }
 }

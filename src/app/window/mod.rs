@@ -1,54 +1,56 @@
 //! The window: a picture of a running simulation, and a panel to control it.
 //!
 //! ```text
-//! events -> egui -> panel -> actions -> Live and view
-//! each frame, one submission: slice of the simulation -> sprites ... tone map -> egui -> surface
+//! shell (winit's events) -> frame -> events: results since the last frame --------+
+//!                             |----> panel_layout: egui -> actions, by topic: ---+---> state
+//!                             |                      settings, sessions, restore,
+//!                             |                      saving, camera
+//!                             +----> slice of the simulation -> sprites ... tone map
+//!                                    -> panel's layers -> surface, one submission
 //! ```
 //!
-//! A frame (`frame`) has a viewer (`viewer`, whose camera is moved by `steer`, `directing` or a
-//! `path`), a simulation (`simulated`), an input (`input`) and an output (`output`). Differences
-//! between a native window and a page are in `machine/`; files that both read and store are in
-//! `gravitile::files` and `app/folders.rs`.
+//! Files use only those to the right of them. The state (`state`) has a viewer (`viewer`, whose
+//! camera is `steer`), a simulation (`simulated`, with a `session`), an input (`input`) and an
+//! output (`output`). Differences between a native window and a page are in `machine/`; files that
+//! both read and store are in `gravitile::files` and `app/folders.rs`.
 
-mod act;
+mod actions;
+mod camera;
 mod command_line;
+mod compile_ahead;
 mod diagram;
-mod directing;
 mod encounter;
-mod ending;
-mod fitting;
+mod events;
 mod frame;
 mod input;
 mod layers;
-mod load;
+mod loading;
 pub(super) mod machine;
 mod measuring;
-mod memory;
-mod news;
 mod output;
 mod pace;
+mod panel_layout;
 mod past;
-mod path;
 mod pictures;
+mod preferences;
+mod quality;
 mod recover;
 mod refresh;
-mod reload;
-mod rest;
+mod restore;
+mod saving;
 mod screen;
-mod seen;
+mod session;
+mod sessions;
+mod settings;
 mod sharing;
 mod shell;
-mod show;
 mod simulated;
-mod soon;
-mod sparing;
+mod state;
 mod steer;
-mod travel;
+mod stillness;
+mod trace;
 mod undo;
 mod viewer;
-mod warm;
-
-pub use steer::Steering;
 
 use gravitile::error::{Error, Result};
 use gravitile::settings::{InputRequest, ViewRequest};
@@ -77,7 +79,7 @@ pub fn open(request: ViewRequest, listen: Listen) -> Result<()> {
     request.engine.by.chosen()?;
     request.input.scene()?;
     request.look.style()?;
-    machine::run(request, listen)
+    shell::run(request, listen)
 }
 
 /// The error if there is no display.

@@ -7,11 +7,12 @@ use web_time::{Duration, Instant};
 use winit::event_loop::OwnedDisplayHandle;
 use winit::window::{Fullscreen, Window};
 
+use super::machine::Deferred;
 use super::pictures::Recording;
-use super::screen::Screen;
-use super::soon::Deferred;
+use super::screen::{Screen, open_device};
+use super::trace::TRACE;
 use gravitile::error::{Error, Result};
-use gravitile::gpu::{FrameTimes, Gpu};
+use gravitile::gpu::FrameTimes;
 use gravitile::messages;
 use gravitile::render::Image;
 use gravitile::settings::AdapterRequest;
@@ -19,7 +20,7 @@ use gravitile::settings::AdapterRequest;
 /// How long a notice and an error are shown.
 const MESSAGE: [Duration; 2] = [Duration::from_secs(6), Duration::from_secs(30)];
 /// Margin for the end of a message, so that it has expired when the next frame begins.
-const MOMENT: Duration = Duration::from_millis(5);
+const EXPIRY_MARGIN: Duration = Duration::from_millis(5);
 /// A device that is lost within this time is not replaced again.
 const TOO_SOON: Duration = Duration::from_secs(3);
 
@@ -52,40 +53,22 @@ fn no_other(error: impl std::fmt::Display, again: &Error) -> Error {
 }
 
 impl Output {
-    /// Opens the device of a window; `begin` is called as soon as it is open, and the work it
-    /// starts runs in parallel with the rest.
-    ///
-    /// # Errors
-    ///
-    /// The window cannot be drawn on. From the future: no device can draw on it, or those of
-    /// `begin`.
-    pub fn open<T, B: FnOnce(&Arc<Gpu>) -> Result<T>>(
-        window: Arc<Window>,
-        display: OwnedDisplayHandle,
-        adapter: &AdapterRequest,
-        begin: B,
-    ) -> Result<impl Future<Output = Result<(Self, T)>> + use<T, B>> {
-        let handle = Box::new(display.clone());
-        let opening = Screen::open(Arc::clone(&window), handle, adapter, begin)?;
-        Ok(async move {
-            let (screen, begun) = opening.await?;
-            let output = Self {
-                window,
-                screen,
-                recording: None,
-                drawn: Vec::new(),
-                times: None,
-                panel_secs: 0.0,
-                message: None,
-                message_at: Instant::now(),
-                message_changed: false,
-                missed: false,
-                display,
-                recovered: None,
-                replacing: None,
-            };
-            Ok((output, begun))
-        })
+    pub fn new(window: Arc<Window>, display: OwnedDisplayHandle, screen: Screen) -> Self {
+        Self {
+            window,
+            screen,
+            recording: None,
+            drawn: Vec::new(),
+            times: None,
+            panel_secs: 0.0,
+            message: None,
+            message_at: Instant::now(),
+            message_changed: false,
+            missed: false,
+            display,
+            recovered: None,
+            replacing: None,
+        }
     }
 
     /// Starts to open another device after `error`; nothing is drawn until it is open.
@@ -98,10 +81,9 @@ impl Output {
             return Err(Error::Device(format!("{error}; and so did the device that replaced it")));
         }
         self.screen.release();
-        let display = Box::new(self.display.clone());
-        let opening = Screen::open(Arc::clone(&self.window), display, adapter, |_| Ok(()));
+        let opening = open_device(&self.window, Box::new(self.display.clone()), adapter);
         let opening = opening.map_err(|again| no_other(error, &again))?;
-        let opening = async move { opening.await.map(|(screen, ())| screen) };
+        let opening = async move { Screen::open(opening.await?).await };
         self.replacing = Some((Deferred::of(opening), error.to_string()));
         self.recording = None;
         self.drawn.clear();
@@ -128,9 +110,8 @@ impl Output {
     }
 
     pub fn resized(&mut self, width: u32, height: u32) {
-        if let Err(error) = self.screen.resize(width, height) {
-            self.show_error(&error);
-        }
+        let resized = self.screen.resize(width, height);
+        self.report(resized);
     }
 
     /// Enters or leaves full screen.
@@ -142,18 +123,34 @@ impl Output {
         self.window.set_fullscreen(full);
     }
 
-    /// Shows a message.
-    pub fn show_message(&mut self, text: String, is_error: bool) {
-        let text = messages::line(&text);
-        super::seen::message(&text);
-        (self.message, self.message_at) = (Some((text, is_error)), Instant::now());
-        self.message_changed = true;
+    /// Shows a notice.
+    pub fn notify(&mut self, text: impl AsRef<str>) {
+        self.show(text.as_ref(), false);
+    }
+
+    /// Shows a warning, for longer than a notice.
+    pub fn warn(&mut self, text: impl AsRef<str>) {
+        self.show(text.as_ref(), true);
     }
 
     /// Shows an error.
     pub fn show_error(&mut self, error: &Error) {
         log::warn!("{error}");
-        self.show_message(error.to_string(), true);
+        self.warn(error.to_string());
+    }
+
+    /// Shows the error of something that has failed.
+    pub fn report(&mut self, outcome: Result<()>) {
+        if let Err(error) = outcome {
+            self.show_error(&error);
+        }
+    }
+
+    fn show(&mut self, text: &str, is_error: bool) {
+        let text = messages::line(text);
+        log::trace!(target: TRACE, "says {text}");
+        (self.message, self.message_at) = (Some((text, is_error)), Instant::now());
+        self.message_changed = true;
     }
 
     pub fn dismiss_message(&mut self) {
@@ -164,7 +161,10 @@ impl Output {
     /// The time until the message expires.
     pub fn message_ends(&self) -> Option<Duration> {
         let (_, is_error) = self.message.as_ref()?;
-        Some(MESSAGE[usize::from(*is_error)].saturating_sub(self.message_at.elapsed()) + MOMENT)
+        Some(
+            MESSAGE[usize::from(*is_error)].saturating_sub(self.message_at.elapsed())
+                + EXPIRY_MARGIN,
+        )
     }
 
     /// Removes an expired message; returns whether the message differs from the one drawn last.

@@ -8,9 +8,8 @@
 use web_time::{Duration, Instant};
 use winit::window::Window;
 
-use super::frame::Frames;
+use super::state::WindowState;
 use gravitile::gpu::DeviceClass;
-use gravitile::render::{Camera, Exposure, Style};
 use gravitile::sim::EngineKind;
 
 /// When the next frame is due.
@@ -28,54 +27,12 @@ pub enum Pace {
 const POLL: Duration = Duration::from_millis(50);
 /// Interval at which watched files are polled, and a measurement, which frames disturb.
 const FILES: Duration = Duration::from_millis(500);
-/// Exposure and trails settle after this many time constants: later no grey level changes.
-const FADED: f64 = 6.0;
-/// Seconds after the last change in which egui, the window system or a worker may still have
-/// something to show.
-const AFTERMATH_SECS: f64 = 0.5;
 /// Longest deliberate delay of the next picture.
 const LATEST: Duration = Duration::from_millis(30);
 /// Refresh rate of a display that does not report it.
 const DEFAULT_RATE_HZ: f64 = 60.0;
 
-/// Measures how long nothing has moved.
-#[derive(Debug, Default)]
-pub struct Stillness {
-    secs: f64,
-    camera: Option<Camera>,
-}
-
-impl Stillness {
-    /// Records a change, after which the picture takes a while to settle.
-    pub fn disturb(&mut self) {
-        self.secs = 0.0;
-    }
-
-    /// Records a frame of `secs` seen from `camera`, and whether something `moves`.
-    pub fn pass(&mut self, secs: f64, camera: Camera, moves: bool) {
-        if moves || self.camera.replace(camera) != Some(camera) {
-            self.secs = 0.0;
-        } else {
-            self.secs += secs;
-        }
-    }
-
-    /// Whether the picture has settled and would be the same with this style and camera.
-    pub fn holds(&self, style: &Style, camera: Camera) -> bool {
-        self.camera == Some(camera) && self.is_complete(style)
-    }
-
-    /// Whether a picture of this style has settled.
-    pub fn is_complete(&self, style: &Style) -> bool {
-        let followed = match style.exposure {
-            Exposure::Auto { adapt_secs } if adapt_secs.is_finite() => adapt_secs,
-            _ => 0.0,
-        };
-        self.secs > AFTERMATH_SECS.max(FADED * followed.max(style.trail_secs))
-    }
-}
-
-impl Frames {
+impl WindowState {
     /// When the next frame is due; egui requests one after `repaint`.
     pub(super) fn pace(&self, repaint: Duration) -> Pace {
         let session = self.simulated.session.as_ref();
@@ -109,9 +66,7 @@ impl Frames {
             Some(after) => Pace::Waiting(after),
         }
     }
-}
 
-impl Frames {
     /// The time between pictures; `display` is the display's refresh interval.
     pub(super) fn pause(&self, display: Duration) -> Duration {
         let live = self.simulated.session.as_ref().map(|session| &session.live);
@@ -157,27 +112,6 @@ pub fn due(pace: Pace, begun: Instant, pause: Duration) -> Option<Instant> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn picture_is_complete_when_exposure_and_trails_have_settled() {
-        let (style, camera) = (Style::default(), Camera::default());
-        let mut still = Stillness::default();
-        let seconds = |still: &mut Stillness, secs: u32| {
-            (0..secs * 60).for_each(|_| still.pass(1.0 / 60.0, camera, false));
-        };
-        seconds(&mut still, 1);
-        assert!(!still.is_complete(&style), "the exposure still follows");
-        seconds(&mut still, 4);
-        assert!(still.is_complete(&style) && still.holds(&style, camera));
-        assert!(!still.holds(&style, Camera { distance: 3.0, ..camera }), "it moves just now");
-        let trails = Style { trail_secs: 2.0, ..style.clone() };
-        assert!(!still.is_complete(&trails), "trails still fade");
-        still.pass(0.1, Camera { distance: 3.0, ..camera }, false);
-        assert!(!still.is_complete(&style), "the camera has moved");
-        let frozen = Style { exposure: Exposure::Auto { adapt_secs: f64::INFINITY }, ..style };
-        seconds(&mut still, 2);
-        assert!(still.is_complete(&frozen));
-    }
 
     #[test]
     fn software_pictures_leave_cpu_time_to_steps() {

@@ -31,14 +31,16 @@ pub struct Past {
     marks: Vec<PastMark>,
     /// Whether the next state will be bookmarked.
     wants_mark: bool,
-    /// The time of the latest state taken in.
+    /// The time of the latest state taken in, or gone to.
     now: Option<f64>,
+    latest: Option<Arc<Moment>>,
 }
 
 impl Past {
     /// Stores a state. Outdated states, which the run has passed since the last one, are dropped.
     pub fn take(&mut self, moment: &Arc<Moment>, forwards: bool) {
         let (time, from) = (moment.time, self.now.replace(moment.time));
+        self.latest = Some(Arc::clone(moment));
         let is_same = |stored: &Stored| is_same(stored.moment.time, time);
         let is_replaced = |stored: &Stored| {
             let past =
@@ -56,7 +58,12 @@ impl Past {
 
     /// Records that the run continues from the state at this time; all stored states stay.
     pub fn go_to(&mut self, time: f64) {
-        self.now = Some(time);
+        (self.now, self.latest) = (Some(time), None);
+    }
+
+    /// The latest state that was read back since the run began or continued from another state.
+    pub fn latest(&self) -> Option<&Arc<Moment>> {
+        self.latest.as_ref()
     }
 
     /// Bookmarks the next state, which is then never dropped. Returns false if bookmarks fill the
@@ -154,7 +161,9 @@ mod tests {
         let times = |past: &Past| past.marks().iter().map(|m| m.time).collect::<Vec<f64>>();
         // After going back, the first state that is read back is the one gone to.
         past.go_to(3.0);
+        assert!(past.latest().is_none());
         past.take(&moment(3.0), true);
+        assert_eq!(past.latest().unwrap().time, 3.0);
         assert_eq!(times(&past), (0..10).map(f64::from).collect::<Vec<f64>>());
         // Forward again over the stored states.
         past.go_to(9.0);

@@ -7,57 +7,41 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::machine::{self, Caption, Film, FilmOptions};
-use super::soon::Deferred;
+use super::machine::{self, Deferred, Film, FilmOptions};
 use gravitile::error::Result;
 use gravitile::files;
 use gravitile::gpu::Gpu;
-use gravitile::render::paths::Paths;
 use gravitile::render::{Camera, DevicePoints, Diagram, Image, Look, Painter, PictureSize};
 
 /// Pictures per second of a film from the window.
 pub const FILM_RATE: u32 = 30;
 
-/// One picture of any size, with the drawings over it. Natively it is ready on return.
+/// Draws path lines and captions on a complete picture of the state at this time.
+pub type OnTop = Box<dyn FnOnce(&mut Image, f64)>;
+
+/// One picture of any size, with the diagram over it and more `on_top`. Natively it is ready on
+/// return.
 pub fn picture(
     gpu: &Gpu,
-    points: DevicePoints,
+    (points, time): (DevicePoints, f64),
     (camera, look): (&Camera, &Look),
     (diagram, on_top): (Option<&Arc<Diagram>>, OnTop),
     size: PictureSize,
 ) -> Result<Deferred<Result<Image>>> {
     let mut painter = Painter::gpu(&gpu.device, &gpu.queue, size)?;
     painter.draw_over(diagram);
-    Ok(finished(painter.begin(points, camera, look, 0.0)?, on_top))
-}
-
-/// What to draw on a picture once it is complete.
-#[derive(Default)]
-pub struct OnTop {
-    pub lines: Option<Lines>,
-    pub captions: Option<Caption>,
-}
-
-/// Path lines of a few bodies.
-pub struct Lines {
-    pub paths: Paths,
-    pub camera: Camera,
-    pub colours: Vec<[u8; 3]>,
+    Ok(finished(painter.begin(points, camera, look, 0.0)?, on_top, time))
 }
 
 /// The picture with everything drawn on it.
 fn finished(
     coming: impl Future<Output = Result<Image>> + 'static,
     on_top: OnTop,
+    time: f64,
 ) -> Deferred<Result<Image>> {
     Deferred::of(async move {
         let mut image = coming.await?;
-        if let Some(Lines { paths, camera, colours }) = on_top.lines {
-            paths.draw(&mut image, &camera, &colours);
-        }
-        if let Some(caption) = on_top.captions {
-            caption.write(&mut image);
-        }
+        on_top(&mut image, time);
         Ok(image)
     })
 }
@@ -124,7 +108,7 @@ impl Recording {
         points: DevicePoints,
         camera: &Camera,
         look: &Look,
-        mut on_top: OnTop,
+        on_top: OnTop,
     ) -> Result<bool> {
         self.take_in()?;
         if self.coming.is_some() || machine::is_busy(&self.film) {
@@ -147,10 +131,7 @@ impl Recording {
         }
         let film_secs = self.pictures as f64 / f64::from(FILM_RATE);
         let coming = self.painter.begin(points, camera, look, film_secs)?;
-        if let Some(caption) = &mut on_top.captions {
-            caption.is_of(time);
-        }
-        self.coming = Some(finished(coming, on_top));
+        self.coming = Some(finished(coming, on_top, time));
         self.pictures += 1;
         self.take_in()?;
         Ok(true)
@@ -170,6 +151,11 @@ impl Recording {
         self.film.finish()?;
         Ok(self.path)
     }
+}
+
+/// The absolute path, for messages.
+pub fn absolute(path: &Path) -> String {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned()).display().to_string()
 }
 
 /// A path at which no file exists: the given one, or a numbered one. A user's file is never
@@ -203,24 +189,18 @@ mod tests {
         assert_eq!(free_name(&path), folder.path().join("a.b-3.png"));
     }
 
-    /// A black picture with these drawings.
-    fn night(on_top: OnTop) -> Image {
-        let size = PictureSize::new(320, 180).unwrap();
-        finished(async move { Ok(Image::new(size)) }, on_top).take().unwrap().unwrap()
-    }
-
     #[test]
     fn saved_pictures_have_captions() {
-        let bodies = gravitile::scene::test_bodies(10, gravitile::scene::Spread::Even);
-        let caption = |captions| Caption {
-            said: Said { captions, title: "Night".to_owned(), ..Said::default() },
-            camera: Camera::default(),
-            look: Look::new(&Style::default(), &bodies, None).unwrap(),
-            components: bodies.components.clone(),
-            time: 1.0,
-        };
+        let size = PictureSize::new(320, 180).unwrap();
         let lit = |captions| {
-            let image = night(OnTop { lines: None, captions: Some(caption(captions)) });
+            let content = Said { captions, title: "Night".to_owned(), ..Said::default() };
+            let on_top: OnTop = Box::new(move |image, time| {
+                let bodies = gravitile::scene::test_bodies(10, gravitile::scene::Spread::Even);
+                let look = Look::new(&Style::default(), &bodies, None).unwrap();
+                content.draw(image, (&Camera::default(), &look, &bodies.components), time);
+            });
+            let image = finished(async move { Ok(Image::new(size)) }, on_top, 1.0);
+            let image = image.take().unwrap().unwrap();
             image.rgba().chunks(4).filter(|pixel| pixel[0] > 100).count()
         };
         assert_eq!(lit(Captions::default()), 0);

@@ -1,12 +1,15 @@
-//! Recovery from device errors: opens a new device, and continues from the last checkpoint.
+//! Recovery from device errors: opens a new device, and continues from the latest state that was
+//! read back.
 
-use super::frame::Frames;
-use super::load::Loading;
+use super::loading::Loading;
+use super::session::Session;
+use super::state::WindowState;
+use super::undo::Undo;
 use gravitile::error::{Error, Result};
 use gravitile::settings::DeviceCount;
 use gravitile::sim::Settings;
 
-impl Frames {
+impl WindowState {
     /// Requests a new device after the error of the window's.
     pub(super) fn recover(&mut self, error: &Error) -> Result<()> {
         log::error!("{error}");
@@ -15,6 +18,28 @@ impl Frames {
         }
         self.output.replace_device(error, &self.simulated.requested.settings.adapter)?;
         self.continue_on_new_device()
+    }
+
+    /// Once the new device is open, continues there.
+    pub(super) fn continue_on_new_device(&mut self) -> Result<()> {
+        let Some(error) = self.output.take_device()? else { return Ok(()) };
+        let Some(session) = self.simulated.session.take() else { return Ok(()) };
+        self.undo = Undo::default();
+        self.input.renew(&self.output.screen);
+        (self.viewer.look, self.viewer.look_of) = (None, None);
+        self.viewer.quality.forget();
+        let settings = session.live.settings().clone();
+        let (loading, time) = self.load_latest_state(&session, settings)?;
+        self.simulated.loading = Some(loading);
+        self.output.warn(match time {
+            Some(time) => {
+                format!("{error}. Going on from {time}, the last state that had come back")
+            }
+            None => {
+                format!("{error}. No earlier state had come back: restarted from the beginning")
+            }
+        });
+        Ok(())
     }
 
     /// Handles an error of the simulation. If one of several devices is lost, it continues on the
@@ -30,73 +55,38 @@ impl Frames {
             self.output.show_error(error);
             return;
         };
-        let settings = Settings {
-            devices: DeviceCount::ONE,
-            adapter: session.live.settings().adapter.first(),
-            ..session.live.settings().clone()
-        };
-        self.simulated.requested.settings.devices = settings.devices;
-        self.simulated.requested.settings.adapter = settings.adapter.clone();
-        let gpu = &self.output.screen.gpu;
-        let (loading, text) = match &session.last {
-            Some(moment) => (
-                Loading::change(gpu, session, moment, settings),
-                format!(
-                    "{error}. Going on with one device from {}",
-                    session.time(moment.time, &self.viewer.choice)
-                ),
-            ),
-            None => (
-                Loading::input(gpu, session.input.clone(), self.simulated.requested.clone(), true),
-                format!(
-                    "{error}. No earlier state had come back: restarted from the beginning on one device"
-                ),
-            ),
-        };
-        match loading {
-            Ok(loading) => {
+        let now = session.live.settings();
+        let (devices, adapter) = (DeviceCount::ONE, now.adapter.first());
+        let settings = Settings { devices, adapter, ..now.clone() };
+        let requested = &mut self.simulated.requested.settings;
+        (requested.devices, requested.adapter) = (devices, settings.adapter.clone());
+        match self.load_latest_state(session, settings) {
+            Ok((loading, time)) => {
                 self.simulated.loading = Some(loading);
-                self.output.show_message(text, true);
+                self.output.warn(match time {
+                    Some(time) => format!("{error}. Going on with one device from {time}"),
+                    None => format!(
+                        "{error}. No earlier state had come back: restarted from the beginning on one device"
+                    ),
+                });
             }
             Err(again) => self.output.show_error(&again),
         }
     }
 
-    /// Once the new device is open, continues there from the last checkpoint.
-    pub(super) fn continue_on_new_device(&mut self) -> Result<()> {
-        let Some(error) = self.output.take_device()? else { return Ok(()) };
-        let Some(session) = self.simulated.session.take() else { return Ok(()) };
-        self.undo.forget();
-        self.input.renew(&self.output.screen);
-        (self.viewer.look, self.viewer.look_of) = (None, None);
-        self.viewer.sparing.forget();
-        let settings = session.live.settings().clone();
-        match &session.last {
-            Some(moment) => {
-                let time = session.time(moment.time, &self.viewer.choice);
-                let text =
-                    format!("{error}. Going on from {time}, the last state that had come back");
-                let change = Loading::change(&self.output.screen.gpu, &session, moment, settings)?;
-                self.simulated.loading = Some(change);
-                self.output.show_message(text, true);
-            }
-            None => {
-                let input = session.input.clone();
-                let restarted = Loading::input(
-                    &self.output.screen.gpu,
-                    input,
-                    self.simulated.requested.clone(),
-                    true,
-                )?;
-                self.simulated.loading = Some(restarted);
-                self.output.show_message(
-                    format!(
-                        "{error}. No earlier state had come back: restarted from the beginning"
-                    ),
-                    true,
-                );
-            }
+    /// Starts to continue from the latest state, whose time is returned, or from the beginning if
+    /// no state has been read back.
+    fn load_latest_state(
+        &self,
+        session: &Session,
+        settings: Settings,
+    ) -> Result<(Loading, Option<String>)> {
+        let gpu = &self.output.screen.gpu;
+        if let Some(moment) = self.simulated.past.latest() {
+            let time = session.time(moment.time, &self.viewer.choice);
+            return Ok((Loading::change(gpu, session, moment, settings)?, Some(time)));
         }
-        Ok(())
+        let (input, request) = (session.initial.input.clone(), self.simulated.requested.clone());
+        Ok((Loading::input(gpu, input, request, true)?, None))
     }
 }

@@ -47,44 +47,49 @@ fn no_driver(_: &Error) -> Error {
     Error::Display("this browser offers no adapter through WebGPU".to_owned())
 }
 
+/// A device that can draw on the window.
+pub struct OpenDevice {
+    window: Arc<Window>,
+    surface: wgpu::Surface<'static>,
+    pub gpu: Arc<Gpu>,
+}
+
+/// Opens a device that can draw on the window, the first of those requested.
+///
+/// # Errors
+///
+/// The window has no surface. From the future: there is no such device.
+pub fn open_device(
+    window: &Arc<Window>,
+    display: Box<dyn wgpu::wgt::WgpuHasDisplayHandle>,
+    request: &AdapterRequest,
+) -> Result<impl Future<Output = Result<OpenDevice>> + use<>> {
+    // Window systems require that the surface is created on the window's thread.
+    let (instance, window) = (instance(Some(display)), Arc::clone(window));
+    let made = instance.create_surface(Arc::clone(&window));
+    let surface = made.map_err(|error| refused(&error.to_string()))?;
+    let request = request.first();
+    Ok(async move {
+        let_browser_turn().await;
+        template::prepare().await?;
+        let opened = Gpu::open_on(&instance, Some(&surface), &request).await;
+        let gpu = opened.map_err(|error| match error {
+            Error::NoAdapter { .. } => no_driver(&error),
+            other => other,
+        })?;
+        let_browser_turn().await;
+        Ok(OpenDevice { window, surface, gpu })
+    })
+}
+
 impl Screen {
-    /// Opens a device that can draw on the window, the first of those requested. `begin` is called
-    /// as soon as the device is open, and the work it starts runs in parallel with the rest.
+    /// Prepares to draw on the window.
     ///
     /// # Errors
     ///
-    /// The window has no surface. From the future: no such device, or those of `begin`.
-    pub fn open<T, B: FnOnce(&Arc<Gpu>) -> Result<T>>(
-        window: Arc<Window>,
-        display: Box<dyn wgpu::wgt::WgpuHasDisplayHandle>,
-        request: &AdapterRequest,
-        begin: B,
-    ) -> Result<impl Future<Output = Result<(Self, T)>> + use<T, B>> {
-        // Window systems require that the surface is created on the window's thread.
-        let instance = instance(Some(display));
-        let made = instance.create_surface(Arc::clone(&window));
-        let surface = made.map_err(|error| refused(&error.to_string()))?;
-        let request = request.first();
-        Ok(async move {
-            let_browser_turn().await;
-            template::prepare().await?;
-            let opened = Gpu::open_on(&instance, Some(&surface), &request).await;
-            let gpu = opened.map_err(|error| match error {
-                Error::NoAdapter { .. } => no_driver(&error),
-                other => other,
-            })?;
-            let_browser_turn().await;
-            let begun = begin(&gpu)?;
-            let_browser_turn().await;
-            Ok((Self::on(window, surface, gpu).await?, begun))
-        })
-    }
-
-    async fn on(
-        window: Arc<Window>,
-        surface: wgpu::Surface<'static>,
-        gpu: Arc<Gpu>,
-    ) -> Result<Self> {
+    /// The device cannot draw on it after all.
+    pub async fn open(device: OpenDevice) -> Result<Self> {
+        let OpenDevice { window, surface, gpu } = device;
         let capabilities = surface.get_capabilities(&gpu.wgpu_adapter);
         // egui blends in gamma space: it needs a format without automatic sRGB.
         let format = egui_wgpu::preferred_framebuffer_format(&capabilities.formats)

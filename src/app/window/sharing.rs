@@ -1,9 +1,6 @@
-//! The number of devices: which ones can share the bodies, and changes while the simulation runs.
+//! The devices that can share the bodies.
 
-use super::frame::Frames;
-use super::simulated::Purpose;
 use crate::panel::Shared;
-use gravitile::error::Result;
 use gravitile::forces::Method;
 use gravitile::gpu::{AdapterInfo, Gpu};
 use gravitile::live::{Background, Live};
@@ -84,7 +81,7 @@ impl Sharing {
     }
 
     /// The request for `count` devices; `now` is the current one.
-    fn request(&self, count: DeviceCount, now: &AdapterRequest) -> AdapterRequest {
+    pub fn request(&self, count: DeviceCount, now: &AdapterRequest) -> AdapterRequest {
         let names = match (count, self.names.len()) {
             (_, 0 | 1) => return now.clone(),
             (DeviceCount::These(count), _) => self.names.iter().take(count as usize),
@@ -102,55 +99,5 @@ pub fn with_engine(engine: EngineKind, now: Settings) -> Settings {
             let (devices, adapter) = (DeviceCount::ONE, now.adapter.first());
             Settings { engine, devices, adapter, ..now }
         }
-    }
-}
-
-impl Frames {
-    /// Continues on this number of devices. Engine and method stay those in use.
-    pub(super) fn share_among(&mut self, devices: DeviceCount) -> Result<()> {
-        let Some(session) = &self.simulated.session else { return Ok(()) };
-        let (live, now) = (&session.live, session.live.settings().clone());
-        let adapter = self.simulated.sharing.request(devices, &now.adapter);
-        let settings = Settings { engine: live.choice().kind, devices, adapter, ..now };
-        live.choice().check_devices(&settings)?;
-        self.want_devices_of(&settings);
-        let requested = &mut self.simulated.requested.settings;
-        (requested.engine, requested.method) = (settings.engine, settings.method);
-        self.request_moment(Purpose::Change(Box::new(settings)));
-        Ok(())
-    }
-
-    /// Uses the devices of these `settings` for bodies that are loaded later as well.
-    pub(super) fn want_devices_of(&mut self, settings: &Settings) {
-        let requested = &mut self.simulated.requested.settings;
-        (requested.devices, requested.adapter) = (settings.devices, settings.adapter.clone());
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn device_count_requests_the_first_named_adapters() {
-        let of = |names: &str, count: &str| {
-            let named = AdapterRequest::named(names);
-            let sharing = Sharing { names: named.names.clone(), ..Sharing::default() };
-            sharing.request(count.parse().unwrap(), &named.first())
-        };
-        let [one, two] = ["4", "4,5"].map(AdapterRequest::named);
-        assert_eq!((of("4,5,6", "1"), of("4,5,6", "2")), (one.clone(), two));
-        assert_eq!(of("4,5,6", "auto"), AdapterRequest::named("4,5,6"));
-        // Several devices of the same kind.
-        assert_eq!((of("4", "3"), of("", "3")), (one, AdapterRequest::default()));
-    }
-
-    #[test]
-    fn host_engine_uses_one_device() {
-        let (adapter, devices) = (AdapterRequest::named("0,1"), DeviceCount::These(2));
-        let now = Settings { adapter, devices, ..Settings::default() };
-        assert_eq!(with_engine(EngineKind::Gpu, now.clone()).devices, devices);
-        let alone = with_engine(EngineKind::Cpu, now);
-        assert!(alone.check_one_device().is_ok() && alone.engine == EngineKind::Cpu);
     }
 }

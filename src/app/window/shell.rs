@@ -9,12 +9,11 @@ use winit::event::WindowEvent;
 use winit::event_loop::{ActiveEventLoop, ControlFlow};
 use winit::window::{Window, WindowId};
 
-use super::frame::Frames;
-use super::machine;
-use super::memory::Memory;
-use super::no_display;
+use super::machine::{self, Deferred, UserEvent};
 use super::pace::{display_pause, due};
-use super::soon::Deferred;
+use super::preferences::Preferences;
+use super::state::WindowState;
+use super::{Listen, no_display};
 use gravitile::error::{Error, Result};
 use gravitile::settings::ViewRequest;
 
@@ -22,32 +21,53 @@ use gravitile::settings::ViewRequest;
 const HIDDEN_FRAME: Duration = Duration::from_millis(50);
 
 /// Interval at which a running window is checked for being minimised.
-const LOOK: Duration = Duration::from_millis(500);
+const CHECK_MINIMISED: Duration = Duration::from_millis(500);
 
 /// Interval at which the device being opened is polled.
 const OPENING: Duration = Duration::from_millis(10);
 
-/// An event sent to the event loop by other threads, or by the page.
-#[derive(Clone, Copy, Debug)]
-pub enum UserEvent {
-    /// Ends the program.
-    #[cfg_attr(
-        target_arch = "wasm32",
-        expect(dead_code, reason = "a page is closed by its browser")
-    )]
-    Quit,
-    /// Requests a frame, which runs the queued callbacks.
-    #[cfg(target_arch = "wasm32")]
-    Wake,
+/// Opens the window and returns when it is closed.
+///
+/// # Errors
+///
+/// Those of [`super::open`].
+#[cfg(not(target_arch = "wasm32"))]
+pub fn run(request: ViewRequest, listen: Listen) -> Result<()> {
+    let event_loop = machine::event_loop()?;
+    gravitile::live::lower_engine_priority();
+    let outside = event_loop.create_proxy();
+    listen(Box::new(move || {
+        // Fails only if the window is closed already.
+        let _ = outside.send_event(UserEvent::Quit);
+    }));
+    let mut shell = Shell::new(request);
+    let ran = machine::without_winits_panics(|| event_loop.run_app(&mut shell));
+    shell.is_lost |= ran.is_err();
+    shell.end()?;
+    let ran = ran.map_err(|panic| Error::Display(format!("the window was lost: {panic}")))?;
+    ran.map_err(|error| no_display(&error.to_string()))
+}
+
+/// Starts the window's event loop and returns at once: the browser runs it.
+///
+/// # Errors
+///
+/// The browser refuses.
+#[cfg(target_arch = "wasm32")]
+pub fn run(request: ViewRequest, _: Listen) -> Result<()> {
+    use winit::platform::web::EventLoopExtWebSys;
+
+    machine::event_loop()?.spawn_app(Shell::new(request));
+    Ok(())
 }
 
 /// The window's side of the event loop.
 #[derive(Default)]
-pub struct Shell {
+struct Shell {
     request: Option<ViewRequest>,
-    /// The frames, while their device is being opened.
-    opening: Option<Deferred<Result<Frames>>>,
-    frames: Option<Box<Frames>>,
+    /// The state, while its device is being opened.
+    opening: Option<Deferred<Result<WindowState>>>,
+    state: Option<Box<WindowState>>,
     /// Whether it is behind other windows, or off the screen.
     covered: bool,
     minimised: bool,
@@ -70,7 +90,7 @@ pub struct Shell {
 
 impl Shell {
     /// A shell that will open the window for `request`.
-    pub fn new(request: ViewRequest) -> Self {
+    fn new(request: ViewRequest) -> Self {
         Self { request: Some(request), ..Self::default() }
     }
 
@@ -79,30 +99,26 @@ impl Shell {
     /// # Errors
     ///
     /// The error that ended the event loop.
-    pub fn end(&mut self) -> Result<()> {
-        if let Some(frames) = &mut self.frames {
-            frames.close(self.is_lost);
+    fn end(&mut self) -> Result<()> {
+        if let Some(state) = &mut self.state {
+            state.close(self.is_lost);
         }
         self.failed.take().map_or(Ok(()), Err)
-    }
-
-    /// Stops all calls to the window, which another program has destroyed.
-    pub fn lose_window(&mut self) {
-        self.is_lost = true;
     }
 
     fn start(
         &mut self,
         event_loop: &ActiveEventLoop,
         request: ViewRequest,
-    ) -> Result<Deferred<Result<Frames>>> {
-        let memory = Memory::load();
+    ) -> Result<Deferred<Result<WindowState>>> {
+        let preferences = Preferences::load();
         let attributes = Window::default_attributes().with_title("gravitile");
-        let attributes = machine::window_attributes(attributes, event_loop, memory.window_size)?;
+        let attributes =
+            machine::window_attributes(attributes, event_loop, preferences.window_size)?;
         let window =
             event_loop.create_window(attributes).map_err(|error| no_display(&error.to_string()))?;
         let display = event_loop.owned_display_handle();
-        let opening = Frames::open(Arc::new(window), display, request, memory)?;
+        let opening = WindowState::open(Arc::new(window), display, request, preferences)?;
         Ok(Deferred::of(opening))
     }
 
@@ -110,15 +126,12 @@ impl Shell {
     fn poll_opening(&mut self, event_loop: &ActiveEventLoop) {
         match self.opening.as_ref().and_then(Deferred::take) {
             None => return,
-            Some(Ok(frames)) => {
-                self.pause = display_pause(frames.window());
-                self.frames = Some(Box::new(frames));
+            Some(Ok(state)) => {
+                self.pause = display_pause(state.window());
+                self.state = Some(Box::new(state));
                 self.wake();
             }
-            Some(Err(error)) => {
-                self.failed = Some(error);
-                event_loop.exit();
-            }
+            Some(Err(error)) => self.fail(event_loop, error),
         }
         self.opening = None;
     }
@@ -131,8 +144,8 @@ impl Shell {
 
     /// Checks whether the window is minimised: not every window system sends an event.
     fn check_minimised(&mut self) {
-        let Some(frames) = &self.frames else { return };
-        self.minimised = frames.window().is_minimized() == Some(true);
+        let Some(state) = &self.state else { return };
+        self.minimised = state.window().is_minimized() == Some(true);
         self.checked = Some(Instant::now());
     }
 
@@ -141,24 +154,26 @@ impl Shell {
     }
 
     fn frame(&mut self, event_loop: &ActiveEventLoop) {
-        if self.checked.is_none_or(|checked| checked.elapsed() > LOOK) {
+        if self.checked.is_none_or(|checked| checked.elapsed() > CHECK_MINIMISED) {
             self.check_minimised();
         }
         let hidden = self.is_hidden();
-        let Some(frames) = &mut self.frames else { return };
+        let Some(state) = &mut self.state else { return };
         let begun = Instant::now();
         (self.begun, self.redraw_requested) = (Some(begun), false);
-        match frames.frame(hidden) {
-            Ok(_) if frames.is_over() => event_loop.exit(),
+        match state.frame(hidden) {
+            Ok(_) if state.is_over() => event_loop.exit(),
             Ok(pace) => {
-                let pause = if hidden { HIDDEN_FRAME } else { frames.pause(self.pause) };
+                let pause = if hidden { HIDDEN_FRAME } else { state.pause(self.pause) };
                 self.due = due(pace, begun, pause);
             }
-            Err(error) => {
-                self.failed = Some(error);
-                event_loop.exit();
-            }
+            Err(error) => self.fail(event_loop, error),
         }
+    }
+
+    fn fail(&mut self, event_loop: &ActiveEventLoop, error: Error) {
+        self.failed = Some(error);
+        event_loop.exit();
     }
 }
 
@@ -167,10 +182,7 @@ impl ApplicationHandler<UserEvent> for Shell {
         if let Some(request) = self.request.take() {
             match self.start(event_loop, request) {
                 Ok(opening) => self.opening = Some(opening),
-                Err(error) => {
-                    self.failed = Some(error);
-                    event_loop.exit();
-                }
+                Err(error) => self.fail(event_loop, error),
             }
         }
     }
@@ -185,13 +197,11 @@ impl ApplicationHandler<UserEvent> for Shell {
 
     fn window_event(&mut self, event_loop: &ActiveEventLoop, _: WindowId, event: WindowEvent) {
         if let WindowEvent::Destroyed = event {
-            self.lose_window();
+            self.is_lost = true;
             let problem = "the window was lost: another program destroyed it";
-            self.failed = Some(Error::Display(problem.to_owned()));
-            event_loop.exit();
-            return;
+            return self.fail(event_loop, Error::Display(problem.to_owned()));
         }
-        let Some(frames) = &mut self.frames else { return };
+        let Some(state) = &mut self.state else { return };
         if let WindowEvent::RedrawRequested = event {
             if self.is_hidden() {
                 self.checked = None;
@@ -199,22 +209,22 @@ impl ApplicationHandler<UserEvent> for Shell {
             self.frame(event_loop);
             return;
         }
-        let mut wakes = frames.on_event(&event);
+        let mut wakes = state.on_event(&event);
         match event {
-            WindowEvent::CloseRequested if frames.asks_before_closing() => wakes = true,
+            WindowEvent::CloseRequested if state.asks_before_closing() => wakes = true,
             WindowEvent::CloseRequested => event_loop.exit(),
             WindowEvent::Occluded(occluded) => (self.covered, wakes) = (occluded, true),
             WindowEvent::Resized(PhysicalSize { width, height }) => {
                 self.empty = width == 0 || height == 0;
-                frames.resized(width, height);
+                state.resized(width, height);
                 wakes = true;
             }
             WindowEvent::ScaleFactorChanged { .. } => {
-                let size = frames.window().inner_size();
-                frames.resized(size.width, size.height);
+                let size = state.window().inner_size();
+                state.resized(size.width, size.height);
                 wakes = true;
             }
-            WindowEvent::Moved(_) => self.pause = display_pause(frames.window()),
+            WindowEvent::Moved(_) => self.pause = display_pause(state.window()),
             _ => {}
         }
         if wakes {
@@ -224,7 +234,9 @@ impl ApplicationHandler<UserEvent> for Shell {
     }
 
     fn exiting(&mut self, _: &ActiveEventLoop) {
-        machine::on_exit(self);
+        // Natively `run` continues after the event loop.
+        #[cfg(target_arch = "wasm32")]
+        crate::page::continue_without_window(self.end());
     }
 
     fn about_to_wait(&mut self, event_loop: &ActiveEventLoop) {
@@ -233,7 +245,7 @@ impl ApplicationHandler<UserEvent> for Shell {
         if self.opening.is_some() {
             event_loop.set_control_flow(ControlFlow::WaitUntil(now + OPENING));
         }
-        let Some(frames) = &self.frames else { return };
+        let Some(state) = &self.state else { return };
         let flow = match self.due {
             None => ControlFlow::Wait,
             Some(due) if due > now => ControlFlow::WaitUntil(due),
@@ -244,7 +256,7 @@ impl ApplicationHandler<UserEvent> for Shell {
             }
             Some(_) => {
                 if !self.redraw_requested {
-                    frames.window().request_redraw();
+                    state.window().request_redraw();
                     self.redraw_requested = true;
                 }
                 ControlFlow::Wait

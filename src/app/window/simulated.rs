@@ -1,18 +1,19 @@
-//! The current session, the one being loaded, and the requests.
+//! The current session, the one being loaded, and the requests of the user.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::FIRST_SCENE;
 use super::encounter::Meeting;
-use super::load::{Loading, RunRequest, Session};
+use super::loading::{Loading, RunRequest};
 use super::past::Past;
+use super::session::Session;
 use super::sharing::Sharing;
 use super::steer::PointerRequest;
 use crate::panel::History;
 use gravitile::error::{Error, Result};
 use gravitile::gpu::{DeviceClass, Gpu};
-use gravitile::live::{Background, Command};
+use gravitile::live::Background;
 use gravitile::scene::Scene;
 use gravitile::settings::{InputRequest, ViewRequest};
 use gravitile::sim::{Moment, Settings};
@@ -20,7 +21,7 @@ use gravitile::sim::{Moment, Settings};
 pub struct Simulated {
     pub session: Option<Session>,
     pub loading: Option<Loading>,
-    /// The purposes of requested moments.
+    /// What the next state that is read back is for.
     pub pending: Vec<Purpose>,
     pub requested: RunRequest,
     /// The request that the window was opened with, until the first bodies are loaded.
@@ -38,7 +39,7 @@ pub struct Simulated {
     pub sharing: Sharing,
 }
 
-/// What a moment was requested for.
+/// What a state of the bodies was requested for.
 pub enum Purpose {
     /// To save it.
     Save(PathBuf),
@@ -46,7 +47,7 @@ pub enum Purpose {
     Pick(PointerRequest),
     /// To continue with other settings.
     Change(Box<Settings>),
-    /// To store it before another stored state is shown; and whether the run was paused.
+    /// To store it before this stored state is shown; and whether the run was paused.
     GoTo(Arc<Moment>, bool),
 }
 
@@ -74,11 +75,15 @@ impl Simulated {
         })
     }
 
-    /// Requests the bodies for `purpose`.
-    pub fn request_moment(&mut self, purpose: Purpose) -> Result<()> {
-        let Some(session) = &mut self.session else { return Ok(()) };
-        self.pending.push(purpose);
-        session.live.apply(Command::Moment)
+    /// The current settings of the simulation.
+    pub fn settings(&self) -> Option<Settings> {
+        self.session.as_ref().map(|session| session.live.settings().clone())
+    }
+
+    /// Uses the devices of these `settings` for bodies that are loaded later as well.
+    pub fn request_devices_of(&mut self, settings: &Settings) {
+        let requested = &mut self.requested.settings;
+        (requested.devices, requested.adapter) = (settings.devices, settings.adapter.clone());
     }
 }
 

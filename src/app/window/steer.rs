@@ -184,17 +184,12 @@ impl Steering {
                 }
             }
         }
-        if response.double_clicked()
-            && let Some(at) = response.interact_pointer_pos()
-        {
-            let within_px = PICK_POINTS * scale;
-            let (camera, pixel, follow) = (self.camera, place(at), true);
-            request = Some(PointerRequest::Pick { camera, pixel, within_px, follow });
-        } else if response.clicked()
+        let follow = response.double_clicked();
+        if (follow || response.clicked())
             && let Some(at) = response.interact_pointer_pos()
         {
             let (within_px, camera, pixel) = (PICK_POINTS * scale, self.camera, place(at));
-            request = Some(PointerRequest::Pick { camera, pixel, within_px, follow: false });
+            request = Some(PointerRequest::Pick { camera, pixel, within_px, follow });
         }
         if self.camera != before {
             self.moving = None;

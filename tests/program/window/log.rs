@@ -1,5 +1,5 @@
 //! The trace log of the window: one line for each frame, input event and action
-//! (`src/app/window/seen.rs`).
+//! (`src/app/window/trace.rs`).
 
 use std::fs::File;
 use std::io::Read;

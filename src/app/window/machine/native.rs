@@ -8,47 +8,21 @@ use winit::dpi::LogicalSize;
 use winit::event_loop::{ActiveEventLoop, EventLoop};
 use winit::window::WindowAttributes;
 
-use super::super::no_display;
-use super::super::shell::{Shell, UserEvent};
-use super::Arrival;
-pub use super::caption::Caption;
+use super::UserEvent;
 pub use super::picker::Picker;
-use crate::window::Listen;
-use gravitile::error::{Error, Result};
+use crate::window::no_display;
+use gravitile::error::Result;
 use gravitile::input::Input;
 pub use gravitile::record::refuse_names_of_runs as check_name;
 pub use gravitile::render::{Film, FilmOptions};
-use gravitile::settings::{InputRequest, ViewRequest};
-
-/// Opens the window and returns when it is closed.
-///
-/// # Errors
-///
-/// Those of [`super::super::open`].
-pub fn run(request: ViewRequest, listen: Listen) -> Result<()> {
-    let event_loop = event_loop()?;
-    gravitile::live::lower_engine_priority();
-    let outside = event_loop.create_proxy();
-    listen(Box::new(move || {
-        // Fails only if the window is closed already.
-        let _ = outside.send_event(UserEvent::Quit);
-    }));
-    let mut shell = Shell::new(request);
-    let ran = without_winits_panics(|| event_loop.run_app(&mut shell));
-    if ran.is_err() {
-        shell.lose_window();
-    }
-    shell.end()?;
-    let ran = ran.map_err(|panic| Error::Display(format!("the window was lost: {panic}")))?;
-    ran.map_err(|error| no_display(&error.to_string()))
-}
+use gravitile::settings::InputRequest;
 
 /// Substrings of the names of winit's crates.
 const WINDOW_SYSTEMS: [&str; 5] = ["winit", "x11", "xkbcommon", "wayland", "smithay"];
 
 /// Turns panics of winit into errors, with the first line of their message: it panics if a display
 /// library is missing or the window was destroyed. Other panics continue.
-fn without_winits_panics<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+pub fn without_winits_panics<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     static IS_WINITS: AtomicBool = AtomicBool::new(false);
     let default_hook = Arc::new(std::panic::take_hook());
     let others = Arc::clone(&default_hook);
@@ -71,7 +45,12 @@ fn without_winits_panics<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     })
 }
 
-fn event_loop() -> Result<EventLoop<UserEvent>> {
+/// The window's event loop.
+///
+/// # Errors
+///
+/// There is no display.
+pub fn event_loop() -> Result<EventLoop<UserEvent>> {
     #[cfg(all(unix, not(target_os = "macos")))]
     if std::env::var_os("DISPLAY").is_none_or(|value| value.is_empty())
         && std::env::var_os("WAYLAND_DISPLAY").is_none_or(|value| value.is_empty())
@@ -100,11 +79,6 @@ pub fn window_attributes(
     Ok(attributes
         .with_min_inner_size(LogicalSize::new(320.0, 240.0))
         .with_inner_size(LogicalSize::new(width, height)))
-}
-
-/// Always empty: a native window gets everything as events.
-pub fn arrivals() -> Vec<Arrival> {
-    Vec::new()
 }
 
 /// Nothing to do: egui handles the clipboard itself.
@@ -160,6 +134,3 @@ pub fn film_name() -> &'static str {
 pub fn can_close() -> bool {
     true
 }
-
-/// Nothing to do: `run` continues after the event loop.
-pub fn on_exit(_: &mut Shell) {}

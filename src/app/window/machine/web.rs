@@ -9,53 +9,63 @@ use js_sys::Uint8Array;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::spawn_local;
 use winit::event_loop::{ActiveEventLoop, EventLoop, EventLoopProxy};
-use winit::platform::web::{EventLoopExtWebSys, WindowAttributesExtWebSys};
+use winit::platform::web::WindowAttributesExtWebSys;
 use winit::window::WindowAttributes;
 
-use super::super::load::Session;
-use super::super::no_display;
-use super::super::shell::{Shell, UserEvent};
-use super::super::viewer::Viewer;
-use super::Arrival;
+use super::UserEvent;
 use crate::page;
-use crate::window::Listen;
+pub use crate::page::{cancel_loading, link, load, progress, set_title};
+use crate::window::no_display;
 use gravitile::error::{Error, Result};
 use gravitile::files;
-use gravitile::input::Input;
 use gravitile::render::animated_png::{AnimatedPng, COUNT_AT, count_chunk};
 use gravitile::render::{Image, PictureSize};
-use gravitile::settings::{InputRequest, ViewRequest};
 
 thread_local! {
     static PROXY: RefCell<Option<EventLoopProxy<UserEvent>>> = const { RefCell::new(None) };
-    static ARRIVALS: RefCell<Vec<Arrival>> = const { RefCell::new(Vec::new()) };
+    static EVENTS: RefCell<Vec<PageEvent>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Starts the window's event loop and returns at once: the browser runs it.
+/// An event of the page's elements, queued for the next frame.
+pub enum PageEvent {
+    /// A warning to show.
+    Warning(String),
+    /// Input for egui.
+    Input(egui::Event),
+    /// Files that were dropped onto the page, or picked.
+    Files(Vec<PathBuf>),
+    /// Cancels loading.
+    CancelLoading,
+    /// The panel must be laid out.
+    Repaint,
+    /// The page may be closed.
+    Leave,
+}
+
+/// The window's event loop, which wakes up for [`enqueue`].
 ///
 /// # Errors
 ///
 /// The browser refuses.
-pub fn run(request: ViewRequest, _: Listen) -> Result<()> {
+pub fn event_loop() -> Result<EventLoop<UserEvent>> {
     let made = EventLoop::with_user_event().build();
     let event_loop = made.map_err(|error| no_display(&error.to_string()))?;
     PROXY.set(Some(event_loop.create_proxy()));
-    event_loop.spawn_app(Shell::new(request));
-    Ok(())
+    Ok(event_loop)
 }
 
-/// Queues a callback for the next frame, and requests a frame.
-pub fn enqueue(arrival: Arrival) {
-    ARRIVALS.with_borrow_mut(|all| all.push(arrival));
+/// Queues an event for the next frame, and requests a frame.
+pub fn enqueue(event: PageEvent) {
+    EVENTS.with_borrow_mut(|all| all.push(event));
     PROXY.with_borrow(|proxy| {
-        // Before the event loop exists, nothing is sent: its first frame runs the queue.
+        // Before the event loop exists, nothing is sent: its first frame handles the queue.
         proxy.as_ref().map(|proxy| proxy.send_event(UserEvent::Wake));
     });
 }
 
-/// The callbacks queued since the last frame.
-pub fn arrivals() -> Vec<Arrival> {
-    ARRIVALS.take()
+/// The events queued since the last frame.
+pub fn page_events() -> Vec<PageEvent> {
+    EVENTS.take()
 }
 
 /// Sets the page's canvas, whose size the page determines.
@@ -71,11 +81,6 @@ pub fn window_attributes(
     let canvas = page::element(page::CANVAS).and_then(|element| element.dyn_into().ok());
     let canvas = canvas.ok_or_else(|| no_display("the page has no canvas"))?;
     Ok(attributes.with_canvas(Some(canvas)))
-}
-
-/// Continues in the page without the window, and shows the reason.
-pub fn on_exit(shell: &mut Shell) {
-    page::continue_without_window(shell.end());
 }
 
 /// Handles egui's output: text for the clipboard, the on-screen keyboard, and the accessibility
@@ -101,7 +106,7 @@ pub fn prepare(context: &egui::Context) {
     context.enable_accesskit();
     context.set_request_repaint_callback(|wanted| {
         if wanted.delay.is_zero() {
-            enqueue(Box::new(|frames| frames.refresh.disturb()));
+            enqueue(PageEvent::Repaint);
         }
     });
     context.set_fonts(fonts());
@@ -123,23 +128,13 @@ fn fonts() -> egui::FontDefinitions {
     for (name, bytes) in files {
         let data = std::sync::Arc::new(egui::FontData::from_static(bytes));
         fonts.font_data.insert(name.to_owned(), data);
-        // Also a family of its own, so that `warm` can load each file separately.
+        // Also a family of its own, so that `compile_ahead` can load each file separately.
         fonts.families.insert(egui::FontFamily::Name(name.into()), vec![name.to_owned()]);
     }
     let named = |names: [&str; 3]| names.map(str::to_owned).to_vec();
     fonts.families.insert(Proportional, named(["letters", "icons", "code"]));
     fonts.families.insert(Monospace, named(["code", "letters", "icons"]));
     fonts
-}
-
-/// Sets the page's title.
-pub fn set_title(title: &str) {
-    page::set_title(title);
-}
-
-/// The whole link, which becomes the page's address.
-pub fn link(fragment: &str) -> String {
-    page::link(fragment)
 }
 
 /// Whether there is room for the panel next to the picture, unlike on a phone.
@@ -150,25 +145,6 @@ pub fn has_room_for_panel() -> bool {
 /// The browser's name and version, and its full user agent.
 pub fn browser() -> Option<(String, String)> {
     page::agent().map(|agent| (page::browser_of(&agent), agent))
-}
-
-/// Loads bodies in a worker.
-///
-/// # Errors
-///
-/// Those of [`InputRequest::load`].
-pub async fn load(input: &InputRequest, softening: Option<f64>) -> Result<Input> {
-    page::load(input, softening).await
-}
-
-/// Shows the progress of loading before the first bodies are shown.
-pub fn progress(text: &str) {
-    page::progress(text);
-}
-
-/// Cancels loading, so that the next request need not wait.
-pub fn cancel_loading() {
-    page::cancel_loading();
 }
 
 /// Only the browser closes a page.
@@ -203,22 +179,6 @@ impl Picker {
     pub fn picked(&mut self) -> Option<PathBuf> {
         None
     }
-}
-
-/// Never exists: a page has no font for captions.
-pub enum Caption {}
-
-impl Caption {
-    /// Always `None`.
-    pub fn of(_: &Viewer, _: &Session, _: f64) -> Option<Self> {
-        None
-    }
-
-    /// Never called.
-    pub fn is_of(&mut self, _: f64) {}
-
-    /// Never called.
-    pub fn write(&self, _: &mut Image) {}
 }
 
 /// The size and the rate of a film.
@@ -369,9 +329,7 @@ impl Film {
                         }
                     };
                     if let Err(error) = problem {
-                        enqueue(Box::new(move |frames| {
-                            frames.show_message(error.to_string(), true)
-                        }));
+                        enqueue(PageEvent::Warning(error.to_string()));
                     }
                 });
                 Ok(())

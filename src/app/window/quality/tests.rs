@@ -14,11 +14,11 @@ impl Adapter {
         Self { costs, base: 0.010, now: 0.0, number: 0, changes: Vec::new() }
     }
 
-    fn draw(&mut self, sparing: &mut Sparing, workload: &Workload, secs: f64) {
+    fn draw(&mut self, quality: &mut AdaptiveQuality, workload: &Workload, secs: f64) {
         let until = self.now + secs;
         while self.now < until {
-            let shown = Workload { style: sparing.spared(&workload.style), ..workload.clone() };
-            let every = sparing.every();
+            let shown = Workload { style: quality.reduced(&workload.style), ..workload.clone() };
+            let every = quality.every();
             let is_drawn =
                 |k: &usize| shown.has(*k) && (ORDER[*k].every == 1 || every < ORDER[*k].every);
             let effects = (0..ORDER.len()).filter(is_drawn).map(|k| self.costs[k]);
@@ -28,8 +28,8 @@ impl Adapter {
             let drawn = PARTS.map(|part| (part, 0.25 * picture));
             let parts = [("steps", 1.0)].into_iter().chain(drawn).chain([("panel", 1.0)]).collect();
             let times = FrameTimes { number: self.number - 1, parts };
-            if sparing.learn(workload, &times, self.number, self.now) {
-                self.changes.push((sparing.left, self.now));
+            if quality.learn(workload, &times, self.number, self.now) {
+                self.changes.push((quality.left, self.now));
             }
         }
     }
@@ -52,83 +52,83 @@ fn all() -> Workload {
     Workload { style, has_gas: true, bodies: 10_000, size: [1280, 720] }
 }
 
-fn is_left_out(sparing: &Sparing, name: &str) -> bool {
-    sparing.describe().is_some_and(|text| text.contains(name))
+fn is_left_out(quality: &AdaptiveQuality, name: &str) -> bool {
+    quality.describe().is_some_and(|text| text.contains(name))
 }
 
 #[test]
 fn effects_are_dropped_in_order_until_pictures_are_fast_enough() {
-    let (mut sparing, workload) = (Sparing::default(), all());
+    let (mut quality, workload) = (AdaptiveQuality::default(), all());
     // Streaks 36 ms, glow 13: about what llvmpipe takes.
     let mut adapter = Adapter::new(costs(0.036, 0.004, [0.0; 5], 0.013, 0.001));
-    adapter.draw(&mut sparing, &workload, 8.0);
+    adapter.draw(&mut quality, &workload, 8.0);
     for gone in ["streaks", "trails", "dust", "glow of gas"] {
-        assert!(is_left_out(&sparing, gone), "{gone}: {:?}", sparing.describe());
+        assert!(is_left_out(&quality, gone), "{gone}: {:?}", quality.describe());
     }
     // 24 ms are within the limit of glow and sky.
-    let shown = sparing.spared(&workload.style);
+    let shown = quality.reduced(&workload.style);
     assert_eq!((shown.streak_time, shown.trail_secs), (0.0, 0.0));
     assert_eq!((shown.bloom, shown.sky), (workload.style.bloom, workload.style.sky));
     // 64 ms are not.
     adapter.costs[GLOW] = 0.053;
-    adapter.draw(&mut sparing, &workload, 8.0);
+    adapter.draw(&mut quality, &workload, 8.0);
     assert!(
-        sparing.describe().is_some_and(|text| text.ends_with("glow of gas, glow")),
+        quality.describe().is_some_and(|text| text.ends_with("glow of gas, glow")),
         "{:?}",
-        sparing.describe()
+        quality.describe()
     );
-    let shown = sparing.spared(&workload.style);
+    let shown = quality.reduced(&workload.style);
     assert_eq!((shown.bloom, shown.local_exposure, shown.sky), (0.0, 0.0, workload.style.sky));
     // Effects of gas are not reported as left out if there is no gas.
     let without = Workload { has_gas: false, ..workload.clone() };
-    let mut sparing = Sparing::default();
-    Adapter::new(costs(0.036, 0.004, [0.0; 5], 0.013, 0.001)).draw(&mut sparing, &without, 8.0);
-    assert!(!is_left_out(&sparing, "dust") && is_left_out(&sparing, "streaks"));
+    let mut quality = AdaptiveQuality::default();
+    Adapter::new(costs(0.036, 0.004, [0.0; 5], 0.013, 0.001)).draw(&mut quality, &without, 8.0);
+    assert!(!is_left_out(&quality, "dust") && is_left_out(&quality, "streaks"));
     // Nothing changes later.
     adapter.costs[GLOW] = 0.013;
     let before = adapter.changes.len();
-    adapter.draw(&mut sparing, &without, 100.0);
+    adapter.draw(&mut quality, &without, 100.0);
     assert_eq!(adapter.changes.len(), before, "{:?}", adapter.changes);
 }
 
 #[test]
 fn fast_adapter_drops_nothing_even_after_a_short_stall() {
-    let (mut sparing, workload) = (Sparing::default(), all());
+    let (mut quality, workload) = (AdaptiveQuality::default(), all());
     let mut adapter = Adapter::new([0.001; ORDER.len()]);
-    adapter.draw(&mut sparing, &workload, 30.0);
-    assert_eq!((sparing.describe(), adapter.changes.len()), (None, 0));
-    assert_eq!(sparing.spared(&workload.style), workload.style);
+    adapter.draw(&mut quality, &workload, 30.0);
+    assert_eq!((quality.describe(), adapter.changes.len()), (None, 0));
+    assert_eq!(quality.reduced(&workload.style), workload.style);
     adapter.base = 0.5;
-    adapter.draw(&mut sparing, &workload, 1.0);
+    adapter.draw(&mut quality, &workload, 1.0);
     adapter.base = 0.010;
-    adapter.draw(&mut sparing, &workload, 30.0);
-    assert_eq!((sparing.describe(), adapter.changes.len()), (None, 0));
+    adapter.draw(&mut quality, &workload, 30.0);
+    assert_eq!((quality.describe(), adapter.changes.len()), (None, 0));
 }
 
 #[test]
 fn effects_return_when_pictures_become_fast() {
-    let (mut sparing, workload) = (Sparing::default(), all());
+    let (mut quality, workload) = (AdaptiveQuality::default(), all());
     let mut adapter = Adapter::new(costs(0.007, 0.001, [0.0; 5], 0.005, 0.001));
-    adapter.draw(&mut sparing, &workload, 8.0);
-    assert!(is_left_out(&sparing, "streaks") && !is_left_out(&sparing, "trails"));
-    adapter.draw(&mut sparing, &workload, 30.0);
-    assert!(is_left_out(&sparing, "streaks"), "17 ms without, 24 ms with them");
+    adapter.draw(&mut quality, &workload, 8.0);
+    assert!(is_left_out(&quality, "streaks") && !is_left_out(&quality, "trails"));
+    adapter.draw(&mut quality, &workload, 30.0);
+    assert!(is_left_out(&quality, "streaks"), "17 ms without, 24 ms with them");
     // The camera is far away now.
     adapter.base = 0.0005;
-    adapter.draw(&mut sparing, &workload, 12.0);
-    assert_eq!(sparing.describe(), None);
+    adapter.draw(&mut quality, &workload, 12.0);
+    assert_eq!(quality.describe(), None);
     assert_eq!(adapter.changes.len(), 2, "{:?}", adapter.changes);
 }
 
 #[test]
 fn repeatedly_dropped_effect_returns_ever_less_often() {
-    let (mut sparing, workload) = (Sparing::default(), all());
+    let (mut quality, workload) = (AdaptiveQuality::default(), all());
     let mut adapter = Adapter::new([0.0; ORDER.len()]);
     // Drawing streaks slows everything else down as well.
     for _ in 0..2000 {
-        adapter.base = if is_left_out(&sparing, "streaks") { 0.005 } else { 0.030 };
-        adapter.draw(&mut sparing, &workload, 0.3);
-        sparing.costs = [0.0; ORDER.len()];
+        adapter.base = if is_left_out(&quality, "streaks") { 0.005 } else { 0.030 };
+        adapter.draw(&mut quality, &workload, 0.3);
+        quality.costs = [0.0; ORDER.len()];
     }
     let returns = adapter.changes.iter().filter(|(left, _)| *left == 0).count();
     assert!((2..=8).contains(&returns), "{returns} in {} s: {:?}", adapter.now, adapter.changes);
@@ -136,30 +136,30 @@ fn repeatedly_dropped_effect_returns_ever_less_often() {
 
 #[test]
 fn another_scene_is_measured_again_and_forget_restores_all_effects() {
-    let (mut sparing, workload) = (Sparing::default(), all());
+    let (mut quality, workload) = (AdaptiveQuality::default(), all());
     let mut adapter = Adapter::new(costs(0.036, 0.004, [0.0; 5], 0.013, 0.001));
-    adapter.draw(&mut sparing, &workload, 8.0);
+    adapter.draw(&mut quality, &workload, 8.0);
     let few = Workload { bodies: 3, ..workload.clone() };
     (adapter.costs, adapter.base) = ([0.0001; ORDER.len()], 0.001);
-    adapter.draw(&mut sparing, &few, 60.0);
-    assert_eq!(sparing.describe(), None);
+    adapter.draw(&mut quality, &few, 60.0);
+    assert_eq!(quality.describe(), None);
     // Frames count after their numbers have restarted, too.
     (adapter.number, adapter.base) = (0, 0.030);
-    adapter.draw(&mut sparing, &few, 4.0);
-    assert!(is_left_out(&sparing, "streaks"));
-    sparing.forget();
-    assert_eq!(sparing.spared(&workload.style), workload.style);
+    adapter.draw(&mut quality, &few, 4.0);
+    assert!(is_left_out(&quality, "streaks"));
+    quality.forget();
+    assert_eq!(quality.reduced(&workload.style), workload.style);
 }
 
 #[test]
 fn fraction_of_many_bodies_is_reduced_before_the_glow() {
     let drawn = |bodies: usize, base: f64, first: f64| {
-        let (mut sparing, workload) = (Sparing::default(), Workload { bodies, ..all() });
+        let (mut quality, workload) = (AdaptiveQuality::default(), Workload { bodies, ..all() });
         let thinner = [1.0, 0.3, 0.1, 0.05, 0.02].map(|part| part * first);
         let mut adapter = Adapter::new(costs(0.0, 0.0, thinner, 0.013, 0.001));
         adapter.base = base;
-        adapter.draw(&mut sparing, &workload, 60.0);
-        (sparing.every(), sparing.describe().unwrap_or_default())
+        adapter.draw(&mut quality, &workload, 60.0);
+        (quality.every(), quality.describe().unwrap_or_default())
     };
     assert_eq!(drawn(10_000, 0.005, 0.1).0, 1, "few are all drawn, however slow");
     assert_eq!(drawn(20_000, 0.005, 0.1).0, 3);
@@ -172,18 +172,19 @@ fn fraction_of_many_bodies_is_reduced_before_the_glow() {
 
 #[test]
 fn very_slow_pictures_drop_effects_quickly() {
-    let (mut sparing, workload) = (Sparing::default(), Workload { bodies: 1_000_000, ..all() });
+    let (mut quality, workload) =
+        (AdaptiveQuality::default(), Workload { bodies: 1_000_000, ..all() });
     let slow = costs(0.0, 0.0, [0.5, 0.1, 0.02, 0.012, 0.0], 0.004, 0.001);
     let mut adapter = Adapter::new(slow);
-    adapter.draw(&mut sparing, &workload, 120.0);
+    adapter.draw(&mut quality, &workload, 120.0);
     let pictures =
         |secs: f64| (adapter.changes.iter().take_while(|change| change.1 < secs)).count();
     // Four extras, then bodies: six pictures each at 640 ms.
     assert!(pictures(24.0) >= 7, "{:?}", adapter.changes);
     assert_eq!(
-        (sparing.every(), is_left_out(&sparing, "glow, ")),
+        (quality.every(), is_left_out(&quality, "glow, ")),
         (19, false),
         "{:?}",
-        sparing.describe()
+        quality.describe()
     );
 }

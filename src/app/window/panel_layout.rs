@@ -1,18 +1,25 @@
-//! Runs the panel, and handles files that are dropped onto the window or picked in a dialog.
+//! Lays out the panel, carries out its actions, and handles the pointer over the picture. When that
+//! is due: see `refresh`.
 
-use web_time::Instant;
+use egui::epaint::ClippedShape;
+use egui_wgpu::ScreenDescriptor;
+use web_time::{Duration, Instant};
 
-use super::frame::Frames;
-use super::load::{Loading, Session};
+use super::loading::Loading;
 use super::machine;
 use super::output::Output;
 use super::simulated::{Purpose, Simulated};
+use super::state::WindowState;
 use super::steer::{PointerRequest, tracking};
 use super::viewer::Viewer;
-use crate::panel::{self, Action, Facts};
-use gravitile::live::{Command, Live, Tracking};
+use crate::panel::overlay::Marks;
+use crate::panel::{self, Action, Facts, Tab};
+use gravitile::live::{Command, Tracking, Wish};
 use gravitile::render::Follow;
 use gravitile::settings::InputRequest;
+
+/// The panel to draw: its shapes, whether textures have changed, and its left edge in points.
+pub type Shapes = (Vec<ClippedShape>, bool, f32);
 
 /// Shown when the user moves a directed camera.
 const TAKEN_OVER: &str =
@@ -21,27 +28,75 @@ const TAKEN_OVER: &str =
 /// Shown when zooming reaches its limit.
 const ZOOM_ENDS: &str = "the zoom ends here: f fits all bodies, Home goes back to the start";
 
-impl Frames {
+impl WindowState {
+    /// Lays the panel out if it is due in the frame that begins `now`.
+    pub(super) fn show_panel_if_due(&mut self, now: Instant) -> Option<egui::FullOutput> {
+        let marks = self.marks();
+        let drawn_secs = self.output.times.as_ref().and_then(|times| times.secs("panel"));
+        if self.output.pass() {
+            self.refresh.disturb();
+        }
+        if !self.refresh.begin(now, marks, drawn_secs) {
+            return None;
+        }
+        let output = self.show_panel();
+        let root = output.viewport_output.get(&egui::ViewportId::ROOT);
+        self.refresh.end(now, root.map_or(Duration::MAX, |viewport| viewport.repaint_delay));
+        Some(output)
+    }
+
+    /// The marks over the picture, which move with the camera or the bodies.
+    fn marks(&self) -> Option<Marks> {
+        let session = self.simulated.session.as_ref()?;
+        let size = self.output.screen.picture_size();
+        let camera = self.viewer.steering.shown(self.covered_px()[0], size);
+        let time = self.viewer.has_paths().then(|| session.live.status().time);
+        let view = &self.viewer.choice;
+        let unit = &view.units(&session.initial.template.units).length;
+        let pixels_per_point = self.input.context.pixels_per_point();
+        Some(Marks::of(view, (&camera, size, pixels_per_point), unit, time))
+    }
+
+    /// Handles egui's output; returns what to draw, and the textures to free after the submission.
+    pub(super) fn take_panel(
+        &mut self,
+        output: egui::FullOutput,
+    ) -> ((Shapes, ScreenDescriptor), Vec<egui::TextureId>) {
+        let egui::FullOutput {
+            platform_output, mut textures_delta, shapes, pixels_per_point, ..
+        } = output;
+        let has_textures = !textures_delta.set.is_empty();
+        let freed = self.output.screen.take_textures(&mut textures_delta);
+        machine::take_output(&platform_output);
+        self.input.egui_state.handle_platform_output(&self.output.window, platform_output);
+        let screen =
+            ScreenDescriptor { size_in_pixels: self.output.screen.size(), pixels_per_point };
+        let free = f64::from(screen.size_in_pixels[0]) - self.covered_px()[0];
+        // The clip rectangles of scroll areas extend a little beyond the panel.
+        let left = free as f32 / pixels_per_point - 4.0;
+        (((shapes, has_textures, left), screen), freed)
+    }
+
     /// Runs the panel and carries out its actions.
-    pub(super) fn show_panel(&mut self) -> egui::FullOutput {
+    fn show_panel(&mut self) -> egui::FullOutput {
         let begun = Instant::now();
         let input = self.input.egui_state.take_egui_input(&self.output.window);
         let context = self.input.context.clone();
         let (mut actions, mut pointer_request) = (Vec::new(), None);
-        let covered = self.covered_px();
-        self.viewer.steering.below_px = self.covered_below_px();
+        let [covered, below] = self.covered_px();
+        self.viewer.steering.below_px = below;
         let size = self.output.screen.picture_size();
-        let (led, panel_secs) = (self.viewer.led(), self.output.panel_secs);
+        let (control, panel_secs) = (self.viewer.control(), self.output.panel_secs);
         let mut by_hand = false;
         let message = self.output.message.as_ref().map(|(text, _)| text.clone());
         let is_error = self.output.message.as_ref().is_some_and(|(_, is_error)| *is_error);
         let going = || self.simulated.session.as_ref()?.progress_to_goal(&self.viewer.choice);
         let loading = self.simulated.loading.as_ref().map(Loading::describe).or_else(going);
         let rests = self.rests();
-        let left_out = self.viewer.sparing.describe().filter(|_| !rests);
+        let left_out = self.viewer.quality.describe().filter(|_| !rests);
         let output = context.run_ui(input, |ui| {
             let Self { viewer, simulated, input, output, panel, last, .. } = &mut *self;
-            let Viewer { choice: view, steering, look, spared_look, paths, path_colours, .. } =
+            let Viewer { choice: view, steering, look, reduced_look, paths, path_colours, .. } =
                 viewer;
             let Simulated { session, history, past, sharing, .. } = simulated;
             let Output { screen, times, recording, .. } = output;
@@ -50,13 +105,13 @@ impl Frames {
                 session.refresh_wgsl();
                 let live = &session.live;
                 let facts = Facts {
-                    input: &session.input,
-                    hints: &session.hints,
-                    usual: &session.default_integration,
-                    units: view.units(&session.template.units),
-                    own_units: &session.template.units,
+                    input: &session.initial.input,
+                    hints: &session.initial.hints,
+                    usual: &session.initial.default_integration,
+                    units: view.units(&session.initial.template.units),
+                    own_units: &session.initial.template.units,
                     count: live.len(),
-                    components: &session.bodies.components,
+                    components: &session.initial.bodies.components,
                     settings: live.settings(),
                     dt: live.dt(),
                     keeper: live.keeper(),
@@ -71,7 +126,7 @@ impl Frames {
                     wgsl: session.wgsl.as_ref().map(|(_, text)| text.as_str()),
                     rates: live.rates(),
                     blocks: live.blocks(),
-                    seen: live.inspected(),
+                    seen: live.seen(),
                     history,
                     past: past.marks(),
                     is_at_end: session.is_at_end(),
@@ -94,19 +149,25 @@ impl Frames {
                 if !picker.is_open() {
                     actions.extend(panel.pressed(ui.ctx(), &facts));
                 }
-                let seen = steering.shown(covered, size);
-                let units = view.units(&session.template.units);
+                let shown = steering.shown(covered, size);
+                let units = view.units(&session.initial.template.units);
                 if panel.covers(ui.ctx()).y == 0.0 {
-                    panel::overlay::show(ui, view, (&seen, size, covered), &units.length);
+                    panel::overlay::show(ui, view, (&shown, size, covered), &units.length);
                 }
                 if view.style.paths {
-                    let pieces = paths.pieces(&seen, size);
+                    let pieces = paths.pieces(&shown, size);
                     panel::overlay::paths(ui, &pieces, path_colours, covered);
                 }
                 // No legend for effects that are left out.
-                let drawn = spared_look.as_ref().filter(|_| !rests).or(look.as_ref());
+                let drawn = reduced_look.as_ref().filter(|_| !rests).or(look.as_ref());
                 if let (true, Some(look)) = (view.legend, drawn) {
-                    panel::overlay::legend(ui, look, units, &session.bodies.components, covered);
+                    panel::overlay::legend(
+                        ui,
+                        look,
+                        units,
+                        &session.initial.bodies.components,
+                        covered,
+                    );
                 }
                 actions.extend(panel.show(ui, &facts, view));
             } else {
@@ -131,16 +192,16 @@ impl Frames {
         });
         self.output.panel_secs += 0.1 * (begun.elapsed().as_secs_f64() - self.output.panel_secs);
         // Only the switch itself is stored: other choices end directing for this run only.
-        if self.viewer.choice.directs != led.directs {
-            self.memory.directs = self.viewer.choice.directs;
+        if self.viewer.choice.directs != control.directs {
+            self.preferences.directs = self.viewer.choice.directs;
         }
-        self.viewer.lead(&led);
+        self.viewer.resolve_control(&control);
         if self.viewer.steering.take_zoom_limit() {
-            self.output.show_message(ZOOM_ENDS.to_owned(), false);
+            self.output.notify(ZOOM_ENDS);
         }
         // Moving the camera by hand ends automatic control.
         if by_hand && self.viewer.take_over() {
-            self.output.show_message(TAKEN_OVER.to_owned(), false);
+            self.output.notify(TAKEN_OVER);
         }
         if let Some(session) = &mut self.simulated.session {
             let tracked = match self.viewer.has_paths() || self.viewer.choice.directs {
@@ -148,17 +209,14 @@ impl Frames {
                 false => tracking(self.viewer.choice.follow),
             };
             session.live.track(tracked);
-            if self.panel.open && self.panel.tab == panel::Tab::Numbers {
+            if self.panel.open && self.panel.tab == Tab::Numbers {
                 session.live.watch_blocks();
             }
         }
         self.inspect_forces();
         match pointer_request {
-            Some(PointerRequest::Release) => {
-                self.viewer.choice.follow = Follow::Nothing;
-                self.viewer.steering.release();
-            }
-            Some(pick) => self.request_moment(Purpose::Pick(pick)),
+            Some(PointerRequest::Release) => self.viewer.follow(Follow::Nothing),
+            Some(pick) => self.request_state(Purpose::Pick(pick)),
             None => {}
         }
         let is_held = self.input.context.input(|input| input.pointer.any_down());
@@ -181,29 +239,37 @@ impl Frames {
         }
     }
 
-    /// Runs queued callbacks, and handles dropped and picked files.
-    pub(super) fn take_arrivals(&mut self) {
-        machine::arrivals().into_iter().for_each(|arrival| arrival(self));
-        self.take_dropped();
-        self.take_picked();
+    /// Requests what the panel shows of the forces, and draws the results so far.
+    fn inspect_forces(&mut self) {
+        let form = &mut self.panel.tree;
+        if let (true, None, Follow::Body(index)) =
+            (form.lists, form.body, self.viewer.choice.follow)
+        {
+            form.body = Some(index);
+        }
+        let is_shown = self.panel.open && self.panel.tab == Tab::Tree;
+        let session = &mut self.simulated.session;
+        if let Some(session) = session {
+            let about = self.panel.card.body;
+            session.live.inspect(InspectRequest { about, ..form.wish(is_shown) });
+        }
+        let seen = session.as_ref().map(|session| session.live.inspected());
+        self.viewer.diagram.refresh(form, self.panel.card.body, seen);
     }
 
-    /// Closes an open dialog or card, else leaves full screen, else asks whether to close the
-    /// window.
-    pub(super) fn escape(&mut self) {
-        let panel = &mut self.panel;
-        if panel.asks_to_quit || panel.help {
-            (panel.asks_to_quit, panel.help) = (false, false);
-        } else if panel.welcome.open {
-            panel.welcome.open = false;
-        } else if panel.scene.has_encounter() {
-            panel.scene.drop_encounter();
-        } else if panel.card.body.is_some() {
-            panel.card.body = None;
-        } else if self.output.window.fullscreen().is_some() {
-            self.output.toggle_fullscreen();
-        } else if machine::can_close() {
-            panel.asks_to_quit = true;
+    /// Opens dropped and picked files; two dropped snapshots are read for an encounter.
+    pub(super) fn open_files(&mut self) {
+        let mut files = std::mem::take(&mut self.input.dropped).into_iter();
+        let single = match (files.next(), files.next()) {
+            (Some(first), Some(second)) => {
+                let begun = self.read_meeting([first, second]);
+                self.output.report(begun);
+                None
+            }
+            (single, _) => single,
+        };
+        for file in single.into_iter().chain(self.input.picker.picked()) {
+            self.act(Action::Load(InputRequest::named(file.display().to_string())));
         }
     }
 
@@ -217,52 +283,5 @@ impl Frames {
         self.output.window.set_minimized(false);
         self.act(Action::AskToQuit);
         true
-    }
-
-    /// Shows a message of the page.
-    #[cfg(target_arch = "wasm32")]
-    pub fn show_message(&mut self, text: String, is_error: bool) {
-        self.output.show_message(text, is_error);
-    }
-
-    /// Passes an event from the page's elements to egui.
-    #[cfg(target_arch = "wasm32")]
-    pub fn push_event(&mut self, event: egui::Event) {
-        self.input.egui_state.egui_input_mut().events.push(event);
-        self.refresh.disturb();
-    }
-
-    /// Queues files that were dropped onto the page, or picked.
-    #[cfg(target_arch = "wasm32")]
-    pub fn drop_files(&mut self, paths: Vec<std::path::PathBuf>) {
-        self.input.dropped.extend(paths);
-    }
-
-    pub(super) fn take_dropped(&mut self) {
-        let mut files = std::mem::take(&mut self.input.dropped);
-        if files.len() >= 2 {
-            let second = files.swap_remove(1);
-            if let Err(error) = self.read_meeting([files.swap_remove(0), second]) {
-                self.output.show_error(&error);
-            }
-        } else if let Some(file) = files.pop() {
-            self.act(Action::Load(InputRequest::named(file.display().to_string())));
-        }
-    }
-
-    pub(super) fn take_picked(&mut self) {
-        if let Some(path) = self.input.picker.picked() {
-            self.act(Action::Load(InputRequest::named(path.display().to_string())));
-        }
-    }
-}
-
-impl Session {
-    /// Updates the source of the kernel in use.
-    fn refresh_wgsl(&mut self) {
-        let variant = Live::variant(&self.live);
-        if self.wgsl.as_ref().map(|(known, _)| *known) != variant {
-            self.wgsl = variant.and_then(|variant| Some((variant, variant.wgsl().ok()?)));
-        }
     }
 }

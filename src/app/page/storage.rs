@@ -11,7 +11,7 @@ use gravitile::files::Shelf;
 const PREFIX: &str = "gravitile/";
 
 /// Files in the browser.
-pub struct Browser;
+pub struct BrowserStorage;
 
 fn storage() -> Option<Storage> {
     super::browser()?.local_storage().ok()?
@@ -23,7 +23,7 @@ fn refused(problem: JsValue) -> Error {
     Error::other(String::from(text))
 }
 
-impl Shelf for Browser {
+impl Shelf for BrowserStorage {
     fn take_down(&self, name: &str) -> Option<Vec<u8>> {
         Some(storage()?.get_item(&format!("{PREFIX}{name}")).ok()??.into_bytes())
     }

@@ -1,16 +1,20 @@
-//! The page without WebGPU: the CPU's engine and painter, a canvas, a button, and a note. There is
-//! no panel, as it needs WebGPU.
+//! The page without its window. Without WebGPU: the CPU's engine and painter, a canvas, a button,
+//! and a note, but no panel, as it needs WebGPU. For benchmarks: steps only.
 
 use std::cell::Cell;
 use std::rc::Rc;
 
-use wasm_bindgen::{Clamped, JsCast, JsValue};
+use wasm_bindgen::prelude::*;
+use wasm_bindgen::{Clamped, JsCast};
 use wasm_bindgen_futures::{JsFuture, spawn_local};
 use web_sys::{CanvasRenderingContext2d, Event, HtmlCanvasElement, ImageData};
 
 use super::listen::on;
-use super::{BEGIN, CANVAS, browser, element, hide, making, note, set_title, show};
+use super::{
+    BEGIN, CANVAS, browser, element, hide, log, making, note, parse_link, set_title, show,
+};
 use gravitile::error::{Error, Result};
+use gravitile::gpu::name_adapter;
 use gravitile::render::{Director, Look, Painter, PictureSize, Points};
 use gravitile::scene::Scene;
 use gravitile::settings::{EngineRequest, InputRequest, MethodRequest, ViewRequest};
@@ -97,7 +101,7 @@ async fn run(request: &ViewRequest) -> Result<()> {
         look.follow_values(bodies, Some(acceleration), PICTURE_SECS);
         let camera = director.camera(&motion, (secs, sim.time()), bodies, &look.style, size)?;
         canvas.draw(painter.paint(points, &camera, &look, secs)?.rgba())?;
-        log::trace!(target: "gravitile::seen", "plain picture, step {}", sim.steps());
+        ::log::trace!(target: "gravitile::seen", "plain picture, step {}", sim.steps());
     }
 }
 
@@ -158,4 +162,34 @@ impl Canvas {
             .and_then(|image| self.context.put_image_data(&image, 0.0, 0.0))
             .map_err(|_| Error::Display("the browser cannot draw pictures".to_owned()))
     }
+}
+
+/// Steps without a picture, called by `web/tool/benches/steps.rs` to compare a page with the native
+/// program: takes `count` steps of the bodies of a link, and returns a description of the engine.
+/// `adapter` is the browser's description of the graphics adapter.
+///
+/// # Errors
+///
+/// Those of the link, of its bodies and of the device, as a text.
+#[wasm_bindgen]
+pub async fn steps(
+    adapter: String,
+    link: String,
+    count: u32,
+) -> std::result::Result<String, JsValue> {
+    log::set_up();
+    name_adapter(&adapter);
+    take_steps(&link, count).await.map_err(|problem| JsValue::from(problem.to_string()))
+}
+
+async fn take_steps(link: &str, count: u32) -> Result<String> {
+    let request = parse_link(link).await?;
+    let input = request.input.load(request.steps.eps)?;
+    let settings = request.steps.settings(&input, &request.engine)?;
+    let mut sim = Simulation::open(input.snapshot.bodies, settings).await?;
+    let done = sim.advance(u64::from(count), &mut |_| true).await?;
+    // Waits for the device to complete the steps.
+    let moment = sim.fetch().await?;
+    let bodies = moment.bodies.len();
+    Ok(format!("{done} steps of {bodies} bodies on {}", sim.describe_engine()))
 }

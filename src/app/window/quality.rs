@@ -1,6 +1,6 @@
 //! Adaptive quality: which effects a slow adapter leaves out of the window's pictures, by their
 //! measured times. Saved films and pictures always have all requested effects, and so has the
-//! picture of a window in which nothing moves (`rest`).
+//! picture of a window in which nothing moves (`stillness`).
 //!
 //! Effects are dropped one after the other, in the order of [`ORDER`], while pictures take longer
 //! than the limit of the next effect: low for extras ([`EXTRA_SECS`]), higher for glow and sky,
@@ -116,7 +116,7 @@ impl Workload {
 
 /// How many effects of [`ORDER`] are left out, and the measurements that decide it.
 #[derive(Debug, Default)]
-pub struct Sparing {
+pub struct AdaptiveQuality {
     workload: Option<Workload>,
     /// Number of effects that are left out, from the first.
     left: usize,
@@ -134,7 +134,7 @@ pub struct Sparing {
     returned: Option<usize>,
 }
 
-impl Sparing {
+impl AdaptiveQuality {
     /// Takes in the times of a frame, at the time `now` in seconds; `newest` is the last frame
     /// recorded. Returns whether the effects that are left out have changed.
     pub fn learn(
@@ -215,7 +215,7 @@ impl Sparing {
     }
 
     /// The style without the effects that are left out.
-    pub fn spared(&self, style: &Style) -> Style {
+    pub fn reduced(&self, style: &Style) -> Style {
         let mut style = style.clone();
         ORDER[..self.left].iter().for_each(|effect| (effect.leave_out)(&mut style));
         style

@@ -1,9 +1,16 @@
 //! The picture of a window in which nothing moves: drawn once with all requested effects, even
 //! those that a slow adapter leaves out in motion, and then reused.
 
-use super::frame::Frames;
-use super::seen;
-use gravitile::render::{Camera, PictureSize};
+use log::trace;
+
+use super::trace::TRACE;
+use gravitile::render::{Camera, Exposure, PictureSize, Style};
+
+/// Exposure and trails settle after this many time constants: later no grey level changes.
+const FADED: f64 = 6.0;
+/// Seconds after the last change in which egui, the window system or a worker may still have
+/// something to show.
+const AFTERMATH_SECS: f64 = 0.5;
 
 /// Everything that a picture depends on, except its look.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -25,9 +32,9 @@ pub enum Drawing {
     Cached,
 }
 
-/// The history of the last frames.
+/// How the last pictures were drawn, which decides how the next one is.
 #[derive(Debug, Default)]
-pub struct Rest {
+pub struct Drawings {
     view: Option<View>,
     moved: bool,
     /// How the current frame's picture was drawn; `None` without a picture.
@@ -40,7 +47,7 @@ pub struct Rest {
     full: Option<u64>,
 }
 
-impl Rest {
+impl Drawings {
     /// How to draw frame `number` at the time `now` in seconds, and the time to which the exposure
     /// adapts. `rests`: nothing moves, but effects are left out in motion. `is_cached`: the last
     /// picture can still be shown again.
@@ -52,7 +59,7 @@ impl Rest {
     ) -> (Drawing, f64) {
         let before = self.view.replace(view);
         if before.is_some_and(|before| before.camera != view.camera) {
-            seen::moved();
+            trace!(target: TRACE, "draws from elsewhere");
         }
         let stays = before == Some(view);
         self.moved = !stays;
@@ -63,7 +70,8 @@ impl Rest {
         };
         let had_all = self.before.is_some_and(|before| before != Drawing::Reduced);
         if had_all != (drawing != Drawing::Reduced) {
-            seen::drawn(drawing != Drawing::Reduced);
+            let effects = if had_all { "as in motion" } else { "everything" };
+            trace!(target: TRACE, "draws {effects}");
         }
         match drawing {
             Drawing::Reduced => self.measured_at = now,
@@ -97,15 +105,40 @@ impl Rest {
     }
 }
 
-impl Frames {
-    /// Whether nothing visible moves, and effects are left out in motion.
-    pub(super) fn rests(&self) -> bool {
-        let session = self.simulated.session.as_ref();
-        let camera = self.viewer.steering.camera();
-        self.viewer.spared_look.is_some()
-            && self.measuring.is_none()
-            && session.is_some_and(|session| !session.live.is_moving())
-            && self.still.holds(&self.viewer.choice.style, camera)
+/// Measures how long nothing has moved.
+#[derive(Debug, Default)]
+pub struct Stillness {
+    secs: f64,
+    camera: Option<Camera>,
+}
+
+impl Stillness {
+    /// Records a change, after which the picture takes a while to settle.
+    pub fn disturb(&mut self) {
+        self.secs = 0.0;
+    }
+
+    /// Records a frame of `secs` seen from `camera`, and whether something `moves`.
+    pub fn pass(&mut self, secs: f64, camera: Camera, moves: bool) {
+        if moves || self.camera.replace(camera) != Some(camera) {
+            self.secs = 0.0;
+        } else {
+            self.secs += secs;
+        }
+    }
+
+    /// Whether the picture has settled and would be the same with this style and camera.
+    pub fn holds(&self, style: &Style, camera: Camera) -> bool {
+        self.camera == Some(camera) && self.is_complete(style)
+    }
+
+    /// Whether a picture of this style has settled.
+    pub fn is_complete(&self, style: &Style) -> bool {
+        let followed = match style.exposure {
+            Exposure::Auto { adapt_secs } if adapt_secs.is_finite() => adapt_secs,
+            _ => 0.0,
+        };
+        self.secs > AFTERMATH_SECS.max(FADED * followed.max(style.trail_secs))
     }
 }
 
@@ -118,12 +151,15 @@ mod tests {
     fn full_picture_is_drawn_once_at_rest_and_reduced_when_something_moves() {
         let size = PictureSize::new(640, 360).unwrap();
         let view = View { camera: Camera::default(), size, state: (3, 0.5) };
-        let mut rest = Rest::default();
+        let mut drawings = Drawings::default();
         let mut number = 0;
         let mut next = |view, rests, is_cached| {
             number += 1;
-            rest.begin();
-            (rest.next(view, (rests, is_cached), (number, number as f64)), rest.is_full(number))
+            drawings.begin();
+            (
+                drawings.next(view, (rests, is_cached), (number, number as f64)),
+                drawings.is_full(number),
+            )
         };
         assert_eq!(next(view, true, true), ((Reduced, 1.0), false), "what was before is not known");
         assert_eq!(next(view, false, true), ((Reduced, 2.0), false));
@@ -142,5 +178,26 @@ mod tests {
             assert_eq!(next(view, false, true).0.0, Reduced);
             assert_eq!(next(view, true, true).0.0, Full);
         }
+    }
+
+    #[test]
+    fn picture_is_complete_when_exposure_and_trails_have_settled() {
+        let (style, camera) = (Style::default(), Camera::default());
+        let mut still = Stillness::default();
+        let seconds = |still: &mut Stillness, secs: u32| {
+            (0..secs * 60).for_each(|_| still.pass(1.0 / 60.0, camera, false));
+        };
+        seconds(&mut still, 1);
+        assert!(!still.is_complete(&style), "the exposure still follows");
+        seconds(&mut still, 4);
+        assert!(still.is_complete(&style) && still.holds(&style, camera));
+        assert!(!still.holds(&style, Camera { distance: 3.0, ..camera }), "it moves just now");
+        let trails = Style { trail_secs: 2.0, ..style.clone() };
+        assert!(!still.is_complete(&trails), "trails still fade");
+        still.pass(0.1, Camera { distance: 3.0, ..camera }, false);
+        assert!(!still.is_complete(&style), "the camera has moved");
+        let frozen = Style { exposure: Exposure::Auto { adapt_secs: f64::INFINITY }, ..style };
+        seconds(&mut still, 2);
+        assert!(still.is_complete(&frozen));
     }
 }

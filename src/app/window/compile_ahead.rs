@@ -1,11 +1,10 @@
-//! Warm-up of egui in a page, in small slices before the first frames. A browser compiles a
+//! Compiling egui ahead of its use in a page, in small slices before the first frames. A browser compiles a
 //! function at its first call, some hundred of them with the first text layout, which also
 //! rasterizes glyphs: all at once this would stall the page, the more so as the adapter's driver
 //! and the worker need the CPU at the same time.
 
 use egui::{Color32, FontFamily, FontId, RichText, TextStyle, Ui};
 
-use super::frame::Frames;
 use super::input::Input;
 use super::output::Output;
 use gravitile::gpu::let_browser_turn;
@@ -53,7 +52,7 @@ const CONTROLS: &[fn(&mut Ui)] = &[
 
 /// In a page: makes egui prepare its fonts, glyphs and controls a few at a time, so that they do
 /// not stall the first frames.
-pub async fn up(input: &mut Input, output: &mut Output) {
+pub async fn prepare_egui(input: &mut Input, output: &mut Output) {
     if !cfg!(target_arch = "wasm32") {
         return;
     }
@@ -93,19 +92,6 @@ pub async fn up(input: &mut Input, output: &mut Output) {
             draw_ahead(input, output, |ui| drop(ui.label(text.clone()))).await;
         }
     }
-    let_browser_turn().await;
-}
-
-/// In a page: runs a first frame that is not shown, in slices.
-pub async fn begin(frames: &mut Frames) {
-    if !cfg!(target_arch = "wasm32") {
-        return;
-    }
-    let_browser_turn().await;
-    frames.poll_events(0.0);
-    let_browser_turn().await;
-    // The next frame gets the same error, and shows it.
-    let _ = frames.draw(None, false, 0.0);
     let_browser_turn().await;
 }
 

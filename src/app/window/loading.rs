@@ -1,0 +1,189 @@
+//! Loading sessions in the background, so that the picture never stops.
+
+use std::sync::Arc;
+
+use web_time::Instant;
+
+use super::machine;
+use super::session::{Initial, Session, name_of};
+use crate::lookup;
+use crate::panel::Integration;
+use gravitile::bodies::Bodies;
+use gravitile::error::Result;
+use gravitile::gpu::{Gpu, let_browser_turn};
+use gravitile::live::{Background, Command, Live};
+use gravitile::render::Survey;
+use gravitile::render::ages::{ages, times_of_formation};
+use gravitile::scene::RunHints;
+use gravitile::settings::{InputRequest, StepRequest};
+use gravitile::sim::{Choice, Moment, Settings};
+
+/// Duration of a whole scene or snapshot at the default speed, in seconds.
+const WHOLE_SECS: f64 = 30.0;
+
+/// Requested changes to the settings that suit the bodies.
+#[derive(Clone, Debug, Default)]
+pub struct RunRequest {
+    pub steps: StepRequest,
+    /// Requested engine, adapter and kernel.
+    pub settings: Settings,
+}
+
+/// A session that is being loaded.
+pub struct Loading {
+    pub what: String,
+    begun: Instant,
+    /// Whether the camera stays where it is.
+    pub keeps_view: bool,
+    /// Whether it runs even if the last one was paused.
+    pub plays: bool,
+    making: Background<Session>,
+}
+
+impl Drop for Loading {
+    fn drop(&mut self) {
+        machine::cancel_loading();
+    }
+}
+
+impl Loading {
+    fn start<F>(
+        what: String,
+        keeps_view: bool,
+        make: impl FnOnce() -> F + Send + 'static,
+    ) -> Result<Self>
+    where
+        F: Future<Output = Result<Session>> + 'static,
+    {
+        let making = Background::start("loading", make)?;
+        Ok(Self { what, begun: Instant::now(), keeps_view, plays: false, making })
+    }
+
+    /// Creates or reads bodies and prepares their simulation.
+    pub fn input(
+        gpu: &Arc<Gpu>,
+        input: InputRequest,
+        request: RunRequest,
+        keeps_view: bool,
+    ) -> Result<Self> {
+        let gpu = Arc::clone(gpu);
+        let what = format!("making {}", name_of(&input));
+        Self::start(what, keeps_view, move || load(gpu, input, request))
+    }
+
+    /// Continues from `moment` with other settings, for example another engine or device.
+    pub fn change(
+        gpu: &Arc<Gpu>,
+        session: &Session,
+        moment: &Arc<Moment>,
+        settings: Settings,
+    ) -> Result<Self> {
+        let (gpu, moment) = (Arc::clone(gpu), Arc::clone(moment));
+        let now = session.live.settings();
+        let what = what_changes(now, &settings);
+        // With the same settings and devices the choice of the engine is reused.
+        let choice = session.live.choice();
+        let is_same_devices = choice.gpu.as_ref().is_none_or(|first| Arc::ptr_eq(first, &gpu))
+            && choice.devices().all(|gpu| !gpu.is_lost());
+        let choice = Some(choice.clone()).filter(|_| is_same_devices && *now == settings);
+        let settings = settings.going_on_from(&moment);
+        let (initial, keeper) = (Arc::clone(&session.initial), session.live.keeper().clone());
+        let (beyond_end, backwards) = (session.beyond_end, session.live.dt() < 0.0);
+        Self::start(what.to_owned(), true, move || async move {
+            let now = moment.bodies.clone();
+            let mut live = open(&gpu, choice, now, settings, keeper.units_per_sec).await?;
+            if backwards {
+                live.apply(Command::Reverse)?;
+            }
+            live.take_tempo_of(&keeper);
+            Ok(Session { beyond_end, ..Session::new(initial, live) })
+        })
+    }
+
+    /// What is being loaded, with the elapsed seconds from 2 s on.
+    pub fn describe(&self) -> String {
+        match self.begun.elapsed().as_secs() {
+            0..2 => self.what.clone(),
+            secs => format!("{}, {secs} s", self.what),
+        }
+    }
+
+    /// The session, once it is ready.
+    pub fn poll(&self) -> Option<Result<Session>> {
+        self.making.take()
+    }
+}
+
+/// Names the requested change.
+fn what_changes(now: &Settings, next: &Settings) -> &'static str {
+    if (now.devices, &now.adapter) != (next.devices, &next.adapter) {
+        "changing the devices"
+    } else if now.engine != next.engine {
+        "changing the engine"
+    } else if now.method != next.method {
+        "changing the method"
+    } else if now.tree != next.tree {
+        "changing the tree"
+    } else {
+        "changing the integrator"
+    }
+}
+
+async fn load(gpu: Arc<Gpu>, input: InputRequest, request: RunRequest) -> Result<Session> {
+    // Incomplete files are accepted; notes list the assumptions.
+    let shown = InputRequest { isolated: true, ..input.clone() };
+    let loaded = machine::load(&shown, request.steps.eps).await?;
+    let_browser_turn().await;
+    let settings = request.steps.over(&loaded, request.settings.clone())?;
+    let default_settings = StepRequest::default().over(&loaded, Settings::default())?;
+    let default_integration = Integration::of(&default_settings);
+    let mut template = loaded.snapshot;
+    let bodies = std::mem::take(&mut template.bodies);
+    let mass = bodies.gravitating_mass(template.units.gravitational_constant);
+    let heavy = Bodies { mass, ..bodies.clone() };
+    let units_per_sec = default_speed(&loaded.run);
+    let ages = ages(&bodies, times_of_formation(&template.extra).as_deref());
+    let title = match input.scene() {
+        Ok(Some(scene)) => scene.title,
+        _ => name_of(&input).to_owned(),
+    };
+    let live = open(&gpu, None, bodies, settings, units_per_sec).await?;
+    let_browser_turn().await;
+    let notes = Some(std::mem::take(&mut template.notes).join("; "));
+    let notes = loaded.chosen.into_iter().chain(notes.filter(|notes| !notes.is_empty())).collect();
+    let initial = Initial {
+        survey: Survey::of(&heavy).with_ages(ages),
+        input,
+        template,
+        hints: loaded.run,
+        default_integration,
+        names_integrator: loaded.integrator.integrator.is_some(),
+        view: loaded.view,
+        centre: heavy.centre_of_mass().into(),
+        bodies: heavy,
+        title,
+    };
+    Ok(Session { notes, ..Session::new(Arc::new(initial), live) })
+}
+
+/// Opens a simulation on this engine, or else on the requested one or the one that `auto` chooses.
+async fn open(
+    gpu: &Arc<Gpu>,
+    choice: Option<Choice>,
+    bodies: Bodies,
+    mut settings: Settings,
+    units_per_sec: f64,
+) -> Result<Live> {
+    let_browser_turn().await;
+    let choice = match choice {
+        Some(choice) => choice,
+        None => lookup::choose_on(gpu, bodies.len(), &mut settings).await?,
+    };
+    let_browser_turn().await;
+    Live::open(gpu, choice, bodies, settings, units_per_sec).await
+}
+
+fn default_speed(hints: &RunHints) -> f64 {
+    let speed = hints.until / WHOLE_SECS;
+    if speed > 0.0 && speed.is_finite() { speed } else { hints.dt * 30.0 }
+}
