@@ -56,7 +56,7 @@ impl World {
         let facts = Facts {
             input: &input,
             hints: &hints,
-            usual: &Integration::of(&world.settings),
+            defaults: &Integration::of(&world.settings),
             units: &units,
             own_units: &units,
             count: 4096,

@@ -40,7 +40,9 @@ impl InputRequest {
 
 /// A number of bodies: 20000, 20k, 1.5M or 1e6.
 ///
-/// Errors: anything else, in words for the person who typed it.
+/// # Errors
+///
+/// Anything else, in words for the person who typed it.
 pub fn count(text: &str) -> Result<usize, String> {
     let (digits, factor) = match text.char_indices().last() {
         Some((at, 'k' | 'K')) => (&text[..at], 1_000),
@@ -83,17 +85,9 @@ impl FromStr for Assignment {
     }
 }
 
-impl TryFrom<String> for Assignment {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        text.parse()
-    }
-}
-
-impl From<Assignment> for String {
-    fn from(Assignment { name, value }: Assignment) -> Self {
-        format!("{name}={value}")
+impl std::fmt::Display for Assignment {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}={}", self.name, self.value)
     }
 }
 

@@ -68,14 +68,8 @@ pub fn main(args: &Args) -> Result<Ended> {
             (Inspector::present(&gpu.adapter)?, config)
         }
     };
-    let variant = KernelVariant {
-        config,
-        guarded: args.unsoftened,
-        potential: args.potential,
-        one_mass: false,
-        alone: false,
-    };
-    let report = inspector.report(&variant)?;
+    let plain = KernelVariant::new(config, 1.0, 1.0, args.potential);
+    let report = inspector.report(&KernelVariant { guarded: args.unsoftened, ..plain })?;
     if args.json {
         print::json(&as_json(&report))?;
     } else {
@@ -144,8 +138,7 @@ fn in_words(report: &Report, whole: bool) -> String {
     }
     match (&report.assembly, &report.inner_loop) {
         (None, _) => text += "\nthe driver does not give the machine code\n",
-        (Some(code), Some(inner)) if !whole => {
-            let _ = code;
+        (Some(_), Some(inner)) if !whole => {
             text += &format!("\nthe inner loop\n{}\n", inner.text);
         }
         (Some(code), _) => text += &format!("\nthe machine code\n{}\n", code.trim_end()),

@@ -20,7 +20,6 @@ mod interrupt;
 #[cfg(any(test, not(feature = "window")))]
 mod no_window;
 mod options;
-mod own_kernel;
 mod print;
 mod progress;
 mod refusal;

@@ -69,14 +69,9 @@ fn wgsl(args: &Args, checks: Checks) -> Result<String, Error> {
             ..KernelConfig::tiled(shape.p.unwrap_or(256))
         };
         config.validate(None)?;
-        KernelVariant {
-            config,
-            guarded: args.unsoftened,
-            potential: args.potential,
-            one_mass: false,
-            alone: false,
-        }
-        .wgsl()
+        let (guarded, plain) =
+            (args.unsoftened, KernelVariant::new(config, 1.0, 1.0, args.potential));
+        KernelVariant { guarded, ..plain }.wgsl()
     };
     match args.kernel.as_str() {
         "all-pairs" | "all_pairs" => force(shape.untiled),
@@ -90,14 +85,8 @@ fn wgsl(args: &Args, checks: Checks) -> Result<String, Error> {
                 checks,
                 ..KernelConfig::tiled(shape.p.unwrap_or(256))
             };
-            let variant = KernelVariant {
-                config,
-                guarded: args.unsoftened,
-                potential: false,
-                one_mass: false,
-                alone: false,
-            };
-            integrate::one_workgroup_wgsl(&variant)
+            let plain = KernelVariant::new(config, 1.0, 1.0, false);
+            integrate::one_workgroup_wgsl(&KernelVariant { guarded: args.unsoftened, ..plain })
         }
         "leapfrog" => integrate::leapfrog_wgsl(),
         name if render::SHADERS.iter().any(|(known, _)| *known == name) => render::wgsl(name),

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::own_kernel::OwnKernel;
+use super::options::OwnKernel;
 use super::{Ended, interrupt};
 use crate::app::window;
 use crate::settings::ViewRequest;

@@ -9,7 +9,7 @@ use egui_plot::{
 };
 
 use super::history::ReportSample;
-use super::theme::{DIM, LINES, heading, number, quantity, row};
+use super::theme::{DIM, LINES, heading, number, offer, quantity, row};
 use super::{Action, Facts};
 use crate::bodies::Role;
 use crate::diagnostics::FRACTIONS;
@@ -23,9 +23,7 @@ pub fn show(ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
     let reports = facts.history.reports();
     ui.horizontal(|ui| {
         let about = "Diagnostics are measured now and then; this measures them at once";
-        if ui.button("Measure now").on_hover_text(about).clicked() {
-            actions.push(Action::Live(Command::Report));
-        }
+        offer(ui.button("Measure now"), about, actions, Action::Live(Command::Report));
         ui.colored_label(DIM, format!("{} so far", reports.len()));
     });
     let Some(last) = reports.last() else {

@@ -22,7 +22,7 @@ pub struct Facts<'a> {
     /// Softening and step that suit the bodies.
     pub hints: &'a RunHints,
     /// The input's default integrator and accuracy.
-    pub usual: &'a Integration,
+    pub defaults: &'a Integration,
     /// Units in which numbers are shown; without names if they are shown as in files.
     pub units: &'a Units,
     /// The bodies' own units, whether numbers are shown in them or not.

@@ -9,7 +9,7 @@ use crate::live::Report;
 pub struct History {
     rates: VecDeque<RateSample>,
     reports: Vec<ReportSample>,
-    /// Reports later than the restored state, kept until new steps reach their times.
+    /// Reports later than the restored state, stored until new steps reach their times.
     later: Vec<ReportSample>,
     /// Step count at the last change of the time step or the integrator; earlier errors are those
     /// of the old one.

@@ -52,7 +52,7 @@ impl Frames {
                 let facts = Facts {
                     input: &session.input,
                     hints: &session.hints,
-                    usual: &session.default_integration,
+                    defaults: &session.default_integration,
                     units: view.units(&session.template.units),
                     own_units: &session.template.units,
                     count: live.len(),

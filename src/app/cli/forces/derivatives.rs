@@ -36,13 +36,13 @@ impl DerivativeOptions {
     }
 
     /// Whether an engine for derivatives is needed.
-    pub fn wanted(&self) -> Result<bool, Error> {
+    pub fn are_requested(&self) -> Result<bool, Error> {
         let precise = self.tier()?.is_some_and(|tier| tier != Precision::Single);
-        Ok(self.wants_more() || precise)
+        Ok(self.needs_more() || precise)
     }
 
     /// Whether derivatives or neighbours are requested.
-    pub fn wants_more(&self) -> bool {
+    pub fn needs_more(&self) -> bool {
         self.jerk || self.snap || self.neighbours.is_some()
     }
 

@@ -16,7 +16,7 @@ pub struct Evaluation<'a> {
     mass: Vec<f64>,
     /// Radius around each body within which its neighbours lie.
     radius: Vec<f64>,
-    options: &'a DerivativeOptions,
+    pub options: &'a DerivativeOptions,
 }
 
 impl<'a> Evaluation<'a> {

@@ -71,14 +71,7 @@ impl Rung {
 
     /// The entry point of its WGSL, the part that differs from rung to rung.
     pub fn text(&self) -> String {
-        let variant = KernelVariant {
-            config: self.config(),
-            guarded: false,
-            potential: false,
-            one_mass: false,
-            alone: false,
-        };
-        match variant.wgsl() {
+        match KernelVariant::new(self.config(), 1.0, 1.0, false).wgsl() {
             Ok(text) => main_of(&text).to_owned(),
             Err(error) => error.to_string(),
         }

@@ -2,19 +2,18 @@
 //! the driver's report, the model's prediction, a map of p and q that fills while it is shown, and
 //! a ladder of kernels.
 
-mod asked;
 mod calculator;
 mod grid;
 pub(super) mod heat;
 mod ladder;
 mod numbers;
-mod phase;
+mod query;
 
 use std::time::Duration;
 
 use egui::{Button, Color32, CornerRadius, RichText, Ui};
 
-use super::theme::{DIM, WARN, heading};
+use super::theme::{DIM, WARN, heading, offer, unless};
 use super::{Action, Facts, wgsl};
 use crate::forces::Method;
 use crate::forces::direct::gpu::{Dispatch, KernelConfig, KernelRequest, KernelVariant};
@@ -22,10 +21,11 @@ use crate::inspect::Report;
 use crate::live::Command;
 use crate::measure::Ceilings;
 use crate::sim::EngineKind;
-use asked::Query;
+
 use calculator::Calculator;
 use heat::{Cell, HeatMap, P, Q};
 use ladder::{RUNGS, RungRates};
+use query::Query;
 
 /// Time between layouts while an answer is pending.
 const POLL: Duration = Duration::from_millis(100);
@@ -91,9 +91,7 @@ impl LearnForm {
             ui.horizontal_wrapped(|ui| {
                 ui.colored_label(DIM, "The engine is on the processor: the kernel below is idle.");
                 let about = "Runs the kernel on the graphics adapter, keeping the current state";
-                if ui.button("Use the GPU").on_hover_text(about).clicked() {
-                    actions.push(Action::Engine(EngineKind::Gpu));
-                }
+                offer(ui.button("Use the GPU"), about, actions, Action::Engine(EngineKind::Gpu));
             });
         }
         if facts.engine == EngineKind::Gpu && facts.method != Method::Direct {
@@ -106,9 +104,7 @@ impl LearnForm {
                     ui.colored_label(DIM, text);
                 }
                 let about = "Computes all pairs with the kernel below, keeping the current state";
-                if ui.button("Use all pairs").on_hover_text(about).clicked() {
-                    actions.push(Action::Method(Method::Direct));
-                }
+                offer(ui.button("Use all pairs"), about, actions, Action::Method(Method::Direct));
             });
         }
         let on_gpu = facts.runs_all_pairs() && !facts.keeper.paused;
@@ -184,17 +180,11 @@ impl LearnForm {
         actions: &mut Vec<Action>,
     ) {
         let guarded = facts.settings.softening == 0.0;
-        let variant = KernelVariant {
-            config: *config,
-            guarded,
-            potential: false,
-            one_mass: false,
-            alone: false,
-        };
+        let variant = KernelVariant { guarded, ..KernelVariant::new(*config, 1.0, 1.0, false) };
         // Not while the map is filled: a running compiler would slow down the measured kernels.
         let waits = self.heat.is_filling() || matches!(self.report, Query::Pending(_));
         if self.reported_variant != Some(variant) && !waits {
-            self.report = asked::driver(&facts.gpu.adapter, variant);
+            self.report = query::driver(&facts.gpu.adapter, variant);
             self.reported_variant = Some(variant);
         }
         self.report.poll();
@@ -218,7 +208,7 @@ impl LearnForm {
             let button = Button::new("Measure ceilings");
             let response = ui.add_enabled(!waiting && !self.heat.is_filling(), button);
             if response.on_hover_text(about).clicked() {
-                self.ceilings = asked::ceilings(&facts.gpu.adapter);
+                self.ceilings = query::ceilings(&facts.gpu.adapter);
                 self.paused = !facts.keeper.paused && matches!(self.ceilings, Query::Pending(_));
                 if self.paused {
                     actions.push(Action::Live(Command::Pause(true)));
@@ -271,15 +261,9 @@ impl LearnForm {
                 return;
             }
             let reason = has_no_rates(facts);
-            let response = ui.add_enabled(reason.is_none(), Button::new("Fill"));
-            let response = match reason {
-                Some(reason) => response.on_disabled_hover_text(reason),
-                None => response.on_hover_text(
-                    "Runs the simulation with one shape after the other and notes the rate of each, then \
-                     restores the current kernel",
-                ),
-            };
-            if response.clicked() {
+            let about = "Runs the simulation with one shape after the other and notes the rate of each, then \
+                         restores the current kernel";
+            if unless(ui, reason, Button::new("Fill"), about).clicked() {
                 self.heat.begin(facts.settings.kernel);
             }
             let text = format!("r = {}, s = {}; G interactions/s", config.r, config.s);

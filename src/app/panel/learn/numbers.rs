@@ -4,8 +4,8 @@ use egui::{Grid, Ui};
 
 use super::super::Facts;
 use super::super::theme::{DIM, bytes, number, row};
-use super::asked::Query;
 use super::calculator::lanes_idle;
+use super::query::Query;
 use crate::forces::direct::gpu::KernelConfig;
 use crate::inspect::{LEAST_PER_INTERACTION, Report};
 use crate::measure::{Ceilings, predict};
@@ -51,7 +51,7 @@ pub fn driver_report(ui: &mut Ui, config: &KernelConfig, query: &Query<Report>) 
             ui.colored_label(DIM, text).on_hover_text(reason.as_str());
         }
         Query::Done(Ok(report)) => {
-            Grid::new("learn told").num_columns(2).show(ui, |ui| {
+            Grid::new("learn report").num_columns(2).show(ui, |ui| {
                 let count = |value: Option<u64>| value.map(|n| n.to_string());
                 let unknown = || "not reported".to_owned();
                 let about = "Per thread; spilled ones are kept in memory, which is slow";
