@@ -75,7 +75,7 @@ impl World {
             wgsl: None,
             rates: &rates,
             blocks: None,
-            seen: &Seen::default(),
+            inspected: &Seen::default(),
             history: &history,
             past: &[],
             is_at_end: false,

@@ -35,8 +35,8 @@ pub fn known() -> Known {
     results.into()
 }
 
-/// Logs the chosen engine and method, and why; once also that a tuned kernel for `n` bodies exists but
-/// was measured with earlier shaders.
+/// Logs the chosen engine and method, and why; once also that a tuned kernel for `n` bodies exists
+/// but was measured with earlier shaders.
 fn log(choice: &Choice, n: usize, settings: &Settings) {
     let uses_tuned = settings.kernel.fixes_nothing();
     let gpu = choice.gpu.as_ref().filter(|_| uses_tuned);

@@ -9,8 +9,8 @@ use crate::error::{Error, Result};
 #[serde(default)]
 #[cfg_attr(feature = "options", derive(clap::Args), command(next_help_heading = "Engine"))]
 pub struct AdapterRequest {
-    /// Graphics adapter: its number or place in 'gravitile info', or part of its name; several, separated by
-    /// commas, share the bodies of run, render and view [default: the best one]
+    /// Graphics adapter: its number or place in 'gravitile info', or part of its name; several,
+    /// separated by commas, share the bodies of run, render and view [default: the best one]
     // The full path keeps clap from expecting one value per item: a single value holds the list.
     #[cfg_attr(
         feature = "options",
@@ -31,7 +31,8 @@ pub struct AdapterRequest {
 }
 
 impl AdapterRequest {
-    /// The adapters with these names or numbers, separated by commas; the best one if there are none.
+    /// The adapters with these names or numbers, separated by commas; the best one if there are
+    /// none.
     pub fn named(list: &str) -> Self {
         Self { names: split(list), ..Self::default() }
     }
@@ -83,7 +84,8 @@ impl AdapterRequest {
 #[serde(untagged)]
 #[non_exhaustive]
 pub enum AdapterName {
-    /// Its number in [`crate::gpu::adapters`], its place on the PCI bus, or part of its name, in any case.
+    /// Its number in [`crate::gpu::adapters`], its place on the PCI bus, or part of its name, in
+    /// any case.
     Matching(String),
     /// This very adapter or, if it is not there, another of the same name.
     Known(AdapterIdentity),
@@ -101,7 +103,8 @@ impl std::fmt::Display for AdapterName {
     }
 }
 
-/// Splits at commas, except those in brackets, which belong to a name: `llvmpipe (LLVM 15.0.6, 256 bits)`.
+/// Splits at commas, except those in brackets, which belong to a name: `llvmpipe (LLVM 15.0.6, 256
+/// bits)`.
 fn split(list: &str) -> Vec<AdapterName> {
     let mut depth = 0i32;
     let is_comma = |c: char| {

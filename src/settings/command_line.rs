@@ -1,7 +1,8 @@
 //! Turns a request back into a command line.
 //!
-//! No option is listed here. Clap knows which options there are and how each is spelled, serde knows the value that
-//! a request gives each; both know a setting by its name in the code. Values equal to the default are left out.
+//! No option is listed here. Clap knows which options there are and how each is spelled, serde
+//! knows the value that a request gives each; both know a setting by its name in the code. Values
+//! equal to the default are left out.
 
 use clap::{Arg, ArgAction, Args, Command};
 use serde::Serialize;
@@ -45,8 +46,8 @@ pub(super) fn options<R: Args>() -> Command {
     R::augment_args(Command::new("gravitile"))
 }
 
-/// The options that differ from the default, each with its value: `true` for a flag, otherwise a text or a
-/// number.
+/// The options that differ from the default, each with its value: `true` for a flag, otherwise a
+/// text or a number.
 pub(super) fn given<R: Args + Serialize + Default>(request: &R) -> Vec<(Arg, Value)> {
     let (values, defaults) = (values(request), values(&R::default()));
     let mut given = Vec::new();
@@ -145,7 +146,8 @@ mod tests {
         tried.into_iter().find(|request| *request != plain)
     }
 
-    /// Every setting of `R`, alone and all together; `needed` are the words without which there is no request.
+    /// Every setting of `R`, alone and all together; `needed` are the words without which there is
+    /// no request.
     fn comes_back<R>(needed: &[&str], least: usize)
     where
         R: Args + Serialize + serde::de::DeserializeOwned + Default + PartialEq + std::fmt::Debug,

@@ -2,11 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-/// How the steps of a simulation become dispatches on a device. Forces without steps always come from the tiled or
-/// untiled kernel.
+/// How the steps of a simulation become dispatches on a device. Forces without steps always come
+/// from the tiled or untiled kernel.
 ///
-/// In files, where it was first a boolean, `true` is [`Dispatch::OneWorkgroup`] and `false` is [`Dispatch::Auto`]; the
-/// others are names.
+/// In files, where it was first a boolean, `true` is [`Dispatch::OneWorkgroup`] and `false` is
+/// [`Dispatch::Auto`]; the others are names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(from = "Written", into = "Written")]
 #[non_exhaustive]
@@ -18,8 +18,8 @@ pub enum Dispatch {
     Ordinary,
     /// The force kernel ends with the integrator: one dispatch per step.
     Fused,
-    /// At most p * r bodies, which fit one workgroup, take many steps per dispatch; forces are summed in a
-    /// different order.
+    /// At most p * r bodies, which fit one workgroup, take many steps per dispatch; forces are
+    /// summed in a different order.
     OneWorkgroup,
 }
 

@@ -20,7 +20,8 @@ pub struct InputRequest {
     /// Set one of the scene's parameters (see 'gravitile scenes NAME'); may be given more than once
     #[cfg_attr(feature = "options", arg(long = "set", value_name = "NAME=VALUE"))]
     pub set: Vec<Assignment>,
-    /// Gravitational constant in a snapshot's units [default: what its units or its format say, or 1]
+    /// Gravitational constant in a snapshot's units [default: what its units or its format say, or
+    /// 1]
     #[cfg_attr(feature = "options", arg(long, value_name = "G"))]
     pub gravity: Option<f64>,
     /// Number a snapshot's bodies from 0, ignoring its ids, which may be negative or missing

@@ -1,5 +1,6 @@
-//! A request as the fragment of a link, and back: `#scene=plummer&n=4000&set=toomre_q=2&paused`. The names are those of
-//! the command line's options, taken from clap, so that new settings work in links by themselves.
+//! A request as the fragment of a link, and back: `#scene=plummer&n=4000&set=toomre_q=2&paused`.
+//! The names are those of the command line's options, taken from clap, so that new settings work in
+//! links by themselves.
 
 use clap::{Arg, Args, FromArgMatches};
 use serde::Serialize;
@@ -26,7 +27,8 @@ pub fn fragment<R: Args + Serialize + Default>(request: &R) -> String {
     format!("#{}", given(request).into_iter().map(part).collect::<Vec<_>>().join("&"))
 }
 
-/// The request that a link's fragment describes, with or without its `#`; the scene is `default` if it names none.
+/// The request that a link's fragment describes, with or without its `#`; the scene is `default` if
+/// it names none.
 ///
 /// # Errors
 ///

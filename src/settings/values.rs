@@ -197,13 +197,15 @@ impl FromStr for DeviceCount {
     }
 }
 
-/// How often the tree is rebuilt while bodies move. As text, a number of steps from 1 up, or `auto`.
+/// How often the tree is rebuilt while bodies move. As text, a number of steps from 1 up, or
+/// `auto`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Rebuild {
     /// At steps whose number is divisible by this, at least 1.
     Every(u64),
-    /// As often as is fastest by the clock. Only the window offers it, since no two runs then have the same bits.
+    /// As often as is fastest by the clock. Only the window offers it, since no two runs then have
+    /// the same bits.
     Auto,
 }
 

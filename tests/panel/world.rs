@@ -204,7 +204,7 @@ impl World {
             wgsl: self.wgsl.as_deref(),
             rates: &self.rates,
             blocks: self.blocks.as_ref(),
-            seen: &self.seen,
+            inspected: &self.seen,
             defaults: &self.defaults,
             history: &self.history,
             past: &self.past,

@@ -1,7 +1,9 @@
 //! `gravitile check`: does every kernel compute the right forces on this adapter?
 
+use std::collections::BTreeMap;
+
 use anyhow::Result;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::check_direct as direct;
 use super::check_engines as engines;
@@ -14,7 +16,8 @@ use crate::gpu::{AdapterRequest, DeviceClass, Gpu};
 use crate::measure;
 use crate::settings::{KernelRequest, MethodRequest};
 
-/// Check every kernel and precision of this adapter against f64: prints worst and rms errors, exits with 1 on failure
+/// Check every kernel and precision of this adapter against f64: prints worst and rms errors, exits
+/// with 1 on failure
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -76,7 +79,7 @@ fn on_adapter(args: &Args) -> Result<Ended> {
     show(&format!("{}, {}\n{}", gpu.adapter.name, gpu.adapter.driver, parts::kernels_header()))?;
     let bar = progress::bar(all.len() as u64, "checking");
     let (mut count, mut failed) = (0, 0);
-    let mut lists = [const { Vec::new() }; 3];
+    let mut lists: BTreeMap<&str, Vec<Value>> = BTreeMap::new();
     let mut left_out = Vec::new();
     let mut tiers = false;
     for (number, part) in all.iter().enumerate() {
@@ -89,7 +92,7 @@ fn on_adapter(args: &Args) -> Result<Ended> {
                 }
                 bar.suspend(|| show(&results.text))?;
                 (count, failed) = (count + results.rows.len(), failed + results.failed);
-                lists[part.kind()].extend(results.rows);
+                lists.entry(part.key()).or_default().extend(results.rows);
             }
             Err(died) => {
                 let reason = died.to_string();
@@ -103,16 +106,16 @@ fn on_adapter(args: &Args) -> Result<Ended> {
     let crashed = left_out.iter().any(|(_, _, died)| matches!(died, child::Died::Crashed(_)));
     let passed = failed == 0 && !crashed;
     if args.json {
-        let [cases, steps, direct] = lists;
+        let mut list = |key| lists.remove(key).unwrap_or_default();
         let why = |(what, reason): (String, String)| json!({ "kernel": what, "reason": reason });
         print::json(&json!({
             "adapter": gpu.adapter.name,
             "driver": gpu.adapter.driver,
             "backend": gpu.adapter.backend,
             "passed": passed,
-            "cases": cases,
-            "steps_in_one_workgroup": steps,
-            "forces_with_derivatives": direct,
+            "cases": list("cases"),
+            "steps_in_one_workgroup": list("steps_in_one_workgroup"),
+            "forces_with_derivatives": list("forces_with_derivatives"),
             "absent_tiers": absent.iter().map(|(tier, reason)| json!({
                 "tier": tier, "reason": reason,
             })).collect::<Vec<_>>(),

@@ -41,12 +41,12 @@ impl fmt::Display for Part {
 }
 
 impl Part {
-    /// Which kind of part it is: 0, 1 or 2.
-    pub fn kind(&self) -> usize {
+    /// The key of its rows in the JSON object.
+    pub fn key(&self) -> &'static str {
         match self {
-            Self::Kernel(_) => 0,
-            Self::Steps(_) => 1,
-            Self::Tier(..) => 2,
+            Self::Kernel(_) => "cases",
+            Self::Steps(_) => "steps_in_one_workgroup",
+            Self::Tier(..) => "forces_with_derivatives",
         }
     }
 }

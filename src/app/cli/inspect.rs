@@ -20,7 +20,8 @@ Examples:
 The driver must offer VK_KHR_pipeline_executable_properties: Mesa's drivers for AMD and Intel and
 NVIDIA's own do.")]
 pub struct Args {
-    /// AMD GPU to compile for with Mesa's RADV: polaris10, vega10, renoir, navi10, navi21, gfx1100 ...
+    /// AMD GPU to compile for with Mesa's RADV: polaris10, vega10, renoir, navi10, navi21, gfx1100
+    /// ...
     #[arg(long, value_name = "NAME", conflicts_with_all = ["adapter", "baseline"])]
     gpu: Option<String>,
     /// Number of bodies to choose the kernel's shape for

@@ -35,6 +35,9 @@ mod view;
 #[cfg(all(unix, feature = "mpi"))]
 mod watchdog;
 
+#[cfg(not(feature = "window"))]
+use no_window as view;
+
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -53,16 +56,14 @@ struct Cli {
     verbose: u8,
 }
 
-#[cfg(feature = "window")]
 const WINDOW_EXAMPLES: &str = "  \
   gravitile                                        a galaxy collision in a window
   gravitile view galaxy.bin                        a snapshot of your own in a window
 ";
-#[cfg(not(feature = "window"))]
-const WINDOW_EXAMPLES: &str = "";
 
 fn examples() -> String {
-    format!("Examples:\n{WINDOW_EXAMPLES}{EXAMPLES}")
+    let of_window = if cfg!(feature = "window") { WINDOW_EXAMPLES } else { "" };
+    format!("Examples:\n{of_window}{EXAMPLES}")
 }
 
 const EXAMPLES: &str = "  \
@@ -92,10 +93,7 @@ enum Command {
     Render(render::Args),
     Convert(convert::Args),
     Shader(shader::Args),
-    #[cfg(feature = "window")]
     View(view::Args),
-    #[cfg(not(feature = "window"))]
-    View(no_window::Args),
 }
 
 /// How a command ended when nothing went wrong.
@@ -250,10 +248,7 @@ fn work() -> ExitCode {
         Command::Render(args) => render::main(&args),
         Command::Convert(args) => convert::main(&args),
         Command::Shader(args) => shader::main(&args),
-        #[cfg(feature = "window")]
         Command::View(args) => view::main(args),
-        #[cfg(not(feature = "window"))]
-        Command::View(args) => no_window::main(&args),
     };
     match ended {
         Ok(Ended::Done) => ExitCode::SUCCESS,

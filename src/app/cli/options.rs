@@ -51,7 +51,7 @@ impl Measured<'_> {
 }
 
 /// A kernel of the user's own.
-#[derive(Clone, Debug, clap::Args)]
+#[derive(Clone, Debug, Default, clap::Args)]
 pub struct OwnKernel {
     /// Use a force kernel of your own, in WGSL; docs/lesson.md says what it must contain
     #[arg(
@@ -63,10 +63,6 @@ pub struct OwnKernel {
 }
 
 impl OwnKernel {
-    /// No own kernel.
-    #[cfg(feature = "window")]
-    pub const NONE: Self = Self { force_kernel: None };
-
     /// The kernel's shape, if there is one. Compiles it as far as possible without a device.
     ///
     /// # Errors

@@ -54,7 +54,7 @@ impl AccuracyForm {
         });
         let integrator = settings.integrator;
         if integrator.has_block_steps() {
-            self.steps(ui, facts, integrator, &mut requested);
+            self.steps(ui, facts, &mut requested);
         }
         ui.horizontal_wrapped(|ui| {
             ui.label("precision").on_hover_text(PRECISION);
@@ -80,19 +80,13 @@ impl AccuracyForm {
     }
 
     /// Sliders for how individual steps are chosen.
-    fn steps(
-        &mut self,
-        ui: &mut Ui,
-        facts: &Facts,
-        integrator: &Integrator,
-        requested: &mut Integration,
-    ) {
+    fn steps(&mut self, ui: &mut Ui, facts: &Facts, requested: &mut Integration) {
         let (blocks, defaults) = (&mut requested.blocks, &facts.defaults.blocks);
         let about = "Aarseth's accuracy parameter: each body's steps grow with its square root";
         released_or_reset(ui, &mut self.eta, (&mut blocks.eta, defaults.eta), about, |value| {
             eta_slider(value, 1e-6, "eta")
         });
-        if integrator.order > 4 {
+        if facts.settings.integrator.order > 4 {
             let about = "The same for the sixth-order criterion: steps grow with it. The mean of both is used";
             released_or_reset(
                 ui,

@@ -60,7 +60,7 @@ pub struct Facts<'a> {
     /// The individual steps, if the integrator has them and they are shown.
     pub blocks: Option<&'a BlockFacts>,
     /// Results of inspecting the forces: their error, the tree, what acts on a body.
-    pub seen: &'a Seen,
+    pub inspected: &'a Seen,
     /// Rates and diagnostics so far.
     pub history: &'a History,
     /// Stored states, by time.

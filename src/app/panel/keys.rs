@@ -133,49 +133,32 @@ fn load(name: &str) -> Vec<Action> {
     vec![Action::Load(super::Input::named(name))]
 }
 
-/// The actions of the keys pressed in this frame. While the window asks whether to close, only keys
-/// that answer count.
+/// The actions of the keys pressed in this frame. While the window asks whether to close, keys that do
+/// not answer are ignored.
 pub(super) fn pressed(context: &Context, facts: &Facts, is_closing: bool) -> Vec<Action> {
-    if is_closing {
-        return answers(context, facts);
-    }
-    if context.text_edit_focused() {
+    if !is_closing && context.text_edit_focused() {
         return Vec::new();
     }
     // egui would move its focus with Tab, which folds the panel here, and then take all other keys.
-    if context.input(|input| input.key_pressed(Code::Tab)) {
+    if !is_closing && context.input(|input| input.key_pressed(Code::Tab)) {
         context.memory_mut(|memory| memory.move_focus(egui::FocusDirection::None));
     }
-    let mut actions = Vec::new();
-    // An open list takes Escape for itself.
-    let is_list_open = egui::Popup::is_any_open(context);
-    context.input_mut(|input| {
-        for key in KEYS {
-            for code in key.codes {
-                if is_list_open && *code == Code::Escape {
-                    continue;
-                }
-                if input.consume_key(key.modifiers, *code) {
-                    actions.extend((key.actions)(facts));
-                }
-            }
-        }
-    });
-    actions
-}
-
-/// [`pressed`] while the window asks whether to close: keys that do not answer are ignored.
-fn answers(context: &Context, facts: &Facts) -> Vec<Action> {
     let answers =
         |action: &Action| matches!(action, Action::Escape | Action::AskToQuit | Action::Quit);
+    // An open list takes Escape for itself.
+    let is_list_open = !is_closing && egui::Popup::is_any_open(context);
     let mut actions = Vec::new();
     context.input_mut(|input| {
         for key in KEYS {
             let triggered = (key.actions)(facts);
-            if triggered.iter().all(answers) {
-                let hit = |code: &&Code| input.consume_key(key.modifiers, **code);
-                let hits = key.codes.iter().filter(hit).count();
-                actions.extend(std::iter::repeat_n(triggered, hits).flatten());
+            if is_closing && !triggered.iter().all(answers) {
+                continue;
+            }
+            for code in key.codes {
+                let is_taken = is_list_open && *code == Code::Escape;
+                if !is_taken && input.consume_key(key.modifiers, *code) {
+                    actions.extend(triggered.clone());
+                }
             }
         }
     });

@@ -1,5 +1,5 @@
-//! The panel next to the picture: one file per tab. A tab shows [`Facts`] and returns the user's requests as
-//! [`Action`]s; it changes nothing itself, so each can be tested without a window.
+//! The panel next to the picture: one file per tab. A tab shows [`Facts`] and returns the user's
+//! requests as [`Action`]s; it changes nothing itself, so each can be tested without a window.
 
 mod accuracy;
 mod actions;
@@ -92,7 +92,8 @@ impl Tab {
 
 /// Width of the panel in points, until somebody drags its edge.
 const DEFAULT_WIDTH: f32 = 330.0;
-/// If less than this would be left of the panel, in points, the panel lies below the picture instead.
+/// If less than this would be left of the panel, in points, the panel lies below the picture
+/// instead.
 const LEAST_ROOM: f32 = 200.0;
 /// The part of the window's height that it has there.
 const PART_BELOW: f32 = 0.5;
@@ -102,7 +103,8 @@ const PART_BELOW: f32 = 0.5;
 pub struct Panel {
     /// Whether it is unfolded.
     pub open: bool,
-    /// Whether there are neither panel nor bar, only messages: the window is embedded in another page.
+    /// Whether there are neither panel nor bar, only messages: the window is embedded in another
+    /// page.
     pub is_hidden: bool,
     /// The tab that is shown.
     pub tab: Tab,
@@ -138,13 +140,14 @@ impl Panel {
         Self { open, tab, width: DEFAULT_WIDTH, ..Self::default() }
     }
 
-    /// The actions of the keys pressed in this frame; while it asks whether to close the window, only the answer.
+    /// The actions of the keys pressed in this frame; while it asks whether to close the window,
+    /// only the answer.
     pub fn pressed(&self, context: &egui::Context, facts: &Facts) -> Vec<Action> {
         keys::pressed(context, facts, self.asks_to_quit)
     }
 
-    /// Shows everything and returns the user's requests. `view` is changed in place: it is not part of
-    /// the simulation.
+    /// Shows everything and returns the user's requests. `view` is changed in place: it is not part
+    /// of the simulation.
     pub fn show(&mut self, ui: &mut egui::Ui, facts: &Facts, view: &mut ViewChoice) -> Vec<Action> {
         let mut actions = Vec::new();
         if !self.open || self.tab != Tab::Learn {
@@ -186,7 +189,8 @@ impl Panel {
         actions
     }
 
-    /// The points that it covers: a width at the right, or a height below in narrow windows, as on a phone.
+    /// The points that it covers: a width at the right, or a height below in narrow windows, as on
+    /// a phone.
     pub fn covers(&self, context: &egui::Context) -> egui::Vec2 {
         let room = context.content_rect();
         if !self.open {

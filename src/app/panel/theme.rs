@@ -98,7 +98,8 @@ pub fn offer(
     }
 }
 
-/// A control that is disabled if there is a `refusal`, which is then its hint; else that is `about`.
+/// A control that is disabled if there is a `refusal`, which is then its hint; else that is
+/// `about`.
 pub fn unless(
     ui: &mut egui::Ui,
     refusal: Option<impl ToString>,
@@ -160,29 +161,8 @@ pub fn resets(ui: &mut egui::Ui, is_default: bool) -> bool {
     ui.add_visible(!is_default, button).on_hover_text(about).clicked() && !is_default
 }
 
-/// A slider that changes `value` once it is released or a number has been typed; `held` is what it
-/// shows until then.
-pub fn released(
-    ui: &mut egui::Ui,
-    held: &mut Option<f64>,
-    value: &mut f64,
-    about: &str,
-    slider: impl FnOnce(&mut f64) -> egui::Slider<'_>,
-) {
-    let mut shown = held.unwrap_or(*value);
-    let response = ui.add(slider(&mut shown)).on_hover_text(about);
-    if response.changed() {
-        *held = Some(shown);
-    }
-    if !response.dragged()
-        && !ui.ctx().text_edit_focused()
-        && let Some(new) = held.take()
-    {
-        *value = new;
-    }
-}
-
-/// [`released`], followed by the button that resets it.
+/// A slider that changes `value` once it is released or a number has been typed, followed by the
+/// button that resets it; `held` is what the slider shows until then.
 pub fn released_or_reset(
     ui: &mut egui::Ui,
     held: &mut Option<f64>,
@@ -191,7 +171,14 @@ pub fn released_or_reset(
     slider: impl FnOnce(&mut f64) -> egui::Slider<'_>,
 ) {
     ui.horizontal(|ui| {
-        released(ui, held, value, about, slider);
+        let mut shown = held.unwrap_or(*value);
+        let response = ui.add(slider(&mut shown)).on_hover_text(about);
+        if response.changed() {
+            *held = Some(shown);
+        }
+        if !response.dragged() && !ui.ctx().text_edit_focused() {
+            *value = held.take().unwrap_or(*value);
+        }
         if resets(ui, *value == default && held.is_none()) {
             *held = None;
             *value = default;

@@ -157,7 +157,7 @@ impl TreeForm {
                 self.depth = DEFAULT_DEPTH;
             }
         });
-        let Some(tree) = &facts.seen.tree else {
+        let Some(tree) = &facts.inspected.tree else {
             // Always one line, so that nothing below moves.
             let text = if self.boxes || self.lists { "being built …" } else { "not shown" };
             ui.colored_label(DIM, text);
@@ -184,7 +184,7 @@ impl TreeForm {
         if !self.lists {
             return;
         }
-        let walk = match (self.body, &facts.seen.walk) {
+        let walk = match (self.body, &facts.inspected.walk) {
             (None, _) => {
                 ui.colored_label(DIM, "click on a body in the picture");
                 return;
@@ -263,7 +263,7 @@ fn use_tree(ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
 fn measured(ui: &mut Ui, facts: &Facts) {
     let about = "|a - a'| / |a'| of a sample of bodies evenly spaced by index, with a' by all pairs in f64; \
                  every few seconds, on the processor";
-    let [rms, others, of] = match facts.seen.error {
+    let [rms, others, of] = match facts.inspected.error {
         None => ["being measured …", "–", "–"].map(str::to_owned),
         Some(error) => {
             let time = quantity(error.time, &facts.units.time);

@@ -71,7 +71,7 @@ impl Frames {
                     wgsl: session.wgsl.as_ref().map(|(_, text)| text.as_str()),
                     rates: live.rates(),
                     blocks: live.blocks(),
-                    seen: live.seen(),
+                    inspected: live.seen(),
                     history,
                     past: past.marks(),
                     is_at_end: session.is_at_end(),

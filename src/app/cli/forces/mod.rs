@@ -1,6 +1,5 @@
 //! `gravitile forces`: one evaluation of the forces, as a table.
 
-mod derivatives;
 mod evaluation;
 mod report;
 
@@ -19,11 +18,11 @@ use crate::gpu::Gpu;
 use crate::messages::any_of;
 use crate::settings::{EngineRequest, InputRequest};
 use crate::sim::{EngineKind, Settings, direct_engine};
-use derivatives::{DerivativeOptions, lists_path};
-use evaluation::Evaluation;
+use evaluation::{DerivativeOptions, Evaluation, lists_path};
 use report::{Report, compare, list, table};
 
-/// Compute accelerations and potentials once, optionally derivatives and neighbours: id,ax,ay,az,potential
+/// Compute accelerations and potentials once, optionally derivatives and neighbours:
+/// id,ax,ay,az,potential
 #[derive(Debug, clap::Args)]
 #[command(
     allow_negative_numbers = true,

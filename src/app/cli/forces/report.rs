@@ -6,8 +6,7 @@ use std::path::PathBuf;
 use serde_json::{Map, Value, json};
 
 use super::Files;
-use super::derivatives::DerivativeOptions;
-use super::evaluation::Evaluation;
+use super::evaluation::{DerivativeOptions, Evaluation};
 use crate::bodies::Bodies;
 use crate::forces::{Answers, ForceEngine, NO_SOURCE};
 use crate::measure::{ErrorStats, acceleration_errors, potential_errors};

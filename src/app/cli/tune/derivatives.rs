@@ -80,7 +80,7 @@ pub fn measure(args: &Args, kind: Kind, store: &Store, sizes: &[usize]) -> Resul
     let hold = |job: &Job| -> Result<Row, Error> {
         let &Job { sinks, sources, secs } = job;
         let pairs = (sinks * sources) as f64;
-        check_duration(rate, pairs, secs, ["an evaluation".to_owned(), format!("{secs:.2}")])?;
+        check_duration((rate, pairs), "an evaluation", (secs, &format!("{secs:.2}")))?;
         let mut watch = Watch::new(&go_on);
         let mut timer = DerivativesTimer::new(&gpu, precision, order, (sinks, sources))?;
         let (default, refined) = (timer.usual(), precision.refines(sources));

@@ -49,7 +49,8 @@ pub struct Args {
     /// Seconds to spend on each number of bodies
     #[arg(long, default_value_t = 10.0, value_name = "SECS")]
     secs: f64,
-    /// Tune forces up to this derivative: acceleration, jerk (GRAPE-6, hermite4) or snap (sixth order)
+    /// Tune forces up to this derivative: acceleration, jerk (GRAPE-6, hermite4) or snap (sixth
+    /// order)
     #[arg(long, value_name = "ORDER")]
     derivatives: Option<String>,
     /// With --derivatives: precision of the forces: single, double-single or double
@@ -176,15 +177,13 @@ fn check_not_interrupted() -> Result<(), Error> {
     if interrupt::requested() { Err(Error::Stopped) } else { Ok(()) }
 }
 
-/// Refuses a race of `secs` seconds if one evaluation is predicted to take more than an eighth of
-/// it. `rate` is the number of pairs per second in the last race.
+/// Refuses a race of `secs` seconds if one evaluation, named `what`, is predicted to take more than an
+/// eighth of it, at `rate` pairs per second in the last race.
 fn check_duration(
-    rate: Option<f64>,
-    pairs: f64,
-    secs: f64,
-    what: [String; 2],
+    (rate, pairs): (Option<f64>, f64),
+    what: &str,
+    (secs, shown): (f64, &str),
 ) -> Result<(), Error> {
-    let [what, shown] = what;
     match rate.map(|rate| pairs / rate) {
         Some(each) if 8.0 * each > secs => Err(Error::Outside(format!(
             "{what} takes about {each:.2} s, too long for a race of {shown} s (--secs)"

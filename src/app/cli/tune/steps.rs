@@ -26,7 +26,7 @@ pub fn measure(args: &Args, store: &Store, sizes: &[usize]) -> Result<Ended> {
     let mut methods: Vec<&str> = Vec::new();
     let hold = |&n: &usize| -> Result<Row, Error> {
         let pairs = (timed(n) as f64).powi(2);
-        check_duration(rate, pairs, args.secs, ["a step".to_owned(), args.secs.to_string()])?;
+        check_duration((rate, pairs), "a step", (args.secs, &args.secs.to_string()))?;
         let mut known = |secs| ceilings.within(secs, &mut || !interrupt::requested());
         let tuning = tune_steps(&gpu, n, args.secs, &mut known, &go_on);
         let tuned = crate::gpu::blocking(tuning)?;

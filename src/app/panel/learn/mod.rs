@@ -77,6 +77,14 @@ fn has_no_rates(facts: &Facts) -> Option<&'static str> {
     }
 }
 
+/// The kernel that is shown, and the engine's rate with it, if it is known.
+#[derive(Clone, Copy)]
+struct Shown<'a> {
+    facts: &'a Facts<'a>,
+    config: &'a KernelConfig,
+    rate: Option<f64>,
+}
+
 fn request_kernel(config: KernelConfig) -> Action {
     Action::Live(Command::Kernel(KernelRequest::from(config)))
 }
@@ -116,13 +124,14 @@ impl LearnForm {
         }
 
         heading(ui, &config.to_string());
-        self.slow_motion(ui, facts, &config, actions);
-        self.numbers(ui, facts, &config, rate, actions);
-        self.heat_map(ui, facts, &config, rate, actions);
+        let shown = Shown { facts, config: &config, rate };
+        self.slow_motion(ui, shown, actions);
+        self.numbers(ui, shown, actions);
+        self.heat_map(ui, shown, actions);
         heading(ui, "Occupancy");
         let report = if let Query::Done(Ok(report)) = &self.report { Some(report) } else { None };
         self.calculator.show(ui, report.map(|report| (report, config.threads())));
-        self.ladder(ui, facts, &config, actions);
+        self.ladder(ui, shown, actions);
     }
 
     /// Restores the kernel that filling the map has replaced, when the tab is left.
@@ -143,13 +152,8 @@ impl LearnForm {
         }
     }
 
-    fn slow_motion(
-        &mut self,
-        ui: &mut Ui,
-        facts: &Facts,
-        config: &KernelConfig,
-        actions: &mut Vec<Action>,
-    ) {
+    fn slow_motion(&mut self, ui: &mut Ui, shown: Shown, actions: &mut Vec<Action>) {
+        let Shown { facts, config, .. } = shown;
         if !self.frozen {
             self.secs += f64::from(ui.input(|input| input.stable_dt)).min(0.1);
             ui.ctx().request_repaint_after(Duration::from_millis(33));
@@ -171,14 +175,8 @@ impl LearnForm {
         });
     }
 
-    fn numbers(
-        &mut self,
-        ui: &mut Ui,
-        facts: &Facts,
-        config: &KernelConfig,
-        rate: Option<f64>,
-        actions: &mut Vec<Action>,
-    ) {
+    fn numbers(&mut self, ui: &mut Ui, shown: Shown, actions: &mut Vec<Action>) {
+        let Shown { facts, config, .. } = shown;
         let guarded = facts.settings.softening == 0.0;
         let variant = KernelVariant { guarded, ..KernelVariant::new(*config, 1.0, 1.0, false) };
         // Not while the map is filled: a running compiler would slow down the measured kernels.
@@ -200,7 +198,7 @@ impl LearnForm {
             numbers::driver_report(ui, config, &self.report);
         });
         heading(ui, "How fast");
-        numbers::rates(ui, facts, config, &self.ceilings, rate);
+        numbers::rates(ui, shown, &self.ceilings);
         ui.horizontal_wrapped(|ui| {
             let waiting = matches!(self.ceilings, Query::Pending(_));
             let about = "Runs small kernels that do one thing each, for a second or two, on a device of their \
@@ -227,14 +225,8 @@ impl LearnForm {
         }
     }
 
-    fn heat_map(
-        &mut self,
-        ui: &mut Ui,
-        facts: &Facts,
-        config: &KernelConfig,
-        rate: Option<f64>,
-        actions: &mut Vec<Action>,
-    ) {
+    fn heat_map(&mut self, ui: &mut Ui, shown: Shown, actions: &mut Vec<Action>) {
+        let Shown { facts, config, rate } = shown;
         heading(ui, "p and q");
         let refuse = |config: &KernelConfig| {
             config.validate(Some(facts.gpu)).err().map(|error| error.to_string())

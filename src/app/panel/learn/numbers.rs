@@ -4,6 +4,7 @@ use egui::{Grid, Ui};
 
 use super::super::Facts;
 use super::super::theme::{DIM, bytes, number, row};
+use super::Shown;
 use super::calculator::lanes_idle;
 use super::query::Query;
 use crate::forces::direct::gpu::KernelConfig;
@@ -78,13 +79,8 @@ pub fn driver_report(ui: &mut Ui, config: &KernelConfig, query: &Query<Report>) 
 }
 
 /// The measured and the predicted rate.
-pub fn rates(
-    ui: &mut Ui,
-    facts: &Facts,
-    config: &KernelConfig,
-    ceilings: &Query<Ceilings>,
-    rate: Option<f64>,
-) {
+pub(super) fn rates(ui: &mut Ui, shown: Shown, ceilings: &Query<Ceilings>) {
+    let Shown { facts, config, rate } = shown;
     let predicted = match ceilings {
         Query::Done(Ok(ceilings)) => predict(ceilings, config, facts.count, facts.count),
         _ => None,
