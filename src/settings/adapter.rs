@@ -214,7 +214,10 @@ pub mod one_or_several {
     use super::AdapterIdentity;
 
     #[derive(Deserialize)]
-    #[serde(untagged, expecting = "expected an adapter, or a list of adapters")]
+    #[serde(
+        untagged,
+        expecting = "expected an adapter's name, or a table with its name, backend, vendor, device and place"
+    )]
     enum OneOrSeveral {
         One(AdapterIdentity),
         Several(Vec<AdapterIdentity>),

@@ -69,6 +69,7 @@ pub fn main(args: &Args) -> Result<Ended> {
             (Inspector::present(&gpu.adapter)?, config)
         }
     };
+    // At softening 1 no guard is needed; --unsoftened alone decides.
     let plain = KernelVariant::new(config, 1.0, 1.0, args.potential);
     let report = inspector.report(&KernelVariant { guarded: args.unsoftened, ..plain })?;
     if args.json {

@@ -67,6 +67,7 @@ fn wgsl(args: &Args, checks: Checks) -> Result<String, Error> {
         checks,
         ..KernelConfig::tiled(shape.p.unwrap_or(256))
     };
+    // At softening 1 no guard is needed; --unsoftened alone decides.
     let variant = |config, potential| KernelVariant {
         guarded: args.unsoftened,
         ..KernelVariant::new(config, 1.0, 1.0, potential)

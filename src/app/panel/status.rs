@@ -211,7 +211,7 @@ fn energy_error(facts: &Facts) -> Option<Part> {
             "the run cannot be trusted: shorten the time step (tab Physics), then restart (r)",
         ),
     };
-    let time = quantity(last.time, &facts.units.time);
+    let time = quantity(last.report.time, &facts.units.time);
     Some(Part {
         text: format!("energy error {}", percent(error)),
         colour,

@@ -71,6 +71,7 @@ impl Rung {
 
     /// The entry point of its WGSL, the part that differs from rung to rung.
     pub fn text(&self) -> String {
+        // At softening 1 no guard is needed.
         match KernelVariant::new(self.config(), 1.0, 1.0, false).wgsl() {
             Ok(text) => main_of(&text).to_owned(),
             Err(error) => error.to_string(),

@@ -178,6 +178,7 @@ impl LearnForm {
     fn numbers(&mut self, ui: &mut Ui, shown: Shown, actions: &mut Vec<Action>) {
         let Shown { facts, config, .. } = shown;
         let guarded = facts.settings.softening == 0.0;
+        // The guard goes by `guarded` alone: at softening 1 there is none.
         let variant = KernelVariant { guarded, ..KernelVariant::new(*config, 1.0, 1.0, false) };
         // Not while the map is filled: a running compiler would slow down the measured kernels.
         let waits = self.heat.is_filling() || matches!(self.report, Query::Pending(_));
