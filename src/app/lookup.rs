@@ -27,32 +27,25 @@ pub fn keep_kernels() {
 /// The tuning results of this machine. A damaged file is ignored; the error is logged once.
 pub fn known() -> Known {
     let Some(store) = store() else { return Known::default() };
-    let loaded = store.load();
-    if let Some(problem) = &loaded.damage {
+    let results = store.load();
+    if let Some(problem) = &results.damage {
         static LOGGED: std::sync::Once = std::sync::Once::new();
         LOGGED.call_once(|| log::error!("{problem}: ignored; 'gravitile tune' rewrites it"));
     }
-    Known::new(loaded.choices).with_walks(loaded.walks).with_derivatives(loaded.derivatives)
+    results.into()
 }
 
-/// Logs once that a tuned kernel for `n` bodies exists but was measured with earlier shaders.
-fn log_outdated(choice: &Choice, n: usize, settings: &Settings) {
+/// Logs the chosen engine and method, and why; once also that a tuned kernel for `n` bodies exists
+/// but was measured with earlier shaders.
+fn log(choice: &Choice, n: usize, settings: &Settings) {
     let uses_tuned = settings.kernel.fixes_nothing();
     let gpu = choice.gpu.as_ref().filter(|_| uses_tuned);
     if gpu.is_some_and(|gpu| settings.known.is_outdated(gpu, n)) {
         static LOGGED: std::sync::Once = std::sync::Once::new();
         LOGGED.call_once(|| log::error!("{OUTDATED}"));
     }
-}
-
-/// Logs the chosen engine and method, and why.
-fn log_choice(choice: &Choice) {
-    log::info!(
-        "engine {}, method {}: {}",
-        choice.kind.name(),
-        choice.method.name(),
-        choice.because()
-    );
+    let (engine, method) = (choice.kind.name(), choice.method.name());
+    log::info!("engine {engine}, method {method}: {}", choice.because());
 }
 
 /// The engine and method for `n` bodies. Stores the tuning results in `settings` first.
@@ -63,8 +56,7 @@ fn log_choice(choice: &Choice) {
 pub fn choose(n: usize, settings: &mut Settings) -> Result<Choice> {
     settings.known = known();
     let choice = pollster::block_on(measure::choose(n, settings))?;
-    log_outdated(&choice, n, settings);
-    log_choice(&choice);
+    log(&choice, n, settings);
     Ok(choice)
 }
 
@@ -73,7 +65,6 @@ pub fn choose(n: usize, settings: &mut Settings) -> Result<Choice> {
 pub async fn choose_on(gpu: &Arc<Gpu>, n: usize, settings: &mut Settings) -> Result<Choice> {
     settings.known = known();
     let choice = measure::choose_on(Some(gpu), n, settings).await?;
-    log_outdated(&choice, n, settings);
-    log_choice(&choice);
+    log(&choice, n, settings);
     Ok(choice)
 }

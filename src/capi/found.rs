@@ -22,5 +22,5 @@ pub fn shapes(gpu: &Gpu) -> FittedShapes {
     if let Some(problem) = &loaded.damage {
         report("open", &format!("{problem}: ignored; 'gravitile tune' rewrites it"));
     }
-    Known::default().with_derivatives(loaded.derivatives).shapes(gpu)
+    Known::from(loaded).shapes(gpu)
 }

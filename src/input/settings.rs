@@ -22,11 +22,11 @@ impl MethodRequest {
     /// An unknown engine or method; a method that the engine lacks.
     pub fn chosen(&self) -> Result<(EngineKind, Option<Method>)> {
         let engine = EngineKind::from_name(&self.engine)?;
-        let wanted = Method::from_name(&self.method)?;
-        let (kind, method) = engine.by(wanted)?;
+        let requested = Method::from_name(&self.method)?;
+        let (kind, method) = engine.by(requested)?;
         // The engine implies this method; leaving it unset allows another engine to be chosen
         // later.
-        Ok((kind, wanted.filter(|_| method != Method::Reference)))
+        Ok((kind, requested.filter(|_| method != Method::Reference)))
     }
 }
 

@@ -30,34 +30,9 @@ pub fn driver_manifest() -> Option<PathBuf> {
 }
 
 /// Prefixes of AMD's names for GPU families.
-const FAMILIES: [&str; 26] = [
-    "aldebaran",
-    "arcturus",
-    "bonaire",
-    "carrizo",
-    "fiji",
-    "gfx",
-    "hainan",
-    "hawaii",
-    "iceland",
-    "kabini",
-    "kaveri",
-    "navi",
-    "oland",
-    "pitcairn",
-    "polaris",
-    "raphael",
-    "raven",
-    "rembrandt",
-    "renoir",
-    "stoney",
-    "tahiti",
-    "tonga",
-    "vangogh",
-    "vega",
-    "verde",
-    "mi",
-];
+const FAMILIES: &str = "aldebaran arcturus bonaire carrizo fiji gfx hainan hawaii iceland kabini kaveri navi \
+    oland pitcairn polaris raphael raven rembrandt renoir stoney tahiti tonga vangogh \
+    vega verde mi";
 
 /// Folders to search if a manifest names the library without one.
 const LIBRARIES: [&str; 4] =
@@ -86,9 +61,9 @@ fn library_of(manifest: &Path) -> Option<PathBuf> {
     let text = std::fs::read_to_string(manifest).ok()?;
     let after = text.split_once("\"library_path\"")?.1.split_once(':')?.1;
     let path = Path::new(after.split('"').nth(1)?);
-    let beside = manifest.parent()?.join(path);
+    let next_to_it = manifest.parent()?.join(path);
     let elsewhere = LIBRARIES.iter().map(|folder| Path::new(folder).join(path));
-    std::iter::once(beside).chain(elsewhere).find(|path| path.is_file())
+    std::iter::once(next_to_it).chain(elsewhere).find(|path| path.is_file())
 }
 
 /// Names of families among the texts of a library, in lower case.
@@ -101,7 +76,7 @@ fn families_in(library: &[u8]) -> Vec<String> {
         .split(|byte| *byte == 0)
         .filter(is_name)
         .map(|text| String::from_utf8_lossy(text).to_lowercase())
-        .filter(|name| FAMILIES.iter().any(|family| name.starts_with(family)))
+        .filter(|name| FAMILIES.split(' ').any(|family| name.starts_with(family)))
         // Accepts mi100 but not min_lod.
         .filter(|name| {
             name.strip_prefix("mi")
@@ -122,14 +97,14 @@ impl Environment {
     /// # Safety
     /// No other thread may read or write the environment until the value is dropped.
     pub(super) unsafe fn set(manifest: &Path, family: &str) -> Self {
-        let wanted: [(&'static str, OsString); 3] = [
+        let variables: [(&'static str, OsString); 3] = [
             ("VK_DRIVER_FILES", manifest.into()),
             // The same for loaders older than 1.3.207.
             ("VK_ICD_FILENAMES", manifest.into()),
             ("RADV_FORCE_FAMILY", family.into()),
         ];
-        let before = wanted.iter().map(|(name, _)| (*name, std::env::var_os(name))).collect();
-        for (name, value) in &wanted {
+        let before = variables.iter().map(|(name, _)| (*name, std::env::var_os(name))).collect();
+        for (name, value) in &variables {
             // SAFETY: as the caller promises.
             unsafe { std::env::set_var(name, value) };
         }

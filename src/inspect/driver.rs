@@ -114,10 +114,10 @@ impl Inspector {
             let found = instance
                 .enumerate_physical_devices()
                 .map_err(|code| format!("no Vulkan device: {code}"))?;
-            let wanted = found
+            let accepted = found
                 .into_iter()
                 .find(|&device| accepts(&instance.get_physical_device_properties(device)));
-            let physical = wanted.ok_or("its Vulkan driver does not offer the device")?;
+            let physical = accepted.ok_or("its Vulkan driver does not offer the device")?;
             let offered =
                 instance.enumerate_device_extension_properties(physical).unwrap_or_default();
             let offers = |extension: &vk::ExtensionProperties| {
@@ -173,7 +173,7 @@ impl Inspector {
         let bytes = translate(variant.file(), &text, Language::SpirV, variant.config.checks)?;
         let bindings = [Binding::Read, Binding::Read, Binding::Write, Binding::Params(0)];
         let roots = if variant.potential { 2 } else { 1 };
-        self.ask(&bytes, &bindings, *variant, &variant.config, roots)
+        self.report_on(&bytes, &bindings, *variant, &variant.config, roots)
     }
 
     /// The driver's report on a kernel for forces with derivatives.
@@ -185,10 +185,10 @@ impl Inspector {
         variant.shape.validate()?;
         let (name, text) = (DirectVariant::FORCES, variant.forces()?);
         let bytes = translate(name, &text, Language::SpirV, Checks::Off)?;
-        self.ask(&bytes, &DirectVariant::BINDINGS, *variant, &variant.shape, 1)
+        self.report_on(&bytes, &DirectVariant::BINDINGS, *variant, &variant.shape, 1)
     }
 
-    fn ask<V>(
+    fn report_on<V>(
         &self,
         spirv: &[u8],
         bindings: &[Binding],

@@ -81,39 +81,30 @@ impl EnergyLog {
     pub fn open(folder: &Path, last_step: Option<u64>) -> Result<Self> {
         let path = folder.join("energy.csv");
         let io = |action| move |source| Error::io(action, &folder.join("energy.csv"), source);
-        let mut kept = match (last_step, std::fs::read_to_string(&path)) {
+        let mut text = match (last_step, std::fs::read_to_string(&path)) {
             (Some(last), Ok(text)) => complete_rows(&text, last),
             (None, _) => String::new(),
             (Some(_), Err(error)) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
             (Some(_), Err(error)) => return Err(io("read")(error)),
         };
-        if kept.lines().count() < 2 {
+        if text.lines().count() < 2 {
             // The header is written with the first row.
-            kept.clear();
+            text.clear();
         }
-        crate::files::replace(&path, kept.as_bytes())?;
+        crate::files::replace(&path, text.as_bytes())?;
         let file = OpenOptions::new().append(true).open(&path).map_err(io("write"))?;
         let number = |row: &str, column: usize| row.split(',').nth(column)?.parse::<f64>().ok();
-        let first = kept.lines().nth(1).filter(|row| number(row, 0) == Some(0.0));
+        let first = text.lines().nth(1).filter(|row| number(row, 0) == Some(0.0));
         let initial = first.and_then(|row| number(row, 4));
         let lacks_beginning = initial.is_none() && last_step.is_some_and(|step| step > 0);
-        let rows = kept.lines().skip(1);
+        let rows = text.lines().skip(1);
         let last = rows.last().and_then(|row| Some((number(row, 1)?, number(row, 4)?)));
         // Logs of earlier versions lack these columns.
-        let header = kept.lines().next().unwrap_or_default();
+        let header = text.lines().next().unwrap_or_default();
         let has_passages = header.ends_with(PASSAGE_COLUMNS);
         let has_units = header.contains(UNIT_COLUMNS);
-        let has_warned = false;
-        Ok(Self {
-            path,
-            file: Some(file),
-            initial,
-            lacks_beginning,
-            has_warned,
-            last,
-            has_units,
-            has_passages,
-        })
+        let (file, other) = (Some(file), Self::elsewhere(false, None));
+        Ok(Self { path, file, initial, lacks_beginning, last, has_units, has_passages, ..other })
     }
 
     /// Sets the reference of the errors if the first row is missing; with `None` they are then
@@ -279,11 +270,11 @@ fn quoted(name: &str) -> String {
 /// The header and the complete rows of steps up to `last`.
 fn complete_rows(text: &str, last: u64) -> String {
     let whole = |line: &&str| line.ends_with('\n');
-    let wanted = |line: &&str| {
+    let is_in_range = |line: &&str| {
         let step = line.split(',').next().unwrap_or("");
         step == "step" || step.parse::<u64>().is_ok_and(|step| step <= last)
     };
-    text.split_inclusive('\n').take_while(whole).filter(wanted).collect()
+    text.split_inclusive('\n').take_while(whole).filter(is_in_range).collect()
 }
 
 #[cfg(test)]

@@ -84,14 +84,6 @@ pub struct Plan {
     pub units: BTreeMap<String, String>,
 }
 
-/// The parts of a plan that are not settings.
-struct Course {
-    input: String,
-    n: usize,
-    steps: u64,
-    steps_per_snapshot: u64,
-}
-
 impl Plan {
     /// The plan of a new simulation, for `steps` steps.
     pub fn of(sim: &Simulation, input: String, steps: u64, steps_per_snapshot: u64) -> Self {
@@ -111,14 +103,15 @@ impl Plan {
             frame: requested.frame.filter(|_| sim.device().is_some()),
             ..requested.clone()
         };
-        let course = Course { input, n: sim.len(), steps, steps_per_snapshot };
-        Self::of_settings(came_to, sim.kernel_config(), course)
+        let plan = Self::of_settings(came_to, sim.kernel_config());
+        Self { input, n: sim.len(), steps, steps_per_snapshot, ..plan }
     }
 
-    /// The plan of a simulation run with exactly these settings and, on a GPU, this kernel.
+    /// The plan of a simulation run with exactly these settings and, on a GPU, this kernel; without
+    /// input, number of bodies and steps.
     ///
     /// All settings are destructured here, so that a new one that is not stored does not compile.
-    fn of_settings(settings: Settings, kernel: Option<KernelConfig>, course: Course) -> Self {
+    fn of_settings(settings: Settings, kernel: Option<KernelConfig>) -> Self {
         let Settings {
             softening,
             dt,
@@ -141,20 +134,19 @@ impl Plan {
             shapes,
             frame,
         } = settings;
-        let Course { input, n, steps, steps_per_snapshot } = course;
         let identity = |name| match name {
             AdapterName::Known(identity) => identity,
             AdapterName::Matching(name) => AdapterIdentity::of_name(name),
         };
         Self {
             gravitile: env!("CARGO_PKG_VERSION").to_owned(),
-            input,
-            n,
+            input: String::new(),
+            n: 0,
             softening,
             dt,
             start,
-            steps,
-            steps_per_snapshot,
+            steps: 0,
+            steps_per_snapshot: 0,
             gravitational_constant,
             integrator: integrator.name.to_owned(),
             engine: engine.name().to_owned(),
@@ -265,10 +257,10 @@ mod tests {
 
     /// The settings after a round trip through a file.
     fn resumed(settings: &Settings) -> Settings {
-        let course =
-            Course { input: "plummer".to_owned(), n: 10, steps: 100, steps_per_snapshot: 10 };
         let kernel = settings.kernel.fill(KernelConfig::tiled(64));
-        let plan = Plan::of_settings(settings.clone(), Some(kernel), course);
+        let plan = Plan::of_settings(settings.clone(), Some(kernel));
+        let input = "plummer".to_owned();
+        let plan = Plan { input, n: 10, steps: 100, steps_per_snapshot: 10, ..plan };
         let file = toml::to_string(&plan).unwrap();
         let read: Plan = toml::from_str(&file).unwrap_or_else(|e| panic!("{e}\n{file}"));
         assert_eq!(read, plan);

@@ -4,13 +4,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 
-/// Which graphics adapters are wanted.
+/// Which graphics adapters are requested.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 #[cfg_attr(feature = "options", derive(clap::Args), command(next_help_heading = "Engine"))]
 pub struct AdapterRequest {
-    /// Graphics adapter: its number or place in 'gravitile info', or part of its name; several, separated by
-    /// commas, share the bodies of run, render and view [default: the best one]
+    /// Graphics adapter: its number or place in 'gravitile info', or part of its name; several,
+    /// separated by commas, share the bodies of run, render and view [default: the best one]
     // The full path keeps clap from expecting one value per item: a single value holds the list.
     #[cfg_attr(
         feature = "options",
@@ -31,12 +31,13 @@ pub struct AdapterRequest {
 }
 
 impl AdapterRequest {
-    /// The adapters with these names or numbers, separated by commas; the best one if there are none.
+    /// The adapters with these names or numbers, separated by commas; the best one if there are
+    /// none.
     pub fn named(list: &str) -> Self {
         Self { names: split(list), ..Self::default() }
     }
 
-    /// An adapter that was seen before.
+    /// An adapter that was identified before.
     pub fn known(identity: AdapterIdentity) -> Self {
         Self { names: vec![AdapterName::Known(identity)], ..Self::default() }
     }
@@ -47,9 +48,11 @@ impl AdapterRequest {
         Self { names: self.names.first().cloned().into_iter().collect(), ..*self }
     }
 
-    /// The one adapter that is asked for, if any.
+    /// The one adapter that is requested, if any.
     ///
-    /// Errors: more than one.
+    /// # Errors
+    ///
+    /// More than one.
     pub fn only(&self) -> Result<Option<&AdapterName>> {
         match self.names.as_slice() {
             [] => Ok(None),
@@ -70,7 +73,7 @@ impl AdapterRequest {
         Self { names: names.collect(), ..*self }
     }
 
-    /// Whether a particular adapter is asked for.
+    /// Whether a particular adapter is requested.
     pub fn is_certain(&self) -> bool {
         !self.names.is_empty()
     }
@@ -81,7 +84,8 @@ impl AdapterRequest {
 #[serde(untagged)]
 #[non_exhaustive]
 pub enum AdapterName {
-    /// Its number in [`crate::gpu::adapters`], its place on the PCI bus, or part of its name, in any case.
+    /// Its number in [`crate::gpu::adapters`], its place on the PCI bus, or part of its name, in
+    /// any case.
     Matching(String),
     /// This very adapter or, if it is not there, another of the same name.
     Known(AdapterIdentity),
@@ -99,7 +103,8 @@ impl std::fmt::Display for AdapterName {
     }
 }
 
-/// Splits at commas, except those in brackets, which belong to a name: `llvmpipe (LLVM 15.0.6, 256 bits)`.
+/// Splits at commas, except those in brackets, which belong to a name: `llvmpipe (LLVM 15.0.6, 256
+/// bits)`.
 fn split(list: &str) -> Vec<AdapterName> {
     let mut depth = 0i32;
     let is_comma = |c: char| {
@@ -116,10 +121,11 @@ fn names(list: &str) -> std::result::Result<Vec<AdapterName>, std::convert::Infa
     Ok(split(list))
 }
 
-/// What identifies an adapter in another process, after a restart, or beside another of its kind.
+/// What identifies an adapter in another process, after a restart, or among others of its kind.
 ///
 /// A field that is not known matches anything. Files hold it as a table, or as the name alone.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "NameOrTable")]
 pub struct AdapterIdentity {
     /// The driver's name for it.
     pub name: String,
@@ -172,57 +178,56 @@ impl std::fmt::Display for AdapterIdentity {
     }
 }
 
-impl<'de> Deserialize<'de> for AdapterIdentity {
-    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> std::result::Result<Self, D::Error> {
-        from.deserialize_any(NameOrTable)
-    }
+/// The forms in files.
+#[derive(Deserialize)]
+#[serde(
+    untagged,
+    deny_unknown_fields,
+    expecting = "expected an adapter's name, or a table with its name, backend, vendor, device and place"
+)]
+enum NameOrTable {
+    Name(String),
+    Table {
+        name: String,
+        backend: Option<String>,
+        vendor: Option<u32>,
+        device: Option<u32>,
+        place: Option<String>,
+    },
 }
 
-struct NameOrTable;
-
-impl<'de> serde::de::Visitor<'de> for NameOrTable {
-    type Value = AdapterIdentity;
-
-    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(
-            "an adapter's name, or a table with its name, backend, vendor, device and place",
-        )
-    }
-
-    fn visit_str<E>(self, name: &str) -> std::result::Result<Self::Value, E> {
-        Ok(AdapterIdentity::of_name(name))
-    }
-
-    fn visit_map<A: serde::de::MapAccess<'de>>(
-        self,
-        map: A,
-    ) -> std::result::Result<Self::Value, A::Error> {
-        #[derive(Deserialize)]
-        #[serde(deny_unknown_fields)]
-        struct Table {
-            name: String,
-            backend: Option<String>,
-            vendor: Option<u32>,
-            device: Option<u32>,
-            place: Option<String>,
+impl From<NameOrTable> for AdapterIdentity {
+    fn from(written: NameOrTable) -> Self {
+        match written {
+            NameOrTable::Name(name) => Self::of_name(name),
+            NameOrTable::Table { name, backend, vendor, device, place } => {
+                Self { name, backend, vendor, device, place }
+            }
         }
-        let table = Table::deserialize(serde::de::value::MapAccessDeserializer::new(map))?;
-        let Table { name, backend, vendor, device, place } = table;
-        Ok(AdapterIdentity { name, backend, vendor, device, place })
     }
 }
 
 /// Adapters in files: a single one is written as in older files, several as a list.
 pub mod one_or_several {
-    use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
-    use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
-    use serde::{Serialize, Serializer};
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-    use super::{AdapterIdentity, NameOrTable};
+    use super::AdapterIdentity;
+
+    #[derive(Deserialize)]
+    #[serde(
+        untagged,
+        expecting = "expected an adapter's name, or a table with its name, backend, vendor, device and place"
+    )]
+    enum OneOrSeveral {
+        One(AdapterIdentity),
+        Several(Vec<AdapterIdentity>),
+    }
 
     /// For `#[serde(with)]`.
     ///
-    /// Errors: those of the file format.
+    /// # Errors
+    ///
+    /// Those of the file format.
     pub fn serialize<S: Serializer>(all: &[AdapterIdentity], into: S) -> Result<S::Ok, S::Error> {
         match all {
             [one] => one.serialize(into),
@@ -232,34 +237,17 @@ pub mod one_or_several {
 
     /// For `#[serde(with)]`.
     ///
-    /// Errors: neither an adapter nor a list of them.
+    /// # Errors
+    ///
+    /// Neither an adapter nor a list of them.
     pub fn deserialize<'de, D>(from: D) -> Result<Vec<AdapterIdentity>, D::Error>
     where
         D: Deserializer<'de>,
     {
-        from.deserialize_any(OneOrSeveral)
-    }
-
-    struct OneOrSeveral;
-
-    impl<'de> Visitor<'de> for OneOrSeveral {
-        type Value = Vec<AdapterIdentity>;
-
-        fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-            NameOrTable.expecting(f)
-        }
-
-        fn visit_str<E>(self, name: &str) -> Result<Self::Value, E> {
-            Ok(vec![AdapterIdentity::of_name(name)])
-        }
-
-        fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
-            AdapterIdentity::deserialize(MapAccessDeserializer::new(map)).map(|one| vec![one])
-        }
-
-        fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Self::Value, A::Error> {
-            Vec::deserialize(SeqAccessDeserializer::new(list))
-        }
+        Ok(match OneOrSeveral::deserialize(from)? {
+            OneOrSeveral::One(one) => vec![one],
+            OneOrSeveral::Several(all) => all,
+        })
     }
 }
 

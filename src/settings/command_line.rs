@@ -1,7 +1,8 @@
-//! Turns a request back into the command line that asks for the same.
+//! Turns a request back into a command line.
 //!
-//! No option is listed here. Clap knows which options there are and how each is spelled, serde knows the value that
-//! a request gives each; both know a setting by its name in the code. Values equal to the default are left out.
+//! No option is listed here. Clap knows which options there are and how each is spelled, serde
+//! knows the value that a request gives each; both know a setting by its name in the code. Values
+//! equal to the default are left out.
 
 use clap::{Arg, ArgAction, Args, Command};
 use serde::Serialize;
@@ -20,37 +21,18 @@ impl CommandLine {
     /// Adds the words of a request.
     #[must_use]
     pub fn with<R: Args + Serialize + Default>(mut self, request: &R) -> Self {
-        let (said, usual) = (values(request), values(&R::default()));
-        for arg in options::<R>().get_arguments() {
-            let name = arg.get_id().as_str();
-            if let Some(value) = said.get(name).filter(|value| Some(*value) != usual.get(name)) {
-                self.say(arg, value);
+        for (arg, value) in given(request) {
+            match &value {
+                Value::Bool(_) => self.0.push(spelling(&arg)),
+                value if arg.is_positional() => self.0.push(text(value)),
+                // A value that looks like an option is joined to its own with '='.
+                Value::String(word) if word.starts_with('-') => {
+                    self.0.push(format!("{}={word}", spelling(&arg)));
+                }
+                value => self.0.extend([spelling(&arg), text(value)]),
             }
         }
         self
-    }
-
-    /// Adds one option.
-    fn say(&mut self, arg: &Arg, value: &Value) {
-        match value {
-            Value::Null | Value::Bool(false) => {}
-            Value::Bool(true) => self.0.push(spelling(arg)),
-            // A value that no flag expresses.
-            Value::String(_) if matches!(arg.get_action(), ArgAction::SetTrue) => {}
-            Value::Array(values) if matches!(arg.get_action(), ArgAction::Append) => {
-                values.iter().for_each(|value| self.say(arg, value));
-            }
-            Value::Array(values) => {
-                let list: Vec<String> = values.iter().map(text).collect();
-                self.say(arg, &Value::String(list.join(",")));
-            }
-            value if arg.is_positional() => self.0.push(text(value)),
-            // A value that looks like an option is joined to its own with '='.
-            Value::String(word) if word.starts_with('-') => {
-                self.0.push(format!("{}={word}", spelling(arg)));
-            }
-            value => self.0.extend([spelling(arg), text(value)]),
-        }
     }
 
     /// The line as typed into a shell.
@@ -62,6 +44,34 @@ impl CommandLine {
 /// All options of a request.
 pub(super) fn options<R: Args>() -> Command {
     R::augment_args(Command::new("gravitile"))
+}
+
+/// The options that differ from the default, each with its value: `true` for a flag, otherwise a
+/// text or a number.
+pub(super) fn given<R: Args + Serialize + Default>(request: &R) -> Vec<(Arg, Value)> {
+    let (values, defaults) = (values(request), values(&R::default()));
+    let mut given = Vec::new();
+    for arg in options::<R>().get_arguments() {
+        let name = arg.get_id().as_str();
+        let Some(value) = values.get(name).filter(|value| Some(*value) != defaults.get(name))
+        else {
+            continue;
+        };
+        let mut add = |value: Value| given.push((arg.clone(), value));
+        match value {
+            Value::Null | Value::Bool(false) => {}
+            // A value that no flag expresses.
+            Value::String(_) if matches!(arg.get_action(), ArgAction::SetTrue) => {}
+            Value::Array(values) if matches!(arg.get_action(), ArgAction::Append) => {
+                values.iter().cloned().for_each(add);
+            }
+            Value::Array(values) => {
+                add(values.iter().map(text).collect::<Vec<_>>().join(",").into());
+            }
+            value => add(value.clone()),
+        }
+    }
+    given
 }
 
 /// The values of a request by setting name.
@@ -81,7 +91,7 @@ fn spelling(arg: &Arg) -> String {
 }
 
 /// A plain value as it is typed.
-fn text(value: &Value) -> String {
+pub(super) fn text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         // Whole numbers get no decimal point.
@@ -107,7 +117,7 @@ mod tests {
     use super::*;
     use crate::settings::{AdapterRequest, FilmRequest, RunRequest, ViewRequest};
 
-    /// What the words after the subcommand ask for.
+    /// The request of the words after the subcommand.
     fn parsed<R: Args>(words: &[String]) -> Result<R, clap::Error> {
         let command = options::<R>().no_binary_name(true).allow_negative_numbers(true);
         R::from_arg_matches(&command.try_get_matches_from(words)?)
@@ -136,7 +146,8 @@ mod tests {
         tried.into_iter().find(|request| *request != plain)
     }
 
-    /// Every setting of `R`, alone and all together; `needed` are the words without which there is no request.
+    /// Every setting of `R`, alone and all together; `needed` are the words without which there is
+    /// no request.
     fn comes_back<R>(needed: &[&str], least: usize)
     where
         R: Args + Serialize + serde::de::DeserializeOwned + Default + PartialEq + std::fmt::Debug,

@@ -1,16 +1,14 @@
 //! How the steps of a simulation become dispatches on a device.
 
-use std::fmt;
+use serde::{Deserialize, Serialize};
 
-use serde::de::{self, Deserialize, Deserializer, Visitor};
-use serde::ser::{Serialize, Serializer};
-
-/// How the steps of a simulation become dispatches on a device. Forces without steps always come from the tiled or
-/// untiled kernel.
+/// How the steps of a simulation become dispatches on a device. Forces without steps always come
+/// from the tiled or untiled kernel.
 ///
-/// In files, where it was first a boolean, `true` is [`Dispatch::OneWorkgroup`] and `false` is [`Dispatch::Auto`]; the
-/// others are names.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+/// In files, where it was first a boolean, `true` is [`Dispatch::OneWorkgroup`] and `false` is
+/// [`Dispatch::Auto`]; the others are names.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(from = "Written", into = "Written")]
 #[non_exhaustive]
 pub enum Dispatch {
     /// Fused if possible, otherwise ordinary; both give the same bits.
@@ -20,13 +18,46 @@ pub enum Dispatch {
     Ordinary,
     /// The force kernel ends with the integrator: one dispatch per step.
     Fused,
-    /// At most p * r bodies, which fit one workgroup, take many steps per dispatch; forces are summed in a
-    /// different order.
+    /// At most p * r bodies, which fit one workgroup, take many steps per dispatch; forces are
+    /// summed in a different order.
     OneWorkgroup,
 }
 
-/// The variants that files name.
-const NAMED: [(Dispatch, &str); 2] = [(Dispatch::Ordinary, "ordinary"), (Dispatch::Fused, "fused")];
+/// The forms in files.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged, expecting = "expected true, false, \"ordinary\" or \"fused\"")]
+enum Written {
+    OneWorkgroup(bool),
+    Named(Named),
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Named {
+    Ordinary,
+    Fused,
+}
+
+impl From<Written> for Dispatch {
+    fn from(written: Written) -> Self {
+        match written {
+            Written::OneWorkgroup(yes) => Self::in_one_workgroup(yes),
+            Written::Named(Named::Ordinary) => Self::Ordinary,
+            Written::Named(Named::Fused) => Self::Fused,
+        }
+    }
+}
+
+impl From<Dispatch> for Written {
+    fn from(dispatch: Dispatch) -> Self {
+        match dispatch {
+            Dispatch::Auto => Self::OneWorkgroup(false),
+            Dispatch::OneWorkgroup => Self::OneWorkgroup(true),
+            Dispatch::Ordinary => Self::Named(Named::Ordinary),
+            Dispatch::Fused => Self::Named(Named::Fused),
+        }
+    }
+}
 
 impl Dispatch {
     /// One workgroup if `yes`, otherwise automatic.
@@ -42,45 +73,11 @@ impl Dispatch {
     /// Its name; [`Dispatch::Auto`] has none.
     pub fn name(self) -> Option<&'static str> {
         match self {
+            Self::Auto => None,
+            Self::Ordinary => Some("ordinary"),
+            Self::Fused => Some("fused"),
             Self::OneWorkgroup => Some("one-workgroup"),
-            other => NAMED.iter().find(|(way, _)| *way == other).map(|(_, name)| *name),
         }
-    }
-}
-
-impl Serialize for Dispatch {
-    fn serialize<S: Serializer>(&self, into: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Auto => into.serialize_bool(false),
-            Self::OneWorkgroup => into.serialize_bool(true),
-            named => into.serialize_str(named.name().unwrap_or_default()),
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for Dispatch {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct Way;
-
-        impl Visitor<'_> for Way {
-            type Value = Dispatch;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("true, false, \"ordinary\" or \"fused\"")
-            }
-
-            fn visit_bool<E: de::Error>(self, yes: bool) -> Result<Dispatch, E> {
-                Ok(Dispatch::in_one_workgroup(yes))
-            }
-
-            fn visit_str<E: de::Error>(self, name: &str) -> Result<Dispatch, E> {
-                let way = NAMED.iter().find(|(_, known)| *known == name);
-                let unknown = || E::invalid_value(de::Unexpected::Str(name), &self);
-                way.map(|(way, _)| *way).ok_or_else(unknown)
-            }
-        }
-
-        from.deserialize_any(Way)
     }
 }
 

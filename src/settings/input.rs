@@ -20,7 +20,8 @@ pub struct InputRequest {
     /// Set one of the scene's parameters (see 'gravitile scenes NAME'); may be given more than once
     #[cfg_attr(feature = "options", arg(long = "set", value_name = "NAME=VALUE"))]
     pub set: Vec<Assignment>,
-    /// Gravitational constant in a snapshot's units [default: what its units or its format say, or 1]
+    /// Gravitational constant in a snapshot's units [default: what its units or its format say, or
+    /// 1]
     #[cfg_attr(feature = "options", arg(long, value_name = "G"))]
     pub gravity: Option<f64>,
     /// Number a snapshot's bodies from 0, ignoring its ids, which may be negative or missing
@@ -40,7 +41,9 @@ impl InputRequest {
 
 /// A number of bodies: 20000, 20k, 1.5M or 1e6.
 ///
-/// Errors: anything else, in words for the person who typed it.
+/// # Errors
+///
+/// Anything else, in words for the person who typed it.
 pub fn count(text: &str) -> Result<usize, String> {
     let (digits, factor) = match text.char_indices().last() {
         Some((at, 'k' | 'K')) => (&text[..at], 1_000),
@@ -83,17 +86,9 @@ impl FromStr for Assignment {
     }
 }
 
-impl TryFrom<String> for Assignment {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        text.parse()
-    }
-}
-
-impl From<Assignment> for String {
-    fn from(Assignment { name, value }: Assignment) -> Self {
-        format!("{name}={value}")
+impl std::fmt::Display for Assignment {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}={}", self.name, self.value)
     }
 }
 

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::Dispatch;
 
-/// The fixed parts of a [`crate::forces::direct::gpu::KernelConfig`]; the rest is chosen for device and problem.
+/// The fixed parts of a [`crate::forces::direct::gpu::KernelConfig`]; the rest is chosen for device
+/// and problem.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 #[cfg_attr(
@@ -55,7 +56,8 @@ pub struct KernelRequest {
     /// Keep the driver's run-time checks in the kernel
     #[cfg_attr(feature = "options", arg(long))]
     pub checked: bool,
-    /// The user's own kernel, registered with the program; its content belongs to a process, not to files.
+    /// The user's own kernel, registered with the program; its content belongs to a process, not to
+    /// files.
     #[cfg_attr(feature = "options", arg(skip))]
     #[serde(skip)]
     pub own: bool,

@@ -1,51 +1,39 @@
-//! A request as the fragment of a link, and back: `#scene=plummer&n=4000&set=toomre_q=2&paused`. The names are those of
-//! the command line's options, taken from clap, so that new settings work in links by themselves.
+//! A request as the fragment of a link, and back: `#scene=plummer&n=4000&set=toomre_q=2&paused`.
+//! The names are those of the command line's options, taken from clap, so that new settings work in
+//! links by themselves.
 
-use clap::{Args, FromArgMatches};
+use clap::{Arg, Args, FromArgMatches};
 use serde::Serialize;
+use serde_json::Value;
 
-use super::CommandLine;
-use super::command_line::options;
+use super::command_line::{given, options, text};
 use crate::error::{Error, Result};
 
 /// The name for the one argument that has none on a command line.
 const SCENE: &str = "scene";
 
-/// The fragment of a link that asks for the same, starting with `#`.
+/// The fragment of a link that describes the request, starting with `#`.
 pub fn fragment<R: Args + Serialize + Default>(request: &R) -> String {
-    let command = options::<R>();
-    let words = CommandLine::default().with(request).0;
-    let mut parts = Vec::new();
-    let mut words = words.into_iter();
-    while let Some(word) = words.next() {
-        let Some(name) = word.strip_prefix("--").or_else(|| word.strip_prefix('-')) else {
-            parts.push(format!("{SCENE}={}", encoded(&word)));
-            continue;
+    let part = |(arg, value): (Arg, Value)| {
+        let name = match (arg.get_long(), arg.get_short()) {
+            (Some(long), _) => long.to_owned(),
+            (None, short) => short.map_or(SCENE.to_owned(), String::from),
         };
-        if let Some((name, value)) = name.split_once('=') {
-            parts.push(format!("{name}={}", encoded(value)));
-            continue;
+        match value {
+            Value::Bool(_) => name,
+            value => format!("{name}={}", encoded(&text(&value))),
         }
-        let is_named = |arg: &&clap::Arg| {
-            arg.get_long() == Some(name) || arg.get_short().is_some_and(|c| name == c.to_string())
-        };
-        let takes_value = command
-            .get_arguments()
-            .find(is_named)
-            .is_some_and(|arg| arg.get_action().takes_values());
-        // A flag takes no value: the next word is another option.
-        match if takes_value { words.next() } else { None } {
-            Some(value) => parts.push(format!("{name}={}", encoded(&value))),
-            None => parts.push(name.to_owned()),
-        }
-    }
-    format!("#{}", parts.join("&"))
+    };
+    format!("#{}", given(request).into_iter().map(part).collect::<Vec<_>>().join("&"))
 }
 
-/// What a link's fragment asks for, with or without its `#`; the scene is the `usual` one if it names none.
+/// The request that a link's fragment describes, with or without its `#`; the scene is `default` if
+/// it names none.
 ///
-/// Errors: a name or a value that the request does not have, in one sentence.
-pub fn asked<R: Args + FromArgMatches>(fragment: &str, usual: &str) -> Result<R> {
+/// # Errors
+///
+/// A name or a value that the request does not have, in one sentence.
+pub fn parse<R: Args + FromArgMatches>(fragment: &str, default: &str) -> Result<R> {
     let fragment = fragment.strip_prefix('#').unwrap_or(fragment);
     let command = options::<R>().no_binary_name(true).disable_help_flag(true);
     // Some long names have one letter only, such as a kernel's p.
@@ -66,7 +54,7 @@ pub fn asked<R: Args + FromArgMatches>(fragment: &str, usual: &str) -> Result<R>
             (_, None) => words.push(format!("--{name}")),
         }
     }
-    words.extend(["--".to_owned(), scene.unwrap_or_else(|| usual.to_owned())]);
+    words.extend(["--".to_owned(), scene.unwrap_or_else(|| default.to_owned())]);
     let matches = command.try_get_matches_from(words).map_err(|error| not_understood(&error))?;
     R::from_arg_matches(&matches).map_err(|error| not_understood(&error))
 }
@@ -117,7 +105,7 @@ mod tests {
     use crate::settings::{InputRequest, LookRequest, ViewRequest};
 
     #[test]
-    fn a_link_asks_for_what_it_was_made_of() {
+    fn link_round_trips_requests() {
         let mut request = ViewRequest {
             input: InputRequest { n: Some(4000), ..InputRequest::named("plummer") },
             look: LookRequest { colour: Some("speed".to_owned()), ..LookRequest::default() },
@@ -132,24 +120,24 @@ mod tests {
             "{link}"
         );
         assert!(link.contains("&orbit=-3") && link.contains("&paused"), "{link}");
-        assert_eq!(asked::<ViewRequest>(&link, "x").unwrap(), request);
+        assert_eq!(parse::<ViewRequest>(&link, "x").unwrap(), request);
         (request.engine.kernel.p, request.engine.kernel.u) = (Some(32), Some(4));
         let link = fragment(&request);
         assert!(link.contains("&p=32&unroll=4"), "{link}");
-        assert_eq!(asked::<ViewRequest>(&link, "x").unwrap(), request);
+        assert_eq!(parse::<ViewRequest>(&link, "x").unwrap(), request);
         let odd = ViewRequest { input: InputRequest::named("ä b&c#d%"), ..ViewRequest::default() };
-        assert_eq!(asked::<ViewRequest>(&fragment(&odd), "x").unwrap(), odd);
+        assert_eq!(parse::<ViewRequest>(&fragment(&odd), "x").unwrap(), odd);
     }
 
     #[test]
-    fn a_link_without_a_scene_is_of_the_usual_one_and_nonsense_is_a_sentence() {
+    fn link_without_scene_has_the_default_one_and_bad_links_give_one_sentence() {
         for empty in ["", "#", "#&"] {
-            assert_eq!(asked::<ViewRequest>(empty, "x").unwrap().input.input, "x");
+            assert_eq!(parse::<ViewRequest>(empty, "x").unwrap().input.input, "x");
         }
         for wrong in
             ["#n=many", "#what=3", "#%zz", "#%ff", "#paused=1&n", "#-x", "#help", "#eps=1=2"]
         {
-            let text = asked::<ViewRequest>(wrong, "x").unwrap_err().to_string();
+            let text = parse::<ViewRequest>(wrong, "x").unwrap_err().to_string();
             assert!(text.starts_with("the link is not understood: ") && text.len() < 200, "{text}");
             assert!(!text.contains('\n'), "{text}");
         }

@@ -24,8 +24,8 @@ pub struct LookRequest {
     /// Draw dark matter as well
     #[cfg_attr(feature = "options", arg(long))]
     pub halo: bool,
-    /// Half the picture's shorter side, in the bodies' units. A scene's own extent is meant for 16:9; narrower pictures
-    /// show as much to the sides
+    /// Half the picture's shorter side, in the bodies' units. A scene's own extent is meant for
+    /// 16:9; narrower pictures show as much to the sides
     #[cfg_attr(feature = "options", arg(long, value_name = "LENGTH"))]
     pub extent: Option<f64>,
     /// Angle between the line of sight and the z axis, in degrees
@@ -37,8 +37,9 @@ pub struct LookRequest {
     /// How fast the camera orbits, in degrees per second of film
     #[cfg_attr(feature = "options", arg(long, value_name = "DEGREES"))]
     pub orbit: Option<f64>,
-    /// What to keep in the middle: nothing, centre (of mass), a component's name, or body:INDEX [default: nothing, or
-    /// the centre of a snapshot whose bodies would all leave the picture together]
+    /// What to keep in the middle: nothing, centre (of mass), a component's name, or body:INDEX
+    /// [default: nothing, or the centre of a snapshot whose bodies would all leave the picture
+    /// together]
     #[cfg_attr(feature = "options", arg(long, value_name = "WHAT"))]
     pub follow: Option<String>,
     /// Exposure relative to the automatic one, in powers of two; negative is darker
@@ -86,13 +87,15 @@ pub struct LookRequest {
     /// Do not draw the paths of the bodies (drawn if there are at most three)
     #[cfg_attr(feature = "options", arg(long))]
     pub no_paths: bool,
-    /// Speeds, accelerations or densities at the ends of the palette, in the bodies' units [default: follow the bodies]
+    /// Speeds, accelerations or densities at the ends of the palette, in the bodies' units
+    /// [default: follow the bodies]
     #[cfg_attr(feature = "options", arg(long, value_name = "LEAST,MOST"))]
     pub colour_range: Option<ValueRange>,
     /// Trails: seconds in which light fades to a third instead of vanishing at once; 0 for none
     #[cfg_attr(feature = "options", arg(long, default_value_t = LookRequest::default().trails, value_name = "SECS"))]
     pub trails: f64,
-    /// Streaks of light behind the bodies in space: how far back in simulated time they reach; 0 for none
+    /// Streaks of light behind the bodies in space: how far back in simulated time they reach; 0
+    /// for none
     #[cfg_attr(feature = "options", arg(long, default_value_t = LookRequest::default().streaks, value_name = "TIME"))]
     pub streaks: f64,
     /// What draws the pictures: auto, gpu or cpu

@@ -13,7 +13,6 @@
 mod adapter;
 #[cfg(feature = "options")]
 mod command_line;
-mod devices;
 mod dispatch;
 mod engine;
 mod input;
@@ -22,22 +21,17 @@ mod kernel;
 pub mod link;
 mod look;
 mod output;
-mod rebuild;
 mod steps;
-mod tree;
 mod values;
 
 pub use adapter::{AdapterIdentity, AdapterName, AdapterRequest, one_or_several};
 #[cfg(feature = "options")]
 pub use command_line::CommandLine;
-pub use devices::DeviceCount;
 pub use dispatch::Dispatch;
-pub use engine::{EngineRequest, MethodRequest};
+pub use engine::{EngineRequest, MethodRequest, TreeRequest};
 pub use input::{Assignment, InputRequest, count};
 pub use kernel::KernelRequest;
 pub use look::LookRequest;
 pub use output::{FilmRequest, RunRequest, ViewRequest};
-pub use rebuild::Rebuild;
 pub use steps::{BlockRequest, StepRequest};
-pub use tree::TreeRequest;
-pub use values::{MAX_PIXELS, MAX_SIDE_PX, PictureSize, Point, ValueRange};
+pub use values::{DeviceCount, MAX_PIXELS, MAX_SIDE_PX, PictureSize, Point, Rebuild, ValueRange};

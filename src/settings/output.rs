@@ -22,7 +22,8 @@ pub struct RunRequest {
     /// Time of the last snapshot [default: chosen to suit the bodies]
     #[cfg_attr(feature = "options", arg(long, value_name = "T", help_heading = "Run"))]
     pub until: Option<f64>,
-    /// Time from one snapshot to the next; steps are shortened to fit it and the run [default: a tenth of the run]
+    /// Time from one snapshot to the next; steps are shortened to fit it and the run [default: a
+    /// tenth of the run]
     #[cfg_attr(feature = "options", arg(long, value_name = "DT", help_heading = "Run"))]
     pub every: Option<f64>,
     /// Folder to write to; created if it does not exist
@@ -47,8 +48,8 @@ pub struct FilmRequest {
     #[cfg_attr(feature = "options", command(flatten))]
     #[serde(flatten)]
     pub steps: StepRequest,
-    /// File or folder to write; its name sets the format: film.webp, film.mp4 (needs ffmpeg), film.apng, picture.png,
-    /// frames/
+    /// File or folder to write; its name sets the format: film.webp, film.mp4 (needs ffmpeg),
+    /// film.apng, picture.png, frames/
     #[cfg_attr(feature = "options", arg(long, value_name = "FILM", default_value = FILM, help_heading = "Film"))]
     pub out: PathBuf,
     /// Replace the output if it exists
@@ -63,17 +64,19 @@ pub struct FilmRequest {
     /// Picture size in pixels
     #[cfg_attr(feature = "options", arg(long, default_value_t = PictureSize::HD, value_name = "WxH", help_heading = "Film"))]
     pub size: PictureSize,
-    /// Time of the last picture [default: chosen to suit the bodies; a single picture shows their first state]
+    /// Time of the last picture [default: chosen to suit the bodies; a single picture shows their
+    /// first state]
     #[cfg_attr(feature = "options", arg(long, value_name = "T", help_heading = "Film"))]
     pub until: Option<f64>,
     /// What to write on the pictures: none, all, or some of title,time,scale,colours
     #[cfg_attr(feature = "options", arg(long, value_name = "WHAT", default_value = NO_CAPTIONS, help_heading = "Film"))]
     pub captions: String,
-    /// How the camera moves: still (except for --orbit and --follow) or directed (keeps the light in the picture)
+    /// How the camera moves: still (except for --orbit and --follow) or directed (keeps the light
+    /// in the picture)
     #[cfg_attr(feature = "options", arg(long, value_name = "HOW", help_heading = "Film"))]
     pub camera: Option<String>,
-    /// File of keyframes for the camera to follow: time, extent (half the height of a 16:9 picture), inclination,
-    /// azimuth, target
+    /// File of keyframes for the camera to follow: time, extent (half the height of a 16:9
+    /// picture), inclination, azimuth, target
     #[cfg_attr(feature = "options", arg(long, value_name = "FILE", help_heading = "Film"))]
     pub path: Option<PathBuf>,
     /// Camera and looks.
@@ -154,7 +157,8 @@ pub struct ViewRequest {
     /// Show the picture alone, without panel and bar, as inside another page
     #[cfg_attr(feature = "options", arg(long, help_heading = "Window"))]
     pub embed: bool,
-    /// For work on the shaders: read them from this copy of shaders/, and again whenever a file changes
+    /// For work on the shaders: read them from this copy of shaders/, and again whenever a file
+    /// changes
     #[cfg_attr(feature = "options", arg(long, value_name = "DIR", help_heading = "Window"))]
     pub shaders: Option<PathBuf>,
     /// Engine and kernel.

@@ -34,8 +34,8 @@ pub struct BlockRequest {
     /// Aarseth's accuracy parameter: steps are proportional to its square root [default: 0.01]
     #[cfg_attr(feature = "options", arg(long, value_name = "ETA"))]
     pub eta: Option<f64>,
-    /// Accuracy parameter of the sixth-order criterion, which hermite6 averages with Aarseth's; steps are
-    /// proportional to it [default: 0.1]
+    /// Accuracy parameter of the sixth-order criterion, which hermite6 averages with Aarseth's;
+    /// steps are proportional to it [default: 0.1]
     #[cfg_attr(feature = "options", arg(long, value_name = "ETA"))]
     pub eta6: Option<f64>,
     /// Longest step of any body, a power of two; bodies are synchronised at its multiples, or every

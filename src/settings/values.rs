@@ -1,8 +1,9 @@
 //! Values with a text form, the same on a command line and in a file.
 
+use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::error::{Error, Result};
 
@@ -83,10 +84,17 @@ impl FromStr for PictureSize {
     }
 }
 
-impl std::fmt::Display for PictureSize {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Display for PictureSize {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}x{}", self.width, self.height)
     }
+}
+
+/// `N` numbers, separated by commas.
+fn numbers<const N: usize>(text: &str) -> Option<[f64; N]> {
+    let numbers: std::result::Result<Vec<f64>, _> =
+        text.split(',').map(|part| part.trim().parse()).collect();
+    numbers.ok()?.try_into().ok()
 }
 
 /// A point in the bodies' units, of finite numbers. As text, X,Y,Z.
@@ -98,19 +106,13 @@ impl FromStr for Point {
     type Err = String;
 
     fn from_str(text: &str) -> std::result::Result<Self, String> {
-        let numbers: Vec<f64> =
-            text.split(',').filter_map(|part| part.trim().parse().ok()).collect();
-        match <[f64; 3]>::try_from(numbers) {
-            Ok(point) if text.split(',').count() == 3 && point.iter().all(|x| x.is_finite()) => {
-                Ok(Self(point))
-            }
-            _ => Err("expected three numbers, such as 1.5,0,-2".to_owned()),
-        }
+        let point = numbers(text).filter(|point| point.iter().all(|x| x.is_finite()));
+        point.map(Self).ok_or_else(|| "expected three numbers, such as 1.5,0,-2".to_owned())
     }
 }
 
-impl std::fmt::Display for Point {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Display for Point {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [x, y, z] = self.0;
         write!(f, "{x},{y},{z}")
     }
@@ -125,27 +127,149 @@ impl FromStr for ValueRange {
     type Err = String;
 
     fn from_str(text: &str) -> std::result::Result<Self, String> {
-        let numbers: Vec<f64> =
-            text.split(',').filter_map(|part| part.trim().parse().ok()).collect();
-        match <[f64; 2]>::try_from(numbers) {
-            Ok([least, most])
-                if text.split(',').count() == 2
-                    && least > 0.0
-                    && most > least
-                    && most.is_finite() =>
-            {
-                Ok(Self([least, most]))
-            }
-            _ => Err("expected two numbers greater than 0, the second the larger, such as 0.1,3"
-                .to_owned()),
+        let fits = |[least, most]: &[f64; 2]| *least > 0.0 && most > least && most.is_finite();
+        numbers(text).filter(fits).map(Self).ok_or_else(|| {
+            "expected two numbers greater than 0, the second the larger, such as 0.1,3".to_owned()
+        })
+    }
+}
+
+impl fmt::Display for ValueRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [least, most] = self.0;
+        write!(f, "{least},{most}")
+    }
+}
+
+/// How many devices to use at once. As text, a number from 1 up, or `auto`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+#[non_exhaustive]
+pub enum DeviceCount {
+    /// This many, at least 1.
+    These(u32),
+    /// All of one kind, if that is faster than one.
+    Auto,
+}
+
+impl DeviceCount {
+    /// The default.
+    pub const ONE: Self = Self::These(1);
+    /// More than any machine has.
+    const MOST: u32 = 256;
+
+    /// As many as there are names, at least one.
+    pub fn of_names(names: usize) -> Self {
+        Self::These(names.clamp(1, Self::MOST as usize) as u32)
+    }
+
+    /// Whether it is one device on any machine.
+    pub fn is_one(&self) -> bool {
+        *self == Self::ONE
+    }
+}
+
+impl Default for DeviceCount {
+    fn default() -> Self {
+        Self::ONE
+    }
+}
+
+impl fmt::Display for DeviceCount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::These(count) => count.fmt(f),
+            Self::Auto => f.write_str("auto"),
         }
     }
 }
 
-impl std::fmt::Display for ValueRange {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let [least, most] = self.0;
-        write!(f, "{least},{most}")
+impl FromStr for DeviceCount {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        if text == "auto" {
+            return Ok(Self::Auto);
+        }
+        let count = text.parse().ok().filter(|count| (1..=Self::MOST).contains(count));
+        let allowed = format!("auto or a number from 1 to {}", Self::MOST);
+        count.map(Self::These).ok_or_else(|| Error::value("--devices", text, allowed))
+    }
+}
+
+/// How often the tree is rebuilt while bodies move. As text, a number of steps from 1 up, or
+/// `auto`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Rebuild {
+    /// At steps whose number is divisible by this, at least 1.
+    Every(u64),
+    /// As often as is fastest by the clock. Only the window offers it, since no two runs then have
+    /// the same bits.
+    Auto,
+}
+
+impl Rebuild {
+    /// At every step.
+    pub const EACH_STEP: Self = Self::Every(1);
+
+    /// Whether a tree may serve more than one step.
+    pub fn keeps(&self) -> bool {
+        *self != Self::EACH_STEP
+    }
+}
+
+impl Default for Rebuild {
+    fn default() -> Self {
+        Self::EACH_STEP
+    }
+}
+
+impl fmt::Display for Rebuild {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Every(steps) => steps.fmt(f),
+            Self::Auto => f.write_str("auto"),
+        }
+    }
+}
+
+impl FromStr for Rebuild {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        if text == "auto" {
+            return Ok(Self::Auto);
+        }
+        let allowed = "1 (at each step), a larger number of steps, or auto (in the window)";
+        text.parse().map(Self::Every).map_err(|_| Error::value("rebuild", text, allowed))
+    }
+}
+
+/// The form in files: a number or a word.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum Written {
+    Number(u64),
+    Word(String),
+}
+
+impl Serialize for Rebuild {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        match self {
+            Self::Every(steps) => Written::Number(*steps),
+            Self::Auto => Written::Word(self.to_string()),
+        }
+        .serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Rebuild {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        match Written::deserialize(deserializer)? {
+            Written::Number(steps) => Ok(Self::Every(steps)),
+            Written::Word(word) => word.parse().map_err(serde::de::Error::custom),
+        }
     }
 }
 
@@ -153,9 +277,9 @@ impl std::fmt::Display for ValueRange {
 macro_rules! as_text {
     ($($value:ty),*) => {$(
         impl TryFrom<String> for $value {
-            type Error = String;
+            type Error = <$value as FromStr>::Err;
 
-            fn try_from(text: String) -> std::result::Result<Self, String> {
+            fn try_from(text: String) -> std::result::Result<Self, Self::Error> {
                 text.parse()
             }
         }
@@ -168,4 +292,40 @@ macro_rules! as_text {
     )*};
 }
 
-as_text!(PictureSize, Point, ValueRange);
+as_text!(PictureSize, Point, ValueRange, super::Assignment, DeviceCount);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_numbers_from_one_on_or_auto() {
+        assert_eq!("auto".parse::<DeviceCount>().unwrap(), DeviceCount::Auto);
+        assert_eq!("2".parse::<DeviceCount>().unwrap(), DeviceCount::These(2));
+        for wrong in ["0", "-1", "two", "", "257"] {
+            let text = wrong.parse::<DeviceCount>().unwrap_err().to_string();
+            assert!(text.contains("auto or a number from 1 to 256"), "{text}");
+        }
+        assert_eq!([0, 1, 3].map(DeviceCount::of_names), [1, 1, 3].map(DeviceCount::These));
+        assert!(DeviceCount::default().is_one());
+    }
+
+    #[test]
+    fn it_is_a_number_or_auto_in_texts_and_files() {
+        #[derive(PartialEq, Debug, Serialize, Deserialize)]
+        struct File {
+            rebuild: Rebuild,
+        }
+        for (rebuild, text) in [(Rebuild::Every(4), "4"), (Rebuild::Auto, "auto")] {
+            assert_eq!(text.parse::<Rebuild>().unwrap(), rebuild);
+            assert_eq!(rebuild.to_string(), text);
+            let file = toml::to_string(&File { rebuild }).unwrap();
+            assert_eq!(toml::from_str::<File>(&file).unwrap(), File { rebuild });
+        }
+        assert_eq!(toml::to_string(&File { rebuild: Rebuild::Every(4) }).unwrap(), "rebuild = 4\n");
+        for wrong in ["often", "-1", "1.5", ""] {
+            let text = wrong.parse::<Rebuild>().unwrap_err().to_string();
+            assert!(text.contains("a larger number of steps, or auto"), "{text}");
+        }
+    }
+}

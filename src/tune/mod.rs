@@ -2,18 +2,14 @@
 //! not predict to be slow are raced within a time budget: slow ones are dropped early, wrong ones
 //! never timed.
 
-#[cfg(not(target_arch = "wasm32"))]
-mod known_ceilings;
 mod model;
 mod race;
 mod steps;
 
-#[cfg(not(target_arch = "wasm32"))]
-pub use known_ceilings::KnownCeilings;
 pub use model::FACTOR;
 #[cfg(not(target_arch = "wasm32"))]
-pub use race::race;
-pub use race::{Outcome, Racer, Ranked, Watch, race_soon};
+pub use model::KnownCeilings;
+pub use race::{Outcome, Racer, Ranked, Watch, race};
 pub use steps::{Tuned, timed, tune_steps};
 
 use self::model::Model;
@@ -21,8 +17,6 @@ use crate::error::Result;
 use crate::forces::direct::gpu::KernelConfig;
 use crate::forces::direct::gpu::candidates::{Bounds, neighbours, shapes, untiled};
 use crate::measure::Ceilings;
-#[cfg(not(target_arch = "wasm32"))]
-use crate::measure::Timer;
 
 /// The input of [`tune`].
 #[derive(Clone, Copy, Debug)]
@@ -57,22 +51,7 @@ const BEST_OF_FIRST: usize = 3;
 /// # Errors
 ///
 /// [`crate::error::Error::Device`] from the timer; the first rejection if nothing can be timed.
-#[cfg(not(target_arch = "wasm32"))]
-pub fn tune(
-    timer: &mut dyn Timer,
-    task: Task<'_>,
-    ceilings: &mut dyn FnMut(f64) -> Option<Ceilings>,
-    watch: &mut Watch<'_>,
-) -> Result<Outcome> {
-    crate::gpu::blocking(tune_soon(&mut race::Waiting(timer), task, ceilings, watch))
-}
-
-/// The `async` variant of [`tune`].
-///
-/// # Errors
-///
-/// The same.
-pub async fn tune_soon(
+pub async fn tune(
     timer: &mut impl Racer,
     task: Task<'_>,
     ceilings: &mut dyn FnMut(f64) -> Option<Ceilings>,
@@ -81,22 +60,22 @@ pub async fn tune_soon(
     let Task { n, default, bounds, budget_secs } = task;
     let begun = (watch.clock)();
     let found = shapes(default, n, bounds);
-    let mut seen = found.shapes;
+    let mut candidates = found.shapes;
     // Also if it exceeds the limits: then the timer rejects it.
-    if !seen.contains(&default) {
-        seen.insert(0, default);
+    if !candidates.contains(&default) {
+        candidates.insert(0, default);
     }
     let known = if budget_secs > 0.0 { ceilings(CEILINGS * budget_secs) } else { None };
-    let model = known.and_then(|known| Model::new(known, &seen, n, default.u));
+    let model = known.and_then(|known| Model::new(known, &candidates, n, default.u));
     let always = [default, untiled(default)];
     let admits = |shape: &KernelConfig| {
         always.contains(shape) || model.as_ref().is_none_or(|model| model.admits(shape))
     };
-    let first: Vec<KernelConfig> = seen.iter().copied().filter(admits).collect();
-    let (mut slow, mut beyond_limits) = (seen.len() - first.len(), found.beyond_limits);
+    let first: Vec<KernelConfig> = candidates.iter().copied().filter(admits).collect();
+    let (mut slow, mut beyond_limits) = (candidates.len() - first.len(), found.beyond_limits);
 
     let left = |watch: &Watch<'_>| budget_secs - ((watch.clock)() - begun);
-    let mut outcome = race_soon(timer, &first, left(watch) * FIRST_RACE, watch).await?;
+    let mut outcome = race(timer, &first, left(watch) * FIRST_RACE, watch).await?;
 
     let best: Vec<KernelConfig> =
         outcome.ranking.iter().take(BEST_OF_FIRST).map(|ranked| ranked.config).collect();
@@ -105,10 +84,10 @@ pub async fn tune_soon(
         let near = neighbours(*shape, n, bounds);
         beyond_limits.extend(near.beyond_limits);
         for shape in near.shapes {
-            if seen.contains(&shape) {
+            if candidates.contains(&shape) {
                 continue;
             }
-            seen.push(shape);
+            candidates.push(shape);
             if admits(&shape) {
                 second.push(shape);
             } else {
@@ -118,7 +97,7 @@ pub async fn tune_soon(
     }
     let left = left(watch);
     if second.len() > best.len() && left > 0.0 && (watch.go_on)() {
-        outcome.merge(race_soon(timer, &second, left, watch).await?);
+        outcome.merge(race(timer, &second, left, watch).await?);
     }
     beyond_limits.sort_by_key(|config| config.to_string());
     beyond_limits.dedup();

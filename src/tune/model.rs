@@ -1,7 +1,14 @@
-//! Predictions of the arithmetic model for a shape before it is timed.
+//! Predictions of the arithmetic model for a shape before it is timed, from the device's ceilings.
+
+#[cfg(not(target_arch = "wasm32"))]
+use std::sync::Arc;
 
 use crate::forces::direct::gpu::{Dispatch, KernelConfig};
+#[cfg(not(target_arch = "wasm32"))]
+use crate::gpu::{DeviceClass, Gpu};
 use crate::measure::{Ceiling, Ceilings, predict};
+#[cfg(not(target_arch = "wasm32"))]
+use crate::measure::{CeilingSamples, Effort};
 
 /// A shape is raced only if the model predicts at least 1/FACTOR of the best rate that it predicts
 /// for any. On hardware the model was within about 25 % for many bodies, and within 50 % at N =
@@ -47,10 +54,53 @@ impl Model {
     }
 }
 
+/// The ceilings of one device, measured when first needed and cached.
+#[cfg(not(target_arch = "wasm32"))]
+pub struct KnownCeilings {
+    gpu: Arc<Gpu>,
+    found: Option<Result<Ceilings, String>>,
+}
+
+#[cfg(not(target_arch = "wasm32"))]
+impl KnownCeilings {
+    /// No measurement yet.
+    pub fn new(gpu: &Arc<Gpu>) -> Self {
+        Self { gpu: Arc::clone(gpu), found: None }
+    }
+
+    /// The ceilings; if they are not known yet, they are measured in little more than `secs`
+    /// seconds. `None` if that was too short, `go_on` returned false, or the device failed; there
+    /// is no retry.
+    pub fn within(&mut self, secs: f64, go_on: &mut dyn FnMut() -> bool) -> Option<Ceilings> {
+        let found = self.found.get_or_insert_with(|| measure(&self.gpu, secs, go_on));
+        found.as_ref().ok().copied()
+    }
+
+    /// Why the ceilings could not be measured.
+    pub fn problem(&self) -> Option<&str> {
+        self.found.as_ref()?.as_ref().err().map(String::as_str)
+    }
+}
+
+#[cfg(not(target_arch = "wasm32"))]
+fn measure(gpu: &Arc<Gpu>, secs: f64, go_on: &mut dyn FnMut() -> bool) -> Result<Ceilings, String> {
+    let software = gpu.adapter.class == DeviceClass::Software;
+    // Short samples are enough for a factor of two, but a GPU must also leave its idle clocks
+    // first.
+    let effort = if software { Effort::Quick } else { Effort::Full };
+    let begun = web_time::Instant::now();
+    let mut before = |_| begun.elapsed().as_secs_f64() < secs && go_on();
+    let samples: Vec<CeilingSamples> =
+        Ceilings::measure(gpu, effort, &mut before).map_err(|error| error.to_string())?;
+    if samples.len() < Ceiling::ALL.len() {
+        return Err(format!("measuring this adapter's ceilings takes more than {secs:.1} s"));
+    }
+    Ok(Ceilings::on(gpu, &samples))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-
     const BASE: KernelConfig = KernelConfig { u: 4, ..KernelConfig::tiled(64) };
 
     fn ceilings(rates: &[(Ceiling, f64)]) -> Ceilings {

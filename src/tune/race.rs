@@ -1,8 +1,9 @@
 //! A race with early elimination.
 
+use web_time::Instant;
+
 use crate::error::{Error, Result};
 use crate::forces::direct::gpu::KernelConfig;
-use crate::measure::StepTimer;
 #[cfg(not(target_arch = "wasm32"))]
 use crate::measure::Timer;
 
@@ -26,7 +27,8 @@ pub trait Racer<Shape = KernelConfig> {
     fn forget(&mut self, shape: &Shape);
 }
 
-impl Racer for StepTimer {
+#[cfg(target_arch = "wasm32")]
+impl Racer for crate::measure::StepTimer {
     async fn prepare(&mut self, shape: &KernelConfig) -> Result<()> {
         self.prepare_soon(shape).await
     }
@@ -40,31 +42,36 @@ impl Racer for StepTimer {
     }
 }
 
-/// A timer that blocks until its device is done.
+/// Where waiting is possible, any timer will do.
 #[cfg(not(target_arch = "wasm32"))]
-pub(super) struct Waiting<'a, Shape>(pub &'a mut dyn Timer<Shape>);
-
-#[cfg(not(target_arch = "wasm32"))]
-impl<Shape> Racer<Shape> for Waiting<'_, Shape> {
+impl<Shape, T: Timer<Shape>> Racer<Shape> for T {
     async fn prepare(&mut self, shape: &Shape) -> Result<()> {
-        self.0.prepare(shape)
+        Timer::prepare(self, shape)
     }
 
     async fn sample(&mut self, shape: &Shape) -> Result<f64> {
-        self.0.sample(shape)
+        Timer::sample(self, shape)
     }
 
     fn forget(&mut self, shape: &Shape) {
-        self.0.forget(shape);
+        Timer::forget(self, shape);
     }
 }
 
 /// The clock of a race, and the callback that stops it.
 pub struct Watch<'a> {
     /// Seconds since an arbitrary moment.
-    pub clock: &'a dyn Fn() -> f64,
-    /// False stops the race; results so far are kept.
-    pub go_on: &'a mut dyn FnMut() -> bool,
+    pub clock: Box<dyn Fn() -> f64>,
+    /// False stops the race; results so far remain.
+    pub go_on: &'a dyn Fn() -> bool,
+}
+
+impl<'a> Watch<'a> {
+    /// By the wall clock, from now on.
+    pub fn new(go_on: &'a dyn Fn() -> bool) -> Self {
+        let begun = Instant::now();
+        Self { clock: Box::new(move || begun.elapsed().as_secs_f64()), go_on }
+    }
 }
 
 /// A candidate with its samples.
@@ -131,6 +138,15 @@ impl<Shape: PartialEq> Outcome<Shape> {
         self.ranking.iter().find(|ranked| ranked.config == *config)
     }
 
+    /// The fastest shape, and the seconds with it and with `default`, if that was timed.
+    pub fn gain(&self, default: &Shape) -> Option<(Shape, f64, f64)>
+    where
+        Shape: Copy,
+    {
+        let best = self.best()?;
+        Some((best.config, best.secs(), self.of(default).unwrap_or(best).secs()))
+    }
+
     /// Inserts the results of a later race, which included this race's best, ahead of this race's
     /// other results.
     pub(super) fn merge(&mut self, later: Self) {
@@ -165,22 +181,7 @@ const ENTRY: f64 = 0.7;
 /// # Errors
 ///
 /// [`Error::Device`] from the timer; the first rejection if no candidate at all can be timed.
-#[cfg(not(target_arch = "wasm32"))]
-pub fn race<Shape: Copy>(
-    timer: &mut dyn Timer<Shape>,
-    candidates: &[Shape],
-    budget_secs: f64,
-    watch: &mut Watch<'_>,
-) -> Result<Outcome<Shape>> {
-    crate::gpu::blocking(race_soon(&mut Waiting(timer), candidates, budget_secs, watch))
-}
-
-/// The `async` variant of [`race`].
-///
-/// # Errors
-///
-/// The same.
-pub async fn race_soon<Shape: Copy>(
+pub async fn race<Shape: Copy>(
     timer: &mut impl Racer<Shape>,
     candidates: &[Shape],
     budget_secs: f64,

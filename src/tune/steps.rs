@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use web_time::Instant;
-
-use super::{Outcome, Task, Watch, race_soon, tune_soon};
+use super::{Outcome, Task, Watch, race, tune};
 use crate::error::Result;
 use crate::forces::direct::gpu::candidates::Bounds;
 use crate::forces::direct::gpu::{KernelConfig, KernelRequest, Masses};
@@ -47,15 +45,14 @@ pub struct Tuned {
 impl Tuned {
     /// The entry to store for `gpu`; `None` if nothing was timed successfully.
     pub fn choice(&self, gpu: &Gpu) -> Option<Choice> {
-        let best = self.outcome.best()?;
-        let default = self.outcome.of(&self.default).unwrap_or(best);
+        let (kernel, secs_per_step, default_secs_per_step) = self.outcome.gain(&self.default)?;
         Some(Choice {
             key: Key::of(gpu, Kernels::Direct, self.n),
             n: timed(self.n),
-            secs_per_step: best.secs(),
-            default_secs_per_step: default.secs(),
+            secs_per_step,
+            default_secs_per_step,
             method: self.method.name().to_owned(),
-            kernel: best.config,
+            kernel,
             for_various_masses: self.for_various_masses,
         })
     }
@@ -79,18 +76,14 @@ pub async fn tune_steps(
     let bounds = Bounds::of(gpu);
     let task = Task { n: timed, default, bounds: &bounds, budget_secs };
     let mut timer = StepTimer::new(gpu, timed);
-    let begun = Instant::now();
-    let clock = move || begun.elapsed().as_secs_f64();
-    let mut watch = Watch { clock: &clock, go_on: &mut || go_on() };
-    let mut outcome = tune_soon(&mut timer, task, ceilings, &mut watch).await?;
+    let mut watch = Watch::new(go_on);
+    let mut outcome = tune(&mut timer, task, ceilings, &mut watch).await?;
     let doubt = timer.stopwatch().doubt().map(str::to_owned);
     if timer.is_mixed() && go_on() {
         // Times from two clocks cannot be compared: race again with the remaining one.
         timer = StepTimer::by_wall_clock(gpu, timed);
-        let begun = Instant::now();
-        let clock = move || begun.elapsed().as_secs_f64();
-        let mut watch = Watch { clock: &clock, go_on: &mut || go_on() };
-        outcome = tune_soon(&mut timer, task, ceilings, &mut watch).await?;
+        let mut watch = Watch::new(go_on);
+        outcome = tune(&mut timer, task, ceilings, &mut watch).await?;
     }
     let for_various_masses = match go_on() {
         true => various(gpu, timed, &outcome, budget_secs * FOR_VARIOUS, go_on).await?,
@@ -116,9 +109,7 @@ async fn various(
     let others = outcome.ranking.iter().map(|ranked| ranked.config).filter(|shape| !shape.uniform);
     let others: Vec<KernelConfig> = others.take(BEST_FOR_VARIOUS).collect();
     let mut timer = StepTimer::new(gpu, n).of_masses(Masses::Various);
-    let begun = Instant::now();
-    let clock = move || begun.elapsed().as_secs_f64();
-    let mut watch = Watch { clock: &clock, go_on: &mut || go_on() };
-    let found = race_soon(&mut timer, &others, budget_secs, &mut watch).await?;
+    let mut watch = Watch::new(go_on);
+    let found = race(&mut timer, &others, budget_secs, &mut watch).await?;
     Ok(found.best().map(|best| best.config))
 }

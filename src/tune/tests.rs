@@ -6,8 +6,8 @@ use std::rc::Rc;
 use super::*;
 use crate::error::Error;
 use crate::forces::direct::gpu::Dispatch;
-use crate::gpu::Limits;
-use crate::measure::Ceiling;
+use crate::gpu::{Limits, blocking};
+use crate::measure::{Ceiling, Timer};
 
 const DEFAULT: KernelConfig = KernelConfig { u: 4, ..KernelConfig::tiled(64) };
 
@@ -70,7 +70,7 @@ impl Fake {
     fn tune(&mut self, n: usize, budget: f64) -> Result<Outcome> {
         let clock = Rc::clone(&self.clock);
         let clock = move || clock.get();
-        let mut watch = Watch { clock: &clock, go_on: &mut || true };
+        let mut watch = Watch { clock: Box::new(clock), go_on: &|| true };
         let task = Task { n, default: DEFAULT, bounds: &BOUNDS, budget_secs: budget };
         let (ceilings, clock) = (self.ceilings, Rc::clone(&self.clock));
         let takes = ceilings.map_or(0.0, |_| self.ceiling_secs);
@@ -78,7 +78,7 @@ impl Fake {
             clock.set(clock.get() + f64::min(secs, takes));
             ceilings.filter(|_| secs >= takes)
         };
-        tune(self, task, &mut ceilings, &mut watch)
+        blocking(tune(self, task, &mut ceilings, &mut watch))
     }
 }
 
@@ -233,8 +233,8 @@ fn tuning_without_usable_candidate_returns_reason() {
     let mut fake = Fake::new(DEFAULT);
     fake.wrong = vec![DEFAULT];
     let clock = || 0.0;
-    let mut watch = Watch { clock: &clock, go_on: &mut || true };
-    let error = race(&mut fake, &[DEFAULT], 1.0, &mut watch).unwrap_err();
+    let mut watch = Watch { clock: Box::new(clock), go_on: &|| true };
+    let error = blocking(race(&mut fake, &[DEFAULT], 1.0, &mut watch)).unwrap_err();
     assert!(error.to_string().contains("is wrong"), "{error}");
 }
 
@@ -242,9 +242,9 @@ fn tuning_without_usable_candidate_returns_reason() {
 fn stopped_race_returns_partial_results() {
     let mut fake = Fake::new(DEFAULT);
     let clock = || 0.0;
-    let mut watch = Watch { clock: &clock, go_on: &mut || false };
+    let mut watch = Watch { clock: Box::new(clock), go_on: &|| false };
     let task = Task { n: 4096, default: DEFAULT, bounds: &BOUNDS, budget_secs: 10.0 };
-    let outcome = tune(&mut fake, task, &mut |_| None, &mut watch).unwrap();
+    let outcome = blocking(tune(&mut fake, task, &mut |_| None, &mut watch)).unwrap();
     assert_eq!(outcome.ranking.len(), 1);
     assert_eq!(outcome.best().unwrap().config, DEFAULT);
     assert!(outcome.untried > 10);

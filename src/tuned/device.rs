@@ -68,6 +68,17 @@ impl Device {
         }
     }
 
+    /// True if this was measured with another version of these `kernels`.
+    pub fn is_outdated(&self, kernels: Kernels) -> bool {
+        self.kernels != kernels.checksum()
+    }
+
+    /// Whether there are `results` for this device, all of them measured with other kernels.
+    pub fn has_only_older<'a>(&self, results: impl Iterator<Item = &'a Self>) -> bool {
+        let mut here = results.filter(|other| self.is_but_for_kernels(other)).peekable();
+        here.peek().is_some() && here.all(|other| other.kernels != self.kernels)
+    }
+
     /// Whether both are the same device, whatever the kernels.
     pub fn is_but_for_kernels(&self, other: &Self) -> bool {
         *self == Self { kernels: self.kernels.clone(), ..other.clone() }

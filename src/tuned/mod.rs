@@ -7,14 +7,11 @@
 //! [`KernelConfig::for_device`] are used until the next tuning. The user is notified of choices
 //! that a new version of the program has outdated ([`OUTDATED`]).
 
-mod derivatives;
 mod device;
-mod place;
 mod store;
 
-pub use derivatives::DerivativesChoice;
 pub use device::{Device, Kernels};
-pub use store::{Choice, Loaded, Store};
+pub use store::{Choice, DerivativesChoice, Results, Store};
 
 use std::sync::Arc;
 
@@ -39,11 +36,6 @@ impl Key {
     pub fn of(gpu: &Gpu, kernels: Kernels, n: usize) -> Self {
         Self { on: Device::of(gpu, kernels), up_to: size_class(n) }
     }
-
-    /// Whether both are for the same device and size.
-    fn is_but_for_kernels(&self, other: &Self) -> bool {
-        self.up_to == other.up_to && self.on.is_but_for_kernels(&other.on)
-    }
 }
 
 /// The note on a choice that was made with the kernels of another version of the program.
@@ -57,37 +49,22 @@ pub fn size_class(n: usize) -> u64 {
 
 /// Tuning results, passed in by the caller: the library itself reads no folder of the user's.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Known {
-    choices: Arc<[Choice]>,
-    walks: Arc<[Choice<WalkShape>]>,
-    derivatives: Arc<[DerivativesChoice]>,
+pub struct Known(Arc<Results>);
+
+impl From<Results> for Known {
+    fn from(results: Results) -> Self {
+        Self(Arc::new(results))
+    }
 }
 
 impl Known {
-    /// With these choices of kernels.
-    pub fn new(choices: Vec<Choice>) -> Self {
-        Self { choices: choices.into(), ..Self::default() }
-    }
-
-    /// Adds these walks of the tree.
-    #[must_use]
-    pub fn with_walks(self, walks: Vec<Choice<WalkShape>>) -> Self {
-        Self { walks: walks.into(), ..self }
-    }
-
-    /// Adds these shapes for forces with derivatives.
-    #[must_use]
-    pub fn with_derivatives(self, found: Vec<DerivativesChoice>) -> Self {
-        Self { derivatives: found.into(), ..self }
-    }
-
     /// The shapes for forces with derivatives that were found on `gpu` with the present kernels.
     pub fn shapes(&self, gpu: &Gpu) -> FittedShapes {
-        if self.derivatives.is_empty() {
+        if self.0.derivatives.is_empty() {
             return FittedShapes::default();
         }
         let on = Device::of(gpu, Kernels::Derivatives);
-        let here = self.derivatives.iter().filter(|choice| choice.on == on);
+        let here = self.0.derivatives.iter().filter(|choice| choice.on == on);
         FittedShapes::new(here.map(|choice| choice.fitted).collect())
     }
 
@@ -99,66 +76,54 @@ impl Known {
 
     /// True if all shapes for `n` sources on `gpu` are [`OUTDATED`].
     pub fn has_outdated_shapes(&self, gpu: &Gpu, n: usize) -> bool {
-        let on = Device::of(gpu, Kernels::Derivatives);
-        let for_these = |choice: &&DerivativesChoice| {
-            choice.on.is_but_for_kernels(&on) && choice.fitted.sources == sources_class(n)
-        };
-        let mut found = self.derivatives.iter().filter(for_these).peekable();
-        found.peek().is_some() && found.all(DerivativesChoice::is_outdated)
+        let for_these = |choice: &&DerivativesChoice| choice.fitted.sources == sources_class(n);
+        let found = self.0.derivatives.iter().filter(for_these).map(|choice| &choice.on);
+        Device::of(gpu, Kernels::Derivatives).has_only_older(found)
     }
 
-    /// Adds this walk of the tree for `n` bodies on `gpu`, as if found by tuning.
+    /// Only this walk of the tree for `n` bodies on `gpu`, as if found by tuning.
     #[cfg(not(target_arch = "wasm32"))]
     pub(crate) fn of_walk(gpu: &Gpu, n: usize, kernel: WalkShape) -> Self {
-        let key = Key::of(gpu, Kernels::Tree, n);
-        let (secs_per_step, default_secs_per_step, method) = (0.0, 0.0, String::new());
         let found = Choice {
-            key,
+            key: Key::of(gpu, Kernels::Tree, n),
             n,
-            secs_per_step,
-            default_secs_per_step,
-            method,
+            secs_per_step: 0.0,
+            default_secs_per_step: 0.0,
+            method: String::new(),
             kernel,
             for_various_masses: None,
         };
-        Self::default().with_walks(vec![found])
+        Results { walks: vec![found], ..Results::default() }.into()
     }
 
     /// The variant of the tree's walk for `n` bodies on `gpu`: the one found by tuning if the
     /// adapter can hold it, else the default. All variants give the same bits.
     pub fn walk(&self, gpu: &Gpu, n: usize) -> WalkShape {
-        if self.walks.is_empty() {
+        if self.0.walks.is_empty() {
             return WalkShape::DEFAULT;
         }
         let key = Key::of(gpu, Kernels::Tree, n);
-        let found = self.walks.iter().find(|choice| choice.key == key);
-        found
-            .map(|choice| choice.kernel)
-            .filter(|walk| walk.suits(gpu))
-            .unwrap_or(WalkShape::DEFAULT)
+        let found = self.0.walks.iter().find(|choice| choice.key == key);
+        found.map(|choice| choice.kernel).filter(|walk| walk.suits(gpu)).unwrap_or(WalkShape::DEFAULT)
     }
 
     /// The shape found for `n` bodies of such masses on `gpu`, if there is one and the adapter can
     /// hold it.
     pub fn find(&self, gpu: &Gpu, n: usize, masses: Masses) -> Option<KernelConfig> {
-        if self.choices.is_empty() {
+        if self.0.choices.is_empty() {
             return None;
         }
         let key = Key::of(gpu, Kernels::Direct, n);
-        let config = self.choices.iter().find(|choice| choice.key == key)?.kernel_for(masses)?;
+        let config = self.0.choices.iter().find(|choice| choice.key == key)?.kernel_for(masses)?;
         let usable = config.validate(Some(gpu)).and_then(|()| config.holds(n));
         usable.is_ok().then_some(config)
     }
 
     /// True if all choices for `n` bodies on `gpu` are [`OUTDATED`].
     pub fn is_outdated(&self, gpu: &Gpu, n: usize) -> bool {
-        !self.choices.is_empty() && self.has_only_outdated(&Key::of(gpu, Kernels::Direct, n))
-    }
-
-    fn has_only_outdated(&self, wanted: &Key) -> bool {
-        let same_but_for_kernels = |choice: &&Choice| choice.key.is_but_for_kernels(wanted);
-        let mut found = self.choices.iter().filter(same_but_for_kernels).peekable();
-        found.peek().is_some() && found.all(|choice| choice.is_outdated(Kernels::Direct))
+        let Key { on, up_to } = Key::of(gpu, Kernels::Direct, n);
+        let of_size = self.0.choices.iter().filter(|choice| choice.key.up_to == up_to);
+        on.has_only_older(of_size.map(|choice| &choice.key.on))
     }
 
     /// The shape for `n` bodies of such masses on `gpu`: the requested one; if the request fixes
@@ -189,35 +154,20 @@ mod tests {
 
     #[test]
     fn outdated_choices_are_detected() {
-        let key = |driver: &str, kernels: &str| Key {
-            on: Device {
-                device: "adapter".to_owned(),
-                driver: driver.to_owned(),
-                backend: "vulkan".to_owned(),
-                limits: [256, 16384],
-                kernels: kernels.to_owned(),
-            },
-            up_to: 1024,
+        let device = |driver: &str, kernels: &str| Device {
+            device: "adapter".to_owned(),
+            driver: driver.to_owned(),
+            backend: "vulkan".to_owned(),
+            limits: [256, 16384],
+            kernels: kernels.to_owned(),
         };
-        let known = |keys: &[Key]| {
-            let choice = |key: &Key| Choice {
-                key: key.clone(),
-                n: 1024,
-                secs_per_step: 1e-3,
-                default_secs_per_step: 1e-3,
-                method: "wall clock".to_owned(),
-                kernel: KernelConfig::tiled(64),
-                for_various_masses: None,
-            };
-            Known::new(keys.iter().map(choice).collect())
-        };
-        let now = key("1", &Kernels::Direct.checksum());
-        let older = key("1", "a10bc7df");
-        assert!(known(std::slice::from_ref(&older)).has_only_outdated(&now));
-        assert!(!known(&[older.clone(), now.clone()]).has_only_outdated(&now));
-        assert!(!known(&[key("2", "a10bc7df")]).has_only_outdated(&now), "of another driver");
-        assert!(!known(&[Key { up_to: 512, ..older }]).has_only_outdated(&now), "of another size");
-        assert!(!Known::default().has_only_outdated(&now));
+        let now = device("1", &Kernels::Direct.checksum());
+        let older = device("1", "a10bc7df");
+        assert!(older.is_outdated(Kernels::Direct) && !now.is_outdated(Kernels::Direct));
+        assert!(now.has_only_older([&older].into_iter()));
+        assert!(!now.has_only_older([&older, &now].into_iter()));
+        assert!(!now.has_only_older([&device("2", "a10bc7df")].into_iter()), "of another driver");
+        assert!(!now.has_only_older([].into_iter()));
     }
 
     #[test]

@@ -1,12 +1,14 @@
 //! The file that stores choices.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{DerivativesChoice, Kernels, Key};
+use super::{Device, Key};
 use crate::error::{Error, Result};
 use crate::files::{self, Found};
+use crate::forces::direct::gpu::tiers::{Fitted, Shape};
 use crate::forces::direct::gpu::{KernelConfig, Masses};
 use crate::forces::tree::gpu::WalkShape;
 
@@ -44,41 +46,59 @@ impl Choice {
     }
 }
 
-impl<Shape> Choice<Shape> {
-    /// True if it was measured with another version of these `kernels`.
-    pub fn is_outdated(&self, kernels: Kernels) -> bool {
-        self.key.on.kernels != kernels.checksum()
-    }
-}
-
 /// The only method before files recorded it.
 fn wall_clock() -> String {
     "wall clock".to_owned()
 }
 
-/// A file's content, with a note on damage.
-#[derive(Clone, Debug, Default)]
-pub struct Loaded {
-    /// All choices; empty if the file is damaged or missing.
-    pub choices: Vec<Choice>,
-    /// Choices of walks of the tree.
-    pub walks: Vec<Choice<WalkShape>>,
-    /// Shapes for forces with derivatives.
-    pub derivatives: Vec<DerivativesChoice>,
-    /// The file and the problem with it, if it is damaged.
-    pub damage: Option<String>,
+/// A shape of the kernels with derivatives, and the evaluations for which it was found fastest.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DerivativesChoice {
+    /// The device and the kernels that it was measured with.
+    #[serde(flatten)]
+    pub on: Device,
+    /// Seconds per evaluation from host to host, median.
+    pub secs: f64,
+    /// The same for the default rule's shape, in the same race.
+    pub default_secs: f64,
+    /// The default rule's shape.
+    pub default: Shape,
+    /// The shape, and the evaluations that it is for.
+    pub fitted: Fitted,
 }
 
-/// The file's content.
-#[derive(Serialize, Deserialize)]
-struct Content {
-    version: u32,
-    #[serde(default)]
-    choice: Vec<Choice>,
+impl DerivativesChoice {
+    /// Whether both are for the same evaluations on the same device, whatever the kernels.
+    pub fn is_for_the_same(&self, other: &Self) -> bool {
+        self.fitted.order_in_file() == other.fitted.order_in_file()
+            && self.on.is_but_for_kernels(&other.on)
+    }
+}
+
+impl Fitted {
+    /// Sort key: tier, derivative, sources and sinks.
+    fn order_in_file(&self) -> (usize, usize, u32, u32) {
+        (self.precision as usize, self.order as usize, self.sources, self.sinks)
+    }
+}
+
+/// All results: the content of the file.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Results {
+    /// Version of the file's format, set when it is written.
+    pub(super) version: u32,
+    /// Kernels for all pairs; empty if the file is damaged or missing.
+    #[serde(default, rename = "choice")]
+    pub choices: Vec<Choice>,
+    /// Choices of walks of the tree.
+    #[serde(default, rename = "walk", skip_serializing_if = "Vec::is_empty")]
+    pub walks: Vec<Choice<WalkShape>>,
+    /// Shapes for forces with derivatives.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    walk: Vec<Choice<WalkShape>>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    derivatives: Vec<DerivativesChoice>,
+    pub derivatives: Vec<DerivativesChoice>,
+    /// The file and the problem with it, if it is damaged.
+    #[serde(skip)]
+    pub damage: Option<String>,
 }
 
 /// Version of the file's format; others are rejected.
@@ -99,19 +119,44 @@ impl Store {
     /// The file's name in its folder.
     pub const FILE: &str = "tuned.toml";
 
+    /// The program's folder inside the system's.
+    const IN_SYSTEM: &str = "gravitile";
+
+    /// The environment variable that names a folder to use instead of the system's.
+    pub const FOLDER: &str = "GRAVITILE_CACHE_DIR";
+
+    /// The user's file: in `named`, the value of [`Store::FOLDER`], otherwise in the `system`'s
+    /// cache folder. `None` if there is no such folder, or if `named` is empty; then nothing is
+    /// stored.
+    pub fn of_user(
+        named: Option<OsString>,
+        system: impl FnOnce() -> Option<PathBuf>,
+    ) -> Option<Self> {
+        let folder = match named {
+            Some(folder) if folder.is_empty() => return None,
+            Some(folder) => PathBuf::from(folder),
+            // A page's storage is private to this program, so it needs no subfolder.
+            None if cfg!(target_arch = "wasm32") => system()?,
+            None => system()?.join(Self::IN_SYSTEM),
+        };
+        Some(Self::at(folder.join(Self::FILE)))
+    }
+
     /// The file at that path.
     pub fn at(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into() }
     }
 
     /// Reads all choices. A missing file has none; a damaged one is reported.
-    pub fn load(&self) -> Loaded {
+    pub fn load(&self) -> Results {
         let damaged = |problem: String| {
             let damage = Some(Error::file(&self.path, problem).to_string());
-            Loaded { damage, ..Loaded::default() }
+            Results { damage, ..Results::default() }
         };
         match files::find(&self.path) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Loaded::default(),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Results::default();
+            }
             Err(error) => return damaged(error.to_string()),
             Ok(Found::File(bytes)) if bytes > MOST_BYTES => {
                 return damaged(format!("has {bytes} bytes, but at most {MOST_BYTES} are allowed"));
@@ -125,13 +170,10 @@ impl Store {
             Ok(Err(_)) => return damaged("is not UTF-8 text".to_owned()),
             Err(error) => return damaged(error.to_string()),
         };
-        match toml::from_str::<Content>(&text) {
-            Ok(content) if content.version == VERSION => {
-                let Content { choice, walk, derivatives, .. } = content;
-                Loaded { choices: choice, walks: walk, derivatives, damage: None }
-            }
-            Ok(content) => {
-                damaged(format!("has version {}, but must have version {VERSION}", content.version))
+        match toml::from_str::<Results>(&text) {
+            Ok(results) if results.version == VERSION => results,
+            Ok(Results { version, .. }) => {
+                damaged(format!("has version {version}, but must have version {VERSION}"))
             }
             Err(error) => {
                 let first = error.to_string();
@@ -176,17 +218,18 @@ impl Store {
         self.write(all)
     }
 
-    fn write(&self, all: Loaded) -> Result<()> {
-        let Loaded { mut choices, mut walks, mut derivatives, .. } = all;
+    fn write(&self, mut all: Results) -> Result<()> {
+        all.version = VERSION;
         let order = |key: &Key| (key.on.device.clone(), key.on.driver.clone(), key.up_to);
-        choices.sort_by_key(|choice| order(&choice.key));
-        walks.sort_by_key(|choice| order(&choice.key));
-        derivatives.sort_by_key(|choice| (choice.on.device.clone(), choice.fitted.order_in_file()));
-        let content = Content { version: VERSION, choice: choices, walk: walks, derivatives };
-        let text = toml::to_string(&content).map_err(|error| {
+        all.choices.sort_by_key(|choice| order(&choice.key));
+        all.walks.sort_by_key(|choice| order(&choice.key));
+        all.derivatives.sort_by_key(|c| (c.on.device.clone(), c.fitted.order_in_file()));
+        let text = toml::to_string(&all).map_err(|error| {
             Error::file(&self.path, format!("cannot be written as TOML: {error}"))
         })?;
-        replace(&self.path, &format!("{HEADER}{text}"))
+        let folder = self.path.parent().unwrap_or(Path::new("."));
+        files::make_folder(folder).map_err(|e| Error::io("create the folder", folder, e))?;
+        files::replace(&self.path, format!("{HEADER}{text}").as_bytes())
     }
 
     /// Deletes the file. True if there was one.
@@ -199,17 +242,9 @@ impl Store {
     }
 }
 
-/// Replaces the file with `text`; creates its folder if necessary.
-fn replace(path: &Path, text: &str) -> Result<()> {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    files::make_folder(folder).map_err(|e| Error::io("create the folder", folder, e))?;
-    files::replace(path, text.as_bytes())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tuned::Device;
 
     fn choice(adapter: &str, up_to: u64, p: u32) -> Choice {
         Choice {
@@ -302,5 +337,17 @@ mod tests {
         std::fs::create_dir(&store.path).unwrap();
         assert!(store.load().damage.unwrap().contains("is not a file"));
         assert!(store.keep(choice("a", 64, 64)).is_err());
+    }
+
+    #[test]
+    fn named_folder_is_used_and_empty_name_disables_storage() {
+        let of = |named: Option<&str>, system: Option<&str>| {
+            let store = Store::of_user(named.map(OsString::from), || system.map(PathBuf::from));
+            store.map(|store| store.path)
+        };
+        assert_eq!(of(Some("here"), Some("there")), Some(Path::new("here").join(Store::FILE)));
+        assert_eq!(of(None, Some("there")), Some(Path::new("there/gravitile").join(Store::FILE)));
+        assert_eq!(of(Some(""), Some("there")), None);
+        assert_eq!(of(None, None), None);
     }
 }

@@ -55,7 +55,7 @@ impl World {
         let facts = Facts {
             input: &input,
             hints: &hints,
-            usual: &Integration::of(&world.settings),
+            defaults: &Integration::of(&world.settings),
             units: &units,
             own_units: &units,
             count: 4096,
@@ -74,7 +74,7 @@ impl World {
             wgsl: None,
             rates: &rates,
             blocks: None,
-            seen: &Inspected::default(),
+            inspected: &Inspected::default(),
             history: &history,
             past: &[],
             is_at_end: false,

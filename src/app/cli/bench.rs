@@ -7,8 +7,7 @@ use std::sync::Arc;
 use anyhow::Result;
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::options::Measured;
-use super::own_kernel::OwnKernel;
+use super::options::{Measured, OwnKernel};
 use super::{Ended, child, inspect, interrupt, print, progress};
 use crate::lookup;
 use gravitile::error::Error;

@@ -1,20 +1,23 @@
 //! `gravitile check`: does every kernel compute the right forces on this adapter?
 
-use anyhow::Result;
-use serde_json::json;
+use std::collections::BTreeMap;
 
+use anyhow::Result;
+use serde_json::{Value, json};
+
+use super::check_direct as direct;
 use super::check_engines as engines;
 use super::check_parts::{self as parts, Part, Results};
 use super::check_tree as tree;
-use super::options::Measured;
-use super::own_kernel::OwnKernel;
+use super::options::{Measured, OwnKernel};
 use super::{Ended, child, print, progress};
 use gravitile::forces::{EngineKind, Method};
 use gravitile::gpu::{AdapterRequest, DeviceClass, Gpu};
 use gravitile::measure;
 use gravitile::settings::{KernelRequest, MethodRequest};
 
-/// Check every kernel and precision of this adapter against f64: prints worst and rms errors, exits with 1 on failure
+/// Check every kernel and precision of this adapter against f64: prints worst and rms errors, exits
+/// with 1 on failure
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -75,7 +78,8 @@ fn on_adapter(args: &Args) -> Result<Ended> {
     let show = |text: &str| if args.json { Ok(()) } else { print::text(text) };
     show(&format!("{}, {}\n{}", gpu.adapter.name, gpu.adapter.driver, parts::kernels_header()))?;
     let bar = progress::bar(all.len() as u64, "checking");
-    let mut found = Results::default();
+    let (mut count, mut failed) = (0, 0);
+    let mut lists: BTreeMap<&str, Vec<Value>> = BTreeMap::new();
     let mut left_out = Vec::new();
     let mut tiers = false;
     for (number, part) in all.iter().enumerate() {
@@ -84,10 +88,11 @@ fn on_adapter(args: &Args) -> Result<Ended> {
         match check_isolated(&gpu, part, number)? {
             Ok(results) => {
                 if matches!(part, Part::Tier(..)) && !std::mem::replace(&mut tiers, true) {
-                    bar.suspend(|| show(&parts::tiers_header()))?;
+                    bar.suspend(|| show(&direct::header()))?;
                 }
                 bar.suspend(|| show(&results.text))?;
-                found.add(results);
+                (count, failed) = (count + results.rows.len(), failed + results.failed);
+                lists.entry(part.key()).or_default().extend(results.rows);
             }
             Err(died) => {
                 let reason = died.to_string();
@@ -99,17 +104,18 @@ fn on_adapter(args: &Args) -> Result<Ended> {
     }
     bar.finish_and_clear();
     let crashed = left_out.iter().any(|(_, _, died)| matches!(died, child::Died::Crashed(_)));
-    let passed = found.failed == 0 && !crashed;
+    let passed = failed == 0 && !crashed;
     if args.json {
+        let mut list = |key| lists.remove(key).unwrap_or_default();
         let why = |(what, reason): (String, String)| json!({ "kernel": what, "reason": reason });
         print::json(&json!({
             "adapter": gpu.adapter.name,
             "driver": gpu.adapter.driver,
             "backend": gpu.adapter.backend,
             "passed": passed,
-            "cases": found.cases,
-            "steps_in_one_workgroup": found.steps,
-            "forces_with_derivatives": found.direct,
+            "cases": list("cases"),
+            "steps_in_one_workgroup": list("steps_in_one_workgroup"),
+            "forces_with_derivatives": list("forces_with_derivatives"),
             "absent_tiers": absent.iter().map(|(tier, reason)| json!({
                 "tier": tier, "reason": reason,
             })).collect::<Vec<_>>(),
@@ -127,7 +133,7 @@ fn on_adapter(args: &Args) -> Result<Ended> {
         for (what, reason) in &skipped {
             text += &format!("skipped {what}: {reason}\n");
         }
-        text += &format!("{} of {} cases agree with f64", found.count - found.failed, found.count);
+        text += &format!("{} of {} cases agree with f64", count - failed, count);
         if !left_out.is_empty() {
             text += &format!("; {} kinds of kernel were not checked", left_out.len());
         }

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use anyhow::Result;
 
+use super::check_parts::Verdict;
 use super::print;
 use gravitile::forces::Precision;
-use gravitile::forces::direct::gpu::tiers::verdict;
+use gravitile::forces::direct::gpu::tiers;
 use gravitile::gpu::Gpu;
 use gravitile::measure::{DirectCase, DirectRow, ErrorStats, direct_cases};
 
@@ -17,7 +18,7 @@ pub type Absent = (String, String);
 pub fn cases(gpu: &Arc<Gpu>) -> Result<(Vec<DirectCase>, Vec<Absent>)> {
     let (mut tiers, mut absent) = (Vec::new(), Vec::new());
     for (precision, name) in Precision::ALL {
-        match verdict(gpu, precision)? {
+        match tiers::verdict(gpu, precision)? {
             Ok(_) => tiers.push(precision),
             Err(reason) => absent.push((name.to_owned(), reason)),
         }
@@ -46,8 +47,7 @@ pub fn header() -> String {
     print::row(&HEADER, &WIDTHS)
 }
 
-/// One line per tier, order and arithmetic, with the worst over sizes, shapes and softenings; one
-/// more per failure.
+/// One line per tier, order and arithmetic, with the worst over sizes, shapes and softenings.
 pub fn summary(rows: &[DirectRow]) -> String {
     // Refined and plain sums are different arithmetic.
     let refined = |row: &DirectRow| row.case.precision.refines(row.case.sources);
@@ -76,13 +76,10 @@ pub fn summary(rows: &[DirectRow]) -> String {
         line.push(if group.iter().all(|row| row.passed()) { "ok" } else { "FAILED" }.to_owned());
         text += &print::row(&line, &WIDTHS);
     }
-    for row in rows.iter().filter(|row| !row.passed()) {
-        text += &format!("FAILED {}\n", in_words(row));
-    }
     text
 }
 
-fn in_words(row: &DirectRow) -> String {
+pub fn verdict(row: &DirectRow) -> Verdict {
     let case = &row.case;
     let shape = case.shape.map_or_else(|| "own shape".to_owned(), |shape| shape.to_string());
     let mut words = format!(
@@ -111,15 +108,10 @@ fn in_words(row: &DirectRow) -> String {
     if !row.same_in_pieces {
         words += ", different bits when cut into small dispatches";
     }
-    words
-}
-
-/// A row for `--json`.
-pub fn json(row: &DirectRow) -> serde_json::Value {
     let errors = |stats: Option<ErrorStats>| {
         stats.map(|stats| serde_json::json!({ "rms": stats.rms, "worst": stats.worst }))
     };
-    serde_json::json!({
+    let json = serde_json::json!({
         "tier": row.case.precision.name(),
         "order": row.case.order.name(),
         "shape": row.case.shape.map(|shape| shape.to_string()),
@@ -133,6 +125,6 @@ pub fn json(row: &DirectRow) -> serde_json::Value {
         "neighbours": row.neighbours.as_ref().err(),
         "in_bounds": row.in_bounds,
         "same_in_pieces": row.same_in_pieces,
-        "passed": row.passed(),
-    })
+    });
+    Verdict { passed: row.passed(), words, json }
 }

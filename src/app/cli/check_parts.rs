@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::check_direct::{self as direct, Absent};
-use super::print;
+use super::{Ended, print};
 use gravitile::forces::direct::gpu::KernelConfig;
 use gravitile::forces::{Order, Precision};
 use gravitile::gpu::Gpu;
@@ -40,25 +40,61 @@ impl fmt::Display for Part {
     }
 }
 
-/// Results of parts: lines for the terminal, and rows for `--json`.
+impl Part {
+    /// The key of its rows in the JSON object.
+    pub fn key(&self) -> &'static str {
+        match self {
+            Self::Kernel(_) => "cases",
+            Self::Steps(_) => "steps_in_one_workgroup",
+            Self::Tier(..) => "forces_with_derivatives",
+        }
+    }
+}
+
+/// A case that was compared with f64.
+pub struct Verdict {
+    pub passed: bool,
+    /// The case and its errors, printed if it did not pass.
+    pub words: String,
+    /// Its row for `--json`, without `passed`.
+    pub json: Value,
+}
+
+/// Cases that were compared with f64: lines for the terminal, and rows for `--json`.
 #[derive(Default, Serialize, Deserialize)]
 pub struct Results {
     pub text: String,
-    pub count: usize,
     pub failed: usize,
-    pub cases: Vec<Value>,
-    pub steps: Vec<Value>,
-    pub direct: Vec<Value>,
+    pub rows: Vec<Value>,
 }
 
 impl Results {
-    /// Adds the results of another part.
-    pub fn add(&mut self, other: Self) {
-        self.count += other.count;
-        self.failed += other.failed;
-        self.cases.extend(other.cases);
-        self.steps.extend(other.steps);
-        self.direct.extend(other.direct);
+    /// These cases; `text` summarises them, and a line is added for each that did not pass.
+    pub fn of(mut text: String, verdicts: impl Iterator<Item = Verdict>) -> Self {
+        let (mut failed, mut rows) = (0, Vec::new());
+        for Verdict { passed, words, mut json } in verdicts {
+            if !passed {
+                failed += 1;
+                text += &format!("FAILED {words}\n");
+            }
+            json["passed"] = passed.into();
+            rows.push(json);
+        }
+        Self { text, failed, rows }
+    }
+
+    /// Prints them; `key` is that of the rows in the JSON object, which starts with `own`.
+    pub fn print(self, as_json: bool, key: &str, mut own: Value) -> Result<Ended> {
+        let (all, passed) = (self.rows.len(), self.failed == 0);
+        if as_json {
+            own["passed"] = passed.into();
+            own[key] = self.rows.into();
+            print::json(&own)?;
+        } else {
+            let agree = all - self.failed;
+            print::text(&format!("{}{agree} of {all} cases agree with f64\n", self.text))?;
+        }
+        Ok(if passed { Ended::Done } else { Ended::Failed })
     }
 }
 
@@ -79,32 +115,23 @@ pub fn parts(gpu: &Arc<Gpu>) -> Result<(Vec<Part>, Vec<Absent>, Vec<Absent>)> {
 
 /// Checks a part.
 pub fn check(gpu: &Arc<Gpu>, part: &Part) -> Result<Results> {
-    let mut results = Results::default();
-    match part {
+    Ok(match part {
         Part::Kernel(cases) => {
-            let rows: Vec<Row> =
-                cases.iter().map(|case| measure::check(gpu, *case)).collect::<Result<_, _>>()?;
-            results.text = summary(&rows);
-            results.failed = rows.iter().filter(|row| !row.passed()).count();
-            results.cases = rows.iter().map(row_json).collect();
+            let rows = cases.iter().map(|case| measure::check(gpu, *case));
+            let rows: Vec<Row> = rows.collect::<Result<_, _>>()?;
+            Results::of(summary(&rows), rows.iter().map(verdict))
         }
         Part::Steps(cases) => {
             let check = |&(config, n, eps): &_| measure::check_steps(gpu, config, n, eps);
             let rows: Vec<StepsRow> = cases.iter().map(check).collect::<Result<_, _>>()?;
-            results.text = steps_summary(&rows);
-            results.failed = rows.iter().filter(|row| !row.passed()).count();
-            results.steps = rows.iter().map(steps_json).collect();
+            Results::of(steps_summary(&rows), rows.iter().map(steps_verdict))
         }
         Part::Tier(_, _, cases) => {
             let rows = cases.iter().map(|case| measure::check_direct(gpu, *case));
             let rows: Vec<_> = rows.collect::<Result<_, _>>()?;
-            results.text = direct::summary(&rows);
-            results.failed = rows.iter().filter(|row| !row.passed()).count();
-            results.direct = rows.iter().map(direct::json).collect();
+            Results::of(direct::summary(&rows), rows.iter().map(direct::verdict))
         }
-    }
-    results.count = results.cases.len() + results.steps.len() + results.direct.len();
-    Ok(results)
+    })
 }
 
 /// The header above the lines of kernels.
@@ -112,22 +139,17 @@ pub fn kernels_header() -> String {
     print::row(&HEADER, &WIDTHS)
 }
 
-/// The header above the lines of tiers.
-pub fn tiers_header() -> String {
-    direct::header()
-}
-
 const HEADER: [&str; 7] = ["kernel", "cases", "worst a", "rms a", "worst phi", "rms phi", ""];
 const WIDTHS: [usize; 7] = [35, 5, 9, 9, 9, 9, 6];
 
-/// A line for a kernel with the worst over its sizes and softenings, and one more for each failure.
+/// A line for a kernel with the worst over its sizes and softenings.
 fn summary(rows: &[Row]) -> String {
     let Some(first) = rows.first() else { return String::new() };
     // Not f64::max, which would skip a NaN.
     let larger = |a: f64, b: f64| if b > a || b.is_nan() { b } else { a };
     let largest = |value: &dyn Fn(&Row) -> f64| rows.iter().map(value).fold(0.0, larger);
     let cell = |value: f64| format!("{value:.1e}");
-    let mut text = print::row(
+    print::row(
         &[
             first.case.config.to_string(),
             rows.len().to_string(),
@@ -138,14 +160,10 @@ fn summary(rows: &[Row]) -> String {
             if rows.iter().all(Row::passed) { "ok" } else { "FAILED" }.to_owned(),
         ],
         &WIDTHS,
-    );
-    for row in rows.iter().filter(|row| !row.passed()) {
-        text += &format!("FAILED {}\n", in_words(row));
-    }
-    text
+    )
 }
 
-fn in_words(row: &Row) -> String {
+fn verdict(row: &Row) -> Verdict {
     let case = &row.case;
     let mut words = format!(
         "{}, {} sinks, {} sources, eps {}: acceleration worst {:.1e} rms {:.1e}",
@@ -165,37 +183,47 @@ fn in_words(row: &Row) -> String {
     if !row.same_in_pieces {
         words += ", different bits when cut into small dispatches";
     }
-    words
+    let json = json!({
+        "kernel": case.config.to_string(),
+        "sinks": case.sinks,
+        "sources": case.sources,
+        "softening": case.softening,
+        "with_potential": case.potential,
+        "acceleration_worst": row.acceleration.worst,
+        "acceleration_rms": row.acceleration.rms,
+        "potential_worst": row.potential.map(|p| p.worst),
+        "potential_rms": row.potential.map(|p| p.rms),
+        "in_bounds": row.in_bounds,
+        "same_in_pieces": row.same_in_pieces,
+    });
+    Verdict { passed: row.passed(), words, json }
 }
 
-/// Steps in one workgroup: the worst over all shapes, and the failures.
+/// Steps in one workgroup: the worst over all shapes.
 fn steps_summary(rows: &[StepsRow]) -> String {
     let largest = |value: &dyn Fn(&StepsRow) -> f64| rows.iter().map(value).fold(0.0, f64::max);
-    let mut text = format!(
+    format!(
         "steps in one workgroup: {} cases, accelerations worst {:.1e} rms {:.1e}, positions off by {:.1e} at most\n",
         rows.len(),
         largest(&|row| row.acceleration.worst),
         largest(&|row| row.acceleration.rms),
         largest(&|row| row.drift),
-    );
-    for row in rows.iter().filter(|row| !row.passed()) {
-        text += &format!(
-            "FAILED {}, {} bodies, eps {}: acceleration worst {:.1e} rms {:.1e}, positions off by {:.1e}{}{}\n",
-            row.config,
-            row.n,
-            row.softening,
-            row.acceleration.worst,
-            row.acceleration.rms,
-            row.drift,
-            if row.in_bounds { "" } else { ", wrote past its last body" },
-            if row.same_in_pieces { "" } else { ", different bits when cut into single steps" },
-        );
-    }
-    text
+    )
 }
 
-fn steps_json(row: &StepsRow) -> serde_json::Value {
-    json!({
+fn steps_verdict(row: &StepsRow) -> Verdict {
+    let words = format!(
+        "{}, {} bodies, eps {}: acceleration worst {:.1e} rms {:.1e}, positions off by {:.1e}{}{}",
+        row.config,
+        row.n,
+        row.softening,
+        row.acceleration.worst,
+        row.acceleration.rms,
+        row.drift,
+        if row.in_bounds { "" } else { ", wrote past its last body" },
+        if row.same_in_pieces { "" } else { ", different bits when cut into single steps" },
+    );
+    let json = json!({
         "kernel": row.config.to_string(),
         "n": row.n,
         "softening": row.softening,
@@ -204,23 +232,6 @@ fn steps_json(row: &StepsRow) -> serde_json::Value {
         "position_error": row.drift,
         "in_bounds": row.in_bounds,
         "same_in_pieces": row.same_in_pieces,
-        "passed": row.passed(),
-    })
-}
-
-fn row_json(row: &Row) -> serde_json::Value {
-    json!({
-        "kernel": row.case.config.to_string(),
-        "sinks": row.case.sinks,
-        "sources": row.case.sources,
-        "softening": row.case.softening,
-        "with_potential": row.case.potential,
-        "acceleration_worst": row.acceleration.worst,
-        "acceleration_rms": row.acceleration.rms,
-        "potential_worst": row.potential.map(|p| p.worst),
-        "potential_rms": row.potential.map(|p| p.rms),
-        "in_bounds": row.in_bounds,
-        "same_in_pieces": row.same_in_pieces,
-        "passed": row.passed(),
-    })
+    });
+    Verdict { passed: row.passed(), words, json }
 }

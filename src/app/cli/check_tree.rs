@@ -3,6 +3,7 @@
 use anyhow::Result;
 use serde_json::json;
 
+use super::check_parts::{Results, Verdict};
 use super::{Ended, print, progress};
 use gravitile::gpu::Gpu;
 use gravitile::measure::{TreeRow, check_tree, tree_cases};
@@ -17,57 +18,41 @@ pub fn main(gpu: Option<&Gpu>, as_json: bool) -> Result<Ended> {
         bar.inc(1);
     }
     bar.finish_and_clear();
-    let failed = rows.iter().filter(|row| !row.passed()).count();
-    if as_json {
-        print::json(&json!({
-            "adapter": gpu.map(|gpu| gpu.adapter.name.clone()),
-            "driver": gpu.map(|gpu| gpu.adapter.driver.clone()),
-            "backend": gpu.map(|gpu| gpu.adapter.backend.clone()),
-            "passed": failed == 0,
-            "cases": rows.iter().map(row_json).collect::<Vec<_>>(),
-        }))?;
-    } else {
-        let mut text = match gpu {
-            Some(gpu) => format!("{}, {}\n", gpu.adapter.name, gpu.adapter.driver),
-            None => "the processor\n".to_owned(),
-        };
-        text += &print::table(&table(&rows));
-        for row in rows.iter().filter(|row| !row.passed()) {
-            text += &format!("FAILED {}\n", in_words(row));
-        }
-        text += &format!("{} of {} cases agree with f64\n", rows.len() - failed, rows.len());
-        print::text(&text)?;
-    }
-    Ok(if failed == 0 { Ended::Done } else { Ended::Failed })
+    let mut text = match gpu {
+        Some(gpu) => format!("{}, {}\n", gpu.adapter.name, gpu.adapter.driver),
+        None => "the processor\n".to_owned(),
+    };
+    text += &print::with_header(&HEADER, rows.iter().map(cells));
+    let own = json!({
+        "adapter": gpu.map(|gpu| gpu.adapter.name.clone()),
+        "driver": gpu.map(|gpu| gpu.adapter.driver.clone()),
+        "backend": gpu.map(|gpu| gpu.adapter.backend.clone()),
+    });
+    Results::of(text, rows.iter().map(verdict)).print(as_json, "cases", own)
 }
 
-fn table(rows: &[TreeRow]) -> Vec<Vec<String>> {
-    let header = [
-        "bodies", "n", "eps", "rule", "rms a", "median", "99 %", "largest", "momentum", "rms phi",
-        "",
-    ];
-    let mut table = vec![header.map(str::to_owned).to_vec()];
+const HEADER: [&str; 11] =
+    ["bodies", "n", "eps", "rule", "rms a", "median", "99 %", "largest", "momentum", "rms phi", ""];
+
+fn cells(row: &TreeRow) -> Vec<String> {
+    let (case, errors) = (&row.case, &row.acceleration);
     let cell = |value: f64| format!("{value:.1e}");
-    for row in rows {
-        let (case, errors) = (&row.case, &row.acceleration);
-        table.push(vec![
-            case.cloud.name().to_owned(),
-            case.n.to_string(),
-            case.softening.to_string(),
-            row.case.shape.to_string().replace("tree, ", ""),
-            cell(errors.rms()),
-            cell(errors.median()),
-            cell(errors.quantile(0.99)),
-            cell(errors.worst()),
-            cell(row.momentum),
-            row.potential.map_or_else(String::new, |potential| cell(potential.rms)),
-            if row.passed() { "ok" } else { "FAILED" }.to_owned(),
-        ]);
-    }
-    table
+    vec![
+        case.cloud.name().to_owned(),
+        case.n.to_string(),
+        case.softening.to_string(),
+        row.case.shape.to_string().replace("tree, ", ""),
+        cell(errors.rms()),
+        cell(errors.median()),
+        cell(errors.quantile(0.99)),
+        cell(errors.worst()),
+        cell(row.momentum),
+        row.potential.map_or_else(String::new, |potential| cell(potential.rms)),
+        if row.passed() { "ok" } else { "FAILED" }.to_owned(),
+    ]
 }
 
-fn in_words(row: &TreeRow) -> String {
+fn verdict(row: &TreeRow) -> Verdict {
     let (case, errors, most) = (&row.case, &row.acceleration, row.case.limits());
     let mut words = format!(
         "{}, {} bodies, eps {}, {}, leaves of {}, {} lanes:",
@@ -96,12 +81,7 @@ fn in_words(row: &TreeRow) -> String {
     if !row.same_in_pieces {
         words += ", different bits when cut into small dispatches";
     }
-    words
-}
-
-fn row_json(row: &TreeRow) -> serde_json::Value {
-    let (case, errors) = (&row.case, &row.acceleration);
-    json!({
+    let json = json!({
         "bodies": case.cloud.name(),
         "n": case.n,
         "sinks": case.sinks,
@@ -119,6 +99,6 @@ fn row_json(row: &TreeRow) -> serde_json::Value {
         "potential_worst": row.potential.map(|potential| potential.worst),
         "wrong_stage": row.stages.clone().err(),
         "same_in_pieces": row.same_in_pieces,
-        "passed": row.passed(),
-    })
+    });
+    Verdict { passed: row.passed(), words, json }
 }

@@ -58,7 +58,7 @@ pub fn main(args: &Args) -> Result<Ended> {
         ..ReadOptions::default()
     };
     let snapshot = snapshot::read_with(&args.input, &reading)?;
-    snapshot.notes.iter().for_each(|note| print::note(note));
+    print::notes(&snapshot.notes);
     let losses = snapshot::write(&args.output, &snapshot, &options)?;
     let n = snapshot.bodies.len();
     if args.json {

@@ -4,7 +4,7 @@ use anyhow::Result;
 use serde_json::json;
 
 use super::{Ended, print};
-use gravitile::snapshot::FORMATS;
+use gravitile::snapshot::{FORMATS, Format};
 
 /// List the snapshot formats, one line each
 #[derive(Debug, clap::Args)]
@@ -33,12 +33,12 @@ pub fn main(args: &Args) -> Result<Ended> {
         print::json(&json!(list))?;
         return Ok(Ended::Done);
     }
-    let mut rows = vec![["format", "extensions", "what it is"].map(str::to_owned).to_vec()];
-    for format in FORMATS {
+    let row = |format: &Format| {
         let extensions = format.extensions.iter().map(|e| format!(".{e}")).collect::<Vec<_>>();
-        rows.push(vec![format.name.into(), extensions.join(" "), format.summary.into()]);
-    }
-    let mut text = print::table(&rows);
+        vec![format.name.into(), extensions.join(" "), format.summary.into()]
+    };
+    let rows = FORMATS.iter().map(row);
+    let mut text = print::with_header(&["format", "extensions", "what it is"], rows);
     let several = FORMATS.iter().filter(|format| format.files.is_some());
     let several = several.map(|format| format.name).collect::<Vec<_>>().join(", ");
     text += &format!(

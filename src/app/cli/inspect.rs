@@ -20,7 +20,8 @@ Examples:
 The driver must offer VK_KHR_pipeline_executable_properties: Mesa's drivers for AMD and Intel and
 NVIDIA's own do.")]
 pub struct Args {
-    /// AMD GPU to compile for with Mesa's RADV: polaris10, vega10, renoir, navi10, navi21, gfx1100 ...
+    /// AMD GPU to compile for with Mesa's RADV: polaris10, vega10, renoir, navi10, navi21, gfx1100
+    /// ...
     #[arg(long, value_name = "NAME", conflicts_with_all = ["adapter", "baseline"])]
     gpu: Option<String>,
     /// Number of bodies to choose the kernel's shape for
@@ -68,14 +69,9 @@ pub fn main(args: &Args) -> Result<Ended> {
             (Inspector::present(&gpu.adapter)?, config)
         }
     };
-    let variant = KernelVariant {
-        config,
-        guarded: args.unsoftened,
-        potential: args.potential,
-        one_mass: false,
-        alone: false,
-    };
-    let report = inspector.report(&variant)?;
+    // At softening 1 no guard is needed; --unsoftened alone decides.
+    let plain = KernelVariant::new(config, 1.0, 1.0, args.potential);
+    let report = inspector.report(&KernelVariant { guarded: args.unsoftened, ..plain })?;
     if args.json {
         print::json(&as_json(&report))?;
     } else {
@@ -144,8 +140,7 @@ fn in_words(report: &Report, whole: bool) -> String {
     }
     match (&report.assembly, &report.inner_loop) {
         (None, _) => text += "\nthe driver does not give the machine code\n",
-        (Some(code), Some(inner)) if !whole => {
-            let _ = code;
+        (Some(_), Some(inner)) if !whole => {
             text += &format!("\nthe inner loop\n{}\n", inner.text);
         }
         (Some(code), _) => text += &format!("\nthe machine code\n{}\n", code.trim_end()),

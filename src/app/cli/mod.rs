@@ -20,7 +20,6 @@ mod interrupt;
 #[cfg(any(test, not(feature = "window")))]
 mod no_window;
 mod options;
-mod own_kernel;
 mod print;
 mod progress;
 mod refusal;
@@ -35,6 +34,9 @@ mod tune;
 mod view;
 #[cfg(all(unix, feature = "mpi"))]
 mod watchdog;
+
+#[cfg(not(feature = "window"))]
+use no_window as view;
 
 use std::process::ExitCode;
 
@@ -54,16 +56,14 @@ struct Cli {
     verbose: u8,
 }
 
-#[cfg(feature = "window")]
 const WINDOW_EXAMPLES: &str = "  \
   gravitile                                        a galaxy collision in a window
   gravitile view galaxy.bin                        a snapshot of your own in a window
 ";
-#[cfg(not(feature = "window"))]
-const WINDOW_EXAMPLES: &str = "";
 
 fn examples() -> String {
-    format!("Examples:\n{WINDOW_EXAMPLES}{EXAMPLES}")
+    let of_window = if cfg!(feature = "window") { WINDOW_EXAMPLES } else { "" };
+    format!("Examples:\n{of_window}{EXAMPLES}")
 }
 
 const EXAMPLES: &str = "  \
@@ -93,10 +93,7 @@ enum Command {
     Render(render::Args),
     Convert(convert::Args),
     Shader(shader::Args),
-    #[cfg(feature = "window")]
     View(view::Args),
-    #[cfg(not(feature = "window"))]
-    View(no_window::Args),
 }
 
 /// How a command ended when nothing went wrong.
@@ -251,10 +248,7 @@ fn work() -> ExitCode {
         Command::Render(args) => render::main(&args),
         Command::Convert(args) => convert::main(&args),
         Command::Shader(args) => shader::main(&args),
-        #[cfg(feature = "window")]
         Command::View(args) => view::main(args),
-        #[cfg(not(feature = "window"))]
-        Command::View(args) => no_window::main(&args),
     };
     match ended {
         Ok(Ended::Done) => ExitCode::SUCCESS,

@@ -13,7 +13,7 @@ pub struct Args {
     words: Vec<String>,
 }
 
-pub fn main(_: &Args) -> Result<Ended> {
+pub fn main(_: Args) -> Result<Ended> {
     let how = "build it with 'cargo build --release' (the feature 'window' is on by default), \
                or make films and pictures with 'gravitile render'";
     Err(Error::Outside(format!("this program was built without the window: {how}")).into())
@@ -36,7 +36,7 @@ mod tests {
         for words in [&["view"][..], &["view", "plummer", "-n", "100", "--paused", "--eps=-1"]] {
             let args = View::try_parse_from(words).unwrap().args;
             assert_eq!(args.words, words[1..]);
-            let text = main(&args).err().unwrap().to_string();
+            let text = main(args).err().unwrap().to_string();
             assert!(
                 text.contains("built without the window: build it with 'cargo build"),
                 "{text}"

@@ -1,25 +1,14 @@
 //! Option handling shared by several subcommands.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use super::print;
-use gravitile::error::Error;
+use gravitile::error::{Error, Result};
+use gravitile::forces::direct::gpu::{KernelConfig, own};
 use gravitile::forces::{EngineKind, Method};
-use gravitile::input::Input;
-use gravitile::settings::{InputRequest, MethodRequest};
-
-/// Generates or reads bodies, and prints what was assumed about them.
-///
-/// # Errors
-/// Those of [`InputRequest::load`].
-pub fn load(request: &InputRequest, softening: Option<f64>) -> Result<Input, Error> {
-    let input = request.load(softening)?;
-    input.snapshot.notes.iter().for_each(|note| print::note(note));
-    Ok(input)
-}
+use gravitile::settings::{KernelRequest, MethodRequest};
 
 /// Refuses to overwrite an existing file unless forced.
-pub fn check_overwrite(path: &Path, force: bool) -> Result<(), Error> {
+pub fn check_overwrite(path: &Path, force: bool) -> Result<()> {
     if force || !path.exists() {
         return Ok(());
     }
@@ -40,7 +29,7 @@ impl Measured<'_> {
     ///
     /// # Errors
     /// An unknown engine or method; one that the command does not measure, with the reason.
-    pub fn engine(&self, request: &MethodRequest) -> Result<EngineKind, Error> {
+    pub fn engine(&self, request: &MethodRequest) -> Result<EngineKind> {
         let Self { engines, methods, what } = self;
         let refuse = |of: &str, name: &str, allowed: Vec<&str>| {
             Err(Error::value(
@@ -62,5 +51,51 @@ impl Measured<'_> {
             }
             _ => Ok(engine),
         }
+    }
+}
+
+/// A kernel of the user's own.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct OwnKernel {
+    /// Use a force kernel of your own, in WGSL; docs/lesson.md says what it must contain
+    #[arg(
+        long,
+        value_name = "FILE.wgsl",
+        help_heading = "GPU kernel (options left out are chosen for the device)"
+    )]
+    force_kernel: Option<PathBuf>,
+}
+
+impl OwnKernel {
+    /// The kernel's shape, if there is one. Compiles it as far as possible without a device.
+    ///
+    /// # Errors
+    /// What is wrong with the file.
+    pub fn load(&self) -> Result<Option<KernelConfig>> {
+        self.force_kernel.as_deref().map(own::load).transpose()
+    }
+
+    /// Changes a request to use this kernel, with the method `direct` on the GPU.
+    ///
+    /// # Errors
+    /// Those of [`OwnKernel::load`]; another engine, method or shape requested at the same time.
+    pub fn apply(&self, by: &mut MethodRequest, kernel: &mut KernelRequest) -> Result<()> {
+        if self.force_kernel.is_none() {
+            return Ok(());
+        }
+        let with = |allowed: &str| format!("{allowed} with --force-kernel");
+        if !["auto", "gpu"].contains(&by.engine.as_str()) {
+            return Err(Error::value("--engine", &by.engine, with("gpu")));
+        }
+        if !["auto", "direct"].contains(&by.method.as_str()) {
+            return Err(Error::value("--method", &by.method, with("direct")));
+        }
+        if let Some((name, value)) = kernel.first_fixed() {
+            return Err(Error::value(name, value, with("left out: the file sets the shape")));
+        }
+        self.load()?;
+        (by.engine, by.method) = ("gpu".to_owned(), "direct".to_owned());
+        kernel.own = true;
+        Ok(())
     }
 }

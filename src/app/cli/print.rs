@@ -48,6 +48,11 @@ pub fn note(text: &str) {
     }
 }
 
+/// Prints each note in a line.
+pub fn notes(notes: &[String]) {
+    notes.iter().for_each(|text| note(text));
+}
+
 /// [`note`] from a rank that is otherwise silent.
 pub fn from_any_rank(text: &str) {
     let line = messages::line(&format!("gravitile: {text}")) + "\n";
@@ -87,6 +92,12 @@ fn escape(json: &str) -> String {
         }
     }
     escaped
+}
+
+/// [`table`] with this header.
+pub fn with_header(header: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
+    let header: Vec<String> = header.iter().map(|name| (*name).to_owned()).collect();
+    table(&std::iter::once(header).chain(rows).collect::<Vec<_>>())
 }
 
 /// A table with aligned columns: the first row is the header.

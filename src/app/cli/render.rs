@@ -7,7 +7,7 @@ use serde_json::json;
 use web_time::Instant;
 
 use super::blocks::warning_in_words;
-use super::options::{check_overwrite, load};
+use super::options::check_overwrite;
 use super::{Ended, interrupt, print, progress};
 use crate::lookup;
 use gravitile::diagnostics::relative_change;
@@ -67,7 +67,8 @@ pub fn main(args: &Args) -> Result<Ended> {
         Some(scene) => scene.title,
         None => args.input.input.clone(),
     };
-    let input = load(&args.input, args.steps.eps)?;
+    let input = args.input.load(args.steps.eps)?;
+    print::notes(&input.snapshot.notes);
     args.look.suit(&mut style, input.view.as_ref());
     let mut settings = args.steps.settings(&input, &args.engine)?;
     let start = settings.start;

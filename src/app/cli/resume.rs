@@ -46,7 +46,7 @@ pub fn main(args: &Args) -> Result<Ended> {
     let damaged =
         damaged.map(|error| format!("damaged snapshot, going back to the one before: {error}"));
     found.snapshot.notes.extend(damaged);
-    found.snapshot.notes.iter().for_each(|note| print::note(note));
+    print::notes(&found.snapshot.notes);
     let mut settings = folder.plan.settings(found.step)?;
     if !args.json {
         let (step, steps) = (found.step, folder.plan.steps);

@@ -5,7 +5,7 @@ use serde_json::json;
 use web_time::Instant;
 
 use super::blocks::{blocks_in_words, blocks_json, warning_in_words};
-use super::{Ended, interrupt, options, print, progress, together};
+use super::{Ended, interrupt, print, progress, together};
 use crate::ranks;
 use gravitile::diagnostics::Diagnostics;
 use gravitile::error::Error;
@@ -47,7 +47,8 @@ pub fn main(args: &Args) -> Result<Ended> {
         return Err(Error::value("--until", until, "a finite time").into());
     }
     args.input.check_memory()?;
-    let mut input = options::load(&args.input, args.steps.eps)?;
+    let mut input = args.input.load(args.steps.eps)?;
+    print::notes(&input.snapshot.notes);
     let mut settings = args.steps.settings(&input, &args.engine)?;
     // Bodies with individual steps all meet at multiples of dt_max: use these times unless --dt is
     // given.

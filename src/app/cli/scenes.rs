@@ -35,7 +35,7 @@ pub fn main(args: &Args) -> Result<Ended> {
 
 fn all(as_json: bool) -> Result<()> {
     let mut list = Vec::new();
-    let mut rows = vec![["scene", "bodies", "what it is"].map(str::to_owned).to_vec()];
+    let mut rows = Vec::new();
     for name in Scene::names() {
         let scene = Scene::builtin(name)?;
         let n = scene.n();
@@ -46,7 +46,10 @@ fn all(as_json: bool) -> Result<()> {
         rows.push(vec![name.into(), n.map_or("".into(), |n| n.to_string()), first.into()]);
         list.push(json!({ "name": name, "title": scene.title, "about": about, "n": n }));
     }
-    if as_json { print::json(&json!(list)) } else { print::text(&print::table(&rows)) }
+    match as_json {
+        true => print::json(&json!(list)),
+        false => print::text(&print::with_header(&["scene", "bodies", "what it is"], rows)),
+    }
 }
 
 fn one(name: &str, as_json: bool) -> Result<()> {
@@ -71,10 +74,9 @@ fn one(name: &str, as_json: bool) -> Result<()> {
         "eps {}   dt {}   until {}   seed {}\n\n",
         run.softening, run.dt, run.until, scene.seed
     );
-    let mut rows = vec![["--set", "value", "allowed", ""].map(str::to_owned).to_vec()];
-    for (name, parameter, value) in parameters {
-        rows.push(vec![name, value.to_string(), parameter.allowed(), parameter.help.into()]);
-    }
-    text += &print::table(&rows);
+    let rows = parameters.into_iter().map(|(name, parameter, value)| {
+        vec![name, value.to_string(), parameter.allowed(), parameter.help.into()]
+    });
+    text += &print::with_header(&["--set", "value", "allowed", ""], rows);
     print::text(&text)
 }

@@ -20,9 +20,11 @@ Examples:
   gravitile shader all-pairs --p 64 --q 4 --out k.spv
   gravitile shader leapfrog --out leapfrog.msl")]
 pub struct Args {
-    /// all-pairs, untiled, leapfrog, one-workgroup, or a shader of the pictures (an unknown name lists them all)
+    /// all-pairs, untiled, leapfrog, one-workgroup, or a shader of the pictures (an unknown name
+    /// lists them all)
     kernel: String,
-    /// File to write; its extension (wgsl, spv, msl, hlsl) sets the language [default: WGSL, to standard output]
+    /// File to write; its extension (wgsl, spv, msl, hlsl) sets the language [default: WGSL, to
+    /// standard output]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Replace the output if it exists
@@ -58,46 +60,29 @@ pub fn main(args: &Args) -> Result<Ended> {
 
 fn wgsl(args: &Args, checks: Checks) -> Result<String, Error> {
     let shape = &args.shape;
+    let config = |r| KernelConfig {
+        q: shape.q.unwrap_or(1),
+        r: shape.r.unwrap_or(r),
+        u: shape.u.unwrap_or(4),
+        checks,
+        ..KernelConfig::tiled(shape.p.unwrap_or(256))
+    };
+    // At softening 1 no guard is needed; --unsoftened alone decides.
+    let variant = |config, potential| KernelVariant {
+        guarded: args.unsoftened,
+        ..KernelVariant::new(config, 1.0, 1.0, potential)
+    };
     let force = |untiled| {
-        let config = KernelConfig {
-            q: shape.q.unwrap_or(1),
-            r: shape.r.unwrap_or(4),
-            u: shape.u.unwrap_or(4),
-            s: shape.s.unwrap_or(1),
-            untiled,
-            checks,
-            ..KernelConfig::tiled(shape.p.unwrap_or(256))
-        };
+        let config = KernelConfig { s: shape.s.unwrap_or(1), untiled, ..config(4) };
         config.validate(None)?;
-        KernelVariant {
-            config,
-            guarded: args.unsoftened,
-            potential: args.potential,
-            one_mass: false,
-            alone: false,
-        }
-        .wgsl()
+        variant(config, args.potential).wgsl()
     };
     match args.kernel.as_str() {
         "all-pairs" | "all_pairs" => force(shape.untiled),
         "untiled" => force(true),
         "one-workgroup" => {
-            let config = KernelConfig {
-                q: shape.q.unwrap_or(1),
-                r: shape.r.unwrap_or(1),
-                u: shape.u.unwrap_or(4),
-                dispatch: Dispatch::OneWorkgroup,
-                checks,
-                ..KernelConfig::tiled(shape.p.unwrap_or(256))
-            };
-            let variant = KernelVariant {
-                config,
-                guarded: args.unsoftened,
-                potential: false,
-                one_mass: false,
-                alone: false,
-            };
-            integrate::one_workgroup_wgsl(&variant)
+            let config = KernelConfig { dispatch: Dispatch::OneWorkgroup, ..config(1) };
+            integrate::one_workgroup_wgsl(&variant(config, false))
         }
         "leapfrog" => integrate::leapfrog_wgsl(),
         name if render::SHADERS.iter().any(|(known, _)| *known == name) => render::wgsl(name),

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::own_kernel::OwnKernel;
+use super::options::OwnKernel;
 use super::{Ended, interrupt};
 use crate::window;
 use gravitile::settings::ViewRequest;
@@ -34,7 +34,7 @@ pub struct Args {
 impl Args {
     /// What `gravitile` without arguments shows.
     pub fn default_scene() -> Self {
-        Self { view: window::first_scene(), own: OwnKernel::NONE }
+        Self { view: window::first_scene(), own: OwnKernel::default() }
     }
 }
 

@@ -23,8 +23,8 @@ static STOPPED: AtomicBool = AtomicBool::new(false);
 static LEFT: AtomicBool = AtomicBool::new(false);
 static BEGUN: AtomicBool = AtomicBool::new(false);
 
-/// The signal by which a rank that fails tells the others on its machine that it has printed why. A
-/// process without a handler ignores it.
+/// The signal by which a rank that fails reports to the others on its machine that it has printed
+/// why. A process without a handler ignores it.
 const LEAVING: libc::c_int = libc::SIGURG;
 
 static PEERS: OnceLock<Vec<Peer>> = OnceLock::new();

@@ -107,7 +107,7 @@ async fn request() -> (ViewRequest, Option<Error>) {
 async fn parse_link(fragment: &str) -> Result<ViewRequest> {
     let own = own_scene();
     let request: ViewRequest =
-        link::asked(fragment, own.as_deref().unwrap_or(window::FIRST_SCENE))?;
+        link::parse(fragment, own.as_deref().unwrap_or(window::FIRST_SCENE))?;
     let_browser_turn().await;
     let engine = &request.engine;
     if request.shaders.is_some() || !engine.adapter.names.is_empty() || engine.devices.is_some() {

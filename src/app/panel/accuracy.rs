@@ -5,7 +5,7 @@
 
 use egui::{Button, Slider, SliderClamping, Ui};
 
-use super::theme::{DIM, InUnit, heading, released_or_reset, resets};
+use super::theme::{DIM, InUnit, heading, released_or_reset, resets, unless};
 use super::{Action, Facts, Integration};
 use gravitile::forces::Precision;
 use gravitile::integrate::{self, Integrator};
@@ -28,20 +28,20 @@ impl AccuracyForm {
     pub(super) fn show(&mut self, ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
         let settings = facts.settings;
         let now = Integration::of(settings);
-        let defaults = facts.usual;
-        let mut wanted = now.clone();
+        let defaults = facts.defaults;
+        let mut requested = now.clone();
         heading(ui, "Integrator");
         ui.horizontal_wrapped(|ui| {
             for integrator in integrate::ALL {
                 let current = integrator == settings.integrator;
                 // While time runs backwards, only a reversible integrator can continue.
                 let enabled = current || integrator.reversible || facts.dt > 0.0;
-                let button = ui.add_enabled(enabled, Button::selectable(current, integrator.name));
-                let button = button.on_hover_text(integrator.summary);
                 let why = "This integrator only runs forwards, and time runs backwards now";
-                if button.on_disabled_hover_text(why).clicked() && !current {
-                    wanted.integrator = integrator;
-                    wanted.precision =
+                let button = Button::selectable(current, integrator.name);
+                let button = unless(ui, (!enabled).then_some(why), button, integrator.summary);
+                if button.clicked() && !current {
+                    requested.integrator = integrator;
+                    requested.precision =
                         now.precision.filter(|tier| refusal(facts, integrator, *tier).is_none());
                 }
             }
@@ -49,12 +49,12 @@ impl AccuracyForm {
             // time.
             let can_run = defaults.integrator.reversible || facts.dt > 0.0;
             if resets(ui, settings.integrator == defaults.integrator || !can_run) {
-                wanted = defaults.clone();
+                requested = defaults.clone();
             }
         });
         let integrator = settings.integrator;
         if integrator.has_block_steps() {
-            self.steps(ui, facts, integrator, &mut wanted);
+            self.steps(ui, facts, &mut requested);
         }
         ui.horizontal_wrapped(|ui| {
             ui.label("precision").on_hover_text(PRECISION);
@@ -63,40 +63,30 @@ impl AccuracyForm {
             for (tier, name) in Precision::ALL {
                 let refused = refusal(facts, integrator, tier);
                 let button = Button::selectable(tier == current, name);
-                let button = ui.add_enabled(refused.is_none(), button);
-                let button = match refused {
-                    Some(reason) => button.on_disabled_hover_text(reason),
-                    None => button.on_hover_text(PRECISION),
-                };
+                let button = unless(ui, refused, button, PRECISION);
                 if button.clicked() && tier != current {
-                    wanted.precision = Some(tier);
+                    requested.precision = Some(tier);
                 }
             }
             // The default precision of another integrator does not apply to this one.
             let default = defaults.precision.filter(|_| integrator == defaults.integrator);
             if resets(ui, current == default.unwrap_or(first)) {
-                wanted.precision = default;
+                requested.precision = default;
             }
         });
-        if wanted != now {
-            actions.push(Action::Integration(wanted));
+        if requested != now {
+            actions.push(Action::Integration(requested));
         }
     }
 
     /// Sliders for how individual steps are chosen.
-    fn steps(
-        &mut self,
-        ui: &mut Ui,
-        facts: &Facts,
-        integrator: &Integrator,
-        wanted: &mut Integration,
-    ) {
-        let (blocks, defaults) = (&mut wanted.blocks, &facts.usual.blocks);
+    fn steps(&mut self, ui: &mut Ui, facts: &Facts, requested: &mut Integration) {
+        let (blocks, defaults) = (&mut requested.blocks, &facts.defaults.blocks);
         let about = "Aarseth's accuracy parameter: each body's steps grow with its square root";
         released_or_reset(ui, &mut self.eta, (&mut blocks.eta, defaults.eta), about, |value| {
             eta_slider(value, 1e-6, "eta")
         });
-        if integrator.order > 4 {
+        if facts.settings.integrator.order > 4 {
             let about = "The same for the sixth-order criterion: steps grow with it. The mean of both is used";
             released_or_reset(
                 ui,

@@ -38,7 +38,7 @@ impl BodyCard {
             .constrain_to(free)
             .show(context, |ui| {
                 theme::note().show(ui, |ui| {
-                    let known = facts.seen.about.as_ref().filter(|about| about.body == body);
+                    let known = facts.inspected.about.as_ref().filter(|about| about.body == body);
                     ui.horizontal(|ui| {
                         let close = ui.small_button("×").on_hover_text("Close (Esc)");
                         if close.clicked() {

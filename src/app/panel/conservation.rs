@@ -9,7 +9,7 @@ use egui_plot::{
 };
 
 use super::history::ReportSample;
-use super::theme::{DIM, LINES, heading, number, quantity, row};
+use super::theme::{DIM, LINES, heading, number, offer, quantity, row};
 use super::{Action, Facts};
 use gravitile::bodies::Role;
 use gravitile::diagnostics::FRACTIONS;
@@ -23,28 +23,27 @@ pub fn show(ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
     let reports = facts.history.reports();
     ui.horizontal(|ui| {
         let about = "Diagnostics are measured now and then; this measures them at once";
-        if ui.button("Measure now").on_hover_text(about).clicked() {
-            actions.push(Action::Live(Command::Report));
-        }
+        offer(ui.button("Measure now"), about, actions, Action::Live(Command::Report));
         ui.colored_label(DIM, format!("{} so far", reports.len()));
     });
     let Some(last) = reports.last() else {
         ui.label("The first diagnostics are on their way.");
         return;
     };
+    let now = &last.report.diagnostics;
     let [energy, momentum, angular] = mechanical_units(facts.units);
     Grid::new("now").num_columns(2).show(ui, |ui| {
-        let time = quantity(last.time, &facts.units.time);
+        let time = quantity(last.report.time, &facts.units.time);
         row(ui, "at time", "When the latest diagnostics were measured", time);
         let about =
             "(E - E0) / |E0| since the beginning, without the jumps of E where eps was changed";
         row(ui, "energy error", about, format!("{:.2e}", last.energy_error));
-        row(ui, "energy", "Kinetic and potential", with_unit(last.energy, &energy));
-        row(ui, "virial ratio", "2K/|W|: 1 in equilibrium", number(last.virial_ratio));
+        row(ui, "energy", "Kinetic and potential", with_unit(now.energy(), &energy));
+        row(ui, "virial ratio", "2K/|W|: 1 in equilibrium", number(now.virial_ratio()));
         let about = "|sum m v|: should stay constant";
-        row(ui, "momentum", about, with_unit(last.momentum, &momentum));
+        row(ui, "momentum", about, with_unit(now.momentum.length(), &momentum));
         let about = "|sum m x × v| about the origin: should stay constant";
-        row(ui, "angular momentum", about, with_unit(last.angular_momentum, &angular));
+        row(ui, "angular momentum", about, with_unit(now.angular_momentum.length(), &angular));
     });
     let time = Measure::of(&facts.units.time);
     let unit = if time.name.is_empty() { String::new() } else { format!(", {}", time.name) };
@@ -52,14 +51,16 @@ pub fn show(ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
     ui.colored_label(DIM, format!("Over time{unit}:"));
     let shown = Shown { reports, time: time.factor };
     single(ui, "energy error", shown, |r| r.energy_error);
-    single(ui, "virial ratio", shown, |r| r.virial_ratio);
+    single(ui, "virial ratio", shown, |r| r.report.diagnostics.virial_ratio());
     let in_unit = |what: &str, unit: &Measure| match unit.name.as_str() {
         "" => what.to_owned(),
         unit => format!("{what}, {unit}"),
     };
-    single(ui, &in_unit("|momentum|", &momentum), shown, |r| r.momentum * momentum.factor);
+    single(ui, &in_unit("|momentum|", &momentum), shown, |r| {
+        r.report.diagnostics.momentum.length() * momentum.factor
+    });
     single(ui, &in_unit("|angular momentum|", &angular), shown, |r| {
-        r.angular_momentum * angular.factor
+        r.report.diagnostics.angular_momentum.length() * angular.factor
     });
     heading(ui, "Lagrangian radii");
     let percent = FRACTIONS.map(|f| format!("{:.0}", f * 100.0)).join(", ");
@@ -70,15 +71,16 @@ pub fn show(ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
     let legend = Legend::default().position(Corner::LeftTop).background_alpha(0.4);
     frame("radii", 190.0, shown).legend(legend).show(ui, |plot| {
         let colours = plain_colours(facts.components);
-        for (component, _) in &last.radii {
-            let name = facts.components.get(*component as usize);
+        for component in now.components.iter().map(|radii| radii.component) {
+            let name = facts.components.get(usize::from(component));
             let name = name.map_or_else(|| component.to_string(), |c| messages::piece(&c.name));
             for k in 0..FRACTIONS.len() {
                 let of = |r: &ReportSample| {
-                    let of_it = r.radii.iter().find(|(c, _)| c == component);
-                    of_it.map_or(f64::NAN, |(_, radii)| radii[k] * length.factor)
+                    let all = &r.report.diagnostics.components;
+                    let of_it = all.iter().find(|radii| radii.component == component);
+                    of_it.map_or(f64::NAN, |of_it| of_it.radii[k] * length.factor)
                 };
-                let index = usize::from(*component);
+                let index = usize::from(component);
                 let [r, g, b] = colours.get(index).copied().unwrap_or([200; 3]);
                 // Components can have nearly the same colour in the picture: the line's style shows
                 // the role.
@@ -104,7 +106,7 @@ struct Shown<'a> {
 
 impl Shown<'_> {
     fn points(&self, of: impl Fn(&ReportSample) -> f64) -> PlotPoints<'static> {
-        let point = |report: &ReportSample| [report.time * self.time, of(report)];
+        let point = |sample: &ReportSample| [sample.report.time * self.time, of(sample)];
         self.reports.iter().map(point).filter(|point| point[1].is_finite()).collect()
     }
 }
@@ -127,10 +129,11 @@ fn frame<'a>(name: &str, height: f32, shown: Shown<'_>) -> Plot<'a> {
     let y = AxisHints::new_y().formatter(labels(up)).label_spacing(EVERY_MARK).min_thickness(46.0);
     let mut plot = Plot::new(name.to_owned());
     if let (Some(first), Some(last)) = (shown.reports.first(), shown.reports.last())
-        && first.time == last.time
+        && first.report.time == last.report.time
     {
         // egui would give an axis without extent the range of the other one.
-        let (at, margin) = (last.time * shown.time, 0.5 + 0.1 * (last.time * shown.time).abs());
+        let at = last.report.time * shown.time;
+        let margin = 0.5 + 0.1 * at.abs();
         plot = plot.include_x(at - margin).include_x(at + margin);
     }
     plot.height(height)

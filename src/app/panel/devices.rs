@@ -1,5 +1,7 @@
 //! How many devices compute, and what each of them does.
 
+use std::ops::Range;
+
 use egui::{Button, Ui};
 
 use super::theme::{DIM, heading};
@@ -68,32 +70,21 @@ pub(super) fn show(ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
 
 /// Describes a device's share of the work for `n` bodies.
 fn describe_share(part: &DevicePart, n: usize) -> String {
+    let numbers = |range: &Range<usize>| format!("bodies {} to {}", range.start, range.end - 1);
+    let percent = |range: &Range<usize>| 100.0 * range.len() as f64 / n.max(1) as f64;
     let mut text = match &part.share {
         Share::Bodies(range) | Share::Curve(range) if range.is_empty() => "no bodies".to_owned(),
-        Share::Bodies(range) => {
-            format!(
-                "moves bodies {} to {}, {:.0} %",
-                range.start,
-                range.end - 1,
-                per_cent(range.len(), n)
-            )
+        Share::Bodies(range) => format!("moves {}, {:.0} %", numbers(range), percent(range)),
+        Share::Curve(range) => {
+            let bodies = numbers(range);
+            format!("walks for {bodies} in the tree's order, {:.0} %", percent(range))
         }
-        Share::Curve(range) => format!(
-            "walks for bodies {} to {} in the tree's order, {:.0} %",
-            range.start,
-            range.end - 1,
-            per_cent(range.len(), n)
-        ),
         _ => "computes its part of each large block".to_owned(),
     };
     if let Some(exchanging) = part.exchanging {
         text += &format!(", computes {:.0} % of the time", 100.0 * (1.0 - exchanging));
     }
     text
-}
-
-fn per_cent(part: usize, n: usize) -> f64 {
-    100.0 * part as f64 / n.max(1) as f64
 }
 
 #[cfg(test)]

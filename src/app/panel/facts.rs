@@ -22,7 +22,7 @@ pub struct Facts<'a> {
     /// Softening and step that suit the bodies.
     pub hints: &'a RunHints,
     /// The input's default integrator and accuracy.
-    pub usual: &'a Integration,
+    pub defaults: &'a Integration,
     /// Units in which numbers are shown; without names if they are shown as in files.
     pub units: &'a Units,
     /// The bodies' own units, whether numbers are shown in them or not.
@@ -60,7 +60,7 @@ pub struct Facts<'a> {
     /// The individual steps, if the integrator has them and they are shown.
     pub blocks: Option<&'a BlockFacts>,
     /// Results of inspecting the forces: their error, the tree, what acts on a body.
-    pub seen: &'a Inspected,
+    pub inspected: &'a Inspected,
     /// Rates and diagnostics so far.
     pub history: &'a History,
     /// Stored states, by time.

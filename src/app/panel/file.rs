@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use egui::{DragValue, TextEdit, Ui};
 
-use super::theme::{DIM, heading};
+use super::theme::{DIM, heading, offer};
 use super::{Action, Facts, Input};
 
 /// A page has no files: names are those of downloads.
@@ -55,9 +55,7 @@ impl FileForm {
             if (entered || clicked) && !self.open.trim().is_empty() {
                 actions.push(Action::Load(Input::named(self.open.trim())));
             }
-            if ui.button("…").on_hover_text("Choose a file (ctrl+o)").clicked() {
-                actions.push(Action::OpenDialog);
-            }
+            offer(ui.button("…"), "Choose a file (ctrl+o)", actions, Action::OpenDialog);
         });
         ui.colored_label(DIM, format!("or drop one or two snapshots onto {WHERE}"));
 
@@ -94,9 +92,7 @@ impl FileForm {
             Some((path, pictures)) => {
                 let secs = pictures as f64 / 30.0;
                 ui.label(format!("recording {}: {secs:.1} s", path.display()));
-                if ui.button("Stop").on_hover_text("End and save the film").clicked() {
-                    actions.push(Action::StopRecording);
-                }
+                offer(ui.button("Stop"), "End and save the film", actions, Action::StopRecording);
             }
             None => {
                 let kinds = match facts.film_name {
@@ -124,13 +120,9 @@ impl FileForm {
 
         heading(ui, "Share");
         let about = "A command that opens this scene with these settings and this view";
-        if ui.button("Copy the command line").on_hover_text(about).clicked() {
-            actions.push(Action::CopyCommandLine);
-        }
+        offer(ui.button("Copy the command line"), about, actions, Action::CopyCommandLine);
         let about = "A link that opens this scene in a browser with these settings and this view";
-        if ui.button("Copy the link").on_hover_text(about).clicked() {
-            actions.push(Action::CopyLink);
-        }
+        offer(ui.button("Copy the link"), about, actions, Action::CopyLink);
     }
 }
 

@@ -9,7 +9,7 @@ use gravitile::live::Report;
 pub struct History {
     rates: VecDeque<RateSample>,
     reports: Vec<ReportSample>,
-    /// Reports later than the restored state, kept until new steps reach their times.
+    /// Reports later than the restored state, stored until new steps reach their times.
     later: Vec<ReportSample>,
     /// Step count at the last change of the time step or the integrator; earlier errors are those
     /// of the old one.
@@ -36,27 +36,13 @@ pub struct RateSample {
 /// Diagnostics at one time.
 #[derive(Clone, Debug)]
 pub struct ReportSample {
-    /// Simulated time.
-    pub time: f64,
-    /// Total energy.
-    pub energy: f64,
+    /// The diagnostics as reported.
+    pub report: Report,
     /// (E - E0) / |E0| since the beginning, without the jumps where the softening was changed.
     pub energy_error: f64,
-    /// 2K/|W|.
-    pub virial_ratio: f64,
-    /// |sum m v|.
-    pub momentum: f64,
-    /// |sum m x * v|.
-    pub angular_momentum: f64,
-    /// For each component its index and its 10, 50 and 90 % radii.
-    pub radii: Vec<(u8, [f64; 3])>,
-    softening: f64,
-    steps: u64,
     /// The energy at the beginning, and by how much changes of softening have changed it since.
     first_energy: f64,
     jumps: f64,
-    /// Whether the energy is too far off for the bodies to be trusted.
-    is_ruined: bool,
 }
 
 const SAMPLE_SECS: f64 = 0.1;
@@ -88,11 +74,15 @@ impl History {
     /// accumulated error remains. If steps were taken between the reports before and after the
     /// change, their error counts as part of the jump.
     pub fn report(&mut self, report: &Report) {
-        let diagnostics = &report.diagnostics;
-        let energy = diagnostics.energy();
+        let energy = report.diagnostics.energy();
         let (first_energy, jumps) = match self.reports.last() {
-            Some(last) if last.softening == report.softening => (last.first_energy, last.jumps),
-            Some(last) => (last.first_energy, last.jumps + energy - last.energy),
+            Some(last) if last.report.softening == report.softening => {
+                (last.first_energy, last.jumps)
+            }
+            Some(last) => {
+                let before = last.report.diagnostics.energy();
+                (last.first_energy, last.jumps + energy - before)
+            }
             None => (energy, 0.0),
         };
         if self.reports.len() >= MOST_REPORTS {
@@ -102,21 +92,10 @@ impl History {
                 keep
             });
         }
-        self.later.retain(|later| later.time > report.time);
-        self.reports.push(ReportSample {
-            time: report.time,
-            energy,
-            energy_error: gravitile::diagnostics::relative_change(energy - jumps, first_energy),
-            virial_ratio: diagnostics.virial_ratio(),
-            momentum: diagnostics.momentum.length(),
-            angular_momentum: diagnostics.angular_momentum.length(),
-            radii: diagnostics.components.iter().map(|c| (c.component, c.radii)).collect(),
-            softening: report.softening,
-            steps: report.steps,
-            first_energy,
-            jumps,
-            is_ruined: diagnostics.energy_is_off(first_energy + jumps),
-        });
+        self.later.retain(|later| later.report.time > report.time);
+        let energy_error = gravitile::diagnostics::relative_change(energy - jumps, first_energy);
+        let report = report.clone();
+        self.reports.push(ReportSample { report, energy_error, first_energy, jumps });
     }
 
     /// Continues from `time`: later reports are hidden, and reappear if the user goes there again
@@ -124,9 +103,9 @@ impl History {
     pub fn go_to(&mut self, time: f64) {
         self.reports.append(&mut self.later);
         let all = std::mem::take(&mut self.reports).into_iter();
-        (self.reports, self.later) = all.partition(|report| report.time <= time);
+        (self.reports, self.later) = all.partition(|sample| sample.report.time <= time);
         // Steps from here on are taken with the current time step.
-        let steps = self.reports.last().map_or(0, |last| last.steps);
+        let steps = self.reports.last().map_or(0, |last| last.report.steps);
         self.changed_at = self.changed_at.map(|changed_at| changed_at.min(steps));
     }
 
@@ -152,13 +131,15 @@ impl History {
     /// of the current length were taken before them.
     pub fn newest_compared(&self) -> Option<&ReportSample> {
         let [_, .., last] = &self.reports[..] else { return None };
-        Some(last).filter(|last| self.changed_at.is_none_or(|steps| last.steps > steps))
+        Some(last).filter(|last| self.changed_at.is_none_or(|steps| last.report.steps > steps))
     }
 
     /// Whether the latest energy is so far off that the bodies cannot be trusted; true at most once
     /// per run.
     pub fn take_ruined(&mut self) -> bool {
-        let is_ruined = self.reports.last().is_some_and(|report| report.is_ruined);
+        let is_ruined = self.reports.last().is_some_and(|last| {
+            last.report.diagnostics.energy_is_off(last.first_energy + last.jumps)
+        });
         is_ruined && !std::mem::replace(&mut self.has_warned, true)
     }
 
@@ -224,7 +205,7 @@ mod tests {
     fn reports_after_a_restored_time_survive_until_new_steps() {
         let report = |time: f64| report(time, 0.1, -2.0);
         let times = |history: &History| -> Vec<f64> {
-            history.reports().iter().map(|report| report.time).collect()
+            history.reports().iter().map(|sample| sample.report.time).collect()
         };
         let mut history = History::default();
         (0..6).for_each(|k| history.report(&report(f64::from(k))));

@@ -3,7 +3,7 @@
 use egui::{Button, Ui};
 
 use super::learn::heat::{P, Q};
-use super::theme::{DIM, WARN, heading};
+use super::theme::{DIM, WARN, bytes, heading, offer, pick, row, unless};
 use super::{Action, Facts, devices, wgsl};
 use gravitile::forces::Method;
 use gravitile::forces::direct::gpu::{Dispatch, KernelConfig, KernelRequest};
@@ -33,12 +33,7 @@ impl KernelForm {
     pub(super) fn show(&mut self, ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
         heading(ui, "Engine");
         ui.horizontal_wrapped(|ui| {
-            for (kind, name, about) in ENGINES {
-                let current = kind == facts.engine;
-                if ui.selectable_label(current, name).on_hover_text(about).clicked() && !current {
-                    actions.push(Action::Engine(kind));
-                }
-            }
+            actions.extend(pick(ui, &facts.engine, ENGINES).map(Action::Engine));
         });
         let chosen = methods(ui, facts.method, &facts.engine.selectable_methods());
         actions.extend(chosen.map(Action::Method));
@@ -61,19 +56,18 @@ impl KernelForm {
             ui.colored_label(WARN, "This adapter cannot run a kernel of this shape.");
             return;
         };
-        let mut wanted = config;
-        self.shape(ui, facts, &mut wanted);
-        if wanted != config {
+        let mut requested = config;
+        self.shape(ui, facts, &mut requested);
+        if requested != config {
             actions.push(Action::Live(Command::Kernel(KernelRequest::from(KernelConfig {
                 own: false,
-                ..wanted
+                ..requested
             }))));
         }
         ui.horizontal(|ui| {
             let about = "The program chooses for this device and number of bodies";
-            if ui.button("Choose automatically").on_hover_text(about).clicked() {
-                actions.push(Action::Live(Command::Kernel(KernelRequest::default())));
-            }
+            let automatic = Action::Live(Command::Kernel(KernelRequest::default()));
+            offer(ui.button("Choose automatically"), about, actions, automatic);
             let about = "The text of the kernel as it runs now";
             ui.toggle_value(&mut self.show_text, "Show the WGSL").on_hover_text(about);
         });
@@ -83,36 +77,32 @@ impl KernelForm {
         }
     }
 
-    fn shape(&mut self, ui: &mut Ui, facts: &Facts, wanted: &mut KernelConfig) {
+    fn shape(&mut self, ui: &mut Ui, facts: &Facts, requested: &mut KernelConfig) {
         heading(ui, "Kernel");
         let about = "With tiles, threads fetch sources into workgroup memory together and reuse them. Without, \
                      every thread reads every source itself and relies on the caches";
-        let mut tiled = !wanted.untiled;
+        let mut tiled = !requested.untiled;
         if ui.checkbox(&mut tiled, "tiled").on_hover_text(about).changed() {
-            let u = if tiled { divisor(wanted.u, wanted.p) } else { wanted.u };
-            *wanted =
-                KernelConfig { untiled: !tiled, q: 1, u, dispatch: Dispatch::Auto, ..*wanted };
+            let u = if tiled { divisor(requested.u, requested.p) } else { requested.u };
+            *requested =
+                KernelConfig { untiled: !tiled, q: 1, u, dispatch: Dispatch::Auto, ..*requested };
         }
         let about = "All bodies in one workgroup's memory, many steps per dispatch: for a few hundred bodies, \
                      where launching a dispatch costs more than its work";
-        let was_one = wanted.dispatch == Dispatch::OneWorkgroup;
+        let was_one = requested.dispatch == Dispatch::OneWorkgroup;
         let mut one = was_one;
         let small =
             KernelConfig::in_one_workgroup(facts.gpu, facts.count, &KernelRequest::default());
         let checkbox = egui::Checkbox::new(&mut one, "steps in one workgroup");
-        let response = ui.add_enabled(small.is_ok() || was_one, checkbox);
-        let response = match &small {
-            Err(reason) => response.on_disabled_hover_text(reason.to_string()),
-            Ok(_) => response.on_hover_text(about),
-        };
-        if response.changed() {
-            *wanted = match small {
+        let refusal = small.as_ref().err().filter(|_| !was_one);
+        if unless(ui, refusal, checkbox, about).changed() {
+            *requested = match small {
                 Ok(small) if one => small,
                 _ => KernelConfig::for_device(facts.gpu.adapter.class, facts.count, facts.count),
             };
         }
         // p, q, r, u and s are those of the ordinary kernel, not of steps in one workgroup.
-        let base = KernelConfig { dispatch: Dispatch::Auto, ..*wanted };
+        let base = KernelConfig { dispatch: Dispatch::Auto, ..*requested };
         let fit = |config: KernelConfig| KernelConfig {
             u: if config.untiled { config.u } else { divisor(config.u, config.p) },
             ..config
@@ -120,7 +110,7 @@ impl KernelForm {
         choices(
             ui,
             facts,
-            wanted,
+            requested,
             ["p", "threads along the sinks, sources per tile"],
             &P,
             "Threads along the sinks of a workgroup: a tile is p x q sources",
@@ -129,7 +119,7 @@ impl KernelForm {
         choices(
             ui,
             facts,
-            wanted,
+            requested,
             ["q", "threads that share a sink"],
             &Q,
             "Threads that share one sink, each taking part of the sources: more threads when bodies are few",
@@ -138,7 +128,7 @@ impl KernelForm {
         choices(
             ui,
             facts,
-            wanted,
+            requested,
             ["r", "sinks per thread"],
             R,
             "Sinks per thread, kept in registers: each source read serves r of them",
@@ -147,7 +137,7 @@ impl KernelForm {
         choices(
             ui,
             facts,
-            wanted,
+            requested,
             ["u", "interactions unrolled"],
             U,
             "Interactions unrolled per iteration of the inner loop: less loop overhead, more registers",
@@ -156,16 +146,16 @@ impl KernelForm {
         choices(
             ui,
             facts,
-            wanted,
+            requested,
             ["s", "slices of the sources"],
             S,
             "Slices of the sources, each with its own workgroups: fills the device when sinks are few",
             |s| KernelConfig { s, ..base },
         );
-        let mut checked = wanted.checks == Checks::On;
+        let mut checked = requested.checks == Checks::On;
         let about = "Keeps the bounds checks that browsers require, to see what they cost";
         if ui.checkbox(&mut checked, "run-time checks").on_hover_text(about).changed() {
-            wanted.checks = if checked { Checks::On } else { Checks::Off };
+            requested.checks = if checked { Checks::On } else { Checks::Off };
         }
     }
 
@@ -173,7 +163,6 @@ impl KernelForm {
         let limits = &facts.gpu.limits;
         heading(ui, "What that means");
         egui::Grid::new("kernel facts").num_columns(2).show(ui, |ui| {
-            use super::theme::row;
             let n = facts.count as u64;
             let groups = n.div_ceil(u64::from(config.sinks_per_workgroup())) * u64::from(config.s);
             let about = "Threads per workgroup, and how many the adapter allows";
@@ -189,7 +178,7 @@ impl KernelForm {
                 "Sources read from device memory per force evaluation: N^2 / (p r) tiled, N^2 / r untiled";
             let reuse = if config.untiled { config.r } else { config.p * config.r };
             let reads = n as f64 * n as f64 / f64::from(reuse) * 16.0;
-            row(ui, "memory traffic", about, format!("{} per step", super::theme::bytes(reads)));
+            row(ui, "memory traffic", about, format!("{} per step", bytes(reads)));
         });
     }
 
@@ -223,18 +212,12 @@ fn methods(ui: &mut Ui, now: Method, has: &[Method]) -> Option<Method> {
     if has.len() < 2 {
         return None;
     }
-    let mut chosen = None;
+    let known = Method::ALL.iter().copied().filter(|(method, ..)| has.contains(method));
     ui.horizontal_wrapped(|ui| {
         ui.label("method").on_hover_text("How forces are computed");
-        for (method, name, about) in Method::ALL.iter().filter(|(method, ..)| has.contains(method))
-        {
-            let current = *method == now;
-            if ui.selectable_label(current, *name).on_hover_text(*about).clicked() && !current {
-                chosen = Some(*method);
-            }
-        }
-    });
-    chosen
+        pick(ui, &now, known)
+    })
+    .inner
 }
 
 const R: &[u32] = &[1, 2, 4, 8, 16];
@@ -250,7 +233,7 @@ fn divisor(u: u32, p: u32) -> u32 {
 fn choices(
     ui: &mut Ui,
     facts: &Facts,
-    wanted: &mut KernelConfig,
+    requested: &mut KernelConfig,
     [name, means]: [&str; 2],
     values: &[u32],
     about: &str,
@@ -263,18 +246,13 @@ fn choices(
         ui.monospace(name).on_hover_text(about);
         for &value in values {
             let config = make(value);
-            let selected = config == *wanted;
+            let selected = config == *requested;
             let refusal = config.validate(Some(facts.gpu)).err();
             let button =
                 Button::new(value.to_string()).selected(selected).min_size([28.0, 0.0].into());
-            let response = ui.add_enabled(refusal.is_none(), button);
-            let response = response.accessible_name(format!("{name} = {value}"));
-            let response = match refusal {
-                Some(reason) => response.on_disabled_hover_text(reason.to_string()),
-                None => response.on_hover_text(about),
-            };
-            if response.clicked() {
-                *wanted = config;
+            let response = unless(ui, refusal, button, about);
+            if response.accessible_name(format!("{name} = {value}")).clicked() {
+                *requested = config;
             }
         }
     });

@@ -21,18 +21,21 @@ pub struct Key {
     pub actions: fn(&Facts) -> Vec<Action>,
 }
 
-const NONE: Modifiers = Modifiers::NONE;
 const SHIFT: Modifiers = Modifiers::SHIFT;
 const COMMAND: Modifiers = Modifiers::COMMAND;
 
+/// A key without modifiers.
 const fn key(
     name: &'static str,
     codes: &'static [Code],
-    modifiers: Modifiers,
     about: &'static str,
     actions: fn(&Facts) -> Vec<Action>,
 ) -> Key {
-    Key { name, codes, modifiers, about, actions }
+    Key { name, codes, modifiers: Modifiers::NONE, about, actions }
+}
+
+const fn with(modifiers: Modifiers, key: Key) -> Key {
+    Key { modifiers, ..key }
 }
 
 const IS_PAGE: bool = cfg!(target_arch = "wasm32");
@@ -49,72 +52,57 @@ const QUIT: [&str; 3] = match IS_PAGE {
 
 /// All keys. Of two that match, the earlier one wins.
 pub const KEYS: &[Key] = &[
-    key("space", &[Code::Space], NONE, "pause or resume", |f| {
-        vec![Action::Live(Command::Pause(!f.keeper.paused))]
-    }),
-    key("s", &[Code::S], NONE, "one step", |_| {
+    key("space", &[Code::Space], "pause or resume", |f| live(Command::Pause(!f.keeper.paused))),
+    key("s", &[Code::S], "one step", |_| {
         vec![Action::Live(Command::Pause(true)), Action::Live(Command::Step(1))]
     }),
-    key("b", &[Code::B], NONE, "run time backwards, or forwards", |_| {
-        vec![Action::Live(Command::Reverse)]
-    }),
-    key("shift+ctrl+z", &[Code::Z], COMMAND.plus(SHIFT), "redo a change of bodies", |_| {
-        vec![Action::Redo]
-    }),
-    key("ctrl+z", &[Code::Z], COMMAND, "undo the last change", |_| vec![Action::Undo]),
-    key("shift+r", &[Code::R], SHIFT, "restart, keep step and softening", |_| {
-        vec![Action::Restart { reset_numbers: false }]
-    }),
-    key("r", &[Code::R], NONE, "restart from the beginning", |_| {
-        vec![Action::Restart { reset_numbers: true }]
-    }),
-    key(",", &[Code::Comma], NONE, "half the speed", |f| {
-        vec![Action::Live(Command::Factor(f.keeper.factor * 0.5))]
-    }),
-    key(".", &[Code::Period], NONE, "twice the speed", |f| {
-        vec![Action::Live(Command::Factor(f.keeper.factor * 2.0))]
-    }),
-    key("x", &[Code::X], NONE, "as fast as possible, or at a fixed speed", |f| {
+    key("b", &[Code::B], "run time backwards, or forwards", |_| live(Command::Reverse)),
+    with(
+        COMMAND.plus(SHIFT),
+        key("shift+ctrl+z", &[Code::Z], "redo a change of bodies", |_| vec![Action::Redo]),
+    ),
+    with(COMMAND, key("ctrl+z", &[Code::Z], "undo the last change", |_| vec![Action::Undo])),
+    with(SHIFT, key("shift+r", &[Code::R], "restart, keep step and softening", |_| restart(false))),
+    key("r", &[Code::R], "restart from the beginning", |_| restart(true)),
+    key(",", &[Code::Comma], "half the speed", |f| live(Command::Factor(f.keeper.factor * 0.5))),
+    key(".", &[Code::Period], "twice the speed", |f| live(Command::Factor(f.keeper.factor * 2.0))),
+    key("x", &[Code::X], "as fast as possible, or at a fixed speed", |f| {
         let fastest = f.keeper.tempo == Tempo::Fastest;
         let tempo = if fastest { Tempo::RealTime } else { Tempo::Fastest };
-        vec![Action::Live(Command::Tempo(tempo))]
+        live(Command::Tempo(tempo))
     }),
-    key("m", &[Code::M], NONE, "bookmark this state", |_| vec![Action::Bookmark]),
-    key("1 2 3", &[Code::Num1], NONE, "shell, random sphere, expanding", |_| load("random-shell")),
-    key("", &[Code::Num2], NONE, "", |_| load("random-sphere")),
-    key("", &[Code::Num3], NONE, "", |_| load("expanding")),
-    key("4 5 6", &[Code::Num4], NONE, "collision, cartwheel, one galaxy", |_| {
-        load("galaxy-collision")
-    }),
-    key("", &[Code::Num5], NONE, "", |_| load("cartwheel")),
-    key("", &[Code::Num6], NONE, "", |_| load("disk-galaxy")),
-    key("c", &[Code::C], NONE, "next colouring", |_| vec![Action::NextColouring]),
-    key("shift+p", &[Code::P], SHIFT, "smaller sprites", |_| vec![Action::SpriteSize(0.8)]),
-    key("p", &[Code::P], NONE, "larger sprites", |_| vec![Action::SpriteSize(1.25)]),
-    key("[ and ]", &[Code::OpenBracket], NONE, "darker, brighter", |_| vec![Action::Stops(-0.5)]),
-    key("", &[Code::CloseBracket], NONE, "", |_| vec![Action::Stops(0.5)]),
-    key("h", &[Code::H], NONE, "show or hide dark matter", |_| vec![Action::Halo]),
-    key("k", &[Code::K], NONE, "add a place to the camera path", |_| vec![Action::Keyframe]),
-    key("d", &[Code::D], NONE, "directed camera on or off", |_| vec![Action::Direct]),
-    key("f", &[Code::F], NONE, "fit everything in view", |_| vec![Action::Camera(Place::Fit)]),
-    key("Home", &[Code::Home], NONE, "camera back to its start", |_| {
-        vec![Action::Camera(Place::Start)]
-    }),
-    key(FOLD, &[Code::Tab, Code::Backtick], NONE, "fold or unfold the panel", |_| {
+    key("m", &[Code::M], "bookmark this state", |_| vec![Action::Bookmark]),
+    key("1 2 3", &[Code::Num1], "shell, random sphere, expanding", |_| load("random-shell")),
+    key("", &[Code::Num2], "", |_| load("random-sphere")),
+    key("", &[Code::Num3], "", |_| load("expanding")),
+    key("4 5 6", &[Code::Num4], "collision, cartwheel, one galaxy", |_| load("galaxy-collision")),
+    key("", &[Code::Num5], "", |_| load("cartwheel")),
+    key("", &[Code::Num6], "", |_| load("disk-galaxy")),
+    key("c", &[Code::C], "next colouring", |_| vec![Action::NextColouring]),
+    with(SHIFT, key("shift+p", &[Code::P], "smaller sprites", |_| vec![Action::SpriteSize(0.8)])),
+    key("p", &[Code::P], "larger sprites", |_| vec![Action::SpriteSize(1.25)]),
+    key("[ and ]", &[Code::OpenBracket], "darker, brighter", |_| vec![Action::Stops(-0.5)]),
+    key("", &[Code::CloseBracket], "", |_| vec![Action::Stops(0.5)]),
+    key("h", &[Code::H], "show or hide dark matter", |_| vec![Action::Halo]),
+    key("k", &[Code::K], "add a place to the camera path", |_| vec![Action::Keyframe]),
+    key("d", &[Code::D], "directed camera on or off", |_| vec![Action::Direct]),
+    key("f", &[Code::F], "fit everything in view", |_| vec![Action::Camera(Place::Fit)]),
+    key("Home", &[Code::Home], "camera back to its start", |_| vec![Action::Camera(Place::Start)]),
+    key(FOLD, &[Code::Tab, Code::Backtick], "fold or unfold the panel", |_| {
         vec![Action::FoldPanel]
     }),
-    key("F11", &[Code::F11], NONE, "full screen", |_| vec![Action::Fullscreen]),
-    key("F12", &[Code::F12], NONE, "save a picture", |f| {
+    key("F11", &[Code::F11], "full screen", |_| vec![Action::Fullscreen]),
+    key("F12", &[Code::F12], "save a picture", |f| {
         let name = format!("gravitile-{:06}.png", f.status.steps);
         vec![Action::Screenshot(name.into(), f.picture[0], f.picture[1])]
     }),
-    key("ctrl+o", &[Code::O], COMMAND, "open a file", |_| vec![Action::OpenDialog]),
-    key("? or F1", &[Code::Questionmark, Code::F1], NONE, "this sheet", |_| vec![Action::Help]),
-    key("", &[Code::Slash], SHIFT, "", |_| vec![Action::Help]),
-    key("", &[Code::Questionmark], SHIFT, "", |_| vec![Action::Help]),
-    key(QUIT[0], &[Code::Q], COMMAND, "quit without asking", |_| vec![Action::Quit]),
-    key(QUIT[1], &[Code::Q], NONE, "quit, asking first", |_| vec![Action::AskToQuit]),
-    key("Esc", &[Code::Escape], NONE, QUIT[2], |_| vec![Action::Escape]),
+    with(COMMAND, key("ctrl+o", &[Code::O], "open a file", |_| vec![Action::OpenDialog])),
+    key("? or F1", &[Code::Questionmark, Code::F1], "this sheet", |_| vec![Action::Help]),
+    with(SHIFT, key("", &[Code::Slash], "", |_| vec![Action::Help])),
+    with(SHIFT, key("", &[Code::Questionmark], "", |_| vec![Action::Help])),
+    with(COMMAND, key(QUIT[0], &[Code::Q], "quit without asking", |_| vec![Action::Quit])),
+    key(QUIT[1], &[Code::Q], "quit, asking first", |_| vec![Action::AskToQuit]),
+    key("Esc", &[Code::Escape], QUIT[2], |_| vec![Action::Escape]),
 ];
 
 /// Mouse and touch gestures, for the sheet.
@@ -129,53 +117,44 @@ const GESTURES: [(&str, &str); 8] = [
     ("ctrl and + - 0", "text size"),
 ];
 
+fn live(command: Command) -> Vec<Action> {
+    vec![Action::Live(command)]
+}
+
+fn restart(reset_numbers: bool) -> Vec<Action> {
+    vec![Action::Restart { reset_numbers }]
+}
+
 fn load(name: &str) -> Vec<Action> {
     vec![Action::Load(super::Input::named(name))]
 }
 
-/// The actions of the keys pressed in this frame. While the window asks whether to close, only keys
-/// that answer count.
+/// The actions of the keys pressed in this frame. While the window asks whether to close, keys that do
+/// not answer are ignored.
 pub(super) fn pressed(context: &Context, facts: &Facts, is_closing: bool) -> Vec<Action> {
-    if is_closing {
-        return answers(context, facts);
-    }
-    if context.text_edit_focused() {
+    if !is_closing && context.text_edit_focused() {
         return Vec::new();
     }
     // egui would move its focus with Tab, which folds the panel here, and then take all other keys.
-    if context.input(|input| input.key_pressed(Code::Tab)) {
+    if !is_closing && context.input(|input| input.key_pressed(Code::Tab)) {
         context.memory_mut(|memory| memory.move_focus(egui::FocusDirection::None));
     }
-    let mut actions = Vec::new();
-    // An open list takes Escape for itself.
-    let is_list_open = egui::Popup::is_any_open(context);
-    context.input_mut(|input| {
-        for key in KEYS {
-            for code in key.codes {
-                if is_list_open && *code == Code::Escape {
-                    continue;
-                }
-                if input.consume_key(key.modifiers, *code) {
-                    actions.extend((key.actions)(facts));
-                }
-            }
-        }
-    });
-    actions
-}
-
-/// [`pressed`] while the window asks whether to close: keys that do not answer are ignored.
-fn answers(context: &Context, facts: &Facts) -> Vec<Action> {
     let answers =
         |action: &Action| matches!(action, Action::Escape | Action::AskToQuit | Action::Quit);
+    // An open list takes Escape for itself.
+    let is_list_open = !is_closing && egui::Popup::is_any_open(context);
     let mut actions = Vec::new();
     context.input_mut(|input| {
         for key in KEYS {
             let triggered = (key.actions)(facts);
-            if triggered.iter().all(answers) {
-                let hit = |code: &&Code| input.consume_key(key.modifiers, **code);
-                let hits = key.codes.iter().filter(hit).count();
-                actions.extend(std::iter::repeat_n(triggered, hits).flatten());
+            if is_closing && !triggered.iter().all(answers) {
+                continue;
+            }
+            for code in key.codes {
+                let is_taken = is_list_open && *code == Code::Escape;
+                if !is_taken && input.consume_key(key.modifiers, *code) {
+                    actions.extend(triggered.clone());
+                }
             }
         }
     });

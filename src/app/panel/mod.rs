@@ -1,9 +1,8 @@
-//! The panel beside the picture: one file per tab. A tab shows [`Facts`] and returns what the user wants as
-//! [`Action`]s; it changes nothing itself, so each can be tested without a window.
+//! The panel next to the picture: one file per tab. A tab shows [`Facts`] and returns the user's
+//! requests as [`Action`]s; it changes nothing itself, so each can be tested without a window.
 
 mod accuracy;
 mod actions;
-mod blocks;
 mod card;
 mod conservation;
 mod devices;
@@ -49,6 +48,8 @@ pub use welcome::Welcome;
 
 use serde::{Deserialize, Serialize};
 
+use theme::offer;
+
 /// The tabs, in their order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -90,8 +91,9 @@ impl Tab {
 }
 
 /// Width of the panel in points, until somebody drags its edge.
-const USUAL_WIDTH: f32 = 330.0;
-/// If less than this would be left of the panel, in points, the panel lies below the picture instead.
+const DEFAULT_WIDTH: f32 = 330.0;
+/// If less than this would be left of the panel, in points, the panel lies below the picture
+/// instead.
 const LEAST_ROOM: f32 = 200.0;
 /// The part of the window's height that it has there.
 const PART_BELOW: f32 = 0.5;
@@ -101,7 +103,8 @@ const PART_BELOW: f32 = 0.5;
 pub struct Panel {
     /// Whether it is unfolded.
     pub open: bool,
-    /// Whether there are neither panel nor bar, only messages: the window is embedded in another page.
+    /// Whether there are neither panel nor bar, only messages: the window is embedded in another
+    /// page.
     pub is_hidden: bool,
     /// The tab that is shown.
     pub tab: Tab,
@@ -134,16 +137,17 @@ impl Panel {
     /// A panel that is unfolded or not, on that tab.
     pub fn new(open: bool, tab: Tab) -> Self {
         // The width is set before it is first shown: the first camera makes room for it.
-        Self { open, tab, width: USUAL_WIDTH, ..Self::default() }
+        Self { open, tab, width: DEFAULT_WIDTH, ..Self::default() }
     }
 
-    /// What the keys pressed in this frame ask for; while it asks whether to close the window, only the answer.
+    /// The actions of the keys pressed in this frame; while it asks whether to close the window,
+    /// only the answer.
     pub fn pressed(&self, context: &egui::Context, facts: &Facts) -> Vec<Action> {
         keys::pressed(context, facts, self.asks_to_quit)
     }
 
-    /// Shows everything and returns what the user wants. `view` is changed in place: it is not part of
-    /// the simulation.
+    /// Shows everything and returns the user's requests. `view` is changed in place: it is not part
+    /// of the simulation.
     pub fn show(&mut self, ui: &mut egui::Ui, facts: &Facts, view: &mut ViewChoice) -> Vec<Action> {
         let mut actions = Vec::new();
         if !self.open || self.tab != Tab::Learn {
@@ -158,7 +162,7 @@ impl Panel {
         } else if self.open {
             let shown = egui::Panel::right("panel")
                 .resizable(true)
-                .default_size(USUAL_WIDTH)
+                .default_size(DEFAULT_WIDTH)
                 .size_range(270.0..=560.0)
                 .frame(theme::frame())
                 .show(ui, |ui| self.tabs(ui, facts, view, &mut actions));
@@ -185,7 +189,8 @@ impl Panel {
         actions
     }
 
-    /// The points that it covers: a width at the right, or a height below in narrow windows, as on a phone.
+    /// The points that it covers: a width at the right, or a height below in narrow windows, as on
+    /// a phone.
     pub fn covers(&self, context: &egui::Context) -> egui::Vec2 {
         let room = context.content_rect();
         if !self.open {
@@ -218,9 +223,7 @@ impl Panel {
                     self.open = false;
                 }
                 let about = "Undo the last change (ctrl+z); replaced bodies come back, too";
-                if ui.button("↺").on_hover_text(about).clicked() {
-                    actions.push(Action::Undo);
-                }
+                offer(ui.button("↺"), about, actions, Action::Undo);
                 let keys = ui.button("?").on_hover_text("Keys and mouse (?)");
                 if keys.clicked() {
                     self.help = !self.help;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use egui::{Grid, RichText, TextEdit, Ui};
 
-use super::theme::{DIM, heading, quantity};
+use super::theme::{DIM, heading, offer, quantity};
 use super::{Action, Facts, Place, ViewChoice};
 
 /// The name of the file as typed so far.
@@ -25,9 +25,7 @@ impl PathForm {
         ui.horizontal_wrapped(|ui| {
             let time = quantity(facts.status.time, &facts.units.time);
             let about = format!("The camera will be here at t = {time} (k). Two places make a path");
-            if ui.button("Set a place").on_hover_text(about).clicked() {
-                actions.push(Action::Keyframe);
-            }
+            offer(ui.button("Set a place"), about, actions, Action::Keyframe);
             let about = "The camera follows the path as the run's time passes, here and in films; moving it by \
                          hand ends that";
             ui.add_enabled_ui(!view.path.is_empty(), |ui| {

@@ -3,7 +3,7 @@
 use egui::{Slider, SliderClamping, Ui};
 
 use super::accuracy::AccuracyForm;
-use super::theme::{InUnit, heading, quantity, resets};
+use super::theme::{InUnit, heading, quantity, reset_after};
 use super::{Action, Facts};
 use gravitile::live::{Command, Tempo};
 
@@ -46,59 +46,49 @@ pub fn show(ui: &mut Ui, facts: &Facts, accuracy: &mut AccuracyForm, actions: &m
             command(Command::Tempo(Tempo::Fastest));
         }
     });
-    let mut factor = keeper.factor;
-    let slider =
-        Slider::new(&mut factor, 0.01..=100.0).logarithmic(true).suffix(" ×").text("speed");
-    // Keys and the command line may have set a value beyond the slider's range, which is shown
-    // nevertheless.
-    let slider = slider.clamping(SliderClamping::Edits);
     let per_sec = quantity(keeper.units_per_sec * keeper.factor, &facts.units.time);
     let about =
         format!("Now {per_sec} of simulated time per second (keys , and . halve and double it)");
-    let enabled = keeper.tempo == Tempo::RealTime;
-    let is_default = keeper.factor == 1.0;
-    let [changed, reset] = with_reset(ui, is_default, |ui| {
-        ui.add_enabled(enabled, slider).on_hover_text(about).changed()
+    let mut factor = keeper.factor;
+    reset_after(ui, &mut factor, 1.0, |ui, factor| {
+        // Keys and the command line may have set a value beyond the slider's range, which is shown
+        // nevertheless.
+        let slider = Slider::new(factor, 0.01..=100.0).clamping(SliderClamping::Edits);
+        let slider = slider.logarithmic(true).suffix(" ×").text("speed");
+        ui.add_enabled(keeper.tempo == Tempo::RealTime, slider).on_hover_text(about);
     });
-    if changed || reset {
-        command(Command::Factor(if reset { 1.0 } else { factor }));
+    if factor != keeper.factor {
+        command(Command::Factor(factor));
     }
 
     heading(ui, "Integration");
-    let mut dt = facts.settings.dt;
-    // Ranges depend on the suitable values, not on the current ones, so that they do not change
-    // while a slider is dragged.
-    let range = facts.hints.dt * 0.01..=facts.hints.dt * 100.0;
-    let slider =
-        Slider::new(&mut dt, range).logarithmic(true).text("dt").in_unit(&facts.units.time);
-    let slider = slider.clamping(SliderClamping::Edits);
-    let about = "Time step. Shorter is more accurate and slower; too long, and energy drifts";
     let suitable = facts.hints;
-    let [changed, reset] = with_reset(ui, facts.settings.dt == suitable.dt, |ui| {
-        ui.add(slider).on_hover_text(about).changed()
+    let about = "Time step. Shorter is more accurate and slower; too long, and energy drifts";
+    let mut dt = facts.settings.dt;
+    reset_after(ui, &mut dt, suitable.dt, |ui, dt| {
+        // Ranges depend on the suitable values, not on the current ones, so that they do not change
+        // while a slider is dragged.
+        let slider = Slider::new(dt, suitable.dt * 0.01..=suitable.dt * 100.0).logarithmic(true);
+        let slider = slider.text("dt").in_unit(&facts.units.time);
+        ui.add(slider.clamping(SliderClamping::Edits)).on_hover_text(about);
     });
-    if changed || reset {
-        command(Command::Dt(if reset { suitable.dt } else { dt }));
+    if dt != facts.settings.dt {
+        command(Command::Dt(dt));
     }
-    let mut softening = facts.settings.softening;
-    let top = if facts.hints.softening > 0.0 { facts.hints.softening * 100.0 } else { 1.0 };
-    let slider = Slider::new(&mut softening, 0.0..=top)
-        .logarithmic(true)
-        .smallest_positive(top * 1e-4)
-        .text("eps")
-        .clamping(SliderClamping::Edits)
-        .in_unit(&facts.units.length);
     let about = "Softening length: closer than this, gravity hardly grows. 0 is pure Newton";
-    let [changed, reset] = with_reset(ui, facts.settings.softening == suitable.softening, |ui| {
-        ui.add(slider).on_hover_text(about).changed()
+    let mut softening = facts.settings.softening;
+    reset_after(ui, &mut softening, suitable.softening, |ui, softening| {
+        let top = if suitable.softening > 0.0 { suitable.softening * 100.0 } else { 1.0 };
+        let slider = Slider::new(softening, 0.0..=top)
+            .logarithmic(true)
+            .smallest_positive(top * 1e-4)
+            .text("eps")
+            .clamping(SliderClamping::Edits)
+            .in_unit(&facts.units.length);
+        ui.add(slider).on_hover_text(about);
     });
-    if changed || reset {
-        command(Command::Softening(if reset { suitable.softening } else { softening }));
+    if softening != facts.settings.softening {
+        command(Command::Softening(softening));
     }
     accuracy.show(ui, facts, actions);
-}
-
-/// A control followed by the button that resets it: whether each of the two was used.
-fn with_reset(ui: &mut Ui, is_default: bool, control: impl FnOnce(&mut Ui) -> bool) -> [bool; 2] {
-    ui.horizontal(|ui| [control(ui), resets(ui, is_default)]).inner
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use egui::{ComboBox, DragValue, Slider, SliderClamping, Ui};
 
-use super::theme::{DIM, InUnit, WARN, bodies, heading};
+use super::theme::{DIM, InUnit, WARN, bodies, heading, offer};
 use super::{Action, Facts, Input, growth, names};
 use gravitile::bodies::Role;
 use gravitile::messages;
@@ -118,9 +118,7 @@ impl SceneForm {
                     .on_hover_text(about);
             });
             let about = "Start from the beginning, with suitable step and softening (r)";
-            if ui.button("Restart").on_hover_text(about).clicked() {
-                actions.push(Action::Restart { reset_numbers: true });
-            }
+            offer(ui.button("Restart"), about, actions, Action::Restart { reset_numbers: true });
         });
         let about = "Some of the scenes as pictures, with a description";
         if ui.link("Choose by pictures").on_hover_text(about).clicked() {
@@ -146,7 +144,7 @@ impl SceneForm {
                 let about = "Makes new bodies; ctrl+z brings the current ones back";
                 ui.horizontal(|ui| {
                     if ui.add(button).on_hover_text(about).clicked() {
-                        actions.push(Action::Load(self.wanted(facts.input)));
+                        actions.push(Action::Load(self.requested(facts.input)));
                     }
                     let about = "Back to the scene's default numbers";
                     if ui.button("Reset to defaults").on_hover_text(about).clicked() {
@@ -196,13 +194,13 @@ impl SceneForm {
         egui::Grid::new("parameters").num_columns(2).spacing([8.0, 4.0]).show(ui, |ui| {
             let adjustable = scene.parameters().iter().any(|(_, p, _)| p.kind == Kind::Count);
             if let (Some(n), true) = (scene.n(), adjustable) {
-                let mut wanted = n;
-                let drag = DragValue::new(&mut wanted).speed(n as f64 * 0.01).range(2..=4_000_000);
+                let mut requested = n;
+                let drag = DragValue::new(&mut requested).speed(n as f64 * 0.01).range(2..=4_000_000);
                 let about = "Number of bodies in all components. Drag, or click to type";
                 let drag = ui.add(drag).on_hover_text(about);
                 let label = ui.label("bodies").on_hover_text(about);
                 if drag.labelled_by(label.id).changed() {
-                    note(scene.set_n(wanted));
+                    note(scene.set_n(requested));
                 }
                 ui.end_row();
             }
@@ -219,33 +217,33 @@ impl SceneForm {
                     continue;
                 }
                 let about = names::sentence(&name, parameter, value);
-                let mut wanted = value;
+                let mut requested = value;
                 let unit = names::unit(parameter, facts.units);
                 let control = match parameter.kind {
                     Kind::Count => {
                         let range = parameter.min..=parameter.max;
-                        ui.add(DragValue::new(&mut wanted).range(range).fixed_decimals(0))
+                        ui.add(DragValue::new(&mut requested).range(range).fixed_decimals(0))
                     }
                     Kind::Scale if parameter.min > 0.0 => {
                         // Two decades around the default; the text field takes the whole range.
                         let low = (parameter.default * 0.01).max(parameter.min);
                         let high = (parameter.default * 100.0).min(parameter.max);
                         let clamping = SliderClamping::Edits;
-                        let slider = Slider::new(&mut wanted, low..=high).logarithmic(true);
+                        let slider = Slider::new(&mut requested, low..=high).logarithmic(true);
                         ui.add(slider.clamping(clamping).in_unit_if_any(unit))
                     }
                     _ if (parameter.max - parameter.min) < 1e4 => ui.add(
-                        Slider::new(&mut wanted, parameter.min..=parameter.max).in_unit_if_any(unit),
+                        Slider::new(&mut requested, parameter.min..=parameter.max).in_unit_if_any(unit),
                     ),
                     _ => {
                         let speed = 0.01 * parameter.default.abs().max(0.1);
                         let range = parameter.min..=parameter.max;
-                        ui.add(DragValue::new(&mut wanted).speed(speed).range(range).in_unit_if_any(unit))
+                        ui.add(DragValue::new(&mut requested).speed(speed).range(range).in_unit_if_any(unit))
                     }
                 };
                 let label = ui.label(names::label(&name)).on_hover_text(&about);
                 if control.on_hover_text(about).labelled_by(label.id).changed() {
-                    note(scene.set(&name, wanted));
+                    note(scene.set(&name, requested));
                 }
                 ui.end_row();
             }
@@ -253,36 +251,36 @@ impl SceneForm {
     }
 
     /// The edited scene as an input, as on a command line.
-    fn wanted(&self, input: &Input) -> Input {
+    fn requested(&self, input: &Input) -> Input {
         let (Some(scene), Some(plain)) = (&self.scene, scene_of(&Input::named(&input.input)))
         else {
             return input.clone();
         };
-        let mut wanted = Input { gravity: input.gravity, ..Input::named(&input.input) };
+        let mut requested = Input { gravity: input.gravity, ..Input::named(&input.input) };
         if scene.seed != plain.seed {
-            wanted.seed = Some(scene.seed);
+            requested.seed = Some(scene.seed);
         }
         // An explicit number of bodies is kept; without one the window chooses a number that suits
         // the machine.
         if scene.n() != plain.n() || input.n.is_some() {
-            wanted.n = scene.n();
+            requested.n = scene.n();
         }
         let defaults = plain.parameters();
         for ((name, parameter, value), (_, _, before)) in
             scene.parameters().into_iter().zip(defaults)
         {
             if parameter.name != "n" && value != before {
-                wanted.set.push(Assignment { name, value });
+                requested.set.push(Assignment { name, value });
             }
         }
-        wanted
+        requested
     }
 
     fn changed(&self, input: &Input) -> bool {
-        let wanted = self.wanted(input);
+        let requested = self.requested(input);
         // Inputs are equal if they describe the same scene.
         let now = scene_of(input).map(|scene| (scene.seed, scene.parameters()));
-        let then = scene_of(&wanted).map(|scene| (scene.seed, scene.parameters()));
+        let then = scene_of(&requested).map(|scene| (scene.seed, scene.parameters()));
         now != then
     }
 

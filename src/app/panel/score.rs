@@ -1,9 +1,9 @@
 //! The score of this adapter, measured as by `gravitile bench`, next to submitted scores.
 
-use egui::{Grid, ProgressBar, RichText, Ui};
+use egui::{Grid, RichText, Ui};
 
 use super::Action;
-use super::theme::{BRIGHT, DIM, WARN, heading};
+use super::theme::{BRIGHT, DIM, WARN, heading, offer, progress};
 use gravitile::measure::{Record, Score, to_json_lines};
 
 /// The submitted scores, as a Markdown table between two marks.
@@ -52,17 +52,11 @@ impl ScoreForm {
                      and their geometric mean: what 'gravitile bench --figure score' measures";
         match self {
             Self::Idle => {
-                let button = ui.button("Measure the score");
                 let about = format!("{about}. The simulation waits for a minute or less");
-                if button.on_hover_text(about).clicked() {
-                    actions.push(Action::MeasureScore);
-                }
+                offer(ui.button("Measure the score"), about, actions, Action::MeasureScore);
             }
             Self::Measuring { part, doing } => {
-                ui.add(ProgressBar::new(*part as f32).text(doing.as_str()).desired_width(220.0));
-                if ui.button("Stop measuring").clicked() {
-                    actions.push(Action::StopMeasuring);
-                }
+                progress(ui, *part, doing, "Stop measuring", actions);
             }
             Self::Measured { lines, score, rms_error } => {
                 ui.horizontal(|ui| {
@@ -70,9 +64,7 @@ impl ScoreForm {
                     if ui.button("Copy the result").on_hover_text(what).clicked() {
                         actions.push(Action::CopyText(lines.clone()));
                     }
-                    if ui.button("Measure again").on_hover_text(about).clicked() {
-                        actions.push(Action::MeasureScore);
-                    }
+                    offer(ui.button("Measure again"), about, actions, Action::MeasureScore);
                 });
                 if let Some(error) = rms_error {
                     let text = format!("forces are accurate to {error:.0e} (rms, against f64)");

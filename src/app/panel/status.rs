@@ -3,7 +3,7 @@
 
 use egui::{Align2, Color32, FontId, Key, RichText, Ui};
 
-use super::theme::{self, DIM, WARN, quantity};
+use super::theme::{self, DIM, WARN, offer, quantity};
 use super::{Action, Facts, Input, Panel, transport};
 use gravitile::gpu::DeviceClass;
 
@@ -71,9 +71,7 @@ fn messages(ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
     if let Some(message) = facts.message {
         note(ui, |ui| {
             // First in the row: within reach however long the message is.
-            if ui.small_button("×").on_hover_text("Dismiss").clicked() {
-                actions.push(Action::DismissMessage);
-            }
+            offer(ui.small_button("×"), "Dismiss", actions, Action::DismissMessage);
             let colour = if facts.message_is_error { WARN } else { theme::BRIGHT };
             ui.label(RichText::new(message).color(colour));
         });
@@ -83,9 +81,7 @@ fn messages(ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
             ui.spinner();
             ui.label(format!("{loading} …"));
             let about = "Keep what is shown";
-            if ui.small_button("Cancel").on_hover_text(about).clicked() {
-                actions.push(Action::CancelLoading);
-            }
+            offer(ui.small_button("Cancel"), about, actions, Action::CancelLoading);
         });
     }
     if let Some(part) = forces_take_long(ui, facts) {
@@ -94,15 +90,11 @@ fn messages(ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
             let bodies = theme::bodies(facts.count);
             ui.label(format!("computing first forces of {bodies}{part} …"));
             let about = "Go back to the previous bodies, or to others";
-            if ui.small_button("Cancel").on_hover_text(about).clicked() {
-                actions.push(Action::LeaveForces);
-            }
+            offer(ui.small_button("Cancel"), about, actions, Action::LeaveForces);
             if let Some(fewer) = fewer_bodies(facts) {
                 let about = "Restarts the scene with as many bodies as this adapter can step about once a second";
                 let text = format!("Take {}", theme::bodies(SMOOTH));
-                if ui.small_button(text).on_hover_text(about).clicked() {
-                    actions.push(Action::Load(fewer));
-                }
+                offer(ui.small_button(text), about, actions, Action::Load(fewer));
             }
         });
     }
@@ -111,9 +103,7 @@ fn messages(ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
             let size = egui::vec2(10.0, 16.0);
             let (rect, _) = ui.allocate_exact_size(size, egui::Sense::hover());
             ui.painter().circle(rect.center(), 4.5, RED, egui::Stroke::NONE);
-            if ui.small_button("Stop").on_hover_text("End and save the film").clicked() {
-                actions.push(Action::StopRecording);
-            }
+            offer(ui.small_button("Stop"), "End and save the film", actions, Action::StopRecording);
             let secs = pictures as f64 / 30.0;
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             ui.label(format!("{name}: {secs:.1} s recorded"));
@@ -222,7 +212,7 @@ fn energy_error(facts: &Facts) -> Option<Part> {
             "the run cannot be trusted: shorten the time step (tab Physics), then restart (r)",
         ),
     };
-    let time = quantity(last.time, &facts.units.time);
+    let time = quantity(last.report.time, &facts.units.time);
     Some(Part {
         text: format!("energy error {}", percent(error)),
         colour,

@@ -1,7 +1,11 @@
 //! How the panel looks.
 
-use egui::{Color32, CornerRadius, DragValue, Frame, Margin, Slider, Stroke};
+use egui::{
+    Color32, CornerRadius, DragValue, Frame, Margin, ProgressBar, Response, Slider, Stroke, Widget,
+    WidgetText,
+};
 
+use super::Action;
 use gravitile::units::Measure;
 
 /// Less important text.
@@ -82,6 +86,73 @@ pub fn row(ui: &mut egui::Ui, name: &str, about: &str, value: impl Into<egui::Wi
     ui.end_row();
 }
 
+/// Requests `action` when the button is clicked; `about` is its hint.
+pub fn offer(
+    button: Response,
+    about: impl Into<WidgetText>,
+    actions: &mut Vec<Action>,
+    action: Action,
+) {
+    if button.on_hover_text(about).clicked() {
+        actions.push(action);
+    }
+}
+
+/// A control that is disabled if there is a `refusal`, which is then its hint; else that is
+/// `about`.
+pub fn unless(
+    ui: &mut egui::Ui,
+    refusal: Option<impl ToString>,
+    control: impl Widget,
+    about: impl Into<WidgetText>,
+) -> Response {
+    let response = ui.add_enabled(refusal.is_none(), control);
+    match refusal {
+        Some(reason) => response.on_disabled_hover_text(reason.to_string()),
+        None => response.on_hover_text(about),
+    }
+}
+
+/// Shows choices side by side, each with its name and hint; returns another one than `now` when it
+/// is clicked.
+pub fn pick<'a, T: PartialEq>(
+    ui: &mut egui::Ui,
+    now: &T,
+    choices: impl IntoIterator<Item = (T, &'a str, &'a str)>,
+) -> Option<T> {
+    let mut picked = None;
+    for (choice, name, about) in choices {
+        let current = choice == *now;
+        if ui.selectable_label(current, name).on_hover_text(about).clicked() && !current {
+            picked = Some(choice);
+        }
+    }
+    picked
+}
+
+/// A control followed by the button that resets its number.
+pub fn reset_after(
+    ui: &mut egui::Ui,
+    value: &mut f64,
+    default: f64,
+    control: impl FnOnce(&mut egui::Ui, &mut f64),
+) {
+    ui.horizontal(|ui| {
+        control(ui, value);
+        if resets(ui, *value == default) {
+            *value = default;
+        }
+    });
+}
+
+/// A bar of a measurement that is done in part, from 0 to 1, and a button that stops it.
+pub fn progress(ui: &mut egui::Ui, part: f64, doing: &str, stop: &str, actions: &mut Vec<Action>) {
+    ui.add(ProgressBar::new(part as f32).text(doing).desired_width(220.0));
+    if ui.button(stop).clicked() {
+        actions.push(Action::StopMeasuring);
+    }
+}
+
 /// A small button that resets the control before it to its default; invisible while it has that
 /// value. True when clicked.
 pub fn resets(ui: &mut egui::Ui, is_default: bool) -> bool {
@@ -90,29 +161,8 @@ pub fn resets(ui: &mut egui::Ui, is_default: bool) -> bool {
     ui.add_visible(!is_default, button).on_hover_text(about).clicked() && !is_default
 }
 
-/// A slider that changes `value` once it is released or a number has been typed; `held` is what it
-/// shows until then.
-pub fn released(
-    ui: &mut egui::Ui,
-    held: &mut Option<f64>,
-    value: &mut f64,
-    about: &str,
-    slider: impl FnOnce(&mut f64) -> egui::Slider<'_>,
-) {
-    let mut shown = held.unwrap_or(*value);
-    let response = ui.add(slider(&mut shown)).on_hover_text(about);
-    if response.changed() {
-        *held = Some(shown);
-    }
-    if !response.dragged()
-        && !ui.ctx().text_edit_focused()
-        && let Some(new) = held.take()
-    {
-        *value = new;
-    }
-}
-
-/// [`released`], followed by the button that resets it.
+/// A slider that changes `value` once it is released or a number has been typed, followed by the
+/// button that resets it; `held` is what the slider shows until then.
 pub fn released_or_reset(
     ui: &mut egui::Ui,
     held: &mut Option<f64>,
@@ -121,7 +171,14 @@ pub fn released_or_reset(
     slider: impl FnOnce(&mut f64) -> egui::Slider<'_>,
 ) {
     ui.horizontal(|ui| {
-        released(ui, held, value, about, slider);
+        let mut shown = held.unwrap_or(*value);
+        let response = ui.add(slider(&mut shown)).on_hover_text(about);
+        if response.changed() {
+            *held = Some(shown);
+        }
+        if !response.dragged() && !ui.ctx().text_edit_focused() {
+            *value = held.take().unwrap_or(*value);
+        }
         if resets(ui, *value == default && held.is_none()) {
             *held = None;
             *value = default;

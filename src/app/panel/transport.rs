@@ -6,7 +6,7 @@ use egui::{
     Ui, vec2,
 };
 
-use super::theme::{BRIGHT, DIM, LINES, quantity};
+use super::theme::{BRIGHT, DIM, LINES, offer, quantity};
 use super::{Action, Facts};
 use gravitile::live::Command;
 
@@ -39,26 +39,21 @@ pub(super) fn show(ui: &mut Ui, facts: &Facts, width: f32, actions: &mut Vec<Act
         let left = ui.cursor().min.x;
         let live = |command: Command| Action::Live(command);
         let [beginning, pause, step, bookmark] = SIGNS;
-        if ui.small_button(beginning).on_hover_text("Restart from the beginning (r)").clicked() {
-            actions.push(Action::Restart { reset_numbers: true });
-        }
+        let restart = Action::Restart { reset_numbers: true };
+        let about = "Restart from the beginning (r)";
+        offer(ui.small_button(beginning), about, actions, restart.clone());
         let (sign, about) =
             if facts.keeper.paused { ("▶", "Resume (space)") } else { (pause, "Pause (space)") };
-        if ui.small_button(sign).on_hover_text(about).clicked() {
-            actions.push(live(Command::Pause(!facts.keeper.paused)));
-        }
+        offer(ui.small_button(sign), about, actions, live(Command::Pause(!facts.keeper.paused)));
         if ui.small_button(step).on_hover_text("One step (s)").clicked() {
             actions.push(live(Command::Pause(true)));
             actions.push(live(Command::Step(1)));
         }
         let about = "Bookmark this state, to come back to (m)";
-        if ui.small_button(bookmark).on_hover_text(about).clicked() {
-            actions.push(Action::Bookmark);
-        }
+        offer(ui.small_button(bookmark), about, actions, Action::Bookmark);
         if facts.is_at_end {
-            if ui.small_button("Play again").on_hover_text("From the beginning (r)").clicked() {
-                actions.push(Action::Restart { reset_numbers: true });
-            }
+            let about = "From the beginning (r)";
+            offer(ui.small_button("Play again"), about, actions, restart);
             // In a narrow window the play button does the same.
             let has_room = width - (ui.cursor().min.x - left) >= CONTINUE;
             let about = "Beyond the end (space)";
@@ -95,9 +90,9 @@ fn bar(ui: &mut Ui, facts: &Facts, width: f32, actions: &mut Vec<Action>) {
     }
     painter.circle(Pos2::new(place(now), middle), 5.0, BRIGHT, Stroke::NONE);
     let Some(pointer) = response.interact_pointer_pos().or(response.hover_pos()) else { return };
-    let wanted = first + f64::from((pointer.x - rect.left()) / rect.width()) * span;
+    let at_pointer = first + f64::from((pointer.x - rect.left()) / rect.width()) * span;
     let nearest = (0..facts.past.len()).min_by(|&a, &b| {
-        let away = |at: usize| (facts.past[at].time - wanted).abs();
+        let away = |at: usize| (facts.past[at].time - at_pointer).abs();
         away(a).total_cmp(&away(b))
     });
     let Some(nearest) = nearest else { return };

@@ -1,9 +1,14 @@
 //! The tab Tree: when cells are opened and what that costs in accuracy, its cells, and what acts on
 //! a body.
 
+use std::mem::{Discriminant, discriminant};
+
 use egui::{Button, Color32, ComboBox, Grid, RichText, Slider, SliderClamping, Ui};
 
-use super::theme::{DIM, InUnit, LINES, WARN, heading, number, released_or_reset, resets, row};
+use super::theme::{
+    DIM, InUnit, LINES, WARN, bodies, heading, number, pick, quantity, released_or_reset, resets,
+    row, unless,
+};
 use super::{Action, Facts};
 use gravitile::forces::Method;
 use gravitile::forces::tree::{LevelWalk, MultipoleOrder, Opening, Rebuild, TreeConfig};
@@ -63,6 +68,16 @@ const RULES: [(Opening, &str, &str); 4] = [
     ),
 ];
 
+/// The rule of this kind with its default number.
+fn default_of(kind: Discriminant<Opening>) -> Option<Opening> {
+    RULES.into_iter().map(|(rule, ..)| rule).find(|rule| discriminant(rule) == kind)
+}
+
+const MOMENTS: [(MultipoleOrder, &str, &str); 2] = [
+    (MultipoleOrder::Quadrupole, "quadrupoles", "Cells attract with their second moments as well"),
+    (MultipoleOrder::Monopole, "monopoles", "Cells attract as one mass in its centre"),
+];
+
 impl TreeForm {
     /// What to inspect; the error only while it is shown.
     pub fn wish(&self, is_shown: bool) -> InspectRequest {
@@ -74,44 +89,29 @@ impl TreeForm {
         heading(ui, "Force error");
         use_tree(ui, facts, actions);
         let now = facts.settings.tree;
-        let mut wanted = now;
+        let mut requested = now;
         ui.horizontal_wrapped(|ui| {
-            for (rule, name, about) in RULES {
-                let current = std::mem::discriminant(&rule) == std::mem::discriminant(&now.opening);
-                if ui.selectable_label(current, name).on_hover_text(about).clicked() && !current {
-                    wanted.opening = rule;
-                }
+            let rules = RULES.map(|(rule, name, about)| (discriminant(&rule), name, about));
+            let rule = discriminant(&now.opening);
+            if let Some(picked) = pick(ui, &rule, rules) {
+                requested.opening = default_of(picked).unwrap_or(now.opening);
             }
             let default = TreeConfig::default().opening;
-            let is_default =
-                std::mem::discriminant(&default) == std::mem::discriminant(&now.opening);
-            if resets(ui, is_default) {
-                wanted.opening = default;
+            if resets(ui, discriminant(&default) == rule) {
+                requested.opening = default;
             }
         });
-        self.slider(ui, &mut wanted.opening);
+        self.slider(ui, &mut requested.opening);
         ui.horizontal_wrapped(|ui| {
-            for (order, name, about) in [
-                (
-                    MultipoleOrder::Quadrupole,
-                    "quadrupoles",
-                    "Cells attract with their second moments as well",
-                ),
-                (MultipoleOrder::Monopole, "monopoles", "Cells attract as one mass in its centre"),
-            ] {
-                let current = order == now.moments;
-                if ui.selectable_label(current, name).on_hover_text(about).clicked() {
-                    wanted.moments = order;
-                }
-            }
+            requested.moments = pick(ui, &now.moments, MOMENTS).unwrap_or(now.moments);
             let default = TreeConfig::default().moments;
             if resets(ui, now.moments == default) {
-                wanted.moments = default;
+                requested.moments = default;
             }
         });
-        built(ui, &mut wanted.rebuild);
-        if wanted != now {
-            actions.push(Action::Tree(wanted));
+        built(ui, &mut requested.rebuild);
+        if requested != now {
+            actions.push(Action::Tree(requested));
         }
         measured(ui, facts);
         self.cells(ui, facts);
@@ -122,10 +122,7 @@ impl TreeForm {
 
     /// The slider of the rule's number.
     fn slider(&mut self, ui: &mut Ui, opening: &mut Opening) {
-        let default = RULES.iter().find_map(|(rule, _, _)| {
-            let is_it = std::mem::discriminant(rule) == std::mem::discriminant(opening);
-            is_it.then(|| angle(*rule))
-        });
+        let default = default_of(discriminant(opening)).map(angle);
         let (name, value, least, about) = match opening {
             Opening::Acceleration { alpha } => (
                 "alpha",
@@ -160,7 +157,7 @@ impl TreeForm {
                 self.depth = DEFAULT_DEPTH;
             }
         });
-        let Some(tree) = &facts.seen.tree else {
+        let Some(tree) = &facts.inspected.tree else {
             // Always one line, so that nothing below moves.
             let text = if self.boxes || self.lists { "being built …" } else { "not shown" };
             ui.colored_label(DIM, text);
@@ -168,7 +165,7 @@ impl TreeForm {
         };
         let levels = tree.view.levels().len().saturating_sub(1);
         let cells = tree.view.cells();
-        let time = super::theme::quantity(tree.time, &facts.units.time);
+        let time = quantity(tree.time, &facts.units.time);
         ui.colored_label(DIM, format!("{cells} cells on {levels} levels at t = {time}"));
         if self.boxes {
             let shown = shown_cells(tree.view.levels(), self.depth);
@@ -187,7 +184,7 @@ impl TreeForm {
         if !self.lists {
             return;
         }
-        let walk = match (self.body, &facts.seen.walk) {
+        let walk = match (self.body, &facts.inspected.walk) {
             (None, _) => {
                 ui.colored_label(DIM, "click on a body in the picture");
                 return;
@@ -252,14 +249,10 @@ fn use_tree(ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
     ui.horizontal_wrapped(|ui| {
         let text = format!("Forces are now computed by the method {}.", facts.method.name());
         ui.colored_label(DIM, text);
-        let wanted = Settings { method: Some(Method::Tree), ..facts.settings.clone() };
-        let refused = wanted.validate().err();
-        let button = ui.add_enabled(refused.is_none(), Button::new("Use the tree"));
-        let button = match refused {
-            Some(reason) => button.on_disabled_hover_text(reason.to_string()),
-            None => button.on_hover_text("Keeps the current state"),
-        };
-        if button.clicked() {
+        let requested = Settings { method: Some(Method::Tree), ..facts.settings.clone() };
+        let refused = requested.validate().err();
+        let button = Button::new("Use the tree");
+        if unless(ui, refused, button, "Keeps the current state").clicked() {
             actions.push(Action::Method(Method::Tree));
         }
     });
@@ -270,14 +263,14 @@ fn use_tree(ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
 fn measured(ui: &mut Ui, facts: &Facts) {
     let about = "|a - a'| / |a'| of a sample of bodies evenly spaced by index, with a' by all pairs in f64; \
                  every few seconds, on the processor";
-    let [rms, others, of] = match facts.seen.error {
+    let [rms, others, of] = match facts.inspected.error {
         None => ["being measured …", "–", "–"].map(str::to_owned),
         Some(error) => {
-            let time = super::theme::quantity(error.time, &facts.units.time);
+            let time = quantity(error.time, &facts.units.time);
             [
                 format!("{:.2e}", error.rms),
                 format!("{:.2e}, {:.2e}", error.median, error.largest),
-                format!("{} at t = {time}", super::theme::bodies(error.samples)),
+                format!("{} at t = {time}", bodies(error.samples)),
             ]
         }
     };
@@ -306,7 +299,7 @@ fn legend(ui: &mut Ui, inspected: &InspectedWalk, count: usize) {
         entry(ONE_BY_ONE, one_by_one.to_string(), "bodies one by one");
     });
     let acts = (walk.cells.len() + one_by_one) as f64;
-    let all = super::theme::bodies(count);
+    let all = bodies(count);
     let instead = format!("{} tests; {} in place of {all}", walk.tests(), number(acts));
     ui.label(instead).on_hover_text("How many cells and bodies attract each body of the group");
 }

@@ -1,10 +1,10 @@
 //! Tests of the kernel: whether its forces are correct on this adapter, and whether another shape
 //! is faster.
 
-use egui::{ProgressBar, Ui};
+use egui::Ui;
 
 use super::Action;
-use super::theme::{DIM, WARN, heading};
+use super::theme::{DIM, WARN, bodies, heading, number, offer, progress};
 use gravitile::forces::direct::gpu::{KernelConfig, KernelRequest};
 use gravitile::live::Command;
 use gravitile::measure::Row;
@@ -41,38 +41,25 @@ impl TrialForm {
             return Self::Done { lines: vec![(problem, true)], fastest: None };
         };
         let pairs = (gravitile::tune::timed(*n) as f64).powi(2);
-        let rate = super::theme::number(pairs / best.secs() / 1e9);
+        let rate = number(pairs / best.secs() / 1e9);
         let gain = outcome.of(default).map_or(1.0, |ranked| ranked.secs() / best.secs());
         let resolution = match *quantum_secs {
             Some(secs) if secs < 1e-6 => format!(", resolution {:.0} ns", secs * 1e9),
             Some(secs) => format!(", resolution {:.1} us", secs * 1e6),
             None => String::new(),
         };
+        let tried = outcome.ranking.len();
         let mut lines = vec![
-            (
-                format!(
-                    "fastest of {} for {}: {}",
-                    outcome.ranking.len(),
-                    super::theme::bodies(*n),
-                    best.config
-                ),
-                false,
-            ),
-            (
-                format!(
-                    "{rate} G interactions/s in whole steps, {gain:.2} times the default kernel's"
-                ),
-                false,
-            ),
-            (format!("timed by {}{resolution}", method.name()), false),
+            format!("fastest of {tried} for {}: {}", bodies(*n), best.config),
+            format!("{rate} G interactions/s in whole steps, {gain:.2} times the default kernel's"),
+            format!("timed by {}{resolution}", method.name()),
         ];
         if outcome.untried > 0 {
-            lines.push((format!("there was no time for {} more shapes", outcome.untried), false));
+            lines.push(format!("there was no time for {} more shapes", outcome.untried));
         }
-        let refused = outcome
-            .refused
-            .iter()
-            .map(|(shape, why)| (format!("{shape} was left out: {why}"), true));
+        let mut lines: Vec<(String, bool)> = lines.into_iter().map(|line| (line, false)).collect();
+        let refused = outcome.refused.iter();
+        let refused = refused.map(|(shape, why)| (format!("{shape} was left out: {why}"), true));
         lines.extend(refused.chain(doubt.clone().map(|doubt| (doubt, true))));
         Self::Done { lines, fastest: Some(best.config) }
     }
@@ -103,23 +90,15 @@ impl TrialForm {
     pub(super) fn show(&self, ui: &mut Ui, actions: &mut Vec<Action>) {
         heading(ui, "Test the kernel");
         if let Self::Going { part, doing } = self {
-            ui.add(ProgressBar::new(*part as f32).text(doing.as_str()).desired_width(220.0));
-            if ui.button("Stop the test").clicked() {
-                actions.push(Action::StopMeasuring);
-            }
-            return;
+            return progress(ui, *part, doing, "Stop the test", actions);
         }
         ui.horizontal_wrapped(|ui| {
             let about = "Compares this kernel with f64: numbers of bodies around its tile size, with potentials, \
                          whole and in pieces. The simulation waits meanwhile";
-            if ui.button("Check this kernel").on_hover_text(about).clicked() {
-                actions.push(Action::CheckKernel);
-            }
+            offer(ui.button("Check this kernel"), about, actions, Action::CheckKernel);
             let about = "Times whole steps of this many bodies with other shapes, for some twenty seconds, and \
                          remembers the fastest for later visits: what 'gravitile tune' does";
-            if ui.button("Find the fastest").on_hover_text(about).clicked() {
-                actions.push(Action::TuneKernel);
-            }
+            offer(ui.button("Find the fastest"), about, actions, Action::TuneKernel);
         });
         let Self::Done { lines, fastest } = self else { return };
         for (line, is_bad) in lines {

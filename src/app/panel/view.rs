@@ -2,7 +2,7 @@
 
 use egui::{ComboBox, DragValue, Slider, SliderClamping, Ui};
 
-use super::theme::{InUnit, heading, resets};
+use super::theme::{InUnit, heading, offer, reset_after, resets};
 use super::{Action, Facts};
 use gravitile::bodies::Role;
 use gravitile::render::captions::Captions;
@@ -208,9 +208,7 @@ pub fn show(ui: &mut Ui, facts: &Facts, view: &mut ViewChoice, actions: &mut Vec
     heading(ui, "Camera");
     ui.horizontal_wrapped(|ui| {
         for (place, name, about) in Place::ALL {
-            if ui.button(name).on_hover_text(about).clicked() {
-                actions.push(Action::Camera(place));
-            }
+            offer(ui.button(name), about, actions, Action::Camera(place));
         }
     });
     let name_of = |follow: Follow| match follow {
@@ -325,20 +323,5 @@ fn range(ui: &mut Ui, now: Option<[f64; 2]>, set: &mut Option<[f64; 2]>, unit: &
         ui.add(end(least, f64::MIN_POSITIVE..=*most * 0.999, unit)).on_hover_text("Smallest value");
         ui.label("to");
         ui.add(end(most, *least * 1.001..=f64::MAX, unit)).on_hover_text("Largest value");
-    });
-}
-
-/// A control followed by the button that resets its number.
-fn reset_after(
-    ui: &mut Ui,
-    value: &mut f64,
-    default: f64,
-    control: impl FnOnce(&mut Ui, &mut f64),
-) {
-    ui.horizontal(|ui| {
-        control(ui, value);
-        if resets(ui, *value == default) {
-            *value = default;
-        }
     });
 }

@@ -28,62 +28,16 @@ const TYPE: Color32 = Color32::from_rgb(95, 200, 185);
 const NUMBER: Color32 = Color32::from_rgb(240, 190, 110);
 const ATTRIBUTE: Color32 = Color32::from_rgb(205, 150, 220);
 
-const KEYWORDS: &[&str] = &[
-    "alias",
-    "break",
-    "const",
-    "const_assert",
-    "continue",
-    "continuing",
-    "diagnostic",
-    "discard",
-    "else",
-    "enable",
-    "false",
-    "fn",
-    "for",
-    "if",
-    "let",
-    "loop",
-    "override",
-    "requires",
-    "return",
-    "struct",
-    "switch",
-    "true",
-    "var",
-    "while",
-];
-const TYPES: &[&str] = &[
-    "array",
-    "atomic",
-    "bool",
-    "f16",
-    "f32",
-    "f64",
-    "i32",
-    "mat2x2",
-    "mat3x3",
-    "mat4x4",
-    "ptr",
-    "u32",
-    "vec2",
-    "vec2f",
-    "vec2u",
-    "vec3",
-    "vec3f",
-    "vec3u",
-    "vec4",
-    "vec4f",
-    "vec4u",
-    "storage",
-    "uniform",
-    "workgroup",
-    "private",
-    "function",
-    "read",
-    "read_write",
-];
+const KEYWORDS: &str = "alias break const const_assert continue continuing diagnostic discard else enable \
+    false fn for if let loop override requires return struct switch true var while";
+const TYPES: &str = "array atomic bool f16 f32 f64 i32 mat2x2 mat3x3 mat4x4 ptr u32 vec2 vec2f vec2u vec3 \
+    vec3f vec3u vec4 vec4f vec4u storage uniform workgroup private function read \
+    read_write";
+
+/// Whether `word` is one of the words of `list`.
+fn is_listed(list: &str, word: &str) -> bool {
+    list.split(' ').any(|known| known == word)
+}
 
 fn highlight(text: &str) -> LayoutJob {
     let mut job = LayoutJob::default();
@@ -106,9 +60,9 @@ fn highlight(text: &str) -> LayoutJob {
         } else if is_word(first) {
             let length = take(&is_word);
             let word = &rest[..length];
-            let colour = if KEYWORDS.contains(&word) {
+            let colour = if is_listed(KEYWORDS, word) {
                 KEYWORD
-            } else if TYPES.contains(&word) {
+            } else if is_listed(TYPES, word) {
                 TYPE
             } else {
                 PLAIN

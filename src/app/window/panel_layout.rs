@@ -107,7 +107,7 @@ impl WindowState {
                 let facts = Facts {
                     input: &session.initial.input,
                     hints: &session.initial.hints,
-                    usual: &session.initial.default_integration,
+                    defaults: &session.initial.default_integration,
                     units: view.units(&session.initial.template.units),
                     own_units: &session.initial.template.units,
                     count: live.len(),
@@ -126,7 +126,7 @@ impl WindowState {
                     wgsl: session.wgsl.as_ref().map(|(_, text)| text.as_str()),
                     rates: live.rates(),
                     blocks: live.blocks(),
-                    seen: live.seen(),
+                    inspected: live.inspected(),
                     history,
                     past: past.marks(),
                     is_at_end: session.is_at_end(),

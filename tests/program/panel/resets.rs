@@ -24,9 +24,9 @@ fn integrator_and_tree_reset_to_defaults() {
     let mut world = World::on(Tab::Physics);
     world.settings.integrator = find("hermite4").unwrap();
     world.settings.blocks.eta = 0.3;
-    world.usual = Integration::of(&world.settings);
-    world.usual.blocks.eta = 0.02;
-    let usual = world.usual.clone();
+    world.defaults = Integration::of(&world.settings);
+    world.defaults.blocks.eta = 0.02;
+    let defaults = world.defaults.clone();
     let mut harness = world.shown(TALL);
     let actions = after(&mut harness, |h| {
         click_reset_in_row(h, h.get_by_role_and_label(WidgetRole::Slider, "eta").rect());
@@ -35,7 +35,7 @@ fn integrator_and_tree_reset_to_defaults() {
     harness.state_mut().settings.integrator = find("leapfrog").unwrap();
     harness.run();
     let actions = after(&mut harness, |h| click_reset_in_row(h, h.get_by_label("hermite4").rect()));
-    assert_eq!(integration(actions), usual);
+    assert_eq!(integration(actions), defaults);
 
     let mut world = World::on(Tab::Tree);
     world.settings.method = Some(gravitile::forces::Method::Tree);

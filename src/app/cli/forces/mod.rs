@@ -1,20 +1,16 @@
 //! `gravitile forces`: one evaluation of the forces, as a table.
 
-mod derivatives;
 mod evaluation;
 mod report;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::Result;
 
-use super::options::{check_overwrite, load};
-use super::own_kernel::OwnKernel;
+use super::options::{OwnKernel, check_overwrite};
 use super::{Ended, print, progress};
 use crate::lookup;
-use derivatives::{DerivativeOptions, lists_path};
-use evaluation::Evaluation;
-use gravitile::bodies::Bodies;
+use evaluation::{DerivativeOptions, Evaluation, lists_path};
 use gravitile::error::Error;
 use gravitile::files::replace_with;
 use gravitile::forces::direct::Reference;
@@ -25,7 +21,8 @@ use gravitile::settings::{EngineRequest, InputRequest};
 use gravitile::sim::{EngineKind, Settings, direct_engine};
 use report::{Report, compare, list, table};
 
-/// Compute accelerations and potentials once, optionally derivatives and neighbours: id,ax,ay,az,potential
+/// Compute accelerations and potentials once, optionally derivatives and neighbours:
+/// id,ax,ay,az,potential
 #[derive(Debug, clap::Args)]
 #[command(
     allow_negative_numbers = true,
@@ -69,10 +66,17 @@ pub fn main(args: &Args) -> Result<Ended> {
     let mut settings = engine.settings()?;
     settings.check_one_device()?;
     let options = &args.derivatives;
-    let with_derivatives = refuse_early(args, &settings)?;
+    args.eps.map_or(Ok(()), check_softening)?;
+    options.check()?;
+    // Opened before the bodies are made, since it may not have the requested tier.
+    let with_derivatives = match options.are_requested()? {
+        true => Some(engine_with_derivatives(&settings, options)?),
+        false => None,
+    };
     let plain = with_derivatives.is_none();
     let files = Files::of(args)?;
-    let input = load(&args.input, args.eps)?;
+    let input = args.input.load(args.eps)?;
+    print::notes(&input.snapshot.notes);
     let evaluation = Evaluation::of(&input, args.eps, options)?;
     let mut engine = match with_derivatives {
         Some(engine) => engine,
@@ -85,18 +89,15 @@ pub fn main(args: &Args) -> Result<Ended> {
         false => Vec::new(),
     };
     drop(waiting);
-    files.write(evaluation.bodies, options, &found)?;
+    files.write(&evaluation, &found)?;
     let report = Report {
-        bodies: evaluation.bodies,
+        evaluation: &evaluation,
         notes: &input.snapshot.notes,
-        eps: evaluation.eps,
         engine: engine.as_ref(),
         plain,
-        capacity: options.capacity,
         found: &found,
         errors,
-        out: files.out,
-        lists: files.lists.as_deref(),
+        files: &files,
     };
     match args.json {
         true => print::json(&report.json())?,
@@ -105,48 +106,31 @@ pub fn main(args: &Args) -> Result<Ended> {
     Ok(Ended::Done)
 }
 
-/// Refuses what no engine can compute before the bodies are made; returns the engine if derivatives
-/// are requested.
-fn refuse_early(args: &Args, settings: &Settings) -> Result<Option<Box<dyn ForceEngine>>, Error> {
-    if let Some(eps) = args.eps {
-        check_softening(eps)?;
-    }
-    let options = &args.derivatives;
-    options.check()?;
-    match options.wanted()? {
-        true => engine_with_derivatives(settings, options).map(Some),
-        false => Ok(None),
-    }
-}
-
 /// Where the tables go.
-struct Files<'a> {
-    out: Option<&'a Path>,
+struct Files {
+    out: Option<PathBuf>,
     /// Where the lists of neighbours go.
     lists: Option<PathBuf>,
 }
 
-impl<'a> Files<'a> {
+impl Files {
     /// The requested files.
     ///
     /// # Errors
     /// One that exists and may not be replaced.
-    fn of(args: &'a Args) -> Result<Self, Error> {
-        let out = args.out.as_deref();
-        let lists = out.filter(|_| args.derivatives.neighbours.is_some()).map(lists_path);
-        for path in out.into_iter().chain(lists.as_deref()) {
+    fn of(args: &Args) -> Result<Self, Error> {
+        let out = args.out.clone();
+        let with_lists = args.derivatives.neighbours.is_some();
+        let lists = out.as_deref().filter(|_| with_lists).map(lists_path);
+        for path in out.iter().chain(&lists) {
             check_overwrite(path, args.force)?;
         }
         Ok(Self { out, lists })
     }
 
-    fn write(
-        &self,
-        bodies: &Bodies,
-        options: &DerivativeOptions,
-        found: &Answers,
-    ) -> Result<(), Error> {
-        if let Some(path) = self.out {
+    fn write(&self, evaluation: &Evaluation, found: &Answers) -> Result<(), Error> {
+        let Evaluation { bodies, options, .. } = evaluation;
+        if let Some(path) = &self.out {
             replace_with(path, |out| table(out, options, bodies, found))?;
         }
         if let Some(path) = &self.lists {
@@ -166,7 +150,7 @@ fn engine_with_derivatives(
 ) -> Result<Box<dyn ForceEngine>, Error> {
     let tier = options.tier()?;
     let (kind, method) = settings.engine.by(settings.method)?;
-    if let (false, Some(tier)) = (options.wants_more(), tier)
+    if let (false, Some(tier)) = (options.needs_more(), tier)
         && forces::tiers(kind.place(), method, Order::Snap).is_empty()
     {
         let has = forces::tiers(kind.place(), method, Order::Acceleration);

@@ -1,38 +1,34 @@
 //! What `gravitile forces` found, as text, JSON and tables.
 
 use std::io::Write;
-use std::path::Path;
+use std::path::PathBuf;
 
 use serde_json::{Map, Value, json};
 
-use super::derivatives::DerivativeOptions;
+use super::Files;
+use super::evaluation::{DerivativeOptions, Evaluation};
 use gravitile::bodies::Bodies;
 use gravitile::forces::{Answers, ForceEngine, NO_SOURCE};
 use gravitile::measure::{ErrorStats, acceleration_errors, potential_errors};
 
 /// One evaluation of all bodies on all.
 pub struct Report<'a> {
-    pub bodies: &'a Bodies,
+    pub evaluation: &'a Evaluation<'a>,
     /// What was assumed about the bodies.
     pub notes: &'a [String],
-    pub eps: f64,
     pub engine: &'a dyn ForceEngine,
     /// Whether the engine computes nothing but accelerations and potentials.
     pub plain: bool,
-    /// Largest number of entries in a list of neighbours.
-    pub capacity: usize,
     pub found: &'a Answers,
     /// Differences from f64 by quantity; empty if not compared.
     pub errors: Vec<(&'static str, ErrorStats)>,
-    /// Where the table was written.
-    pub out: Option<&'a Path>,
-    /// Where the lists of neighbours were written.
-    pub lists: Option<&'a Path>,
+    /// Where the tables were written.
+    pub files: &'a Files,
 }
 
 impl Report<'_> {
     fn potential_energy(&self) -> f64 {
-        let pairs = self.found.potential.iter().zip(&self.bodies.mass);
+        let pairs = self.found.potential.iter().zip(&self.evaluation.bodies.mass);
         gravitile::math::sum(pairs.map(|(phi, m)| 0.5 * m * phi))
     }
 
@@ -43,16 +39,16 @@ impl Report<'_> {
     }
 
     pub fn json(&self) -> Value {
-        let path = |path: Option<&Path>| path.map(|path| path.display().to_string());
+        let path = |path: &Option<PathBuf>| path.as_ref().map(|path| path.display().to_string());
         let mut answer = json!({
-            "n": self.bodies.len(),
-            "softening": self.eps,
+            "n": self.evaluation.bodies.len(),
+            "softening": self.evaluation.eps,
             "engine": self.engine.name(),
             "configuration": self.engine.describe(),
-            "total_mass": self.bodies.total_mass(),
+            "total_mass": self.evaluation.bodies.total_mass(),
             "potential_energy": self.potential_energy(),
             "notes": self.notes,
-            "out": path(self.out),
+            "out": path(&self.files.out),
         });
         let mut errors = Map::new();
         for (name, stats) in &self.errors {
@@ -68,7 +64,7 @@ impl Report<'_> {
         } else {
             answer["precision"] = self.engine.precision().name().into();
             answer["lists_cut_short"] = self.cut().into();
-            answer["neighbours_out"] = path(self.lists).into();
+            answer["neighbours_out"] = path(&self.files.lists).into();
             for (key, error) in errors {
                 answer[key] = error;
             }
@@ -77,7 +73,7 @@ impl Report<'_> {
     }
 
     pub fn text(&self) -> String {
-        let (n, eps, engine) = (self.bodies.len(), self.eps, self.engine);
+        let (n, eps, engine) = (self.evaluation.bodies.len(), self.evaluation.eps, self.engine);
         let mut text = format!("{n} bodies, eps {eps}, engine {}\n", engine.name());
         text += &format!("computed on {}\n", engine.describe());
         text += &format!("potential energy {}\n", self.potential_energy());
@@ -90,15 +86,13 @@ impl Report<'_> {
         for line in lines.iter().filter(|line| !line.is_empty()) {
             text += &format!("against f64: {line}\n");
         }
-        match (self.cut(), self.capacity) {
-            (0, _) => (),
-            (cut, most) => {
-                text += &format!(
-                    "{cut} bodies have more than {most} neighbours: their lists are cut to that many (--capacity)\n"
-                );
-            }
+        let (cut, most) = (self.cut(), self.evaluation.options.capacity);
+        if cut > 0 {
+            text += &format!(
+                "{cut} bodies have more than {most} neighbours: their lists are cut to that many (--capacity)\n"
+            );
         }
-        for path in self.out.iter().chain(&self.lists) {
+        for path in self.files.out.iter().chain(&self.files.lists) {
             text += &format!("wrote {}\n", path.display());
         }
         text
@@ -129,12 +123,12 @@ pub fn table(
     found: &Answers,
 ) -> std::io::Result<()> {
     let mut header = "id,ax,ay,az,potential".to_owned();
-    for (wanted, columns) in [
+    for (requested, columns) in [
         (options.jerk, ",jx,jy,jz"),
         (options.snap, ",sx,sy,sz"),
         (options.neighbours.is_some(), ",nearest_id,nearest_distance,n_neighbours"),
     ] {
-        if wanted {
+        if requested {
             header += columns;
         }
     }
@@ -142,8 +136,8 @@ pub fn table(
     for i in 0..bodies.len() {
         let a = found.acceleration[i];
         write!(out, "{},{},{},{},{}", bodies.id[i], a.x, a.y, a.z, found.potential[i])?;
-        for (wanted, derivative) in [(options.jerk, &found.jerk), (options.snap, &found.snap)] {
-            if wanted {
+        for (requested, derivative) in [(options.jerk, &found.jerk), (options.snap, &found.snap)] {
+            if requested {
                 let d = derivative[i];
                 write!(out, ",{},{},{}", d.x, d.y, d.z)?;
             }

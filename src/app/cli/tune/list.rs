@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::super::{Ended, print};
 use super::Rounded;
-use gravitile::tuned::{Choice, DerivativesChoice, Device, Kernels, Loaded, OUTDATED, Store};
+use gravitile::tuned::{Choice, DerivativesChoice, Device, Kernels, OUTDATED, Results, Store};
 
 /// A remembered choice of any kind.
 struct Shown<'a> {
@@ -38,7 +38,7 @@ impl<'a> Shown<'a> {
             secs: choice.secs_per_step,
             default_secs: choice.default_secs_per_step,
             timed_by: &choice.method,
-            is_outdated: choice.is_outdated(kernels),
+            is_outdated: choice.key.on.is_outdated(kernels),
             what: STEPS,
         }
     }
@@ -55,14 +55,14 @@ impl<'a> Shown<'a> {
             secs: choice.secs,
             default_secs: choice.default_secs,
             timed_by: "wall clock",
-            is_outdated: choice.is_outdated(),
+            is_outdated: choice.on.is_outdated(Kernels::Derivatives),
             what: EVALUATIONS,
         }
     }
 }
 
 pub fn main(store: &Store, as_json: bool) -> Result<Ended> {
-    let Loaded { choices, walks, derivatives, damage, .. } = store.load();
+    let Results { choices, walks, derivatives, damage, .. } = store.load();
     let kernels = choices.iter().map(|choice| Shown::of(choice, Kernels::Direct));
     let walks = walks.iter().map(|choice| Shown::of(choice, Kernels::Tree));
     let derivatives = derivatives.iter().map(Shown::of_derivatives);
@@ -114,8 +114,7 @@ pub fn main(store: &Store, as_json: bool) -> Result<Ended> {
 fn table<'a>(choices: impl Iterator<Item = &'a Shown<'a>>, what: &str) -> String {
     let header =
         ["adapter", "driver", "up to", "method", "kernel", what, "gain", "timed by", "kernels"];
-    let mut table = vec![header.map(str::to_owned).to_vec()];
-    table.extend(choices.map(|choice| {
+    let row = |choice: &Shown| {
         vec![
             choice.on.device.clone(),
             choice.on.driver.clone(),
@@ -127,6 +126,7 @@ fn table<'a>(choices: impl Iterator<Item = &'a Shown<'a>>, what: &str) -> String
             choice.timed_by.to_owned(),
             choice.on.kernels.clone(),
         ]
-    }));
-    if table.len() > 1 { print::table(&table) } else { String::new() }
+    };
+    let rows: Vec<_> = choices.map(row).collect();
+    if rows.is_empty() { String::new() } else { print::with_header(&header, rows) }
 }

@@ -2,11 +2,13 @@
 
 mod derivatives;
 mod list;
-mod race;
+mod steps;
 mod tree;
 
+use std::fmt::Display;
+
 use anyhow::Result;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::options::Measured;
 use super::{Ended, interrupt, print, progress};
@@ -15,8 +17,8 @@ use gravitile::error::Error;
 use gravitile::forces::{self, EngineKind};
 use gravitile::gpu::{AdapterRequest, Gpu};
 use gravitile::settings::MethodRequest;
-use gravitile::tune::{FACTOR, KnownCeilings, Outcome, Tuned, timed, tune_steps};
-use gravitile::tuned::{Store, size_class};
+use gravitile::tune::Outcome;
+use gravitile::tuned::Store;
 
 /// Find the fastest kernel for this adapter by measurement, and remember it for later runs
 #[derive(Debug, clap::Args)]
@@ -47,7 +49,8 @@ pub struct Args {
     /// Seconds to spend on each number of bodies
     #[arg(long, default_value_t = 10.0, value_name = "SECS")]
     secs: f64,
-    /// Tune forces up to this derivative: acceleration, jerk (GRAPE-6, hermite4) or snap (sixth order)
+    /// Tune forces up to this derivative: acceleration, jerk (GRAPE-6, hermite4) or snap (sixth
+    /// order)
     #[arg(long, value_name = "ORDER")]
     derivatives: Option<String>,
     /// With --derivatives: precision of the forces: single, double-single or double
@@ -74,8 +77,6 @@ const MEASURED: Measured = Measured {
     methods: &[forces::Method::Direct, forces::Method::Tree],
     what: "tuning applies to the direct kernel and the tree's walk on a graphics adapter",
 };
-
-const SIZES: [usize; 6] = [256, 1024, 4096, 16_384, 65_536, 262_144];
 
 pub fn main(args: &Args) -> Result<Ended> {
     MEASURED.engine(&args.by)?;
@@ -110,7 +111,7 @@ pub fn main(args: &Args) -> Result<Ended> {
     let default_sizes = match (is_tree, &kind) {
         (true, _) => &tree::SIZES[..],
         (_, Some(_)) => &derivatives::SIZES,
-        _ => &SIZES,
+        _ => &steps::SIZES,
     };
     let mut sizes = if args.n.is_empty() { default_sizes.to_vec() } else { args.n.clone() };
     if sizes.contains(&0) {
@@ -121,139 +122,157 @@ pub fn main(args: &Args) -> Result<Ended> {
     match kind {
         Some(kind) => derivatives::measure(args, kind, &store, &sizes),
         None if is_tree => tree::measure(args, &store, &sizes),
-        None => measure(args, &store, &sizes),
+        None => steps::measure(args, &store, &sizes),
     }
 }
 
-/// One number of bodies.
-enum Row {
-    Tuned(Tuned),
-    Skipped { n: usize, reason: String },
+/// The result of a race, ready to be printed.
+struct Row {
+    /// The cells of the table; empty if no shape could be timed.
+    cells: Vec<String>,
+    /// Lines below the table.
+    notes: String,
+    json: Value,
 }
 
-fn measure(args: &Args, store: &Store, sizes: &[usize]) -> Result<Ended> {
+/// The results of races by what was timed, or why there was no race.
+type Rows<Job> = Vec<(Job, Result<Row, String>)>;
+
+/// Opens the adapter, and notes whether the file of results is damaged.
+fn open(args: &Args, store: &Store) -> Result<std::sync::Arc<Gpu>> {
     let gpu = Gpu::open_blocking(&args.adapter)?;
     if let Some(problem) = store.load().damage {
         print::note(&format!("{problem}: ignored, will be replaced"));
     }
     interrupt::save_on_signal();
+    Ok(gpu)
+}
+
+/// Holds a race for each job, until a signal. `hold` returns [`Error::Stopped`] for a race that was
+/// interrupted.
+fn hold_races<Job: Display>(
+    jobs: impl ExactSizeIterator<Item = Job>,
+    mut hold: impl FnMut(&Job) -> Result<Row, Error>,
+) -> Result<Rows<Job>> {
+    let bar = progress::bar(jobs.len() as u64, "tuning");
     let mut rows = Vec::new();
-    // Interactions per second of the last size, to predict the time of a larger one.
-    let mut rate = None;
-    let mut ceilings = KnownCeilings::new(&gpu);
-    let bar = progress::bar(sizes.len() as u64, "tuning");
-    for &n in sizes {
+    for job in jobs {
         if interrupt::requested() {
             break;
         }
-        bar.set_message(format!("{n} bodies"));
-        let pairs = (timed(n) as f64).powi(2);
-        let step_secs = rate.map(|rate| pairs / rate);
-        if let Some(secs) = step_secs.filter(|secs| 8.0 * secs > args.secs) {
-            let reason = format!(
-                "a step takes about {secs:.2} s, too long for a race of {} s (--secs)",
-                args.secs
-            );
-            rows.push(Row::Skipped { n, reason });
-            continue;
-        }
-        let mut known = |secs| ceilings.within(secs, &mut || !interrupt::requested());
-        let tuning = tune_steps(&gpu, n, args.secs, &mut known, &|| !interrupt::requested());
-        match gravitile::gpu::blocking(tuning) {
-            // An interrupted race has not tried enough to be remembered.
-            Ok(_) | Err(Error::Stopped) if interrupt::requested() => break,
-            Ok(tuned) => {
-                if let Some(best) = tuned.outcome.best() {
-                    rate = Some(pairs / best.secs());
-                    tuned.choice(&gpu).map_or(Ok(()), |choice| store.keep(choice))?;
-                }
-                rows.push(Row::Tuned(tuned));
-            }
+        bar.set_message(format!("{job} bodies"));
+        match hold(&job) {
+            Err(Error::Stopped) if interrupt::requested() => break,
             Err(error @ Error::Device(_)) => return Err(error.into()),
-            Err(error) => rows.push(Row::Skipped { n, reason: error.to_string() }),
+            found => rows.push((job, found.map_err(|error| error.to_string()))),
         }
         bar.inc(1);
     }
     bar.finish_and_clear();
+    Ok(rows)
+}
+
+/// An interrupted race has not tried enough to be remembered.
+fn check_not_interrupted() -> Result<(), Error> {
+    if interrupt::requested() { Err(Error::Stopped) } else { Ok(()) }
+}
+
+/// Refuses a race of `secs` seconds if one evaluation, named `what`, is predicted to take more than an
+/// eighth of it, at `rate` pairs per second in the last race.
+fn check_duration(
+    (rate, pairs): (Option<f64>, f64),
+    what: &str,
+    (secs, shown): (f64, &str),
+) -> Result<(), Error> {
+    match rate.map(|rate| pairs / rate) {
+        Some(each) if 8.0 * each > secs => Err(Error::Outside(format!(
+            "{what} takes about {each:.2} s, too long for a race of {shown} s (--secs)"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// A table of races, as text.
+struct Table<'a> {
+    /// What was tuned, if the adapter does not say it.
+    title: String,
+    header: &'a [&'static str],
+    /// What a job counts, for notes.
+    unit: &'a str,
+    /// The last lines.
+    end: String,
+}
+
+/// Prints the results of all races: `own` has the keys of the JSON object that differ by kind.
+fn report<Job: Display>(
+    args: &Args,
+    (gpu, store): (&Gpu, &Store),
+    rows: &Rows<Job>,
+    table: Table,
+    mut own: Value,
+) -> Result<Ended> {
     if args.json {
-        print::json(&json!({
-            "adapter": gpu.adapter.name,
-            "driver": gpu.adapter.driver,
-            "backend": gpu.adapter.backend,
-            "model": ceilings.problem().map_or("used".to_owned(), |why| format!("not used: {why}")),
-            "file": store.path.display().to_string(),
-            "sizes": rows.iter().map(row_json).collect::<Vec<_>>(),
-        }))?;
+        own["adapter"] = json!(gpu.adapter.name);
+        own["driver"] = json!(gpu.adapter.driver);
+        own["backend"] = json!(gpu.adapter.backend);
+        own["file"] = json!(store.path.display().to_string());
+        print::json(&own)?;
     } else {
-        print::text(&in_words(&gpu, store, &rows, ceilings.problem()))?;
+        let Table { title, header, unit, end } = table;
+        let mut notes = String::new();
+        let mut cells = Vec::new();
+        for (job, row) in rows {
+            match row {
+                Ok(row) => {
+                    notes += &row.notes;
+                    cells.extend(Some(row.cells.clone()).filter(|cells| !cells.is_empty()));
+                }
+                Err(reason) => notes += &format!("{job}{unit}: {reason}\n"),
+            }
+        }
+        let (name, driver) = (&gpu.adapter.name, &gpu.adapter.driver);
+        let cells = print::with_header(header, cells);
+        print::text(&format!("{name}, {driver}{title}\n{cells}{notes}{end}"))?;
     }
     Ok(if interrupt::requested() { Ended::Interrupted } else { Ended::Done })
 }
 
-fn in_words(gpu: &Gpu, store: &Store, rows: &[Row], no_model: Option<&str>) -> String {
-    let mut text = format!("{}, {}\n", gpu.adapter.name, gpu.adapter.driver);
-    let header =
-        ["up to", "timed", "best", "steps/s", "G interactions/s", "default", "gain", "tried"];
-    let mut table = vec![header.map(str::to_owned).to_vec()];
-    let mut notes = String::new();
-    let mut methods: Vec<&str> = Vec::new();
-    for row in rows {
-        let Tuned { n, default, outcome, for_various_masses, method, doubt, .. } = match row {
-            Row::Skipped { n, reason } => {
-                notes += &format!("{n} bodies: {reason}\n");
-                continue;
-            }
-            Row::Tuned(tuned) => tuned,
-        };
-        let Some(best) = outcome.best() else { continue };
-        if !methods.contains(&method.name()) {
-            methods.push(method.name());
-        }
-        let secs = best.secs();
-        let gain = outcome.of(default).map(|ranked| ranked.secs() / secs);
-        table.push(vec![
-            size_class(*n).to_string(),
-            timed(*n).to_string(),
-            best.config.to_string(),
-            format!("{:.4}", Rounded(1.0 / secs)),
-            format!("{:.4}", Rounded((timed(*n) as f64).powi(2) / secs / 1e9)),
-            default.to_string(),
-            gain.map_or("?".to_owned(), |gain| format!("{gain:.2}x")),
-            outcome.ranking.len().to_string(),
-        ]);
-        notes += &format!("{n} bodies: {}\n", left_out(outcome));
-        if let Some(shape) = for_various_masses {
-            notes += &format!("{n} bodies of different masses: {shape}\n");
-        }
-        if let Some(doubt) = doubt {
-            notes += &format!("{n} bodies: {doubt}\n");
-        }
-        for (config, why) in &outcome.refused {
-            notes += &format!("{n} bodies: {config} was rejected: {why}\n");
-        }
-    }
-    text += &print::table(&table);
-    text += &notes;
-    if let Some(why) = no_model {
-        text += &format!("the model was not used: {why}\n");
-    }
-    if !methods.is_empty() {
-        text += &format!("whole steps, timed by {}\n", methods.join(" and "));
-    }
-    text += &format!("saved in {}\n", store.path.display());
-    text
+/// The rows of races over numbers of bodies, for `--json`.
+fn sizes_json(rows: &Rows<usize>) -> Value {
+    let rows = rows.iter().map(|(n, row)| match row {
+        Ok(row) => row.json.clone(),
+        Err(reason) => json!({ "n": n, "skipped": reason }),
+    });
+    rows.collect()
 }
 
-/// The shapes that were not tried, and why.
-fn left_out(outcome: &Outcome) -> String {
-    let mut text = format!("not tried: {} that exceed the adapter's limits", outcome.beyond_limits);
-    if let Some(slow) = outcome.slow_by_model {
-        text += &format!(", {slow} that the model puts at over {FACTOR}x the best time");
-    }
-    if outcome.untried > 0 {
-        text += &format!(", {} for lack of time (--secs)", outcome.untried);
-    }
-    text
+/// A line for each shape that was rejected.
+fn rejected<Shape: Display>(job: &str, outcome: &Outcome<Shape>) -> String {
+    let refused = outcome.refused.iter();
+    refused.map(|(shape, why)| format!("{job}: {shape} was rejected: {why}\n")).collect()
+}
+
+/// A race for `--json`: the fields of `own`, which differ by kind of kernel, and the outcome.
+/// `secs` is the key of the measured seconds.
+fn row_json<Shape: Display + PartialEq>(
+    own: Value,
+    default: &Shape,
+    outcome: &Outcome<Shape>,
+    secs: &str,
+) -> Value {
+    let mut row = own;
+    row["default"] = json!(default.to_string());
+    row["best"] = json!(outcome.best().map(|best| best.config.to_string()));
+    row["finished"] = json!(outcome.finished);
+    row["untried"] = json!(outcome.untried);
+    let ranked = outcome.ranking.iter().map(|ranked| {
+        json!({ "kernel": ranked.config.to_string(), secs: ranked.secs(), "samples": ranked.samples })
+    });
+    row["ranking"] = ranked.collect();
+    let refused = outcome.refused.iter();
+    row["refused"] =
+        refused.map(|(shape, why)| json!({ "kernel": shape.to_string(), "reason": why })).collect();
+    row
 }
 
 /// A number shown with as many significant digits as the format's precision.
@@ -264,25 +283,6 @@ impl std::fmt::Display for Rounded {
         let digits = f.precision().unwrap_or(4) as i32;
         let before = self.0.abs().max(1e-300).log10().floor() as i32 + 1;
         write!(f, "{:.*}", (digits - before).max(0) as usize, self.0)
-    }
-}
-
-fn row_json(row: &Row) -> serde_json::Value {
-    match row {
-        Row::Skipped { n, reason } => json!({ "n": n, "skipped": reason }),
-        Row::Tuned(Tuned { n, default, outcome, for_various_masses, method, doubt, .. }) => {
-            let own = json!({
-                "for_various_masses": for_various_masses.map(|shape| shape.to_string()),
-                "n": n,
-                "timed": timed(*n),
-                "up_to": size_class(*n),
-                "method": method.name(),
-                "doubt": doubt,
-                "beyond_limits": outcome.beyond_limits,
-                "slow_by_model": outcome.slow_by_model,
-            });
-            race::row_json(own, default, outcome, "secs_per_step")
-        }
     }
 }
 

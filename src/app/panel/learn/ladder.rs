@@ -3,8 +3,8 @@
 use egui::{Button, RichText, Ui};
 
 use super::super::theme::{DIM, WARN, heading, number};
-use super::super::{Action, Facts, wgsl};
-use super::{LearnForm, grid, has_no_rates, request_kernel};
+use super::super::{Action, wgsl};
+use super::{LearnForm, Shown, grid, has_no_rates, request_kernel};
 use gravitile::forces::direct::gpu::{KernelConfig, KernelVariant};
 
 /// A rung.
@@ -71,14 +71,8 @@ impl Rung {
 
     /// The entry point of its WGSL, the part that differs from rung to rung.
     pub fn text(&self) -> String {
-        let variant = KernelVariant {
-            config: self.config(),
-            guarded: false,
-            potential: false,
-            one_mass: false,
-            alone: false,
-        };
-        match variant.wgsl() {
+        // At softening 1 no guard is needed.
+        match KernelVariant::new(self.config(), 1.0, 1.0, false).wgsl() {
             Ok(text) => main_of(&text).to_owned(),
             Err(error) => error.to_string(),
         }
@@ -134,13 +128,8 @@ impl RungRates {
 
 impl LearnForm {
     /// The rungs with their rates, and the texts of the chosen one and the one before.
-    pub(super) fn ladder(
-        &mut self,
-        ui: &mut Ui,
-        facts: &Facts,
-        config: &KernelConfig,
-        actions: &mut Vec<Action>,
-    ) {
+    pub(super) fn ladder(&mut self, ui: &mut Ui, shown: Shown, actions: &mut Vec<Action>) {
+        let Shown { facts, config, .. } = shown;
         heading(ui, "The ladder");
         match has_no_rates(facts) {
             Some(reason) => ui.colored_label(WARN, format!("{reason}: no rates now.")),
@@ -156,13 +145,12 @@ impl LearnForm {
                 let button = Button::new(format!("{}  {}", i + 1, rung.name))
                     .selected(shape == *config)
                     .min_size([150.0, 0.0].into());
-                let response = ui.add_enabled(free, button).on_hover_text(shape.to_string());
-                let response = match &refusal {
-                    Some(reason) => response
+                let mut response = ui.add_enabled(free, button).on_hover_text(shape.to_string());
+                if let Some(reason) = &refusal {
+                    response = response
                         .accessible_name(format!("{}: {reason}", rung.name))
-                        .on_disabled_hover_text(reason.to_string()),
-                    None => response,
-                };
+                        .on_disabled_hover_text(reason.to_string());
+                }
                 if response.clicked() {
                     self.rung = i;
                     if shape != *config {

@@ -2,30 +2,30 @@
 //! the driver's report, the model's prediction, a map of p and q that fills while it is shown, and
 //! a ladder of kernels.
 
-mod asked;
 mod calculator;
 mod grid;
 pub(super) mod heat;
 mod ladder;
 mod numbers;
-mod phase;
+mod query;
 
 use std::time::Duration;
 
 use egui::{Button, Color32, CornerRadius, RichText, Ui};
 
-use super::theme::{DIM, WARN, heading};
+use super::theme::{DIM, WARN, heading, offer, unless};
 use super::{Action, Facts, wgsl};
-use asked::Query;
-use calculator::Calculator;
 use gravitile::forces::Method;
 use gravitile::forces::direct::gpu::{Dispatch, KernelConfig, KernelRequest, KernelVariant};
 use gravitile::inspect::Report;
 use gravitile::live::Command;
 use gravitile::measure::Ceilings;
 use gravitile::sim::EngineKind;
+
+use calculator::Calculator;
 use heat::{Cell, HeatMap, P, Q};
 use ladder::{RUNGS, RungRates};
+use query::Query;
 
 /// Time between layouts while an answer is pending.
 const POLL: Duration = Duration::from_millis(100);
@@ -77,6 +77,14 @@ fn has_no_rates(facts: &Facts) -> Option<&'static str> {
     }
 }
 
+/// The kernel that is shown, and the engine's rate with it, if it is known.
+#[derive(Clone, Copy)]
+struct Shown<'a> {
+    facts: &'a Facts<'a>,
+    config: &'a KernelConfig,
+    rate: Option<f64>,
+}
+
 fn request_kernel(config: KernelConfig) -> Action {
     Action::Live(Command::Kernel(KernelRequest::from(config)))
 }
@@ -91,9 +99,7 @@ impl LearnForm {
             ui.horizontal_wrapped(|ui| {
                 ui.colored_label(DIM, "The engine is on the processor: the kernel below is idle.");
                 let about = "Runs the kernel on the graphics adapter, keeping the current state";
-                if ui.button("Use the GPU").on_hover_text(about).clicked() {
-                    actions.push(Action::Engine(EngineKind::Gpu));
-                }
+                offer(ui.button("Use the GPU"), about, actions, Action::Engine(EngineKind::Gpu));
             });
         }
         if facts.engine == EngineKind::Gpu && facts.method != Method::Direct {
@@ -106,9 +112,7 @@ impl LearnForm {
                     ui.colored_label(DIM, text);
                 }
                 let about = "Computes all pairs with the kernel below, keeping the current state";
-                if ui.button("Use all pairs").on_hover_text(about).clicked() {
-                    actions.push(Action::Method(Method::Direct));
-                }
+                offer(ui.button("Use all pairs"), about, actions, Action::Method(Method::Direct));
             });
         }
         let on_gpu = facts.runs_all_pairs() && !facts.keeper.paused;
@@ -120,13 +124,14 @@ impl LearnForm {
         }
 
         heading(ui, &config.to_string());
-        self.slow_motion(ui, facts, &config, actions);
-        self.numbers(ui, facts, &config, rate, actions);
-        self.heat_map(ui, facts, &config, rate, actions);
+        let shown = Shown { facts, config: &config, rate };
+        self.slow_motion(ui, shown, actions);
+        self.numbers(ui, shown, actions);
+        self.heat_map(ui, shown, actions);
         heading(ui, "Occupancy");
         let report = if let Query::Done(Ok(report)) = &self.report { Some(report) } else { None };
         self.calculator.show(ui, report.map(|report| (report, config.threads())));
-        self.ladder(ui, facts, &config, actions);
+        self.ladder(ui, shown, actions);
     }
 
     /// Restores the kernel that filling the map has replaced, when the tab is left.
@@ -147,13 +152,8 @@ impl LearnForm {
         }
     }
 
-    fn slow_motion(
-        &mut self,
-        ui: &mut Ui,
-        facts: &Facts,
-        config: &KernelConfig,
-        actions: &mut Vec<Action>,
-    ) {
+    fn slow_motion(&mut self, ui: &mut Ui, shown: Shown, actions: &mut Vec<Action>) {
+        let Shown { facts, config, .. } = shown;
         if !self.frozen {
             self.secs += f64::from(ui.input(|input| input.stable_dt)).min(0.1);
             ui.ctx().request_repaint_after(Duration::from_millis(33));
@@ -175,26 +175,15 @@ impl LearnForm {
         });
     }
 
-    fn numbers(
-        &mut self,
-        ui: &mut Ui,
-        facts: &Facts,
-        config: &KernelConfig,
-        rate: Option<f64>,
-        actions: &mut Vec<Action>,
-    ) {
+    fn numbers(&mut self, ui: &mut Ui, shown: Shown, actions: &mut Vec<Action>) {
+        let Shown { facts, config, .. } = shown;
         let guarded = facts.settings.softening == 0.0;
-        let variant = KernelVariant {
-            config: *config,
-            guarded,
-            potential: false,
-            one_mass: false,
-            alone: false,
-        };
+        // The guard goes by `guarded` alone: at softening 1 there is none.
+        let variant = KernelVariant { guarded, ..KernelVariant::new(*config, 1.0, 1.0, false) };
         // Not while the map is filled: a running compiler would slow down the measured kernels.
         let waits = self.heat.is_filling() || matches!(self.report, Query::Pending(_));
         if self.reported_variant != Some(variant) && !waits {
-            self.report = asked::driver(&facts.gpu.adapter, variant);
+            self.report = query::driver(&facts.gpu.adapter, variant);
             self.reported_variant = Some(variant);
         }
         self.report.poll();
@@ -210,7 +199,7 @@ impl LearnForm {
             numbers::driver_report(ui, config, &self.report);
         });
         heading(ui, "How fast");
-        numbers::rates(ui, facts, config, &self.ceilings, rate);
+        numbers::rates(ui, shown, &self.ceilings);
         ui.horizontal_wrapped(|ui| {
             let waiting = matches!(self.ceilings, Query::Pending(_));
             let about = "Runs small kernels that do one thing each, for a second or two, on a device of their \
@@ -218,7 +207,7 @@ impl LearnForm {
             let button = Button::new("Measure ceilings");
             let response = ui.add_enabled(!waiting && !self.heat.is_filling(), button);
             if response.on_hover_text(about).clicked() {
-                self.ceilings = asked::ceilings(&facts.gpu.adapter);
+                self.ceilings = query::ceilings(&facts.gpu.adapter);
                 self.paused = !facts.keeper.paused && matches!(self.ceilings, Query::Pending(_));
                 if self.paused {
                     actions.push(Action::Live(Command::Pause(true)));
@@ -237,14 +226,8 @@ impl LearnForm {
         }
     }
 
-    fn heat_map(
-        &mut self,
-        ui: &mut Ui,
-        facts: &Facts,
-        config: &KernelConfig,
-        rate: Option<f64>,
-        actions: &mut Vec<Action>,
-    ) {
+    fn heat_map(&mut self, ui: &mut Ui, shown: Shown, actions: &mut Vec<Action>) {
+        let Shown { facts, config, rate } = shown;
         heading(ui, "p and q");
         let refuse = |config: &KernelConfig| {
             config.validate(Some(facts.gpu)).err().map(|error| error.to_string())
@@ -271,15 +254,9 @@ impl LearnForm {
                 return;
             }
             let reason = has_no_rates(facts);
-            let response = ui.add_enabled(reason.is_none(), Button::new("Fill"));
-            let response = match reason {
-                Some(reason) => response.on_disabled_hover_text(reason),
-                None => response.on_hover_text(
-                    "Runs the simulation with one shape after the other and notes the rate of each, then \
-                     restores the current kernel",
-                ),
-            };
-            if response.clicked() {
+            let about = "Runs the simulation with one shape after the other and notes the rate of each, then \
+                         restores the current kernel";
+            if unless(ui, reason, Button::new("Fill"), about).clicked() {
                 self.heat.begin(facts.settings.kernel);
             }
             let text = format!("r = {}, s = {}; G interactions/s", config.r, config.s);

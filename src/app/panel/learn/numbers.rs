@@ -4,8 +4,9 @@ use egui::{Grid, Ui};
 
 use super::super::Facts;
 use super::super::theme::{DIM, bytes, number, row};
-use super::asked::Query;
+use super::Shown;
 use super::calculator::lanes_idle;
+use super::query::Query;
 use gravitile::forces::direct::gpu::KernelConfig;
 use gravitile::inspect::{LEAST_PER_INTERACTION, Report};
 use gravitile::measure::{Ceilings, predict};
@@ -51,7 +52,7 @@ pub fn driver_report(ui: &mut Ui, config: &KernelConfig, query: &Query<Report>) 
             ui.colored_label(DIM, text).on_hover_text(reason.as_str());
         }
         Query::Done(Ok(report)) => {
-            Grid::new("learn told").num_columns(2).show(ui, |ui| {
+            Grid::new("learn report").num_columns(2).show(ui, |ui| {
                 let count = |value: Option<u64>| value.map(|n| n.to_string());
                 let unknown = || "not reported".to_owned();
                 let about = "Per thread; spilled ones are kept in memory, which is slow";
@@ -78,13 +79,8 @@ pub fn driver_report(ui: &mut Ui, config: &KernelConfig, query: &Query<Report>) 
 }
 
 /// The measured and the predicted rate.
-pub fn rates(
-    ui: &mut Ui,
-    facts: &Facts,
-    config: &KernelConfig,
-    ceilings: &Query<Ceilings>,
-    rate: Option<f64>,
-) {
+pub(super) fn rates(ui: &mut Ui, shown: Shown, ceilings: &Query<Ceilings>) {
+    let Shown { facts, config, rate } = shown;
     let predicted = match ceilings {
         Query::Done(Ok(ceilings)) => predict(ceilings, config, facts.count, facts.count),
         _ => None,

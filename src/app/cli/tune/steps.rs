@@ -1,0 +1,109 @@
+//! `gravitile tune`: finds the fastest all-pairs kernel for whole steps on this adapter.
+
+use anyhow::Result;
+use serde_json::json;
+
+use super::{
+    Args, Ended, Rounded, Row, Table, check_duration, check_not_interrupted, hold_races, interrupt,
+    open, rejected, report, row_json, sizes_json,
+};
+use crate::error::Error;
+use crate::tune::{FACTOR, KnownCeilings, Outcome, Tuned, timed, tune_steps};
+use crate::tuned::{Store, size_class};
+
+/// Numbers of bodies that are tuned by default.
+pub const SIZES: [usize; 6] = [256, 1024, 4096, 16_384, 65_536, 262_144];
+
+const HEADER: [&str; 8] =
+    ["up to", "timed", "best", "steps/s", "G interactions/s", "default", "gain", "tried"];
+
+pub fn measure(args: &Args, store: &Store, sizes: &[usize]) -> Result<Ended> {
+    let gpu = open(args, store)?;
+    let go_on = || !interrupt::requested();
+    // Interactions per second of the last size, to predict the time of a larger one.
+    let mut rate = None;
+    let mut ceilings = KnownCeilings::new(&gpu);
+    let mut methods: Vec<&str> = Vec::new();
+    let hold = |&n: &usize| -> Result<Row, Error> {
+        let pairs = (timed(n) as f64).powi(2);
+        check_duration((rate, pairs), "a step", (args.secs, &args.secs.to_string()))?;
+        let mut known = |secs| ceilings.within(secs, &mut || !interrupt::requested());
+        let tuning = tune_steps(&gpu, n, args.secs, &mut known, &go_on);
+        let tuned = crate::gpu::blocking(tuning)?;
+        check_not_interrupted()?;
+        if let Some(best) = tuned.outcome.best() {
+            rate = Some(pairs / best.secs());
+            tuned.choice(&gpu).map_or(Ok(()), |choice| store.keep(choice))?;
+            if !methods.contains(&tuned.method.name()) {
+                methods.push(tuned.method.name());
+            }
+        }
+        Ok(row(&tuned))
+    };
+    let rows = hold_races(sizes.iter().copied(), hold)?;
+    let mut end = String::new();
+    if let Some(why) = ceilings.problem() {
+        end += &format!("the model was not used: {why}\n");
+    }
+    if !methods.is_empty() {
+        end += &format!("whole steps, timed by {}\n", methods.join(" and "));
+    }
+    end += &format!("saved in {}\n", store.path.display());
+    let own = json!({
+        "model": ceilings.problem().map_or("used".to_owned(), |why| format!("not used: {why}")),
+        "sizes": sizes_json(&rows),
+    });
+    let table = Table { title: String::new(), header: &HEADER, unit: " bodies", end };
+    report(args, (&gpu, store), &rows, table, own)
+}
+
+fn row(tuned: &Tuned) -> Row {
+    let Tuned { n, default, outcome, for_various_masses, method, doubt, .. } = tuned;
+    let own = json!({
+        "for_various_masses": for_various_masses.map(|shape| shape.to_string()),
+        "n": n,
+        "timed": timed(*n),
+        "up_to": size_class(*n),
+        "method": method.name(),
+        "doubt": doubt,
+        "beyond_limits": outcome.beyond_limits,
+        "slow_by_model": outcome.slow_by_model,
+    });
+    let json = row_json(own, default, outcome, "secs_per_step");
+    let Some(best) = outcome.best() else {
+        return Row { cells: Vec::new(), notes: String::new(), json };
+    };
+    let secs = best.secs();
+    let gain = outcome.of(default).map(|ranked| ranked.secs() / secs);
+    let cells = vec![
+        size_class(*n).to_string(),
+        timed(*n).to_string(),
+        best.config.to_string(),
+        format!("{:.4}", Rounded(1.0 / secs)),
+        format!("{:.4}", Rounded((timed(*n) as f64).powi(2) / secs / 1e9)),
+        default.to_string(),
+        gain.map_or("?".to_owned(), |gain| format!("{gain:.2}x")),
+        outcome.ranking.len().to_string(),
+    ];
+    let mut notes = format!("{n} bodies: {}\n", left_out(outcome));
+    if let Some(shape) = for_various_masses {
+        notes += &format!("{n} bodies of different masses: {shape}\n");
+    }
+    if let Some(doubt) = doubt {
+        notes += &format!("{n} bodies: {doubt}\n");
+    }
+    notes += &rejected(&format!("{n} bodies"), outcome);
+    Row { cells, notes, json }
+}
+
+/// The shapes that were not tried, and why.
+fn left_out(outcome: &Outcome) -> String {
+    let mut text = format!("not tried: {} that exceed the adapter's limits", outcome.beyond_limits);
+    if let Some(slow) = outcome.slow_by_model {
+        text += &format!(", {slow} that the model puts at over {FACTOR}x the best time");
+    }
+    if outcome.untried > 0 {
+        text += &format!(", {} for lack of time (--secs)", outcome.untried);
+    }
+    text
+}
