@@ -57,7 +57,7 @@ impl EngineTier {
     ///
     /// A precision that does not hold there.
     pub fn engine(self, gpu: Option<&Arc<Gpu>>) -> Result<Box<dyn ForceEngine>> {
-        direct_engine(self.kind, self.kind.method(), gpu, Some(self.precision))
+        direct_engine(self.kind, self.kind.method(), gpu, None, Some(self.precision))
     }
 }
 

@@ -8,7 +8,7 @@ use glam::DVec3;
 use crate::bodies::Bodies;
 use crate::error::Result;
 use crate::forces::{Answers, Identity, Order, TestBodies, Want};
-#[cfg(feature = "cli")]
+#[cfg(feature = "bench")]
 use crate::forces::{Sinks, Sources};
 use crate::measure::{ErrorStats, acceleration_errors, reference};
 use crate::scene::{Spread, test_bodies};
@@ -45,7 +45,7 @@ impl Problem {
     }
 
     /// Moving bodies that are not exact in f32, for forces up to a derivative.
-    #[cfg(feature = "cli")]
+    #[cfg(feature = "bench")]
     pub fn moving(sinks: usize, sources: usize, order: Order) -> Result<Self> {
         Self::of(TestBodies::new(sources, 0xd1ce), (sinks, sources), order)
     }
@@ -70,7 +70,7 @@ impl Problem {
 }
 
 /// For engines that are called from the host.
-#[cfg(feature = "cli")]
+#[cfg(feature = "bench")]
 impl Problem {
     pub fn sources(&self) -> Sources<'_> {
         self.bodies.sources(self.source_count)

@@ -288,7 +288,7 @@ impl DeviceForces for TreeForces {
             first.set_softening(softening);
         }
         if let Some(shared) = &mut self.shared {
-            shared.set_softening(softening);
+            shared.walk.set_softening(softening);
         }
         // As newly bound forces do: a first walk, over a new tree.
         self.is_first = self.first.is_some();

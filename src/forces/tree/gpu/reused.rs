@@ -61,7 +61,7 @@ impl StepForces for TreeForces {
         step: u64,
         built_at: Option<&[[f32; 4]]>,
     ) {
-        self.first = None;
+        self.is_first = false;
         self.steps.next = step + 1;
         let have_moved = built_at.is_some();
         if !self.steps.pace.keeps() || !(have_moved || self.steps.pace.builds_at(step)) {

@@ -14,29 +14,6 @@ use crate::gpu::{Binding, Gpu, compile, rows_of_workgroups, storage, template};
 /// Threads of a workgroup that scatters results.
 const THREADS: u32 = 256;
 
-/// The walk for a share of the sinks.
-pub(super) struct SharedWalk {
-    walk: Walk,
-    put: BoundKernel,
-    /// `array<vec4<f32>>` along the curve: each sink's acceleration; the fourth component of a
-    /// group's first sink is the group's cost.
-    answers: wgpu::Buffer,
-    /// Whether the next evaluation is of a share; otherwise of all sinks.
-    is_on: bool,
-}
-
-impl SharedWalk {
-    /// The walk of a share, while evaluations are restricted to one.
-    pub fn walk(&self) -> Option<&Walk> {
-        self.is_on.then_some(&self.walk)
-    }
-
-    /// Uses another softening from now on.
-    pub fn set_softening(&mut self, softening: f32) {
-        self.walk.set_softening(softening);
-    }
-}
-
 impl SharedForces for TreeForces {
     fn prepare<'a>(&'a mut self, gpu: &'a Gpu) -> BoxFuture<'a, Result<()>> {
         Box::pin(async move {
