@@ -144,7 +144,6 @@ impl fmt::Display for ValueRange {
 /// How many devices to use at once. As text, a number from 1 up, or `auto`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-#[non_exhaustive]
 pub enum DeviceCount {
     /// This many, at least 1.
     These(u32),

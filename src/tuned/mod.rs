@@ -104,7 +104,10 @@ impl Known {
         }
         let key = Key::of(gpu, Kernels::Tree, n);
         let found = self.0.walks.iter().find(|choice| choice.key == key);
-        found.map(|choice| choice.kernel).filter(|walk| walk.suits(gpu)).unwrap_or(WalkShape::DEFAULT)
+        found
+            .map(|choice| choice.kernel)
+            .filter(|walk| walk.suits(gpu))
+            .unwrap_or(WalkShape::DEFAULT)
     }
 
     /// The shape found for `n` bodies of such masses on `gpu`, if there is one and the adapter can

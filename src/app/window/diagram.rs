@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::panel::tree::{ACCEPTED, GROUP, ONE_BY_ONE, TreeForm, shown_cells};
 use gravitile::forces::tree::{GroupWalk, TreeView};
-use gravitile::live::Seen;
+use gravitile::live::Inspected;
 use gravitile::render::{Diagram, DrawnBox, Mark, Scale};
 
 /// Colour of the ring around the body whose card is shown.

@@ -14,7 +14,7 @@ use super::steer::{PointerRequest, tracking};
 use super::viewer::Viewer;
 use crate::panel::overlay::Marks;
 use crate::panel::{self, Action, Facts, Tab};
-use gravitile::live::{Command, Tracking, Wish};
+use gravitile::live::{Command, InspectRequest, Tracking};
 use gravitile::render::Follow;
 use gravitile::settings::InputRequest;
 

@@ -25,7 +25,9 @@ use gravitile::render::directing::path_camera;
 use gravitile::render::paths::{self, Paths};
 #[cfg(not(target_arch = "wasm32"))]
 use gravitile::render::writing::Said;
-use gravitile::render::{Camera, CameraMotion, ColourBy, Director, Follow, Look, PictureSize, Style};
+use gravitile::render::{
+    Camera, CameraMotion, ColourBy, Director, Follow, Look, PictureSize, Style,
+};
 use gravitile::settings::ViewRequest;
 use gravitile::sim::Moment;
 

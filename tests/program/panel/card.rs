@@ -29,7 +29,7 @@ fn about(kinetic: f64) -> BodyFacts {
 fn card_shows_facts_of_its_body_and_leads_to_neighbours() {
     let mut world = World::on(Tab::Scene);
     world.units = gravitile::units::Units::default();
-    world.seen.about = Some(about(1.0));
+    world.inspected.about = Some(about(1.0));
     let mut harness = world.shown(700.0);
     assert!(harness.query_by_label_contains("body 107").is_none(), "nobody clicked on one");
     harness.state_mut().panel.card.body = Some(7);
@@ -45,7 +45,7 @@ fn card_shows_facts_of_its_body_and_leads_to_neighbours() {
     assert!(harness.query_by_label("computing …").is_some(), "that was another body's");
 
     harness.state_mut().panel.card.body = Some(7);
-    harness.state_mut().seen.about = Some(about(2.5));
+    harness.state_mut().inspected.about = Some(about(2.5));
     harness.run();
     assert!(harness.query_by_label("free").is_some() && harness.query_by_label("bound").is_none());
     click(&mut harness, "×");

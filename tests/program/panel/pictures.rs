@@ -94,7 +94,7 @@ fn kernel_on_the_cpu() {
 #[test]
 fn tree() {
     let mut world = World::on(Tab::Tree);
-    (world.method, world.seen) = (Some(Method::Tree), super::world::seen());
+    (world.method, world.inspected) = (Some(Method::Tree), super::world::seen());
     (world.panel.tree.boxes, world.panel.tree.lists) = (true, true);
     world.panel.tree.body = Some(42);
     assert_picture(world.shown(800.0), "tree");

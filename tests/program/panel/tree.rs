@@ -4,6 +4,7 @@ use egui_kittest::kittest::{NodeT, Queryable};
 use gravitile::forces::Method;
 use gravitile::forces::tree::{MultipoleOrder, Opening, Rebuild, TreeConfig};
 use gravitile::live::InspectRequest;
+use gravitile_app::panel::{Action, Tab};
 
 use super::world::{World, after, click, seen, slide};
 
@@ -108,7 +109,7 @@ fn boxes_and_lists_request_their_data() {
 #[test]
 fn force_errors_and_walk_statistics_are_shown() {
     let mut world = world();
-    (world.seen, world.count) = (seen(), 3000);
+    (world.inspected, world.count) = (seen(), 3000);
     (world.panel.tree.lists, world.panel.tree.boxes) = (true, true);
     let mut harness = world.shown(TALL);
     assert!(harness.query_by_label("click on a body in the picture").is_some());
@@ -117,7 +118,7 @@ fn force_errors_and_walk_statistics_are_shown() {
     assert!(harness.query_by_label("computing …").is_some(), "that was another body's");
     harness.state_mut().panel.tree.body = Some(42);
     harness.run();
-    let walk = harness.state().seen.walk.clone().unwrap().walk;
+    let walk = harness.state().inspected.walk.clone().unwrap().walk;
     let acts = walk.cells.len() + walk.bodies.len();
     assert!(acts < 3000);
     for text in [

@@ -251,7 +251,7 @@ fn tree_cells_and_interaction_lists_are_drawn() {
     let laid_out = || {
         let mut world = World::on(Tab::Tree);
         world.method = Some(gravitile::forces::Method::Tree);
-        world.seen = super::world::seen();
+        world.inspected = super::world::seen();
         world
     };
     // Clicks on a label and waits for a frame line with the suffix `then`.

@@ -7,9 +7,9 @@ use super::{
     Args, Ended, Rounded, Row, Table, check_duration, check_not_interrupted, hold_races, interrupt,
     open, rejected, report, row_json, sizes_json,
 };
-use crate::error::Error;
-use crate::tune::{FACTOR, KnownCeilings, Outcome, Tuned, timed, tune_steps};
-use crate::tuned::{Store, size_class};
+use gravitile::error::Error;
+use gravitile::tune::{FACTOR, KnownCeilings, Outcome, Tuned, timed, tune_steps};
+use gravitile::tuned::{Store, size_class};
 
 /// Numbers of bodies that are tuned by default.
 pub const SIZES: [usize; 6] = [256, 1024, 4096, 16_384, 65_536, 262_144];
@@ -29,7 +29,7 @@ pub fn measure(args: &Args, store: &Store, sizes: &[usize]) -> Result<Ended> {
         check_duration((rate, pairs), "a step", (args.secs, &args.secs.to_string()))?;
         let mut known = |secs| ceilings.within(secs, &mut || !interrupt::requested());
         let tuning = tune_steps(&gpu, n, args.secs, &mut known, &go_on);
-        let tuned = crate::gpu::blocking(tuning)?;
+        let tuned = gravitile::gpu::blocking(tuning)?;
         check_not_interrupted()?;
         if let Some(best) = tuned.outcome.best() {
             rate = Some(pairs / best.secs());

@@ -34,7 +34,8 @@ pub fn measure(args: &Args, store: &Store, sizes: &[usize]) -> Result<Ended> {
         let mut watch = Watch::new(&go_on);
         let outcome = blocking(race(&mut timer, &walks, args.secs, &mut watch))?;
         check_not_interrupted()?;
-        let (method, doubt, default) = (timer.stopwatch().method(), timer.stopwatch().doubt(), WalkShape::DEFAULT);
+        let (method, doubt, default) =
+            (timer.stopwatch().method(), timer.stopwatch().doubt(), WalkShape::DEFAULT);
         let own = json!({
             "n": n,
             "timed": n,
