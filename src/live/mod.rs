@@ -185,7 +185,7 @@ impl Live {
                     self.pause_worker();
                 }
             }
-            Command::Step(steps) => self.keeper.ask_steps(steps),
+            Command::Step(steps) => self.keeper.request_steps(steps),
             Command::Tempo(tempo) => self.keeper.tempo = tempo,
             Command::Factor(factor) => {
                 if !(factor > 0.0 && factor.is_finite()) {

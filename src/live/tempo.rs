@@ -48,7 +48,7 @@ impl TimeKeeper {
     }
 
     /// Requests single steps, which are taken even while paused.
-    pub fn ask_steps(&mut self, steps: u64) {
+    pub fn request_steps(&mut self, steps: u64) {
         self.singles += steps;
     }
 
@@ -122,7 +122,7 @@ mod tests {
     fn while_paused_only_single_steps_are_due() {
         let mut keeper = TimeKeeper { paused: true, ..TimeKeeper::new(1.0) };
         assert_eq!(keeper.due(10.0, 0.1), 0);
-        keeper.ask_steps(2);
+        keeper.request_steps(2);
         assert_eq!(keeper.due(10.0, 0.1), 2);
         keeper.done(1, 0.1);
         assert_eq!(keeper.due(10.0, 0.1), 1);

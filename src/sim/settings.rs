@@ -54,7 +54,7 @@ pub struct Settings {
     /// How the tree is walked, for the method `tree`.
     pub tree: TreeConfig,
     /// Stored results of tuning, used when nothing of the kernel's shape is fixed; empty unless the
-    /// caller looks them up. Not recorded as a setting: the shape chosen by it is kept as `kernel`.
+    /// caller looks them up. Not recorded as a setting: the shape chosen by it is stored as `kernel`.
     #[serde(skip)]
     pub known: Known,
     /// Shapes of the kernels with derivatives, for individual steps: each for a range of numbers of

@@ -67,7 +67,9 @@ impl DeviceState {
                 let combined_sums = first_sums(&self.gpu, forces.as_mut()).await?;
                 let bits = |sum: &[f32; 4]| [sum[0], sum[1], sum[2]].map(f32::to_bits);
                 let are_alike = separate_sums.iter().map(bits).eq(combined_sums.iter().map(bits));
-                log::debug!("forces beside potentials have the bits of forces alone: {are_alike}");
+                log::debug!(
+                    "forces computed with potentials have the bits of forces alone: {are_alike}"
+                );
                 combined = combined.filter(|_| are_alike);
             }
             self.combined =

@@ -12,7 +12,7 @@ pub(super) struct Steps<'a> {
     pub integrator: &'a mut dyn DeviceIntegrator,
 }
 
-/// Called when a step has begun; may record any number of whole steps. Afterwards again a step has
+/// Called when a step has begun; may record any number of whole steps. Afterwards a step has
 /// begun, which the caller ends.
 pub(super) type Ahead<'a> = dyn FnMut(&mut wgpu::ComputePass<'_>, &mut Work) + 'a;
 
