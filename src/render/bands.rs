@@ -1,6 +1,6 @@
-//! Shapes drawn by many threads: each task sorts its shapes into horizontal bands of the picture, and
-//! then each band is drawn by one task, in the shapes' order. No two tasks write the same pixel and
-//! every pixel's sum has a fixed order, so the picture is the same for any number of threads.
+//! Shapes drawn by many threads: each task sorts its shapes into horizontal bands of the picture,
+//! and then each band is drawn by one task, in the shapes' order. No two tasks write the same pixel
+//! and every pixel's sum has a fixed order, so the picture is the same for any number of threads.
 
 use std::ops::Range;
 

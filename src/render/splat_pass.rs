@@ -111,8 +111,8 @@ impl SplatPass {
     }
 
     /// Replaces the picture by the light of `count` bodies, which `sprites` binds, drawing one in
-    /// `every`. If there is a trail, the fraction `retained` of it stays below them; if accelerations
-    /// are given, streaks bend by them.
+    /// `every`. If there is a trail, the fraction `retained` of it stays below them; if
+    /// accelerations are given, streaks bend by them.
     pub fn draw(
         &mut self,
         gpu: Handles,

@@ -110,9 +110,9 @@ impl SpritePass {
         })
     }
 
-    /// Draws `points` into the picture in linear light over black or a trail: with densities and dust
-    /// in `medium` if the look shows them, and the fraction `retained` of the trail if there are
-    /// trails and light is accumulated by compute; blended pictures get theirs from
+    /// Draws `points` into the picture in linear light over black or a trail: with densities and
+    /// dust in `medium` if the look shows them, and the fraction `retained` of the trail if there
+    /// are trails and light is accumulated by compute; blended pictures get theirs from
     /// [`super::trail_pass`].
     ///
     /// # Errors

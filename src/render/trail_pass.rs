@@ -42,8 +42,8 @@ impl TrailPass {
         self.trail = None;
     }
 
-    /// Adds the picture to the trail, of which the fraction `retained` stays, and mixes the trail into
-    /// the picture.
+    /// Adds the picture to the trail, of which the fraction `retained` stays, and mixes the trail
+    /// into the picture.
     pub fn mix(
         &mut self,
         gpu: Handles,
