@@ -9,11 +9,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use super::Found;
 use crate::error::{Error, Result};
 
-/// Whether anything exists at `path`.
-pub fn exists(path: impl AsRef<Path>) -> bool {
-    path.as_ref().exists()
-}
-
 /// What `path` names. Nothing is opened, since opening a pipe would wait for its other end.
 ///
 /// # Errors

@@ -78,11 +78,6 @@ fn whole(path: &Path) -> IoResult<Arc<[u8]>> {
     }
 }
 
-/// Whether a file exists.
-pub fn exists(path: impl AsRef<Path>) -> bool {
-    whole(path.as_ref()).is_ok()
-}
-
 /// What `path` names.
 ///
 /// # Errors
@@ -180,7 +175,7 @@ mod tests {
         lay_down("a.gvt", b"abc".to_vec());
         assert_eq!(find("a.gvt").unwrap(), Found::File(3));
         assert_eq!(read_start("a.gvt", 2).unwrap(), b"ab");
-        assert!(!exists("b.gvt") && read_start("b.gvt", 1).is_err());
+        assert!(find("b.gvt").is_err() && read_start("b.gvt", 1).is_err());
         let write = |path: &str, bytes: &'static [u8]| {
             Replacement::begin(path, |out| out.write_all(bytes)).unwrap().finish()
         };

@@ -30,6 +30,11 @@ pub fn read_text(path: impl AsRef<Path>) -> Result<String> {
         .map_err(|source| Error::io("read", path, source))
 }
 
+/// Whether anything exists at `path`.
+pub fn exists(path: impl AsRef<Path>) -> bool {
+    find(path).is_ok()
+}
+
 /// What a path names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {

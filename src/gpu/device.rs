@@ -112,9 +112,9 @@ impl Drop for Gpu {
 impl Gpu {
     /// Opens the requested adapter.
     ///
-    /// Natively the first device of a process stays open until the process ends, and devices are opened one
-    /// at a time: NVIDIA's driver (580, Linux) hangs where one thread destroys the last device
-    /// while another loads the driver's libraries.
+    /// Natively the first device of a process stays open until the process ends, and devices are
+    /// opened one at a time: NVIDIA's driver (580, Linux) hangs where one thread destroys the last
+    /// device while another loads the driver's libraries.
     ///
     /// # Errors
     /// [`Error::NoAdapter`] lists the available adapters; [`Error::Adapter`] if the driver refuses

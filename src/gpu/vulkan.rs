@@ -5,8 +5,8 @@
 pub(super) struct Reported {
     /// Bytes of the largest device-local heap.
     pub memory: Option<u64>,
-    /// Whether buffers that the host writes are in device-local memory: otherwise kernels would read
-    /// them slowly across a bus.
+    /// Whether buffers that the host writes are in device-local memory: otherwise kernels would
+    /// read them slowly across a bus.
     pub maps_storage: bool,
     /// Multiprocessors (NVIDIA) or compute units (AMD).
     pub units: Option<u32>,

@@ -1,7 +1,7 @@
 //! Polling and waiting.
 //!
-//! If the driver reports during a wait that the device was lost, wgpu (30) panics; here that becomes
-//! an error. A page waits for nothing, and yields to its event loop instead.
+//! If the driver reports during a wait that the device was lost, wgpu (30) panics; here that
+//! becomes an error. A page waits for nothing, and yields to its event loop instead.
 
 use crate::error;
 

@@ -48,7 +48,7 @@ impl InputRequest {
         let path = Path::new(&self.input);
         let mut scene = if Scene::names().any(|name| name == self.input) {
             Scene::builtin(&self.input)?
-        } else if !snapshot::is_there(path) {
+        } else if !snapshot::exists(path) {
             return Err(self.unknown());
         } else if path.extension().is_some_and(|extension| extension == "toml") {
             let text = files::read_text(path)?;

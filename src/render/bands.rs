@@ -1,6 +1,8 @@
-//! Shapes drawn by many threads: each task sorts its shapes into horizontal bands of the picture, and
-//! then each band is drawn by one task, in the shapes' order. No two tasks write the same pixel and
-//! every pixel's sum has a fixed order, so the picture is the same for any number of threads.
+//! Shapes drawn by many threads: each task sorts its shapes into horizontal bands of the picture,
+//! and then each band is drawn by one task, in the shapes' order. No two tasks write the same pixel
+//! and every pixel's sum has a fixed order, so the picture is the same for any number of threads.
+
+use std::ops::Range;
 
 use rayon::prelude::*;
 
@@ -60,4 +62,11 @@ pub(super) fn draw_bands<T: Sync>(
             }
         }
     });
+}
+
+/// The pixels along an axis, of `end` in all, whose centres (at halves) are within `radius` of
+/// `centre`.
+pub(super) fn covered(centre: f32, radius: f32, end: usize) -> Range<usize> {
+    let [low, high] = [centre - radius, centre + radius].map(|at| (at + 0.5).max(0.0) as usize);
+    low..high.min(end)
 }

@@ -12,9 +12,6 @@ use crate::gpu::{
     Binding, DrawPipeline, Handles, begin_drawing, bind, group_layout, new_buffer, uniform_buffer,
 };
 
-/// The file of the pass, below `shaders/`.
-pub const SHADER: &str = "render/diagram.wgsl";
-
 /// A box; the same layout on the host and in `diagram.wgsl`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
@@ -98,7 +95,7 @@ impl DiagramPass {
         use Binding::{Read, Uniform};
         let bindings = [Uniform, Read, Read, Read];
         let layout = group_layout(gpu.device, "diagram", wgpu::ShaderStages::VERTEX, &bindings);
-        let module = shader(gpu.device, SHADER, HDR_FORMAT)?;
+        let module = shader(gpu.device, "diagram", HDR_FORMAT)?;
         let constants = [("LINEAR", f64::from(u8::from(format.is_srgb())))];
         let pipelines = ["vs_box", "vs_mark"].map(|vertex| {
             // Colours are premultiplied by alpha.

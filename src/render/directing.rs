@@ -137,11 +137,8 @@ pub fn path_camera(
         if is_end { 0.0 } else { (high[k] - low[k]) / (behind - before) * (to - from) }
     };
     let [azimuth_rad, elevation_rad, log_extent, x, y, z] = std::array::from_fn(|k| {
-        let (square, cube) = (part * part, part * part * part);
-        (2.0 * cube - 3.0 * square + 1.0) * a[k]
-            + (cube - 2.0 * square + part) * slope(here, k)
-            + (3.0 * square - 2.0 * cube) * b[k]
-            + (cube - square) * slope(here + 1, k)
+        let [of_a, slope_a, of_b, slope_b] = hermite_weights(part);
+        of_a * a[k] + slope_a * slope(here, k) + of_b * b[k] + slope_b * slope(here + 1, k)
     });
     let limit = std::f64::consts::FRAC_PI_2;
     Some(Camera {
@@ -151,6 +148,17 @@ pub fn path_camera(
         distance: libm::exp(log_extent) * widening(size) / libm::tan(0.5 * camera.fov_rad),
         ..camera
     })
+}
+
+/// The weights of value and slope at the start and at the end of a cubic, at `part` (0 to 1) of it.
+pub(super) fn hermite_weights(part: f64) -> [f64; 4] {
+    let (square, cube) = (part * part, part * part * part);
+    [
+        2.0 * cube - 3.0 * square + 1.0,
+        cube - 2.0 * square + part,
+        3.0 * square - 2.0 * cube,
+        cube - square,
+    ]
 }
 
 /// The keyframe at `time` for the view of `camera` in a picture of that size; the inverse of

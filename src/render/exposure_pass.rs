@@ -13,9 +13,6 @@ use crate::gpu::{
     uniform_buffer,
 };
 
-/// The file of the passes, below `shaders/`.
-pub const SHADER: &str = "render/exposure.wgsl";
-
 /// Exposure and tone of one picture; the same layout on the host and in two shaders.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
@@ -119,7 +116,7 @@ impl ExposurePass {
         use Binding::{Texture, Unfiltered, Uniform, Write};
         let bindings = [Uniform, Write, Write, Texture, Texture, Write, Unfiltered];
         let layout = group_layout(gpu.device, "exposure", wgpu::ShaderStages::COMPUTE, &bindings);
-        let module = shader(gpu.device, SHADER, HDR_FORMAT)?;
+        let module = shader(gpu.device, "exposure", HDR_FORMAT)?;
         let storage = |label, size: usize, more| {
             new_buffer(gpu.device, label, size as u64, wgpu::BufferUsages::STORAGE | more)
         };

@@ -9,9 +9,6 @@ use crate::gpu::{
     uniform_buffer,
 };
 
-/// The file of the passes, below `shaders/`.
-pub const SHADER: &str = "render/glow.wgsl";
-
 /// The pipelines, shared by all picture sizes.
 pub struct GlowPass {
     wide_layout: wgpu::BindGroupLayout,
@@ -50,7 +47,7 @@ impl GlowPass {
         let wide_layout = layout_of("shrink", &[Unfiltered]);
         let layout = layout_of("glow", &[Texture, Sampler]);
         let own_layout = layout_of("refine", &[Unfiltered, Unfiltered, Uniform]);
-        let module = shader(gpu.device, SHADER, HDR_FORMAT)?;
+        let module = shader(gpu.device, "glow", HDR_FORMAT)?;
         let pipeline = |entry: &str, layouts: &[&wgpu::BindGroupLayout]| {
             DrawPipeline::new(&module, ["vs_screen", entry], layouts, HDR_FORMAT).make(gpu.device)
         };

@@ -13,7 +13,7 @@ use super::image::PictureSize;
 use super::light::light_format;
 use super::look::Look;
 use super::sky_pass::SkyPass;
-use super::sprites::{Backdrop, DevicePoints, SpritePass};
+use super::sprites::{DevicePoints, SpritePass};
 use super::targets::Targets;
 use super::tone_map::ToneMapPass;
 use super::trail_pass::TrailPass;
@@ -220,8 +220,8 @@ impl GpuCanvas {
                 None
             }
         };
-        let backdrop = Backdrop { medium: medium.as_ref(), retained };
-        self.sprites.draw(gpu, encoder, targets, points, (&view, limits, look), backdrop)?;
+        let over = (medium.as_ref(), retained);
+        self.sprites.draw(gpu, encoder, targets, points, (&view, limits, look), over)?;
         match retained {
             Some(retained) if adding == Adding::Raster => {
                 self.trails.mix(gpu, encoder, targets, retained);

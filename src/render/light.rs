@@ -54,25 +54,25 @@ impl LightPipelines {
     }
 }
 
-/// The source of a file below `shaders/` for light in that format.
-pub(crate) fn wgsl_for(file: &str, light_format: wgpu::TextureFormat) -> Result<String> {
-    let name = match light_format {
+/// The source of a pass for light in that format.
+pub(crate) fn wgsl_for(pass: &str, light_format: wgpu::TextureFormat) -> Result<String> {
+    let light_format = match light_format {
         wgpu::TextureFormat::Rgba32Float => "rgba32float",
         _ => "rgba16float",
     };
-    template::assemble(file, minijinja::context! { light_format => name })
+    template::assemble(&format!("render/{pass}.wgsl"), minijinja::context! { light_format })
 }
 
-/// The module of a file below `shaders/`, with its current text ([`template::reload`]), specialised
-/// for the light format if the text depends on it.
+/// The module of a pass, with its current text ([`template::reload`]), specialised for the light
+/// format if the text depends on it.
 pub(crate) fn shader(
     device: &wgpu::Device,
-    file: &str,
+    pass: &str,
     light_format: wgpu::TextureFormat,
 ) -> Result<wgpu::ShaderModule> {
-    let text = wgsl_for(file, light_format)?;
+    let text = wgsl_for(pass, light_format)?;
     Ok(device.create_shader_module(wgpu::ShaderModuleDescriptor {
-        label: Some(file),
+        label: Some(pass),
         source: wgpu::ShaderSource::Wgsl(text.into()),
     }))
 }

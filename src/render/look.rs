@@ -112,8 +112,8 @@ pub struct Look {
     pub following: Following,
 }
 
-/// Light and sprite radius of one body of a role, relative to a star's: a haze needs wider sprites to
-/// look smooth.
+/// Light and sprite radius of one body of a role, relative to a star's: a haze needs wider sprites
+/// to look smooth.
 fn light_and_size(role: Role) -> (f64, f64) {
     match role {
         Role::Star | Role::Disk => (1.0, 1.0),

@@ -8,9 +8,6 @@ use crate::gpu::{
     uniform_buffer,
 };
 
-/// The file of the passes, below `shaders/`.
-pub const SHADER: &str = "render/medium.wgsl";
-
 /// Threads per workgroup, as in `medium.wgsl`.
 const THREADS: u32 = 64;
 /// Workgroups per row of a dispatch, as in `medium.wgsl`.
@@ -35,7 +32,7 @@ impl MediumPass {
         use Binding::{Uniform, Write};
         let bindings = [Uniform, Write, Write, Write];
         let layout = group_layout(gpu.device, "medium", wgpu::ShaderStages::COMPUTE, &bindings);
-        let module = shader(gpu.device, SHADER, HDR_FORMAT)?;
+        let module = shader(gpu.device, "medium", HDR_FORMAT)?;
         let pipeline = |entry| compute_pipeline(gpu.device, &module, entry, &[sprites, &layout]);
         Ok(Self {
             gather: pipeline("gather"),

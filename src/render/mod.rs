@@ -90,19 +90,19 @@ pub use survey::Survey;
 
 use crate::error::{Error, Result};
 
-/// The file of every pass, below `shaders/`, by name.
-pub const SHADERS: &[(&str, &str)] = &[
-    ("sprite", sprites::SHADER),
-    ("medium", medium_pass::SHADER),
-    ("splat", splat_pass::SHADER),
-    ("streak", streak_pass::SHADER),
-    ("streak_splat", streak_pass::SPLAT_SHADER),
-    ("trail", trail_pass::SHADER),
-    ("glow", glow_pass::SHADER),
-    ("exposure", exposure_pass::SHADER),
-    ("tone_map", tone_map::SHADER),
-    ("sky", sky_pass::SHADER),
-    ("diagram", diagram::SHADER),
+/// The passes, by the names of their files in `shaders/render/`.
+pub const SHADERS: [&str; 11] = [
+    "sprite",
+    "medium",
+    "splat",
+    "streak",
+    "streak_splat",
+    "trail",
+    "glow",
+    "exposure",
+    "tone_map",
+    "sky",
+    "diagram",
 ];
 
 /// The WGSL of a pass that [`SHADERS`] names, for light in half floats.
@@ -111,8 +111,8 @@ pub const SHADERS: &[(&str, &str)] = &[
 ///
 /// An unknown name; the message lists the known ones.
 pub fn wgsl(name: &str) -> Result<String> {
-    match SHADERS.iter().find(|(known, _)| *known == name) {
-        Some((_, file)) => light::wgsl_for(file, light::HDR_FORMAT),
-        None => Err(Error::unknown("render shader", name, SHADERS.iter().map(|(name, _)| *name))),
+    match SHADERS.contains(&name) {
+        true => light::wgsl_for(name, light::HDR_FORMAT),
+        false => Err(Error::unknown("render shader", name, SHADERS)),
     }
 }

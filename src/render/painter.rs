@@ -321,10 +321,17 @@ impl GpuPart {
             let allowed = format!("at most {most} to be painted on this device");
             return Err(Error::value("the number of bodies", n, allowed));
         }
-        let mut uploads = match self.uploads.take().filter(|uploads| uploads.capacity >= n) {
-            Some(uploads) => uploads,
-            None => Uploads::new(&self.device, n.max(1)),
+        let buffer = |label, capacity: usize| {
+            let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST;
+            new_buffer(&self.device, label, 16 * capacity as u64, usage)
         };
+        let known = self.uploads.take().filter(|uploads| uploads.capacity >= n);
+        let mut uploads = known.unwrap_or_else(|| Uploads {
+            pos_mass: buffer("painted positions", n.max(1)),
+            vectors: buffer("painted vectors", n.max(1)),
+            accelerations: None,
+            capacity: n.max(1),
+        });
         let write = |buffer: &wgpu::Buffer, row: &dyn Fn(usize) -> ([f32; 3], f32)| {
             let row = |i| {
                 let ([x, y, z], w) = row(i);
@@ -342,27 +349,11 @@ impl GpuPart {
         }
         let accelerations = uploads.accelerations.take();
         if host.has_streaks() && host.acceleration.is_some() {
-            let new = || Uploads::buffer(&self.device, "painted accelerations", uploads.capacity);
+            let new = || buffer("painted accelerations", uploads.capacity);
             let buffer = accelerations.unwrap_or_else(new);
             write(&buffer, &|i| (host.motion(i)[1], 0.0));
             uploads.accelerations = Some(buffer);
         }
         Ok(self.uploads.insert(uploads).clone())
-    }
-}
-
-impl Uploads {
-    fn new(device: &wgpu::Device, capacity: usize) -> Self {
-        Self {
-            pos_mass: Self::buffer(device, "painted positions", capacity),
-            vectors: Self::buffer(device, "painted vectors", capacity),
-            accelerations: None,
-            capacity,
-        }
-    }
-
-    fn buffer(device: &wgpu::Device, label: &str, capacity: usize) -> wgpu::Buffer {
-        let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST;
-        new_buffer(device, label, 16 * capacity as u64, usage)
     }
 }

@@ -9,6 +9,7 @@ use std::collections::VecDeque;
 use glam::{DVec2, DVec3};
 
 use super::camera::Camera;
+use super::directing::hermite_weights;
 use super::image::{Image, PictureSize};
 use super::legend::plain_colours;
 use crate::bodies::Bodies;
@@ -121,11 +122,8 @@ impl Paths {
         let span = t1 - t0;
         let slopes = [velocity(index - 1) * span, velocity(index) * span];
         let place = |part: f64| {
-            let (square, cube) = (part * part, part * part * part);
-            from * (2.0 * cube - 3.0 * square + 1.0)
-                + slopes[0] * (cube - 2.0 * square + part)
-                + to * (3.0 * square - 2.0 * cube)
-                + slopes[1] * (cube - square)
+            let [a, slope_a, b, slope_b] = hermite_weights(part);
+            from * a + slopes[0] * slope_a + to * b + slopes[1] * slope_b
         };
         let pixel = |point: DVec3| camera.pixel_of(point, size).map(|(at, _)| at);
         let (Some(first), Some(end)) = (pixel(from), pixel(to)) else { return };

@@ -5,6 +5,7 @@
 //! positions are pseudo-random and the same on every platform. Mirrored by `sky.wgsl`, which gets
 //! the sprites that `sprites` returns.
 
+use super::bands::covered;
 use super::camera::View;
 use super::image::Image;
 use super::tone::srgb_encode;
@@ -128,10 +129,8 @@ pub fn paint(image: &mut Image, sprites: &[SkySprite]) {
     let rgba = image.rgba_mut();
     for sprite in sprites {
         let [x, y] = sprite.centre_px;
-        let first = |low: f32| (low + 0.5).max(0.0) as usize;
-        let last = |high: f32, end: usize| ((high + 0.5).max(0.0) as usize).min(end);
-        for row in first(y - sprite.reach_px)..last(y + sprite.reach_px, height) {
-            for column in first(x - sprite.reach_px)..last(x + sprite.reach_px, width) {
+        for row in covered(y, sprite.reach_px, height) {
+            for column in covered(x, sprite.reach_px, width) {
                 let offset = [column as f32 + 0.5 - x, row as f32 + 0.5 - y];
                 let [cos, sin] = sprite.axis;
                 let along = (offset[0] * cos + offset[1] * sin) * sprite.per_px[0];

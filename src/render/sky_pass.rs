@@ -8,9 +8,6 @@ use crate::gpu::{
     Binding, DrawPipeline, Handles, begin_drawing, bind, group_layout, new_buffer, uniform_buffer,
 };
 
-/// The file of the pass, below `shaders/`.
-pub const SHADER: &str = "render/sky.wgsl";
-
 /// The same layout on the host and in `sky.wgsl`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
@@ -47,7 +44,7 @@ impl SkyPass {
             dst_factor: wgpu::BlendFactor::OneMinusSrc,
             operation: wgpu::BlendOperation::Add,
         };
-        let module = shader(gpu.device, SHADER, HDR_FORMAT)?;
+        let module = shader(gpu.device, "sky", HDR_FORMAT)?;
         let uniform = uniform_buffer(gpu.device, "sky", size_of::<SkyUniform>());
         let bytes = ((COUNTS[0] + COUNTS[1]) * size_of::<SkySprite>()) as u64;
         let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST;

@@ -5,9 +5,11 @@
 //! then each band draws its sprites in the bodies' order. No two tasks write the same pixel and
 //! every pixel's sum has a fixed order, so the picture is the same for any number of threads.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
-use super::bands::{Chunk, draw_bands};
+use super::bands::{Chunk, covered, draw_bands};
 use super::camera::{View, dot};
 use super::image::PictureSize;
 use super::look::LookUniform;
@@ -216,15 +218,11 @@ impl Splatter {
 fn splat(rows: &mut [[f32; 4]], width: usize, first_row: usize, sprite: &Sprite) {
     let [x, y] = sprite.centre_px;
     let radius = sprite.radius_px;
-    // A pixel is covered if its centre, at a half, lies within the radius.
-    let first = |low: f32| (low + 0.5).max(0.0) as usize;
-    let last = |high: f32, end: usize| ((high + 0.5).max(0.0) as usize).min(end);
-    let (left, right) = (first(x - radius), last(x + radius, width));
-    let end_row = first_row + rows.len() / width;
-    let (top, bottom) = (first(y - radius).max(first_row), last(y + radius, end_row));
+    let Range { start: left, end: right } = covered(x, radius, width);
+    let Range { start: top, end: bottom } = covered(y, radius, first_row + rows.len() / width);
     let inverse = 1.0 / (radius * radius);
     let peak = [sprite.peak[0], sprite.peak[1], sprite.peak[2], 0.0];
-    for row in top..bottom {
+    for row in top.max(first_row)..bottom {
         let dy = row as f32 + 0.5 - y;
         let start = (row - first_row) * width;
         for (column, pixel) in (left..right).zip(&mut rows[start + left.min(right)..start + right])

@@ -13,9 +13,6 @@ use crate::gpu::{
     uniform_buffer,
 };
 
-/// The file of the passes, below `shaders/`.
-pub const SHADER: &str = "render/splat.wgsl";
-
 /// Side of the square of pixels that a workgroup converts from sums to light.
 const RESOLVE_PX: u32 = 8;
 
@@ -82,14 +79,14 @@ impl SplatPass {
         };
         let sums_layout = layout_of("sums", &[Write, Write]);
         let trail_layout = layout_of("trail", &[Write, Uniform]);
-        let module = shader(gpu.device, SHADER, HDR_FORMAT)?;
+        let module = shader(gpu.device, "splat", HDR_FORMAT)?;
         let adding = |entry| compute_pipeline(gpu.device, &module, entry, &[sprites, &sums_layout]);
         let [narrow, wide] = light_formats(gpu.device).map(|format| {
             let Some(format) = format else { return Ok(None) };
             let layout = layout_of("light", &[Store(format)]);
             let module = match format {
                 HDR_FORMAT => module.clone(),
-                _ => shader(gpu.device, SHADER, format)?,
+                _ => shader(gpu.device, "splat", format)?,
             };
             let layouts = [sprites, &sums_layout, &layout];
             let pipeline = compute_pipeline(gpu.device, &module, "resolve", &layouts);
@@ -114,8 +111,8 @@ impl SplatPass {
     }
 
     /// Replaces the picture by the light of `count` bodies, which `sprites` binds, drawing one in
-    /// `every`. If there is a trail, the fraction `retained` of it stays below them; if accelerations
-    /// are given, streaks bend by them.
+    /// `every`. If there is a trail, the fraction `retained` of it stays below them; if
+    /// accelerations are given, streaks bend by them.
     pub fn draw(
         &mut self,
         gpu: Handles,

@@ -21,9 +21,6 @@ use crate::gpu::{
     uniform_buffer,
 };
 
-/// The file of the pass, below `shaders/`.
-pub const SHADER: &str = "render/sprite.wgsl";
-
 /// Per-frame uniforms; the same layout on the host and in `body_sprite.wgsl`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
@@ -70,16 +67,6 @@ pub struct DevicePoints<'a> {
     pub scale: Scale,
 }
 
-/// The medium around a picture's bodies, and the trail behind them.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Backdrop<'a> {
-    /// Densities and dust, if the look shows them.
-    pub medium: Option<&'a MediumUniform>,
-    /// The fraction of the trail that stays, if there are trails and light is accumulated by
-    /// compute; blended pictures get theirs from [`super::trail_pass`].
-    pub retained: Option<f32>,
-}
-
 /// The pipelines, their uniforms, and bind groups for recently used buffers.
 pub struct SpritePass {
     pipelines: LightPipelines,
@@ -104,7 +91,7 @@ impl SpritePass {
         let both = wgpu::ShaderStages::VERTEX | wgpu::ShaderStages::COMPUTE;
         let bindings = [Uniform, Uniform, Read, Read, Read, Read];
         let layout = group_layout(gpu.device, "sprites", both, &bindings);
-        let module = shader(gpu.device, SHADER, HDR_FORMAT)?;
+        let module = shader(gpu.device, "sprite", HDR_FORMAT)?;
         let entries = ["vs_sprite", "fs_sprite"];
         Ok(Self {
             pipelines: LightPipelines::new(gpu, &module, entries, &[&layout], ADD),
@@ -123,8 +110,10 @@ impl SpritePass {
         })
     }
 
-    /// Draws `points` into the picture in linear light over black or a trail, with the surroundings
-    /// in `backdrop` if the look shows them.
+    /// Draws `points` into the picture in linear light over black or a trail: with densities and
+    /// dust in `medium` if the look shows them, and the fraction `retained` of the trail if there
+    /// are trails and light is accumulated by compute; blended pictures get theirs from
+    /// [`super::trail_pass`].
     ///
     /// # Errors
     ///
@@ -136,7 +125,7 @@ impl SpritePass {
         targets: &Targets,
         points: DevicePoints,
         (view, limits, look): (&View, RadiusLimits, &Look),
-        backdrop: Backdrop<'_>,
+        (medium, retained): (Option<&MediumUniform>, Option<f32>),
     ) -> Result<()> {
         self.upload_ages(gpu, look)?;
         let vectors = match look.style.colour_by {
@@ -193,7 +182,7 @@ impl SpritePass {
         let vectors = vectors.clone();
         // Bound in place of the surroundings, which are not read.
         let without = [points.pos_mass, &vectors, points.velocity, points.pos_mass];
-        let group = match backdrop.medium {
+        let group = match medium {
             Some(medium) => {
                 let pass = match &mut self.medium {
                     Some(pass) => pass,
@@ -221,7 +210,7 @@ impl SpritePass {
             };
             let streaks = reach.map(|_| accelerations);
             let sprites = (&group, points.count, every);
-            return splats.draw(gpu, encoder, targets, sprites, backdrop.retained, streaks);
+            return splats.draw(gpu, encoder, targets, sprites, retained, streaks);
         }
         if let Some(splats) = &mut self.splats {
             splats.forget();

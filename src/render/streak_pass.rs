@@ -7,11 +7,6 @@ use crate::gpu::{
     ADD, Binding, GroupCache, Handles, bind, compute_pipeline, group_layout, new_buffer,
 };
 
-/// The file of the blended pass, below `shaders/`.
-pub const SHADER: &str = "render/streak.wgsl";
-/// The file of the compute pass.
-pub const SPLAT_SHADER: &str = "render/streak_splat.wgsl";
-
 /// Bytes of the list of streaks, for the case that all bodies have one and all are large: two
 /// counts of streaks, and two words each.
 fn list_bytes(count: u32) -> u64 {
@@ -31,7 +26,7 @@ impl StreakPass {
     pub fn new(gpu: Handles, sprites: &wgpu::BindGroupLayout) -> Result<Self> {
         let vertex = wgpu::ShaderStages::VERTEX;
         let layout = group_layout(gpu.device, "streaks", vertex, &[Binding::Read]);
-        let module = shader(gpu.device, SHADER, HDR_FORMAT)?;
+        let module = shader(gpu.device, "streak", HDR_FORMAT)?;
         let (entries, layouts) = (["vs_streak", "fs_streak"], [sprites, &layout]);
         let pipelines = LightPipelines::new(gpu, &module, entries, &layouts, ADD);
         Ok(Self { pipelines, layout, groups: GroupCache::new() })
@@ -79,7 +74,7 @@ impl StreakSplats {
     ) -> Result<Self> {
         let bindings = [Binding::Read, Binding::Write];
         let layout = group_layout(gpu.device, "streaks", wgpu::ShaderStages::COMPUTE, &bindings);
-        let module = shader(gpu.device, SPLAT_SHADER, HDR_FORMAT)?;
+        let module = shader(gpu.device, "streak_splat", HDR_FORMAT)?;
         let made = |entry| compute_pipeline(gpu.device, &module, entry, &[sprites, sums, &layout]);
         let names = ["choose_streaks", "small_streaks", "large_streaks"];
         let [choose, small, large] = names.map(made);

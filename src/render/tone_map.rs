@@ -12,9 +12,6 @@ use crate::gpu::{
     Binding, DrawPipeline, Handles, begin_drawing, bind, group_layout, smooth_sampler,
 };
 
-/// The file of the pass, below `shaders/`.
-pub const SHADER: &str = "render/tone_map.wgsl";
-
 /// The pipelines for one target format.
 pub struct ToneMapPass {
     layout: wgpu::BindGroupLayout,
@@ -42,7 +39,7 @@ impl ToneMapPass {
         let bindings = [Uniform, Read, Unfiltered, Texture, Sampler, Read];
         let both = wgpu::ShaderStages::VERTEX_FRAGMENT;
         let layout = group_layout(gpu.device, "tone map", both, &bindings);
-        let module = shader(gpu.device, SHADER, HDR_FORMAT)?;
+        let module = shader(gpu.device, "tone_map", HDR_FORMAT)?;
         let pipelines = entries.map(|entry| {
             [[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]].map(|[has_glow, is_large]| {
                 let constants = [("HAS_GLOW", has_glow), ("IS_LARGE", is_large)];

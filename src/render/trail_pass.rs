@@ -6,9 +6,6 @@ use super::trails::TRAIL_PART;
 use crate::error::Result;
 use crate::gpu::{Binding, DARK, Handles, begin_drawing, bind, group_layout};
 
-/// The file of the pass, below `shaders/`.
-pub const SHADER: &str = "render/trail.wgsl";
-
 /// The pipeline, and the trail's texture while trails are shown.
 pub struct TrailPass {
     layout: wgpu::BindGroupLayout,
@@ -34,7 +31,7 @@ impl TrailPass {
             dst_factor: wgpu::BlendFactor::OneMinusConstant,
             operation: wgpu::BlendOperation::Add,
         };
-        let module = shader(gpu.device, SHADER, HDR_FORMAT)?;
+        let module = shader(gpu.device, "trail", HDR_FORMAT)?;
         let pipelines =
             LightPipelines::new(gpu, &module, ["vs_screen", "fs_mix"], &[&layout], mixed);
         Ok(Self { layout, pipelines, trail: None })
@@ -45,8 +42,8 @@ impl TrailPass {
         self.trail = None;
     }
 
-    /// Adds the picture to the trail, of which the fraction `retained` stays, and mixes the trail into
-    /// the picture.
+    /// Adds the picture to the trail, of which the fraction `retained` stays, and mixes the trail
+    /// into the picture.
     pub fn mix(
         &mut self,
         gpu: Handles,

@@ -1,9 +1,9 @@
 //! Trails: light that fades in seconds instead of vanishing with its picture.
 //!
 //! A second picture in linear light holds an exponential moving average of past pictures: `trail =
-//! retained * trail + (1 - retained) * now`, with `retained = exp(-elapsed / trail_secs)`. The output is 40 %
-//! of the current picture and 60 % of the trail, so that a body at rest looks the same, a moving
-//! one draws a line behind it, and the total light stays the same for the exposure.
+//! retained * trail + (1 - retained) * now`, with `retained = exp(-elapsed / trail_secs)`. The
+//! output is 40 % of the current picture and 60 % of the trail, so that a body at rest looks the
+//! same, a moving one draws a line behind it, and the total light stays the same for the exposure.
 //!
 //! The trail is in the picture, not in space: if the camera moves it fades within about eight
 //! pixels of motion, and after a jump it is empty.

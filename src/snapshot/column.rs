@@ -20,23 +20,23 @@ pub enum ColumnType {
 }
 
 impl ColumnType {
-    /// All types.
-    pub const ALL: [Self; 5] = [Self::F64, Self::F32, Self::U64, Self::U32, Self::I64];
+    /// All types with their names in files and messages.
+    pub const ALL: [(Self, &'static str); 5] = [
+        (Self::F64, "f64"),
+        (Self::F32, "f32"),
+        (Self::U64, "u64"),
+        (Self::U32, "u32"),
+        (Self::I64, "i64"),
+    ];
 
     /// The name in files and messages, such as `f64`.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::F64 => "f64",
-            Self::F32 => "f32",
-            Self::U64 => "u64",
-            Self::U32 => "u32",
-            Self::I64 => "i64",
-        }
+        Self::ALL[self as usize].1
     }
 
     /// The type with this name.
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.name() == name)
+        Self::ALL.iter().find(|(_, known)| *known == name).map(|(kind, _)| *kind)
     }
 
     /// Whether it is floating point; only then can a body be without a value (NaN).
@@ -174,7 +174,7 @@ mod tests {
 
     #[test]
     fn column_types_have_names_and_sizes_and_convert_to_f64() {
-        for kind in ColumnType::ALL {
+        for (kind, _) in ColumnType::ALL {
             assert_eq!(ColumnType::from_name(kind.name()), Some(kind));
             assert_eq!(Column::with_capacity(kind, 3).kind(), kind);
             let bits: usize = kind.name()[1..].parse().unwrap();

@@ -40,7 +40,7 @@ pub use losses::Losses;
 pub use model::Snapshot;
 pub use options::{Endianness, ReadOptions, WriteOptions};
 pub use output::{Made, Output};
-pub use source::{Source, is_there};
+pub use source::{Source, exists};
 
 use input::Part;
 

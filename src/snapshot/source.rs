@@ -92,7 +92,7 @@ impl From<PathBuf> for Source<'_> {
 }
 
 /// Whether a snapshot may be read from `path`: a file, the common name of several, or a folder.
-pub fn is_there(path: impl AsRef<Path>) -> bool {
+pub fn exists(path: impl AsRef<Path>) -> bool {
     let path = path.as_ref();
     files::exists(path) || parts::first_of(path).is_some()
 }

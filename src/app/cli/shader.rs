@@ -85,10 +85,10 @@ fn wgsl(args: &Args, checks: Checks) -> Result<String, Error> {
             integrate::one_workgroup_wgsl(&variant(config, false))
         }
         "leapfrog" => integrate::leapfrog_wgsl(),
-        name if render::SHADERS.iter().any(|(known, _)| *known == name) => render::wgsl(name),
+        name if render::SHADERS.contains(&name) => render::wgsl(name),
         name => {
             let mut known = vec!["all-pairs", "untiled", "leapfrog", "one-workgroup"];
-            known.extend(render::SHADERS.iter().map(|(name, _)| *name));
+            known.extend(render::SHADERS);
             Err(Error::Unknown { kind: "kernel", name: name.to_owned(), known: known.join(", ") })
         }
     }

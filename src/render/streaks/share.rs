@@ -35,8 +35,8 @@ pub fn chance_of(body: u32) -> f32 {
     (((word >> 22) ^ word) >> 8) as f32 * (1.0 / 16_777_216.0)
 }
 
-/// Light of the streak that a body draws, as a multiple of its own, for a path of length `length` if
-/// paths up to `most` are drawn by each body itself: 0 if others draw it, with mean 1 over all
+/// Light of the streak that a body draws, as a multiple of its own, for a path of length `length`
+/// if paths up to `most` are drawn by each body itself: 0 if others draw it, with mean 1 over all
 /// bodies.
 pub fn share_of(body: u32, length: f32, most: f32) -> f32 {
     let part = (most / length.max(1e-30)).max(LEAST_SHARE);

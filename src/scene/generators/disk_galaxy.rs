@@ -70,9 +70,9 @@ pub(crate) struct Shape {
     pub halo_cutoff: f64,
 }
 
-/// A galaxy of `n` bodies with a disk of mass and scale length 1: `halo_bodies` of them in the halo,
-/// the others shared between disk and bulge so that all stars have the same mass, unless the bulge
-/// sets its own fraction. `gas` is the fraction of the disk, by mass and number, that is gas.
+/// A galaxy of `n` bodies with a disk of mass and scale length 1: `halo_bodies` of them in the
+/// halo, the others shared between disk and bulge so that all stars have the same mass, unless the
+/// bulge sets its own fraction. `gas` is the fraction of the disk, by mass and number, that is gas.
 pub(crate) fn galaxy(values: &Values, n: usize, shape: &Shape, softening: f64) -> Galaxy {
     let disk = Disk {
         mass: 1.0,

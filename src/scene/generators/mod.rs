@@ -19,8 +19,8 @@ pub(super) mod random_sphere;
 pub(super) mod two_body;
 pub(super) mod uniform_cube;
 
-/// As many bodies as the parameter `n` says, of total mass 1, with the positions and velocities that
-/// `draw` makes one after another, recentred.
+/// As many bodies as the parameter `n` says, of total mass 1, with the positions and velocities
+/// that `draw` makes one after another, recentred.
 fn drawn(
     values: &Values,
     seed: u64,

@@ -123,7 +123,7 @@ impl<'a> Plan<'a> {
             in_block,
             shapes,
             extra,
-            narrow: ["positions", "velocities", "masses"].map(|what| Narrow::new(what)),
+            narrow: ["positions", "velocities", "masses"].map(Narrow::new),
             narrow_extra,
         })
     }

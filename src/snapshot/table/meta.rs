@@ -162,7 +162,7 @@ pub(super) fn read<'a>(text: &'a str, snapshot: &mut Snapshot) -> Result<Comment
             }
             (_, Some(("column", name))) => {
                 let kind = ColumnType::from_name(value).ok_or_else(|| {
-                    let known = ColumnType::ALL.map(ColumnType::name).join(", ");
+                    let known = ColumnType::ALL.map(|(_, name)| name).join(", ");
                     wrong(&format!("a type was expected, one of: {known}"))
                 })?;
                 found.types.insert(unescape(name), kind);

@@ -30,28 +30,23 @@ pub(super) fn read_csv(bytes: &[u8], options: &ReadOptions) -> Result<Snapshot, 
         .comment(Some(b'#'))
         .from_reader(text.as_bytes());
     let mut record = csv::StringRecord::new();
-    loop {
+    let unreadable = |error| format!("is not a readable table: {error}");
+    while reader.read_record(&mut record).map_err(unreadable)? {
         // The reader skips comments itself, so only the record knows its line.
-        match reader.read_record(&mut record) {
-            Ok(false) => break,
-            Ok(true) => {
-                let line = record.position().map_or(0, csv::Position::line);
-                // No name and no number in a table contains a line end.
-                if record.iter().any(|field| field.trim().contains('\n')) {
-                    return Err(format!(
-                        "line {line}: a quoted field continues beyond the end of its line, as if a closing '\"' were missing"
-                    ));
-                }
-                let is_blank = record.len() == 1 && record[0].trim().is_empty();
-                if semicolons {
-                    let fields: Vec<_> =
-                        record.iter().map(|field| columns::with_point(field.trim())).collect();
-                    table.row(line, fields.iter().map(AsRef::as_ref))?;
-                } else if !is_blank {
-                    table.row(line, record.iter().map(str::trim))?;
-                }
-            }
-            Err(error) => return Err(format!("is not a readable table: {error}")),
+        let line = record.position().map_or(0, csv::Position::line);
+        // No name and no number in a table contains a line end.
+        if record.iter().any(|field| field.trim().contains('\n')) {
+            return Err(format!(
+                "line {line}: a quoted field continues beyond the end of its line, as if a closing '\"' were missing"
+            ));
+        }
+        let is_blank = record.len() == 1 && record[0].trim().is_empty();
+        if semicolons {
+            let fields: Vec<_> =
+                record.iter().map(|field| columns::with_point(field.trim())).collect();
+            table.row(line, fields.iter().map(AsRef::as_ref))?;
+        } else if !is_blank {
+            table.row(line, record.iter().map(str::trim))?;
         }
     }
     table.finish()

@@ -41,6 +41,16 @@ impl Header {
         self.counts.iter().all(|&count| count >= 0) && sum == i64::from(self.total)
     }
 
+    /// The records of gas, dark and star bodies, one section after another in `records`.
+    fn sections<'a>(&self, mut records: &'a [u8]) -> [&'a [u8]; 3] {
+        [0, 1, 2].map(|section| {
+            let length = self.counts[section] as usize * record_bytes(section);
+            let (of_section, after) = records.split_at(length);
+            records = after;
+            of_section
+        })
+    }
+
     /// Length of all records; at most 3 * 2^31 * 48, so it cannot overflow.
     fn records_length(&self) -> u64 {
         (0..3).map(|s| self.counts[s].max(0) as u64 * record_bytes(s) as u64).sum()
@@ -86,14 +96,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Snapshot, Problem> {
             "has {length} bytes, which fits a tipsy file of {gas} gas, {dark} dark and {star} star bodies with a header of 28 bytes, but no body has a mass there: a file with the usual header of 32 bytes has lost its last 4"
         ));
     }
-    let mut rest = &bytes[(length - records) as usize..];
-    let sections = [0, 1, 2].map(|section| {
-        let (records, after) =
-            rest.split_at(header.counts[section] as usize * record_bytes(section));
-        rest = after;
-        records
-    });
-    build(&header, sections)
+    build(&header, header.sections(&bytes[(length - records) as usize..]))
 }
 
 fn build(header: &Header, sections: [&[u8]; 3]) -> Result<Snapshot, Problem> {
@@ -177,13 +180,9 @@ pub(super) fn looks_cut(bytes: &[u8]) -> bool {
     if !header.counts_fit() || bytes.len() as u64 != 28 + header.records_length() {
         return false;
     }
-    let mut rest = &bytes[28..];
     // The last words of the previous section; the first is preceded by the padding.
     let mut before = None;
-    for section in 0..3 {
-        let (records, after) =
-            rest.split_at(header.counts[section] as usize * record_bytes(section));
-        rest = after;
+    for (section, records) in header.sections(&bytes[28..]).into_iter().enumerate() {
         for record in records.chunks_exact(record_bytes(section)) {
             let word = header.endianness.u32(record);
             let negative = word >> 31 == 1;

@@ -52,8 +52,7 @@ pub(super) fn write(
     out.raw(&[0; 4][..header_bytes - 28]);
 
     let columns = Columns::new(snapshot, &order, &counts, with_ids, losses);
-    let mut narrow =
-        ["masses", "positions", "velocities", "extra columns"].map(|what| Narrow::new(what));
+    let mut narrow = ["masses", "positions", "velocities", "extra columns"].map(Narrow::new);
     let [mass, position, velocity, extra] = &mut narrow;
     for &i in &order {
         out.f32(mass.f32(bodies.mass[i], i));

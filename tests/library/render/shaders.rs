@@ -12,7 +12,7 @@ use gravitile::render::sky::SkySprite;
 use gravitile::render::sky_pass::SkyUniform;
 use gravitile::render::sprites::SpriteUniform;
 use gravitile::render::streaks::{course, path, share};
-use gravitile::render::{SHADERS, adding, bloom, exposure, palette, splat_pass, targets, tone};
+use gravitile::render::{SHADERS, adding, bloom, exposure, palette, targets, tone};
 
 fn source(name: &str) -> String {
     gravitile::render::wgsl(name).unwrap()
@@ -32,9 +32,9 @@ fn validate(module: &naga::Module) -> naga::valid::ModuleInfo {
 fn render_shaders_are_valid_and_translate() {
     // The shader that depends on the light's format is tested with both formats.
     let values = minijinja::context! { light_format => "rgba32float" };
-    let wide = gravitile::gpu::template::assemble(splat_pass::SHADER, values).unwrap();
+    let wide = gravitile::gpu::template::assemble("render/splat.wgsl", values).unwrap();
     assert!(wide.contains("rgba32float") && source("splat").contains("rgba16float"));
-    let texts = SHADERS.iter().map(|(name, _)| (*name, source(name)));
+    let texts = SHADERS.iter().map(|name| (*name, source(name)));
     for (name, text) in texts.chain([("splat for 32-bit floats", wide)]) {
         let module = parse(&text);
         let info = validate(&module);

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use gravitile::snapshot::{
-    Column, ReadOptions, Snapshot, Source, WriteOptions, is_there, read, read_with, targets, write,
+    Column, ReadOptions, Snapshot, Source, WriteOptions, exists, read, read_with, targets, write,
 };
 
 use super::kinds::of_each_kind;
@@ -74,7 +74,7 @@ fn several_files_read_like_one() {
 fn any_file_or_the_common_name_opens_the_snapshot() {
     let folder = tempfile::tempdir().unwrap();
     let base = write_parts(folder.path(), &many(30), "gadget2", 4);
-    assert!(is_there(&base) && is_there(part(&base, 3)) && !is_there(part(&base, 4)));
+    assert!(exists(&base) && exists(part(&base, 3)) && !exists(part(&base, 4)));
     let whole = as_text(&read(&base).unwrap());
     for k in 0..4 {
         assert_eq!(as_text(&read(part(&base, k)).unwrap()), whole);
@@ -104,7 +104,7 @@ fn folder_with_one_snapshot_opens_it() {
     let base = write_parts(folder.path(), &many(30), "gadget2", 4);
     let whole = as_text(&read(&base).unwrap());
     fs::write(folder.path().join("parameters-usedvalues"), "TimeMax 1").unwrap();
-    assert!(is_there(folder.path()));
+    assert!(exists(folder.path()));
     assert_eq!(as_text(&read(folder.path()).unwrap()), whole);
     // A snapshot next to the folder whose name matches the folder's takes precedence.
     let other = PathBuf::from(format!("{}.0", folder.path().display()));
@@ -132,7 +132,7 @@ fn file_numbers_may_have_leading_zeros() {
     for k in 0..10 {
         fs::rename(part(&base, k), padded(k)).unwrap();
     }
-    assert!(is_there(&base));
+    assert!(exists(&base));
     for path in [base.clone(), padded(0), padded(3), padded(11), folder.path().into()] {
         assert_eq!(as_text(&read(&path).unwrap()), whole, "{}", path.display());
     }
