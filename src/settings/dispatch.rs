@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// In files, where it was first a boolean, `true` is [`Dispatch::OneWorkgroup`] and `false` is
 /// [`Dispatch::Auto`]; the others are names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(from = "Written", into = "Written")]
+#[serde(try_from = "Written", into = "Written")]
 #[non_exhaustive]
 pub enum Dispatch {
     /// Fused if possible, otherwise ordinary; both give the same bits.
@@ -28,33 +28,29 @@ pub enum Dispatch {
 #[serde(untagged, expecting = "expected true, false, \"ordinary\" or \"fused\"")]
 enum Written {
     OneWorkgroup(bool),
-    Named(Named),
+    Name(String),
 }
 
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Named {
-    Ordinary,
-    Fused,
-}
+impl TryFrom<Written> for Dispatch {
+    type Error = String;
 
-impl From<Written> for Dispatch {
-    fn from(written: Written) -> Self {
-        match written {
-            Written::OneWorkgroup(yes) => Self::in_one_workgroup(yes),
-            Written::Named(Named::Ordinary) => Self::Ordinary,
-            Written::Named(Named::Fused) => Self::Fused,
-        }
+    fn try_from(written: Written) -> Result<Self, String> {
+        let name = match written {
+            Written::OneWorkgroup(yes) => return Ok(Self::in_one_workgroup(yes)),
+            Written::Name(name) => name,
+        };
+        let mut named = [Self::Ordinary, Self::Fused].into_iter();
+        let found = named.find(|dispatch| dispatch.name() == Some(name.as_str()));
+        let expected = "expected true, false, \"ordinary\" or \"fused\"";
+        found.ok_or_else(|| format!("invalid value: string {name:?}, {expected}"))
     }
 }
 
 impl From<Dispatch> for Written {
     fn from(dispatch: Dispatch) -> Self {
-        match dispatch {
-            Dispatch::Auto => Self::OneWorkgroup(false),
-            Dispatch::OneWorkgroup => Self::OneWorkgroup(true),
-            Dispatch::Ordinary => Self::Named(Named::Ordinary),
-            Dispatch::Fused => Self::Named(Named::Fused),
+        match dispatch.name() {
+            Some(name) if dispatch != Dispatch::OneWorkgroup => Self::Name(name.to_owned()),
+            other => Self::OneWorkgroup(other.is_some()),
         }
     }
 }

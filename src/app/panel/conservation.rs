@@ -46,16 +46,12 @@ pub fn show(ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
         row(ui, "angular momentum", about, with_unit(now.angular_momentum.length(), &angular));
     });
     let time = Measure::of(&facts.units.time);
-    let unit = if time.name.is_empty() { String::new() } else { format!(", {}", time.name) };
     ui.add_space(4.0);
-    ui.colored_label(DIM, format!("Over time{unit}:"));
+    ui.colored_label(DIM, format!("Over time{}:", after(", ", &time)));
     let shown = Shown { reports, time: time.factor };
     single(ui, "energy error", shown, |r| r.energy_error);
     single(ui, "virial ratio", shown, |r| r.report.diagnostics.virial_ratio());
-    let in_unit = |what: &str, unit: &Measure| match unit.name.as_str() {
-        "" => what.to_owned(),
-        unit => format!("{what}, {unit}"),
-    };
+    let in_unit = |what: &str, unit: &Measure| format!("{what}{}", after(", ", unit));
     single(ui, &in_unit("|momentum|", &momentum), shown, |r| {
         r.report.diagnostics.momentum.length() * momentum.factor
     });
@@ -65,7 +61,7 @@ pub fn show(ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
     heading(ui, "Lagrangian radii");
     let percent = FRACTIONS.map(|f| format!("{:.0}", f * 100.0)).join(", ");
     let length = Measure::of(&facts.units.length);
-    let unit = if length.name.is_empty() { String::new() } else { format!("; {}", length.name) };
+    let unit = after("; ", &length);
     let about = format!("{percent} % of each component's mass, about its own centre{unit}");
     ui.colored_label(DIM, about);
     let legend = Legend::default().position(Corner::LeftTop).background_alpha(0.4);
@@ -199,6 +195,11 @@ fn draw(
         }
         _ => plot.line(Line::new(name.to_owned(), points).color(colour).style(style).width(1.4)),
     }
+}
+
+/// The unit's name after this separator, if it has one.
+fn after(separator: &str, unit: &Measure) -> String {
+    if unit.name.is_empty() { String::new() } else { format!("{separator}{}", unit.name) }
 }
 
 /// The number in this unit, followed by the unit's name.

@@ -47,12 +47,8 @@ impl FileForm {
                     ("A scene by name, a scene file or a snapshot; Enter opens it", "path or scene")
                 }
             };
-            let field = TextEdit::singleline(&mut self.open).hint_text(hint);
-            let field = ui.add(field.desired_width(170.0)).accessible_name(hint);
-            let entered = field.on_hover_text(about).lost_focus()
-                && ui.input(|input| input.key_pressed(egui::Key::Enter));
-            let clicked = ui.button("Open").on_hover_text(about).clicked();
-            if (entered || clicked) && !self.open.trim().is_empty() {
+            let field = TextEdit::singleline(&mut self.open).hint_text(hint).desired_width(170.0);
+            if entry(ui, field, hint, "Open", about) && !self.open.trim().is_empty() {
                 actions.push(Action::Load(Input::named(self.open.trim())));
             }
             offer(ui.button("…"), "Choose a file (ctrl+o)", actions, Action::OpenDialog);
@@ -129,12 +125,18 @@ impl FileForm {
 /// A path and a button; returns the path when the button is clicked or Enter is pressed.
 fn field(ui: &mut Ui, text: &mut String, button: &str, about: &str) -> Option<PathBuf> {
     ui.horizontal(|ui| {
-        let response = ui.add(TextEdit::singleline(text).desired_width(190.0));
-        let response = response.accessible_name("file name").on_hover_text(about);
-        let entered =
-            response.lost_focus() && ui.input(|input| input.key_pressed(egui::Key::Enter));
-        let clicked = ui.button(button).on_hover_text(about).clicked();
-        ((entered || clicked) && !text.trim().is_empty()).then(|| PathBuf::from(text.trim()))
+        let field = TextEdit::singleline(text).desired_width(190.0);
+        let is_given = entry(ui, field, "file name", button, about);
+        (is_given && !text.trim().is_empty()).then(|| PathBuf::from(text.trim()))
     })
     .inner
+}
+
+/// A text field of this accessible name, and a button; true when the button is clicked or Enter is
+/// pressed.
+fn entry(ui: &mut Ui, field: TextEdit, name: &str, button: &str, about: &str) -> bool {
+    let response = ui.add(field).accessible_name(name).on_hover_text(about);
+    let entered = response.lost_focus() && ui.input(|input| input.key_pressed(egui::Key::Enter));
+    let clicked = ui.button(button).on_hover_text(about).clicked();
+    entered || clicked
 }

@@ -188,12 +188,6 @@ pub fn released_or_reset(
 
 /// A control whose number, in the bodies' units, is shown and typed in another unit.
 pub trait InUnit: Sized {
-    /// Sets how numbers are written and read.
-    fn format(
-        self,
-        write: impl 'static + Fn(f64) -> String,
-        read: impl 'static + Fn(&str) -> Option<f64>,
-    ) -> Self;
     /// Sets what is written after the number.
     fn with_suffix(self, suffix: String) -> Self;
 
@@ -214,15 +208,7 @@ pub trait InUnit: Sized {
         unit: &Measure,
         number_of: fn(f64) -> f64,
         value_of: fn(f64) -> f64,
-    ) -> Self {
-        let Measure { factor, name } = unit.clone();
-        let suffix = if name.is_empty() { String::new() } else { format!(" {name}") };
-        let read = move |text: &str| {
-            let digits = text.trim().trim_end_matches(&name).trim();
-            Some(value_of(digits.parse::<f64>().ok()? / factor))
-        };
-        self.format(move |value| number(number_of(value) * factor), read).with_suffix(suffix)
-    }
+    ) -> Self;
 
     /// Like [`InUnit::in_unit`], but numbers without a unit, and angles, are written as egui does.
     fn in_unit_if_any(self, unit: &str) -> Self {
@@ -237,16 +223,25 @@ pub trait InUnit: Sized {
 macro_rules! in_unit {
     ($control:ident) => {
         impl InUnit for $control<'_> {
-            fn format(
-                self,
-                write: impl 'static + Fn(f64) -> String,
-                read: impl 'static + Fn(&str) -> Option<f64>,
-            ) -> Self {
-                self.custom_formatter(move |value, _| write(value)).custom_parser(read)
-            }
-
             fn with_suffix(self, suffix: String) -> Self {
                 self.suffix(suffix)
+            }
+
+            fn in_measure_by(
+                self,
+                unit: &Measure,
+                number_of: fn(f64) -> f64,
+                value_of: fn(f64) -> f64,
+            ) -> Self {
+                let Measure { factor, name } = unit.clone();
+                let suffix = if name.is_empty() { String::new() } else { format!(" {name}") };
+                let read = move |text: &str| {
+                    let digits = text.trim().trim_end_matches(&name).trim();
+                    Some(value_of(digits.parse::<f64>().ok()? / factor))
+                };
+                self.custom_formatter(move |value, _| number(number_of(value) * factor))
+                    .custom_parser(read)
+                    .suffix(suffix)
             }
         }
     };
