@@ -1,13 +1,8 @@
-//! The example patches in CONTRIBUTING.md still apply to the sources, and touch two files each.
+//! The examples in `tests/additions` apply to the sources, and touch two files each.
 
 use std::io::Write;
+use std::path::Path;
 use std::process::{Command, Stdio};
-
-/// The contents of the fenced `diff` blocks.
-fn diffs(text: &str) -> Vec<&str> {
-    let after = text.split("```diff\n").skip(1);
-    after.map(|rest| rest.split("\n```").next().unwrap_or(rest)).collect()
-}
 
 /// Whether `git apply --check` succeeds, and its error output.
 fn applies(diff: &str) -> (bool, String) {
@@ -19,17 +14,19 @@ fn applies(diff: &str) -> (bool, String) {
         .spawn()
         .expect("git should be there");
     let mut input = git.stdin.take().expect("it is piped");
-    input.write_all(format!("{diff}\n").as_bytes()).unwrap();
+    input.write_all(diff.as_bytes()).unwrap();
     drop(input);
     let output = git.wait_with_output().unwrap();
     (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
 }
 
 #[test]
-fn contributing_examples_apply_and_touch_two_files() {
-    let all = diffs(include_str!("../../CONTRIBUTING.md"));
-    assert_eq!(all.len(), 5, "a method, a place, a format, an integrator, a scene");
-    for diff in all {
+fn examples_apply_and_touch_two_files() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/additions");
+    let all = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let all: Vec<_> = all.map(|path| std::fs::read_to_string(path).unwrap()).collect();
+    assert_eq!(all.len(), 5, "a method, a backend, a format, an integrator, a scene");
+    for diff in &all {
         let files = diff.lines().filter(|line| line.starts_with("diff --git ")).count();
         let (applied, message) = applies(diff);
         assert!(applied, "{message}\n{diff}");
