@@ -1,17 +1,6 @@
-//! Records which commit and which wgpu the program is built from, for result files.
-
-use std::process::Command;
+//! Records which version of wgpu the library is built with, for result files.
 
 fn main() {
-    let git = |args: &[&str]| {
-        let output = Command::new("git").args(args).output().ok()?;
-        let text = String::from_utf8(output.stdout).ok()?;
-        (output.status.success() && !text.trim().is_empty()).then(|| text.trim().to_owned())
-    };
-    // Without git, or in a source package, the commit is unknown.
-    if let Some(commit) = git(&["rev-parse", "--short=10", "HEAD"]) {
-        println!("cargo::rustc-env=GRAVITILE_COMMIT={commit}");
-    }
     let lock = std::fs::read_to_string("Cargo.lock").unwrap_or_default();
     let mut lines = lock.lines().skip_while(|line| *line != "name = \"wgpu\"");
     if let Some(version) = lines.nth(1).and_then(|line| line.strip_prefix("version = ")) {
@@ -19,10 +8,4 @@ fn main() {
     }
     println!("cargo::rerun-if-changed=Cargo.lock");
     println!("cargo::rerun-if-changed=build.rs");
-    // Git writes to this file at every commit.
-    if let Some(log) = git(&["rev-parse", "--git-path", "logs/HEAD"])
-        && std::path::Path::new(&log).exists()
-    {
-        println!("cargo::rerun-if-changed={log}");
-    }
 }

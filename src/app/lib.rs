@@ -1,5 +1,9 @@
 //! The program: the only place that prints, exits and reads the environment.
 
+/// The commit that the program is built from, if it is known.
+#[cfg(any(feature = "cli", feature = "panel"))]
+const COMMIT: Option<&str> = option_env!("GRAVITILE_COMMIT");
+
 #[cfg(feature = "cli")]
 pub mod cli;
 mod folders;

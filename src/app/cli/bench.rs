@@ -16,7 +16,7 @@ use gravitile::forces::{EngineKind, Method};
 use gravitile::gpu::{self, AdapterRequest, DeviceCount, Gpu};
 use gravitile::inspect::Inspector;
 use gravitile::measure::figures::{self, Figure};
-use gravitile::measure::{Observer, Record, Score, Session, Sizes, read_json_lines, report};
+use gravitile::measure::{Observer, Record, Run, Score, Session, Sizes, read_json_lines, report};
 use gravitile::messages;
 use gravitile::settings::{KernelRequest, MethodRequest};
 
@@ -180,6 +180,7 @@ pub fn main(args: &Args) -> Result<Ended> {
     let bar = watcher.bar.clone();
     bar.set_style(style);
     let mut session = Session::new(gpu, sizes, &mut watcher);
+    session.run = Run::begin(crate::COMMIT);
     session.known = lookup::known();
     session.asked = kernel;
     session.remark = args.remark.as_deref().map(messages::piece).map(|text| text.to_string());

@@ -13,7 +13,7 @@ use gravitile::error::{Error, Result};
 use gravitile::forces::direct::gpu::KernelConfig;
 use gravitile::gpu::Gpu;
 use gravitile::live::Background;
-use gravitile::measure::{Device, Machine, cases_around, check_soon, steps_of_score};
+use gravitile::measure::{Device, Machine, Run, cases_around, check_soon, steps_of_score};
 use gravitile::tune::tune_steps;
 
 /// Longest duration of a step of the score in a window; slower ones are left out.
@@ -61,8 +61,10 @@ async fn score(gpu: Arc<Gpu>, shared: Arc<Shared>) -> Result<Show> {
         (device.driver, machine.system) = (browser, Some(agent));
     }
     let known = lookup::known();
+    let run = Run::begin(crate::COMMIT);
     let mut going = |part: f64, doing: &str| shared.report_progress(part, doing);
-    let records = steps_of_score(&gpu, (device, machine), &known, MOST_SECS, &mut going).await?;
+    let records =
+        steps_of_score(&gpu, &run, (device, machine), &known, MOST_SECS, &mut going).await?;
     Ok(Box::new(move |panel| panel.score = ScoreForm::of(&records)))
 }
 

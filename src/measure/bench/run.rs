@@ -11,10 +11,9 @@ pub struct Run {
 }
 
 impl Run {
-    /// A run that begins now.
-    pub fn begin() -> Self {
-        let commit = option_env!("GRAVITILE_COMMIT").unwrap_or("unknown").to_owned();
-        Self { commit, date: today(), begun: now() }
+    /// A run that begins now, of a program built from this commit, if it is known.
+    pub fn begin(commit: Option<&str>) -> Self {
+        Self { commit: commit.unwrap_or("unknown").to_owned(), date: today(), begun: now() }
     }
 
     /// A record of `device` in a figure's series, without measurements yet.

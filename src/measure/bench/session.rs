@@ -67,7 +67,8 @@ pub struct Session<'a> {
     gpu_rate: f64,
     cpu_rate: f64,
     stopped: bool,
-    run: Run,
+    /// The fields common to all records.
+    pub run: Run,
     machine: Option<Machine>,
     /// A remark on the machine by the user.
     pub remark: Option<String>,
@@ -91,7 +92,7 @@ impl<'a> Session<'a> {
             gpu_rate: 0.0,
             cpu_rate: 0.0,
             stopped: false,
-            run: Run::begin(),
+            run: Run::begin(None),
             machine: None,
             remark: None,
             asked: KernelRequest::NONE,

@@ -120,12 +120,12 @@ pub(super) async fn measure_sizes(
 /// [`Error::Device`].
 pub async fn steps_of_score(
     gpu: &Arc<Gpu>,
+    run: &Run,
     (device, machine): (Device, Machine),
     known: &Known,
     most_secs: f64,
     going: &mut Going<'_>,
 ) -> Result<Vec<Record>> {
-    let run = Run::begin();
     let mut records = vec![machine.record(run.record(device.clone(), MACHINE, MACHINE))];
     let blank = Record { kind: Kind::Steps, ..run.record(device, FIGURE, "whole steps") };
     let sized = measure_sizes(gpu, known, &blank, SIZES, most_secs, &mut records, going);
