@@ -3,7 +3,7 @@
 
 use glam::DVec3;
 
-use super::each::groups;
+use super::results::groups;
 use crate::error::{Error, Result};
 use crate::forces::{Answers, ForceEngine, Identity, Sinks, Sources, Want};
 use crate::math::{all_finite, all_vectors_finite};

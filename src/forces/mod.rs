@@ -60,7 +60,10 @@ pub use device::{
 use engine::check_plain;
 pub use engine::{ForceEngine, InParts, check_update};
 pub use kind::{EngineKind, Place, engine_names};
-pub use moving::{ArrivalList, Arrivals, Goal, Moving, MovingSources, ToJerk};
+pub(crate) use moving::Watch;
+pub use moving::{
+    ArrivalList, Arrivals, Goal, Moving, MovingSources, SharedTable, SourceTable, ToJerk,
+};
 pub use on_device::{BindForces, DeviceEntry, DeviceTools, on_device};
 pub use precision::{Noise, Precision};
 pub use question::{Identity, Order, Sinks, Sources, Want, Within, check_softening};

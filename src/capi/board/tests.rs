@@ -2,7 +2,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 use super::*;
-use crate::capi::world::{self, Key, with_board};
+use crate::capi::registry::{self, Key, Open, with_board};
 use crate::forces::TestBodies;
 use crate::forces::direct::{CpuSingle, Reference};
 
@@ -46,7 +46,8 @@ fn boards_compute_at_the_same_time() {
     for number in [501, 502] {
         let inner = Reference::default();
         let engine = Rendezvous { inner, begun: Arc::clone(&begun) };
-        world::insert_board(Key::G5(number), Board::new(Box::new(engine)));
+        let board = Box::new(Board::new(Box::new(engine)));
+        registry::insert(Key::G5(number), Open::Board(board));
     }
     let force = |number: i32| -> Result<f64> {
         with_board(number, |board| {
@@ -68,7 +69,7 @@ fn boards_compute_at_the_same_time() {
     });
     assert_eq!(both, (-2.0 / 502.0, -2.0 / 501.0));
     for number in [501, 502] {
-        world::close(Key::G5(number)).unwrap();
+        registry::close(Key::G5(number)).unwrap();
     }
 }
 

@@ -12,10 +12,10 @@ use rayon::prelude::*;
 
 use super::Kernel;
 use crate::error::{Error, Result};
-use crate::forces::engine::{check_indices, check_places};
+use crate::forces::engine::check_places;
 use crate::forces::{
-    Answers, Arrivals, ForceEngine, InParts, Moving, MovingSources, NO_SOURCE, Order, Precision,
-    Sinks, Sources, Want, check_update,
+    Answers, Arrivals, ForceEngine, InParts, MovingSources, NO_SOURCE, Order, Precision,
+    SharedTable, Sinks, Sources, Want, check_update,
 };
 use crate::stop;
 
@@ -59,7 +59,7 @@ const PREDICTION: usize = 3;
 pub struct CpuDouble {
     kernel: Kernel,
     packs: Vec<Pack>,
-    /// Moving sources; if is_found are any, `packs` is empty.
+    /// Moving sources; if there are any, `packs` is empty.
     movers: Movers,
     moves: bool,
     time: Option<f64>,
@@ -335,22 +335,16 @@ impl InParts for CpuDouble {
 }
 
 impl MovingSources for CpuDouble {
-    fn set_moving(&mut self, sources: &[Moving]) -> Result<()> {
+    fn share(&mut self, table: &SharedTable) -> Result<()> {
+        let table = table.read();
         self.packs.clear();
-        self.movers.set(sources);
-        self.count = sources.len();
+        self.movers.set(&table);
+        self.count = table.len();
         (self.moves, self.velocities, self.accelerations) = (true, true, true);
         Ok(())
     }
 
-    fn update_moving(&mut self, index: &[u32], sources: &[Moving]) -> Result<()> {
-        self.check_moves(true)?;
-        check_indices(index, sources.len(), self.count)?;
-        index.iter().zip(sources).for_each(|(&k, source)| self.movers.put(k as usize, source));
-        Ok(())
-    }
-
-    fn announce_moving(&mut self, sources: &Arrivals) -> Result<()> {
+    fn announce(&mut self, sources: &Arrivals) -> Result<()> {
         self.check_moves(true)?;
         check_places(sources.places, self.count)?;
         self.movers.put_all(sources);
@@ -359,5 +353,9 @@ impl MovingSources for CpuDouble {
 
     fn predict_to(&mut self, time: Option<f64>) {
         self.time = time;
+    }
+
+    fn table(&self) -> Option<SharedTable> {
+        None
     }
 }

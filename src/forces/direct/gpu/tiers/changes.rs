@@ -147,29 +147,34 @@ impl Changes {
         buffer
     }
 
-    /// Writes the changed records into the buffer of [`Changes::fit`], by a kernel in `batch`.
-    /// `make` computes the record of a body and returns whether it fits the tier. Returns the first
-    /// body that does not; the batch must not be submitted then.
+    /// Compiles the kernel of [`Changes::scatter`], once.
     ///
     /// # Errors
-    /// A kernel that does not compile.
-    pub async fn scatter(
-        &mut self,
-        gpu: &Gpu,
-        batch: &mut Batch,
-        records: &wgpu::Buffer,
-        make: impl Fn(u32, &mut [Word]) -> bool + Sync,
-    ) -> Result<Option<u32>> {
-        let count = self.changed.len();
-        if count == 0 {
-            return Ok(None);
-        }
+    /// It does not compile.
+    pub async fn prepare(&mut self, gpu: &Gpu) -> Result<()> {
         if self.kernel.is_none() {
             let name = "direct/scatter.wgsl";
             let text = template::assemble(name, minijinja::context! {})?;
             let params = Binding::Params(size_of::<ScatterParams>() as u64);
             let bindings = [Binding::Read, Binding::Write, params];
             self.kernel = Some(compile(gpu, name, &text, &bindings, Checks::default()).await?);
+        }
+        Ok(())
+    }
+
+    /// Writes the changed records into the buffer of [`Changes::fit`], by a kernel in `batch`
+    /// ([`Changes::prepare`]). `make` computes the record of a body and returns whether it fits the
+    /// tier. Returns the first body that does not; the batch must not be submitted then.
+    pub fn scatter(
+        &mut self,
+        gpu: &Gpu,
+        batch: &mut Batch,
+        records: &wgpu::Buffer,
+        make: impl Fn(usize, &mut [Word]) -> bool + Sync,
+    ) -> Option<usize> {
+        let count = self.changed.len();
+        if count == 0 {
+            return None;
         }
         let sent = self.staged.unwrap_or(self.words);
         let each = sent + 1;
@@ -180,10 +185,10 @@ impl Changes {
             }
             let refused = first_refused(&mut self.staging[..count * each], each, |(k, out)| {
                 out[0] = [changed[k], 0, 0, 0];
-                make(changed[k], &mut out[1..])
+                make(changed[k] as usize, &mut out[1..])
             });
             if let Some(k) = refused {
-                return Ok(Some(changed[k]));
+                return Some(changed[k] as usize);
             }
         }
         let all = count * each;
@@ -212,7 +217,7 @@ impl Changes {
         });
         let buffers = [&from, records, batch.buffer()];
         if self.bound[which].as_ref().is_none_or(|(known, _)| known.each_ref() != buffers) {
-            let kernel = self.kernel.as_ref().expect("made above");
+            let kernel = self.kernel.as_ref().expect("prepared before");
             let row = batch.row_binding::<ScatterParams>();
             let resources = [buffers[0].as_entire_binding(), buffers[1].as_entire_binding(), row];
             let bound = kernel.bind(gpu, "scatter", &resources);
@@ -222,7 +227,7 @@ impl Changes {
         // Threads write several words where one each would exceed the limit of a dispatch.
         let groups = (count * self.words).div_ceil(64).min(4096) as u32;
         batch.dispatch(bound, offset, [groups, 1]);
-        Ok(None)
+        None
     }
 
     /// Marks all records as sent.

@@ -44,22 +44,22 @@ static KNOWN: Mutex<Vec<(String, Precision, Verdict)>> = Mutex::new(Vec::new());
 ///
 /// # Errors
 /// The tier does not hold, with the reason; the device failed.
-pub async fn tier_soon(gpu: &Arc<Gpu>, precision: Precision) -> Result<Pairs> {
-    verdict_soon(gpu, precision).await?.map_err(|reason| gpu.refuse(reason))
+pub async fn tier_async(gpu: &Arc<Gpu>, precision: Precision) -> Result<Pairs> {
+    verdict_async(gpu, precision).await?.map_err(|reason| gpu.refuse(reason))
 }
 
-/// [`tier_soon`], waiting for the device.
+/// [`tier_async`], waiting for the device.
 pub fn tier(gpu: &Arc<Gpu>, precision: Precision) -> Result<Pairs> {
-    blocking(tier_soon(gpu, precision))
+    blocking(tier_async(gpu, precision))
 }
 
-/// [`verdict_soon`], waiting for the device.
+/// [`verdict_async`], waiting for the device.
 pub fn verdict(gpu: &Arc<Gpu>, precision: Precision) -> Result<Verdict> {
-    blocking(verdict_soon(gpu, precision))
+    blocking(verdict_async(gpu, precision))
 }
 
-/// [`tier_soon`], but returns a tier that does not hold as `Ok(Err(reason))`.
-pub async fn verdict_soon(gpu: &Arc<Gpu>, precision: Precision) -> Result<Verdict> {
+/// [`tier_async`], but returns a tier that does not hold as `Ok(Err(reason))`.
+pub async fn verdict_async(gpu: &Arc<Gpu>, precision: Precision) -> Result<Verdict> {
     let adapter = &gpu.adapter;
     let name = format!("{} {} {} {:?}", adapter.name, adapter.driver, adapter.backend, gpu.tier);
     let lock = || KNOWN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
@@ -70,7 +70,7 @@ pub async fn verdict_soon(gpu: &Arc<Gpu>, precision: Precision) -> Result<Verdic
     }
     let found = match precision {
         Precision::Single => Ok(Pairs::NONE),
-        Precision::DoubleSingle => double_single_soon(gpu, true).await?,
+        Precision::DoubleSingle => double_single_async(gpu, true).await?,
         Precision::Double if !gpu.tier.f64 => {
             Err("has no f64 in shaders (only Vulkan drivers offer it); \
              the CPU engine computes in f64 ('--engine cpu')"
@@ -88,10 +88,10 @@ pub async fn verdict_soon(gpu: &Arc<Gpu>, precision: Precision) -> Result<Verdic
 /// Whether double-single arithmetic holds, fenced or not, and whether its products may use fma.
 /// Blocks until the device is done.
 pub fn double_single(gpu: &Arc<Gpu>, fence: bool) -> Result<Verdict> {
-    blocking(double_single_soon(gpu, fence))
+    blocking(double_single_async(gpu, fence))
 }
 
-async fn double_single_soon(gpu: &Arc<Gpu>, fence: bool) -> Result<Verdict> {
+async fn double_single_async(gpu: &Arc<Gpu>, fence: bool) -> Result<Verdict> {
     let wrong = match arithmetic(gpu, fence).await? {
         Ok(fma) => {
             let ways: &[bool] = if fma == Fma::Fused { &[true, false] } else { &[false] };
@@ -230,8 +230,8 @@ async fn prove(
         let (asked, want) =
             (sinks.sinks(0..sinks.len(), Identity::Foreign), Want::only(Order::Snap));
         // NaN counts as an error below.
-        engine.begin_soon(&asked, 0.0, &want).await?;
-        engine.collect_soon(&mut found).await?;
+        engine.begin_async(&asked, 0.0, &want).await?;
+        engine.collect_async(&mut found).await?;
         reference.begin(&asked, 0.0, &want)?;
         reference.collect(&mut right)?;
         let [limit, of_snaps] = limits(precision, sources.len());

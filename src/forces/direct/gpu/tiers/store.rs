@@ -21,7 +21,7 @@ pub(super) struct Store {
     pub has_velocity: bool,
     pub has_acceleration: bool,
     records: Vec<Word>,
-    changes: Changes,
+    pub changes: Changes,
 }
 
 impl Store {
@@ -128,21 +128,6 @@ impl Store {
         kept
     }
 
-    /// Changes not yet uploaded.
-    pub fn changes(&self) -> &Changes {
-        &self.changes
-    }
-
-    /// Call after the submission that uses the last upload.
-    pub fn submitted(&mut self) {
-        self.changes.submitted();
-    }
-
-    /// The last upload was not submitted: everything is sent again.
-    pub fn resend_all(&mut self) {
-        self.changes.all = true;
-    }
-
     /// The device's buffer, updated: completely, or by one transfer of the changes and a kernel in
     /// `batch` that scatters them. Needs at least one source.
     ///
@@ -154,11 +139,12 @@ impl Store {
             gpu.queue.write_buffer(&buffer, 0, bytemuck::cast_slice(&self.records));
         } else {
             let (records, words) = (&self.records, self.words());
-            let copy = |j: u32, out: &mut [Word]| {
-                out.copy_from_slice(&records[j as usize * words..][..words]);
+            let copy = |j: usize, out: &mut [Word]| {
+                out.copy_from_slice(&records[j * words..][..words]);
                 true
             };
-            self.changes.scatter(gpu, batch, &buffer, copy).await?;
+            self.changes.prepare(gpu).await?;
+            self.changes.scatter(gpu, batch, &buffer, copy);
         }
         self.changes.sent();
         Ok(buffer)
