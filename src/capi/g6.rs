@@ -259,11 +259,6 @@ pub fn pipelines() -> Result<c_int> {
     Ok(before.map_or_else(|returned| returned, |_| default))
 }
 
-/// C vectors as `DVec3`.
-pub fn vectors(from: &[[f64; 3]]) -> Vec<DVec3> {
-    bytemuck::cast_slice(from).to_vec()
-}
-
 /// A C vector as `DVec3`.
 #[inline(always)]
 pub fn vector(from: Input<[f64; 3]>) -> Result<DVec3> {

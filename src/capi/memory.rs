@@ -102,18 +102,20 @@ impl Memory {
     /// Stores all queued particles and marks them for upload.
     fn store_queued(&mut self) {
         let Some(queue) = &mut self.queue else { return };
-        queue.take();
-        if queue.is_empty() {
-            return;
+        loop {
+            queue.take();
+            if queue.is_empty() {
+                return;
+            }
+            let mut table = self.table.write();
+            let (arrivals, softening_squared) = queue.entries();
+            for (k, (place, low)) in arrivals.places.iter().zip(arrivals.low).enumerate() {
+                let stored = table.set(*place, low, arrivals.high(k), softening_squared[k]);
+                // Cannot fail: the queue accepts only particles that need no allocation.
+                debug_assert!(stored.is_ok(), "{stored:?}");
+            }
+            queue.clear();
         }
-        let mut table = self.table.write();
-        let (arrivals, softening_squared) = queue.entries();
-        for (k, (place, low)) in arrivals.places.iter().zip(arrivals.low).enumerate() {
-            let stored = table.set(*place, low, arrivals.high(k), softening_squared[k]);
-            // Cannot fail: the queue accepts only particles that need no allocation.
-            debug_assert!(stored.is_ok(), "{stored:?}");
-        }
-        queue.clear();
     }
 
     /// The particle at `address`.
@@ -194,7 +196,7 @@ impl Memory {
             let is_current = {
                 let table = self.table.read();
                 let is_unchanged = !table.is_rearranged() && table.changed().is_empty();
-                is_sent && is_unchanged && !table.has_gaps()
+                is_sent && is_unchanged && !table.has_gaps() && !queue.has_more()
             };
             // Whether the queued particles replace sources without changing any index.
             let has_index = |one: &Goal| self.indices.has_index(one.at as usize, one.tag);

@@ -7,14 +7,14 @@ use std::sync::atomic::{AtomicI32, Ordering};
 
 use glam::DVec3;
 
-use super::cluster::{Call, Cluster};
-use super::g6::{give_list, read_lists, set_time, vectors};
+use super::cluster::{BorrowedCall, Cluster};
+use super::g6::{give_list, read_lists, set_time};
 use super::guard::DONE;
 use super::options::Options;
 use super::particle::Particle;
 use super::registry::{self, Key, with_cluster};
 use super::results::{self, ResultArrays};
-use super::slices::{Input, count};
+use super::slices::count;
 use crate::error::{Error, Result};
 use crate::forces::{Moving, Order, Precision};
 
@@ -80,28 +80,23 @@ sapporo_start; (object: int, nj: int, ni: int, index: ints, pos: vectors, vel: v
     with_object(object, |cluster| { cluster.reset(); Ok(()) })?;
     let (addresses, n) = (count("the number nj of j-particles", nj)?, count("the number ni of i-particles", ni)?);
     let order = order_of(object);
-    let from = |least: Order, given: Input<[f64; 3]>| -> Result<Vec<DVec3>> {
-        if order < least { Ok(Vec::new()) } else { given.take(n).map(vectors) }
-    };
-    let mut call = Call {
-        addresses,
-        position: from(Order::Acceleration, pos)?,
-        velocity: from(Order::Jerk, vel)?,
-        acceleration: from(Order::Snap, acc)?,
-        // GRAPE-5 has no indices and excludes no pair.
-        index: if order == Order::Acceleration { Vec::new() } else { index.take(n)?.to_vec() },
-        softening_squared: eps2,
-        radius_squared: h2.take_if_any(n).to_vec(),
-    };
+    // Derivatives above the order are not read, and GRAPE-5 has no indices and excludes no pair.
+    let n_of = |least: Order| if order < least { 0 } else { n };
     let each = eps2_i.take_if_any(n);
-    if let Some(first) = each.first() {
-        call.softening_squared = *first;
-    }
+    let call = BorrowedCall {
+        addresses,
+        position: bytemuck::cast_slice(pos.take(n)?),
+        velocity: bytemuck::cast_slice(vel.take(n_of(Order::Jerk))?),
+        acceleration: bytemuck::cast_slice(acc.take(n_of(Order::Snap))?),
+        index: index.take(n_of(Order::Jerk))?,
+        softening_squared: each.first().copied().unwrap_or(eps2),
+        radius_squared: h2.take_if_any(n),
+    };
     with_object(object, |cluster| {
         if each.iter().all(|other| *other == call.softening_squared) {
-            return cluster.begin(&call.borrowed()).map(|()| DONE);
+            return cluster.begin(&call).map(|()| DONE);
         }
-        let forces = results::evaluate(cluster, call, each, order > Order::Acceleration)?;
+        let forces = results::evaluate(cluster, &call, each, order > Order::Acceleration)?;
         cluster.reset();
         cluster.precomputed = Some(forces);
         Ok(DONE)

@@ -4,7 +4,7 @@
 //!
 //! In most programs one thread sets all particles. It appends to a log without locked operations,
 //! each of which would wait until all stores of the last particle have reached the cache, and so
-//! double the time. Particles of other threads are appended to a buffer with a lock.
+//! double the time. Particles of other threads are appended under a lock.
 
 use std::cell::Cell;
 use std::ffi::c_int;
@@ -17,9 +17,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use glam::DVec3;
 
 use super::particle::Particle;
-use crate::forces::{ArrivalList, Arrivals, Goal, ToJerk};
+use crate::forces::{Arrivals, Goal, ToJerk};
 
-/// Most particles in the log and in the buffer: 4 MB each. If a client sets more between calls,
+/// Most particles in the log, and of other threads: 4 MB each. If a client sets more between calls,
 /// they are stored early.
 const MAX_QUEUED: usize = 1 << 15;
 
@@ -29,22 +29,34 @@ const TAKES_HIGH: u64 = 1 << 32;
 /// More than any number of entries.
 const CLOSED: usize = usize::MAX;
 
+/// The store of the log among the stores of a queue; the others take turns for other threads'
+/// particles.
+const LOG: usize = 0;
+
 /// Particles that are not yet stored in a cluster's memory.
 #[derive(Default)]
 pub struct ParticleQueue {
     /// Addresses below this have memory for particles; plus [`TAKES_HIGH`].
     capacity: AtomicU64,
     log: SingleWriterLog,
+    stores: [EntryStore; 3],
     shared: Mutex<Shared>,
     has_reader: AtomicBool,
 }
 
-#[derive(Default)]
 struct Shared {
-    /// Particles set by other threads than the log's owner.
-    buffer: AppendBuffer,
+    /// The store that particles of other threads than the log's owner are appended to, and their
+    /// number there.
+    store: usize,
+    count: usize,
     /// Number of entries of the log that were read; [`CLOSED`] if later ones are to be discarded.
     read: usize,
+}
+
+impl Default for Shared {
+    fn default() -> Self {
+        Self { store: LOG + 1, count: 0, read: 0 }
+    }
 }
 
 impl ParticleQueue {
@@ -68,12 +80,25 @@ impl ParticleQueue {
             return false;
         }
         if self.log.is_mine() {
-            return is_open()
-                && (self.log.has_room(is_low) || self.log.grow(is_low))
-                && self.log.append(address, particle);
+            let (store, k) = (&self.stores[LOG], self.log.count.load(Ordering::Relaxed));
+            let is_ready = is_open() && (store.has_room(k, is_low) || store.grow(k, is_low));
+            if is_ready {
+                // SAFETY: there is room. This thread is the owner, the only one that writes here,
+                // and no other thread reads entries that are not counted.
+                unsafe { store.write(k, address, particle) };
+                self.log.count.store(k + 1, Ordering::Release);
+            }
+            return is_ready;
         }
         let mut shared = self.lock();
-        is_open() && shared.buffer.push(address, particle)
+        let (store, k) = (&self.stores[shared.store], shared.count);
+        let is_ready = is_open() && (store.has_room(k, is_low) || store.grow(k, is_low));
+        if is_ready {
+            // SAFETY: there is room, and the lock is held.
+            unsafe { store.write(k, address, particle) };
+            shared.count += 1;
+        }
+        is_ready
     }
 
     fn lock(&self) -> MutexGuard<'_, Shared> {
@@ -85,16 +110,17 @@ impl ParticleQueue {
 /// and discards them.
 pub struct QueueReader<'a> {
     queue: &'a ParticleQueue,
-    /// Entries of the log that were taken, or else particles that include other threads'.
+    /// Where the particles are that were taken.
+    store: usize,
     taken: Range<usize>,
-    others: AppendBuffer,
+    has_more: bool,
 }
 
 impl<'a> QueueReader<'a> {
     /// Opens a queue that has no reader.
     pub fn new(queue: &'a ParticleQueue) -> Self {
         assert!(!queue.has_reader.swap(true, Ordering::AcqRel), "a queue has one reader");
-        Self { queue, taken: 0..0, others: AppendBuffer::default() }
+        Self { queue, store: LOG, taken: 0..0, has_more: false }
     }
 
     /// Sets the addresses that can be stored without allocation, and whether snap and crackle can.
@@ -104,58 +130,54 @@ impl<'a> QueueReader<'a> {
         self.queue.capacity.store(capacity + flag, Ordering::Release);
     }
 
-    /// Takes all queued particles, unless those taken before are still to be stored.
+    /// Takes queued particles, unless some that were taken before are still to be stored.
     pub fn take(&mut self) {
         if !self.is_empty() {
             return;
         }
-        let log = &self.queue.log;
         let mut shared = self.queue.lock();
-        let unread = shared.read..log.count.load(Ordering::Acquire);
-        if shared.buffer.is_empty() {
-            self.taken = unread;
-        } else if unread.is_empty() {
-            std::mem::swap(&mut self.others, &mut shared.buffer);
+        let unread = shared.read..self.queue.log.count.load(Ordering::Acquire);
+        // What another thread sets after the log's owner comes later in the order, since the log is
+        // disabled from then on.
+        self.has_more = !unread.is_empty() && shared.count > 0;
+        if !unread.is_empty() {
+            (self.store, self.taken) = (LOG, unread);
+        } else if shared.count > 0 {
+            (self.store, self.taken) = (shared.store, 0..shared.count);
+            (shared.store, shared.count) = (if shared.store == 1 { 2 } else { 1 }, 0);
         } else {
-            // What another thread sets after the log's owner comes later in the order, since the
-            // log is disabled from then on.
-            shared.read = unread.end;
-            self.others.append(log.entries(&unread));
-            self.others.append(shared.buffer.entries());
-            shared.buffer.clear();
+            self.queue.log.restart_if_read(&mut shared);
         }
     }
 
     /// Whether nothing is taken.
     pub fn is_empty(&self) -> bool {
-        self.taken.is_empty() && self.others.is_empty()
+        self.taken.is_empty()
+    }
+
+    /// Whether there were more particles in the queue than have been taken, which is the case once.
+    pub fn has_more(&self) -> bool {
+        self.has_more
     }
 
     /// The particles that were taken, in the order in which they were set, in the engines' format
     /// with the client's index as tag, and their eps^2.
     pub fn entries(&self) -> (Arrivals<'_>, &[f64]) {
-        match self.taken.is_empty() {
-            true => self.others.entries(),
-            false => self.queue.log.entries(&self.taken),
+        if self.is_empty() {
+            return Default::default();
         }
+        // SAFETY: these entries were written and do not change until the only reader removes them,
+        // which is borrowed.
+        unsafe { self.queue.stores[self.store].entries(&self.taken) }
     }
 
     /// Removes the particles that were taken.
     pub fn clear(&mut self) {
-        self.others.clear();
         let taken = std::mem::take(&mut self.taken);
-        let log = &self.queue.log;
-        let mut shared = self.queue.lock();
-        if !taken.is_empty() {
+        if self.store == LOG && !taken.is_empty() {
+            let mut shared = self.queue.lock();
             shared.read = taken.end;
-        }
-        // If the owner is this thread, nobody writes now: the same memory is used again, which is
-        // still in the cache.
-        if log.owner.load(Ordering::Relaxed) == mark()
-            && log.count.load(Ordering::Relaxed) == shared.read
-        {
-            log.count.store(0, Ordering::Relaxed);
-            shared.read = 0;
+            self.queue.log.restart_if_read(&mut shared);
         }
     }
 }
@@ -165,8 +187,8 @@ impl Drop for QueueReader<'_> {
         let Self { queue, .. } = self;
         queue.capacity.store(0, Ordering::Release);
         let mut shared = queue.lock();
-        shared.buffer = AppendBuffer::default();
         let owner = queue.log.owner.load(Ordering::Relaxed);
+        shared.count = 0;
         if owner == mark() {
             shared.read = 0;
             queue.log.count.store(0, Ordering::Relaxed);
@@ -181,46 +203,6 @@ impl Drop for QueueReader<'_> {
     }
 }
 
-/// Particles in the order in which they were set.
-#[derive(Default)]
-struct AppendBuffer {
-    arrivals: ArrivalList,
-    softening_squared: Vec<f64>,
-}
-
-impl AppendBuffer {
-    fn is_empty(&self) -> bool {
-        self.softening_squared.is_empty()
-    }
-
-    fn entries(&self) -> (Arrivals<'_>, &[f64]) {
-        (self.arrivals.all(), &self.softening_squared)
-    }
-
-    /// Appends a particle. Returns false at the limit.
-    fn push(&mut self, address: c_int, particle: &Particle) -> bool {
-        let has_room = self.softening_squared.len() < MAX_QUEUED;
-        if has_room {
-            let place = Goal { at: address as u32, tag: particle.index };
-            self.arrivals.push(place, &particle.moving);
-            self.softening_squared.push(particle.softening_squared);
-        }
-        has_room
-    }
-
-    fn append(&mut self, (others, softening_squared): (Arrivals<'_>, &[f64])) {
-        for (k, (place, low)) in others.places.iter().zip(others.low).enumerate() {
-            self.arrivals.push_parts(*place, low, others.high(k));
-        }
-        self.softening_squared.extend_from_slice(softening_squared);
-    }
-
-    fn clear(&mut self) {
-        self.arrivals.clear();
-        self.softening_squared.clear();
-    }
-}
-
 thread_local! {
     /// Its address identifies this thread as long as the thread lives.
     static MARK: Cell<u8> = const { Cell::new(0) };
@@ -231,30 +213,18 @@ fn mark() -> usize {
     MARK.with(|mark| std::ptr::from_ref(mark) as usize)
 }
 
-/// Lock-free log of [`MAX_QUEUED`] entries at most. The first thread that appends becomes the
-/// owner. Only the owner writes entries; it then publishes their count, and the queue's reader
-/// reads the published entries. Once another thread sets particles, the log is disabled for good,
-/// so everything in it precedes what other threads set afterwards.
+/// Whose the log is: the first thread that appends becomes the owner. Only the owner writes
+/// entries; it then publishes their count, and the queue's reader reads the published entries. Once
+/// another thread sets particles, the log is disabled for good, so everything in it precedes what
+/// other threads set afterwards.
 #[derive(Default)]
 struct SingleWriterLog {
     /// Mark of the owner; 0 if there is none yet.
     owner: AtomicUsize,
     /// Whether other threads have set particles.
     is_shared: AtomicBool,
-    /// Memory of the entries, or null. Allocated by the owner and never freed, as it may be writing
-    /// when another thread closes the queue.
-    entries: AtomicPtr<Entries>,
-    /// Null as long as no particle has a snap or crackle.
-    high: AtomicPtr<[[DVec3; 2]; MAX_QUEUED]>,
     /// Number of entries written.
     count: AtomicUsize,
-}
-
-/// 128 bytes of each particle.
-struct Entries {
-    places: [Goal; MAX_QUEUED],
-    low: [ToJerk; MAX_QUEUED],
-    softening_squared: [f64; MAX_QUEUED],
 }
 
 impl SingleWriterLog {
@@ -276,46 +246,72 @@ impl SingleWriterLog {
         claimed
     }
 
-    /// Whether there is memory for the owner's next particle, and for its snap unless it `is_low`.
+    /// Starts again at the first entry if all were read and the owner is this thread, so that
+    /// nobody writes now: that memory is still in the cache.
+    fn restart_if_read(&self, shared: &mut Shared) {
+        if self.owner.load(Ordering::Relaxed) == mark()
+            && self.count.load(Ordering::Relaxed) == shared.read
+        {
+            self.count.store(0, Ordering::Relaxed);
+            shared.read = 0;
+        }
+    }
+}
+
+/// Memory of [`MAX_QUEUED`] particles. Allocated when it is needed, by the thread that writes, and
+/// never freed, as a thread may be writing when another one closes the queue.
+#[derive(Default)]
+struct EntryStore {
+    entries: AtomicPtr<Entries>,
+    /// Null as long as no particle has a snap or crackle.
+    high: AtomicPtr<[[DVec3; 2]; MAX_QUEUED]>,
+}
+
+/// 128 bytes of each particle.
+struct Entries {
+    places: [Goal; MAX_QUEUED],
+    low: [ToJerk; MAX_QUEUED],
+    softening_squared: [f64; MAX_QUEUED],
+}
+
+impl EntryStore {
+    /// Whether there is memory for entry `k`, and for its snap unless it `is_low`.
     #[inline(always)]
-    fn has_room(&self, is_low: bool) -> bool {
-        self.count.load(Ordering::Relaxed) < MAX_QUEUED
+    fn has_room(&self, k: usize, is_low: bool) -> bool {
+        k < MAX_QUEUED
             && !self.entries.load(Ordering::Relaxed).is_null()
             && (is_low || !self.high.load(Ordering::Relaxed).is_null())
     }
 
-    /// Allocates what [`SingleWriterLog::has_room`] needs; only the owner may call this. Returns
-    /// false if the log is full or without memory. Does not take the particle as an argument: it
-    /// would be spilled to memory and reloaded right after being written, which stalls until all
-    /// earlier stores have reached the cache.
+    /// Allocates what [`EntryStore::has_room`] needs after `k` entries; only the thread that writes
+    /// may call this. Returns false if the store is full or without memory. Does not take the
+    /// particle as an argument: it would be spilled to memory and reloaded right after being
+    /// written, which stalls until all earlier stores have reached the cache.
     #[cold]
-    fn grow(&self, is_low: bool) -> bool {
+    fn grow(&self, k: usize, is_low: bool) -> bool {
         if self.entries.load(Ordering::Relaxed).is_null() {
             self.entries.store(allocate(), Ordering::Relaxed);
         }
         if !is_low && self.high.load(Ordering::Relaxed).is_null() {
             let high = allocate::<[[DVec3; 2]; MAX_QUEUED]>();
             if !high.is_null() {
-                let written = self.count.load(Ordering::Relaxed);
                 // SAFETY: allocated above; nobody else has the pointer yet.
-                unsafe { high.cast::<[DVec3; 2]>().write_bytes(0, written) };
+                unsafe { high.cast::<[DVec3; 2]>().write_bytes(0, k) };
             }
             self.high.store(high, Ordering::Release);
         }
-        self.has_room(is_low)
+        self.has_room(k, is_low)
     }
 
-    /// Appends a particle; only the owner may call this. Returns false without memory.
+    /// Writes entry `k`.
+    ///
+    /// # Safety
+    /// [`EntryStore::has_room`] is true, and no other thread reads or writes this entry.
     #[inline(always)]
-    fn append(&self, address: c_int, particle: &Particle) -> bool {
-        let k = self.count.load(Ordering::Relaxed);
-        let entries = self.entries.load(Ordering::Relaxed);
-        if k >= MAX_QUEUED || entries.is_null() {
-            return false;
-        }
-        let high = self.high.load(Ordering::Relaxed);
-        // SAFETY: this thread is the owner, the only one that changes the pointers and increases
-        // the count; there is memory for entry k, which no other thread reads or writes.
+    unsafe fn write(&self, k: usize, address: c_int, particle: &Particle) {
+        let (entries, high) =
+            (self.entries.load(Ordering::Relaxed), self.high.load(Ordering::Relaxed));
+        // SAFETY: as the caller guarantees.
         unsafe {
             // Written in place, number by number: an intermediate copy would double the time.
             let place = &raw mut (*entries).places[k];
@@ -332,17 +328,17 @@ impl SingleWriterLog {
             }
             (*entries).softening_squared[k] = particle.softening_squared;
         }
-        self.count.store(k + 1, Ordering::Release);
-        true
     }
 
-    /// The entries `range`, which must have been published, for the queue's reader.
-    fn entries(&self, range: &Range<usize>) -> (Arrivals<'_>, &[f64]) {
+    /// The entries `range`, of which there is at least one.
+    ///
+    /// # Safety
+    /// They were written, and nobody writes them while they are borrowed.
+    unsafe fn entries(&self, range: &Range<usize>) -> (Arrivals<'_>, &[f64]) {
         let entries = self.entries.load(Ordering::Relaxed);
         let high = self.high.load(Ordering::Acquire);
         let (first, n) = (range.start, range.len());
-        // SAFETY: published entries were written and do not change until the count is reset: by the
-        // only reader, which is borrowed, or by the drop of it.
+        // SAFETY: as the caller guarantees.
         unsafe {
             let places =
                 from_raw_parts((&raw const (*entries).places).cast::<Goal>().add(first), n);
@@ -380,11 +376,15 @@ mod tests {
 
     /// Takes and removes all particles; returns their tags.
     fn take(reader: &mut QueueReader) -> Vec<i32> {
-        reader.take();
-        let tags = reader.entries().0.places.iter().map(|place| place.tag).collect();
-        reader.clear();
-        assert!(reader.is_empty());
-        tags
+        let mut tags = Vec::new();
+        loop {
+            reader.take();
+            if reader.is_empty() {
+                return tags;
+            }
+            tags.extend(reader.entries().0.places.iter().map(|place| place.tag));
+            reader.clear();
+        }
     }
 
     #[test]
@@ -451,11 +451,15 @@ mod tests {
         reader.take();
         enqueue(800..810);
         assert_eq!(reader.entries().0.len(), 100);
-        assert!(take(&mut reader).into_iter().eq(700..800));
+        reader.clear();
         elsewhere(|| enqueue(810..900));
         enqueue(900..1000);
+        reader.take();
+        assert!(reader.has_more() && reader.entries().0.len() == 10);
         assert!(take(&mut reader).into_iter().eq(800..1000));
         enqueue(1000..1100);
+        reader.take();
+        assert!(!reader.has_more());
         assert!(elsewhere(|| take(&mut reader)).into_iter().eq(1000..1100));
         assert!(take(&mut reader).is_empty());
         // Closed by another thread than the one that sets.

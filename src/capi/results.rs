@@ -2,9 +2,7 @@
 
 use std::ffi::c_int;
 
-use glam::DVec3;
-
-use super::cluster::{Call, Cluster, Forces, Requested};
+use super::cluster::{BorrowedCall, Call, Cluster, Forces, Requested};
 use super::guard::DONE;
 use super::slices::Output;
 use crate::error::{Error, Result};
@@ -50,7 +48,7 @@ pub fn groups(values: &[f64]) -> Vec<Vec<usize>> {
 /// [`Cluster::finish`].
 pub fn evaluate(
     cluster: &mut Cluster,
-    mut call: Call,
+    call: &BorrowedCall,
     softening_squared: &[f64],
     nearest: bool,
 ) -> Result<Forces> {
@@ -61,22 +59,20 @@ pub fn evaluate(
     }
     let first = softening_squared.first().copied().unwrap_or(0.0);
     if softening_squared.iter().all(|other| *other == first) {
-        call.softening_squared = first;
-        cluster.begin(&call.borrowed())?;
+        cluster.begin(&BorrowedCall { softening_squared: first, ..*call })?;
         return finish(cluster, n, nearest);
     }
     let mut all = Forces::default();
     for group in groups(softening_squared) {
-        let of = |from: &[DVec3]| -> Vec<DVec3> {
-            if from.is_empty() { Vec::new() } else { group.iter().map(|&i| from[i]).collect() }
-        };
-        let index = &call.index;
+        fn of<T: Copy>(from: &[T], group: &[usize]) -> Vec<T> {
+            group.iter().filter_map(|&i| from.get(i).copied()).collect()
+        }
         let part = Call {
             addresses: call.addresses,
-            position: of(&call.position),
-            velocity: of(&call.velocity),
-            acceleration: of(&call.acceleration),
-            index: group.iter().filter_map(|&i| index.get(i).copied()).collect(),
+            position: of(call.position, &group),
+            velocity: of(call.velocity, &group),
+            acceleration: of(call.acceleration, &group),
+            index: of(call.index, &group),
             softening_squared: softening_squared[group[0]],
             radius_squared: Vec::new(),
         };
@@ -160,6 +156,8 @@ impl ResultArrays {
 
 #[cfg(test)]
 mod tests {
+    use glam::DVec3;
+
     use super::super::particle::Particle;
     use super::*;
     use crate::forces::direct::Reference;
@@ -188,19 +186,21 @@ mod tests {
         };
         let eps2 = |i: usize| [1e-4, 0.0, 0.25][i % 3];
         let each: Vec<f64> = (0..20).map(eps2).collect();
-        let all = evaluate(&mut cluster, call(0, 20), &each, true).unwrap();
+        let all = evaluate(&mut cluster, &call(0, 20).borrowed(), &each, true).unwrap();
         for i in 0..20 {
-            let one = evaluate(&mut cluster, call(i, i + 1), &[eps2(i)], true).unwrap();
+            let one = evaluate(&mut cluster, &call(i, i + 1).borrowed(), &[eps2(i)], true).unwrap();
             let (of_all, alone) = (&all.answers, &one.answers);
             assert_eq!(of_all.acceleration[i], alone.acceleration[0]);
             assert_eq!((of_all.jerk[i], of_all.snap[i]), (alone.jerk[0], alone.snap[0]));
             assert_eq!((of_all.potential[i], all.nearest[i]), (alone.potential[0], one.nearest[0]));
             assert_eq!(of_all.nearest_distance[i], alone.nearest_distance[0]);
         }
-        let text = evaluate(&mut cluster, call(0, 3), &each, true).unwrap_err().to_string();
-        assert!(text.contains("number of softenings is 20, but must be 3"), "{text}");
         let text =
-            evaluate(&mut cluster, call(0, 3), &[0.0, -1.0, 0.0], true).unwrap_err().to_string();
+            evaluate(&mut cluster, &call(0, 3).borrowed(), &each, true).unwrap_err().to_string();
+        assert!(text.contains("number of softenings is 20, but must be 3"), "{text}");
+        let text = evaluate(&mut cluster, &call(0, 3).borrowed(), &[0.0, -1.0, 0.0], true)
+            .unwrap_err()
+            .to_string();
         assert!(text.contains("eps2 is -1"), "{text}");
     }
 }

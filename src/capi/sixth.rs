@@ -6,8 +6,8 @@
 
 use std::ffi::c_int;
 
-use super::cluster::Call;
-use super::g6::{set_time, vector, vectors};
+use super::cluster::BorrowedCall;
+use super::g6::{set_time, vector};
 use super::guard::DONE;
 use super::particle::Particle;
 use super::registry::{self, Key, with_cluster};
@@ -81,16 +81,17 @@ calc_force_on_predictors calc_force_on_predictors_;
     arrays.fill(n, |arrays| {
         let addresses = count("the number nj of j-particles", nj)?;
         let softening_squared = eps2.take(n)?;
-        let call = Call {
+        let call = BorrowedCall {
             addresses,
-            position: vectors(pos.take(n)?),
-            velocity: vectors(vel.take(n)?),
-            acceleration: vectors(acc.take(n)?),
-            index: ids.take(n)?.to_vec(),
-            ..Call::default()
+            position: bytemuck::cast_slice(pos.take(n)?),
+            velocity: bytemuck::cast_slice(vel.take(n)?),
+            acceleration: bytemuck::cast_slice(acc.take(n)?),
+            index: ids.take(n)?,
+            softening_squared: 0.0,
+            radius_squared: &[],
         };
         let forces = with_cluster(Key::Sixth, |cluster| {
-            results::evaluate(cluster, call, softening_squared, true)
+            results::evaluate(cluster, &call, softening_squared, true)
         })?;
         arrays.write(&forces, softening_squared)
     })

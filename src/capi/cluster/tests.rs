@@ -62,8 +62,8 @@ fn results_use_client_indices() {
         assert_eq!((&got.jerk, &got.snap), (&expected.jerk, &expected.snap));
         let nearest = nearest.to_vec();
         assert!(!cluster.read_lists().unwrap());
-        for i in 0..60 {
-            assert_eq!(nearest[i], index_of(expected.nearest[i] as usize));
+        for (i, nearest) in nearest.into_iter().enumerate() {
+            assert_eq!(nearest, index_of(expected.nearest[i] as usize));
             let list: Vec<i32> =
                 expected.neighbours.of(i).iter().map(|&j| index_of(j as usize)).collect();
             assert_eq!(cluster.list(i as i32).unwrap(), (list, expected.neighbours.found(i)));

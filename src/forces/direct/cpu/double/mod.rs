@@ -120,8 +120,12 @@ impl CpuDouble {
             return Ok(());
         }
         let names = ["set_sources and update_sources", "set_moving and update_moving"];
-        let (held, given) = (names[usize::from(self.moves)], names[usize::from(moves)]);
-        Err(Error::value("the way to replace some sources", given, format!("{held}, as for all")))
+        let (expected, given) = (names[usize::from(self.moves)], names[usize::from(moves)]);
+        Err(Error::value(
+            "the way to replace some sources",
+            given,
+            format!("{expected}, as for all"),
+        ))
     }
 
     /// Fills `self.sinks`.
@@ -202,8 +206,8 @@ impl CpuDouble {
             let (total, parts) = self.around.split_at_mut(n);
             for part in parts.chunks(n) {
                 for (total, part) in total.iter_mut().zip(part) {
-                    let room = capacity - total.kept.len().min(capacity);
-                    total.kept.extend(part.kept.iter().take(room));
+                    let room = capacity - total.listed.len().min(capacity);
+                    total.listed.extend(part.listed.iter().take(room));
                     total.found += part.found;
                 }
             }
@@ -328,7 +332,7 @@ impl InParts for CpuDouble {
             }
         }
         for list in self.around.iter().take(n) {
-            out.neighbours.push(&list.kept, list.found);
+            out.neighbours.push(&list.listed, list.found);
         }
         Ok(())
     }

@@ -34,7 +34,29 @@ pub(super) struct Changes {
     separate: Option<Transfer>,
     /// The kernel bound to the current buffers of changes, records and parameters: for changes
     /// within the batch, and for those in `separate`.
-    bound: [Option<([wgpu::Buffer; 3], BoundKernel)>; 2],
+    bound: [Bound; 2],
+}
+
+/// A kernel bound to two buffers and a row of parameters in a third one, until one is replaced.
+#[derive(Debug, Default)]
+pub(super) struct Bound(Option<([wgpu::Buffer; 3], BoundKernel)>);
+
+impl Bound {
+    pub fn to(
+        &mut self,
+        gpu: &Gpu,
+        label: &str,
+        kernel: &ComputeKernel,
+        buffers: [&wgpu::Buffer; 3],
+        row: wgpu::BindingResource<'_>,
+    ) -> &BoundKernel {
+        self.0.take_if(|(known, _)| known.each_ref() != buffers);
+        let (_, bound) = self.0.get_or_insert_with(|| {
+            let [first, second, _] = buffers.map(wgpu::Buffer::as_entire_binding);
+            (buffers.map(Clone::clone), kernel.bind(gpu, label, &[first, second, row]))
+        });
+        bound
+    }
 }
 
 /// Words from which on changes have a buffer of their own, which takes less time than another copy.
@@ -79,8 +101,8 @@ impl Changes {
             && !gpu.is_lost()
             && self.fit_separate(gpu, all).try_map();
         if self.in_place
-            && let Some(there) = &mut self.separate
-            && let Some(bytes) = there.bytes(0..all * size_of::<Word>())
+            && let Some(separate) = &mut self.separate
+            && let Some(bytes) = separate.bytes(0..all * size_of::<Word>())
         {
             return Some(bytemuck::cast_slice_mut(bytes));
         }
@@ -94,7 +116,7 @@ impl Changes {
     /// The buffer for `words` words of changes.
     fn fit_separate(&mut self, gpu: &Gpu, words: usize) -> &mut Transfer {
         let bytes = words as u64 * VEC4;
-        self.separate.take_if(|there| there.buffer.size() < bytes);
+        self.separate.take_if(|separate| separate.buffer.size() < bytes);
         self.separate.get_or_insert_with(|| Transfer::new(gpu, bytes.next_power_of_two()))
     }
 
@@ -193,17 +215,17 @@ impl Changes {
         }
         let all = count * each;
         let (at, from, which) = if all < SEPARATE_WORDS || batch.is_in_place() && !self.in_place {
-            let (at, there) = batch.part::<Word>(all);
-            there.copy_from_slice(&self.staging[..all]);
+            let (at, words) = batch.part::<Word>(all);
+            words.copy_from_slice(&self.staging[..all]);
             (at, batch.buffer().clone(), 0)
         } else {
-            let is_there = self.in_place;
+            let is_written = self.in_place;
             let separate = self.fit_separate(gpu, all);
             // A mapping may have been requested.
             separate.try_map();
             separate.unmap();
             let buffer = separate.buffer.clone();
-            if !is_there {
+            if !is_written {
                 let bytes = bytemuck::cast_slice(&self.staging[..all]);
                 gpu.queue.write_buffer(&buffer, 0, bytes);
             }
@@ -215,15 +237,10 @@ impl Changes {
             at: at / VEC4 as u32,
             sent: sent as u32,
         });
+        let kernel = self.kernel.as_ref().expect("prepared before");
+        let row = batch.row_binding::<ScatterParams>();
         let buffers = [&from, records, batch.buffer()];
-        if self.bound[which].as_ref().is_none_or(|(known, _)| known.each_ref() != buffers) {
-            let kernel = self.kernel.as_ref().expect("prepared before");
-            let row = batch.row_binding::<ScatterParams>();
-            let resources = [buffers[0].as_entire_binding(), buffers[1].as_entire_binding(), row];
-            let bound = kernel.bind(gpu, "scatter", &resources);
-            self.bound[which] = Some((buffers.map(Clone::clone), bound));
-        }
-        let (_, bound) = self.bound[which].as_ref().expect("made above");
+        let bound = self.bound[which].to(gpu, "scatter", kernel, buffers, row);
         // Threads write several words where one each would exceed the limit of a dispatch.
         let groups = (count * self.words).div_ceil(64).min(4096) as u32;
         batch.dispatch(bound, offset, [groups, 1]);

@@ -5,7 +5,7 @@ use glam::DVec3;
 use minijinja::context;
 use rayon::prelude::*;
 
-use super::changes::Changes;
+use super::changes::{Bound, Changes};
 use super::frame::TierFrame;
 use super::motion_records::{MOST_WORDS, Scale, Staging, WORDS_TO_JERK, has_snap};
 use super::records::{MANY, first_refused, in_wide_registers};
@@ -14,9 +14,7 @@ use super::variant::Pairs;
 use crate::error::{Error, Result};
 use crate::forces::{Arrivals, Order, Precision, SharedTable, Sources, ToJerk};
 use crate::gpu::layout::{PredictParams, VEC4};
-use crate::gpu::{
-    Batch, Binding, BoundKernel, Checks, ComputeKernel, Gpu, compile, storage, template,
-};
+use crate::gpu::{Batch, Binding, Checks, ComputeKernel, Gpu, compile, storage, template};
 
 /// Bodies per task of a parallel update.
 const PART: usize = 256;
@@ -44,9 +42,7 @@ pub(super) struct Motions {
     /// Time and order for which the device's predicted sources are up to date.
     predicted: Option<(Option<u64>, bool)>,
     sources: Option<wgpu::Buffer>,
-    kernels: Vec<(Text, ComputeKernel)>,
-    /// The kernel bound to the buffers of motions, sources and the transfer.
-    bound: Option<(Text, [wgpu::Buffer; 3], BoundKernel)>,
+    kernels: Vec<(Text, ComputeKernel, Bound)>,
     /// A body has left the frame: before the next upload a new frame is chosen and all records are
     /// rewritten.
     needs_new_frame: bool,
@@ -67,7 +63,6 @@ impl Motions {
             predicted: None,
             sources: None,
             kernels: Vec::new(),
-            bound: None,
             needs_new_frame: false,
         }
     }
@@ -301,7 +296,7 @@ impl Motions {
             return Err(Error::value(what, time, "within the range of the precision"));
         }
         let which: Text = [snaps, self.with_snap];
-        if !self.kernels.iter().any(|(known, _)| *known == which) {
+        if !self.kernels.iter().any(|(known, ..)| *known == which) {
             let values = context! {
                 tier => self.precision.name(),
                 // Positions are pairs of f32 in the single tier, too.
@@ -318,7 +313,7 @@ impl Motions {
             let params = Binding::Params(size_of::<PredictParams>() as u64);
             let bindings = [Binding::Read, Binding::Write, params];
             let kernel = compile(gpu, name, &text, &bindings, Checks::default()).await?;
-            self.kernels.push((which, kernel));
+            self.kernels.push((which, kernel, Bound::default()));
         }
         let drift = DVec3::from(frame.velocity) / frame.velocity_unit();
         let narrow = |v: DVec3| [v.x as f32, v.y as f32, v.z as f32, 0.0];
@@ -331,19 +326,10 @@ impl Motions {
             drift: narrow(drift),
             drift_low: narrow(drift - drift.as_vec3().as_dvec3()),
         });
-        let buffers = [motions, sources, batch.buffer()];
-        let is_bound = |(known, there, _): &(Text, [wgpu::Buffer; 3], BoundKernel)| {
-            *known == which && there.each_ref() == buffers
-        };
-        if !self.bound.as_ref().is_some_and(is_bound) {
-            let kernel =
-                self.kernels.iter().find(|(known, _)| *known == which).expect("made above");
-            let row = batch.row_binding::<PredictParams>();
-            let resources = [motions.as_entire_binding(), sources.as_entire_binding(), row];
-            let bound = kernel.1.bind(gpu, "predict", &resources);
-            self.bound = Some((which, buffers.map(Clone::clone), bound));
-        }
-        let (.., bound) = self.bound.as_ref().expect("made above");
+        let known = self.kernels.iter_mut().find(|(known, ..)| *known == which);
+        let (_, kernel, bound) = known.expect("made above");
+        let row = batch.row_binding::<PredictParams>();
+        let bound = bound.to(gpu, "predict", kernel, [motions, sources, batch.buffer()], row);
         // Threads predict several sources where one each would exceed the limit of a dispatch.
         let groups = self.count.div_ceil(64).min(65_535) as u32;
         batch.dispatch(bound, offset, [groups, 1]);

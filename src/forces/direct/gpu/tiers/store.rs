@@ -85,8 +85,11 @@ impl Store {
                 return Err(out_of_range(sources, k, j as usize, self.precision));
             }
             let at = j as usize * words;
-            let kept = self.kept(!sources.velocity.is_empty(), !sources.acceleration.is_empty());
-            for (word, new) in record.iter().enumerate().filter(|(word, _)| !kept.contains(word)) {
+            let retained =
+                self.retained(!sources.velocity.is_empty(), !sources.acceleration.is_empty());
+            for (word, new) in
+                record.iter().enumerate().filter(|(word, _)| !retained.contains(word))
+            {
                 self.records[at + word] = *new;
             }
             self.position[j as usize] = sources.position[k];
@@ -101,10 +104,10 @@ impl Store {
         let Some((time, by)) = self.frame.wider(later) else { return };
         self.frame.frame.time = time;
         self.changes.all = true;
-        let (words, kept) = (self.words(), self.kept(false, false));
+        let (words, retained) = (self.words(), self.retained(false, false));
         for record in self.records.chunks_mut(words) {
-            for &word in &kept {
-                let is_velocity = word < kept[kept.len() / 2];
+            for &word in &retained {
+                let is_velocity = word < retained[retained.len() / 2];
                 let by = if is_velocity { by } else { by * by };
                 let scaled = |bits: u32| (f64::from(f32::from_bits(bits)) * by) as f32;
                 record[word] = record[word].map(|bits| scaled(bits).to_bits());
@@ -113,19 +116,19 @@ impl Store {
     }
 
     /// Words of a record that remain unchanged by an update without these derivatives.
-    fn kept(&self, velocity: bool, acceleration: bool) -> Vec<usize> {
+    fn retained(&self, velocity: bool, acceleration: bool) -> Vec<usize> {
         let (velocities, accelerations) = match self.precision {
             Precision::Single => (1..2, 2..3),
             Precision::DoubleSingle | Precision::Double => (2..4, 4..6),
         };
-        let mut kept = Vec::new();
+        let mut retained = Vec::new();
         if !(velocity && self.has_velocity) {
-            kept.extend(velocities);
+            retained.extend(velocities);
         }
         if !(acceleration && self.has_acceleration) {
-            kept.extend(accelerations);
+            retained.extend(accelerations);
         }
-        kept
+        retained
     }
 
     /// The device's buffer, updated: completely, or by one transfer of the changes and a kernel in

@@ -159,28 +159,28 @@ fn neighbour(row: &[u32], variant: &DirectVariant, which: usize) -> u32 {
     }
 }
 
-/// The lists of `n` sinks, at a stride of `each` entries, of which `asked` at most were requested.
+/// The lists of `n` sinks, at a stride of `each` entries, of which `requested` at most were requested.
 /// The device also lists sources whose distance rounds to the radius; those outside are removed and
 /// not counted.
 pub(super) fn lists(
     copied: &[&[u32]],
     variant: &DirectVariant,
     n: usize,
-    (each, asked): (usize, usize),
+    (each, requested): (usize, usize),
     is_within: impl Fn(usize, u32) -> bool,
     out: &mut Lists,
 ) {
-    let mut kept = Vec::new();
+    let mut list = Vec::new();
     for (i, row) in copied[0].chunks_exact(words_of(variant)).take(n).enumerate() {
         let listed = neighbour(row, variant, 2);
         let length = (listed as usize).min(each);
-        kept.clear();
-        kept.extend_from_slice(&copied[1][i * each..i * each + length]);
-        kept.retain(|&j| is_within(i, j));
-        let found = listed - (length - kept.len()) as u32;
+        list.clear();
+        list.extend_from_slice(&copied[1][i * each..i * each + length]);
+        list.retain(|&j| is_within(i, j));
+        let found = listed - (length - list.len()) as u32;
         // So far in the order of segments.
-        kept.sort_unstable();
-        kept.truncate(asked);
-        out.push(&kept, found);
+        list.sort_unstable();
+        list.truncate(requested);
+        out.push(&list, found);
     }
 }

@@ -38,11 +38,11 @@ impl GpuTiers {
         want.order.check_sources(count, has_velocity, has_acceleration)?;
         let (mut variant, mut whole) = self.plan(n, want)?;
         // The host needs positions of sinks to compute distances and to filter by radius.
-        let looks = want.nearest && want.distance || want.within.is_some();
+        let needs_positions = want.nearest && want.distance || want.within.is_some();
         let mut evaluation = Evaluation {
             count: n,
             among: None,
-            sinks: if looks { sinks.position.to_vec() } else { Vec::new() },
+            sinks: if needs_positions { sinks.position.to_vec() } else { Vec::new() },
             time: self.sources.time(),
             units: self.sources.frame().units(),
             watch: None,
@@ -81,7 +81,7 @@ impl GpuTiers {
             self.wait(&mut evaluation).await?;
         }
         self.last = Some((variant, n, whole.capacity as usize));
-        if let (DeviceSources::Moving(motions), true) = (&self.sources, looks) {
+        if let (DeviceSources::Moving(motions), true) = (&self.sources, needs_positions) {
             evaluation.watch = Some(motions.table.watch());
         }
         self.begun = Some(evaluation);

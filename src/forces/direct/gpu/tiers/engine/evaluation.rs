@@ -191,8 +191,8 @@ impl GpuTiers {
                 0
             };
             match self.buffers.sums_in_place().filter(|_| listed == 0) {
-                Some(there) => {
-                    self.readback.watch(there, sums);
+                Some(in_place) => {
+                    self.readback.watch(in_place, sums);
                     self.batch.finish(&gpu, None)
                 }
                 None => {

@@ -5,21 +5,21 @@ use std::sync::Arc;
 
 use super::fitted::FittedShapes;
 use super::kernels::{Buffers, Kernels};
+use super::motions::Motions;
 use super::sources::DeviceSources;
 use super::store::Store;
 use super::{DirectVariant, Near, Pairs, Shape, self_test};
 use crate::error::Result;
-use crate::forces::Throughput;
+use crate::forces::engine::check_places;
 use crate::forces::{
-    Answers, ForceEngine, InParts, Making, MovingSources, Order, Precision, Sinks, Sources, Want,
-    check_update,
+    Answers, Arrivals, ForceEngine, InParts, Making, MovingSources, Order, Precision, SharedTable,
+    Sinks, Sources, Throughput, Want, check_update,
 };
 use crate::gpu::layout::{DirectParams, FOREIGN};
 use crate::gpu::{Batch, Checks, Gpu, Readback, blocking};
 
 mod answer;
 mod evaluation;
-mod moving;
 mod narrow;
 mod range;
 
@@ -237,6 +237,17 @@ impl GpuTiers {
         };
         Ok((variant, whole))
     }
+
+    /// Copies the positions of fixed sources before some are replaced: the pending evaluation
+    /// computes distances of neighbours from them.
+    fn retain_positions(&mut self) {
+        if let Some(Evaluation { replaced, nearest, capacity, .. }) = &mut self.begun
+            && (*nearest || capacity.is_some())
+            && let DeviceSources::Still(store) = &self.sources
+        {
+            replaced.get_or_insert_with(|| store.position.clone());
+        }
+    }
 }
 
 impl ForceEngine for GpuTiers {
@@ -335,5 +346,42 @@ impl ForceEngine for GpuTiers {
             self.begin_async(sinks, softening, want).await?;
             self.collect_async(out).await
         })
+    }
+}
+
+impl MovingSources for GpuTiers {
+    fn share(&mut self, table: &SharedTable) -> Result<()> {
+        self.retain_positions();
+        if let DeviceSources::Still(_) = self.sources {
+            self.sources =
+                DeviceSources::Moving(Box::new(Motions::new(self.precision, self.pairs)));
+        }
+        let DeviceSources::Moving(motions) = &mut self.sources else { return Ok(()) };
+        motions.time = self.time;
+        motions.set(&self.gpu, table)
+    }
+
+    fn announce(&mut self, sources: &Arrivals) -> Result<()> {
+        check_places(sources.places, self.sources.count())?;
+        match &mut self.sources {
+            DeviceSources::Moving(motions) => motions.announce(&self.gpu, sources),
+            DeviceSources::Still(_) => Err(self
+                .gpu
+                .refuse("it holds sources that it does not predict: update_sources replaces them")),
+        }
+    }
+
+    fn predict_to(&mut self, time: Option<f64>) {
+        self.time = time;
+        if let DeviceSources::Moving(motions) = &mut self.sources {
+            motions.time = time;
+        }
+    }
+
+    fn table(&self) -> Option<SharedTable> {
+        match &self.sources {
+            DeviceSources::Moving(motions) => Some(motions.table.clone()),
+            DeviceSources::Still(_) => None,
+        }
     }
 }
