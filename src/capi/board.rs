@@ -3,7 +3,7 @@
 
 use glam::DVec3;
 
-use super::each::groups;
+use super::results::groups;
 use gravitile::error::{Error, Result};
 use gravitile::forces::{Answers, ForceEngine, Identity, Sinks, Sources, Want};
 use gravitile::math::{all_finite, all_vectors_finite};

@@ -7,6 +7,7 @@ use calls::{CallState, Calls, Pending};
 use glam::DVec3;
 
 use super::memory::Memory;
+use super::particle::Particle;
 use gravitile::error::{Error, Result};
 use gravitile::forces::{Answers, ForceEngine, Identity, Order, Sinks, Want, Within};
 use gravitile::math::all_vectors_finite;
@@ -53,7 +54,7 @@ pub struct BorrowedCall<'a> {
 }
 
 impl Call {
-    fn borrowed(&self) -> BorrowedCall<'_> {
+    pub fn borrowed(&self) -> BorrowedCall<'_> {
         BorrowedCall {
             addresses: self.addresses,
             position: &self.position,
@@ -80,6 +81,14 @@ impl Call {
     }
 }
 
+/// Results of a call, in the order of its sinks.
+#[derive(Clone, Debug, Default)]
+pub struct Forces {
+    pub answers: Answers,
+    /// The client's indices of the nearest j-particles, -1 for none; empty if not requested.
+    pub nearest: Vec<i32>,
+}
+
 /// Outputs requested by a last half; each includes the previous ones.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub enum Requested {
@@ -99,6 +108,8 @@ pub struct Cluster {
     /// Prediction time of the particles; `None` uses them unpredicted.
     pub time: Option<f64>,
     calls: Calls,
+    /// Results that were computed in the first half already, because sinks differ in eps.
+    pub precomputed: Option<Forces>,
     /// List capacity if this client reads neighbour lists: they are then computed with the forces.
     capacity: Option<usize>,
     /// Whether this client has requested the nearest particle and its distance: they are then
@@ -116,6 +127,7 @@ impl Cluster {
             memory: Memory::new(order),
             time: None,
             calls: Calls::default(),
+            precomputed: None,
             capacity: None,
             with_nearest: false,
             with_distance: false,
@@ -127,41 +139,34 @@ impl Cluster {
         format!("{}, {} j-particles", self.engine.describe(), self.memory.len())
     }
 
+    /// The j-particle at `address`, and its predicted position, velocity and acceleration.
+    ///
+    /// # Errors
+    /// No particle was set there.
+    pub fn particle(&mut self, address: i32) -> Result<(Particle, [DVec3; 3])> {
+        let particle = self.memory.get(address)?;
+        Ok((particle, particle.moving.at(self.time)))
+    }
+
     /// Cancels this thread's pending call. The j-particles are unchanged.
     pub fn reset(&mut self) {
+        self.precomputed = None;
         self.calls.restart();
     }
 
-    /// Starts the computation of `call`. A previous call of this thread that was not fetched is
-    /// discarded; one of another thread is first computed to its end.
+    /// Starts the computation of `call`, whose arrays are copied while the device computes. A
+    /// previous call of this thread that was not fetched is discarded; one of another thread is
+    /// first computed to its end.
     ///
     /// # Errors
     /// Values that are NaN or infinite (the message names the particle); an error of the engine.
-    pub fn begin(&mut self, call: Call) -> Result<()> {
-        let place = self.start(&call.borrowed())?;
-        self.calls.all[place].call = call;
-        Ok(())
-    }
-
-    /// [`Cluster::begin`] with borrowed arrays, which are copied while the device computes.
-    ///
-    /// # Errors
-    /// Those of [`Cluster::begin`].
-    pub fn begin_borrowed(&mut self, call: &BorrowedCall) -> Result<()> {
-        let place = self.start(call)?;
-        self.calls.all[place].call.copy(call);
-        Ok(())
-    }
-
-    /// Starts the computation of `call` and returns the position of its entry in `calls`; the
-    /// caller has to store the i-particles there.
-    fn start(&mut self, call: &BorrowedCall) -> Result<usize> {
+    pub fn begin(&mut self, call: &BorrowedCall) -> Result<()> {
         let place = self.calls.restart();
         check(call)?;
         self.finish_in_progress();
         self.memory.send(self.engine.as_mut(), call.addresses, self.time)?;
         let pending = &mut self.calls.all[place];
-        self.memory.identify(call.index, &mut pending.identity);
+        self.memory.indices.identify(call.index, &mut pending.identity);
         pending.arrangement = self.memory.arrangement();
         let n = call.position.len();
         let fits = |capacity: &usize| capacity.saturating_mul(n) <= MAX_ENTRIES_WITH_FORCES;
@@ -178,10 +183,11 @@ impl Cluster {
         };
         let sinks = sinks(call, &pending.identity);
         let begun = self.engine.begin(&sinks, call.softening_squared.sqrt(), &want);
-        self.memory.settle(self.engine.as_mut());
+        self.memory.settle();
         begun?;
         pending.state = CallState::Begun;
-        Ok(place)
+        pending.call.copy(call);
+        Ok(())
     }
 
     /// Frees the engine: a call in progress is computed to its end and its result stored for its
@@ -202,12 +208,12 @@ impl Cluster {
         let pending = &mut self.calls.all[place];
         pending.state = CallState::Nothing;
         let ids = |index: &[i32]| index.iter().map(|&index| index as u64).collect::<Vec<_>>();
-        if let Err(error) = self.engine.finish(&mut pending.answers) {
+        if let Err(error) = self.engine.finish(&mut pending.forces.answers) {
             // Reports the particle that caused the error rather than the sums that are not finite.
             self.memory.check_predictions()?;
             return Err(error.with_ids(&ids(&pending.call.index)));
         }
-        let (n, answers) = (pending.call.position.len(), &pending.answers);
+        let (n, answers) = (pending.call.position.len(), &pending.forces.answers);
         let lacks_nearest = requested >= Requested::Nearest && answers.nearest.len() < n;
         let lacks_distance = requested == Requested::Distance && answers.nearest_distance.len() < n;
         if lacks_nearest || lacks_distance {
@@ -218,21 +224,22 @@ impl Cluster {
             let (mut found, softening) =
                 (Answers::default(), pending.call.softening_squared.sqrt());
             self.engine.evaluate(&sinks, softening, &want, &mut found)?;
-            pending.answers.nearest = found.nearest;
-            pending.answers.nearest_distance = found.nearest_distance;
+            pending.forces.answers.nearest = found.nearest;
+            pending.forces.answers.nearest_distance = found.nearest_distance;
         }
         pending.exclude_duplicates(self.order, &self.memory)?;
-        self.memory.name(&pending.answers.nearest, &mut pending.nearest);
+        let Forces { answers, nearest } = &mut pending.forces;
+        self.memory.indices.name(&answers.nearest, nearest);
         Ok(())
     }
 
-    /// Waits for the pending call. `n` is the number of i-particles that the client's arrays hold.
+    /// Waits for the results of the pending call. `n` is the number of i-particles that the client's arrays hold.
     /// The first half does not say whether the nearest particles are needed: at the first request
     /// they take an evaluation of their own.
     ///
     /// # Errors
     /// No pending call; `n` differs from the first half; a device failure.
-    pub fn finish(&mut self, n: usize, requested: Requested) -> Result<&Answers> {
+    pub fn finish(&mut self, n: usize, requested: Requested) -> Result<&Forces> {
         let place = self.calls.to_finish()?;
         let begun = self.calls.all[place].call.position.len();
         if n != begun {
@@ -243,13 +250,7 @@ impl Cluster {
             CallState::Computed(outcome) => outcome?,
             _ => self.collect(place, requested)?,
         }
-        Ok(&self.calls.complete(place).answers)
-    }
-
-    /// The client's indices of the nearest j-particles of the last finished call, -1 for none;
-    /// empty if not requested.
-    pub fn nearest_indices(&self) -> &[i32] {
-        self.calls.last().map_or(&[], |place| &self.calls.all[place].nearest)
+        Ok(&self.calls.complete(place).forces)
     }
 
     /// Computes the neighbour lists of the last call; if several threads call concurrently, of this
@@ -269,11 +270,11 @@ impl Cluster {
         let largest = (MAX_LIST_ENTRIES / n.max(1)).max(1);
         let radius = radii(&pending.call.radius_squared, n)?;
         let mut capacity = self.capacity.unwrap_or(INITIAL_CAPACITY).min(largest);
-        let mut lists = std::mem::take(&mut pending.answers.neighbours);
+        let mut lists = std::mem::take(&mut pending.forces.answers.neighbours);
         let mut is_current = std::mem::take(&mut pending.with_lists);
         if pending.arrangement != self.memory.arrangement() {
             let Pending { call, identity, .. } = pending;
-            self.memory.identify(&call.index, identity);
+            self.memory.indices.identify(&call.index, identity);
             pending.arrangement = self.memory.arrangement();
             is_current = false;
         }
@@ -321,7 +322,8 @@ impl Cluster {
         let place = usize::try_from(i).ok().filter(|place| *place < n).ok_or_else(|| {
             Error::value("the pipeline", i, format!("below {n}, as i-particles, from 0"))
         })?;
-        let list = lists.of(place).iter().map(|&source| self.memory.index_of(source)).collect();
+        let list =
+            lists.of(place).iter().map(|&source| self.memory.indices.index_of(source)).collect();
         Ok((list, lists.found(place)))
     }
 }

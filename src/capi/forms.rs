@@ -31,29 +31,16 @@ macro_rules! pointer_type {
 /// SAFETY of all arms: the caller of the exported function guarantees that the pointer is NULL or
 /// points to as many entries as are used (see `slices`).
 macro_rules! array {
-    (ints, $name:ident) => {
-        unsafe { $crate::slices::Input::new(stringify!($name), $name) }
-    };
-    (doubles, $name:ident) => {
-        unsafe { $crate::slices::Input::new(stringify!($name), $name) }
-    };
-    (vectors, $name:ident) => {
-        unsafe { $crate::slices::Input::new(stringify!($name), $name) }
-    };
-    (ints_out, $name:ident) => {
-        unsafe { $crate::slices::Output::new(stringify!($name), $name) }
-    };
-    (doubles_out, $name:ident) => {
-        unsafe { $crate::slices::Output::new(stringify!($name), $name) }
-    };
-    (vectors_out, $name:ident) => {
-        unsafe { $crate::slices::Output::new(stringify!($name), $name) }
-    };
-    (floats_out, $name:ident) => {
-        unsafe { $crate::slices::Output::new(stringify!($name), $name) }
-    };
-    ($other:ident, $name:ident) => {
-        $name
+    (ints, $name:ident) => { array!(Input $name) };
+    (doubles, $name:ident) => { array!(Input $name) };
+    (vectors, $name:ident) => { array!(Input $name) };
+    (ints_out, $name:ident) => { array!(Output $name) };
+    (doubles_out, $name:ident) => { array!(Output $name) };
+    (vectors_out, $name:ident) => { array!(Output $name) };
+    (floats_out, $name:ident) => { array!(Output $name) };
+    ($other:ident, $name:ident) => { $name };
+    ($wrapper:ident $name:ident) => {
+        unsafe { $crate::slices::$wrapper::new(stringify!($name), $name) }
     };
 }
 
@@ -89,6 +76,20 @@ macro_rules! both_forms {
             value_form! { $doc; $value; $arguments $body }
             pointer_form! { $value; $pointer; $arguments $body }
         )+
+    };
+}
+
+/// [`both_forms`] of functions for board 0 and, with `board` as another first argument, of
+/// functions for any board.
+macro_rules! for_boards {
+    ($doc:literal; $($one:ident $one_pointer:ident),+; $($any:ident $any_pointer:ident),+;
+     $board:ident; ($($name:ident: $kind:ident),*) $body:block) => {
+        both_forms! { $doc; $($one $one_pointer),+; ($($name: $kind),*) {
+            let $board = 0;
+            $body
+        } }
+        both_forms! { "The same for a board."; $($any $any_pointer),+;
+            ($board: int $(, $name: $kind)*) $body }
     };
 }
 

@@ -8,12 +8,12 @@ use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::board::{Board, NewSources};
-use super::g6::{pipelines, write};
+use super::g6::pipelines;
 use super::guard::DONE;
 use super::memory::LARGEST_MEMORY;
 use super::options::Options;
+use super::registry::{self, Key};
 use super::slices::{Input, Output, count};
-use super::world::{self, Key};
 use gravitile::error::{Error, Result};
 
 /// Board numbers are below this. Programs use a thread's number.
@@ -32,7 +32,7 @@ g5_open_special g5_open_special_; (_devices: int, _list: ignored) { open() } }
 
 both_forms! { "Closes GRAPE-5 and frees its memory."; g5_close g5_close_; () {
     SOFTENING_SQUARED.store(f64::NAN.to_bits(), Ordering::Relaxed);
-    world::close_boards()
+    registry::close_boards()
 } }
 
 both_forms! { "Recommended number of sinks per call; more are accepted.";
@@ -57,11 +57,11 @@ both_forms! { "Maximum number of sources."; g5_get_jmemsize g5_get_jmemsize_;
 both_forms! { "Range of GRAPE-5's fixed-point numbers. No effect: gravitile has none.";
 g5_set_range g5_set_range_; (_xmin: double, _xmax: double, _mmin: double) { Ok(DONE) } }
 
-both_forms! { "Sets the number of sources: those below address `nj` attract.";
-g5_set_n g5_set_n_; (nj: int) { set_n(0, nj) } }
-
-both_forms! { "The same for a board.";
-g5_set_nMC g5_set_nMC_; (board: int, nj: int) { set_n(board, nj) } }
+for_boards! { "Sets the number of sources: those below address `nj` attract.";
+g5_set_n g5_set_n_; g5_set_nMC g5_set_nMC_; board; (nj: int) {
+    let n = count("the number nj of sources", nj)?;
+    with_board(board, |board| { board.set_count(n); Ok(DONE) })
+} }
 
 both_forms! { "Sets the common eps of all boards.";
 g5_set_eps_to_all g5_set_eps_to_all_; (eps: double) {
@@ -73,22 +73,14 @@ g5_set_eps2_to_all g5_set_eps2_to_all_; (eps2: double) {
     softening("eps2", eps2, eps2)
 } }
 
-both_forms! { "Sets eps per sink until the forces are fetched; then the common eps applies.";
-g5_set_eps g5_set_eps_; (ni: int, eps: doubles) { set_eps(0, ni, eps) } }
-
-both_forms! { "The same for a board.";
-g5_set_epsMC g5_set_epsMC_; (board: int, ni: int, eps: doubles) {
+for_boards! { "Sets eps per sink until the forces are fetched; then the common eps applies.";
+g5_set_eps g5_set_eps_; g5_set_epsMC g5_set_epsMC_; board; (ni: int, eps: doubles) {
     set_eps(board, ni, eps)
 } }
 
-both_forms! { "Sets sources `address` to `address` + `nj` - 1 from the same entries of `xj` and \
-    `mj`.";
-g5_set_xmj g5_set_xmj_; (address: int, nj: int, xj: vectors, mj: doubles) {
-    set_sources(0, address, nj, Some(xj), Some(mj), None)
-} }
-
-both_forms! { "The same for a board."; g5_set_xmjMC g5_set_xmjMC_;
-(board: int, address: int, nj: int, xj: vectors, mj: doubles) {
+for_boards! { "Sets sources `address` to `address` + `nj` - 1 from the same entries of `xj` and `mj`.";
+g5_set_xmj g5_set_xmj_; g5_set_xmjMC g5_set_xmjMC_; board;
+(address: int, nj: int, xj: vectors, mj: doubles) {
     set_sources(board, address, nj, Some(xj), Some(mj), None)
 } }
 
@@ -102,70 +94,58 @@ g5_set_xj g5_set_xj_;
 both_forms! { "Sets masses only."; g5_set_mj g5_set_mj_;
 (address: int, nj: int, mj: doubles) { set_sources(0, address, nj, None, Some(mj), None) } }
 
-both_forms! { "g5_set_xmj with eps^2 per source, which is added to the sink's.";
-g5_set_xmj0 g5_set_xmj0_; (address: int, nj: int, xj: vectors, mj: doubles, epsj2: doubles) {
-    set_sources(0, address, nj, Some(xj), Some(mj), Some(epsj2))
-} }
-
-both_forms! { "The same for a board."; g5_set_xmjMC0 g5_set_xmjMC0_;
-(board: int, address: int, nj: int, xj: vectors, mj: doubles, epsj2: doubles) {
+for_boards! { "g5_set_xmj with eps^2 per source, which is added to the sink's.";
+g5_set_xmj0 g5_set_xmj0_; g5_set_xmjMC0 g5_set_xmjMC0_; board;
+(address: int, nj: int, xj: vectors, mj: doubles, epsj2: doubles) {
     set_sources(board, address, nj, Some(xj), Some(mj), Some(epsj2))
 } }
 
-both_forms! { "Sets the sinks."; g5_set_xi g5_set_xi_;
-(ni: int, xi: vectors) { set_xi(0, count("the number ni of sinks", ni)?, xi) } }
-
-both_forms! { "The same for a board.";
-g5_set_xiMC g5_set_xiMC_; (board: int, ni: int, xi: vectors) {
-    set_xi(board, count("the number ni of sinks", ni)?, xi)
+for_boards! { "Sets the sinks.";
+g5_set_xi g5_set_xi_; g5_set_xiMC g5_set_xiMC_; board; (ni: int, xi: vectors) {
+    let xi = xi.take(count("the number ni of sinks", ni)?)?;
+    with_board(board, |board| { board.set_sinks(xi); Ok(DONE) })
 } }
 
-both_forms! { "Sets the sinks with eps^2 per sink."; g5_set_xei g5_set_xei_;
-(ni: int, xi: vectors, eps2: doubles) { set_xei(0, count("the number ni of sinks", ni)?, xi, eps2) } }
-
-both_forms! { "The same for a board."; g5_set_xeiMC g5_set_xeiMC_, g5_set_xiMC0 g5_set_xiMC0_;
-(board: int, ni: int, xi: vectors, eps2: doubles) {
-    set_xei(board, count("the number ni of sinks", ni)?, xi, eps2)
+for_boards! { "Sets the sinks with eps^2 per sink.";
+g5_set_xei g5_set_xei_; g5_set_xeiMC g5_set_xeiMC_, g5_set_xiMC0 g5_set_xiMC0_; board;
+(ni: int, xi: vectors, eps2: doubles) {
+    let n = count("the number ni of sinks", ni)?;
+    let (xi, eps2) = (xi.take(n)?, eps2.take(n)?);
+    with_board(board, |board| set_sinks_with_softening(board, xi, eps2).map(|()| DONE))
 } }
 
-both_forms! { "Starts the forces unless they have been started."; g5_run g5_run_; () { begin(0) } }
-
-both_forms! { "The same for a board.";
-g5_runMC g5_runMC_, g5_runMC0 g5_runMC0_; (board: int) { begin(board) } }
-
-both_forms! { "Returns accelerations and potentials of the sinks. On failure the arrays are \
-    filled with NaN.";
-g5_get_force g5_get_force_; (ni: int, a: vectors_out, p: doubles_out) {
-    fetch(0, count("the number ni of sinks", ni)?, a, p, |_| Ok(()))
+for_boards! { "Starts the forces unless they have been started.";
+g5_run g5_run_; g5_runMC g5_runMC_, g5_runMC0 g5_runMC0_; board; () {
+    with_board(board, |board| board.begin(softening_of_all()).map(|()| DONE))
 } }
 
-both_forms! { "The same for a board."; g5_get_forceMC g5_get_forceMC_;
-(board: int, ni: int, a: vectors_out, p: doubles_out) {
+for_boards! { "Returns accelerations and potentials of the sinks. On failure the arrays are filled \
+    with NaN.";
+g5_get_force g5_get_force_; g5_get_forceMC g5_get_forceMC_; board;
+(ni: int, a: vectors_out, p: doubles_out) {
     fetch(board, count("the number ni of sinks", ni)?, a, p, |_| Ok(()))
 } }
 
-both_forms! { "All in one call: sets sinks, returns accelerations and potentials.";
+for_boards! { "All in one call: sets sinks, returns accelerations and potentials.";
 g5_calculate_force_on_x g5_calculate_force_on_x_;
-(xi: vectors, a: vectors_out, p: doubles_out, ni: int) { on_x(0, xi, a, p, ni) } }
+g5_calculate_force_on_xMC g5_calculate_force_on_xMC_; board;
+(xi: vectors, a: vectors_out, p: doubles_out, ni: int) {
+    let n = count("the number ni of sinks", ni)?;
+    // `a` may alias `xi`: sinks are copied before anything is written.
+    fetch(board, n, a, p, |board| { board.set_sinks(xi.take(n)?); Ok(()) })
+} }
 
-both_forms! { "The same for a board."; g5_calculate_force_on_xMC g5_calculate_force_on_xMC_;
-(board: int, xi: vectors, a: vectors_out, p: doubles_out, ni: int) { on_x(board, xi, a, p, ni) } }
-
-both_forms! { "All in one call, with eps^2 per sink.";
+for_boards! { "All in one call, with eps^2 per sink.";
 g5_calculate_force_on_xe g5_calculate_force_on_xe_;
-(xi: vectors, eps2: doubles, a: vectors_out, p: doubles_out, ni: int) { on_xe(0, xi, eps2, a, p, ni) } }
-
-both_forms! { "The same for a board."; g5_calculate_force_on_xeMC g5_calculate_force_on_xeMC_;
-(board: int, xi: vectors, eps2: doubles, a: vectors_out, p: doubles_out, ni: int) {
+g5_calculate_force_on_xeMC g5_calculate_force_on_xeMC_; board;
+(xi: vectors, eps2: doubles, a: vectors_out, p: doubles_out, ni: int) {
     on_xe(board, xi, eps2, a, p, ni)
 } }
 
-both_forms! { "The same with arguments in another order.";
+for_boards! { "The same with arguments in another order.";
 g5_calculate_force_on_x0 g5_calculate_force_on_x0_;
-(xi: vectors, a: vectors_out, p: doubles_out, ni: int, eps2: doubles) { on_xe(0, xi, eps2, a, p, ni) } }
-
-both_forms! { "The same for a board."; g5_calculate_force_on_xMC0 g5_calculate_force_on_xMC0_;
-(board: int, xi: vectors, a: vectors_out, p: doubles_out, ni: int, eps2: doubles) {
+g5_calculate_force_on_xMC0 g5_calculate_force_on_xMC0_; board;
+(xi: vectors, a: vectors_out, p: doubles_out, ni: int, eps2: doubles) {
     on_xe(board, xi, eps2, a, p, ni)
 } }
 
@@ -174,27 +154,19 @@ fn with_board<T>(number: c_int, work: impl FnOnce(&mut Board) -> Result<T>) -> R
     if !(0..BOARDS).contains(&number) {
         return Err(Error::value("the board", number, format!("from 0 to {}", BOARDS - 1)));
     }
-    world::with_board(number, work)
+    registry::with_board(number, work)
 }
 
 fn open() -> Result<c_int> {
     IS_POSITIVE.store(Options::of_user()?.g5_potential_is_positive, Ordering::Relaxed);
-    world::open(Key::G5(0))
-}
-
-fn set_n(board: c_int, nj: c_int) -> Result<c_int> {
-    let n = count("the number nj of sources", nj)?;
-    with_board(board, |board| {
-        board.set_count(n);
-        Ok(DONE)
-    })
+    registry::open(Key::G5(0))
 }
 
 fn softening(name: &str, given: f64, squared: f64) -> Result<c_int> {
     if !(given >= 0.0 && squared.is_finite()) {
         return Err(Error::value(name, given, "finite and at least 0"));
     }
-    world::check_open(Key::G5(0))?;
+    registry::check_open(Key::G5(0))?;
     SOFTENING_SQUARED.store(squared.to_bits(), Ordering::Relaxed);
     Ok(DONE)
 }
@@ -214,21 +186,10 @@ fn set_eps(board: c_int, ni: c_int, eps: Input<f64>) -> Result<c_int> {
     with_board(board, |board| board.set_softening_of_sinks(squared).map(|()| DONE))
 }
 
-fn set_xi(board: c_int, n: usize, xi: Input<[f64; 3]>) -> Result<c_int> {
-    let xi = xi.take(n)?;
-    with_board(board, |board| {
-        board.set_sinks(xi);
-        Ok(DONE)
-    })
-}
-
-fn set_xei(board: c_int, n: usize, xi: Input<[f64; 3]>, eps2: Input<f64>) -> Result<c_int> {
-    let (xi, eps2) = (xi.take(n)?, eps2.take(n)?);
-    with_board(board, |board| {
-        board.set_softening_of_sinks(eps2.to_vec())?;
-        board.set_sinks(xi);
-        Ok(DONE)
-    })
+fn set_sinks_with_softening(board: &mut Board, xi: &[[f64; 3]], eps2: &[f64]) -> Result<()> {
+    board.set_softening_of_sinks(eps2.to_vec())?;
+    board.set_sinks(xi);
+    Ok(())
 }
 
 fn set_sources(
@@ -255,21 +216,6 @@ fn set_sources(
     with_board(board, |board| board.set_sources(first, n, &new).map(|()| DONE))
 }
 
-fn on_x(
-    board: c_int,
-    xi: Input<[f64; 3]>,
-    a: Output<[f64; 3]>,
-    p: Output<f64>,
-    ni: c_int,
-) -> Result<c_int> {
-    let n = count("the number ni of sinks", ni)?;
-    // `a` may alias `xi`: sinks are copied before anything is written.
-    fetch(board, n, a, p, |board| {
-        board.set_sinks(xi.take(n)?);
-        Ok(())
-    })
-}
-
 fn on_xe(
     board: c_int,
     xi: Input<[f64; 3]>,
@@ -279,16 +225,7 @@ fn on_xe(
     ni: c_int,
 ) -> Result<c_int> {
     let n = count("the number ni of sinks", ni)?;
-    fetch(board, n, a, p, |board| {
-        let xi = xi.take(n)?;
-        board.set_softening_of_sinks(eps2.take(n)?.to_vec())?;
-        board.set_sinks(xi);
-        Ok(())
-    })
-}
-
-fn begin(board: c_int) -> Result<c_int> {
-    with_board(board, |board| board.begin(softening_of_all()).map(|()| DONE))
+    fetch(board, n, a, p, |board| set_sinks_with_softening(board, xi.take(n)?, eps2.take(n)?))
 }
 
 /// Runs `set`, then writes the forces on `n` sinks, under one lock, so that no call of another
@@ -304,7 +241,7 @@ fn fetch(
     let outcome = with_board(board, |board| {
         set(board)?;
         let answers = board.finish(n, softening_of_all())?;
-        write(&answers.acceleration, a.take(n)?);
+        a.take(n)?.copy_from_slice(bytemuck::cast_slice(&answers.acceleration));
         let signed = answers.potential.iter().map(|potential| sign * potential);
         p.take(n)?.iter_mut().zip(signed).for_each(|(into, from)| *into = from);
         Ok(DONE)

@@ -4,20 +4,25 @@
 //! GRAPE-6 takes scaled derivatives: a2 = a/2, j6 = jerk/6 and k18 = snap/18.
 
 use std::ffi::c_int;
+use std::fmt::Write as _;
+use std::io::Write as _;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
 use glam::DVec3;
 
-use super::cluster::{BorrowedCall, Requested};
+use super::cluster::{BorrowedCall, Cluster, Requested};
 use super::guard::{DONE, OVERFLOW, report};
-use super::memory::Particle;
 use super::options::Options;
+use super::particle::Particle;
+use super::registry::{self, Key, with, with_cluster};
+use super::results::ResultArrays;
 use super::slices::{Input, Output, count};
-use super::world::{self, Key, with, with_cluster};
 use gravitile::error::{Error, Result};
+use gravitile::files;
+use gravitile::forces::Moving;
 
 both_forms! { "Opens cluster `id`; no effect if it is open.";
-g6_open g6_open_, GPU_g6_open GPU_g6_open_; (id: cluster) { world::open(Key::G6(id)) } }
+g6_open g6_open_, GPU_g6_open GPU_g6_open_; (id: cluster) { registry::open(Key::G6(id)) } }
 
 both_forms! { "Sapporo2: opens cluster 0 on `devices` devices of the kind that GRAVITILE_ADAPTER \
     selects.";
@@ -27,7 +32,7 @@ both_forms! { "The same, as Starlab calls it. Memory grows as needed, so `nmax` 
 g6_open_special2 g6_open_special2_; (devices: int, _list: ignored, _nmax: int) { open_special(devices) } }
 
 both_forms! { "Closes cluster `id` and frees its memory.";
-g6_close g6_close_, GPU_g6_close GPU_g6_close_; (id: cluster) { world::close(Key::G6(id)) } }
+g6_close g6_close_, GPU_g6_close GPU_g6_close_; (id: cluster) { registry::close(Key::G6(id)) } }
 
 both_forms! { "Recommended number of i-particles per call; more are accepted.";
 g6_npipes g6_npipes_, GPU_g6_npipes GPU_g6_npipes_,
@@ -42,14 +47,11 @@ g6_set_xunit g6_set_xunit_, GPU_g6_set_xunit GPU_g6_set_xunit_; () { Ok(DONE) } 
 
 both_forms! { "Sets the time to which j-particles are predicted, from the next first half on.";
 g6_set_ti g6_set_ti_, GPU_g6_set_ti GPU_g6_set_ti_; (id: cluster, ti: double) {
-    if !ti.is_finite() {
-        return Err(Error::value("the time ti", ti, "finite"));
-    }
-    with_cluster(Key::G6(id), |cluster| { cluster.time = Some(ti); Ok(DONE) })
+    set_time(Key::G6(id), "the time ti", Some(ti))
 } }
 
 both_forms! { "Phantom-GRAPE: announces the number of j-particles. No effect.";
-g6_setup_njdata g6_setup_njdata_; (id: cluster, _nj: int) { with_cluster(Key::G6(id), |_| Ok(DONE)) } }
+g6_setup_njdata g6_setup_njdata_; (id: cluster, _nj: int) { no_effect(id) } }
 
 both_forms! { "Sapporo: uploads particles now. No effect: they are uploaded when needed.";
 force_j_particle_send force_j_particle_send_; () { Ok(DONE) } }
@@ -58,9 +60,9 @@ both_forms! { "Writes a j-particle to an address.";
 g6_set_j_particle g6_set_j_particle_, GPU_g6_set_j_particle GPU_g6_set_j_particle_;
 (id: cluster, address: int, index: int, tj: double, _dtj: double, mass: double,
  k18: vectors, j6: vectors, a2: vectors, v: vectors, x: vectors) first {
-    Ok(world::try_enqueue(Key::G6(id), address, &particle(index, tj, mass, [x, v, a2, j6, k18])?))
+    Ok(registry::try_enqueue(Key::G6(id), address, &particle(index, tj, mass, [x, v, a2, j6, k18])?))
 } {
-    world::set(Key::G6(id), address, particle(index, tj, mass, [x, v, a2, j6, k18])?)
+    registry::set(Key::G6(id), address, particle(index, tj, mass, [x, v, a2, j6, k18])?)
 } }
 
 both_forms! { "The same for a particle at rest, as tree codes use it.";
@@ -83,16 +85,16 @@ GPU_g6_set_j_particle_multisend_mxfast GPU_g6_set_j_particle_multisend_mxfast_;
 both_forms! { "No effect: particles are always buffered, and uploaded when needed.";
 g6_initialize_jp_buffer g6_initialize_jp_buffer_,
 GPU_g6_initialize_jp_buffer GPU_g6_initialize_jp_buffer_;
-(id: cluster, _size: int) { with_cluster(Key::G6(id), |_| Ok(DONE)) } }
+(id: cluster, _size: int) { no_effect(id) } }
 
 both_forms! { "No effect: particles are uploaded when needed.";
 g6_flush_jp_buffer g6_flush_jp_buffer_, GPU_g6_flush_jp_buffer GPU_g6_flush_jp_buffer_;
-(id: cluster) { with_cluster(Key::G6(id), |_| Ok(DONE)) } }
+(id: cluster) { no_effect(id) } }
 
 both_forms! { "No effect: particles are uploaded when needed.";
 g6_flush_jp_buffer_and_multisend g6_flush_jp_buffer_and_multisend_,
 GPU_g6_flush_jp_buffer_and_multisend GPU_g6_flush_jp_buffer_and_multisend_;
-(id: cluster, _clusters: int) { with_cluster(Key::G6(id), |_| Ok(DONE)) } }
+(id: cluster, _clusters: int) { no_effect(id) } }
 
 both_forms! { "Uploads changed particles, predicts all, and starts the forces of those below \
     address `nj`.";
@@ -113,7 +115,7 @@ GPU2_g6calc_firsthalf GPU2_g6calc_firsthalf_;
             softening_squared: eps2,
             radius_squared: h2.take_if_any(n),
         };
-        cluster.begin_borrowed(&call).map(|()| DONE)
+        cluster.begin(&call).map(|()| DONE)
     })
 } }
 
@@ -122,7 +124,7 @@ g6calc_lasthalf g6calc_lasthalf_, GPU_g6calc_lasthalf GPU_g6calc_lasthalf_,
 GPU2_g6calc_lasthalf GPU2_g6calc_lasthalf_, g6calc_lasthalfn g6calc_lasthalfn_;
 (id: cluster, _nj: int, ni: int, _index: ignored, _xi: ignored, _vi: ignored, _eps2: double,
  _h2: ignored, acc: vectors_out, jerk: vectors_out, pot: doubles_out) {
-    Results { acc, jerk, pot, nearest: None, square: None }.fetch(id, ni)
+    finish(id, ni, [acc, jerk], pot, None, None)
 } }
 
 both_forms! { "The same with the index of the nearest j-particle, -1 for none.";
@@ -130,51 +132,40 @@ g6calc_lasthalf2 g6calc_lasthalf2_, GPU_g6calc_lasthalf2 GPU_g6calc_lasthalf2_,
 GPU2_g6calc_lasthalf2 GPU2_g6calc_lasthalf2_, g6calc_lasthalf2n g6calc_lasthalf2n_;
 (id: cluster, _nj: int, ni: int, _index: ignored, _xi: ignored, _vi: ignored, _eps2: double,
  _h2: ignored, acc: vectors_out, jerk: vectors_out, pot: doubles_out, nnbindex: ints_out) {
-    Results { acc, jerk, pot, nearest: Some(nnbindex), square: None }.fetch(id, ni)
+    finish(id, ni, [acc, jerk], pot, Some(nnbindex), None)
 } }
 
 both_forms! { "Phantom-GRAPE: the same with its squared distance, without eps; infinite for none.";
 g6calc_lasthalf2p g6calc_lasthalf2p_, g6calc_lasthalf2np g6calc_lasthalf2np_;
 (id: cluster, _nj: int, ni: int, _index: ignored, _xi: ignored, _vi: ignored, _eps2: double,
  _h2: ignored, acc: vectors_out, jerk: vectors_out, pot: doubles_out, nnbindex: ints_out, rnnb: floats_out) {
-    Results { acc, jerk, pot, nearest: Some(nnbindex), square: Some(rnnb) }.fetch(id, ni)
+    finish(id, ni, [acc, jerk], pot, Some(nnbindex), Some(rnnb))
 } }
 
 both_forms! { "Computes the lists of j-particles within h of each i-particle. Returns 1 if some \
     are truncated.";
 g6_read_neighbour_list g6_read_neighbour_list_, g6_read_neighbour_list_old g6_read_neighbour_list_old_,
 GPU_g6_read_neighbour_list GPU_g6_read_neighbour_list_; (id: cluster) {
-    with_cluster(Key::G6(id), |cluster| {
-        Ok(if cluster.read_lists()? { OVERFLOW } else { DONE })
-    })
+    with_cluster(Key::G6(id), read_lists)
 } }
 
 both_forms! { "Returns a list. `nblen` is the number found; returns 1 if `nbl` holds fewer.";
 g6_get_neighbour_list g6_get_neighbour_list_,
 GPU_g6_get_neighbour_list GPU_g6_get_neighbour_list_;
 (id: cluster, ipipe: int, maxlength: int, nblen: ints_out, nbl: ints_out) {
-    let room = count("maxlength", maxlength)?;
-    let (mut nblen, mut nbl) = (nblen, nbl);
-    let sorts = with(|world| Ok(world.sorts_lists))?;
-    let (mut list, found) = with_cluster(Key::G6(id), |cluster| cluster.list(ipipe))?;
-    if sorts {
-        list.sort_unstable();
-    }
-    list.truncate(room);
-    nblen.take(1)?[0] = c_int::try_from(found).unwrap_or(c_int::MAX);
-    nbl.take(list.len())?.copy_from_slice(&list);
-    Ok(if found > list.len() { OVERFLOW } else { DONE })
+    let sorts = with(|registry| Ok(registry.sorts_lists))?;
+    give_list(Key::G6(id), ipipe, maxlength, sorts, nblen, nbl)
 } }
 
 both_forms! { "Sorts lists by index (1, the default) or by address (0), for all clusters.";
 g6_set_neighbour_list_sort_mode g6_set_neighbour_list_sort_mode_,
 GPU_g6_set_neighbour_list_sort_mode GPU_g6_set_neighbour_list_sort_mode_; (mode: int) {
-    with(|world| { world.sorts_lists = mode != 0; Ok(DONE) })
+    with(|registry| { registry.sorts_lists = mode != 0; Ok(DONE) })
 } }
 
 both_forms! { "Returns the sort mode of lists.";
 g6_get_neighbour_list_sort_mode g6_get_neighbour_list_sort_mode_; () {
-    with(|world| Ok(c_int::from(world.sorts_lists)))
+    with(|registry| Ok(c_int::from(registry.sorts_lists)))
 } }
 
 both_forms! { "Selects the fixed-point overflows that count as errors. No effect: there are none.";
@@ -200,6 +191,43 @@ GPU_g6_print_chip_status GPU_g6_print_chip_status_; (id: cluster) {
     Ok(DONE)
 } }
 
+both_forms! { "Returns the j-particle at an address of cluster 0, or of the only open cluster, \
+    as set and as predicted. Arguments are Sapporo2's; Sapporo 1 lacks the last three.";
+get_j_part_data get_j_part_data_;
+(address: int, _nj: int, pos: vectors_out, vel: vectors_out, acc: vectors_out, jrk: vectors_out,
+ ppos: vectors_out, pvel: vectors_out, mass: doubles_out, eps2: doubles_out, index: ints_out) {
+    let (mut mass, mut eps2, mut index) = (mass, eps2, index);
+    let (particle, [px, pv, _]) = with_cluster(Key::G6(0), |cluster| cluster.particle(address))?;
+    let [x, v, a, j, ..] = particle.moving.motion;
+    for (mut into, from) in [pos, vel, acc, jrk, ppos, pvel].into_iter().zip([x, v, a, j, px, pv]) {
+        into.take(1)?[0] = from.to_array();
+    }
+    mass.take(1)?[0] = particle.moving.mass;
+    eps2.take(1)?[0] = particle.softening_squared;
+    index.take(1)?[0] = particle.index;
+    Ok(DONE)
+} }
+
+both_forms! { "Phantom-GRAPE: writes masses, positions and velocities to dump.dat.TTTTT in the \
+    working directory, one line per particle, where TTTTT is the integer part of `time`.";
+g6_dump g6_dump_; (time: double, n: int, m: doubles, x: vectors, v: vectors) {
+    let n = count("the number n of particles", n)?;
+    let mut table = String::new();
+    for ((m, x), v) in m.take(n)?.iter().zip(x.take(n)?).zip(v.take(n)?) {
+        let numbers = [*m, x[0], x[1], x[2], v[0], v[1], v[2]].map(|number| format!("{number:+.16e}"));
+        let _ = writeln!(table, "{}", numbers.join(" "));
+    }
+    let name = format!("dump.dat.{:05}", time as i64);
+    files::replace(name, table.as_bytes()).map(|()| DONE)
+} }
+
+both_forms! { "Phantom-GRAPE: appends a number to the file dump.dat.";
+g6_debugfunc g6_debugfunc_; (number: int) { dump_line(&number.to_string()) } }
+
+both_forms! { "The same for a double."; g6_debugfunc_double g6_debugfunc_double_; (number: double) {
+    dump_line(&format!("{number:+e}"))
+} }
+
 /// Default number of i-particles per call. GRAPE-6 and Phantom-GRAPE return 48, and programs have
 /// arrays of that length.
 const PIPELINES: c_int = 48;
@@ -216,7 +244,7 @@ static IS_SAPPORO_CLIENT: AtomicBool = AtomicBool::new(false);
 
 fn open_special(devices: c_int) -> Result<c_int> {
     IS_SAPPORO_CLIENT.store(true, Ordering::Relaxed);
-    world::open_on(Key::G6(0), devices)
+    registry::open_with(Key::G6(0), None, devices)
 }
 
 /// The number of pipelines. May be called before a cluster is open.
@@ -231,23 +259,18 @@ pub fn pipelines() -> Result<c_int> {
     Ok(before.map_or_else(|returned| returned, |_| default))
 }
 
-/// C vectors as `DVec3`.
-pub fn vectors(from: &[[f64; 3]]) -> Vec<DVec3> {
-    bytemuck::cast_slice(from).to_vec()
-}
-
-/// Copies `DVec3` vectors to C vectors.
-pub fn write(from: &[DVec3], into: &mut [[f64; 3]]) {
-    let n = into.len().min(from.len());
-    into[..n].copy_from_slice(bytemuck::cast_slice(&from[..n]));
+/// A C vector as `DVec3`.
+#[inline(always)]
+pub fn vector(from: Input<[f64; 3]>) -> Result<DVec3> {
+    from.one().map(DVec3::from_array)
 }
 
 #[inline(always)]
 fn particle(index: c_int, time: f64, mass: f64, given: [Input<[f64; 3]>; 5]) -> Result<Particle> {
     let [x, v, a2, j6, k18] = given;
-    let of = |vector: Input<[f64; 3]>| vector.one().map(DVec3::from_array);
-    let motion = [of(x)?, of(v)?, 2.0 * of(a2)?, 6.0 * of(j6)?, 18.0 * of(k18)?, DVec3::ZERO];
-    Ok(Particle { index, time, mass, motion, ..Particle::default() })
+    let (a, j, s) = (2.0 * vector(a2)?, 6.0 * vector(j6)?, 18.0 * vector(k18)?);
+    let motion = [vector(x)?, vector(v)?, a, j, s, DVec3::ZERO];
+    Ok(Particle { index, softening_squared: 0.0, moving: Moving { time, mass, motion } })
 }
 
 fn at_rest(
@@ -257,10 +280,25 @@ fn at_rest(
     mass: f64,
     x: Input<[f64; 3]>,
 ) -> Result<c_int> {
-    let mut motion = [DVec3::ZERO; 6];
-    motion[0] = DVec3::from_array(x.one()?);
-    let particle = Particle { index, mass, motion, ..Particle::default() };
-    world::set(Key::G6(id), address, particle)
+    let mut moving = Moving { mass, ..Moving::default() };
+    moving.motion[0] = vector(x)?;
+    registry::set(Key::G6(id), address, Particle { index, softening_squared: 0.0, moving })
+}
+
+/// Sets the time to which j-particles are predicted; `None` for no prediction.
+pub fn set_time(key: Key, name: &str, time: Option<f64>) -> Result<c_int> {
+    match time {
+        Some(time) if !time.is_finite() => Err(Error::value(name, time, "finite")),
+        time => with_cluster(key, |cluster| {
+            cluster.time = time;
+            Ok(DONE)
+        }),
+    }
+}
+
+/// For calls that do nothing but require an open cluster.
+fn no_effect(id: c_int) -> Result<c_int> {
+    with_cluster(Key::G6(id), |_| Ok(DONE))
 }
 
 fn reset(id: c_int) -> Result<c_int> {
@@ -270,53 +308,64 @@ fn reset(id: c_int) -> Result<c_int> {
     })
 }
 
-/// Output arrays of the client.
-struct Results {
-    acc: Output<[f64; 3]>,
-    jerk: Output<[f64; 3]>,
-    pot: Output<f64>,
+/// A last half: waits for the results and writes them to the client's arrays.
+fn finish(
+    id: c_int,
+    ni: c_int,
+    [acceleration, jerk]: [Output<[f64; 3]>; 2],
+    potential: Output<f64>,
     nearest: Option<Output<c_int>>,
-    /// Squared distance of the nearest j-particle.
-    square: Option<Output<f32>>,
+    nearest_squared_f32: Option<Output<f32>>,
+) -> Result<c_int> {
+    let n = count("the number ni of i-particles", ni)?;
+    let requested = match (&nearest, &nearest_squared_f32) {
+        (_, Some(_)) => Requested::Distance,
+        (Some(_), None) => Requested::Nearest,
+        (None, None) => Requested::Forces,
+    };
+    let arrays = ResultArrays {
+        acceleration: Some(acceleration),
+        jerk: Some(jerk),
+        potential: Some(potential),
+        nearest,
+        nearest_squared_f32,
+        ..ResultArrays::default()
+    };
+    arrays.fill(n, |arrays| {
+        with_cluster(Key::G6(id), |cluster| arrays.write(cluster.finish(n, requested)?, &[]))
+    })
 }
 
-impl Results {
-    fn fetch(mut self, id: c_int, ni: c_int) -> Result<c_int> {
-        let n = count("the number ni of i-particles", ni)?;
-        let outcome = self.try_fetch(id, n);
-        if outcome.is_err() {
-            // NaN stops clients that ignore return codes from integrating with old forces.
-            self.acc.fill(n, [f64::NAN; 3]);
-            self.jerk.fill(n, [f64::NAN; 3]);
-            self.pot.fill(n, f64::NAN);
-            self.nearest.iter_mut().for_each(|nearest| nearest.fill(n, -1));
-            self.square.iter_mut().for_each(|square| square.fill(n, f32::NAN));
-        }
-        outcome
-    }
+/// Computes the neighbour lists of the last call.
+pub fn read_lists(cluster: &mut Cluster) -> Result<c_int> {
+    Ok(if cluster.read_lists()? { OVERFLOW } else { DONE })
+}
 
-    fn try_fetch(&mut self, id: c_int, n: usize) -> Result<c_int> {
-        with_cluster(Key::G6(id), |cluster| {
-            let requested = match (&self.nearest, &self.square) {
-                (_, Some(_)) => Requested::Distance,
-                (Some(_), None) => Requested::Nearest,
-                (None, None) => Requested::Forces,
-            };
-            let answers = cluster.finish(n, requested)?;
-            write(&answers.acceleration, self.acc.take(n)?);
-            write(&answers.jerk, self.jerk.take(n)?);
-            self.pot.take(n)?.copy_from_slice(&answers.potential);
-            if let Some(square) = &mut self.square {
-                let squares = answers.nearest_distance.iter().map(|r| (r * r) as f32);
-                square.take(n)?.iter_mut().zip(squares).for_each(|(into, from)| *into = from);
-            }
-            if let Some(nearest) = &mut self.nearest {
-                let found = cluster.nearest_indices();
-                let (listed, others) = nearest.take(n)?.split_at_mut(found.len().min(n));
-                listed.copy_from_slice(&found[..listed.len()]);
-                others.fill(-1);
-            }
-            Ok(DONE)
-        })
+/// Writes a neighbour list to the client's arrays.
+pub fn give_list(
+    key: Key,
+    ipipe: c_int,
+    maxlength: c_int,
+    sorts: bool,
+    mut nblen: Output<c_int>,
+    mut nbl: Output<c_int>,
+) -> Result<c_int> {
+    let capacity = count("maxlength", maxlength)?;
+    let (mut list, found) = with_cluster(key, |cluster| cluster.list(ipipe))?;
+    if sorts {
+        list.sort_unstable();
     }
+    list.truncate(capacity);
+    nblen.take(1)?[0] = c_int::try_from(found).unwrap_or(c_int::MAX);
+    nbl.take(list.len())?.copy_from_slice(&list);
+    Ok(if found > list.len() { OVERFLOW } else { DONE })
+}
+
+/// Appends a line to Phantom-GRAPE's file.
+fn dump_line(line: &str) -> Result<c_int> {
+    const FILE: &str = "dump.dat";
+    let open = std::fs::OpenOptions::new().create(true).append(true).open(FILE);
+    open.and_then(|mut file| writeln!(file, "{line}"))
+        .map(|()| DONE)
+        .map_err(|error| Error::io("write", std::path::Path::new(FILE), error))
 }

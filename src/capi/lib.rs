@@ -11,17 +11,20 @@
 //! |---|---|
 //! | `g6`, `g5`, `sixth` | the exported functions; `forms` defines the C and Fortran variants |
 //! | `object` | functions behind the C++ class `sapporo` of `include/sapporo.h` |
-//! | `looking` | functions that read particles back or dump them to files |
-//! | `each` | forces with one softening per sink |
-//! | `slices` | C pointers as slices: all `unsafe` except in `forms`, `fork` and `inbox` |
+//! | `slices` | C pointers as slices: all `unsafe` except in `forms`, `fork` and `queue` |
 //! | `guard` | panics and errors become return codes and one line on stderr |
-//! | `world`, `fork` | open clusters and boards, locks, shared devices; detection of fork() |
+//! | `registry`, `fork` | open clusters and boards, locks, shared devices; detection of fork() |
 //! | `cluster`, `memory` | one GRAPE: j-particles, pending calls by thread, neighbour lists |
 //! | `board` | one GRAPE-5 board: sources, sinks, softenings |
-//! | `particle` | a j-particle as clients set it |
-//! | `inbox` | queue of particles to be stored in a memory, with its own lock |
-//! | `found` | kernel shapes that `gravitile tune` measured |
-//! | `options` | user options: engine, precision, adapter |
+//! | `particle`, `queue` | a j-particle as clients set it; those not yet stored in a memory |
+//! | `results` | forces with one softening per sink; the client's arrays for results |
+//! | `options` | user options: engine, precision, adapter, tuned kernels |
+//!
+//! From a client's j-particle to a sum: `g6` makes a [`particle::Particle`], `registry` finds the
+//! cluster's `queue`, whose entries `cluster` has `memory` announce to the engine
+//! ([`gravitile::forces::MovingSources`]) in the first half, and store in the table that the engine
+//! reads. An engine on a device makes records of them (`forces/direct/gpu/tiers/motions.rs`), which
+//! kernels predict and sum.
 
 #[cfg(test)]
 #[macro_use]
@@ -29,22 +32,20 @@ mod inner;
 
 mod board;
 mod cluster;
-mod each;
 mod fork;
-mod found;
 #[macro_use]
 mod forms;
 mod g5;
 mod g6;
 mod guard;
-mod inbox;
-mod looking;
 #[cfg(test)]
 mod lost;
 mod memory;
 mod object;
 mod options;
 mod particle;
+mod queue;
+mod registry;
+mod results;
 mod sixth;
 mod slices;
-mod world;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::cluster::Cluster;
 use super::g6::*;
-use super::world::{self, Key};
+use super::registry::{self, Key, Open};
 use gravitile::forces::{Method, Order, Precision, TestBodies};
 use gravitile::gpu::{AdapterRequest, Gpu};
 use gravitile::sim::{EngineKind, direct_engine};
@@ -38,7 +38,8 @@ impl Client {
         let request = Some(Precision::DoubleSingle);
         let engine =
             direct_engine(EngineKind::Gpu, Method::Direct, Some(gpu), None, request).unwrap();
-        world::insert(Key::G6(id), Cluster::new(engine, Order::Jerk));
+        let cluster = Cluster::new(engine, Order::Jerk);
+        registry::insert(Key::G6(id), Open::Cluster(Box::new(cluster)));
         let bodies = TestBodies::new(N, 9);
         let arrays = |from: &[glam::DVec3]| from.iter().map(|x| x.to_array()).collect();
         Self {

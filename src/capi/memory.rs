@@ -2,22 +2,18 @@
 //! transfer, only if something has changed (Belleman et al. 2008, section 3.5). For engines that do
 //! not predict, particles are predicted here.
 
-mod naming;
-mod queued;
-mod records;
-
-use std::collections::HashMap;
+mod indices;
 
 use glam::DVec3;
 use rayon::prelude::*;
 
-use super::inbox::{AppendBuffer, ParticleQueue};
-pub use super::particle::Particle;
+use super::particle::Particle;
+use super::queue::{ParticleQueue, QueueReader};
 use gravitile::error::{Error, Result};
 use gravitile::forces::{
-    ArrivalList, ForceEngine, Goal, Moving, MovingSources, Order, Sources, ToJerk,
+    ArrivalList, ForceEngine, Goal, MovingSources, Order, SharedTable, Sources,
 };
-use records::Records;
+use indices::Indices;
 
 /// Addresses must be below this: 1.1 GB of particles, 1.5 with snaps. It turns a wild address into
 /// an error instead of exhausting memory.
@@ -33,37 +29,20 @@ struct Sent {
     time: Option<f64>,
 }
 
-/// The j-particles by address, and the copies that the engine holds.
+/// The j-particles by address, which an engine that predicts reads from here, too.
 pub struct Memory {
     order: Order,
-    /// By address.
-    particles: Records,
-    /// Addresses set since the last upload.
-    changed: Vec<u32>,
-    /// Whether particles were added, or their indices changed.
-    rearranged: bool,
-    /// Counts the calls of `arrange`: source numbers are valid for one arrangement.
+    table: SharedTable,
+    /// The client's indices of the engine's sources.
+    pub indices: Indices,
+    /// Increases whenever source numbers change.
     arrangement: u64,
     sent: Option<Sent>,
-    /// The engine's sources: their addresses, ascending; their client indices; and whether each
-    /// index equals the source number.
-    address: Vec<u32>,
-    index: Vec<i32>,
-    is_sequential: bool,
-    /// Map from index to source, and to all sources of a duplicate index.
-    source: HashMap<i32, u32>,
-    duplicates: HashMap<i32, Vec<u32>>,
-    position: Vec<DVec3>,
-    velocity: Vec<DVec3>,
-    acceleration: Vec<DVec3>,
-    mass: Vec<f64>,
     /// Time to which the engine's sources are predicted.
     time: Option<f64>,
-    /// Queue of particles that clients set one by one, and those taken from it.
-    queue: Option<&'static ParticleQueue>,
-    queued: AppendBuffer,
-    /// Other sources announced to the engine but not yet settled.
-    announced: ArrivalList,
+    /// Particles that clients set one by one. They are sent to the engine in the order in which
+    /// they were set, and stored in `table` while the engine computes.
+    queue: Option<QueueReader<'static>>,
 }
 
 impl Memory {
@@ -71,31 +50,32 @@ impl Memory {
     pub fn new(order: Order) -> Self {
         Self {
             order,
-            particles: Records::default(),
-            changed: Vec::new(),
-            rearranged: true,
+            table: SharedTable::default(),
+            indices: Indices::default(),
             arrangement: 0,
             sent: None,
-            address: Vec::new(),
-            index: Vec::new(),
-            is_sequential: false,
-            source: HashMap::new(),
-            duplicates: HashMap::new(),
-            position: Vec::new(),
-            velocity: Vec::new(),
-            acceleration: Vec::new(),
-            mass: Vec::new(),
             time: None,
             queue: None,
-            queued: AppendBuffer::default(),
-            announced: ArrivalList::default(),
+        }
+    }
+
+    /// Reads new particles from `queue`, which has no other reader.
+    pub fn attach_queue(&mut self, queue: &'static ParticleQueue) {
+        self.queue = Some(QueueReader::new(queue));
+        self.publish_capacity();
+    }
+
+    /// Sets the queue's capacity to the allocated memory.
+    fn publish_capacity(&self) {
+        if let Some(queue) = &self.queue {
+            queue.set_capacity(self.table.read().capacity());
         }
     }
 
     /// Number of particles.
     pub fn len(&mut self) -> usize {
         self.store_queued();
-        self.particles.all().count()
+        self.table.read().tags().count()
     }
 
     /// Stores a particle at `address`, replacing the old one.
@@ -103,37 +83,41 @@ impl Memory {
     /// # Errors
     /// An address out of range, out of memory, NaN or infinite values, a negative mass. The old
     /// particle is then unchanged.
-    pub fn set(&mut self, address: i32, particle: Particle) -> Result<()> {
-        let place = match usize::try_from(address) {
-            Ok(place) if place < LARGEST_MEMORY => place,
-            _ => return Err(out_of_range(address)),
-        };
+    pub fn set(&mut self, address: i32, particle: &Particle) -> Result<()> {
+        let at = u32::try_from(address).ok().filter(|at| (*at as usize) < LARGEST_MEMORY);
+        let at = at.ok_or_else(|| {
+            let allowed = format!("from 0 to {}", LARGEST_MEMORY - 1);
+            Error::value("the address of a j-particle", address, allowed)
+        })?;
         if !particle.is_valid() {
-            particle.check(place)?;
+            particle.check(at)?;
         }
         // Queued particles were set before this one.
         self.store_queued();
-        let goal = Goal { at: place as u32, tag: particle.index };
-        let moving = particle.moving();
-        self.put(goal, &ToJerk::from(&moving), particle.high(), particle.softening_squared)?;
+        let (place, moving) = (Goal { at, tag: particle.index }, &particle.moving);
+        let high = moving.high();
+        self.table.write().set(place, &moving.into(), high, particle.softening_squared)?;
         self.publish_capacity();
         Ok(())
     }
 
-    /// Stores a particle and marks it for upload.
-    fn put(
-        &mut self,
-        place: Goal,
-        low: &ToJerk,
-        high: [DVec3; 2],
-        softening_squared: f64,
-    ) -> Result<()> {
-        let before = self.particles.put(place, low, high, softening_squared)?;
-        self.rearranged |= before.index != Some(place.tag);
-        if !before.was_changed {
-            self.changed.push(place.at);
+    /// Stores all queued particles and marks them for upload.
+    fn store_queued(&mut self) {
+        let Some(queue) = &mut self.queue else { return };
+        loop {
+            queue.take();
+            if queue.is_empty() {
+                return;
+            }
+            let mut table = self.table.write();
+            let (arrivals, softening_squared) = queue.entries();
+            for (k, (place, low)) in arrivals.places.iter().zip(arrivals.low).enumerate() {
+                let stored = table.set(*place, low, arrivals.high(k), softening_squared[k]);
+                // Cannot fail: the queue accepts only particles that need no allocation.
+                debug_assert!(stored.is_ok(), "{stored:?}");
+            }
+            queue.clear();
         }
-        Ok(())
     }
 
     /// The particle at `address`.
@@ -142,10 +126,11 @@ impl Memory {
     /// No particle was set there.
     pub fn get(&mut self, address: i32) -> Result<Particle> {
         self.store_queued();
-        let particle = usize::try_from(address).ok().and_then(|place| self.particles.get(place));
-        particle.ok_or_else(|| {
+        let found = usize::try_from(address).ok().and_then(|at| self.table.read().get(at));
+        let (moving, index, softening_squared) = found.ok_or_else(|| {
             Error::value("the address of a j-particle", address, "one that was set before")
-        })
+        })?;
+        Ok(Particle { index, softening_squared, moving })
     }
 
     /// Brings `engine` up to date with the particles below address `addresses`, predicted to
@@ -159,220 +144,173 @@ impl Memory {
         addresses: usize,
         time: Option<f64>,
     ) -> Result<()> {
+        self.time = time;
         if let Some(moving) = engine.interfaces().moving {
-            return self.send_moving(moving, addresses, time);
+            return self.send_moving(moving, addresses);
         }
         self.store_queued();
-        self.time = time;
         let goal = Some(Sent { addresses, time });
         // Above a quarter of all particles one large transfer is cheaper than many small writes.
-        let is_small = self.changed.len() <= self.address.len() / 4;
-        if self.sent == goal && !self.rearranged && is_small {
-            self.send_changed(engine, time)?;
+        let (is_rearranged, is_small) = {
+            let table = self.table.read();
+            (table.is_rearranged(), table.changed().len() <= table.len() / 4)
+        };
+        if self.sent == goal && !is_rearranged && is_small {
+            self.send_changed(engine)?;
         } else {
-            let other = self.sent.is_none_or(|sent| sent.addresses != addresses);
-            self.sent = None;
-            if self.rearranged || other {
+            let is_other = self.sent.take().is_none_or(|sent| sent.addresses != addresses);
+            if is_rearranged || is_other {
                 self.arrange(addresses);
             }
-            self.send_all(engine, time)?;
+            let all = self.predict_all()?;
+            engine.set_sources(&all.sources())?;
             self.sent = goal;
         }
-        self.forget_changes();
+        self.table.write().clear_changes();
         Ok(())
+    }
+
+    /// Replaces the changed sources of an engine that does not predict.
+    fn send_changed(&mut self, engine: &mut dyn ForceEngine) -> Result<()> {
+        let changed: Vec<u32> = {
+            // Particles above the addresses in use are not sources.
+            let table = self.table.read();
+            let sources = table.changed().iter().filter_map(|&at| table.source_at(at));
+            sources.map(|source| source as u32).collect()
+        };
+        if changed.is_empty() {
+            return Ok(());
+        }
+        // A failed update may be partial: forces a complete upload.
+        let predicted = self.predict(&changed).inspect_err(|_| self.sent = None)?;
+        let updated = engine.update_sources(&changed, &predicted.sources());
+        updated.inspect_err(|_| self.sent = None)
     }
 
     /// [`Memory::send`] to an engine that predicts: uploads only what has changed, whatever the
     /// time.
-    fn send_moving(
-        &mut self,
-        engine: &mut dyn MovingSources,
-        addresses: usize,
-        time: Option<f64>,
-    ) -> Result<()> {
-        self.time = time;
-        engine.predict_to(time);
-        self.take_queued();
-        if self.queued_replace_sources(addresses) {
-            if self.queued.is_empty() {
-                return Ok(());
+    fn send_moving(&mut self, engine: &mut dyn MovingSources, addresses: usize) -> Result<()> {
+        engine.predict_to(self.time);
+        let is_sent = self.sent.is_some_and(|sent| sent.addresses == addresses);
+        if let Some(queue) = &mut self.queue {
+            queue.take();
+            let (queued, _) = queue.entries();
+            let is_current = {
+                let table = self.table.read();
+                let is_unchanged = !table.is_rearranged() && table.changed().is_empty();
+                is_sent && is_unchanged && !table.has_gaps() && !queue.has_more()
+            };
+            // Whether the queued particles replace sources without changing any index.
+            let has_index = |one: &Goal| self.indices.has_index(one.at as usize, one.tag);
+            if is_current && queued.places.iter().all(has_index) {
+                let announced = if queued.is_empty() { Ok(()) } else { engine.announce(&queued) };
+                if announced.is_err() {
+                    // A failed update may be partial: forces a complete upload.
+                    self.sent = None;
+                    self.store_queued();
+                }
+                return announced;
             }
-            return engine.announce_moving(&self.queued.arrivals()).inspect_err(|_| {
-                // A failed update may be partial: forces a complete upload.
-                self.sent = None;
-                self.store_queued();
-            });
         }
         self.store_queued();
-        if self.rearranged || self.sent.is_none_or(|sent| sent.addresses != addresses) {
+        if !is_sent || self.table.read().is_rearranged() {
             self.sent = None;
             self.arrange(addresses);
-            let particles = self.address.iter().filter_map(|&k| self.particles.get(k as usize));
-            let all: Vec<Moving> = particles.map(|particle| particle.moving()).collect();
-            engine.set_moving(&all)?;
+            engine.share(&self.table)?;
             self.sent = Some(Sent { addresses, time: None });
-        } else if !self.changed.is_empty() {
-            // Sorted, as most clients set them: the engine then accesses its memory sequentially.
-            if !self.changed.is_sorted() {
-                self.changed.sort_unstable();
-            }
-            self.announced.clear();
-            for &place in &self.changed {
-                // Particles above the addresses in use are not sources.
-                if let Some(source) = self.source_at(place) {
-                    let moving = self.particles.moving(place as usize);
-                    self.announced.push(Goal { at: source as u32, tag: 0 }, &moving);
-                }
-            }
-            // A failed update may be partial: forces a complete upload.
-            let announced = engine.announce_moving(&self.announced.all());
-            if announced.is_err() {
-                self.announced.clear();
-                self.sent = None;
-            }
-            announced?;
+        } else if !self.table.read().changed().is_empty() {
+            let list = self.changed_sources();
+            engine.announce(&list.all()).inspect_err(|_| self.sent = None)?;
         }
-        self.forget_changes();
+        self.table.write().clear_changes();
         Ok(())
     }
 
-    fn forget_changes(&mut self) {
-        self.changed.drain(..).for_each(|place| self.particles.forget_change(place as usize));
+    /// Sources that changed, ascending: the engine then accesses its memory sequentially.
+    fn changed_sources(&self) -> ArrivalList {
+        let table = self.table.read();
+        let mut changed = table.changed().to_vec();
+        changed.sort_unstable();
+        let mut list = ArrivalList::default();
+        // Particles above the addresses in use are not sources.
+        for source in changed.into_iter().filter_map(|at| table.source_at(at)) {
+            let (low, high) = table.source(source);
+            list.push_parts(Goal { at: source as u32, tag: 0 }, low, high);
+        }
+        list
     }
 
-    /// The source at an address, if any. Without gaps between addresses its number is the address.
-    fn source_at(&self, place: u32) -> Option<usize> {
-        match self.address.get(place as usize) {
-            Some(address) if *address == place => Some(place as usize),
-            _ => self.address.binary_search(&place).ok(),
+    /// Stores the particles that were sent to the engine. Called after an evaluation has begun.
+    pub fn settle(&mut self) {
+        if let Some(queue) = self.queue.as_mut().filter(|queue| !queue.is_empty()) {
+            let (queued, softening_squared) = queue.entries();
+            self.table.write().settle(&queued, softening_squared);
+            queue.clear();
         }
     }
 
-    /// Rebuilds the list of sources and the maps between indices and sources.
+    /// Makes the particles below address `addresses` the sources.
     fn arrange(&mut self, addresses: usize) {
-        self.address.clear();
-        self.index.clear();
-        self.source.clear();
-        self.duplicates.clear();
-        for (place, index) in self.particles.all().take_while(|(place, _)| *place < addresses) {
-            let source = self.address.len() as u32;
-            self.address.push(place as u32);
-            self.index.push(index);
-            let first = *self.source.entry(index).or_insert(source);
-            if first != source {
-                self.duplicates.entry(index).or_insert_with(|| vec![first]).push(source);
-            }
-        }
-        self.is_sequential = self.index.iter().zip(0..).all(|(index, source)| *index == source);
-        self.rearranged = false;
+        let mut table = self.table.write();
+        table.arrange(addresses);
+        let below = table.tags().take_while(|(at, _)| *at < addresses);
+        self.indices.set(below.map(|(_, index)| index));
         self.arrangement += 1;
     }
 
-    fn send_all(&mut self, engine: &mut dyn ForceEngine, time: Option<f64>) -> Result<()> {
-        let n = self.address.len();
-        let (particles, addresses) = (&self.particles, &self.address);
-        let predicted = |k: usize| {
-            let particle = particles.get(addresses[k] as usize);
-            particle.map_or(([DVec3::ZERO; 3], 0.0), |particle| (particle.at(time), particle.mass))
+    /// All sources, predicted.
+    fn predict_all(&self) -> Result<Predicted> {
+        self.predict(&(0..self.source_count() as u32).collect::<Vec<_>>())
+    }
+
+    /// The sources with these numbers, predicted.
+    ///
+    /// # Errors
+    /// A prediction that is not finite.
+    pub fn predict(&self, sources: &[u32]) -> Result<Predicted> {
+        let table = self.table.read();
+        let predicted = |source: &u32| {
+            let (low, high) = table.source(*source as usize);
+            (low.with(high).at(self.time), low.mass)
         };
-        let all: Vec<([DVec3; 3], f64)> = if n < PARALLEL_MIN {
-            (0..n).map(predicted).collect()
+        let all: Vec<([DVec3; 3], f64)> = if sources.len() < PARALLEL_MIN {
+            sources.iter().map(predicted).collect()
         } else {
-            (0..n).into_par_iter().map(predicted).collect()
+            sources.par_iter().map(predicted).collect()
         };
-        for (k, (motion, _)) in all.iter().enumerate() {
-            self.check_predicted(k, motion, time)?;
-        }
-        let order = self.order;
-        let derivative = |k: usize, into: &mut Vec<DVec3>| {
-            into.clear();
-            if order as usize >= k {
-                into.extend(all.iter().map(|(motion, _)| motion[k]));
+        for ((motion, _), &source) in all.iter().zip(sources) {
+            if !motion.iter().all(|vector| vector.is_finite()) {
+                let (address, index) =
+                    (table.address(source as usize), self.indices.index_of(source));
+                let time = self.time;
+                return Err(Error::value(
+                    format!(
+                        "the particle at address {address} (index {index}), predicted to {time:?},"
+                    ),
+                    motion[0],
+                    "finite in position, velocity and acceleration",
+                ));
             }
+        }
+        let derivative = |k: usize| -> Vec<DVec3> {
+            let of_order = all.iter().filter(|_| self.order as usize >= k);
+            of_order.map(|(motion, _)| motion[k]).collect()
         };
-        derivative(0, &mut self.position);
-        derivative(1, &mut self.velocity);
-        derivative(2, &mut self.acceleration);
-        self.mass.clear();
-        self.mass.extend(all.iter().map(|(_, mass)| mass));
-        engine.set_sources(&Sources {
-            position: &self.position,
-            velocity: &self.velocity,
-            acceleration: &self.acceleration,
-            mass: &self.mass,
+        Ok(Predicted {
+            motion: [derivative(0), derivative(1), derivative(2)],
+            mass: all.iter().map(|(_, mass)| *mass).collect(),
         })
-    }
-
-    fn send_changed(&mut self, engine: &mut dyn ForceEngine, time: Option<f64>) -> Result<()> {
-        let mut sources = Vec::with_capacity(self.changed.len());
-        // Particles above the addresses in use are not sources.
-        for place in &self.changed {
-            sources.extend(self.source_at(*place));
-        }
-        for &k in &sources {
-            let Some(particle) = self.particles.get(self.address[k] as usize) else { continue };
-            let motion = particle.at(time);
-            if let Err(error) = self.check_predicted(k, &motion, time) {
-                // Some copies here are already updated: forces a complete upload next time.
-                self.sent = None;
-                return Err(error);
-            }
-            let copies = [&mut self.position, &mut self.velocity, &mut self.acceleration];
-            for (copy, new) in copies.into_iter().zip(motion) {
-                if let Some(entry) = copy.get_mut(k) {
-                    *entry = new;
-                }
-            }
-            self.mass[k] = particle.mass;
-        }
-        if sources.is_empty() {
-            return Ok(());
-        }
-        let of = |from: &[DVec3]| -> Vec<DVec3> {
-            if from.is_empty() { Vec::new() } else { sources.iter().map(|&k| from[k]).collect() }
-        };
-        let (position, velocity) = (of(&self.position), of(&self.velocity));
-        let acceleration = of(&self.acceleration);
-        let mass: Vec<f64> = sources.iter().map(|&k| self.mass[k]).collect();
-        let index: Vec<u32> = sources.iter().map(|&k| k as u32).collect();
-        let changed = Sources {
-            position: &position,
-            velocity: &velocity,
-            acceleration: &acceleration,
-            mass: &mass,
-        };
-        // A failed update may be partial: forces a complete upload.
-        engine.update_sources(&index, &changed).inspect_err(|_| self.sent = None)
-    }
-
-    fn check_predicted(&self, k: usize, motion: &[DVec3; 3], time: Option<f64>) -> Result<()> {
-        if motion.iter().all(|vector| vector.is_finite()) {
-            return Ok(());
-        }
-        let (address, index) = (self.address[k], self.index[k]);
-        Err(Error::value(
-            format!("the particle at address {address} (index {index}), predicted to {time:?},"),
-            motion[0],
-            "finite in position, velocity and acceleration",
-        ))
-    }
-
-    /// Predicted position, velocity and acceleration of source `k`, and its mass.
-    pub fn predicted(&self, k: usize) -> ([DVec3; 3], f64) {
-        let particle = self.particles.get(self.address[k] as usize);
-        particle.map_or(([DVec3::ZERO; 3], 0.0), |particle| (particle.at(self.time), particle.mass))
     }
 
     /// Returns an error for the first source whose prediction is not finite. An engine that
     /// predicts reports only the resulting sums.
     pub fn check_predictions(&self) -> Result<()> {
-        let all = 0..self.address.len();
-        all.into_iter().try_for_each(|k| self.check_predicted(k, &self.predicted(k).0, self.time))
+        self.predict_all().map(drop)
     }
 
     /// Number of sources that the engine holds.
     pub fn source_count(&self) -> usize {
-        self.address.len()
+        self.table.read().len()
     }
 
     /// Changes whenever source numbers change.
@@ -381,10 +319,18 @@ impl Memory {
     }
 }
 
-#[cold]
-fn out_of_range(address: i32) -> Error {
-    let allowed = format!("from 0 to {}", LARGEST_MEMORY - 1);
-    Error::value("the address of a j-particle", address, allowed)
+/// Predicted sources up to the derivative that the order of forces needs.
+pub struct Predicted {
+    motion: [Vec<DVec3>; 3],
+    mass: Vec<f64>,
+}
+
+impl Predicted {
+    /// In the engines' format.
+    pub fn sources(&self) -> Sources<'_> {
+        let [position, velocity, acceleration] = &self.motion;
+        Sources { position, velocity, acceleration, mass: &self.mass }
+    }
 }
 
 #[cfg(test)]

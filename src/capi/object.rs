@@ -2,29 +2,24 @@
 //! memory of j-particles and the order of GRAPE-5, GRAPE-6 or the sixth-order interface.
 //! Derivatives are unscaled, as in that class.
 
-use std::collections::BTreeMap;
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicI32, Ordering};
-use std::sync::{Mutex, MutexGuard};
 
 use glam::DVec3;
 
-use super::cluster::{Call, Cluster};
-use super::each::{self, Forces};
-use super::g6::{vectors, write};
-use super::guard::{DONE, OVERFLOW};
-use super::memory::Particle;
+use super::cluster::{BorrowedCall, Cluster};
+use super::g6::{give_list, read_lists, set_time};
+use super::guard::DONE;
 use super::options::Options;
-use super::slices::{Input, Output, count};
-use super::world::{self, Key, with_cluster};
+use super::particle::Particle;
+use super::registry::{self, Key, with_cluster};
+use super::results::{self, ResultArrays};
+use super::slices::count;
 use gravitile::error::{Error, Result};
-use gravitile::forces::{Order, Precision};
+use gravitile::forces::{Moving, Order, Precision};
 
 /// Orders by Sapporo2's numbers, from 0.
 const ORDERS: [Order; 3] = [Order::Acceleration, Order::Jerk, Order::Snap];
-
-/// Forces computed already in the first half, because sinks differ in eps, by object.
-static PRECOMPUTED: Mutex<BTreeMap<c_int, Forces>> = Mutex::new(BTreeMap::new());
 
 value_form! { "Creates an object of order 0 (GRAPE-5), 1 (GRAPE-6) or 2 (the sixth) with a \
     precision of at least 0 (single), 1 (double-single) or 2 (double). Returns its number.";
@@ -42,7 +37,7 @@ sapporo_open; (order: int, precision: int) {
     };
     // The number encodes the order in its two lowest bits.
     let number = (NEXT.fetch_add(1, Ordering::Relaxed) & 0x0fff_ffff) * 4 + order;
-    world::open_in(Key::Object(number, requested), precision, 1)?;
+    registry::open_with(Key::Object(number, requested), precision, 1)?;
     Ok(number)
 } }
 
@@ -51,21 +46,16 @@ value_form! { "Recommended number of i-particles per call: `most`, the length of
 sapporo_pipelines; (most: int) { Ok(Options::of_user()?.pipelines.unwrap_or(most)) } }
 
 value_form! { "Frees an object's memory."; sapporo_close; (object: int) {
-    world::close(key(object))?;
-    precomputed().remove(&object);
-    Ok(DONE)
+    registry::close(key(object))
 } }
 
 value_form! { "Sets the time to which j-particles are predicted.";
 sapporo_set_time; (object: int, time: double) {
-    if !time.is_finite() {
-        return Err(Error::value("the time", time, "finite"));
-    }
-    with_object(object, |cluster| { cluster.time = Some(time); Ok(DONE) })
+    set_time(key(object), "the time", Some(time))
 } }
 
 value_form! { "Uses j-particles as set, without prediction."; sapporo_set_no_time; (object: int) {
-    with_object(object, |cluster| { cluster.time = None; Ok(DONE) })
+    set_time(key(object), "the time", None)
 } }
 
 value_form! { "Writes a j-particle to an address. Derivatives that the order does not use are \
@@ -78,8 +68,8 @@ sapporo_set_j_particle; (object: int, address: int, index: int, time: double, ma
     for (into, from) in motion.iter_mut().zip(given).take(used) {
         *into = DVec3::from_array(from.one()?);
     }
-    let particle = Particle { index, time, mass, softening_squared: eps2, motion };
-    world::set(key(object), address, particle)
+    let moving = Moving { time, mass, motion };
+    registry::set(key(object), address, Particle { index, softening_squared: eps2, moving })
 } }
 
 value_form! { "Starts the forces of the j-particles below address `nj` on `ni` i-particles. \
@@ -87,34 +77,28 @@ value_form! { "Starts the forces of the j-particles below address `nj` on `ni` i
     `eps2`.";
 sapporo_start; (object: int, nj: int, ni: int, index: ints, pos: vectors, vel: vectors, acc: vectors,
  eps2: double, h2: doubles, eps2_i: doubles) {
-    take_precomputed(object)?;
     with_object(object, |cluster| { cluster.reset(); Ok(()) })?;
     let (addresses, n) = (count("the number nj of j-particles", nj)?, count("the number ni of i-particles", ni)?);
     let order = order_of(object);
-    let from = |least: Order, given: Input<[f64; 3]>| -> Result<Vec<DVec3>> {
-        if order < least { Ok(Vec::new()) } else { given.take(n).map(vectors) }
-    };
-    let mut call = Call {
-        addresses,
-        position: from(Order::Acceleration, pos)?,
-        velocity: from(Order::Jerk, vel)?,
-        acceleration: from(Order::Snap, acc)?,
-        // GRAPE-5 has no indices and excludes no pair.
-        index: if order == Order::Acceleration { Vec::new() } else { index.take(n)?.to_vec() },
-        softening_squared: eps2,
-        radius_squared: h2.take_if_any(n).to_vec(),
-    };
+    // Derivatives above the order are not read, and GRAPE-5 has no indices and excludes no pair.
+    let n_of = |least: Order| if order < least { 0 } else { n };
     let each = eps2_i.take_if_any(n);
-    if let Some(first) = each.first() {
-        call.softening_squared = *first;
-    }
+    let call = BorrowedCall {
+        addresses,
+        position: bytemuck::cast_slice(pos.take(n)?),
+        velocity: bytemuck::cast_slice(vel.take(n_of(Order::Jerk))?),
+        acceleration: bytemuck::cast_slice(acc.take(n_of(Order::Snap))?),
+        index: index.take(n_of(Order::Jerk))?,
+        softening_squared: each.first().copied().unwrap_or(eps2),
+        radius_squared: h2.take_if_any(n),
+    };
     with_object(object, |cluster| {
         if each.iter().all(|other| *other == call.softening_squared) {
-            return cluster.begin(call).map(|()| DONE);
+            return cluster.begin(&call).map(|()| DONE);
         }
-        let forces = each::evaluate(cluster, call, each, order > Order::Acceleration)?;
+        let forces = results::evaluate(cluster, &call, each, order > Order::Acceleration)?;
         cluster.reset();
-        precomputed().insert(object, forces);
+        cluster.precomputed = Some(forces);
         Ok(DONE)
     })
 } }
@@ -124,24 +108,30 @@ value_form! { "Waits for the results. Arrays may be NULL; derivatives above the 
 sapporo_results; (object: int, ni: int, acc: vectors_out, jrk: vectors_out, snp: vectors_out, crk: vectors_out,
  pot: doubles_out, nnb: ints_out, nnb_r2: doubles_out) {
     let n = count("the number ni of i-particles", ni)?;
-    let mut out = Results { order: order_of(object), acc, jrk, snp, crk, pot, nnb, nnb_r2 };
-    let forces = match take_precomputed(object) {
-        Err(error) => Err(error),
-        Ok(Some(forces)) if forces.acceleration.len() == n => Ok(forces),
-        Ok(Some(forces)) => {
-            let allowed = format!("{}, as in the start", forces.acceleration.len());
-            Err(Error::value("the number ni of i-particles", n, allowed))
-        }
-        Ok(None) => with_object(object, |cluster| Forces::finish(cluster, n, out.wants_nearest())),
+    let order = order_of(object);
+    let (jerk, snap) = (order >= Order::Jerk, order >= Order::Snap);
+    let arrays = ResultArrays {
+        acceleration: acc.if_any(),
+        jerk: jrk.if_any().filter(|_| jerk),
+        snap: snp.if_any().filter(|_| snap),
+        crackle: crk.if_any().filter(|_| snap),
+        potential: pot.if_any(),
+        nearest: nnb.if_any().filter(|_| jerk),
+        nearest_squared: nnb_r2.if_any().filter(|_| jerk),
+        ..ResultArrays::default()
     };
-    match forces {
-        Ok(forces) => out.write(n, &forces),
-        Err(error) => {
-            out.fill_with_nan(n);
-            return Err(error);
-        }
-    }
-    Ok(DONE)
+    arrays.fill(n, |arrays| {
+        let nearest = arrays.nearest.is_some() || arrays.nearest_squared.is_some();
+        let forces = with_object(object, |cluster| match cluster.precomputed.take() {
+            Some(forces) if forces.answers.acceleration.len() == n => Ok(forces),
+            Some(forces) => {
+                let allowed = format!("{}, as in the start", forces.answers.acceleration.len());
+                Err(Error::value("the number ni of i-particles", n, allowed))
+            }
+            None => results::finish(cluster, n, nearest),
+        })?;
+        arrays.write(&forces, &[])
+    })
 } }
 
 value_form! { "Returns the j-particle at an address as set (position to jerk) and as predicted. \
@@ -150,16 +140,13 @@ sapporo_state; (object: int, address: int, mass: doubles_out, index: ints_out, e
  pos: vectors_out, vel: vectors_out, acc: vectors_out, jrk: vectors_out,
  predicted_pos: vectors_out, predicted_vel: vectors_out, predicted_acc: vectors_out) {
     let (mut mass, mut index, mut eps2) = (mass, index, eps2);
-    let (particle, [x, v, a]) = with_object(object, |cluster| {
-        let particle = cluster.memory.get(address)?;
-        Ok((particle, particle.at(cluster.time)))
-    })?;
-    let [set_x, set_v, set_a, set_j, ..] = particle.motion;
+    let (particle, [x, v, a]) = with_object(object, |cluster| cluster.particle(address))?;
+    let [set_x, set_v, set_a, set_j, ..] = particle.moving.motion;
     let outs = [pos, vel, acc, jrk, predicted_pos, predicted_vel, predicted_acc];
     for (mut into, from) in outs.into_iter().zip([set_x, set_v, set_a, set_j, x, v, a]) {
         into.fill(1, from.to_array());
     }
-    mass.fill(1, particle.mass);
+    mass.fill(1, particle.moving.mass);
     index.fill(1, particle.index);
     eps2.fill(1, particle.softening_squared);
     Ok(DONE)
@@ -168,20 +155,13 @@ sapporo_state; (object: int, address: int, mass: doubles_out, index: ints_out, e
 value_form! { "Computes the neighbour lists of the last call, which must have had a common eps. \
     Returns 1 if some are truncated.";
 sapporo_read_lists; (object: int) {
-    with_object(object, |cluster| Ok(if cluster.read_lists()? { OVERFLOW } else { DONE }))
+    with_object(object, read_lists)
 } }
 
 value_form! { "Returns a list, ascending. `nblen` is the number found; returns 1 if `nbl` holds \
     fewer.";
 sapporo_list; (object: int, ipipe: int, maxlength: int, nblen: ints_out, nbl: ints_out) {
-    let (mut nblen, mut nbl) = (nblen, nbl);
-    let room = count("maxlength", maxlength)?;
-    let (mut list, found) = with_object(object, |cluster| cluster.list(ipipe))?;
-    list.sort_unstable();
-    list.truncate(room);
-    nblen.take(1)?[0] = c_int::try_from(found).unwrap_or(c_int::MAX);
-    nbl.take(list.len())?.copy_from_slice(&list);
-    Ok(if found > list.len() { OVERFLOW } else { DONE })
+    give_list(key(object), ipipe, maxlength, true, nblen, nbl)
 } }
 
 /// The order encoded in an object's number.
@@ -195,68 +175,4 @@ fn key(object: c_int) -> Key {
 
 fn with_object<T>(object: c_int, work: impl FnOnce(&mut Cluster) -> Result<T>) -> Result<T> {
     with_cluster(key(object), work)
-}
-
-/// Takes the forces of an open object that were computed in the first half.
-fn take_precomputed(object: c_int) -> Result<Option<Forces>> {
-    // Fails in a forked process, before a lock is waited for.
-    with_object(object, |_| Ok(()))?;
-    Ok(precomputed().remove(&object))
-}
-
-fn precomputed() -> MutexGuard<'static, BTreeMap<c_int, Forces>> {
-    PRECOMPUTED.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
-}
-
-/// Output arrays of the client.
-struct Results {
-    order: Order,
-    acc: Output<[f64; 3]>,
-    jrk: Output<[f64; 3]>,
-    snp: Output<[f64; 3]>,
-    crk: Output<[f64; 3]>,
-    pot: Output<f64>,
-    nnb: Output<c_int>,
-    nnb_r2: Output<f64>,
-}
-
-impl Results {
-    /// Arrays of the order's derivatives. Crackles are 0, as in Sapporo2's sixth order.
-    fn derivatives(&mut self) -> [Option<&mut Output<[f64; 3]>>; 3] {
-        let (jerk, snap) = (self.order >= Order::Jerk, self.order >= Order::Snap);
-        [
-            jerk.then_some(&mut self.jrk),
-            snap.then_some(&mut self.snp),
-            snap.then_some(&mut self.crk),
-        ]
-    }
-
-    fn wants_nearest(&self) -> bool {
-        self.order > Order::Acceleration && !(self.nnb.is_null() && self.nnb_r2.is_null())
-    }
-
-    fn write(&mut self, n: usize, forces: &Forces) {
-        write(&forces.acceleration, self.acc.take_if_any(n));
-        self.pot.take_if_any(n).iter_mut().zip(&forces.potential).for_each(|(a, b)| *a = *b);
-        self.nnb.take_if_any(n).iter_mut().zip(&forces.nearest).for_each(|(a, b)| *a = *b);
-        let squares = self.nnb_r2.take_if_any(n).iter_mut().zip(&forces.nearest_squared);
-        squares.for_each(|(a, b)| *a = *b);
-        let zero = vec![DVec3::ZERO; n];
-        let from = [&forces.jerk, &forces.snap, &zero];
-        for (into, from) in self.derivatives().into_iter().zip(from) {
-            if let Some(into) = into {
-                write(from, into.take_if_any(n));
-            }
-        }
-    }
-
-    fn fill_with_nan(&mut self, n: usize) {
-        self.acc.fill(n, [f64::NAN; 3]);
-        self.derivatives().into_iter().flatten().for_each(|into| into.fill(n, [f64::NAN; 3]));
-        self.pot.fill(n, f64::NAN);
-        if self.order > Order::Acceleration {
-            self.nnb.fill(n, -1);
-            self.nnb_r2.fill(n, f64::NAN);
-        }
-    }
 }

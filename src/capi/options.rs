@@ -6,14 +6,16 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
-use super::found;
+use super::guard::report;
 use gravitile::error::{Error, Result};
 use gravitile::forces::direct::SeveralTiers;
+use gravitile::forces::direct::gpu::tiers::FittedShapes;
 use gravitile::forces::tree::TreeConfig;
 use gravitile::forces::{self, ForceEngine, Method, Order, Place, Precision, Tools};
 use gravitile::gpu::{AdapterRequest, DeviceClass, Gpu};
 use gravitile::settings::TreeRequest;
 use gravitile::sim::{EngineKind, direct_engine};
+use gravitile::tuned::{Known, Store};
 
 /// The name of the options file.
 const FILE: &str = "gravitile.toml";
@@ -98,20 +100,18 @@ impl Options {
         let precision = precision.map_err(|error| wrong(&what, error))?;
         let (adapter, _) = chosen("GRAVITILE_ADAPTER", file_options.adapter);
         let adapter = AdapterRequest::named(adapter.as_deref().unwrap_or_default());
-        let in_file = file_options.devices.map(|number| number.to_string());
-        let (devices, what) = chosen("GRAVITILE_DEVICES", in_file);
-        let number = |text: String| {
-            let number = text.parse().ok().filter(|number| (1..=64).contains(number));
-            number.ok_or_else(|| Error::value(what, text, "a whole number from 1 to 64"))
+        let whole = |name: &str, in_file: Option<i64>, most: u32| -> Result<Option<u32>> {
+            let (text, what) = chosen(name, in_file.map(|number| number.to_string()));
+            let number = |text: String| {
+                let number = text.parse().ok().filter(|number| (1..=most).contains(number));
+                let allowed = format!("a whole number from 1 to {most}");
+                number.ok_or_else(|| Error::value(what, text, allowed))
+            };
+            text.map(number).transpose()
         };
-        let devices = devices.map(number).transpose()?;
-        let in_file = file_options.pipelines.map(|number| number.to_string());
-        let (pipelines, what) = chosen("GRAVITILE_PIPELINES", in_file);
-        let number = |text: String| {
-            let number = text.parse().ok().filter(|number| (1..=1 << 20).contains(number));
-            number.ok_or_else(|| Error::value(what, text, "a whole number from 1 to 1048576"))
-        };
-        let pipelines = pipelines.map(number).transpose()?;
+        let devices = whole("GRAVITILE_DEVICES", file_options.devices, 64)?;
+        let pipelines = whole("GRAVITILE_PIPELINES", file_options.pipelines, 1 << 20)?;
+        let pipelines = pipelines.map(|number| number as i32);
         let (sign, what) = chosen("GRAVITILE_G5_POTENTIAL", file_options.g5_potential);
         let g5_potential_is_positive = match sign.as_deref() {
             None | Some("positive") => true,
@@ -154,7 +154,7 @@ impl Options {
         precision: Option<Precision>,
     ) -> Result<Box<dyn ForceEngine>> {
         let gpu = devices.first();
-        let shapes = gpu.map(|gpu| found::shapes(gpu));
+        let shapes = gpu.map(|gpu| tuned_shapes(gpu));
         match self.method {
             Method::Direct if devices.len() > 1 => {
                 let precision = precision.unwrap_or(Precision::DoubleSingle);
@@ -236,6 +236,21 @@ impl Options {
             engine => engine,
         }
     }
+}
+
+/// Kernel shapes for forces with derivatives on `gpu` that `gravitile tune --derivatives` measured,
+/// from the program's cache file. A damaged file is reported and ignored.
+fn tuned_shapes(gpu: &Gpu) -> FittedShapes {
+    use etcetera::BaseStrategy;
+    let system = || Some(etcetera::base_strategy::choose_native_strategy().ok()?.cache_dir());
+    let Some(store) = Store::of_user(std::env::var_os(Store::FOLDER), system) else {
+        return FittedShapes::default();
+    };
+    let loaded = store.load();
+    if let Some(problem) = &loaded.damage {
+        report("open", &format!("{problem}: ignored; 'gravitile tune' rewrites it"));
+    }
+    Known::default().with_derivatives(loaded.derivatives).shapes(gpu)
 }
 
 #[cfg(test)]

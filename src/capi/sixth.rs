@@ -6,66 +6,58 @@
 
 use std::ffi::c_int;
 
-use glam::DVec3;
-
-use super::cluster::Call;
-use super::each::{self, Forces};
-use super::g6::{vectors, write};
+use super::cluster::BorrowedCall;
+use super::g6::{set_time, vector};
 use super::guard::DONE;
-use super::memory::Particle;
-use super::slices::{Input, Output, count};
-use super::world::{self, Key, with_cluster};
-use gravitile::error::{Error, Result};
+use super::particle::Particle;
+use super::registry::{self, Key, with_cluster};
+use super::results::{self, ResultArrays};
+use super::slices::{Input, count};
+use gravitile::error::Result;
+use gravitile::forces::Moving;
 
 both_forms! { "Opens the sixth-order interface; no effect if it is open.";
-initialize initialize_; () { world::open(Key::Sixth) } }
+initialize initialize_; () { registry::open(Key::Sixth) } }
 
 both_forms! { "The same. The device list is ignored: GRAVITILE_ADAPTER selects the adapter.";
-initialize_special initialize_special_; (_devices: int, _list: ignored) { world::open(Key::Sixth) } }
+initialize_special initialize_special_; (_devices: int, _list: ignored) { registry::open(Key::Sixth) } }
 
 both_forms! { "Writes a j-particle with unscaled derivatives. `eps2` is stored for \
     pick_up_predictor_2.";
 set_j_particle set_j_particle_, set_jp_2 set_jp_2_;
 (address: int, pos: vectors, vel: vectors, acc: vectors, jrk: vectors, snp: vectors, crk: vectors,
  mass: double, time: double, id: int, eps2: double) first {
-    let of = |vector: Input<[f64; 3]>| vector.one().map(DVec3::from_array);
-    let motion = [of(pos)?, of(vel)?, of(acc)?, of(jrk)?, of(snp)?, of(crk)?];
-    let particle = Particle { index: id, time, mass, softening_squared: eps2, motion };
-    Ok(world::try_enqueue(Key::Sixth, address, &particle))
+    let particle = particle(id, time, mass, eps2, [pos, vel, acc, jrk, snp, crk])?;
+    Ok(registry::try_enqueue(Key::Sixth, address, &particle))
 } {
-    let of = |vector: Input<[f64; 3]>| vector.one().map(DVec3::from_array);
-    let motion = [of(pos)?, of(vel)?, of(acc)?, of(jrk)?, of(snp)?, of(crk)?];
-    let particle = Particle { index: id, time, mass, softening_squared: eps2, motion };
-    world::set(Key::Sixth, address, particle)
+    let particle = particle(id, time, mass, eps2, [pos, vel, acc, jrk, snp, crk])?;
+    registry::set(Key::Sixth, address, particle)
 } }
 
 both_forms! { "Sets the time to which j-particles are predicted, with all derivatives.";
 predict_all predict_all_; (time: double, nj: int) {
-    if !time.is_finite() {
-        return Err(Error::value("the time", time, "finite"));
-    }
-    predict(Some(time), nj)
+    count("the number nj of j-particles", nj)?;
+    set_time(Key::Sixth, "the time", Some(time))
 } }
 
 both_forms! { "Uses j-particles as set, without prediction.";
-no_predict_all no_predict_all_; (_time: double, nj: int) { predict(None, nj) } }
+no_predict_all no_predict_all_; (_time: double, nj: int) {
+    count("the number nj of j-particles", nj)?;
+    set_time(Key::Sixth, "the time", None)
+} }
 
 both_forms! { "Returns the predicted j-particle at an address.";
 pick_up_predictor_2 pick_up_predictor_2_;
 (address: int, id: ints_out, mass: doubles_out, eps2: doubles_out, pos: vectors_out, vel: vectors_out, acc: vectors_out) {
     let (mut id, mut mass, mut eps2) = (id, mass, eps2);
-    let (mut pos, mut vel, mut acc) = (pos, vel, acc);
-    with_cluster(Key::Sixth, |cluster| {
-        let particle = cluster.memory.get(address)?;
-        let [x, v, a] = particle.at(cluster.time);
-        pos.take(1)?[0] = x.to_array();
-        vel.take(1)?[0] = v.to_array();
-        acc.take(1)?[0] = a.to_array();
-        id.take(1)?[0] = particle.index;
-        mass.take(1)?[0] = particle.mass;
-        eps2.take(1)?[0] = particle.softening_squared;
-        Ok(DONE)
-    })
+    let (particle, [x, v, a]) = with_cluster(Key::Sixth, |cluster| cluster.particle(address))?;
+    for (mut into, from) in [pos, vel, acc].into_iter().zip([x, v, a]) {
+        into.take(1)?[0] = from.to_array();
+    }
+    id.take(1)?[0] = particle.index;
+    mass.take(1)?[0] = particle.moving.mass;
+    eps2.take(1)?[0] = particle.softening_squared;
+    Ok(DONE)
 } }
 
 both_forms! { "Computes accelerations, jerks, snaps, potentials, and id and r^2 + eps^2 of the \
@@ -76,68 +68,45 @@ calc_force_on_predictors calc_force_on_predictors_;
  acc_new: vectors_out, jrk_new: vectors_out, snp_new: vectors_out, crk_new: vectors_out,
  phi: doubles_out, nnb: ints_out, nnb_r2: doubles_out) {
     let n = count("the number ni of i-particles", ni)?;
-    let mut out = Results { acc_new, jrk_new, snp_new, crk_new, phi, nnb, nnb_r2 };
-    let outcome = count("the number nj of j-particles", nj).and_then(|addresses| {
-        let softening_squared = eps2.take(n)?.to_vec();
-        let call = Call {
+    let arrays = ResultArrays {
+        acceleration: Some(acc_new),
+        jerk: Some(jrk_new),
+        snap: Some(snp_new),
+        crackle: crk_new.if_any(),
+        potential: Some(phi),
+        nearest: Some(nnb),
+        nearest_squared: Some(nnb_r2),
+        ..ResultArrays::default()
+    };
+    arrays.fill(n, |arrays| {
+        let addresses = count("the number nj of j-particles", nj)?;
+        let softening_squared = eps2.take(n)?;
+        let call = BorrowedCall {
             addresses,
-            position: vectors(pos.take(n)?),
-            velocity: vectors(vel.take(n)?),
-            acceleration: vectors(acc.take(n)?),
-            index: ids.take(n)?.to_vec(),
-            ..Call::default()
+            position: bytemuck::cast_slice(pos.take(n)?),
+            velocity: bytemuck::cast_slice(vel.take(n)?),
+            acceleration: bytemuck::cast_slice(acc.take(n)?),
+            index: ids.take(n)?,
+            softening_squared: 0.0,
+            radius_squared: &[],
         };
-        let forces =
-            with_cluster(Key::Sixth, |cluster| each::evaluate(cluster, call, &softening_squared, true))?;
-        out.write(&forces, &softening_squared)
-    });
-    if outcome.is_err() {
-        out.fill_with_nan(n);
-    }
-    outcome
+        let forces = with_cluster(Key::Sixth, |cluster| {
+            results::evaluate(cluster, &call, softening_squared, true)
+        })?;
+        arrays.write(&forces, softening_squared)
+    })
 } }
 
-fn predict(time: Option<f64>, nj: c_int) -> Result<c_int> {
-    count("the number nj of j-particles", nj)?;
-    with_cluster(Key::Sixth, |cluster| {
-        cluster.time = time;
-        Ok(DONE)
-    })
-}
-
-/// Output arrays of the client.
-struct Results {
-    acc_new: Output<[f64; 3]>,
-    jrk_new: Output<[f64; 3]>,
-    snp_new: Output<[f64; 3]>,
-    crk_new: Output<[f64; 3]>,
-    phi: Output<f64>,
-    nnb: Output<c_int>,
-    nnb_r2: Output<f64>,
-}
-
-impl Results {
-    fn write(&mut self, forces: &Forces, softening_squared: &[f64]) -> Result<c_int> {
-        let n = softening_squared.len();
-        write(&forces.acceleration, self.acc_new.take(n)?);
-        write(&forces.jerk, self.jrk_new.take(n)?);
-        write(&forces.snap, self.snp_new.take(n)?);
-        self.phi.take(n)?.copy_from_slice(&forces.potential);
-        self.nnb.take(n)?.copy_from_slice(&forces.nearest);
-        let squares = forces.nearest_squared.iter().zip(softening_squared);
-        let nnb_r2 = self.nnb_r2.take(n)?.iter_mut();
-        nnb_r2.zip(squares).for_each(|(into, (square, eps2))| *into = square + eps2);
-        self.crk_new.fill(n, [0.0; 3]);
-        Ok(DONE)
-    }
-
-    fn fill_with_nan(&mut self, n: usize) {
-        for vectors in [&mut self.acc_new, &mut self.jrk_new, &mut self.snp_new, &mut self.crk_new]
-        {
-            vectors.fill(n, [f64::NAN; 3]);
-        }
-        self.phi.fill(n, f64::NAN);
-        self.nnb_r2.fill(n, f64::NAN);
-        self.nnb.fill(n, -1);
-    }
+#[inline(always)]
+fn particle(
+    index: c_int,
+    time: f64,
+    mass: f64,
+    softening_squared: f64,
+    given: [Input<[f64; 3]>; 6],
+) -> Result<Particle> {
+    let [x, v, a, j, s, c] = given;
+    let motion = [vector(x)?, vector(v)?, vector(a)?, vector(j)?, vector(s)?, vector(c)?];
+    let moving = Moving { time, mass, motion };
+    Ok(Particle { index, softening_squared, moving })
 }

@@ -84,14 +84,9 @@ impl<T: Plain> Output<T> {
         }
     }
 
-    /// Whether the pointer is NULL: the client does not request this output.
-    pub fn is_null(&self) -> bool {
-        self.pointer.is_null()
-    }
-
-    /// The first `n` entries; empty if the pointer is NULL.
-    pub fn take_if_any(&mut self, n: usize) -> &mut [T] {
-        self.take(n).unwrap_or(&mut [])
+    /// `None` if the pointer is NULL: the client does not request this output.
+    pub fn if_any(self) -> Option<Self> {
+        (!self.pointer.is_null()).then_some(self)
     }
 
     /// Fills the first `n` entries with `value`, unless the pointer is NULL.

@@ -59,7 +59,10 @@ pub use device::{
 pub use engine::{Capabilities, DeviceEngine, ForceEngine, Interfaces};
 pub use evaluator::{Evaluator, WithSources};
 pub use kind::{EngineKind, Place, engine_names};
-pub use moving::{ArrivalList, Arrivals, Goal, Moving, MovingSources, ToJerk};
+pub(crate) use moving::Watch;
+pub use moving::{
+    ArrivalList, Arrivals, Goal, Moving, MovingSources, SharedTable, SourceTable, ToJerk,
+};
 pub use precision::{Noise, Precision};
 pub use question::{
     Identity, NO_SOURCE, Order, Sinks, Sources, Want, Within, check_softening, check_update,

@@ -2,7 +2,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 use super::*;
-use crate::world::{self, Key, with_board};
+use crate::registry::{self, Key, Open, with_board};
 use gravitile::forces::direct::{CpuSingle, Reference};
 use gravitile::forces::{Capabilities, Interfaces, TestBodies};
 
@@ -54,7 +54,8 @@ fn boards_compute_at_the_same_time() {
     for number in [501, 502] {
         let inner = Reference::default();
         let engine = Rendezvous { inner, begun: Arc::clone(&begun) };
-        world::insert_board(Key::G5(number), Board::new(Box::new(engine)));
+        let board = Box::new(Board::new(Box::new(engine)));
+        registry::insert(Key::G5(number), Open::Board(board));
     }
     let force = |number: i32| -> Result<f64> {
         with_board(number, |board| {
@@ -76,7 +77,7 @@ fn boards_compute_at_the_same_time() {
     });
     assert_eq!(both, (-2.0 / 502.0, -2.0 / 501.0));
     for number in [501, 502] {
-        world::close(Key::G5(number)).unwrap();
+        registry::close(Key::G5(number)).unwrap();
     }
 }
 

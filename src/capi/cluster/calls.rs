@@ -8,9 +8,9 @@
 
 use std::sync::{Arc, Weak};
 
-use super::Call;
+use super::{Call, Forces};
 use gravitile::error::{Error, Result};
-use gravitile::forces::{Answers, Lists};
+use gravitile::forces::Lists;
 
 thread_local! {
     /// Dropped when this thread ends.
@@ -59,10 +59,8 @@ pub(super) struct Pending {
     /// Source number of each i-particle, in the arrangement `arrangement`.
     pub identity: Vec<u32>,
     pub arrangement: u64,
-    pub answers: Answers,
-    /// The client's indices of the nearest j-particles.
-    pub nearest: Vec<i32>,
-    /// Whether `answers` holds neighbour lists.
+    pub forces: Forces,
+    /// Whether `forces` holds neighbour lists.
     pub with_lists: bool,
     /// The lists that were read.
     pub lists: Option<Lists>,

@@ -5,15 +5,15 @@
 use glam::DVec3;
 
 use super::super::memory::Memory;
-use super::{Call, Pending, sinks};
+use super::{Call, Forces, Pending, sinks};
 use gravitile::error::Result;
 use gravitile::forces::direct::Reference;
-use gravitile::forces::{Answers, ForceEngine, Lists, NO_SOURCE, Order, Sources, Want, Within};
+use gravitile::forces::{Answers, ForceEngine, Lists, NO_SOURCE, Order, Want, Within};
 
 impl Pending {
     /// Recomputes the answers of i-particles whose index several j-particles share.
     pub(super) fn exclude_duplicates(&mut self, order: Order, memory: &Memory) -> Result<()> {
-        let Self { call, answers, .. } = self;
+        let Self { call, forces: Forces { answers, .. }, .. } = self;
         let which = with_duplicates(memory, call);
         if which.is_empty() {
             return Ok(());
@@ -75,10 +75,10 @@ impl Pending {
 
 /// i-particles, ascending, whose index several j-particles share.
 fn with_duplicates(memory: &Memory, call: &Call) -> Vec<usize> {
-    if !memory.has_duplicates() {
+    if !memory.indices.has_duplicates() {
         return Vec::new();
     }
-    let has_several = |i: &usize| !memory.duplicates_of(call.index[*i]).is_empty();
+    let has_several = |i: &usize| !memory.indices.duplicates_of(call.index[*i]).is_empty();
     (0..call.index.len()).filter(has_several).collect()
 }
 
@@ -90,21 +90,12 @@ fn evaluate_excluding(
     i: usize,
     want: &Want,
 ) -> Result<(Answers, Vec<u32>)> {
-    let excluded = memory.duplicates_of(call.index[i]);
+    let excluded = memory.indices.duplicates_of(call.index[i]);
     let count = memory.source_count() as u32;
     let sources: Vec<u32> =
         (0..count).filter(|source| excluded.binary_search(source).is_err()).collect();
-    let (motion, mass): (Vec<[DVec3; 3]>, Vec<f64>) =
-        sources.iter().map(|&source| memory.predicted(source as usize)).unzip();
-    let derivative = |k: usize| -> Vec<DVec3> { motion.iter().map(|motion| motion[k]).collect() };
-    let (position, velocity, acceleration) = (derivative(0), derivative(1), derivative(2));
     let mut engine = Reference::default();
-    engine.set_sources(&Sources {
-        position: &position,
-        velocity: &velocity,
-        acceleration: &acceleration,
-        mass: &mass,
-    })?;
+    engine.set_sources(&memory.predict(&sources)?.sources())?;
     let single = |from: &[DVec3]| from.get(i).copied().into_iter().collect();
     let one = Call {
         position: single(&call.position),

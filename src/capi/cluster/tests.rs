@@ -1,9 +1,8 @@
 mod threads;
 
-use super::super::memory::Particle;
 use super::*;
-use gravitile::forces::TestBodies;
 use gravitile::forces::direct::Reference;
+use gravitile::forces::{Moving, TestBodies};
 
 const EPS2: f64 = 1e-4;
 
@@ -12,9 +11,9 @@ fn cluster(bodies: &TestBodies, order: Order, index_of: impl Fn(usize) -> i32) -
     for k in 0..bodies.len() {
         let (x, v, a) = (bodies.position[k], bodies.velocity[k], bodies.acceleration[k]);
         let motion = [x, v, a, DVec3::ZERO, DVec3::ZERO, DVec3::ZERO];
-        let particle =
-            Particle { index: index_of(k), mass: bodies.mass[k], motion, ..Particle::default() };
-        cluster.memory.set(k as i32, particle).unwrap();
+        let moving = Moving { time: 0.0, mass: bodies.mass[k], motion };
+        let particle = Particle { index: index_of(k), moving, ..Particle::default() };
+        cluster.memory.set(k as i32, &particle).unwrap();
     }
     cluster
 }
@@ -58,13 +57,14 @@ fn results_use_client_indices() {
     let mut cluster = cluster(&bodies, Order::Snap, index_of);
     // In the second round the lists are computed with the forces.
     for round in 0..2 {
-        cluster.begin(call(&bodies, index_of)).unwrap();
+        cluster.begin(&call(&bodies, index_of).borrowed()).unwrap();
         assert_eq!(cluster.calls.all[0].with_lists, round == 1);
-        let got = cluster.finish(60, Requested::Distance).unwrap();
+        let Forces { answers: got, nearest } = cluster.finish(60, Requested::Distance).unwrap();
         assert_eq!((&got.jerk, &got.snap), (&expected.jerk, &expected.snap));
+        let nearest = nearest.to_vec();
         assert!(!cluster.read_lists().unwrap());
-        for i in 0..60 {
-            assert_eq!(cluster.nearest_indices()[i], index_of(expected.nearest[i] as usize));
+        for (i, nearest) in nearest.into_iter().enumerate() {
+            assert_eq!(nearest, index_of(expected.nearest[i] as usize));
             let list: Vec<i32> =
                 expected.neighbours.of(i).iter().map(|&j| index_of(j as usize)).collect();
             assert_eq!(cluster.list(i as i32).unwrap(), (list, expected.neighbours.found(i)));
@@ -80,7 +80,7 @@ fn long_lists_are_recomputed_with_larger_capacity() {
     let mut cluster = cluster(&bodies, Order::Jerk, index_of);
     for _ in 0..2 {
         let call = Call { radius_squared: vec![100.0; 600], ..call(&bodies, index_of) };
-        cluster.begin(call).unwrap();
+        cluster.begin(&call.borrowed()).unwrap();
         cluster.finish(600, Requested::Distance).unwrap();
         assert!(!cluster.read_lists().unwrap());
         assert_eq!(cluster.list(17).unwrap().1, 599);
@@ -98,8 +98,9 @@ fn all_particles_of_same_index_are_excluded() {
     };
     let mut cluster = cluster(&bodies, Order::Jerk, index_of);
     for _ in 0..2 {
-        cluster.begin(call(&bodies, index_of)).unwrap();
-        let got = cluster.finish(40, Requested::Distance).unwrap().clone();
+        cluster.begin(&call(&bodies, index_of).borrowed()).unwrap();
+        let Forces { answers: got, nearest } = cluster.finish(40, Requested::Distance).unwrap();
+        let (got, nearest) = (got.clone(), nearest.to_vec());
         cluster.read_lists().unwrap();
         for i in [0, 5, 7, 10, 30] {
             let others: Vec<usize> = (0..40).filter(|&j| index_of(j) != index_of(i)).collect();
@@ -117,10 +118,7 @@ fn all_particles_of_same_index_are_excluded() {
                 }
             }
             assert!((got.potential[i] - potential).abs() < 1e-13, "{i}");
-            assert_eq!(
-                (cluster.nearest_indices()[i], cluster.list(i as i32).unwrap().0),
-                (near.1, list)
-            );
+            assert_eq!((nearest[i], cluster.list(i as i32).unwrap().0), (near.1, list));
         }
     }
 }
@@ -135,10 +133,10 @@ fn calls_out_of_order_are_rejected() {
             && cluster.read_lists().is_err()
             && cluster.list(0).is_err()
     );
-    cluster.begin(call(&bodies, index_of)).unwrap();
+    cluster.begin(&call(&bodies, index_of).borrowed()).unwrap();
     assert!(cluster.read_lists().is_err());
     // A second first half replaces the first.
-    cluster.begin(call(&bodies, index_of)).unwrap();
+    cluster.begin(&call(&bodies, index_of).borrowed()).unwrap();
     assert!(cluster.finish(9, Requested::Distance).unwrap_err().to_string().contains("ni"));
     cluster.finish(10, Requested::Distance).unwrap();
     assert!(cluster.finish(10, Requested::Distance).is_err() && cluster.list(0).is_err());
@@ -155,25 +153,30 @@ fn errors_name_values_that_are_not_finite() {
     let mut cluster = cluster(&bodies, Order::Jerk, index_of);
     let mut broken = call(&bodies, index_of);
     broken.velocity[4].z = f64::NAN;
-    let text = cluster.begin(broken).unwrap_err().to_string();
+    let text = cluster.begin(&broken.borrowed()).unwrap_err().to_string();
     assert!(text.contains("velocity of i-particle 4 (index 74)"), "{text}");
     for eps2 in [-1.0, f64::NAN] {
-        let text = cluster.begin(Call { softening_squared: eps2, ..call(&bodies, index_of) });
+        let text =
+            cluster.begin(&Call { softening_squared: eps2, ..call(&bodies, index_of) }.borrowed());
         assert!(text.unwrap_err().to_string().contains("eps2"));
     }
     // Radii are checked only when lists are read.
     let odd = Call { radius_squared: vec![f64::NAN; 10], ..call(&bodies, index_of) };
-    cluster.begin(odd).unwrap();
+    cluster.begin(&odd.borrowed()).unwrap();
     cluster.finish(10, Requested::Distance).unwrap();
     let text = cluster.read_lists().unwrap_err().to_string();
     assert!(text.contains("h2 of i-particle 0"), "{text}");
-    cluster.begin(Call { radius_squared: Vec::new(), ..call(&bodies, index_of) }).unwrap();
+    cluster
+        .begin(&Call { radius_squared: Vec::new(), ..call(&bodies, index_of) }.borrowed())
+        .unwrap();
     cluster.finish(10, Requested::Distance).unwrap();
     assert!(cluster.read_lists().unwrap_err().to_string().contains("h2"));
     // No sources, no i-particles.
-    cluster.begin(Call { addresses: 0, ..call(&bodies, index_of) }).unwrap();
-    assert_eq!(cluster.finish(10, Requested::Distance).unwrap().acceleration, [DVec3::ZERO; 10]);
-    assert_eq!(cluster.nearest_indices()[3], -1);
-    cluster.begin(Call { addresses: 10, softening_squared: 0.0, ..Call::default() }).unwrap();
-    assert!(cluster.finish(0, Requested::Distance).unwrap().acceleration.is_empty());
+    cluster.begin(&Call { addresses: 0, ..call(&bodies, index_of) }.borrowed()).unwrap();
+    let Forces { answers: got, nearest } = cluster.finish(10, Requested::Distance).unwrap();
+    assert_eq!((&got.acceleration[..], nearest[3]), (&[DVec3::ZERO; 10][..], -1));
+    cluster
+        .begin(&Call { addresses: 10, softening_squared: 0.0, ..Call::default() }.borrowed())
+        .unwrap();
+    assert!(cluster.finish(0, Requested::Distance).unwrap().answers.acceleration.is_empty());
 }

@@ -28,11 +28,11 @@ fn answers(engine: &mut GpuTiers, sources: &[Moving], calls: &[(usize, usize)]) 
             placed.push(Goal { at: j as u32, tag: 0 }, &moving);
         }
         engine.predict_to(time);
-        engine.announce_moving(&placed.all()).unwrap();
+        engine.announce(&placed.all()).unwrap();
         let block = Block::of(sources, sinks, time);
         let want = outputs(if k % 5 == 4 { Order::Snap } else { Order::Jerk });
         engine.begin(&block.sinks(), 1e-2, &want).unwrap();
-        engine.settle_moving(&placed.all());
+        store(engine, &placed);
         // Sometimes the answers of an evaluation are not fetched.
         if k % 7 == 6 {
             engine.begin(&block.sinks(), 1e-2, &want).unwrap();

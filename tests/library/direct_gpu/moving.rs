@@ -207,7 +207,14 @@ fn replaced_sources_update_the_frame() {
     }
 }
 
-/// Sources announced before an evaluation begins and settled after give the same bits as sources
+/// Stores announced sources in the engine's table.
+pub fn store(engine: &mut dyn ForceEngine, placed: &ArrivalList) {
+    let placed = placed.all();
+    let table = engine.moving().unwrap().table().unwrap();
+    table.write().settle(&placed, &vec![0.0; placed.len()]);
+}
+
+/// Sources announced before an evaluation begins and stored after give the same bits as sources
 /// replaced at once.
 #[test]
 fn announced_sources_give_same_bits_as_replaced() {
@@ -245,9 +252,9 @@ fn announced_sources_give_same_bits_as_replaced() {
                 first.interfaces().moving.unwrap().update_moving(list, &values).unwrap();
                 first.evaluate(&block.sinks(), 0.0, &want, &mut at_once).unwrap();
                 second.interfaces().moving.unwrap().predict_to(time);
-                second.interfaces().moving.unwrap().announce_moving(&placed.all()).unwrap();
+                second.interfaces().moving.unwrap().announce(&placed.all()).unwrap();
                 second.begin(&block.sinks(), 0.0, &want).unwrap();
-                second.interfaces().moving.unwrap().settle_moving(&placed.all());
+                store(&mut second, &placed);
                 second.finish(&mut announced).unwrap();
                 assert_eq!(at_once.acceleration, announced.acceleration, "{turn}");
                 assert_eq!(at_once.jerk, announced.jerk, "{turn}");
@@ -256,7 +263,7 @@ fn announced_sources_give_same_bits_as_replaced() {
             }
             let mut wrong = ArrivalList::default();
             wrong.push(Goal { at: 3000, tag: 0 }, &Moving::default());
-            let refused = second.interfaces().moving.unwrap().announce_moving(&wrong.all());
+            let refused = second.interfaces().moving.unwrap().announce(&wrong.all());
             let text = refused.unwrap_err().to_string();
             assert!(text.contains("below 3000"), "{text}");
         }

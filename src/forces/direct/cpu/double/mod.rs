@@ -12,10 +12,10 @@ use rayon::prelude::*;
 
 use super::Kernel;
 use crate::error::{Error, Result};
-use crate::forces::question::{check_below, check_indices};
+use crate::forces::question::check_below;
 use crate::forces::{
-    Answers, Arrivals, Capabilities, ForceEngine, Interfaces, Moving, MovingSources, NO_SOURCE,
-    Order, Precision, Sinks, Sources, Want, check_update,
+    Answers, Arrivals, Capabilities, ForceEngine, Interfaces, MovingSources, NO_SOURCE, Order,
+    Precision, SharedTable, Sinks, Sources, Want, check_update,
 };
 use crate::stop;
 
@@ -59,7 +59,7 @@ const PREDICTION: usize = 3;
 pub struct CpuDouble {
     kernel: Kernel,
     packs: Vec<Pack>,
-    /// Moving sources; if is_found are any, `packs` is empty.
+    /// Moving sources; if there are any, `packs` is empty.
     movers: Movers,
     moves: bool,
     time: Option<f64>,
@@ -120,8 +120,12 @@ impl CpuDouble {
             return Ok(());
         }
         let names = ["set_sources and update_sources", "set_moving and update_moving"];
-        let (held, given) = (names[usize::from(self.moves)], names[usize::from(moves)]);
-        Err(Error::value("the way to replace some sources", given, format!("{held}, as for all")))
+        let (expected, given) = (names[usize::from(self.moves)], names[usize::from(moves)]);
+        Err(Error::value(
+            "the way to replace some sources",
+            given,
+            format!("{expected}, as for all"),
+        ))
     }
 
     /// Fills `self.sinks`.
@@ -202,8 +206,8 @@ impl CpuDouble {
             let (total, parts) = self.around.split_at_mut(n);
             for part in parts.chunks(n) {
                 for (total, part) in total.iter_mut().zip(part) {
-                    let room = capacity - total.kept.len().min(capacity);
-                    total.kept.extend(part.kept.iter().take(room));
+                    let room = capacity - total.listed.len().min(capacity);
+                    total.listed.extend(part.listed.iter().take(room));
                     total.found += part.found;
                 }
             }
@@ -317,29 +321,23 @@ impl ForceEngine for CpuDouble {
             }
         }
         for list in self.around.iter().take(n) {
-            out.neighbours.push(&list.kept, list.found);
+            out.neighbours.push(&list.listed, list.found);
         }
         Ok(())
     }
 }
 
 impl MovingSources for CpuDouble {
-    fn set_moving(&mut self, sources: &[Moving]) -> Result<()> {
+    fn share(&mut self, table: &SharedTable) -> Result<()> {
+        let table = table.read();
         self.packs.clear();
-        self.movers.set(sources);
-        self.count = sources.len();
+        self.movers.set(&table);
+        self.count = table.len();
         (self.moves, self.velocities, self.accelerations) = (true, true, true);
         Ok(())
     }
 
-    fn update_moving(&mut self, index: &[u32], sources: &[Moving]) -> Result<()> {
-        self.check_moves(true)?;
-        check_indices(index, sources.len(), self.count)?;
-        index.iter().zip(sources).for_each(|(&k, source)| self.movers.put(k as usize, source));
-        Ok(())
-    }
-
-    fn announce_moving(&mut self, sources: &Arrivals) -> Result<()> {
+    fn announce(&mut self, sources: &Arrivals) -> Result<()> {
         self.check_moves(true)?;
         check_below(sources.places.iter().map(|place| place.at), self.count)?;
         self.movers.put_all(sources);
@@ -348,5 +346,9 @@ impl MovingSources for CpuDouble {
 
     fn predict_to(&mut self, time: Option<f64>) {
         self.time = time;
+    }
+
+    fn table(&self) -> Option<SharedTable> {
+        None
     }
 }

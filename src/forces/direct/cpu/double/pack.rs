@@ -148,20 +148,20 @@ impl Sum {
 /// A sink's neighbour list for one slice of the sources.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Around {
-    pub kept: Vec<u32>,
+    pub listed: Vec<u32>,
     pub found: u32,
 }
 
 impl Around {
     pub fn clear(&mut self) {
-        self.kept.clear();
+        self.listed.clear();
         self.found = 0;
     }
 
     #[inline(always)]
     pub fn push(&mut self, index: u32, capacity: usize) {
-        if self.kept.len() < capacity {
-            self.kept.push(index);
+        if self.listed.len() < capacity {
+            self.listed.push(index);
         }
         self.found += 1;
     }

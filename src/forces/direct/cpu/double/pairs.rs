@@ -15,7 +15,7 @@ pub(super) const SINKS: usize = 64;
 /// task passes over them, and a lane adds up 32 terms before its sum is added to the sink's.
 pub(super) const BLOCK: usize = 32;
 
-/// Up to this many sinks, sources are predicted anew for each sink instead of once per block:
+/// Up to this many sinks, sources are predicted for each sink instead of once per block:
 /// storing a predicted block and reading it again costs more.
 const FEW: usize = 1;
 

@@ -4,7 +4,7 @@ use glam::DVec3;
 
 use super::lanes::Lanes;
 use super::pack::{PACK, Pack};
-use crate::forces::{Arrivals, Moving, ToJerk};
+use crate::forces::{Arrivals, Moving, SourceTable, ToJerk};
 
 /// Position, velocity, acceleration and mass of one vector of sources. Derivatives that an order
 /// does not need are 0.
@@ -72,35 +72,26 @@ pub(super) struct Movers {
 }
 
 impl Movers {
-    /// Replaces all sources by `sources`.
-    pub fn set(&mut self, sources: &[Moving]) {
+    /// Replaces all sources by those of `table`.
+    pub fn set(&mut self, table: &SourceTable) {
         self.clear();
         // Fills up the last pack, see `Pack::EMPTY`.
         let mut empty =
             MovingPack { motion: [[[0.0; PACK]; 3]; 4], time: [0.0; PACK], mass: [0.0; PACK] };
         empty.motion[0] = Pack::EMPTY.position;
-        self.packs.resize(sources.len().div_ceil(PACK), empty);
-        sources.iter().enumerate().for_each(|(k, source)| self.put(k, source));
+        self.packs.resize(table.len().div_ceil(PACK), empty);
+        table.each().enumerate().for_each(|(k, (low, high))| self.put(k, low, high));
     }
 
-    /// Replaces source `k`, which must exist.
-    pub fn put(&mut self, k: usize, source: &Moving) {
-        let [x, v, a, j, s, c] = source.motion;
-        let low = ToJerk { time: source.time, mass: source.mass, motion: [x, v, a, j] };
-        self.put_with(k, &low, [s, c]);
-    }
-
-    /// [`Movers::put`] for each of `sources`: without a copy of those that have neither snap nor
-    /// crackle.
+    /// Replaces some sources, which must exist.
     pub fn put_all(&mut self, sources: &Arrivals) {
         for (k, (place, low)) in sources.places.iter().zip(sources.low).enumerate() {
-            let high = sources.high.get(k).copied().unwrap_or_default();
-            self.put_with(place.at as usize, low, high);
+            self.put(place.at as usize, low, sources.high(k));
         }
     }
 
     #[inline]
-    fn put_with(&mut self, k: usize, low: &ToJerk, high: [DVec3; 2]) {
+    fn put(&mut self, k: usize, low: &ToJerk, high: [DVec3; 2]) {
         let (k, lane) = (k / PACK, k % PACK);
         let pack = &mut self.packs[k];
         write(&mut pack.motion, lane, &low.motion);

@@ -34,7 +34,29 @@ pub(super) struct Changes {
     separate: Option<Transfer>,
     /// The kernel bound to the current buffers of changes, records and parameters: for changes
     /// within the batch, and for those in `separate`.
-    bound: [Option<([wgpu::Buffer; 3], BoundKernel)>; 2],
+    bound: [Bound; 2],
+}
+
+/// A kernel bound to two buffers and a row of parameters in a third one, until one is replaced.
+#[derive(Debug, Default)]
+pub(super) struct Bound(Option<([wgpu::Buffer; 3], BoundKernel)>);
+
+impl Bound {
+    pub fn to(
+        &mut self,
+        gpu: &Gpu,
+        label: &str,
+        kernel: &ComputeKernel,
+        buffers: [&wgpu::Buffer; 3],
+        row: wgpu::BindingResource<'_>,
+    ) -> &BoundKernel {
+        self.0.take_if(|(known, _)| known.each_ref() != buffers);
+        let (_, bound) = self.0.get_or_insert_with(|| {
+            let [first, second, _] = buffers.map(wgpu::Buffer::as_entire_binding);
+            (buffers.map(Clone::clone), kernel.bind(gpu, label, &[first, second, row]))
+        });
+        bound
+    }
 }
 
 /// Words from which on changes have a buffer of their own, which takes less time than another copy.
@@ -79,8 +101,8 @@ impl Changes {
             && !gpu.is_lost()
             && self.fit_separate(gpu, all).try_map();
         if self.in_place
-            && let Some(there) = &mut self.separate
-            && let Some(bytes) = there.bytes(0..all * size_of::<Word>())
+            && let Some(separate) = &mut self.separate
+            && let Some(bytes) = separate.bytes(0..all * size_of::<Word>())
         {
             return Some(bytemuck::cast_slice_mut(bytes));
         }
@@ -94,7 +116,7 @@ impl Changes {
     /// The buffer for `words` words of changes.
     fn fit_separate(&mut self, gpu: &Gpu, words: usize) -> &mut Transfer {
         let bytes = words as u64 * VEC4;
-        self.separate.take_if(|there| there.buffer.size() < bytes);
+        self.separate.take_if(|separate| separate.buffer.size() < bytes);
         self.separate.get_or_insert_with(|| Transfer::new(gpu, bytes.next_power_of_two()))
     }
 
@@ -147,29 +169,34 @@ impl Changes {
         buffer
     }
 
-    /// Writes the changed records into the buffer of [`Changes::fit`], by a kernel in `batch`.
-    /// `make` computes the record of a body and returns whether it fits the tier. Returns the first
-    /// body that does not; the batch must not be submitted then.
+    /// Compiles the kernel of [`Changes::scatter`], once.
     ///
     /// # Errors
-    /// A kernel that does not compile.
-    pub async fn scatter(
-        &mut self,
-        gpu: &Gpu,
-        batch: &mut Batch,
-        records: &wgpu::Buffer,
-        make: impl Fn(u32, &mut [Word]) -> bool + Sync,
-    ) -> Result<Option<u32>> {
-        let count = self.changed.len();
-        if count == 0 {
-            return Ok(None);
-        }
+    /// It does not compile.
+    pub async fn prepare(&mut self, gpu: &Gpu) -> Result<()> {
         if self.kernel.is_none() {
             let name = "direct/scatter.wgsl";
             let text = template::assemble(name, minijinja::context! {})?;
             let params = Binding::Params(size_of::<ScatterParams>() as u64);
             let bindings = [Binding::Read, Binding::Write, params];
             self.kernel = Some(compile(gpu, name, &text, &bindings, Checks::default()).await?);
+        }
+        Ok(())
+    }
+
+    /// Writes the changed records into the buffer of [`Changes::fit`], by a kernel in `batch`
+    /// ([`Changes::prepare`]). `make` computes the record of a body and returns whether it fits the
+    /// tier. Returns the first body that does not; the batch must not be submitted then.
+    pub fn scatter(
+        &mut self,
+        gpu: &Gpu,
+        batch: &mut Batch,
+        records: &wgpu::Buffer,
+        make: impl Fn(usize, &mut [Word]) -> bool + Sync,
+    ) -> Option<usize> {
+        let count = self.changed.len();
+        if count == 0 {
+            return None;
         }
         let sent = self.staged.unwrap_or(self.words);
         let each = sent + 1;
@@ -180,25 +207,25 @@ impl Changes {
             }
             let refused = first_refused(&mut self.staging[..count * each], each, |(k, out)| {
                 out[0] = [changed[k], 0, 0, 0];
-                make(changed[k], &mut out[1..])
+                make(changed[k] as usize, &mut out[1..])
             });
             if let Some(k) = refused {
-                return Ok(Some(changed[k]));
+                return Some(changed[k] as usize);
             }
         }
         let all = count * each;
         let (at, from, which) = if all < SEPARATE_WORDS || batch.is_in_place() && !self.in_place {
-            let (at, there) = batch.part::<Word>(all);
-            there.copy_from_slice(&self.staging[..all]);
+            let (at, words) = batch.part::<Word>(all);
+            words.copy_from_slice(&self.staging[..all]);
             (at, batch.buffer().clone(), 0)
         } else {
-            let is_there = self.in_place;
+            let is_written = self.in_place;
             let separate = self.fit_separate(gpu, all);
             // A mapping may have been requested.
             separate.try_map();
             separate.unmap();
             let buffer = separate.buffer.clone();
-            if !is_there {
+            if !is_written {
                 let bytes = bytemuck::cast_slice(&self.staging[..all]);
                 gpu.queue.write_buffer(&buffer, 0, bytes);
             }
@@ -210,19 +237,14 @@ impl Changes {
             at: at / VEC4 as u32,
             sent: sent as u32,
         });
+        let kernel = self.kernel.as_ref().expect("prepared before");
+        let row = batch.row_binding::<ScatterParams>();
         let buffers = [&from, records, batch.buffer()];
-        if self.bound[which].as_ref().is_none_or(|(known, _)| known.each_ref() != buffers) {
-            let kernel = self.kernel.as_ref().expect("made above");
-            let row = batch.row_binding::<ScatterParams>();
-            let resources = [buffers[0].as_entire_binding(), buffers[1].as_entire_binding(), row];
-            let bound = kernel.bind(gpu, "scatter", &resources);
-            self.bound[which] = Some((buffers.map(Clone::clone), bound));
-        }
-        let (_, bound) = self.bound[which].as_ref().expect("made above");
+        let bound = self.bound[which].to(gpu, "scatter", kernel, buffers, row);
         // Threads write several words where one each would exceed the limit of a dispatch.
         let groups = (count * self.words).div_ceil(64).min(4096) as u32;
         batch.dispatch(bound, offset, [groups, 1]);
-        Ok(None)
+        None
     }
 
     /// Marks all records as sent.

@@ -68,10 +68,10 @@ impl FittedShapes {
 
 impl Shape {
     /// Shapes worth measuring for these numbers of sinks and sources on a device, in addition to
-    /// the rule's `usual`: the most similar first. All are valid on the device.
+    /// the rule's `reference`: the most similar first. All are valid on the device.
     pub fn candidates(
         gpu: &Gpu,
-        usual: Self,
+        reference: Self,
         refined: bool,
         sinks: u32,
         sources: u32,
@@ -99,13 +99,13 @@ impl Shape {
                     let tiles = sources.div_ceil(threads).clamp(1, 4096);
                     let slices = (fill / (workgroups * threads)).clamp(1, tiles);
                     let shape = Self { p, q: threads / p, r, u: p.min(longest), l: 1, slices };
-                    if shape != usual && shape.validate().is_ok() && !shapes.contains(&shape) {
+                    if shape != reference && shape.validate().is_ok() && !shapes.contains(&shape) {
                         shapes.push(shape);
                     }
                 }
             }
         }
-        shapes.sort_by_key(|shape| shape.doublings_between(&usual));
+        shapes.sort_by_key(|shape| shape.doublings_between(&reference));
         shapes
     }
 

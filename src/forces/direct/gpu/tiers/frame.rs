@@ -121,8 +121,8 @@ impl TierFrame {
             _ => 1.0,
         };
         // Bodies around 0 keep the origin 0, and with it the last bits of their f64 positions.
-        let is_there = (middle / length).round() == DVec3::ZERO;
-        let origin = if is_there {
+        let is_around_zero = (middle / length).round() == DVec3::ZERO;
+        let origin = if is_around_zero {
             DVec3::ZERO
         } else {
             (middle * (GRAIN / length)).round() * (length / GRAIN)

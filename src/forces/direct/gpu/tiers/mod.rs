@@ -38,11 +38,9 @@
 //! four numbers, which become one vector instruction each (`records`, `rows`).
 
 mod changes;
-mod copies;
 mod engine;
 mod fitted;
 mod frame;
-mod held;
 mod kernels;
 mod motion_records;
 mod motions;
@@ -51,7 +49,7 @@ mod rows;
 mod self_test;
 #[cfg(not(target_arch = "wasm32"))]
 mod several;
-mod staging;
+mod sources;
 mod store;
 mod variant;
 mod widen;
@@ -61,7 +59,7 @@ pub use engine::GpuTiers;
 pub use fitted::{Fitted, FittedShapes, sinks_class, sources_class};
 pub(crate) use frame::TierFrame;
 pub(crate) use rows::three_parts;
-pub use self_test::{double_single, tier, tier_soon, verdict, verdict_soon};
+pub use self_test::{double_single, tier, verdict};
 #[cfg(not(target_arch = "wasm32"))]
 pub use several::SeveralTiers;
 pub use variant::{DirectVariant, Near};

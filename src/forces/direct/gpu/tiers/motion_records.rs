@@ -3,8 +3,9 @@
 use glam::DVec3;
 
 use super::frame::{MASS_HEADROOM, TierFrame};
+use super::records::Wide;
 use super::rows::{Row, Word, halves, halves_of, in_units, three_parts, wide_words};
-use crate::forces::{Moving, Precision, ToJerk};
+use crate::forces::{Arrivals, Goal, Precision, ToJerk};
 
 /// Largest number of words of a record.
 pub(super) const MOST_WORDS: usize = 12;
@@ -141,23 +142,56 @@ impl Scale {
         }
         nothing == [0.0; 4]
     }
-
-    /// Whether records are pairs of f32.
-    pub fn has_pairs(&self) -> bool {
-        self.precision != Precision::Double
-    }
-}
-
-/// Snap and crackle.
-pub(super) fn high_of(moving: &Moving) -> [DVec3; 2] {
-    let [.., s, c] = moving.motion;
-    [s, c]
 }
 
 /// Whether there is a snap or a crackle.
 #[inline(always)]
 pub(super) fn has_snap(high: [DVec3; 2]) -> bool {
     high != [DVec3::ZERO; 2]
+}
+
+/// Changes to be written in upload format, of `each` words: a word with the source's index, then
+/// its record.
+pub(super) struct Staging<'a> {
+    pub scale: &'a Scale,
+    pub with_snap: bool,
+    pub sources: Arrivals<'a>,
+    pub staging: &'a mut [Word],
+    pub each: usize,
+}
+
+impl Wide for Staging<'_> {
+    /// Whether all sources fit the frame and the record length.
+    type Done = bool;
+
+    #[inline(always)]
+    fn work(self) -> bool {
+        let Self { scale, with_snap, sources, staging, each } = self;
+        let mut fits = true;
+        const EACH: usize = WORDS_TO_JERK + 1;
+        if each == EACH && scale.precision != Precision::Double && sources.high.is_empty() {
+            // The common record length, as a constant.
+            let (staging, _) = staging.as_chunks_mut::<EACH>();
+            for ((Goal { at, .. }, low), out) in sources.places.iter().zip(sources.low).zip(staging)
+            {
+                let [head, record @ ..] = out;
+                *head = [*at, 0, 0, 0];
+                fits &= scale.record_to_jerk(low, record);
+                fits &= !scale.is_outgrown_by(low);
+            }
+            return fits;
+        }
+        let all = sources.places.iter().zip(sources.low).zip(staging.chunks_exact_mut(each));
+        for (k, ((Goal { at, .. }, low), out)) in all.enumerate() {
+            let (head, record) = out.split_at_mut(1);
+            head[0] = [*at, 0, 0, 0];
+            let high = sources.high(k);
+            fits &= scale.record(low, high, record);
+            fits &= with_snap || !has_snap(high);
+            fits &= !scale.is_outgrown_by(low);
+        }
+        fits
+    }
 }
 
 #[cfg(test)]

@@ -5,23 +5,16 @@ use glam::DVec3;
 use minijinja::context;
 use rayon::prelude::*;
 
-use super::changes::Changes;
-use super::copies::Copies;
+use super::changes::{Bound, Changes};
 use super::frame::TierFrame;
-use super::motion_records::{MOST_WORDS, Scale, WORDS_TO_JERK, high_of};
+use super::motion_records::{MOST_WORDS, Scale, Staging, WORDS_TO_JERK, has_snap};
 use super::records::{MANY, first_refused, in_wide_registers};
 use super::rows::{Word, three_parts};
-use super::staging::Staging;
 use crate::error::{Error, Result};
 use crate::forces::shape::Pairs;
-use crate::forces::{Arrivals, Moving, Order, Precision, Sources, ToJerk};
+use crate::forces::{Arrivals, Order, Precision, SharedTable, Sources, ToJerk};
 use crate::gpu::layout::{PredictParams, VEC4};
-use crate::gpu::{
-    Batch, Binding, BoundKernel, Checks, ComputeKernel, Gpu, compile, storage, template,
-};
-
-/// Prefetch distance in bodies.
-const AHEAD: usize = 8;
+use crate::gpu::{Batch, Binding, Checks, ComputeKernel, Gpu, compile, storage, template};
 
 /// Bodies per task of a parallel update.
 const PART: usize = 256;
@@ -35,21 +28,21 @@ pub(super) struct Motions {
     precision: Precision,
     pairs: Pairs,
     pub frame: TierFrame,
-    /// As set by the caller: distances of neighbours are computed from them.
-    moving: Copies,
-    /// Whether announced sources are not among `moving` yet.
-    is_behind: bool,
+    /// The sources on the host: records of more than the announced ones are made from them, and
+    /// distances of neighbours.
+    pub table: SharedTable,
+    count: usize,
+    /// Whether any source has or had a snap or a crackle.
+    with_snap: bool,
     /// Time of prediction.
     pub time: Option<f64>,
     /// Mass of the heaviest source when the frame was chosen.
     heaviest: f64,
-    changes: Changes,
+    pub changes: Changes,
     /// Time and order for which the device's predicted sources are up to date.
     predicted: Option<(Option<u64>, bool)>,
     sources: Option<wgpu::Buffer>,
-    kernels: Vec<(Text, ComputeKernel)>,
-    /// The kernel bound to the buffers of motions, sources and the transfer.
-    bound: Option<(Text, [wgpu::Buffer; 3], BoundKernel)>,
+    kernels: Vec<(Text, ComputeKernel, Bound)>,
     /// A body has left the frame: before the next upload a new frame is chosen and all records are
     /// rewritten.
     needs_new_frame: bool,
@@ -61,22 +54,22 @@ impl Motions {
             precision,
             pairs,
             frame: TierFrame::of(&Sources::default(), precision),
-            moving: Copies::default(),
-            is_behind: false,
+            table: SharedTable::default(),
+            count: 0,
+            with_snap: false,
             time: None,
             heaviest: 0.0,
             changes: Changes::default(),
             predicted: None,
             sources: None,
             kernels: Vec::new(),
-            bound: None,
             needs_new_frame: false,
         }
     }
 
     /// Words of a motion record: up to the jerk, as long as no body has a higher derivative.
     fn words(&self) -> usize {
-        if self.moving.has_snap() { self.most_words() } else { WORDS_TO_JERK }
+        if self.with_snap { self.most_words() } else { WORDS_TO_JERK }
     }
 
     /// Words of a motion record with snap and crackle.
@@ -89,36 +82,31 @@ impl Motions {
 
     /// Number of sources.
     pub fn count(&self) -> usize {
-        self.moving.len()
-    }
-
-    /// The position of source `j` at `time`, in the caller's units.
-    pub fn position(&self, j: usize, time: Option<f64>) -> Option<DVec3> {
-        Some(self.moving.get(j)?.at(time)[0])
+        self.count
     }
 
     /// Replaces all sources. The old ones are dropped even if the new ones are refused.
-    pub fn set(&mut self, gpu: &Gpu, sources: &[Moving]) -> Result<()> {
+    pub fn set(&mut self, gpu: &Gpu, table: &SharedTable) -> Result<()> {
         // Snaps may be added later.
         let bytes = self.most_words() as u64 * VEC4;
-        self.moving.set(&[]);
-        self.is_behind = false;
+        (self.count, self.with_snap) = (0, false);
         self.changes.restart(0, self.words());
+        let count = table.read().len();
         let most = gpu.limits.storage_buffer / bytes;
-        if sources.len() as u64 > most {
+        if count as u64 > most {
             return Err(gpu.refuse(format!(
-                "{} moving sources of {bytes} bytes are more than one of its storage buffers holds (at most {most})",
-                sources.len()
+                "{count} moving sources of {bytes} bytes are more than one of its storage buffers holds (at most {most})"
             )));
         }
-        self.moving.set(sources);
+        (self.table, self.count) = (table.clone(), count);
+        self.with_snap = table.read().each().any(|(_, high)| has_snap(high));
         self.begin_frame();
         Ok(())
     }
 
-    /// Replaces some sources. Their device records are computed here, for the next upload; the
-    /// host's own copies follow in [`Motions::apply_announced`]. A refused source makes evaluations
-    /// fail until it is replaced.
+    /// Replaces some sources. Their device records are computed here, for the next upload; if that
+    /// needs more than the new sources, they are stored in the table, too. A refused source makes
+    /// evaluations fail until it is replaced.
     pub fn announce(&mut self, gpu: &Gpu, sources: &Arrivals) -> Result<()> {
         self.predicted = None;
         if self.changes.is_clean()
@@ -126,29 +114,30 @@ impl Motions {
             && !self.changes.exceed_half(sources.len())
         {
             match self.stage(gpu, sources) {
-                Some(true) => {
-                    self.is_behind = true;
-                    return Ok(());
-                }
+                Some(true) => return Ok(()),
                 Some(false) => self.changes.unstage(),
                 None => {}
             }
         }
-        let (mut refused, had_snap) = (None, self.moving.has_snap());
-        let mut record = [Word::default(); MOST_WORDS];
+        let had_snap = self.with_snap;
+        self.with_snap |= (0..sources.len()).any(|k| has_snap(sources.high(k)));
+        let (mut refused, mut record) = (None, [Word::default(); MOST_WORDS]);
         let scale = Scale::of(self.precision, &self.frame, self.heaviest);
-        for (at, moving) in sources.each() {
-            let (low, high) = (ToJerk::from(&moving), high_of(&moving));
-            self.needs_new_frame |= scale.is_outgrown_by(&low);
-            self.moving.put(at as usize, &low, high);
-            self.changes.note(at);
-            if refused.is_none() && !scale.record(&low, high, &mut record[..self.words()]) {
-                refused = Some(at as usize);
+        let words = self.words();
+        let mut table = self.table.write();
+        for (k, (place, low)) in sources.places.iter().zip(sources.low).enumerate() {
+            let (j, high) = (place.at as usize, sources.high(k));
+            self.needs_new_frame |= scale.is_outgrown_by(low);
+            table.replace(j, low, high);
+            self.changes.note(place.at);
+            if refused.is_none() && !scale.record(low, high, &mut record[..words]) {
+                refused = Some(j);
             }
         }
-        if self.moving.has_snap() && !had_snap {
+        drop(table);
+        if self.with_snap && !had_snap {
             // All records become longer.
-            self.changes.restart(self.moving.len(), self.words());
+            self.changes.restart(self.count, words);
         }
         // It may be in range of the next frame.
         match refused.filter(|_| !self.needs_new_frame) {
@@ -162,7 +151,7 @@ impl Motions {
     fn stage(&mut self, gpu: &Gpu, sources: &Arrivals) -> Option<bool> {
         let scale = Scale::of(self.precision, &self.frame, self.heaviest);
         let words = self.words();
-        let (each, with_snap, scale) = (words + 1, self.moving.has_snap(), &scale);
+        let (each, with_snap, scale) = (words + 1, self.with_snap, &scale);
         let Arrivals { places, low, high } = *sources;
         let bodies = places.iter().map(|place| place.at);
         let staging = self.changes.stage(gpu, bodies, words)?;
@@ -189,34 +178,11 @@ impl Motions {
         Some(parts.map(part).reduce(|| true, |a, b| a & b))
     }
 
-    /// Copies the sources announced last into the host's copies.
-    pub fn apply_announced(&mut self, sources: &Arrivals) {
-        if !std::mem::take(&mut self.is_behind) {
-            return;
-        }
-        for (k, (place, low)) in sources.places.iter().zip(sources.low).enumerate() {
-            if let Some(later) = sources.places.get(k + AHEAD) {
-                self.moving.fetch(later.at as usize);
-            }
-            self.moving.put(place.at as usize, low, sources.high(k));
-        }
-    }
-
     /// Chooses a new frame if a body has left the current one.
     pub fn settle(&mut self) {
         if self.needs_new_frame {
             self.begin_frame();
         }
-    }
-
-    /// Changes not yet uploaded.
-    pub fn changes(&self) -> &Changes {
-        &self.changes
-    }
-
-    /// Call after the submission that uses the last upload.
-    pub fn submitted(&mut self) {
-        self.changes.submitted();
     }
 
     /// The last upload was not submitted: everything is sent again.
@@ -227,9 +193,10 @@ impl Motions {
 
     /// Chooses the frame from the current sources.
     fn begin_frame(&mut self) {
-        let row = |k: usize| -> Vec<DVec3> { self.moving.all().map(|m| m.motion[k]).collect() };
+        let table = self.table.read();
+        let row = |k: usize| -> Vec<DVec3> { table.each().map(|(low, _)| low.motion[k]).collect() };
         let (position, velocity, acceleration) = (row(0), row(1), row(2));
-        let mass: Vec<f64> = self.moving.all().map(|moving| moving.mass).collect();
+        let mass: Vec<f64> = table.each().map(|(low, _)| low.mass).collect();
         self.frame = TierFrame::of(
             &Sources {
                 position: &position,
@@ -240,12 +207,12 @@ impl Motions {
             self.precision,
         );
         self.heaviest = mass.iter().copied().fold(0.0, f64::max);
-        self.changes.restart(self.moving.len(), self.words());
+        self.changes.restart(self.count, self.words());
         (self.predicted, self.needs_new_frame) = (None, false);
     }
 
     fn out_of_range(&self, j: usize) -> Error {
-        let ToJerk { time, mass, motion } = *self.moving.parts(j).0;
+        let ToJerk { time, mass, motion } = *self.table.read().source(j).0;
         Error::Body {
             index: j,
             id: j as u64,
@@ -270,43 +237,40 @@ impl Motions {
         order: Order,
         batch: &mut Batch,
     ) -> Result<wgpu::Buffer> {
-        let n = self.moving.len();
         let motions = self.changes.fit(gpu, "motions");
-        if self.changes.is_whole() {
-            let words = self.words();
-            let mut records = vec![[0; 4]; n * words];
+        let is_whole = self.changes.is_whole();
+        if !is_whole {
+            self.changes.prepare(gpu).await?;
+        }
+        let refused = {
+            let (table, words) = (self.table.read(), self.words());
             let scale = Scale::of(self.precision, &self.frame, self.heaviest);
-            let make = |(j, out): (usize, &mut [Word])| {
-                let (low, high) = self.moving.parts(j);
+            let make = |j: usize, out: &mut [Word]| {
+                let (low, high) = table.source(j);
                 scale.record(low, high, out)
             };
-            if let Some(j) = first_refused(&mut records, words, make) {
-                return Err(self.out_of_range(j));
+            if is_whole {
+                let mut records = vec![[0; 4]; self.count * words];
+                let refused = first_refused(&mut records, words, |(j, out)| make(j, out));
+                if refused.is_none() {
+                    gpu.queue.write_buffer(&motions, 0, bytemuck::cast_slice(&records));
+                }
+                refused
+            } else {
+                self.changes.scatter(gpu, batch, &motions, make)
             }
-            gpu.queue.write_buffer(&motions, 0, bytemuck::cast_slice(&records));
-        } else {
-            let scale = Scale::of(self.precision, &self.frame, self.heaviest);
-            let Self { changes, moving, .. } = self;
-            let make = |j: u32, out: &mut [Word]| {
-                let (low, high) = moving.parts(j as usize);
-                scale.record(low, high, out)
-            };
-            if let Some(j) = changes.scatter(gpu, batch, &motions, make).await? {
-                return Err(self.out_of_range(j as usize));
-            }
+        };
+        if let Some(j) = refused {
+            return Err(self.out_of_range(j));
         }
         self.changes.sent();
-        let room = (n * source_words(self.precision, true)) as u64 * VEC4;
+        let words = self.count * source_words(self.precision, true);
         let sources = match &self.sources {
-            Some(there) if there.size() >= room => there.clone(),
+            Some(sources) if sources.size() >= words as u64 * VEC4 => sources.clone(),
             _ => {
                 self.predicted = None;
-                let made = storage(
-                    gpu,
-                    "sources",
-                    ((motions.size() / VEC4) as usize).max(n * source_words(self.precision, true)),
-                );
-                self.sources.insert(made).clone()
+                let words = words.max((motions.size() / VEC4) as usize);
+                self.sources.insert(storage(gpu, "sources", words)).clone()
             }
         };
         self.predict(gpu, order >= Order::Snap, (&motions, &sources), batch).await?;
@@ -331,8 +295,8 @@ impl Motions {
             let what = "the time that sources are predicted to";
             return Err(Error::value(what, time, "within the range of the precision"));
         }
-        let which: Text = [snaps, self.moving.has_snap()];
-        if !self.kernels.iter().any(|(known, _)| *known == which) {
+        let which: Text = [snaps, self.with_snap];
+        if !self.kernels.iter().any(|(known, ..)| *known == which) {
             let values = context! {
                 tier => self.precision.name(),
                 // Positions are pairs of f32 in the single tier, too.
@@ -342,19 +306,19 @@ impl Motions {
                 words => source_words(self.precision, snaps) as u64 * VEC4
                     / if self.precision == Precision::Double { 32 } else { 16 },
                 snaps,
-                high => self.moving.has_snap(),
+                high => self.with_snap,
             };
             let name = "direct/predict.wgsl";
             let text = template::assemble(name, values)?;
             let params = Binding::Params(size_of::<PredictParams>() as u64);
             let bindings = [Binding::Read, Binding::Write, params];
             let kernel = compile(gpu, name, &text, &bindings, Checks::default()).await?;
-            self.kernels.push((which, kernel));
+            self.kernels.push((which, kernel, Bound::default()));
         }
         let drift = DVec3::from(frame.velocity) / frame.velocity_unit();
         let narrow = |v: DVec3| [v.x as f32, v.y as f32, v.z as f32, 0.0];
         let offset = batch.row(PredictParams {
-            count: self.moving.len() as u32,
+            count: self.count as u32,
             unused: 0,
             moves: u32::from(self.time.is_some()),
             zero: 0,
@@ -362,21 +326,12 @@ impl Motions {
             drift: narrow(drift),
             drift_low: narrow(drift - drift.as_vec3().as_dvec3()),
         });
-        let buffers = [motions, sources, batch.buffer()];
-        let is_bound = |(known, there, _): &(Text, [wgpu::Buffer; 3], BoundKernel)| {
-            *known == which && there.each_ref() == buffers
-        };
-        if !self.bound.as_ref().is_some_and(is_bound) {
-            let kernel =
-                self.kernels.iter().find(|(known, _)| *known == which).expect("made above");
-            let row = batch.row_binding::<PredictParams>();
-            let resources = [motions.as_entire_binding(), sources.as_entire_binding(), row];
-            let bound = kernel.1.bind(gpu, "predict", &resources);
-            self.bound = Some((which, buffers.map(Clone::clone), bound));
-        }
-        let (.., bound) = self.bound.as_ref().expect("made above");
+        let known = self.kernels.iter_mut().find(|(known, ..)| *known == which);
+        let (_, kernel, bound) = known.expect("made above");
+        let row = batch.row_binding::<PredictParams>();
+        let bound = bound.to(gpu, "predict", kernel, [motions, sources, batch.buffer()], row);
         // Threads predict several sources where one each would exceed the limit of a dispatch.
-        let groups = self.moving.len().div_ceil(64).min(65_535) as u32;
+        let groups = self.count.div_ceil(64).min(65_535) as u32;
         batch.dispatch(bound, offset, [groups, 1]);
         self.predicted = goal;
         Ok(())

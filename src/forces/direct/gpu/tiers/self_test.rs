@@ -44,22 +44,22 @@ static KNOWN: Mutex<Vec<(String, Precision, Verdict)>> = Mutex::new(Vec::new());
 ///
 /// # Errors
 /// The tier does not hold, with the reason; the device failed.
-pub async fn tier_soon(gpu: &Arc<Gpu>, precision: Precision) -> Result<Pairs> {
-    verdict_soon(gpu, precision).await?.map_err(|reason| gpu.refuse(reason))
+pub async fn tier_async(gpu: &Arc<Gpu>, precision: Precision) -> Result<Pairs> {
+    verdict_async(gpu, precision).await?.map_err(|reason| gpu.refuse(reason))
 }
 
-/// [`tier_soon`], waiting for the device.
+/// [`tier_async`], waiting for the device.
 pub fn tier(gpu: &Arc<Gpu>, precision: Precision) -> Result<Pairs> {
-    blocking(tier_soon(gpu, precision))
+    blocking(tier_async(gpu, precision))
 }
 
-/// [`verdict_soon`], waiting for the device.
+/// [`verdict_async`], waiting for the device.
 pub fn verdict(gpu: &Arc<Gpu>, precision: Precision) -> Result<Verdict> {
-    blocking(verdict_soon(gpu, precision))
+    blocking(verdict_async(gpu, precision))
 }
 
-/// [`tier_soon`], but returns a tier that does not hold as `Ok(Err(reason))`.
-pub async fn verdict_soon(gpu: &Arc<Gpu>, precision: Precision) -> Result<Verdict> {
+/// [`tier_async`], but returns a tier that does not hold as `Ok(Err(reason))`.
+pub async fn verdict_async(gpu: &Arc<Gpu>, precision: Precision) -> Result<Verdict> {
     let adapter = &gpu.adapter;
     let name = format!("{} {} {} {:?}", adapter.name, adapter.driver, adapter.backend, gpu.tier);
     let lock = || KNOWN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
@@ -70,7 +70,7 @@ pub async fn verdict_soon(gpu: &Arc<Gpu>, precision: Precision) -> Result<Verdic
     }
     let found = match precision {
         Precision::Single => Ok(Pairs::NONE),
-        Precision::DoubleSingle => double_single_soon(gpu, true).await?,
+        Precision::DoubleSingle => double_single_async(gpu, true).await?,
         Precision::Double if !gpu.tier.f64 => {
             Err("has no f64 in shaders (only Vulkan drivers offer it); \
              the CPU engine computes in f64 ('--engine cpu')"
@@ -88,15 +88,15 @@ pub async fn verdict_soon(gpu: &Arc<Gpu>, precision: Precision) -> Result<Verdic
 /// Whether double-single arithmetic holds, fenced or not, and whether its products may use fma.
 /// Blocks until the device is done.
 pub fn double_single(gpu: &Arc<Gpu>, fence: bool) -> Result<Verdict> {
-    blocking(double_single_soon(gpu, fence))
+    blocking(double_single_async(gpu, fence))
 }
 
-async fn double_single_soon(gpu: &Arc<Gpu>, fence: bool) -> Result<Verdict> {
+async fn double_single_async(gpu: &Arc<Gpu>, fence: bool) -> Result<Verdict> {
     let wrong = match arithmetic(gpu, fence).await? {
         Ok(fma) => {
-            let ways: &[bool] = if fma == Fma::Fused { &[true, false] } else { &[false] };
+            let variants: &[bool] = if fma == Fma::Fused { &[true, false] } else { &[false] };
             let mut reasons = Vec::new();
-            for &fused in ways {
+            for &fused in variants {
                 let pairs = Pairs { fence, fused };
                 match prove(gpu, Precision::DoubleSingle, pairs).await? {
                     Ok(()) => return Ok(Ok(pairs)),
@@ -150,9 +150,9 @@ async fn arithmetic(gpu: &Gpu, fence: bool) -> Result<std::result::Result<Fma, S
         let apart = |x: f32, n: f32| f32::from_bits(x.to_bits() + 8 + (n.abs() * 8.0) as u32);
         let low = |x: f32, n: f32| x.abs() * 2f32.powi(-26) * n;
         let lows: [f32; 4] = std::array::from_fn(|_| number(2));
-        let beside = [apart(place[0], lows[0]), apart(place[1], lows[1])];
+        let near = [apart(place[0], lows[0]), apart(place[1], lows[1])];
         numbers.push([place[0], place[1], low(place[0], lows[0]), low(place[1], lows[1])]);
-        numbers.push([beside[0], beside[1], low(place[0], lows[2]), low(place[1], lows[3])]);
+        numbers.push([near[0], near[1], low(place[0], lows[2]), low(place[1], lows[3])]);
     }
 
     let questions = storage(gpu, "self-test", numbers.len());
@@ -192,10 +192,10 @@ struct Wrong {
 
 fn wrong_answers(numbers: &[[f32; 4]], found: &[[f32; 4]]) -> Wrong {
     let Wrong { mut sums, mut differences, mut products } = Wrong::default();
-    for (i, (asked, got)) in numbers.chunks(4).zip(found.chunks(ANSWERS)).enumerate() {
+    for (i, (given, got)) in numbers.chunks(4).zip(found.chunks(ANSWERS)).enumerate() {
         let turns = (i % 4 + 1) as f64;
         for axis in 0..4 {
-            let (a, b) = (f64::from(asked[0][axis]), f64::from(asked[1][axis]));
+            let (a, b) = (f64::from(given[0][axis]), f64::from(given[1][axis]));
             let sum = f64::from(got[0][axis]) + f64::from(got[1][axis]);
             let good = 2f64.powi(-44) * (a.abs() + turns * b.abs());
             sums += usize::from(!((sum - (a + turns * b)).abs() <= good));
@@ -204,7 +204,7 @@ fn wrong_answers(numbers: &[[f32; 4]], found: &[[f32; 4]]) -> Wrong {
         }
         // The shader's .xxy and .zzw.
         for (axis, (high, low)) in [(0, 2), (0, 2), (1, 3)].into_iter().enumerate() {
-            let value = |k: usize| f64::from(asked[k][high]) + f64::from(asked[k][low]);
+            let value = |k: usize| f64::from(given[k][high]) + f64::from(given[k][low]);
             let (exact, got) = ((value(3) - value(2)).abs(), f64::from(got[2][axis]));
             differences += usize::from(!((got - exact).abs() <= 2f64.powi(-21) * exact));
         }
@@ -227,12 +227,12 @@ async fn prove(
         let mut reference = Reference::default();
         engine.set_sources(&sources.sources(sources.len()))?;
         reference.set_sources(&sources.sources(sources.len()))?;
-        let (asked, want) =
+        let (given, want) =
             (sinks.sinks(0..sinks.len(), Identity::Foreign), Want::only(Order::Snap));
         // NaN counts as an error below.
-        engine.begin_soon(&asked, 0.0, &want).await?;
-        engine.collect_soon(&mut found).await?;
-        reference.begin(&asked, 0.0, &want)?;
+        engine.begin_async(&given, 0.0, &want).await?;
+        engine.collect_async(&mut found).await?;
+        reference.begin(&given, 0.0, &want)?;
         reference.collect(&mut right)?;
         let [limit, of_snaps] = limits(precision, sources.len());
         let pairs = [
@@ -262,9 +262,9 @@ fn near() -> (TestBodies, TestBodies) {
         let (position, velocity) = (random.vector(), random.vector());
         sources.push(position, velocity, DVec3::ZERO, 1.0);
         if k % 16 == 0 {
-            let beside = position + 1e-5 * (random.vector() + DVec3::splat(1.0));
+            let near = position + 1e-5 * (random.vector() + DVec3::splat(1.0));
             let passing = velocity + 1e-5 * (random.vector() + DVec3::splat(1.0));
-            sinks.push(beside, passing, random.vector(), 0.0);
+            sinks.push(near, passing, random.vector(), 0.0);
         }
     }
     (sources, sinks)
@@ -293,23 +293,23 @@ mod tests {
 
     #[test]
     fn self_test_detects_lost_low_parts() {
-        let asked = [[1.0, 2.0, 3.0, 4.0], [1e-9; 4], [1.0, 1.0, 0.0, 1e-9], [1.0, 2.0, 1e-9, 0.0]];
+        let given = [[1.0, 2.0, 3.0, 4.0], [1e-9; 4], [1.0, 1.0, 0.0, 1e-9], [1.0, 2.0, 1e-9, 0.0]];
         // Exact products of f32 in f64, in two parts.
-        let products = asked[0].map(|a| a * asked[1][0]);
+        let products = given[0].map(|a| a * given[1][0]);
         let lost: [f32; 4] = std::array::from_fn(|axis| {
-            (f64::from(asked[0][axis]) * f64::from(asked[1][0]) - f64::from(products[axis])) as f32
+            (f64::from(given[0][axis]) * f64::from(given[1][0]) - f64::from(products[axis])) as f32
         });
         let right = [[1.0, 2.0, 3.0, 4.0], [1e-9; 4], [1e-9, 1e-9, 1.0, 0.0], products, lost];
         let wrongs = |sums, differences, products| Wrong { sums, differences, products };
-        assert_eq!(wrong_answers(&asked, &right), wrongs(0, 0, 0));
+        assert_eq!(wrong_answers(&given, &right), wrongs(0, 0, 0));
         let mut unfused = right;
         unfused[4] = [0.0; 4];
         // Only three times the f32 next to 1e-9 is no f32.
-        assert_eq!(wrong_answers(&asked, &unfused), wrongs(0, 0, 1));
+        assert_eq!(wrong_answers(&given, &unfused), wrongs(0, 0, 1));
         let mut wrong = right;
         wrong[1] = [0.0; 4];
-        assert_eq!(wrong_answers(&asked, &wrong), wrongs(4, 0, 0));
+        assert_eq!(wrong_answers(&given, &wrong), wrongs(4, 0, 0));
         wrong[2] = [0.0, 0.0, f32::NAN, 0.0];
-        assert_eq!(wrong_answers(&asked, &wrong), wrongs(4, 3, 0));
+        assert_eq!(wrong_answers(&given, &wrong), wrongs(4, 3, 0));
     }
 }

@@ -10,8 +10,8 @@ use super::{FittedShapes, GpuTiers};
 use crate::error::{Error, Result};
 use crate::exchange::equal_shares;
 use crate::forces::{
-    Answers, Arrivals, Capabilities, DeviceEngine, ForceEngine, Interfaces, Moving, MovingSources,
-    Order, Precision, Sinks, Sources, Want, Within,
+    Answers, Arrivals, Capabilities, DeviceEngine, ForceEngine, Interfaces, MovingSources, Order,
+    Precision, SharedTable, Sinks, Sources, Want, Within,
 };
 use crate::gpu::{DeviceClass, Gpu};
 
@@ -19,7 +19,7 @@ use crate::gpu::{DeviceClass, Gpu};
 pub struct SeveralTiers {
     engines: Vec<GpuTiers>,
     /// The range of sinks of each device, in the evaluation begun last.
-    parts: Vec<Range<usize>>,
+    ranges: Vec<Range<usize>>,
     /// Whether lists were requested.
     lists: bool,
     found: Vec<Answers>,
@@ -48,7 +48,7 @@ impl SeveralTiers {
         let make = |gpu: &Arc<Gpu>| GpuTiers::new(Arc::clone(gpu), precision);
         let engines = devices.iter().map(make).collect::<Result<Vec<_>>>()?;
         let found = engines.iter().map(|_| Answers::default()).collect();
-        Ok(Self { engines, parts: Vec::new(), lists: false, found })
+        Ok(Self { engines, ranges: Vec::new(), lists: false, found })
     }
 
     /// [`GpuTiers::use_shapes`] on all devices.
@@ -104,33 +104,23 @@ impl ForceEngine for SeveralTiers {
         let n = sinks.position.len();
         let is_large = self.interactions(n) > sharing_threshold(self.first().gpu().adapter.class);
         let devices = if is_large { self.engines.len() } else { 1 };
-        self.parts = equal_shares(n, devices, 1);
+        self.ranges = equal_shares(n, devices, 1);
         self.lists = want.within.is_some();
-        for (engine, part) in self.engines.iter_mut().zip(&self.parts) {
-            let within = want.within.map(|Within { radius, capacity }| Within {
-                radius: &radius[part.clone()],
-                capacity,
-            });
-            let begun = engine.begin_range(
-                &sinks.part(part.clone()),
-                n,
-                softening,
-                &Want { within, ..*want },
-            );
-            begun.map_err(|error| with_index_offset(part.start, error))?;
-        }
-        Ok(())
+        let mut both = self.engines.iter_mut().zip(&self.ranges);
+        both.try_for_each(|(engine, range)| {
+            engine.begin_range(sinks, range.clone(), softening, want)
+        })
     }
 
     fn collect(&mut self, out: &mut Answers) -> Result<()> {
-        let parts = std::mem::take(&mut self.parts);
+        let ranges = std::mem::take(&mut self.ranges);
         let Self { engines, found, lists, .. } = self;
         let (Some((first, others)), Some((own, theirs))) =
             (engines.split_first_mut(), found.split_first_mut())
         else {
             return Ok(());
         };
-        if parts.len() < 2 {
+        if ranges.len() < 2 {
             return first.collect(out);
         }
         // Work beyond the first submission is submitted now, on all devices at the same time.
@@ -146,8 +136,8 @@ impl ForceEngine for SeveralTiers {
             }));
             done
         });
-        for (part, done) in parts.iter().zip(done) {
-            done.map_err(|error| with_index_offset(part.start, error))?;
+        for (range, done) in ranges.iter().zip(done) {
+            done.map_err(|error| with_index_offset(range.start, error))?;
         }
         join(found, *lists, out);
         Ok(())
@@ -155,24 +145,20 @@ impl ForceEngine for SeveralTiers {
 }
 
 impl MovingSources for SeveralTiers {
-    fn set_moving(&mut self, sources: &[Moving]) -> Result<()> {
-        self.engines.iter_mut().try_for_each(|engine| engine.set_moving(sources))
+    fn share(&mut self, table: &SharedTable) -> Result<()> {
+        self.engines.iter_mut().try_for_each(|engine| engine.share(table))
     }
 
-    fn update_moving(&mut self, index: &[u32], sources: &[Moving]) -> Result<()> {
-        self.engines.iter_mut().try_for_each(|engine| engine.update_moving(index, sources))
-    }
-
-    fn announce_moving(&mut self, sources: &Arrivals) -> Result<()> {
-        self.engines.iter_mut().try_for_each(|engine| engine.announce_moving(sources))
-    }
-
-    fn settle_moving(&mut self, sources: &Arrivals) {
-        self.engines.iter_mut().for_each(|engine| engine.settle_moving(sources));
+    fn announce(&mut self, sources: &Arrivals) -> Result<()> {
+        self.engines.iter_mut().try_for_each(|engine| engine.announce(sources))
     }
 
     fn predict_to(&mut self, time: Option<f64>) {
         self.engines.iter_mut().for_each(|engine| engine.predict_to(time));
+    }
+
+    fn table(&self) -> Option<SharedTable> {
+        self.first().table()
     }
 }
 

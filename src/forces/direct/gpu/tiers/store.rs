@@ -21,7 +21,7 @@ pub(super) struct Store {
     pub has_velocity: bool,
     pub has_acceleration: bool,
     records: Vec<Word>,
-    changes: Changes,
+    pub changes: Changes,
 }
 
 impl Store {
@@ -85,8 +85,11 @@ impl Store {
                 return Err(out_of_range(sources, k, j as usize, self.precision));
             }
             let at = j as usize * words;
-            let kept = self.kept(!sources.velocity.is_empty(), !sources.acceleration.is_empty());
-            for (word, new) in record.iter().enumerate().filter(|(word, _)| !kept.contains(word)) {
+            let retained =
+                self.retained(!sources.velocity.is_empty(), !sources.acceleration.is_empty());
+            for (word, new) in
+                record.iter().enumerate().filter(|(word, _)| !retained.contains(word))
+            {
                 self.records[at + word] = *new;
             }
             self.position[j as usize] = sources.position[k];
@@ -101,10 +104,10 @@ impl Store {
         let Some((time, by)) = self.frame.wider(later) else { return };
         self.frame.frame.time = time;
         self.changes.all = true;
-        let (words, kept) = (self.words(), self.kept(false, false));
+        let (words, retained) = (self.words(), self.retained(false, false));
         for record in self.records.chunks_mut(words) {
-            for &word in &kept {
-                let is_velocity = word < kept[kept.len() / 2];
+            for &word in &retained {
+                let is_velocity = word < retained[retained.len() / 2];
                 let by = if is_velocity { by } else { by * by };
                 let scaled = |bits: u32| (f64::from(f32::from_bits(bits)) * by) as f32;
                 record[word] = record[word].map(|bits| scaled(bits).to_bits());
@@ -113,34 +116,19 @@ impl Store {
     }
 
     /// Words of a record that remain unchanged by an update without these derivatives.
-    fn kept(&self, velocity: bool, acceleration: bool) -> Vec<usize> {
+    fn retained(&self, velocity: bool, acceleration: bool) -> Vec<usize> {
         let (velocities, accelerations) = match self.precision {
             Precision::Single => (1..2, 2..3),
             Precision::DoubleSingle | Precision::Double => (2..4, 4..6),
         };
-        let mut kept = Vec::new();
+        let mut retained = Vec::new();
         if !(velocity && self.has_velocity) {
-            kept.extend(velocities);
+            retained.extend(velocities);
         }
         if !(acceleration && self.has_acceleration) {
-            kept.extend(accelerations);
+            retained.extend(accelerations);
         }
-        kept
-    }
-
-    /// Changes not yet uploaded.
-    pub fn changes(&self) -> &Changes {
-        &self.changes
-    }
-
-    /// Call after the submission that uses the last upload.
-    pub fn submitted(&mut self) {
-        self.changes.submitted();
-    }
-
-    /// The last upload was not submitted: everything is sent again.
-    pub fn resend_all(&mut self) {
-        self.changes.all = true;
+        retained
     }
 
     /// The device's buffer, updated: completely, or by one transfer of the changes and a kernel in
@@ -154,11 +142,12 @@ impl Store {
             gpu.queue.write_buffer(&buffer, 0, bytemuck::cast_slice(&self.records));
         } else {
             let (records, words) = (&self.records, self.words());
-            let copy = |j: u32, out: &mut [Word]| {
-                out.copy_from_slice(&records[j as usize * words..][..words]);
+            let copy = |j: usize, out: &mut [Word]| {
+                out.copy_from_slice(&records[j * words..][..words]);
                 true
             };
-            self.changes.scatter(gpu, batch, &buffer, copy).await?;
+            self.changes.prepare(gpu).await?;
+            self.changes.scatter(gpu, batch, &buffer, copy);
         }
         self.changes.sent();
         Ok(buffer)

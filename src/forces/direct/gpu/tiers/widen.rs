@@ -20,18 +20,18 @@ pub(super) fn answers(
 ) {
     let Answers { acceleration, jerk, snap, potential, nearest, nearest_distance, .. } = out;
     // A task takes 256 sinks: waking other threads takes as long as several hundred.
-    let mut parts: Vec<Part> = Vec::new();
-    let (mut jerk, mut snap) = (jerk.chunks_mut(PART), snap.chunks_mut(PART));
-    let (mut potential, mut nearest) = (potential.chunks_mut(PART), nearest.chunks_mut(PART));
-    let mut distance = nearest_distance.chunks_mut(PART);
-    let each = words_of(variant);
+    let mut tasks: Vec<Task<_>> = Vec::new();
+    let (mut jerk, mut snap) = (jerk.chunks_mut(EACH), snap.chunks_mut(EACH));
+    let (mut potential, mut nearest) = (potential.chunks_mut(EACH), nearest.chunks_mut(EACH));
+    let mut distance = nearest_distance.chunks_mut(EACH);
     let is_large = acceleration.len() >= MANY;
-    let distance_of = &distance_of;
-    let one = |part: Part| in_wide_registers(Filling { part, variant, units, distance_of });
-    let all = acceleration.chunks_mut(PART).zip(words.chunks(PART * each)).enumerate();
-    for (k, (acceleration, words)) in all {
-        let part = Part {
-            first: k * PART,
+    let words = words.chunks(EACH * words_of(variant));
+    for (k, (acceleration, words)) in acceleration.chunks_mut(EACH).zip(words).enumerate() {
+        let task = Task {
+            variant,
+            units,
+            distance_of: &distance_of,
+            first: k * EACH,
             words,
             acceleration,
             jerk: jerk.next().unwrap_or_default(),
@@ -41,18 +41,21 @@ pub(super) fn answers(
             distance: distance.next().unwrap_or_default(),
         };
         match is_large {
-            true => parts.push(part),
-            false => one(part),
+            true => tasks.push(task),
+            false => in_wide_registers(task),
         }
     }
-    parts.into_par_iter().for_each(one);
+    tasks.into_par_iter().for_each(in_wide_registers);
 }
 
 /// Sinks per task.
-const PART: usize = 256;
+const EACH: usize = 256;
 
-/// Outputs for some sinks; those not requested are empty.
-struct Part<'a> {
+/// Outputs to be filled for some sinks; those not requested are empty.
+struct Task<'a, D> {
+    variant: &'a DirectVariant,
+    units: &'a Units,
+    distance_of: &'a D,
     first: usize,
     words: &'a [u32],
     acceleration: &'a mut [DVec3],
@@ -63,24 +66,15 @@ struct Part<'a> {
     distance: &'a mut [f64],
 }
 
-/// A task: outputs to be filled.
-struct Filling<'a, D> {
-    part: Part<'a>,
-    variant: &'a DirectVariant,
-    units: &'a Units,
-    distance_of: &'a D,
-}
-
-impl<D: Fn(usize, u32) -> f64> Wide for Filling<'_, D> {
+impl<D: Fn(usize, u32) -> f64> Wide for Task<'_, D> {
     type Done = ();
 
     #[inline(always)]
     fn work(self) {
-        let Self { part, variant, units, distance_of } = self;
-        match variant.precision {
-            Precision::Single => part.fill::<4>(variant, units, distance_of, single),
-            Precision::DoubleSingle => part.fill::<8>(variant, units, distance_of, pair),
-            Precision::Double => part.fill::<8>(variant, units, distance_of, double),
+        match self.variant.precision {
+            Precision::Single => self.fill::<4>(single),
+            Precision::DoubleSingle => self.fill::<8>(pair),
+            Precision::Double => self.fill::<8>(double),
         }
     }
 }
@@ -90,16 +84,11 @@ fn words_of(variant: &DirectVariant) -> usize {
     variant.results() * variant.vector_bytes() as usize / size_of::<u32>()
 }
 
-impl Part<'_> {
+impl<D: Fn(usize, u32) -> f64> Task<'_, D> {
     /// `values` decodes the four components of a sum from its words.
     #[inline(always)]
-    fn fill<const WORDS: usize>(
-        self,
-        variant: &DirectVariant,
-        units: &Units,
-        distance_of: &impl Fn(usize, u32) -> f64,
-        values: impl Fn(&[u32; WORDS]) -> [f64; 4],
-    ) {
+    fn fill<const WORDS: usize>(self, values: impl Fn(&[u32; WORDS]) -> [f64; 4]) {
+        let Self { variant, units, distance_of, .. } = self;
         let each = words_of(variant);
         for (i, row) in self.words.chunks_exact(each).enumerate() {
             let (sums, _) = row.as_chunks::<WORDS>();
@@ -170,28 +159,28 @@ fn neighbour(row: &[u32], variant: &DirectVariant, which: usize) -> u32 {
     }
 }
 
-/// The lists of `n` sinks, at a stride of `each` entries, of which `asked` at most were requested.
+/// The lists of `n` sinks, at a stride of `each` entries, of which `requested` at most were requested.
 /// The device also lists sources whose distance rounds to the radius; those outside are removed and
 /// not counted.
 pub(super) fn lists(
     copied: &[&[u32]],
     variant: &DirectVariant,
     n: usize,
-    (each, asked): (usize, usize),
+    (each, requested): (usize, usize),
     is_within: impl Fn(usize, u32) -> bool,
     out: &mut Lists,
 ) {
-    let mut kept = Vec::new();
+    let mut list = Vec::new();
     for (i, row) in copied[0].chunks_exact(words_of(variant)).take(n).enumerate() {
         let listed = neighbour(row, variant, 2);
         let length = (listed as usize).min(each);
-        kept.clear();
-        kept.extend_from_slice(&copied[1][i * each..i * each + length]);
-        kept.retain(|&j| is_within(i, j));
-        let found = listed - (length - kept.len()) as u32;
+        list.clear();
+        list.extend_from_slice(&copied[1][i * each..i * each + length]);
+        list.retain(|&j| is_within(i, j));
+        let found = listed - (length - list.len()) as u32;
         // So far in the order of segments.
-        kept.sort_unstable();
-        kept.truncate(asked);
-        out.push(&kept, found);
+        list.sort_unstable();
+        list.truncate(requested);
+        out.push(&list, found);
     }
 }

@@ -3,18 +3,22 @@
 use std::sync::Arc;
 
 use super::super::kernels::Kernels;
+use super::super::sources::DeviceSources;
 use super::super::widen;
 use super::GpuTiers;
-use super::evaluation::{Evaluation, Next, ROWS, Replaced};
+use super::evaluation::{Evaluation, Next, ROWS};
+use super::range;
+use glam::DVec3;
+
 use crate::error::Result;
-use crate::forces::{Answers, Order, Sinks, Want};
+use crate::forces::{Answers, Order, Sinks, Want, Watch};
 use crate::gpu::layout::VEC4;
 use crate::gpu::{DeviceClass, Progress};
 
 impl GpuTiers {
     /// Asynchronous version of [`crate::forces::ForceEngine::begin`]: also awaits the compilation
     /// of kernels.
-    pub async fn begin_soon(
+    pub async fn begin_async(
         &mut self,
         sinks: &Sinks<'_>,
         softening: f64,
@@ -29,19 +33,20 @@ impl GpuTiers {
             self.readback.abandon();
         }
         sinks.check(softening, want)?;
-        let (has_velocity, has_acceleration) = self.held.derivatives();
-        let (n, count) = (sinks.position.len(), self.held.count());
+        let (has_velocity, has_acceleration) = self.sources.derivatives();
+        let (n, count) = (sinks.position.len(), self.sources.count());
         want.order.check_sources(count, has_velocity, has_acceleration)?;
         let (mut variant, mut whole) = self.plan(n, want)?;
         // The host needs positions of sinks to compute distances and to filter by radius.
-        let looks = want.nearest && want.distance || want.within.is_some();
+        let needs_positions = want.nearest && want.distance || want.within.is_some();
         let mut evaluation = Evaluation {
             count: n,
             among: None,
-            sinks: if looks { sinks.position.to_vec() } else { Vec::new() },
-            time: self.held.time(),
-            units: self.held.frame().units(),
-            replaced: Replaced::default(),
+            sinks: if needs_positions { sinks.position.to_vec() } else { Vec::new() },
+            time: self.sources.time(),
+            units: self.sources.frame().units(),
+            watch: None,
+            replaced: None,
             variant,
             potential: want.potential,
             nearest: want.nearest,
@@ -59,16 +64,16 @@ impl GpuTiers {
             self.begun = Some(evaluation);
             return Ok(());
         }
-        self.held.settle();
-        evaluation.units = self.held.frame().units();
-        variant.softened = !variant.refined && self.held.frame().is_softened(softening);
+        self.sources.settle();
+        evaluation.units = self.sources.frame().units();
+        variant.softened = !variant.refined && self.sources.frame().is_softened(softening);
         evaluation.variant = variant;
         [whole.softening_squared, whole.softening_low, whole.softening_lowest] =
-            self.held.frame().softening_squared(softening);
+            self.sources.frame().softening_squared(softening);
         evaluation.whole = whole;
         evaluation.next = Next::Forces(Some(Progress::default()));
         let submitted = self.submit(&mut evaluation, sinks, want).await;
-        submitted.inspect_err(|_| self.held.resend_all())?;
+        submitted.inspect_err(|_| self.sources.resend_all())?;
         if self.gpu.adapter.class == DeviceClass::Software {
             // A software adapter computes on the host's cores, so nothing is gained by overlap. And
             // a client may end before it collects the results: lavapipe (Mesa 22.3) crashes if a
@@ -76,6 +81,9 @@ impl GpuTiers {
             self.wait(&mut evaluation).await?;
         }
         self.last = Some((variant, n, whole.capacity as usize));
+        if let (DeviceSources::Moving(motions), true) = (&self.sources, needs_positions) {
+            evaluation.watch = Some(motions.table.watch());
+        }
         self.begun = Some(evaluation);
         Ok(())
     }
@@ -96,14 +104,14 @@ impl GpuTiers {
         }
         let n = evaluation.count;
         let each = variant.words() as u64 * VEC4 + size_of::<u32>() as u64;
-        let (sent, along) = self.held.bytes_to_send();
+        let (sent, along) = self.sources.bytes_to_send();
         // Two ranges of sinks, twice, at most one of changes with its parameters, and those of the
         // prediction.
         self.batch.begin(&gpu, n as u64 * each + along, 8 + ROWS as usize);
         evaluation.sent = sent;
         let early = self.early_sinks(evaluation) as usize;
         self.narrow(evaluation, if early > 0 { 0..early } else { 0..n }, sinks, want)?;
-        let sources = self.held.send(&gpu, variant.order, &mut self.batch).await?;
+        let sources = self.sources.send(&gpu, variant.order, &mut self.batch).await?;
         let capacity = evaluation.whole.capacity as usize;
         let is_other = self.buffers.fit(&gpu, sources, &self.batch, &variant, n, capacity);
         // All sources are sent if their buffer was reallocated.
@@ -116,13 +124,13 @@ impl GpuTiers {
         }
         self.batch.keep();
         self.advance(evaluation)?;
-        self.held.submitted();
+        self.sources.submitted();
         evaluation.interactions += early as u64 * u64::from(evaluation.whole.source_count);
         Ok(())
     }
 
     /// Asynchronous version of [`crate::forces::ForceEngine::collect`].
-    pub async fn collect_soon(&mut self, out: &mut Answers) -> Result<()> {
+    pub async fn collect_async(&mut self, out: &mut Answers) -> Result<()> {
         let nothing = Want::only(Order::Acceleration);
         let Some(mut evaluation) = self.begun.take() else {
             out.resize(0, &nothing);
@@ -136,6 +144,7 @@ impl GpuTiers {
             distance: evaluation.distance,
             within: None,
         };
+        let lists = evaluation.capacity.is_some();
         let is_empty = n == 0 || evaluation.whole.source_count == 0;
         if is_empty {
             // Older results must not be mistaken for new ones.
@@ -143,34 +152,51 @@ impl GpuTiers {
         }
         out.resize(n, &want);
         if is_empty {
-            for _ in (0..n).filter(|_| evaluation.capacity.is_some()) {
-                out.neighbours.push(&[], 0);
-            }
-            return Ok(());
+            (0..n).filter(|_| lists).for_each(|_| out.neighbours.push(&[], 0));
+        } else {
+            self.complete(&mut evaluation).await?;
+            self.read(&evaluation, out).await?;
         }
-        self.complete(&mut evaluation).await?;
-        let Self { held, readback, .. } = self;
-        let Replaced { some, all } = &evaluation.replaced;
-        let position = |j: u32| match (some.get(&j), all) {
-            (Some(position), _) => Some(*position),
-            (None, Some(all)) => all.get(j as usize).copied(),
-            (None, None) => held.position(j as usize, evaluation.time),
-        };
-        let sinks = &evaluation.sinks;
-        let distance = |i: usize, nearest: u32| {
-            position(nearest).map_or(f64::INFINITY, |there| (there - sinks[i]).length())
-        };
+        if let Some((range, all)) = &evaluation.among {
+            range::place(out, range, *all, &want, lists);
+        }
+        Ok(())
+    }
+
+    /// Reads the results of a completed evaluation into `out`.
+    async fn read(&mut self, evaluation: &Evaluation, out: &mut Answers) -> Result<()> {
+        let Self { sources, readback, .. } = self;
+        let Evaluation { sinks, variant, replaced, watch, .. } = evaluation;
         let read = |copied: &[&[u32]]| {
-            widen::answers(copied[0], &evaluation.variant, &evaluation.units, distance, out);
-            if let Some(asked) = evaluation.capacity {
+            let table = watch.as_ref().map(Watch::table);
+            let position = |j: u32| match (&table, replaced, &*sources) {
+                (Some(table), ..) => table.position_before(j as usize, evaluation.time),
+                (None, Some(all), _) => all.get(j as usize).copied(),
+                (None, None, DeviceSources::Still(store)) => {
+                    store.position.get(j as usize).copied()
+                }
+                _ => None,
+            };
+            let distance = |i: usize, nearest: u32| {
+                position(nearest).map_or(f64::INFINITY, |source| (source - sinks[i]).length())
+            };
+            widen::answers(copied[0], variant, &evaluation.units, distance, out);
+            if let Some(requested) = evaluation.capacity {
                 let each = evaluation.whole.capacity as usize;
                 let is_within = |i: usize, j: u32| {
                     let radius = evaluation.radius[i];
-                    let squared = |p: glam::DVec3| (p - evaluation.sinks[i]).length_squared();
+                    let squared = |p: DVec3| (p - sinks[i]).length_squared();
                     position(j).is_some_and(|position| squared(position) <= radius * radius)
                 };
-                let (variant, room) = (&evaluation.variant, (each, asked));
-                widen::lists(copied, variant, n, room, is_within, &mut out.neighbours);
+                let room = (each, requested);
+                widen::lists(
+                    copied,
+                    variant,
+                    evaluation.count,
+                    room,
+                    is_within,
+                    &mut out.neighbours,
+                );
             }
         };
         readback.arrive_as(read).await?;

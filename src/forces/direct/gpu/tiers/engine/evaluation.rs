@@ -1,6 +1,6 @@
 //! A pending evaluation: recorded in dispatches within a time budget, submitted, awaited.
 
-use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use glam::DVec3;
@@ -8,10 +8,8 @@ use glam::DVec3;
 use super::super::DirectVariant;
 use super::super::frame::Units;
 use super::GpuTiers;
-use super::parts::Among;
 use crate::error::Result;
-use crate::forces::{Budget, Throughput};
-use crate::forces::{Order, Precision};
+use crate::forces::{Budget, Order, Precision, Throughput, Watch};
 use crate::gpu::Progress;
 use crate::gpu::layout::DirectParams;
 
@@ -31,16 +29,18 @@ const SLOWEST_SENDING: f64 = 1e9;
 pub struct Evaluation {
     /// Number of sinks.
     pub count: usize,
-    /// The subset of all sinks, if the outputs have entries for all.
-    pub among: Option<Among>,
+    /// The range of all sinks that these are, and the number of all, if the outputs have entries for
+    /// all.
+    pub among: Option<(Range<usize>, usize)>,
     /// Positions of sinks, if the host has to compute distances.
     pub sinks: Vec<DVec3>,
     /// Time to which sources were predicted.
     pub time: Option<f64>,
     pub units: Units,
-    /// Positions of sources replaced since it began, to compute distances of neighbours as of its
-    /// start.
-    pub replaced: Replaced,
+    /// For distances of neighbours as of its start: access to moving sources, or the positions of
+    /// fixed ones if any were replaced since.
+    pub watch: Option<Watch>,
+    pub replaced: Option<Vec<DVec3>>,
     pub variant: DirectVariant,
     pub potential: bool,
     pub nearest: bool,
@@ -56,13 +56,6 @@ pub struct Evaluation {
     /// Bytes of sources uploaded with the last submission.
     pub sent: u64,
     pub submitted: Option<(wgpu::SubmissionIndex, web_time::Instant)>,
-}
-
-/// Earlier positions of replaced sources.
-#[derive(Default)]
-pub struct Replaced {
-    pub some: HashMap<u32, DVec3>,
-    pub all: Option<Vec<DVec3>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -198,8 +191,8 @@ impl GpuTiers {
                 0
             };
             match self.buffers.sums_in_place().filter(|_| listed == 0) {
-                Some(there) => {
-                    self.readback.watch(there, sums);
+                Some(in_place) => {
+                    self.readback.watch(in_place, sums);
                     self.batch.finish(&gpu, None)
                 }
                 None => {

@@ -4,28 +4,28 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::fitted::FittedShapes;
-use super::held::Held;
 use super::kernels::{Buffers, Kernels};
+use super::motions::Motions;
+use super::sources::DeviceSources;
 use super::store::Store;
 use super::{DirectVariant, Near, Pairs, Shape, self_test};
 use crate::error::Result;
-use crate::forces::Throughput;
+use crate::forces::engine::check_places;
 use crate::forces::{
-    Answers, BoxFuture, Capabilities, DeviceEngine, ForceEngine, Interfaces, Order, Precision,
-    Sinks, Sources, Want, check_update,
+    Answers, Arrivals, BoxFuture, Capabilities, DeviceEngine, ForceEngine, Interfaces,
+    MovingSources, Order, Precision, SharedTable, Sinks, Sources, Want, check_update,
 };
 use crate::gpu::layout::{DirectParams, FOREIGN};
 use crate::gpu::{Batch, Checks, Gpu, Readback, blocking};
 
 mod answer;
 mod evaluation;
-mod moving;
 mod narrow;
-mod parts;
+mod range;
 
 use evaluation::Evaluation;
 #[cfg(not(target_arch = "wasm32"))]
-pub(super) use parts::with_index_offset;
+pub(super) use range::with_index_offset;
 
 /// Extra list entries for sources that the host may reject after an exact test.
 const SPARE_ENTRIES: usize = 4;
@@ -45,10 +45,10 @@ pub struct GpuTiers {
     checks: Checks,
     shape: Option<Shape>,
     fitted: FittedShapes,
-    /// Total number of sinks if the requested ones are a subset: it determines the shape and so the
+    /// Total number of sinks if the requested ones are a range: it determines the shape and so the
     /// order of sums.
-    part_of: Option<usize>,
-    held: Held,
+    range_of: Option<usize>,
+    sources: DeviceSources,
     /// Time to which moving sources are predicted.
     time: Option<f64>,
     kernels: HashMap<DirectVariant, Kernels>,
@@ -65,9 +65,9 @@ impl GpuTiers {
     /// An engine of tier `precision` on `gpu`.
     ///
     /// # Errors
-    /// A tier that does not hold on this adapter, with the reason; see [`super::tier_soon`].
+    /// A tier that does not hold on this adapter, with the reason; see [`super::tier`].
     pub async fn open(gpu: Arc<Gpu>, precision: Precision) -> Result<Self> {
-        let pairs = self_test::tier_soon(&gpu, precision).await?;
+        let pairs = self_test::tier_async(&gpu, precision).await?;
         Ok(Self::unproven(gpu, precision, pairs))
     }
 
@@ -82,7 +82,7 @@ impl GpuTiers {
         Self {
             throughput: [Throughput::guess(gpu.adapter.class); 3],
             buffers: Buffers::default(),
-            held: Held::Still(Box::new(Store::new(precision))),
+            sources: DeviceSources::Still(Box::new(Store::new(precision))),
             time: None,
             kernels: HashMap::new(),
             batch: Batch::default(),
@@ -90,7 +90,7 @@ impl GpuTiers {
             begun: None,
             shape: None,
             fitted: FittedShapes::default(),
-            part_of: None,
+            range_of: None,
             last: None,
             checks: Checks::default(),
             other_devices: Vec::new(),
@@ -155,7 +155,7 @@ impl GpuTiers {
 
     fn plan(&self, sinks: usize, want: &Want) -> Result<(DirectVariant, DirectParams)> {
         let gpu = &self.gpu;
-        let count = self.held.count() as u32;
+        let count = self.sources.count() as u32;
         if sinks >= FOREIGN as usize {
             return Err(gpu.refuse(format!("{sinks} sinks are more than 32 bits count")));
         }
@@ -170,14 +170,14 @@ impl GpuTiers {
             },
             softened: false,
             pairs: self.pairs,
-            brief: self.held.is_brief(want.order),
+            brief: self.sources.is_brief(want.order),
             refined: self.precision.refines(count as usize),
         };
         let sum_bytes = variant.sums() as u64 * variant.vector_bytes();
         let largest = gpu.limits.storage_buffer;
         variant.shape = self.shape.unwrap_or_else(|| {
             let (class, refined) = (gpu.adapter.class, variant.refined);
-            let all = self.part_of.unwrap_or(sinks);
+            let all = self.range_of.unwrap_or(sinks);
             let found = self.fitted.find(self.precision, want.order, all, count as usize);
             let holds = |shape: &Shape| {
                 let segments = u64::from(shape.slices) * u64::from(shape.q + 1);
@@ -199,7 +199,7 @@ impl GpuTiers {
         }
         let room = (largest / 4) as usize / sinks.max(1);
         let capacity = want.within.map_or(0, |within| {
-            let requested = within.capacity.min(self.held.count()).max(1);
+            let requested = within.capacity.min(self.sources.count()).max(1);
             (requested + SPARE_ENTRIES).min(room.max(requested))
         });
         let list_bytes = capacity as u64 * 4 * sinks as u64;
@@ -221,6 +221,17 @@ impl GpuTiers {
         };
         Ok((variant, whole))
     }
+
+    /// Copies the positions of fixed sources before some are replaced: the pending evaluation
+    /// computes distances of neighbours from them.
+    fn retain_positions(&mut self) {
+        if let Some(Evaluation { replaced, nearest, capacity, .. }) = &mut self.begun
+            && (*nearest || capacity.is_some())
+            && let DeviceSources::Still(store) = &self.sources
+        {
+            replaced.get_or_insert_with(|| store.position.clone());
+        }
+    }
 }
 
 impl ForceEngine for GpuTiers {
@@ -236,7 +247,7 @@ impl ForceEngine for GpuTiers {
         };
         let tier = match self.precision {
             Precision::DoubleSingle => {
-                let is_refined = self.precision.refines(self.held.count());
+                let is_refined = self.precision.refines(self.sources.count());
                 let products = format!(", refined ({})", self.pairs.name());
                 format!("double-single{}", if is_refined { &products } else { "" })
             }
@@ -254,7 +265,7 @@ impl ForceEngine for GpuTiers {
     }
 
     fn source_count(&self) -> usize {
-        self.held.count()
+        self.sources.count()
     }
 
     fn capabilities(&self) -> Capabilities<'_> {
@@ -267,22 +278,22 @@ impl ForceEngine for GpuTiers {
 
     fn set_sources(&mut self, sources: &Sources) -> Result<()> {
         sources.check()?;
-        self.keep_positions();
-        if let Held::Moving(_) = self.held {
-            self.held = Held::Still(Box::new(Store::new(self.precision)));
+        self.retain_positions();
+        if let DeviceSources::Moving(_) = self.sources {
+            self.sources = DeviceSources::Still(Box::new(Store::new(self.precision)));
         }
-        match &mut self.held {
-            Held::Still(store) => store.set(&self.gpu, sources),
-            Held::Moving(_) => Ok(()),
+        match &mut self.sources {
+            DeviceSources::Still(store) => store.set(&self.gpu, sources),
+            DeviceSources::Moving(_) => Ok(()),
         }
     }
 
     fn update_sources(&mut self, index: &[u32], sources: &Sources) -> Result<()> {
         check_update(index, sources, self.source_count())?;
-        self.keep_positions_of(index.iter().copied());
-        match &mut self.held {
-            Held::Still(store) => store.update(index, sources),
-            Held::Moving(_) => Err(self
+        self.retain_positions();
+        match &mut self.sources {
+            DeviceSources::Still(store) => store.update(index, sources),
+            DeviceSources::Moving(_) => Err(self
                 .gpu
                 .refuse("it holds sources that it predicts: update_moving replaces them")),
         }
@@ -291,17 +302,12 @@ impl ForceEngine for GpuTiers {
     fn begin(&mut self, sinks: &Sinks, softening: f64, want: &Want) -> Result<()> {
         match sinks.only {
             Some((begin, end)) => self.begin_part(sinks, begin..end, softening, want),
-            None => blocking(self.begin_soon(sinks, softening, want)),
+            None => blocking(self.begin_async(sinks, softening, want)),
         }
     }
 
     fn collect(&mut self, out: &mut Answers) -> Result<()> {
-        let among = self.begun.as_ref().and_then(|begun| begun.among.clone());
-        blocking(self.collect_soon(out))?;
-        if let Some(among) = among {
-            among.place(out);
-        }
-        Ok(())
+        blocking(self.collect_async(out))
     }
 
     fn answer<'a>(
@@ -312,8 +318,8 @@ impl ForceEngine for GpuTiers {
         out: &'a mut Answers,
     ) -> BoxFuture<'a, Result<()>> {
         Box::pin(async move {
-            self.begin_soon(sinks, softening, want).await?;
-            self.collect_soon(out).await
+            self.begin_async(sinks, softening, want).await?;
+            self.collect_async(out).await
         })
     }
 }
@@ -339,5 +345,42 @@ impl DeviceEngine for GpuTiers {
         let refined = self.precision.refines(sources);
         let by_rule = || Shape::of_block(self.gpu.adapter.class, refined, sinks as u32);
         found.map_or_else(by_rule, |shape| Shape { slices: 1, ..shape })
+    }
+}
+
+impl MovingSources for GpuTiers {
+    fn share(&mut self, table: &SharedTable) -> Result<()> {
+        self.retain_positions();
+        if let DeviceSources::Still(_) = self.sources {
+            self.sources =
+                DeviceSources::Moving(Box::new(Motions::new(self.precision, self.pairs)));
+        }
+        let DeviceSources::Moving(motions) = &mut self.sources else { return Ok(()) };
+        motions.time = self.time;
+        motions.set(&self.gpu, table)
+    }
+
+    fn announce(&mut self, sources: &Arrivals) -> Result<()> {
+        check_below(sources.places.iter().map(|place| place.at), self.sources.count())?;
+        match &mut self.sources {
+            DeviceSources::Moving(motions) => motions.announce(&self.gpu, sources),
+            DeviceSources::Still(_) => Err(self
+                .gpu
+                .refuse("it holds sources that it does not predict: update_sources replaces them")),
+        }
+    }
+
+    fn predict_to(&mut self, time: Option<f64>) {
+        self.time = time;
+        if let DeviceSources::Moving(motions) = &mut self.sources {
+            motions.time = time;
+        }
+    }
+
+    fn table(&self) -> Option<SharedTable> {
+        match &self.sources {
+            DeviceSources::Moving(motions) => Some(motions.table.clone()),
+            DeviceSources::Still(_) => None,
+        }
     }
 }

@@ -24,7 +24,7 @@ impl GpuTiers {
         want: &Want<'_>,
     ) -> Result<()> {
         let (begin, n, words) = (part.start, part.len(), evaluation.variant.words());
-        let frame = *self.held.frame();
+        let frame = *self.sources.frame();
         let per_unit = frame.per_unit();
         let make = |(k, out): (usize, &mut [Word])| {
             frame.sink(per_unit, &entry(sinks, want, begin + k), out)

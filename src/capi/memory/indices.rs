@@ -1,9 +1,36 @@
 //! Conversion between the client's particle indices and the engine's source numbers.
 
-use super::Memory;
+use std::collections::HashMap;
+
 use gravitile::forces::NO_SOURCE;
 
-impl Memory {
+/// The client's index of each source.
+#[derive(Default)]
+pub struct Indices {
+    index: Vec<i32>,
+    /// Whether each index equals the source number.
+    is_sequential: bool,
+    /// Map from index to source, and to all sources of a duplicate index.
+    source: HashMap<i32, u32>,
+    duplicates: HashMap<i32, Vec<u32>>,
+}
+
+impl Indices {
+    /// Replaces all: `index` yields that of each source.
+    pub fn set(&mut self, index: impl Iterator<Item = i32>) {
+        self.source.clear();
+        self.duplicates.clear();
+        self.index.clear();
+        self.index.extend(index);
+        for (source, &index) in (0..).zip(&self.index) {
+            let first = *self.source.entry(index).or_insert(source);
+            if first != source {
+                self.duplicates.entry(index).or_insert_with(|| vec![first]).push(source);
+            }
+        }
+        self.is_sequential = self.index.iter().zip(0..).all(|(index, source)| *index == source);
+    }
+
     /// The source with index `index`; with duplicates the one at the lowest address.
     pub fn source_of(&self, index: i32) -> Option<u32> {
         // For most clients the index equals the source number.
@@ -50,19 +77,43 @@ impl Memory {
 
     /// The index of source `source`, -1 for none.
     pub fn index_of(&self, source: u32) -> i32 {
-        if self.is_sequential && (source as usize) < self.index.len() {
-            return source as i32;
-        }
         self.index.get(source as usize).copied().unwrap_or(-1)
     }
 
     /// Whether source `source` has this index. Needs no memory access if indices equal source
     /// numbers.
-    pub(super) fn has_index(&self, source: usize, index: i32) -> bool {
+    pub fn has_index(&self, source: usize, index: i32) -> bool {
         match self.is_sequential {
             // Negative indices become large: there are fewer than 2^23 sources.
             true => source < self.index.len() && index as u32 as usize == source,
             false => self.index.get(source) == Some(&index),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Lookups agree whether or not indices equal source numbers.
+    #[test]
+    fn sequential_and_arbitrary_indices_are_found() {
+        let mut indices = Indices::default();
+        indices.set(0..50);
+        let of = |all: &Indices| [-1, 0, 7, 49, 50, i32::MIN].map(|index| all.source_of(index));
+        let sequential = [None, Some(0), Some(7), Some(49), None, None];
+        assert!(indices.is_sequential);
+        assert_eq!(of(&indices), sequential);
+        assert_eq!([0, 49, 50, u32::MAX].map(|k| indices.index_of(k)), [0, 49, -1, -1]);
+        let has =
+            |all: &Indices| [(7, 7), (7, 8), (50, 50), (7, -7)].map(|(k, i)| all.has_index(k, i));
+        assert_eq!(has(&indices), [true, false, false, false]);
+        // One index differs: the fast path is disabled, other lookups are unchanged.
+        indices.set((0..50).map(|k| if k == 20 { 1000 } else { k }));
+        assert!(!indices.is_sequential);
+        assert_eq!(of(&indices), sequential);
+        assert_eq!(has(&indices), [true, false, false, false]);
+        assert_eq!((indices.source_of(1000), indices.source_of(20)), (Some(20), None));
+        assert_eq!([0, 20, 49, 50].map(|k| indices.index_of(k)), [0, 1000, 49, -1]);
     }
 }

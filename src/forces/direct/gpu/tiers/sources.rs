@@ -1,7 +1,6 @@
-//! The sources of an engine: fixed where they were set, or predicted by the engine.
+//! The sources of an engine on its device: fixed where they were set, or predicted.
 
-use glam::DVec3;
-
+use super::changes::Changes;
 use super::frame::TierFrame;
 use super::motions::Motions;
 use super::store::Store;
@@ -11,14 +10,14 @@ use crate::gpu::{Batch, Gpu};
 
 /// The sources of an engine.
 #[derive(Debug)]
-pub(super) enum Held {
+pub(super) enum DeviceSources {
     /// Set by [`crate::forces::ForceEngine::set_sources`].
     Still(Box<Store>),
-    /// Set by [`crate::forces::MovingSources::set_moving`].
+    /// Set by [`crate::forces::MovingSources::share`].
     Moving(Box<Motions>),
 }
 
-impl Held {
+impl DeviceSources {
     pub fn count(&self) -> usize {
         match self {
             Self::Still(store) => store.count(),
@@ -55,14 +54,6 @@ impl Held {
         }
     }
 
-    /// The position of source `j` at `time`, in the caller's units.
-    pub fn position(&self, j: usize, time: Option<f64>) -> Option<DVec3> {
-        match self {
-            Self::Still(store) => store.position.get(j).copied(),
-            Self::Moving(motions) => motions.position(j, time),
-        }
-    }
-
     /// Chooses a new frame if sources have left the current one; call before sinks are converted to
     /// it.
     pub fn settle(&mut self) {
@@ -71,28 +62,32 @@ impl Held {
         }
     }
 
-    /// Bytes that the next [`Held::send`] uploads, and those of them that are part of its batch;
-    /// the first complete upload is a separate transfer.
-    pub fn bytes_to_send(&self) -> (u64, u64) {
-        let changes = match self {
-            Self::Still(store) => store.changes(),
-            Self::Moving(motions) => motions.changes(),
-        };
-        (changes.bytes(), if changes.is_whole() { 0 } else { changes.bytes() })
-    }
-
-    /// Call after the submission of what [`Held::send`] recorded.
-    pub fn submitted(&mut self) {
+    fn changes(&self) -> &Changes {
         match self {
-            Self::Still(store) => store.submitted(),
-            Self::Moving(motions) => motions.submitted(),
+            Self::Still(store) => &store.changes,
+            Self::Moving(motions) => &motions.changes,
         }
     }
 
-    /// What [`Held::send`] recorded was not submitted: everything is sent next time.
+    /// Bytes that the next [`DeviceSources::send`] uploads, and those of them that are part of its
+    /// batch; the first complete upload is a separate transfer.
+    pub fn bytes_to_send(&self) -> (u64, u64) {
+        let changes = self.changes();
+        (changes.bytes(), if changes.is_whole() { 0 } else { changes.bytes() })
+    }
+
+    /// Call after the submission of what [`DeviceSources::send`] recorded.
+    pub fn submitted(&mut self) {
+        match self {
+            Self::Still(store) => store.changes.submitted(),
+            Self::Moving(motions) => motions.changes.submitted(),
+        }
+    }
+
+    /// What [`DeviceSources::send`] recorded was not submitted: everything is sent next time.
     pub fn resend_all(&mut self) {
         match self {
-            Self::Still(store) => store.resend_all(),
+            Self::Still(store) => store.changes.all = true,
             Self::Moving(motions) => motions.resend_all(),
         }
     }

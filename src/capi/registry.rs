@@ -10,9 +10,9 @@ use super::board::Board;
 use super::cluster::Cluster;
 use super::fork;
 use super::guard::{DONE, report};
-use super::inbox::ParticleQueue;
-use super::memory::Particle;
 use super::options::Options;
+use super::particle::Particle;
+use super::queue::ParticleQueue;
 use gravitile::error::{Error, Result};
 use gravitile::forces::{Order, Precision};
 use gravitile::gpu::{AdapterRequest, DeviceClass, DeviceCount, Gpu, adapters, blocking};
@@ -53,7 +53,7 @@ impl Key {
 }
 
 /// The open clusters and boards of this process, and the devices that they share.
-pub struct World {
+pub struct Registry {
     clusters: BTreeMap<Key, &'static Slot>,
     /// Slots of closed clusters, for reuse.
     free: Vec<&'static Slot>,
@@ -66,7 +66,7 @@ pub struct World {
     warned_of_number: bool,
 }
 
-impl World {
+impl Registry {
     /// Resolves a client's key: the cluster of that number, or the only open one. Some programs
     /// open a cluster by one number and call it by another (ph4: its device and its rank), and
     /// other libraries ignore both.
@@ -104,8 +104,8 @@ impl World {
     fn remove(&mut self, key: Key) -> Result<()> {
         let slot = self.clusters.remove(&key).ok_or_else(|| key.closed())?;
         GENERATION.fetch_add(1, Ordering::AcqRel);
+        // This closes the queue as well.
         *lock(&slot.open) = None;
-        slot.queue.close();
         self.free.push(slot);
         if self.clusters.is_empty() {
             self.devices = None;
@@ -116,7 +116,7 @@ impl World {
 }
 
 /// A board for GRAPE-5 keys, otherwise a cluster.
-enum Open {
+pub enum Open {
     Board(Box<Board>),
     Cluster(Box<Cluster>),
 }
@@ -145,7 +145,7 @@ thread_local! {
 /// Incremented whenever a cluster is opened or closed, which invalidates cached slots.
 static GENERATION: AtomicU64 = AtomicU64::new(0);
 
-static WORLD: Mutex<World> = Mutex::new(World {
+static REGISTRY: Mutex<Registry> = Mutex::new(Registry {
     clusters: BTreeMap::new(),
     free: Vec::new(),
     devices: None,
@@ -158,9 +158,9 @@ static WORLD: Mutex<World> = Mutex::new(World {
 ///
 /// # Errors
 /// The process was forked from one with open clusters.
-pub fn with<T>(work: impl FnOnce(&mut World) -> Result<T>) -> Result<T> {
+pub fn with<T>(work: impl FnOnce(&mut Registry) -> Result<T>) -> Result<T> {
     fork::check()?;
-    work(&mut lock(&WORLD))
+    work(&mut lock(&REGISTRY))
 }
 
 /// Ignores poisoning: each call checks its own preconditions, so the library works after a panic.
@@ -232,7 +232,7 @@ pub fn set(key: Key, address: c_int, particle: Particle) -> Result<c_int> {
     if try_enqueue(key, address, &particle) {
         return Ok(DONE);
     }
-    with_cluster(key, |cluster| cluster.memory.set(address, particle).map(|()| DONE))
+    with_cluster(key, |cluster| cluster.memory.set(address, &particle).map(|()| DONE))
 }
 
 /// Fast path of [`set`] through the queue. Returns false if nothing was done.
@@ -248,9 +248,9 @@ pub fn try_enqueue(key: Key, address: c_int, particle: &Particle) -> bool {
 
 #[cold]
 fn find(key: Key) -> Result<CachedSlot> {
-    with(|world| {
-        let resolved = world.resolve(key);
-        let slot = *world.clusters.get(&resolved).ok_or_else(|| key.closed())?;
+    with(|registry| {
+        let resolved = registry.resolve(key);
+        let slot = *registry.clusters.get(&resolved).ok_or_else(|| key.closed())?;
         let cached =
             CachedSlot { requested: key, slot, generation: GENERATION.load(Ordering::Acquire) };
         CACHED_SLOT.set(Some(cached));
@@ -260,12 +260,7 @@ fn find(key: Key) -> Result<CachedSlot> {
 
 /// Opens a cluster with the user's options; no effect if it is open.
 pub fn open(key: Key) -> Result<c_int> {
-    open_in(key, None, 1)
-}
-
-/// [`open`] on several devices, unless the user chose their number.
-pub fn open_on(key: Key, devices: c_int) -> Result<c_int> {
-    open_in(key, None, devices.clamp(1, MAX_DEVICES) as u32)
+    open_with(key, None, 1)
 }
 
 /// Maximum number of devices that a program may request.
@@ -273,13 +268,14 @@ const MAX_DEVICES: c_int = 64;
 
 /// [`open`] with the precision and the number of devices that the program requests, unless the user
 /// chose others.
-pub fn open_in(key: Key, precision: Option<Precision>, devices: u32) -> Result<c_int> {
-    with(|world| {
-        if world.clusters.contains_key(&key) {
+pub fn open_with(key: Key, precision: Option<Precision>, devices: c_int) -> Result<c_int> {
+    let devices = devices.clamp(1, MAX_DEVICES) as u32;
+    with(|registry| {
+        if registry.clusters.contains_key(&key) {
             return Ok(DONE);
         }
         // Checked under the same lock as g5_close, after which no board stays open.
-        if matches!(key, Key::G5(1..)) && !world.clusters.contains_key(&Key::G5(0)) {
+        if matches!(key, Key::G5(1..)) && !registry.clusters.contains_key(&Key::G5(0)) {
             return Err(key.closed());
         }
         fork::set_owner();
@@ -287,7 +283,7 @@ pub fn open_in(key: Key, precision: Option<Precision>, devices: u32) -> Result<c
         options.requested = precision;
         let requested = options.devices.unwrap_or(devices);
         let is_user_choice = options.devices.is_some();
-        let (shared, has_gpu) = (&mut world.devices, &mut world.has_gpu);
+        let (shared, has_gpu) = (&mut registry.devices, &mut registry.has_gpu);
         let is_automatic = options.engine == EngineKind::Auto && !options.adapter.is_certain();
         let engine = options.engine(key.order(), &mut |request| {
             if is_automatic && !has_hardware_gpu(has_gpu)? {
@@ -309,7 +305,7 @@ pub fn open_in(key: Key, precision: Option<Precision>, devices: u32) -> Result<c
             Key::G5(_) => Open::Board(Box::new(Board::new(engine))),
             _ => Open::Cluster(Box::new(Cluster::new(engine, key.order()))),
         };
-        world.insert(key, open);
+        registry.insert(key, open);
         Ok(DONE)
     })
 }
@@ -356,23 +352,12 @@ fn open_devices(
     })
 }
 
-/// Registers a cluster made by a test.
+/// Registers what a test has made.
 #[cfg(test)]
-pub fn insert(key: Key, cluster: Cluster) {
-    insert_open(key, Open::Cluster(Box::new(cluster)));
-}
-
-/// Registers a board made by a test.
-#[cfg(test)]
-pub fn insert_board(key: Key, board: Board) {
-    insert_open(key, Open::Board(Box::new(board)));
-}
-
-#[cfg(test)]
-fn insert_open(key: Key, open: Open) {
-    let outcome = with(|world| {
-        assert!(!world.clusters.contains_key(&key), "{key:?} is open already");
-        world.insert(key, open);
+pub fn insert(key: Key, open: Open) {
+    let outcome = with(|registry| {
+        assert!(!registry.clusters.contains_key(&key), "{key:?} is open already");
+        registry.insert(key, open);
         Ok(())
     });
     outcome.unwrap();
@@ -383,11 +368,11 @@ fn insert_open(key: Key, open: Open) {
 /// # Errors
 /// GRAPE-5 is not open.
 pub fn close_boards() -> Result<c_int> {
-    with(|world| {
-        world.remove(Key::G5(0))?;
+    with(|registry| {
+        registry.remove(Key::G5(0))?;
         let is_board = |key: &Key| matches!(key, Key::G5(_));
-        while let Some(board) = world.clusters.keys().copied().find(is_board) {
-            world.remove(board)?;
+        while let Some(board) = registry.clusters.keys().copied().find(is_board) {
+            registry.remove(board)?;
         }
         Ok(DONE)
     })
@@ -395,9 +380,9 @@ pub fn close_boards() -> Result<c_int> {
 
 /// Closes a cluster; the devices too if it was the last one.
 pub fn close(key: Key) -> Result<c_int> {
-    with(|world| {
-        let key = world.resolve(key);
-        world.remove(key)?;
+    with(|registry| {
+        let key = registry.resolve(key);
+        registry.remove(key)?;
         Ok(DONE)
     })
 }
