@@ -50,7 +50,7 @@ pub trait Exchange: Send {
     /// If work is to stop ([`crate::stop`]), notifies the other processes; if one of them has sent
     /// such a notice, stops the work of this one. Does not block. Called periodically during long
     /// work.
-    fn poll_stop(&mut self) {}
+    fn poll_stop(&mut self);
 
     /// The maximum of `mine` over all members.
     fn greatest(&mut self, mine: u8) -> Result<u8> {

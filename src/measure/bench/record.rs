@@ -185,6 +185,17 @@ impl Record {
         (&self.date, self.begun.as_deref().unwrap_or(""))
     }
 
+    /// The same, for display.
+    pub(super) fn run_in_words(&self) -> String {
+        let (day, time) = self.run_key();
+        format!("{day} {time}").trim_end().to_owned()
+    }
+
+    /// gravitile's version and commit.
+    pub(super) fn built_from(&self) -> String {
+        format!("{} {}", self.version, self.commit)
+    }
+
     /// Its ceiling, if it is one.
     pub fn ceiling(&self) -> Option<Ceiling> {
         self.ceiling.as_deref().and_then(Ceiling::from_key)

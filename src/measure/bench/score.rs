@@ -62,12 +62,11 @@ impl Score {
     }
 
     fn begin(record: &Record) -> Self {
-        let (day, time) = record.run_key();
         Self {
             device: record.device.name.clone(),
             driver: record.device.driver.clone(),
-            version: format!("{} {}", record.version, record.commit),
-            date: format!("{day} {time}").trim_end().to_owned(),
+            version: record.built_from(),
+            date: record.run_in_words(),
             rates: [None; 3],
             spread: 0.0,
             remarks: Vec::new(),

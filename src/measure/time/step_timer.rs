@@ -16,7 +16,7 @@ use crate::forces::direct::Reference;
 use crate::forces::direct::gpu::{KernelConfig, Masses};
 #[cfg(not(target_arch = "wasm32"))]
 use crate::forces::tree::{TreeConfig, gpu::WalkShape};
-use crate::forces::{self, Answers, ForceEngine, Identity, Sinks, Sources, Want};
+use crate::forces::{Answers, ForceEngine, Identity, Sinks, Sources, Want};
 use crate::gpu::Gpu;
 use crate::measure::{ErrorStats, acceleration_errors};
 use crate::scene::{Spread, test_bodies};
@@ -106,7 +106,7 @@ impl StepTimer<WalkShape> {
             softening,
             dt: DT,
             engine: EngineKind::Gpu,
-            method: Some(forces::Method::Tree),
+            method: Some(crate::forces::Method::Tree),
             tree: config,
             known: Known::of_walk(&device, n, *candidate),
             ..Settings::default()

@@ -8,10 +8,9 @@ use crate::exchange::{Exchange, Ranks, team};
 use crate::gpu::DevicePart;
 use crate::integrate::blocks::{Accuracy, Schedule, SharedBlocks, Track};
 
-/// The first device, and others that take the same steps.
+/// Devices that take the same steps, at least one.
 pub(in super::super) struct Residents {
-    first: Box<Resident>,
-    others: Vec<Resident>,
+    devices: Vec<Resident>,
     /// Whether they share blocks, with each other or with devices of other ranks.
     #[cfg_attr(target_arch = "wasm32", expect(dead_code, reason = "a page has one device"))]
     are_several: bool,
@@ -22,26 +21,25 @@ impl Residents {
     /// Bodies on one device.
     pub fn alone(first: Resident) -> Self {
         let words = "block steps on the device".to_owned();
-        Self { first: Box::new(first), others: Vec::new(), are_several: false, words }
+        Self { devices: vec![first], are_several: false, words }
     }
 
     /// With other devices that have the same bodies, in this process and on other ranks; the second
     /// element of `ranks` is the number of devices of each.
     #[cfg(not(target_arch = "wasm32"))]
-    pub fn with(self, others: Vec<Resident>, ranks: Option<(Ranks, Vec<usize>)>) -> Self {
-        let own = 1 + others.len();
+    pub fn with(mut self, others: Vec<Resident>, ranks: Option<(Ranks, Vec<usize>)>) -> Self {
+        self.devices.extend(others);
+        let own = self.devices.len();
         let all = ranks.as_ref().map_or(own, |(_, members_of)| members_of.iter().sum());
         if all < 2 {
             return self;
         }
         let outer =
             ranks.map(|(ranks, members_of)| (Box::new(ranks) as Box<dyn Exchange>, members_of));
-        let (mut first, mut others) = (self.first, others);
-        let members = team(own, outer, first.gpu.patience());
-        let devices = std::iter::once(&mut *first).chain(&mut others);
-        devices.zip(members).for_each(|(resident, member)| resident.share(member));
+        let members = team(own, outer, self.devices[0].gpu.patience());
+        self.devices.iter_mut().zip(members).for_each(|(device, member)| device.share(member));
         let words = format!("block steps on {all} devices, which share large blocks");
-        Self { first, others, are_several: true, words }
+        Self { are_several: true, words, ..self }
     }
 
     /// Describes where the bodies are predicted and corrected.
@@ -52,7 +50,7 @@ impl Residents {
     /// Statistics of the blocks they have shared.
     pub fn shared(&self) -> SharedBlocks {
         #[cfg(not(target_arch = "wasm32"))]
-        return self.first.shared_blocks();
+        return self.devices[0].shared_blocks();
         #[cfg(target_arch = "wasm32")]
         SharedBlocks::default()
     }
@@ -61,8 +59,7 @@ impl Residents {
     pub fn take_parts(&mut self) -> Vec<DevicePart> {
         #[cfg(not(target_arch = "wasm32"))]
         if self.are_several {
-            let first = std::iter::once(&mut *self.first);
-            return first.chain(&mut self.others).map(Resident::take_report).collect();
+            return self.devices.iter_mut().map(Resident::take_report).collect();
         }
         Vec::new()
     }
@@ -73,13 +70,12 @@ impl Residents {
         if self.are_several {
             return self.run_together(end);
         }
-        self.first.run(end).await
+        self.devices[0].run(end).await
     }
 
     #[cfg(not(target_arch = "wasm32"))]
     fn run_together(&mut self, end: u64) -> Result<BlocksTaken> {
         use crate::error::Error;
-        let Self { first, others, .. } = self;
         let run = |resident: &mut Resident| {
             let begun = web_time::Instant::now();
             let done = pollster::block_on(resident.run(end));
@@ -94,24 +90,25 @@ impl Residents {
         };
         let mut all: Vec<Result<BlocksTaken>> = std::thread::scope(|scope| {
             let run = &run;
+            let mut devices = self.devices.iter_mut();
+            let first = devices.next();
             let threads: Vec<_> =
-                others.iter_mut().map(|resident| scope.spawn(move || run(resident))).collect();
-            let mut all = vec![run(first)];
+                devices.map(|resident| scope.spawn(move || run(resident))).collect();
+            let mut all: Vec<_> = first.into_iter().map(run).collect();
             all.extend(threads.into_iter().map(|thread| {
                 thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
             }));
             all
         });
         // A device that only received another's failure has no error of its own to report.
-        let has_failed = |done: &Result<BlocksTaken>| matches!(done, Err(error) if !matches!(error, Error::Member(_)));
-        let failed = all.iter().position(has_failed).unwrap_or(0);
+        let is_own = |done: &Result<BlocksTaken>| !matches!(done, Ok(_) | Err(Error::Member(_)));
+        let failed = all.iter().position(is_own).unwrap_or(0);
         all.swap_remove(failed)
     }
 
     /// [`Resident::turn_over`] on all devices.
     pub fn turn_over(&self) {
-        self.first.turn_over();
-        self.others.iter().for_each(Resident::turn_over);
+        self.devices.iter().for_each(Resident::turn_over);
     }
 
     /// [`Resident::download`] from the first device: all have the same data.
@@ -121,6 +118,6 @@ impl Residents {
         tracks: &mut [Track],
         schedule: &mut Schedule,
     ) -> Result<()> {
-        self.first.download(accuracy, tracks, schedule).await
+        self.devices[0].download(accuracy, tracks, schedule).await
     }
 }

@@ -334,6 +334,9 @@ impl Row<'_> {
     }
 }
 
+/// A quantity of a run.
+type Value = fn(Row) -> Option<f64>;
+
 fn plots(records: &[Record]) -> Vec<Plot> {
     let rows = of(records, BLOCKS.name, Kind::Run).filter_map(|record| {
         let run = record.run.as_ref()?;
@@ -345,8 +348,8 @@ fn plots(records: &[Record]) -> Vec<Plot> {
     };
     let tier = |row: Row| row.run.tier();
     let bodies = || Axis::powers("number of bodies N");
-    let over_n = |y: fn(Row) -> Option<f64>| move |row: Row| Some(Place::at(row.record.x, y(row)?));
-    let over_a = |y: fn(Row) -> Option<f64>| move |row: Row| Some(Place::at(row.a(), y(row)?));
+    let over_n = |y: Value| move |row: Row| Some(Place::at(row.record.x, y(row)?));
+    let over_a = |y: Value| move |row: Row| Some(Place::at(row.a(), y(row)?));
     let error = |row: Row| Some(row.outcome.energy_error);
     let secs = |row: Row| median(row.record);
     let mut plots = Vec::new();
@@ -380,7 +383,7 @@ fn plots(records: &[Record]) -> Vec<Plot> {
         plots.push(plot(title, a(), "relative energy error", errors));
     }
     let whole = rows.filter(|row| row.run.until == WHOLE && row.is_hermite6());
-    let sets: [(&str, &str, fn(Row) -> Option<f64>); 3] = [
+    let sets: [(&str, &str, Value); 3] = [
         ("Time", "time, s", secs),
         ("Bodies per block", "bodies", |row| Some(row.outcome.mean_active())),
         ("Energy error", "relative energy error", error),

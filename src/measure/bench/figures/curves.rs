@@ -122,7 +122,7 @@ fn timed(record: &Record, y: impl Fn(f64) -> f64) -> Option<Place> {
 }
 
 /// 10^9 interactions per second.
-pub(super) fn rate(record: &Record) -> Option<Place> {
+pub(in crate::measure::bench) fn rate(record: &Record) -> Option<Place> {
     timed(record, |secs| record.work / secs / 1e9)
 }
 

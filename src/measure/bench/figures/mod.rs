@@ -21,6 +21,7 @@ mod tree_times;
 
 use conclusions::Conclusion;
 pub use curves::FLOPS_WITH_JERK;
+pub(super) use curves::rate;
 
 /// A figure.
 #[derive(Clone, Copy, Debug)]

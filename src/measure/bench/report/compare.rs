@@ -5,6 +5,7 @@ use minijinja::context;
 use super::html::svg;
 use super::template::{render, table};
 use crate::forces::direct::FLOPS;
+use crate::measure::bench::figures::rate;
 use crate::measure::plot::{Axis, Curve, Place, Plot, number, short};
 use crate::measure::{Kind, Record, Summary};
 
@@ -116,13 +117,10 @@ fn half_width(place: Place) -> f64 {
 
 /// The numbers of bodies that get a column: those of the standard table that occur.
 fn columns(sides: &[Side]) -> Vec<f64> {
-    let mut sizes: Vec<f64> = Vec::new();
-    for best in sides.iter().flat_map(|side| &side.best) {
-        if !sizes.contains(&best.place.x) {
-            sizes.push(best.place.x);
-        }
-    }
+    let all = sides.iter().flat_map(|side| &side.best);
+    let mut sizes: Vec<f64> = all.map(|best| best.place.x).collect();
     sizes.sort_by(f64::total_cmp);
+    sizes.dedup();
     let standard = |n: &f64| (n.log2() / 2.0).fract() == 0.0 || *n > 9e5;
     let mut columns: Vec<f64> =
         sizes.iter().copied().filter(|n| *n >= 1024.0 && standard(n)).collect();
@@ -140,24 +138,16 @@ fn sides(files: &[(String, Vec<Record>)]) -> Vec<Side> {
             let all_on_all = record.sinks == record.sources && record.kind == Kind::Forces;
             // Timing including transfers is not comparable with timing on the device.
             let counts = record.kernel.is_some() || record.device.is_cpu();
-            let (true, true, Some(summary)) = (all_on_all, counts, record.summary()) else {
-                continue;
-            };
-            let rate = |secs: f64| record.work / secs / 1e9;
-            let place = Place {
-                x: record.sinks as f64,
-                y: rate(summary.median),
-                range: (rate(summary.upper), rate(summary.lower)),
-            };
-            let (day, time) = record.run_key();
-            let d = &record.device;
+            let (true, true, Some(place)) = (all_on_all, counts, rate(record)) else { continue };
+            let place = Place { x: record.sinks as f64, ..place };
+            let device = &record.device;
             let new = Side {
                 file: file.clone(),
-                name: d.name.clone(),
-                driver: d.driver.clone(),
-                version: format!("{} {}", record.version, record.commit),
-                run: format!("{day} {time}").trim_end().to_owned(),
-                is_cpu: d.is_cpu(),
+                name: device.name.clone(),
+                driver: device.driver.clone(),
+                version: record.built_from(),
+                run: record.run_in_words(),
+                is_cpu: device.is_cpu(),
                 best: Vec::new(),
             };
             let same =

@@ -79,14 +79,15 @@ fn remarks(records: &[&Record]) -> Vec<Value> {
         format!("{subject}{size}: {remark}")
     };
     let has_remark = |record: &Record| record.remark.is_some();
-    let lists: [(&str, &dyn Fn(&Record) -> bool); 3] = [
+    type List<'l> = (&'l str, &'l dyn Fn(&Record) -> bool);
+    let lists: [List; 3] = [
         ("Skipped, and why", &|r| r.kind == Kind::Skipped),
         ("What auto takes", &|r| r.kind == Kind::Steps && has_remark(r)),
         ("Not as steady as it should be", &|r| {
             !matches!(r.kind, Kind::Skipped | Kind::Steps) && has_remark(r)
         }),
     ];
-    let list = |(title, is_listed): (&str, &dyn Fn(&Record) -> bool)| {
+    let list = |(title, is_listed): List| {
         let lines: Vec<String> = records.iter().filter(|r| is_listed(r)).map(line).collect();
         (!lines.is_empty()).then(|| context! { title, lines })
     };
