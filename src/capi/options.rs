@@ -250,7 +250,7 @@ fn tuned_shapes(gpu: &Gpu) -> FittedShapes {
     if let Some(problem) = &loaded.damage {
         report("open", &format!("{problem}: ignored; 'gravitile tune' rewrites it"));
     }
-    Known::default().with_derivatives(loaded.derivatives).shapes(gpu)
+    Known::from(loaded).shapes(gpu)
 }
 
 #[cfg(test)]

@@ -210,7 +210,7 @@ fn replaced_sources_update_the_frame() {
 /// Stores announced sources in the engine's table.
 pub fn store(engine: &mut dyn ForceEngine, placed: &ArrivalList) {
     let placed = placed.all();
-    let table = engine.moving().unwrap().table().unwrap();
+    let table = engine.interfaces().moving.unwrap().table().unwrap();
     table.write().settle(&placed, &vec![0.0; placed.len()]);
 }
 

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::exchange::equal_shares;
 use crate::forces::{
     Answers, Arrivals, Capabilities, DeviceEngine, ForceEngine, Interfaces, MovingSources, Order,
-    Precision, SharedTable, Sinks, Sources, Want, Within,
+    Precision, SharedTable, Sinks, Sources, Want,
 };
 use crate::gpu::{DeviceClass, Gpu};
 

@@ -10,10 +10,10 @@ use super::sources::DeviceSources;
 use super::store::Store;
 use super::{DirectVariant, Near, Pairs, Shape, self_test};
 use crate::error::Result;
-use crate::forces::engine::check_places;
+use crate::forces::question::check_below;
 use crate::forces::{
     Answers, Arrivals, BoxFuture, Capabilities, DeviceEngine, ForceEngine, Interfaces,
-    MovingSources, Order, Precision, SharedTable, Sinks, Sources, Want, check_update,
+    MovingSources, Order, Precision, SharedTable, Sinks, Sources, Throughput, Want, check_update,
 };
 use crate::gpu::layout::{DirectParams, FOREIGN};
 use crate::gpu::{Batch, Checks, Gpu, Readback, blocking};

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::GpuTiers;
 use crate::error::{Error, Result};
-use crate::forces::{Answers, ForceEngine, InParts, Sinks, Want, Within};
+use crate::forces::{Answers, ForceEngine, Sinks, Want, Within};
 
 impl GpuTiers {
     /// [`ForceEngine::begin`] for the sinks `range`, with the same bits as in an evaluation of all.
@@ -24,10 +24,9 @@ impl GpuTiers {
         self.range_of = None;
         begun.map_err(|error| with_index_offset(range.start, error))
     }
-}
 
-impl InParts for GpuTiers {
-    fn begin_part(
+    /// [`ForceEngine::begin`] for the range [`Sinks::only`].
+    pub(super) fn begin_part(
         &mut self,
         sinks: &Sinks,
         part: Range<usize>,
