@@ -10,6 +10,9 @@
 
 mod calls;
 
+// The calls are linked from it.
+use gravitile_capi as _;
+
 use std::ffi::c_int;
 use std::time::Instant;
 

@@ -3,7 +3,6 @@
 use web_time::Instant;
 
 use super::Live;
-use super::on_worker::OnWorker;
 use crate::integrate::blocks::{BlockStats, BlockSteps};
 
 /// Individual steps at one time, with means over about the last half second.
@@ -65,7 +64,7 @@ impl Live {
     /// Requests [`Live::blocks`], which the worker reports between two steps; never blocks. Call in
     /// each frame that shows them.
     pub fn watch_blocks(&mut self) {
-        self.mover.worker().into_iter().for_each(OnWorker::request_blocks);
+        self.mover.worker().into_iter().for_each(|worker| worker.request_blocks());
     }
 
     /// The individual steps as last reported; `None` if the integrator has none, or before

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::background::Background;
 use super::cadence::{Purpose, Reporting};
 use super::command::{Change, Changed};
-use super::mover::{Drawn, FrameSlice, Moves, Reached};
+use super::moves::{Drawn, FrameSlice, Moves, Reached};
 use super::{Event, Rates, Report};
 use crate::bodies::Bodies;
 use crate::error::Result;

@@ -6,7 +6,7 @@ use super::blocks::BlockFacts;
 use super::cadence::Purpose;
 use super::command::{Change, Changed};
 use super::mailbox::{Progress, lock};
-use super::mover::{Drawn, FrameSlice, Moves, Reached};
+use super::moves::{Drawn, FrameSlice, Moves, Reached};
 use super::worker::{Source, WorkerLink};
 use super::{Event, Rates};
 use crate::bodies::Bodies;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::mover::Drawn;
+use super::moves::Drawn;
 use super::on_worker::OnWorker;
 use super::{Live, Rates, TimeKeeper};
 use crate::forces::direct::gpu::{KernelConfig, KernelRequest, KernelVariant};

@@ -13,7 +13,7 @@
 
 use super::camera::{Camera, View};
 use super::image::PictureSize;
-use super::look::LookUniform;
+use super::look_uniform::LookUniform;
 use super::palette::NEW_STARS;
 use super::splat::RadiusLimits;
 use crate::error::{Error, Result};

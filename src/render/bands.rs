@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::splat::HdrImage;
+use super::hdr_image::HdrImage;
 
 /// Rows drawn by one task, few enough to stay in the cache.
 const BAND_ROWS: usize = 24;

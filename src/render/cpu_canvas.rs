@@ -3,12 +3,14 @@
 use super::camera::{Camera, View};
 use super::exposure::{Meter, histogram};
 use super::glow::{Glow, Smoothing};
+use super::hdr_image::HdrImage;
 use super::image::{Image, PictureSize};
-use super::look::{Look, LookUniform};
+use super::look::Look;
+use super::look_uniform::LookUniform;
 use super::medium::Medium;
 use super::scale::Scale;
 use super::sky::{self, Sky};
-use super::splat::{HdrImage, Point, RadiusLimits, Splatter};
+use super::splat::{Point, RadiusLimits, Splatter};
 use super::streaks::{Reach, Streaks};
 use super::tone::{Developer, ToneCurve};
 use super::trails::{self, TrailClock};

@@ -11,7 +11,7 @@
 
 use super::bloom::bloom_weight;
 use super::glow::{Smoothing, intensity};
-use super::splat::HdrImage;
+use super::hdr_image::HdrImage;
 use super::style::Exposure;
 
 /// Number of histogram bins.

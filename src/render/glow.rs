@@ -27,9 +27,9 @@
 use rayon::prelude::*;
 
 use super::camera::Camera;
+use super::hdr_image::HdrImage;
 use super::image::PictureSize;
 use super::look::Look;
-use super::splat::HdrImage;
 
 /// Lines of the shrunk picture, along its shorter side; smaller pictures are not shrunk.
 pub const LINES: f32 = 180.0;

@@ -33,12 +33,14 @@ pub mod framing;
 pub mod glow;
 pub mod glow_pass;
 pub mod gpu_canvas;
+pub mod hdr_image;
 pub mod image;
 pub mod legend;
 #[cfg(not(target_arch = "wasm32"))]
 mod lettering;
 pub mod light;
 pub mod look;
+pub mod look_uniform;
 pub mod medium;
 mod medium_pass;
 pub mod offscreen;

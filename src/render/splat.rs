@@ -11,8 +11,8 @@ use rayon::prelude::*;
 
 use super::bands::{Chunk, covered, draw_bands};
 use super::camera::{View, dot};
-use super::image::PictureSize;
-use super::look::LookUniform;
+use super::hdr_image::HdrImage;
+use super::look_uniform::LookUniform;
 use super::palette::{GLOWING_GAS, NEW_STARS, OLD, REDDENING, SCALE_STEPS, THIN_GAS};
 
 /// One body as the sprite passes read it.
@@ -150,38 +150,10 @@ fn gas_colour(look: &LookUniform, density: f32) -> [f32; 3] {
     mix(glowing, NEW_STARS, smoothstep(0.6, 1.0))
 }
 
-/// A picture in linear light, four f32 per pixel (red, green, blue, unused).
-#[derive(Clone, Debug)]
-pub struct HdrImage {
-    size: PictureSize,
-    pixels: Vec<[f32; 4]>,
-}
-
-impl HdrImage {
-    /// A black picture.
-    pub fn new(size: PictureSize) -> Self {
-        Self { size, pixels: vec![[0.0; 4]; size.pixels()] }
-    }
-
-    /// Its size.
-    pub fn size(&self) -> PictureSize {
-        self.size
-    }
-
-    /// All pixels, row by row from the top.
-    pub fn pixels(&self) -> &[[f32; 4]] {
-        &self.pixels
-    }
-
-    /// All pixels, mutable.
-    pub fn pixels_mut(&mut self) -> &mut [[f32; 4]] {
-        &mut self.pixels
-    }
-}
-
 /// Bodies projected by one task; fixed, so that the drawing order is the same for any number of
 /// threads.
 const CHUNK: usize = 8192;
+
 /// Draws bodies into an [`HdrImage`]; reuses its buffers for every picture.
 #[derive(Default)]
 pub struct Splatter {
@@ -199,7 +171,7 @@ impl Splatter {
         count: usize,
         point: impl Fn(usize) -> Point + Sync,
     ) {
-        let height = hdr.size.height() as usize;
+        let height = hdr.size().height() as usize;
         self.chunks.resize_with(count.div_ceil(CHUNK), Chunk::default);
         self.chunks.par_iter_mut().enumerate().for_each(|(index, chunk)| {
             chunk.clear(height);

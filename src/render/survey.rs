@@ -5,7 +5,7 @@ use glam::DVec3;
 
 use super::ages::Ages;
 use super::framing::{median, quantile};
-use super::look::MAX_COMPONENTS;
+use super::look_uniform::MAX_COMPONENTS;
 use super::medium::Plan;
 use super::style::{ColourBy, Style};
 use crate::bodies::{Bodies, Role};

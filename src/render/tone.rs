@@ -10,8 +10,8 @@ use rayon::prelude::*;
 use super::bloom::{along, blend, glow_row, place};
 use super::exposure::Levels;
 use super::glow::{Smoothing, at_least, at_most, shrink_factor};
+use super::hdr_image::HdrImage;
 use super::image::Image;
-use super::splat::HdrImage;
 use super::style::Style;
 
 /// Output of the mid level, as a fraction of full scale (perceptual, 0 to 1).

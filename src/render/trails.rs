@@ -11,8 +11,8 @@
 use rayon::prelude::*;
 
 use super::camera::Camera;
+use super::hdr_image::HdrImage;
 use super::image::PictureSize;
-use super::splat::HdrImage;
 
 /// Fraction of the output that comes from the trail.
 pub const TRAIL_PART: f32 = 0.6;

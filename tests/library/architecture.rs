@@ -93,7 +93,7 @@ fn sources() -> Vec<(String, PathBuf, String)> {
             let path = entry.unwrap().path();
             if path.is_dir() {
                 visit(&path, into);
-            } else if path.extension().is_some_and(|e| e == "rs") {
+            } else if path.extension().is_some_and(|e| e == "rs") && !path.ends_with("build.rs") {
                 into.push(path);
             }
         }

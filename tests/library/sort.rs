@@ -1,7 +1,7 @@
 //! Prefix sums and sorts on the device, compared with simple host implementations.
 
 mod scan;
-mod sort;
+mod stable;
 
 use gravitile::gpu::Gpu;
 

@@ -11,4 +11,4 @@ mod pictures;
 mod resets;
 mod tree;
 mod welcome;
-mod world;
+pub mod world;

@@ -4,8 +4,8 @@
 //! with GRAVITILE_WINDOW_TESTS=1 they fail instead.
 #![cfg(target_os = "linux")]
 
-use crate::common::lose;
-use crate::common::skip;
+use crate::common::{lose, skip};
+use crate::panel::world;
 
 mod cameras;
 mod card;
@@ -17,6 +17,3 @@ mod person;
 mod several;
 mod slips;
 mod stories;
-#[path = "panel/world.rs"]
-#[allow(dead_code)]
-mod world;

@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 
 use super::check_direct as direct;
 use super::check_engines as engines;
-use super::check_parts::{self as parts, Part, Results};
+use super::check_parts::{self as parts, Part};
+use super::check_results::Results;
 use super::check_tree as tree;
 use super::options::{Measured, OwnKernel};
 use super::{Ended, child, print, progress};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 
-use super::check_parts::Verdict;
+use super::check_results::Verdict;
 use super::print;
 use gravitile::forces::Precision;
 use gravitile::forces::direct::gpu::tiers;

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use serde_json::json;
 
-use super::check_parts::{Results, Verdict};
+use super::check_results::{Results, Verdict};
 use super::{Ended, print};
 use gravitile::forces::{Method, Place, Tools};
 use gravitile::measure::{EngineRow, check_engines};

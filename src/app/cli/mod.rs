@@ -9,6 +9,7 @@ mod check;
 mod check_direct;
 mod check_engines;
 mod check_parts;
+mod check_results;
 mod check_tree;
 mod child;
 mod convert;

@@ -18,7 +18,7 @@ pub use plan::{MediumUniform, Plan};
 use rayon::prelude::*;
 
 use super::camera::View;
-use super::look::{ComponentLook, LookUniform};
+use super::look_uniform::{ComponentLook, LookUniform};
 use super::splat::Point;
 
 /// Number of cube sizes.

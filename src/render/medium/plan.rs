@@ -7,7 +7,7 @@ use super::{LEVELS, Medium, OPACITY_UNITS, SLICES, WEIGHT};
 use crate::bodies::Bodies;
 use crate::render::camera::Camera;
 use crate::render::image::PictureSize;
-use crate::render::look::LookUniform;
+use crate::render::look_uniform::LookUniform;
 use crate::render::scale::Scale;
 use crate::render::splat::Point;
 

@@ -4,8 +4,9 @@ use rayon::prelude::*;
 
 use super::super::bands::{Chunk, draw_bands};
 use super::super::camera::View;
-use super::super::look::LookUniform;
-use super::super::splat::{HdrImage, Point, RadiusLimits, project_within};
+use super::super::hdr_image::HdrImage;
+use super::super::look_uniform::LookUniform;
+use super::super::splat::{Point, RadiusLimits, project_within};
 use super::Reach;
 use super::course::Course;
 use super::path::{MOST_PX, Piece, Streak};

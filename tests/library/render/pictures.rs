@@ -2,7 +2,8 @@
 
 use glam::DVec3;
 use gravitile::bodies::Bodies;
-use gravitile::render::splat::{HdrImage, Point, Splatter};
+use gravitile::render::hdr_image::HdrImage;
+use gravitile::render::splat::{Point, Splatter};
 use gravitile::render::{Camera, ColourBy, Image, Look, Painter, PictureSize, Points, Style};
 
 use crate::render::two_galaxies;

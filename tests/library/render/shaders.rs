@@ -6,7 +6,7 @@ use gravitile::render::camera::View;
 use gravitile::render::diagram::{DiagramUniform, DrawnBox, Mark};
 use gravitile::render::exposure_pass::{ExposureState, ToneUniform};
 use gravitile::render::glow::{self, Smoothing};
-use gravitile::render::look::{ComponentLook, LookUniform};
+use gravitile::render::look_uniform::{ComponentLook, LookUniform};
 use gravitile::render::medium::{self, MediumUniform};
 use gravitile::render::sky::SkySprite;
 use gravitile::render::sky_pass::SkyUniform;

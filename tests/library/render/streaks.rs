@@ -3,7 +3,8 @@
 use glam::DVec3;
 use gravitile::bodies::{Bodies, Component, Role};
 use gravitile::render::cpu_canvas::CpuCanvas;
-use gravitile::render::splat::{HdrImage, Point};
+use gravitile::render::hdr_image::HdrImage;
+use gravitile::render::splat::Point;
 use gravitile::render::{
     Adding, Camera, ColourBy, DevicePoints, Exposure, Image, Look, Painter, PictureSize, Points,
     Scale, Style, tags,
