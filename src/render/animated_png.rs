@@ -10,10 +10,10 @@ use super::image::{Image, PictureSize, fast_png};
 
 /// File offset of the bytes of [`count_chunk`]: after the signature (8), the header chunk (25) and
 /// a length (4).
-pub(crate) const COUNT_AT: u64 = 37;
+pub const COUNT_AT: u64 = 37;
 
 /// An animated PNG being written.
-pub(crate) struct AnimatedPng<W: Write> {
+pub struct AnimatedPng<W: Write> {
     writer: png::Writer<W>,
     previous: Option<Image>,
     count: u32,
@@ -72,7 +72,7 @@ impl<W: Write> AnimatedPng<W> {
 }
 
 /// The chunk that holds the number of pictures, with its checksum but without its length field.
-pub(crate) fn count_chunk(count: u32) -> [u8; 16] {
+pub fn count_chunk(count: u32) -> [u8; 16] {
     let mut chunk = [0; 16];
     chunk[..4].copy_from_slice(b"acTL");
     chunk[4..8].copy_from_slice(&count.to_be_bytes());

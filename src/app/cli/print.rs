@@ -66,12 +66,12 @@ pub fn log(out: &mut dyn Write, record: &log::Record, whole: bool) -> std::io::R
     }
     let text = match record.target().split("::").next() {
         // Verbose logs also show the time, in seconds since the first line.
-        None | Some("gravitile") if whole => {
+        None | Some("gravitile" | "gravitile_app") if whole => {
             static FIRST: std::sync::OnceLock<web_time::Instant> = std::sync::OnceLock::new();
             let secs = FIRST.get_or_init(web_time::Instant::now).elapsed().as_secs_f64();
             format!("gravitile: {secs:.3} s: {}", record.args())
         }
-        None | Some("gravitile") => format!("gravitile: {}", record.args()),
+        None | Some("gravitile" | "gravitile_app") => format!("gravitile: {}", record.args()),
         Some(other) => format!("{other}: {}: {}", record.level(), record.args()),
     };
     let text = text.replace('\t', " ");
