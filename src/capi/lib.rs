@@ -20,7 +20,7 @@
 //! | `results` | forces with one softening per sink; the client's arrays for results |
 //! | `options` | user options: engine, precision, adapter, tuned kernels |
 //!
-//! From a client's j-particle to a sum: `g6` makes a [`particle::Particle`], `registry` finds the
+//! From a client's j-particle to a sum: `g6` makes a `particle::Particle`, `registry` finds the
 //! cluster's `queue`, whose entries `cluster` has `memory` announce to the engine
 //! ([`gravitile::forces::MovingSources`]) in the first half, and store in the table that the engine
 //! reads. An engine on a device makes records of them (`forces/direct/gpu/tiers/motions.rs`), which

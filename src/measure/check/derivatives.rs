@@ -169,7 +169,7 @@ pub fn direct_cases(tiers: &[Precision], quick: bool) -> Vec<DirectCase> {
     cases
 }
 
-/// Runs one case on `gpu` and compares it with [`Reference`].
+/// Runs one case on `gpu` and compares it with [`Reference`](crate::forces::direct::Reference).
 ///
 /// # Errors
 ///

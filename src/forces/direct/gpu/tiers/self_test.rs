@@ -48,12 +48,12 @@ pub async fn tier_async(gpu: &Arc<Gpu>, precision: Precision) -> Result<Pairs> {
     verdict_async(gpu, precision).await?.map_err(|reason| gpu.refuse(reason))
 }
 
-/// [`tier_async`], waiting for the device.
+/// `tier_async`, waiting for the device.
 pub fn tier(gpu: &Arc<Gpu>, precision: Precision) -> Result<Pairs> {
     blocking(tier_async(gpu, precision))
 }
 
-/// [`verdict_async`], waiting for the device.
+/// `verdict_async`, waiting for the device.
 pub fn verdict(gpu: &Arc<Gpu>, precision: Precision) -> Result<Verdict> {
     blocking(verdict_async(gpu, precision))
 }
