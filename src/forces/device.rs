@@ -54,7 +54,7 @@ pub trait DeviceForces: Any + Send {
     /// Drops an evaluation that has begun: the next chunk is the first of a new one.
     fn restart(&mut self);
 
-    /// Uses another softening from the next evaluation on, which begins anew and has the bits of
+    /// Uses another softening from the next evaluation on, which starts from the beginning and has the bits of
     /// forces newly bound with it. It only changes parameters of the kernels.
     fn set_softening(&mut self, softening: f32);
 
