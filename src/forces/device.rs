@@ -54,8 +54,8 @@ pub trait DeviceForces: Any + Send {
     /// Drops an evaluation that has begun: the next chunk is the first of a new one.
     fn restart(&mut self);
 
-    /// Uses another softening from the next evaluation on, which starts from the beginning and has the bits of
-    /// forces newly bound with it. It only changes parameters of the kernels.
+    /// Uses another softening from the next evaluation on, which starts from the beginning and has
+    /// the bits of forces newly bound with it. It only changes parameters of the kernels.
     fn set_softening(&mut self, softening: f32);
 
     /// Records the next chunk, of about `interactions`, but large enough to keep the device busy.
