@@ -57,7 +57,7 @@ use crate::error::{Error, Result};
 use crate::forces::direct::gpu::KernelRequest;
 use crate::forces::{Budget, check_softening};
 use crate::gpu::{FrameTimes, Gpu};
-use crate::sim::{Choice, EngineKind, Settings, Simulation, Work, host_engine};
+use crate::sim::{Choice, EngineKind, Settings, Simulation, Work, check_advance, host_engine};
 use cadence::{Cadence, Purpose};
 use command::{Change, Changed};
 use frame_pace::FramePace;
@@ -206,6 +206,7 @@ impl Live {
             Command::Dt(dt) => {
                 let changed = Settings { dt, ..self.settings.clone() };
                 changed.validate()?;
+                check_advance(self.status.time, dt.copysign(self.dt))?;
                 (self.settings, self.dt) = (changed, dt.copysign(self.dt));
             }
             Command::Softening(softening) => {

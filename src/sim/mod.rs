@@ -36,6 +36,7 @@ pub use backend::{
 };
 pub use choice::{ASKED_FOR, Choice};
 pub use choose::{choose, choose_on};
+pub(crate) use clock::check_advance;
 pub use clock::{Clock, EvenSteps, MOST_STEPS, even_steps, run_steps};
 pub use collisional::{Collisional, MOST_BODIES, collisional};
 pub use device::{
