@@ -64,4 +64,4 @@ pub use timeline::{FrameTimes, Timeline};
 pub(crate) use transfer::Transfer;
 pub use translate::{Language, translate};
 pub(crate) use waiting::poll;
-pub use waiting::{blocking, let_browser_turn};
+pub use waiting::{blocking, caught, let_browser_turn};

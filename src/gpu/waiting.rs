@@ -10,11 +10,7 @@ use crate::error;
 /// # Errors
 /// The message of the failure, natively also of a panic in wgpu.
 pub fn poll(device: &wgpu::Device, poll_type: wgpu::PollType) -> Result<wgpu::PollStatus, String> {
-    let polled = || device.poll(poll_type).map_err(|error| error.to_string());
-    #[cfg(not(target_arch = "wasm32"))]
-    return caught(polled).and_then(|polled| polled);
-    #[cfg(target_arch = "wasm32")]
-    polled()
+    caught(|| device.poll(poll_type).map_err(|error| error.to_string())).and_then(|polled| polled)
 }
 
 #[cfg(not(target_arch = "wasm32"))]
@@ -23,9 +19,21 @@ thread_local! {
     static IS_CAUGHT: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
 }
 
-/// Runs `work`; if it panics, returns the last line of the panic message, which is not printed.
+/// Runs `work`, which calls a library that panics if the device is lost.
+///
+/// # Errors
+/// The last line of the panic's message, which is not printed. A page does not unwind.
+#[cfg(target_arch = "wasm32")]
+pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+    Ok(work())
+}
+
+/// Runs `work`, which calls a library that panics if the device is lost.
+///
+/// # Errors
+/// The last line of the panic's message, which is not printed. A page does not unwind.
 #[cfg(not(target_arch = "wasm32"))]
-fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
     static SILENCED: std::sync::Once = std::sync::Once::new();
     SILENCED.call_once(|| {

@@ -291,7 +291,7 @@ impl WindowState {
         let frame = session.as_ref().map_or(0, |session| session.live.frame() + 1);
         timeline.begin(&mut encoder, frame);
         if let Some((shapes, screen)) = panel {
-            layers.draw((device, queue), &mut encoder, egui, &input.context, shapes, &screen);
+            layers.draw((device, queue), &mut encoder, egui, &input.context, shapes, &screen)?;
         }
         timeline.end_part(&mut encoder, "panel");
         canvas.cover(covered as u32);
@@ -336,7 +336,8 @@ impl WindowState {
                 drop(begin_drawing(&mut encoder, "no bodies", &target.view, NO_BODIES));
             }
             let texture = &target.texture.texture;
-            layers.lay_over((device, queue), &mut encoder, texture, covered as u32);
+            let composited = layers.lay_over((device, queue), &mut encoder, texture, covered as u32);
+            painted = painted.and(composited);
             timeline.end_part(&mut encoder, "panel on top");
         }
         timeline.end(device, &mut encoder);

@@ -12,7 +12,8 @@ use egui::epaint::{ClippedPrimitive, ClippedShape, Mesh, Primitive};
 use egui::{Color32, Context, Pos2, Rect, TextureId};
 use egui_wgpu::{Renderer, RendererOptions, ScreenDescriptor};
 
-use gravitile::gpu::begin_drawing;
+use gravitile::error::{Error, Result};
+use gravitile::gpu::{begin_drawing, caught};
 
 /// Side in pixels of the square tiles; only non-empty tiles are composited.
 const TILE: u32 = 32;
@@ -59,6 +60,10 @@ impl Layers {
     /// Draws the layers whose shapes have changed, with the renderer `egui`, which has the
     /// textures; all of them if textures are `fresh`, since glyphs may have moved in the atlas. The
     /// panel begins at `left`, in points. Returns which layers were drawn.
+    ///
+    /// # Errors
+    ///
+    /// The device was lost.
     #[allow(clippy::too_many_arguments)]
     pub fn draw(
         &mut self,
@@ -68,7 +73,7 @@ impl Layers {
         context: &Context,
         (shapes, fresh, left): (Vec<ClippedShape>, bool, f32),
         screen: &ScreenDescriptor,
-    ) -> [bool; 2] {
+    ) -> Result<[bool; 2]> {
         let is_stale = std::mem::take(&mut self.are_stale) || fresh;
         let is_new = self.resize(device, screen.size_in_pixels) || is_stale;
         let (panel, rest) = shapes.into_iter().partition(|shape| shape.clip_rect.min.x >= left);
@@ -89,10 +94,9 @@ impl Layers {
             ends[k] = jobs.len();
         }
         if !changed.contains(&true) {
-            return changed;
+            return Ok(changed);
         }
-        let extra = egui.update_buffers(device, queue, encoder, &jobs, screen);
-        debug_assert!(extra.is_empty(), "the panel has no paint callbacks");
+        update_buffers(egui, (device, queue), encoder, &jobs, screen)?;
         for (k, layer) in self.layers.iter_mut().enumerate() {
             if let (true, Some(view)) = (changed[k], &layer.view) {
                 let load = wgpu::LoadOp::Clear([BEHIND_PANEL, wgpu::Color::TRANSPARENT][k]);
@@ -103,17 +107,21 @@ impl Layers {
             // An empty clip rectangle makes the second pass skip the first layer.
             jobs[..ends[k]].iter_mut().for_each(|job| job.clip_rect = Rect::ZERO);
         }
-        changed
+        Ok(changed)
     }
 
     /// Composites the layers over `target`, of which the panel covers `covered_px` columns.
+    ///
+    /// # Errors
+    ///
+    /// The device was lost.
     pub fn lay_over(
         &mut self,
         (device, queue): (&wgpu::Device, &wgpu::Queue),
         encoder: &mut wgpu::CommandEncoder,
         target: &wgpu::Texture,
         covered_px: u32,
-    ) {
+    ) -> Result<()> {
         let [width, height] = self.size;
         let clip = |from: u32| {
             let [from, width, height] = [from, width, height].map(|side| side as f32);
@@ -140,13 +148,14 @@ impl Layers {
         });
         let jobs: Vec<ClippedPrimitive> = jobs.collect();
         if jobs.is_empty() {
-            return;
+            return Ok(());
         }
         let screen = ScreenDescriptor { size_in_pixels: self.size, pixels_per_point: 1.0 };
-        self.over.update_buffers(device, queue, encoder, &jobs, &screen);
+        update_buffers(&mut self.over, (device, queue), encoder, &jobs, &screen)?;
         let view = target.create_view(&Default::default());
         let pass = begin_drawing(encoder, "layers", &view, wgpu::LoadOp::Load);
         self.over.render(&mut pass.forget_lifetime(), &jobs, &screen);
+        Ok(())
     }
 
     /// Invalidates all layers, after a frame that failed before it was submitted.
@@ -224,6 +233,21 @@ impl Layer {
             }
         }
     }
+}
+
+/// [`Renderer::update_buffers`], which panics (egui-wgpu 0.37) if the device was lost: no staging
+/// buffer can be made then.
+fn update_buffers(
+    egui: &mut Renderer,
+    (device, queue): (&wgpu::Device, &wgpu::Queue),
+    encoder: &mut wgpu::CommandEncoder,
+    jobs: &[ClippedPrimitive],
+    screen: &ScreenDescriptor,
+) -> Result<()> {
+    let extra = caught(|| egui.update_buffers(device, queue, encoder, jobs, screen))
+        .map_err(|problem| Error::Device(format!("the panel was not drawn: {problem}")))?;
+    debug_assert!(extra.is_empty(), "the panel has no paint callbacks");
+    Ok(())
 }
 
 #[cfg(test)]
@@ -332,9 +356,10 @@ mod tests {
             // In layers.
             let mut encoder = gpu.device.create_command_encoder(&Default::default());
             let shapes = (output.shapes, fresh, 156.0);
-            drawn.push(layers.draw(both, &mut encoder, &mut egui, &context, shapes, &screen));
+            let changed = layers.draw(both, &mut encoder, &mut egui, &context, shapes, &screen);
+            drawn.push(changed.unwrap());
             drop(begin_drawing(&mut encoder, "picture", &view, blue));
-            layers.lay_over(both, &mut encoder, &texture, 96);
+            layers.lay_over(both, &mut encoder, &texture, 96).unwrap();
             let found = pixels(&gpu, encoder, &texture);
             let most = found.iter().zip(&wanted).map(|(a, b)| a.abs_diff(*b)).max();
             assert!(most <= Some(2), "off by {most:?} of 255");
@@ -344,5 +369,21 @@ mod tests {
         // The last two frames add new glyphs to egui's texture.
         assert_eq!(drawn[39], [false, false], "nothing has changed");
         assert!(drawn[0] == [true, true] && drawn[40][1] && drawn[41][0], "{drawn:?}");
+    }
+
+    #[test]
+    fn lost_device_is_an_error() {
+        let gpu = Gpu::open_blocking(&AdapterRequest::default()).unwrap();
+        let context = Context::default();
+        let mut egui = Renderer::new(&gpu.device, FORMAT, RendererOptions::default());
+        let mut layers = Layers::new(&gpu.device, FORMAT, false);
+        let mut output = context.run_ui(egui::RawInput::default(), |root| ui(root, "a", "b"));
+        output.textures_delta.clear();
+        let mut encoder = gpu.device.create_command_encoder(&Default::default());
+        gpu.device.destroy();
+        let screen = ScreenDescriptor { size_in_pixels: SIZE, pixels_per_point: 1.0 };
+        let (both, shapes) = ((&gpu.device, &gpu.queue), (output.shapes, true, 156.0));
+        let drawn = layers.draw(both, &mut encoder, &mut egui, &context, shapes, &screen);
+        assert!(matches!(drawn, Err(Error::Device(_))), "{drawn:?}");
     }
 }

@@ -193,8 +193,11 @@ impl Session {
         let mut log = self.log.borrow_mut();
         let is_message = |line: &&String| !is_frame_line(line) && !is_idle_line(line);
         let lines: Vec<&String> = log.lines().iter().filter(is_message).collect();
-        let last: Vec<&str> = lines.iter().rev().take(40).rev().map(|line| line.as_str()).collect();
-        last.join("\n")
+        // A panic's message precedes a backtrace longer than the tail.
+        let panic = lines.iter().position(|line| line.contains(" panicked at "));
+        let (panic, tail) = (panic.unwrap_or(lines.len()), lines.len().saturating_sub(40));
+        let shown = lines.iter().skip(panic).take(40).chain(lines.iter().skip(tail.min(panic)));
+        shown.map(|line| line.as_str()).collect::<Vec<_>>().join("\n")
     }
 
     /// The X11 window id.
