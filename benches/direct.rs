@@ -8,7 +8,7 @@ use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_m
 use glam::DVec3;
 use gravitile::forces::direct::Reference;
 use gravitile::forces::direct::{CpuDouble, cpu::Kernel};
-use gravitile::forces::{Answers, ForceEngine, Identity, Order, TestBodies, Want, Within};
+use gravitile::forces::{ForceEngine, Forces, Identity, Order, Outputs, TestBodies, Within};
 
 const SOFTENING: f64 = 1.0 / 256.0;
 
@@ -18,11 +18,11 @@ fn evaluate(
     engine: &mut dyn ForceEngine,
     sinks: usize,
     softening: f64,
-    want: &Want,
-    out: &mut Answers,
+    outputs: &Outputs,
+    out: &mut Forces,
 ) {
     let sinks = cloud.sinks(0..sinks, Identity::Offset(0));
-    engine.evaluate(&sinks, softening, want, out).expect("the cloud is sound");
+    engine.evaluate(&sinks, softening, outputs, out).expect("the cloud is sound");
 }
 
 /// Root mean square of |a - b| / |b|.
@@ -37,14 +37,14 @@ fn direct(c: &mut Criterion) {
     let cloud = TestBodies::new(n, 1);
     let radius = vec![0.02; n];
     let (mut reference, mut expected, mut out) =
-        (Reference::default(), Answers::default(), Answers::default());
+        (Reference::default(), Forces::default(), Forces::default());
     reference.set_sources(&cloud.sources(n)).expect("the cloud is sound");
-    evaluate(&cloud, &mut reference, 512, SOFTENING, &Want::only(Order::Snap), &mut expected);
+    evaluate(&cloud, &mut reference, 512, SOFTENING, &Outputs::only(Order::Snap), &mut expected);
 
     for kernel in Kernel::available() {
         let mut engine = CpuDouble::with_kernel(kernel).expect("it is available");
         engine.set_sources(&cloud.sources(n)).expect("the cloud is sound");
-        evaluate(&cloud, &mut engine, 512, SOFTENING, &Want::only(Order::Snap), &mut out);
+        evaluate(&cloud, &mut engine, 512, SOFTENING, &Outputs::only(Order::Snap), &mut out);
         println!(
             "{}: rms error of accelerations {:.1e}, jerks {:.1e}, snaps {:.1e}",
             kernel.name(),
@@ -54,23 +54,23 @@ fn direct(c: &mut Criterion) {
         );
         let mut group = c.benchmark_group(format!("direct/{}", kernel.name()));
         group.sample_size(10);
-        let jerk = Want::only(Order::Jerk);
-        let mut bench = |name: &str, sinks: usize, softening: f64, want: Want| {
+        let jerk = Outputs::only(Order::Jerk);
+        let mut bench = |name: &str, sinks: usize, softening: f64, outputs: Outputs| {
             group.throughput(Throughput::Elements((sinks * n) as u64));
             group.bench_function(BenchmarkId::new(name, "1 thread"), |b| {
                 one.install(|| {
-                    b.iter(|| evaluate(&cloud, &mut engine, sinks, softening, &want, &mut out));
+                    b.iter(|| evaluate(&cloud, &mut engine, sinks, softening, &outputs, &mut out));
                 });
             });
         };
-        bench("acceleration", 2048, SOFTENING, Want::only(Order::Acceleration));
+        bench("acceleration", 2048, SOFTENING, Outputs::only(Order::Acceleration));
         bench("jerk", 2048, SOFTENING, jerk);
         bench("jerk, eps 0", 2048, 0.0, jerk);
         bench("jerk of 1 sink", 1, SOFTENING, jerk);
         bench("jerk of 16 sinks", 16, SOFTENING, jerk);
-        bench("snap", 2048, SOFTENING, Want::only(Order::Snap));
+        bench("snap", 2048, SOFTENING, Outputs::only(Order::Snap));
         let within = Some(Within { radius: &radius[..2048], capacity: 64 });
-        let near = Want { nearest: true, potential: true, within, ..jerk };
+        let near = Outputs { nearest: true, potential: true, within, ..jerk };
         bench("jerk, potential and neighbours", 2048, SOFTENING, near);
         group.finish();
     }

@@ -10,7 +10,7 @@ use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_m
 use glam::DVec3;
 use gravitile::forces::direct::Reference;
 use gravitile::forces::direct::{CpuSingle, cpu::Kernel};
-use gravitile::forces::{Answers, ForceEngine, Identity, Sinks, Sources, Want};
+use gravitile::forces::{ForceEngine, Forces, Identity, Outputs, Sinks, Sources};
 use particular::prelude::*;
 
 const SOFTENING: f64 = 0.01;
@@ -44,10 +44,12 @@ impl Sphere {
         Self { position, mass }
     }
 
-    fn evaluate(&self, engine: &mut impl ForceEngine, want: Want, out: &mut Answers) {
+    fn evaluate(&self, engine: &mut impl ForceEngine, outputs: Outputs, out: &mut Forces) {
         let sinks = Sinks::new(&self.position, Identity::Offset(0));
         let sources = Sources::new(&self.position, &self.mass);
-        engine.evaluate_from(&sources, &sinks, SOFTENING, &want, out).expect("the sphere is sound");
+        engine
+            .evaluate_from(&sources, &sinks, SOFTENING, &outputs, out)
+            .expect("the sphere is sound");
     }
 
     fn point_masses(&self) -> Vec<([f32; 3], f32)> {
@@ -56,7 +58,7 @@ impl Sphere {
     }
 
     /// Prints the root mean square and the largest relative error of `acceleration`.
-    fn report(&self, name: &str, reference: &Answers, acceleration: &[DVec3]) {
+    fn report(&self, name: &str, reference: &Forces, acceleration: &[DVec3]) {
         let errors = || {
             acceleration
                 .iter()
@@ -82,22 +84,24 @@ fn forces(c: &mut Criterion) {
     for n in [1024, 4096, 16384] {
         let sphere = Sphere::new(n);
         let peers = sphere.point_masses();
-        let (mut reference, mut out) = (Answers::default(), Answers::default());
-        sphere.evaluate(&mut Reference::default(), Want::ACCELERATION, &mut reference);
+        let (mut reference, mut out) = (Forces::default(), Forces::default());
+        sphere.evaluate(&mut Reference::default(), Outputs::ACCELERATION, &mut reference);
 
         let mut group = c.benchmark_group(format!("forces/{n}"));
         group.sample_size(20).throughput(Throughput::Elements((n * n) as u64));
         for kernel in Kernel::available() {
             let mut engine = CpuSingle::with_kernel(kernel).expect("it is available");
-            sphere.evaluate(&mut engine, Want::ACCELERATION, &mut out);
+            sphere.evaluate(&mut engine, Outputs::ACCELERATION, &mut out);
             sphere.report(kernel.name(), &reference, &out.acceleration);
-            for (what, want) in [("", Want::ACCELERATION), (" and potential", Want::POTENTIAL)] {
+            for (what, outputs) in
+                [("", Outputs::ACCELERATION), (" and potential", Outputs::POTENTIAL)]
+            {
                 let name = format!("cpu {}{what}", kernel.name());
                 group.bench_function(BenchmarkId::new(&name, "1 thread"), |b| {
-                    one.install(|| b.iter(|| sphere.evaluate(&mut engine, want, &mut out)));
+                    one.install(|| b.iter(|| sphere.evaluate(&mut engine, outputs, &mut out)));
                 });
                 group.bench_function(BenchmarkId::new(&name, "all threads"), |b| {
-                    b.iter(|| sphere.evaluate(&mut engine, want, &mut out));
+                    b.iter(|| sphere.evaluate(&mut engine, outputs, &mut out));
                 });
             }
         }
@@ -115,7 +119,9 @@ fn forces(c: &mut Criterion) {
         });
         if n <= 4096 {
             group.bench_function(BenchmarkId::new("reference", "all threads"), |b| {
-                b.iter(|| sphere.evaluate(&mut Reference::default(), Want::ACCELERATION, &mut out));
+                b.iter(|| {
+                    sphere.evaluate(&mut Reference::default(), Outputs::ACCELERATION, &mut out)
+                });
             });
         }
     }

@@ -21,7 +21,8 @@ use glam::DVec3;
 use gravitile::forces::direct::cpu::Kernel;
 use gravitile::forces::direct::{CpuDouble, CpuSingle};
 use gravitile::forces::{
-    Answers, ForceEngine, Identity, Moving, MovingSources, Order, Sinks, Sources, TestBodies, Want,
+    ForceEngine, Forces, Identity, Moving, MovingSources, Order, Outputs, Sinks, Sources,
+    TestBodies,
 };
 
 const SOFTENING: f64 = 1.0 / 256.0;
@@ -72,7 +73,7 @@ impl Client {
     }
 
     /// Both halves of a GRAPE-6 call for the first `ni` particles at `time`.
-    fn call(&self, ni: usize, time: f64, out: &mut Forces) {
+    fn call(&self, ni: usize, time: f64, out: &mut ClientForces) {
         let (nj, n) = (self.x.len() as c_int, ni as c_int);
         let (index, x, v) = (self.index.as_ptr(), self.x.as_ptr(), self.v.as_ptr());
         let (null, eps2) = (std::ptr::null(), SOFTENING * SOFTENING);
@@ -106,7 +107,7 @@ impl Client {
         engine: &mut CpuDouble,
         ni: usize,
         time: f64,
-        out: &mut Answers,
+        out: &mut Forces,
     ) {
         let predicted: Vec<([DVec3; 3], f64)> =
             self.moving.iter().map(|source| (source.at(Some(time)), source.mass)).collect();
@@ -120,7 +121,7 @@ impl Client {
         self.evaluate(engine, ni, false, out);
     }
 
-    fn evaluate(&self, engine: &mut CpuDouble, ni: usize, nearest: bool, out: &mut Answers) {
+    fn evaluate(&self, engine: &mut CpuDouble, ni: usize, nearest: bool, out: &mut Forces) {
         let own: Vec<u32> = (0..ni as u32).collect();
         let sinks = Sinks {
             position: &self.bodies.position[..ni],
@@ -129,12 +130,12 @@ impl Client {
             identity: Identity::Each(&own),
             only: None,
         };
-        let want = Want { potential: true, nearest, ..Want::only(Order::Jerk) };
-        engine.evaluate(&sinks, SOFTENING, &want, out).expect("the bodies are sound");
+        let outputs = Outputs { potential: true, nearest, ..Outputs::only(Order::Jerk) };
+        engine.evaluate(&sinks, SOFTENING, &outputs, out).expect("the bodies are sound");
     }
 }
 
-struct Forces {
+struct ClientForces {
     acc: Vec<[f64; 3]>,
     jerk: Vec<[f64; 3]>,
     pot: Vec<f64>,
@@ -173,9 +174,12 @@ fn measure_grape6(threads: &str) {
         engine.set_moving(&client.moving).expect("the sources are sound");
         near.set_moving(&client.moving).expect("the sources are sound");
         for ni in [1, 256] {
-            let mut out =
-                Forces { acc: vec![[0.0; 3]; ni], jerk: vec![[0.0; 3]; ni], pot: vec![0.0; ni] };
-            let (mut answers, mut moving, mut nearest) = <(Answers, Answers, Answers)>::default();
+            let mut out = ClientForces {
+                acc: vec![[0.0; 3]; ni],
+                jerk: vec![[0.0; 3]; ni],
+                pot: vec![0.0; ni],
+            };
+            let (mut answers, mut moving, mut nearest) = <(Forces, Forces, Forces)>::default();
             let [before, after, alone, nearest] = min_interleaved_us([
                 &mut |time| client.call_with_host_prediction(&mut host, ni, time, &mut answers),
                 &mut |time| client.call(ni, time, &mut out),
@@ -232,9 +236,11 @@ fn measure_grape5() {
         let mut engine = CpuSingle::with_kernel(kernel).expect("it is available");
         engine.set_sources(&client.bodies.sources(most)).expect("the sources are sound");
         let sinks = Sinks::new(&client.bodies.position, Identity::Foreign);
-        let mut out = Answers::default();
+        let mut out = Forces::default();
         let [call] = min_interleaved_us([&mut |_| {
-            engine.evaluate(&sinks, SOFTENING, &Want::POTENTIAL, &mut out).expect("sound bodies");
+            engine
+                .evaluate(&sinks, SOFTENING, &Outputs::POTENTIAL, &mut out)
+                .expect("sound bodies");
         }]);
         println!("{}: {:.2} x 10^9 pairs/s", kernel.name(), (most * most) as f64 / call * 1e-3);
     }

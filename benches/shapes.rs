@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use gravitile::forces::direct::gpu::tiers::{GpuTiers, Shape};
-use gravitile::forces::{Answers, ForceEngine, Identity, Order, Precision, TestBodies, Want};
+use gravitile::forces::{ForceEngine, Forces, Identity, Order, Outputs, Precision, TestBodies};
 use gravitile::gpu::{AdapterRequest, Checks, Gpu};
 
 const SOURCES: [usize; 3] = [16_384, 131_072, 524_288];
@@ -80,13 +80,13 @@ impl Bench {
     /// Median time in microseconds. Stops early if all times are above `give_up_us`. `None` if the
     /// engine returns an error.
     fn measure(&mut self, engine: &mut GpuTiers, sinks: usize, give_up_us: f64) -> Option<f64> {
-        let want = Want { potential: true, nearest: true, ..Want::only(Order::Jerk) };
+        let outputs = Outputs { potential: true, nearest: true, ..Outputs::only(Order::Jerk) };
         let (sinks, mut out) =
-            (self.bodies.sinks(0..sinks, Identity::Offset(0)), Answers::default());
+            (self.bodies.sinks(0..sinks, Identity::Offset(0)), Forces::default());
         let (mut times, begun) = (Vec::new(), Instant::now());
         for turn in 0..60 {
             let start = Instant::now();
-            engine.evaluate(&sinks, 1.0 / 256.0, &want, &mut out).ok()?;
+            engine.evaluate(&sinks, 1.0 / 256.0, &outputs, &mut out).ok()?;
             self.evaluations += 1;
             // The first evaluations compile.
             if turn >= 2 {

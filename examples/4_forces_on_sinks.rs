@@ -6,7 +6,7 @@
 use gravitile::error::Result;
 use gravitile::forces::direct::gpu::KernelRequest;
 use gravitile::forces::direct::{CpuSingle, GpuSingle, Reference};
-use gravitile::forces::{Answers, ForceEngine, Identity, Sinks, Sources, Want};
+use gravitile::forces::{ForceEngine, Forces, Identity, Outputs, Sinks, Sources};
 use gravitile::glam::DVec3;
 use gravitile::gpu::{AdapterRequest, Gpu};
 use gravitile::scene::Scene;
@@ -31,10 +31,10 @@ fn main() -> Result<()> {
         }
         Err(error) => println!("without a GPU: {error}"),
     }
-    let want = Want::POTENTIAL;
-    let mut forces = Answers::default();
+    let outputs = Outputs::POTENTIAL;
+    let mut forces = Forces::default();
     for engine in &mut engines {
-        engine.evaluate_from(&sources, &sinks, 0.01, &want, &mut forces)?;
+        engine.evaluate_from(&sources, &sinks, 0.01, &outputs, &mut forces)?;
         println!("\n{} ({})\n     x        a_x  potential", engine.name(), engine.describe());
         for (probe, (a, phi)) in
             probes.iter().zip(forces.acceleration.iter().zip(&forces.potential))

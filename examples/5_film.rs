@@ -5,7 +5,7 @@
 
 use gravitile::error::Result;
 use gravitile::film::{Renderer, Shot, shoot};
-use gravitile::render::writing::Said;
+use gravitile::render::writing::Caption;
 use gravitile::render::{Camera, CameraMotion, Film, FilmOptions, Follow, PictureSize, Style};
 use gravitile::scene::Scene;
 use gravitile::sim::{Settings, Simulation};
@@ -33,7 +33,7 @@ fn main() -> Result<()> {
             ..CameraMotion::default()
         },
         style,
-        said: Said::default(),
+        caption: Caption::default(),
         paths_fade_in: 0.0,
         renderer: Renderer::Auto,
     };

@@ -4,7 +4,9 @@
 //! Run: `cargo run --release --example 6_own_force`
 
 use gravitile::error::Result;
-use gravitile::forces::{Answers, Evaluator, Order, Precision, Sinks, Sources, Want, WithSources};
+use gravitile::forces::{
+    Evaluator, Forces, Order, Outputs, Precision, Sinks, Sources, WithSources,
+};
 use gravitile::glam::DVec3;
 use gravitile::scene::Scene;
 use gravitile::sim::{Settings, Simulation};
@@ -37,8 +39,8 @@ impl Evaluator for Yukawa {
         sources: &Sources<'_>,
         sinks: &Sinks<'_>,
         softening: f64,
-        want: &Want<'_>,
-        out: &mut Answers,
+        outputs: &Outputs<'_>,
+        out: &mut Forces,
     ) -> Result<()> {
         for (i, &sink) in sinks.position.iter().enumerate() {
             let (mut acceleration, mut potential) = (DVec3::ZERO, 0.0);
@@ -53,7 +55,7 @@ impl Evaluator for Yukawa {
                 potential += phi;
             }
             out.acceleration[i] = acceleration;
-            if want.potential {
+            if outputs.potential {
                 out.potential[i] = potential;
             }
         }

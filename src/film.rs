@@ -15,12 +15,12 @@ use crate::forces::direct::gpu::Masses;
 use crate::frame::Frame;
 use crate::gpu::{AdapterRequest, DeviceClass, Gpu};
 use crate::render::paths::{self, Paths};
-use crate::render::writing::Said;
+use crate::render::writing::Caption;
 use crate::render::{
     Camera, CameraMotion, ColourBy, DevicePoints, Director, Film, Follow, Image, Look, Painter,
     PictureSize, Points, Scale, Style,
 };
-use crate::sim::{EngineKind, Moment, Settings, Simulation, choose, host_engine};
+use crate::sim::{EngineKind, Settings, Simulation, State, choose, host_engine};
 
 /// The renderer of the pictures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -72,7 +72,7 @@ pub struct Shot {
     /// The renderer of the pictures.
     pub renderer: Renderer,
     /// The captions on the pictures.
-    pub said: Said,
+    pub caption: Caption,
     /// The simulated time in which path lines of a few bodies fade, if the style has them; 0 for
     /// none.
     pub paths_fade_in: f64,
@@ -93,7 +93,7 @@ pub struct Cinema {
     painter: Painter,
     look: Look,
     director: Director,
-    captions: Said,
+    captions: Caption,
     /// The bodies' paths and colours, if there are few bodies.
     paths: Option<(Paths, Vec<[u8; 3]>)>,
     components: Vec<Component>,
@@ -111,23 +111,23 @@ impl Cinema {
         size: PictureSize,
         renderer: Renderer,
     ) -> Result<Self> {
-        let mut moment = sim.moment()?;
+        let mut state = sim.state()?;
         let shares_device = sim.device().is_some() && renderer != Renderer::Cpu;
         if shares_device {
             // Masses on the device include G.
             let g = sim.settings().gravitational_constant;
-            moment.bodies.mass = moment.bodies.gravitating_mass(g);
+            state.bodies.mass = state.bodies.gravitating_mass(g);
         }
-        let look = Look::new(style, &moment.bodies, Some(&moment.acceleration))?;
+        let look = Look::new(style, &state.bodies, Some(&state.acceleration))?;
         let device = sim.device().map(|(gpu, _)| gpu);
         let (painter, described) = painter(device, &sim.settings().adapter, size, renderer)?;
         Ok(Self {
             painter,
             look,
             director: Director::default(),
-            captions: Said::default(),
+            captions: Caption::default(),
             paths: None,
-            components: moment.bodies.components,
+            components: state.bodies.components,
             last_secs: None,
             shares_device,
             described,
@@ -153,7 +153,7 @@ impl Cinema {
             // adapt.
             let stays = motion.follow == Follow::Nothing && !motion.directs;
             let camera = if follows {
-                let Moment { bodies, acceleration, .. } = sim.moment()?;
+                let State { bodies, acceleration, .. } = sim.state()?;
                 self.follow_values(&bodies, &acceleration, time_secs);
                 self.camera(motion, times, &bodies)?
             } else {
@@ -174,8 +174,8 @@ impl Cinema {
         } else if let Some((bodies, acceleration)) = sim.host() {
             self.paint_host(bodies, acceleration, motion, times)?
         } else {
-            let moment = sim.moment()?;
-            self.paint_host(&moment.bodies, &moment.acceleration, motion, times)?
+            let state = sim.state()?;
+            self.paint_host(&state.bodies, &state.acceleration, motion, times)?
         };
         if let Some((paths, colours)) = &self.paths {
             paths.draw(&mut image, &camera, colours);
@@ -185,7 +185,7 @@ impl Cinema {
     }
 
     /// Sets the captions of later pictures.
-    pub fn set_captions(&mut self, captions: Said) {
+    pub fn set_captions(&mut self, captions: Caption) {
         self.captions = captions;
     }
 
@@ -291,7 +291,7 @@ pub fn still(bodies: &Bodies, settings: &Settings, shot: &Shot, mut film: Film) 
     let look = Look::new(&shot.style, &painted, None)?;
     painter.scale_by(frame.as_ref().filter(|_| device.is_some()).map(Scale::from));
     let mut image = painter.paint(&*painted, &camera, &look, 0.0)?;
-    shot.said.draw(&mut image, (&camera, &look, &painted.components), times.1);
+    shot.caption.draw(&mut image, (&camera, &look, &painted.components), times.1);
     film.write(image)?;
     film.finish()?;
     Ok(described)
@@ -344,7 +344,7 @@ pub fn shoot(
         return Err(Error::value("the number of pictures", 0, "at least 1"));
     }
     let mut cinema = Cinema::new(sim, &shot.style, shot.size, shot.renderer)?;
-    cinema.set_captions(shot.said.clone());
+    cinema.set_captions(shot.caption.clone());
     if shot.style.paths {
         cinema.draw_paths(sim, shot.paths_fade_in)?;
     }

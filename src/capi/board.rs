@@ -5,7 +5,7 @@ use glam::DVec3;
 
 use super::results::groups;
 use gravitile::error::{Error, Result};
-use gravitile::forces::{Answers, ForceEngine, Identity, Sinks, Sources, Want};
+use gravitile::forces::{ForceEngine, Forces, Identity, Outputs, Sinks, Sources};
 use gravitile::math::{all_finite, all_vectors_finite};
 
 /// State of the board's evaluation.
@@ -44,7 +44,7 @@ pub struct Board {
     /// eps^2 per sink; replaces the common eps^2.
     each: Option<Vec<f64>>,
     progress: Progress,
-    answers: Answers,
+    answers: Forces,
 }
 
 impl Board {
@@ -60,7 +60,7 @@ impl Board {
             sinks: None,
             each: None,
             progress: Progress::Idle,
-            answers: Answers::default(),
+            answers: Forces::default(),
         }
     }
 
@@ -185,7 +185,7 @@ impl Board {
             let of_pairs = [each, of_sources].iter().filter_map(|all| all.first()).sum::<f64>();
             self.send(count)?;
             let sinks = Sinks::new(sinks, Identity::Foreign);
-            self.engine.begin(&sinks, of_pairs.sqrt(), &Want::POTENTIAL)?;
+            self.engine.begin(&sinks, of_pairs.sqrt(), &Outputs::POTENTIAL)?;
             return Ok(false);
         }
         self.evaluate_in_groups(sinks, each, count)?;
@@ -209,11 +209,11 @@ impl Board {
         let of_sources = self.softening_squared.get(..count).unwrap_or_default();
         let of_sources = if of_sources.is_empty() { vec![0.0; count] } else { of_sources.to_vec() };
         let of_sinks = if each.len() == 1 { vec![each[0]; sinks.len()] } else { each.to_vec() };
-        self.answers.resize(sinks.len(), &Want::POTENTIAL);
+        self.answers.resize(sinks.len(), &Outputs::POTENTIAL);
         self.answers.acceleration.fill(DVec3::ZERO);
         self.answers.potential.fill(0.0);
         let (source_groups, sink_groups) = (groups(&of_sources), groups(&of_sinks));
-        let mut partial = Answers::default();
+        let mut partial = Forces::default();
         for sources in &source_groups {
             if source_groups.len() == 1 {
                 self.send(count)?;
@@ -227,7 +227,12 @@ impl Board {
                 let position: Vec<DVec3> = group.iter().map(|&i| sinks[i]).collect();
                 let of_pairs = of_sources[sources[0]] + of_sinks[group[0]];
                 let position = Sinks::new(&position, Identity::Foreign);
-                self.engine.evaluate(&position, of_pairs.sqrt(), &Want::POTENTIAL, &mut partial)?;
+                self.engine.evaluate(
+                    &position,
+                    of_pairs.sqrt(),
+                    &Outputs::POTENTIAL,
+                    &mut partial,
+                )?;
                 for (k, &i) in group.iter().enumerate() {
                     self.answers.acceleration[i] += partial.acceleration[k];
                     self.answers.potential[i] += partial.potential[k];
@@ -241,7 +246,7 @@ impl Board {
     ///
     /// # Errors
     /// Those of [`Board::begin`]; `n` differs from the number of sinks; forces that are not finite.
-    pub fn finish(&mut self, n: usize, of_all: Option<f64>) -> Result<&Answers> {
+    pub fn finish(&mut self, n: usize, of_all: Option<f64>) -> Result<&Forces> {
         let begun = self.begin(of_all);
         let progress = std::mem::take(&mut self.progress);
         let expected = self.sinks.as_ref().map_or(0, Vec::len);

@@ -9,7 +9,7 @@ use glam::DVec3;
 use super::memory::Memory;
 use super::particle::Particle;
 use gravitile::error::{Error, Result};
-use gravitile::forces::{Answers, ForceEngine, Identity, Order, Sinks, Want, Within};
+use gravitile::forces::{ForceEngine, Forces, Identity, Order, Outputs, Sinks, Within};
 use gravitile::math::all_vectors_finite;
 
 /// Maximum number of entries in all lists of one call: 256 MB.
@@ -83,8 +83,8 @@ impl Call {
 
 /// Results of a call, in the order of its sinks.
 #[derive(Clone, Debug, Default)]
-pub struct Forces {
-    pub answers: Answers,
+pub struct BoardForces {
+    pub results: Forces,
     /// The client's indices of the nearest j-particles, -1 for none; empty if not requested.
     pub nearest: Vec<i32>,
 }
@@ -109,7 +109,7 @@ pub struct Cluster {
     pub time: Option<f64>,
     calls: Calls,
     /// Results that were computed in the first half already, because sinks differ in eps.
-    pub precomputed: Option<Forces>,
+    pub precomputed: Option<BoardForces>,
     /// List capacity if this client reads neighbour lists: they are then computed with the forces.
     capacity: Option<usize>,
     /// Whether this client has requested the nearest particle and its distance: they are then
@@ -174,7 +174,7 @@ impl Cluster {
         let radius = capacity.and_then(|_| radii(call.radius_squared, n).ok());
         let within = radius.as_deref().zip(capacity);
         pending.with_lists = within.is_some();
-        let want = Want {
+        let outputs = Outputs {
             order: self.order,
             potential: true,
             nearest: self.with_nearest,
@@ -182,7 +182,7 @@ impl Cluster {
             within: within.map(|(radius, capacity)| Within { radius, capacity }),
         };
         let sinks = sinks(call, &pending.identity);
-        let begun = self.engine.begin(&sinks, call.softening_squared.sqrt(), &want);
+        let begun = self.engine.begin(&sinks, call.softening_squared.sqrt(), &outputs);
         self.memory.settle();
         begun?;
         pending.state = CallState::Begun;
@@ -208,28 +208,27 @@ impl Cluster {
         let pending = &mut self.calls.all[place];
         pending.state = CallState::Nothing;
         let ids = |index: &[i32]| index.iter().map(|&index| index as u64).collect::<Vec<_>>();
-        if let Err(error) = self.engine.finish(&mut pending.forces.answers) {
+        if let Err(error) = self.engine.finish(&mut pending.forces.results) {
             // Reports the particle that caused the error rather than the sums that are not finite.
             self.memory.check_predictions()?;
             return Err(error.with_ids(&ids(&pending.call.index)));
         }
-        let (n, answers) = (pending.call.position.len(), &pending.forces.answers);
-        let lacks_nearest = requested >= Requested::Nearest && answers.nearest.len() < n;
-        let lacks_distance = requested == Requested::Distance && answers.nearest_distance.len() < n;
+        let (n, results) = (pending.call.position.len(), &pending.forces.results);
+        let lacks_nearest = requested >= Requested::Nearest && results.nearest.len() < n;
+        let lacks_distance = requested == Requested::Distance && results.nearest_distance.len() < n;
         if lacks_nearest || lacks_distance {
             self.with_nearest = true;
             self.with_distance |= requested == Requested::Distance;
-            let want = Want { nearest: true, ..Want::only(Order::Acceleration) };
+            let outputs = Outputs { nearest: true, ..Outputs::only(Order::Acceleration) };
             let sinks = sinks(&pending.call.borrowed(), &pending.identity);
-            let (mut found, softening) =
-                (Answers::default(), pending.call.softening_squared.sqrt());
-            self.engine.evaluate(&sinks, softening, &want, &mut found)?;
-            pending.forces.answers.nearest = found.nearest;
-            pending.forces.answers.nearest_distance = found.nearest_distance;
+            let (mut found, softening) = (Forces::default(), pending.call.softening_squared.sqrt());
+            self.engine.evaluate(&sinks, softening, &outputs, &mut found)?;
+            pending.forces.results.nearest = found.nearest;
+            pending.forces.results.nearest_distance = found.nearest_distance;
         }
         pending.exclude_duplicates(self.order, &self.memory)?;
-        let Forces { answers, nearest } = &mut pending.forces;
-        self.memory.indices.name(&answers.nearest, nearest);
+        let BoardForces { results, nearest } = &mut pending.forces;
+        self.memory.indices.name(&results.nearest, nearest);
         Ok(())
     }
 
@@ -239,7 +238,7 @@ impl Cluster {
     ///
     /// # Errors
     /// No pending call; `n` differs from the first half; a device failure.
-    pub fn finish(&mut self, n: usize, requested: Requested) -> Result<&Forces> {
+    pub fn finish(&mut self, n: usize, requested: Requested) -> Result<&BoardForces> {
         let place = self.calls.to_finish()?;
         let begun = self.calls.all[place].call.position.len();
         if n != begun {
@@ -270,7 +269,7 @@ impl Cluster {
         let largest = (MAX_LIST_ENTRIES / n.max(1)).max(1);
         let radius = radii(&pending.call.radius_squared, n)?;
         let mut capacity = self.capacity.unwrap_or(INITIAL_CAPACITY).min(largest);
-        let mut lists = std::mem::take(&mut pending.forces.answers.neighbours);
+        let mut lists = std::mem::take(&mut pending.forces.results.neighbours);
         let mut is_current = std::mem::take(&mut pending.with_lists);
         if pending.arrangement != self.memory.arrangement() {
             let Pending { call, identity, .. } = pending;
@@ -281,12 +280,12 @@ impl Cluster {
         loop {
             if !is_current {
                 let within = Some(Within { radius: &radius, capacity });
-                let want = Want { within, ..Want::only(Order::Acceleration) };
+                let outputs = Outputs { within, ..Outputs::only(Order::Acceleration) };
                 let softening = pending.call.softening_squared.sqrt();
                 let sinks = sinks(&pending.call.borrowed(), &pending.identity);
-                let mut answers = Answers::default();
-                self.engine.evaluate(&sinks, softening, &want, &mut answers)?;
-                lists = answers.neighbours;
+                let mut results = Forces::default();
+                self.engine.evaluate(&sinks, softening, &outputs, &mut results)?;
+                lists = results.neighbours;
                 pending.list_without_duplicates(&self.memory, &mut lists, &radius, capacity)?;
             }
             let longest = (0..lists.len()).map(|i| lists.found(i)).max().unwrap_or(0);

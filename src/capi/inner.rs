@@ -19,10 +19,7 @@ macro_rules! answered_by_inner {
             self.inner.source_count()
         }
 
-        fn collect(
-            &mut self,
-            out: &mut gravitile::forces::Answers,
-        ) -> gravitile::error::Result<()> {
+        fn collect(&mut self, out: &mut gravitile::forces::Forces) -> gravitile::error::Result<()> {
             self.inner.collect(out)
         }
     };

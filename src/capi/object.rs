@@ -123,9 +123,9 @@ sapporo_results; (object: int, ni: int, acc: vectors_out, jrk: vectors_out, snp:
     arrays.fill(n, |arrays| {
         let nearest = arrays.nearest.is_some() || arrays.nearest_squared.is_some();
         let forces = with_object(object, |cluster| match cluster.precomputed.take() {
-            Some(forces) if forces.answers.acceleration.len() == n => Ok(forces),
+            Some(forces) if forces.results.acceleration.len() == n => Ok(forces),
             Some(forces) => {
-                let allowed = format!("{}, as in the start", forces.answers.acceleration.len());
+                let allowed = format!("{}, as in the start", forces.results.acceleration.len());
                 Err(Error::value("the number ni of i-particles", n, allowed))
             }
             None => results::finish(cluster, n, nearest),

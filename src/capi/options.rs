@@ -11,7 +11,7 @@ use gravitile::error::{Error, Result};
 use gravitile::forces::direct::SeveralTiers;
 use gravitile::forces::direct::gpu::tiers::FittedShapes;
 use gravitile::forces::tree::TreeConfig;
-use gravitile::forces::{self, ForceEngine, Method, Order, Place, Precision, Tools};
+use gravitile::forces::{self, ForceEngine, Method, Order, Placement, Precision, Tools};
 use gravitile::gpu::{AdapterRequest, DeviceClass, Gpu};
 use gravitile::settings::TreeRequest;
 use gravitile::sim::{EngineKind, direct_engine};
@@ -164,11 +164,11 @@ impl Options {
             }
             Method::Tree => {
                 let tools = Tools { gpu, tree: self.tree, ..Tools::default() };
-                forces::make(kind.place(), self.method, self.precision, order, &tools)
+                forces::make(kind.placement(), self.method, self.precision, order, &tools)
             }
             // For accelerations alone the CPU also has f32, its default then.
-            method if kind.place() == Place::Cpu && order == Order::Acceleration => {
-                forces::make(kind.place(), method, precision, order, &Tools::default())
+            method if kind.placement() == Placement::Cpu && order == Order::Acceleration => {
+                forces::make(kind.placement(), method, precision, order, &Tools::default())
             }
             method => direct_engine(kind, method, gpu, shapes.as_ref(), precision),
         }

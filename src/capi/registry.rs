@@ -331,9 +331,9 @@ fn open_devices(
             0 | 1 => DeviceCount::of_names(requested as usize),
             named => DeviceCount::of_names(named),
         };
-        let others = match first.open_beside(request, count).await {
+        let others = match first.open_others(request, count).await {
             Err(Error::Value { .. }) if !is_user_choice => {
-                let others = first.open_beside(request, DeviceCount::Auto).await?;
+                let others = first.open_others(request, DeviceCount::Auto).await?;
                 if first.adapter.class != DeviceClass::Software {
                     let available = 1 + others.len();
                     let text = format!(

@@ -2,7 +2,7 @@
 
 use std::ffi::c_int;
 
-use super::cluster::{BorrowedCall, Call, Cluster, Forces, Requested};
+use super::cluster::{BoardForces, BorrowedCall, Call, Cluster, Requested};
 use super::guard::DONE;
 use super::slices::Output;
 use gravitile::error::{Error, Result};
@@ -11,19 +11,19 @@ use gravitile::error::{Error, Result};
 ///
 /// # Errors
 /// Those of [`Cluster::finish`].
-pub fn finish(cluster: &mut Cluster, n: usize, nearest: bool) -> Result<Forces> {
+pub fn finish(cluster: &mut Cluster, n: usize, nearest: bool) -> Result<BoardForces> {
     cluster.finish(n, if nearest { Requested::Distance } else { Requested::Forces }).cloned()
 }
 
 /// Writes the results of the sinks `group` to their positions among all `n`.
-fn scatter(one: &Forces, n: usize, group: &[usize], all: &mut Forces) {
+fn scatter(one: &BoardForces, n: usize, group: &[usize], all: &mut BoardForces) {
     fn part<T: Copy + Default>(from: &[T], n: usize, group: &[usize], into: &mut Vec<T>) {
         if !from.is_empty() {
             into.resize(n, T::default());
             from.iter().zip(group).for_each(|(from, &i)| into[i] = *from);
         }
     }
-    let (from, into) = (&one.answers, &mut all.answers);
+    let (from, into) = (&one.results, &mut all.results);
     part(&from.acceleration, n, group, &mut into.acceleration);
     part(&from.jerk, n, group, &mut into.jerk);
     part(&from.snap, n, group, &mut into.snap);
@@ -39,7 +39,7 @@ pub fn groups(values: &[f64]) -> Vec<Vec<usize>> {
     order.chunk_by(|a, b| values[*a] == values[*b]).map(<[usize]>::to_vec).collect()
 }
 
-/// Forces of `call`, with `softening_squared` per sink instead of the call's own; `nearest`
+/// BoardForces of `call`, with `softening_squared` per sink instead of the call's own; `nearest`
 /// requests the nearest j-particles. An engine accepts one softening per call, so sinks are grouped
 /// by softening.
 ///
@@ -51,7 +51,7 @@ pub fn evaluate(
     call: &BorrowedCall,
     softening_squared: &[f64],
     nearest: bool,
-) -> Result<Forces> {
+) -> Result<BoardForces> {
     let n = call.position.len();
     if softening_squared.len() != n {
         let allowed = format!("{n}, one for each sink");
@@ -62,7 +62,7 @@ pub fn evaluate(
         cluster.begin(&BorrowedCall { softening_squared: first, ..*call })?;
         return finish(cluster, n, nearest);
     }
-    let mut all = Forces::default();
+    let mut all = BoardForces::default();
     for group in groups(softening_squared) {
         fn of<T: Copy>(from: &[T], group: &[usize]) -> Vec<T> {
             group.iter().filter_map(|&i| from.get(i).copied()).collect()
@@ -118,13 +118,13 @@ impl ResultArrays {
     ///
     /// # Errors
     /// An array is NULL.
-    pub fn write(&mut self, forces: &Forces, softening_squared: &[f64]) -> Result<()> {
-        let Forces { answers, nearest } = forces;
-        let n = answers.acceleration.len();
+    pub fn write(&mut self, forces: &BoardForces, softening_squared: &[f64]) -> Result<()> {
+        let BoardForces { results, nearest } = forces;
+        let n = results.acceleration.len();
         let vectors = [
-            (&mut self.acceleration, &answers.acceleration),
-            (&mut self.jerk, &answers.jerk),
-            (&mut self.snap, &answers.snap),
+            (&mut self.acceleration, &results.acceleration),
+            (&mut self.jerk, &results.jerk),
+            (&mut self.snap, &results.snap),
         ];
         for (into, from) in vectors {
             if let Some(into) = into {
@@ -135,14 +135,14 @@ impl ResultArrays {
             into.take(n)?.fill([0.0; 3]);
         }
         if let Some(into) = &mut self.potential {
-            into.take(n)?.copy_from_slice(&answers.potential);
+            into.take(n)?.copy_from_slice(&results.potential);
         }
         if let Some(into) = &mut self.nearest {
             let (found, others) = into.take(n)?.split_at_mut(nearest.len().min(n));
             found.copy_from_slice(&nearest[..found.len()]);
             others.fill(-1);
         }
-        let squares = answers.nearest_distance.iter().enumerate();
+        let squares = results.nearest_distance.iter().enumerate();
         let squares = squares.map(|(i, r)| r * r + softening_squared.get(i).unwrap_or(&0.0));
         if let Some(into) = &mut self.nearest_squared {
             into.take(n)?.iter_mut().zip(squares.clone()).for_each(|(into, from)| *into = from);
@@ -189,7 +189,7 @@ mod tests {
         let all = evaluate(&mut cluster, &call(0, 20).borrowed(), &each, true).unwrap();
         for i in 0..20 {
             let one = evaluate(&mut cluster, &call(i, i + 1).borrowed(), &[eps2(i)], true).unwrap();
-            let (of_all, alone) = (&all.answers, &one.answers);
+            let (of_all, alone) = (&all.results, &one.results);
             assert_eq!(of_all.acceleration[i], alone.acceleration[0]);
             assert_eq!((of_all.jerk[i], of_all.snap[i]), (alone.jerk[0], alone.snap[0]));
             assert_eq!((of_all.potential[i], all.nearest[i]), (alone.potential[0], one.nearest[0]));

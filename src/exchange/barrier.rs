@@ -13,12 +13,12 @@ pub(super) struct Barrier {
     spin: Duration,
     /// Incremented when a round completes or a thread aborts; polled without a lock.
     version: AtomicUsize,
-    state: Mutex<State>,
+    state: Mutex<BarrierState>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct BarrierState {
     arrived: usize,
     rounds: u64,
     /// The reason of the first abort.
@@ -31,7 +31,7 @@ impl Barrier {
         Self { threads, spin, version, state, changed }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, BarrierState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -64,7 +64,8 @@ impl Barrier {
                 std::hint::spin_loop();
             }
         }
-        let is_waiting = |state: &mut State| state.rounds == round && state.aborted.is_none();
+        let is_waiting =
+            |state: &mut BarrierState| state.rounds == round && state.aborted.is_none();
         let state = self.changed.wait_while(self.state(), is_waiting);
         let state = state.unwrap_or_else(PoisonError::into_inner);
         match &state.aborted {

@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 pub const KEPT: &str = "/kept";
 
 /// Where the page stores and offers files.
-pub trait Shelf: Send {
+pub trait PageStore: Send {
     /// The file stored under `name` at an earlier visit.
     fn take_down(&self, name: &str) -> Option<Vec<u8>>;
 
@@ -31,17 +31,17 @@ pub trait Shelf: Send {
 #[derive(Default)]
 struct Files {
     lying: BTreeMap<PathBuf, Arc<[u8]>>,
-    shelf: Option<Box<dyn Shelf>>,
+    store: Option<Box<dyn PageStore>>,
 }
 
 fn files() -> MutexGuard<'static, Files> {
-    static FILES: Mutex<Files> = Mutex::new(Files { lying: BTreeMap::new(), shelf: None });
+    static FILES: Mutex<Files> = Mutex::new(Files { lying: BTreeMap::new(), store: None });
     FILES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Sets the shelf to which files go from now on.
-pub fn put_up(shelf: Box<dyn Shelf>) {
-    files().shelf = Some(shelf);
+/// Sets the store to which files go from now on.
+pub fn put_up(store: Box<dyn PageStore>) {
+    files().store = Some(store);
 }
 
 /// Puts a file into memory, to be read by its name.
@@ -71,7 +71,7 @@ fn whole(path: &Path) -> IoResult<Arc<[u8]>> {
     let files = files();
     match kept(path) {
         Some(name) => {
-            let found = files.shelf.as_ref().and_then(|shelf| shelf.take_down(name));
+            let found = files.store.as_ref().and_then(|store| store.take_down(name));
             found.map(Arc::from).ok_or_else(none)
         }
         None => files.lying.get(path).cloned().ok_or_else(none),
@@ -133,12 +133,12 @@ impl Replacement {
     pub fn finish(self) -> Result<()> {
         let Self { path, bytes } = self;
         let mut files = files();
-        let handed = match (kept(&path), &files.shelf) {
+        let handed = match (kept(&path), &files.store) {
             (_, None) => Err(IoError::new(ErrorKind::Unsupported, "the page takes no files")),
-            (Some(name), Some(shelf)) => shelf.keep(name, &bytes),
-            (None, Some(shelf)) => {
+            (Some(name), Some(store)) => store.keep(name, &bytes),
+            (None, Some(store)) => {
                 let name = path.file_name().unwrap_or_default().to_string_lossy();
-                shelf.offer(&name, &bytes)
+                store.offer(&name, &bytes)
             }
         };
         if handed.is_ok() && kept(&path).is_none() {
@@ -155,7 +155,7 @@ mod tests {
     #[derive(Default, Clone)]
     struct Held(Arc<Mutex<BTreeMap<String, Vec<u8>>>>);
 
-    impl Shelf for Held {
+    impl PageStore for Held {
         fn take_down(&self, name: &str) -> Option<Vec<u8>> {
             self.0.lock().unwrap().get(name).cloned()
         }

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use glam::DVec3;
 
 use super::shape::{Pairs, Shape};
-use super::{Answers, BoxFuture, MovingSources, Order, Precision, Rebuilds, Sinks, Sources, Want};
+use super::{
+    BoxFuture, Forces, MovingSources, Order, Outputs, Precision, Rebuilds, Sinks, Sources,
+};
 use crate::error::Result;
 use crate::gpu::Gpu;
 
@@ -47,20 +49,20 @@ pub trait ForceEngine: Send {
     /// As [`ForceEngine::set_sources`]; an index that is not below [`ForceEngine::source_count`].
     fn update_sources(&mut self, index: &[u32], sources: &Sources) -> Result<()>;
 
-    /// Begins to compute what `want` requests on `sinks`; `softening` is the Plummer length
+    /// Begins to compute what `outputs` requests on `sinks`; `softening` is the Plummer length
     /// eps, 0 or more. The computation may continue after this returns, so the host can do other
     /// work.
     ///
     /// # Errors
     /// A softening or radius that is negative or not finite; arrays of unequal length; a velocity
-    /// or acceleration that `want` needs and sinks or sources lack; a derivative above
+    /// or acceleration that `outputs` needs and sinks or sources lack; a derivative above
     /// [`ForceEngine::highest_order`].
-    fn begin(&mut self, sinks: &Sinks, softening: f64, want: &Want) -> Result<()>;
+    fn begin(&mut self, sinks: &Sinks, softening: f64, outputs: &Outputs) -> Result<()>;
 
     /// Waits for the evaluation that was begun and moves its results into `out`, whose memory is
     /// reused. Without a [`ForceEngine::begin`] before it: no sinks. Values that are not finite are
     /// passed on, for callers that check themselves; others use [`ForceEngine::finish`].
-    fn collect(&mut self, out: &mut Answers) -> Result<()>;
+    fn collect(&mut self, out: &mut Forces) -> Result<()>;
 
     /// What it offers beyond forces: [`Capabilities::default`] for most engines. An engine that
     /// wraps another one returns those of the inner engine, or states which it changes.
@@ -76,11 +78,11 @@ pub trait ForceEngine: Send {
         &'a mut self,
         sinks: &'a Sinks<'a>,
         softening: f64,
-        want: &'a Want<'a>,
-        out: &'a mut Answers,
+        outputs: &'a Outputs<'a>,
+        out: &'a mut Forces,
     ) -> BoxFuture<'a, Result<()>> {
         Box::pin(async move {
-            self.begin(sinks, softening, want)?;
+            self.begin(sinks, softening, outputs)?;
             self.collect(out)
         })
     }
@@ -96,7 +98,7 @@ pub trait ForceEngine: Send {
     /// # Errors
     /// A sum that is not finite; the sink's index stands for its id
     /// ([`Error::with_ids`](crate::error::Error::with_ids)).
-    fn finish(&mut self, out: &mut Answers) -> Result<()> {
+    fn finish(&mut self, out: &mut Forces) -> Result<()> {
         self.collect(out)?;
         out.check(self.precision())
     }
@@ -106,10 +108,10 @@ pub trait ForceEngine: Send {
         &mut self,
         sinks: &Sinks,
         softening: f64,
-        want: &Want,
-        out: &mut Answers,
+        outputs: &Outputs,
+        out: &mut Forces,
     ) -> Result<()> {
-        self.begin(sinks, softening, want)?;
+        self.begin(sinks, softening, outputs)?;
         self.finish(out)
     }
 
@@ -119,11 +121,11 @@ pub trait ForceEngine: Send {
         sources: &Sources,
         sinks: &Sinks,
         softening: f64,
-        want: &Want,
-        out: &mut Answers,
+        outputs: &Outputs,
+        out: &mut Forces,
     ) -> Result<()> {
         self.set_sources(sources)?;
-        self.evaluate(sinks, softening, want, out)
+        self.evaluate(sinks, softening, outputs, out)
     }
 }
 

@@ -3,8 +3,8 @@
 use glam::DVec3;
 
 use super::{
-    Answers, BoxFuture, Capabilities, ForceEngine, Interfaces, Order, Precision, Sinks, Sources,
-    Want, check_update,
+    BoxFuture, Capabilities, ForceEngine, Forces, Interfaces, Order, Outputs, Precision, Sinks,
+    Sources, check_update,
 };
 use crate::error::{Error, Result};
 use crate::gpu::blocking;
@@ -23,8 +23,8 @@ pub trait Evaluator: Send {
     /// As [`ForceEngine::highest_order`].
     fn highest_order(&self) -> Order;
 
-    /// Computes what `want` requests on `sinks` into `out`, which has an entry for each sink.
-    /// Sources and sinks have been checked: they have all that `want` needs, and `want` has no
+    /// Computes what `outputs` requests on `sinks` into `out`, which has an entry for each sink.
+    /// Sources and sinks have been checked: they have all that `outputs` needs, and `outputs` has no
     /// more than [`Evaluator::highest_order`].
     ///
     /// # Errors
@@ -34,8 +34,8 @@ pub trait Evaluator: Send {
         sources: &Sources<'_>,
         sinks: &Sinks<'_>,
         softening: f64,
-        want: &Want<'_>,
-        out: &mut Answers,
+        outputs: &Outputs<'_>,
+        out: &mut Forces,
     ) -> impl Future<Output = Result<()>>;
 
     /// Called when sources have changed, for methods that derive something from them.
@@ -61,7 +61,7 @@ pub struct WithSources<E> {
     velocity: Vec<DVec3>,
     acceleration: Vec<DVec3>,
     mass: Vec<f64>,
-    found: Answers,
+    found: Forces,
 }
 
 impl<E: Evaluator> WithSources<E> {
@@ -72,29 +72,34 @@ impl<E: Evaluator> WithSources<E> {
     }
 
     /// Checks the input, and computes into `self.found`.
-    async fn compute(&mut self, sinks: &Sinks<'_>, softening: f64, want: &Want<'_>) -> Result<()> {
+    async fn compute(
+        &mut self,
+        sinks: &Sinks<'_>,
+        softening: f64,
+        outputs: &Outputs<'_>,
+    ) -> Result<()> {
         let Self { evaluator, position, velocity, acceleration, mass, found } = self;
-        sinks.check(softening, want)?;
-        check_supported(evaluator, want)?;
+        sinks.check(softening, outputs)?;
+        check_supported(evaluator, outputs)?;
         let n = position.len();
-        want.order.check_sources(n, !velocity.is_empty(), !acceleration.is_empty())?;
-        found.resize(sinks.position.len(), want);
+        outputs.order.check_sources(n, !velocity.is_empty(), !acceleration.is_empty())?;
+        found.resize(sinks.position.len(), outputs);
         let sources = Sources { position, velocity, acceleration, mass };
-        let done = evaluator.evaluate(&sources, sinks, softening, want, found).await;
+        let done = evaluator.evaluate(&sources, sinks, softening, outputs, found).await;
         if done.is_err() {
-            *found = Answers::default();
+            *found = Forces::default();
         }
         done
     }
 }
 
 /// Checks that only accelerations and potentials are requested of an engine that has no more.
-fn check_supported(engine: &impl Evaluator, want: &Want) -> Result<()> {
+fn check_supported(engine: &impl Evaluator, outputs: &Outputs) -> Result<()> {
     if engine.highest_order() > Order::Acceleration {
         return Ok(());
     }
-    let requested = match want.order {
-        Order::Acceleration if want.nearest || want.within.is_some() => "neighbours",
+    let requested = match outputs.order {
+        Order::Acceleration if outputs.nearest || outputs.within.is_some() => "neighbours",
         Order::Acceleration => return Ok(()),
         order => order.name(),
     };
@@ -152,14 +157,14 @@ impl<E: Evaluator> ForceEngine for WithSources<E> {
         Ok(())
     }
 
-    fn begin(&mut self, sinks: &Sinks, softening: f64, want: &Want) -> Result<()> {
-        blocking(self.compute(sinks, softening, want))
+    fn begin(&mut self, sinks: &Sinks, softening: f64, outputs: &Outputs) -> Result<()> {
+        blocking(self.compute(sinks, softening, outputs))
     }
 
-    fn collect(&mut self, out: &mut Answers) -> Result<()> {
+    fn collect(&mut self, out: &mut Forces) -> Result<()> {
         // The next evaluation reuses the memory of `out`.
         std::mem::swap(out, &mut self.found);
-        self.found.resize(0, &Want::ACCELERATION);
+        self.found.resize(0, &Outputs::ACCELERATION);
         Ok(())
     }
 
@@ -175,11 +180,11 @@ impl<E: Evaluator> ForceEngine for WithSources<E> {
         &'a mut self,
         sinks: &'a Sinks<'a>,
         softening: f64,
-        want: &'a Want<'a>,
-        out: &'a mut Answers,
+        outputs: &'a Outputs<'a>,
+        out: &'a mut Forces,
     ) -> BoxFuture<'a, Result<()>> {
         Box::pin(async move {
-            self.compute(sinks, softening, want).await?;
+            self.compute(sinks, softening, outputs).await?;
             self.collect(out)
         })
     }

@@ -8,7 +8,7 @@ use crate::error::{Result, by_name};
 /// Where forces are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Place {
+pub enum Placement {
     /// All cores of the processor.
     Cpu,
     /// A graphics adapter.
@@ -40,7 +40,7 @@ impl Method {
     }
 }
 
-/// Place and method in one word, for `--engine`.
+/// Back end and method in one word, for `--engine`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
@@ -83,8 +83,8 @@ impl EngineKind {
     }
 
     /// Where it computes; `auto`, before it is resolved, counts as the processor.
-    pub fn place(self) -> Place {
-        if self == Self::Gpu { Place::Gpu } else { Place::Cpu }
+    pub fn placement(self) -> Placement {
+        if self == Self::Gpu { Placement::Gpu } else { Placement::Cpu }
     }
 
     /// Its default method.

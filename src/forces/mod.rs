@@ -1,12 +1,12 @@
 //! Forces: their input and output, and the engines that compute them.
 //!
-//! An evaluation has [`Sources`], [`Sinks`] and the outputs to compute ([`Want`]); the result is
-//! [`Answers`]. A [`ForceEngine`] computes it and stores the sources from call to call, as a GRAPE
+//! An evaluation has [`Sources`], [`Sinks`] and the outputs to compute ([`Outputs`]); the result is
+//! [`Forces`]. A [`ForceEngine`] computes it and stores the sources from call to call, as a GRAPE
 //! stores its j-particles: set all of them, or replace a few, then evaluate the forces on one sink
 //! or a million. The shortest way to an engine is an [`Evaluator`], a function of sources and sinks.
 //!
 //! Numbers are f64 in the caller's units; masses are gravitating masses G m. An engine that
-//! computes in less narrows them itself and states its [`Precision`]. [`Place`], [`Method`] and
+//! computes in less narrows them itself and states its [`Precision`]. [`Placement`], [`Method`] and
 //! precision are chosen independently; [`ENGINES`] lists the engine for each combination.
 //!
 //! ```
@@ -21,19 +21,18 @@
 //! Potentials, derivatives, neighbours, other sinks than the sources, or another engine:
 //!
 //! ```
-//! use gravitile::forces::{Answers, ForceEngine, Identity, Sinks, Sources, Want, direct::CpuSingle};
+//! use gravitile::forces::{Forces, ForceEngine, Identity, Sinks, Sources, Outputs, direct::CpuSingle};
 //! use gravitile::glam::DVec3;
 //!
 //! let position = [DVec3::ZERO, DVec3::X];
-//! let mut out = Answers::default();
+//! let mut out = Forces::default();
 //! let sources = Sources::new(&position, &[1.0, 2.0]);
 //! let sinks = Sinks::new(&position, Identity::Offset(0));
-//! CpuSingle::new().evaluate_from(&sources, &sinks, 0.0, &Want::POTENTIAL, &mut out)?;
+//! CpuSingle::new().evaluate_from(&sources, &sinks, 0.0, &Outputs::POTENTIAL, &mut out)?;
 //! assert!((out.acceleration[0].x - 2.0).abs() < 1e-6);
 //! # Ok::<(), gravitile::error::Error>(())
 //! ```
 
-mod answers;
 mod device;
 pub mod direct;
 mod engine;
@@ -42,9 +41,10 @@ mod kind;
 pub mod last;
 mod moving;
 mod precision;
-mod question;
 pub mod rebuilds;
 mod registry;
+mod request;
+mod results;
 mod shape;
 #[cfg(not(target_arch = "wasm32"))]
 mod spread;
@@ -52,26 +52,26 @@ mod test_bodies;
 mod throughput;
 pub mod tree;
 
-pub use answers::{Answers, Lists};
 pub use device::{
     DeviceForces, Piece, SharedForces, StepForces, evaluate, evaluate_blocking, record_within,
 };
 pub use engine::{Capabilities, DeviceEngine, ForceEngine, Interfaces};
 pub use evaluator::{Evaluator, WithSources};
-pub use kind::{EngineKind, Place, engine_names};
+pub use kind::{EngineKind, Placement, engine_names};
 pub(crate) use moving::Watch;
 pub use moving::{
     ArrivalList, Arrivals, Goal, Moving, MovingSources, SharedTable, SourceTable, ToJerk,
 };
 pub use precision::{Noise, Precision};
-pub use question::{
-    Identity, NO_SOURCE, Order, Sinks, Sources, Want, Within, check_softening, check_update,
-};
 pub use rebuilds::Rebuilds;
 pub use registry::{
     BindForces, DeviceEntry, DeviceTools, Entry, Make, Tools, check_order, find, make, on_device,
     open, tiers,
 };
+pub use request::{
+    Identity, NO_SOURCE, Order, Outputs, Sinks, Sources, Within, check_softening, check_update,
+};
+pub use results::{Forces, Lists};
 #[cfg(not(target_arch = "wasm32"))]
 pub use spread::Spread;
 pub use test_bodies::TestBodies;
@@ -106,34 +106,37 @@ pub enum Method {
 impl Method {
     /// Every method with its name and what it is, in plain words.
     pub const ALL: &[(Self, &'static str, &'static str)] = &[
-        (Self::Direct, "direct", "Every pair by itself, as fast as the place allows"),
+        (Self::Direct, "direct", "Every pair by itself, as fast as the placement allows"),
         (Self::Reference, "reference", "Every pair by itself in scalar f64: slow and right"),
         (Self::Tree, "tree", "Far bodies together as cells of an octree: for many bodies"),
     ];
 }
 
 /// Every engine; among those that differ only in precision the default comes first.
-pub const ENGINES: &[Entry] = &[
-    // SIMD on all cores.
-    entry(Place::Cpu, Method::Direct, Precision::Single, PLAIN, |_| made(CpuSingle::new())),
-    entry(Place::Cpu, Method::Direct, Precision::Double, ANY, |_| made(CpuDouble::new())),
-    entry(Place::Cpu, Method::Reference, Precision::Double, ANY, |_| made(Reference::default())),
-    // The all-pairs kernel for single evaluations.
-    entry(Place::Gpu, Method::Direct, Precision::Single, PLAIN, |tools| {
-        Box::pin(async { boxed(GpuSingle::new(tools.device()?, tools.kernel)) })
-    }),
-    tier(Precision::DoubleSingle, |tools| open_tier(tools, Precision::DoubleSingle)),
-    tier(Precision::Single, |tools| open_tier(tools, Precision::Single)),
-    // On adapters whose shaders support f64.
-    tier(Precision::Double, |tools| open_tier(tools, Precision::Double)),
-    entry(Place::Cpu, Method::Tree, Precision::Single, PLAIN, |tools| {
-        made(CpuTree::new(tools.tree))
-    }),
-    entry(Place::Gpu, Method::Tree, Precision::Single, PLAIN, |tools| {
-        let shape = TreeShape::of(&tools.tree, tools.kernel.checked.into());
-        Box::pin(async move { boxed(GpuTree::new(tools.device()?, shape)) })
-    }),
-];
+pub const ENGINES: &[Entry] =
+    &[
+        // SIMD on all cores.
+        entry(Placement::Cpu, Method::Direct, Precision::Single, PLAIN, |_| made(CpuSingle::new())),
+        entry(Placement::Cpu, Method::Direct, Precision::Double, ANY, |_| made(CpuDouble::new())),
+        entry(Placement::Cpu, Method::Reference, Precision::Double, ANY, |_| {
+            made(Reference::default())
+        }),
+        // The all-pairs kernel for single evaluations.
+        entry(Placement::Gpu, Method::Direct, Precision::Single, PLAIN, |tools| {
+            Box::pin(async { boxed(GpuSingle::new(tools.device()?, tools.kernel)) })
+        }),
+        tier(Precision::DoubleSingle, |tools| open_tier(tools, Precision::DoubleSingle)),
+        tier(Precision::Single, |tools| open_tier(tools, Precision::Single)),
+        // On adapters whose shaders support f64.
+        tier(Precision::Double, |tools| open_tier(tools, Precision::Double)),
+        entry(Placement::Cpu, Method::Tree, Precision::Single, PLAIN, |tools| {
+            made(CpuTree::new(tools.tree))
+        }),
+        entry(Placement::Gpu, Method::Tree, Precision::Single, PLAIN, |tools| {
+            let shape = TreeShape::of(&tools.tree, tools.kernel.checked.into());
+            Box::pin(async move { boxed(GpuTree::new(tools.device()?, shape)) })
+        }),
+    ];
 
 /// Every method whose bodies can live on a device.
 pub const ON_DEVICE: &[DeviceEntry] = &[
@@ -178,18 +181,18 @@ const PLAIN: (Order, Order) = (Order::Acceleration, Order::Acceleration);
 const ANY: (Order, Order) = (Order::Acceleration, Order::Snap);
 
 const fn entry(
-    place: Place,
+    placement: Placement,
     method: Method,
     precision: Precision,
     orders: (Order, Order),
     make: Make,
 ) -> Entry {
-    Entry { place, method, precision, orders, make }
+    Entry { placement, method, precision, orders, make }
 }
 
 /// The entry of [`GpuTiers`] in a tier, for forces with derivatives.
 const fn tier(precision: Precision, make: Make) -> Entry {
-    entry(Place::Gpu, Method::Direct, precision, (Order::Jerk, Order::Snap), make)
+    entry(Placement::Gpu, Method::Direct, precision, (Order::Jerk, Order::Snap), make)
 }
 
 fn open_tier<'a>(
@@ -217,10 +220,10 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
 /// Slices of different lengths; values that are not finite; a negative softening; bodies too far
 /// apart for f32.
 pub fn accelerations(position: &[DVec3], mass: &[f64], softening: f64) -> Result<Vec<DVec3>> {
-    let mut out = Answers::default();
+    let mut out = Forces::default();
     let sources = Sources::new(position, mass);
     let sinks = Sinks::new(position, Identity::Offset(0));
-    let want = &Want::ACCELERATION;
-    CpuSingle::new().evaluate_from(&sources, &sinks, softening, want, &mut out)?;
+    let outputs = &Outputs::ACCELERATION;
+    CpuSingle::new().evaluate_from(&sources, &sinks, softening, outputs, &mut out)?;
     Ok(out.acceleration)
 }

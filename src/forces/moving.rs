@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use glam::DVec3;
 
-use super::question::check_indices;
+use super::request::check_indices;
 use crate::error::{Error, Result};
 use crate::math::fetch_ahead;
 

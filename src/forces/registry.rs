@@ -9,7 +9,7 @@ use super::kind::AUTO;
 use super::tree::TreeConfig;
 use super::tree::gpu::WalkShape;
 use super::{
-    BoxFuture, DeviceForces, ENGINES, EngineKind, ForceEngine, Method, ON_DEVICE, Order, Place,
+    BoxFuture, DeviceForces, ENGINES, EngineKind, ForceEngine, Method, ON_DEVICE, Order, Placement,
     Precision,
 };
 use crate::error::{Error, Result};
@@ -34,7 +34,7 @@ pub struct Tools<'a> {
 /// An engine of [`ENGINES`].
 pub struct Entry {
     /// Where it computes.
-    pub place: Place,
+    pub placement: Placement,
     /// How it computes.
     pub method: Method,
     /// In which precision.
@@ -70,22 +70,26 @@ impl Tools<'_> {
 const NO_DEVICE: &str = "auto, cpu or reference: no device is open for it";
 
 /// The engines at `place` by `method` for forces up to `order`, the default precision first.
-fn entries(place: Place, method: Method, order: Order) -> impl Iterator<Item = &'static Entry> {
+fn entries(
+    placement: Placement,
+    method: Method,
+    order: Order,
+) -> impl Iterator<Item = &'static Entry> {
     ENGINES.iter().filter(move |entry| {
-        (entry.place, entry.method) == (place, method)
+        (entry.placement, entry.method) == (placement, method)
             && (entry.orders.0..=entry.orders.1).contains(&order)
     })
 }
 
 /// The precisions available at `place` by `method` for forces up to `order`, the default first.
 /// Whether an adapter supports all of them is known only once it is open.
-pub fn tiers(place: Place, method: Method, order: Order) -> Vec<Precision> {
-    entries(place, method, order).map(|entry| entry.precision).collect()
+pub fn tiers(placement: Placement, method: Method, order: Order) -> Vec<Precision> {
+    entries(placement, method, order).map(|entry| entry.precision).collect()
 }
 
 /// Checks that the method has forces up to `order` at `place`, or that no method does.
-pub fn check_order(place: Place, method: Method, order: Order) -> Result<()> {
-    let has = |method: &Method| entries(place, *method, order).next().is_some();
+pub fn check_order(placement: Placement, method: Method, order: Order) -> Result<()> {
+    let has = |method: &Method| entries(placement, *method, order).next().is_some();
     let others: Vec<_> = Method::ALL.iter().filter(|(other, ..)| has(other)).collect();
     if has(&method) || others.is_empty() {
         return Ok(());
@@ -101,16 +105,17 @@ pub fn check_order(place: Place, method: Method, order: Order) -> Result<()> {
 /// # Errors
 /// A precision that does not exist here, with those that do; those of [`check_order`].
 pub fn find(
-    place: Place,
+    placement: Placement,
     method: Method,
     precision: Option<Precision>,
     order: Order,
 ) -> Result<&'static Entry> {
-    check_order(place, method, order)?;
-    let mut found = entries(place, method, order);
+    check_order(placement, method, order)?;
+    let mut found = entries(placement, method, order);
     let wanted = |entry: &&Entry| precision.is_none_or(|precision| entry.precision == precision);
     found.find(wanted).ok_or_else(|| {
-        let names: Vec<_> = tiers(place, method, order).into_iter().map(Precision::name).collect();
+        let names: Vec<_> =
+            tiers(placement, method, order).into_iter().map(Precision::name).collect();
         match precision {
             Some(precision) if !names.is_empty() => {
                 let allowed = format!("{} for {} there", any_of(&names), order.name());
@@ -126,24 +131,24 @@ pub fn find(
 /// # Errors
 /// Those of [`find`]; no open device; a device on which the precision does not hold.
 pub async fn open(
-    place: Place,
+    placement: Placement,
     method: Method,
     precision: Option<Precision>,
     order: Order,
     tools: &Tools<'_>,
 ) -> Result<Box<dyn ForceEngine>> {
-    (find(place, method, precision, order)?.make)(tools).await
+    (find(placement, method, precision, order)?.make)(tools).await
 }
 
 /// Blocking version of [`open`]. In a browser an engine on a device is refused.
 pub fn make(
-    place: Place,
+    placement: Placement,
     method: Method,
     precision: Option<Precision>,
     order: Order,
     tools: &Tools,
 ) -> Result<Box<dyn ForceEngine>> {
-    blocking(open(place, method, precision, order, tools))
+    blocking(open(placement, method, precision, order, tools))
 }
 
 /// What forces on a device may need besides the bodies. Lengths and masses are in the frame's
@@ -205,8 +210,8 @@ impl EngineKind {
     pub fn methods(self) -> Vec<Method> {
         match self {
             Self::Reference => vec![Method::Reference],
-            Self::Auto => methods(&[Place::Cpu, Place::Gpu]),
-            kind => methods(&[kind.place()]),
+            Self::Auto => methods(&[Placement::Cpu, Placement::Gpu]),
+            kind => methods(&[kind.placement()]),
         }
     }
 
@@ -232,8 +237,8 @@ impl EngineKind {
             let allowed = format!("{} with the engine {}", any_of(&names), self.name());
             return Err(Error::value("the method", method.name(), allowed));
         }
-        let is_at = |place| methods(&[place]).contains(&method);
-        let kind = match (self, is_at(Place::Cpu), is_at(Place::Gpu)) {
+        let is_at = |placement| methods(&[placement]).contains(&method);
+        let kind = match (self, is_at(Placement::Cpu), is_at(Placement::Gpu)) {
             _ if method == Method::Reference => Self::Reference,
             (Self::Auto, true, false) => Self::Cpu,
             (Self::Auto, false, true) => Self::Gpu,
@@ -244,10 +249,10 @@ impl EngineKind {
 }
 
 /// The methods that at least one of `places` has, in the order of [`Method::ALL`].
-fn methods(places: &[Place]) -> Vec<Method> {
+fn methods(places: &[Placement]) -> Vec<Method> {
     let has = |method: &Method| {
-        let is_listed = |place: &Place| {
-            ENGINES.iter().any(|entry| (entry.place, entry.method) == (*place, *method))
+        let is_listed = |placement: &Placement| {
+            ENGINES.iter().any(|entry| (entry.placement, entry.method) == (*placement, *method))
         };
         places.iter().any(is_listed)
     };
@@ -260,19 +265,20 @@ mod tests {
 
     #[test]
     fn every_place_and_order_has_engine_with_default_first() {
-        let tier = |place, method, order| find(place, method, None, order).unwrap().precision;
+        let tier =
+            |placement, method, order| find(placement, method, None, order).unwrap().precision;
         for order in [Order::Acceleration, Order::Jerk, Order::Snap] {
-            assert_eq!(tier(Place::Cpu, Method::Reference, order), Precision::Double);
+            assert_eq!(tier(Placement::Cpu, Method::Reference, order), Precision::Double);
         }
-        assert_eq!(tier(Place::Cpu, Method::Direct, Order::Acceleration), Precision::Single);
-        assert_eq!(tier(Place::Cpu, Method::Direct, Order::Jerk), Precision::Double);
-        assert_eq!(tier(Place::Gpu, Method::Direct, Order::Acceleration), Precision::Single);
-        assert_eq!(tier(Place::Gpu, Method::Direct, Order::Snap), Precision::DoubleSingle);
+        assert_eq!(tier(Placement::Cpu, Method::Direct, Order::Acceleration), Precision::Single);
+        assert_eq!(tier(Placement::Cpu, Method::Direct, Order::Jerk), Precision::Double);
+        assert_eq!(tier(Placement::Gpu, Method::Direct, Order::Acceleration), Precision::Single);
+        assert_eq!(tier(Placement::Gpu, Method::Direct, Order::Snap), Precision::DoubleSingle);
     }
 
     #[test]
     fn engines_match_their_registry_entries() {
-        for entry in ENGINES.iter().filter(|entry| entry.place == Place::Cpu) {
+        for entry in ENGINES.iter().filter(|entry| entry.placement == Placement::Cpu) {
             let engine = blocking((entry.make)(&Tools::default())).unwrap();
             assert_eq!(engine.precision(), entry.precision);
             assert_eq!(engine.highest_order(), entry.orders.1);
@@ -281,11 +287,11 @@ mod tests {
 
     #[test]
     fn missing_engines_have_clear_errors() {
-        let (cpu, direct) = (Place::Cpu, Method::Direct);
+        let (cpu, direct) = (Placement::Cpu, Method::Direct);
         let refused = |precision, order| find(cpu, direct, Some(precision), order).err().unwrap();
         let text = refused(Precision::Single, Order::Jerk).to_string();
         assert!(text.contains("is single") && text.contains("double for jerk"), "{text}");
-        let made = make(Place::Gpu, direct, None, Order::Acceleration, &Tools::default());
+        let made = make(Placement::Gpu, direct, None, Order::Acceleration, &Tools::default());
         assert!(made.err().unwrap().to_string().contains("no device is open"));
         let text = find(cpu, Method::Tree, None, Order::Jerk).err().unwrap().to_string();
         let says = "the method is tree, but must be direct or reference for forces up to the jerk";

@@ -12,7 +12,7 @@ use glam::DVec3;
 use web_time::Instant;
 
 use super::{
-    Answers, Capabilities, ForceEngine, Interfaces, Order, Precision, Sinks, Sources, Want,
+    Capabilities, ForceEngine, Forces, Interfaces, Order, Outputs, Precision, Sinks, Sources,
 };
 use crate::error::{Error, Result};
 use crate::exchange::{Exchange, Ranks, equal_shares, polling_stop, shares};
@@ -21,7 +21,7 @@ use crate::exchange::{Exchange, Ranks, equal_shares, polling_stop, shares};
 pub struct Spread {
     engine: Box<dyn ForceEngine>,
     ranks: Ranks,
-    begun: Answers,
+    begun: Forces,
     weights: Weights,
     /// The precision of the results: decisions that depend on it are the same on all ranks.
     precision: Precision,
@@ -58,7 +58,7 @@ impl Spread {
             return Err(Error::value("the method", "tree", allowed));
         }
         let (precision, weights) = (engine.precision(), Weights::Equal);
-        Ok(Self { engine, ranks, begun: Answers::default(), weights, precision })
+        Ok(Self { engine, ranks, begun: Forces::default(), weights, precision })
     }
 
     /// [`Spread::new`] for ranks with different kinds of engines: they share the sinks in
@@ -113,17 +113,17 @@ fn answer(
     (own, chunk): (Range<usize>, usize),
     sinks: &Sinks,
     softening: f64,
-    want: &Want,
-    out: &mut Answers,
+    outputs: &Outputs,
+    out: &mut Forces,
 ) -> Result<()> {
     if engine.capabilities().ranges {
         let sinks = Sinks { only: Some((own.start, own.end)), ..*sinks };
-        engine.begin(&sinks, softening, want)?;
+        engine.begin(&sinks, softening, outputs)?;
         return engine.collect(out);
     }
     for begin in own.clone().step_by(chunk) {
         let part = begin..(begin + chunk).min(own.end);
-        answer_chunk(engine, part, sinks, softening, want, out)?;
+        answer_chunk(engine, part, sinks, softening, outputs, out)?;
     }
     Ok(())
 }
@@ -134,25 +134,25 @@ fn answer_chunk(
     part: Range<usize>,
     sinks: &Sinks,
     softening: f64,
-    want: &Want,
-    out: &mut Answers,
+    outputs: &Outputs,
+    out: &mut Forces,
 ) -> Result<()> {
     let sinks = sinks.part(part.clone());
-    let mut found = Answers::default();
-    engine.begin(&sinks, softening, want)?;
+    let mut found = Forces::default();
+    engine.begin(&sinks, softening, outputs)?;
     engine.collect(&mut found)?;
     for (all, found) in vectors(out).into_iter().zip(vectors(&mut found)) {
         if !found.is_empty() {
             all[part.clone()].copy_from_slice(found);
         }
     }
-    if want.potential {
+    if outputs.potential {
         out.potential[part].copy_from_slice(&found.potential);
     }
     Ok(())
 }
 
-fn vectors(answers: &mut Answers) -> [&mut [DVec3]; 3] {
+fn vectors(answers: &mut Forces) -> [&mut [DVec3]; 3] {
     [&mut answers.acceleration, &mut answers.jerk, &mut answers.snap]
 }
 
@@ -188,15 +188,15 @@ impl ForceEngine for Spread {
         self.engine.highest_order()
     }
 
-    fn begin(&mut self, sinks: &Sinks, softening: f64, want: &Want) -> Result<()> {
-        sinks.check(softening, want)?;
-        if want.nearest || want.within.is_some() {
+    fn begin(&mut self, sinks: &Sinks, softening: f64, outputs: &Outputs) -> Result<()> {
+        sinks.check(softening, outputs)?;
+        if outputs.nearest || outputs.within.is_some() {
             let allowed = "forces if ranks share the sinks";
             return Err(Error::value("what is wanted", "neighbours", allowed));
         }
         let n = sinks.position.len();
         let mut out = std::mem::take(&mut self.begun);
-        out.resize(n, want);
+        out.resize(n, outputs);
         // Chunks depend on the number of sinks only, shares also on the number of ranks.
         let chunk = n.div_ceil(MOST_CHUNKS).next_multiple_of(CHUNK_MULTIPLE).max(CHUNK_MULTIPLE);
         let shares = self.shares(n, chunk);
@@ -207,7 +207,7 @@ impl ForceEngine for Spread {
         let sinks_of_own = own.len();
         let Self { engine, ranks, .. } = self;
         let is_long = ranks.size() > 1 && engine.interactions(own.len()) > LONG;
-        let answer = || answer(engine.as_mut(), (own, chunk), sinks, softening, want, &mut out);
+        let answer = || answer(engine.as_mut(), (own, chunk), sinks, softening, outputs, &mut out);
         let answered = if is_long { polling_stop(ranks, answer) } else { answer() };
         // All ranks fail together: one that fails notifies the others before they wait for its
         // results.
@@ -218,14 +218,14 @@ impl ForceEngine for Spread {
         }
         self.ranks.unless_stopped(answered)?;
         self.learn(sinks_of_own, begun)?;
-        gather(&mut self.ranks, &shares, &mut out, want)?;
+        gather(&mut self.ranks, &shares, &mut out, outputs)?;
         self.begun = out;
         Ok(())
     }
 
-    fn collect(&mut self, out: &mut Answers) -> Result<()> {
+    fn collect(&mut self, out: &mut Forces) -> Result<()> {
         std::mem::swap(out, &mut self.begun);
-        self.begun.resize(0, &Want::ACCELERATION);
+        self.begun.resize(0, &Outputs::ACCELERATION);
         Ok(())
     }
 
@@ -250,25 +250,25 @@ impl ForceEngine for Spread {
 fn gather(
     ranks: &mut Ranks,
     shares: &[Range<usize>],
-    out: &mut Answers,
-    want: &Want,
+    out: &mut Forces,
+    outputs: &Outputs,
 ) -> Result<()> {
     let own = shares[ranks.rank()].clone();
-    let of = |out: &Answers| -> Vec<f64> {
+    let of = |out: &Forces| -> Vec<f64> {
         let vectors = [&out.acceleration, &out.jerk, &out.snap];
         let wanted = vectors.into_iter().filter(|all| !all.is_empty());
         let mut mine: Vec<f64> = wanted
             .flat_map(|all| all[own.clone()].iter().flat_map(|vector| vector.to_array()))
             .collect();
-        if want.potential {
+        if outputs.potential {
             mine.extend_from_slice(&out.potential[own.clone()]);
         }
         mine
     };
     let mine = of(out);
     let orders =
-        1 + usize::from(want.order >= Order::Jerk) + usize::from(want.order >= Order::Snap);
-    let each = (3 * orders + usize::from(want.potential)) * size_of::<f64>();
+        1 + usize::from(outputs.order >= Order::Jerk) + usize::from(outputs.order >= Order::Snap);
+    let each = (3 * orders + usize::from(outputs.potential)) * size_of::<f64>();
     let bytes: Vec<usize> = shares.iter().map(|share| share.len() * each).collect();
     ranks.all_gather(bytemuck::cast_slice(&mine), &bytes, &mut |rank, received| {
         let received: Vec<f64> = bytemuck::pod_collect_to_vec(received);
@@ -279,7 +279,7 @@ fn gather(
                 at += 3;
             }
         }
-        if want.potential {
+        if outputs.potential {
             out.potential[share].copy_from_slice(&received[at..]);
         }
     })
@@ -296,9 +296,9 @@ mod tests {
     fn answers(
         ranks: usize,
         engine: fn() -> Box<dyn ForceEngine>,
-        want: &Want<'static>,
+        outputs: &Outputs<'static>,
         count: usize,
-    ) -> Vec<Answers> {
+    ) -> Vec<Forces> {
         let TestBodies { position, velocity, mass, .. } = TestBodies::new(count, 7);
         std::thread::scope(|scope| {
             let threads: Vec<_> = team(ranks, None, std::time::Duration::ZERO)
@@ -313,8 +313,8 @@ mod tests {
                         engine.set_sources(&sources).unwrap();
                         let mut sinks = Sinks::new(position, Identity::Offset(0));
                         sinks.velocity = velocity;
-                        let mut out = Answers::default();
-                        engine.evaluate(&sinks, 0.05, want, &mut out).unwrap();
+                        let mut out = Forces::default();
+                        engine.evaluate(&sinks, 0.05, outputs, &mut out).unwrap();
                         out
                     })
                 })
@@ -325,26 +325,26 @@ mod tests {
 
     #[test]
     fn any_number_of_ranks_gives_bits_of_single_engine() {
-        let jerk = Want { potential: true, ..Want::only(Order::Jerk) };
-        type Case = (fn() -> Box<dyn ForceEngine>, Want<'static>);
+        let jerk = Outputs { potential: true, ..Outputs::only(Order::Jerk) };
+        type Case = (fn() -> Box<dyn ForceEngine>, Outputs<'static>);
         let engines: [Case; 4] = [
-            (|| Box::new(CpuSingle::new()), Want::ACCELERATION),
-            (|| Box::new(CpuSingle::new()), Want::POTENTIAL),
+            (|| Box::new(CpuSingle::new()), Outputs::ACCELERATION),
+            (|| Box::new(CpuSingle::new()), Outputs::POTENTIAL),
             (|| Box::new(CpuDouble::new()), jerk),
             (|| Box::new(Reference::default()), jerk),
         ];
-        for (make, want) in engines {
+        for (make, outputs) in engines {
             for count in [1, 63, 500, 2500] {
                 let TestBodies { position, velocity, mass, .. } = TestBodies::new(count, 7);
                 let mut sources = Sources::new(&position, &mass);
                 sources.velocity = &velocity;
                 let mut sinks = Sinks::new(&position, Identity::Offset(0));
                 sinks.velocity = &velocity;
-                let mut alone = Answers::default();
-                make().evaluate_from(&sources, &sinks, 0.05, &want, &mut alone).unwrap();
+                let mut alone = Forces::default();
+                make().evaluate_from(&sources, &sinks, 0.05, &outputs, &mut alone).unwrap();
                 for ranks in [1, 2, 3, 5] {
-                    for found in answers(ranks, make, &want, count) {
-                        assert!(found == alone, "{count} bodies on {ranks} ranks, {want:?}");
+                    for found in answers(ranks, make, &outputs, count) {
+                        assert!(found == alone, "{count} bodies on {ranks} ranks, {outputs:?}");
                     }
                 }
             }
@@ -385,10 +385,10 @@ mod tests {
         fn highest_order(&self) -> Order {
             self.0.highest_order()
         }
-        fn begin(&mut self, sinks: &Sinks, softening: f64, want: &Want) -> Result<()> {
-            self.0.begin(sinks, softening, want)
+        fn begin(&mut self, sinks: &Sinks, softening: f64, outputs: &Outputs) -> Result<()> {
+            self.0.begin(sinks, softening, outputs)
         }
-        fn collect(&mut self, out: &mut Answers) -> Result<()> {
+        fn collect(&mut self, out: &mut Forces) -> Result<()> {
             self.0.collect(out)
         }
         fn capabilities(&self) -> Capabilities<'_> {
@@ -403,9 +403,9 @@ mod tests {
     fn engines_without_ranges_give_same_bits_on_any_number_of_ranks() {
         let make: fn() -> Box<dyn ForceEngine> = || Box::new(Whole(CpuSingle::new()));
         for count in [1, 63, 500] {
-            let one = answers(1, make, &Want::ACCELERATION, count);
+            let one = answers(1, make, &Outputs::ACCELERATION, count);
             for ranks in [2, 3, 5] {
-                for found in answers(ranks, make, &Want::ACCELERATION, count) {
+                for found in answers(ranks, make, &Outputs::ACCELERATION, count) {
                     assert!(found == one[0], "{count} bodies on {ranks} ranks");
                 }
             }

@@ -57,7 +57,7 @@ pub struct AdapterInfo {
     pub class: DeviceClass,
     /// PCI vendor and device number.
     pub pci: (u32, u32),
-    /// Place on the PCI bus (`0000:01:00.0`), if there is one and the driver reports it.
+    /// Address on the PCI bus (`0000:01:00.0`), if there is one and the driver reports it.
     pub place: Option<String>,
 }
 

@@ -304,7 +304,7 @@ impl Gpu {
     ///
     /// # Errors
     /// The device was lost.
-    pub async fn finish_soon(
+    pub async fn finish_within(
         &self,
         submission: wgpu::SubmissionIndex,
         patience: std::time::Duration,

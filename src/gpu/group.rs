@@ -38,7 +38,7 @@ impl Gpu {
     ///
     /// # Errors
     /// Those of [`Gpu::open`]; fewer adapters than requested.
-    pub async fn open_beside(
+    pub async fn open_others(
         &self,
         request: &AdapterRequest,
         count: DeviceCount,
@@ -57,7 +57,7 @@ impl Gpu {
     }
 
     /// The adapters that could share bodies with this one, which is the first of them, as
-    /// [`Gpu::open_beside`] would open them.
+    /// [`Gpu::open_others`] would open them.
     ///
     /// # Errors
     /// A named adapter does not exist.

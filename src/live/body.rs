@@ -2,7 +2,7 @@
 
 use glam::DVec3;
 
-use crate::sim::Moment;
+use crate::sim::State;
 
 /// Number of nearest bodies that are listed.
 const NEIGHBOURS: usize = 3;
@@ -48,10 +48,10 @@ pub struct Neighbour {
 impl BodyFacts {
     /// Facts about the body with index `body`, or `None` if there is no such body. `mass` holds G m
     /// of all bodies. One pass over all bodies, in f64.
-    pub fn of(moment: &Moment, mass: &[f64], body: usize) -> Option<Self> {
-        let bodies = &moment.bodies;
+    pub fn of(state: &State, mass: &[f64], body: usize) -> Option<Self> {
+        let bodies = &state.bodies;
         let (position, velocity) = (*bodies.position.get(body)?, *bodies.velocity.get(body)?);
-        let softening2 = moment.softening * moment.softening;
+        let softening2 = state.softening * state.softening;
         // Sums relative to the body itself lose no digits far from the origin.
         let (mut total, mut centre, mut drift) = (0.0, DVec3::ZERO, DVec3::ZERO);
         let mut potential = 0.0;
@@ -94,7 +94,7 @@ impl BodyFacts {
             body,
             id: bodies.id[body],
             component: usize::from(bodies.component[body]),
-            time: moment.time,
+            time: state.time,
             mass: bodies.mass[body],
             speed: moving * part,
             distance: apart * part,
@@ -120,20 +120,20 @@ mod tests {
     use super::*;
     use crate::bodies::{Bodies, Component, Role};
 
-    fn moment(bodies: Bodies, softening: f64) -> Moment {
+    fn state(bodies: Bodies, softening: f64) -> State {
         let acceleration = vec![DVec3::ZERO; bodies.len()];
-        Moment { time: 2.0, steps: 0, bodies, acceleration, softening }
+        State { time: 2.0, steps: 0, bodies, acceleration, softening }
     }
 
     /// Two bodies of mass 2 and 1 at distance 4 with the relative speed `speed`; the pair is far
     /// from the origin and drifts.
-    fn pair(speed: f64) -> Moment {
+    fn pair(speed: f64) -> State {
         let mut bodies = Bodies::default();
         bodies.components.push(Component::new("stars", Role::Star));
         let (far, drift) = (DVec3::new(1e6, -3e5, 7.0), DVec3::new(0.0, 30.0, 0.0));
         bodies.push(2.0, far, drift, 0);
         bodies.push(1.0, far + DVec3::X * 4.0, drift + DVec3::Z * speed, 0);
-        moment(bodies, 0.0)
+        state(bodies, 0.0)
     }
 
     #[test]
@@ -141,15 +141,15 @@ mod tests {
         // Kepler: v^2 = 2 (m1 + m2) / r.
         let escape = (2.0f64 * 3.0 / 4.0).sqrt();
         for (speed, bound) in [(0.99 * escape, true), (1.01 * escape, false)] {
-            let moment = pair(speed);
-            let mass = moment.bodies.gravitating_mass(1.0);
+            let state = pair(speed);
+            let mass = state.bodies.gravitating_mass(1.0);
             for body in 0..2 {
-                let facts = BodyFacts::of(&moment, &mass, body).unwrap();
+                let facts = BodyFacts::of(&state, &mass, body).unwrap();
                 assert_eq!(facts.is_bound(), bound, "{facts:?}");
                 assert_eq!((facts.nearest.len(), facts.nearest[0].body), (1, 1 - body));
                 assert!((facts.nearest[0].distance - 4.0).abs() < 1e-9);
             }
-            let light = BodyFacts::of(&moment, &mass, 1).unwrap();
+            let light = BodyFacts::of(&state, &mass, 1).unwrap();
             assert!((light.speed - speed * 2.0 / 3.0).abs() < 1e-9, "{}", light.speed);
             assert!((light.distance - 4.0 * 2.0 / 3.0).abs() < 1e-9);
             assert!((light.potential + 2.0 / 4.0).abs() < 1e-12);
@@ -164,17 +164,17 @@ mod tests {
         for x in [0.0, 5.0, -1.0, 2.0, 9.0, 3.0] {
             bodies.push(1.0, DVec3::X * x, DVec3::ZERO, 0);
         }
-        let moment = moment(bodies, 0.5);
-        let facts = BodyFacts::of(&moment, &[1.0; 6], 0).unwrap();
+        let state = state(bodies, 0.5);
+        let facts = BodyFacts::of(&state, &[1.0; 6], 0).unwrap();
         let order: Vec<usize> = facts.nearest.iter().map(|near| near.body).collect();
         assert_eq!(order, [2, 3, 5]);
         let wanted: f64 = [5.0, 1.0, 2.0, 9.0, 3.0].iter().map(|r: &f64| -1.0 / r.hypot(0.5)).sum();
         assert!((facts.potential - wanted).abs() < 1e-12);
-        assert!(BodyFacts::of(&moment, &[1.0; 6], 6).is_none());
+        assert!(BodyFacts::of(&state, &[1.0; 6], 6).is_none());
         let mut alone = Bodies::default();
         alone.components.push(Component::new("stars", Role::Star));
         alone.push(1.0, DVec3::X, DVec3::Y, 0);
-        let facts = BodyFacts::of(&self::moment(alone, 0.5), &[1.0], 0).unwrap();
+        let facts = BodyFacts::of(&self::state(alone, 0.5), &[1.0], 0).unwrap();
         assert!(facts.nearest.is_empty() && !facts.is_bound() && facts.potential == 0.0);
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use web_time::{Duration, Instant};
 
 use super::Event;
-use crate::sim::Moment;
+use crate::sim::State;
 
 /// Largest fraction of the time that requests take.
 const MAX_FRACTION: f64 = 0.1;
@@ -22,7 +22,7 @@ const MANY_FRAMES: u64 = 20;
 /// Why the bodies are copied to the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
-    /// [`super::Command::Moment`] requested them.
+    /// [`super::Command::State`] requested them.
     Answer,
     /// A checkpoint, to continue from if the device is lost.
     Checkpoint,
@@ -36,10 +36,10 @@ impl Purpose {
         }
     }
 
-    pub fn event(self, moment: Arc<Moment>) -> Event {
+    pub fn event(self, state: Arc<State>) -> Event {
         match self {
-            Purpose::Answer => Event::Moment(moment),
-            Purpose::Checkpoint => Event::Checkpoint(moment),
+            Purpose::Answer => Event::State(state),
+            Purpose::Checkpoint => Event::Checkpoint(state),
         }
     }
 }

@@ -6,7 +6,7 @@ use super::Tempo;
 use crate::diagnostics::Diagnostics;
 use crate::error::Error;
 use crate::forces::direct::gpu::KernelRequest;
-use crate::sim::Moment;
+use crate::sim::State;
 
 /// A command to a running simulation, made by the window's panel and keys and carried out by
 /// [`super::Live::apply`].
@@ -33,7 +33,7 @@ pub enum Command {
     /// Requests diagnostics as soon as possible.
     Report,
     /// Requests the bodies as soon as possible, for example for saving.
-    Moment,
+    State,
 }
 
 /// The kernel and the softening to continue with.
@@ -59,11 +59,11 @@ pub(super) enum Changed {
 pub enum Event {
     /// Diagnostics of a state.
     Report(Report),
-    /// The state requested with [`Command::Moment`].
-    Moment(Arc<Moment>),
+    /// The state requested with [`Command::State`].
+    State(Arc<State>),
     /// A checkpoint to continue from if the device is lost; sent every few seconds without a
     /// request.
-    Checkpoint(Arc<Moment>),
+    Checkpoint(Arc<State>),
     /// An error; the simulation continues unless the device was lost.
     Failed(Error),
 }

@@ -18,7 +18,7 @@ use super::body::BodyFacts;
 use super::force_error::ForceError;
 use crate::error::Result;
 use crate::forces::tree::{GroupWalk, TreeConfig, TreeView};
-use crate::sim::{Moment, Settings};
+use crate::sim::{Settings, State};
 
 /// What to inspect.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -89,16 +89,16 @@ const REST: u32 = 3;
 pub(super) struct Inspection {
     request: InspectRequest,
     /// The latest received state.
-    moment: Option<Arc<Moment>>,
+    state: Option<Arc<State>>,
     /// The states of the current tree and error.
-    tree_of: Option<Arc<Moment>>,
-    error_of: Option<(Arc<Moment>, Instant)>,
+    tree_of: Option<Arc<State>>,
+    error_of: Option<(Arc<State>, Instant)>,
     running: Option<(Background<Found>, Instant)>,
     /// The body and the opening criterion of the last walk through the current tree, also if there
     /// is no such body.
     walked: Option<(usize, TreeConfig)>,
     /// The state and the body of the last facts, also if there is no such body.
-    facts_of: Option<(Arc<Moment>, usize)>,
+    facts_of: Option<(Arc<State>, usize)>,
     inspected: Inspected,
     /// When the last task ended, and how long it took.
     last: Option<(Instant, Duration)>,
@@ -106,7 +106,7 @@ pub(super) struct Inspection {
 
 /// The results of a task, and the state that they belong to.
 struct Found {
-    of: Arc<Moment>,
+    of: Arc<State>,
     error: Option<ForceError>,
     tree: Option<Arc<TreeView>>,
     /// The walk itself is `None` if there is no such body.
@@ -116,7 +116,7 @@ struct Found {
 
 /// A background task of the inspection.
 struct Task {
-    of: Arc<Moment>,
+    of: Arc<State>,
     gravitational_constant: f64,
     config: TreeConfig,
     wanted: InspectRequest,
@@ -129,7 +129,7 @@ impl Inspection {
     pub fn request(&mut self, request: InspectRequest) {
         self.request = request;
         if request.is_nothing() {
-            self.moment = None;
+            self.state = None;
         }
         if !request.wants_tree() {
             (self.tree_of, self.inspected.tree) = (None, None);
@@ -150,16 +150,16 @@ impl Inspection {
     }
 
     /// Takes in a state of the simulation.
-    pub fn receive(&mut self, moment: &Arc<Moment>) {
-        if !self.request.is_nothing() && moment.acceleration.len() == moment.bodies.len() {
-            self.moment = Some(Arc::clone(moment));
+    pub fn receive(&mut self, state: &Arc<State>) {
+        if !self.request.is_nothing() && state.acceleration.len() == state.bodies.len() {
+            self.state = Some(Arc::clone(state));
         }
     }
 
     /// The latest state, if it is that at `steps`.
-    fn current(&self, steps: u64, settings: &Settings) -> Option<&Arc<Moment>> {
-        let moment = self.moment.as_ref()?;
-        ((moment.steps, moment.softening) == (steps, settings.softening)).then_some(moment)
+    fn current(&self, steps: u64, settings: &Settings) -> Option<&Arc<State>> {
+        let state = self.state.as_ref()?;
+        ((state.steps, state.softening) == (steps, settings.softening)).then_some(state)
     }
 
     /// Whether a newer state than the last received one is needed, if the simulation is at `steps`.
@@ -184,8 +184,8 @@ impl Inspection {
     }
 
     /// What is requested of the state `of` and not known. `tree` is set if it has to be built.
-    fn missing(&self, of: &Arc<Moment>, settings: &Settings) -> InspectRequest {
-        let is = |known: &Arc<Moment>| Arc::ptr_eq(known, of);
+    fn missing(&self, of: &Arc<State>, settings: &Settings) -> InspectRequest {
+        let is = |known: &Arc<State>| Arc::ptr_eq(known, of);
         let InspectRequest { error, body, about, .. } = self.request;
         let tree = self.request.wants_tree() && !self.tree_of.as_ref().is_some_and(is);
         let has_facts = |of: usize| {
@@ -213,7 +213,7 @@ impl Inspection {
             match found {
                 Ok(found) => self.take(found),
                 Err(error) => {
-                    self.moment = None;
+                    self.state = None;
                     return Err(error);
                 }
             }
@@ -255,7 +255,7 @@ impl Inspection {
 
     /// The task that computes the missing results for the latest state, if any are missing.
     fn task(&self, settings: &Settings) -> Option<Task> {
-        let of = self.moment.as_ref()?;
+        let of = self.state.as_ref()?;
         let mut wanted = self.missing(of, settings);
         wanted.error &= self.error_of.as_ref().is_none_or(|(_, at)| at.elapsed() > ERRORS);
         if wanted.is_nothing() {

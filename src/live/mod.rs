@@ -126,7 +126,7 @@ impl Live {
         settings.method = Some(choice.method);
         let count = bodies.len();
         let mover = match choice.kind {
-            EngineKind::Gpu if !settings.steps_on_host() && !choice.beside.is_empty() => {
+            EngineKind::Gpu if !settings.steps_on_host() && !choice.others.is_empty() => {
                 let (choice, of_group) = (choice.clone(), settings.clone());
                 let opening = Simulation::open_unchecked(choice, bodies.clone(), of_group, None);
                 let simulation = Box::new(opening.await?);
@@ -140,7 +140,7 @@ impl Live {
                 Mover::Device(Box::new(mover))
             }
             kind => {
-                let (gpus, others) = (choice.gpu.as_ref(), &choice.beside);
+                let (gpus, others) = (choice.gpu.as_ref(), &choice.others);
                 let engine = host_engine(kind, gpus, others, &settings).await?;
                 let source = Source::Engine(choice.clone(), engine);
                 Mover::Worker(Box::new(OnWorker::start(gpu, bodies, source, &settings)?))
@@ -221,7 +221,7 @@ impl Live {
             }
             Command::Recompile => self.change(self.change_of(Changed::Shaders))?,
             Command::Report => self.request_report(),
-            Command::Moment => self.request_bodies(Purpose::Answer),
+            Command::State => self.request_bodies(Purpose::Answer),
         }
         Ok(())
     }
@@ -348,9 +348,9 @@ impl Live {
         for event in &events {
             match event {
                 Event::Report(report) => self.reports.receive(report.steps),
-                Event::Moment(moment) | Event::Checkpoint(moment) => {
-                    self.checkpoints.receive(moment.steps);
-                    self.inspection.receive(moment);
+                Event::State(state) | Event::Checkpoint(state) => {
+                    self.checkpoints.receive(state.steps);
+                    self.inspection.receive(state);
                 }
                 Event::Failed(_) => {
                     self.reports.give_up();

@@ -15,7 +15,7 @@ use crate::forces::direct::gpu::KernelVariant;
 use crate::forces::{Budget, Throughput};
 use crate::frame::Frame;
 use crate::gpu::{BodyBuffers, FrameTimes, Gpu, Readback, fine, layout::VEC4};
-use crate::sim::{Clock, CompiledKernel, DeviceState, Diagnosis, Moment, Settings, Work};
+use crate::sim::{Clock, CompiledKernel, DeviceState, Diagnosis, Settings, State, Work};
 
 /// Cost of a body's visit by the diagnostics' kernels, in interactions.
 const INTERACTIONS_PER_VISIT: f64 = 16.0;
@@ -252,7 +252,7 @@ impl OnDevice {
                 .map(|(x, v)| (frame.exact_position(x).0, frame.exact_velocity(v).0));
             (bodies.position, bodies.velocity) = fine.unzip();
             let acceleration = read[2].iter().map(|a| frame.wide_acceleration(three(a))).collect();
-            Ok(purpose.event(Arc::new(Moment { time, steps, bodies, acceleration, softening })))
+            Ok(purpose.event(Arc::new(State { time, steps, bodies, acceleration, softening })))
         };
         self.widening.push(Background::start("the bodies", work)?);
         Ok(())

@@ -25,7 +25,7 @@ use crate::error::Result;
 use crate::forces::ForceEngine;
 use crate::forces::tree::Rebuild;
 use crate::gpu::DevicePart;
-use crate::sim::{Choice, Moment, Settings, Simulation};
+use crate::sim::{Choice, Settings, Simulation, State};
 
 /// Interval of reports about the devices that share the bodies: long enough for meaningful
 /// fractions of the time.
@@ -176,14 +176,14 @@ impl Worker {
             if report || bodies.is_some() || lock(&shared.inbox).wanted {
                 self.fetch().await?;
             }
-            self.shown |= publish(shared, self.state(), &self.drawn, self.progress);
+            self.shown |= publish(shared, self.parts(), &self.drawn, self.progress);
             lock(&shared.outbox).done = done;
             if let (true, Some(steps)) = (blocks, self.simulation.blocks()) {
                 let facts = self.blocks.observe(steps, self.simulation.time());
                 lock(&shared.outbox).blocks = Some(facts);
             }
             if let Some(purpose) = bodies {
-                let event = purpose.event(Arc::new(self.moment()));
+                let event = purpose.event(Arc::new(self.state()));
                 lock(&shared.outbox).events.push(event);
             }
             if report {
@@ -246,13 +246,13 @@ impl Worker {
     }
 
     /// Bodies and accelerations: those on the host, or the last ones read back from devices.
-    fn state(&self) -> (&Bodies, &[DVec3]) {
+    fn parts(&self) -> (&Bodies, &[DVec3]) {
         self.simulation.host().unwrap_or((&self.read.0, &self.read.1))
     }
 
-    fn moment(&self) -> Moment {
-        let (bodies, acceleration) = self.state();
-        Moment {
+    fn state(&self) -> State {
+        let (bodies, acceleration) = self.parts();
+        State {
             time: self.simulation.time(),
             steps: self.simulation.steps(),
             bodies: bodies.clone(),
@@ -268,7 +268,7 @@ impl Worker {
 
     async fn report(&mut self) -> Result<Report> {
         let potential = self.simulation.fetch_potentials().await?;
-        let diagnostics = diagnose(self.state().0, &potential)?;
+        let diagnostics = diagnose(self.parts().0, &potential)?;
         let (time, steps) = (self.simulation.time(), self.simulation.steps());
         Ok(Report { time, steps, softening: self.simulation.settings().softening, diagnostics })
     }

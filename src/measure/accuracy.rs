@@ -4,7 +4,7 @@ use glam::DVec3;
 
 use crate::error::Result;
 use crate::forces::direct::Reference;
-use crate::forces::{Answers, ForceEngine, Sinks, Sources, Want};
+use crate::forces::{ForceEngine, Forces, Outputs, Sinks, Sources};
 
 /// What [`Reference`] gives.
 ///
@@ -15,10 +15,10 @@ pub(super) fn reference(
     sources: &Sources,
     sinks: &Sinks,
     softening: f64,
-    want: &Want,
-) -> Result<Answers> {
-    let mut right = Answers::default();
-    Reference::default().evaluate_from(sources, sinks, softening, want, &mut right)?;
+    outputs: &Outputs,
+) -> Result<Forces> {
+    let mut right = Forces::default();
+    Reference::default().evaluate_from(sources, sinks, softening, outputs, &mut right)?;
     Ok(right)
 }
 

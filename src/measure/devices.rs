@@ -44,8 +44,8 @@ fn largest_trial(choice: &Choice) -> usize {
 
 /// All devices of the same kind as the first, if steps are faster on them.
 async fn several(first: &Gpu, choice: Choice, n: usize, settings: &Settings) -> Result<Choice> {
-    let beside = first.open_beside(&settings.adapter, DeviceCount::Auto).await?;
-    if beside.is_empty() {
+    let others = first.open_others(&settings.adapter, DeviceCount::Auto).await?;
+    if others.is_empty() {
         let devices_reason = Some("there is one device of that kind".to_owned());
         return Ok(Choice { devices_reason, ..choice });
     }
@@ -61,7 +61,7 @@ async fn several(first: &Gpu, choice: Choice, n: usize, settings: &Settings) -> 
         steps_before: 0,
         ..settings.clone()
     };
-    let together = Choice { beside, ..choice.clone() };
+    let together = Choice { others, ..choice.clone() };
     let [one, all] = [
         secs_per_step(&choice, &bodies, &settings)?,
         secs_per_step(&together, &bodies, &settings)?,

@@ -2,7 +2,7 @@
 //!
 //! [`choose()`] adds to [`crate::sim::choose()`] how many devices are fastest. [`Stopwatch`] times
 //! compute passes,
-//! [`StepTimer`] times whole steps of kernels that it has checked, [`check_soon`] compares kernels
+//! [`StepTimer`] times whole steps of kernels that it has checked, [`check_case`] compares kernels
 //! with f64; these are available everywhere. The others block on the device, which a page in a
 //! browser cannot: [`KernelTimer`] times forces alone, [`Ceilings`] hold the adapter's maximum
 //! rates, [`predict`] derives a kernel's time from them. [`Session`] records all this for the

@@ -3,14 +3,14 @@
 
 use std::sync::Arc;
 
-use super::writer::{State, Writer, Written};
+use super::writer::{PendingOutput, Writer, Written};
 use super::{EnergyLog, EnergyWarning, RunFolder};
 use crate::diagnostics::{Diagnostics, diagnose};
 use crate::error::{Error, Result};
 use crate::forces::{last, rebuilds};
 use crate::frame;
 use crate::integrate::blocks::{PREFIX, Passage, Restart};
-use crate::sim::{Moment, Simulation};
+use crate::sim::{Simulation, State};
 use crate::snapshot::Snapshot;
 
 /// How a run ended.
@@ -106,8 +106,8 @@ fn steps(
     if !has_row {
         // If the run was interrupted between a snapshot and its row, the snapshot has the passage.
         let noted = template.attributes.get(PASSAGE).and_then(|text| text.parse().ok());
-        let Moment { steps, time, bodies, .. } = sim.moment()?;
-        let state = Arc::new(State { step: steps, snapshot: Snapshot::new(bodies, time) });
+        let State { steps, time, bodies, .. } = sim.state()?;
+        let state = Arc::new(PendingOutput { step: steps, snapshot: Snapshot::new(bodies, time) });
         let potential = unless_stopped(sim.potentials())?;
         let passage = passage(sim).map(|now| now.or(noted));
         match potential {
@@ -142,9 +142,9 @@ fn steps(
         }
         let is_interrupted = begun + done < next;
         continues = !is_interrupted && watch(next - begun);
-        let moment = sim.moment()?;
-        let step = moment.steps;
-        let mut snapshot = snapshot(moment, template);
+        let state = sim.state()?;
+        let step = state.steps;
+        let mut snapshot = snapshot(state, template);
         // Without a row the passage counts for the next one.
         let passage = if is_interrupted { None } else { passage(sim) };
         set_restart(&mut snapshot, sim.restart());
@@ -158,7 +158,7 @@ fn steps(
         if is_interrupted {
             attribute(INTERRUPTED, true.to_string());
         }
-        let state = Arc::new(State { step, snapshot });
+        let state = Arc::new(PendingOutput { step, snapshot });
         writer.write(&state);
         if is_interrupted {
             break;
@@ -250,9 +250,9 @@ fn stopped(sim: &mut Simulation, folder: &RunFolder, template: &Snapshot, error:
     if !matches!(error, Error::Body { .. }) {
         return error;
     }
-    let Ok(moment) = sim.moment() else { return error };
-    let time = moment.time;
-    let mut state = snapshot(moment, template);
+    let Ok(state) = sim.state() else { return error };
+    let time = state.time;
+    let mut state = snapshot(state, template);
     set_restart(&mut state, Restart::default());
     let saved = folder.write_stopped(&state);
     if let Error::Body { problem, .. } = &mut error {
@@ -265,12 +265,12 @@ fn stopped(sim: &mut Simulation, folder: &RunFolder, template: &Snapshot, error:
 }
 
 /// A state as a snapshot, with everything else taken from `template`.
-fn snapshot(moment: Moment, template: &Snapshot) -> Snapshot {
+fn snapshot(state: State, template: &Snapshot) -> Snapshot {
     let mut attributes = template.attributes.clone();
-    attributes.insert("step".to_owned(), moment.steps.to_string());
+    attributes.insert("step".to_owned(), state.steps.to_string());
     Snapshot {
-        bodies: moment.bodies,
-        time: moment.time,
+        bodies: state.bodies,
+        time: state.time,
         units: template.units.clone(),
         attributes,
         extra: template.extra.clone(),

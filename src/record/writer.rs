@@ -17,15 +17,15 @@ use crate::snapshot::Snapshot;
 const WAITING: usize = 2;
 
 /// The bodies after a step.
-pub(super) struct State {
+pub(super) struct PendingOutput {
     pub step: u64,
     pub snapshot: Snapshot,
 }
 
 enum Job {
-    Snapshot(Arc<State>),
+    Snapshot(Arc<PendingOutput>),
     /// A state with the potentials of all bodies, and the closest passage since the last row.
-    Row(Arc<State>, Vec<f64>, Option<Option<Passage>>),
+    Row(Arc<PendingOutput>, Vec<f64>, Option<Option<Passage>>),
 }
 
 /// The result of everything that was queued.
@@ -70,7 +70,7 @@ impl<'scope> Writer<'scope> {
                     obsolete.take().map_or(Ok(()), |step| folder.remove(step))
                 }
                 Job::Row(state, potential, passage) => {
-                    let State { step, snapshot } = &*state;
+                    let PendingOutput { step, snapshot } = &*state;
                     let found = diagnose(&snapshot.bodies, &potential)?;
                     let warning = log.append(*step, snapshot.time, &found, template, passage)?;
                     last = Some((*step, found));
@@ -96,12 +96,17 @@ impl<'scope> Writer<'scope> {
     }
 
     /// Queues a snapshot; waits if the queue is full.
-    pub fn write(&self, state: &Arc<State>) {
+    pub fn write(&self, state: &Arc<PendingOutput>) {
         self.hand_over(Job::Snapshot(Arc::clone(state)));
     }
 
     /// Queues a row of the log.
-    pub fn log(&self, state: &Arc<State>, potential: Vec<f64>, passage: Option<Option<Passage>>) {
+    pub fn log(
+        &self,
+        state: &Arc<PendingOutput>,
+        potential: Vec<f64>,
+        passage: Option<Option<Passage>>,
+    ) {
         self.hand_over(Job::Row(Arc::clone(state), potential, passage));
     }
 

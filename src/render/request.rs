@@ -91,7 +91,7 @@ impl LookRequest {
         size: PictureSize,
         lasts: f64,
     ) -> Result<CameraMotion> {
-        let default_follow = usual_follow(bodies, hints, lasts);
+        let default_follow = default_follow(bodies, hints, lasts);
         let extent = self.extent.or(hints.map(|hints| hints.extent * widening(size)));
         let hints = hints.cloned().unwrap_or(ViewHints { azimuth: -90.0, ..Default::default() });
         let inclination = self.inclination.unwrap_or(hints.inclination);
@@ -132,7 +132,7 @@ impl LookRequest {
 /// What the camera follows by default: nothing in a scene, whose view was chosen for it; with a
 /// snapshot the centre of mass, if the bodies' common motion would take them out of the picture
 /// within the simulated time `lasts`.
-pub fn usual_follow(bodies: &Bodies, hints: Option<&ViewHints>, lasts: f64) -> Follow {
+pub fn default_follow(bodies: &Bodies, hints: Option<&ViewHints>, lasts: f64) -> Follow {
     let (centre, drift) = bodies.centre_of_mass();
     let path_length = drift.length() * lasts;
     if hints.is_some() || !(path_length > 0.0) {
@@ -156,7 +156,7 @@ mod tests {
     #[test]
     fn empty_request_gives_defaults() {
         assert_eq!(LookRequest::default().style().unwrap(), Style::default());
-        let follow = |bodies| usual_follow(bodies, None, 10.0);
+        let follow = |bodies| default_follow(bodies, None, 10.0);
         assert_eq!(follow(&Bodies::default()), Follow::Nothing);
     }
 

@@ -16,7 +16,7 @@ const TITLE_LINES: usize = 3;
 
 /// Content of the captions of a simulation.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Said {
+pub struct Caption {
     /// Which captions to draw.
     pub captions: Captions,
     /// The title; nothing is drawn if it is empty.
@@ -27,7 +27,7 @@ pub struct Said {
     pub interval: f64,
 }
 
-impl Said {
+impl Caption {
     /// Draws the captions on a picture of bodies with these components, seen by `camera` with
     /// `look` at a time of the simulation.
     pub fn draw(
@@ -212,9 +212,10 @@ mod tests {
                 let size = PictureSize::new(width, height).unwrap();
                 let lit_by = |names: &str| {
                     let captions = Captions::from_names(names).unwrap();
-                    let said = Said { captions, title: "A title".into(), ..Said::default() };
+                    let caption =
+                        Caption { captions, title: "A title".into(), ..Caption::default() };
                     let mut image = Image::new(size);
-                    said.draw(&mut image, (&camera, &look, &bodies.components), 1.5);
+                    caption.draw(&mut image, (&camera, &look, &bodies.components), 1.5);
                     let mut lit = [0; 4];
                     for (i, pixel) in image.rgba().chunks(4).enumerate() {
                         let (x, y) = (i as u32 % width, i as u32 / width);
@@ -245,9 +246,9 @@ mod tests {
         for (width, height) in [(320, 240), (200, 400), (120, 90)] {
             let size = PictureSize::new(width, height).unwrap();
             let captions = Captions::from_names("all").unwrap();
-            let said = Said { captions, title: title.clone(), ..Said::default() };
+            let caption = Caption { captions, title: title.clone(), ..Caption::default() };
             let mut image = Image::new(size);
-            said.draw(&mut image, (&Camera::default(), &look, &bodies.components), 1.5);
+            caption.draw(&mut image, (&Camera::default(), &look, &bodies.components), 1.5);
             let is_edge = |x: u32, y: u32| x.min(y).min(width - 1 - x).min(height - 1 - y) < 4;
             for (i, pixel) in image.rgba().chunks(4).enumerate() {
                 let (x, y) = (i as u32 % width, i as u32 / width);

@@ -138,7 +138,7 @@ pub struct AdapterIdentity {
     /// PCI device number, or what the driver reports instead.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub device: Option<u32>,
-    /// Place on the PCI bus (`0000:01:00.0`), if there is one and the driver reports it.
+    /// Address on the PCI bus (`0000:01:00.0`), if there is one and the driver reports it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
 }

@@ -27,7 +27,7 @@ pub struct Choice {
     /// The open device, if the choice is the GPU.
     pub gpu: Option<Arc<Gpu>>,
     /// Further devices that share the bodies with it.
-    pub beside: Vec<Arc<Gpu>>,
+    pub others: Vec<Arc<Gpu>>,
     /// The ranks that share the bodies, if there are several.
     #[cfg(not(target_arch = "wasm32"))]
     pub ranks: Option<crate::exchange::Ranks>,
@@ -43,7 +43,7 @@ impl Choice {
         reason: impl Into<String>,
         gpu: Option<Arc<Gpu>>,
     ) -> Self {
-        let (reason, beside) = (reason.into(), Vec::new());
+        let (reason, others) = (reason.into(), Vec::new());
         Self {
             kind,
             method,
@@ -51,7 +51,7 @@ impl Choice {
             method_reason: None,
             devices_reason: None,
             gpu,
-            beside,
+            others,
             #[cfg(not(target_arch = "wasm32"))]
             ranks: None,
             is_mixed: false,
@@ -98,7 +98,7 @@ impl Choice {
 
     /// All open devices, the first one first.
     pub fn devices(&self) -> impl Iterator<Item = &Arc<Gpu>> {
-        self.gpu.iter().chain(&self.beside)
+        self.gpu.iter().chain(&self.others)
     }
 
     /// Why this engine, this method and this number of devices. "Asked for" is left out if there

@@ -66,13 +66,13 @@ pub async fn choose_on(open: Option<&Arc<Gpu>>, n: usize, settings: &Settings) -
         None => choose_method(choice, n, settings),
     };
     choice.check_devices(settings)?;
-    let beside = match (&choice.gpu, settings.devices) {
+    let others = match (&choice.gpu, settings.devices) {
         (Some(first), DeviceCount::These(_)) => {
-            first.open_beside(&settings.adapter, settings.devices).await?
+            first.open_others(&settings.adapter, settings.devices).await?
         }
         _ => Vec::new(),
     };
-    Ok(Choice { beside, ..choice })
+    Ok(Choice { others, ..choice })
 }
 
 /// Whether more than one device is requested by number.
@@ -169,7 +169,7 @@ fn choose_method(mut choice: Choice, n: usize, settings: &Settings) -> Choice {
 
 /// The reason why only `direct` is possible, if so.
 fn only_direct(choice: &Choice, n: usize, settings: &Settings) -> Option<String> {
-    let (place, integrator) = (choice.kind.place(), settings.integrator);
+    let (place, integrator) = (choice.kind.placement(), settings.integrator);
     let order = integrator.order_of_forces();
     if forces::find(place, Method::Tree, settings.precision, order).is_err() {
         let why = match settings.precision {

@@ -13,7 +13,7 @@ use crate::messages::any_of;
 /// The tiers that an engine has by this method for this integrator, the default first. Whether a
 /// GPU has all of its tiers is known only once the adapter is open.
 pub fn tiers(kind: EngineKind, method: Method, integrator: &Integrator) -> Vec<Precision> {
-    forces::tiers(kind.place(), method, integrator.order_of_forces())
+    forces::tiers(kind.placement(), method, integrator.order_of_forces())
 }
 
 /// The requested method and tier, or the defaults.
@@ -23,7 +23,7 @@ pub fn tiers(kind: EngineKind, method: Method, integrator: &Integrator) -> Vec<P
 pub(super) fn tier_of(kind: EngineKind, settings: &Settings) -> Result<(Method, Precision)> {
     let method = kind.by(settings.method)?.1;
     let integrator = settings.integrator;
-    forces::check_order(kind.place(), method, integrator.order_of_forces())?;
+    forces::check_order(kind.placement(), method, integrator.order_of_forces())?;
     let has = tiers(kind, method, integrator);
     let precision = match settings.precision {
         None => Ok(has.first().copied().unwrap_or(Precision::Double)),
@@ -66,7 +66,7 @@ pub async fn host_engine(
     let (kernel, tree) = (settings.kernel, settings.tree);
     let tools = Tools { gpu, other_devices, shapes: shapes.as_ref(), kernel, tree };
     let order = settings.integrator.order_of_forces();
-    forces::open(kind.place(), method, Some(precision), order, &tools).await
+    forces::open(kind.placement(), method, Some(precision), order, &tools).await
 }
 
 /// An engine for forces with derivatives, by itself. `gpu` and the `shapes` tuned on it are used by
@@ -82,8 +82,8 @@ pub fn direct_engine(
     precision: Option<Precision>,
 ) -> Result<Box<dyn ForceEngine>> {
     let tools = Tools { gpu, shapes, ..Tools::default() };
-    let has = forces::tiers(kind.place(), method, Order::Snap);
-    let made = forces::make(kind.place(), method, precision, Order::Snap, &tools);
+    let has = forces::tiers(kind.placement(), method, Order::Snap);
+    let made = forces::make(kind.placement(), method, precision, Order::Snap, &tools);
     made.map_err(|error| match precision {
         // If the engine has no tier at all, the mistake is the method, not the precision.
         Some(precision) if !has.is_empty() && !has.contains(&precision) => {

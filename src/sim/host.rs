@@ -12,7 +12,7 @@ use super::{
 };
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
-use crate::forces::{Answers, ForceEngine, Precision, Want};
+use crate::forces::{ForceEngine, Forces, Outputs, Precision};
 use crate::forces::{last, rebuilds};
 use crate::integrate::blocks::{Attractors, BlockSteps, Restart};
 use crate::integrate::{HostSide, HostStep};
@@ -27,7 +27,7 @@ pub const BACKEND: BackendEntry = BackendEntry {
             if settings.integrator.has_block_steps() {
                 check_kinds(choice)?;
             }
-            let (gpu, others) = (choice.gpu.as_ref(), &choice.beside);
+            let (gpu, others) = (choice.gpu.as_ref(), &choice.others);
             let engine = host_engine(choice.kind, gpu, others, settings).await?;
             #[cfg(not(target_arch = "wasm32"))]
             let engine = match settings.spread {
@@ -66,7 +66,7 @@ pub struct HostState {
 enum Stepping {
     Shared {
         step: HostStep,
-        forces: Box<Answers>,
+        forces: Box<Forces>,
         /// Positions, velocities and accelerations before the present step, restored if it fails.
         before: [Vec<DVec3>; 3],
         /// Steps done since the beginning of the run.
@@ -104,7 +104,7 @@ impl HostState {
                 return Err(Error::value("the engine", engine.describe(), allowed));
             }
             HostSide::Shared(step) => {
-                let mut forces = Box::<Answers>::default();
+                let mut forces = Box::<Forces>::default();
                 let remembered = restart.filter(|_| engine.capabilities().last_accelerations);
                 let now = settings.steps_before;
                 let interactions = match remembered.and_then(|r| last::find(&r.columns, n)) {
@@ -122,8 +122,8 @@ impl HostState {
                     None => {
                         begin_step(engine.as_mut(), now, true);
                         let (engine, known) = (engine.as_mut(), (&gravitating_mass[..], &[][..]));
-                        let want = &Want::ACCELERATION;
-                        evaluate(engine, &bodies, known, softening, want, &mut forces).await?;
+                        let outputs = &Outputs::ACCELERATION;
+                        evaluate(engine, &bodies, known, softening, outputs, &mut forces).await?;
                         acceleration.clone_from(&forces.acceleration);
                         engine.interactions(n)
                     }
@@ -174,10 +174,10 @@ impl HostState {
         let (mut bodies, engine) = (bodies.clone(), self.engine.as_mut());
         match &mut self.stepping {
             Stepping::Shared { steps, .. } => {
-                let mut found = Answers::default();
-                let want = &Want::ACCELERATION;
+                let mut found = Forces::default();
+                let outputs = &Outputs::ACCELERATION;
                 begin_step(engine, settings.steps_before, true);
-                evaluate(engine, &bodies, (&masses, &[]), softening, want, &mut found).await?;
+                evaluate(engine, &bodies, (&masses, &[]), softening, outputs, &mut found).await?;
                 *steps = settings.steps_before;
                 self.acceleration = found.acceleration;
                 self.interactions += engine.interactions(bodies.len());
@@ -222,7 +222,7 @@ impl HostState {
                     let (sources, sinks) = all_on_all(bodies, gravitating_mass, out);
                     begin_step(engine.as_mut(), next, false);
                     engine.set_sources(&sources)?;
-                    engine.begin(&sinks, *softening, &Want::ACCELERATION)?;
+                    engine.begin(&sinks, *softening, &Outputs::ACCELERATION)?;
                     engine.collect(forces)?;
                     forces.check(engine.precision())?;
                     std::mem::swap(out, &mut forces.acceleration);
@@ -286,8 +286,8 @@ impl HostState {
         }
         let engine = self.finer.as_mut().unwrap_or(&mut self.engine);
         let known = (&self.gravitating_mass[..], &self.acceleration[..]);
-        let (bodies, want, mut found) = (&self.bodies, &Want::POTENTIAL, Answers::default());
-        evaluate(engine.as_mut(), bodies, known, self.softening, want, &mut found).await?;
+        let (bodies, outputs, mut found) = (&self.bodies, &Outputs::POTENTIAL, Forces::default());
+        evaluate(engine.as_mut(), bodies, known, self.softening, outputs, &mut found).await?;
         Ok(found.potential)
     }
 }

@@ -51,7 +51,7 @@ pub use crate::tuned::Known;
 pub use group::{DeviceGroup, Exchanged};
 pub use host::HostState;
 pub use settings::Settings;
-pub use simulation::{Moment, Simulation};
+pub use simulation::{Simulation, State};
 pub use suggest::suggest;
 
 /// All backends; the first that suits a simulation steps its bodies.

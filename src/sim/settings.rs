@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::clock::{MOST_STEPS, check_advance, check_dt};
-use super::{Clock, EngineKind, Moment};
+use super::{Clock, EngineKind, State};
 use crate::error::Result;
 use crate::forces::direct::gpu::KernelRequest;
 use crate::forces::direct::gpu::tiers::Fitted;
@@ -91,12 +91,12 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// These settings for bodies that have reached `moment`: the simulation continues from its time
+    /// These settings for bodies that have reached `state`: the simulation continues from its time
     /// and steps.
-    pub fn going_on_from(&self, moment: &Moment) -> Self {
+    pub fn going_on_from(&self, state: &State) -> Self {
         // `start` is the time at step 0 had all steps been of the present length.
-        let start = moment.time - moment.steps as f64 * self.dt;
-        Self { start, steps_before: moment.steps, ..self.clone() }
+        let start = state.time - state.steps as f64 * self.dt;
+        Self { start, steps_before: state.steps, ..self.clone() }
     }
 
     /// Checks that no more than one device is requested, for work that only one can do.

@@ -31,7 +31,7 @@ pub struct Simulation {
 
 /// The bodies and their accelerations at one time.
 #[derive(Clone, Debug)]
-pub struct Moment {
+pub struct State {
     /// Simulated time.
     pub time: f64,
     /// Steps done since the beginning of the run.
@@ -332,7 +332,7 @@ impl Simulation {
     /// # Errors
     /// [`Error::Body`] if a body has left the range of numbers, as happens when the step is too
     /// long for the softening.
-    pub async fn fetch(&mut self) -> Result<Moment> {
+    pub async fn fetch(&mut self) -> Result<State> {
         let mut bodies = self.host_fields.clone_by_all_cores();
         let acceleration = self.read_into(&mut bodies).await?;
         let (step, now) = (self.clock.steps(), self.time());
@@ -341,7 +341,7 @@ impl Simulation {
             .map_err(|error| with_time(error, &format!("by step {step} (t = {now})")))?;
         let time = self.stopped_at().unwrap_or(self.time());
         let softening = self.settings.softening;
-        Ok(Moment { time, steps: self.clock.steps(), bodies, acceleration, softening })
+        Ok(State { time, steps: self.clock.steps(), bodies, acceleration, softening })
     }
 
     /// Reads positions and velocities into `bodies`, which are of this simulation; returns the
@@ -362,12 +362,12 @@ impl Simulation {
         self.backend.potential().await
     }
 
-    /// The diagnostics of `moment`, which must be the present moment.
+    /// The diagnostics of `state`, which must be the current one.
     ///
     /// # Errors
     /// Those of [`Simulation::fetch_potentials`].
-    pub async fn diagnose(&mut self, moment: &Moment) -> Result<Diagnostics> {
-        diagnose(&moment.bodies, &self.fetch_potentials().await?)
+    pub async fn diagnose(&mut self, state: &State) -> Result<Diagnostics> {
+        diagnose(&state.bodies, &self.fetch_potentials().await?)
     }
 
     /// Continues from the present time with other bodies, or with bodies changed in number, place,
@@ -449,7 +449,7 @@ impl Simulation {
     }
 
     /// [`Simulation::fetch`], blocking.
-    pub fn moment(&mut self) -> Result<Moment> {
+    pub fn state(&mut self) -> Result<State> {
         pollster::block_on(self.fetch())
     }
 
@@ -463,7 +463,7 @@ impl Simulation {
     /// # Errors
     /// Those of [`Simulation::fetch`].
     pub fn bodies(&mut self) -> Result<Bodies> {
-        Ok(self.moment()?.bodies)
+        Ok(self.state()?.bodies)
     }
 
     /// Lets `change` edit the bodies between two steps: move them, change masses, add and remove
@@ -483,13 +483,13 @@ impl Simulation {
     /// # Errors
     /// Those of [`Simulation::fetch`] and [`Simulation::fetch_potentials`].
     pub fn diagnostics(&mut self) -> Result<Diagnostics> {
-        let moment = self.moment()?;
-        self.diagnostics_of(&moment)
+        let state = self.state()?;
+        self.diagnostics_of(&state)
     }
 
     /// [`Simulation::diagnose`], blocking.
-    pub fn diagnostics_of(&mut self, moment: &Moment) -> Result<Diagnostics> {
-        pollster::block_on(self.diagnose(moment))
+    pub fn diagnostics_of(&mut self, state: &State) -> Result<Diagnostics> {
+        pollster::block_on(self.diagnose(state))
     }
 }
 

@@ -30,15 +30,15 @@ pub trait Racer<Shape = KernelConfig> {
 #[cfg(target_arch = "wasm32")]
 impl Racer for crate::measure::StepTimer {
     async fn prepare(&mut self, shape: &KernelConfig) -> Result<()> {
-        self.prepare_soon(shape).await
+        self.prepare_async(shape).await
     }
 
     async fn sample(&mut self, shape: &KernelConfig) -> Result<f64> {
-        self.sample_soon(shape).await
+        self.sample_async(shape).await
     }
 
     fn forget(&mut self, shape: &KernelConfig) {
-        self.forget_soon(shape);
+        self.release(shape);
     }
 }
 

@@ -6,7 +6,7 @@ use crate::common;
 use std::path::{Path, PathBuf};
 
 use gravitile::forces::direct::gpu::{GpuSingle, KernelRequest, own};
-use gravitile::forces::{Answers, ForceEngine, Identity, Sinks, Sources, Want};
+use gravitile::forces::{ForceEngine, Forces, Identity, Outputs, Sinks, Sources};
 use gravitile::measure::{cases_of, check};
 use gravitile::scene::{Spread, test_bodies};
 
@@ -73,11 +73,11 @@ fn accelerations() -> Vec<f64> {
     let request = KernelRequest { own: true, ..KernelRequest::NONE };
     let bodies = test_bodies(300, Spread::Even);
     let mut engine = GpuSingle::new(common::gpu(), request);
-    let mut answers = Answers::default();
+    let mut answers = Forces::default();
     let sinks = Sinks::new(&bodies.position, Identity::Offset(0));
     engine.set_sources(&Sources::new(&bodies.position, &bodies.mass)).unwrap();
-    let want = Want { potential: true, ..Want::ACCELERATION };
-    engine.evaluate(&sinks, 0.05, &want, &mut answers).unwrap();
+    let outputs = Outputs { potential: true, ..Outputs::ACCELERATION };
+    engine.evaluate(&sinks, 0.05, &outputs, &mut answers).unwrap();
     assert_eq!(answers.potential.len(), 300);
     answers.acceleration.iter().map(|a| a.x).collect()
 }

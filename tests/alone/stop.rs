@@ -34,7 +34,7 @@ fn sim(n: usize, integrator: &str, engine: EngineKind, on: (Method, usize)) -> S
         (0..devices).map(|_| Gpu::open_blocking(&settings.adapter).unwrap()).collect();
     let choice = Choice::of(engine, method, "asked for", open.pop());
     let settings = Settings { method: Some(method), ..settings };
-    Simulation::on(Choice { beside: open, ..choice }, bodies, settings).unwrap()
+    Simulation::on(Choice { others: open, ..choice }, bodies, settings).unwrap()
 }
 
 /// Completes a step and returns the number of times that engines polled for a stop request.
@@ -54,7 +54,7 @@ fn step_counting_polls(sim: &mut Simulation) -> u64 {
 fn assert_cancellable(sim: &mut Simulation, polls: u64) -> usize {
     let poll_numbers = [0, 1, 2, polls / 4, polls / 2, polls - 1];
     for (stopped, poll) in poll_numbers.into_iter().filter(|poll| *poll < polls).enumerate() {
-        let before = sim.moment().unwrap();
+        let before = sim.state().unwrap();
         stop::all_work_after(poll);
         let result = sim.step(1);
         stop::all_work(false);
@@ -63,7 +63,7 @@ fn assert_cancellable(sim: &mut Simulation, polls: u64) -> usize {
             Err(Error::Stopped) => {}
             Err(error) => panic!("{error}"),
         }
-        let after = sim.moment().unwrap();
+        let after = sim.state().unwrap();
         assert_eq!((after.steps, after.time), (before.steps, before.time));
         assert_eq!(after.bodies, before.bodies);
         assert_eq!(after.acceleration, before.acceleration);
@@ -97,7 +97,7 @@ fn cancelled_steps_leave_the_state_unchanged() {
         }
         disturbed.step(1).unwrap();
         other.step(1).unwrap();
-        let (a, b) = (disturbed.moment().unwrap(), other.moment().unwrap());
+        let (a, b) = (disturbed.state().unwrap(), other.state().unwrap());
         assert_eq!((a.steps, a.time), (b.steps, b.time), "{case}");
         assert_eq!(a.bodies, b.bodies, "{case}");
 
@@ -127,7 +127,7 @@ fn unexpectedly_long_walks_are_polled_often() {
     let request = common::adapter_request();
     let mut open: Vec<Arc<Gpu>> = (0..2).map(|_| Gpu::open_blocking(&request).unwrap()).collect();
     let choice = Choice::of(EngineKind::Gpu, Method::Tree, "asked for", open.pop());
-    let mut sim = Simulation::on(Choice { beside: open, ..choice }, bodies, settings).unwrap();
+    let mut sim = Simulation::on(Choice { others: open, ..choice }, bodies, settings).unwrap();
     let start = std::time::Instant::now();
     // Each of the two devices polls.
     let polls = step_counting_polls(&mut sim) / 2;

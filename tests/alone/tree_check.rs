@@ -50,12 +50,12 @@ fn correct_tree_passes_and_broken_kernels_fail() {
     let case = TreeCase { n: 2_000, sinks: 500, potential: true, ..cases[0] };
     assert!(matches!(case.shape.opening, Opening::Acceleration { .. }));
     assert_eq!(case.shape.order, MultipoleOrder::Quadrupole);
-    let moment =
+    let state =
         check_with(case, "tree/leaves.wgsl", "3.0 * body.w * d * d", "2.9 * body.w * d * d");
-    let what = moment.stages.clone().unwrap_err();
-    assert!(!moment.passed() && what.contains("second moment"), "{what}");
+    let what = state.stages.clone().unwrap_err();
+    assert!(!state.passed() && what.contains("second state"), "{what}");
     let inner = check_with(case, "tree/inner.wgsl", "3.0 * mass.w * d * d", "2.0 * mass.w * d * d");
-    assert!(inner.stages.unwrap_err().contains("second moment"));
+    assert!(inner.stages.unwrap_err().contains("second state"));
 
     // Faults after the tree build show only in the forces.
     let disk = TreeCase { cloud: Cloud::Disk, n: 4_097, sinks: 1_024, ..case };

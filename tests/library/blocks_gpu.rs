@@ -51,9 +51,9 @@ fn apart(a: &Bodies, b: &Bodies) -> f64 {
 
 /// All positions, velocities and accelerations, bit for bit.
 fn bits(sim: &mut Simulation) -> Vec<u64> {
-    let moment = sim.moment().unwrap();
-    let bodies = &moment.bodies;
-    let all = bodies.position.iter().chain(&bodies.velocity).chain(&moment.acceleration);
+    let state = sim.state().unwrap();
+    let bodies = &state.bodies;
+    let all = bodies.position.iter().chain(&bodies.velocity).chain(&state.acceleration);
     all.flat_map(|v| v.to_array().map(f64::to_bits)).collect()
 }
 
@@ -332,7 +332,7 @@ fn step_below_minimum_is_reported() {
         for settings in [on_host(&settings), settings] {
             let mut sim = open(&bodies, &settings);
             let error = sim.step(3).unwrap_err().to_string();
-            let time = sim.moment().unwrap().time;
+            let time = sim.state().unwrap().time;
             // Free fall from a distance of 2 with M = 2: pi / 2 sqrt(8 / 4).
             assert!((time - 2.2214).abs() < 1e-3, "{time}");
             messages.push(error);

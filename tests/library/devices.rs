@@ -38,10 +38,10 @@ fn settings(kernel: KernelRequest) -> Settings {
 
 fn chosen(count: usize, settings: &Settings) -> Choice {
     let mut devices = devices(count);
-    let beside = devices.split_off(1);
+    let others = devices.split_off(1);
     let method = settings.method.unwrap_or(Method::Direct);
     let choice = Choice::of(EngineKind::Gpu, method, "asked for", devices.pop());
-    Choice { beside, ..choice }
+    Choice { others, ..choice }
 }
 
 fn open(count: usize, bodies: &Bodies, settings: &Settings) -> Simulation {
@@ -50,10 +50,10 @@ fn open(count: usize, bodies: &Bodies, settings: &Settings) -> Simulation {
 
 /// The complete observable state of a simulation, bit for bit.
 fn fingerprint(sim: &mut Simulation) -> String {
-    let moment = sim.moment().unwrap();
-    let diagnostics = sim.diagnostics_of(&moment).unwrap();
+    let state = sim.state().unwrap();
+    let diagnostics = sim.diagnostics_of(&state).unwrap();
     let restart = sim.restart();
-    format!("{moment:?} {diagnostics:?} {restart:?} {}", sim.interactions())
+    format!("{state:?} {diagnostics:?} {restart:?} {}", sim.interactions())
 }
 
 const SHAPES: [KernelRequest; 3] = [

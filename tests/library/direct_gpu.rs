@@ -10,7 +10,7 @@ use glam::DVec3;
 use gravitile::forces::direct::Reference;
 use gravitile::forces::direct::gpu::tiers::{GpuTiers, Pairs, double_single, verdict};
 use gravitile::forces::{
-    Answers, ForceEngine, Identity, Order, Precision, Sinks, Sources, TestBodies, Want, Within,
+    ForceEngine, Forces, Identity, Order, Outputs, Precision, Sinks, Sources, TestBodies, Within,
 };
 use gravitile::measure::{check_direct, direct_cases};
 
@@ -67,7 +67,7 @@ fn split_products_are_as_accurate_as_fma() {
     let gpu = common::gpu();
     let found = verdict(&gpu, Precision::DoubleSingle).unwrap().unwrap();
     let sources = TestBodies::new(600, 17);
-    let mut right = Answers::default();
+    let mut right = Forces::default();
     let mut reference = Reference::default();
     reference.set_sources(&sources.sources(600)).unwrap();
     let sinks = sources.sinks(0..600, Identity::Offset(0));
@@ -77,7 +77,7 @@ fn split_products_are_as_accurate_as_fma() {
         let pairs = Pairs { fused, ..found };
         let mut engine = GpuTiers::unproven(Arc::clone(&gpu), Precision::DoubleSingle, pairs);
         engine.set_sources(&sources.sources(600)).unwrap();
-        let mut answers = Answers::default();
+        let mut answers = Forces::default();
         engine.evaluate(&sinks, 1e-4, &jerks(), &mut answers).unwrap();
         for (what, found, right) in [
             ("acceleration", &answers.acceleration, &right.acceleration),
@@ -95,29 +95,29 @@ fn engine(precision: Precision) -> GpuTiers {
     GpuTiers::new(common::gpu(), precision).unwrap()
 }
 
-fn jerks() -> Want<'static> {
-    Want { potential: true, nearest: true, ..Want::only(Order::Jerk) }
+fn jerks() -> Outputs<'static> {
+    Outputs { potential: true, nearest: true, ..Outputs::only(Order::Jerk) }
 }
 
-fn answers_of(engine: &mut dyn ForceEngine, sinks: &Sinks, want: &Want) -> Answers {
-    let mut answers = Answers::default();
-    engine.evaluate(sinks, 0.0, want, &mut answers).unwrap();
+fn answers_of(engine: &mut dyn ForceEngine, sinks: &Sinks, outputs: &Outputs) -> Forces {
+    let mut answers = Forces::default();
+    engine.evaluate(sinks, 0.0, outputs, &mut answers).unwrap();
     answers
 }
 
 /// Snaps of a self-gravitating cloud with its own accelerations, by `engine` and by the reference.
-fn snaps(engine: &mut dyn ForceEngine, cloud: &TestBodies, sinks: usize) -> (Answers, Answers) {
+fn snaps(engine: &mut dyn ForceEngine, cloud: &TestBodies, sinks: usize) -> (Forces, Forces) {
     let mut cloud = cloud.clone();
     let n = cloud.len();
     let mut reference = Reference::default();
     reference.set_sources(&cloud.sources(n)).unwrap();
     let all = cloud.sinks(0..n, Identity::Offset(0));
-    let pulls = answers_of(&mut reference, &all, &Want::only(Order::Acceleration)).acceleration;
+    let pulls = answers_of(&mut reference, &all, &Outputs::only(Order::Acceleration)).acceleration;
     cloud.acceleration = pulls;
-    let want = Want { potential: true, ..Want::only(Order::Snap) };
+    let outputs = Outputs { potential: true, ..Outputs::only(Order::Snap) };
     let both = [&mut reference as &mut dyn ForceEngine, engine].map(|engine| {
         engine.set_sources(&cloud.sources(n)).unwrap();
-        answers_of(engine, &cloud.sinks(0..sinks, Identity::Offset(0)), &want)
+        answers_of(engine, &cloud.sinks(0..sinks, Identity::Offset(0)), &outputs)
     });
     let [right, found] = both;
     (found, right)
@@ -183,9 +183,9 @@ fn pair_made_close_by_update_is_right() {
     let mut reference = Reference::default();
     reference.set_sources(&cloud.sources(300)).unwrap();
     let sinks = cloud.sinks(0..300, Identity::Offset(0));
-    let want = Want::only(Order::Snap);
+    let outputs = Outputs::only(Order::Snap);
     let [found, right] = [&mut engine as &mut dyn ForceEngine, &mut reference]
-        .map(|engine| answers_of(engine, &sinks, &want).snap);
+        .map(|engine| answers_of(engine, &sinks, &outputs).snap);
     for i in 0..300 {
         let off = (found[i] - right[i]).length() / right[i].length();
         assert!(off < 3e-5, "{i}: {off:e}");
@@ -213,14 +213,14 @@ fn neighbours_in_clumps_match_f64() {
         (0..n).map(|i| 3.0 * 10f64.powf(-1.0 - (i / 50 % 9) as f64 / 2.0)).collect();
     let mut reference = Reference::default();
     let within = Some(Within { radius: &radius, capacity: 200 });
-    let want = Want { nearest: true, within, ..Want::only(Order::Acceleration) };
+    let outputs = Outputs { nearest: true, within, ..Outputs::only(Order::Acceleration) };
     reference.set_sources(&cloud.sources(n)).unwrap();
     let sinks = cloud.sinks(0..n, Identity::Offset(0));
-    let right = answers_of(&mut reference, &sinks, &want);
+    let right = answers_of(&mut reference, &sinks, &outputs);
     for precision in tiers() {
         let mut engine = engine(precision);
         engine.set_sources(&cloud.sources(n)).unwrap();
-        let found = answers_of(&mut engine, &sinks, &want);
+        let found = answers_of(&mut engine, &sinks, &outputs);
         let wrong = |i: &usize| found.nearest[*i] != right.nearest[*i];
         let wrong: Vec<usize> = (0..n).filter(wrong).collect();
         assert!(wrong.is_empty(), "{}: nearest of {wrong:?}", precision.name());
@@ -298,7 +298,7 @@ fn updates_after_begin_affect_next_evaluation_only() {
     let before = answers_of(&mut engine, &sinks, &jerks());
     engine.begin(&sinks, 0.0, &jerks()).unwrap();
     engine.update_sources(&(0..300).collect::<Vec<_>>(), &new.sources(new.len())).unwrap();
-    let mut found = Answers::default();
+    let mut found = Forces::default();
     engine.finish(&mut found).unwrap();
     assert_eq!(found, before);
     let after = answers_of(&mut engine, &sinks, &jerks());
@@ -342,8 +342,8 @@ fn overflowing_list_is_flagged_and_still_counted() {
         engine.set_sources(&cloud.sources(cloud.len())).unwrap();
         for capacity in [0, 5, 399, 1000] {
             let within = Some(Within { radius: &radius, capacity });
-            let want = Want { within, ..Want::only(Order::Acceleration) };
-            let found = answers_of(&mut engine, &sinks, &want).neighbours;
+            let outputs = Outputs { within, ..Outputs::only(Order::Acceleration) };
+            let found = answers_of(&mut engine, &sinks, &outputs).neighbours;
             for i in 0..400 {
                 let all = if i == 7 { 0 } else { 399 };
                 assert_eq!((found.found(i), found.of(i).len()), (all, all.min(capacity)));
@@ -360,8 +360,8 @@ fn empty_and_invalid_bodies_are_handled() {
     let none = TestBodies::new(0, 7);
     let mut single = engine(Precision::Single);
     let radius = [1.0; 10];
-    let want = Want { within: Some(Within { radius: &radius, capacity: 3 }), ..jerks() };
-    let alone = answers_of(&mut single, &cloud.sinks(0..cloud.len(), Identity::Foreign), &want);
+    let outputs = Outputs { within: Some(Within { radius: &radius, capacity: 3 }), ..jerks() };
+    let alone = answers_of(&mut single, &cloud.sinks(0..cloud.len(), Identity::Foreign), &outputs);
     assert_eq!(alone.jerk, [DVec3::ZERO; 10]);
     assert_eq!((alone.nearest[3], alone.nearest_distance[3]), (u32::MAX, f64::INFINITY));
     assert_eq!((alone.neighbours.len(), alone.neighbours.found(9)), (10, 0));
@@ -378,7 +378,7 @@ fn empty_and_invalid_bodies_are_handled() {
     assert!(error.contains("body 4") && error.contains("'single'"), "{error}");
     assert_eq!(single.source_count(), 0);
     single.set_sources(&cloud.sources(cloud.len())).unwrap();
-    let mut answers = Answers::default();
+    let mut answers = Forces::default();
     let error =
         single.evaluate(&far.sinks(0..far.len(), Identity::Foreign), 0.0, &jerks(), &mut answers);
     assert!(error.unwrap_err().to_string().contains("as a sink"));

@@ -6,7 +6,7 @@ use glam::DVec3;
 use gravitile::bodies::Bodies;
 use gravitile::forces::direct::gpu::KernelRequest;
 use gravitile::forces::direct::{CpuSingle, GpuSingle, Reference};
-use gravitile::forces::{Answers, ForceEngine, Identity, Sinks, Sources, Want};
+use gravitile::forces::{ForceEngine, Forces, Identity, Outputs, Sinks, Sources};
 use gravitile::gpu::DeviceClass;
 use gravitile::scene::{Spread, test_bodies};
 use gravitile::sim::{EngineKind, Settings, Simulation};
@@ -51,13 +51,13 @@ fn forces(
     bodies: &Bodies,
     g: f64,
     softening: f64,
-    want: Want,
-) -> Answers {
+    outputs: Outputs,
+) -> Forces {
     let mass = bodies.gravitating_mass(g);
     let sinks = Sinks::new(&bodies.position, Identity::Offset(0));
     let sources = Sources::new(&bodies.position, &mass);
-    let mut out = Answers::default();
-    engine.evaluate_from(&sources, &sinks, softening, &want, &mut out).unwrap();
+    let mut out = Forces::default();
+    engine.evaluate_from(&sources, &sinks, softening, &outputs, &mut out).unwrap();
     out
 }
 
@@ -92,11 +92,11 @@ fn forces_do_not_depend_on_position_or_units() {
                 moved.shift(DVec3::new(0.7, -1.0, 0.4) * shift, DVec3::ZERO);
                 let moved = in_units(&moved, unit);
                 let eps = 0.01 * unit[0];
-                for want in [Want::ACCELERATION, Want::POTENTIAL] {
-                    let right = forces(&mut Reference::default(), &moved, g, eps, want);
+                for outputs in [Outputs::ACCELERATION, Outputs::POTENTIAL] {
+                    let right = forces(&mut Reference::default(), &moved, g, eps, outputs);
                     let gpu = GpuSingle::new(common::gpu(), KernelRequest::default());
                     for engine in [&mut CpuSingle::new() as &mut dyn ForceEngine, &mut { gpu }] {
-                        let found = forces(engine, &moved, g, eps, want);
+                        let found = forces(engine, &moved, g, eps, outputs);
                         let error = rms(&found.acceleration, &right.acceleration);
                         let what = format!("{spread:?}, {name}, {shift} away, {}", engine.name());
                         assert!(error < allowed(spread), "{what}: {error:e}");
@@ -116,9 +116,9 @@ fn unsoftened_forces_are_finite_in_any_units() {
     let bodies = cloud(2000, Spread::Even);
     for (name, unit, g) in units() {
         let scaled = in_units(&bodies, unit);
-        let right = forces(&mut Reference::default(), &scaled, g, 0.0, Want::ACCELERATION);
+        let right = forces(&mut Reference::default(), &scaled, g, 0.0, Outputs::ACCELERATION);
         let mut gpu = GpuSingle::new(common::gpu(), KernelRequest::default());
-        let found = forces(&mut gpu, &scaled, g, 0.0, Want::ACCELERATION);
+        let found = forces(&mut gpu, &scaled, g, 0.0, Outputs::ACCELERATION);
         assert!(found.acceleration.iter().all(|a| a.is_finite()), "{name}");
         let error = rms(&found.acceleration, &right.acceleration);
         assert!(error < 3e-6, "{name}: {error:e}");
@@ -144,14 +144,14 @@ fn error_after(bodies: &Bodies, unit: [f64; 3], g: f64, steps: u64) -> (f64, Bod
     let softening = settings.softening;
     let mut sim = Simulation::new(bodies.clone(), settings).unwrap();
     sim.step(steps).unwrap();
-    let moment = sim.moment().unwrap();
-    let frame = sim.settings().frame.expect("on a device").at(moment.time);
-    let mut rounded = moment.bodies.clone();
+    let state = sim.state().unwrap();
+    let frame = sim.settings().frame.expect("on a device").at(state.time);
+    let mut rounded = state.bodies.clone();
     for x in &mut rounded.position {
         *x = frame.wide_position(frame.position(*x));
     }
-    let right = forces(&mut Reference::default(), &rounded, g, softening, Want::ACCELERATION);
-    (rms(&moment.acceleration, &right.acceleration), moment.bodies)
+    let right = forces(&mut Reference::default(), &rounded, g, softening, Outputs::ACCELERATION);
+    (rms(&state.acceleration, &right.acceleration), state.bodies)
 }
 
 #[test]
@@ -192,13 +192,13 @@ fn restart_far_from_origin_gives_same_bits() {
     let mut first = Simulation::new(bodies, settings.clone()).unwrap();
     whole.step(40).unwrap();
     first.step(15).unwrap();
-    let moment = first.moment().unwrap();
+    let state = first.state().unwrap();
     let restart = first.restart();
     assert!(!restart.columns.is_empty(), "far out f64 should lack something");
     let settings = Settings { steps_before: 15, frame: first.settings().frame, ..settings };
     let resume = |restart| {
         let mut second =
-            Simulation::resume(moment.bodies.clone(), settings.clone(), restart).unwrap();
+            Simulation::resume(state.bodies.clone(), settings.clone(), restart).unwrap();
         second.step(25).unwrap();
         (second.bodies().unwrap(), second.restart())
     };
@@ -247,10 +247,10 @@ fn force_errors_for_all_units_and_shifts() {
                 moved.shift(DVec3::new(0.7, -1.0, 0.4) * shift, DVec3::ZERO);
                 let moved = in_units(&moved, unit);
                 let mut gpu = GpuSingle::new(common::gpu(), KernelRequest::default());
-                let want = Want::ACCELERATION;
-                let right = forces(&mut Reference::default(), &moved, g, 0.01 * unit[0], want);
+                let outputs = Outputs::ACCELERATION;
+                let right = forces(&mut Reference::default(), &moved, g, 0.01 * unit[0], outputs);
                 let error = |engine: &mut dyn ForceEngine| {
-                    let found = forces(engine, &moved, g, 0.01 * unit[0], want);
+                    let found = forces(engine, &moved, g, 0.01 * unit[0], outputs);
                     rms(&found.acceleration, &right.acceleration)
                 };
                 let (on_cpu, on_gpu) = (error(&mut CpuSingle::new()), error(&mut gpu));

@@ -6,7 +6,9 @@ use crate::common;
 use glam::DVec3;
 use gravitile::bodies::Bodies;
 use gravitile::error::Result;
-use gravitile::forces::{Answers, Evaluator, Order, Precision, Sinks, Sources, Want, WithSources};
+use gravitile::forces::{
+    Evaluator, Forces, Order, Outputs, Precision, Sinks, Sources, WithSources,
+};
 use gravitile::integrate::blocks::Restart;
 use gravitile::integrate::{self, Accelerate, HostSide, Integrator};
 use gravitile::scene::Scene;
@@ -45,7 +47,7 @@ fn bodies_can_change_between_steps_on_every_engine() {
         let what = format!("{}, {}", settings.engine.name(), settings.integrator.name);
         let mut sim = Simulation::new(plummer(100), settings.clone()).unwrap();
         sim.step(4).unwrap();
-        let before = sim.moment().unwrap();
+        let before = sim.state().unwrap();
         let refused = sim.edit(|bodies| {
             bodies.mass[3] = -1.0;
             Ok(())
@@ -64,7 +66,7 @@ fn bodies_can_change_between_steps_on_every_engine() {
         })
         .unwrap();
         assert_eq!((sim.len(), sim.steps()), (101, 4), "{what}");
-        let changed = sim.moment().unwrap();
+        let changed = sim.state().unwrap();
         assert_eq!(changed.time, before.time, "{what}");
         sim.step(6).unwrap();
 
@@ -98,8 +100,8 @@ impl Evaluator for Spring {
         _: &Sources<'_>,
         sinks: &Sinks<'_>,
         _: f64,
-        _: &Want<'_>,
-        out: &mut Answers,
+        _: &Outputs<'_>,
+        out: &mut Forces,
     ) -> Result<()> {
         out.acceleration = sinks.position.iter().map(|x| -*x).collect();
         out.potential = sinks.position.iter().map(|x| 0.5 * x.length_squared()).collect();

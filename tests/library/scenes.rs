@@ -7,7 +7,7 @@ use gravitile::bodies::{Bodies, Role};
 use gravitile::diagnostics::{Diagnostics, FRACTIONS, diagnose};
 use gravitile::error::{Error, Result};
 use gravitile::forces::direct::{CpuSingle, Reference};
-use gravitile::forces::{Answers, ForceEngine, Identity, Sinks, Sources, Want};
+use gravitile::forces::{ForceEngine, Forces, Identity, Outputs, Sinks, Sources};
 use gravitile::scene::{GENERATORS, MAX_BODIES, Scene, generator};
 
 /// A built-in scene, with `n` bodies if their number is a parameter.
@@ -27,20 +27,22 @@ fn read(text: &str) -> Result<Scene> {
     Scene::from_toml(text, Path::new("mine/test.toml"))
 }
 
-fn evaluate(engine: &mut dyn ForceEngine, bodies: &Bodies, softening: f64, out: &mut Answers) {
-    evaluate_for(Want::POTENTIAL, engine, bodies, softening, out);
+fn evaluate(engine: &mut dyn ForceEngine, bodies: &Bodies, softening: f64, out: &mut Forces) {
+    evaluate_for(Outputs::POTENTIAL, engine, bodies, softening, out);
 }
 
 fn evaluate_for(
-    want: Want,
+    outputs: Outputs,
     engine: &mut dyn ForceEngine,
     bodies: &Bodies,
     softening: f64,
-    out: &mut Answers,
+    out: &mut Forces,
 ) {
     let sinks = Sinks::new(&bodies.position, Identity::Offset(0));
     let sources = Sources::new(&bodies.position, &bodies.mass);
-    engine.evaluate_from(&sources, &sinks, softening, &want, out).expect("the engine should work");
+    engine
+        .evaluate_from(&sources, &sinks, softening, &outputs, out)
+        .expect("the engine should work");
 }
 
 /// Kick-drift-kick with `engine`; calls `inspect` after every eighth step with its number from 1.
@@ -48,9 +50,9 @@ fn leapfrog(
     engine: &mut dyn ForceEngine,
     bodies: &mut Bodies,
     (softening, dt, steps): (f64, f64, usize),
-    mut inspect: impl FnMut(usize, &Bodies, &Answers),
+    mut inspect: impl FnMut(usize, &Bodies, &Forces),
 ) {
-    let mut forces = Answers::default();
+    let mut forces = Forces::default();
     evaluate(engine, bodies, softening, &mut forces);
     for step in 1..=steps {
         for i in 0..bodies.len() {
@@ -60,8 +62,8 @@ fn leapfrog(
         }
         let is_inspected = step % 8 == 0;
         // The engine is faster without potentials.
-        let want = if is_inspected { Want::POTENTIAL } else { Want::ACCELERATION };
-        evaluate_for(want, engine, bodies, softening, &mut forces);
+        let outputs = if is_inspected { Outputs::POTENTIAL } else { Outputs::ACCELERATION };
+        evaluate_for(outputs, engine, bodies, softening, &mut forces);
         for i in 0..bodies.len() {
             bodies.velocity[i] += forces.acceleration[i] * (0.5 * dt);
         }
@@ -72,7 +74,7 @@ fn leapfrog(
 }
 
 fn diagnostics(bodies: &Bodies, softening: f64) -> Diagnostics {
-    let mut forces = Answers::default();
+    let mut forces = Forces::default();
     evaluate(&mut Reference::default(), bodies, softening, &mut forces);
     diagnose(bodies, &forces.potential).unwrap()
 }
@@ -452,7 +454,7 @@ fn initial_velocities_account_for_softening() {
         let bodies = build(&scene);
         let made = diagnostics(&bodies, softening);
         // The virial is x . a, not W: a softened potential is not homogeneous.
-        let mut forces = Answers::default();
+        let mut forces = Forces::default();
         evaluate(&mut Reference::default(), &bodies, softening, &mut forces);
         let virial: f64 = (0..bodies.len())
             .map(|i| bodies.mass[i] * bodies.position[i].dot(forces.acceleration[i]))
@@ -474,11 +476,11 @@ fn measured_q(bodies: &Bodies, softening: f64, r: f64) -> f64 {
             .map(|k| f64::from(k) / 48.0 * std::f64::consts::TAU)
             .map(|angle| DVec3::new(r * angle.cos(), r * angle.sin(), 0.0))
             .collect();
-        let mut forces = Answers::default();
+        let mut forces = Forces::default();
         let sinks = Sinks::new(&probes, Identity::Foreign);
         let sources = Sources::new(&bodies.position, &bodies.mass);
         Reference::default()
-            .evaluate_from(&sources, &sinks, softening, &Want::ACCELERATION, &mut forces)
+            .evaluate_from(&sources, &sinks, softening, &Outputs::ACCELERATION, &mut forces)
             .unwrap();
         -probes.iter().zip(&forces.acceleration).map(|(x, a)| x.dot(*a)).sum::<f64>() / 48.0
     };

@@ -297,9 +297,9 @@ fn collision_stops_run_with_explanation() {
         {
             assert!(text.contains(word), "'{text}' should say '{word}'");
         }
-        let moment = sim.moment().unwrap();
-        assert!((2.0..2.3).contains(&moment.time) && moment.time > sim.time(), "{}", moment.time);
-        assert!(moment.bodies.position[0].distance(moment.bodies.position[2]) < 1e-3);
+        let state = sim.state().unwrap();
+        assert!((2.0..2.3).contains(&state.time) && state.time > sim.time(), "{}", state.time);
+        assert!(state.bodies.position[0].distance(state.bodies.position[2]) < 1e-3);
     }
 }
 

@@ -168,7 +168,7 @@ pub fn main(args: &Args) -> Result<Ended> {
     // Only if needed: opening an adapter takes seconds on some machines.
     let shares = wanted.iter().any(|figure| figure.name == "devices") && gpu.is_some();
     let others = match gpu.as_ref().filter(|_| shares) {
-        Some(gpu) => pollster::block_on(gpu.open_beside(&args.adapter, DeviceCount::Auto))?,
+        Some(gpu) => pollster::block_on(gpu.open_others(&args.adapter, DeviceCount::Auto))?,
         None => Vec::new(),
     };
     interrupt::save_on_signal();
@@ -185,7 +185,7 @@ pub fn main(args: &Args) -> Result<Ended> {
     session.asked = kernel;
     session.remark = args.remark.as_deref().map(messages::piece).map(|text| text.to_string());
     session.look_at_machine();
-    session.beside = others;
+    session.others = others;
     session.cpu = engine != EngineKind::Gpu;
     if let Some(absent) = absent {
         session.absent = absent.map_err(|error| error.to_string());

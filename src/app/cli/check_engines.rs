@@ -5,11 +5,11 @@ use serde_json::json;
 
 use super::check_results::{Results, Verdict};
 use super::{Ended, print};
-use gravitile::forces::{Method, Place, Tools};
+use gravitile::forces::{Method, Placement, Tools};
 use gravitile::measure::{EngineRow, check_engines};
 
 pub fn main(as_json: bool) -> Result<Ended> {
-    let rows = check_engines(Place::Cpu, Method::Direct, &Tools::default())?;
+    let rows = check_engines(Placement::Cpu, Method::Direct, &Tools::default())?;
     let table = print::with_header(&HEADER, summary(&rows));
     Results::of(table, rows.iter().map(verdict)).print(as_json, "engines", json!({}))
 }

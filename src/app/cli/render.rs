@@ -17,7 +17,7 @@ use gravitile::record::EnergyWarning;
 use gravitile::render::captions::Captions;
 use gravitile::render::directing::directs;
 use gravitile::render::paths::FADES_WITHIN;
-use gravitile::render::writing::Said;
+use gravitile::render::writing::Caption;
 use gravitile::render::{Film, FilmOptions};
 use gravitile::scene::keyframes;
 use gravitile::settings::FilmRequest;
@@ -111,7 +111,7 @@ pub fn main(args: &Args) -> Result<Ended> {
     }
     let options = FilmOptions { size: args.size, frames_per_sec: args.fps };
     let film = Film::open(&args.out, options)?;
-    let said = Said {
+    let caption = Caption {
         captions,
         title,
         units: input.snapshot.units.clone(),
@@ -126,7 +126,7 @@ pub fn main(args: &Args) -> Result<Ended> {
         motion,
         style,
         renderer,
-        said,
+        caption,
         paths_fade_in: FADES_WITHIN * input.run.until,
     };
     if shot.is_still() {

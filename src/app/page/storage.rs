@@ -5,7 +5,7 @@ use std::io::{Error, Result};
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{Blob, HtmlAnchorElement, Storage, Url};
 
-use gravitile::files::Shelf;
+use gravitile::files::PageStore;
 
 /// Prefix of names in the storage, which other pages of the host share.
 const PREFIX: &str = "gravitile/";
@@ -23,7 +23,7 @@ fn refused(problem: JsValue) -> Error {
     Error::other(String::from(text))
 }
 
-impl Shelf for BrowserStorage {
+impl PageStore for BrowserStorage {
     fn take_down(&self, name: &str) -> Option<Vec<u8>> {
         Some(storage()?.get_item(&format!("{PREFIX}{name}")).ok()??.into_bytes())
     }

@@ -79,8 +79,8 @@ async fn run(request: &ViewRequest) -> Result<()> {
     let motion = request.look.motion(&bodies, loaded.view.as_ref(), &style, size, lasts)?;
     let mut painter = Painter::cpu(size);
     let mut sim = Simulation::open(bodies, settings).await?;
-    let moment = sim.fetch().await?;
-    let mut look = Look::new(&style, &moment.bodies, Some(&moment.acceleration))?;
+    let state = sim.fetch().await?;
+    let mut look = Look::new(&style, &state.bodies, Some(&state.acceleration))?;
     let canvas = Canvas::new(size)?;
     show(PLAIN);
     set_title(&format!("gravitile: {}", request.input.input));
@@ -189,7 +189,7 @@ async fn take_steps(link: &str, count: u32) -> Result<String> {
     let mut sim = Simulation::open(input.snapshot.bodies, settings).await?;
     let done = sim.advance(u64::from(count), &mut |_| true).await?;
     // Waits for the device to complete the steps.
-    let moment = sim.fetch().await?;
-    let bodies = moment.bodies.len();
+    let state = sim.fetch().await?;
+    let bodies = state.bodies.len();
     Ok(format!("{done} steps of {bodies} bodies on {}", sim.describe_engine()))
 }

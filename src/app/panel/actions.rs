@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{Input, Place};
+use super::{Input, Viewpoint};
 use gravitile::forces::tree::TreeConfig;
 use gravitile::forces::{Method, Precision};
 use gravitile::integrate::Integrator;
@@ -95,7 +95,7 @@ pub enum Action {
     /// Stops any of these three.
     StopMeasuring,
     /// Moves the camera to a preset place.
-    Camera(Place),
+    Camera(Viewpoint),
     /// Switches the directed camera on or off.
     Direct,
     /// Adds the current place and time to the camera's path.

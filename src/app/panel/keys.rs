@@ -4,7 +4,7 @@
 use egui::{Context, Key as Code, Modifiers};
 
 use super::theme::{self, DIM};
-use super::{Action, Facts, Place};
+use super::{Action, Facts, Viewpoint};
 use gravitile::live::{Command, Tempo};
 
 /// A key and what it does.
@@ -86,8 +86,10 @@ pub const KEYS: &[Key] = &[
     key("h", &[Code::H], "show or hide dark matter", |_| vec![Action::Halo]),
     key("k", &[Code::K], "add a place to the camera path", |_| vec![Action::Keyframe]),
     key("d", &[Code::D], "directed camera on or off", |_| vec![Action::Direct]),
-    key("f", &[Code::F], "fit everything in view", |_| vec![Action::Camera(Place::Fit)]),
-    key("Home", &[Code::Home], "camera back to its start", |_| vec![Action::Camera(Place::Start)]),
+    key("f", &[Code::F], "fit everything in view", |_| vec![Action::Camera(Viewpoint::Fit)]),
+    key("Home", &[Code::Home], "camera back to its start", |_| {
+        vec![Action::Camera(Viewpoint::Start)]
+    }),
     key(FOLD, &[Code::Tab, Code::Backtick], "fold or unfold the panel", |_| {
         vec![Action::FoldPanel]
     }),

@@ -43,7 +43,7 @@ pub(crate) use theme::quantity;
 pub use theme::style;
 pub use transport::{PAST_BYTES, PastMark};
 pub use trial::TrialForm;
-pub use view::{Place, ViewChoice};
+pub use view::{ViewChoice, Viewpoint};
 pub use welcome::Welcome;
 
 use serde::{Deserialize, Serialize};

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use egui::{Grid, RichText, TextEdit, Ui};
 
 use super::theme::{DIM, heading, offer, quantity};
-use super::{Action, Facts, Place, ViewChoice};
+use super::{Action, Facts, ViewChoice, Viewpoint};
 
 /// The name of the file as typed so far.
 #[derive(Default)]
@@ -41,7 +41,7 @@ impl PathForm {
             for (index, key) in view.path.iter().enumerate() {
                 let time = format!("t = {}", quantity(key.time, &facts.units.time));
                 if ui.link(time).on_hover_text("Move the camera there; the time stays").clicked() {
-                    actions.push(Action::Camera(Place::Keyframe(index)));
+                    actions.push(Action::Camera(Viewpoint::Keyframe(index)));
                 }
                 let extent = quantity(key.extent, &facts.units.length);
                 ui.label(RichText::new(format!("± {extent}")).color(DIM)).on_hover_text(

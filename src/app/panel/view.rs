@@ -80,7 +80,7 @@ impl ViewChoice {
 
 /// Places for the camera.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum Viewpoint {
     /// Where the camera was at the scene's start.
     Start,
     /// All bodies in the picture, in the current direction.
@@ -91,7 +91,7 @@ pub enum Place {
     Keyframe(usize),
 }
 
-impl Place {
+impl Viewpoint {
     /// Places with a button: its label and hint.
     pub const ALL: [(Self, &'static str, &'static str); 5] = [
         (Self::Start, "start", "Where the camera began (Home)"),
@@ -207,7 +207,7 @@ pub fn show(ui: &mut Ui, facts: &Facts, view: &mut ViewChoice, actions: &mut Vec
 
     heading(ui, "Camera");
     ui.horizontal_wrapped(|ui| {
-        for (place, name, about) in Place::ALL {
+        for (place, name, about) in Viewpoint::ALL {
             offer(ui.button(name), about, actions, Action::Camera(place));
         }
     });

@@ -3,7 +3,7 @@
 use super::session::Session;
 use super::state::WindowState;
 use super::viewer::{Directing, Viewer};
-use crate::panel::Place;
+use crate::panel::Viewpoint;
 use gravitile::error::Result;
 use gravitile::render::directing::{keyframe, path_camera, set_keyframe};
 use gravitile::render::{Camera, CameraMotion, Follow, PictureSize};
@@ -81,7 +81,7 @@ impl WindowState {
         {
             // While paused no positions are read back.
             let latest = self.simulated.past.latest();
-            let known = latest.map_or(&session.initial.bodies, |moment| &moment.bodies);
+            let known = latest.map_or(&session.initial.bodies, |state| &state.bodies);
             self.viewer.watch(|i| known.position[i], known);
         }
         let Viewer { directing, steering, .. } = &mut self.viewer;
@@ -91,19 +91,19 @@ impl WindowState {
     }
 
     /// Moves the camera to a preset place.
-    pub(super) fn go(&mut self, place: Place) {
+    pub(super) fn go(&mut self, place: Viewpoint) {
         let Some(session) = &self.simulated.session else { return };
         let now = self.viewer.steering.camera();
         let camera = match place {
-            Place::Start => self.viewer.steering.start,
-            Place::Fit => {
+            Viewpoint::Start => self.viewer.steering.start,
+            Viewpoint::Fit => {
                 let latest = self.simulated.past.latest();
-                let bodies = latest.map_or(&session.initial.bodies, |moment| &moment.bodies);
+                let bodies = latest.map_or(&session.initial.bodies, |state| &state.bodies);
                 let style = &self.viewer.choice.style;
                 self.within_free(now.framing(bodies, style, 0.95, self.free_size()))
             }
-            Place::From(preset) => now.seen_from(preset),
-            Place::Keyframe(index) => {
+            Viewpoint::From(preset) => now.seen_from(preset),
+            Viewpoint::Keyframe(index) => {
                 let path = self.viewer.choice.path.get(index).map(std::slice::from_ref);
                 let (size, nearer) = self.automatic_picture();
                 let camera = path.and_then(|key| path_camera(key, now, 0.0, size));
@@ -112,7 +112,7 @@ impl WindowState {
         };
         self.viewer.take_over();
         let camera = match place {
-            Place::Start | Place::Fit => self.follow_at(place, camera),
+            Viewpoint::Start | Viewpoint::Fit => self.follow_at(place, camera),
             _ => camera,
         };
         self.viewer.steering.go(camera);
@@ -121,10 +121,10 @@ impl WindowState {
     /// Sets what is followed after the camera goes to `place`, and returns the camera there. A
     /// camera that follows the centre of mass still does; at the start, the default is followed
     /// again.
-    fn follow_at(&mut self, place: Place, camera: Camera) -> Camera {
+    fn follow_at(&mut self, place: Viewpoint, camera: Camera) -> Camera {
         let Some(session) = &self.simulated.session else { return camera };
         let choice = &mut self.viewer.choice;
-        let starts = place == Place::Start && session.default_follow() == Follow::CentreOfMass;
+        let starts = place == Viewpoint::Start && session.default_follow() == Follow::CentreOfMass;
         if starts || choice.follow == Follow::CentreOfMass {
             choice.follow = Follow::CentreOfMass;
             return Camera { target: session.centre_now(), ..camera };

@@ -22,7 +22,7 @@ use gravitile::forces::direct::gpu::own;
 use gravitile::gpu::FrameTimes;
 use gravitile::live::{Background, Event};
 use gravitile::render::Follow;
-use gravitile::sim::Moment;
+use gravitile::sim::State;
 
 /// Shown once per run when the energy error is so large that the results are unreliable.
 const RUINED: &str = "the energy is off by more than 5 %, so the bodies cannot be trusted: shorten the time step, or choose a larger eps or hermite4 (tab Physics), then restart (r)";
@@ -157,11 +157,11 @@ impl WindowState {
                         self.output.warn(RUINED);
                     }
                 }
-                Event::Checkpoint(moment) => self.store_state(&moment),
-                Event::Moment(moment) => {
-                    self.store_state(&moment);
+                Event::Checkpoint(state) => self.store_state(&state),
+                Event::State(state) => {
+                    self.store_state(&state);
                     for purpose in std::mem::take(&mut self.simulated.pending) {
-                        let outcome = self.use_state(purpose, &moment);
+                        let outcome = self.use_state(purpose, &state);
                         self.output.report(outcome);
                     }
                 }
@@ -170,25 +170,25 @@ impl WindowState {
         }
     }
 
-    fn store_state(&mut self, moment: &Arc<Moment>) {
+    fn store_state(&mut self, state: &Arc<State>) {
         let dt = self.simulated.session.as_ref().map_or(1.0, |session| session.live.dt());
-        self.simulated.past.take(moment, dt > 0.0);
-        self.viewer.aim(moment);
+        self.simulated.past.take(state, dt > 0.0);
+        self.viewer.aim(state);
     }
 
     /// Uses a requested state of the bodies for its purpose.
-    fn use_state(&mut self, purpose: Purpose, moment: &Arc<Moment>) -> Result<()> {
+    fn use_state(&mut self, purpose: Purpose, state: &Arc<State>) -> Result<()> {
         let Some(session) = &mut self.simulated.session else { return Ok(()) };
         match purpose {
-            Purpose::Save(path) => self.save_snapshot(&path, moment)?,
-            Purpose::Pick(request) => self.pick(request, moment),
+            Purpose::Save(path) => self.save_snapshot(&path, state)?,
+            Purpose::Pick(request) => self.pick(request, state),
             Purpose::GoTo(to, paused) => {
-                self.undo.note(UndoStep::State(Arc::clone(moment), paused));
+                self.undo.note(UndoStep::State(Arc::clone(state), paused));
                 self.go_to_state(&to)?;
             }
             Purpose::Change(settings) => {
                 let gpu = &self.output.screen.gpu;
-                self.simulated.loading = Some(Loading::change(gpu, session, moment, *settings)?);
+                self.simulated.loading = Some(Loading::change(gpu, session, state, *settings)?);
                 // Steps that the old engine takes meanwhile would be lost, so it stops.
                 session.live.rest();
             }
@@ -197,9 +197,9 @@ impl WindowState {
     }
 
     /// Follows the body at a pixel, or shows its card.
-    fn pick(&mut self, request: PointerRequest, moment: &Moment) {
+    fn pick(&mut self, request: PointerRequest, state: &State) {
         let PointerRequest::Pick { camera, pixel, within_px, follow } = request else { return };
-        let (style, bodies) = (&self.viewer.choice.style, &moment.bodies);
+        let (style, bodies) = (&self.viewer.choice.style, &state.bodies);
         let is_visible = |i: usize| {
             let component = &bodies.components[usize::from(bodies.component[i])];
             style.show_halo || component.role != Role::Halo

@@ -336,7 +336,8 @@ impl WindowState {
                 drop(begin_drawing(&mut encoder, "no bodies", &target.view, NO_BODIES));
             }
             let texture = &target.texture.texture;
-            let composited = layers.lay_over((device, queue), &mut encoder, texture, covered as u32);
+            let composited =
+                layers.lay_over((device, queue), &mut encoder, texture, covered as u32);
             painted = painted.and(composited);
             timeline.end_part(&mut encoder, "panel on top");
         }

@@ -16,7 +16,7 @@ use gravitile::render::Survey;
 use gravitile::render::ages::{ages, times_of_formation};
 use gravitile::scene::RunHints;
 use gravitile::settings::{InputRequest, StepRequest};
-use gravitile::sim::{Choice, Moment, Settings};
+use gravitile::sim::{Choice, Settings, State};
 
 /// Duration of a whole scene or snapshot at the default speed, in seconds.
 const WHOLE_SECS: f64 = 30.0;
@@ -71,14 +71,14 @@ impl Loading {
         Self::start(what, keeps_view, move || load(gpu, input, request))
     }
 
-    /// Continues from `moment` with other settings, for example another engine or device.
+    /// Continues from `state` with other settings, for example another engine or device.
     pub fn change(
         gpu: &Arc<Gpu>,
         session: &Session,
-        moment: &Arc<Moment>,
+        state: &Arc<State>,
         settings: Settings,
     ) -> Result<Self> {
-        let (gpu, moment) = (Arc::clone(gpu), Arc::clone(moment));
+        let (gpu, state) = (Arc::clone(gpu), Arc::clone(state));
         let now = session.live.settings();
         let what = what_changes(now, &settings);
         // With the same settings and devices the choice of the engine is reused.
@@ -86,11 +86,11 @@ impl Loading {
         let is_same_devices = choice.gpu.as_ref().is_none_or(|first| Arc::ptr_eq(first, &gpu))
             && choice.devices().all(|gpu| !gpu.is_lost());
         let choice = Some(choice.clone()).filter(|_| is_same_devices && *now == settings);
-        let settings = settings.going_on_from(&moment);
+        let settings = settings.going_on_from(&state);
         let (initial, keeper) = (Arc::clone(&session.initial), session.live.keeper().clone());
         let (beyond_end, backwards) = (session.beyond_end, session.live.dt() < 0.0);
         Self::start(what.to_owned(), true, move || async move {
-            let now = moment.bodies.clone();
+            let now = state.bodies.clone();
             let mut live = open(&gpu, choice, now, settings, keeper.units_per_sec).await?;
             if backwards {
                 live.apply(Command::Reverse)?;

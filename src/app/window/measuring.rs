@@ -13,7 +13,7 @@ use gravitile::error::{Error, Result};
 use gravitile::forces::direct::gpu::KernelConfig;
 use gravitile::gpu::Gpu;
 use gravitile::live::Background;
-use gravitile::measure::{Device, Machine, Run, cases_around, check_soon, steps_of_score};
+use gravitile::measure::{Device, Machine, Run, cases_around, check_case, steps_of_score};
 use gravitile::tune::tune_steps;
 
 /// Longest duration of a step of the score in a window; slower ones are left out.
@@ -91,7 +91,7 @@ async fn check(gpu: Arc<Gpu>, shared: Arc<Shared>, config: KernelConfig) -> Resu
         if !shared.report_progress(done as f64 / cases.len() as f64, &doing) {
             return Ok(nothing());
         }
-        rows.push(check_soon(&gpu, *case).await?);
+        rows.push(check_case(&gpu, *case).await?);
     }
     Ok(Box::new(move |panel| panel.trial = TrialForm::of_check(&rows)))
 }

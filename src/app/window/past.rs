@@ -10,7 +10,7 @@
 use std::sync::Arc;
 
 use crate::panel::{PAST_BYTES, PastMark};
-use gravitile::sim::Moment;
+use gravitile::sim::State;
 
 /// Largest number of stored states: enough for the time bar.
 const MOST: usize = 240;
@@ -20,7 +20,7 @@ const LEAST_MARKS: usize = 4;
 /// A stored state.
 #[derive(Clone)]
 struct Stored {
-    moment: Arc<Moment>,
+    state: Arc<State>,
     marked: bool,
 }
 
@@ -33,25 +33,25 @@ pub struct Past {
     wants_mark: bool,
     /// The time of the latest state taken in, or gone to.
     now: Option<f64>,
-    latest: Option<Arc<Moment>>,
+    latest: Option<Arc<State>>,
 }
 
 impl Past {
     /// Stores a state. Outdated states, which the run has passed since the last one, are dropped.
-    pub fn take(&mut self, moment: &Arc<Moment>, forwards: bool) {
-        let (time, from) = (moment.time, self.now.replace(moment.time));
-        self.latest = Some(Arc::clone(moment));
-        let is_same = |stored: &Stored| is_same(stored.moment.time, time);
+    pub fn take(&mut self, state: &Arc<State>, forwards: bool) {
+        let (time, from) = (state.time, self.now.replace(state.time));
+        self.latest = Some(Arc::clone(state));
+        let is_same = |stored: &Stored| is_same(stored.state.time, time);
         let is_replaced = |stored: &Stored| {
             let past =
-                from.is_some_and(|from| stored.moment.time > from && stored.moment.time < time);
+                from.is_some_and(|from| stored.state.time > from && stored.state.time < time);
             is_same(stored) || forwards && past && !stored.marked
         };
         let was_marked = self.stored.iter().any(|stored| stored.marked && is_same(stored));
         self.stored.retain(|stored| !is_replaced(stored));
         let marked = std::mem::take(&mut self.wants_mark) || was_marked;
-        let at = self.stored.partition_point(|stored| stored.moment.time < moment.time);
-        self.stored.insert(at, Stored { moment: Arc::clone(moment), marked });
+        let at = self.stored.partition_point(|stored| stored.state.time < state.time);
+        self.stored.insert(at, Stored { state: Arc::clone(state), marked });
         self.thin();
         self.update_marks();
     }
@@ -62,7 +62,7 @@ impl Past {
     }
 
     /// The latest state that was read back since the run began or continued from another state.
-    pub fn latest(&self) -> Option<&Arc<Moment>> {
+    pub fn latest(&self) -> Option<&Arc<State>> {
         self.latest.as_ref()
     }
 
@@ -78,7 +78,7 @@ impl Past {
     fn most(&self) -> usize {
         self.stored
             .first()
-            .map_or(MOST, |stored| (PAST_BYTES / bytes(&stored.moment)).clamp(2, MOST))
+            .map_or(MOST, |stored| (PAST_BYTES / bytes(&stored.state)).clamp(2, MOST))
     }
 
     /// The marks of the time bar.
@@ -87,8 +87,8 @@ impl Past {
     }
 
     /// A state by its index in [`Past::marks`].
-    pub fn moment(&self, at: usize) -> Option<&Arc<Moment>> {
-        self.stored.get(at).map(|stored| &stored.moment)
+    pub fn state(&self, at: usize) -> Option<&Arc<State>> {
+        self.stored.get(at).map(|stored| &stored.state)
     }
 
     /// While there are too many states, drops the one whose neighbours are closest to each other;
@@ -96,7 +96,7 @@ impl Past {
     fn thin(&mut self) {
         let most = self.most();
         while self.stored.len() > most {
-            let time = |at: usize| self.stored[at].moment.time;
+            let time = |at: usize| self.stored[at].state.time;
             let inner = 1..self.stored.len() - 1;
             let gap = |at: &usize| time(at + 1) - time(at - 1);
             let free = inner.clone().filter(|&at| !self.stored[at].marked);
@@ -107,7 +107,7 @@ impl Past {
     }
 
     fn update_marks(&mut self) {
-        let mark = |stored: &Stored| PastMark { time: stored.moment.time, marked: stored.marked };
+        let mark = |stored: &Stored| PastMark { time: stored.state.time, marked: stored.marked };
         self.marks = self.stored.iter().map(mark).collect();
     }
 }
@@ -118,9 +118,9 @@ fn is_same(a: f64, b: f64) -> bool {
 }
 
 /// Approximate size of a state in memory.
-fn bytes(moment: &Moment) -> usize {
+fn bytes(state: &State) -> usize {
     // Position, velocity and acceleration, mass, id and component.
-    moment.bodies.len().max(1) * (3 * 24 + 8 + 8 + 1)
+    state.bodies.len().max(1) * (3 * 24 + 8 + 8 + 1)
 }
 
 #[cfg(test)]
@@ -128,9 +128,9 @@ mod tests {
     use super::*;
     use gravitile::bodies::Bodies;
 
-    fn moment(time: f64) -> Arc<Moment> {
+    fn state(time: f64) -> Arc<State> {
         let (bodies, acceleration) = (Bodies::default(), Vec::new());
-        Arc::new(Moment { time, steps: 0, bodies, acceleration, softening: 0.0 })
+        Arc::new(State { time, steps: 0, bodies, acceleration, softening: 0.0 })
     }
 
     #[test]
@@ -140,7 +140,7 @@ mod tests {
             if k == 333 {
                 past.mark_next();
             }
-            past.take(&moment(f64::from(k)), true);
+            past.take(&state(f64::from(k)), true);
         }
         let times: Vec<f64> = past.marks().iter().map(|mark| mark.time).collect();
         assert_eq!((times.len(), times[0], times[times.len() - 1]), (MOST, 0.0, 999.0));
@@ -156,24 +156,24 @@ mod tests {
             if k == 7 {
                 assert!(past.mark_next());
             }
-            past.take(&moment(f64::from(k)), true);
+            past.take(&state(f64::from(k)), true);
         }
         let times = |past: &Past| past.marks().iter().map(|m| m.time).collect::<Vec<f64>>();
         // After going back, the first state that is read back is the one gone to.
         past.go_to(3.0);
         assert!(past.latest().is_none());
-        past.take(&moment(3.0), true);
+        past.take(&state(3.0), true);
         assert_eq!(past.latest().unwrap().time, 3.0);
         assert_eq!(times(&past), (0..10).map(f64::from).collect::<Vec<f64>>());
         // Forward again over the stored states.
         past.go_to(9.0);
-        past.take(&moment(9.0), true);
+        past.take(&state(9.0), true);
         assert_eq!(times(&past).len(), 10);
         // Steps from an earlier state replace exactly the states whose times they pass.
         past.go_to(3.0);
-        past.take(&moment(5.5), true);
+        past.take(&state(5.5), true);
         assert_eq!(times(&past), [0.0, 1.0, 2.0, 3.0, 5.5, 6.0, 7.0, 8.0, 9.0]);
-        past.take(&moment(8.5), true);
+        past.take(&state(8.5), true);
         assert_eq!(times(&past), [0.0, 1.0, 2.0, 3.0, 5.5, 7.0, 8.5, 9.0]);
         assert!(past.marks()[5].marked, "the bookmark is lost");
     }
@@ -184,7 +184,7 @@ mod tests {
         let mut set = 0;
         for k in 0..2 * MOST {
             set += usize::from(past.mark_next());
-            past.take(&moment(k as f64), true);
+            past.take(&state(k as f64), true);
         }
         assert_eq!(set, MOST);
         assert_eq!(past.marks().iter().filter(|mark| mark.marked).count(), MOST);

@@ -177,7 +177,7 @@ mod tests {
     use super::*;
     use gravitile::render::Style;
     use gravitile::render::captions::Captions;
-    use gravitile::render::writing::Said;
+    use gravitile::render::writing::Caption;
 
     #[test]
     fn existing_name_gets_a_number() {
@@ -193,7 +193,7 @@ mod tests {
     fn saved_pictures_have_captions() {
         let size = PictureSize::new(320, 180).unwrap();
         let lit = |captions| {
-            let content = Said { captions, title: "Night".to_owned(), ..Said::default() };
+            let content = Caption { captions, title: "Night".to_owned(), ..Caption::default() };
             let on_top: OnTop = Box::new(move |image, time| {
                 let bodies = gravitile::scene::test_bodies(10, gravitile::scene::Spread::Even);
                 let look = Look::new(&Style::default(), &bodies, None).unwrap();

@@ -50,7 +50,7 @@ impl WindowState {
             return;
         }
         let session = self.simulated.session.as_ref();
-        let several = session.filter(|session| !session.live.choice().beside.is_empty());
+        let several = session.filter(|session| !session.live.choice().others.is_empty());
         let (Error::Device(_), Some(session)) = (error, several) else {
             self.output.show_error(error);
             return;
@@ -82,9 +82,9 @@ impl WindowState {
         settings: Settings,
     ) -> Result<(Loading, Option<String>)> {
         let gpu = &self.output.screen.gpu;
-        if let Some(moment) = self.simulated.past.latest() {
-            let time = session.time(moment.time, &self.viewer.choice);
-            return Ok((Loading::change(gpu, session, moment, settings)?, Some(time)));
+        if let Some(state) = self.simulated.past.latest() {
+            let time = session.time(state.time, &self.viewer.choice);
+            return Ok((Loading::change(gpu, session, state, settings)?, Some(time)));
         }
         let (input, request) = (session.initial.input.clone(), self.simulated.requested.clone());
         Ok((Loading::input(gpu, input, request, true)?, None))

@@ -9,7 +9,7 @@ use super::undo::{UndoStep, describe};
 use crate::panel::Action;
 use gravitile::error::Result;
 use gravitile::live::Command;
-use gravitile::sim::{Moment, Settings};
+use gravitile::sim::{Settings, State};
 
 impl WindowState {
     /// Records what an action is about to change.
@@ -83,11 +83,11 @@ impl WindowState {
                 self.restore_view(view);
                 self.viewer.steering.go(camera);
             }
-            UndoStep::State(moment, paused) => {
+            UndoStep::State(state, paused) => {
                 if let Some(session) = &mut self.simulated.session {
                     session.live.apply(Command::Pause(paused))?;
-                    let time = session.time(moment.time, &self.viewer.choice);
-                    self.go_to_state(&moment)?;
+                    let time = session.time(state.time, &self.viewer.choice);
+                    self.go_to_state(&state)?;
                     self.output.notify(format!("undone: back at {time}"));
                 }
             }
@@ -119,7 +119,7 @@ impl WindowState {
             let text = "bookmarks fill the memory for kept states: save this state (tab File)";
             self.output.warn(text);
         } else if let Some(session) = &mut self.simulated.session {
-            session.live.apply(Command::Moment)?;
+            session.live.apply(Command::State)?;
             let time = session.time(session.live.status().time, &self.viewer.choice);
             self.output.notify(format!("a bookmark at {time}"));
         }
@@ -130,7 +130,7 @@ impl WindowState {
     /// back and stored, to return to. The run is paused there, so that a slip of the pointer can be
     /// undone.
     pub(super) fn request_past_state(&mut self, at: usize) -> Result<()> {
-        let Some(to) = self.simulated.past.moment(at).map(Arc::clone) else { return Ok(()) };
+        let Some(to) = self.simulated.past.state(at).map(Arc::clone) else { return Ok(()) };
         let Some(session) = &mut self.simulated.session else { return Ok(()) };
         let paused = session.live.keeper().paused;
         session.live.apply(Command::Pause(true))?;
@@ -139,17 +139,17 @@ impl WindowState {
     }
 
     /// Shows a state of this run, from which it continues when resumed.
-    pub(super) fn go_to_state(&mut self, moment: &Arc<Moment>) -> Result<()> {
+    pub(super) fn go_to_state(&mut self, state: &Arc<State>) -> Result<()> {
         let Some(session) = &mut self.simulated.session else { return Ok(()) };
         let settings = session.live.settings().clone();
-        let mut change = Loading::change(&self.output.screen.gpu, session, moment, settings)?;
-        let direction = if moment.time < session.live.status().time { "back" } else { "on" };
+        let mut change = Loading::change(&self.output.screen.gpu, session, state, settings)?;
+        let direction = if state.time < session.live.status().time { "back" } else { "on" };
         change.what =
-            format!("going {direction} to {}", session.time(moment.time, &self.viewer.choice));
+            format!("going {direction} to {}", session.time(state.time, &self.viewer.choice));
         session.live.rest();
         self.simulated.loading = Some(change);
         self.viewer.paths.clear();
-        self.viewer.watch(|i| moment.bodies.position[i], &moment.bodies);
+        self.viewer.watch(|i| state.bodies.position[i], &state.bodies);
         Ok(())
     }
 }

@@ -13,7 +13,7 @@ use gravitile::files;
 use gravitile::render::{Camera, DevicePoints, Look, PictureSize};
 use gravitile::scene::{Keyframe, Scene, path_text, with_keyframes};
 use gravitile::settings::InputRequest;
-use gravitile::sim::Moment;
+use gravitile::sim::State;
 use gravitile::snapshot::{self, WriteOptions};
 
 impl WindowState {
@@ -32,9 +32,9 @@ impl WindowState {
         Ok(())
     }
 
-    pub(super) fn save_snapshot(&mut self, path: &Path, moment: &Arc<Moment>) -> Result<()> {
+    pub(super) fn save_snapshot(&mut self, path: &Path, state: &Arc<State>) -> Result<()> {
         let Some(session) = &self.simulated.session else { return Ok(()) };
-        let losses = snapshot::write(path, &session.snapshot(moment), &WriteOptions::default())?;
+        let losses = snapshot::write(path, &session.snapshot(state), &WriteOptions::default())?;
         let mut text = format!("saved {}", absolute(path));
         for loss in losses.iter() {
             text += &format!("; {loss}");

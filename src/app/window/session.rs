@@ -11,11 +11,11 @@ use crate::panel::{Integration, ViewChoice, quantity};
 use gravitile::bodies::Bodies;
 use gravitile::forces::direct::gpu::KernelVariant;
 use gravitile::live::{Command, Live, Tempo};
-use gravitile::render::request::usual_follow;
+use gravitile::render::request::default_follow;
 use gravitile::render::{Follow, Survey};
 use gravitile::scene::{RunHints, ViewHints};
 use gravitile::settings::InputRequest;
-use gravitile::sim::Moment;
+use gravitile::sim::State;
 use gravitile::snapshot::Snapshot;
 
 /// Tolerance for reaching the end, as a fraction of a step.
@@ -83,11 +83,11 @@ impl Session {
     }
 
     /// A state as a snapshot, with the template's units, facts and columns.
-    pub fn snapshot(&self, moment: &Moment) -> Snapshot {
+    pub fn snapshot(&self, state: &State) -> Snapshot {
         let mut snapshot = self.initial.template.clone();
         let settings = self.live.settings();
         let facts = [
-            ("step", moment.steps.to_string()),
+            ("step", state.steps.to_string()),
             ("softening", settings.softening.to_string()),
             ("dt", settings.dt.to_string()),
             ("integrator", settings.integrator.name.to_owned()),
@@ -96,8 +96,8 @@ impl Session {
         for (name, value) in facts {
             snapshot.attributes.insert(name.to_owned(), value);
         }
-        snapshot.bodies = moment.bodies.clone();
-        snapshot.time = moment.time;
+        snapshot.bodies = state.bodies.clone();
+        snapshot.time = state.time;
         snapshot
     }
 
@@ -110,7 +110,7 @@ impl Session {
     /// What the camera follows by default with these bodies.
     pub fn default_follow(&self) -> Follow {
         let Initial { bodies, view, hints, .. } = &*self.initial;
-        usual_follow(bodies, view.as_ref(), hints.until)
+        default_follow(bodies, view.as_ref(), hints.until)
     }
 
     /// Updates the source of the kernel in use.

@@ -16,7 +16,7 @@ use gravitile::gpu::{DeviceClass, Gpu};
 use gravitile::live::Background;
 use gravitile::scene::Scene;
 use gravitile::settings::{InputRequest, ViewRequest};
-use gravitile::sim::{Moment, Settings};
+use gravitile::sim::{Settings, State};
 
 pub struct Simulated {
     pub session: Option<Session>,
@@ -48,7 +48,7 @@ pub enum Purpose {
     /// To continue with other settings.
     Change(Box<Settings>),
     /// To store it before this stored state is shown; and whether the run was paused.
-    GoTo(Arc<Moment>, bool),
+    GoTo(Arc<State>, bool),
 }
 
 impl Simulated {

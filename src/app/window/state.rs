@@ -55,7 +55,7 @@ impl WindowState {
     pub(super) fn request_state(&mut self, purpose: Purpose) {
         let Some(session) = &mut self.simulated.session else { return };
         self.simulated.pending.push(purpose);
-        let requested = session.live.apply(Command::Moment);
+        let requested = session.live.apply(Command::State);
         self.output.report(requested);
     }
 

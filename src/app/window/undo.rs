@@ -13,7 +13,7 @@ use super::steer::Steering;
 use crate::panel::{History, ViewChoice, quantity};
 use gravitile::live::Command;
 use gravitile::render::Camera;
-use gravitile::sim::{Moment, Settings};
+use gravitile::sim::{Settings, State};
 use gravitile::units::Units;
 
 /// Largest number of changes that can be undone.
@@ -32,7 +32,7 @@ pub enum UndoStep {
     /// The camera, moved by a button or a key.
     Camera(Camera, ViewChoice),
     /// The state of the run before going to another time, and whether it was paused.
-    State(Arc<Moment>, bool),
+    State(Arc<State>, bool),
 }
 
 /// A session that is stored while another one is shown.

@@ -24,12 +24,12 @@ use gravitile::render::captions::Captions;
 use gravitile::render::directing::path_camera;
 use gravitile::render::paths::{self, Paths};
 #[cfg(not(target_arch = "wasm32"))]
-use gravitile::render::writing::Said;
+use gravitile::render::writing::Caption;
 use gravitile::render::{
     Camera, CameraMotion, ColourBy, Director, Follow, Look, PictureSize, Style,
 };
 use gravitile::settings::ViewRequest;
-use gravitile::sim::Moment;
+use gravitile::sim::State;
 
 /// Largest number of bodies that the camera keeps in sight; of more bodies, a regular sample.
 const SAMPLES: usize = 4096;
@@ -129,13 +129,17 @@ impl Viewer {
     /// none are requested. Their time has enough digits to distinguish pictures that are `interval`
     /// apart.
     #[cfg(not(target_arch = "wasm32"))]
-    fn captions(&self, session: &Session, interval: f64) -> Option<(Said, Look, Vec<Component>)> {
+    fn captions(
+        &self,
+        session: &Session,
+        interval: f64,
+    ) -> Option<(Caption, Look, Vec<Component>)> {
         let captions = self.choice.captions;
         let look = self.look.as_ref().filter(|_| captions != Captions::default())?;
         let initial = &session.initial;
         let (title, units) =
             (initial.title.clone(), self.choice.units(&initial.template.units).clone());
-        let content = Said { captions, title, units, interval };
+        let content = Caption { captions, title, units, interval };
         Some((content, look.clone(), initial.bodies.components.clone()))
     }
 
@@ -158,10 +162,10 @@ impl Viewer {
         self.reduced_look.is_some() && self.drawings.has_moved()
     }
 
-    /// Sets the target of the colour scales, which suits the bodies at `moment`.
-    pub fn aim(&mut self, moment: &Moment) {
+    /// Sets the target of the colour scales, which suits the bodies at `state`.
+    pub fn aim(&mut self, state: &State) {
         for look in [&mut self.look, &mut self.reduced_look].into_iter().flatten() {
-            look.aim_values(&moment.bodies, Some(&moment.acceleration));
+            look.aim_values(&state.bodies, Some(&state.acceleration));
         }
     }
 
@@ -176,7 +180,7 @@ impl Viewer {
     pub fn refresh(
         &mut self,
         session: Option<&Session>,
-        latest: Option<&Arc<Moment>>,
+        latest: Option<&Arc<State>>,
     ) -> Result<bool> {
         let Some(session) = session else { return Ok(false) };
         let is_known = self.look.is_some() && self.look_of.as_ref() == Some(&self.choice);
@@ -192,7 +196,7 @@ impl Viewer {
         }
         let zero;
         let acceleration = match latest {
-            Some(moment) => &moment.acceleration,
+            Some(state) => &state.acceleration,
             None => {
                 zero = vec![glam::DVec3::ZERO; session.initial.bodies.len()];
                 &zero
@@ -206,8 +210,8 @@ impl Viewer {
                 &session.initial.survey,
             )?;
             // After the beginning of a run the scale must suit the current state.
-            if let Some(moment) = latest {
-                look.follow_values(&moment.bodies, Some(&moment.acceleration), f64::INFINITY);
+            if let Some(state) = latest {
+                look.follow_values(&state.bodies, Some(&state.acceleration), f64::INFINITY);
             }
             Ok(look)
         };

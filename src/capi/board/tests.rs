@@ -27,7 +27,7 @@ impl ForceEngine for Rendezvous {
         self.inner.update_sources(index, sources)
     }
 
-    fn begin(&mut self, sinks: &Sinks, softening: f64, want: &Want) -> Result<()> {
+    fn begin(&mut self, sinks: &Sinks, softening: f64, outputs: &Outputs) -> Result<()> {
         let (count, changed) = &*self.begun;
         let mut begun = count.lock().unwrap();
         *begun += 1;
@@ -36,7 +36,7 @@ impl ForceEngine for Rendezvous {
         let (begun, _) = changed.wait_timeout_while(begun, limit, |begun| *begun < 2).unwrap();
         assert!(*begun == 2, "the other board waits");
         drop(begun);
-        self.inner.begin(sinks, softening, want)
+        self.inner.begin(sinks, softening, outputs)
     }
 
     fn capabilities(&self) -> Capabilities<'_> {

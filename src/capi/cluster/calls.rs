@@ -8,7 +8,7 @@
 
 use std::sync::{Arc, Weak};
 
-use super::{Call, Forces};
+use super::{BoardForces, Call};
 use gravitile::error::{Error, Result};
 use gravitile::forces::Lists;
 
@@ -59,7 +59,7 @@ pub(super) struct Pending {
     /// Source number of each i-particle, in the arrangement `arrangement`.
     pub identity: Vec<u32>,
     pub arrangement: u64,
-    pub forces: Forces,
+    pub forces: BoardForces,
     /// Whether `forces` holds neighbour lists.
     pub with_lists: bool,
     /// The lists that were read.

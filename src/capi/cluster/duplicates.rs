@@ -5,15 +5,15 @@
 use glam::DVec3;
 
 use super::super::memory::Memory;
-use super::{Call, Forces, Pending, sinks};
+use super::{BoardForces, Call, Pending, sinks};
 use gravitile::error::Result;
 use gravitile::forces::direct::Reference;
-use gravitile::forces::{Answers, ForceEngine, Lists, NO_SOURCE, Order, Want, Within};
+use gravitile::forces::{ForceEngine, Forces, Lists, NO_SOURCE, Order, Outputs, Within};
 
 impl Pending {
     /// Recomputes the answers of i-particles whose index several j-particles share.
     pub(super) fn exclude_duplicates(&mut self, order: Order, memory: &Memory) -> Result<()> {
-        let Self { call, forces: Forces { answers, .. }, .. } = self;
+        let Self { call, forces: BoardForces { results, .. }, .. } = self;
         let which = with_duplicates(memory, call);
         if which.is_empty() {
             return Ok(());
@@ -21,21 +21,24 @@ impl Pending {
         // Forces the lists to be recomputed when they are read.
         self.with_lists = false;
         for i in which {
-            let want =
-                Want { potential: true, nearest: !answers.nearest.is_empty(), ..Want::only(order) };
-            let (one, sources) = evaluate_excluding(memory, call, i, &want)?;
-            answers.acceleration[i] = one.acceleration[0];
-            answers.potential[i] = one.potential[0];
+            let outputs = Outputs {
+                potential: true,
+                nearest: !results.nearest.is_empty(),
+                ..Outputs::only(order)
+            };
+            let (one, sources) = evaluate_excluding(memory, call, i, &outputs)?;
+            results.acceleration[i] = one.acceleration[0];
+            results.potential[i] = one.potential[0];
             if order >= Order::Jerk {
-                answers.jerk[i] = one.jerk[0];
+                results.jerk[i] = one.jerk[0];
             }
             if order >= Order::Snap {
-                answers.snap[i] = one.snap[0];
+                results.snap[i] = one.snap[0];
             }
-            if want.nearest {
+            if outputs.nearest {
                 let nearest = one.nearest[0];
-                answers.nearest[i] = sources.get(nearest as usize).copied().unwrap_or(NO_SOURCE);
-                if let Some(distance) = answers.nearest_distance.get_mut(i) {
+                results.nearest[i] = sources.get(nearest as usize).copied().unwrap_or(NO_SOURCE);
+                if let Some(distance) = results.nearest_distance.get_mut(i) {
                     *distance = one.nearest_distance[0];
                 }
             }
@@ -63,8 +66,8 @@ impl Pending {
                 continue;
             }
             let within = Some(Within { radius: &radius[i..=i], capacity });
-            let want = Want { within, ..Want::only(Order::Acceleration) };
-            let (one, sources) = evaluate_excluding(memory, call, i, &want)?;
+            let outputs = Outputs { within, ..Outputs::only(Order::Acceleration) };
+            let (one, sources) = evaluate_excluding(memory, call, i, &outputs)?;
             let list: Vec<u32> =
                 one.neighbours.of(0).iter().map(|&source| sources[source as usize]).collect();
             lists.push(&list, one.neighbours.found(0) as u32);
@@ -88,8 +91,8 @@ fn evaluate_excluding(
     memory: &Memory,
     call: &Call,
     i: usize,
-    want: &Want,
-) -> Result<(Answers, Vec<u32>)> {
+    outputs: &Outputs,
+) -> Result<(Forces, Vec<u32>)> {
     let excluded = memory.indices.duplicates_of(call.index[i]);
     let count = memory.source_count() as u32;
     let sources: Vec<u32> =
@@ -103,12 +106,12 @@ fn evaluate_excluding(
         acceleration: single(&call.acceleration),
         ..Call::default()
     };
-    let mut answers = Answers::default();
+    let mut results = Forces::default();
     engine.evaluate(
         &sinks(&one.borrowed(), &[]),
         call.softening_squared.sqrt(),
-        want,
-        &mut answers,
+        outputs,
+        &mut results,
     )?;
-    Ok((answers, sources))
+    Ok((results, sources))
 }

@@ -30,14 +30,14 @@ fn call(bodies: &TestBodies, index_of: impl Fn(usize) -> i32) -> Call {
     }
 }
 
-/// Answers of the engine alone, where sink `k` is source `k`.
-fn expected(bodies: &TestBodies, order: Order, capacity: usize) -> Answers {
+/// Forces of the engine alone, where sink `k` is source `k`.
+fn expected(bodies: &TestBodies, order: Order, capacity: usize) -> Forces {
     let mut engine = Reference::default();
     engine.set_sources(&bodies.sources(bodies.len())).unwrap();
     let radius = vec![0.2; bodies.len()];
     let within = Some(Within { radius: &radius, capacity });
-    let want = Want { order, potential: true, nearest: true, distance: true, within };
-    let mut out = Answers::default();
+    let outputs = Outputs { order, potential: true, nearest: true, distance: true, within };
+    let mut out = Forces::default();
     let sinks = Sinks {
         position: &bodies.position,
         velocity: &bodies.velocity,
@@ -45,7 +45,7 @@ fn expected(bodies: &TestBodies, order: Order, capacity: usize) -> Answers {
         identity: Identity::Offset(0),
         only: None,
     };
-    engine.evaluate(&sinks, EPS2.sqrt(), &want, &mut out).unwrap();
+    engine.evaluate(&sinks, EPS2.sqrt(), &outputs, &mut out).unwrap();
     out
 }
 
@@ -59,7 +59,8 @@ fn results_use_client_indices() {
     for round in 0..2 {
         cluster.begin(&call(&bodies, index_of).borrowed()).unwrap();
         assert_eq!(cluster.calls.all[0].with_lists, round == 1);
-        let Forces { answers: got, nearest } = cluster.finish(60, Requested::Distance).unwrap();
+        let BoardForces { results: got, nearest } =
+            cluster.finish(60, Requested::Distance).unwrap();
         assert_eq!((&got.jerk, &got.snap), (&expected.jerk, &expected.snap));
         let nearest = nearest.to_vec();
         assert!(!cluster.read_lists().unwrap());
@@ -99,7 +100,8 @@ fn all_particles_of_same_index_are_excluded() {
     let mut cluster = cluster(&bodies, Order::Jerk, index_of);
     for _ in 0..2 {
         cluster.begin(&call(&bodies, index_of).borrowed()).unwrap();
-        let Forces { answers: got, nearest } = cluster.finish(40, Requested::Distance).unwrap();
+        let BoardForces { results: got, nearest } =
+            cluster.finish(40, Requested::Distance).unwrap();
         let (got, nearest) = (got.clone(), nearest.to_vec());
         cluster.read_lists().unwrap();
         for i in [0, 5, 7, 10, 30] {
@@ -173,10 +175,10 @@ fn errors_name_values_that_are_not_finite() {
     assert!(cluster.read_lists().unwrap_err().to_string().contains("h2"));
     // No sources, no i-particles.
     cluster.begin(&Call { addresses: 0, ..call(&bodies, index_of) }.borrowed()).unwrap();
-    let Forces { answers: got, nearest } = cluster.finish(10, Requested::Distance).unwrap();
+    let BoardForces { results: got, nearest } = cluster.finish(10, Requested::Distance).unwrap();
     assert_eq!((&got.acceleration[..], nearest[3]), (&[DVec3::ZERO; 10][..], -1));
     cluster
         .begin(&Call { addresses: 10, softening_squared: 0.0, ..Call::default() }.borrowed())
         .unwrap();
-    assert!(cluster.finish(0, Requested::Distance).unwrap().answers.acceleration.is_empty());
+    assert!(cluster.finish(0, Requested::Distance).unwrap().results.acceleration.is_empty());
 }

@@ -2,7 +2,7 @@ use super::*;
 use gravitile::error::Result;
 use gravitile::forces::direct::Reference;
 use gravitile::forces::{
-    Answers, Arrivals, Capabilities, Identity, Interfaces, Moving, Sinks, Want,
+    Arrivals, Capabilities, Forces, Identity, Interfaces, Moving, Outputs, Sinks,
 };
 
 /// Engine that counts its uploads.
@@ -27,8 +27,8 @@ impl ForceEngine for Counter {
         self.updates.push(index.len());
         self.inner.update_sources(index, sources)
     }
-    fn begin(&mut self, sinks: &Sinks, softening: f64, want: &Want) -> Result<()> {
-        self.inner.begin(sinks, softening, want)
+    fn begin(&mut self, sinks: &Sinks, softening: f64, outputs: &Outputs) -> Result<()> {
+        self.inner.begin(sinks, softening, outputs)
     }
     fn capabilities(&self) -> Capabilities<'_> {
         Capabilities::default()
@@ -108,8 +108,8 @@ fn fewer_addresses_gaps_and_duplicate_indices() {
     memory.send(&mut engine, 11, None).unwrap();
     assert_eq!((engine.source_count(), memory.indices.source_of(1)), (4, Some(3)));
     let sinks = Sinks::new(&[DVec3::ZERO], Identity::Foreign);
-    let mut out = Answers::default();
-    engine.evaluate(&sinks, 0.0, &Want::only(Order::Acceleration), &mut out).unwrap();
+    let mut out = Forces::default();
+    engine.evaluate(&sinks, 0.0, &Outputs::only(Order::Acceleration), &mut out).unwrap();
     let expected: f64 = [2.0, 4.0, 6.0, 10.0].map(|x: f64| x.powi(-2)).iter().sum();
     assert!((out.acceleration[0].x - expected).abs() < 1e-15);
 }
@@ -164,8 +164,8 @@ impl ForceEngine for Mover {
     fn update_sources(&mut self, index: &[u32], sources: &Sources) -> Result<()> {
         self.inner.update_sources(index, sources)
     }
-    fn begin(&mut self, sinks: &Sinks, softening: f64, want: &Want) -> Result<()> {
-        self.inner.begin(sinks, softening, want)
+    fn begin(&mut self, sinks: &Sinks, softening: f64, outputs: &Outputs) -> Result<()> {
+        self.inner.begin(sinks, softening, outputs)
     }
     fn capabilities(&self) -> Capabilities<'_> {
         Capabilities::default()

@@ -7,11 +7,11 @@ use rayon::prelude::*;
 
 use crate::error::Result;
 use crate::forces::{
-    Answers, Evaluator, NO_SOURCE, Order, Precision, Sinks, Sources, Want, WithSources,
+    Evaluator, Forces, NO_SOURCE, Order, Outputs, Precision, Sinks, Sources, WithSources,
 };
 use crate::stop;
 
-/// Every pair in f64, one at a time: slow but evidently correct. The equations are at [`Answers`].
+/// Every pair in f64, one at a time: slow but evidently correct. The equations are at [`Forces`].
 pub type Reference = WithSources<ReferenceSums>;
 
 /// The sums of [`Reference`].
@@ -59,39 +59,39 @@ impl Evaluator for ReferenceSums {
         sources: &Sources<'_>,
         sinks: &Sinks<'_>,
         softening: f64,
-        want: &Want<'_>,
-        out: &mut Answers,
+        outputs: &Outputs<'_>,
+        out: &mut Forces,
     ) -> Result<()> {
-        if want.order == Order::Acceleration && !want.nearest && want.within.is_none() {
+        if outputs.order == Order::Acceleration && !outputs.nearest && outputs.within.is_none() {
             return evaluate_plain(sources, sinks, softening, out);
         }
         let stop_token = stop::of_caller();
         let on_sink = |i: usize| {
             stop_token.check()?;
             let sink = motion(sinks.position, sinks.velocity, sinks.acceleration, i);
-            let radius = want.within.map(|within| within.radius[i]);
+            let radius = outputs.within.map(|within| within.radius[i]);
             Ok(sum(sources, sink, sinks.identity.of(i), softening, radius))
         };
         let sums: Result<Vec<Sum>> =
             (0..sinks.position.len()).into_par_iter().map(on_sink).collect();
         for (i, sum) in sums?.iter().enumerate() {
             out.acceleration[i] = sum.acceleration;
-            if want.order >= Order::Jerk {
+            if outputs.order >= Order::Jerk {
                 out.jerk[i] = sum.jerk;
             }
-            if want.order >= Order::Snap {
+            if outputs.order >= Order::Snap {
                 out.snap[i] = sum.snap;
             }
-            if want.potential {
+            if outputs.potential {
                 out.potential[i] = sum.potential;
             }
-            if want.nearest {
+            if outputs.nearest {
                 out.nearest[i] = sum.nearest;
             }
-            if want.nearest && want.distance {
+            if outputs.nearest && outputs.distance {
                 out.nearest_distance[i] = sum.nearest_squared.sqrt();
             }
-            if let Some(within) = want.within {
+            if let Some(within) = outputs.within {
                 let stored = sum.around.len().min(within.capacity);
                 out.neighbours.push(&sum.around[..stored], sum.around.len() as u32);
             }
@@ -105,7 +105,7 @@ fn evaluate_plain(
     sources: &Sources,
     sinks: &Sinks,
     softening: f64,
-    out: &mut Answers,
+    out: &mut Forces,
 ) -> Result<()> {
     let stop_token = stop::of_caller();
     let force = |i: usize| match stop_token.is_wanted() {
@@ -214,12 +214,17 @@ mod tests {
         [DVec3::new(0.5, 0.1, 0.0), DVec3::new(-0.2, 0.4, 0.3), DVec3::new(0.1, 0.2, -0.3)];
     const MASS: [f64; 3] = [2.0, 5.0, 11.0];
 
-    fn at(position: &[DVec3], velocity: &[DVec3], acceleration: &[DVec3], want: &Want) -> Answers {
+    fn at(
+        position: &[DVec3],
+        velocity: &[DVec3],
+        acceleration: &[DVec3],
+        outputs: &Outputs,
+    ) -> Forces {
         let mut engine = Reference::default();
         engine.set_sources(&Sources { position, velocity, acceleration, mass: &MASS }).unwrap();
         let sinks = Sinks { velocity, acceleration, ..Sinks::new(position, Identity::Offset(0)) };
-        let mut out = Answers::default();
-        engine.evaluate(&sinks, 4.0, want, &mut out).unwrap();
+        let mut out = Forces::default();
+        engine.evaluate(&sinks, 4.0, outputs, &mut out).unwrap();
         out
     }
 
@@ -243,10 +248,10 @@ mod tests {
             ..Sinks::new(position, Identity::Offset(0))
         };
         let within = Some(Within { radius: &[3.0, 2.9], capacity: 4 });
-        let want =
-            Want { order: Order::Snap, potential: true, nearest: true, distance: true, within };
-        let mut out = Answers::default();
-        engine.evaluate(&sinks, 4.0, &want, &mut out).unwrap();
+        let outputs =
+            Outputs { order: Order::Snap, potential: true, nearest: true, distance: true, within };
+        let mut out = Forces::default();
+        engine.evaluate(&sinks, 4.0, &outputs, &mut out).unwrap();
         // R^2 = 9 + 16 = 25; A = 5 * 3 / 125; S = 5 * 10 / 125 - 3 * (30 / 25) * A.
         assert!((out.acceleration[0].x - 0.12).abs() < 1e-16);
         assert!((out.acceleration[1].x + 0.048).abs() < 1e-16);
@@ -262,9 +267,9 @@ mod tests {
         let position = [DVec3::ONE; 2];
         let sources = Sources::new(&position, &[1.0, 1.0]);
         let sinks = Sinks::new(&position, Identity::Foreign);
-        let mut out = Answers::default();
+        let mut out = Forces::default();
         Reference::default()
-            .evaluate_from(&sources, &sinks, 0.0, &Want::POTENTIAL, &mut out)
+            .evaluate_from(&sources, &sinks, 0.0, &Outputs::POTENTIAL, &mut out)
             .unwrap();
         assert_eq!(out.acceleration, [DVec3::ZERO; 2]);
         assert_eq!(out.potential, [0.0; 2]);
@@ -276,10 +281,10 @@ mod tests {
         let sources = Sources { velocity: &VELOCITY, ..Sources::new(&POSITION, &MASS) };
         let sinks = Sinks { velocity: &VELOCITY, ..Sinks::new(&POSITION, Identity::Offset(0)) };
         let mut engine = Reference::default();
-        let (mut plain, mut with_jerks) = (Answers::default(), Answers::default());
-        engine.evaluate_from(&sources, &sinks, 4.0, &Want::POTENTIAL, &mut plain).unwrap();
-        let want = Want { potential: true, ..Want::only(Order::Jerk) };
-        engine.evaluate(&sinks, 4.0, &want, &mut with_jerks).unwrap();
+        let (mut plain, mut with_jerks) = (Forces::default(), Forces::default());
+        engine.evaluate_from(&sources, &sinks, 4.0, &Outputs::POTENTIAL, &mut plain).unwrap();
+        let outputs = Outputs { potential: true, ..Outputs::only(Order::Jerk) };
+        engine.evaluate(&sinks, 4.0, &outputs, &mut with_jerks).unwrap();
         for i in 0..3 {
             let off = (plain.acceleration[i] - with_jerks.acceleration[i]).length();
             assert!(off < 1e-15 * with_jerks.acceleration[i].length(), "body {i}: {off:e}");
@@ -290,14 +295,14 @@ mod tests {
     /// Jerk and snap must be the time derivatives of the acceleration of moving bodies.
     #[test]
     fn jerk_and_snap_are_derivatives_of_the_acceleration() {
-        let want = Want::only(Order::Snap);
-        let acceleration = at(&POSITION, &VELOCITY, &[DVec3::ZERO; 3], &want).acceleration;
-        let now = at(&POSITION, &VELOCITY, &acceleration, &want);
+        let outputs = Outputs::only(Order::Snap);
+        let acceleration = at(&POSITION, &VELOCITY, &[DVec3::ZERO; 3], &outputs).acceleration;
+        let now = at(&POSITION, &VELOCITY, &acceleration, &outputs);
         let along = |h: f64| {
             let position: Vec<DVec3> = (0..3)
                 .map(|i| POSITION[i] + VELOCITY[i] * h + acceleration[i] * (0.5 * h * h))
                 .collect();
-            at(&position, &VELOCITY, &acceleration, &want).acceleration
+            at(&position, &VELOCITY, &acceleration, &outputs).acceleration
         };
         // Central differences, with an error of order h^2.
         let h = 1e-3;
@@ -324,9 +329,9 @@ mod tests {
         };
         engine.set_sources(&sources).unwrap();
         let sinks = Sinks { velocity: &velocity, ..Sinks::new(&position, Identity::Offset(0)) };
-        let want = Want { nearest: true, potential: true, ..Want::only(Order::Jerk) };
-        let mut out = Answers::default();
-        engine.evaluate(&sinks, 0.0, &want, &mut out).unwrap();
+        let outputs = Outputs { nearest: true, potential: true, ..Outputs::only(Order::Jerk) };
+        let mut out = Forces::default();
+        engine.evaluate(&sinks, 0.0, &outputs, &mut out).unwrap();
         assert_eq!((out.jerk, out.potential), (vec![DVec3::ZERO; 2], vec![0.0; 2]));
         assert_eq!((out.nearest, out.nearest_distance), (vec![1, 0], vec![0.0; 2]));
     }

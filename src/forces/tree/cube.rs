@@ -1,6 +1,6 @@
 //! The cube around the bodies, which cells divide into halves, quarters and so on.
 
-use super::{LEVELS, Place};
+use super::{LEVELS, PointMass};
 
 /// The largest coordinate in a tree: squares of larger ones exceed f32.
 pub const FARTHEST: f32 = f32::from_bits((127 + 60) << 23);
@@ -21,7 +21,7 @@ pub struct Cube {
 impl Cube {
     /// The smallest cube about `centre` that leaves out at most [`Cube::spare`] of the bodies: a
     /// few escapers would make the cells too coarse for all others.
-    pub fn around(centre: [f32; 3], places: &[Place]) -> Self {
+    pub fn around(centre: [f32; 3], places: &[PointMass]) -> Self {
         // Counts bodies by the exponent of their distance from the centre along the farthest axis.
         let mut bins = [0usize; 256];
         for place in places {
@@ -52,12 +52,12 @@ impl Cube {
     }
 
     /// Whether a body is in the cube; false for positions that are not finite.
-    pub fn holds(&self, place: &Place) -> bool {
+    pub fn holds(&self, place: &PointMass) -> bool {
         distance(self.centre, place).is_some_and(|distance| distance < self.half)
     }
 
     /// The interval, of 2^21 along each axis, that contains a body of the cube.
-    pub fn index(&self, place: &Place) -> [u32; 3] {
+    pub fn index(&self, place: &PointMass) -> [u32; 3] {
         let scale = (1u32 << (LEVELS - 1)) as f32 / self.half;
         std::array::from_fn(|axis| {
             let from_corner = (place[axis] - self.centre[axis]) + self.half;
@@ -68,7 +68,7 @@ impl Cube {
 
 /// The distance from `centre` along the farthest axis; `None` if it is not finite or beyond
 /// [`FARTHEST`].
-fn distance(centre: [f32; 3], place: &Place) -> Option<f32> {
+fn distance(centre: [f32; 3], place: &PointMass) -> Option<f32> {
     let is_somewhere = |x: &f32| x.abs() <= FARTHEST;
     let offsets = (0..3).map(|axis| (place[axis] - centre[axis]).abs());
     place[..3].iter().all(is_somewhere).then(|| offsets.fold(0.0, f32::max))
@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn cube_leaves_out_only_few_far_bodies() {
-        let mut places: Vec<Place> =
+        let mut places: Vec<PointMass> =
             (0..20_000).map(|i| [(i as f32 + 0.5) / 20_000.0 - 0.5, 0.1, -0.2, 1.0]).collect();
         assert_eq!(Cube::around([0.0; 3], &places).half, 0.5);
         places[7] = [1e6, 0.0, 0.0, 1.0];

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::{Cube, LEVELS, Place};
+use super::{Cube, LEVELS, PointMass};
 
 /// Skilling's (2004) Hilbert curve as an automaton: for each state and octant (4 x + 2 y + z, one
 /// bit each), 8 times the next state plus the octal digit of the key. It starts in state 0.
@@ -66,7 +66,7 @@ impl Key {
 }
 
 /// The key of a body, from the octants that contain it, root first.
-pub fn key(cube: &Cube, place: &Place) -> Key {
+pub fn key(cube: &Cube, place: &PointMass) -> Key {
     if !cube.holds(place) {
         return Key::OUTSIDE;
     }
@@ -86,7 +86,7 @@ pub(super) fn at([x, y, z]: [u32; 3]) -> Key {
 }
 
 /// The keys of all bodies.
-pub fn keys(cube: &Cube, places: &[Place]) -> Vec<Key> {
+pub fn keys(cube: &Cube, places: &[PointMass]) -> Vec<Key> {
     places.par_iter().map(|place| key(cube, place)).collect()
 }
 

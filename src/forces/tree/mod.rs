@@ -50,4 +50,4 @@ pub const LEAF: usize = 32;
 pub const LEVELS: u32 = 21;
 
 /// Position and mass of a body in a frame, as in the kernels: x, y, z, mass.
-pub type Place = [f32; 4];
+pub type PointMass = [f32; 4];

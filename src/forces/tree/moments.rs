@@ -3,7 +3,7 @@
 use glam::DVec3;
 use rayon::prelude::*;
 
-use super::{Cell, Cells, Place};
+use super::{Cell, Cells, PointMass};
 
 /// Factor by which a cell's radius grows on every level, so that f32 rounding never puts a body
 /// outside.
@@ -54,7 +54,7 @@ impl Moment {
         0.5 * (wide(self.lower) + wide(self.upper))
     }
 
-    fn of_bodies(places: &[Place]) -> Self {
+    fn of_bodies(places: &[PointMass]) -> Self {
         let mut sum = Self::NONE;
         // Relative to the first body, so that bodies at one position have their centre exactly
         // there.
@@ -123,7 +123,7 @@ impl Moment {
 }
 
 /// The moments of all cells over the bodies in the order of the curve.
-pub fn moments(cells: &Cells, sorted: &[Place]) -> Vec<Moment> {
+pub fn moments(cells: &Cells, sorted: &[PointMass]) -> Vec<Moment> {
     let mut moments = vec![Moment::NONE; cells.len()];
     // The deepest level first, because parents need their children.
     for level in (1..cells.levels.len()).rev() {
@@ -145,7 +145,7 @@ fn children(cell: &Cell, end: usize) -> std::ops::Range<usize> {
     first..first + cell.children as usize
 }
 
-fn of(cell: &Cell, children: &[Moment], sorted: &[Place]) -> Moment {
+fn of(cell: &Cell, children: &[Moment], sorted: &[PointMass]) -> Moment {
     if cell.is_leaf() {
         Moment::of_bodies(&sorted[cell.first as usize..][..cell.count as usize])
     } else {
@@ -153,7 +153,7 @@ fn of(cell: &Cell, children: &[Moment], sorted: &[Place]) -> Moment {
     }
 }
 
-fn position(place: &Place) -> DVec3 {
+fn position(place: &PointMass) -> DVec3 {
     wide([place[0], place[1], place[2]])
 }
 

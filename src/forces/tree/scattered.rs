@@ -1,7 +1,7 @@
 //! Groups whose sinks have many other bodies between them: in sparse outskirts, or where the curve
 //! leaves a region and returns elsewhere.
 
-use super::{Cube, GROUP, Key, LEVELS, Place, key::at};
+use super::{Cube, GROUP, Key, LEVELS, PointMass, key::at};
 
 /// A group is scattered if more bodies than this are among its sinks. Usually there are fewer than
 /// 2,000 for any number of bodies (Plummer and Hernquist spheres, uniform cubes, galaxies); if 64
@@ -18,7 +18,7 @@ pub fn room_for(groups: usize) -> usize {
 /// where cells have a quarter of the smallest edge that is larger than the box. Such a group would
 /// open all of them, so its sinks walk one by one. `keys` are the sorted keys of the bodies in the
 /// cube.
-pub fn is_scattered(cube: &Cube, keys: &[Key], sinks: &[Place]) -> bool {
+pub fn is_scattered(cube: &Cube, keys: &[Key], sinks: &[PointMass]) -> bool {
     let corner = |choose: fn(f32, f32) -> f32| {
         let all = sinks.iter().copied();
         let corner = all.reduce(|a, b| std::array::from_fn(|k| choose(a[k], b[k])));
@@ -53,7 +53,7 @@ fn bodies_among(keys: &[Key], nearest: [u32; 3], farthest: [u32; 3], shift: u32)
 }
 
 /// For each group along the curve, whether its sinks walk one by one.
-pub fn split(cube: &Cube, keys: &[Key], sinks: &[Place]) -> Vec<bool> {
+pub fn split(cube: &Cube, keys: &[Key], sinks: &[PointMass]) -> Vec<bool> {
     use rayon::prelude::*;
     let scattered: Vec<bool> =
         sinks.par_chunks(GROUP).map(|sinks| is_scattered(cube, keys, sinks)).collect();
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     /// A dense block and `shell` bodies far around it, in their order along the curve.
-    fn block_and_shell(shell: usize) -> (Cube, Vec<Key>, Vec<Place>) {
+    fn block_and_shell(shell: usize) -> (Cube, Vec<Key>, Vec<PointMass>) {
         let mut places = Vec::new();
         for i in 0..20_000 {
             let i = i as f32;
@@ -93,7 +93,7 @@ mod tests {
     fn sparse_outskirts_are_scattered_and_dense_block_is_not() {
         let (cube, keys, places) = block_and_shell(64);
         let found = split(&cube, &keys, &places);
-        let scattered = |sinks: &[Place]| sinks.iter().any(|sink| sink[0].hypot(sink[1]) > 5.0);
+        let scattered = |sinks: &[PointMass]| sinks.iter().any(|sink| sink[0].hypot(sink[1]) > 5.0);
         for (sinks, is) in places.chunks(GROUP).zip(&found) {
             assert!(!is || scattered(sinks));
         }

@@ -8,7 +8,7 @@ use super::*;
 use crate::forces::test_bodies::Random;
 
 /// The keys along the curve of the bodies in the cube, and their positions.
-fn sorted(places: &[Place]) -> (Vec<Key>, Vec<Place>) {
+fn sorted(places: &[PointMass]) -> (Vec<Key>, Vec<PointMass>) {
     let cube = Cube::around([0.0; 3], places);
     let keys = keys(&cube, places);
     let order = order(&keys);
@@ -41,7 +41,7 @@ fn by_recursion(keys: &[Key], leaf: usize) -> Vec<(u32, u32, u32)> {
 }
 
 /// Checks the invariants of cells over any bodies.
-fn check_cells(keys: &[Key], places: &[Place], leaf: usize) {
+fn check_cells(keys: &[Key], places: &[PointMass], leaf: usize) {
     let cells = Cells::new(keys, leaf);
     let found: Vec<_> = cells.cells.iter().map(|c| (c.first, c.count, c.level)).collect();
     assert_eq!(found, by_recursion(keys, leaf));
@@ -83,7 +83,7 @@ fn check_cells(keys: &[Key], places: &[Place], leaf: usize) {
 }
 
 /// `n` bodies of one kind.
-fn bodies(kind: u32, n: usize, seed: u64) -> Vec<Place> {
+fn bodies(kind: u32, n: usize, seed: u64) -> Vec<PointMass> {
     let mut random = Random(seed);
     let side = (n as f64).cbrt().ceil().max(1.0) as usize;
     let mut place = |i: usize| {
@@ -135,12 +135,12 @@ proptest! {
 fn moments_of_the_root_are_sums_over_all_bodies() {
     let (keys, places) = sorted(&bodies(1, 3000, 5));
     let root = moments(&Cells::new(&keys, LEAF), &places)[0];
-    let position = |p: &Place| DVec3::new(p[0].into(), p[1].into(), p[2].into());
+    let position = |p: &PointMass| DVec3::new(p[0].into(), p[1].into(), p[2].into());
     let mass: f64 = places.iter().map(|p| f64::from(p[3])).sum();
     let centre = places.iter().map(|p| f64::from(p[3]) * position(p)).sum::<DVec3>() / mass;
     assert!((root.mass / mass - 1.0).abs() < 1e-12 && root.centre.distance(centre) < 1e-12);
     let second = |a: usize, b: usize| -> f64 {
-        let d = |p: &Place| position(p) - centre;
+        let d = |p: &PointMass| position(p) - centre;
         places.iter().map(|p| f64::from(p[3]) * d(p)[a] * d(p)[b]).sum()
     };
     for (k, (a, b)) in [(0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)].into_iter().enumerate() {

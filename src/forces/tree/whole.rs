@@ -1,6 +1,6 @@
 //! All stages of building a tree.
 
-use super::{Cells, Cube, FARTHEST, Key, LEAF, Moment, Place, keys, moments, order};
+use super::{Cells, Cube, FARTHEST, Key, LEAF, Moment, PointMass, keys, moments, order};
 
 /// A tree over bodies, with the bodies in its order.
 #[derive(Clone, Debug)]
@@ -15,7 +15,7 @@ pub struct Tree {
     pub keys: Vec<Key>,
     /// The bodies in that order. Bodies without a finite position are in the middle of the cube,
     /// with mass 0.
-    pub sorted: Vec<Place>,
+    pub sorted: Vec<PointMass>,
     /// The cells over the bodies inside the cube.
     pub cells: Cells,
     /// Their moments.
@@ -24,7 +24,7 @@ pub struct Tree {
 
 impl Tree {
     /// The tree over bodies around `centre`.
-    pub fn new(centre: [f32; 3], places: &[Place]) -> Self {
+    pub fn new(centre: [f32; 3], places: &[PointMass]) -> Self {
         let cube = Cube::around(centre, places);
         let keys = keys(&cube, places);
         let order = order(&keys);
@@ -37,14 +37,14 @@ impl Tree {
     }
 
     /// Updates the moments of the same cells after the bodies have moved; cube and keys are kept.
-    pub fn refit(&mut self, places: &[Place]) {
+    pub fn refit(&mut self, places: &[PointMass]) {
         self.sorted = sorted(&self.order, self.cube.centre, places);
         self.moments = moments(&self.cells, &self.sorted);
     }
 }
 
 /// The bodies in the given order.
-fn sorted(order: &[u32], [x, y, z]: [f32; 3], places: &[Place]) -> Vec<Place> {
+fn sorted(order: &[u32], [x, y, z]: [f32; 3], places: &[PointMass]) -> Vec<PointMass> {
     let place = |&i: &u32| {
         let place = places[i as usize];
         let is_somewhere = place[..3].iter().all(|x| x.abs() <= FARTHEST);

@@ -48,7 +48,7 @@ use glam::DVec3;
 
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
-use crate::forces::{Answers, ForceEngine, Identity, Noise, Order, Precision, Want};
+use crate::forces::{ForceEngine, Forces, Identity, Noise, Order, Outputs, Precision};
 use arrays::Arrays;
 use backend::Backend;
 use schedule::{PERIOD, Schedule};
@@ -78,7 +78,7 @@ pub struct BlockSteps {
     at: Arrays,
     sinks: Arrays,
     active: Vec<u32>,
-    found: Answers,
+    found: Forces,
     /// Host or device.
     backend: Backend,
     /// Whether the device holds a later state of the bodies than `tracks` and `schedule`.
@@ -142,7 +142,7 @@ impl BlockSteps {
             at: Arrays::default(),
             sinks: Arrays::default(),
             active: Vec::new(),
-            found: Answers::default(),
+            found: Forces::default(),
             backend: Backend::default(),
             is_behind_device: false,
         }
@@ -317,15 +317,15 @@ impl BlockSteps {
         });
         engine.set_sources(&self.at.sources(field.mass))?;
         schedule.ending_at(next, &mut self.active);
-        let want = Want::only(scheme.order());
+        let outputs = Outputs::only(scheme.order());
         if self.active.len() == n {
             let sinks = self.at.sinks(Identity::Offset(0));
-            engine.answer(&sinks, field.softening, &want, &mut self.found).await?;
+            engine.answer(&sinks, field.softening, &outputs, &mut self.found).await?;
         } else {
             let (at, active) = (&self.at, &self.active);
             self.sinks.fill(active.len(), scheme.order(), |k| at.get(active[k] as usize));
             let sinks = self.sinks.sinks(Identity::Each(active));
-            engine.answer(&sinks, field.softening, &want, &mut self.found).await?;
+            engine.answer(&sinks, field.softening, &outputs, &mut self.found).await?;
         }
         self.stats.note(self.active.len(), n);
         // With a less precise engine, its own errors exceed those of rounding.

@@ -9,7 +9,7 @@ use glam::DVec3;
 
 use super::arrays::Arrays;
 use super::{Attractors, Pull, Track};
-use crate::forces::Answers;
+use crate::forces::Forces;
 
 /// A body is examined if its own time squared times its acceleration, roughly the distance to what
 /// bends its path most (a 28th of it in a head-on fall), is less than this fraction of its
@@ -26,7 +26,7 @@ const FEW: usize = 8;
 /// in close pairs. `exact` returns a body's position with its low parts, and its predicted
 /// acceleration.
 pub(super) fn correct_close_pairs(
-    found: &mut Answers,
+    found: &mut Forces,
     active: &[u32],
     tracks: &[Track],
     at: &Arrays,
@@ -92,7 +92,7 @@ fn pull(r: DVec3, v: DVec3, a: DVec3, mass: f64, softening: f64) -> Pull {
 mod tests {
     use super::*;
     use crate::forces::direct::Reference;
-    use crate::forces::{ForceEngine, Identity, Order, Want};
+    use crate::forces::{ForceEngine, Identity, Order, Outputs};
 
     /// Two bodies 1e-9 apart at coordinates of order one, and others: with the low parts their
     /// forces are those of the same bodies around the origin, where f64 holds them.
@@ -119,10 +119,10 @@ mod tests {
         let order = Order::Snap;
         let forces = |at: &Arrays| {
             let mut engine = Reference::default();
-            let mut found = Answers::default();
+            let mut found = Forces::default();
             engine.set_sources(&at.sources(&mass)).unwrap();
             let sinks = at.sinks(Identity::Offset(0));
-            engine.evaluate(&sinks, 0.0, &Want::only(order), &mut found).unwrap();
+            engine.evaluate(&sinks, 0.0, &Outputs::only(order), &mut found).unwrap();
             found
         };
         let track = |i: usize, offset: DVec3| {
@@ -144,7 +144,7 @@ mod tests {
         let at = arrays(offset);
         let tracks: Vec<Track> = (0..n).map(|i| track(i, offset)).collect();
         let mut found = forces(&at);
-        let off = |found: &Answers, i: usize| {
+        let off = |found: &Forces, i: usize| {
             let error = |found: DVec3, right: DVec3| (found - right).length() / right.length();
             error(found.acceleration[i], right.acceleration[i])
                 .max(error(found.jerk[i], right.jerk[i]))

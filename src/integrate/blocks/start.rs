@@ -6,7 +6,7 @@ use super::arrays::Arrays;
 use super::{Attractors, BlockSettings, Track};
 use crate::bodies::Bodies;
 use crate::error::Result;
-use crate::forces::{Answers, ForceEngine, Identity, Order, Want};
+use crate::forces::{ForceEngine, Forces, Identity, Order, Outputs};
 
 /// Computes the bodies' tracks; returns them with the number of evaluations of all forces.
 ///
@@ -29,7 +29,7 @@ pub(super) async fn tracks(
         })
         .collect();
     let mut at = Arrays::default();
-    let mut found = Answers::default();
+    let mut found = Forces::default();
     evaluate(engine, &mut at, &tracks, (0.0, Order::Jerk), field, &mut found).await?;
     for (i, track) in tracks.iter_mut().enumerate() {
         (track.acceleration, track.jerk) = (found.acceleration[i], found.jerk[i]);
@@ -54,12 +54,12 @@ async fn evaluate(
     tracks: &[Track],
     (h, order): (f64, Order),
     field: &Attractors<'_>,
-    found: &mut Answers,
+    found: &mut Forces,
 ) -> Result<()> {
     at.fill(tracks.len(), order, |i| tracks[i].at(h));
     engine.set_sources(&at.sources(field.mass))?;
-    let (sinks, want) = (at.sinks(Identity::Offset(0)), Want::only(order));
-    engine.answer(&sinks, field.softening, &want, found).await?;
+    let (sinks, outputs) = (at.sinks(Identity::Offset(0)), Outputs::only(order));
+    engine.answer(&sinks, field.softening, &outputs, found).await?;
     found.check(engine.precision()).map_err(|error| error.with_ids(field.id))
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::error::Result;
 use crate::forces::direct::gpu::{KernelConfig, KernelRequest};
 use crate::forces::direct::{CpuSingle, GpuSingle};
-use crate::forces::{ForceEngine, Order, Precision, Want};
+use crate::forces::{ForceEngine, Order, Outputs, Precision};
 use crate::gpu::Gpu;
 use crate::sim::{EngineKind, direct_engine};
 
@@ -113,9 +113,9 @@ impl Candidate {
     }
 
     /// What the engine is asked for.
-    pub(super) fn want(&self) -> Want<'static> {
+    pub(super) fn outputs(&self) -> Outputs<'static> {
         let potential = self.derivatives().is_some_and(|forces| forces.potential);
-        Want { potential, ..Want::only(self.order()) }
+        Outputs { potential, ..Outputs::only(self.order()) }
     }
 
     /// The largest rms error of accelerations of a correct engine. With derivatives: at least ten

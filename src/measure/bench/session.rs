@@ -13,7 +13,7 @@ use super::run::Run;
 use super::sizes::Sizes;
 use crate::error::{Error, Result};
 use crate::forces::direct::gpu::{KernelConfig, KernelRequest, tiers};
-use crate::forces::{Answers, ForceEngine, Order, Precision};
+use crate::forces::{ForceEngine, Forces, Order, Precision};
 use crate::gpu::{DeviceClass, Gpu};
 use crate::inspect::Inspector;
 use crate::measure::time::problem::{Problem, SOFTENING};
@@ -49,7 +49,7 @@ pub struct Session<'a> {
     /// The adapter, if there is one.
     pub gpu: Option<Arc<Gpu>>,
     /// Further adapters that share the bodies, in the figure of several devices.
-    pub beside: Vec<Arc<Gpu>>,
+    pub others: Vec<Arc<Gpu>>,
     /// Whether the CPU engines are measured too.
     pub cpu: bool,
     /// How much is measured.
@@ -81,7 +81,7 @@ impl<'a> Session<'a> {
     pub fn new(gpu: Option<Arc<Gpu>>, sizes: Sizes, observer: &'a mut dyn Observer) -> Self {
         Self {
             gpu,
-            beside: Vec::new(),
+            others: Vec::new(),
             cpu: true,
             sizes,
             known: Known::default(),
@@ -330,7 +330,7 @@ impl<'a> Session<'a> {
             Candidate::Derivatives(_) => Problem::moving(sinks, sources, order)?,
             _ => Problem::new(sinks, sources)?,
         };
-        let mut bench = Bench { problem, kernels: None, out: Answers::default() };
+        let mut bench = Bench { problem, kernels: None, out: Forces::default() };
         let mut ready: Vec<Ready> = Vec::new();
         for point in possible {
             if !self.go_on() {
@@ -424,7 +424,7 @@ impl<'a> Session<'a> {
             None => {
                 let n = 2048;
                 let problem = Problem::new(n, n)?;
-                let mut bench = Bench { problem, kernels: None, out: Answers::default() };
+                let mut bench = Bench { problem, kernels: None, out: Forces::default() };
                 let mut engines = Engines::default();
                 let point = Point::all_on_all("", n, Candidate::Cpu);
                 let ready = bench.prepare(&point, None, &mut engines)?;
@@ -493,7 +493,7 @@ struct Ready<'p> {
 struct Bench {
     problem: Problem,
     kernels: Option<KernelTimer>,
-    out: Answers,
+    out: Forces,
 }
 
 impl Bench {
@@ -552,7 +552,7 @@ impl Bench {
             if resend {
                 engine.set_sources(&sources)?;
             }
-            engine.evaluate(&sinks, SOFTENING, &candidate.want(), &mut self.out)?;
+            engine.evaluate(&sinks, SOFTENING, &candidate.outputs(), &mut self.out)?;
         }
         Ok((begun.elapsed().as_secs_f64() / f64::from(ready.repeats)).max(1e-9))
     }

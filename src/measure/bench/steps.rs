@@ -39,7 +39,7 @@ pub async fn measure_steps(
         return Ok(None);
     }
     let mut timer = StepTimer::new(gpu, n);
-    match timer.prepare_soon(&config).await {
+    match timer.prepare_async(&config).await {
         Ok(()) => {}
         Err(error @ (Error::Device(_) | Error::Stopped)) => return Err(error),
         Err(error) => return Ok(Some(record.skipped(&error.to_string()))),
@@ -49,7 +49,7 @@ pub async fn measure_steps(
         if !going(at as f64 / SAMPLES as f64, &doing) {
             return Ok(None);
         }
-        let sample = timer.sample_soon(&config).await?;
+        let sample = timer.sample_async(&config).await?;
         if at > 0 {
             secs.push(sample);
         }

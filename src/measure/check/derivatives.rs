@@ -7,8 +7,8 @@ use glam::DVec3;
 use crate::error::Result;
 use crate::forces::direct::gpu::tiers::{GpuTiers, Shape};
 use crate::forces::{
-    Answers, ForceEngine, Identity, NO_SOURCE, Order, Precision, Sinks, Sources, TestBodies, Want,
-    Within,
+    ForceEngine, Forces, Identity, NO_SOURCE, Order, Outputs, Precision, Sinks, Sources,
+    TestBodies, Within,
 };
 use crate::gpu::{Checks, Gpu};
 use crate::measure::{ErrorStats, acceleration_errors, potential_errors, reference};
@@ -63,7 +63,7 @@ pub struct ForceErrors {
 
 impl ForceErrors {
     /// Errors up to this derivative.
-    pub(super) fn of(found: &Answers, right: &Answers, order: Order) -> Self {
+    pub(super) fn of(found: &Forces, right: &Forces, order: Order) -> Self {
         let derivative = |least: Order, found: &[DVec3], right: &[DVec3]| {
             (order >= least).then(|| acceleration_errors(found, right))
         };
@@ -187,7 +187,7 @@ pub fn check_direct(gpu: &Arc<Gpu>, case: DirectCase) -> Result<DirectRow> {
     // Too small for some lists if there are many sources, large enough for all otherwise.
     let capacity = if m > 1000 { 20 } else { m };
     let with_neighbours = case.order == Order::Jerk;
-    let want = Want {
+    let outputs = Outputs {
         order: case.order,
         potential: true,
         nearest: with_neighbours,
@@ -195,7 +195,7 @@ pub fn check_direct(gpu: &Arc<Gpu>, case: DirectCase) -> Result<DirectRow> {
         within: with_neighbours.then_some(Within { radius: &radius, capacity }),
     };
 
-    let all = Want { within: want.within.map(|w| Within { capacity: m, ..w }), ..want };
+    let all = Outputs { within: outputs.within.map(|w| Within { capacity: m, ..w }), ..outputs };
     let right = reference(&sources, &sinks, case.softening, &all)?;
 
     let engine = || -> Result<GpuTiers> {
@@ -206,10 +206,10 @@ pub fn check_direct(gpu: &Arc<Gpu>, case: DirectCase) -> Result<DirectRow> {
         }
     };
     let (mut whole, mut pieces) = (engine()?, engine()?.with_rate(4e3));
-    let (mut found, mut repeated) = (Answers::default(), Answers::default());
+    let (mut found, mut repeated) = (Forces::default(), Forces::default());
     // Wrong numbers are not an error of the call: the rows report them.
-    let ask = |engine: &mut GpuTiers, out: &mut Answers| {
-        engine.begin(&sinks, case.softening, &want)?;
+    let ask = |engine: &mut GpuTiers, out: &mut Forces| {
+        engine.begin(&sinks, case.softening, &outputs)?;
         engine.collect(out)
     };
     whole.set_sources(&sources)?;
@@ -237,8 +237,8 @@ pub fn check_direct(gpu: &Arc<Gpu>, case: DirectCase) -> Result<DirectRow> {
 
 /// Compares nearest sources and lists, up to the rounding of the precision.
 fn compare_neighbours(
-    found: &Answers,
-    right: &Answers,
+    found: &Forces,
+    right: &Forces,
     sinks: &Sinks,
     sources: &Sources,
     radius: &[f64],

@@ -4,8 +4,8 @@
 use super::derivatives::ForceErrors;
 use crate::error::Result;
 use crate::forces::{
-    Answers, ENGINES, ForceEngine, Identity, Method, Order, Place, Precision, TestBodies, Tools,
-    Want, make,
+    ENGINES, ForceEngine, Forces, Identity, Method, Order, Outputs, Placement, Precision,
+    TestBodies, Tools, make,
 };
 use crate::measure::reference;
 
@@ -45,9 +45,9 @@ const SIZES: [(usize, usize); 7] =
 /// # Errors
 ///
 /// An engine that cannot be made with `tools`, or that fails.
-pub fn check_engines(place: Place, method: Method, tools: &Tools) -> Result<Vec<EngineRow>> {
+pub fn check_engines(place: Placement, method: Method, tools: &Tools) -> Result<Vec<EngineRow>> {
     let mut rows = Vec::new();
-    for entry in ENGINES.iter().filter(|entry| (entry.place, entry.method) == (place, method)) {
+    for entry in ENGINES.iter().filter(|entry| (entry.placement, entry.method) == (place, method)) {
         let (least, most) = entry.orders;
         for order in [Order::Acceleration, Order::Jerk, Order::Snap] {
             if !(least..=most).contains(&order) {
@@ -75,10 +75,10 @@ fn evaluate(
         true => bodies.sinks(m - n..m, Identity::Offset(m - n)),
         false => bodies.sinks(0..n, Identity::Foreign),
     };
-    let want = Want { order, ..Want::POTENTIAL };
-    let right = reference(&sources, &sinks, softening, &want)?;
-    let mut found = Answers::default();
-    engine.evaluate_from(&sources, &sinks, softening, &want, &mut found)?;
+    let outputs = Outputs { order, ..Outputs::POTENTIAL };
+    let right = reference(&sources, &sinks, softening, &outputs)?;
+    let mut found = Forces::default();
+    engine.evaluate_from(&sources, &sinks, softening, &outputs, &mut found)?;
     Ok(EngineRow {
         engine: engine.describe(),
         precision: engine.precision(),
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn cpu_engines_agree_with_f64_and_faults_are_detected() {
-        let rows = check_engines(Place::Cpu, Method::Direct, &Tools::default()).unwrap();
+        let rows = check_engines(Placement::Cpu, Method::Direct, &Tools::default()).unwrap();
         assert_eq!(rows.len(), 4 * SIZES.len(), "single, and double up to three orders");
         for row in &rows {
             assert!(row.passed(), "{row:?}");
@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn an_engine_without_its_device_is_an_error() {
-        let made = check_engines(Place::Gpu, Method::Direct, &Tools::default());
+        let made = check_engines(Placement::Gpu, Method::Direct, &Tools::default());
         assert!(made.unwrap_err().to_string().contains("no device is open"));
     }
 }

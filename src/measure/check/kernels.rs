@@ -5,7 +5,7 @@ use glam::DVec3;
 use crate::bodies::Bodies;
 use crate::error::Result;
 use crate::forces::direct::gpu::{AllPairs, KernelConfig, KernelVariant, PairBuffers};
-use crate::forces::{Identity, Sinks, Sources, Throughput, Want, evaluate};
+use crate::forces::{Identity, Outputs, Sinks, Sources, Throughput, evaluate};
 use crate::gpu::layout::FOREIGN;
 use crate::gpu::{Checks, Gpu, read, storage};
 use crate::measure::{ErrorStats, acceleration_errors, potential_errors, reference};
@@ -178,15 +178,15 @@ const GUARD: usize = 96;
 /// A lost device; source code that does not compile.
 #[cfg(not(target_arch = "wasm32"))]
 pub fn check(gpu: &Gpu, case: Case) -> Result<Row> {
-    crate::gpu::blocking(check_soon(gpu, case))
+    crate::gpu::blocking(check_case(gpu, case))
 }
 
-/// The `async` variant of [`check`].
+/// [`check`], which a page awaits.
 ///
 /// # Errors
 ///
 /// Those of [`check`].
-pub async fn check_soon(gpu: &Gpu, case: Case) -> Result<Row> {
+pub async fn check_case(gpu: &Gpu, case: Case) -> Result<Row> {
     let bodies = test_bodies(case.sources.max(case.sinks), Spread::Uneven);
     let Bodies { position, mut mass, .. } = bodies;
     if case.one_mass {
@@ -208,7 +208,7 @@ pub async fn check_soon(gpu: &Gpu, case: Case) -> Result<Row> {
         &Sources::new(sources, masses),
         &Sinks::new(sinks, identity),
         case.softening,
-        &Want { potential: case.potential, ..Want::ACCELERATION },
+        &Outputs { potential: case.potential, ..Outputs::ACCELERATION },
     )?;
 
     let upload = |points: &[DVec3], masses: Option<&[f64]>| {

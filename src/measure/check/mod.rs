@@ -16,7 +16,7 @@ pub use derivatives::{DirectCase, DirectRow, ForceErrors, check_direct, direct_c
 pub use engines::{EngineRow, check_engines};
 #[cfg(not(target_arch = "wasm32"))]
 pub use kernels::check;
-pub use kernels::{Case, Row, Skipped, cases, cases_around, cases_of, check_soon};
+pub use kernels::{Case, Row, Skipped, cases, cases_around, cases_of, check_case};
 #[cfg(not(target_arch = "wasm32"))]
 pub use steps::{StepsRow, check_steps, steps_cases};
 #[cfg(not(target_arch = "wasm32"))]

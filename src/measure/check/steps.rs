@@ -6,7 +6,7 @@ use glam::DVec3;
 use crate::bodies::Bodies;
 use crate::error::Result;
 use crate::forces::direct::gpu::{Dispatch, KernelConfig, KernelVariant};
-use crate::forces::{Identity, Sinks, Sources, Want};
+use crate::forces::{Identity, Outputs, Sinks, Sources};
 use crate::frame::Frame;
 use crate::gpu::{BodyBuffers, Checks, Gpu, read_blocking, storage};
 use crate::integrate::{self, OneWorkgroup};
@@ -176,7 +176,7 @@ fn run(
 fn accelerations(position: &[DVec3], mass: &[f64], softening: f64) -> Result<Vec<DVec3>> {
     let (sources, sinks) =
         (Sources::new(position, mass), Sinks::new(position, Identity::Offset(0)));
-    Ok(reference(&sources, &sinks, softening, &Want::ACCELERATION)?.acceleration)
+    Ok(reference(&sources, &sinks, softening, &Outputs::ACCELERATION)?.acceleration)
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use super::Timer;
 use crate::error::{Error, Result};
 use crate::forces::direct::CpuDouble;
 use crate::forces::direct::gpu::tiers::{GpuTiers, Shape};
-use crate::forces::{Answers, ForceEngine, Identity, Order, Precision, TestBodies, Want};
+use crate::forces::{ForceEngine, Forces, Identity, Order, Outputs, Precision, TestBodies};
 use crate::gpu::{Checks, Gpu};
 
 const SOFTENING: f64 = 1.0 / 256.0;
@@ -36,12 +36,12 @@ pub struct DerivativesTimer {
     sinks: usize,
     /// Always present except while its shape is changed.
     engine: Option<GpuTiers>,
-    usual: Shape,
+    default_shape: Shape,
     /// Results in f64 for the first sinks.
-    right: Answers,
+    right: Forces,
     /// Evaluations per sample for each shape that is ready.
     prepared: HashMap<Shape, usize>,
-    found: Answers,
+    found: Forces,
 }
 
 impl DerivativesTimer {
@@ -62,21 +62,30 @@ impl DerivativesTimer {
         let mut cpu = CpuDouble::new();
         cpu.set_sources(&bodies.sources(sources))?;
         let probed = bodies.sinks(0..sinks.min(PROBED), Identity::Offset(0));
-        let mut right = Answers::default();
-        cpu.evaluate(&probed, SOFTENING, &want(order), &mut right)?;
-        let mut found = Answers::default();
+        let mut right = Forces::default();
+        cpu.evaluate(&probed, SOFTENING, &outputs(order), &mut right)?;
+        let mut found = Forces::default();
         let all = bodies.sinks(0..sinks, Identity::Offset(0));
-        engine.evaluate(&all, SOFTENING, &want(order), &mut found)?;
-        let usual = engine
+        engine.evaluate(&all, SOFTENING, &outputs(order), &mut found)?;
+        let default_shape = engine
             .last_shape()
             .ok_or_else(|| Error::value("the number of sinks or sources", 0, "at least 1"))?;
         let prepared = HashMap::new();
-        Ok(Self { order, bodies, sinks, engine: Some(engine), usual, right, prepared, found })
+        Ok(Self {
+            order,
+            bodies,
+            sinks,
+            engine: Some(engine),
+            default_shape,
+            right,
+            prepared,
+            found,
+        })
     }
 
     /// The shape chosen by the engine's rule.
-    pub fn usual(&self) -> Shape {
-        self.usual
+    pub fn default_shape(&self) -> Shape {
+        self.default_shape
     }
 
     fn evaluate(&mut self, shape: &Shape) -> Result<f64> {
@@ -88,7 +97,7 @@ impl DerivativesTimer {
         let engine = self.engine.insert(engine.with_shape(*shape, Checks::default())?);
         let sinks = self.bodies.sinks(0..self.sinks, Identity::Offset(0));
         let begun = Instant::now();
-        engine.evaluate(&sinks, SOFTENING, &want(self.order), &mut self.found)?;
+        engine.evaluate(&sinks, SOFTENING, &outputs(self.order), &mut self.found)?;
         Ok(begun.elapsed().as_secs_f64())
     }
 
@@ -116,8 +125,8 @@ impl DerivativesTimer {
     }
 }
 
-fn want(order: Order) -> Want<'static> {
-    Want { potential: true, nearest: true, distance: false, ..Want::only(order) }
+fn outputs(order: Order) -> Outputs<'static> {
+    Outputs { potential: true, nearest: true, distance: false, ..Outputs::only(order) }
 }
 
 impl Timer<Shape> for DerivativesTimer {

@@ -7,7 +7,7 @@ use glam::DVec3;
 
 use crate::bodies::Bodies;
 use crate::error::Result;
-use crate::forces::{Answers, Identity, Order, TestBodies, Want};
+use crate::forces::{Forces, Identity, Order, Outputs, TestBodies};
 #[cfg(feature = "bench")]
 use crate::forces::{Sinks, Sources};
 use crate::measure::{ErrorStats, acceleration_errors, reference};
@@ -27,7 +27,7 @@ pub(in crate::measure) struct Problem {
     pub source_count: usize,
     /// The compared sinks, in blocks.
     pub probes: Vec<Range<usize>>,
-    right: Answers,
+    right: Forces,
 }
 
 impl Problem {
@@ -59,7 +59,7 @@ impl Problem {
         }
         // The softened force of a body on itself is 0, and so are its derivatives.
         let probed = probed.sinks(0..probed.len(), Identity::Foreign);
-        let right = reference(&bodies.sources(sources), &probed, SOFTENING, &Want::only(order))?;
+        let right = reference(&bodies.sources(sources), &probed, SOFTENING, &Outputs::only(order))?;
         Ok(Self { bodies, sink_count: sinks, source_count: sources, probes, right })
     }
 
@@ -84,7 +84,7 @@ impl Problem {
     }
 
     /// The errors of accelerations, jerks and snaps of all sinks, as far as computed.
-    pub fn errors(&self, found: &Answers) -> [Option<ErrorStats>; 3] {
+    pub fn errors(&self, found: &Forces) -> [Option<ErrorStats>; 3] {
         let of = |found: &[DVec3], right: &[DVec3]| {
             let probed = self.probes.iter().cloned().flatten().map(|i| found.get(i).copied());
             let probed: Option<Vec<DVec3>> = probed.collect();

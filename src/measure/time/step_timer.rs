@@ -16,7 +16,7 @@ use crate::forces::direct::Reference;
 use crate::forces::direct::gpu::{KernelConfig, Masses};
 #[cfg(not(target_arch = "wasm32"))]
 use crate::forces::tree::{TreeConfig, gpu::WalkShape};
-use crate::forces::{Answers, ForceEngine, Identity, Sinks, Sources, Want};
+use crate::forces::{ForceEngine, Forces, Identity, Outputs, Sinks, Sources};
 use crate::gpu::Gpu;
 use crate::measure::{ErrorStats, acceleration_errors};
 use crate::scene::{Spread, test_bodies};
@@ -152,7 +152,7 @@ impl<C: Copy + Eq + Hash + Display> StepTimer<C> {
     /// # Errors
     ///
     /// Those of [`Timer::prepare`].
-    pub async fn prepare_soon(&mut self, candidate: &C) -> Result<()> {
+    pub async fn prepare_async(&mut self, candidate: &C) -> Result<()> {
         if self.prepared.contains_key(candidate) {
             return Ok(());
         }
@@ -175,8 +175,8 @@ impl<C: Copy + Eq + Hash + Display> StepTimer<C> {
     /// # Errors
     ///
     /// Those of [`Timer::sample`].
-    pub async fn sample_soon(&mut self, candidate: &C) -> Result<f64> {
-        self.prepare_soon(candidate).await?;
+    pub async fn sample_async(&mut self, candidate: &C) -> Result<f64> {
+        self.prepare_async(candidate).await?;
         let Prepared { state, steps, .. } =
             self.prepared.get_mut(candidate).expect("prepared above");
         let secs = time(&mut self.watch, state, *steps).await?;
@@ -187,7 +187,7 @@ impl<C: Copy + Eq + Hash + Display> StepTimer<C> {
     }
 
     /// Releases a candidate's resources on the device.
-    pub fn forget_soon(&mut self, candidate: &C) {
+    pub fn release(&mut self, candidate: &C) {
         self.prepared.remove(candidate);
     }
 
@@ -204,8 +204,8 @@ impl<C: Copy + Eq + Hash + Display> StepTimer<C> {
         for few in position.chunks(PROBED_AT_ONCE) {
             // The softened force of a body on itself is 0.
             let sinks = Sinks::new(few, Identity::Foreign);
-            let mut answers = Answers::default();
-            reference.begin(&sinks, SOFTENING, &Want::ACCELERATION)?;
+            let mut answers = Forces::default();
+            reference.begin(&sinks, SOFTENING, &Outputs::ACCELERATION)?;
             reference.collect(&mut answers)?;
             right.extend(answers.acceleration);
             // Yields to the browser.
@@ -247,14 +247,14 @@ async fn steps_of_a_sample(watch: &mut Stopwatch, state: &mut DeviceState) -> Re
 #[cfg(not(target_arch = "wasm32"))]
 impl<C: Copy + Eq + Hash + Display> Timer<C> for StepTimer<C> {
     fn prepare(&mut self, candidate: &C) -> Result<()> {
-        pollster::block_on(self.prepare_soon(candidate))
+        pollster::block_on(self.prepare_async(candidate))
     }
 
     fn sample(&mut self, candidate: &C) -> Result<f64> {
-        pollster::block_on(self.sample_soon(candidate))
+        pollster::block_on(self.sample_async(candidate))
     }
 
     fn forget(&mut self, candidate: &C) {
-        self.forget_soon(candidate);
+        self.release(candidate);
     }
 }

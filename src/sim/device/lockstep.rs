@@ -302,7 +302,7 @@ impl DeviceState {
         let is_short = self.step_secs.is_some_and(|secs| secs < SHORT_STEP_SECS);
         if last && is_short {
             let patience = std::time::Duration::from_secs_f64(2.0 * SHORT_STEP_SECS);
-            return self.gpu.finish_soon(submission, patience).await;
+            return self.gpu.finish_within(submission, patience).await;
         }
         self.gpu.finish(submission).await
     }

@@ -16,7 +16,7 @@ use crate::sim::{
 /// Several devices, if several are chosen and all bodies share one step.
 pub const BACKEND: BackendEntry = BackendEntry {
     suits: |choice, settings| {
-        let are_several = !choice.beside.is_empty() || choice.is_shared();
+        let are_several = !choice.others.is_empty() || choice.is_shared();
         choice.gpu.is_some() && are_several && !choice.is_mixed && !settings.steps_on_host()
     },
     open: |choice, bodies, settings, restart| {

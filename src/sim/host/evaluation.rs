@@ -7,7 +7,7 @@ use glam::DVec3;
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
 use crate::forces::direct::{CpuDouble, GpuTiers};
-use crate::forces::{Answers, ForceEngine, Identity, Precision, Sinks, Sources, Want};
+use crate::forces::{ForceEngine, Forces, Identity, Outputs, Precision, Sinks, Sources};
 use crate::sim::Choice;
 
 /// Rejects devices of several kinds for block steps: each device moves all bodies, and devices of
@@ -25,20 +25,20 @@ pub(super) fn check_kinds(choice: &Choice) -> Result<()> {
     }
 }
 
-/// Computes the outputs in `want` for all `bodies` on each other. The accelerations of the last
+/// Computes `outputs` for all `bodies` on each other. The accelerations of the last
 /// step, if given, serve engines as an estimate of the magnitude.
 pub(super) async fn evaluate(
     engine: &mut dyn ForceEngine,
     bodies: &Bodies,
     (gravitating_mass, acceleration): (&[f64], &[DVec3]),
     softening: f64,
-    want: &Want<'_>,
-    out: &mut Answers,
+    outputs: &Outputs<'_>,
+    out: &mut Forces,
 ) -> Result<()> {
     let (sources, sinks) = all_on_all(bodies, gravitating_mass, acceleration);
     let mut evaluated = engine.set_sources(&sources);
     if evaluated.is_ok() {
-        evaluated = engine.answer(&sinks, softening, want, out).await;
+        evaluated = engine.answer(&sinks, softening, outputs, out).await;
     }
     let checked = evaluated.and_then(|()| out.check(engine.precision()));
     checked.map_err(|error| error.with_ids(&bodies.id))

@@ -3,14 +3,14 @@
 use glam::DVec3;
 use gravitile::forces::direct::{GpuTiers, SeveralTiers};
 use gravitile::forces::{
-    Answers, ForceEngine, Identity, Moving, Order, Precision, Sinks, Sources, TestBodies, Want,
+    ForceEngine, Forces, Identity, Moving, Order, Outputs, Precision, Sinks, Sources, TestBodies,
     Within,
 };
 
 use super::{common, devices};
 
 /// All outputs, for all sources as sinks and for subsets.
-fn answers(engine: &mut dyn ForceEngine, bodies: &TestBodies, lists: bool) -> Vec<Answers> {
+fn answers(engine: &mut dyn ForceEngine, bodies: &TestBodies, lists: bool) -> Vec<Forces> {
     let n = bodies.position.len();
     let radius = vec![0.2; n];
     [n, 150, 1, 0]
@@ -18,14 +18,14 @@ fn answers(engine: &mut dyn ForceEngine, bodies: &TestBodies, lists: bool) -> Ve
             let mut sinks = Sinks::new(&bodies.position[..count], Identity::Offset(0));
             sinks.velocity = &bodies.velocity[..count];
             let within = Within { radius: &radius[..count], capacity: 40 };
-            let want = Want {
+            let outputs = Outputs {
                 potential: true,
                 nearest: true,
                 within: lists.then_some(within),
-                ..Want::only(Order::Jerk)
+                ..Outputs::only(Order::Jerk)
             };
-            let mut out = Answers::default();
-            engine.evaluate(&sinks, 0.01, &want, &mut out).unwrap();
+            let mut out = Forces::default();
+            engine.evaluate(&sinks, 0.01, &outputs, &mut out).unwrap();
             out
         })
         .into()
@@ -42,8 +42,8 @@ fn moving(bodies: &TestBodies, at: f64) -> Vec<Moving> {
     .collect()
 }
 
-/// Answers for static sources, after an update, and for moving sources.
-fn all_answers(engine: &mut dyn ForceEngine, bodies: &TestBodies) -> Vec<Answers> {
+/// Forces for static sources, after an update, and for moving sources.
+fn all_answers(engine: &mut dyn ForceEngine, bodies: &TestBodies) -> Vec<Forces> {
     let mut sources = Sources::new(&bodies.position, &bodies.mass);
     sources.velocity = &bodies.velocity;
     engine.set_sources(&sources).unwrap();

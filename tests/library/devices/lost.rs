@@ -19,7 +19,7 @@ fn lost_device_ends_the_others_with_an_error() {
         (0..3).map(|_| Gpu::open_blocking(&common::adapter_request()).unwrap()).collect();
     for lost in 0..2 {
         let choice = Choice::of(EngineKind::Gpu, Method::Direct, "asked for", Some(own[0].clone()));
-        let choice = Choice { beside: own[1..].to_vec(), ..choice };
+        let choice = Choice { others: own[1..].to_vec(), ..choice };
         let settings = settings(KernelRequest::NONE);
         let mut sim = Simulation::on(choice, plummer(300), settings).unwrap();
         let gone = Arc::clone(&own[2 - lost]);
@@ -41,7 +41,7 @@ fn lost_run(settings: &Settings, at: &std::path::Path, step: u64) -> (Error, Vec
     let own: Vec<_> =
         (0..2).map(|_| Gpu::open_blocking(&common::adapter_request()).unwrap()).collect();
     let choice = Choice::of(EngineKind::Gpu, Method::Direct, "asked for", Some(own[0].clone()));
-    let choice = Choice { beside: own[1..].to_vec(), ..choice };
+    let choice = Choice { others: own[1..].to_vec(), ..choice };
     let mut sim = Simulation::on(choice, plummer(300), settings.clone()).unwrap();
     let mut watch = |done| {
         if done == step {

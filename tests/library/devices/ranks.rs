@@ -6,7 +6,7 @@ use gravitile::bodies::Bodies;
 use gravitile::exchange::{Ranks, team};
 use gravitile::forces::direct::gpu::KernelRequest;
 use gravitile::forces::{
-    Answers, ForceEngine, Identity, Order, Precision, Sinks, Sources, Spread, Want, direct,
+    ForceEngine, Forces, Identity, Order, Outputs, Precision, Sinks, Sources, Spread, direct,
 };
 use gravitile::integrate::blocks::BlockSettings;
 use gravitile::sim::{Choice, EngineKind, Method, Settings, Simulation};
@@ -28,9 +28,9 @@ fn as_ranks<T: Send>(count: usize, work: impl Fn(Ranks) -> T + Sync) -> Vec<T> {
 fn open_on(ranks: Ranks, bodies: &Bodies, settings: &Settings) -> Simulation {
     let mut own = devices(3);
     own = if ranks.rank() == 0 { own[..1].to_vec() } else { own[1..].to_vec() };
-    let beside = own.split_off(1);
+    let others = own.split_off(1);
     let choice = Choice::of(EngineKind::Gpu, Method::Direct, "asked for", own.pop());
-    let choice = Choice { beside, ranks: Some(ranks), ..choice };
+    let choice = Choice { others, ranks: Some(ranks), ..choice };
     Simulation::on(choice, bodies.clone(), settings.clone()).unwrap()
 }
 
@@ -144,13 +144,13 @@ fn sinks_spread_over_ranks_give_same_answers() {
     for (precision, order) in
         [(Precision::DoubleSingle, Order::Jerk), (Precision::Single, Order::Acceleration)]
     {
-        let want = Want { potential: true, ..Want::only(order) };
+        let outputs = Outputs { potential: true, ..Outputs::only(order) };
         for count in [3, 130, 500] {
             let mut sinks = Sinks::new(&bodies.position[..count], Identity::Offset(0));
             sinks.velocity = &bodies.velocity[..count];
             let answer = |engine: &mut dyn ForceEngine| {
-                let mut out = Answers::default();
-                engine.evaluate_from(&sources, &sinks, 0.05, &want, &mut out).unwrap();
+                let mut out = Forces::default();
+                engine.evaluate_from(&sources, &sinks, 0.05, &outputs, &mut out).unwrap();
                 out
             };
             let make = || {

@@ -18,7 +18,7 @@ fn engine_with(gpu: &Arc<Gpu>, precision: Precision, sources: &[Moving]) -> GpuT
 
 /// The answers to `calls` of (number of sinks, number of sources replaced before), at increasing
 /// times.
-fn answers(engine: &mut GpuTiers, sources: &[Moving], calls: &[(usize, usize)]) -> Vec<Answers> {
+fn answers(engine: &mut GpuTiers, sources: &[Moving], calls: &[(usize, usize)]) -> Vec<Forces> {
     let call = |(k, &(sinks, changes)): (usize, &(usize, usize))| {
         let time = Some(3.0 + (k / 2) as f64 / 1024.0);
         let mut placed = ArrivalList::default();
@@ -30,14 +30,14 @@ fn answers(engine: &mut GpuTiers, sources: &[Moving], calls: &[(usize, usize)]) 
         engine.predict_to(time);
         engine.announce(&placed.all()).unwrap();
         let block = Block::of(sources, sinks, time);
-        let want = outputs(if k % 5 == 4 { Order::Snap } else { Order::Jerk });
-        engine.begin(&block.sinks(), 1e-2, &want).unwrap();
+        let outputs = outputs(if k % 5 == 4 { Order::Snap } else { Order::Jerk });
+        engine.begin(&block.sinks(), 1e-2, &outputs).unwrap();
         store(engine, &placed);
         // Sometimes the answers of an evaluation are not fetched.
         if k % 7 == 6 {
-            engine.begin(&block.sinks(), 1e-2, &want).unwrap();
+            engine.begin(&block.sinks(), 1e-2, &outputs).unwrap();
         }
-        let mut found = Answers::default();
+        let mut found = Forces::default();
         engine.finish(&mut found).unwrap();
         found
     };
@@ -97,7 +97,7 @@ fn neighbour_lists_interleave_with_mapped_answers() {
         let mut engine = engine_with(gpu, Precision::DoubleSingle, &sources);
         engine.predict_to(Some(3.0));
         [None, within, None, within, None].map(|within| {
-            answers_of(&mut engine, &block.sinks(), &Want { within, ..outputs(Order::Jerk) })
+            answers_of(&mut engine, &block.sinks(), &Outputs { within, ..outputs(Order::Jerk) })
         })
     };
     let found = all(&common::gpu());

@@ -3,8 +3,8 @@
 use glam::DVec3;
 use gravitile::forces::direct::Reference;
 use gravitile::forces::{
-    Answers, ArrivalList, ForceEngine, Goal, Identity, Moving, Order, Precision, Sinks, Sources,
-    TestBodies, Want, Within,
+    ArrivalList, ForceEngine, Forces, Goal, Identity, Moving, Order, Outputs, Precision, Sinks,
+    Sources, TestBodies, Within,
 };
 
 use super::{answers_of, engine, tiers};
@@ -31,7 +31,7 @@ fn moving(n: usize, snaps: bool) -> Vec<Moving> {
 }
 
 /// The reference's answers for sources predicted on the host.
-fn right(sources: &[Moving], time: Option<f64>, sinks: &Sinks, want: &Want) -> Answers {
+fn right(sources: &[Moving], time: Option<f64>, sinks: &Sinks, outputs: &Outputs) -> Forces {
     let row = |k: usize| -> Vec<DVec3> { sources.iter().map(|m| m.at(time)[k]).collect() };
     let (position, velocity, acceleration) = (row(0), row(1), row(2));
     let mass: Vec<f64> = sources.iter().map(|moving| moving.mass).collect();
@@ -43,7 +43,7 @@ fn right(sources: &[Moving], time: Option<f64>, sinks: &Sinks, want: &Want) -> A
         mass: &mass,
     };
     reference.set_sources(&predicted).unwrap();
-    answers_of(&mut reference, sinks, want)
+    answers_of(&mut reference, sinks, outputs)
 }
 
 fn worst(found: &[DVec3], right: &[DVec3]) -> f64 {
@@ -75,8 +75,8 @@ impl Block {
     }
 }
 
-fn outputs(order: Order) -> Want<'static> {
-    Want { potential: true, nearest: true, ..Want::only(order) }
+fn outputs(order: Order) -> Outputs<'static> {
+    Outputs { potential: true, nearest: true, ..Outputs::only(order) }
 }
 
 /// Relative error bounds of accelerations, jerks and snaps; cancellation makes the latter larger.
@@ -92,10 +92,10 @@ fn bounds(precision: Precision, n: usize) -> [f64; 3] {
 #[track_caller]
 fn compare(engine: &mut dyn ForceEngine, sources: &[Moving], time: Option<f64>, order: Order) {
     let block = Block::of(sources, 130.min(sources.len()), time);
-    let want = outputs(order);
-    let right = right(sources, time, &block.sinks(), &want);
+    let outputs = outputs(order);
+    let right = right(sources, time, &block.sinks(), &outputs);
     engine.interfaces().moving.unwrap().predict_to(time);
-    let found = answers_of(engine, &block.sinks(), &want);
+    let found = answers_of(engine, &block.sinks(), &outputs);
     let bounds = bounds(engine.precision(), sources.len());
     let rows = [
         (&found.acceleration, &right.acceleration),
@@ -246,14 +246,14 @@ fn announced_sources_give_same_bits_as_replaced() {
                     values.push(*moving);
                 }
                 let block = Block::of(&sources, 90, time);
-                let (mut at_once, mut announced) = (Answers::default(), Answers::default());
-                let want = Want { distance: true, ..outputs(Order::Jerk) };
+                let (mut at_once, mut announced) = (Forces::default(), Forces::default());
+                let outputs = Outputs { distance: true, ..outputs(Order::Jerk) };
                 first.interfaces().moving.unwrap().predict_to(time);
                 first.interfaces().moving.unwrap().update_moving(list, &values).unwrap();
-                first.evaluate(&block.sinks(), 0.0, &want, &mut at_once).unwrap();
+                first.evaluate(&block.sinks(), 0.0, &outputs, &mut at_once).unwrap();
                 second.interfaces().moving.unwrap().predict_to(time);
                 second.interfaces().moving.unwrap().announce(&placed.all()).unwrap();
-                second.begin(&block.sinks(), 0.0, &want).unwrap();
+                second.begin(&block.sinks(), 0.0, &outputs).unwrap();
                 store(&mut second, &placed);
                 second.finish(&mut announced).unwrap();
                 assert_eq!(at_once.acceleration, announced.acceleration, "{turn}");
@@ -280,14 +280,14 @@ fn updates_between_begin_and_finish_keep_distances() {
     let block = Block::of(&sources, 40, time);
     let radius = vec![0.4; 40];
     let within = Some(Within { radius: &radius, capacity: 500 });
-    let want = Want { within, ..outputs(Order::Jerk) };
-    let right = right(&sources, time, &block.sinks(), &want);
-    engine.begin(&block.sinks(), 0.0, &want).unwrap();
+    let outputs = Outputs { within, ..outputs(Order::Jerk) };
+    let right = right(&sources, time, &block.sinks(), &outputs);
+    engine.begin(&block.sinks(), 0.0, &outputs).unwrap();
     let moved: Vec<Moving> = (0..500).map(|_| Moving { mass: 1.0, ..Moving::default() }).collect();
     let index: Vec<u32> = (0..500).collect();
     engine.interfaces().moving.unwrap().update_moving(&index, &moved).unwrap();
     engine.interfaces().moving.unwrap().predict_to(None);
-    let mut found = Answers::default();
+    let mut found = Forces::default();
     engine.finish(&mut found).unwrap();
     for i in 0..40 {
         assert!((found.nearest_distance[i] / right.nearest_distance[i] - 1.0).abs() < 1e-6);

@@ -34,7 +34,7 @@ fn kernel_change_in_mid_step_keeps_state() {
     same.steps(2);
     same.apply(Command::Kernel(shape(32, 3)));
     same.steps(3);
-    let (a, b) = (changed.moment(), same.moment());
+    let (a, b) = (changed.state(), same.state());
     assert_eq!((a.time, a.steps), (b.time, b.steps));
     assert!(bits(&a) == bits(&b), "off by {:e}", distance(&a, &b));
     assert_eq!(changed.live.config().unwrap().p, 32);
@@ -44,7 +44,7 @@ fn kernel_change_in_mid_step_keeps_state() {
 fn invalid_command_is_refused_and_changes_nothing() {
     for engine in ENGINES {
         let mut watcher = Watcher::new(plummer(300), settings(engine)).ready();
-        let before = (watcher.live.settings().clone(), bits(&watcher.moment()));
+        let before = (watcher.live.settings().clone(), bits(&watcher.state()));
         let huge = KernelRequest { p: Some(4096), q: Some(16), ..KernelRequest::default() };
         for command in [
             Command::Kernel(huge),
@@ -56,7 +56,7 @@ fn invalid_command_is_refused_and_changes_nothing() {
         ] {
             assert!(watcher.live.apply(command.clone()).is_err(), "{command:?}");
         }
-        assert!((watcher.live.settings().clone(), bits(&watcher.moment())) == before);
+        assert!((watcher.live.settings().clone(), bits(&watcher.state())) == before);
         watcher.steps(2);
     }
 }
@@ -82,10 +82,10 @@ fn softening_change_takes_effect_at_once() {
         // softening.
         let other = gravitile::sim::Settings { softening: 0.5, ..settings(engine) };
         let mut fresh = Watcher::new(plummer(500), other).ready();
-        assert!(bits(&changed.moment()) == bits(&fresh.moment()), "{engine:?}");
+        assert!(bits(&changed.state()) == bits(&fresh.state()), "{engine:?}");
         changed.steps(3);
         fresh.steps(3);
-        assert!(bits(&changed.moment()) == bits(&fresh.moment()), "{engine:?}");
+        assert!(bits(&changed.state()) == bits(&fresh.state()), "{engine:?}");
     }
 }
 
@@ -110,10 +110,10 @@ fn softening_change_gives_bits_of_fresh_simulation() {
             let (mut changed, mut fresh) = (softened(before), softened(after));
             changed.apply(Command::Softening(after));
             let description = changed.live.describe_engine();
-            assert!(bits(&changed.moment()) == bits(&fresh.moment()), "{description}, {after}");
+            assert!(bits(&changed.state()) == bits(&fresh.state()), "{description}, {after}");
             changed.steps(6);
             fresh.steps(6);
-            assert!(bits(&changed.moment()) == bits(&fresh.moment()), "{description}, {after}");
+            assert!(bits(&changed.state()) == bits(&fresh.state()), "{description}, {after}");
         }
     }
 }
@@ -122,14 +122,14 @@ fn softening_change_gives_bits_of_fresh_simulation() {
 fn reversing_time_returns_to_start() {
     for (engine, tolerance) in [(EngineKind::Gpu, 2e-4), (EngineKind::Cpu, 1e-5)] {
         let mut watcher = Watcher::new(plummer(500), settings(engine)).ready();
-        let start = watcher.moment();
+        let start = watcher.state();
         watcher.steps(30);
-        let far = watcher.moment();
+        let far = watcher.state();
         assert!((far.time - 0.3).abs() < 1e-12 && distance(&start, &far) > 0.05);
         watcher.apply(Command::Reverse);
         assert!(watcher.live.dt() < 0.0);
         watcher.steps(30);
-        let back = watcher.moment();
+        let back = watcher.state();
         assert!(back.time.abs() < 1e-12, "{engine:?}: t = {}", back.time);
         assert_eq!(back.steps, 60, "steps count on");
         assert!(distance(&start, &back) < tolerance, "{engine:?}: {:e}", distance(&start, &back));
@@ -142,18 +142,18 @@ fn time_is_right_when_dt_changes_in_mid_step() {
     let mut reversed = unfinished_step();
     reversed.apply(Command::Reverse);
     reversed.until("the step", |w| w.live.status().steps == 3);
-    assert!((reversed.moment().time - 0.03).abs() < 1e-12, "{}", reversed.moment().time);
+    assert!((reversed.state().time - 0.03).abs() < 1e-12, "{}", reversed.state().time);
     reversed.steps(3);
-    let back = reversed.moment();
+    let back = reversed.state();
     assert!(back.time.abs() < 1e-12, "t = {}", back.time);
-    let start = Watcher::new(plummer(3000), settings(EngineKind::Gpu)).ready().moment();
+    let start = Watcher::new(plummer(3000), settings(EngineKind::Gpu)).ready().state();
     assert!(distance(&start, &back) < 1e-4, "{:e}", distance(&start, &back));
 
     let mut longer = unfinished_step();
     longer.apply(Command::Dt(0.02));
     longer.until("the step", |w| w.live.status().steps == 3);
     longer.steps(1);
-    assert!((longer.moment().time - 0.05).abs() < 1e-12, "{}", longer.moment().time);
+    assert!((longer.state().time - 0.05).abs() < 1e-12, "{}", longer.state().time);
 }
 
 #[test]
@@ -166,7 +166,7 @@ fn single_step_is_one_step_after_running() {
         watcher.until("some steps", |w| w.live.status().steps > 5);
         watcher.apply(Command::Pause(true));
         // The step in progress may finish; then nothing moves.
-        let settled = watcher.moment().steps;
+        let settled = watcher.state().steps;
         for _ in 0..20 {
             watcher.frame();
             std::thread::sleep(std::time::Duration::from_millis(1));
@@ -189,14 +189,14 @@ fn resuming_from_state_keeps_time() {
     for engine in ENGINES {
         let mut first = Watcher::new(plummer(300), settings(EngineKind::Gpu)).ready();
         first.steps(25);
-        let moment = first.moment();
-        let resumed = settings(engine).going_on_from(&moment);
-        let mut second = Watcher::new(moment.bodies.clone(), resumed);
+        let state = first.state();
+        let resumed = settings(engine).going_on_from(&state);
+        let mut second = Watcher::new(state.bodies.clone(), resumed);
         let status = second.live.status();
         assert!((status.time - 0.25).abs() < 1e-12 && status.steps == 25, "{status:?}");
         second = second.ready();
         second.steps(5);
-        let end = second.moment();
+        let end = second.state();
         assert!((end.time - 0.3).abs() < 1e-12 && end.steps == 30, "t = {}", end.time);
     }
 }
@@ -207,17 +207,17 @@ fn resuming_from_state_keeps_time() {
 fn integrator_change_keeps_state_and_reports_steps() {
     let mut first = Watcher::new(plummer(200), settings(EngineKind::Gpu)).ready();
     first.steps(20);
-    let moment = first.moment();
+    let state = first.state();
     assert!(first.live.blocks().is_none(), "the leapfrog has no blocks");
     let blocks = BlockSettings { eta: 0.02, eta6: 0.1, dt_max: 0.0625, on_host: false };
     let resumed = Settings {
         integrator: gravitile::integrate::find("hermite4").unwrap(),
         blocks,
-        ..settings(EngineKind::Cpu).going_on_from(&moment)
+        ..settings(EngineKind::Cpu).going_on_from(&state)
     };
-    let mut second = Watcher::new(moment.bodies.clone(), resumed).ready();
-    let begun = second.moment();
-    assert!(distance(&moment, &begun) < 1e-12 && (begun.time - 0.2).abs() < 1e-12);
+    let mut second = Watcher::new(state.bodies.clone(), resumed).ready();
+    let begun = second.state();
+    assert!(distance(&state, &begun) < 1e-12 && (begun.time - 0.2).abs() < 1e-12);
     second.steps(25);
     second.until("the individual steps", |w| w.live.blocks().is_some());
     let reported = second.live.blocks().unwrap().clone();
@@ -228,13 +228,13 @@ fn integrator_change_keeps_state_and_reports_steps() {
         "{reported:?}"
     );
     assert!(reported.last_active >= 1 && reported.blocks_per_time > 16.0, "{reported:?}");
-    assert!((second.moment().time - 0.45).abs() < 1e-12);
+    assert!((second.state().time - 0.45).abs() < 1e-12);
 
     // And back to leapfrog.
-    let moment = second.moment();
-    let back = settings(EngineKind::Gpu).going_on_from(&moment);
-    let mut third = Watcher::new(moment.bodies.clone(), back).ready();
+    let state = second.state();
+    let back = settings(EngineKind::Gpu).going_on_from(&state);
+    let mut third = Watcher::new(state.bodies.clone(), back).ready();
     third.steps(5);
-    assert!((third.moment().time - 0.5).abs() < 1e-12);
+    assert!((third.state().time - 0.5).abs() < 1e-12);
     assert!(third.live.blocks().is_none());
 }

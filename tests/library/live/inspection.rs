@@ -24,9 +24,9 @@ fn force_error_matches_accelerations_and_falls_with_alpha() {
             watcher.live.inspect(InspectRequest { error: true, ..InspectRequest::default() });
             watcher.until("the error", |w| w.live.inspected().error.is_some());
             let found = watcher.live.inspected().error.unwrap();
-            let moment = watcher.moment();
-            let mass = moment.bodies.gravitating_mass(1.0);
-            assert_eq!(found, ForceError::of(&moment, &mass).unwrap(), "{engine:?}");
+            let state = watcher.state();
+            let mass = state.bodies.gravitating_mass(1.0);
+            assert_eq!(found, ForceError::of(&state, &mass).unwrap(), "{engine:?}");
             assert_eq!((found.samples, found.steps), (SAMPLES, 0));
             assert!(found.median < found.rms && found.rms < found.largest, "{found:?}");
             errors.push(found.rms);
@@ -122,7 +122,7 @@ fn inspection_does_not_change_bits() {
                     watcher.until("a walk", |w| w.live.inspected().walk.is_some());
                 }
             }
-            bits(&watcher.moment())
+            bits(&watcher.state())
         };
         let all = InspectRequest { about: Some(3), ..ALL };
         assert!(run(all) == run(InspectRequest::default()), "{engine:?}");

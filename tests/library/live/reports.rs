@@ -4,7 +4,7 @@ use glam::DVec3;
 use gravitile::bodies::{Bodies, Component, Role};
 use gravitile::diagnostics::{FRACTIONS, diagnose, lagrangian_radii};
 use gravitile::forces::direct::Reference;
-use gravitile::forces::{Answers, ForceEngine, Identity, Sinks, Sources, Want};
+use gravitile::forces::{ForceEngine, Forces, Identity, Outputs, Sinks, Sources};
 use gravitile::live::{Command, Tempo};
 use gravitile::scene::Scene;
 use gravitile::sim::{EngineKind, Settings};
@@ -23,10 +23,10 @@ fn potentials(bodies: &Bodies, settings: &Settings) -> Vec<f64> {
     let mass = bodies.gravitating_mass(g);
     let sinks = Sinks::new(&bodies.position, Identity::Offset(0));
     let sources = Sources::new(&bodies.position, &mass);
-    let mut forces = Answers::default();
-    let want = Want::POTENTIAL;
+    let mut forces = Forces::default();
+    let outputs = Outputs::POTENTIAL;
     Reference::default()
-        .evaluate_from(&sources, &sinks, settings.softening, &want, &mut forces)
+        .evaluate_from(&sources, &sinks, settings.softening, &outputs, &mut forces)
         .unwrap();
     forces.potential
 }
@@ -35,9 +35,9 @@ fn potentials(bodies: &Bodies, settings: &Settings) -> Vec<f64> {
 fn assert_agrees(name: &str, bodies: Bodies, settings: Settings, steps: u64) {
     let mut watcher = Watcher::new(bodies, settings.clone()).ready();
     watcher.steps(steps);
-    let (report, moment) = (watcher.report(), watcher.moment());
-    assert_eq!((report.time, report.steps), (moment.time, steps), "{name}");
-    let (bodies, reported) = (&moment.bodies, &report.diagnostics);
+    let (report, state) = (watcher.report(), watcher.state());
+    assert_eq!((report.time, report.steps), (state.time, steps), "{name}");
+    let (bodies, reported) = (&state.bodies, &report.diagnostics);
     let exact = diagnose(bodies, &potentials(bodies, &settings)).unwrap();
 
     let near = |what: &str, reported: f64, exact: f64, scale: f64| {

@@ -25,7 +25,7 @@ fn run_commands(mut watcher: Watcher, between: &mut dyn FnMut(&mut Watcher)) -> 
     }
     watcher.steps(7);
     assert_eq!(watcher.live.status().steps, 27);
-    bits(&watcher.moment())
+    bits(&watcher.state())
 }
 
 #[test]
@@ -36,7 +36,7 @@ fn bits_do_not_depend_on_budget_or_requests() {
 
         let mut requests = |w: &mut Watcher| {
             w.apply(Command::Report);
-            w.apply(Command::Moment);
+            w.apply(Command::State);
             w.frame();
             w.live.track(Tracking::All);
         };
@@ -70,9 +70,9 @@ fn live_run_gives_same_bits_as_headless() {
         for _ in 0..4 {
             watched.steps(5);
         }
-        let (moment, expected) = (watched.moment(), alone.moment().unwrap());
-        assert_eq!((moment.time, moment.steps), (expected.time, expected.steps));
-        assert!(bits(&moment) == bits(&expected), "{engine:?}");
+        let (state, expected) = (watched.state(), alone.state().unwrap());
+        assert_eq!((state.time, state.steps), (expected.time, expected.steps));
+        assert!(bits(&state) == bits(&expected), "{engine:?}");
     }
 }
 
@@ -85,11 +85,11 @@ fn free_running_and_single_steps_give_same_bits() {
         free.apply(Command::Pause(false));
         free.until("some steps", |w| w.live.status().steps >= 12);
         free.apply(Command::Pause(true));
-        let end = free.moment();
+        let end = free.state();
 
         let mut stepped = Watcher::new(plummer(N), settings(engine)).ready();
         stepped.steps(end.steps);
-        assert!(bits(&stepped.moment()) == bits(&end), "{engine:?} after {} steps", end.steps);
+        assert!(bits(&stepped.state()) == bits(&end), "{engine:?} after {} steps", end.steps);
     }
 }
 
@@ -101,10 +101,10 @@ fn requested_state_matches_its_step() {
     free.budget = Budget { dispatch_secs: 1e-3, submission_secs: 3e-3 };
     free.apply(Command::Pause(false));
     for _ in 0..3 {
-        let moment = free.moment();
-        assert!((moment.time - moment.steps as f64 * 0.01).abs() < 1e-12);
+        let state = free.state();
+        assert!((state.time - state.steps as f64 * 0.01).abs() < 1e-12);
         let mut stepped = Watcher::new(plummer(N), settings(EngineKind::Gpu)).ready();
-        stepped.steps(moment.steps);
-        assert!(bits(&stepped.moment()) == bits(&moment), "step {}", moment.steps);
+        stepped.steps(state.steps);
+        assert!(bits(&stepped.state()) == bits(&state), "step {}", state.steps);
     }
 }

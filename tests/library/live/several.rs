@@ -27,7 +27,7 @@ fn on(devices: &[Arc<Gpu>], settings: Settings) -> Watcher {
 fn with(devices: &[Arc<Gpu>], settings: Settings, bodies: Bodies) -> Watcher {
     let method = settings.method.unwrap_or(Method::Direct);
     let choice = Choice::of(EngineKind::Gpu, method, "asked for", Some(devices[0].clone()));
-    let choice = Choice { beside: devices[1..].to_vec(), ..choice };
+    let choice = Choice { others: devices[1..].to_vec(), ..choice };
     Watcher::chosen(&devices[0], choice, bodies, settings).ready()
 }
 
@@ -42,7 +42,7 @@ fn changes_on_two_devices_give_same_bits_as_one() {
             watcher.apply(Command::Report);
         }
         watcher.steps(7);
-        (bits(&watcher.moment()), watcher.live.describe_engine())
+        (bits(&watcher.state()), watcher.live.describe_engine())
     };
     let (of_one, _) = story(&devices[..1]);
     let (of_two, description) = story(&devices);
@@ -68,7 +68,7 @@ fn change_in_distant_moving_frame_keeps_positions() {
         watcher.steps(4);
         watcher.apply(Command::Softening(0.08));
         watcher.steps(4);
-        watcher.moment()
+        watcher.state()
     };
     let (near, far) = (story(&devices[..1], plummer(N)), story(&devices, away));
     assert_eq!(near.time, far.time);
@@ -91,7 +91,7 @@ fn kernel_change_reaches_all_devices() {
         Simulation::new(plummer(N), Settings { kernel: shape(32, 3), ..settings(EngineKind::Gpu) })
             .unwrap();
     alone.step(4).unwrap();
-    let (now, then) = (watcher.moment(), alone.moment().unwrap());
+    let (now, then) = (watcher.state(), alone.state().unwrap());
     for (now, then) in now.bodies.position.iter().zip(&then.bodies.position) {
         assert!(now.distance(*then) < 1e-5 * then.length(), "{now} is not near {then}");
     }
@@ -111,7 +111,7 @@ fn tree_and_block_steps_run_live_on_two_devices() {
         alone.step(5).unwrap();
         let mut watcher = on(&devices, settings);
         watcher.steps(5);
-        assert!(bits(&watcher.moment()) == bits(&alone.moment().unwrap()), "{name}");
+        assert!(bits(&watcher.state()) == bits(&alone.state().unwrap()), "{name}");
     }
 }
 
@@ -133,7 +133,7 @@ fn lost_device_is_reported_and_last_state_resumes() {
     let devices = [device(), device()];
     let mut watcher = on(&devices, settings(EngineKind::Gpu));
     watcher.steps(3);
-    let last = watcher.moment();
+    let last = watcher.state();
     devices[1].device.destroy();
     watcher.apply(Command::Step(1));
     watcher.until_failure();
@@ -142,7 +142,7 @@ fn lost_device_is_reported_and_last_state_resumes() {
     let resumed = settings(EngineKind::Gpu).going_on_from(&last);
     let mut second = Watcher::on(&device(), last.bodies.clone(), resumed).ready();
     second.steps(2);
-    assert_eq!(second.moment().steps, 5);
+    assert_eq!(second.state().steps, 5);
 }
 
 #[test]
@@ -190,12 +190,12 @@ fn changing_device_count_gives_same_bits() {
     let mut watcher = on(&devices[..1], settings(EngineKind::Gpu));
     for count in [2, 1, 2] {
         watcher.steps(3);
-        let last = watcher.moment();
+        let last = watcher.state();
         let resumed = watcher.live.settings().going_on_from(&last);
         watcher = with(&devices[..count], resumed, last.bodies.clone());
         let are_several = watcher.live.describe_engine().contains(" + ");
         assert_eq!(are_several, count == 2, "{}", watcher.live.describe_engine());
     }
     watcher.steps(3);
-    assert!(bits(&watcher.moment()) == bits(&alone.moment()));
+    assert!(bits(&watcher.state()) == bits(&alone.state()));
 }

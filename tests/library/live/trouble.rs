@@ -73,7 +73,7 @@ fn reports_arrive_unrequested_and_energy_is_conserved() {
 fn tracked_positions_match_bodies() {
     for engine in ENGINES {
         let mut watcher = Watcher::new(plummer(300), settings(engine)).ready();
-        let bodies = watcher.moment().bodies.clone();
+        let bodies = watcher.state().bodies.clone();
         for (what, indices) in [(Tracking::All, 0..300), (Tracking::Body(17), 17..18)] {
             watcher.live.track(what);
             let mut found = None;
@@ -123,7 +123,7 @@ fn device_loss_is_reported_and_another_takes_over() {
     let gpu = Gpu::open_blocking(&common::adapter_request()).unwrap();
     let mut watcher = Watcher::on(&gpu, plummer(300), settings(EngineKind::Gpu)).ready();
     watcher.steps(3);
-    let last = watcher.moment();
+    let last = watcher.state();
     gpu.device.destroy();
     let mut encoder = gpu.device.create_command_encoder(&Default::default());
     let recorded = watcher.live.record(&mut encoder, 0.016, Budget::INTERACTIVE);
@@ -140,5 +140,5 @@ fn device_loss_is_reported_and_another_takes_over() {
     let other_gpu = Gpu::open_blocking(&common::adapter_request()).unwrap();
     let mut second = Watcher::on(&other_gpu, last.bodies.clone(), resumed).ready();
     second.steps(2);
-    assert_eq!(second.moment().steps, 5);
+    assert_eq!(second.state().steps, 5);
 }

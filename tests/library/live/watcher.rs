@@ -9,7 +9,7 @@ use gravitile::forces::Budget;
 use gravitile::gpu::Gpu;
 use gravitile::live::{Command, Event, Live, Report};
 use gravitile::measure::choose_on;
-use gravitile::sim::{Choice, Moment, Settings, Work};
+use gravitile::sim::{Choice, Settings, State, Work};
 
 use super::common;
 
@@ -24,8 +24,8 @@ pub struct Watcher {
     /// Frames so far.
     pub frames: u64,
     pub reports: Vec<Report>,
-    pub moments: Vec<Arc<Moment>>,
-    pub retained: Vec<Arc<Moment>>,
+    pub moments: Vec<Arc<State>>,
+    pub retained: Vec<Arc<State>>,
     pub failures: Vec<String>,
     /// Submitted frames that the device may not have finished yet.
     in_flight: VecDeque<wgpu::SubmissionIndex>,
@@ -59,8 +59,8 @@ impl Watcher {
         for event in self.live.poll() {
             match event {
                 Event::Report(report) => self.reports.push(report),
-                Event::Moment(moment) => self.moments.push(moment),
-                Event::Checkpoint(moment) => self.retained.push(moment),
+                Event::State(state) => self.moments.push(state),
+                Event::Checkpoint(state) => self.retained.push(state),
                 Event::Failed(error) => self.failures.push(error.to_string()),
             }
         }
@@ -124,12 +124,12 @@ impl Watcher {
     }
 
     /// The current state, between two steps; a step in progress is finished first.
-    pub fn moment(&mut self) -> Arc<Moment> {
+    pub fn state(&mut self) -> Arc<State> {
         // A state requested earlier may still arrive, with fewer steps.
         let (steps, before) = (self.live.status().steps, self.moments.len());
-        let is_it = move |moment: &&Arc<Moment>| moment.steps >= steps;
-        self.apply(Command::Moment);
-        self.until("a moment", |w| w.moments[before..].iter().any(|m| is_it(&m)));
+        let is_it = move |state: &&Arc<State>| state.steps >= steps;
+        self.apply(Command::State);
+        self.until("a state", |w| w.moments[before..].iter().any(|m| is_it(&m)));
         let found = self.moments[before..].iter().rev().find(is_it);
         Arc::clone(found.expect("it has come"))
     }
@@ -147,14 +147,14 @@ impl Watcher {
 }
 
 /// Positions, velocities and accelerations of a state, bit for bit.
-pub fn bits(moment: &Moment) -> Vec<[u64; 9]> {
-    let bodies = &moment.bodies;
-    let all = bodies.position.iter().zip(&bodies.velocity).zip(&moment.acceleration);
+pub fn bits(state: &State) -> Vec<[u64; 9]> {
+    let bodies = &state.bodies;
+    let all = bodies.position.iter().zip(&bodies.velocity).zip(&state.acceleration);
     all.map(|((x, v), a)| [x.x, x.y, x.z, v.x, v.y, v.z, a.x, a.y, a.z].map(f64::to_bits)).collect()
 }
 
 /// The largest distance between two bodies of the same index.
-pub fn distance(a: &Moment, b: &Moment) -> f64 {
+pub fn distance(a: &State, b: &State) -> f64 {
     let pairs = a.bodies.position.iter().zip(&b.bodies.position);
     pairs.map(|(x, y)| x.distance(*y)).fold(0.0, f64::max)
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use gravitile::film::{Renderer, Shot, shoot};
 use gravitile::render::film::format_of;
-use gravitile::render::writing::Said;
+use gravitile::render::writing::Caption;
 use gravitile::render::{Camera, CameraMotion, Film, FilmOptions, Image, PictureSize, Style};
 use gravitile::scene::Scene;
 use gravitile::sim::{EngineKind, Settings, Simulation};
@@ -192,7 +192,7 @@ fn lit_at_last(scene: &str, paths: bool) -> usize {
         motion: CameraMotion { start, ..CameraMotion::default() },
         style,
         renderer: Renderer::Cpu,
-        said: Said::default(),
+        caption: Caption::default(),
         paths_fade_in: 100.0,
     };
     let film = Film::open(&out, FilmOptions { size, frames_per_sec: 30 }).unwrap();

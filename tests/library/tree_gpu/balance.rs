@@ -2,7 +2,7 @@
 
 use glam::DVec3;
 use gravitile::forces::tree::gpu::{Field, TreeForces, TreeShape};
-use gravitile::forces::tree::{MultipoleOrder, Opening, Place, balance};
+use gravitile::forces::tree::{MultipoleOrder, Opening, PointMass, balance};
 use gravitile::forces::{DeviceForces, Throughput, evaluate_blocking};
 use gravitile::gpu::{Checks, read_blocking};
 use gravitile::measure::upload_places;
@@ -10,7 +10,7 @@ use gravitile::measure::upload_places;
 use super::bodies::plummer;
 use super::common;
 
-fn forces(places: &[Place], softening: f32, is_closed: bool) -> Vec<DVec3> {
+fn forces(places: &[PointMass], softening: f32, is_closed: bool) -> Vec<DVec3> {
     let gpu = common::gpu();
     let opening = Opening::Acceleration { alpha: 0.01 };
     let shape =
@@ -26,7 +26,7 @@ fn forces(places: &[Place], softening: f32, is_closed: bool) -> Vec<DVec3> {
 }
 
 /// |sum m a| / sum m |a| over the bodies with finite accelerations.
-fn residual(acceleration: &[DVec3], places: &[Place]) -> f64 {
+fn residual(acceleration: &[DVec3], places: &[PointMass]) -> f64 {
     let forces = acceleration.iter().zip(places).map(|(a, place)| f64::from(place[3]) * *a);
     let forces: Vec<DVec3> = forces.filter(|force| force.is_finite()).collect();
     let sizes: f64 = forces.iter().map(|force| force.length()).sum();
@@ -34,8 +34,8 @@ fn residual(acceleration: &[DVec3], places: &[Place]) -> f64 {
 }
 
 /// A sphere whose bodies have five masses.
-fn sphere(n: usize) -> Vec<Place> {
-    let with_mass = |(i, [x, y, z, mass]): (usize, Place)| [x, y, z, mass * (1 + i % 5) as f32];
+fn sphere(n: usize) -> Vec<PointMass> {
+    let with_mass = |(i, [x, y, z, mass]): (usize, PointMass)| [x, y, z, mass * (1 + i % 5) as f32];
     plummer(n, 31).into_iter().enumerate().map(with_mass).collect()
 }
 

@@ -1,6 +1,6 @@
 //! Test bodies for trees.
 
-use gravitile::forces::tree::Place;
+use gravitile::forces::tree::PointMass;
 
 /// Pseudo-random numbers (xorshift).
 pub struct Random(pub u64);
@@ -26,7 +26,7 @@ impl Random {
 }
 
 /// A Plummer sphere of mass 1 and scale length 1, truncated at radius 20.
-pub fn plummer(n: usize, seed: u64) -> Vec<Place> {
+pub fn plummer(n: usize, seed: u64) -> Vec<PointMass> {
     let mut random = Random(seed);
     (0..n)
         .map(|_| {
@@ -39,11 +39,11 @@ pub fn plummer(n: usize, seed: u64) -> Vec<Place> {
 }
 
 /// Named distributions of bodies that are hard for trees.
-pub fn hard_cases() -> Vec<(&'static str, Vec<Place>)> {
+pub fn hard_cases() -> Vec<(&'static str, Vec<PointMass>)> {
     let n = 3000;
     let mut random = Random(11);
     let mass = 1.0 / n as f32;
-    let bodies_from = |f: &mut dyn FnMut(usize) -> [f32; 3]| -> Vec<Place> {
+    let bodies_from = |f: &mut dyn FnMut(usize) -> [f32; 3]| -> Vec<PointMass> {
         (0..n)
             .map(|i| {
                 let [x, y, z] = f(i);

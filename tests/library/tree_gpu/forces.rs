@@ -3,9 +3,9 @@
 use glam::DVec3;
 use gravitile::forces::direct::Reference;
 use gravitile::forces::tree::gpu::{Field, GpuTree, TreeForces, TreeShape, WalkShape};
-use gravitile::forces::tree::{MultipoleOrder, Opening, Place};
+use gravitile::forces::tree::{MultipoleOrder, Opening, PointMass};
 use gravitile::forces::{
-    Answers, DeviceForces, ForceEngine, Identity, Sinks, Sources, Throughput, Want,
+    DeviceForces, ForceEngine, Forces, Identity, Outputs, Sinks, Sources, Throughput,
     evaluate_blocking,
 };
 use gravitile::gpu::{Checks, Gpu, read_blocking};
@@ -15,8 +15,8 @@ use super::bodies::{hard_cases, plummer};
 use super::common;
 
 /// Accelerations and potentials of all bodies by direct summation in f64.
-fn direct(places: &[Place], softening: f64) -> Vec<[f64; 4]> {
-    let wide = |place: &Place| place.map(f64::from);
+fn direct(places: &[PointMass], softening: f64) -> Vec<[f64; 4]> {
+    let wide = |place: &PointMass| place.map(f64::from);
     let of = |i: usize| {
         let sink = wide(&places[i]);
         let mut sum = [0.0; 4];
@@ -72,7 +72,7 @@ fn field(softening: f32) -> Field {
 /// Forces; `rate` fixes the throughput estimate and thus the chunk size.
 fn forces(
     gpu: &Gpu,
-    places: &[Place],
+    places: &[PointMass],
     shape: TreeShape,
     field: Field,
     rate: Option<f64>,
@@ -245,7 +245,7 @@ fn non_finite_bodies_get_nan_forces_and_attract_nothing() {
         assert_eq!(found.iter().all(|x| x.is_finite()), !lost.contains(&i), "{i}");
     }
     let is_finite_body = |i: &usize| !lost.contains(i);
-    let others: Vec<Place> = (0..1000).filter(is_finite_body).map(|i| without[i]).collect();
+    let others: Vec<PointMass> = (0..1000).filter(is_finite_body).map(|i| without[i]).collect();
     let right = direct(&others, 0.01);
     let found: Vec<[f32; 4]> = (0..1000).filter(is_finite_body).map(|i| found[i]).collect();
     assert!(errors(&found, &right).0 < 2e-3);
@@ -256,7 +256,7 @@ fn leaves_grow_where_cells_exceed_the_capacity() {
     let gpu = common::gpu();
     // Dense clumps of 40 bodies: 0.46 cells per body with leaves of 32.
     let clumps = plummer(200, 2);
-    let mut places: Vec<Place> = Vec::new();
+    let mut places: Vec<PointMass> = Vec::new();
     for (k, clump) in clumps.iter().enumerate() {
         for i in 0..40 {
             let mut body = *clump;
@@ -281,7 +281,7 @@ fn leaves_grow_where_cells_exceed_the_capacity() {
 #[test]
 fn foreign_sinks_get_accurate_forces() {
     let gpu = common::gpu();
-    let wide = |place: &Place| DVec3::new(place[0].into(), place[1].into(), place[2].into());
+    let wide = |place: &PointMass| DVec3::new(place[0].into(), place[1].into(), place[2].into());
     let places = plummer(2000, 31);
     let position: Vec<DVec3> = places.iter().map(wide).collect();
     let mass: Vec<f64> = places.iter().map(|place| place[3].into()).collect();
@@ -294,12 +294,12 @@ fn foreign_sinks_get_accurate_forces() {
     index.push(4);
     let sinks = Sinks::new(&at, Identity::Each(&index));
     let sources = Sources::new(&position, &mass);
-    let mut right = Answers::default();
-    let want = Want::POTENTIAL;
-    Reference::default().evaluate_from(&sources, &sinks, 0.02, &want, &mut right).unwrap();
-    let mut found = Answers::default();
+    let mut right = Forces::default();
+    let outputs = Outputs::POTENTIAL;
+    Reference::default().evaluate_from(&sources, &sinks, 0.02, &outputs, &mut right).unwrap();
+    let mut found = Forces::default();
     let mut engine = GpuTree::new(gpu, shape(ACCELERATION));
-    engine.evaluate_from(&sources, &sinks, 0.02, &want, &mut found).unwrap();
+    engine.evaluate_from(&sources, &sinks, 0.02, &outputs, &mut found).unwrap();
     let off = |i: usize| {
         let off = found.acceleration[i] - right.acceleration[i];
         off.length() / right.acceleration[i].length()

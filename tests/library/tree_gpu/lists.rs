@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use gravitile::forces::tree::gpu::{Field, GroupLists, Taken, TreeForces, TreeShape};
-use gravitile::forces::tree::{IS_LEAF, MultipoleOrder, Opening, Place};
+use gravitile::forces::tree::{IS_LEAF, MultipoleOrder, Opening, PointMass};
 use gravitile::forces::{Throughput, evaluate_blocking};
 use gravitile::gpu::Checks;
 use gravitile::measure::{BuiltTree, upload_places};
@@ -115,7 +115,7 @@ fn compare(tree: &BuiltTree, shape: TreeShape, groups: &[GroupLists]) -> Result<
     Ok(groups.len())
 }
 
-fn walked(places: &[Place], shape: TreeShape) -> (BuiltTree, Vec<GroupLists>) {
+fn walked(places: &[PointMass], shape: TreeShape) -> (BuiltTree, Vec<GroupLists>) {
     let gpu = common::gpu();
     let bodies = upload_places(&gpu, places);
     let mut forces = pollster::block_on(TreeForces::new(&gpu, shape, &bodies, FIELD)).unwrap();

@@ -3,7 +3,7 @@
 use gravitile::bodies::Bodies;
 use gravitile::error::Result;
 use gravitile::forces::tree::gpu::{Field, TreeForces, TreeShape};
-use gravitile::forces::tree::{MultipoleOrder, Opening, Place, Rebuild, TreeConfig};
+use gravitile::forces::tree::{MultipoleOrder, Opening, PointMass, Rebuild, TreeConfig};
 use gravitile::forces::{DeviceForces, Method, StepForces, Throughput, evaluate_blocking};
 use gravitile::gpu::{Checks, read_blocking};
 use gravitile::measure::{BuiltTree, upload_places};
@@ -44,7 +44,7 @@ fn simulation(bodies: &Bodies, settings: &Settings) -> Simulation {
 /// Resumes from the current state. Also returns whether the restart columns contain the positions
 /// of the last tree build.
 fn resume_from(first: &mut Simulation, settings: &Settings) -> Result<(Simulation, bool)> {
-    let state = first.moment()?;
+    let state = first.state()?;
     let restart = first.restart();
     let stores_build_positions = restart.columns.keys().any(|name| name.starts_with("built."));
     let resumed = Settings { frame: first.settings().frame, ..settings.clone() };
@@ -103,7 +103,7 @@ fn replaced_bodies_trigger_a_rebuild() {
         other.position.rotate_left(400);
         pollster::block_on(edited.replace(other.clone())).unwrap();
         let mut fresh = simulation(&other, &settings);
-        assert_eq!(edited.moment().unwrap().acceleration, fresh.moment().unwrap().acceleration);
+        assert_eq!(edited.state().unwrap().acceleration, fresh.state().unwrap().acceleration);
         assert!(edited.restart().columns.keys().all(|name| !name.starts_with("built.")));
     }
 }
@@ -164,7 +164,7 @@ fn shape() -> TreeShape {
 }
 
 /// Forces and tree of one evaluation per entry of `steps`, with the bodies at its positions.
-fn evaluations(steps: &[&[Place]]) -> Vec<(Vec<[u32; 4]>, BuiltTree)> {
+fn evaluations(steps: &[&[PointMass]]) -> Vec<(Vec<[u32; 4]>, BuiltTree)> {
     let gpu = common::gpu();
     let bodies = upload_places(&gpu, steps[0]);
     let mut forces = pollster::block_on(TreeForces::new(&gpu, shape(), &bodies, FIELD)).unwrap();
@@ -182,7 +182,7 @@ fn evaluations(steps: &[&[Place]]) -> Vec<(Vec<[u32; 4]>, BuiltTree)> {
 fn reused_tree_updates_boxes_and_moments_only() {
     let first = plummer(5000, 21);
     // Displacements of a tenth of the radius; one body far outside of the cube.
-    let mut moved: Vec<Place> = first
+    let mut moved: Vec<PointMass> = first
         .iter()
         .enumerate()
         .map(|(i, &[x, y, z, mass])| {

@@ -1,7 +1,7 @@
 //! The stages of the tree build: integers must be equal, sums agree to 1e-6.
 
 use gravitile::forces::tree::gpu::TreeShape;
-use gravitile::forces::tree::{MultipoleOrder, Opening, Place};
+use gravitile::forces::tree::{MultipoleOrder, Opening, PointMass};
 use gravitile::gpu::{Checks, Gpu};
 use gravitile::measure::BuiltTree;
 
@@ -9,7 +9,7 @@ use super::bodies::{hard_cases, plummer};
 use super::common;
 
 /// Builds a tree on the device and compares each stage; `name` labels the bodies in messages.
-fn compare(gpu: &Gpu, name: &str, places: &[Place]) {
+fn compare(gpu: &Gpu, name: &str, places: &[PointMass]) {
     let built = BuiltTree::build(gpu, shape(), places).unwrap();
     built.compare(places, &shape()).unwrap_or_else(|what| panic!("{name}: {what}"));
 }
@@ -57,7 +57,7 @@ fn comparison_detects_faults_of_each_stage() {
     assert!(detected(&|tree| tree.bounds[3].level += 1).contains("cell 3"));
     assert!(detected(&|tree| tree.open[0].child += 16).contains("children of cell 0"));
     assert!(detected(&|tree| tree.force[2].mass *= 1.0001).contains("mass"));
-    assert!(detected(&|tree| tree.force[2].diagonal[1] *= 1.001).contains("second moment"));
+    assert!(detected(&|tree| tree.force[2].diagonal[1] *= 1.001).contains("second state"));
     assert!(detected(&|tree| tree.open[5].radius_squared *= 0.98).contains("radius"));
     assert!(detected(&|tree| tree.open[5].critical *= 1.01).contains("critical"));
 }

@@ -84,13 +84,13 @@ fn tree_restart_gives_same_bits() {
     whole.step(10).unwrap();
     let mut first = Simulation::new(bodies, settings(Method::Tree)).unwrap();
     first.step(5).unwrap();
-    let moment = first.moment().unwrap();
+    let state = first.state().unwrap();
     let restart = first.restart();
     assert!(restart.columns.contains_key("last.ax"));
     // In the frame of the first state, as stored in a run folder.
     let resumed = Settings { frame: first.frame(), ..settings(Method::Tree) };
-    let resumed = resumed.going_on_from(&moment);
-    let mut second = Simulation::resume(moment.bodies, resumed, Some(&restart)).unwrap();
+    let resumed = resumed.going_on_from(&state);
+    let mut second = Simulation::resume(state.bodies, resumed, Some(&restart)).unwrap();
     second.step(5).unwrap();
     assert!(bits(&second.bodies().unwrap()) == bits(&whole.bodies().unwrap()));
 }

@@ -103,7 +103,7 @@ fn several_devices_are_measured_and_compared_to_a_model() {
     let figure = FIGURES.iter().find(|figure| figure.name == "devices").unwrap();
     let mut limit_samples = SampleLimit(usize::MAX);
     let mut session = Session::new(Some(gpu()), sizes(), &mut limit_samples);
-    session.beside = vec![Gpu::open_blocking(&common::adapter_request()).unwrap()];
+    session.others = vec![Gpu::open_blocking(&common::adapter_request()).unwrap()];
     figure.measure(&mut session).unwrap();
     let records = session.records.clone();
     for suffix in ["", ", by the tree", ", hermite4"] {

@@ -10,7 +10,7 @@ use gravitile::live::{Command, Tempo};
 use gravitile::render::{ColourBy, Exposure, Follow};
 use gravitile::scene::Orbit;
 use gravitile::sim::EngineKind;
-use gravitile_app::panel::{Action, Integration, MeetingOffer, Place, Tab};
+use gravitile_app::panel::{Action, Integration, MeetingOffer, Tab, Viewpoint};
 
 use super::world::{World, after, click, command, slide};
 
@@ -220,7 +220,7 @@ fn view_tab_changes_the_style() {
 #[test]
 fn view_tab_moves_the_camera_and_follows() {
     let mut harness = World::on(Tab::View).shown(TALL);
-    for (place, name, _) in Place::ALL {
+    for (place, name, _) in Viewpoint::ALL {
         assert_eq!(click(&mut harness, name), [Action::Camera(place)]);
     }
     for (name, follow) in [

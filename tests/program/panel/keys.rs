@@ -4,7 +4,7 @@ use egui::accesskit::Role as WidgetRole;
 use egui::{Key, Modifiers};
 use egui_kittest::kittest::Queryable;
 use gravitile::live::{Command, Tempo};
-use gravitile_app::panel::{Action, KEYS, Place, Tab};
+use gravitile_app::panel::{Action, KEYS, Tab, Viewpoint};
 
 use super::world::{World, after};
 
@@ -21,8 +21,8 @@ fn each_key_returns_its_action() {
     assert_eq!(press(Key::Comma), live(Command::Factor(0.5)));
     assert_eq!(press(Key::Period), live(Command::Factor(2.0)));
     assert_eq!(press(Key::X), live(Command::Tempo(Tempo::Fastest)));
-    assert_eq!(press(Key::F), [Action::Camera(Place::Fit)]);
-    assert_eq!(press(Key::Home), [Action::Camera(Place::Start)]);
+    assert_eq!(press(Key::F), [Action::Camera(Viewpoint::Fit)]);
+    assert_eq!(press(Key::Home), [Action::Camera(Viewpoint::Start)]);
     assert_eq!(press(Key::Tab), [Action::FoldPanel]);
     assert_eq!(press(Key::Backtick), [Action::FoldPanel]);
     assert_eq!(press(Key::F11), [Action::Fullscreen]);

@@ -6,7 +6,7 @@ use gravitile::forces::tree::{Opening, TreeConfig};
 use gravitile::integrate::find;
 use gravitile::render::PALETTES;
 use gravitile::scene::Keyframe;
-use gravitile_app::panel::{Action, Integration, Place, Tab};
+use gravitile_app::panel::{Action, Integration, Tab, Viewpoint};
 
 use super::controls::integration;
 use super::world::{World, after, click};
@@ -80,7 +80,7 @@ fn camera_keyframes_are_set_removed_visited_and_saved() {
     click(&mut harness, "follow the path");
     assert!(harness.state().view.plays);
     let actions = after(&mut harness, |h| h.get_by_label_contains("t = 26.10").click());
-    assert_eq!(actions, [Action::Camera(Place::Keyframe(1))]);
+    assert_eq!(actions, [Action::Camera(Viewpoint::Keyframe(1))]);
     assert_eq!(click(&mut harness, "Save the path"), [Action::SavePath("path.toml".into())]);
     for left in [1, 0] {
         click(&mut harness, "×");

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use gravitile::bodies::Bodies;
 use gravitile::error::Error;
 use gravitile::forces::{
-    Answers, ForceEngine, Identity, Order, Precision, Sinks, Sources, Want, Within, check_softening,
+    ForceEngine, Forces, Identity, Order, Outputs, Precision, Sinks, Sources, Within,
+    check_softening,
 };
 use gravitile::input::Input;
 
@@ -102,23 +103,23 @@ impl<'a> Evaluation<'a> {
     }
 
     /// Computes everything with this engine. Snaps need the accelerations of a first pass.
-    pub fn by(&self, engine: &mut dyn ForceEngine) -> Result<Answers, Error> {
-        let mut found = Answers::default();
+    pub fn by(&self, engine: &mut dyn ForceEngine) -> Result<Forces, Error> {
+        let mut found = Forces::default();
         let mut acceleration = Vec::new();
         let order = self.options.order();
         if order == Order::Snap {
-            self.evaluate(engine, &[], &Want::only(Order::Acceleration), &mut found)?;
+            self.evaluate(engine, &[], &Outputs::only(Order::Acceleration), &mut found)?;
             acceleration = std::mem::take(&mut found.acceleration);
         }
         let within = Within { radius: &self.radius, capacity: self.options.capacity };
-        let want = Want {
+        let outputs = Outputs {
             order,
             potential: true,
             nearest: self.options.neighbours.is_some(),
             distance: true,
             within: self.options.neighbours.map(|_| within),
         };
-        self.evaluate(engine, &acceleration, &want, &mut found)?;
+        self.evaluate(engine, &acceleration, &outputs, &mut found)?;
         Ok(found)
     }
 
@@ -126,8 +127,8 @@ impl<'a> Evaluation<'a> {
         &self,
         engine: &mut dyn ForceEngine,
         acceleration: &[glam::DVec3],
-        want: &Want,
-        found: &mut Answers,
+        outputs: &Outputs,
+        found: &mut Forces,
     ) -> Result<(), Error> {
         let (position, velocity) = (&self.bodies.position[..], &self.bodies.velocity[..]);
         let sources = Sources { position, velocity, acceleration, mass: &self.mass };
@@ -135,7 +136,7 @@ impl<'a> Evaluation<'a> {
         let sinks = Sinks { velocity, acceleration, ..Sinks::new(position, identity) };
         let result = engine
             .set_sources(&sources)
-            .and_then(|()| engine.evaluate(&sinks, self.eps, want, found));
+            .and_then(|()| engine.evaluate(&sinks, self.eps, outputs, found));
         result.map_err(|error| error.with_ids(&self.bodies.id))
     }
 }

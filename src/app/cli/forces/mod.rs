@@ -14,7 +14,7 @@ use evaluation::{DerivativeOptions, Evaluation, lists_path};
 use gravitile::error::Error;
 use gravitile::files::replace_with;
 use gravitile::forces::direct::Reference;
-use gravitile::forces::{self, Answers, ForceEngine, Order, Precision, Tools, check_softening};
+use gravitile::forces::{self, ForceEngine, Forces, Order, Precision, Tools, check_softening};
 use gravitile::gpu::Gpu;
 use gravitile::messages::any_of;
 use gravitile::settings::{EngineRequest, InputRequest};
@@ -128,7 +128,7 @@ impl Files {
         Ok(Self { out, lists })
     }
 
-    fn write(&self, evaluation: &Evaluation, found: &Answers) -> Result<(), Error> {
+    fn write(&self, evaluation: &Evaluation, found: &Forces) -> Result<(), Error> {
         let Evaluation { bodies, options, .. } = evaluation;
         if let Some(path) = &self.out {
             replace_with(path, |out| table(out, options, bodies, found))?;
@@ -151,9 +151,9 @@ fn engine_with_derivatives(
     let tier = options.tier()?;
     let (kind, method) = settings.engine.by(settings.method)?;
     if let (false, Some(tier)) = (options.needs_more(), tier)
-        && forces::tiers(kind.place(), method, Order::Snap).is_empty()
+        && forces::tiers(kind.placement(), method, Order::Snap).is_empty()
     {
-        let has = forces::tiers(kind.place(), method, Order::Acceleration);
+        let has = forces::tiers(kind.placement(), method, Order::Acceleration);
         let has = any_of(&has.into_iter().map(Precision::name).collect::<Vec<_>>());
         let allowed = format!("{has} with the method {}", method.name());
         return Err(Error::value("the precision", tier.name(), allowed));
@@ -180,5 +180,5 @@ fn plain_engine(settings: &mut Settings, n: usize) -> Result<Box<dyn ForceEngine
     let choice = lookup::choose(n, settings)?;
     let (kernel, tree) = (settings.kernel, settings.tree);
     let tools = Tools { gpu: choice.gpu.as_ref(), kernel, tree, ..Tools::default() };
-    forces::make(choice.kind.place(), choice.method, None, Order::Acceleration, &tools)
+    forces::make(choice.kind.placement(), choice.method, None, Order::Acceleration, &tools)
 }

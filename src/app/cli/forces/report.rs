@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::Files;
 use super::evaluation::{DerivativeOptions, Evaluation};
 use gravitile::bodies::Bodies;
-use gravitile::forces::{Answers, ForceEngine, NO_SOURCE};
+use gravitile::forces::{ForceEngine, Forces, NO_SOURCE};
 use gravitile::measure::{ErrorStats, acceleration_errors, potential_errors};
 
 /// One evaluation of all bodies on all.
@@ -19,7 +19,7 @@ pub struct Report<'a> {
     pub engine: &'a dyn ForceEngine,
     /// Whether the engine computes nothing but accelerations and potentials.
     pub plain: bool,
-    pub found: &'a Answers,
+    pub found: &'a Forces,
     /// Differences from f64 by quantity; empty if not compared.
     pub errors: Vec<(&'static str, ErrorStats)>,
     /// Where the tables were written.
@@ -100,7 +100,7 @@ impl Report<'_> {
 }
 
 /// The errors of each quantity that was computed.
-pub fn compare(found: &Answers, right: &Answers) -> Vec<(&'static str, ErrorStats)> {
+pub fn compare(found: &Forces, right: &Forces) -> Vec<(&'static str, ErrorStats)> {
     let mut rows = Vec::new();
     for (name, found, right) in [
         ("acceleration", &found.acceleration, &right.acceleration),
@@ -120,7 +120,7 @@ pub fn table(
     out: &mut dyn Write,
     options: &DerivativeOptions,
     bodies: &Bodies,
-    found: &Answers,
+    found: &Forces,
 ) -> std::io::Result<()> {
     let mut header = "id,ax,ay,az,potential".to_owned();
     for (requested, columns) in [
@@ -157,7 +157,7 @@ pub fn table(
 }
 
 /// Writes one row per body and neighbour.
-pub fn list(out: &mut dyn Write, bodies: &Bodies, found: &Answers) -> std::io::Result<()> {
+pub fn list(out: &mut dyn Write, bodies: &Bodies, found: &Forces) -> std::io::Result<()> {
     writeln!(out, "id,neighbour_id")?;
     for i in 0..bodies.len() {
         for &j in found.neighbours.of(i) {

@@ -83,7 +83,7 @@ pub fn measure(args: &Args, kind: Kind, store: &Store, sizes: &[usize]) -> Resul
         check_duration((rate, pairs), "an evaluation", (secs, &format!("{secs:.2}")))?;
         let mut watch = Watch::new(&go_on);
         let mut timer = DerivativesTimer::new(&gpu, precision, order, (sinks, sources))?;
-        let (default, refined) = (timer.usual(), precision.refines(sources));
+        let (default, refined) = (timer.default_shape(), precision.refines(sources));
         let others = Shape::candidates(&gpu, default, refined, sinks as u32, sources as u32);
         let candidates: Vec<Shape> = std::iter::once(default).chain(others).collect();
         let left = secs - (watch.clock)();

@@ -53,7 +53,8 @@ fn index_of(k: usize) -> i32 {
 /// Checks forces and nearest particles of sinks `from` to `to`.
 fn check(cluster: &mut Cluster, bodies: &TestBodies, from: usize, to: usize) {
     let expected = expected(bodies, Order::Jerk, 100);
-    let Forces { answers: got, nearest } = cluster.finish(to - from, Requested::Distance).unwrap();
+    let BoardForces { results: got, nearest } =
+        cluster.finish(to - from, Requested::Distance).unwrap();
     assert_eq!(got.acceleration, expected.acceleration[from..to]);
     assert_eq!(got.jerk, expected.jerk[from..to]);
     for i in from..to {
@@ -177,7 +178,7 @@ fn particles_set_between_halves_do_not_change_results() {
         two.run(|cluster| cluster.begin(&range_call(bodies, 3, 5).borrowed()).unwrap());
         one.run(|cluster| check(cluster, bodies, 0, 20));
         let with_unknown =
-            two.run(|cluster| cluster.finish(2, Requested::Distance).unwrap().answers.clone());
+            two.run(|cluster| cluster.finish(2, Requested::Distance).unwrap().results.clone());
         let without = expected(bodies, Order::Jerk, 100);
         assert_ne!(with_unknown.acceleration, without.acceleration[3..5]);
         one.run(|cluster| assert!(cluster.read_lists().is_ok()));

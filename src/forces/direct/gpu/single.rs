@@ -10,8 +10,8 @@ use glam::DVec3;
 use super::{AllPairs, KernelRequest, KernelVariant, PairBuffers};
 use crate::error::Result;
 use crate::forces::{
-    Answers, Evaluator, Identity, Order, Precision, Sinks, Sources, Throughput, Want, WithSources,
-    evaluate,
+    Evaluator, Forces, Identity, Order, Outputs, Precision, Sinks, Sources, Throughput,
+    WithSources, evaluate,
 };
 use crate::frame::Frame;
 use crate::gpu::layout::{FOREIGN, IN_SINK};
@@ -112,10 +112,10 @@ impl Evaluator for UploadedPairs {
         sources: &Sources<'_>,
         sinks: &Sinks<'_>,
         softening: f64,
-        want: &Want<'_>,
-        out: &mut Answers,
+        outputs: &Outputs<'_>,
+        out: &mut Forces,
     ) -> Result<()> {
-        self.compute(sources, sinks, softening, want.potential, out).await
+        self.compute(sources, sinks, softening, outputs.potential, out).await
     }
 }
 
@@ -126,7 +126,7 @@ impl UploadedPairs {
         sinks: &Sinks<'_>,
         softening: f64,
         potential: bool,
-        out: &mut Answers,
+        out: &mut Forces,
     ) -> Result<()> {
         let (n, m) = (sinks.position.len(), sources.position.len());
         if n == 0 || m == 0 {

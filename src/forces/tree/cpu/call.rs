@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use glam::DVec3;
 use rayon::prelude::*;
 
-use super::super::{CellForce, CellRecord, MultipoleOrder, Opening, Place, Tree};
+use super::super::{CellForce, CellRecord, MultipoleOrder, Opening, PointMass, Tree};
 use super::Gathered;
 use super::groups::Groups;
 use super::kernel::{Block, Sums};
@@ -14,7 +14,7 @@ use super::loops::{self, Loops};
 use super::walk::{Lists, Opened};
 use crate::error::Result;
 use crate::forces::direct::cpu::{Kernel, at_own_source, same_places, softening_squared};
-use crate::forces::{Answers, Identity, Sinks, Sources};
+use crate::forces::{Forces, Identity, Sinks, Sources};
 use crate::frame::Frame;
 use crate::stop;
 
@@ -66,11 +66,12 @@ impl Call {
         let (at, from) = (finite(sinks.position), finite(sources.position));
         let frame = Frame::of_call(&at, &from, sources.mass, softening);
         frame.check_reach(&from)?;
-        let place = |(&position, &mass): (&DVec3, &f64)| -> Place {
+        let place = |(&position, &mass): (&DVec3, &f64)| -> PointMass {
             let [x, y, z] = frame.position(position);
             [x, y, z, (mass / frame.mass) as f32]
         };
-        let places: Vec<Place> = sources.position.par_iter().zip(sources.mass).map(place).collect();
+        let places: Vec<PointMass> =
+            sources.position.par_iter().zip(sources.mass).map(place).collect();
         let (tree, groups) = match stored.filter(|_| same) {
             Some((mut tree, mut groups)) => {
                 tree.refit(&places);
@@ -132,7 +133,7 @@ impl Call {
         order: MultipoleOrder,
         acceleration: &[DVec3],
         potential: bool,
-        out: &mut Answers,
+        out: &mut Forces,
     ) -> Result<u64> {
         let record = |(cell, moment)| CellRecord::of(cell, moment, &opening, order).force;
         let cells = self.tree.cells.cells.par_iter().zip(&self.tree.moments);
@@ -232,7 +233,7 @@ impl Call {
     }
 
     /// Subtracts what a sink's own source contributes as part of a cell.
-    fn take_off(&self, sums: &mut Sums, block: &Block, k: usize, source: &Place) {
+    fn take_off(&self, sums: &mut Sums, block: &Block, k: usize, source: &PointMass) {
         let d = DVec3::from_array(std::array::from_fn(|axis| {
             f64::from(source[axis]) - f64::from(block.position[axis][k])
         }));

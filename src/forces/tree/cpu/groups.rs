@@ -5,7 +5,7 @@ use std::ops::Range;
 use glam::DVec3;
 use rayon::prelude::*;
 
-use super::super::{GROUP, Key, Place, Tree, keys, order, split};
+use super::super::{GROUP, Key, PointMass, Tree, keys, order, split};
 use super::kernel::Block;
 use super::walk::Reach;
 
@@ -23,7 +23,7 @@ pub(super) struct Groups {
     /// The sinks' indices.
     pub order: Vec<u32>,
     /// Their positions and masses in that order.
-    pub sorted: Vec<Place>,
+    pub sorted: Vec<PointMass>,
     /// The ranges that walk together.
     pub ranges: Vec<Range<usize>>,
 }
@@ -40,7 +40,7 @@ impl Groups {
     }
 
     /// The groups of any sinks.
-    pub fn new(tree: &Tree, places: &[Place]) -> Self {
+    pub fn new(tree: &Tree, places: &[PointMass]) -> Self {
         let keys = keys(&tree.cube, places);
         let order = order(&keys);
         let inside = order.partition_point(|&i| keys[i as usize] != Key::OUTSIDE);
@@ -48,7 +48,7 @@ impl Groups {
         Self::along(tree, order, sorted, inside)
     }
 
-    fn along(tree: &Tree, order: Vec<u32>, sorted: Vec<Place>, inside: usize) -> Self {
+    fn along(tree: &Tree, order: Vec<u32>, sorted: Vec<PointMass>, inside: usize) -> Self {
         let scattered = split(&tree.cube, &tree.keys, &sorted[..inside]);
         let mut ranges = Vec::with_capacity(scattered.len());
         for (group, is_scattered) in scattered.into_iter().enumerate() {

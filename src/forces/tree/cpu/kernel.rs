@@ -4,7 +4,7 @@
 //! is summed across a vector. Sums have two levels: f32 in registers over a tile of sources, f64
 //! across tiles.
 
-use super::super::{CellForce, GROUP, Place};
+use super::super::{CellForce, GROUP, PointMass};
 use crate::forces::direct::cpu::{Lanes, PACK, Separation};
 
 /// Number of sources in a tile.
@@ -109,7 +109,7 @@ pub(super) unsafe fn bodies<
     const POTENTIAL: bool,
     const EXCLUDE: bool,
 >(
-    places: &[Place],
+    places: &[PointMass],
     index: usize,
     block: &Block,
     sums: &mut Sums,

@@ -1,12 +1,12 @@
 //! The kernels and the walk compiled for each instruction set.
 
-use super::super::{CellForce, Place};
+use super::super::{CellForce, PointMass};
 use super::kernel::{Block, Sums};
 use super::walk::{Lists, Opened, Reach};
 use crate::forces::direct::cpu::Kernel;
 
 /// See [`super::kernel::bodies`].
-type Bodies = unsafe fn(&[Place], usize, &Block, &mut Sums, f32, bool);
+type Bodies = unsafe fn(&[PointMass], usize, &Block, &mut Sums, f32, bool);
 /// See [`super::kernel::cells`].
 type Cells = unsafe fn(&[u32], &[CellForce], &Block, &mut Sums, f32);
 /// See [`super::walk::walk`].
@@ -36,7 +36,7 @@ macro_rules! entry {
                 ($loop:ident, $potential:literal, $exclude:literal) => {
                     $(#[target_feature(enable = $features)])?
                     unsafe fn $loop(
-                        a: &[Place], b: usize, c: &Block, d: &mut Sums, e: f32, f: bool,
+                        a: &[PointMass], b: usize, c: &Block, d: &mut Sums, e: f32, f: bool,
                     ) {
                         // SAFETY: the processor has the instructions, as the caller guarantees.
                         unsafe {

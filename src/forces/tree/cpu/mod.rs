@@ -8,7 +8,7 @@ use super::TreeConfig;
 use crate::error::Result;
 use crate::forces::direct::cpu::Kernel;
 use crate::forces::{
-    Answers, Capabilities, Evaluator, Interfaces, Order, Precision, Sinks, Sources, Want,
+    Capabilities, Evaluator, Forces, Interfaces, Order, Outputs, Precision, Sinks, Sources,
     WithSources,
 };
 use crate::settings::Rebuild;
@@ -69,7 +69,7 @@ impl HostTree {
         sinks: &Sinks,
         softening: f64,
         potential: bool,
-        out: &mut Answers,
+        out: &mut Forces,
     ) -> Result<()> {
         let Self { kernel, config, interactions, reused } = self;
         *interactions = 0;
@@ -90,8 +90,8 @@ impl HostTree {
                 call.evaluate(opening, moments, sinks.acceleration, potential, out)
             } else {
                 // No accelerations are known yet; a first evaluation finds them.
-                let mut first = Answers::default();
-                first.resize(sinks.position.len(), &Want::ACCELERATION);
+                let mut first = Forces::default();
+                first.resize(sinks.position.len(), &Outputs::ACCELERATION);
                 call.evaluate(TreeConfig::FIRST, moments, &[], false, &mut first).and_then(|some| {
                     let known = &first.acceleration;
                     Ok(some + call.evaluate(opening, moments, known, potential, out)?)
@@ -136,10 +136,10 @@ impl Evaluator for HostTree {
         sources: &Sources<'_>,
         sinks: &Sinks<'_>,
         softening: f64,
-        want: &Want<'_>,
-        out: &mut Answers,
+        outputs: &Outputs<'_>,
+        out: &mut Forces,
     ) -> Result<()> {
-        self.compute(sources, sinks, softening, want.potential, out)?;
+        self.compute(sources, sinks, softening, outputs.potential, out)?;
         stop::check()
     }
 

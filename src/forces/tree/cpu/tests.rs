@@ -29,30 +29,35 @@ fn plummer(n: usize, seed: u64) -> TestBodies {
     bodies
 }
 
-fn answers(engine: &mut dyn ForceEngine, bodies: &TestBodies, eps: f64, want: &Want) -> Answers {
-    let mut out = Answers::default();
+fn answers(
+    engine: &mut dyn ForceEngine,
+    bodies: &TestBodies,
+    eps: f64,
+    outputs: &Outputs,
+) -> Forces {
+    let mut out = Forces::default();
     let (sources, sinks) = (
         Sources::new(&bodies.position, &bodies.mass),
         Sinks::new(&bodies.position, Identity::Offset(0)),
     );
-    engine.evaluate_from(&sources, &sinks, eps, want, &mut out).unwrap();
+    engine.evaluate_from(&sources, &sinks, eps, outputs, &mut out).unwrap();
     out
 }
 
 /// Forces in f64 on every `stride`-th body.
-fn right(bodies: &TestBodies, stride: usize, eps: f64) -> Answers {
+fn right(bodies: &TestBodies, stride: usize, eps: f64) -> Forces {
     let some: Vec<usize> = (0..bodies.len()).step_by(stride).collect();
     let position: Vec<DVec3> = some.iter().map(|&i| bodies.position[i]).collect();
     let index: Vec<u32> = some.iter().map(|&i| i as u32).collect();
     let sources = Sources::new(&bodies.position, &bodies.mass);
     let sinks = Sinks::new(&position, Identity::Each(&index));
-    let mut out = Answers::default();
-    CpuDouble::new().evaluate_from(&sources, &sinks, eps, &Want::POTENTIAL, &mut out).unwrap();
+    let mut out = Forces::default();
+    CpuDouble::new().evaluate_from(&sources, &sinks, eps, &Outputs::POTENTIAL, &mut out).unwrap();
     out
 }
 
 /// Relative errors of accelerations and of potentials: rms and maximum.
-fn errors(found: &Answers, right: &Answers, stride: usize) -> [[f64; 2]; 2] {
+fn errors(found: &Forces, right: &Forces, stride: usize) -> [[f64; 2]; 2] {
     let sinks = || right.acceleration.iter().enumerate();
     let of = |error: &dyn Fn(usize) -> f64| {
         let all: Vec<f64> = sinks().map(|(k, _)| error(k)).collect();
@@ -86,11 +91,11 @@ fn rules_err_and_cost_as_designed() {
         (Opening::Octgrav { theta: 0.75 }, 4002.0, 2.2e-4),
     ] {
         let mut engine = CpuTree::new(config(opening));
-        let found = answers(&mut engine, &bodies, 0.01, &Want::POTENTIAL);
+        let found = answers(&mut engine, &bodies, 0.01, &Outputs::POTENTIAL);
         let mut interactions = engine.interactions(0) as f64 / 65_536.0;
         if opening.needs_accelerations() {
             let mut first = CpuTree::new(config(radius));
-            answers(&mut first, &bodies, 0.01, &Want::ACCELERATION);
+            answers(&mut first, &bodies, 0.01, &Outputs::ACCELERATION);
             interactions -= first.interactions(0) as f64 / 65_536.0;
         }
         let [[a, worst], [phi, _]] = errors(&found, &exact, stride);
@@ -110,15 +115,17 @@ fn errors_fall_with_the_order_of_the_multipoles() {
             let at = [DVec3::new(0.6, -0.64, 0.48) * distance];
             let sinks = Sinks::new(&at, Identity::Foreign);
             let sources = Sources::new(&cloud.position, &cloud.mass);
-            let mut exact = Answers::default();
+            let mut exact = Forces::default();
             let mut engine = CpuDouble::new();
-            engine.evaluate_from(&sources, &sinks, eps, &Want::POTENTIAL, &mut exact).unwrap();
+            engine.evaluate_from(&sources, &sinks, eps, &Outputs::POTENTIAL, &mut exact).unwrap();
             let errors = [MultipoleOrder::Monopole, MultipoleOrder::Quadrupole].map(|moments| {
                 let opening = Opening::Radius { theta: 1.0 };
                 let config = TreeConfig { moments, ..config(opening) };
                 let mut engine = CpuTree::new(config);
-                let mut found = Answers::default();
-                engine.evaluate_from(&sources, &sinks, eps, &Want::POTENTIAL, &mut found).unwrap();
+                let mut found = Forces::default();
+                engine
+                    .evaluate_from(&sources, &sinks, eps, &Outputs::POTENTIAL, &mut found)
+                    .unwrap();
                 assert_eq!(engine.interactions(1), 1, "the root as a whole");
                 found.acceleration[0].distance(exact.acceleration[0])
                     / exact.acceleration[0].length()
@@ -178,8 +185,12 @@ fn hard_cases_are_right_at_any_softening() {
         let stride = bodies.len().div_ceil(500);
         for eps in [0.0, 0.05] {
             let exact = right(&bodies, stride, eps);
-            let found =
-                answers(&mut CpuTree::new(TreeConfig::default()), &bodies, eps, &Want::POTENTIAL);
+            let found = answers(
+                &mut CpuTree::new(TreeConfig::default()),
+                &bodies,
+                eps,
+                &Outputs::POTENTIAL,
+            );
             assert!(found.lost().is_none(), "{name}, eps {eps}");
             // Sums that nearly cancel are compared with the size of their terms.
             let usual = exact.acceleration.iter().map(|a| a.length()).sum::<f64>()
@@ -210,7 +221,7 @@ fn forces_of_all_bodies_cancel() {
     let bodies = plummer(100_000, 14);
     let residual = |opening: Opening| {
         let mut engine = CpuTree::new(config(opening));
-        let found = answers(&mut engine, &bodies, 0.01, &Want::ACCELERATION);
+        let found = answers(&mut engine, &bodies, 0.01, &Outputs::ACCELERATION);
         let forces = || bodies.mass.iter().zip(&found.acceleration).map(|(mass, a)| *a * *mass);
         forces().sum::<DVec3>().length() / forces().map(DVec3::length).sum::<f64>()
     };
@@ -230,19 +241,19 @@ fn arbitrary_sinks_do_not_attract_themselves() {
         (0..500).map(|i| if i % 5 == 0 { u32::MAX } else { 2999 - 3 * i }).collect();
     let moved: Vec<DVec3> = (1000..1500).map(|i| 1.01 * bodies.position[i]).collect();
     let sources = Sources::new(&bodies.position, &bodies.mass);
-    for (sinks, want) in [
-        (Sinks::new(&probes, Identity::Foreign), Want::ACCELERATION),
-        (Sinks::new(&probes, Identity::Foreign), Want::POTENTIAL),
-        (Sinks::new(&bodies.position[700..], Identity::Offset(700)), Want::POTENTIAL),
-        (Sinks::new(&probes, Identity::Each(&index)), Want::POTENTIAL),
-        (Sinks::new(&moved, Identity::Offset(1000)), Want::ACCELERATION),
-        (Sinks::new(&[], Identity::Foreign), Want::POTENTIAL),
+    for (sinks, outputs) in [
+        (Sinks::new(&probes, Identity::Foreign), Outputs::ACCELERATION),
+        (Sinks::new(&probes, Identity::Foreign), Outputs::POTENTIAL),
+        (Sinks::new(&bodies.position[700..], Identity::Offset(700)), Outputs::POTENTIAL),
+        (Sinks::new(&probes, Identity::Each(&index)), Outputs::POTENTIAL),
+        (Sinks::new(&moved, Identity::Offset(1000)), Outputs::ACCELERATION),
+        (Sinks::new(&[], Identity::Foreign), Outputs::POTENTIAL),
     ] {
         for eps in [0.0, 1e-4] {
-            let (mut found, mut exact) = (Answers::default(), Answers::default());
-            CpuDouble::new().evaluate_from(&sources, &sinks, eps, &want, &mut exact).unwrap();
+            let (mut found, mut exact) = (Forces::default(), Forces::default());
+            CpuDouble::new().evaluate_from(&sources, &sinks, eps, &outputs, &mut exact).unwrap();
             let mut tree = CpuTree::new(TreeConfig::default());
-            tree.evaluate_from(&sources, &sinks, eps, &want, &mut found).unwrap();
+            tree.evaluate_from(&sources, &sinks, eps, &outputs, &mut found).unwrap();
             assert_eq!(found.acceleration.len(), sinks.position.len());
             for (found, right) in found.acceleration.iter().zip(&exact.acceleration) {
                 assert!(found.distance(*right) < 0.02 * right.length(), "{found} {right}");
@@ -258,18 +269,18 @@ fn arbitrary_sinks_do_not_attract_themselves() {
 fn given_accelerations_avoid_first_force() {
     let bodies = plummer(4000, 2);
     let mut engine = CpuTree::new(TreeConfig::default());
-    let first = answers(&mut engine, &bodies, 0.01, &Want::ACCELERATION);
+    let first = answers(&mut engine, &bodies, 0.01, &Outputs::ACCELERATION);
     let both = engine.interactions(0);
-    let mut again = Answers::default();
+    let mut again = Forces::default();
     let sinks = Sinks {
         acceleration: &first.acceleration,
         ..Sinks::new(&bodies.position, Identity::Offset(0))
     };
-    engine.evaluate(&sinks, 0.01, &Want::ACCELERATION, &mut again).unwrap();
+    engine.evaluate(&sinks, 0.01, &Outputs::ACCELERATION, &mut again).unwrap();
     assert!(engine.interactions(0) < both);
     let exact = right(&bodies, 8, 0.01);
-    let of = |found: &Answers| {
-        let found = Answers { potential: vec![0.0; bodies.len()], ..found.clone() };
+    let of = |found: &Forces| {
+        let found = Forces { potential: vec![0.0; bodies.len()], ..found.clone() };
         errors(&found, &exact, 8)[0][0]
     };
     assert!(of(&again) < 6e-4 && of(&first) < 6e-4, "{} {}", of(&first), of(&again));
@@ -280,7 +291,7 @@ fn kernels_agree_and_bits_do_not_depend_on_threads() {
     let bodies = plummer(5000, 4);
     let run = |kernel| {
         let mut engine = CpuTree::with_kernel(kernel, TreeConfig::default()).unwrap();
-        answers(&mut engine, &bodies, 0.01, &Want::POTENTIAL)
+        answers(&mut engine, &bodies, 0.01, &Outputs::POTENTIAL)
     };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
     let fastest = run(Kernel::available()[0]);
@@ -303,12 +314,12 @@ fn nan_positions_are_reported_and_do_not_affect_others() {
     let sources = Sources::new(&bodies.position, &bodies.mass);
     let mut engine = CpuTree::new(TreeConfig::default());
     engine.set_sources(&sources).unwrap();
-    engine.begin(&sinks, 0.01, &Want::POTENTIAL).unwrap();
-    let mut found = Answers::default();
+    engine.begin(&sinks, 0.01, &Outputs::POTENTIAL).unwrap();
+    let mut found = Forces::default();
     engine.collect(&mut found).unwrap();
     let lost: Vec<_> = (0..500).filter(|&i| !found.acceleration[i].is_finite()).collect();
     assert_eq!(lost, [123, 321]);
-    let error = engine.evaluate(&sinks, 0.01, &Want::POTENTIAL, &mut found).unwrap_err();
+    let error = engine.evaluate(&sinks, 0.01, &Outputs::POTENTIAL, &mut found).unwrap_err();
     assert!(error.to_string().contains("123"), "{error}");
 }
 
@@ -319,12 +330,18 @@ fn jerks_and_neighbours_are_refused() {
     let sinks =
         Sinks { velocity: &bodies.position, ..Sinks::new(&bodies.position, Identity::Offset(0)) };
     let mut engine = CpuTree::new(TreeConfig::default());
-    for want in [Want::only(Order::Jerk), Want { nearest: true, ..Want::ACCELERATION }] {
-        let refused = engine.evaluate_from(&sources, &sinks, 0.0, &want, &mut Answers::default());
+    for outputs in [Outputs::only(Order::Jerk), Outputs { nearest: true, ..Outputs::ACCELERATION }]
+    {
+        let refused = engine.evaluate_from(&sources, &sinks, 0.0, &outputs, &mut Forces::default());
         let text = refused.unwrap_err().to_string();
         assert!(text.contains("acceleration and potential"), "{text}");
     }
-    let negative =
-        engine.evaluate_from(&sources, &sinks, -1.0, &Want::ACCELERATION, &mut Answers::default());
+    let negative = engine.evaluate_from(
+        &sources,
+        &sinks,
+        -1.0,
+        &Outputs::ACCELERATION,
+        &mut Forces::default(),
+    );
     assert!(negative.is_err());
 }

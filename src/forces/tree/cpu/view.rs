@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use glam::DVec3;
 use rayon::prelude::*;
 
-use super::super::{CellBox, CellRecord, MultipoleOrder, NO_PARENT, Place, Tree, TreeConfig};
+use super::super::{CellBox, CellRecord, MultipoleOrder, NO_PARENT, PointMass, Tree, TreeConfig};
 use super::call::finite;
 use super::groups::Groups;
 use super::walk::{Lists, Opened, walk};
@@ -57,11 +57,11 @@ impl TreeView {
     pub fn new(position: &[DVec3], gravitating_mass: &[f64], softening: f64) -> Self {
         let known: Cow<'_, [DVec3]> = finite(position);
         let frame = Frame::of_call(&known, &known, gravitating_mass, softening);
-        let place = |(&position, &mass): (&DVec3, &f64)| -> Place {
+        let place = |(&position, &mass): (&DVec3, &f64)| -> PointMass {
             let [x, y, z] = frame.position(position);
             [x, y, z, (mass / frame.mass) as f32]
         };
-        let places: Vec<Place> = position.par_iter().zip(gravitating_mass).map(place).collect();
+        let places: Vec<PointMass> = position.par_iter().zip(gravitating_mass).map(place).collect();
         let tree = Tree::new([0.0; 3], &places);
         Self { frame, groups: Groups::of_tree(&tree), tree }
     }
@@ -185,7 +185,7 @@ mod tests {
     use crate::forces::Identity;
     use crate::forces::direct::CpuDouble;
     use crate::forces::tree::Opening;
-    use crate::forces::{Answers, ForceEngine, Sinks, Sources, Want};
+    use crate::forces::{ForceEngine, Forces, Outputs, Sinks, Sources};
     use crate::scene::Scene;
 
     fn plummer(n: usize) -> crate::bodies::Bodies {
@@ -201,10 +201,10 @@ mod tests {
         bodies.position[17] = DVec3::splat(1e7);
         let view = TreeView::new(&bodies.position, &bodies.mass, 0.01);
         let sinks = Sinks::new(&bodies.position, Identity::Offset(0));
-        let mut found = Answers::default();
+        let mut found = Forces::default();
         let sources = Sources::new(&bodies.position, &bodies.mass);
         let mut engine = CpuDouble::new();
-        engine.evaluate_from(&sources, &sinks, 0.01, &Want::ACCELERATION, &mut found).unwrap();
+        engine.evaluate_from(&sources, &sinks, 0.01, &Outputs::ACCELERATION, &mut found).unwrap();
         for config in [
             TreeConfig::default(),
             TreeConfig { opening: Opening::Octgrav { theta: 0.7 }, ..TreeConfig::default() },

@@ -8,8 +8,8 @@ use super::{BYTES_PER_BODY, Field, TreeForces, TreeShape};
 use crate::error::Result;
 use crate::forces::direct::gpu::{KernelConfig, KernelVariant};
 use crate::forces::{
-    Answers, Capabilities, DeviceForces, Evaluator, Order, Precision, Sinks, Sources, Throughput,
-    Want, WithSources, evaluate,
+    Capabilities, DeviceForces, Evaluator, Forces, Order, Outputs, Precision, Sinks, Sources,
+    Throughput, WithSources, evaluate,
 };
 use crate::frame::Frame;
 use crate::gpu::{BodyBuffers, Gpu, read, storage};
@@ -97,8 +97,8 @@ impl Evaluator for UploadedTree {
         sources: &Sources<'_>,
         sinks: &Sinks<'_>,
         softening: f64,
-        want: &Want<'_>,
-        out: &mut Answers,
+        outputs: &Outputs<'_>,
+        out: &mut Forces,
     ) -> Result<()> {
         if sinks.position.is_empty() || sources.position.is_empty() {
             out.acceleration.fill(DVec3::ZERO);
@@ -108,11 +108,11 @@ impl Evaluator for UploadedTree {
         let call = Call::new(sinks, sources, softening)?;
         let eps = softening / call.frame.length;
         let heaviest = sources.mass.iter().copied().fold(0.0, f64::max) / call.frame.mass;
-        let guard = KernelVariant::new(KernelConfig::tiled(64), eps, heaviest, want.potential);
+        let guard = KernelVariant::new(KernelConfig::tiled(64), eps, heaviest, outputs.potential);
         let field = Field {
             softening: eps as f32,
             guarded: guard.guarded,
-            potential: want.potential,
+            potential: outputs.potential,
             // Rules that need accelerations compute them first.
             has_accelerations: false,
             is_closed: call.is_closed(),
@@ -136,7 +136,7 @@ impl Evaluator for UploadedTree {
         for (i, &body) in call.of_sink.iter().enumerate() {
             let [x, y, z, potential] = sums[body].map(f64::from);
             out.acceleration[i] = DVec3::new(x, y, z) * unit;
-            if want.potential {
+            if outputs.potential {
                 out.potential[i] = potential * potential_unit;
             }
         }
@@ -146,7 +146,7 @@ impl Evaluator for UploadedTree {
 }
 
 /// Subtracts what sinks that are sources, but at another position, receive from themselves.
-fn take_off_own(call: &Call, sinks: &Sinks, sources: &Sources, softening: f64, out: &mut Answers) {
+fn take_off_own(call: &Call, sinks: &Sinks, sources: &Sources, softening: f64, out: &mut Forces) {
     for (i, &body) in call.of_sink.iter().enumerate() {
         let Some(j) = sinks.identity.of(i).filter(|&j| j != body) else { continue };
         let Some(&position) = sources.position.get(j) else { continue };

@@ -15,13 +15,13 @@ use crate::bodies::Bodies;
 use crate::diagnostics::{diagnose, relative_change};
 use crate::error::Result;
 use crate::forces::direct::CpuDouble;
-use crate::forces::{Answers, ForceEngine, Identity, Precision, Sinks, Sources, Want};
+use crate::forces::{ForceEngine, Forces, Identity, Outputs, Precision, Sinks, Sources};
 use crate::gpu::{Gpu, blocking};
 use crate::integrate::blocks::{Attractors, BlockSettings, BlockSteps};
 use crate::integrate::{HostSide, find};
 use crate::measure::bench::record::rounded;
 use crate::measure::bench::session::is_fatal;
-use crate::measure::plot::{Axis, Curve, Place, Plot, short};
+use crate::measure::plot::{Axis, Curve, CurvePoint, Plot, short};
 use crate::measure::{EngineTier, Kind, Record, RunFacts, RunOutcome, Session};
 use crate::scene::Scene;
 use crate::sim::EngineKind;
@@ -245,11 +245,11 @@ fn plummer(n: usize, softening: f64) -> Result<Bodies> {
 
 /// The energy in f64, whatever the run's engine.
 fn energy(bodies: &Bodies, softening: f64) -> Result<f64> {
-    let (mut engine, mut found) = (CpuDouble::new(), Answers::default());
+    let (mut engine, mut found) = (CpuDouble::new(), Forces::default());
     let (position, mass) = (&bodies.position[..], &bodies.mass[..]);
     let (sources, sinks) =
         (Sources::new(position, mass), Sinks::new(position, Identity::Offset(0)));
-    engine.evaluate_from(&sources, &sinks, softening, &Want::POTENTIAL, &mut found)?;
+    engine.evaluate_from(&sources, &sinks, softening, &Outputs::POTENTIAL, &mut found)?;
     Ok(diagnose(bodies, &found.potential)?.energy())
 }
 
@@ -348,8 +348,8 @@ fn plots(records: &[Record]) -> Vec<Plot> {
     };
     let tier = |row: Row| row.run.tier();
     let bodies = || Axis::powers("number of bodies N");
-    let over_n = |y: Value| move |row: Row| Some(Place::at(row.record.x, y(row)?));
-    let over_a = |y: Value| move |row: Row| Some(Place::at(row.a(), y(row)?));
+    let over_n = |y: Value| move |row: Row| Some(CurvePoint::at(row.record.x, y(row)?));
+    let over_a = |y: Value| move |row: Row| Some(CurvePoint::at(row.a(), y(row)?));
     let error = |row: Row| Some(row.outcome.energy_error);
     let secs = |row: Row| median(row.record);
     let mut plots = Vec::new();

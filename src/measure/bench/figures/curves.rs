@@ -1,7 +1,7 @@
 //! From the records of a figure to curves.
 
 use crate::forces::direct::FLOPS;
-use crate::measure::plot::{Curve, GREY, Place, Plot};
+use crate::measure::plot::{Curve, CurvePoint, GREY, Plot};
 use crate::measure::{Kind, Record};
 
 /// Flops per interaction with jerk and potential, by the convention of GRAPE codes (Kirin's thesis,
@@ -32,7 +32,7 @@ pub(super) fn of<'r>(
 pub(super) fn curves<R: Copy>(
     rows: impl IntoIterator<Item = R>,
     name: impl Fn(R) -> String,
-    place: impl Fn(R) -> Option<Place>,
+    place: impl Fn(R) -> Option<CurvePoint>,
 ) -> Vec<Curve> {
     let mut curves: Vec<Curve> = Vec::new();
     for row in rows {
@@ -55,7 +55,7 @@ pub(super) fn curves<R: Copy>(
 /// [`curves()`] named by series.
 pub(super) fn by_series<'r>(
     records: impl IntoIterator<Item = &'r Record>,
-    place: impl Fn(&'r Record) -> Option<Place>,
+    place: impl Fn(&'r Record) -> Option<CurvePoint>,
 ) -> Vec<Curve> {
     curves(records, |record: &Record| record.series.clone(), place)
 }
@@ -65,7 +65,8 @@ pub(super) fn rates_and_model<'r>(
     records: impl IntoIterator<Item = &'r Record> + Clone,
 ) -> Vec<Curve> {
     let mut all = by_series(records.clone(), rate);
-    let predicted = |record: &Record| Some(Place::at(record.x, record.predicted_per_sec? / 1e9));
+    let predicted =
+        |record: &Record| Some(CurvePoint::at(record.x, record.predicted_per_sec? / 1e9));
     for curve in by_series(records, predicted) {
         if let Some(measured) = all.iter().find(|measured| measured.name == curve.name) {
             all.push(Curve::predicted(MODEL, curve.places, measured.colour));
@@ -87,9 +88,9 @@ pub(super) fn gains(curves: &[Curve], from: f64) -> Vec<Curve> {
     let begins = |curve: &&Curve| curve.places.first().is_some_and(|first| first.x == from);
     let of = |curve: &Curve| {
         let first = curve.places[0].y;
-        let place = |place: &Place| {
+        let place = |place: &CurvePoint| {
             let (low, high) = place.range;
-            Place { x: place.x, y: place.y / first, range: (low / first, high / first) }
+            CurvePoint { x: place.x, y: place.y / first, range: (low / first, high / first) }
         };
         Curve { places: curve.places.iter().map(place).collect(), ..curve.clone() }
     };
@@ -115,34 +116,34 @@ pub(super) fn filled(plots: impl IntoIterator<Item = Plot>) -> Vec<Plot> {
 }
 
 /// A function of the seconds of a record, with its quartiles.
-fn timed(record: &Record, y: impl Fn(f64) -> f64) -> Option<Place> {
+fn timed(record: &Record, y: impl Fn(f64) -> f64) -> Option<CurvePoint> {
     let summary = record.summary()?;
     let (a, b) = (y(summary.lower), y(summary.upper));
-    Some(Place { x: record.x, y: y(summary.median), range: (a.min(b), a.max(b)) })
+    Some(CurvePoint { x: record.x, y: y(summary.median), range: (a.min(b), a.max(b)) })
 }
 
 /// 10^9 interactions per second.
-pub(in crate::measure::bench) fn rate(record: &Record) -> Option<Place> {
+pub(in crate::measure::bench) fn rate(record: &Record) -> Option<CurvePoint> {
     timed(record, |secs| record.work / secs / 1e9)
 }
 
 /// GFLOP/s at 20 flops per interaction.
-pub(super) fn gflops(record: &Record) -> Option<Place> {
+pub(super) fn gflops(record: &Record) -> Option<CurvePoint> {
     timed(record, |secs| FLOPS * record.work / secs / 1e9)
 }
 
 /// GFLOP/s with jerk and potential, at 60 flops per interaction.
-pub(super) fn gflops_with_jerk(record: &Record) -> Option<Place> {
+pub(super) fn gflops_with_jerk(record: &Record) -> Option<CurvePoint> {
     timed(record, |secs| FLOPS_WITH_JERK * (record.work / secs / 1e9))
 }
 
 /// Milliseconds.
-pub(super) fn millis(record: &Record) -> Option<Place> {
+pub(super) fn millis(record: &Record) -> Option<CurvePoint> {
     timed(record, |secs| secs * 1e3)
 }
 
 /// Microseconds.
-pub(super) fn micros(record: &Record) -> Option<Place> {
+pub(super) fn micros(record: &Record) -> Option<CurvePoint> {
     timed(record, |secs| secs * 1e6)
 }
 

@@ -9,7 +9,7 @@ use super::{Figure, Measure};
 use crate::error::Result;
 use crate::forces::direct::gpu::KernelConfig;
 use crate::forces::{Order, Precision};
-use crate::measure::plot::{Axis, Curve, GREY, Place, Plot, short};
+use crate::measure::plot::{Axis, Curve, CurvePoint, GREY, Plot, short};
 use crate::measure::{Candidate, Derivatives, EngineTier, Kind, Point, Record, Session, Sizes};
 use crate::sim::EngineKind;
 
@@ -41,7 +41,7 @@ fn precision_points(session: &mut Session<'_>) -> Result<Vec<Point>> {
 fn precision_plots(records: &[Record]) -> Vec<Plot> {
     let own = of(records, PRECISION.name, Kind::Derivatives);
     let errors = |of: fn(&Record) -> Option<f64>| {
-        by_series(own.clone(), move |r| Some(Place::at(r.x, of(r)?)))
+        by_series(own.clone(), move |r| Some(CurvePoint::at(r.x, of(r)?)))
     };
     let mut times = by_series(own.clone(), millis);
     // Proportional to N^2 through the last point of a device's first curve.
@@ -124,7 +124,7 @@ fn order_plots(records: &[Record]) -> Vec<Plot> {
                     && tier_of(other) == tier_of(record)
             };
             let alone = own.clone().find(is_plain)?;
-            Some(Place::at(record.x, median(record)? / median(alone)?))
+            Some(CurvePoint::at(record.x, median(record)? / median(alone)?))
         });
         let title = format!("{title} / time of accelerations alone");
         plots.push(plot(title, Axis::linear("times as long"), curves));
@@ -140,7 +140,7 @@ pub(super) const SINKS: Figure = Figure {
             workgroup full of them: the curve is flat. Splitting rows (p x q = 256) and cutting the \
             sources into slices fill it. Steps in a curve are where one more workgroup or subgroup \
             begins. From one sink to a block of 16,384, as a client of the C library calls, Sapporo2's \
-            times on an NVIDIA H200 stand beside in grey; they count the prediction of the sources, which \
+            times on an NVIDIA H200 stand others in grey; they count the prediction of the sources, which \
             takes a few microseconds there. After Bédorf, Gaburov and Portegies Zwart (2015).",
     measure: Measure::Own(measure_sinks),
     plots: sinks_plots,
@@ -233,7 +233,7 @@ fn sinks_plots(records: &[Record]) -> Vec<Plot> {
     let direct = of(records, SINKS.name, Kind::Derivatives);
     let own = |what: &'static str| direct.clone().filter(move |r| r.series.starts_with(what));
     // The title already contains the prefix of the series.
-    let rest = |what: &'static str, place: fn(&Record) -> Option<Place>| {
+    let rest = |what: &'static str, place: fn(&Record) -> Option<CurvePoint>| {
         let name = |record: &Record| {
             let series = record.series.strip_prefix(what).unwrap_or_default();
             series.trim_start_matches(", ").to_owned()
@@ -287,7 +287,7 @@ fn from_one_sink<'r>(tier: &str, own: impl Iterator<Item = &'r Record> + Clone) 
         // Sapporo2's times are comparable only for the same number of sources, and not with the
         // CPU's.
         if own.clone().any(|r| r.sources == sources && !r.device.is_cpu()) {
-            let places = SAPPORO2_SINKS.into_iter().zip(times).map(|(x, y)| Place::at(x, y));
+            let places = SAPPORO2_SINKS.into_iter().zip(times).map(|(x, y)| CurvePoint::at(x, y));
             let name = "Sapporo2's calls for the same, each with prediction";
             curves.push(Curve::measured(name, places.collect(), GREY));
         }

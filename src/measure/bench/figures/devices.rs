@@ -13,13 +13,13 @@ use crate::forces::direct::GpuTiers;
 use crate::forces::tree::gpu::Part;
 use crate::forces::tree::{Opening, TreeConfig};
 use crate::forces::{
-    Answers, ForceEngine, Identity, Method, Order, Precision, Sinks, Sources, Want,
+    ForceEngine, Forces, Identity, Method, Order, Outputs, Precision, Sinks, Sources,
 };
 use crate::gpu::Gpu;
 use crate::integrate::{self, blocks::BlockSettings};
 use crate::measure::bench::record::rounded;
 use crate::measure::bench::session::is_fatal;
-use crate::measure::plot::{Axis, Curve, Look, Place, Plot};
+use crate::measure::plot::{Axis, Curve, CurvePoint, Look, Plot};
 use crate::measure::{Cloud, DevicesFacts, Kind, Record, Session, Sizes, TreeTimer};
 use crate::scene::Scene;
 use crate::sim::{ASKED_FOR, Choice, DeviceGroup, EngineKind, Settings, Simulation};
@@ -117,7 +117,7 @@ impl StepMode {
 
 fn measure(session: &mut Session<'_>) -> Result<()> {
     let Some(gpu) = session.gpu.clone() else { return Ok(()) };
-    let devices: Vec<Arc<Gpu>> = [gpu].into_iter().chain(session.beside.clone()).collect();
+    let devices: Vec<Arc<Gpu>> = [gpu].into_iter().chain(session.others.clone()).collect();
     let counts = counts(devices.len());
     for (m, mode) in StepMode::ALL.into_iter().enumerate() {
         let sizes = mode.sizes(&session.sizes);
@@ -169,7 +169,7 @@ fn one(
     record.set_samples(&timed.secs);
     let median = record.summary().map_or(f64::NAN, |summary| summary.median);
     if devices.len() == 1 {
-        *model = Some(Model::of(mode, &devices[0], n, median, session.beside.is_empty())?);
+        *model = Some(Model::of(mode, &devices[0], n, median, session.others.is_empty())?);
     }
     let known = model.as_ref();
     let predicted = known.map(|model| model.secs(devices.len(), mean));
@@ -257,7 +257,7 @@ fn timed(
     }
     let method = settings.method.unwrap_or(Method::Direct);
     let choice = Choice::of(EngineKind::Gpu, method, ASKED_FOR, devices.first().cloned());
-    let choice = Choice { beside: devices[1..].to_vec(), ..choice };
+    let choice = Choice { others: devices[1..].to_vec(), ..choice };
     let mut sim = Simulation::on(choice, bodies, settings)?;
     // The blocks do not depend on the number of devices.
     let of_blocks = |sim: &Simulation| {
@@ -374,11 +374,11 @@ fn rate(gpu: &Arc<Gpu>, n: usize) -> Result<f64> {
     engine.set_sources(&sources)?;
     let mut sinks = Sinks::new(&bodies.position, Identity::Offset(0));
     sinks.velocity = &bodies.velocity;
-    let (mut out, mut best) = (Answers::default(), f64::INFINITY);
+    let (mut out, mut best) = (Forces::default(), f64::INFINITY);
     // The first may include compilation.
     for _ in 0..4 {
         let begun = Instant::now();
-        engine.evaluate(&sinks, SOFTENING, &Want::only(Order::Jerk), &mut out)?;
+        engine.evaluate(&sinks, SOFTENING, &Outputs::only(Order::Jerk), &mut out)?;
         best = best.min(begun.elapsed().as_secs_f64());
     }
     Ok((n as f64).powi(2) / best)
@@ -397,11 +397,11 @@ fn plots(records: &[Record]) -> Vec<Plot> {
         own.clone().find(is_it)?.0.summary()
     };
     let mut speed_up = curves(several.clone(), series, |(record, facts): Row<'_>| {
-        Some(Place::at(record.x, facts.speed_up?))
+        Some(CurvePoint::at(record.x, facts.speed_up?))
     });
     let model = curves(several.clone(), series, |(record, _): Row<'_>| {
         let predicted = record.work / record.predicted_per_sec?;
-        Some(Place::at(record.x, alone(record)?.median / predicted))
+        Some(CurvePoint::at(record.x, alone(record)?.median / predicted))
     });
     let by_model = |curve: Curve| Curve {
         name: format!("{}, by the model", curve.name),
@@ -413,7 +413,7 @@ fn plots(records: &[Record]) -> Vec<Plot> {
         return Vec::new();
     }
     let exchanging = curves(several, series, |(record, facts): Row<'_>| {
-        Some(Place::at(record.x, 100.0 * facts.exchanging))
+        Some(CurvePoint::at(record.x, 100.0 * facts.exchanging))
     });
     let plot = |title: &str, y: &str, curves: Vec<Curve>| {
         let x = Axis::decades("number of bodies N").marked(&curves);

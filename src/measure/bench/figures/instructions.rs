@@ -9,7 +9,7 @@ use super::{Figure, Measure};
 use crate::error::Result;
 use crate::forces::direct::gpu::{KernelConfig, KernelVariant};
 use crate::inspect::Inspector;
-use crate::measure::plot::{Axis, Place, Plot};
+use crate::measure::plot::{Axis, CurvePoint, Plot};
 use crate::measure::{Compiled, Device, Kind, Record, Session};
 
 pub(super) const INSTRUCTIONS: Figure = Figure {
@@ -139,7 +139,7 @@ fn plots(records: &[Record]) -> Vec<Plot> {
             let shown = own
                 .clone()
                 .filter(|r| r.device.name == *device && r.series.starts_with("q =") == is_over_p);
-            let place = |r: &Record| Some(Place::at(r.x, value(r.compiled.as_ref()?)?));
+            let place = |r: &Record| Some(CurvePoint::at(r.x, value(r.compiled.as_ref()?)?));
             let curves = curves(shown, |r: &Record| r.series.clone(), place);
             let x = Axis::powers(x).marked(&curves);
             plots.push(Plot::lines(format!("{what}: {device}"), x, Axis::linear(y), curves));

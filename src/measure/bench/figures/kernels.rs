@@ -9,7 +9,7 @@ use super::{Figure, Measure};
 use crate::error::Result;
 use crate::forces::direct::gpu::{KernelConfig, KernelRequest};
 use crate::gpu::DeviceClass;
-use crate::measure::plot::{Axis, Curve, GREY, Map, Place, Plot, short};
+use crate::measure::plot::{Axis, Curve, CurvePoint, GREY, Map, Plot, short};
 use crate::measure::{Candidate, Kind, Point, Record, Session, Sizes};
 
 pub(super) const TABLE: Figure = Figure {
@@ -106,7 +106,7 @@ fn n_plots(records: &[Record]) -> Vec<Plot> {
     let from = sizes.clone().fold(f64::INFINITY, f64::min).max(G80_RATE_FROM);
     let to = sizes.fold(0.0, f64::max);
     if from < to {
-        let ends = [from, to].map(|x| Place::at(x, G80_RATE));
+        let ends = [from, to].map(|x| CurvePoint::at(x, G80_RATE));
         curves.push(Curve::predicted("the chapter's G80", ends.to_vec(), GREY));
     }
     vec![over_n("Rate as N grows", curves)]
@@ -143,7 +143,7 @@ fn unroll_points(session: &mut Session<'_>) -> Result<Vec<Point>> {
 /// The gain of the GeForce 8800 GTX according to the chapter's text: from 1 at the first place to
 /// this value at the other. Its figures do not give numbers.
 fn chapters_gain(name: &str, from: f64, (x, gain): (f64, f64)) -> Curve {
-    let places = vec![Place::at(from, 1.0), Place::at(x, gain)];
+    let places = vec![CurvePoint::at(from, 1.0), CurvePoint::at(x, gain)];
     Curve::predicted(format!("the chapter's G80{name}"), places, GREY)
 }
 
@@ -244,7 +244,7 @@ fn q_plots(records: &[Record]) -> Vec<Plot> {
     let by_size = curves(
         split,
         |r: &Record| format!("{} bodies", short(r.sinks as f64)),
-        |r| Some(Place { x: f64::from(r.kernel?.q), ..rate(r)? }),
+        |r| Some(CurvePoint { x: f64::from(r.kernel?.q), ..rate(r)? }),
     );
     let mut won = recoloured(gains(&by_size, 1.0));
     if !won.is_empty() {

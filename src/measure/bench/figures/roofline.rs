@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::forces::direct::FLOPS;
 use crate::forces::direct::gpu::KernelConfig;
 use crate::gpu::DeviceClass;
-use crate::measure::plot::{Axis, Bars, Curve, Place, Plot, number};
+use crate::measure::plot::{Axis, Bars, Curve, CurvePoint, Plot, number};
 use crate::measure::{Ceiling, Ceilings, Kind, Limit, Point, Record, Session, predict};
 
 pub(super) const CEILINGS: Figure = Figure {
@@ -68,7 +68,7 @@ pub(super) const ROOFLINE: Figure = Figure {
             untiled thread asks for 16 bytes per source and r interactions; a tile is asked for once per \
             workgroup, so p and r move a kernel to the right, until memory is no longer in its way. \
             Untiled kernels may stand above the slope: caches serve them, which is why tiling does not \
-            pay on every device; beside its name stands what a kernel asks of storage per second. The upper roof counts two flops per multiply-add; the lower one is the \
+            pay on every device; others its name stands what a kernel asks of storage per second. The upper roof counts two flops per multiply-add; the lower one is the \
             pair function with everything in registers.",
     measure: Measure::Points(roofline_points),
     plots: roofline_plots,
@@ -121,7 +121,7 @@ fn roofline_plots(records: &[Record]) -> Vec<Plot> {
         let pair = FLOPS * ceilings.get(Ceiling::Pair) / 1e9;
         let meet = |roof: f64| (roof / bytes).clamp(least, most);
         let mut roof = |name: &str, from: (f64, f64), to: (f64, f64), colour| {
-            let places = [from, to].map(|(x, y)| Place::at(x, y)).to_vec();
+            let places = [from, to].map(|(x, y)| CurvePoint::at(x, y)).to_vec();
             curves.push(Curve::predicted(name, places, colour));
         };
         let storage = format!("storage: {}", bandwidth(ceilings.get(Ceiling::Storage)));

@@ -12,7 +12,7 @@ use crate::forces::direct::gpu::{KernelConfig, KernelRequest, Masses};
 use crate::gpu::Gpu;
 use crate::measure::bench::record::rounded;
 use crate::measure::bench::steps::of_steps;
-use crate::measure::plot::{Axis, Curve, Place, Plot};
+use crate::measure::plot::{Axis, Curve, CurvePoint, Plot};
 use crate::measure::{Kind, Record, Session, StepTimer, Summary, Timer, interleave};
 
 pub(super) const RULE: Figure = Figure {
@@ -237,11 +237,11 @@ fn plots(records: &[Record]) -> Vec<Plot> {
         let places = shown.clone().filter(|record| record.series == series).filter_map(|record| {
             let part = part_of(&record.samples, &best_at(record.x)?.samples)?;
             let [y, low, high] = [part.median, part.lower, part.upper].map(|part| 100.0 * part);
-            Some(Place { x: record.x, y, range: (low, high) })
+            Some(CurvePoint { x: record.x, y, range: (low, high) })
         });
         parts.push(Curve::measured(series, places.collect(), colour));
     }
-    let rule = parts[0].places.iter().map(|place| Place::at(place.x, 95.0)).collect();
+    let rule = parts[0].places.iter().map(|place| CurvePoint::at(place.x, 95.0)).collect();
     parts.push(Curve::predicted("the rule", rule, 0));
     let x = Axis::powers("number of bodies N");
     let y = Axis::linear("rate / best rate, %");

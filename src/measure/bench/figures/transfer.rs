@@ -6,7 +6,7 @@ use super::curves::{by_series, filled, micros, of};
 use super::{Figure, Measure};
 use crate::error::Result;
 use crate::gpu::{Gpu, read_blocking, storage};
-use crate::measure::plot::{Axis, Place, Plot};
+use crate::measure::plot::{Axis, CurvePoint, Plot};
 use crate::measure::{Kind, Record, Session, Sizes};
 
 pub(super) const TRANSFER: Figure = Figure {
@@ -112,7 +112,7 @@ fn measure(session: &mut Session<'_>) -> Result<()> {
 fn plots(records: &[Record]) -> Vec<Plot> {
     let own = of(records, TRANSFER.name, Kind::Transfer);
     let times = by_series(own.clone(), micros);
-    let mut rates = by_series(own, |r| Some(Place::at(r.x, r.per_sec()? / 1e9)));
+    let mut rates = by_series(own, |r| Some(CurvePoint::at(r.x, r.per_sec()? / 1e9)));
     rates.truncate(2);
     let x = Axis::powers("bodies that travel, 16 bytes each").marked(&times);
     let y = Axis::decades("time until it has arrived, µs");

@@ -11,12 +11,12 @@ use crate::error::{Error, Result};
 use crate::forces::direct::CpuDouble;
 use crate::forces::tree::{Opening, TreeConfig};
 use crate::forces::{
-    self, Answers, ForceEngine, Identity, Method, Order, Place as Where, Precision, Sinks, Sources,
-    Tools, Want,
+    self, ForceEngine, Forces, Identity, Method, Order, Outputs, Placement as Where, Precision,
+    Sinks, Sources, Tools,
 };
 use crate::measure::bench::record::rounded;
 use crate::measure::bench::session::is_fatal;
-use crate::measure::plot::{Axis, Curve, GREY, Place, Plot, short};
+use crate::measure::plot::{Axis, Curve, CurvePoint, GREY, Plot, short};
 use crate::measure::{Cloud, EngineTier, ErrorDistribution, Kind, Record, Session, TreeFacts};
 use crate::sim::{ASKED_FOR, Choice, EngineKind, Settings, Simulation};
 
@@ -25,7 +25,7 @@ pub(super) const ERROR: Figure = Figure {
     title: "Errors of the tree (Octgrav, figure 4)",
     about: "The part of the bodies whose acceleration is off by more than so much of itself, for a Plummer sphere with \
             softening 0.01 of its length, against all pairs in f64 on 4,096 of its bodies. Octgrav's opening rule with \
-            quadrupoles and theta from 0.2 to 0.7, from left to right, and the usual rule of gravitile beside it. The paper \
+            quadrupoles and theta from 0.2 to 0.7, from left to right, and the usual rule of gravitile others it. The paper \
             shows the same for 30,000, 100,000 and 1,000,000 bodies, in curves without numbers.",
     measure: Measure::Own(measure_error),
     plots: error_plots,
@@ -95,12 +95,12 @@ impl Problem {
         let index: Vec<usize> = (0..n).step_by(step).take(SINKS).collect();
         let at: Vec<DVec3> = index.iter().map(|&i| bodies.position[i]).collect();
         let own: Vec<u32> = index.iter().map(|&i| i as u32).collect();
-        let mut out = Answers::default();
+        let mut out = Forces::default();
         CpuDouble::new().evaluate_from(
             &Sources::new(&bodies.position, &bodies.mass),
             &Sinks::new(&at, Identity::Each(&own)),
             SOFTENING,
-            &Want::ACCELERATION,
+            &Outputs::ACCELERATION,
             &mut out,
         )?;
         Ok(Self { bodies, index, right: out.acceleration })
@@ -118,11 +118,11 @@ impl Problem {
         let place = if gpu.is_some() { Where::Gpu } else { Where::Cpu };
         let tools = Tools { gpu, tree: *config, ..Tools::default() };
         let mut engine = forces::make(place, Method::Tree, None, Order::Acceleration, &tools)?;
-        let mut out = Answers::default();
+        let mut out = Forces::default();
         engine.set_sources(&Sources::new(position, mass))?;
         let sinks = Sinks::new(position, Identity::Offset(0));
         let begun = Instant::now();
-        engine.evaluate(&sinks, SOFTENING, &Want::ACCELERATION, &mut out)?;
+        engine.evaluate(&sinks, SOFTENING, &Outputs::ACCELERATION, &mut out)?;
         let secs = begun.elapsed().as_secs_f64();
         let found: Vec<DVec3> = self.index.iter().map(|&i| out.acceleration[i]).collect();
         let errors = ErrorDistribution::of(&found, &self.right);
@@ -326,15 +326,17 @@ fn rule((_, facts): Row<'_>) -> String {
 }
 
 /// The error that this fraction of the bodies exceeds, against `x`.
-fn exceeded(part: f64, x: fn(&TreeFacts) -> f64) -> impl Fn(Row<'_>) -> Option<Place> {
-    move |(_, facts)| Some(Place::at(x(facts), facts.error_of(part).filter(|error| *error > 0.0)?))
+fn exceeded(part: f64, x: fn(&TreeFacts) -> f64) -> impl Fn(Row<'_>) -> Option<CurvePoint> {
+    move |(_, facts)| {
+        Some(CurvePoint::at(x(facts), facts.error_of(part).filter(|error| *error > 0.0)?))
+    }
 }
 
 /// Milliseconds of a whole step, against `x`; records with errors have times of forces.
-fn step_millis(x: fn(&TreeFacts) -> f64) -> impl Fn(Row<'_>) -> Option<Place> {
+fn step_millis(x: fn(&TreeFacts) -> f64) -> impl Fn(Row<'_>) -> Option<CurvePoint> {
     move |(record, facts)| {
         let secs = median(record).filter(|_| facts.errors.is_empty())?;
-        Some(Place::at(x(facts), secs * 1e3))
+        Some(CurvePoint::at(x(facts), secs * 1e3))
     }
 }
 
@@ -347,7 +349,7 @@ fn error_plots(records: &[Record]) -> Vec<Plot> {
     sizes.truncate(6);
     let distribution = |(number, facts): (usize, &TreeFacts)| {
         let observed = facts.errors.iter().filter(|(_, error)| *error > 0.0);
-        let places = observed.map(|(part, error)| Place::at(*error, *part)).collect();
+        let places = observed.map(|(part, error)| CurvePoint::at(*error, *part)).collect();
         Curve::measured(facts.rule_in_words(), places, number % GREY)
     };
     let plot = |n: &u64| {
@@ -384,7 +386,7 @@ fn theta_plots(records: &[Record]) -> Vec<Plot> {
         plot(title, "relative error", curves, &law)
     };
     let octgrav = |_: &Curve| {
-        let places = vec![Place::at(THETA_OF_OCTGRAV, 1000.0)];
+        let places = vec![CurvePoint::at(THETA_OF_OCTGRAV, 1000.0)];
         Some(Curve::measured("Octgrav, 10⁶ bodies, forces (2010)", places, GREY))
     };
     let times = curves(own.clone(), size, step_millis(theta));
@@ -399,7 +401,7 @@ fn n_plots(records: &[Record]) -> Vec<Plot> {
     let own = rows(records, N.name);
     // With a growth law through the last point of the first curve.
     let with_law = |mut curves: Vec<Curve>, name: &str, law: &dyn Fn(f64) -> f64| {
-        let y = |n: f64, last: Place| last.y * law(n) / law(last.x);
+        let y = |n: f64, last: CurvePoint| last.y * law(n) / law(last.x);
         curves.extend(curves.first().and_then(|first| first.law(name, GREY, y)));
         curves
     };
@@ -415,11 +417,11 @@ fn n_plots(records: &[Record]) -> Vec<Plot> {
     let times = curves(own.clone(), rule, step_millis(number_of_bodies));
     let mut times = with_law(times, "as N log N", &|n| n * n.ln());
     if !times.is_empty() {
-        let octgrav = vec![Place::at(1e6, 1000.0)];
+        let octgrav = vec![CurvePoint::at(1e6, 1000.0)];
         times.push(Curve::measured("Octgrav, theta 0.5, forces (2010)", octgrav, GREY));
     }
     let speed_up = curves(own.clone(), rule, |(_, facts)| {
-        Some(Place::at(number_of_bodies(facts), facts.speed_up?))
+        Some(CurvePoint::at(number_of_bodies(facts), facts.speed_up?))
     });
     let speed_up = with_law(speed_up, "as N / log N (Octgrav)", &|n| n / n.ln());
     filled([

@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::forces::tree::gpu::{Part, Stage, WalkShape};
 use crate::forces::tree::{Opening, TreeConfig};
 use crate::measure::bench::session::is_fatal;
-use crate::measure::plot::{Axis, Curve, GREY, Place, Plot, short};
+use crate::measure::plot::{Axis, Curve, CurvePoint, GREY, Plot, short};
 use crate::measure::{Ceiling, Cloud, Record, Session, StepTimer, Timer, TreeTimer};
 
 pub(super) const PARTS: Figure = Figure {
@@ -106,8 +106,9 @@ fn parts_plots(records: &[Record]) -> Vec<Plot> {
     let series = NAMES.iter().map(|(name, _)| *name).chain([WHOLE, STEP]);
     let curve = |name| {
         let own = rows(records, PARTS.name).filter(move |(record, _)| record.series == name);
-        let millis =
-            |(record, facts): Row<'_>| Some(Place::at(facts.bodies as f64, median(record)? * 1e3));
+        let millis = |(record, facts): Row<'_>| {
+            Some(CurvePoint::at(facts.bodies as f64, median(record)? * 1e3))
+        };
         curves(own, |(record, _)| record.series.clone(), millis)
     };
     let curves = recoloured(series.flat_map(curve).collect());
@@ -194,13 +195,13 @@ fn rates_plots(records: &[Record]) -> Vec<Plot> {
                 paper: Option<(&str, f64)>| {
         let own = rows(records, RATES.name).filter(|(record, _)| record.series == series);
         let mut curves = curves(own, size, |(record, facts): Row<'_>| {
-            Some(Place::at(facts.parameter, record.per_sec()? / 1e9))
+            Some(CurvePoint::at(facts.parameter, record.per_sec()? / 1e9))
         });
         let x = Axis::linear("opening angle theta").marked(&curves);
         if !curves.is_empty() {
             let ends = [x.marks.first(), x.marks.last()];
-            let across = |height: f64| -> Vec<Place> {
-                ends.into_iter().flatten().map(|&x| Place::at(x, height)).collect()
+            let across = |height: f64| -> Vec<CurvePoint> {
+                ends.into_iter().flatten().map(|&x| CurvePoint::at(x, height)).collect()
             };
             let (name, ceiling, factor) = roof;
             if let Some(ceilings) = ceilings {
@@ -325,7 +326,7 @@ fn bonsai_plots(records: &[Record]) -> Vec<Plot> {
             |row| format!("{}, {who}", size(row)),
             |(record, _)| {
                 let error = record.rms_error.filter(|rms| *rms > 0.0)?;
-                Some(Place::at(error, median(record)? * 1e3))
+                Some(CurvePoint::at(error, median(record)? * 1e3))
             },
         )
     };
@@ -346,8 +347,9 @@ fn bonsai_plots(records: &[Record]) -> Vec<Plot> {
             own.clone().find(is_it).and_then(|(record, _)| record.rms_error)
         };
         let places = BONSAI_THETAS.into_iter().zip(millis);
-        let places: Vec<Place> =
-            places.filter_map(|(theta, millis)| Some(Place::at(error(theta)?, millis))).collect();
+        let places: Vec<CurvePoint> = places
+            .filter_map(|(theta, millis)| Some(CurvePoint::at(error(theta)?, millis)))
+            .collect();
         if !places.is_empty() {
             let name = format!("{} bodies, Bonsai", short(n as f64));
             curves.push(Curve::measured(name, places, GREY));

@@ -257,7 +257,7 @@ mod tests {
             }
         }
         let fitting = |most: f64| {
-            let places = [1.0, most].map(|y| super::super::Place::at(0.0, y));
+            let places = [1.0, most].map(|y| super::super::CurvePoint::at(0.0, y));
             Axis::fitting("", &[Curve::measured("", places.to_vec(), 0)]).scale
         };
         assert_eq!((fitting(2.0), fitting(200.0)), (Scale::Linear, Scale::Decades));

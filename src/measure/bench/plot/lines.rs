@@ -43,7 +43,7 @@ fn drawable(plot: &Lines) -> Lines {
 fn chart(area: &Area<'_>, plot: &Lines) -> Drawn {
     let places = || plot.curves.iter().flat_map(|curve| &curve.places);
     let x = plot.x.layout(places().map(|place| place.x), 12);
-    let ends = |p: &super::Place| [p.y, p.range.0, p.range.1];
+    let ends = |p: &super::CurvePoint| [p.y, p.range.0, p.range.1];
     let y = plot.y.layout(places().flat_map(ends).filter(|y| *y >= 0.0), 7);
     let names: Vec<String> = y.marks.iter().map(|mark| plot.y.name(*mark)).collect();
     let widest = names.iter().map(|name| canvas::width(name, SMALL)).max().unwrap_or(0);

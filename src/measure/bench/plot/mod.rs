@@ -43,7 +43,7 @@ pub struct Curve {
     /// Name in the legend.
     pub name: String,
     /// Points from left to right.
-    pub places: Vec<Place>,
+    pub places: Vec<CurvePoint>,
     /// How it is drawn.
     pub look: Look,
     /// Number of its colour; curves of the same colour belong together.
@@ -55,26 +55,31 @@ pub const GREY: usize = 7;
 
 impl Curve {
     /// A line with marks.
-    pub fn measured(name: impl Into<String>, places: Vec<Place>, colour: usize) -> Self {
+    pub fn measured(name: impl Into<String>, places: Vec<CurvePoint>, colour: usize) -> Self {
         Self { name: name.into(), places, look: Look::Measured, colour }
     }
 
     /// A dashed line: a prediction or a limit.
-    pub fn predicted(name: impl Into<String>, places: Vec<Place>, colour: usize) -> Self {
+    pub fn predicted(name: impl Into<String>, places: Vec<CurvePoint>, colour: usize) -> Self {
         Self { name: name.into(), places, look: Look::Predicted, colour }
     }
 
     /// A predicted curve over the same x, with `y(x, last)` from the last point of this one.
-    pub fn law(&self, name: &str, colour: usize, y: impl Fn(f64, Place) -> f64) -> Option<Self> {
+    pub fn law(
+        &self,
+        name: &str,
+        colour: usize,
+        y: impl Fn(f64, CurvePoint) -> f64,
+    ) -> Option<Self> {
         let last = *self.places.last()?;
-        let places = self.places.iter().map(|place| Place::at(place.x, y(place.x, last)));
+        let places = self.places.iter().map(|place| CurvePoint::at(place.x, y(place.x, last)));
         Some(Self::predicted(name, places.collect(), colour))
     }
 }
 
 /// A point of a curve.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Place {
+pub struct CurvePoint {
     /// On the x axis.
     pub x: f64,
     /// On the y axis.
@@ -83,7 +88,7 @@ pub struct Place {
     pub range: (f64, f64),
 }
 
-impl Place {
+impl CurvePoint {
     /// A value without a range.
     pub fn at(x: f64, y: f64) -> Self {
         Self { x, y, range: (y, y) }
@@ -155,7 +160,7 @@ mod tests {
     use super::*;
 
     fn lines(values: &[f64]) -> Plot {
-        let place = |(i, &y): (usize, &f64)| Place { x: (1 << i) as f64, y, range: (y, y) };
+        let place = |(i, &y): (usize, &f64)| CurvePoint { x: (1 << i) as f64, y, range: (y, y) };
         Plot::Lines(Lines {
             title: "a < b & \"c\"".to_owned(),
             x: Axis::powers("bodies"),

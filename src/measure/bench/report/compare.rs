@@ -6,7 +6,7 @@ use super::html::svg;
 use super::template::{render, table};
 use crate::forces::direct::FLOPS;
 use crate::measure::bench::figures::rate;
-use crate::measure::plot::{Axis, Curve, Place, Plot, number, short};
+use crate::measure::plot::{Axis, Curve, CurvePoint, Plot, number, short};
 use crate::measure::{Kind, Record, Summary};
 
 /// The comparison of several files.
@@ -35,7 +35,7 @@ struct Side {
 
 /// Rate in G/s of the best kernel, and the remark on it.
 struct Best {
-    place: Place,
+    place: CurvePoint,
     kernel: String,
     remark: Option<String>,
 }
@@ -111,7 +111,7 @@ fn together(runs: &[Side], columns: &[f64]) -> Vec<String> {
     row
 }
 
-fn half_width(place: Place) -> f64 {
+fn half_width(place: CurvePoint) -> f64 {
     if place.y > 0.0 { (place.range.1 - place.range.0) / (2.0 * place.y) } else { 0.0 }
 }
 
@@ -139,7 +139,7 @@ fn sides(files: &[(String, Vec<Record>)]) -> Vec<Side> {
             // Timing including transfers is not comparable with timing on the device.
             let counts = record.kernel.is_some() || record.device.is_cpu();
             let (true, true, Some(place)) = (all_on_all, counts, rate(record)) else { continue };
-            let place = Place { x: record.sinks as f64, ..place };
+            let place = CurvePoint { x: record.sinks as f64, ..place };
             let device = &record.device;
             let new = Side {
                 file: file.clone(),

@@ -5,7 +5,7 @@ use std::f64::consts::TAU;
 use glam::DVec3;
 
 use crate::bodies::Bodies;
-use crate::forces::tree::Place;
+use crate::forces::tree::PointMass;
 
 /// A distribution of bodies. Masses add up to 1; numbers are f32 values, the same on every machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +38,7 @@ impl Cloud {
     }
 
     /// `n` bodies, with masses that differ by up to a factor of three.
-    pub fn places(self, n: usize) -> Vec<Place> {
+    pub fn places(self, n: usize) -> Vec<PointMass> {
         let of = |i: usize| {
             let [x, y, z] = self.position(i, n).map(|x| x as f32);
             let heavy = 0.5 + part(i, std::f64::consts::SQRT_2);

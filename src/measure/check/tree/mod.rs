@@ -12,9 +12,9 @@ use glam::DVec3;
 use crate::error::Result;
 use crate::forces::direct::gpu::{KernelConfig, KernelVariant};
 use crate::forces::tree::gpu::{Field, TreeForces, TreeShape, WalkShape};
-use crate::forces::tree::{CpuTree, LEAST_REST, MultipoleOrder, Opening, Place, TreeConfig};
+use crate::forces::tree::{CpuTree, LEAST_REST, MultipoleOrder, Opening, PointMass, TreeConfig};
 use crate::forces::{
-    Answers, DeviceForces, ForceEngine, Identity, Sinks, Sources, Throughput, Want,
+    DeviceForces, ForceEngine, Forces, Identity, Outputs, Sinks, Sources, Throughput,
     evaluate_blocking,
 };
 use crate::gpu::{Checks, DeviceClass, Gpu, read_blocking};
@@ -189,7 +189,7 @@ pub fn check_tree(gpu: Option<&Gpu>, case: TreeCase) -> Result<TreeRow> {
         &Sources::new(&position, &mass),
         &Sinks::new(&at, Identity::Each(&index)),
         case.softening,
-        &Want::POTENTIAL,
+        &Outputs::POTENTIAL,
     )?;
     let potential = case.potential.then(|| {
         let found: Vec<f64> = index.iter().map(|&i| potential[i as usize]).collect();
@@ -206,8 +206,8 @@ pub fn check_tree(gpu: Option<&Gpu>, case: TreeCase) -> Result<TreeRow> {
 }
 
 /// The bodies in f64.
-fn wide(places: &[Place]) -> (Vec<DVec3>, Vec<f64>) {
-    let position = |&[x, y, z, _]: &Place| DVec3::new(x.into(), y.into(), z.into());
+fn wide(places: &[PointMass]) -> (Vec<DVec3>, Vec<f64>) {
+    let position = |&[x, y, z, _]: &PointMass| DVec3::new(x.into(), y.into(), z.into());
     (places.iter().map(position).collect(), places.iter().map(|place| place[3].into()).collect())
 }
 
@@ -218,23 +218,23 @@ fn residual(acceleration: &[DVec3], mass: &[f64]) -> f64 {
     if sum == 0.0 { 0.0 } else { sum / sizes }
 }
 
-fn on_processor(case: &TreeCase, places: &[Place]) -> Result<Found> {
+fn on_processor(case: &TreeCase, places: &[PointMass]) -> Result<Found> {
     let (position, mass) = wide(places);
     let config = case.shape.config();
-    let want = Want { potential: case.potential, ..Want::ACCELERATION };
-    let mut out = Answers::default();
+    let outputs = Outputs { potential: case.potential, ..Outputs::ACCELERATION };
+    let mut out = Forces::default();
     CpuTree::new(config).evaluate_from(
         &Sources::new(&position, &mass),
         &Sinks::new(&position, Identity::Offset(0)),
         case.softening,
-        &want,
+        &outputs,
         &mut out,
     )?;
     Ok((out.acceleration, out.potential))
 }
 
 /// Forces, the first difference in the stages before them, and whether chunks give identical bits.
-fn on_device(gpu: &Gpu, case: &TreeCase, places: &[Place]) -> Result<(Found, Compared, bool)> {
+fn on_device(gpu: &Gpu, case: &TreeCase, places: &[PointMass]) -> Result<(Found, Compared, bool)> {
     let bodies = upload_places(gpu, places);
     let variant = KernelVariant::new(KernelConfig::tiled(64), case.softening, 1.0, case.potential);
     let field = Field {

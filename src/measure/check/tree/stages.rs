@@ -4,8 +4,8 @@
 use crate::error::Result;
 use crate::forces::tree::gpu::{Field, TreeForces, TreeShape};
 use crate::forces::tree::{
-    Cell, CellBox, CellForce, CellOpen, CellRecord, Cells, Cube, Key, Moment, Place, key, moments,
-    order, split,
+    Cell, CellBox, CellForce, CellOpen, CellRecord, Cells, Cube, Key, Moment, PointMass, key,
+    moments, order, split,
 };
 use crate::forces::{Throughput, evaluate_blocking};
 use crate::gpu::layout::TreeState;
@@ -23,7 +23,7 @@ macro_rules! ensure {
 }
 
 /// Uploads bodies at rest, unscaled.
-pub fn upload_places(gpu: &Gpu, places: &[Place]) -> BodyBuffers {
+pub fn upload_places(gpu: &Gpu, places: &[PointMass]) -> BodyBuffers {
     let buffers = BodyBuffers {
         count: places.len() as u32,
         sinks: 0..places.len() as u32,
@@ -47,7 +47,7 @@ pub struct BuiltTree {
     /// The bodies' indices along the curve.
     pub order: Vec<u32>,
     /// The bodies along the curve.
-    pub sources: Vec<Place>,
+    pub sources: Vec<PointMass>,
     /// Opening records of the cells.
     pub open: Vec<CellOpen>,
     /// Force records of the cells.
@@ -62,7 +62,7 @@ impl BuiltTree {
     /// # Errors
     ///
     /// More bodies than the buffers hold; the device failed.
-    pub fn build(gpu: &Gpu, shape: TreeShape, places: &[Place]) -> Result<Self> {
+    pub fn build(gpu: &Gpu, shape: TreeShape, places: &[PointMass]) -> Result<Self> {
         let bodies = upload_places(gpu, places);
         let field = Field {
             softening: 0.01,
@@ -107,7 +107,7 @@ impl BuiltTree {
     /// # Errors
     ///
     /// The first difference, in words.
-    pub fn compare(&self, places: &[Place], shape: &TreeShape) -> Compared {
+    pub fn compare(&self, places: &[PointMass], shape: &TreeShape) -> Compared {
         self.compare_moved(places, places, shape)
     }
 
@@ -117,7 +117,12 @@ impl BuiltTree {
     /// # Errors
     ///
     /// The first difference, in words.
-    pub fn compare_moved(&self, built_at: &[Place], now: &[Place], shape: &TreeShape) -> Compared {
+    pub fn compare_moved(
+        &self,
+        built_at: &[PointMass],
+        now: &[PointMass],
+        shape: &TreeShape,
+    ) -> Compared {
         let inside = self.compare_order(built_at, now)?;
         let cells = Cells::new(&self.keys[..inside], self.state.leaf as usize);
         self.compare_cells(&cells)?;
@@ -130,7 +135,11 @@ impl BuiltTree {
     }
 
     /// Compares cube, keys and order. Returns the number of bodies inside.
-    fn compare_order(&self, places: &[Place], now: &[Place]) -> std::result::Result<usize, String> {
+    fn compare_order(
+        &self,
+        places: &[PointMass],
+        now: &[PointMass],
+    ) -> std::result::Result<usize, String> {
         let state = &self.state;
         let cube = Cube { centre: state.centre, half: state.half };
         let around = Cube::around(state.centre, places);

@@ -12,10 +12,10 @@ use rayon::prelude::*;
 
 use super::Kernel;
 use crate::error::{Error, Result};
-use crate::forces::question::check_below;
+use crate::forces::request::check_below;
 use crate::forces::{
-    Answers, Arrivals, Capabilities, ForceEngine, Interfaces, MovingSources, NO_SOURCE, Order,
-    Precision, SharedTable, Sinks, Sources, Want, check_update,
+    Arrivals, Capabilities, ForceEngine, Forces, Interfaces, MovingSources, NO_SOURCE, Order,
+    Outputs, Precision, SharedTable, Sinks, Sources, check_update,
 };
 use crate::stop;
 
@@ -71,7 +71,7 @@ pub struct CpuDouble {
     sums: Vec<Sum>,
     /// Neighbours, slice after slice, if lists are wanted.
     around: Vec<Around>,
-    begun: Answers,
+    begun: Forces,
     /// Whether `begun` holds results to be collected.
     ready: bool,
 }
@@ -109,7 +109,7 @@ impl CpuDouble {
             sinks: Vec::new(),
             sums: Vec::new(),
             around: Vec::new(),
-            begun: Answers::default(),
+            begun: Forces::default(),
             ready: false,
         }
     }
@@ -129,7 +129,7 @@ impl CpuDouble {
     }
 
     /// Fills `self.sinks`.
-    fn take_sinks(&mut self, sinks: &Sinks, want: &Want) {
+    fn take_sinks(&mut self, sinks: &Sinks, outputs: &Outputs) {
         let or_zero = |of: &[DVec3], i: usize| of.get(i).map_or([0.0; 3], |v| v.to_array());
         self.sinks.clear();
         self.sinks.extend((0..sinks.position.len()).map(|i| Sink {
@@ -137,12 +137,18 @@ impl CpuDouble {
             velocity: or_zero(sinks.velocity, i),
             acceleration: or_zero(sinks.acceleration, i),
             itself: sinks.identity.of(i).map_or(-1.0, |j| j as f64),
-            radius_squared: want.within.map_or(-1.0, |within| within.radius[i].powi(2)),
+            radius_squared: outputs.within.map_or(-1.0, |within| within.radius[i].powi(2)),
         }));
     }
 
     /// Fills the first slice of `self.sums` and `self.around`, for the sinks of `part`.
-    fn attract(&mut self, attract: Attract, part: &Range<usize>, softening: f64, want: &Want) {
+    fn attract(
+        &mut self,
+        attract: Attract,
+        part: &Range<usize>,
+        softening: f64,
+        outputs: &Outputs,
+    ) {
         let n = self.sinks.len();
         // Whole blocks per slice. The numbers of tasks and slices depend on the sizes only.
         let packs = self.count.div_ceil(PACK);
@@ -153,7 +159,7 @@ impl CpuDouble {
         let length = blocks.div_ceil(slices) * pairs::BLOCK;
         let slices = packs.div_ceil(length).max(1);
         self.sums.resize(slices * n, Sum::ZERO);
-        let lists = if want.within.is_some() { slices * n } else { 0 };
+        let lists = if outputs.within.is_some() { slices * n } else { 0 };
         self.around.resize_with(lists, Around::default);
 
         let (sinks, count) = (&self.sinks, self.count);
@@ -161,7 +167,7 @@ impl CpuDouble {
             true => sources::Sources::Moving(self.movers.at(self.time)),
             false => sources::Sources::Still(&self.packs),
         };
-        let capacity = want.within.map_or(0, |within| within.capacity);
+        let capacity = outputs.within.map_or(0, |within| within.capacity);
         let stop_token = stop::of_caller();
         let run = |slice: usize, group: usize, sums: &mut [Sum], around: &mut [Around]| {
             if stop_token.is_wanted() {
@@ -254,11 +260,11 @@ impl ForceEngine for CpuDouble {
         Ok(())
     }
 
-    fn collect(&mut self, out: &mut Answers) -> Result<()> {
+    fn collect(&mut self, out: &mut Forces) -> Result<()> {
         // The memory of `out` is reused by the next `begin`.
         std::mem::swap(out, &mut self.begun);
         if !std::mem::take(&mut self.ready) {
-            *out = Answers::default();
+            *out = Forces::default();
         }
         Ok(())
     }
@@ -271,28 +277,28 @@ impl ForceEngine for CpuDouble {
         Interfaces { moving: Some(self), ..Interfaces::default() }
     }
 
-    fn begin(&mut self, sinks: &Sinks, softening: f64, want: &Want) -> Result<()> {
-        sinks.check(softening, want)?;
+    fn begin(&mut self, sinks: &Sinks, softening: f64, outputs: &Outputs) -> Result<()> {
+        sinks.check(softening, outputs)?;
         let part = sinks.range();
-        want.order.check_sources(self.count, self.velocities, self.accelerations)?;
+        outputs.order.check_sources(self.count, self.velocities, self.accelerations)?;
         let n = sinks.position.len();
-        self.begun.resize(n, want);
+        self.begun.resize(n, outputs);
         self.ready = true;
         if part.is_empty() {
             return Ok(());
         }
-        let besides = if want.within.is_some() {
+        let besides = if outputs.within.is_some() {
             Besides::Lists
-        } else if want.nearest {
+        } else if outputs.nearest {
             Besides::Nearest
-        } else if want.potential {
+        } else if outputs.potential {
             Besides::Potential
         } else {
             Besides::Nothing
         };
-        self.take_sinks(sinks, want);
+        self.take_sinks(sinks, outputs);
         let table = loops::table(self.kernel);
-        self.attract(table[want.order as usize][besides as usize], &part, softening, want);
+        self.attract(table[outputs.order as usize][besides as usize], &part, softening, outputs);
         if let Err(stopped) = stop::check() {
             self.ready = false;
             return Err(stopped);
@@ -301,20 +307,20 @@ impl ForceEngine for CpuDouble {
         let out = &mut self.begun;
         for (i, sum) in self.sums[..n].iter().enumerate() {
             out.acceleration[i] = sum.acceleration;
-            if want.order >= Order::Jerk {
+            if outputs.order >= Order::Jerk {
                 out.jerk[i] = sum.jerk;
             }
-            if want.order >= Order::Snap {
+            if outputs.order >= Order::Snap {
                 out.snap[i] = sum.snap;
             }
-            if want.potential {
+            if outputs.potential {
                 out.potential[i] = sum.potential;
             }
-            if want.nearest {
+            if outputs.nearest {
                 // Padding entries of the last pack have indices beyond the last source.
                 let is_found = sum.nearest < self.count as f64;
                 out.nearest[i] = if is_found { sum.nearest as u32 } else { NO_SOURCE };
-                if want.distance {
+                if outputs.distance {
                     let distance = sum.nearest_squared.sqrt();
                     out.nearest_distance[i] = if is_found { distance } else { f64::INFINITY };
                 }

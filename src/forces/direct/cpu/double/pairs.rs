@@ -1,5 +1,5 @@
 //! The loop: vectors of sources acting on a few sinks in registers. The equations are at
-//! [`crate::forces::Answers`].
+//! [`crate::forces::Forces`].
 
 use std::mem::MaybeUninit;
 

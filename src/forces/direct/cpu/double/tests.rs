@@ -5,7 +5,7 @@ use glam::DVec3;
 use super::{CpuDouble, Kernel};
 use crate::forces::direct::Reference;
 use crate::forces::{
-    Answers, ForceEngine, Identity, Order, Sinks, Sources, TestBodies, Want, Within,
+    ForceEngine, Forces, Identity, Order, Outputs, Sinks, Sources, TestBodies, Within,
 };
 
 /// Bodies in random places, two of them very close together.
@@ -17,9 +17,9 @@ fn bodies_of(n: usize) -> TestBodies {
     bodies
 }
 
-fn answer(engine: &mut dyn ForceEngine, sinks: &Sinks, eps: f64, want: &Want) -> Answers {
-    let mut out = Answers::default();
-    engine.evaluate(sinks, eps, want, &mut out).unwrap();
+fn answer(engine: &mut dyn ForceEngine, sinks: &Sinks, eps: f64, outputs: &Outputs) -> Forces {
+    let mut out = Forces::default();
+    engine.evaluate(sinks, eps, outputs, &mut out).unwrap();
     out
 }
 
@@ -31,7 +31,7 @@ fn worst(a: &[DVec3], b: &[DVec3]) -> f64 {
 }
 
 /// Asserts that all results in `found` agree with `right`.
-fn agree(found: &Answers, right: &Answers, what: &str) {
+fn agree(found: &Forces, right: &Forces, what: &str) {
     // A sum of n terms that cancel loses about sqrt(n) units in the last place, and the snap of a
     // close pair is a difference of large terms.
     assert!(worst(&found.acceleration, &right.acceleration) < 1e-12, "{what}: acceleration");
@@ -60,16 +60,19 @@ fn every_kernel_agrees_with_the_reference() {
             engine.set_sources(&bodies.sources(bodies.len())).unwrap();
             for order in [Order::Acceleration, Order::Jerk, Order::Snap] {
                 for eps in [0.0, 0.01] {
-                    let want = Want {
+                    let outputs = Outputs {
                         order,
                         potential: true,
                         nearest: true,
                         distance: true,
                         within: Some(Within { radius: &radius, capacity: 5 }),
                     };
-                    let wants =
-                        [Want::only(order), Want { within: None, nearest: false, ..want }, want];
-                    for want in wants {
+                    let requests = [
+                        Outputs::only(order),
+                        Outputs { within: None, nearest: false, ..outputs },
+                        outputs,
+                    ];
+                    for outputs in requests {
                         let few = 0..n.min(3);
                         let index = [u32::MAX, 1, 0];
                         for sinks in [
@@ -78,14 +81,14 @@ fn every_kernel_agrees_with_the_reference() {
                             bodies.sinks(few.clone(), Identity::Foreign),
                             bodies.sinks(few.clone(), Identity::Each(&index[..few.len()])),
                         ] {
-                            let within = want.within.map(|within| Within {
+                            let within = outputs.within.map(|within| Within {
                                 radius: &within.radius[..sinks.position.len()],
                                 ..within
                             });
-                            let want = Want { within, ..want };
-                            let found = answer(&mut engine, &sinks, eps, &want);
-                            let expected = answer(&mut right, &sinks, eps, &want);
-                            let what = format!("{}, {n} sources, {want:?}", kernel.name());
+                            let outputs = Outputs { within, ..outputs };
+                            let found = answer(&mut engine, &sinks, eps, &outputs);
+                            let expected = answer(&mut right, &sinks, eps, &outputs);
+                            let what = format!("{}, {n} sources, {outputs:?}", kernel.name());
                             agree(&found, &expected, &what);
                         }
                     }
@@ -101,8 +104,8 @@ fn comparison_detects_wrong_jerk() {
     let bodies = bodies_of(10);
     let mut engine = Reference::default();
     engine.set_sources(&bodies.sources(bodies.len())).unwrap();
-    let want = Want::only(Order::Jerk);
-    let right = answer(&mut engine, &bodies.sinks(0..10, Identity::Offset(0)), 0.1, &want);
+    let outputs = Outputs::only(Order::Jerk);
+    let right = answer(&mut engine, &bodies.sinks(0..10, Identity::Offset(0)), 0.1, &outputs);
     let mut wrong = right.clone();
     wrong.jerk[7].y *= 1.0 + 1e-9;
     agree(&wrong, &right, "wrong");
@@ -119,7 +122,7 @@ fn the_bits_do_not_depend_on_the_threads() {
                     let mut engine = CpuDouble::with_kernel(kernel).unwrap();
                     engine.set_sources(&bodies.sources(bodies.len())).unwrap();
                     let sinks = bodies.sinks(0..sinks, Identity::Offset(0));
-                    answer(&mut engine, &sinks, 0.01, &Want::only(Order::Snap))
+                    answer(&mut engine, &sinks, 0.01, &Outputs::only(Order::Snap))
                 })
             };
             assert_eq!(of(1), of(7), "{}", kernel.name());
@@ -152,9 +155,9 @@ fn update_changes_only_given_sources() {
         updated.update_sources(&index, &few).unwrap();
         whole.set_sources(&other.sources(other.len())).unwrap();
         let sinks = bodies.sinks(0..20, Identity::Foreign);
-        let want = Want { potential: true, ..Want::only(Order::Snap) };
-        let before = answer(whole.as_mut(), &sinks, 0.1, &want);
-        assert_eq!(answer(updated.as_mut(), &sinks, 0.1, &want), before);
+        let outputs = Outputs { potential: true, ..Outputs::only(Order::Snap) };
+        let before = answer(whole.as_mut(), &sinks, 0.1, &outputs);
+        assert_eq!(answer(updated.as_mut(), &sinks, 0.1, &outputs), before);
         let text = updated.update_sources(
             &[100],
             &Sources { position: &moved[..1], velocity: &[], acceleration: &[], mass: &[1.0] },
@@ -169,21 +172,21 @@ fn missing_or_out_of_range_inputs_are_named() {
     let engines: [Box<dyn ForceEngine>; 2] =
         [Box::new(CpuDouble::new()), Box::new(Reference::default())];
     for mut engine in engines {
-        let mut refuse = |sinks: Sinks, eps: f64, want: Want, words: &str| {
-            let text = engine.begin(&sinks, eps, &want).unwrap_err().to_string();
+        let mut refuse = |sinks: Sinks, eps: f64, outputs: Outputs, words: &str| {
+            let text = engine.begin(&sinks, eps, &outputs).unwrap_err().to_string();
             assert!(text.contains(words), "'{text}' should say '{words}'");
         };
         let all = bodies.sinks(0..10, Identity::Offset(0));
-        let jerk = Want::only(Order::Jerk);
+        let jerk = Outputs::only(Order::Jerk);
         refuse(all, -1.0, jerk, "eps is -1");
         refuse(Sinks { velocity: &[], ..all }, 0.0, jerk, "sink velocities is 0, but must be 10");
         refuse(Sinks { identity: Identity::Each(&[1]), ..all }, 0.0, jerk, "identities is 1");
-        let within = |radius| Want { within: Some(Within { radius, capacity: 1 }), ..jerk };
+        let within = |radius| Outputs { within: Some(Within { radius, capacity: 1 }), ..jerk };
         refuse(all, 0.0, within(&[1.0; 9]), "radii is 9");
         refuse(all, 0.0, within(&[-0.5; 10]), "neighbour radius is -0.5, but must be finite");
         let sources = Sources { acceleration: &[], ..bodies.sources(bodies.len()) };
         engine.set_sources(&sources).unwrap();
-        let text = engine.begin(&all, 0.0, &Want::only(Order::Snap)).unwrap_err().to_string();
+        let text = engine.begin(&all, 0.0, &Outputs::only(Order::Snap)).unwrap_err().to_string();
         assert!(text.contains("source accelerations is 0, but must be 10"), "{text}");
         let text = engine.set_sources(&Sources { mass: &[], ..sources }).unwrap_err().to_string();
         assert!(text.contains("source masses is 0, but must be 10"), "{text}");

@@ -26,7 +26,8 @@ use rayon::prelude::*;
 use super::Kernel;
 use crate::error::Result;
 use crate::forces::{
-    Answers, Capabilities, Evaluator, Identity, Order, Precision, Sinks, Sources, Want, WithSources,
+    Capabilities, Evaluator, Forces, Identity, Order, Outputs, Precision, Sinks, Sources,
+    WithSources,
 };
 use crate::frame::{Extent, Frame};
 use crate::stop;
@@ -232,10 +233,10 @@ impl Evaluator for SingleSums {
         sources: &Sources<'_>,
         sinks: &Sinks<'_>,
         softening: f64,
-        want: &Want<'_>,
-        out: &mut Answers,
+        outputs: &Outputs<'_>,
+        out: &mut Forces,
     ) -> Result<()> {
-        let (part, potential) = (sinks.range(), want.potential);
+        let (part, potential) = (sinks.range(), outputs.potential);
         let extent = *self.extent.get_or_insert_with(|| Extent::of(sources.position, sources.mass));
         let mut frame = extent.frame(sinks.position, softening);
         frame.mass = (frame.mass * HEADROOM).min(f64::powi(2.0, 1023));

@@ -2,7 +2,7 @@ use glam::DVec3;
 
 use super::{CpuSingle, Kernel};
 use crate::forces::direct::Reference;
-use crate::forces::{Answers, ForceEngine, Identity, Sinks, Sources, Want};
+use crate::forces::{ForceEngine, Forces, Identity, Outputs, Sinks, Sources};
 
 /// Allowed error relative to the sum of the magnitudes of all forces on a sink: r^-3 has 22 bits
 /// (2.4e-7), and a pair as well as 128 growing sums take at most ten roundings of 6e-8. Positions
@@ -29,11 +29,11 @@ fn bodies(n: usize, seed: u64) -> (Vec<DVec3>, Vec<f64>) {
     (position, (0..n).map(mass).collect())
 }
 
-fn poison() -> Answers {
-    Answers {
+fn poison() -> Forces {
+    Forces {
         acceleration: vec![DVec3::NAN; 77],
         potential: vec![f64::NAN; 99],
-        ..Answers::default()
+        ..Forces::default()
     }
 }
 
@@ -42,10 +42,10 @@ fn forces(
     sinks: &Sinks,
     sources: &Sources,
     eps: f64,
-    want: Want,
-) -> Answers {
+    outputs: Outputs,
+) -> Forces {
     let mut out = poison();
-    engine.evaluate_from(sources, sinks, eps, &want, &mut out).unwrap();
+    engine.evaluate_from(sources, sinks, eps, &outputs, &mut out).unwrap();
     out
 }
 
@@ -66,27 +66,27 @@ fn magnitudes(sinks: &Sinks, sources: &Sources, eps: f64) -> Vec<(f64, f64)> {
     sinks.position.iter().enumerate().map(on).collect()
 }
 
-/// Describes the first difference between `got` and `want` that exceeds `tolerance`.
+/// Describes the first difference between `got` and `expected` that exceeds `tolerance`.
 fn difference(
-    got: &Answers,
-    want: &Answers,
+    got: &Forces,
+    expected: &Forces,
     magnitudes: &[(f64, f64)],
     tolerance: f64,
 ) -> Result<(), String> {
     if (got.acceleration.len(), got.potential.len())
-        != (want.acceleration.len(), want.potential.len())
+        != (expected.acceleration.len(), expected.potential.len())
     {
         return Err(format!("{} and {} entries", got.acceleration.len(), got.potential.len()));
     }
     for (i, (pull, potential)) in magnitudes.iter().enumerate() {
-        let error = (got.acceleration[i] - want.acceleration[i]).length();
+        let error = (got.acceleration[i] - expected.acceleration[i]).length();
         if error.is_nan() || error > tolerance * pull {
             return Err(format!("acceleration {i} is off by {error}, magnitude {pull}"));
         }
-        if let (Some(got), Some(want)) = (got.potential.get(i), want.potential.get(i)) {
-            let error = (got - want).abs();
+        if let (Some(got), Some(expected)) = (got.potential.get(i), expected.potential.get(i)) {
+            let error = (got - expected).abs();
             if error.is_nan() || error > tolerance * potential {
-                return Err(format!("potential {i} is {got}, not {want}"));
+                return Err(format!("potential {i} is {got}, not {expected}"));
             }
         }
     }
@@ -96,17 +96,17 @@ fn difference(
 /// All kernels of this machine against the reference.
 fn check(sinks: &Sinks, sources: &Sources, eps: f64, what: &str) {
     let magnitudes = magnitudes(sinks, sources, eps);
-    let all = Want::POTENTIAL;
+    let all = Outputs::POTENTIAL;
     let mut reference = forces(&mut Reference::default(), sinks, sources, eps, all);
-    for want in [all, Want::ACCELERATION] {
-        if want == Want::ACCELERATION {
+    for outputs in [all, Outputs::ACCELERATION] {
+        if outputs == Outputs::ACCELERATION {
             reference.potential.clear();
         }
         for kernel in Kernel::available() {
             let mut engine = CpuSingle::with_kernel(kernel).unwrap();
-            let got = forces(&mut engine, sinks, sources, eps, want);
+            let got = forces(&mut engine, sinks, sources, eps, outputs);
             if let Err(words) = difference(&got, &reference, &magnitudes, TOLERANCE) {
-                panic!("{what}, {}, eps {eps}, {want:?}: {words}", kernel.name());
+                panic!("{what}, {}, eps {eps}, {outputs:?}: {words}", kernel.name());
             }
         }
     }
@@ -170,7 +170,7 @@ fn coincident_bodies_interact_only_through_softening() {
     let sinks = Sinks::new(&position, Identity::Offset(0));
     for kernel in Kernel::available() {
         let mut engine = CpuSingle::with_kernel(kernel).unwrap();
-        let all = Want::POTENTIAL;
+        let all = Outputs::POTENTIAL;
         let soft = forces(&mut engine, &sinks, &sources, 0.25, all);
         assert_eq!(soft.acceleration, [DVec3::ZERO; 2], "{}", kernel.name());
         assert!((soft.potential[0] + 20.0).abs() < 1e-5, "{soft:?}");
@@ -182,24 +182,31 @@ fn coincident_bodies_interact_only_through_softening() {
 }
 
 /// Sinks and sources of 3000 bodies, moved, scaled and weighted.
-fn scaled(shift: f64, length: f64, mass: f64, eps: f64, want: Want, kernel: Kernel) -> Answers {
+fn scaled(
+    shift: f64,
+    length: f64,
+    mass: f64,
+    eps: f64,
+    outputs: Outputs,
+    kernel: Kernel,
+) -> Forces {
     let (mut position, mut masses) = bodies(3000, 5);
     position.iter_mut().for_each(|p| *p = (*p + shift) * length);
     masses.iter_mut().for_each(|m| *m *= mass);
     let sources = Sources::new(&position, &masses);
     let sinks = Sinks::new(&position, Identity::Offset(0));
-    forces(&mut CpuSingle::with_kernel(kernel).unwrap(), &sinks, &sources, eps * length, want)
+    forces(&mut CpuSingle::with_kernel(kernel).unwrap(), &sinks, &sources, eps * length, outputs)
 }
 
 #[test]
 fn neither_units_nor_the_origin_matter() {
     for kernel in Kernel::available() {
-        for want in [Want::ACCELERATION, Want::POTENTIAL] {
-            let plain = scaled(0.0, 1.0, 1.0, 0.5, want, kernel);
-            let moved = scaled(1048576.0, 1.0, 1.0, 0.5, want, kernel);
+        for outputs in [Outputs::ACCELERATION, Outputs::POTENTIAL] {
+            let plain = scaled(0.0, 1.0, 1.0, 0.5, outputs, kernel);
+            let moved = scaled(1048576.0, 1.0, 1.0, 0.5, outputs, kernel);
             assert_eq!(plain, moved, "{}", kernel.name());
             let (length, mass) = (f64::powi(2.0, -30), f64::powi(2.0, 40));
-            let mut other = scaled(0.0, length, mass, 0.5, want, kernel);
+            let mut other = scaled(0.0, length, mass, 0.5, outputs, kernel);
             other.acceleration.iter_mut().for_each(|a| *a *= length * length / mass);
             other.potential.iter_mut().for_each(|phi| *phi *= length / mass);
             assert_eq!(plain, other, "{}", kernel.name());
@@ -212,8 +219,8 @@ fn extreme_units_and_softenings_stay_finite() {
     for kernel in Kernel::available() {
         for length in [1e-9, 1e-3, 1e3, 1e9] {
             for eps in [0.0, 1e-30, 1e-9, 1e9] {
-                let want = Want::POTENTIAL;
-                let out = scaled(0.0, length, 1e12, eps, want, kernel);
+                let outputs = Outputs::POTENTIAL;
+                let out = scaled(0.0, length, 1e12, eps, outputs, kernel);
                 let finite = out.acceleration.iter().all(|a| a.is_finite())
                     && out.potential.iter().all(|phi| phi.is_finite());
                 assert!(finite, "{} at length {length}, eps {eps}", kernel.name());
@@ -235,7 +242,7 @@ fn the_same_bits_on_any_number_of_threads() {
             let on = |threads: usize| {
                 let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
                 let mut engine = CpuSingle::with_kernel(kernel).unwrap();
-                pool.install(|| forces(&mut engine, &sinks, &sources, 0.5, Want::ACCELERATION))
+                pool.install(|| forces(&mut engine, &sinks, &sources, 0.5, Outputs::ACCELERATION))
             };
             let one = on(1);
             assert!(one == on(2) && one == on(3), "{n} sinks, {}", kernel.name());
@@ -248,7 +255,7 @@ fn total_momentum_does_not_change() {
     let (position, mass) = bodies(3000, 7);
     let sources = Sources::new(&position, &mass);
     let sinks = Sinks::new(&position, Identity::Offset(0));
-    let out = forces(&mut CpuSingle::new(), &sinks, &sources, 0.5, Want::ACCELERATION);
+    let out = forces(&mut CpuSingle::new(), &sinks, &sources, 0.5, Outputs::ACCELERATION);
     let (mut net, mut gross) = (DVec3::ZERO, 0.0);
     for (a, m) in out.acceleration.iter().zip(&mass) {
         net += *a * *m;
@@ -264,11 +271,11 @@ fn scratch_memory_is_kept() {
     let sources = Sources::new(&position, &mass);
     let sinks = Sinks::new(&position, Identity::Offset(0));
     let mut engine = CpuSingle::new();
-    let mut out = Answers::default();
+    let mut out = Forces::default();
     let mut addresses = Vec::new();
     for round in 0..3 {
-        for want in [Want::ACCELERATION, Want::POTENTIAL] {
-            engine.evaluate_from(&sources, &sinks, 0.5, &want, &mut out).unwrap();
+        for outputs in [Outputs::ACCELERATION, Outputs::POTENTIAL] {
+            engine.evaluate_from(&sources, &sinks, 0.5, &outputs, &mut out).unwrap();
         }
         let now = [
             engine.evaluator.packs.as_ptr().addr(),
@@ -297,7 +304,7 @@ fn unsupported_requests_have_clear_errors() {
         let sinks = Sinks::new(&position, identity);
         let sources = Sources::new(&position, mass);
         let text = CpuSingle::new()
-            .evaluate_from(&sources, &sinks, eps, &Want::ACCELERATION, &mut poison())
+            .evaluate_from(&sources, &sinks, eps, &Outputs::ACCELERATION, &mut poison())
             .unwrap_err()
             .to_string();
         assert!(text.contains(words), "{text}");
@@ -313,9 +320,9 @@ fn comparison_detects_errors() {
     let sources = Sources::new(&position, &mass);
     let sinks = Sinks::new(&position, Identity::Offset(0));
     let magnitudes = magnitudes(&sinks, &sources, 0.5);
-    let all = Want::POTENTIAL;
+    let all = Outputs::POTENTIAL;
     let right = forces(&mut Reference::default(), &sinks, &sources, 0.5, all);
-    let fails = |change: fn(&mut Answers)| {
+    let fails = |change: fn(&mut Forces)| {
         let mut wrong = right.clone();
         change(&mut wrong);
         difference(&wrong, &right, &magnitudes, TOLERANCE).is_err()

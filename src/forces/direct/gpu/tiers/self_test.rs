@@ -13,7 +13,7 @@ use super::{GpuTiers, Pairs, Shape};
 use crate::error::Result;
 use crate::forces::direct::Reference;
 use crate::forces::test_bodies::Random;
-use crate::forces::{Answers, ForceEngine, Identity, Order, Precision, TestBodies, Want};
+use crate::forces::{ForceEngine, Forces, Identity, Order, Outputs, Precision, TestBodies};
 use crate::gpu::layout::DirectParams;
 use crate::gpu::{Binding, Checks, Gpu, Params, blocking, compile, read, storage, template};
 
@@ -223,16 +223,16 @@ async fn prove(
         let (sources, sinks) = problem;
         let mut engine = GpuTiers::unproven(Arc::clone(gpu), precision, pairs)
             .with_shape(shape, Checks::default())?;
-        let (mut found, mut right) = (Answers::default(), Answers::default());
+        let (mut found, mut right) = (Forces::default(), Forces::default());
         let mut reference = Reference::default();
         engine.set_sources(&sources.sources(sources.len()))?;
         reference.set_sources(&sources.sources(sources.len()))?;
-        let (given, want) =
-            (sinks.sinks(0..sinks.len(), Identity::Foreign), Want::only(Order::Snap));
+        let (given, outputs) =
+            (sinks.sinks(0..sinks.len(), Identity::Foreign), Outputs::only(Order::Snap));
         // NaN counts as an error below.
-        engine.begin_async(&given, 0.0, &want).await?;
+        engine.begin_async(&given, 0.0, &outputs).await?;
         engine.collect_async(&mut found).await?;
-        reference.begin(&given, 0.0, &want)?;
+        reference.begin(&given, 0.0, &outputs)?;
         reference.collect(&mut right)?;
         let [limit, of_snaps] = limits(precision, sources.len());
         let pairs = [

@@ -10,8 +10,8 @@ use super::{FittedShapes, GpuTiers};
 use crate::error::{Error, Result};
 use crate::exchange::equal_shares;
 use crate::forces::{
-    Answers, Arrivals, Capabilities, DeviceEngine, ForceEngine, Interfaces, MovingSources, Order,
-    Precision, SharedTable, Sinks, Sources, Want,
+    Arrivals, Capabilities, DeviceEngine, ForceEngine, Forces, Interfaces, MovingSources, Order,
+    Outputs, Precision, SharedTable, Sinks, Sources,
 };
 use crate::gpu::{DeviceClass, Gpu};
 
@@ -22,7 +22,7 @@ pub struct SeveralTiers {
     ranges: Vec<Range<usize>>,
     /// Whether lists were requested.
     lists: bool,
-    found: Vec<Answers>,
+    found: Vec<Forces>,
 }
 
 /// An evaluation of more interactions is distributed. Below, starting a second device and waiting
@@ -47,7 +47,7 @@ impl SeveralTiers {
         }
         let make = |gpu: &Arc<Gpu>| GpuTiers::new(Arc::clone(gpu), precision);
         let engines = devices.iter().map(make).collect::<Result<Vec<_>>>()?;
-        let found = engines.iter().map(|_| Answers::default()).collect();
+        let found = engines.iter().map(|_| Forces::default()).collect();
         Ok(Self { engines, ranges: Vec::new(), lists: false, found })
     }
 
@@ -99,20 +99,20 @@ impl ForceEngine for SeveralTiers {
         Interfaces { moving: Some(self), ..Interfaces::default() }
     }
 
-    fn begin(&mut self, sinks: &Sinks, softening: f64, want: &Want) -> Result<()> {
-        sinks.check(softening, want)?;
+    fn begin(&mut self, sinks: &Sinks, softening: f64, outputs: &Outputs) -> Result<()> {
+        sinks.check(softening, outputs)?;
         let n = sinks.position.len();
         let is_large = self.interactions(n) > sharing_threshold(self.first().gpu().adapter.class);
         let devices = if is_large { self.engines.len() } else { 1 };
         self.ranges = equal_shares(n, devices, 1);
-        self.lists = want.within.is_some();
+        self.lists = outputs.within.is_some();
         let mut both = self.engines.iter_mut().zip(&self.ranges);
         both.try_for_each(|(engine, range)| {
-            engine.begin_range(sinks, range.clone(), softening, want)
+            engine.begin_range(sinks, range.clone(), softening, outputs)
         })
     }
 
-    fn collect(&mut self, out: &mut Answers) -> Result<()> {
+    fn collect(&mut self, out: &mut Forces) -> Result<()> {
         let ranges = std::mem::take(&mut self.ranges);
         let Self { engines, found, lists, .. } = self;
         let (Some((first, others)), Some((own, theirs))) =
@@ -163,8 +163,8 @@ impl MovingSources for SeveralTiers {
 }
 
 /// Concatenates the results of the devices.
-fn join(found: &[Answers], lists: bool, out: &mut Answers) {
-    fn all<T: Copy>(out: &mut Vec<T>, found: &[Answers], of: impl Fn(&Answers) -> &Vec<T>) {
+fn join(found: &[Forces], lists: bool, out: &mut Forces) {
+    fn all<T: Copy>(out: &mut Vec<T>, found: &[Forces], of: impl Fn(&Forces) -> &Vec<T>) {
         out.clear();
         found.iter().for_each(|found| out.extend_from_slice(of(found)));
     }

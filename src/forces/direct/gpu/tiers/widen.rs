@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use super::frame::Units;
 use super::records::{MANY, Wide, in_wide_registers};
 use super::{DirectVariant, Near};
-use crate::forces::{Answers, Lists, NO_SOURCE, Precision};
+use crate::forces::{Forces, Lists, NO_SOURCE, Precision};
 
 /// Converts sums and nearest sources into `out`, which has space for the requested outputs.
 /// `words`: sums with nearest sources. `distance_of` returns the distance of a sink from its
@@ -16,9 +16,9 @@ pub(super) fn answers(
     variant: &DirectVariant,
     units: &Units,
     distance_of: impl Fn(usize, u32) -> f64 + Sync,
-    out: &mut Answers,
+    out: &mut Forces,
 ) {
-    let Answers { acceleration, jerk, snap, potential, nearest, nearest_distance, .. } = out;
+    let Forces { acceleration, jerk, snap, potential, nearest, nearest_distance, .. } = out;
     // A task takes 256 sinks: waking other threads takes as long as several hundred.
     let mut tasks: Vec<Task<_>> = Vec::new();
     let (mut jerk, mut snap) = (jerk.chunks_mut(EACH), snap.chunks_mut(EACH));

@@ -4,7 +4,7 @@ use web_time::Instant;
 
 use crate::error::{Error, Result};
 use crate::forces::{
-    Answers, Capabilities, ForceEngine, Interfaces, Order, Precision, Sinks, Sources, Want,
+    Capabilities, ForceEngine, Forces, Interfaces, Order, Outputs, Precision, Sinks, Sources,
 };
 
 /// Refuses work from a given time on. An integrator then stops before its next block and can
@@ -64,11 +64,11 @@ impl ForceEngine for Pausing {
         self.engine.update_sources(index, sources)
     }
 
-    fn begin(&mut self, sinks: &Sinks, softening: f64, want: &Want) -> Result<()> {
-        self.engine.begin(sinks, softening, want)
+    fn begin(&mut self, sinks: &Sinks, softening: f64, outputs: &Outputs) -> Result<()> {
+        self.engine.begin(sinks, softening, outputs)
     }
 
-    fn collect(&mut self, out: &mut Answers) -> Result<()> {
+    fn collect(&mut self, out: &mut Forces) -> Result<()> {
         self.engine.collect(out)
     }
 }

@@ -6,7 +6,8 @@ use proptest::prelude::*;
 use super::{CpuDouble, Kernel, agree, answer, bodies_of};
 use crate::forces::direct::Reference;
 use crate::forces::{
-    Answers, ForceEngine, Identity, Moving, MovingSources, Order, Sources, TestBodies, Want, Within,
+    ForceEngine, Forces, Identity, Moving, MovingSources, Order, Outputs, Sources, TestBodies,
+    Within,
 };
 
 /// The bodies with derivatives up to `highest`, each at its own time.
@@ -32,17 +33,17 @@ fn set_predicted(engine: &mut dyn ForceEngine, sources: &[Moving], time: Option<
 }
 
 /// Everything that `engine` can compute for `sinks` of the bodies.
-fn ask(engine: &mut dyn ForceEngine, bodies: &TestBodies, sinks: usize, eps: f64) -> Vec<Answers> {
+fn ask(engine: &mut dyn ForceEngine, bodies: &TestBodies, sinks: usize, eps: f64) -> Vec<Forces> {
     let radius = vec![0.3; sinks];
     let own: Vec<u32> = (0..sinks as u32).collect();
     let mut all = Vec::new();
     for order in [Order::Acceleration, Order::Jerk, Order::Snap] {
         let within = Some(Within { radius: &radius, capacity: 5 });
-        let want = Want { order, potential: true, nearest: true, distance: true, within };
-        let near = Want { within: None, ..want };
-        for want in [Want::only(order), Want { nearest: false, ..near }, near, want] {
+        let outputs = Outputs { order, potential: true, nearest: true, distance: true, within };
+        let near = Outputs { within: None, ..outputs };
+        for outputs in [Outputs::only(order), Outputs { nearest: false, ..near }, near, outputs] {
             let sinks = bodies.sinks(0..sinks, Identity::Each(&own));
-            all.push(answer(engine, &sinks, eps, &want));
+            all.push(answer(engine, &sinks, eps, &outputs));
         }
     }
     all

@@ -11,7 +11,7 @@ use super::range;
 use glam::DVec3;
 
 use crate::error::Result;
-use crate::forces::{Answers, Order, Sinks, Want, Watch};
+use crate::forces::{Forces, Order, Outputs, Sinks, Watch};
 use crate::gpu::layout::VEC4;
 use crate::gpu::{DeviceClass, Progress};
 
@@ -22,7 +22,7 @@ impl GpuTiers {
         &mut self,
         sinks: &Sinks<'_>,
         softening: f64,
-        want: &Want<'_>,
+        outputs: &Outputs<'_>,
     ) -> Result<()> {
         if let Some(mut before) = self.begun.take() {
             // Its results were never collected.
@@ -32,13 +32,13 @@ impl GpuTiers {
         if !self.readback.is_idle() {
             self.readback.abandon();
         }
-        sinks.check(softening, want)?;
+        sinks.check(softening, outputs)?;
         let (has_velocity, has_acceleration) = self.sources.derivatives();
         let (n, count) = (sinks.position.len(), self.sources.count());
-        want.order.check_sources(count, has_velocity, has_acceleration)?;
-        let (mut variant, mut whole) = self.plan(n, want)?;
+        outputs.order.check_sources(count, has_velocity, has_acceleration)?;
+        let (mut variant, mut whole) = self.plan(n, outputs)?;
         // The host needs positions of sinks to compute distances and to filter by radius.
-        let needs_positions = want.nearest && want.distance || want.within.is_some();
+        let needs_positions = outputs.nearest && outputs.distance || outputs.within.is_some();
         let mut evaluation = Evaluation {
             count: n,
             among: None,
@@ -48,11 +48,11 @@ impl GpuTiers {
             watch: None,
             replaced: None,
             variant,
-            potential: want.potential,
-            nearest: want.nearest,
-            distance: want.distance,
-            capacity: want.within.map(|within| within.capacity),
-            radius: want.within.map(|within| within.radius.to_vec()).unwrap_or_default(),
+            potential: outputs.potential,
+            nearest: outputs.nearest,
+            distance: outputs.distance,
+            capacity: outputs.within.map(|within| within.capacity),
+            radius: outputs.within.map(|within| within.radius.to_vec()).unwrap_or_default(),
             whole,
             next: Next::Copied,
             interactions: 0,
@@ -72,7 +72,7 @@ impl GpuTiers {
             self.sources.frame().softening_squared(softening);
         evaluation.whole = whole;
         evaluation.next = Next::Forces(Some(Progress::default()));
-        let submitted = self.submit(&mut evaluation, sinks, want).await;
+        let submitted = self.submit(&mut evaluation, sinks, outputs).await;
         submitted.inspect_err(|_| self.sources.resend_all())?;
         if self.gpu.adapter.class == DeviceClass::Software {
             // A software adapter computes on the host's cores, so nothing is gained by overlap. And
@@ -93,7 +93,7 @@ impl GpuTiers {
         &mut self,
         evaluation: &mut Evaluation,
         sinks: &Sinks<'_>,
-        want: &Want<'_>,
+        outputs: &Outputs<'_>,
     ) -> Result<()> {
         let gpu = Arc::clone(&self.gpu);
         let (variant, lists) = (evaluation.variant, evaluation.capacity.is_some());
@@ -110,7 +110,7 @@ impl GpuTiers {
         self.batch.begin(&gpu, n as u64 * each + along, 8 + ROWS as usize);
         evaluation.sent = sent;
         let early = self.early_sinks(evaluation) as usize;
-        self.narrow(evaluation, if early > 0 { 0..early } else { 0..n }, sinks, want)?;
+        self.narrow(evaluation, if early > 0 { 0..early } else { 0..n }, sinks, outputs)?;
         let sources = self.sources.send(&gpu, variant.order, &mut self.batch).await?;
         let capacity = evaluation.whole.capacity as usize;
         let is_other = self.buffers.fit(&gpu, sources, &self.batch, &variant, n, capacity);
@@ -120,7 +120,7 @@ impl GpuTiers {
         }
         if early > 0 {
             self.submit_early(evaluation, early as u32)?;
-            self.narrow(evaluation, early..n, sinks, want)?;
+            self.narrow(evaluation, early..n, sinks, outputs)?;
         }
         self.batch.keep();
         self.advance(evaluation)?;
@@ -130,14 +130,14 @@ impl GpuTiers {
     }
 
     /// Asynchronous version of [`crate::forces::ForceEngine::collect`].
-    pub async fn collect_async(&mut self, out: &mut Answers) -> Result<()> {
-        let nothing = Want::only(Order::Acceleration);
+    pub async fn collect_async(&mut self, out: &mut Forces) -> Result<()> {
+        let nothing = Outputs::only(Order::Acceleration);
         let Some(mut evaluation) = self.begun.take() else {
             out.resize(0, &nothing);
             return Ok(());
         };
         let n = evaluation.count;
-        let want = Want {
+        let outputs = Outputs {
             order: evaluation.variant.order,
             potential: evaluation.potential,
             nearest: evaluation.nearest,
@@ -150,7 +150,7 @@ impl GpuTiers {
             // Older results must not be mistaken for new ones.
             out.resize(0, &nothing);
         }
-        out.resize(n, &want);
+        out.resize(n, &outputs);
         if is_empty {
             (0..n).filter(|_| lists).for_each(|_| out.neighbours.push(&[], 0));
         } else {
@@ -158,13 +158,13 @@ impl GpuTiers {
             self.read(&evaluation, out).await?;
         }
         if let Some((range, all)) = &evaluation.among {
-            range::place(out, range, *all, &want, lists);
+            range::place(out, range, *all, &outputs, lists);
         }
         Ok(())
     }
 
     /// Reads the results of a completed evaluation into `out`.
-    async fn read(&mut self, evaluation: &Evaluation, out: &mut Answers) -> Result<()> {
+    async fn read(&mut self, evaluation: &Evaluation, out: &mut Forces) -> Result<()> {
         let Self { sources, readback, .. } = self;
         let Evaluation { sinks, variant, replaced, watch, .. } = evaluation;
         let read = |copied: &[&[u32]]| {

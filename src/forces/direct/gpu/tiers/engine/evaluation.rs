@@ -223,7 +223,7 @@ impl GpuTiers {
         self.batch.make_ahead(&self.gpu);
         self.gpu.poll()?;
         let wait_begun = web_time::Instant::now();
-        self.gpu.finish_soon(submission, PATIENCE).await?;
+        self.gpu.finish_within(submission, PATIENCE).await?;
         // If the host waited late, the device may have been done long before: then only a rate
         // above the known one is informative.
         let (waited, secs) = (wait_begun.elapsed().as_secs_f64(), begun.elapsed().as_secs_f64());

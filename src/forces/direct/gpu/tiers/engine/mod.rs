@@ -10,10 +10,11 @@ use super::sources::DeviceSources;
 use super::store::Store;
 use super::{DirectVariant, Near, Pairs, Shape, self_test};
 use crate::error::Result;
-use crate::forces::question::check_below;
+use crate::forces::request::check_below;
 use crate::forces::{
-    Answers, Arrivals, BoxFuture, Capabilities, DeviceEngine, ForceEngine, Interfaces,
-    MovingSources, Order, Precision, SharedTable, Sinks, Sources, Throughput, Want, check_update,
+    Arrivals, BoxFuture, Capabilities, DeviceEngine, ForceEngine, Forces, Interfaces,
+    MovingSources, Order, Outputs, Precision, SharedTable, Sinks, Sources, Throughput,
+    check_update,
 };
 use crate::gpu::layout::{DirectParams, FOREIGN};
 use crate::gpu::{Batch, Checks, Gpu, Readback, blocking};
@@ -153,7 +154,7 @@ impl GpuTiers {
         self.buffers.untouched(&self.gpu, &variant, sinks, capacity)
     }
 
-    fn plan(&self, sinks: usize, want: &Want) -> Result<(DirectVariant, DirectParams)> {
+    fn plan(&self, sinks: usize, outputs: &Outputs) -> Result<(DirectVariant, DirectParams)> {
         let gpu = &self.gpu;
         let count = self.sources.count() as u32;
         if sinks >= FOREIGN as usize {
@@ -162,15 +163,15 @@ impl GpuTiers {
         let mut variant = DirectVariant {
             shape: Shape { p: 8, q: 8, r: 1, u: 1, l: 1, slices: 1 },
             precision: self.precision,
-            order: want.order,
-            near: match (want.within, want.nearest) {
+            order: outputs.order,
+            near: match (outputs.within, outputs.nearest) {
                 (Some(_), _) => Near::Listed,
                 (None, true) => Near::Nearest,
                 (None, false) => Near::Nothing,
             },
             softened: false,
             pairs: self.pairs,
-            brief: self.sources.is_brief(want.order),
+            brief: self.sources.is_brief(outputs.order),
             refined: self.precision.refines(count as usize),
         };
         let sum_bytes = variant.sums() as u64 * variant.vector_bytes();
@@ -178,7 +179,7 @@ impl GpuTiers {
         variant.shape = self.shape.unwrap_or_else(|| {
             let (class, refined) = (gpu.adapter.class, variant.refined);
             let all = self.range_of.unwrap_or(sinks);
-            let found = self.fitted.find(self.precision, want.order, all, count as usize);
+            let found = self.fitted.find(self.precision, outputs.order, all, count as usize);
             let holds = |shape: &Shape| {
                 let segments = u64::from(shape.slices) * u64::from(shape.q + 1);
                 let fits = sum_bytes * segments * all as u64 <= largest;
@@ -198,7 +199,7 @@ impl GpuTiers {
             )));
         }
         let room = (largest / 4) as usize / sinks.max(1);
-        let capacity = want.within.map_or(0, |within| {
+        let capacity = outputs.within.map_or(0, |within| {
             let requested = within.capacity.min(self.sources.count()).max(1);
             (requested + SPARE_ENTRIES).min(room.max(requested))
         });
@@ -299,14 +300,14 @@ impl ForceEngine for GpuTiers {
         }
     }
 
-    fn begin(&mut self, sinks: &Sinks, softening: f64, want: &Want) -> Result<()> {
+    fn begin(&mut self, sinks: &Sinks, softening: f64, outputs: &Outputs) -> Result<()> {
         match sinks.only {
-            Some((begin, end)) => self.begin_part(sinks, begin..end, softening, want),
-            None => blocking(self.begin_async(sinks, softening, want)),
+            Some((begin, end)) => self.begin_part(sinks, begin..end, softening, outputs),
+            None => blocking(self.begin_async(sinks, softening, outputs)),
         }
     }
 
-    fn collect(&mut self, out: &mut Answers) -> Result<()> {
+    fn collect(&mut self, out: &mut Forces) -> Result<()> {
         blocking(self.collect_async(out))
     }
 
@@ -314,11 +315,11 @@ impl ForceEngine for GpuTiers {
         &'a mut self,
         sinks: &'a Sinks<'a>,
         softening: f64,
-        want: &'a Want<'a>,
-        out: &'a mut Answers,
+        outputs: &'a Outputs<'a>,
+        out: &'a mut Forces,
     ) -> BoxFuture<'a, Result<()>> {
         Box::pin(async move {
-            self.begin_async(sinks, softening, want).await?;
+            self.begin_async(sinks, softening, outputs).await?;
             self.collect_async(out).await
         })
     }

@@ -8,7 +8,7 @@ use super::super::rows::Word;
 use super::GpuTiers;
 use super::evaluation::Evaluation;
 use crate::error::{Error, Result};
-use crate::forces::{Identity, NO_SOURCE, Precision, Sinks, Want};
+use crate::forces::{Identity, NO_SOURCE, Outputs, Precision, Sinks};
 use crate::gpu::layout::{FOREIGN, VEC4};
 
 // Source indices are uploaded unchanged.
@@ -21,17 +21,17 @@ impl GpuTiers {
         evaluation: &mut Evaluation,
         part: Range<usize>,
         sinks: &Sinks<'_>,
-        want: &Want<'_>,
+        outputs: &Outputs<'_>,
     ) -> Result<()> {
         let (begin, n, words) = (part.start, part.len(), evaluation.variant.words());
         let frame = *self.sources.frame();
         let per_unit = frame.per_unit();
         let make = |(k, out): (usize, &mut [Word])| {
-            frame.sink(per_unit, &entry(sinks, want, begin + k), out)
+            frame.sink(per_unit, &entry(sinks, outputs, begin + k), out)
         };
         let (sinks_at, records) = self.batch.part::<Word>(n * words);
         let refused = match n < MANY {
-            true => in_wide_registers(Few { frame: &frame, sinks, want, begin, words, records }),
+            true => in_wide_registers(Few { frame: &frame, sinks, outputs, begin, words, records }),
             false => first_refused(records, words, make),
         };
         if let Some(k) = refused {
@@ -68,7 +68,7 @@ impl GpuTiers {
 struct Few<'a, 'b> {
     frame: &'a TierFrame,
     sinks: &'a Sinks<'b>,
-    want: &'a Want<'b>,
+    outputs: &'a Outputs<'b>,
     begin: usize,
     words: usize,
     records: &'a mut [Word],
@@ -85,13 +85,13 @@ impl Wide for Few<'_, '_> {
             self.frame.precision == Precision::DoubleSingle && self.words == WORDS_TO_VELOCITY;
         if is_brief && acceleration.is_empty() && velocity.len() == position.len() {
             let radius =
-                |k: usize| self.want.within.map_or(-1.0, |within| within.radius[self.begin + k]);
+                |k: usize| self.outputs.within.map_or(-1.0, |within| within.radius[self.begin + k]);
             let moving = (&position[self.begin..], &velocity[self.begin..]);
             return self.frame.brief_sinks(moving, radius, self.records);
         }
         let per_unit = self.frame.per_unit();
         for (k, out) in self.records.chunks_exact_mut(self.words).enumerate() {
-            let entry = entry(self.sinks, self.want, self.begin + k);
+            let entry = entry(self.sinks, self.outputs, self.begin + k);
             if !self.frame.sink(per_unit, &entry, out) {
                 return Some(k);
             }
@@ -102,12 +102,12 @@ impl Wide for Few<'_, '_> {
 
 /// The fields of sink `i` that its record is made from.
 #[inline(always)]
-fn entry(sinks: &Sinks<'_>, want: &Want<'_>, i: usize) -> Entry {
+fn entry(sinks: &Sinks<'_>, outputs: &Outputs<'_>, i: usize) -> Entry {
     let or_zero = |of: &[glam::DVec3]| of.get(i).copied().unwrap_or_default();
     Entry {
         position: sinks.position[i],
         velocity: or_zero(sinks.velocity),
         acceleration: or_zero(sinks.acceleration),
-        last: want.within.map_or(-1.0, |within| within.radius[i]),
+        last: outputs.within.map_or(-1.0, |within| within.radius[i]),
     }
 }

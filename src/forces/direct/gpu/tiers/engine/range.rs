@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::GpuTiers;
 use crate::error::{Error, Result};
-use crate::forces::{Answers, ForceEngine, Sinks, Want, Within};
+use crate::forces::{ForceEngine, Forces, Outputs, Sinks, Within};
 
 impl GpuTiers {
     /// [`ForceEngine::begin`] for the sinks `range`, with the same bits as in an evaluation of all.
@@ -14,13 +14,14 @@ impl GpuTiers {
         sinks: &Sinks,
         range: Range<usize>,
         softening: f64,
-        want: &Want,
+        outputs: &Outputs,
     ) -> Result<()> {
-        let within = want
+        let within = outputs
             .within
             .map(|Within { radius, capacity }| Within { radius: &radius[range.clone()], capacity });
         self.range_of = Some(sinks.position.len());
-        let begun = self.begin(&sinks.part(range.clone()), softening, &Want { within, ..*want });
+        let begun =
+            self.begin(&sinks.part(range.clone()), softening, &Outputs { within, ..*outputs });
         self.range_of = None;
         begun.map_err(|error| with_index_offset(range.start, error))
     }
@@ -31,10 +32,10 @@ impl GpuTiers {
         sinks: &Sinks,
         part: Range<usize>,
         softening: f64,
-        want: &Want,
+        outputs: &Outputs,
     ) -> Result<()> {
-        sinks.check(softening, want)?;
-        self.begin_range(sinks, part.clone(), softening, want)?;
+        sinks.check(softening, outputs)?;
+        self.begin_range(sinks, part.clone(), softening, outputs)?;
         if let Some(evaluation) = &mut self.begun {
             evaluation.among = Some((part, sinks.position.len()));
         }
@@ -52,11 +53,17 @@ pub fn with_index_offset(first: usize, error: Error) -> Error {
     }
 }
 
-/// Moves the outputs of the sinks `range` to their entries among those of `all` sinks. `want` and
+/// Moves the outputs of the sinks `range` to their entries among those of `all` sinks. `outputs` and
 /// `lists` say what was requested.
-pub(super) fn place(out: &mut Answers, range: &Range<usize>, all: usize, want: &Want, lists: bool) {
+pub(super) fn place(
+    out: &mut Forces,
+    range: &Range<usize>,
+    all: usize,
+    outputs: &Outputs,
+    lists: bool,
+) {
     let found = std::mem::take(&mut out.neighbours);
-    out.resize(all, want);
+    out.resize(all, outputs);
     move_to(&mut out.acceleration, range);
     move_to(&mut out.jerk, range);
     move_to(&mut out.snap, range);

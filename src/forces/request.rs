@@ -88,7 +88,7 @@ pub enum Order {
 
 /// What to compute.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Want<'a> {
+pub struct Outputs<'a> {
     /// Derivatives.
     pub order: Order,
     /// Whether to compute potentials.
@@ -101,13 +101,13 @@ pub struct Want<'a> {
     pub within: Option<Within<'a>>,
 }
 
-impl Want<'_> {
+impl Outputs<'_> {
     /// Accelerations only: what a leapfrog step needs.
-    pub const ACCELERATION: Want<'static> = Want::only(Order::Acceleration);
+    pub const ACCELERATION: Outputs<'static> = Outputs::only(Order::Acceleration);
 
     /// Accelerations and potentials: what diagnostics need.
-    pub const POTENTIAL: Want<'static> =
-        Want { potential: true, ..Want::only(Order::Acceleration) };
+    pub const POTENTIAL: Outputs<'static> =
+        Outputs { potential: true, ..Outputs::only(Order::Acceleration) };
 
     /// Derivatives up to `order` only.
     pub const fn only(order: Order) -> Self {
@@ -196,16 +196,16 @@ impl<'a> Sinks<'a> {
         Self { position, identity, ..Self::default() }
     }
 
-    /// Checks that the arrays fit each other and contain what `want` needs, and that softening and
+    /// Checks that the arrays fit each other and contain what `outputs` needs, and that softening and
     /// radii are in range. Engines call it first in [`super::ForceEngine::begin`].
-    pub fn check(&self, softening: f64, want: &Want) -> Result<()> {
+    pub fn check(&self, softening: f64, outputs: &Outputs) -> Result<()> {
         check_softening(softening)?;
         let n = self.position.len();
         let derivatives =
             [("velocities", self.velocity.len()), ("accelerations", self.acceleration.len())];
         check_lengths("sink", n, &[], &derivatives)?;
         for (order, (name, length)) in [Order::Jerk, Order::Snap].into_iter().zip(derivatives) {
-            if want.order >= order && length != n {
+            if outputs.order >= order && length != n {
                 return Err(Error::value(
                     format!("the number of sink {name}"),
                     length,
@@ -225,7 +225,7 @@ impl<'a> Sinks<'a> {
             let allowed = format!("within 0..{n}");
             return Err(Error::value("the range of sinks", format!("{begin}..{end}"), allowed));
         }
-        let Some(within) = want.within else { return Ok(()) };
+        let Some(within) = outputs.within else { return Ok(()) };
         if within.radius.len() != n {
             let allowed = format!("{n}, one per sink");
             return Err(Error::value(

@@ -3,7 +3,7 @@
 use glam::DVec3;
 
 use super::Precision;
-use super::question::{NO_SOURCE, Order, Want};
+use super::request::{NO_SOURCE, Order, Outputs};
 use crate::error::{Error, Result};
 use crate::math::{all_finite, all_vectors_finite};
 
@@ -19,7 +19,7 @@ use crate::math::{all_finite, all_vectors_finite};
 /// S_j = G m_j a / R^3 - 6 alpha J_j - 3 beta A_j
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Answers {
+pub struct Forces {
     /// Sum of A_j.
     pub acceleration: Vec<DVec3>,
     /// Sum of J_j.
@@ -37,17 +37,17 @@ pub struct Answers {
     pub neighbours: Lists,
 }
 
-impl Answers {
-    /// Allocates entries for `n` sinks of what `want` requests, and empties the rest. Remaining
+impl Forces {
+    /// Allocates entries for `n` sinks of what `outputs` requests, and empties the rest. Remaining
     /// values are stale until overwritten.
-    pub fn resize(&mut self, n: usize, want: &Want) {
+    pub fn resize(&mut self, n: usize, outputs: &Outputs) {
         let when = |wanted: bool| if wanted { n } else { 0 };
         self.acceleration.resize(n, DVec3::ZERO);
-        self.jerk.resize(when(want.order >= Order::Jerk), DVec3::ZERO);
-        self.snap.resize(when(want.order >= Order::Snap), DVec3::ZERO);
-        self.potential.resize(when(want.potential), 0.0);
-        self.nearest.resize(when(want.nearest), NO_SOURCE);
-        self.nearest_distance.resize(when(want.nearest && want.distance), f64::INFINITY);
+        self.jerk.resize(when(outputs.order >= Order::Jerk), DVec3::ZERO);
+        self.snap.resize(when(outputs.order >= Order::Snap), DVec3::ZERO);
+        self.potential.resize(when(outputs.potential), 0.0);
+        self.nearest.resize(when(outputs.nearest), NO_SOURCE);
+        self.nearest_distance.resize(when(outputs.nearest && outputs.distance), f64::INFINITY);
         self.neighbours.clear();
     }
 
