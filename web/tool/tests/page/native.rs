@@ -11,7 +11,7 @@ use super::{click, open_browser, output_path, page_url, report_skipped};
 pub fn run_native(words: &[&str], adapter: Option<&Path>) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
-    command.current_dir(root).args(["run", "--quiet", "--locked", "--features", "capi"]);
+    command.current_dir(root).args(["run", "--quiet", "--locked", "--package", "gravitile-app"]);
     command.args(["--bin", "gravitile", "--"]).args(words);
     if let Some(adapter) = adapter {
         command.env("VK_DRIVER_FILES", adapter).env("VK_ICD_FILENAMES", adapter);
