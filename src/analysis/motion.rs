@@ -52,7 +52,11 @@ impl Members<'_> {
             return Motion { radial: 0.0, sigma_r: 0.0, sigma_t: 0.0 };
         }
         let mean = |value: &(dyn Fn([f64; 3]) -> f64 + Sync)| {
-            sum_of(n, |k| of(k)[0] * value(of(k))) / total
+            let weighted = |k: usize| {
+                let entry = of(k);
+                entry[0] * value(entry)
+            };
+            sum_of(n, weighted) / total
         };
         let radial = mean(&|[_, radial, _]| radial);
         let sigma_r = mean(&|[_, v, _]| (v - radial) * (v - radial)).sqrt();

@@ -7,6 +7,7 @@ use glam::DVec3;
 use super::shells::{MOST, sorted_into};
 use super::{Group, Members, check_finite};
 use crate::bodies::Bodies;
+use crate::diagnostics::radii_of_parts;
 use crate::error::{Error, Result};
 use crate::math::{sum_of, sum_vec_of};
 
@@ -80,17 +81,8 @@ impl Rings {
         });
         let axis = spin.try_normalize().unwrap_or(DVec3::Z);
         let outer = outer.unwrap_or_else(|| {
-            let mut radii: Vec<(f64, f64)> = (0..members.list.len())
-                .map(|k| (height(bodies, members.list[k], centre, axis).1, members.weight(k)))
-                .collect();
-            radii.sort_by(|a, b| a.0.total_cmp(&b.0));
-            let total: f64 = radii.iter().map(|(_, weight)| weight).sum();
-            let mut within = 0.0;
-            let reached = radii.iter().find(|(_, weight)| {
-                within += weight;
-                within >= 0.98 * total
-            });
-            reached.map_or(0.0, |(radius, _)| *radius)
+            let distance = |i: usize| height(bodies, i, centre, axis).1;
+            radii_of_parts(bodies, &members.list, distance, &[0.98])[0]
         });
         if !(outer > 0.0 && outer.is_finite()) {
             let allowed = "finite and above 0, as the bodies of a disk have";

@@ -5,6 +5,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::error::{Error, Result};
+
 /// One of the snapshots of a file that may hold several, such as NEMO's; as text `3`, `t=2.5` or
 /// `last`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -19,10 +21,50 @@ pub enum SnapshotChoice {
     Last,
 }
 
+impl SnapshotChoice {
+    /// The index of the chosen one among snapshots of these times, at least one. `what` names the
+    /// choice in errors.
+    ///
+    /// # Errors
+    /// [`Error::Value`] for a number or a time that they do not have.
+    pub fn index(self, times: &[f64], what: &str) -> Result<usize> {
+        let last = times.len().saturating_sub(1);
+        match self {
+            Self::Last => Ok(last),
+            Self::Number(number) => {
+                let found = usize::try_from(number).ok().filter(|number| *number <= last);
+                found.ok_or_else(|| {
+                    let allowed = match last {
+                        0 => "0: there is one snapshot".to_owned(),
+                        last => format!("from 0 to {last}"),
+                    };
+                    Error::value(what, number, allowed)
+                })
+            }
+            Self::Time(time) => {
+                let [least, most] = [f64::min, f64::max]
+                    .map(|of| times.iter().copied().filter(|t| !t.is_nan()).fold(f64::NAN, of));
+                // Times are typed in decimals, and files may have them in f32.
+                let margin = 1e-6 * least.abs().max(most.abs());
+                if !(least - margin <= time && time <= most + margin) {
+                    let allowed = match times {
+                        [only] => format!("{only}, the time of its only snapshot"),
+                        _ => format!("a time from {least} to {most}, as its snapshots have"),
+                    };
+                    return Err(Error::value(what, format!("t={time}"), allowed));
+                }
+                let away = |k: &usize| (times[*k] - time).abs();
+                let nearest = (0..times.len()).min_by(|a, b| away(a).total_cmp(&away(b)));
+                Ok(nearest.unwrap_or(0))
+            }
+        }
+    }
+}
+
 impl FromStr for SnapshotChoice {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
         let time = |time: &str| time.trim().parse().ok().filter(|time: &f64| time.is_finite());
         let choice = match text.trim() {
             "last" => Some(Self::Last),

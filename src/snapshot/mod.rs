@@ -86,7 +86,7 @@ pub struct Format {
     pub files: Option<fn(head: &[u8]) -> u64>,
     /// For formats of which a file may hold several snapshots: their times, in the file's order.
     /// `None`: a file is always one snapshot.
-    pub series: Option<fn(&[u8]) -> Result<Vec<f64>, Problem>>,
+    pub series: Option<TimesFn>,
     /// Reads a snapshot, which has passed [`Snapshot::validate`]; the only options used are
     /// `renumber` and, with [`Format::series`], the number of the snapshot. Callers use
     /// [`read_with`].
@@ -95,6 +95,9 @@ pub struct Format {
     /// read. Callers use [`write()`].
     pub write: Option<WriteFn>,
 }
+
+/// The type of [`Format::series`].
+pub type TimesFn = fn(&[u8]) -> Result<Vec<f64>, String>;
 
 /// The type of [`Format::write`].
 pub type WriteFn = fn(&Snapshot, &WriteOptions, &mut Output, &mut Losses) -> Result<()>;

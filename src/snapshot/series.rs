@@ -4,7 +4,7 @@ use super::find::refuse_foreign;
 use super::{
     Format, Input, ReadOptions, Snapshot, SnapshotChoice, Source, WriteOptions, find, recognise,
 };
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::messages;
 
 /// A source whose format is recognised, and whose snapshots are read one by one. Several of them
@@ -54,10 +54,10 @@ impl<'a> Series<'a> {
     /// Reads the snapshot of this number, from 0, whatever [`ReadOptions::snapshot`] says.
     ///
     /// # Errors
-    /// As [`super::read_with`]; [`Error::Value`] for a number from [`Series::len`] on.
+    /// As [`super::read_with`]; [`crate::error::Error::Value`] for a number from [`Series::len`] on.
     pub fn read(&mut self, number: usize) -> Result<Snapshot> {
         let choice = SnapshotChoice::Number(number as u64);
-        self.find(&vec![0.0; self.len()], choice)?;
+        choice.index(&vec![0.0; self.len()], &self.what())?;
         let options = ReadOptions { snapshot: Some(choice), ..self.options.clone() };
         let mut snapshot = (self.format.read)(&mut self.input, &options)?;
         if options.renumber {
@@ -76,12 +76,12 @@ impl<'a> Series<'a> {
         let Some(times) = &self.times else {
             let snapshot = self.read(0)?;
             if let Some(choice) = self.options.snapshot {
-                self.find(&[snapshot.time], choice)?;
+                choice.index(&[snapshot.time], &self.what())?;
             }
             return Ok(snapshot);
         };
         let choice = self.options.snapshot.unwrap_or(SnapshotChoice::Number(0));
-        let (number, count) = (self.find(times, choice)?, times.len());
+        let (number, count) = (choice.index(times, &self.what())?, times.len());
         let mut snapshot = self.read(number)?;
         if count > 1 {
             let which = match self.options.snapshot {
@@ -99,40 +99,6 @@ impl<'a> Series<'a> {
             ));
         }
         Ok(snapshot)
-    }
-
-    /// The number of the chosen snapshot.
-    fn find(&self, times: &[f64], choice: SnapshotChoice) -> Result<usize> {
-        let last = times.len() - 1;
-        match choice {
-            SnapshotChoice::Last => Ok(last),
-            SnapshotChoice::Number(number) => {
-                let found = usize::try_from(number).ok().filter(|number| *number <= last);
-                found.ok_or_else(|| {
-                    let allowed = match last {
-                        0 => "0: there is one snapshot".to_owned(),
-                        last => format!("from 0 to {last}"),
-                    };
-                    Error::value(self.what(), number, allowed)
-                })
-            }
-            SnapshotChoice::Time(time) => {
-                let [least, most] = [f64::min, f64::max]
-                    .map(|of| times.iter().copied().filter(|t| !t.is_nan()).fold(f64::NAN, of));
-                // Times are typed in decimals, and files may have them in f32.
-                let margin = 1e-6 * least.abs().max(most.abs());
-                if !(least - margin <= time && time <= most + margin) {
-                    let allowed = match times {
-                        [only] => format!("{only}, the time of its only snapshot"),
-                        _ => format!("a time from {least} to {most}, as its snapshots have"),
-                    };
-                    return Err(Error::value(self.what(), format!("t={time}"), allowed));
-                }
-                let away = |k: &usize| (times[*k] - time).abs();
-                let nearest = (0..times.len()).min_by(|a, b| away(a).total_cmp(&away(b)));
-                Ok(nearest.unwrap_or(0))
-            }
-        }
     }
 
     fn what(&self) -> String {

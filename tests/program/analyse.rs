@@ -168,7 +168,9 @@ fn runs_and_series_give_rows_over_time() {
     assert_eq!(times(&[&run]), [0.0, 0.5, 1.0]);
     assert_eq!(times(&[&run, "--snapshot", "last"]), [1.0]);
     assert_eq!(times(&[&run, "--snapshot", "1"]), [0.5]);
-    refused(&["analyse", &run, "--snapshot", "3"], "must be 0 to 2");
+    assert_eq!(times(&[&run, "--snapshot", "t=0.45"]), [0.5]);
+    refused(&["analyse", &run, "--snapshot", "3"], "must be from 0 to 2");
+    refused(&["analyse", &run, "--snapshot", "t=1.5"], "a time from 0 to 1");
     let series = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/library/snapshots/nemo");
     let series = series.join("series.nemo").display().to_string();
     assert_eq!(times(&[&series]), [0.0, 0.5, 1.5]);

@@ -167,22 +167,8 @@ impl<'a> Items<'a> {
             _ => return Err(wrong(format!("has the unknown type '{}'", messages::piece(kind)))),
         };
         let name = if kind == END { "" } else { self.text(&what, "name")? };
-        let mut shape = Vec::new();
-        let mut length = Some(size);
-        while is_array {
-            let size = self.reader.u32(&what).map_err(Stop::Early)? as i32;
-            if size == 0 {
-                break;
-            }
-            if shape.len() == MOST_DIMENSIONS || size < 0 {
-                return Err(wrong(format!(
-                    "has {size} as dimension {}, but up to {MOST_DIMENSIONS} of at least 1 were expected",
-                    shape.len() + 1
-                )));
-            }
-            shape.push(size as u64);
-            length = length.and_then(|length| length.checked_mul(size as u64));
-        }
+        let shape = if is_array { self.shape(&what)? } else { Vec::new() };
+        let length = shape.iter().try_fold(size, |length, size| length.checked_mul(*size));
         let length = length.ok_or_else(|| wrong("has more than 2^64 bytes".into()))?;
         let data = self.reader.take(length, &what).map_err(Stop::Early)?;
         match kind {
@@ -196,6 +182,23 @@ impl<'a> Items<'a> {
             _ => {}
         }
         Ok(Some(Item { kind, name, shape, endianness, data, at }))
+    }
+
+    /// The dimensions of an array, up to the 0 that ends them.
+    fn shape(&mut self, item: &str) -> Result<Vec<u64>, Stop> {
+        let mut shape = Vec::new();
+        loop {
+            match self.reader.u32(item).map_err(Stop::Early)? as i32 {
+                0 => return Ok(shape),
+                size if size > 0 && shape.len() < MOST_DIMENSIONS => shape.push(size as u64),
+                size => {
+                    return Err(Stop::Damage(format!(
+                        "{item} has {size} as dimension {}, but up to {MOST_DIMENSIONS} of at least 1 were expected",
+                        shape.len() + 1
+                    )));
+                }
+            }
+        }
     }
 
     /// A text ended by NUL.

@@ -13,9 +13,9 @@
 //! ```
 //!
 //! A snapshot is the set `SnapShot` of two sets: `Parameters` (`Nobj`, `Time`) and `Particles`
-//! (`CoordSystem` = 66306, `Mass`, `PhaseSpace` or `Position` and `Velocity`, and optionally `Key`
-//! and the items of [`COLUMNS`]). Sets without coordinates hold diagnostics and are not counted.
-//! `Key` holds the ids; without it the bodies are numbered from 0.
+//! (`CoordSystem` = 66306, `Mass`, `PhaseSpace` or `Position` and `Velocity`, and optionally `Key`,
+//! `Potential`, `Acceleration`, `Aux`, `Density` and `Eps`). Sets without coordinates hold
+//! diagnostics and are not counted. `Key` holds the ids; without it the bodies are numbered from 0.
 //!
 //! A file may hold many snapshots, of which [`super::ReadOptions::snapshot`] chooses one. Programs
 //! such as hackcode1 write the masses only into the first: a snapshot without masses has those of

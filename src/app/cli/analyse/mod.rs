@@ -203,29 +203,19 @@ fn requests(args: &Args) -> Result<Vec<InputRequest>> {
             continue;
         }
         let folder = RunFolder::look(path)?;
-        let mut paths: Vec<PathBuf> =
-            folder.steps()?.into_iter().map(|step| folder.snapshot_path(step)).collect();
-        if paths.is_empty() {
+        let mut steps = folder.steps()?;
+        if steps.is_empty() {
             return Err(Error::file(path, "is a run without snapshots").into());
         }
-        let last = paths.len() - 1;
-        match args.snapshot {
-            None => {}
-            Some(SnapshotChoice::Last) => drop(paths.drain(..last)),
-            Some(SnapshotChoice::Number(number)) => match usize::try_from(number) {
-                Ok(number) if number <= last => paths = vec![paths.swap_remove(number)],
-                _ => {
-                    let what = format!("the snapshot to read of {input}");
-                    return Err(Error::value(what, number, format!("0 to {last}")).into());
-                }
-            },
-            Some(choice) => {
-                let allowed = "a number or last for the folder of a run";
-                return Err(Error::value("--snapshot", choice, allowed).into());
-            }
+        if let Some(choice) = args.snapshot {
+            let time = |step: &u64| folder.plan.start + *step as f64 * folder.plan.dt;
+            let times: Vec<f64> = steps.iter().map(time).collect();
+            let what = format!("the snapshot to read of {input}");
+            steps = vec![steps[choice.index(&times, &what)?]];
         }
+        let paths = steps.into_iter().map(|step| folder.snapshot_path(step));
         let named = |path: PathBuf| request(path.to_string_lossy().into_owned(), false);
-        requests.extend(paths.into_iter().map(named));
+        requests.extend(paths.map(named));
     }
     Ok(requests)
 }

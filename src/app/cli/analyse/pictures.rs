@@ -8,6 +8,7 @@ use gravitile::analysis::Shell;
 use gravitile::error::{Error, Result};
 use gravitile::files::replace;
 use gravitile::measure::plot::{Axis, Curve, GREY, Place, Plot};
+use gravitile::messages;
 use gravitile::units::Units;
 
 /// The names of all pictures.
@@ -66,12 +67,17 @@ fn positive(places: impl Iterator<Item = (f64, f64)>) -> Vec<Place> {
     places.filter(|(x, y)| *x > 0.0 && *y > 0.0).map(|(x, y)| Place::at(x, y)).collect()
 }
 
+/// The name of a curve, which may come from a file.
+fn name(measured: &Measured, component: Option<u8>) -> String {
+    messages::piece(measured.name(component))
+}
+
 /// One curve per group of a snapshot, and its number.
 fn curves(measured: &Measured, value: fn(&Shell) -> f64) -> Vec<Curve> {
     let groups = measured.groups.iter().zip(&measured.shells).take(MOST_CURVES);
     let curve = |(k, (group, shells)): (usize, (&gravitile::analysis::Group, &Vec<Shell>))| {
         let places = positive(shells.iter().map(|shell| (shell.radius(), value(shell))));
-        Curve::measured(measured.name(group.component), places, k)
+        Curve::measured(name(measured, group.component), places, k)
     };
     groups.enumerate().map(curve).collect()
 }
@@ -104,7 +110,7 @@ fn surface_density(last: &Measured, units: &Units) -> Plot {
     let curve =
         |(k, (component, rings)): (usize, &(Option<u8>, Vec<gravitile::analysis::Ring>))| {
             let places = rings.iter().map(|ring| (ring.radius(), ring.surface_density));
-            Curve::measured(last.name(*component), positive(places), k)
+            Curve::measured(name(last, *component), positive(places), k)
         };
     let all = last.rings.iter().take(MOST_CURVES).enumerate().map(curve).collect();
     let unit = quotient(&units.mass, &units.length, "\u{b2}");
@@ -121,7 +127,7 @@ fn radii(found: &[Measured], units: &Units) -> Plot {
             let same = measured.groups.iter().find(|other| other.component == group.component)?;
             Some(Place::at(measured.time, same.half_mass_radius))
         };
-        Curve::measured(first.name(group.component), found.iter().filter_map(of).collect(), k)
+        Curve::measured(name(first, group.component), found.iter().filter_map(of).collect(), k)
     });
     let all: Vec<Curve> = groups.collect();
     let y = Axis::fitting(&label("half-mass radius", &units.length), &all);

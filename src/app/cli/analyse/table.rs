@@ -11,6 +11,9 @@ use gravitile::units::Units;
 /// A column: its name and the value for a row.
 type Columns<T> = Vec<(String, Box<dyn Fn(&T) -> f64>)>;
 
+/// A vector of a group.
+type Vector = fn(&Group) -> DVec3;
+
 /// The requested table: rows per snapshot and component (and shell or ring), after comments with
 /// the units.
 pub(super) fn csv(found: &[Measured], units: &Units, args: &Args) -> String {
@@ -128,7 +131,7 @@ fn group_columns(fractions: &[f64], with_bound: bool) -> Columns<Group> {
         column(&mut columns, "bound_mass", move |group| bound(group).0);
         column(&mut columns, "bound_bodies", move |group| bound(group).1);
     }
-    let vectors: [(&str, fn(&Group) -> DVec3); 4] = [
+    let vectors: [(&str, Vector); 4] = [
         ("centre_", |group| group.centre),
         ("centre_v", |group| group.velocity),
         ("mass_centre_", |group| group.centre_of_mass),
