@@ -150,10 +150,21 @@ pub fn lagrangian_radii(
     centre: DVec3,
     fractions: &[f64],
 ) -> Vec<f64> {
+    let distance = |i: usize| (bodies.position[i] - centre).length();
+    radii_of_parts(bodies, members, distance, fractions)
+}
+
+/// [`lagrangian_radii`] by any measure of distance.
+pub(crate) fn radii_of_parts(
+    bodies: &Bodies,
+    members: &[usize],
+    distance: impl Fn(usize) -> f64 + Sync,
+    fractions: &[f64],
+) -> Vec<f64> {
     let massless = members.iter().all(|&i| bodies.mass[i] == 0.0);
     let weight = |i: usize| if massless { 1.0 } else { bodies.mass[i] };
     let mut by_radius: Vec<(f64, f64)> =
-        members.par_iter().map(|&i| ((bodies.position[i] - centre).length(), weight(i))).collect();
+        members.par_iter().map(|&i| (distance(i), weight(i))).collect();
     by_radius.par_sort_by(|a, b| a.0.total_cmp(&b.0));
     let mut within = crate::math::CompensatedSum::default();
     let reached: Vec<f64> = by_radius

@@ -28,6 +28,7 @@
 //! | know which engine and method `auto` takes | [`sim::choose()`] |
 //! | measure kernels | [`measure`] |
 //! | check that a run is right | [`diagnostics::diagnose`] |
+//! | measure radii, profiles, motions | [`analysis`] |
 //! | keep a run on disk and resume it | [`record`] |
 //! | make pictures and films | [`film`], [`render`] |
 //! | convert files and units | [`snapshot`], [`units::Units`] |
@@ -41,6 +42,7 @@
 //! Units: G = 1 unless [`units::Units`] says otherwise.
 #![deny(unsafe_op_in_unsafe_fn)]
 
+pub mod analysis;
 pub mod bodies;
 pub mod diagnostics;
 pub mod error;

@@ -20,7 +20,7 @@ use crate::integrate::blocks::power_of_two_below;
 use crate::scene::{IntegratorHints, RunHints, Scene, ViewHints};
 use crate::settings::{Assignment, InputRequest};
 use crate::sim::{Collisional, collisional, suggest};
-use crate::snapshot::{self, ReadOptions, Snapshot};
+use crate::snapshot::{self, ReadOptions, Series, Snapshot};
 use crate::units::Units;
 use crate::{memory, messages};
 
@@ -81,11 +81,37 @@ impl InputRequest {
                 let allowed = "left out: a scene's bodies are always numbered from 0";
                 Err(Error::value("--renumber", "given", allowed))
             }
+            Some(_) if self.snapshot.is_some() => {
+                let allowed = "left out: a scene has no snapshots to choose from";
+                Err(Error::value("--snapshot", "given", allowed))
+            }
             Some(scene) => self.build(scene, softening),
             None => self.read(Path::new(&self.input)),
         }?;
         check_gravity(input.snapshot.units.gravitational_constant)?;
         Ok(input)
+    }
+
+    /// Passes each snapshot of the input to `take`: of a file that holds several, all of them in
+    /// their order, unless the request chooses one.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`InputRequest::load`] and of `take`.
+    pub fn load_each(&self, take: &mut dyn FnMut(Input) -> Result<()>) -> Result<()> {
+        check_gravity(self.gravity.unwrap_or(1.0))?;
+        if self.snapshot.is_some() || self.scene()?.is_some() {
+            return take(self.load(None)?);
+        }
+        let path = Path::new(&self.input);
+        self.refuse_changes_of_scenes()?;
+        let mut series = Series::open(path, &renumbered(self.renumber))?;
+        for number in 0..series.len() {
+            let input = self.prepared(series.read(number)?, path)?;
+            check_gravity(input.snapshot.units.gravitational_constant)?;
+            take(input)?;
+        }
+        Ok(())
     }
 
     /// Rejects a scene whose simulation would not fit into memory, before it is generated.
@@ -126,6 +152,12 @@ impl InputRequest {
     }
 
     fn read(&self, path: &Path) -> Result<Input> {
+        self.refuse_changes_of_scenes()?;
+        let options = ReadOptions { snapshot: self.snapshot, ..renumbered(self.renumber) };
+        self.prepared(snapshot::read_with(path, &options)?, path)
+    }
+
+    fn refuse_changes_of_scenes(&self) -> Result<()> {
         let of_scenes = [
             ("-n", self.n.map(|n| n.to_string())),
             ("--seed", self.seed.map(|seed| seed.to_string())),
@@ -137,7 +169,11 @@ impl InputRequest {
                 return Err(Error::value(option, value, allowed));
             }
         }
-        let mut snapshot = snapshot::read_with(path, &renumbered(self.renumber))?;
+        Ok(())
+    }
+
+    /// The input for a snapshot that was read from `path`.
+    fn prepared(&self, mut snapshot: Snapshot, path: &Path) -> Result<Input> {
         isolated::check(&mut snapshot, path, self.isolated)?;
         let name = messages::path(path, messages::PIECE);
         let shared = shared_ids(&snapshot.bodies.id);

@@ -236,6 +236,26 @@ impl RunFolder {
         Ok(path)
     }
 
+    /// Whether a folder holds a run.
+    pub fn is_run(path: &Path) -> bool {
+        path.join(PLAN).is_file()
+    }
+
+    /// The steps of its snapshots, ascending.
+    ///
+    /// # Errors
+    ///
+    /// The folder cannot be read.
+    pub fn steps(&self) -> Result<Vec<u64>> {
+        let folder = &self.path;
+        let entries =
+            std::fs::read_dir(folder).map_err(|e| Error::io("read the folder", folder, e))?;
+        let mut steps: Vec<u64> =
+            entries.flatten().filter_map(|e| step_of(&e.file_name().to_string_lossy())).collect();
+        steps.sort_unstable();
+        Ok(steps)
+    }
+
     /// The intact snapshot with the highest step.
     ///
     /// # Errors
@@ -243,11 +263,7 @@ impl RunFolder {
     /// There is none; it does not belong to the plan; the folder cannot be read.
     pub fn last_whole(&self) -> Result<Found> {
         let folder = &self.path;
-        let entries =
-            std::fs::read_dir(folder).map_err(|e| Error::io("read the folder", folder, e))?;
-        let mut steps: Vec<u64> =
-            entries.flatten().filter_map(|e| step_of(&e.file_name().to_string_lossy())).collect();
-        steps.sort_unstable();
+        let steps = self.steps()?;
         let mut damaged = Vec::new();
         for &step in steps.iter().rev() {
             match snapshot::read(self.snapshot_path(step)) {

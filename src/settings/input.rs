@@ -4,6 +4,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use super::SnapshotChoice;
+
 /// What to start from.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -27,6 +29,10 @@ pub struct InputRequest {
     /// Number a snapshot's bodies from 0, ignoring its ids, which may be negative or missing
     #[cfg_attr(feature = "options", arg(long))]
     pub renumber: bool,
+    /// Which snapshot of a file that holds several: its number from 0, t=TIME for the nearest, or
+    /// last [default: the first]
+    #[cfg_attr(feature = "options", arg(long, value_name = "N|t=TIME|last"))]
+    pub snapshot: Option<SnapshotChoice>,
     /// Take the bodies of a periodic or comoving snapshot as isolated ones in empty space
     #[cfg_attr(feature = "options", arg(long))]
     pub isolated: bool,

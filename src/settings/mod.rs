@@ -21,6 +21,7 @@ mod kernel;
 pub mod link;
 mod look;
 mod output;
+mod snapshot;
 mod steps;
 mod values;
 
@@ -33,5 +34,6 @@ pub use input::{Assignment, InputRequest, count};
 pub use kernel::KernelRequest;
 pub use look::LookRequest;
 pub use output::{FilmRequest, RunRequest, ViewRequest};
+pub use snapshot::SnapshotChoice;
 pub use steps::{BlockRequest, StepRequest};
 pub use values::{DeviceCount, MAX_PIXELS, MAX_SIDE_PX, PictureSize, Point, Rebuild, ValueRange};

@@ -291,7 +291,7 @@ macro_rules! as_text {
     )*};
 }
 
-as_text!(PictureSize, Point, ValueRange, super::Assignment, DeviceCount);
+as_text!(PictureSize, Point, ValueRange, super::Assignment, super::SnapshotChoice, DeviceCount);
 
 #[cfg(test)]
 mod tests {

@@ -80,6 +80,11 @@ impl<'a> Reader<'a> {
         self.bytes.len() - self.at
     }
 
+    /// All bytes that are left.
+    pub fn rest(&self) -> &'a [u8] {
+        &self.bytes[self.at..]
+    }
+
     /// The next `count` bytes; `what` names them in the error, which says where the file ends.
     pub fn take(&mut self, count: u64, what: &str) -> Result<&'a [u8], Problem> {
         match usize::try_from(count) {

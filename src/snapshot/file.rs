@@ -3,14 +3,12 @@
 
 use std::path::{Path, PathBuf};
 
-use super::find::refuse_foreign;
 use super::output::Target;
 use super::{
-    FORMATS, Format, Losses, Made, Output, ReadOptions, Snapshot, Source, WriteFn, WriteOptions,
-    by_extension, find, recognise,
+    FORMATS, Format, Losses, Made, Output, ReadOptions, Series, Snapshot, Source, WriteFn,
+    WriteOptions, by_extension, find,
 };
 use crate::error::{Error, Result};
-use crate::messages;
 
 /// Reads a snapshot of any known format: [`read_with`] the default options.
 ///
@@ -26,29 +24,10 @@ pub fn read<'a>(source: impl Into<Source<'a>>) -> Result<Snapshot> {
 /// # Errors
 /// [`Error::Io`] from the system; [`Error::File`] with what is wrong, where (byte or line) and what
 /// was expected, also if a file of several is missing or belongs to another snapshot;
-/// [`Error::Unknown`] for an unknown format; [`Error::Value`] for a part that the snapshot does not
-/// have.
+/// [`Error::Unknown`] for an unknown format; [`Error::Value`] for a part or a number or
+/// time of a snapshot that the file does not have.
 pub fn read_with<'a>(source: impl Into<Source<'a>>, options: &ReadOptions) -> Result<Snapshot> {
-    let source = source.into();
-    // Modifiers (tipsy-be) are for writing; readers detect the layout themselves.
-    let find = |format: &String| find(format, &mut WriteOptions::default());
-    let format = options.format.as_ref().map(find).transpose()?;
-    let mut first = source.first()?;
-    let (length, path) = (first.length(), first.path.clone());
-    let head = first.head()?;
-    let format = match format {
-        Some(format) => refuse_foreign(head, &path).map(|()| format)?,
-        None => recognise(head, length, &path)?,
-    };
-    let files = format.files.map_or(1, |files| files(head).max(1));
-    let mut input = source.gather(first, files, options.part)?;
-    let mut snapshot = (format.read)(&mut input, options)?;
-    if options.renumber {
-        snapshot.renumber();
-    }
-    let name = messages::path(&input.name(), messages::PIECE);
-    snapshot.notes.iter_mut().for_each(|note| *note = format!("{name}: {note}"));
-    Ok(snapshot)
+    Series::open(source, options)?.chosen()
 }
 
 /// Writes a snapshot and reports what the format cannot hold. The format is `options.format`, or

@@ -21,10 +21,12 @@ mod input;
 mod kinds;
 mod losses;
 mod model;
+pub mod nemo;
 mod options;
 mod output;
 mod parts;
 mod rescale;
+mod series;
 mod source;
 pub mod table;
 pub mod tipsy;
@@ -38,15 +40,23 @@ pub use find::{by_extension, find, recognise};
 pub use input::Input;
 pub use losses::Losses;
 pub use model::Snapshot;
-pub use options::{Endianness, ReadOptions, WriteOptions};
+pub use options::{Endianness, ReadOptions, SnapshotChoice, WriteOptions};
 pub use output::{Made, Output};
+pub use series::Series;
 pub use source::{Source, exists};
 
 use input::Part;
 
 /// Every format, in the order in which `gravitile formats` lists them.
-pub const FORMATS: &[Format] =
-    &[gvt::FORMAT, tipsy::FORMAT, gadget::FORMAT_1, gadget::FORMAT_2, table::TEXT, table::CSV];
+pub const FORMATS: &[Format] = &[
+    gvt::FORMAT,
+    tipsy::FORMAT,
+    gadget::FORMAT_1,
+    gadget::FORMAT_2,
+    nemo::FORMAT,
+    table::TEXT,
+    table::CSV,
+];
 
 /// What is wrong with a file's content, where, and what was expected; one line without the file's
 /// name, which [`Input`] and [`Output`] prepend.
@@ -74,13 +84,20 @@ pub struct Format {
     /// For formats that allow several files: the number of files, from the first bytes of any of
     /// them. `None`: a snapshot is always one file.
     pub files: Option<fn(head: &[u8]) -> u64>,
-    /// Reads a snapshot, which has passed [`Snapshot::validate`]; the only option used is
-    /// `renumber`. Callers use [`read_with`].
+    /// For formats of which a file may hold several snapshots: their times, in the file's order.
+    /// `None`: a file is always one snapshot.
+    pub series: Option<TimesFn>,
+    /// Reads a snapshot, which has passed [`Snapshot::validate`]; the only options used are
+    /// `renumber` and, with [`Format::series`], the number of the snapshot. Callers use
+    /// [`read_with`].
     pub read: fn(&mut Input, &ReadOptions) -> Result<Snapshot>,
     /// Writes the files of a valid snapshot, noting what is lost; `None` for formats that are only
     /// read. Callers use [`write()`].
     pub write: Option<WriteFn>,
 }
+
+/// The type of [`Format::series`].
+pub type TimesFn = fn(&[u8]) -> Result<Vec<f64>, String>;
 
 /// The type of [`Format::write`].
 pub type WriteFn = fn(&Snapshot, &WriteOptions, &mut Output, &mut Losses) -> Result<()>;

@@ -1,5 +1,7 @@
 //! Options for reading and writing snapshots.
 
+pub use crate::settings::SnapshotChoice;
+
 /// The byte order of numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Endianness {
@@ -11,13 +13,16 @@ pub enum Endianness {
 }
 
 /// Options for reading a snapshot.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ReadOptions {
     /// Name of the format, whatever the file looks like; `None`: recognised from the file.
     pub format: Option<String>,
     /// Ignore the file's ids, which may then be missing or invalid, and number the bodies from 0 in
     /// the file's order.
     pub renumber: bool,
+    /// Which snapshot of a file that holds several, as NEMO's may; `None`: the first, as NEMO's
+    /// programs do, which is noted. A file of one snapshot has number 0 and its time.
+    pub snapshot: Option<SnapshotChoice>,
     /// Number, from 0, of the only file to read of a snapshot in several files, for bodies spread
     /// over processes. `None`: all files.
     pub part: Option<u64>,
@@ -30,7 +35,7 @@ pub struct ReadOptions {
 pub struct WriteOptions {
     /// Format name, optionally with modifiers (`tipsy-be`); `None`: from the file's extension.
     pub format: Option<String>,
-    /// tipsy, GADGET: byte order; little-endian by default.
+    /// tipsy, GADGET, NEMO: byte order; little-endian by default.
     pub endianness: Option<Endianness>,
     /// tipsy: a header of 28 bytes (true) or, by default, of 32, which aligns the records.
     pub short_header: Option<bool>,
@@ -41,7 +46,7 @@ pub struct WriteOptions {
     /// GADGET: 64-bit (true) or 32-bit ids (false: an error if one does not fit). By default 32-bit
     /// if all fit.
     pub wide_ids: Option<bool>,
-    /// tipsy, GADGET: whether numbers stay as they are, even if readers assume other units.
+    /// tipsy, GADGET, NEMO: whether numbers stay as they are, even if readers assume other units.
     pub raw_units: bool,
     /// Number of files to spread the bodies over, for formats that can; from 1, the default, to the
     /// number of bodies.

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 const LEVELS: &[&[&str]] = &[
     &["messages"],
     &["math", "error", "files", "memory", "stop", "exchange", "bodies", "units", "diagnostics"],
-    &["frame", "settings"],
+    &["analysis", "frame", "settings"],
     &["scene", "snapshot", "gpu"],
     &["forces"],
     &["integrate", "inspect", "tuned"],
@@ -21,6 +21,7 @@ const LEVELS: &[&[&str]] = &[
 
 /// The public API; other modules are private or `#[doc(hidden)]`.
 const PUBLIC: &[&str] = &[
+    "analysis",
     "bodies",
     "diagnostics",
     "error",
@@ -59,6 +60,7 @@ const NEIGHBOURS: &[(&str, &str)] = &[
 const FOREIGN: &[(&str, &[&str])] = &[
     ("math", &["wgpu", "std::fs", "Instant"]),
     ("bodies", &["wgpu", "std::fs", "Instant"]),
+    ("analysis", &["wgpu", "std::fs", "Instant"]),
     ("diagnostics", &["wgpu", "std::fs", "Instant"]),
     ("frame", &["wgpu", "std::fs", "Instant"]),
     ("scene", &["wgpu", "std::fs", "Instant"]),

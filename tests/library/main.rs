@@ -4,6 +4,7 @@
 mod common;
 
 mod additions;
+mod analysis;
 mod architecture;
 mod blocks_gpu;
 mod device;

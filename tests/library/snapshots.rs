@@ -7,6 +7,7 @@ mod damage;
 mod files;
 mod foreign;
 mod losses;
+mod nemo;
 mod parts;
 mod round_trips;
 mod tables;
@@ -19,7 +20,7 @@ use gravitile::bodies::Bodies;
 use gravitile::snapshot::{Losses, Snapshot, WriteOptions};
 
 /// The formats and variants that the tests cover.
-const SPECS: [&str; 13] = [
+const SPECS: [&str; 15] = [
     "gravitile",
     "tipsy",
     "tipsy-be",
@@ -31,6 +32,8 @@ const SPECS: [&str; 13] = [
     "gadget1-f64-id64",
     "gadget2",
     "gadget2-be-f64",
+    "nemo",
+    "nemo-be",
     "text",
     "csv",
 ];

@@ -56,7 +56,7 @@ fn every_command_has_help_text() {
     let help = works(&["--help"]);
     for command in [
         "info", "scenes", "formats", "check", "forces", "run", "resume", "render", "convert",
-        "shader", "inspect", "tune", "bench", "view",
+        "analyse", "shader", "inspect", "tune", "bench", "view",
     ] {
         assert!(help.contains(command));
         assert!(works(&[command, "--help"]).contains("Usage:"));

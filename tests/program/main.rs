@@ -6,6 +6,7 @@ mod common;
 mod program;
 
 mod adapters;
+mod analyse;
 mod command_line;
 mod hermite;
 mod interrupt;

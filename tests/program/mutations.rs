@@ -17,7 +17,9 @@ mod watch;
 use glam::DVec3;
 use gravitile::bodies::Bodies;
 use gravitile::error::Error;
-use gravitile::snapshot::{Column, FORMATS, Format, ReadOptions, Snapshot, WriteOptions};
+use gravitile::snapshot::{
+    Column, FORMATS, Format, ReadOptions, Snapshot, SnapshotChoice, WriteOptions,
+};
 use gravitile::units::Units;
 
 use kinds::{of_each_kind, with_columns};
@@ -79,6 +81,11 @@ fn valid_files(format: &Format) -> Vec<Vec<u8>> {
             b"7 1 0 0 0 0 0 0\n8 1 1e0 1d0 0 0 1 0\n".to_vec(),
             b"id m x y z vx vy vz \"a b\"\n-1 1 0 0 0 0 0 0 nan\n".to_vec(),
             b"#: column.w = u64\nm x y z vx vy vz w\n1 0 0 0 0 0 0 18446744073709551615\n".to_vec(),
+        ]),
+        "nemo" => files.extend([
+            include_bytes!("../library/snapshots/nemo/one-be.nemo").to_vec(),
+            include_bytes!("../library/snapshots/nemo/series.nemo").to_vec(),
+            include_bytes!("../library/snapshots/nemo/unsio.nemo").to_vec(),
         ]),
         "csv" => files.extend([
             b"1,0,0,0,0,0,0\n1,1,0,0,0,1,0\n".to_vec(),
@@ -163,6 +170,10 @@ fn try_format(name: &'static str) {
         let options = ReadOptions {
             format: (random.below(4) == 0).then(|| name.to_owned()),
             renumber: random.below(4) == 0,
+            snapshot: match random.below(4) {
+                0 if format.series.is_some() => Some(SnapshotChoice::Last),
+                _ => None,
+            },
             ..ReadOptions::default()
         };
         Mutant { bytes, trial: Box::new(move |bytes| read(bytes, format, &options)) }
@@ -190,6 +201,11 @@ fn gadget2() {
 }
 
 #[test]
+fn nemo() {
+    try_format("nemo");
+}
+
+#[test]
 fn text() {
     try_format("text");
 }
@@ -202,7 +218,7 @@ fn csv() {
 #[test]
 fn every_format_has_a_mutation_test() {
     let names: Vec<_> = FORMATS.iter().map(|format| format.name).collect();
-    assert_eq!(names, ["gravitile", "tipsy", "gadget1", "gadget2", "text", "csv"]);
+    assert_eq!(names, ["gravitile", "tipsy", "gadget1", "gadget2", "nemo", "text", "csv"]);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::options::check_overwrite;
 use super::{Ended, print};
 use gravitile::record::refuse_names_of_runs;
-use gravitile::snapshot::{self, ReadOptions, WriteOptions};
+use gravitile::snapshot::{self, ReadOptions, SnapshotChoice, WriteOptions};
 
 /// Convert a snapshot to another format, and report what that format cannot hold
 #[derive(Debug, clap::Args)]
@@ -18,7 +18,8 @@ Examples:
   gravitile convert run/step_0000001000.gvt out.gadget --to gadget2
   gravitile convert old.tipsy new.tipsy --to tipsy-be
   gravitile convert snap_000 whole.gvt          (reads snap_000.0, snap_000.1, ...)
-  gravitile convert whole.gvt snap --to gadget2 --files 8")]
+  gravitile convert whole.gvt snap --to gadget2 --files 8
+  gravitile convert run.nemo end.gvt --snapshot last")]
 pub struct Args {
     /// Snapshot to read; for one in several files, any of them, their name without the number, or
     /// their folder
@@ -37,6 +38,10 @@ pub struct Args {
     /// Format of the input, if its content leaves doubt
     #[arg(long, value_name = "FORMAT")]
     from: Option<String>,
+    /// Which snapshot of an input that holds several: its number from 0, t=TIME for the nearest, or
+    /// last [default: the first]
+    #[arg(long, value_name = "N|t=TIME|last")]
+    snapshot: Option<SnapshotChoice>,
     /// Number the bodies from 0, ignoring the input's ids, which may be negative or missing
     #[arg(long)]
     renumber: bool,
@@ -55,6 +60,7 @@ pub fn main(args: &Args) -> Result<Ended> {
     let reading = ReadOptions {
         format: args.from.clone(),
         renumber: args.renumber,
+        snapshot: args.snapshot,
         ..ReadOptions::default()
     };
     let snapshot = snapshot::read_with(&args.input, &reading)?;

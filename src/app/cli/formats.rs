@@ -26,6 +26,7 @@ pub fn main(args: &Args) -> Result<Ended> {
                     "extensions": format.extensions,
                     "modifiers": format.modifiers.iter().map(|m| m.suffix).collect::<Vec<_>>(),
                     "written": format.write.is_some(),
+                    "several_in_a_file": format.series.is_some(),
                     "in_several_files": format.files.is_some(),
                 })
             })
@@ -43,6 +44,11 @@ pub fn main(args: &Args) -> Result<Ended> {
     let several = several.map(|format| format.name).collect::<Vec<_>>().join(", ");
     text += &format!(
         "\nA snapshot in several files ({several}) can be named by any of them, snap_000.3, by their common\nname, snap_000, or by a folder with no other snapshot in it; 'convert --files' writes one.\n"
+    );
+    let series = FORMATS.iter().filter(|format| format.series.is_some());
+    let series = series.map(|format| format.name).collect::<Vec<_>>().join(", ");
+    text += &format!(
+        "\nOf several snapshots in one file ({series}) the first is read; --snapshot 3, --snapshot t=2.5 and\n--snapshot last choose another.\n"
     );
     text += "\nFor writing, suffixes can be added to a format's name, as in tipsy-be-id:\n";
     let mut modifiers: Vec<(&str, &str, Vec<&str>)> = Vec::new();

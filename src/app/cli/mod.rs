@@ -3,6 +3,7 @@
 //! Exit codes: 0 success, 1 a check or a device failed, 2 an error the user can fix, 130
 //! interrupted.
 
+mod analyse;
 mod bench;
 mod blocks;
 mod check;
@@ -73,6 +74,7 @@ const EXAMPLES: &str = "  \
   gravitile run plummer -n 10000 --until 10 --every 1 --out run/
   gravitile resume run/
   gravitile convert snapshot.gadget bodies.csv
+  gravitile analyse run/ --out radii.csv
 
 INPUT is the name of a built-in scene (see 'gravitile scenes'), a scene file (.toml), or a snapshot
 in any known format (see 'gravitile formats').";
@@ -93,6 +95,7 @@ enum Command {
     Resume(resume::Args),
     Render(render::Args),
     Convert(convert::Args),
+    Analyse(analyse::Args),
     Shader(shader::Args),
     View(view::Args),
 }
@@ -248,6 +251,7 @@ fn work() -> ExitCode {
         Command::Resume(args) => resume::main(&args),
         Command::Render(args) => render::main(&args),
         Command::Convert(args) => convert::main(&args),
+        Command::Analyse(args) => analyse::main(&args),
         Command::Shader(args) => shader::main(&args),
         Command::View(args) => view::main(args),
     };

@@ -351,10 +351,9 @@ mod tests {
         let mut tried = 0;
         let command = command();
         let options = command.get_arguments().map(|arg| arg.get_id().to_string());
-        // Two of the options are not for scenes, and only links have a time.
-        for option in
-            options.filter(|id| !["input", "renumber", "isolated", "t"].contains(&id.as_str()))
-        {
+        // Three of the options are not for scenes, and only links have a time.
+        let others = ["input", "renumber", "snapshot", "isolated", "t"];
+        for option in options.filter(|id| !others.contains(&id.as_str())) {
             let more = sample(&option);
             let more = more.unwrap_or_else(|| panic!("what does a copied line do with {option}?"));
             let mut words = plain("100");

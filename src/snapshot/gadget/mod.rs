@@ -66,6 +66,7 @@ pub(super) const FORMAT_1: Format = Format {
     modifiers: MODIFIERS,
     recognise: |head, length| recognise(head, length, 1),
     files: Some(files),
+    series: None,
     read: read::read,
     write: Some(|snapshot, options, output, losses| {
         write::write(snapshot, options, output, losses, 1)
@@ -82,6 +83,7 @@ pub(super) const FORMAT_2: Format = Format {
     modifiers: MODIFIERS,
     recognise: |head, length| recognise(head, length, 2),
     files: Some(files),
+    series: None,
     read: read::read,
     write: Some(|snapshot, options, output, losses| {
         write::write(snapshot, options, output, losses, 2)

@@ -61,6 +61,7 @@ pub(super) const FORMAT: Format = Format {
     modifiers: &[],
     recognise,
     files: None,
+    series: None,
     read: |input, _| input.whole(read::read),
     write: Some(|snapshot, _, output, _| output.whole(write::write(snapshot))),
 };

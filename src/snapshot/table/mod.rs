@@ -34,6 +34,7 @@ pub(super) const TEXT: Format = Format {
     modifiers: &[],
     recognise: |head, _| recognise(head, false),
     files: None,
+    series: None,
     read: |input, options| input.whole(|bytes| read::read_text(bytes, options)),
     write: Some(|snapshot, _, output, losses| output.whole(write::write_text(snapshot, losses))),
 };
@@ -48,6 +49,7 @@ pub(super) const CSV: Format = Format {
     modifiers: &[],
     recognise: |head, _| recognise(head, true),
     files: None,
+    series: None,
     read: |input, options| input.whole(|bytes| read::read_csv(bytes, options)),
     write: Some(|snapshot, _, output, losses| output.whole(write::write_csv(snapshot, losses))),
 };

@@ -68,6 +68,7 @@ pub(super) const FORMAT: Format = Format {
     ],
     recognise: read::recognise,
     files: None,
+    series: None,
     read: |input, _| input.whole(read::read),
     write: Some(|snapshot, options, output, losses| {
         output.whole(write::write(snapshot, options, losses))

@@ -27,7 +27,9 @@ const BEFORE: [(&str, [u32; 4]); 13] = [
 
 #[test]
 fn files_without_column_types_are_unchanged() {
-    assert_eq!(BEFORE.map(|(format, _)| format), SPECS);
+    // NEMO came after types.
+    let older: Vec<_> = SPECS.into_iter().filter(|format| !format.starts_with("nemo")).collect();
+    assert_eq!(BEFORE.map(|(format, _)| format).to_vec(), older);
     let mut columns = with_columns(six());
     let potential: Vec<f64> = (0..6).map(|k| 0.1 * f64::from(k)).collect();
     columns.extra.insert("POT".into(), potential.into());
