@@ -29,7 +29,7 @@ use potentials::Potentials;
     after_help = "\
 Examples:
   gravitile analyse run/ --out radii.csv
-  gravitile analyse run/ --fractions 0.01,0.1,0.5,0.9 --json
+  gravitile analyse run/ --fractions 0.01,0.1,0.75,0.9 --json
   gravitile analyse cluster.nemo --profile --snapshot last
   gravitile analyse a.gvt b.gvt c.gvt --rings --bins 30 --svg pictures/
 
@@ -42,7 +42,7 @@ pub struct Args {
     #[arg(required = true, value_name = "RUN|SNAPSHOT")]
     inputs: Vec<String>,
     /// Fractions of the mass whose radii are computed, besides the half-mass radius
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "0.1,0.5,0.9")]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "0.1,0.9")]
     fractions: Vec<f64>,
     /// Instead of the table over time, write profiles in shells: density, dispersion, anisotropy
     #[arg(long)]
