@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use super::find::refuse_foreign;
 use super::output::Target;
 use super::{
-    FORMATS, Format, Losses, Made, Output, ReadOptions, Snapshot, Source, WriteFn, WriteOptions,
-    by_extension, find, recognise,
+    FORMATS, Format, Input, Losses, Made, Output, ReadOptions, Snapshot, Source, WriteFn,
+    WriteOptions, by_extension, find, recognise,
 };
 use crate::error::{Error, Result};
 use crate::messages;
@@ -40,7 +40,9 @@ pub fn read_with<'a>(source: impl Into<Source<'a>>, options: &ReadOptions) -> Re
         Some(format) => refuse_foreign(head, &path).map(|()| format)?,
         None => recognise(head, length, &path)?,
     };
-    let files = format.files.map_or(1, |files| files(head).max(1));
+    let mut first = Input::new(vec![first], 1);
+    let files = format.files.map_or(Ok(1), |files| files(&mut first))?.max(1);
+    let first = first.into_first();
     let mut input = source.gather(first, files, options.part)?;
     let mut snapshot = (format.read)(&mut input, options)?;
     if options.renumber {

@@ -11,12 +11,15 @@
 //! numbers whose units are known are converted to those that its readers assume, which is reported.
 //! What a reader assumes is in [`Snapshot::notes`].
 
+mod agree;
 mod bytes;
 mod column;
 mod file;
 mod find;
 pub mod gadget;
 pub mod gvt;
+#[cfg(feature = "hdf5")]
+pub mod hdf5;
 mod input;
 mod kinds;
 mod losses;
@@ -43,10 +46,20 @@ pub use output::{Made, Output};
 pub use source::{Source, exists};
 
 use input::Part;
+#[cfg(feature = "hdf5")]
+use input::Stored;
 
 /// Every format, in the order in which `gravitile formats` lists them.
-pub const FORMATS: &[Format] =
-    &[gvt::FORMAT, tipsy::FORMAT, gadget::FORMAT_1, gadget::FORMAT_2, table::TEXT, table::CSV];
+pub const FORMATS: &[Format] = &[
+    gvt::FORMAT,
+    tipsy::FORMAT,
+    gadget::FORMAT_1,
+    gadget::FORMAT_2,
+    #[cfg(feature = "hdf5")]
+    hdf5::FORMAT,
+    table::TEXT,
+    table::CSV,
+];
 
 /// What is wrong with a file's content, where, and what was expected; one line without the file's
 /// name, which [`Input`] and [`Output`] prepend.
@@ -71,9 +84,9 @@ pub struct Format {
     pub modifiers: &'static [Modifier],
     /// Judges a file by its first bytes (up to 64 KiB) and its length in bytes.
     pub recognise: fn(head: &[u8], length: u64) -> Confidence,
-    /// For formats that allow several files: the number of files, from the first bytes of any of
-    /// them. `None`: a snapshot is always one file.
-    pub files: Option<fn(head: &[u8]) -> u64>,
+    /// For formats that allow several files: the number of files, from any of them. `None`: a
+    /// snapshot is always one file.
+    pub files: Option<fn(&mut Input) -> Result<u64>>,
     /// Reads a snapshot, which has passed [`Snapshot::validate`]; the only option used is
     /// `renumber`. Callers use [`read_with`].
     pub read: fn(&mut Input, &ReadOptions) -> Result<Snapshot>,

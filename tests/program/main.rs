@@ -7,6 +7,7 @@ mod program;
 
 mod adapters;
 mod command_line;
+mod hdf5;
 mod hermite;
 mod interrupt;
 mod learn;

@@ -84,6 +84,13 @@ fn valid_files(format: &Format) -> Vec<Vec<u8>> {
             b"1,0,0,0,0,0,0\n1,1,0,0,0,1,0\n".to_vec(),
             b"\"m\",x,y,z,vx,vy,vz,component,\"q,r\"\n1,0,0,0,0,0,0,\"disk\",\n".to_vec(),
         ]),
+        "gadget-hdf5" => {
+            let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/program/hdf5/");
+            let names = ["gadget4", "swift", "gizmo", "plain", "big_endian", "lzf", "latest"];
+            files.extend(names.map(|name| {
+                std::fs::read(format!("{folder}{name}.hdf5")).expect("it should be there")
+            }));
+        }
         _ => {}
     }
     files.sort();
@@ -190,6 +197,11 @@ fn gadget2() {
 }
 
 #[test]
+fn gadget_hdf5() {
+    try_format("gadget-hdf5");
+}
+
+#[test]
 fn text() {
     try_format("text");
 }
@@ -202,7 +214,7 @@ fn csv() {
 #[test]
 fn every_format_has_a_mutation_test() {
     let names: Vec<_> = FORMATS.iter().map(|format| format.name).collect();
-    assert_eq!(names, ["gravitile", "tipsy", "gadget1", "gadget2", "text", "csv"]);
+    assert_eq!(names, ["gravitile", "tipsy", "gadget1", "gadget2", "gadget-hdf5", "text", "csv"]);
 }
 
 #[test]
