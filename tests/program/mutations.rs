@@ -21,7 +21,7 @@ use gravitile::snapshot::{Column, FORMATS, Format, ReadOptions, Snapshot, WriteO
 use gravitile::units::Units;
 
 use kinds::{of_each_kind, with_columns};
-use mutator::{Random, mutant, repair_gvt};
+use mutator::{Random, mutant, mutant_in_place, repair_gvt, repair_hdf5};
 use watch::{Mutant, check_line, try_all};
 
 fn written_as(format: &str) -> WriteOptions {
@@ -163,9 +163,16 @@ fn try_format(name: &'static str) {
     try_all(name, |index| {
         let mut random = Random::new(name, index);
         let (original, other) = (random.of(&files).clone(), random.of(&files).clone());
-        let mut bytes = mutant(&original, &other, &mut random);
-        if name == "gravitile" && random.below(4) > 0 {
-            repair_gvt(&mut bytes);
+        let mut bytes = match name == "gadget-hdf5" && random.below(4) > 0 {
+            true => mutant_in_place(&original, &mut random),
+            false => mutant(&original, &other, &mut random),
+        };
+        if random.below(4) > 0 {
+            match name {
+                "gravitile" => repair_gvt(&mut bytes),
+                "gadget-hdf5" => repair_hdf5(&mut bytes),
+                _ => {}
+            }
         }
         let options = ReadOptions {
             format: (random.below(4) == 0).then(|| name.to_owned()),

@@ -28,7 +28,9 @@
 //! The layout is GADGET's. Positions, velocities and masses are f32 if all of their numbers are
 //! exact in f32, else f64; ids are u64, and columns keep their types. Every type has `Masses`. Every
 //! file states units, since readers would assume others: those of N-body units are kpc, km/s and
-//! the mass with which the gravitational constant has its value.
+//! the mass with which the gravitational constant has its value. As yt assumes kpc, 1e10 solar
+//! masses and km/s whatever the file states, known units are converted to these, except with
+//! `-raw`; for N-body units yt needs its `unit_base`.
 //!
 //! # Several files
 //! `snap_000.0.hdf5`, `snap_000.1.hdf5`, ...: as of [`super::gadget`]. Types may be missing in any
@@ -48,7 +50,7 @@ mod write;
 use super::Snapshot;
 use super::find::is_hdf5;
 use super::kinds::Kind;
-use super::{Confidence, Format, Modifier};
+use super::{Confidence, Format, Modifier, RAW_UNITS};
 use crate::bodies::Role;
 
 /// The format's entry in the registry.
@@ -57,7 +59,7 @@ pub(super) const FORMAT: Format = Format {
     summary: "HDF5 of GADGET-4, AREPO, GIZMO; SWIFT's is read",
     holds: "everything but the order of bodies of different types; compressed",
     extensions: &["hdf5", "h5"],
-    units: None,
+    units: Some(units::assumed),
     modifiers: &[
         Modifier {
             suffix: "f64",
@@ -69,6 +71,7 @@ pub(super) const FORMAT: Format = Format {
             summary: "positions, velocities and masses as f32",
             apply: |options| options.double = Some(false),
         },
+        RAW_UNITS,
     ],
     recognise: |head, _| if is_hdf5(head) { Confidence::Sure } else { Confidence::No },
     files: Some(read::files),

@@ -337,8 +337,13 @@ impl Plan {
             }
             if !renumber {
                 let ids = numbers(IDS, 1)?;
-                for (i, id) in bodies.id[range.clone()].iter_mut().enumerate() {
-                    *id = whole(&ids, i).map_err(|problem| wrong(IDS, problem))?;
+                let into = &mut bodies.id[range.clone()];
+                if let Column::U64(ids) = &ids {
+                    into.copy_from_slice(ids);
+                } else {
+                    for (i, id) in into.iter_mut().enumerate() {
+                        *id = whole(&ids, i).map_err(|problem| wrong(IDS, problem))?;
+                    }
                 }
             }
             if part.own_components[t] {
@@ -439,7 +444,7 @@ fn bodies(parts: &[Part], starts: &[[usize; TYPES]], n: usize) -> Bodies {
         }
     }
     Bodies {
-        id: (0..n as u64).collect(),
+        id: vec![0; n],
         mass: vec![0.0; n],
         position: vec![DVec3::ZERO; n],
         velocity: vec![DVec3::ZERO; n],
@@ -461,9 +466,14 @@ fn missing(kind: ColumnType, n: usize) -> Column {
 
 /// Three numbers per vector, each times `factor`.
 fn vectors(numbers: &Column, factor: f64, into: &mut [DVec3]) {
-    let numbers = numbers.to_f64();
-    for (vector, numbers) in into.iter_mut().zip(numbers.chunks_exact(3)) {
-        *vector = DVec3::from_slice(numbers);
+    if let Column::F32(numbers) = numbers {
+        for (vector, numbers) in into.iter_mut().zip(numbers.chunks_exact(3)) {
+            *vector = DVec3::new(numbers[0].into(), numbers[1].into(), numbers[2].into());
+        }
+    } else {
+        for (vector, numbers) in into.iter_mut().zip(numbers.to_f64().chunks_exact(3)) {
+            *vector = DVec3::from_slice(numbers);
+        }
     }
     if factor != 1.0 {
         into.iter_mut().for_each(|vector| *vector *= factor);

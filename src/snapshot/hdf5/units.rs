@@ -108,6 +108,23 @@ pub(super) fn read(described: &Described, snapshot: &Snapshot) -> (Units, Option
     (units, None)
 }
 
+/// The units that yt assumes: GADGET's usual ones, if the snapshot's are others that can be
+/// converted to them. The gravitational constant is that with which masses follow their unit.
+pub(super) fn assumed(snapshot: &Snapshot) -> Units {
+    let (own, usual) = (&snapshot.units, super::super::gadget::units(snapshot));
+    let ([Some(length), Some(mass), Some(time)], [Some(to_length), Some(to_mass), Some(to_time)]) =
+        (own.si(), usual.si())
+    else {
+        return own.clone();
+    };
+    let [length, mass, time] = [length / to_length, mass / to_mass, time / to_time];
+    if [length, mass, time].iter().all(|ratio| (ratio - 1.0).abs() < ROUNDED) {
+        return own.clone();
+    }
+    let g = own.gravitational_constant * length.powi(3) / (time.powi(2) * mass);
+    Units { gravitational_constant: g, ..usual }
+}
+
 /// Length, mass and velocity in cgs that make readers see the numbers right with this Hubble
 /// parameter. If the units have no names, any that give the snapshot's G: kpc and km/s.
 pub(super) fn written(units: &Units, hubble: f64) -> [f64; 3] {
