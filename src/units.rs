@@ -76,7 +76,7 @@ const PC: f64 = 3.085_677_581_49e16;
 const YEAR: f64 = 3.155_76e7;
 
 /// Newton's constant in m^3 / (kg s^2), CODATA 2018.
-const NEWTON: f64 = 6.674_30e-11;
+pub(crate) const NEWTON: f64 = 6.674_30e-11;
 
 /// Gravitational constants and units count as equal within this part: files round them.
 const SAME: f64 = 0.01;
@@ -222,7 +222,7 @@ impl Units {
     }
 
     /// The SI values of length, mass and time, as far as these units are known.
-    fn si(&self) -> [Option<f64>; 3] {
+    pub(crate) fn si(&self) -> [Option<f64>; 3] {
         let of = |name, quantity| Measure::of(name).si(quantity);
         [
             of(&self.length, Quantity::Length),

@@ -12,13 +12,14 @@ use crate::messages;
 /// # Errors
 /// [`Error::Unknown`] for an unknown name or modifier, with the known ones.
 pub fn find(spec: &str, options: &mut WriteOptions) -> Result<&'static Format> {
-    let mut parts = spec.split('-');
-    let name = parts.next().unwrap_or_default();
-    let format = FORMATS
-        .iter()
-        .find(|format| format.name == name)
-        .ok_or_else(|| unknown("snapshot format", name))?;
-    for part in parts {
+    let suffixes = |format: &Format| {
+        let rest = spec.strip_prefix(format.name)?;
+        (rest.is_empty() || rest.starts_with('-')).then_some(rest)
+    };
+    let found = FORMATS.iter().find_map(|format| Some((format, suffixes(format)?)));
+    let (format, suffixes) = found
+        .ok_or_else(|| unknown("snapshot format", spec.split('-').next().unwrap_or_default()))?;
+    for part in suffixes.split('-').skip(1) {
         let modifier = format.modifiers.iter().find(|modifier| modifier.suffix == part);
         (modifier.ok_or_else(|| unknown("snapshot format", spec))?.apply)(options);
     }
@@ -66,17 +67,20 @@ pub fn recognise(head: &[u8], length: u64, path: &Path) -> Result<&'static Forma
 /// Offsets at which the signature of an HDF5 file can be; a user block may come first.
 const HDF5_OFFSETS: [usize; 5] = [0, 512, 1024, 2048, 4096];
 
+/// Whether a file with these first bytes is HDF5.
+pub(super) fn is_hdf5(head: &[u8]) -> bool {
+    HDF5_OFFSETS
+        .iter()
+        .any(|&at| head.get(at..).is_some_and(|head| head.starts_with(b"\x89HDF\r\n\x1a\n")))
+}
+
 /// Rejects a file whose kind is certain but not supported, and says what to do about it.
 pub(super) fn refuse_foreign(head: &[u8], path: &Path) -> Result<()> {
-    let hdf5 =
-        |&at: &usize| head.get(at..).is_some_and(|head| head.starts_with(b"\x89HDF\r\n\x1a\n"));
-    if !HDF5_OFFSETS.iter().any(hdf5) {
+    if cfg!(feature = "hdf5") || !is_hdf5(head) {
         return Ok(());
     }
-    let problem = format!(
-        "is an HDF5 file, which is not supported: convert it first, for example to GADGET format 2 or to a table of x y z vx vy vz m; supported formats: {}",
-        names()
-    );
+    let problem =
+        "is an HDF5 file, but this library was built without its feature hdf5, which reads them";
     Err(Error::file(path, problem))
 }
 

@@ -23,6 +23,15 @@ pub(super) struct Part<'a> {
     content: Content<'a>,
 }
 
+/// Where one file is.
+#[cfg(feature = "hdf5")]
+#[derive(Clone, Copy)]
+pub(super) struct Stored<'a> {
+    pub path: &'a Path,
+    /// `None`: on disk.
+    pub bytes: Option<&'a [u8]>,
+}
+
 enum Content<'a> {
     Bytes(&'a [u8]),
     /// The file's length, and the bytes read so far.
@@ -86,6 +95,13 @@ impl<'a> Part<'a> {
         Ok(())
     }
 
+    #[cfg(feature = "hdf5")]
+    fn stored(&self) -> Stored<'_> {
+        let is_on_disk = matches!(self.content, Content::OnDisk(..));
+        let bytes = (cfg!(target_arch = "wasm32") || !is_on_disk).then(|| self.bytes());
+        Stored { path: &self.path, bytes }
+    }
+
     fn bytes(&self) -> &[u8] {
         match &self.content {
             Content::Bytes(bytes) => bytes,
@@ -119,6 +135,28 @@ impl<'a> Input<'a> {
             (2.., Some(name)) => name.base,
             _ => path.clone(),
         }
+    }
+
+    /// The first bytes of the first file.
+    pub(super) fn head(&mut self) -> Result<&[u8]> {
+        self.parts[0].head()
+    }
+
+    /// The files for a format that reads ranges of them.
+    #[cfg(feature = "hdf5")]
+    pub(super) fn stored(&mut self) -> Result<Vec<Stored<'_>>> {
+        for part in &mut self.parts {
+            // In a browser a path is only a name of bytes.
+            if cfg!(target_arch = "wasm32") {
+                part.read(u64::MAX)?;
+            }
+        }
+        Ok(self.parts.iter().map(Part::stored).collect())
+    }
+
+    /// The first file, for [`super::Source::gather`].
+    pub(super) fn into_first(mut self) -> Part<'a> {
+        self.parts.swap_remove(0)
     }
 
     /// Reads all files.

@@ -1,6 +1,8 @@
 //! Formats with a fixed set of kinds of bodies: which component becomes which kind, and in which
 //! order.
 
+use std::ops::Range;
+
 use super::Losses;
 use crate::bodies::{Bodies, Component, Role};
 
@@ -58,6 +60,32 @@ pub(super) fn sections<'a>(
         rest = after;
         members
     })
+}
+
+/// The bodies of one file of several.
+#[derive(Clone)]
+pub(super) struct Share {
+    /// Range within an [`order`].
+    pub range: Range<usize>,
+    /// Number of bodies by section.
+    pub counts: Vec<usize>,
+}
+
+/// Splits an [`order`] evenly among `files` files.
+pub(super) fn shares(
+    order: &[usize],
+    files: usize,
+    sections: usize,
+    section: impl Fn(usize) -> usize,
+) -> Vec<Share> {
+    let begin = |k: usize| (order.len() as u128 * k as u128 / files as u128) as usize;
+    let share = |k: usize| {
+        let range = begin(k)..begin(k + 1);
+        let mut counts = vec![0; sections];
+        order[range.clone()].iter().for_each(|&i| counts[section(i)] += 1);
+        Share { range, counts }
+    };
+    (0..files).map(share).collect()
 }
 
 /// Notes what is lost of the components if component c is written as `kinds[kind_of(c)]`.

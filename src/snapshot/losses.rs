@@ -30,9 +30,7 @@ impl Losses {
     /// Notes that numbers stay in their `units`, if readers of the format assume others.
     pub(super) fn note_units(&mut self, units: &Units, assumed: &Units) {
         if units != assumed {
-            self.note(format!(
-                "units are not held: the numbers stay in {units}, a reader will assume {assumed}"
-            ));
+            self.note(format!("the numbers stay in {units}, a reader will assume {assumed}"));
         }
     }
 

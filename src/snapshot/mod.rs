@@ -11,12 +11,15 @@
 //! numbers whose units are known are converted to those that its readers assume, which is reported.
 //! What a reader assumes is in [`Snapshot::notes`].
 
+mod agree;
 mod bytes;
 mod column;
 mod file;
 mod find;
 pub mod gadget;
 pub mod gvt;
+#[cfg(feature = "hdf5")]
+pub mod hdf5;
 mod input;
 mod kinds;
 mod losses;
@@ -46,6 +49,8 @@ pub use series::Series;
 pub use source::{Source, exists};
 
 use input::Part;
+#[cfg(feature = "hdf5")]
+use input::Stored;
 
 /// Every format, in the order in which `gravitile formats` lists them.
 pub const FORMATS: &[Format] = &[
@@ -53,6 +58,8 @@ pub const FORMATS: &[Format] = &[
     tipsy::FORMAT,
     gadget::FORMAT_1,
     gadget::FORMAT_2,
+    #[cfg(feature = "hdf5")]
+    hdf5::FORMAT,
     nemo::FORMAT,
     table::TEXT,
     table::CSV,
@@ -81,9 +88,9 @@ pub struct Format {
     pub modifiers: &'static [Modifier],
     /// Judges a file by its first bytes (up to 64 KiB) and its length in bytes.
     pub recognise: fn(head: &[u8], length: u64) -> Confidence,
-    /// For formats that allow several files: the number of files, from the first bytes of any of
-    /// them. `None`: a snapshot is always one file.
-    pub files: Option<fn(head: &[u8]) -> u64>,
+    /// For formats that allow several files: the number of files, from any of them. `None`: a
+    /// snapshot is always one file.
+    pub files: Option<fn(&mut Input) -> Result<u64>>,
     /// For formats of which a file may hold several snapshots: their times, in the file's order.
     /// `None`: a file is always one snapshot.
     pub series: Option<TimesFn>,

@@ -1,5 +1,6 @@
 //! Names of the files of a snapshot in several files: `snap_000.0`, `snap_000.1`, ... for
-//! `snap_000`; numbers may have leading zeros.
+//! `snap_000`; numbers may have leading zeros. In HDF5 the number comes before the extension:
+//! `snap_000.0.hdf5` for `snap_000.hdf5`.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,15 +12,34 @@ use crate::messages;
 /// Most digits of a number: 2^64 has 20.
 const MOST_DIGITS: usize = 20;
 
+/// Extensions that the number precedes.
+const AFTER_NUMBER: [&str; 2] = ["hdf5", "h5"];
+
+/// The name without an extension of [`AFTER_NUMBER`], and the extension.
+fn without_extension(path: &Path) -> (PathBuf, Option<&str>) {
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    match extension.filter(|extension| AFTER_NUMBER.contains(extension)) {
+        Some(extension) => (path.with_extension(""), Some(extension)),
+        None => (path.to_owned(), None),
+    }
+}
+
+/// `path.extension`, or `path` without one.
+fn appended(path: &Path, extension: Option<&str>) -> PathBuf {
+    let Some(extension) = extension else { return path.to_owned() };
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!(".{extension}"));
+    name.into()
+}
+
 /// The name of file `k` of the snapshot `base`, as files are written.
 pub(super) fn nth(base: &Path, k: u64) -> PathBuf {
     with_digits(base, k, 1)
 }
 
 fn with_digits(base: &Path, k: u64, digits: usize) -> PathBuf {
-    let mut name = base.as_os_str().to_owned();
-    name.push(format!(".{k:0digits$}"));
-    name.into()
+    let (stem, extension) = without_extension(base);
+    appended(&appended(&stem, Some(&format!("{k:0digits$}"))), extension)
 }
 
 /// A file name in parts: `snap_000.3` is number 3 of `snap_000`, and so is `snap_000.003`.
@@ -35,10 +55,12 @@ pub(super) struct Numbered {
 impl Numbered {
     /// `None` for a name that does not end in a number.
     pub fn of(path: &Path) -> Option<Self> {
+        let (path, extension) = without_extension(path);
         let text = path.extension()?.to_str()?;
         let is_number = text.len() <= MOST_DIGITS && text.bytes().all(|c| c.is_ascii_digit());
         let number = text.parse().ok().filter(|_| is_number)?;
-        Some(Self { base: path.with_extension(""), number, digits: text.len() })
+        let base = appended(&path.with_extension(""), extension);
+        Some(Self { base, number, digits: text.len() })
     }
 
     /// File `k` of the same snapshot. `snap.12` may belong with `snap.3` or `snap.03`; the one that
@@ -51,9 +73,14 @@ impl Numbered {
     }
 }
 
-/// The first file of the snapshot `base`, if it exists.
+/// The first file of the snapshot `base`, if it exists. An extension of [`AFTER_NUMBER`] may be
+/// left out.
 pub(super) fn first_of(base: &Path) -> Option<PathBuf> {
-    (1..=MOST_DIGITS).map(|digits| with_digits(base, 0, digits)).find(|path| path.is_file())
+    let extensions = [None].into_iter().chain(AFTER_NUMBER.map(Some));
+    extensions
+        .map(|extension| appended(base, extension))
+        .flat_map(|base| (1..=MOST_DIGITS).map(move |digits| with_digits(&base, 0, digits)))
+        .find(|path| path.is_file())
 }
 
 /// The file to begin with: `path` itself, the first of the files with this common name, or the
@@ -95,7 +122,9 @@ mod tests {
 
     #[test]
     fn file_number_is_parsed_and_restored() {
-        for name in ["snap_000.3", "a.b/snap.0", "/x/y.17", "../s.p.2", "snap.03", "snap.000"] {
+        for name in
+            ["snap_000.3", "a.b/snap.0", "/x/y.17", "../s.p.2", "snap.03", "snap.000", "s.07.hdf5"]
+        {
             let numbered = Numbered::of(Path::new(name)).unwrap();
             assert_eq!(numbered.nth(numbered.number), Path::new(name));
         }
@@ -105,8 +134,22 @@ mod tests {
         assert_eq!(twelfth.nth(1000), Path::new("a/snap_000.1000"));
         let twelfth = Numbered::of(Path::new("a/snap_000.12")).unwrap();
         assert_eq!(twelfth.nth(3), Path::new("a/snap_000.3"));
+        let second = Numbered::of(Path::new("a/snap_000.2.hdf5")).unwrap();
+        assert_eq!((second.base.as_path(), second.number), (Path::new("a/snap_000.hdf5"), 2));
+        assert_eq!(second.nth(11), Path::new("a/snap_000.11.hdf5"));
+        assert_eq!(nth(Path::new("snap.h5"), 1), Path::new("snap.1.h5"));
         let long = format!("snap.{:021}", 0);
-        for name in ["snap_000", "snap.+3", "snap.-3", "snap.gadget", "snap.", ".3", "", &long] {
+        for name in [
+            "snap_000",
+            "snap.+3",
+            "snap.-3",
+            "snap.gadget",
+            "snap_001.hdf5",
+            "snap.",
+            ".3",
+            "",
+            &long,
+        ] {
             assert_eq!(Numbered::of(Path::new(name)), None, "{name}");
         }
     }

@@ -89,8 +89,7 @@ impl Snapshot {
         if conversion.is_identity() {
             return None;
         }
-        losses
-            .note(format!("units are not held: converted from {own} to {assumed} ({conversion})"));
+        losses.note(format!("converted from {own} to {assumed}, as readers assume ({conversion})"));
         let mut converted = self.clone();
         let left = converted.rescale(&conversion, assumed);
         if !left.is_empty() {

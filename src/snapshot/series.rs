@@ -35,7 +35,9 @@ impl<'a> Series<'a> {
             Some(format) => refuse_foreign(head, &path).map(|()| format)?,
             None => recognise(head, length, &path)?,
         };
-        let files = format.files.map_or(1, |files| files(head).max(1));
+        let mut first = Input::new(vec![first], 1);
+        let files = format.files.map_or(Ok(1), |files| files(&mut first))?.max(1);
+        let first = first.into_first();
         let mut input = source.gather(first, files, options.part)?;
         let times = format.series.map(|times| input.whole(times)).transpose()?;
         Ok(Self { input, format, options: options.clone(), times })

@@ -20,7 +20,7 @@ enum Kind<'a> {
 
 impl<'a> Source<'a> {
     /// A file. For a snapshot in several files: any one of them, `snap_000.3`, their common name,
-    /// `snap_000`, or a folder that holds one such snapshot; the others are found in the same
+    /// `snap_000` (of `snap_000.3.hdf5` also `snap_000.hdf5`), or a folder that holds one such snapshot; the others are found in the same
     /// folder.
     pub fn path(path: impl AsRef<Path>) -> Self {
         Self(Kind::Path(path.as_ref().to_owned()))

@@ -305,9 +305,10 @@ fn hdf5_file_is_named_as_such() {
         [("a.hdf5", &hdf5), ("a.gadget2", &hdf5), ("a.txt", &hdf5), ("b.h5", &later)]
     {
         let path = folder.with(name, bytes);
-        let words = ["HDF5 file", "convert", "gadget2", "csv"];
+        let words = ["not readable as HDF5"];
         assert_refused(&["convert", &path, &folder.text("b.gvt")], &words);
-        assert_refused(&["convert", "--from", "gadget2", &path, &folder.text("b.gvt")], &words);
         assert_refused(&["forces", &path], &words);
+        let from = ["convert", "--from", "gadget2", &path, &folder.text("b.gvt")];
+        assert_refused(&from, &["is not a GADGET file"]);
     }
 }

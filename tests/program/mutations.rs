@@ -23,7 +23,7 @@ use gravitile::snapshot::{
 use gravitile::units::Units;
 
 use kinds::{of_each_kind, with_columns};
-use mutator::{Random, mutant, repair_gvt};
+use mutator::{Random, mutant, mutant_in_place, repair_gvt, repair_hdf5};
 use watch::{Mutant, check_line, try_all};
 
 fn written_as(format: &str) -> WriteOptions {
@@ -91,6 +91,13 @@ fn valid_files(format: &Format) -> Vec<Vec<u8>> {
             b"1,0,0,0,0,0,0\n1,1,0,0,0,1,0\n".to_vec(),
             b"\"m\",x,y,z,vx,vy,vz,component,\"q,r\"\n1,0,0,0,0,0,0,\"disk\",\n".to_vec(),
         ]),
+        "gadget-hdf5" => {
+            let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/program/hdf5/");
+            let names = ["gadget4", "swift", "gizmo", "plain", "big_endian", "lzf", "latest"];
+            files.extend(names.map(|name| {
+                std::fs::read(format!("{folder}{name}.hdf5")).expect("it should be there")
+            }));
+        }
         _ => {}
     }
     files.sort();
@@ -163,9 +170,16 @@ fn try_format(name: &'static str) {
     try_all(name, |index| {
         let mut random = Random::new(name, index);
         let (original, other) = (random.of(&files).clone(), random.of(&files).clone());
-        let mut bytes = mutant(&original, &other, &mut random);
-        if name == "gravitile" && random.below(4) > 0 {
-            repair_gvt(&mut bytes);
+        let mut bytes = match name == "gadget-hdf5" && random.below(4) > 0 {
+            true => mutant_in_place(&original, &mut random),
+            false => mutant(&original, &other, &mut random),
+        };
+        if random.below(4) > 0 {
+            match name {
+                "gravitile" => repair_gvt(&mut bytes),
+                "gadget-hdf5" => repair_hdf5(&mut bytes),
+                _ => {}
+            }
         }
         let options = ReadOptions {
             format: (random.below(4) == 0).then(|| name.to_owned()),
@@ -201,6 +215,11 @@ fn gadget2() {
 }
 
 #[test]
+fn gadget_hdf5() {
+    try_format("gadget-hdf5");
+}
+
+#[test]
 fn nemo() {
     try_format("nemo");
 }
@@ -218,7 +237,10 @@ fn csv() {
 #[test]
 fn every_format_has_a_mutation_test() {
     let names: Vec<_> = FORMATS.iter().map(|format| format.name).collect();
-    assert_eq!(names, ["gravitile", "tipsy", "gadget1", "gadget2", "nemo", "text", "csv"]);
+    assert_eq!(
+        names,
+        ["gravitile", "tipsy", "gadget1", "gadget2", "gadget-hdf5", "nemo", "text", "csv"]
+    );
 }
 
 #[test]

@@ -19,6 +19,7 @@ Examples:
   gravitile convert old.tipsy new.tipsy --to tipsy-be
   gravitile convert snap_000 whole.gvt          (reads snap_000.0, snap_000.1, ...)
   gravitile convert whole.gvt snap --to gadget2 --files 8
+  gravitile convert snap_000.0.hdf5 whole.hdf5
   gravitile convert run.nemo end.gvt --snapshot last")]
 pub struct Args {
     /// Snapshot to read; for one in several files, any of them, their name without the number, or
@@ -29,7 +30,7 @@ pub struct Args {
     /// Format to write (see 'gravitile formats')
     #[arg(long, value_name = "FORMAT")]
     to: Option<String>,
-    /// Spread the bodies over this many files, OUTPUT.0, OUTPUT.1, ... (GADGET only)
+    /// Spread the bodies over this many files, OUTPUT.0, OUTPUT.1, ... (GADGET and HDF5)
     #[arg(long, value_name = "COUNT")]
     files: Option<usize>,
     /// Replace the output if it exists

@@ -10,7 +10,7 @@ use super::{GAS, KNOWN_BLOCKS, TYPES, TypeMask, gas_blocks, unknown_block};
 const OWN_BLOCKS: [&str; 6] = ["HEAD", "POS", "VEL", "ID", "MASS", "INFO"];
 
 /// The name of the column for value `k` of a block with `values` values per body.
-pub(super) fn name(block: &str, k: usize, values: usize) -> String {
+pub(in crate::snapshot) fn name(block: &str, k: usize, values: usize) -> String {
     match values {
         1 => block.into(),
         3 => format!("{block}.{}", ["x", "y", "z"][k]),
@@ -100,8 +100,12 @@ pub(super) fn outgoing<'a>(
     found
 }
 
-/// The block that a column belongs to, and all columns of that block in order.
-fn block_of(snapshot: &Snapshot, column: &str) -> Option<(String, Vec<String>)> {
+/// The quantity that a column belongs to, and all columns of it in order: `ACCE` and its three for
+/// `ACCE.x`, or the column itself.
+pub(in crate::snapshot) fn grouped<'a>(
+    snapshot: &Snapshot,
+    column: &'a str,
+) -> (&'a str, Vec<String>) {
     let has = |name: &String| snapshot.extra.contains_key(name);
     let mut block = (column, vec![column.to_owned()]);
     if let Some((base, last)) = column.rsplit_once('.') {
@@ -113,6 +117,12 @@ fn block_of(snapshot: &Snapshot, column: &str) -> Option<(String, Vec<String>)> 
             block = (base, listed);
         }
     }
+    block
+}
+
+/// The block that a column belongs to, and all columns of that block in order.
+fn block_of(snapshot: &Snapshot, column: &str) -> Option<(String, Vec<String>)> {
+    let block = grouped(snapshot, column);
     let name = gadget_name(block.0).unwrap_or(block.0);
     let printable = name.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic());
     let fits = (1..=4).contains(&name.len()) && printable && !name.ends_with(' ');

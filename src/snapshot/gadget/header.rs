@@ -9,6 +9,7 @@
 
 use std::collections::BTreeMap;
 
+use super::super::agree::Stated;
 use super::super::bytes::Writer;
 use super::super::{Endianness, Losses, Problem, Snapshot};
 use super::{HEADER_BYTES, KINDS, TYPES};
@@ -48,7 +49,7 @@ pub(super) const COOLING: &str = "gadget.flag_cooling";
 
 /// The units that readers assume: kpc, 1e10 solar masses and km/s, all but velocities divided by
 /// the Hubble parameter in snapshots of an expanding universe.
-pub(super) fn units(snapshot: &Snapshot) -> Units {
+pub(in crate::snapshot) fn units(snapshot: &Snapshot) -> Units {
     let gadget = Units::gadget();
     match (snapshot.scale_factor(), snapshot.number("hubble_parameter")) {
         (Some(_), Some(hubble)) if hubble.is_normal() && hubble > 0.0 && hubble != 1.0 => {
@@ -123,6 +124,16 @@ impl Header {
             }
         }
         Ok(header)
+    }
+
+    /// What must agree between the files of a snapshot.
+    pub fn stated(&self) -> Stated {
+        Stated {
+            files: self.files,
+            time: self.time,
+            counts: self.counts.iter().map(|&count| count as u64).collect(),
+            totals: self.totals.to_vec(),
+        }
     }
 
     /// Number of bodies of all types.

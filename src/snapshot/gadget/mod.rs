@@ -50,11 +50,17 @@ mod read;
 mod records;
 mod write;
 
+#[cfg(feature = "hdf5")]
+pub(super) use columns::{grouped, name as column_name};
+#[cfg(feature = "hdf5")]
+pub(super) use header::units;
+
 #[cfg(doc)]
 use super::Snapshot;
 use super::kinds::Kind;
-use super::{Confidence, Endianness, Format, LITTLE_ENDIAN, Modifier, RAW_UNITS};
-use crate::bodies::Role;
+use super::{Confidence, Endianness, Format, Input, LITTLE_ENDIAN, Modifier, RAW_UNITS};
+use crate::bodies::{Component, Role};
+use crate::error::Result;
 
 /// Format 1's entry in the registry.
 pub(super) const FORMAT_1: Format = Format {
@@ -121,7 +127,7 @@ const MODIFIERS: &[Modifier] = &[
 ];
 
 /// The components that the six types become.
-const KINDS: &[Kind; TYPES] = &[
+pub(super) const KINDS: &[Kind; TYPES] = &[
     Kind { name: "gas", role: Role::Gas },
     Kind { name: "halo", role: Role::Halo },
     Kind { name: "disk", role: Role::Disk },
@@ -162,7 +168,7 @@ const DOUBLE_ATTRIBUTE: &str = "layout.gadget.double";
 const IDS_ATTRIBUTE: &str = "layout.gadget.ids";
 
 /// The gas blocks that follow MASS in format 1, in order.
-fn gas_blocks(cooling: bool) -> &'static [&'static str] {
+pub(super) fn gas_blocks(cooling: bool) -> &'static [&'static str] {
     if cooling { &["U", "RHO", "NE", "NH", "HSML"] } else { &["U", "RHO", "HSML"] }
 }
 
@@ -183,11 +189,25 @@ fn kind_of_file(head: &[u8]) -> Option<(Endianness, u8)> {
     })
 }
 
-/// The number of files of a snapshot, from the first bytes of any of them.
-fn files(head: &[u8]) -> u64 {
-    let Some((endianness, format)) = kind_of_file(head) else { return 1 };
+/// The number of files of a snapshot, from any of them.
+fn files(input: &mut Input) -> Result<u64> {
+    let head = input.head()?;
+    let Some((endianness, format)) = kind_of_file(head) else { return Ok(1) };
     let at = if format == 1 { 4 } else { 20 };
-    head.get(at..at + HEADER_BYTES).map_or(1, |data| header::files(data, endianness))
+    Ok(head.get(at..at + HEADER_BYTES).map_or(1, |data| header::files(data, endianness)))
+}
+
+/// The type that a component is written as.
+pub(super) fn type_of(component: &Component) -> u8 {
+    match component.role {
+        Role::Gas => 0,
+        Role::Halo => 1,
+        Role::Disk => 2,
+        Role::Bulge => 3,
+        // Stars and boundary bodies have the same role; the name distinguishes them.
+        Role::Star if component.name == KINDS[TYPE_BOUNDARY].name => TYPE_BOUNDARY as u8,
+        Role::Star => 4,
+    }
 }
 
 fn recognise(head: &[u8], _length: u64, format: u8) -> Confidence {

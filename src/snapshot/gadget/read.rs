@@ -1,7 +1,6 @@
 //! Reading GADGET files, each by itself, up to the numbers in its blocks.
 
-use std::path::Path;
-
+use super::super::agree::agree;
 use super::super::{Endianness, Input, Problem, ReadOptions, Snapshot};
 use super::blocks::{bodies_of, present};
 use super::header::{COOLING, Header};
@@ -24,51 +23,9 @@ pub(super) fn read(input: &mut Input, options: &ReadOptions) -> Result<Snapshot>
         })
         .collect::<Result<Vec<_>>>()?;
     let parsed_files: Vec<&File> = parsed.iter().map(|(_, file)| file).collect();
-    agree(&parsed, files)?;
+    let stated: Vec<_> = parsed.iter().map(|(path, file)| (*path, file.header.stated())).collect();
+    agree(&stated, files, KINDS)?;
     merge(&parsed_files).map_err(|problem| Error::file(&name, problem))
-}
-
-/// Checks that the files belong to one snapshot of `files` files.
-fn agree(parsed: &[(&Path, File)], files: u64) -> Result<()> {
-    let [(first_path, first), others @ ..] = parsed else { return Ok(()) };
-    for (path, file) in others {
-        let (one, other) = (&first.header, &file.header);
-        let differ = |what: &str, of: &dyn Fn(&Header) -> String| {
-            let [here, there] = [other, one].map(of);
-            let name = crate::messages::path(first_path, crate::messages::PIECE);
-            let problem = format!(
-                "says {what} {here}, but {name} says {there}: they belong to different snapshots"
-            );
-            Err(Error::file(path, problem))
-        };
-        if one.files != other.files {
-            return differ("the number of files is", &|header| header.files.to_string());
-        }
-        if one.time.to_bits() != other.time.to_bits() {
-            return differ("the time is", &|header| format!("{:?}", header.time));
-        }
-        if one.totals != other.totals {
-            let totals = |header: &Header| format!("{:?}", header.totals);
-            return differ("the bodies by type in all files are", &totals);
-        }
-    }
-    let is_whole = files > 1 && parsed.len() as u64 == files;
-    // Some writers leave the totals out.
-    if !is_whole || first.header.totals == [0; TYPES] {
-        return Ok(());
-    }
-    for (t, kind) in KINDS.iter().enumerate() {
-        let found: u64 = parsed.iter().map(|(_, file)| file.header.counts[t] as u64).sum();
-        let stated = first.header.totals[t];
-        if found != stated {
-            let name = kind.name;
-            let problem = format!(
-                "says that all {files} files have {stated} bodies of type {t} ({name}), but they have {found}"
-            );
-            return Err(Error::file(first_path, problem));
-        }
-    }
-    Ok(())
 }
 
 /// Names the blocks of format 1 by their order.

@@ -1,9 +1,7 @@
 //! Writing GADGET files.
 
-use std::ops::Range;
-
 use super::super::bytes::Writer;
-use super::super::kinds::{note_components, order, sections};
+use super::super::kinds::{Share, note_components, order, sections, shares};
 use super::super::losses::Narrow;
 use super::super::{ColumnType, Endianness, Losses, Output, Problem, Snapshot, WriteOptions};
 use super::blocks::present;
@@ -11,8 +9,7 @@ use super::columns::{Outgoing, outgoing};
 use super::header::Header;
 use super::info::{Shape, put_entry};
 use super::records::put_block;
-use super::{ALL, DOUBLE_ATTRIBUTE, IDS_ATTRIBUTE, KINDS, TYPE_BOUNDARY, TYPES, TypeMask};
-use crate::bodies::{Component, Role};
+use super::{ALL, DOUBLE_ATTRIBUTE, IDS_ATTRIBUTE, KINDS, TYPES, TypeMask, type_of};
 use crate::error::Result;
 
 pub(super) fn write(
@@ -45,7 +42,7 @@ struct Plan<'a> {
     /// Indices of the bodies, grouped by type.
     order: Vec<usize>,
     /// The bodies of each file.
-    parts: Vec<Part>,
+    parts: Vec<Share>,
     /// The header of each file, except for its counts of bodies.
     header: Header,
     /// Types whose masses are in a block.
@@ -56,15 +53,6 @@ struct Plan<'a> {
     /// The narrowing of positions, velocities and masses in all files, and of the extra blocks.
     narrow: [Narrow; 3],
     narrow_extra: Vec<Narrow>,
-}
-
-/// The bodies of one file.
-#[derive(Clone)]
-struct Part {
-    /// Range within [`Plan::order`].
-    range: Range<usize>,
-    /// Number of bodies by type.
-    counts: [usize; TYPES],
 }
 
 impl<'a> Plan<'a> {
@@ -81,7 +69,13 @@ impl<'a> Plan<'a> {
             bodies.component.iter().map(|&c| type_of_component[c as usize]).collect();
         let (order, totals) = order(bodies, TYPES, |i| types[i] as usize);
         let totals: [usize; TYPES] = totals.try_into().expect("there should be six counts");
-        let parts = parts(&order, &types, files)?;
+        let parts = shares(&order, files, TYPES, |i| types[i] as usize);
+        let largest = parts.iter().map(|part| part.range.len()).max().unwrap_or_default();
+        if i32::try_from(largest).is_err() {
+            return Err(format!(
+                "{largest} bodies do not fit into its 31-bit counts; several files may hold them"
+            ));
+        }
         note_components(bodies, KINDS, |component| type_of(component) as usize, losses);
 
         let was_double: Vec<&str> = snapshot
@@ -89,7 +83,8 @@ impl<'a> Plan<'a> {
             .get(DOUBLE_ATTRIBUTE)
             .map_or(vec![], |names| names.split(',').collect());
         let is_double = |name: &str| options.double.unwrap_or_else(|| was_double.contains(&name));
-        let counts: Vec<_> = parts.iter().map(|part| part.counts).collect();
+        let six = |part: &Share| part.counts.as_slice().try_into().expect("six counts");
+        let counts: Vec<[usize; TYPES]> = parts.iter().map(six).collect();
         let extra = outgoing(snapshot, format, &types, &counts, is_double, losses);
         let (masses, in_block) = mass_table(&bodies.mass, &order, &totals);
         let real = |name| if is_double(name) { ColumnType::F64 } else { ColumnType::F32 };
@@ -130,7 +125,8 @@ impl<'a> Plan<'a> {
 
     /// The bytes of file number `part`.
     fn file(&mut self, part: usize, losses: &mut Losses) -> Result<Vec<u8>, Problem> {
-        let Part { range, counts } = self.parts[part].clone();
+        let Share { range, counts } = self.parts[part].clone();
+        let counts: [usize; TYPES] = counts.try_into().expect("there should be six counts");
         let bodies = &self.snapshot.bodies;
         let capacity = 512 + range.len() * 4 * (9 + self.extra.len());
         let mut file = File {
@@ -175,37 +171,6 @@ impl<'a> Plan<'a> {
         put_block(out, self.format, "INFO", 40 * entries.len(), |out| {
             entries.iter().for_each(|(name, shape)| put_entry(out, name, shape));
         })
-    }
-}
-
-/// Splits `order` among `files` files, and counts the bodies of each type in each.
-fn parts(order: &[usize], types: &[u8], files: usize) -> Result<Vec<Part>, Problem> {
-    let n = order.len();
-    let begin = |k: usize| (n as u128 * k as u128 / files as u128) as usize;
-    let part = |k: usize| {
-        let range = begin(k)..begin(k + 1);
-        if i32::try_from(range.len()).is_err() {
-            let n = range.len();
-            return Err(format!(
-                "{n} bodies do not fit into its 31-bit counts; several files may hold them"
-            ));
-        }
-        let mut counts = [0; TYPES];
-        order[range.clone()].iter().for_each(|&i| counts[types[i] as usize] += 1);
-        Ok(Part { range, counts })
-    };
-    (0..files).map(part).collect()
-}
-
-fn type_of(component: &Component) -> u8 {
-    match component.role {
-        Role::Gas => 0,
-        Role::Halo => 1,
-        Role::Disk => 2,
-        Role::Bulge => 3,
-        // Stars and boundary bodies have the same role; the name distinguishes them.
-        Role::Star if component.name == KINDS[TYPE_BOUNDARY].name => TYPE_BOUNDARY as u8,
-        Role::Star => 4,
     }
 }
 

@@ -69,7 +69,7 @@ fn lost_components_units_and_columns_are_reported() {
         assert_reported(&snapshot, format, "attributes cannot be held: dt");
         assert_reported(&snapshot, format, "a long name");
     }
-    assert_reported(&snapshot, "gadget2", "units are not held: the numbers stay in G = 2");
+    assert_reported(&snapshot, "gadget2", "the numbers stay in G = 2");
     assert_reported(&snapshot, "tipsy", "converted from G = 2 to G = 1");
     assert_reported(&snapshot, "tipsy-raw", "the numbers stay in G = 2");
     assert_reported(&snapshot, "tipsy", "extra columns cannot be held: a long name, spin");

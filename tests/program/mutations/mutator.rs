@@ -1,5 +1,7 @@
 //! Mutations of files, deterministic by their seed.
 
+use hdf5_writer::jenkins_lookup3;
+
 /// Largest size of a mutant.
 const MOST_BYTES: usize = 64 << 10;
 
@@ -307,5 +309,60 @@ pub fn repair_gvt(bytes: &mut [u8]) {
         let crc = crc32fast::hash(&bytes[at..end]);
         bytes[end..end + 4].copy_from_slice(&crc.to_le_bytes());
         at = end + 8;
+    }
+}
+
+/// Changes up to eight numbers of a file in place: insertions would shift all of HDF5's addresses,
+/// so that nearly all mutants would fail at the first.
+pub fn mutant_in_place(original: &[u8], random: &mut Random) -> Vec<u8> {
+    let mut bytes = original.to_vec();
+    for _ in 0..=random.below(8) {
+        let at = random.below(bytes.len());
+        match random.below(4) {
+            0 => bytes[at] ^= 1 << random.below(8),
+            1 => bytes[at] = random.below(256) as u8,
+            2 => overwrite_with_integer(&mut bytes, at, random),
+            _ => {
+                let from = random.below(bytes.len());
+                let length = (1 + random.below(64)).min(bytes.len() - at.max(from));
+                bytes.copy_within(from..from + length, at);
+            }
+        }
+    }
+    bytes
+}
+
+/// Corrects the length and checksums in the superblock of an HDF5 file, and the checksums of object
+/// headers of version 2.
+pub fn repair_hdf5(bytes: &mut [u8]) {
+    let length = (bytes.len() as u64).to_le_bytes();
+    let sum = |bytes: &mut [u8], from: usize, end: usize| {
+        if let Some(place) = bytes.get(end..end + 4).map(|_| end..end + 4) {
+            let sum = jenkins_lookup3(&bytes[from..end]).to_le_bytes();
+            bytes[place].copy_from_slice(&sum);
+        }
+    };
+    match bytes.get(8) {
+        Some(0) if bytes.len() > 96 => bytes[40..48].copy_from_slice(&length),
+        Some(2 | 3) if bytes.len() > 48 => {
+            bytes[28..36].copy_from_slice(&length);
+            sum(bytes, 0, 44);
+        }
+        _ => return,
+    }
+    for at in 0..bytes.len().saturating_sub(16) {
+        if !bytes[at..].starts_with(b"OHDR\x02") {
+            continue;
+        }
+        let flags = bytes[at + 5];
+        let skipped = 16 * usize::from(flags >> 5 & 1) + 4 * usize::from(flags >> 4 & 1);
+        let (size_at, width) = (at + 6 + skipped, 1 << (flags & 3));
+        let Some(size) = bytes.get(size_at..size_at + width) else { continue };
+        let mut raw = [0; 8];
+        raw[..width].copy_from_slice(size);
+        let end = u64::from_le_bytes(raw).saturating_add((size_at + width) as u64);
+        if end < bytes.len() as u64 {
+            sum(bytes, at, end as usize);
+        }
     }
 }
