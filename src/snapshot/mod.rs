@@ -25,6 +25,7 @@ mod options;
 mod output;
 mod parts;
 mod rescale;
+pub(crate) use rescale::FIELD;
 mod source;
 pub mod table;
 pub mod tipsy;

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 const LEVELS: &[&[&str]] = &[
     &["messages"],
     &["math", "error", "files", "memory", "stop", "exchange", "bodies", "units", "diagnostics"],
-    &["frame", "settings"],
+    &["field", "frame", "settings"],
     &["scene", "snapshot", "gpu"],
     &["forces"],
     &["integrate", "inspect", "tuned"],
@@ -24,6 +24,7 @@ const PUBLIC: &[&str] = &[
     "bodies",
     "diagnostics",
     "error",
+    "field",
     "film",
     "forces",
     "frame",
@@ -51,6 +52,8 @@ const NEIGHBOURS: &[(&str, &str)] = &[
     ("diagnostics", "bodies"),
     ("diagnostics", "error"),
     ("diagnostics", "math"),
+    // Requests name potentials.
+    ("settings", "field"),
     // Benchmarks of whole steps run a simulation.
     ("measure", "sim"),
 ];
@@ -60,6 +63,7 @@ const FOREIGN: &[(&str, &[&str])] = &[
     ("math", &["wgpu", "std::fs", "Instant"]),
     ("bodies", &["wgpu", "std::fs", "Instant"]),
     ("diagnostics", &["wgpu", "std::fs", "Instant"]),
+    ("field", &["wgpu", "std::fs", "Instant"]),
     ("frame", &["wgpu", "std::fs", "Instant"]),
     ("scene", &["wgpu", "std::fs", "Instant"]),
     ("snapshot", &["wgpu", "Instant"]),

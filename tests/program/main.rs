@@ -7,6 +7,7 @@ mod program;
 
 mod adapters;
 mod command_line;
+mod fields;
 mod hermite;
 mod interrupt;
 mod learn;
