@@ -167,7 +167,7 @@ impl ForceEngine for InField {
 mod tests {
     use super::*;
     use crate::forces::direct::{CpuDouble, CpuSingle};
-    use crate::forces::tree::{CpuTree, TreeConfig};
+    use crate::forces::tree::{CpuTree, Rebuild, TreeConfig};
     use crate::forces::{Identity, TestBodies};
 
     fn field() -> Field {
@@ -211,8 +211,9 @@ mod tests {
         assert!(CpuDouble::new().interfaces().moving.is_some());
         assert!(engine.interfaces().moving.is_none() && engine.interfaces().rebuilds.is_none());
         assert!(engine.capabilities().ranges && !engine.capabilities().last_accelerations);
-        let mut tree = InField::engine(Box::new(CpuTree::new(TreeConfig::default())), field());
-        let plain = CpuTree::new(TreeConfig::default());
+        let reused = TreeConfig { rebuild: Rebuild::Every(4), ..TreeConfig::default() };
+        let mut tree = InField::engine(Box::new(CpuTree::new(reused)), field());
+        let plain = CpuTree::new(reused);
         let offered = plain.capabilities();
         assert!(offered.last_accelerations && offered.for_energies.is_some());
         assert!(tree.interfaces().rebuilds.is_some() && tree.capabilities().last_accelerations);

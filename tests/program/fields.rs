@@ -91,12 +91,22 @@ fn forces_include_the_field() {
         text.lines().skip(1).map(row).collect()
     };
     let field: Field = [FIELD[1], FIELD[3]].join(" ").parse().unwrap();
+    let energy: f64 = out
+        .lines()
+        .find_map(|line| line.strip_prefix("potential energy "))
+        .unwrap()
+        .parse()
+        .unwrap();
     let bodies = {
         let mut scene = gravitile::scene::Scene::builtin("plummer").unwrap();
         scene.set_n(60).unwrap();
         scene.build().unwrap()
     };
-    for (i, (plain, found)) in table("plain.csv").iter().zip(table("field.csv")).enumerate() {
+    let tables = (table("plain.csv"), table("field.csv"));
+    let each = bodies.position.iter().zip(&bodies.mass).zip(&tables.0);
+    let exact: f64 = each.map(|((x, m), plain)| m * (0.5 * plain[4] + field.potential(*x))).sum();
+    assert!((energy / exact - 1.0).abs() < 1e-12, "{energy} for {exact}");
+    for (i, (plain, found)) in tables.0.iter().zip(tables.1).enumerate() {
         let (at, moving) = (bodies.position[i], bodies.velocity[i]);
         let [a, j, _] = field.derivatives(at, moving, DVec3::ZERO);
         let added = [&a.to_array()[..], &[field.potential(at)], &j.to_array()].concat();

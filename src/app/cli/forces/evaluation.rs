@@ -84,7 +84,7 @@ pub struct Evaluation<'a> {
     /// Masses times the gravitational constant.
     mass: Vec<f64>,
     /// The external field, with such masses.
-    field: Field,
+    pub field: Field,
     /// Radius around each body within which its neighbours lie.
     radius: Vec<f64>,
     pub options: &'a DerivativeOptions,
