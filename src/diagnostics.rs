@@ -35,8 +35,20 @@ pub struct Diagnostics {
     pub drift: DVec3,
     /// Radius around the centre of mass that holds half of the mass.
     pub half_mass_radius: f64,
+    /// What an external field adds to the energy, if there is one.
+    pub field: Option<FieldEnergy>,
     /// One entry per component that has bodies, in the order of `Bodies::components`.
     pub components: Vec<ComponentRadii>,
+}
+
+/// The energy of the bodies as a whole in an external field, which is not part of theirs on each
+/// other.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FieldEnergy {
+    /// Sum m phi, with phi of the field.
+    pub potential: f64,
+    /// M V^2 / 2 of all mass at the velocity of its centre, which the field changes.
+    pub bulk: f64,
 }
 
 /// The extent of one component.
@@ -51,9 +63,19 @@ pub struct ComponentRadii {
 }
 
 impl Diagnostics {
-    /// E = K + W.
+    /// E = K + W, with an external field also what that adds.
     pub fn energy(&self) -> f64 {
-        self.kinetic + self.potential
+        let internal = self.kinetic + self.potential;
+        self.field.map_or(internal, |field| internal + field.potential + field.bulk)
+    }
+
+    /// These diagnostics of `bodies` in an external field with this potential.
+    #[must_use]
+    pub fn in_field(self, bodies: &Bodies, potential: impl Fn(DVec3) -> f64 + Sync) -> Self {
+        let of = |i: usize| bodies.mass[i] * potential(bodies.position[i]);
+        let bulk = 0.5 * bodies.total_mass() * self.drift.length_squared();
+        let field = FieldEnergy { potential: sum_of(bodies.len(), of), bulk };
+        Self { field: Some(field), ..self }
     }
 
     /// 2K/|W|: 1 in equilibrium (exactly only without softening). NaN if W = 0.
@@ -64,7 +86,8 @@ impl Diagnostics {
     /// Whether the energy has changed by more than [`LARGE_ENERGY_ERROR`] of its `initial` value and
     /// of |W|, which is larger where K and W nearly cancel. False if `initial` is NaN or infinite.
     pub fn energy_is_off(&self, initial: f64) -> bool {
-        let scale = initial.abs().max(self.potential.abs());
+        let field = self.field.map_or(0.0, |field| field.potential.abs());
+        let scale = initial.abs().max(self.potential.abs()).max(field);
         initial.is_finite() && !((self.energy() - initial).abs() <= LARGE_ENERGY_ERROR * scale)
     }
 
@@ -131,6 +154,7 @@ pub fn diagnose(bodies: &Bodies, potential: &[f64]) -> Result<Diagnostics> {
         centre,
         drift,
         half_mass_radius: lagrangian_radii(bodies, &all, centre, &[0.5])[0],
+        field: None,
         components: components.collect(),
     })
 }

@@ -271,8 +271,7 @@ pub fn still(bodies: &Bodies, settings: &Settings, shot: &Shot, mut film: Film) 
     let device = device_of(bodies.len(), settings)?;
     let frame = device.as_ref().map(|_| {
         let now = settings.begins_at();
-        let suits = || Frame::of(bodies, settings.gravitational_constant, now);
-        settings.frame.unwrap_or_else(suits).at(now)
+        settings.frame_of(bodies, now).at(now)
     });
     let mut painted = match &frame {
         Some(frame) => Cow::Owned(as_on_device(bodies, frame)),

@@ -46,6 +46,7 @@ pub mod analysis;
 pub mod bodies;
 pub mod diagnostics;
 pub mod error;
+pub mod field;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod film;
 pub mod forces;

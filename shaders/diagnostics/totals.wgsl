@@ -1,6 +1,9 @@
 // Sums over all bodies, as one set of partial sums per thread. The host adds these in f64, and no thread
 // adds enough values for the rounding of f32 to show.
 //% include "diagnostics/params.wgsl"
+//% if potentials
+//% include "force/field.wgsl"
+//% endif
 
 @group(0) @binding(0) var<storage, read> positions: array<vec4<f32>>;
 @group(0) @binding(1) var<storage, read> velocities: array<vec4<f32>>;
@@ -19,6 +22,10 @@ fn main(
     var motion = vec4<f32>();
     var turning = vec4<f32>();
     var place = vec4<f32>();
+    //% if potentials
+    // The fourth entry: sum m phi of the external field.
+    var outside = 0.0;
+    //% endif
     for (var i = id.x; i < params.count; i += workgroups.x * THREADS) {
         let position = positions[i].xyz;
         let velocity = velocities[i].xyz;
@@ -30,8 +37,14 @@ fn main(
         motion += mass * vec4(velocity, dot(velocity, velocity));
         turning += mass * vec4(cross(position, velocity), potential);
         place += mass * vec4(position, 1.0);
+        //% if potentials
+        outside += mass * external_potential(position);
+        //% endif
     }
-    totals[3u * id.x] = motion;
-    totals[3u * id.x + 1u] = turning;
-    totals[3u * id.x + 2u] = place;
+    totals[{{ entries }}u * id.x] = motion;
+    totals[{{ entries }}u * id.x + 1u] = turning;
+    totals[{{ entries }}u * id.x + 2u] = place;
+    //% if potentials
+    totals[{{ entries }}u * id.x + 3u] = vec4(outside, 0.0, 0.0, 0.0);
+    //% endif
 }

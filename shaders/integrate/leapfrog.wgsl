@@ -5,6 +5,9 @@
 // prevents that. Between steps, w of an acceleration has the rests of position and velocity.
 //% include "body.wgsl"
 //% include "integrate/drift.wgsl"
+//% if potentials
+//% include "force/field.wgsl"
+//% endif
 
 @group(0) @binding(0) var<storage, read_write> positions: array<vec4<f32>>;
 @group(0) @binding(1) var<storage, read_write> velocities: array<vec4<f32>>;
@@ -31,6 +34,9 @@ fn main(
         for (var slice = 1u; slice < params.slices; slice += 1u) {
             acceleration += partial_sums[slice * params.count + own].xyz;
         }
+        //% if potentials
+        acceleration += external_acceleration(positions[i].xyz);
+        //% endif
     }
     let old = velocities[i];
     let rests = unpacked(last.w);

@@ -34,9 +34,11 @@
 //! ```
 
 mod device;
+mod device_field;
 pub mod direct;
 mod engine;
 mod evaluator;
+mod in_field;
 mod kind;
 pub mod last;
 mod moving;
@@ -55,8 +57,10 @@ pub mod tree;
 pub use device::{
     DeviceForces, Piece, SharedForces, StepForces, evaluate, evaluate_blocking, record_within,
 };
+pub use device_field::DeviceField;
 pub use engine::{Capabilities, DeviceEngine, ForceEngine, Interfaces};
 pub use evaluator::{Evaluator, WithSources};
+pub use in_field::InField;
 pub use kind::{EngineKind, Placement, engine_names};
 pub(crate) use moving::Watch;
 pub use moving::{
@@ -157,7 +161,7 @@ pub const ON_DEVICE: &[DeviceEntry] = &[
         method: Method::Tree,
         bytes_per_body: BYTES_PER_BODY,
         bind: |gpu, bodies, tools| {
-            let DeviceTools { kernel, softening, tree, walk } = *tools;
+            let DeviceTools { kernel, softening, tree, walk, field } = tools.clone();
             let shape = TreeShape { walk, ..TreeShape::of(&tree, kernel.config.checks) };
             let field = Field {
                 softening: softening as f32,
@@ -165,6 +169,7 @@ pub const ON_DEVICE: &[DeviceEntry] = &[
                 potential: false,
                 has_accelerations: false,
                 is_closed: true,
+                external: (!field.is_empty()).then_some(field),
             };
             Box::pin(async move {
                 let forces = TreeForces::new(gpu, shape, bodies, field).await?;

@@ -9,8 +9,8 @@ use super::kind::AUTO;
 use super::tree::TreeConfig;
 use super::tree::gpu::WalkShape;
 use super::{
-    BoxFuture, DeviceForces, ENGINES, EngineKind, ForceEngine, Method, ON_DEVICE, Order, Placement,
-    Precision,
+    BoxFuture, DeviceField, DeviceForces, ENGINES, EngineKind, ForceEngine, Method, ON_DEVICE,
+    Order, Placement, Precision,
 };
 use crate::error::{Error, Result};
 use crate::gpu::{BodyBuffers, Gpu, blocking};
@@ -153,7 +153,7 @@ pub fn make(
 
 /// What forces on a device may need besides the bodies. Lengths and masses are in the frame's
 /// units.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct DeviceTools {
     /// The all-pairs kernel's variant, which also depends on how close and how massive bodies may be.
     pub kernel: KernelVariant,
@@ -163,6 +163,8 @@ pub struct DeviceTools {
     pub tree: TreeConfig,
     /// Shape of the walk's kernel.
     pub walk: WalkShape,
+    /// The external field, which the integrator adds.
+    pub field: DeviceField,
 }
 
 /// Compiles a method's kernels and binds them to bodies.

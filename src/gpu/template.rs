@@ -123,9 +123,10 @@ mod tests {
 
     #[test]
     fn unknown_name_error_has_file_and_line() {
-        let error = assemble("integrate/leapfrog.wgsl", context! { p => 64 }).unwrap_err();
+        let error =
+            assemble("integrate/leapfrog.wgsl", context! { potentials => false }).unwrap_err();
         let text = error.to_string();
-        assert!(text.contains("integrate/leapfrog.wgsl") && text.contains("line 15"), "{text}");
+        assert!(text.contains("integrate/leapfrog.wgsl") && text.contains("line 18"), "{text}");
         assert!(assemble("no/such.wgsl", context! {}).is_err());
     }
 

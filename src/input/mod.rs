@@ -14,13 +14,14 @@ use rayon::prelude::*;
 use web_time::Instant;
 
 use crate::error::{Error, Result};
+use crate::field::Field;
 use crate::files;
 use crate::integrate;
 use crate::integrate::blocks::power_of_two_below;
 use crate::scene::{IntegratorHints, RunHints, Scene, ViewHints};
 use crate::settings::{Assignment, InputRequest};
 use crate::sim::{Collisional, collisional, suggest};
-use crate::snapshot::{self, ReadOptions, Series, Snapshot};
+use crate::snapshot::{self, FIELD, ReadOptions, Series, Snapshot};
 use crate::units::Units;
 use crate::{memory, messages};
 
@@ -30,12 +31,25 @@ pub struct Input {
     pub snapshot: Snapshot,
     /// Suggested softening, step and duration.
     pub run: RunHints,
+    /// External potentials.
+    pub field: Field,
     /// Suggested integrator, if the scene names one or the bodies need one.
     pub integrator: IntegratorHints,
     /// Which defaults differ from those for smooth densities, and why.
     pub chosen: Option<String>,
     /// Suggested view, if the scene has one.
     pub view: Option<ViewHints>,
+}
+
+impl Input {
+    /// Notes the field among the attributes, which snapshots of a run repeat.
+    fn in_field(mut self) -> Self {
+        if !self.field.is_empty() {
+            let text = self.field.to_string();
+            self.snapshot.attributes.insert(FIELD.to_owned(), text);
+        }
+        self
+    }
 }
 
 impl InputRequest {
@@ -58,6 +72,9 @@ impl InputRequest {
         };
         if let Some(seed) = self.seed {
             scene.seed = seed;
+        }
+        if !self.field.is_empty() {
+            scene.field = Field(self.field.clone());
         }
         for Assignment { name, value } in &self.set {
             scene.set(name, *value)?;
@@ -147,8 +164,9 @@ impl InputRequest {
         self.set_gravity(&mut snapshot);
         snapshot.attributes.insert("scene".to_owned(), scene.name.clone());
         snapshot.attributes.insert("seed".to_owned(), scene.seed.to_string());
-        let Scene { run, integrator, view, .. } = scene;
-        Ok(Input { snapshot, run, integrator, chosen: None, view: Some(view) })
+        let Scene { run, field, integrator, view, .. } = scene;
+        let input = Input { snapshot, run, field, integrator, chosen: None, view: Some(view) };
+        Ok(input.in_field())
     }
 
     fn read(&self, path: &Path) -> Result<Input> {
@@ -179,12 +197,20 @@ impl InputRequest {
         let shared = shared_ids(&snapshot.bodies.id);
         snapshot.notes.extend(shared.map(|note| format!("{name}: {note}")));
         self.set_gravity(&mut snapshot);
+        if !self.field.is_empty() {
+            let field = Field(self.field.clone()).to_string();
+            snapshot.attributes.insert(FIELD.to_owned(), field);
+        }
         let run = suggest(&snapshot.bodies, snapshot.units.gravitational_constant);
-        Ok(Self::input_of(snapshot, run))
+        Self::input_of(snapshot, run)
     }
 
     /// The input for a snapshot with the suggested settings `run`.
-    fn input_of(snapshot: Snapshot, mut run: RunHints) -> Input {
+    ///
+    /// # Errors
+    ///
+    /// An attribute that is no external field.
+    fn input_of(snapshot: Snapshot, mut run: RunHints) -> Result<Input> {
         let (bodies, g) = (&snapshot.bodies, snapshot.units.gravitational_constant);
         let (softening, dt) = (snapshot.number("softening"), snapshot.number("dt"));
         let found = collisional(bodies, run.softening, g);
@@ -214,7 +240,13 @@ impl InputRequest {
             integrator.integrator = Some(name.to_owned());
             integrator.dt_max = Some(dt_max);
         }
-        Input { snapshot, run, integrator, chosen, view: None }
+        let field = match snapshot.attributes.get(FIELD) {
+            None => Field::default(),
+            Some(text) => text.parse().map_err(|error| {
+                Error::Outside(format!("in the snapshot's attribute 'field', {error}"))
+            })?,
+        };
+        Ok(Input { snapshot, run, field, integrator, chosen, view: None }.in_field())
     }
 
     /// Sets the requested G. Units in which G has another value lose their names.

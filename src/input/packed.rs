@@ -48,16 +48,16 @@ impl Input {
         snapshot.notes = serde_json::from_slice(notes).map_err(|_| broken())?;
         let run = RunHints { softening, dt, until };
         Ok(match request.scene()? {
-            Some(Scene { integrator, view, .. }) => {
-                Self { snapshot, run, integrator, chosen: None, view: Some(view) }
+            Some(Scene { field, integrator, view, .. }) => {
+                Self { snapshot, run, field, integrator, chosen: None, view: Some(view) }
             }
             // The integrator of few bodies is not packed: it follows from their suggested settings.
             None if snapshot.bodies.len() <= MOST_BODIES => {
                 let g = snapshot.units.gravitational_constant;
                 let run = suggest(&snapshot.bodies, g);
-                InputRequest::input_of(snapshot, run)
+                InputRequest::input_of(snapshot, run)?
             }
-            None => InputRequest::input_of(snapshot, run),
+            None => InputRequest::input_of(snapshot, run)?,
         })
     }
 }
@@ -75,6 +75,7 @@ mod tests {
         assert_eq!(again.run, made.run, "{name}");
         assert_eq!(again.integrator, made.integrator, "{name}");
         assert_eq!(again.view, made.view, "{name}");
+        assert_eq!(again.field, made.field, "{name}");
         assert_eq!(again.chosen, made.chosen, "{name}");
     }
 

@@ -44,6 +44,11 @@ impl Parts {
             }
         }
         let conversion = Conversion::between(&read.units, &units);
+        if let Some(field) = read.attributes.get(snapshot::FIELD) {
+            notes.push(format!(
+                "{name}: its external field ({field}) is left out: a scene has its own [[field]]s"
+            ));
+        }
         match conversion.map_err(|problem| Error::file(path, problem))? {
             Some(conversion) => {
                 if conversion.length != 1.0 || conversion.time != 1.0 {

@@ -98,6 +98,7 @@ impl StepRequest {
             start: input.snapshot.time,
             steps_before: 0,
             gravitational_constant: input.snapshot.units.gravitational_constant,
+            field: input.field.clone(),
             integrator,
             blocks: blocks.settings(self.dt.unwrap_or(4.0 * input.run.dt)),
             precision: blocks.tier()?,

@@ -10,7 +10,7 @@ use minijinja::context;
 use super::{Accelerate, DeviceIntegrator, HostSide, Integrator};
 use crate::bodies::Bodies;
 use crate::error::Result;
-use crate::forces::{BoxFuture, DeviceForces};
+use crate::forces::{BoxFuture, DeviceField, DeviceForces};
 use crate::gpu::layout::LeapfrogParams;
 use crate::gpu::{Binding, BodyBuffers, BoundKernel, Checks, Gpu, Params, compile, template};
 
@@ -55,22 +55,24 @@ struct DeviceLeapfrog {
     slices: u32,
 }
 
-/// The assembled WGSL of the leapfrog kernel.
-pub fn wgsl() -> Result<String> {
-    template::assemble("integrate/leapfrog.wgsl", context! { workgroup => WORKGROUP })
+/// The assembled WGSL of the leapfrog kernel, for bodies in an external field.
+pub fn wgsl(field: &DeviceField) -> Result<String> {
+    let values = context! { workgroup => WORKGROUP, potentials => field.potentials() };
+    template::assemble("integrate/leapfrog.wgsl", values)
 }
 
 fn make_device<'a>(
     gpu: &'a Gpu,
     bodies: &'a BodyBuffers,
     forces: &'a dyn DeviceForces,
+    field: &'a DeviceField,
 ) -> BoxFuture<'a, Result<Box<dyn DeviceIntegrator>>> {
     Box::pin(async move {
         let size = size_of::<LeapfrogParams>() as u64;
         let bindings =
             [Binding::Write, Binding::Write, Binding::Write, Binding::Read, Binding::Params(size)];
         let kernel =
-            compile(gpu, "integrate/leapfrog.wgsl", &wgsl()?, &bindings, Checks::Off).await?;
+            compile(gpu, "integrate/leapfrog.wgsl", &wgsl(field)?, &bindings, Checks::Off).await?;
         // A run of equal steps has three different rows: first, between, last.
         let params = Params::new(gpu, "leapfrog params", 16);
         let resources = [

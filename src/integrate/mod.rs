@@ -20,7 +20,7 @@ pub use one_workgroup::{OneWorkgroup, wgsl as one_workgroup_wgsl};
 
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
-use crate::forces::{BoxFuture, DeviceForces, Order};
+use crate::forces::{BoxFuture, DeviceField, DeviceForces, Order};
 use crate::gpu::{BodyBuffers, Gpu};
 
 use glam::DVec3;
@@ -79,11 +79,13 @@ impl Integrator {
     }
 }
 
-/// Makes the device side of an integrator for bodies and the forces bound to them.
+/// Makes the device side of an integrator for bodies and the forces bound to them, to which it adds
+/// those of an external field.
 pub type MakeDevice = for<'a> fn(
     &'a Gpu,
     &'a BodyBuffers,
     &'a dyn DeviceForces,
+    &'a DeviceField,
 ) -> BoxFuture<'a, Result<Box<dyn DeviceIntegrator>>>;
 
 /// The integrator for few bodies without softening.

@@ -17,6 +17,7 @@ use super::background::Background;
 use super::body::BodyFacts;
 use super::force_error::ForceError;
 use crate::error::Result;
+use crate::field::Field;
 use crate::forces::tree::{GroupWalk, TreeConfig, TreeView};
 use crate::sim::{Settings, State};
 
@@ -118,6 +119,8 @@ struct Found {
 struct Task {
     of: Arc<State>,
     gravitational_constant: f64,
+    /// The external field, with gravitating masses.
+    field: Field,
     config: TreeConfig,
     wanted: InspectRequest,
     /// The tree of that state, if it was built before.
@@ -265,6 +268,7 @@ impl Inspection {
         Some(Task {
             of: Arc::clone(of),
             gravitational_constant: settings.gravitational_constant,
+            field: settings.gravitating_field(),
             config: settings.tree,
             wanted,
             known: known.map(|tree| Arc::clone(&tree.view)),
@@ -274,15 +278,22 @@ impl Inspection {
 
 impl Task {
     fn run(self) -> Result<Found> {
-        let Self { of, config, wanted, .. } = self;
+        let Self { of, config, wanted, field, .. } = self;
+        let mut own = Arc::clone(&of);
+        // Errors and opening rules are those of the accelerations that bodies give each other.
+        if !field.is_empty() && (wanted.error || wanted.body.is_some()) {
+            let State { bodies, acceleration, .. } = Arc::make_mut(&mut own);
+            let places = bodies.position.iter();
+            acceleration.iter_mut().zip(places).for_each(|(a, x)| *a -= field.acceleration(*x));
+        }
         let mass = of.bodies.gravitating_mass(self.gravitational_constant);
         let build = || Arc::new(TreeView::new(&of.bodies.position, &mass, of.softening));
         let tree = wanted.tree.then(build);
         let walk = wanted.body.and_then(|body| {
             let view = tree.as_ref().or(self.known.as_ref())?;
-            Some((body, config, view.walk(body, &config, &of.acceleration)))
+            Some((body, config, view.walk(body, &config, &own.acceleration)))
         });
-        let error = wanted.error.then(|| ForceError::of(&of, &mass)).transpose()?;
+        let error = wanted.error.then(|| ForceError::of(&own, &mass)).transpose()?;
         let about = wanted.about.map(|body| (body, BodyFacts::of(&of, &mass, body)));
         Ok(Found { error, tree, walk, about, of })
     }

@@ -81,7 +81,9 @@ impl OnDevice {
             state.make_potential().await?;
             let (buffers, sums) = (state.buffers(), state.potential_sums());
             let frame = *state.frame();
-            diagnosis = Some(Diagnosis::new(state.gpu(), buffers, frame, sums, &bodies).await?);
+            diagnosis = Some(
+                Diagnosis::new(state.gpu(), buffers, (frame, state.field()), sums, &bodies).await?,
+            );
         }
         let mut opened = Self {
             state,
@@ -127,7 +129,10 @@ impl OnDevice {
             let (gpu, buffers, potentials) = (next.gpu(), next.buffers(), kernel.potential_sums());
             let diagnosis = match known {
                 Some(known) => known.with_potentials(gpu, buffers, potentials).await?,
-                None => Diagnosis::new(gpu, buffers, frame, potentials, &host_fields).await?,
+                None => {
+                    Diagnosis::new(gpu, buffers, (frame, next.field()), potentials, &host_fields)
+                        .await?
+                }
             };
             Ok(Compiled { kernel, diagnosis })
         })

@@ -20,7 +20,6 @@ use super::mailbox::{Inbox, Progress, Requests, Shared, lock};
 use super::points::Narrowing;
 use super::{Event, Report};
 use crate::bodies::Bodies;
-use crate::diagnostics::diagnose;
 use crate::error::Result;
 use crate::forces::ForceEngine;
 use crate::forces::tree::Rebuild;
@@ -268,7 +267,7 @@ impl Worker {
 
     async fn report(&mut self) -> Result<Report> {
         let potential = self.simulation.fetch_potentials().await?;
-        let diagnostics = diagnose(self.parts().0, &potential)?;
+        let diagnostics = self.simulation.settings().diagnose(self.parts().0, &potential)?;
         let (time, steps) = (self.simulation.time(), self.simulation.steps());
         Ok(Report { time, steps, softening: self.simulation.settings().softening, diagnostics })
     }

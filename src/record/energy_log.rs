@@ -64,6 +64,9 @@ const JUMP: f64 = 1e-5;
 const FIXED_COLUMNS: &str = "step,time,kinetic,potential,total,energy_error,\
     momentum_x,momentum_y,momentum_z,angular_momentum_x,angular_momentum_y,angular_momentum_z,virial_ratio";
 
+/// Sum m phi of an external field, and M V^2/2 of the centre of mass, which count in the total.
+const FIELD_COLUMNS: &str = ",field_potential,bulk_kinetic";
+
 /// Names of the units of length, mass and time, and G, the same in all rows.
 const UNIT_COLUMNS: &str = ",unit_length,unit_mass,unit_time,gravitational_constant";
 
@@ -194,6 +197,9 @@ impl EnergyLog {
                     ));
                 }
             }
+            if diagnostics.field.is_some() {
+                text.push_str(FIELD_COLUMNS);
+            }
             if self.has_units {
                 text.push_str(UNIT_COLUMNS);
             }
@@ -225,6 +231,9 @@ impl EnergyLog {
             for radius in component.radii {
                 text.push_str(&format!(",{radius}"));
             }
+        }
+        if let Some(field) = diagnostics.field {
+            text.push_str(&format!(",{},{}", field.potential, field.bulk));
         }
         if self.has_units {
             let units = &template.units;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
+use crate::field::Field;
 use crate::forces::direct::gpu::tiers::Fitted;
 use crate::forces::direct::gpu::{KernelConfig, KernelRequest};
 use crate::forces::tree::TreeConfig;
@@ -38,6 +39,9 @@ pub struct Plan {
     pub steps_per_snapshot: u64,
     /// G, a factor on all masses that attract.
     pub gravitational_constant: f64,
+    /// External potentials, as `--field` takes them.
+    #[serde(default, skip_serializing_if = "Field::is_empty")]
+    pub field: Field,
     /// Name of the integrator.
     pub integrator: String,
     /// Name of the engine, never `auto`.
@@ -119,6 +123,7 @@ impl Plan {
             // Not stored: the snapshot from which the run resumes has it.
             steps_before: _,
             gravitational_constant,
+            field,
             integrator,
             blocks,
             precision,
@@ -148,6 +153,7 @@ impl Plan {
             steps: 0,
             steps_per_snapshot: 0,
             gravitational_constant,
+            field,
             integrator: integrator.name.to_owned(),
             engine: engine.name().to_owned(),
             method: method.map(|method| method.name().to_owned()),
@@ -192,6 +198,7 @@ impl Plan {
             start: self.start,
             steps_before: step,
             gravitational_constant: self.gravitational_constant,
+            field: self.field.clone(),
             integrator: integrate::find(&self.integrator)?,
             blocks: self.blocks.unwrap_or_default(),
             precision: self.precision.as_deref().map(Precision::from_name).transpose()?,
@@ -233,6 +240,7 @@ mod tests {
             ..AdapterIdentity::of_name("A100")
         };
         Settings {
+            field: "plummer:mass=3,scale=2".parse().unwrap(),
             integrator: integrate::find("hermite6").unwrap(),
             precision: Some(Precision::Single),
             engine: EngineKind::Gpu,
@@ -298,6 +306,7 @@ mod tests {
             Value::from("monopole"),
             Value::from("snap"),
             Value::from("2"),
+            Value::from("tidal:xx=0.5"),
         ];
         let with = |sample: Value| {
             let mut all = serde_json::to_value(settings()).unwrap();

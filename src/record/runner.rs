@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::writer::{PendingOutput, Writer, Written};
 use super::{EnergyLog, EnergyWarning, RunFolder};
-use crate::diagnostics::{Diagnostics, diagnose};
+use crate::diagnostics::Diagnostics;
 use crate::error::{Error, Result};
 use crate::forces::{last, rebuilds};
 use crate::frame;
@@ -48,7 +48,8 @@ pub fn run(
     let has_row = obsolete.is_some() || log.ends_with(sim.steps())?;
     let mut energy_initial = log.initial();
     let (ended, written) = std::thread::scope(|scope| {
-        let mut writer = Writer::begin(scope, folder, log, template, obsolete)?;
+        let mut writer =
+            Writer::begin(scope, (folder, sim.settings().clone()), log, template, obsolete)?;
         let first = (has_row, &mut energy_initial);
         let ended = steps(sim, folder, template, first, &mut writer, watch, warn);
         let written = writer.finish();
@@ -113,7 +114,7 @@ fn steps(
         match potential {
             Some(potential) => {
                 if steps == 0 {
-                    let first = diagnose(&state.snapshot.bodies, &potential)?;
+                    let first = sim.settings().diagnose(&state.snapshot.bodies, &potential)?;
                     *energy_initial = Some(first.energy());
                 }
                 writer.log(&state, potential, passage);

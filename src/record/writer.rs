@@ -7,9 +7,10 @@ use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 use std::thread::{Builder, Scope, ScopedJoinHandle};
 
 use super::{EnergyLog, EnergyWarning, RunFolder};
-use crate::diagnostics::{Diagnostics, diagnose};
+use crate::diagnostics::Diagnostics;
 use crate::error::{Error, Result};
 use crate::integrate::blocks::Passage;
+use crate::sim::Settings;
 use crate::snapshot::Snapshot;
 
 /// Queue length: the snapshot and the row of one state. With the state being written and the one
@@ -53,7 +54,7 @@ impl<'scope> Writer<'scope> {
     /// The system cannot create a thread.
     pub fn begin<'env>(
         scope: &'scope Scope<'scope, 'env>,
-        folder: &'env RunFolder,
+        (folder, settings): (&'env RunFolder, Settings),
         log: &'env mut EnergyLog,
         template: &'env Snapshot,
         mut obsolete: Option<u64>,
@@ -71,7 +72,7 @@ impl<'scope> Writer<'scope> {
                 }
                 Job::Row(state, potential, passage) => {
                     let PendingOutput { step, snapshot } = &*state;
-                    let found = diagnose(&snapshot.bodies, &potential)?;
+                    let found = settings.diagnose(&snapshot.bodies, &potential)?;
                     let warning = log.append(*step, snapshot.time, &found, template, passage)?;
                     last = Some((*step, found));
                     if let Some(warning) = warning {

@@ -79,6 +79,13 @@ pub(crate) fn on_orbit(first: Bodies, mut second: Bodies, orbit: &Orbit) -> Resu
 
 /// All groups as one, with ids from 0 and the centre of mass at rest at the origin.
 pub(crate) fn join(groups: impl IntoIterator<Item = Bodies>) -> Result<Bodies> {
+    let mut all = append(groups)?;
+    all.recentre();
+    Ok(all)
+}
+
+/// All groups as one, where they are, with ids from 0.
+pub(crate) fn append(groups: impl IntoIterator<Item = Bodies>) -> Result<Bodies> {
     let mut groups = groups.into_iter();
     let mut all = groups.next().unwrap_or_default();
     for group in groups {
@@ -86,7 +93,6 @@ pub(crate) fn join(groups: impl IntoIterator<Item = Bodies>) -> Result<Bodies> {
     }
     check_count(all.len())?;
     all.id = (0..all.len() as u64).collect();
-    all.recentre();
     Ok(all)
 }
 

@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
-use super::compose::{Part, Source, check_count, join, name_components, on_orbit};
+use super::compose::{Part, Source, append, check_count, join, name_components, on_orbit};
 use super::finer::Finer;
 use super::{IntegratorHints, Kind, Orbit, Parameter, RunHints, Values, ViewHints, text};
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
+use crate::field::Field;
 use crate::units::Units;
 
 /// Loads the snapshot of a part. Scenes do not open files themselves.
@@ -51,6 +52,8 @@ pub struct Scene {
     pub seed: u64,
     /// Softening, time step and end that suit the scene.
     pub run: RunHints,
+    /// External potentials, in the coordinates of the bodies.
+    pub field: Field,
     /// The integrator that suits it, if it names one.
     pub integrator: IntegratorHints,
     /// Camera and colours that suit it.
@@ -234,7 +237,8 @@ impl Scene {
     }
 
     /// Makes the bodies. Generators whose parameter `softening` is not set get that of
-    /// [`Scene::run`]. The centre of mass is at rest at the origin; ids count from 0. `load` is
+    /// [`Scene::run`]. The centre of mass is at rest at the origin, but with a field parts are where
+    /// they are placed; ids count from 0. `load` is
     /// called for the files of parts, with paths that include the scene file's folder.
     ///
     /// # Errors
@@ -250,8 +254,12 @@ impl Scene {
                 let groups = (0..parts.len())
                     .map(|k| self.make_part(parts, k, load))
                     .collect::<Result<Vec<_>>>()?;
+                // A field fixes the coordinates: parts then stay where they are placed.
+                let is_placed = !self.field.is_empty() && orbit.is_none();
                 match (orbit, <[Bodies; 2]>::try_from(groups)) {
                     (Some(orbit), Ok([first, second])) => on_orbit(first, second, orbit)?,
+                    (_, Ok(two)) if is_placed => append(two)?,
+                    (_, Err(groups)) if is_placed => append(groups)?,
                     (_, Ok(two)) => join(two)?,
                     (_, Err(groups)) => join(groups)?,
                 }

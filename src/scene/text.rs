@@ -14,6 +14,7 @@ use super::scene::{Contents, Scene};
 use super::view_text::ViewText;
 use super::{IntegratorHints, Orbit, RunHints, Values, generator};
 use crate::error::{Error, Result};
+use crate::field::{Field, Kind, Potential};
 use crate::units::{Measure, Units};
 
 /// 2^53: up to here f64 represents every step number exactly.
@@ -37,6 +38,8 @@ struct SceneText {
     #[serde(default, rename = "part")]
     parts: Vec<Spanned<PartText>>,
     encounter: Option<Spanned<EncounterText>>,
+    #[serde(default, rename = "field")]
+    fields: Vec<Spanned<BTreeMap<String, Spanned<toml::Value>>>>,
     #[serde(default)]
     run: RunText,
     #[serde(default)]
@@ -179,6 +182,46 @@ impl Origin<'_> {
         })
     }
 
+    /// A potential: its name is `potential`, and `centre` its centre; the others are its numbers.
+    fn potential(
+        &self,
+        table: &Spanned<BTreeMap<String, Spanned<toml::Value>>>,
+    ) -> Result<Potential> {
+        let real = |value: &toml::Value| match value {
+            toml::Value::Integer(number) => Some(*number as f64),
+            value => value.as_float(),
+        };
+        let wrong = |key: &str, value: &Spanned<toml::Value>, allowed: &str| {
+            let problem = Error::value(format!("'{key}'"), value.get_ref().type_str(), allowed);
+            self.error(value.span(), problem)
+        };
+        let mut kind = None;
+        let mut numbers = Vec::new();
+        for (key, value) in table.get_ref() {
+            match (key.as_str(), value.get_ref()) {
+                ("potential", toml::Value::String(name)) => {
+                    kind = Some(Kind::find(name).map_err(|e| self.error(value.span(), e))?);
+                }
+                ("potential", _) => return Err(wrong(key, value, "a name in quotes")),
+                ("centre", toml::Value::Array(centre)) if centre.len() == 3 => {
+                    for (name, value_of) in ["x", "y", "z"].into_iter().zip(centre) {
+                        let number = real(value_of);
+                        let number = number.ok_or_else(|| wrong(key, value, "three numbers"))?;
+                        numbers.push((name, number));
+                    }
+                }
+                ("centre", _) => return Err(wrong(key, value, "three numbers")),
+                (name, found) => {
+                    let number = real(found).ok_or_else(|| wrong(key, value, "a number"))?;
+                    numbers.push((name, number));
+                }
+            }
+        }
+        let lacks = "a [[field]] must name its 'potential'";
+        let kind = kind.ok_or_else(|| self.error(table.span(), lacks))?;
+        kind.potential(&numbers).map_err(|error| self.error(table.span(), error))
+    }
+
     fn contents(&self, scene: &SceneText) -> Result<Contents> {
         if let Some(name) = &scene.generator {
             if let Some(part) = scene.parts.first() {
@@ -276,6 +319,7 @@ pub(super) fn read(text: &str, path: &Path) -> Result<Scene> {
             )?,
             ..origin.duration(&scene.run, run)?
         },
+        field: Field(scene.fields.iter().map(|one| origin.potential(one)).collect::<Result<_>>()?),
         integrator: origin.integrator(&scene.run)?,
         view: origin.view(&scene.view)?,
         units,

@@ -124,8 +124,16 @@ mod tests {
     }
 
     /// Texts of which each option takes one that changes it.
-    const SAMPLES: [&str; 7] =
-        ["-0.375", "7", "x.y=0.5", "640x360", "-1.5,0,2e-9", "0.5,2", "it's a name"];
+    const SAMPLES: [&str; 8] = [
+        "-0.375",
+        "7",
+        "x.y=0.5",
+        "640x360",
+        "-1.5,0,2e-9",
+        "0.5,2",
+        "plummer:mass=2.5,scale=1e-3",
+        "it's a name",
+    ];
 
     /// The request of the `needed` words and one sample of `arg`.
     fn changed<R: Args + Default + PartialEq>(arg: &Arg, needed: &[&str]) -> Option<R> {

@@ -5,6 +5,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::SnapshotChoice;
+use crate::field::Potential;
 
 /// What to start from.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -26,6 +27,13 @@ pub struct InputRequest {
     /// 1]
     #[cfg_attr(feature = "options", arg(long, value_name = "G"))]
     pub gravity: Option<f64>,
+    /// An external potential that attracts the bodies, KIND:NAME=VALUE,..; may be given more than
+    /// once, and then replaces the scene's. Kinds: point (mass, softening), plummer, hernquist and
+    /// nfw (mass, scale), isothermal (speed, core), logarithmic (speed, core, flattening),
+    /// miyamoto-nagai (mass, scale, height), tidal (xx, yy, zz, xy, xz, yz); x, y and z set a
+    /// centre. In the units of the bodies
+    #[cfg_attr(feature = "options", arg(long, value_name = "POTENTIAL"))]
+    pub field: Vec<Potential>,
     /// Number a snapshot's bodies from 0, ignoring its ids, which may be negative or missing
     #[cfg_attr(feature = "options", arg(long))]
     pub renumber: bool,

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
-use crate::forces::{ForceEngine, Forces, Outputs, Precision};
+use crate::forces::{ForceEngine, Forces, InField, Outputs, Precision};
 use crate::forces::{last, rebuilds};
 use crate::integrate::blocks::{Attractors, BlockSteps, Restart};
 use crate::integrate::{HostSide, HostStep};
@@ -93,6 +93,7 @@ impl HostState {
         restart: Option<&Restart>,
     ) -> Result<Self> {
         let gravitating_mass = bodies.gravitating_mass(settings.gravitational_constant);
+        engine = InField::engine(engine, settings.gravitating_field());
         let softening = settings.softening;
         let n = bodies.len();
         let integrator = settings.integrator;

@@ -4,7 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use super::clock::{MOST_STEPS, check_advance, check_dt};
 use super::{Clock, EngineKind, State};
+use crate::bodies::Bodies;
+use crate::diagnostics::{Diagnostics, diagnose};
 use crate::error::Result;
+use crate::field::Field;
 use crate::forces::direct::gpu::KernelRequest;
 use crate::forces::direct::gpu::tiers::Fitted;
 use crate::forces::tree::{Rebuild, TreeConfig};
@@ -30,6 +33,8 @@ pub struct Settings {
     pub steps_before: u64,
     /// G, a factor on all masses that attract; 1 in N-body units.
     pub gravitational_constant: f64,
+    /// External potentials that attract the bodies, in their coordinates and units.
+    pub field: Field,
     /// The integrator, one of [`crate::integrate::ALL`].
     #[serde(with = "integrate::by_name")]
     pub integrator: &'static Integrator,
@@ -73,6 +78,7 @@ impl Default for Settings {
             start: 0.0,
             steps_before: 0,
             gravitational_constant: 1.0,
+            field: Field::default(),
             integrator: integrate::DEFAULT,
             blocks: BlockSettings::default(),
             precision: None,
@@ -97,6 +103,35 @@ impl Settings {
         // `start` is the time at step 0 had all steps been of the present length.
         let start = state.time - state.steps as f64 * self.dt;
         Self { start, steps_before: state.steps, ..self.clone() }
+    }
+
+    /// The frame in which a device steps `bodies` from the time `now` on. With an external field it
+    /// is at rest, as the field is.
+    pub(crate) fn frame_of(&self, bodies: &Bodies, now: f64) -> Frame {
+        let suited = || Frame::of(bodies, self.gravitational_constant, now);
+        let frame = self.frame.unwrap_or_else(suited);
+        match self.field.is_empty() || self.frame.is_some() {
+            true => frame,
+            false => Frame { velocity: [0.0; 3], ..frame },
+        }
+    }
+
+    /// The external field, with G in its masses.
+    pub(crate) fn gravitating_field(&self) -> Field {
+        self.field.gravitating(self.gravitational_constant)
+    }
+
+    /// The diagnostics of `bodies` from their potentials on each other, in the external field.
+    ///
+    /// # Errors
+    /// Another number of potentials than of bodies.
+    pub(crate) fn diagnose(&self, bodies: &Bodies, potential: &[f64]) -> Result<Diagnostics> {
+        let found = diagnose(bodies, potential)?;
+        if self.field.is_empty() {
+            return Ok(found);
+        }
+        let field = self.gravitating_field();
+        Ok(found.in_field(bodies, |position| field.potential(position)))
     }
 
     /// Checks that no more than one device is requested, for work that only one can do.

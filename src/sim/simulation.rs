@@ -10,7 +10,7 @@ use super::{
     Watch,
 };
 use crate::bodies::Bodies;
-use crate::diagnostics::{Diagnostics, diagnose};
+use crate::diagnostics::Diagnostics;
 use crate::error::{Error, Result};
 use crate::forces::direct::gpu::{KernelConfig, KernelRequest};
 use crate::forces::{ForceEngine, check_softening};
@@ -146,10 +146,14 @@ impl Simulation {
     /// their first accelerations.
     ///
     /// # Errors
-    /// Bodies or settings out of range.
+    /// Bodies or settings out of range; an external field, which such a backend does not take.
     pub fn at(backend: Box<dyn Backend>, bodies: Bodies, settings: Settings) -> Result<Self> {
         bodies.validate()?;
         settings.validate()?;
+        if !settings.field.is_empty() {
+            let allowed = "none on a backend of the caller's own, which computes all forces itself";
+            return Err(Error::value("the external field", settings.field.names(), allowed));
+        }
         Ok(Self::of(backend, Self::own_choice(), bodies, settings))
     }
 
@@ -367,7 +371,8 @@ impl Simulation {
     /// # Errors
     /// Those of [`Simulation::fetch_potentials`].
     pub async fn diagnose(&mut self, state: &State) -> Result<Diagnostics> {
-        diagnose(&state.bodies, &self.fetch_potentials().await?)
+        let potential = self.fetch_potentials().await?;
+        self.settings.diagnose(&state.bodies, &potential)
     }
 
     /// Continues from the present time with other bodies, or with bodies changed in number, place,

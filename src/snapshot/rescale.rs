@@ -1,6 +1,7 @@
 //! A snapshot in other units.
 
 use super::{Column, Losses, Snapshot};
+use crate::field::Field;
 use crate::messages;
 use crate::units::{Conversion, Units};
 
@@ -22,6 +23,9 @@ const DIMENSIONS: [(&str, [i32; 3]); 12] = [
 ];
 /// Columns whose numbers are the same in all units.
 const DIMENSIONLESS: [&str; 6] = ["temp", "metals", "NE", "NH", "SFR", "Z"];
+
+/// Attribute: the external field in which the bodies are, as text, in their units.
+pub(crate) const FIELD: &str = "field";
 
 /// Attributes that are numbers with a unit.
 const ATTRIBUTES: [(&str, [i32; 3]); 3] =
@@ -56,6 +60,12 @@ impl Snapshot {
             if let Ok(value) = text.parse::<f64>() {
                 *text = (value * factor(powers)).to_string();
             }
+        }
+        if let Some(text) = self.attributes.get_mut(FIELD)
+            && let Ok(field) = text.parse::<Field>()
+        {
+            let converted = field.0.iter().map(|one| one.rescaled([length, time, mass]));
+            *text = Field(converted.collect()).to_string();
         }
         let mut left = Vec::new();
         for (name, column) in &mut self.extra {

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 const LEVELS: &[&[&str]] = &[
     &["messages"],
     &["math", "error", "files", "memory", "stop", "exchange", "bodies", "units", "diagnostics"],
-    &["analysis", "frame", "settings"],
+    &["analysis", "field", "frame", "settings"],
     &["scene", "snapshot", "gpu"],
     &["forces"],
     &["integrate", "inspect", "tuned"],
@@ -25,6 +25,7 @@ const PUBLIC: &[&str] = &[
     "bodies",
     "diagnostics",
     "error",
+    "field",
     "film",
     "forces",
     "frame",
@@ -52,6 +53,8 @@ const NEIGHBOURS: &[(&str, &str)] = &[
     ("diagnostics", "bodies"),
     ("diagnostics", "error"),
     ("diagnostics", "math"),
+    // Requests name potentials.
+    ("settings", "field"),
     // Benchmarks of whole steps run a simulation.
     ("measure", "sim"),
 ];
@@ -62,6 +65,7 @@ const FOREIGN: &[(&str, &[&str])] = &[
     ("bodies", &["wgpu", "std::fs", "Instant"]),
     ("analysis", &["wgpu", "std::fs", "Instant"]),
     ("diagnostics", &["wgpu", "std::fs", "Instant"]),
+    ("field", &["wgpu", "std::fs", "Instant"]),
     ("frame", &["wgpu", "std::fs", "Instant"]),
     ("scene", &["wgpu", "std::fs", "Instant"]),
     ("snapshot", &["wgpu", "Instant"]),

@@ -10,6 +10,7 @@ mod blocks_gpu;
 mod device;
 mod devices;
 mod direct_gpu;
+mod fields;
 mod frame;
 mod instructions;
 mod kernels;

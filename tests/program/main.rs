@@ -8,6 +8,7 @@ mod program;
 mod adapters;
 mod analyse;
 mod command_line;
+mod fields;
 mod hdf5;
 mod hermite;
 mod interrupt;

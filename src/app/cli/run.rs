@@ -215,6 +215,9 @@ pub fn record(
             sim.choice().kind.name(),
             sim.describe_engine()
         ))?;
+        if !sim.settings().field.is_empty() {
+            print::text(&format!("in the external field {}\n", sim.settings().field))?;
+        }
         if near > 0 {
             print::text(&format!("at the beginning {}\n", too_near(near, sim.len())))?;
         }
@@ -279,6 +282,8 @@ fn as_object(
         "softening": sim.settings().softening,
         "dt": sim.settings().dt,
         "integrator": sim.settings().integrator.name,
+        "field": sim.settings().field,
+        "field_potential": last.and_then(|last| Some(last.field?.potential)),
         "steps": sim.steps(),
         "time": sim.time(),
         "complete": outcome.complete,

@@ -7,6 +7,7 @@ use anyhow::Result;
 use super::options::check_overwrite;
 use super::{Ended, print};
 use gravitile::error::Error;
+use gravitile::forces::DeviceField;
 use gravitile::forces::direct::gpu::KernelRequest;
 use gravitile::forces::direct::gpu::{Dispatch, KernelConfig, KernelVariant};
 use gravitile::gpu::{Checks, Language, translate};
@@ -84,7 +85,7 @@ fn wgsl(args: &Args, checks: Checks) -> Result<String, Error> {
             let config = KernelConfig { dispatch: Dispatch::OneWorkgroup, ..config(1) };
             integrate::one_workgroup_wgsl(&variant(config, false))
         }
-        "leapfrog" => integrate::leapfrog_wgsl(),
+        "leapfrog" => integrate::leapfrog_wgsl(&DeviceField::none()),
         name if render::SHADERS.contains(&name) => render::wgsl(name),
         name => {
             let mut known = vec!["all-pairs", "untiled", "leapfrog", "one-workgroup"];

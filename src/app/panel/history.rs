@@ -161,6 +161,7 @@ mod tests {
             steps: time as u64,
             softening,
             diagnostics: Diagnostics {
+                field: None,
                 kinetic: 1.0,
                 potential,
                 momentum: glam::DVec3::ZERO,

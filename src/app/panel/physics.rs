@@ -90,5 +90,14 @@ pub fn show(ui: &mut Ui, facts: &Facts, accuracy: &mut AccuracyForm, actions: &m
     if softening != facts.settings.softening {
         command(Command::Softening(softening));
     }
+    let field = &facts.settings.field;
+    if !field.is_empty() {
+        heading(ui, "External field");
+        for potential in &field.0 {
+            let about = "It attracts the bodies and counts in their energy; G is that of the bodies. \
+                Set by the scene or by --field";
+            ui.label(potential.to_string()).on_hover_text(about);
+        }
+    }
     accuracy.show(ui, facts, actions);
 }

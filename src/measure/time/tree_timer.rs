@@ -75,6 +75,7 @@ impl TreeTimer {
             potential: false,
             has_accelerations: false,
             is_closed: true,
+            external: None,
         };
         let forces = pollster::block_on(TreeForces::new(gpu, shape, &bodies, field))?;
         let throughput = Throughput::guess(gpu.adapter.class);

@@ -9,7 +9,7 @@ use super::stepper::Stepper;
 use super::{DeviceState, Phase};
 use crate::error::Result;
 use crate::forces::direct::gpu::{DEFAULT_BLOCK, KernelRequest, KernelVariant, Masses};
-use crate::forces::{DeviceForces, DeviceTools, Method, Throughput, check_softening};
+use crate::forces::{DeviceField, DeviceForces, DeviceTools, Method, Throughput, check_softening};
 use crate::gpu::{BodyBuffers, Gpu};
 use crate::integrate::Integrator;
 
@@ -55,6 +55,11 @@ impl NextKernel {
     pub fn buffers(&self) -> &BodyBuffers {
         &self.buffers
     }
+
+    /// The external field.
+    pub fn field(&self) -> &DeviceField {
+        &self.tools.field
+    }
 }
 
 impl CompiledKernel {
@@ -79,7 +84,8 @@ impl DeviceState {
         let kernel = KernelVariant::new(config, in_frame, self.largest_mass, false);
         let (gpu, buffers) = (Arc::clone(&self.gpu), self.buffers.clone());
         let walk = self.known.walk(&self.gpu, n);
-        let tools = DeviceTools { kernel, softening: in_frame, tree: self.tree, walk };
+        let (tree, field) = (self.tree, self.field.clone());
+        let tools = DeviceTools { kernel, softening: in_frame, tree, walk, field };
         let (method, integrator) = (self.method, self.integrator);
         Ok(NextKernel { gpu, buffers, method, tools, integrator, softening })
     }

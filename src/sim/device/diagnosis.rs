@@ -14,9 +14,10 @@ use minijinja::context;
 
 use crate::bodies::Bodies;
 use crate::diagnostics::{
-    ComponentRadii, Diagnostics, FRACTIONS, SHRINK, SPHERES, least_in_sphere,
+    ComponentRadii, Diagnostics, FRACTIONS, FieldEnergy, SHRINK, SPHERES, least_in_sphere,
 };
 use crate::error::{Error, Result};
+use crate::forces::DeviceField;
 use crate::frame::Frame;
 use crate::gpu::layout::{DiagnosisChunk, DiagnosisGroup, DiagnosisParams, VEC4};
 use crate::gpu::{
@@ -67,6 +68,7 @@ pub struct Diagnosis {
     /// Bodies that a dispatch visits.
     visits: u64,
     mass: f64,
+    field: DeviceField,
     /// The frame of the numbers on the device.
     frame: Frame,
 }
@@ -85,10 +87,16 @@ fn bindings(name: &str) -> Vec<Binding> {
     }
 }
 
+/// Vectors of partial totals that each thread writes.
+fn entries(field: &DeviceField) -> usize {
+    if field.is_empty() { 3 } else { 4 }
+}
+
 /// The text of `shaders/diagnostics/NAME.wgsl`.
-fn text(name: &str) -> Result<String> {
+fn text(name: &str, field: &DeviceField) -> Result<String> {
     let thousandths = FRACTIONS.map(|fraction| (fraction * 1000.0).round() as u32);
-    let values = context! { shrink => SHRINK, thousandths };
+    let (potentials, entries) = (field.potentials(), entries(field));
+    let values = context! { shrink => SHRINK, thousandths, potentials, entries };
     template::assemble(&format!("diagnostics/{name}.wgsl"), values)
 }
 
@@ -98,9 +106,10 @@ async fn bound(
     name: &str,
     buffers: &[&wgpu::Buffer],
     params: Option<&Params<DiagnosisParams>>,
+    field: &DeviceField,
 ) -> Result<BoundKernel> {
     let file = format!("diagnostics/{name}.wgsl");
-    let kernel = compile(gpu, &file, &text(name)?, &bindings(name), Checks::Off).await?;
+    let kernel = compile(gpu, &file, &text(name, field)?, &bindings(name), Checks::Off).await?;
     let buffers = buffers.iter().map(|buffer| buffer.as_entire_binding());
     let resources: Vec<_> = buffers.chain(params.map(Params::binding)).collect();
     Ok(kernel.bind(gpu, name, &resources))
@@ -109,7 +118,7 @@ async fn bound(
 impl Diagnosis {
     /// Compiles and binds the kernels to the `buffers` of `bodies`, in numbers of `frame`, and to
     /// their `potentials`, a buffer and its number of slices
-    /// ([`super::DeviceState::potential_sums`]). Of `bodies` it reads masses and components, and
+    /// ([`super::DeviceState::potential_sums`]); `field` is the external field in it. Of `bodies` it reads masses and components, and
     /// positions for a first guess of the centres.
     ///
     /// # Errors
@@ -118,7 +127,7 @@ impl Diagnosis {
     pub async fn new(
         gpu: &Gpu,
         buffers: &BodyBuffers,
-        frame: Frame,
+        (frame, field): (Frame, &DeviceField),
         potentials: (&wgpu::Buffer, u32),
         bodies: &Bodies,
     ) -> Result<Self> {
@@ -165,16 +174,17 @@ impl Diagnosis {
         let bins = (begin.len() * FRACTIONS.len() * 256) as u64;
         let histogram = bytes(gpu, "mass by distance", bins * 4);
         let summers = n.min(SUMMERS).next_multiple_of(THREADS);
-        let partial_totals = bytes(gpu, "partial totals", summers as u64 * 3 * VEC4);
+        let partial_totals = bytes(gpu, "partial totals", (summers * entries(field)) as u64 * VEC4);
         let positions = &buffers.position_mass;
         let visited = [positions, &members, &chunk_list, &groups, &shares];
         let visit = |last| [&visited[..], &[last]].concat();
+        let none = DeviceField::none();
         Ok(Self {
-            totals: totals(gpu, buffers, potentials, &shares, &partial_totals).await?,
-            sphere: bound(gpu, "sphere", &visit(&inside), None).await?,
-            settle: bound(gpu, "settle", &[&inside, &groups], None).await?,
-            radii: bound(gpu, "radii", &visit(&histogram), None).await?,
-            select: bound(gpu, "select", &[&histogram, &groups], None).await?,
+            totals: totals(gpu, buffers, potentials, (&shares, field), &partial_totals).await?,
+            sphere: bound(gpu, "sphere", &visit(&inside), None, &none).await?,
+            settle: bound(gpu, "settle", &[&inside, &groups], None, &none).await?,
+            radii: bound(gpu, "radii", &visit(&histogram), None, &none).await?,
+            select: bound(gpu, "select", &[&histogram, &groups], None, &none).await?,
             groups,
             histogram,
             shares,
@@ -185,6 +195,7 @@ impl Diagnosis {
             summers,
             visits: 2 * n as u64,
             mass,
+            field: field.clone(),
             frame,
         })
     }
@@ -200,7 +211,10 @@ impl Diagnosis {
         buffers: &BodyBuffers,
         potentials: (&wgpu::Buffer, u32),
     ) -> Result<Self> {
-        let totals = totals(gpu, buffers, potentials, &self.shares, &self.partial_totals).await?;
+        let totals = {
+            let shares = (&self.shares, &self.field);
+            totals(gpu, buffers, potentials, shares, &self.partial_totals).await?
+        };
         Ok(Self { totals, ..self.clone() })
     }
 
@@ -256,11 +270,12 @@ impl Diagnosis {
 
     /// The diagnostics from the contents of [`Diagnosis::results`] for the state at `time`.
     pub fn read(&self, results: &[Vec<u32>], time: f64) -> Diagnostics {
-        let partial: &[[f32; 12]] = bytemuck::cast_slice(&results[0]);
+        let partial: &[f32] = bytemuck::cast_slice(&results[0]);
         let groups: &[DiagnosisGroup] = bytemuck::cast_slice(&results[1]);
-        let total: [f64; 12] = std::array::from_fn(|k| {
-            crate::math::sum(partial.iter().map(|sums| f64::from(sums[k])))
-        });
+        let width = 4 * entries(&self.field);
+        let sum =
+            |k: usize| crate::math::sum(partial.chunks_exact(width).map(|sums| f64::from(sums[k])));
+        let total: [f64; 12] = std::array::from_fn(sum);
         // The shares, rounded to f32, add up to nearly 1.
         let mean = |k: usize| total[k] / total[11];
         let mean_vec = |k: usize| DVec3::new(mean(k), mean(k + 1), mean(k + 2));
@@ -292,6 +307,10 @@ impl Diagnosis {
             centre: origin + centre,
             drift: velocity + drift,
             half_mass_radius: radius(&groups[0], half),
+            field: (!self.field.is_empty()).then(|| FieldEnergy {
+                potential: self.mass * sum(12) / total[11] * frame.potential_unit(),
+                bulk: 0.5 * self.mass * (velocity + drift).length_squared(),
+            }),
             components: self.components.iter().zip(&groups[1..]).map(of_component).collect(),
         }
     }
@@ -302,14 +321,14 @@ async fn totals(
     gpu: &Gpu,
     bodies: &BodyBuffers,
     (potentials, slices): (&wgpu::Buffer, u32),
-    shares: &wgpu::Buffer,
+    (shares, field): (&wgpu::Buffer, &DeviceField),
     totals: &wgpu::Buffer,
 ) -> Result<BoundKernel> {
     let mut params = Params::new(gpu, "diagnosis params", 1);
     params.offset_of(DiagnosisParams { count: bodies.count, slices, ..Default::default() });
     params.upload(gpu);
     let buffers = [&bodies.position_mass, &bodies.velocity, potentials, shares, totals];
-    bound(gpu, "totals", &buffers, Some(&params)).await
+    bound(gpu, "totals", &buffers, Some(&params), field).await
 }
 
 /// A storage buffer of at least `bytes` bytes.
@@ -375,12 +394,17 @@ impl Plan {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::field::Field;
     use crate::gpu::{Language, translate};
 
     #[test]
     fn all_shaders_validate_and_translate() {
-        for name in ["totals", "sphere", "settle", "radii", "select"] {
-            let text = text(name).unwrap();
+        let all = ["totals", "sphere", "settle", "radii", "select"];
+        let field: Field = "nfw:mass=2,scale=3 tidal:xx=1 point:mass=1".parse().unwrap();
+        let field = DeviceField::new(&field, &Frame::PLAIN).unwrap();
+        let none = DeviceField::none();
+        for (name, field) in all.map(|name| (name, &none)).into_iter().chain([("totals", &field)]) {
+            let text = text(name, field).unwrap();
             for language in [Language::SpirV, Language::Msl, Language::Hlsl] {
                 let out = translate(name, &text, language, Checks::Off);
                 assert!(out.unwrap_or_else(|e| panic!("{e}\n{text}")).len() > 500);

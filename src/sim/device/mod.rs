@@ -39,7 +39,9 @@ use crate::bodies::Bodies;
 use crate::error::Result;
 use crate::forces::direct::gpu::{AllPairs, DEFAULT_BLOCK, KernelConfig, KernelVariant, Masses};
 use crate::forces::tree::TreeConfig;
-use crate::forces::{Budget, DeviceForces, DeviceTools, Method, Throughput, on_device};
+use crate::forces::{
+    Budget, DeviceField, DeviceForces, DeviceTools, Method, Throughput, on_device,
+};
 use crate::frame::{Frame, Rests};
 use crate::gpu::{BodyBuffers, Gpu, Readback};
 use crate::integrate::Integrator;
@@ -100,6 +102,7 @@ pub struct DeviceState {
     method: Method,
     integrator: &'static Integrator,
     tree: TreeConfig,
+    field: DeviceField,
     /// The accelerations read last, if the next forces depend on them.
     last: Vec<DVec3>,
     /// Positions, in the frame, over which the tree was built that serves several steps, as of the
@@ -150,7 +153,8 @@ impl DeviceState {
         settings: &Settings,
     ) -> Result<Self> {
         let (g, now) = (settings.gravitational_constant, settings.begins_at());
-        let frame = settings.frame.unwrap_or_else(|| Frame::of(bodies, g, now));
+        let frame = settings.frame_of(bodies, now);
+        let field = DeviceField::new(&settings.gravitating_field(), &frame)?;
         frame.dt(settings.dt)?;
         let method = settings.engine.by(settings.method)?.1;
         on_device(method)?.check_room(&gpu, bodies.len())?;
@@ -163,7 +167,7 @@ impl DeviceState {
         let softening = settings.softening / frame.length;
         let kernel = KernelVariant::new(config, softening, largest_mass, false);
         let walk = settings.known.walk(&gpu, bodies.len());
-        let tools = DeviceTools { kernel, softening, tree: settings.tree, walk };
+        let tools = DeviceTools { kernel, softening, tree: settings.tree, walk, field };
         let mut stepper =
             Stepper::bind(&gpu, &buffers, method, &tools, settings.integrator).await?;
         stepper.begin_step(settings.steps_before);
@@ -187,6 +191,7 @@ impl DeviceState {
             method,
             integrator: settings.integrator,
             tree: settings.tree,
+            field: tools.field,
             last: Vec::new(),
             built_at: Vec::new(),
             steps: settings.steps_before,
@@ -207,6 +212,11 @@ impl DeviceState {
             Phase::Between => self.frame.at(time),
             Phase::Force { dt } => self.frame.at(time + dt * self.frame.time),
         }
+    }
+
+    /// The external field.
+    pub fn field(&self) -> &DeviceField {
+        &self.field
     }
 
     /// The softening of its forces.

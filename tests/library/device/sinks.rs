@@ -7,7 +7,7 @@ use glam::DVec3;
 use super::{ONE_WORKGROUP, SHAPES, common, plummer, settings};
 use gravitile::bodies::Bodies;
 use gravitile::forces::direct::gpu::{AllPairs, KernelRequest, KernelVariant, PairBuffers};
-use gravitile::forces::{Throughput, evaluate_blocking};
+use gravitile::forces::{DeviceField, Throughput, evaluate_blocking};
 use gravitile::frame::Frame;
 use gravitile::gpu::{BodyBuffers, Gpu, read_blocking};
 use gravitile::integrate::{self, DeviceIntegrator};
@@ -108,7 +108,8 @@ fn diagnostics_require_all_bodies_on_one_device() {
     let diagnosed = |sinks: Range<u32>| {
         let state = state_of(&bodies, sinks, &settings(SHAPES[0]));
         let (gpu, buffers, frame) = (state.gpu(), state.buffers(), *state.frame());
-        let made = Diagnosis::new(gpu, buffers, frame, state.potential_sums(), &bodies);
+        let made =
+            Diagnosis::new(gpu, buffers, (frame, state.field()), state.potential_sums(), &bodies);
         pollster::block_on(made).map(|_| ())
     };
     diagnosed(0..N).unwrap();
@@ -132,7 +133,8 @@ impl Owner {
         let field = PairBuffers::of_bodies(&bodies, SOFTENING as f32);
         let forces = pollster::block_on(AllPairs::new(gpu, variant, field)).unwrap();
         let make = integrate::find("leapfrog").unwrap().device.unwrap();
-        let integrator = pollster::block_on(make(gpu, &bodies, &forces)).unwrap();
+        let integrator =
+            pollster::block_on(make(gpu, &bodies, &forces, &DeviceField::none())).unwrap();
         Self { bodies, forces, integrator }
     }
 

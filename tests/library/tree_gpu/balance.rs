@@ -15,8 +15,14 @@ fn forces(places: &[PointMass], softening: f32, is_closed: bool) -> Vec<DVec3> {
     let opening = Opening::Acceleration { alpha: 0.01 };
     let shape =
         TreeShape { checks: Checks::On, ..TreeShape::new(opening, MultipoleOrder::Quadrupole) };
-    let field =
-        Field { softening, guarded: true, potential: false, has_accelerations: false, is_closed };
+    let field = Field {
+        softening,
+        guarded: true,
+        potential: false,
+        has_accelerations: false,
+        is_closed,
+        external: None,
+    };
     let bodies = upload_places(&gpu, places);
     let mut forces = pollster::block_on(TreeForces::new(&gpu, shape, &bodies, field)).unwrap();
     evaluate_blocking(&mut forces, &gpu, &mut Throughput::guess(gpu.adapter.class)).unwrap();

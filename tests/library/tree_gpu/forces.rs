@@ -66,6 +66,7 @@ fn field(softening: f32) -> Field {
         potential: false,
         has_accelerations: false,
         is_closed: true,
+        external: None,
     }
 }
 

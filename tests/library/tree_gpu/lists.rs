@@ -18,6 +18,7 @@ const FIELD: Field = Field {
     potential: false,
     has_accelerations: false,
     is_closed: true,
+    external: None,
 };
 
 /// Relative difference of the sides of an opening criterion below which rounding decides.

@@ -20,6 +20,7 @@ const FIELD: Field = Field {
     potential: false,
     has_accelerations: true,
     is_closed: true,
+    external: None,
 };
 
 const RULES: [Opening; 2] =

@@ -263,6 +263,7 @@ pub fn report(time: f64) -> Report {
         radii: [0.4, 1.1 + 0.2 * wave, 3.0 + 0.5 * time].map(|r| r * f64::from(component + 1)),
     };
     let diagnostics = Diagnostics {
+        field: None,
         kinetic: 1.0 + 0.1 * wave,
         potential: -2.0 - 0.1 * wave + 1e-4 * time,
         momentum: DVec3::new(1e-9, 2e-9, 0.0),

@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 
 use gravitile::bodies::Bodies;
 use gravitile::error::Error;
+use gravitile::field::Field;
 use gravitile::forces::{
-    ForceEngine, Forces, Identity, Order, Outputs, Precision, Sinks, Sources, Within,
+    ForceEngine, Forces, Identity, InField, Order, Outputs, Precision, Sinks, Sources, Within,
     check_softening,
 };
 use gravitile::input::Input;
@@ -82,6 +83,8 @@ pub struct Evaluation<'a> {
     pub eps: f64,
     /// Masses times the gravitational constant.
     mass: Vec<f64>,
+    /// The external field, with such masses.
+    pub field: Field,
     /// Radius around each body within which its neighbours lie.
     radius: Vec<f64>,
     pub options: &'a DerivativeOptions,
@@ -98,11 +101,17 @@ impl<'a> Evaluation<'a> {
         check_softening(eps)?;
         let bodies = &input.snapshot.bodies;
         let mass = bodies.gravitating_mass(input.snapshot.units.gravitational_constant);
+        let field = input.field.gravitating(input.snapshot.units.gravitational_constant);
         let radius = vec![options.neighbours.unwrap_or(0.0); bodies.len()];
-        Ok(Self { bodies, eps, mass, radius, options })
+        Ok(Self { bodies, eps, mass, field, radius, options })
     }
 
-    /// Computes everything with this engine. Snaps need the accelerations of a first pass.
+    /// This engine, with the field in its accelerations.
+    pub fn in_field(&self, engine: Box<dyn ForceEngine>) -> Box<dyn ForceEngine> {
+        InField::engine(engine, self.field.clone())
+    }
+
+    /// Computes everything with this engine, which is [`Evaluation::in_field`]. Snaps need the accelerations of a first pass.
     pub fn by(&self, engine: &mut dyn ForceEngine) -> Result<Forces, Error> {
         let mut found = Forces::default();
         let mut acceleration = Vec::new();
@@ -120,6 +129,11 @@ impl<'a> Evaluation<'a> {
             within: self.options.neighbours.map(|_| within),
         };
         self.evaluate(engine, &acceleration, &outputs, &mut found)?;
+        if !self.field.is_empty() {
+            for (potential, position) in found.potential.iter_mut().zip(&self.bodies.position) {
+                *potential += self.field.potential(*position);
+            }
+        }
         Ok(found)
     }
 

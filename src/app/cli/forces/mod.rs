@@ -78,14 +78,18 @@ pub fn main(args: &Args) -> Result<Ended> {
     let input = args.input.load(args.eps)?;
     print::notes(&input.snapshot.notes);
     let evaluation = Evaluation::of(&input, args.eps, options)?;
-    let mut engine = match with_derivatives {
+    let engine = match with_derivatives {
         Some(engine) => engine,
         None => plain_engine(&mut settings, evaluation.bodies.len())?,
     };
+    let mut engine = evaluation.in_field(engine);
     let waiting = progress::waiting("forces");
     let found = evaluation.by(engine.as_mut())?;
     let errors = match args.compare {
-        true => compare(&found, &evaluation.by(&mut Reference::default())?),
+        true => {
+            let mut reference = evaluation.in_field(Box::new(Reference::default()));
+            compare(&found, &evaluation.by(reference.as_mut())?)
+        }
         false => Vec::new(),
     };
     drop(waiting);

@@ -27,9 +27,11 @@ pub struct Report<'a> {
 }
 
 impl Report<'_> {
+    /// Each pair counts once, and so does the external field.
     fn potential_energy(&self) -> f64 {
-        let pairs = self.found.potential.iter().zip(&self.evaluation.bodies.mass);
-        gravitile::math::sum(pairs.map(|(phi, m)| 0.5 * m * phi))
+        let Evaluation { bodies, field, .. } = self.evaluation;
+        let each = self.found.potential.iter().zip(&bodies.mass).zip(&bodies.position);
+        gravitile::math::sum(each.map(|((phi, m), x)| 0.5 * m * (phi + field.potential(*x))))
     }
 
     /// Number of lists that lack some neighbours.

@@ -6,12 +6,13 @@ use super::buffers::TALLY;
 use super::walk::parameter;
 use super::{Bound, TreeBuffers, TreeShape};
 use crate::error::Result;
+use crate::forces::DeviceField;
 use crate::forces::tree::opening::NEAR_SQUARED;
 use crate::forces::tree::{CROWD, Cube, LEVELS};
 use crate::gpu::layout::TreeParams;
 use crate::gpu::{
     Binding, BoundKernel, Gpu, KeyWidth, Params, Scan, Sort, SortedBuffers, compile,
-    rows_of_workgroups, template,
+    rows_of_workgroups, storage, template,
 };
 
 /// Bodies per thread in the statistics.
@@ -94,6 +95,8 @@ struct Kernels {
     link: BoundKernel,
     leaves: BoundKernel,
     inner: BoundKernel,
+    /// Subtracts an external field from the accelerations of the last step.
+    own: Option<BoundKernel>,
     /// With the accelerations of the last step, and with those left by a walk.
     strengths: [BoundKernel; 2],
     groups: [BoundKernel; 2],
@@ -101,15 +104,15 @@ struct Kernels {
 }
 
 /// The source text of a kernel of the build; `moved` is for bodies that have moved since the tree
-/// was built.
-fn text(name: &str, shape: &TreeShape, moved: bool) -> Result<String> {
+/// was built, and `field` the external field.
+fn text(name: &str, shape: &TreeShape, moved: bool, field: Option<&DeviceField>) -> Result<String> {
     let rule = shape.opening.name();
     let quadrupole = shape.order == crate::forces::tree::MultipoleOrder::Quadrupole;
     let (leaf, sizes) = (shape.leaf, shape.leaf_sizes());
     let keeps = shape.rebuild.keeps() && !moved;
     let values = context! {
         rows => ROWS, leaf, sizes, rule, quadrupole, crowd => CROWD, keeps, again => moved,
-        near_squared => NEAR_SQUARED.to_string(),
+        near_squared => NEAR_SQUARED.to_string(), potentials => field.map(DeviceField::potentials),
     };
     template::assemble(&file(name), values)
 }
@@ -120,7 +123,7 @@ fn file(name: &str) -> String {
 
 impl Build {
     /// Compiles the kernels and binds them: `bodies` and `accelerations` are those of
-    /// [`crate::gpu::BodyBuffers`].
+    /// [`crate::gpu::BodyBuffers`], and `field` is the external field in these accelerations.
     ///
     /// # Errors
     /// Buffers larger than the adapter allows.
@@ -128,6 +131,7 @@ impl Build {
         bound: &Bound<'_>,
         bodies: &wgpu::Buffer,
         accelerations: &wgpu::Buffer,
+        field: Option<&DeviceField>,
     ) -> Result<Self> {
         let Bound { gpu, shape, buffers, partial_sums, params } = *bound;
         use Binding::{Read, Write};
@@ -148,7 +152,7 @@ impl Build {
                 bindings.insert(at, row);
                 resources.insert(at, params.binding());
             }
-            let text = text(name, shape, moved)?;
+            let text = text(name, shape, moved, field)?;
             let compiled = compile(gpu, &file(name), &text, &bindings, shape.checks).await?;
             Ok::<_, crate::error::Error>(compiled.bind(gpu, name, &resources))
         };
@@ -175,6 +179,17 @@ impl Build {
         if keeps {
             gathered.push(write(&buffers.built_at));
         }
+        let has_strengths = shape.opening.needs_accelerations();
+        let has_field = has_strengths && field.is_some();
+        let own = has_field.then(|| storage(gpu, "own accelerations", buffers.count as usize));
+        let subtract = match &own {
+            Some(own) => {
+                let bound = [read(bodies), read(accelerations), write(own)];
+                Some(bind("own", &bound, true).await?)
+            }
+            None => None,
+        };
+        let accelerations = own.as_ref().unwrap_or(accelerations);
         let kernels = Kernels {
             clear: bind("clear", &[write(tally)], false).await?,
             medians: bind("medians", &[read(bodies), write(tally)], true).await?,
@@ -203,6 +218,7 @@ impl Build {
             inner: bind("inner", &records, true).await?,
             strengths: [strengths_of(accelerations).await?, strengths_of(partial_sums).await?],
             groups: [groups_of(accelerations).await?, groups_of(partial_sums).await?],
+            own: subtract,
             scattered: bind("scattered", &[write(tally), write(state)], true).await?,
         };
         let checks = shape.checks;
@@ -236,7 +252,6 @@ impl Build {
             ..Default::default()
         };
         let (leaf_sizes, most_workgroups) = (shape.leaf_sizes(), gpu.limits.workgroups);
-        let has_strengths = shape.opening.needs_accelerations();
         Ok(Self {
             kernels,
             sort,
@@ -347,6 +362,9 @@ impl Build {
             }
             Stage::Groups => {
                 let which = usize::from(strengths != Strengths::Last);
+                if let Some(own) = kernels.own.as_ref().filter(|_| strengths == Strengths::Last) {
+                    run(pass, own, row, (count, THREADS), 1);
+                }
                 if *has_strengths && strengths != Strengths::Unknown {
                     run(pass, &kernels.strengths[which], row, (count, THREADS), 1);
                 }

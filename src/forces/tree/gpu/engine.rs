@@ -116,6 +116,7 @@ impl Evaluator for UploadedTree {
             // Rules that need accelerations compute them first.
             has_accelerations: false,
             is_closed: call.is_closed(),
+            external: None,
         };
         let n = call.places.len();
         self.gpu.check_bodies(n as u64, BYTES_PER_BODY, "tree")?;

@@ -10,7 +10,7 @@ use super::walk::Output;
 use super::{Bound, Build, Stage, Strengths, TreeBuffers, TreeShape, Walk, WalkShape, WalkVariant};
 use crate::error::{Error, Result};
 use crate::forces::tree::{GROUP, Opening, TreeConfig};
-use crate::forces::{BoxFuture, DeviceForces, Piece, SharedForces, StepForces};
+use crate::forces::{BoxFuture, DeviceField, DeviceForces, Piece, SharedForces, StepForces};
 use crate::gpu::layout::TreeParams;
 use crate::gpu::{BodyBuffers, BoundKernel, Gpu, Params, storage};
 
@@ -64,6 +64,7 @@ pub struct TreeForces {
     pub(super) shape: TreeShape,
     pub(super) softening: f32,
     pub(super) guarded: bool,
+    external: Option<DeviceField>,
     pub(super) buffers: Arc<TreeBuffers>,
     pub(super) build: Build,
     walk: Walk,
@@ -110,7 +111,7 @@ pub(super) struct SharedWalk {
 }
 
 /// Parameters of a tree's kernels besides its shape.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Field {
     /// Plummer softening length.
     pub softening: f32,
@@ -124,6 +125,8 @@ pub struct Field {
     /// Whether nothing else acts on the bodies: then the total force is corrected to 0
     /// ([`crate::forces::tree::balance()`]).
     pub is_closed: bool,
+    /// The external field in the bodies' accelerations, if there is one.
+    pub external: Option<DeviceField>,
 }
 
 impl TreeForces {
@@ -159,7 +162,7 @@ impl TreeForces {
         buffers: Arc<TreeBuffers>,
         partial_sums: wgpu::Buffer,
     ) -> Result<Self> {
-        let Field { softening, guarded, potential, has_accelerations, is_closed } = field;
+        let Field { softening, guarded, potential, has_accelerations, is_closed, external } = field;
         let params = Params::new(gpu, "tree params", PARAMS_ROWS + MOST_PIECES);
         let (places, last) = (&bodies.position_mass, &bodies.acceleration);
         let bound = Bound {
@@ -169,7 +172,7 @@ impl TreeForces {
             partial_sums: &partial_sums,
             params: &params,
         };
-        let build = Build::new(&bound, places, last).await?;
+        let build = Build::new(&bound, places, last, external.as_ref()).await?;
         let walk = async |opening: &Opening| {
             let subgroups = shape.walk.subgroups && shape.walk.suits(gpu);
             let variant = WalkVariant {
@@ -192,6 +195,7 @@ impl TreeForces {
             shape,
             softening,
             guarded,
+            external,
             buffers,
             build,
             walk,
@@ -409,6 +413,7 @@ impl DeviceForces for TreeForces {
             // Potentials are requested between steps, when accelerations are known.
             has_accelerations: true,
             is_closed: false,
+            external: self.external.clone(),
         };
         let (buffers, sums) = (Arc::clone(&self.buffers), self.partial_sums.clone());
         Box::pin(async move {

@@ -243,9 +243,11 @@ fn on_device(gpu: &Gpu, case: &TreeCase, places: &[PointMass]) -> Result<(Found,
         potential: case.potential,
         has_accelerations: false,
         is_closed: true,
+        external: None,
     };
     let evaluate = |throughput: &mut Throughput| -> Result<(TreeForces, Vec<[f32; 4]>)> {
-        let mut forces = pollster::block_on(TreeForces::new(gpu, case.shape, &bodies, field))?;
+        let new = TreeForces::new(gpu, case.shape, &bodies, field.clone());
+        let mut forces = pollster::block_on(new)?;
         // Filled with NaN, to reveal any output that the walk does not write.
         let poison = vec![[f32::NAN; 4]; case.n];
         gpu.queue.write_buffer(forces.partial_sums(), 0, bytemuck::cast_slice(&poison));

@@ -70,6 +70,7 @@ impl BuiltTree {
             potential: false,
             has_accelerations: true,
             is_closed: true,
+            external: None,
         };
         let mut forces = pollster::block_on(TreeForces::new(gpu, shape, &bodies, field))?;
         evaluate_blocking(&mut forces, gpu, &mut Throughput::guess(gpu.adapter.class))?;

@@ -6,8 +6,8 @@
 //! possible: leapfrog on at most 65,536 bodies whose force needs neither slices nor several chunks.
 //! Their bits are those of ordinary steps. `--one-workgroup` takes many steps in one dispatch if
 //! all bodies fit one workgroup, and sums in an order of its own. Fused steps and steps in one
-//! workgroup are written for all pairs; everything else knows forces only through the trait
-//! `DeviceForces`.
+//! workgroup are written for all pairs without an external field; everything else knows forces only
+//! through the trait `DeviceForces`.
 
 mod fused;
 mod one_workgroup;
@@ -80,10 +80,15 @@ impl Stepper {
         let make = integrator.device.ok_or_else(|| {
             gpu.refuse(format!("the integrator '{}' has no device side", integrator.name))
         })?;
-        let side = make(gpu, bodies, forces.as_ref()).await?;
+        let side = make(gpu, bodies, forces.as_ref(), &tools.field).await?;
         let pairs = AllPairs::of(forces.as_ref());
         let dispatch = pairs.map_or(Dispatch::Ordinary, |pairs| pairs.variant.config.dispatch);
         let mode = match (pairs, dispatch) {
+            // Their kernels have no field.
+            _ if !tools.field.is_empty() => match dispatch {
+                Dispatch::Auto | Dispatch::Ordinary => Mode::Ordinary,
+                _ => return Err(in_field(dispatch)),
+            },
             (Some(pairs), Dispatch::OneWorkgroup) => {
                 OneWorkgroup::takes(integrator)?;
                 let variant = &pairs.variant;
@@ -211,6 +216,11 @@ impl Stepper {
         }
         u64::from(alone.is_some()) + u64::from(begin.is_some())
     }
+}
+
+fn in_field(dispatch: Dispatch) -> Error {
+    let what = format!("{dispatch:?}").to_lowercase();
+    Error::value("the kind of steps", what, "ordinary in an external field")
 }
 
 fn cannot_be_fused(bodies: &BodyBuffers, integrator: &Integrator) -> Error {

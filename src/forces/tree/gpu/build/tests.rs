@@ -30,6 +30,12 @@ const NAMES: [&str; 17] = [
 #[test]
 fn every_text_validates_and_translates() {
     let theta = 0.5;
+    let field = "point:mass=1 plummer:mass=1,scale=2 hernquist:mass=1,scale=1 nfw:mass=2,scale=3 \
+        isothermal:speed=1,core=2 logarithmic:speed=1,core=1,flattening=0.9,x=-1 \
+        miyamoto-nagai:mass=1,scale=2,height=0.1 tidal:xx=1,yz=-2"
+        .parse()
+        .unwrap();
+    let field = DeviceField::new(&field, &crate::frame::Frame::PLAIN).unwrap();
     let rules = [
         Opening::Acceleration { alpha: 0.003 },
         Opening::Radius { theta },
@@ -42,10 +48,11 @@ fn every_text_validates_and_translates() {
             // Only moments and groups depend on the rule.
             let names = if k == 0 { &NAMES[..] } else { &NAMES[12..15] };
             let rebuilt = TreeShape { rebuild: Rebuild::Every(4), ..shape };
-            let usual = names.iter().map(|name| (name, text(name, &shape, false).unwrap()));
-            let kept = [false, true].map(|again| text("gather", &rebuilt, again).unwrap());
+            let usual = names.iter().map(|name| (name, text(name, &shape, false, None).unwrap()));
+            let kept = [false, true].map(|again| text("gather", &rebuilt, again, None).unwrap());
             let kept = kept.into_iter().map(|text| (&"gather", text));
-            for (name, text) in usual.chain(kept) {
+            let own = (&"own", text("own", &shape, false, Some(&field)).unwrap());
+            for (name, text) in usual.chain(kept).chain([own]) {
                 for language in [Language::SpirV, Language::Msl, Language::Hlsl] {
                     for checks in [Checks::On, Checks::Off] {
                         let out = translate(name, &text, language, checks);
@@ -81,7 +88,7 @@ fn mean_acceleration_does_not_overflow_32_bits() {
         partial_sums: &partial_sums,
         params: &params,
     };
-    let mut build = pollster::block_on(Build::new(&bound, &bodies, &accelerations)).unwrap();
+    let mut build = pollster::block_on(Build::new(&bound, &bodies, &accelerations, None)).unwrap();
     // Half of the bodies have no acceleration: their groups use a thousandth of the mean.
     let felt = |i: u32| [if i < N / 2 { 8.0f32 } else { 0.0 }, 0.0, 0.0, 0.0];
     let felt: Vec<[f32; 4]> = (0..N).map(felt).collect();

@@ -1,0 +1,21 @@
+// The accelerations that bodies give each other, for the rule `acceleration`: those of the last step less those by the
+// external field, taken where the bodies are now. With the field's, cells would seem small beside the error allowed.
+//% include "tree/common.wgsl"
+//% include "force/field.wgsl"
+
+@group(0) @binding(0) var<storage, read> bodies: array<vec4<f32>>;
+@group(0) @binding(1) var<storage, read> accelerations: array<vec4<f32>>;
+@group(0) @binding(2) var<storage, read_write> own: array<vec4<f32>>;
+@group(0) @binding(3) var<uniform> params: TreeParams;
+
+@compute @workgroup_size(THREADS_EACH)
+fn main(
+    @builtin(workgroup_id) workgroup: vec3<u32>,
+    @builtin(num_workgroups) workgroups: vec3<u32>,
+    @builtin(local_invocation_index) thread: u32,
+) {
+    let i = entry_of(workgroup, workgroups.x, thread);
+    if i < params.count {
+        own[i] = vec4(accelerations[i].xyz - external_acceleration(bodies[i].xyz), 0.0);
+    }
+}
