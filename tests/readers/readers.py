@@ -114,7 +114,10 @@ def compare(what, ids_found, x, v, m, scale, tolerance):
 def with_pynbody(path, what, scale, tolerance, has_ids=True):
     snapshot = pynbody.load(str(path))
     # In f64: 1e10 solar masses in grams are beyond f32.
-    in_cgs = lambda name, unit: np.asarray(snapshot[name], float) * float(snapshot[name].units.in_units(unit))
+    def in_cgs(name, unit):
+        found = snapshot[name]
+        return np.asarray(found, float) * float(found.units.ratio(unit, **found.conversion_context()))
+
     x, v, m = in_cgs("pos", "cm"), in_cgs("vel", "cm s**-1"), in_cgs("mass", "g")
     found = np.asarray(snapshot["iord"]).astype(np.int64) if has_ids else None
     if has_ids:
