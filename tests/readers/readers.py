@@ -114,7 +114,10 @@ def compare(what, ids_found, x, v, m, scale, tolerance):
 def with_pynbody(path, what, scale, tolerance, has_ids=True):
     snapshot = pynbody.load(str(path))
     # In f64: 1e10 solar masses in grams are beyond f32.
-    in_cgs = lambda name, unit: np.asarray(snapshot[name], float) * float(snapshot[name].units.in_units(unit))
+    def in_cgs(name, unit):
+        found = snapshot[name]
+        return np.asarray(found, float) * float(found.units.ratio(unit, **found.conversion_context()))
+
     x, v, m = in_cgs("pos", "cm"), in_cgs("vel", "cm s**-1"), in_cgs("mass", "g")
     found = np.asarray(snapshot["iord"]).astype(np.int64) if has_ids else None
     if has_ids:
@@ -193,14 +196,14 @@ found_ids, numbers = table(path)
 data = yt.load_particles(
     {("io", f"particle_{name}"): numbers[:, k] for k, name in enumerate(
         ("mass", "position_x", "position_y", "position_z", "velocity_x", "velocity_y", "velocity_z"))},
-    length_unit=(1, "kpc"), mass_unit=(1e10, "Msun"), velocity_unit=(1, "km/s"),
+    length_unit=(1, "kpc"), mass_unit=(1e10, "Msun"), time_unit=(KPC / VELOCITY, "s"),
     bbox=np.array([[-1e3, 1e3]] * 3)).all_data()
 vector = lambda name, unit: np.stack([data["io", f"particle_{name}_{axis}"].in_units(unit).v for axis in "xyz"], 1)
 x, wanted = vector("position", "cm"), positions * KPC
 by, to = key(x), key(wanted)
-same("yt, csv: positions", x[by], wanted[to], 1e-9)
-same("yt, csv: velocities", vector("velocity", "cm/s")[by], velocities[to] * VELOCITY, 1e-9)
-same("yt, csv: masses", data["io", "particle_mass"].in_units("g").v[by], masses[to] * MASS, 1e-9)
+same("yt, csv: positions", x[by], wanted[to], 1e-6)
+same("yt, csv: velocities", vector("velocity", "cm/s")[by], velocities[to] * VELOCITY, 1e-6)
+same("yt, csv: masses", data["io", "particle_mass"].in_units("g").v[by], masses[to] * MASS, 1e-5)
 
 # Files of h5py: the same numbers as h5py's, through the program.
 for name in ("gadget4", "swift", "gizmo", "plain", "big_endian", "lzf", "latest", "parts"):
