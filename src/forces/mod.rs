@@ -99,7 +99,7 @@ use tree::gpu::{BYTES_PER_BODY, Field, GpuTree, TreeForces, TreeShape};
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Method {
-    /// Every pair by itself, as fast as the place allows.
+    /// Every pair by itself, as fast as the hardware allows.
     Direct,
     /// Every pair by itself, one after the other in f64: slow and right.
     Reference,
@@ -110,7 +110,7 @@ pub enum Method {
 impl Method {
     /// Every method with its name and what it is, in plain words.
     pub const ALL: &[(Self, &'static str, &'static str)] = &[
-        (Self::Direct, "direct", "Every pair by itself, as fast as the placement allows"),
+        (Self::Direct, "direct", "Every pair by itself, as fast as the hardware allows"),
         (Self::Reference, "reference", "Every pair by itself in scalar f64: slow and right"),
         (Self::Tree, "tree", "Far bodies together as cells of an octree: for many bodies"),
     ];

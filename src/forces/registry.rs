@@ -69,7 +69,7 @@ impl Tools<'_> {
 
 const NO_DEVICE: &str = "auto, cpu or reference: no device is open for it";
 
-/// The engines at `place` by `method` for forces up to `order`, the default precision first.
+/// The engines at `placement` by `method` for forces up to `order`, the default precision first.
 fn entries(
     placement: Placement,
     method: Method,
@@ -81,13 +81,13 @@ fn entries(
     })
 }
 
-/// The precisions available at `place` by `method` for forces up to `order`, the default first.
+/// The precisions available at `placement` by `method` for forces up to `order`, the default first.
 /// Whether an adapter supports all of them is known only once it is open.
 pub fn tiers(placement: Placement, method: Method, order: Order) -> Vec<Precision> {
     entries(placement, method, order).map(|entry| entry.precision).collect()
 }
 
-/// Checks that the method has forces up to `order` at `place`, or that no method does.
+/// Checks that the method has forces up to `order` at `placement`, or that no method does.
 pub fn check_order(placement: Placement, method: Method, order: Order) -> Result<()> {
     let has = |method: &Method| entries(placement, *method, order).next().is_some();
     let others: Vec<_> = Method::ALL.iter().filter(|(other, ..)| has(other)).collect();

@@ -53,9 +53,9 @@ fn correct_tree_passes_and_broken_kernels_fail() {
     let state =
         check_with(case, "tree/leaves.wgsl", "3.0 * body.w * d * d", "2.9 * body.w * d * d");
     let what = state.stages.clone().unwrap_err();
-    assert!(!state.passed() && what.contains("second state"), "{what}");
+    assert!(!state.passed() && what.contains("second moment"), "{what}");
     let inner = check_with(case, "tree/inner.wgsl", "3.0 * mass.w * d * d", "2.0 * mass.w * d * d");
-    assert!(inner.stages.unwrap_err().contains("second state"));
+    assert!(inner.stages.unwrap_err().contains("second moment"));
 
     // Faults after the tree build show only in the forces.
     let disk = TreeCase { cloud: Cloud::Disk, n: 4_097, sinks: 1_024, ..case };

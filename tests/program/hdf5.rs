@@ -87,7 +87,7 @@ fn bytes_and_files_read_alike() {
     assert_eq!(text(&here), text(&read(made("parts.hdf5")).unwrap()));
     assert_eq!(text(&here), text(&read(made("parts")).unwrap()));
     let only = ReadOptions { part: Some(2), ..ReadOptions::default() };
-    assert_eq!(read_with(&made("parts.0.hdf5"), &only).unwrap().bodies.len(), 36);
+    assert_eq!(read_with(made("parts.0.hdf5"), &only).unwrap().bodies.len(), 36);
 }
 
 #[test]
@@ -113,17 +113,17 @@ fn assert_refused<'a>(source: impl Into<Source<'a>>, words: &[&str]) {
 
 #[test]
 fn what_cannot_be_read_is_refused_with_what_helps() {
-    assert_refused(&made("zstd.hdf5"), &["PartType1/", "Zstandard", "h5repack -f GZIP=4 IN OUT"]);
-    assert_refused(&made("virtual.hdf5"), &["PartType1", "virtual dataset", "other files"]);
+    assert_refused(made("zstd.hdf5"), &["PartType1/", "Zstandard", "h5repack -f GZIP=4 IN OUT"]);
+    assert_refused(made("virtual.hdf5"), &["PartType1", "virtual dataset", "other files"]);
     let folder = tempfile::tempdir().unwrap();
     for name in ["parts.0.hdf5", "parts.2.hdf5"] {
         fs::copy(made(name), folder.path().join(name)).unwrap();
     }
     let words = ["one of the 3 files", "parts.1.hdf5 is not there"];
-    assert_refused(&folder.path().join("parts.0.hdf5"), &words);
+    assert_refused(folder.path().join("parts.0.hdf5"), &words);
     fs::copy(made("gadget4.hdf5"), folder.path().join("parts.1.hdf5")).unwrap();
     let words = ["says the number of files is 1", "different snapshots"];
-    assert_refused(&folder.path().join("parts.0.hdf5"), &words);
+    assert_refused(folder.path().join("parts.0.hdf5"), &words);
 }
 
 /// The bytes of a file in which `old`, which occurs once or more, is replaced.

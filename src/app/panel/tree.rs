@@ -147,7 +147,7 @@ impl TreeForm {
     fn cells(&mut self, ui: &mut Ui, facts: &Facts) {
         heading(ui, "Cells");
         let about = "The smallest boxes around the bodies of each cell, which the opening test uses. Built in \
-                     the background, so they lag a state behind the bodies";
+                     the background, so they lag a moment behind the bodies";
         ui.checkbox(&mut self.boxes, "boxes").on_hover_text(about);
         let about = "Boxes are shown down to this level; the root's is 0";
         ui.horizontal(|ui| {

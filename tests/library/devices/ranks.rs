@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use gravitile::bodies::Bodies;
 use gravitile::exchange::{Ranks, team};
+use gravitile::field::Field;
 use gravitile::forces::direct::gpu::KernelRequest;
 use gravitile::forces::{
     ForceEngine, Forces, Identity, Order, Outputs, Precision, Sinks, Sources, Spread, direct,
@@ -36,13 +37,30 @@ fn open_on(ranks: Ranks, bodies: &Bodies, settings: &Settings) -> Simulation {
 
 #[test]
 fn ranks_with_own_devices_give_same_bits_as_one() {
+    compare_ranks(&settings(SHAPES[2]));
+}
+
+#[test]
+fn ranks_in_an_external_field_give_same_bits_as_one() {
+    let field: Field =
+        "plummer:mass=3,scale=0.5,x=1 point:mass=0.5,softening=0.1,y=-2".parse().unwrap();
+    let leapfrog = Settings { field: field.clone(), ..settings(SHAPES[2]) };
+    compare_ranks(&leapfrog);
+    compare_ranks(&Settings { field, ..hermite("hermite4", Precision::DoubleSingle) });
+    let mut without = open(1, &plummer(777), &settings(SHAPES[2]));
+    let mut with = open(1, &plummer(777), &leapfrog);
+    without.step(4).unwrap();
+    with.step(4).unwrap();
+    assert!(fingerprint(&mut without) != fingerprint(&mut with));
+}
+
+fn compare_ranks(settings: &Settings) {
     let bodies = plummer(777);
-    let settings = settings(SHAPES[2]);
-    let mut one = open(1, &bodies, &settings);
+    let mut one = open(1, &bodies, settings);
     one.step(4).unwrap();
     let one = fingerprint(&mut one);
     for all in as_ranks(2, |ranks| {
-        let mut sim = open_on(ranks, &bodies, &settings);
+        let mut sim = open_on(ranks, &bodies, settings);
         sim.step(1).unwrap();
         sim.step(3).unwrap();
         fingerprint(&mut sim)

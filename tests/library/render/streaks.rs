@@ -144,15 +144,15 @@ fn streak_runs_from_head_to_tail_from_any_direction() {
         assert!(reaches > 0.8 * length, "the tail is seen to {reaches} of {length} px");
         // The streak's light is concentrated towards the head.
         let of_head = light_of(&bodies, &still, &camera, size, 1e-9);
-        let (mut light, mut state) = (0.0, 0.0);
+        let (mut light, mut moment) = (0.0, 0.0);
         for ((place, with), (_, without)) in
             lit(&picture, -1.0).into_iter().zip(lit(&of_head, -1.0))
         {
             let of_streak = with - 0.4 * without;
             light += of_streak;
-            state += of_streak * along_and_across(place)[0];
+            moment += of_streak * along_and_across(place)[0];
         }
-        let middle = state / light / length;
+        let middle = moment / light / length;
         assert!((0.1..0.4).contains(&middle), "the middle of its light: {middle}");
     }
     // Seen from above a body moving right has its streak at the left.

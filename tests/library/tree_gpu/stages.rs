@@ -57,7 +57,7 @@ fn comparison_detects_faults_of_each_stage() {
     assert!(detected(&|tree| tree.bounds[3].level += 1).contains("cell 3"));
     assert!(detected(&|tree| tree.open[0].child += 16).contains("children of cell 0"));
     assert!(detected(&|tree| tree.force[2].mass *= 1.0001).contains("mass"));
-    assert!(detected(&|tree| tree.force[2].diagonal[1] *= 1.001).contains("second state"));
+    assert!(detected(&|tree| tree.force[2].diagonal[1] *= 1.001).contains("second moment"));
     assert!(detected(&|tree| tree.open[5].radius_squared *= 0.98).contains("radius"));
     assert!(detected(&|tree| tree.open[5].critical *= 1.01).contains("critical"));
 }
