@@ -61,6 +61,7 @@ pub use device_field::DeviceField;
 pub use engine::{Capabilities, DeviceEngine, ForceEngine, Interfaces};
 pub use evaluator::{Evaluator, WithSources};
 pub use in_field::InField;
+use kind::Placement::{Cpu, Gpu};
 pub use kind::{EngineKind, Placement, engine_names};
 pub(crate) use moving::Watch;
 pub use moving::{
@@ -117,30 +118,25 @@ impl Method {
 }
 
 /// Every engine; among those that differ only in precision the default comes first.
-pub const ENGINES: &[Entry] =
-    &[
-        // SIMD on all cores.
-        entry(Placement::Cpu, Method::Direct, Precision::Single, PLAIN, |_| made(CpuSingle::new())),
-        entry(Placement::Cpu, Method::Direct, Precision::Double, ANY, |_| made(CpuDouble::new())),
-        entry(Placement::Cpu, Method::Reference, Precision::Double, ANY, |_| {
-            made(Reference::default())
-        }),
-        // The all-pairs kernel for single evaluations.
-        entry(Placement::Gpu, Method::Direct, Precision::Single, PLAIN, |tools| {
-            Box::pin(async { boxed(GpuSingle::new(tools.device()?, tools.kernel)) })
-        }),
-        tier(Precision::DoubleSingle, |tools| open_tier(tools, Precision::DoubleSingle)),
-        tier(Precision::Single, |tools| open_tier(tools, Precision::Single)),
-        // On adapters whose shaders support f64.
-        tier(Precision::Double, |tools| open_tier(tools, Precision::Double)),
-        entry(Placement::Cpu, Method::Tree, Precision::Single, PLAIN, |tools| {
-            made(CpuTree::new(tools.tree))
-        }),
-        entry(Placement::Gpu, Method::Tree, Precision::Single, PLAIN, |tools| {
-            let shape = TreeShape::of(&tools.tree, tools.kernel.checked.into());
-            Box::pin(async move { boxed(GpuTree::new(tools.device()?, shape)) })
-        }),
-    ];
+pub const ENGINES: &[Entry] = &[
+    // SIMD on all cores.
+    entry(Cpu, Method::Direct, Precision::Single, PLAIN, |_| made(CpuSingle::new())),
+    entry(Cpu, Method::Direct, Precision::Double, ANY, |_| made(CpuDouble::new())),
+    entry(Cpu, Method::Reference, Precision::Double, ANY, |_| made(Reference::default())),
+    // The all-pairs kernel for single evaluations.
+    entry(Gpu, Method::Direct, Precision::Single, PLAIN, |tools| {
+        Box::pin(async { boxed(GpuSingle::new(tools.device()?, tools.kernel)) })
+    }),
+    tier(Precision::DoubleSingle, |tools| open_tier(tools, Precision::DoubleSingle)),
+    tier(Precision::Single, |tools| open_tier(tools, Precision::Single)),
+    // On adapters whose shaders support f64.
+    tier(Precision::Double, |tools| open_tier(tools, Precision::Double)),
+    entry(Cpu, Method::Tree, Precision::Single, PLAIN, |tools| made(CpuTree::new(tools.tree))),
+    entry(Gpu, Method::Tree, Precision::Single, PLAIN, |tools| {
+        let shape = TreeShape::of(&tools.tree, tools.kernel.checked.into());
+        Box::pin(async move { boxed(GpuTree::new(tools.device()?, shape)) })
+    }),
+];
 
 /// Every method whose bodies can live on a device.
 pub const ON_DEVICE: &[DeviceEntry] = &[

@@ -18,12 +18,17 @@ const FILE: &str = "integrate/one_workgroup.wgsl";
 /// for speed.
 const BLOCK: u32 = 64;
 
+/// The most loop iterations of a thread in one dispatch. llvmpipe (Mesa 22.3) counts those of all
+/// loops together, nested ones too, and silently leaves every loop after 65,535.
+const MOST_ITERATIONS: u32 = 30_000;
+
 /// The kernel bound to the bodies of a simulation.
 #[derive(Debug)]
 pub struct OneWorkgroup {
     kernel: BoundKernel,
     params: Params<StepsParams>,
     same: StepsParams,
+    most_steps: u32,
 }
 
 /// The assembled WGSL for a variant (whose potential switch is ignored).
@@ -80,7 +85,12 @@ impl OneWorkgroup {
             softening_squared: (softening as f32) * (softening as f32),
             ..Default::default()
         };
-        Ok(Self { kernel, params, same })
+        // Each loop counts once more when it is left.
+        let KernelConfig { q, r, u, .. } = config;
+        let blocks = same.per_row.div_ceil((BLOCK / u).max(1) * u);
+        let per_step = 1 + (blocks + 1) + (same.per_row.div_ceil(u) + blocks) + r * q;
+        let most_steps = (MOST_ITERATIONS / per_step).max(1);
+        Ok(Self { kernel, params, same, most_steps })
     }
 
     /// Checks that the integrator has such a kernel.
@@ -94,6 +104,11 @@ impl OneWorkgroup {
     /// Interactions of one step.
     pub fn interactions(&self) -> u64 {
         u64::from(self.same.count).pow(2)
+    }
+
+    /// The most steps that one dispatch may take.
+    pub fn most_steps(&self) -> u64 {
+        self.most_steps.into()
     }
 
     /// Uses another softening from the next submission on.

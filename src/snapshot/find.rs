@@ -97,8 +97,9 @@ fn unknown(kind: &'static str, name: &str) -> Error {
 }
 
 fn unknown_extension(path: &Path, extension: &str) -> Error {
-    let known = FORMATS.iter().flat_map(|format| {
-        format.extensions.iter().map(|extension| format!(".{extension} ({})", format.name))
+    let known = FORMATS.iter().map(|format| {
+        let extensions: Vec<_> = format.extensions.iter().map(|e| format!(".{e}")).collect();
+        format!("{} ({})", format.name, extensions.join(" "))
     });
     let known = known.collect::<Vec<_>>().join(", ");
     let is = match extension {
@@ -108,6 +109,5 @@ fn unknown_extension(path: &Path, extension: &str) -> Error {
             format!("the extension '.{extension}', which belongs to no snapshot format")
         }
     };
-    let names = names();
-    Error::file(path, format!("has {is}: name the format ({names}) or use one of {known}"))
+    Error::file(path, format!("has {is}: name a format or use one of its extensions: {known}"))
 }

@@ -330,7 +330,7 @@ fn multi_file_snapshots_work_in_every_command() {
     assert!(works(&["formats"]).contains("snap_000.3"));
     let formats = json(&["formats", "--json"]);
     let several = |format: &&serde_json::Value| format["in_several_files"] == true;
-    assert_eq!(formats.as_array().unwrap().iter().filter(several).count(), 2);
+    assert_eq!(formats.as_array().unwrap().iter().filter(several).count(), 3);
 }
 
 #[test]

@@ -282,6 +282,7 @@ mod tests {
             "seed" => &["--seed", "7"],
             "set" => &["--set", "mass_ratio=0.5", "--set", "toomre_q=2"],
             "gravity" => &["--gravity", "2.5"],
+            "field" => &["--field", "plummer:mass=2,scale=3,x=1", "--field", "tidal:xx=0.5"],
             "eps" => &["--eps", "0.25"],
             "dt" => &["--dt", "0.03"],
             "integrator" => &["--integrator", "hermite6"],

@@ -135,9 +135,7 @@ mod tests {
         let error = look(&mut watch).unwrap_err().to_string();
         assert!(error.contains("body.wgsl"), "{error}");
         assert!(!look(&mut watch).unwrap(), "reported once");
-        assert!(
-            template::assemble("integrate/leapfrog.wgsl", minijinja::context! { workgroup => 64 })
-                .is_ok()
-        );
+        let values = minijinja::context! { workgroup => 64, potentials => false };
+        assert!(template::assemble("integrate/leapfrog.wgsl", values).is_ok());
     }
 }

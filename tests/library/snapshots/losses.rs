@@ -146,5 +146,5 @@ fn format_descriptions_and_modifiers_are_valid() {
         );
     }
     let error = six().to_bytes("a.xyz", &WriteOptions::default()).unwrap_err().to_string();
-    assert!(error.contains("extension '.xyz'") && error.contains(".gvt (gravitile)"), "{error}");
+    assert!(error.contains("extension '.xyz'") && error.contains("gravitile (.gvt)"), "{error}");
 }

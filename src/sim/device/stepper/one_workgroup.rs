@@ -29,7 +29,7 @@ pub(super) fn record(
         (work.interactions, work.dispatches) = (per_step, 1);
         *phase = Phase::Between;
     }
-    let chunk = steps_in(throughput, per_step, budget.dispatch_secs);
+    let chunk = steps_in(throughput, per_step, budget.dispatch_secs).min(one.most_steps());
     while work.steps < request.steps
         && !one.is_full()
         && (work.dispatches == 0 || request.has_time_after(&work))
@@ -50,7 +50,38 @@ fn steps_in(throughput: &Throughput, per_step: u64, secs: f64) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+    use crate::forces::direct::gpu::{Dispatch, KernelRequest};
+    use crate::gpu::{AdapterRequest, Gpu};
+    use crate::scene::{Spread, test_bodies};
+    use crate::sim::Settings;
+    use crate::sim::device::DeviceState;
+
+    /// Positions and velocities after 20,000 steps, `per_call` at a time, on a device that is taken
+    /// to be this fast.
+    fn stepped(gpu: &Arc<Gpu>, per_call: u64, rate: f64) -> [Vec<glam::DVec3>; 2] {
+        let mut bodies = test_bodies(2, Spread::Even);
+        let kernel = KernelRequest { dispatch: Dispatch::OneWorkgroup, ..KernelRequest::NONE };
+        let settings = Settings { softening: 0.5, dt: 1e-3, kernel, ..Settings::default() };
+        let state = DeviceState::new(Arc::clone(gpu), &bodies, None, &settings);
+        let mut state = pollster::block_on(state).unwrap();
+        for _ in 0..20_000 / per_call {
+            state.learn_rate(rate);
+            state.run(1e-3, per_call, &mut |_| true).unwrap();
+        }
+        pollster::block_on(state.read(&mut bodies, 20.0)).unwrap();
+        [bodies.position, bodies.velocity]
+    }
+
+    #[test]
+    fn many_steps_in_a_dispatch_change_no_bits() {
+        let gpu = Gpu::open_blocking(&AdapterRequest::default()).unwrap();
+        let few = stepped(&gpu, 100, 1e6);
+        assert!(few == stepped(&gpu, 20_000, 1e15), "all steps at once");
+        assert!(few == stepped(&gpu, 20_000, 1e4), "in small dispatches");
+    }
 
     #[test]
     fn dispatch_stays_within_budget_and_takes_at_least_one_step() {
