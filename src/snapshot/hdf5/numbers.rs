@@ -62,7 +62,7 @@ fn numbers(source: &impl Numbers) -> Result<Option<Column>, hdf5_reader::error::
     Ok(Some(column))
 }
 
-/// Whether a dataset holds numbers that [`column`] reads.
+/// Whether a dataset holds numbers that [`column()`] reads.
 pub(super) fn has_numbers(dataset: &Dataset) -> bool {
     match dataset.dtype() {
         Datatype::FloatingPoint { size, .. } => matches!(size, 4 | 8),
