@@ -171,6 +171,7 @@ impl Shape {
             tile: self.tile(),
             threads: self.threads(),
             fixed_chunk: None,
+            most_chunk: u32::MAX,
         }
     }
 

@@ -42,6 +42,16 @@ impl DeviceClass {
             Self::Software => 1 << 8,
         }
     }
+
+    /// The most iterations of a thread's innermost loop in one dispatch. llvmpipe (Mesa 22.3)
+    /// silently leaves every loop after 65,535 iterations, those of all loops together; a loop over
+    /// tiles adds at most two for each of the inner ones.
+    pub fn most_iterations(self) -> u32 {
+        match self {
+            Self::Software => 15_000,
+            _ => u32::MAX,
+        }
+    }
 }
 
 /// An adapter as shown in reports.

@@ -29,6 +29,9 @@ pub struct Rectangle {
     /// Length of a chunk, if it affects the order of the sums: whole tiles. `None` if a later chunk
     /// continues from the totals of the earlier ones, so that any split gives the same bits.
     pub fixed_chunk: Option<u32>,
+    /// The longest chunk, if none is fixed: a device may bound the loops of a thread
+    /// ([`super::DeviceClass::most_iterations`]).
+    pub most_chunk: u32,
 }
 
 /// How far an evaluation has come: the next sinks and the next sources.
@@ -106,13 +109,15 @@ impl Rectangle {
         if let Some(chunk) = self.fixed_chunk {
             return (rows_of(self.reach(chunk)).max(fill), chunk);
         }
+        let longest = self.slice_length.min(self.most_chunk);
+        let tiles = |sources: u32| (sources / self.tile * self.tile).max(self.tile);
         let whole_rows = rows_of(u64::from(self.sources));
         if whole_rows >= fill {
-            return (whole_rows, self.slice_length);
+            return (whole_rows, tiles(longest));
         }
         let present = fill.min(u64::from(self.sinks)) * u64::from(self.slices);
-        let part = (interactions / present.max(1)).min(u64::from(self.slice_length)) as u32;
-        (fill, (part / self.tile * self.tile).max(self.tile))
+        let part = (interactions / present.max(1)).min(u64::from(longest)) as u32;
+        (fill, tiles(part))
     }
 
     /// The number of sources up to this place of each slice, over all slices, which fill up one
@@ -155,6 +160,7 @@ mod tests {
             tile,
             threads: 64,
             fixed_chunk,
+            most_chunk: u32::MAX,
         }
     }
 
@@ -181,6 +187,16 @@ mod tests {
             }
         }
         meetings
+    }
+
+    #[test]
+    fn chunks_are_no_longer_than_allowed() {
+        let whole = Rectangle { most_chunk: 1000, ..rectangle(100, 10_000, 2, None) };
+        for budget in [1, 50_000, u64::MAX] {
+            let pieces = pieces(&whole, budget, 64, 65_535);
+            assert!(meetings(&whole, &pieces).iter().all(|times| *times == 1), "{budget}");
+            assert!(pieces.iter().all(|piece| piece.chunk.len() <= 1000), "{budget}");
+        }
     }
 
     #[test]

@@ -58,6 +58,7 @@ impl Fused {
             && !variant.packs()
             && bodies.moves_all()
             && bodies.count <= Self::MOST_BODIES
+            && bodies.count <= gpu.adapter.class.most_iterations().saturating_mul(config.u)
             && force.is_one_chunk()
             && workgroups <= gpu.limits.workgroups;
         if !fits {

@@ -209,6 +209,7 @@ impl AllPairs {
             tile: config.tile(),
             threads: config.threads(),
             fixed_chunk,
+            most_chunk: u32::MAX,
         }
     }
 }
@@ -259,7 +260,9 @@ impl DeviceForces for AllPairs {
             packed.record(gpu, pass);
         }
         let fill = gpu.adapter.class.threads_to_fill();
-        let rectangle = self.rectangle();
+        let (q, u) = (self.variant.config.q, self.variant.config.u);
+        let most_chunk = gpu.adapter.class.most_iterations().saturating_mul(q * u);
+        let rectangle = Rectangle { most_chunk, ..self.rectangle() };
         let piece = rectangle.piece(self.progress, interactions, fill, gpu.limits.workgroups);
         let params = ForceParams {
             sink_begin: self.whole.first_sink + piece.sinks.start,

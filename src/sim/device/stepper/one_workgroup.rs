@@ -83,6 +83,32 @@ mod tests {
         assert!(few == stepped(&gpu, 20_000, 1e4), "in small dispatches");
     }
 
+    /// 32 sinks of 300,000 bodies on a device that is taken to be slow, and fast.
+    #[test]
+    fn long_sums_are_complete_at_any_rate() {
+        let gpu = Gpu::open_blocking(&AdapterRequest::default()).unwrap();
+        let mut bodies = test_bodies(300_000, Spread::Even);
+        let at = bodies.position[3];
+        let pull = |j: usize| {
+            let away = bodies.position[j] - at;
+            away * (bodies.mass[j] / (away.length_squared() + 0.0025).powf(1.5))
+        };
+        let exact: glam::DVec3 = (0..bodies.len()).map(pull).sum();
+        for (u, untiled) in [(Some(1), false), (Some(4), false), (None, true)] {
+            let kernel = KernelRequest { u, untiled, s: Some(1), ..KernelRequest::NONE };
+            for rate in [1e6, 1e15] {
+                let settings = Settings { softening: 0.05, kernel, ..Settings::default() };
+                let state =
+                    DeviceState::begin_sinks(Arc::clone(&gpu), &bodies, 0..32, None, &settings);
+                let mut state = pollster::block_on(state).unwrap();
+                state.learn_rate(rate);
+                let found = pollster::block_on(state.read(&mut bodies, 0.0)).unwrap()[3];
+                let error = (found - exact).length() / exact.length();
+                assert!(error < 1e-4, "{kernel:?} at {rate:.0e}: {error:.1e}");
+            }
+        }
+    }
+
     #[test]
     fn dispatch_stays_within_budget_and_takes_at_least_one_step() {
         let throughput = Throughput::fixed(1e9);

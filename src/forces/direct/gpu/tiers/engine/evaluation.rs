@@ -10,8 +10,8 @@ use super::super::frame::Units;
 use super::GpuTiers;
 use crate::error::Result;
 use crate::forces::{Budget, Order, Precision, Throughput, Watch};
-use crate::gpu::Progress;
 use crate::gpu::layout::DirectParams;
+use crate::gpu::{Progress, Rectangle};
 
 /// Shorter times measure latency rather than a rate.
 const SHORTEST_SAMPLE: f64 = 2e-3;
@@ -138,7 +138,10 @@ impl GpuTiers {
         {
             match next {
                 Next::Forces(progress) | Next::Lists(progress) => {
-                    let piece = shape.rectangle(whole.sink_count, whole.source_count).piece(
+                    let most_chunk =
+                        gpu.adapter.class.most_iterations().saturating_mul(shape.q * shape.u);
+                    let rectangle = shape.rectangle(whole.sink_count, whole.source_count);
+                    let piece = Rectangle { most_chunk, ..rectangle }.piece(
                         progress.unwrap_or_default(),
                         throughput.interactions_in(budget.dispatch_secs),
                         fill,
