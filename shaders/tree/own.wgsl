@@ -1,5 +1,5 @@
-// The accelerations that bodies give each other, for the rule `acceleration`: those of the last step less those by the
-// external field, taken where the bodies are now. With the field's, cells would seem small beside the error allowed.
+// The accelerations that bodies give each other, for the rule `acceleration`: those of the last step minus the external
+// field's at the current positions. A strong field in them would raise the allowed error and make the tree coarser.
 //% include "tree/common.wgsl"
 //% include "force/field.wgsl"
 

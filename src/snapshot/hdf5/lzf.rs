@@ -3,8 +3,8 @@
 //!
 //! A stream is a sequence of runs. A control byte below 32 is followed by that number of bytes plus
 //! 1, to be copied. In any other, the upper 3 bits are a length minus 2 (7: the next byte is added)
-//! and the lower 5 the upper bits of a distance minus 1, whose lower byte follows: so many bytes are
-//! repeated from so far back in the output. (LibLZF, Marc Lehmann.)
+//! and the lower 5 the upper bits of a distance minus 1, whose lower byte follows: that length is
+//! copied from that distance back in the output. (LibLZF, Marc Lehmann.)
 
 /// The filter's number.
 pub(super) const ID: u16 = 32000;

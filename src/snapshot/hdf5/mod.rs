@@ -19,7 +19,7 @@
 //! `ACCE.y`, `ACCE.z`. Bodies of types without the dataset have NaN.
 //!
 //! Units are those of `UnitLength_in_cm`, `UnitMass_in_g` and `UnitVelocity_in_cm_per_s` in
-//! `Header`, `Parameters` or `Units`, or of SWIFT's `Units`; GADGET's usual ones are assumed, which
+//! `Header`, `Parameters` or `Units`, or of SWIFT's `Units`; GADGET's default ones are assumed, which
 //! is noted, if there are none. In cosmological snapshots they are divided by the Hubble parameter
 //! (not SWIFT's), positions remain comoving, and velocities are divided by the square root of the
 //! scale factor.

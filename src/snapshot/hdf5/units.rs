@@ -108,12 +108,12 @@ pub(super) fn read(described: &Described, snapshot: &Snapshot) -> (Units, Option
     (units, None)
 }
 
-/// The units that yt assumes: GADGET's usual ones, if the snapshot's are others that can be
+/// The units that yt assumes: GADGET's default ones, if the snapshot's are others that can be
 /// converted to them. The gravitational constant is that with which masses follow their unit.
 pub(super) fn assumed(snapshot: &Snapshot) -> Units {
-    let (own, usual) = (&snapshot.units, super::super::gadget::units(snapshot));
+    let (own, assumed) = (&snapshot.units, super::super::gadget::units(snapshot));
     let ([Some(length), Some(mass), Some(time)], [Some(to_length), Some(to_mass), Some(to_time)]) =
-        (own.si(), usual.si())
+        (own.si(), assumed.si())
     else {
         return own.clone();
     };
@@ -122,7 +122,7 @@ pub(super) fn assumed(snapshot: &Snapshot) -> Units {
         return own.clone();
     }
     let g = own.gravitational_constant * length.powi(3) / (time.powi(2) * mass);
-    Units { gravitational_constant: g, ..usual }
+    Units { gravitational_constant: g, ..assumed }
 }
 
 /// Length, mass and velocity in cgs that make readers see the numbers right with this Hubble

@@ -140,7 +140,7 @@ pub(super) const SINKS: Figure = Figure {
             workgroup full of them: the curve is flat. Splitting rows (p x q = 256) and cutting the \
             sources into slices fill it. Steps in a curve are where one more workgroup or subgroup \
             begins. From one sink to a block of 16,384, as a client of the C library calls, Sapporo2's \
-            times on an NVIDIA H200 stand others in grey; they count the prediction of the sources, which \
+            times on an NVIDIA H200 stand next to them in grey; they count the prediction of the sources, which \
             takes a few microseconds there. After Bédorf, Gaburov and Portegies Zwart (2015).",
     measure: Measure::Own(measure_sinks),
     plots: sinks_plots,

@@ -68,7 +68,7 @@ pub(super) const ROOFLINE: Figure = Figure {
             untiled thread asks for 16 bytes per source and r interactions; a tile is asked for once per \
             workgroup, so p and r move a kernel to the right, until memory is no longer in its way. \
             Untiled kernels may stand above the slope: caches serve them, which is why tiling does not \
-            pay on every device; others its name stands what a kernel asks of storage per second. The upper roof counts two flops per multiply-add; the lower one is the \
+            pay on every device; next to its name stands what a kernel asks of storage per second. The upper roof counts two flops per multiply-add; the lower one is the \
             pair function with everything in registers.",
     measure: Measure::Points(roofline_points),
     plots: roofline_plots,

@@ -25,7 +25,7 @@ pub(super) const ERROR: Figure = Figure {
     title: "Errors of the tree (Octgrav, figure 4)",
     about: "The part of the bodies whose acceleration is off by more than so much of itself, for a Plummer sphere with \
             softening 0.01 of its length, against all pairs in f64 on 4,096 of its bodies. Octgrav's opening rule with \
-            quadrupoles and theta from 0.2 to 0.7, from left to right, and the usual rule of gravitile others it. The paper \
+            quadrupoles and theta from 0.2 to 0.7, from left to right, and the default rule of gravitile next to it. The paper \
             shows the same for 30,000, 100,000 and 1,000,000 bodies, in curves without numbers.",
     measure: Measure::Own(measure_error),
     plots: error_plots,
