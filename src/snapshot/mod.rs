@@ -127,6 +127,16 @@ const LITTLE_ENDIAN: Modifier = Modifier {
     summary: "little-endian, as is the custom",
     apply: |options| options.endianness = Some(Endianness::Little),
 };
+const F64: Modifier = Modifier {
+    suffix: "f64",
+    summary: "positions, velocities and masses as f64",
+    apply: |options| options.double = Some(true),
+};
+const F32: Modifier = Modifier {
+    suffix: "f32",
+    summary: "positions, velocities and masses as f32",
+    apply: |options| options.double = Some(false),
+};
 const RAW_UNITS: Modifier = Modifier {
     suffix: "raw",
     summary: "numbers as they are, whatever units readers assume",

@@ -58,7 +58,7 @@ pub(super) use header::units;
 #[cfg(doc)]
 use super::Snapshot;
 use super::kinds::Kind;
-use super::{Confidence, Endianness, Format, Input, LITTLE_ENDIAN, Modifier, RAW_UNITS};
+use super::{Confidence, Endianness, F32, F64, Format, Input, LITTLE_ENDIAN, Modifier, RAW_UNITS};
 use crate::bodies::{Component, Role};
 use crate::error::Result;
 
@@ -103,16 +103,8 @@ const MODIFIERS: &[Modifier] = &[
         summary: "big-endian",
         apply: |options| options.endianness = Some(Endianness::Big),
     },
-    Modifier {
-        suffix: "f64",
-        summary: "blocks of f64",
-        apply: |options| options.double = Some(true),
-    },
-    Modifier {
-        suffix: "f32",
-        summary: "blocks of f32",
-        apply: |options| options.double = Some(false),
-    },
+    F64,
+    F32,
     Modifier {
         suffix: "id64",
         summary: "ids of 64 bits",

@@ -50,7 +50,7 @@ mod write;
 use super::Snapshot;
 use super::find::is_hdf5;
 use super::kinds::Kind;
-use super::{Confidence, Format, Modifier, RAW_UNITS};
+use super::{Confidence, F32, F64, Format, RAW_UNITS};
 use crate::bodies::Role;
 
 /// The format's entry in the registry.
@@ -60,19 +60,7 @@ pub(super) const FORMAT: Format = Format {
     holds: "everything but the order of bodies of different types; compressed",
     extensions: &["hdf5", "h5"],
     units: Some(units::assumed),
-    modifiers: &[
-        Modifier {
-            suffix: "f64",
-            summary: "positions, velocities and masses as f64",
-            apply: |options| options.double = Some(true),
-        },
-        Modifier {
-            suffix: "f32",
-            summary: "positions, velocities and masses as f32",
-            apply: |options| options.double = Some(false),
-        },
-        RAW_UNITS,
-    ],
+    modifiers: &[F64, F32, RAW_UNITS],
     recognise: |head, _| if is_hdf5(head) { Confidence::Sure } else { Confidence::No },
     files: Some(read::files),
     series: None,
