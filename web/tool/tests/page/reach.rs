@@ -23,10 +23,10 @@ fn serve_files(files: &[&str]) -> String {
 }
 
 fn wait_for_note(browser: &mut Browser) -> String {
-    browser.wait_until(
-        "(() => { const n = document.getElementById('note'); return !n.hidden && n.textContent })()",
+    // Right after a navigation the document may still be empty.
+    let note = browser.wait_until(
+        "(() => { const n = document.getElementById('note'); return n && !n.hidden && n.textContent })()",
     );
-    let note = browser.evaluate("document.getElementById('note').textContent");
     note.as_str().unwrap_or_default().to_owned()
 }
 
