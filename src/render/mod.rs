@@ -87,7 +87,7 @@ pub use palette::{PALETTES, Palette};
 pub use scale::Scale;
 pub use sprites::DevicePoints;
 pub use steering::Preset;
-pub use style::{ColourBy, Exposure, Style};
+pub use style::{ColourBy, Exposure, MOST_STOPS, Style};
 pub use survey::Survey;
 
 use crate::error::{Error, Result};

@@ -62,6 +62,19 @@ pub enum Exposure {
     },
 }
 
+impl Exposure {
+    /// The time constant with which it follows changes; `None` if it follows none.
+    pub fn adapt_secs(self) -> Option<f64> {
+        match self {
+            Self::Auto { adapt_secs } => Some(adapt_secs).filter(|secs| secs.is_finite()),
+            Self::Fixed { .. } => None,
+        }
+    }
+}
+
+/// Largest [`Style::stops`], in either direction.
+pub const MOST_STOPS: f64 = 10.0;
+
 /// All choices about the looks. [`Style::default`] is meant to suit any scene.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Style {
@@ -159,7 +172,7 @@ impl Style {
         };
         in_range("the sprite size", self.sprite_size, 0.1, 10.0)?;
         in_range("the variety of stars", self.variety, 0.0, 1.0)?;
-        in_range("the exposure in stops", self.stops, -10.0, 10.0)?;
+        in_range("the exposure in stops", self.stops, -MOST_STOPS, MOST_STOPS)?;
         in_range("the bloom", self.bloom, 0.0, 1.0)?;
         in_range("the local exposure", self.local_exposure, 0.0, 1.0)?;
         in_range("the far sky", self.sky, 0.0, 1.0)?;

@@ -317,10 +317,15 @@ impl WindowState {
                 let state = (status.steps, status.time);
                 let now = View { camera, size: canvas.size(), state };
                 let may = (rests, canvas.holds(&camera));
-                let (drawing, now) =
-                    drawings.next(now, may, (frame, begun.elapsed().as_secs_f64()));
+                let drawing = drawings.next(now, may, frame);
                 let look = reduced_look.as_ref().filter(|_| drawing == Drawing::Reduced);
                 let scene = (&camera, look.unwrap_or(whole));
+                // Glow brightens a picture up to fourfold, so one drawn with it has its own
+                // exposure.
+                if drawing == Drawing::Full && whole.style.exposure.adapt_secs().is_some() {
+                    canvas.reset_exposure();
+                }
+                let now = begun.elapsed().as_secs_f64();
                 let (view, part) =
                     (&target.view, &mut |encoder: &mut _, part| timeline.end_part(encoder, part));
                 // This encoder contains the steps, so it is submitted even if the picture fails.

@@ -4,7 +4,7 @@
 use log::trace;
 
 use super::trace::TRACE;
-use gravitile::render::{Camera, Exposure, PictureSize, Style};
+use gravitile::render::{Camera, PictureSize, Style};
 
 /// Exposure and trails settle after this many time constants: later no grey level changes.
 const FADED: f64 = 6.0;
@@ -41,22 +41,14 @@ pub struct Drawings {
     last: Option<Drawing>,
     /// How the picture before was drawn.
     before: Option<Drawing>,
-    /// When the light of the last reduced picture was measured; pictures at rest use that exposure.
-    measured_at: f64,
     /// The last frame that was drawn with all effects.
     full: Option<u64>,
 }
 
 impl Drawings {
-    /// How to draw frame `number` at the time `now` in seconds, and the time to which the exposure
-    /// adapts. `rests`: nothing moves, but effects are left out in motion. `is_cached`: the last
-    /// picture can still be shown again.
-    pub fn next(
-        &mut self,
-        view: View,
-        (rests, is_cached): (bool, bool),
-        (number, now): (u64, f64),
-    ) -> (Drawing, f64) {
+    /// How to draw frame `number`. `rests`: nothing moves, but effects are left out in motion.
+    /// `is_cached`: the last picture can still be shown again.
+    pub fn next(&mut self, view: View, (rests, is_cached): (bool, bool), number: u64) -> Drawing {
         let before = self.view.replace(view);
         if before.is_some_and(|before| before.camera != view.camera) {
             trace!(target: TRACE, "draws from elsewhere");
@@ -73,14 +65,11 @@ impl Drawings {
             let effects = if had_all { "as in motion" } else { "everything" };
             trace!(target: TRACE, "draws {effects}");
         }
-        match drawing {
-            Drawing::Reduced => self.measured_at = now,
-            Drawing::Full => self.full = Some(number),
-            Drawing::Cached => {}
+        if drawing == Drawing::Full {
+            self.full = Some(number);
         }
         self.last = Some(drawing);
-        // At rest the time stays, or the added effects would change the exposure.
-        (drawing, self.measured_at)
+        drawing
     }
 
     /// Begins a frame, which may end without a picture.
@@ -134,10 +123,7 @@ impl Stillness {
 
     /// Whether a picture of this style has settled.
     pub fn is_complete(&self, style: &Style) -> bool {
-        let followed = match style.exposure {
-            Exposure::Auto { adapt_secs } if adapt_secs.is_finite() => adapt_secs,
-            _ => 0.0,
-        };
+        let followed = style.exposure.adapt_secs().unwrap_or(0.0);
         self.secs > AFTERMATH_SECS.max(FADED * followed.max(style.trail_secs))
     }
 }
@@ -146,6 +132,7 @@ impl Stillness {
 mod tests {
     use super::*;
     use Drawing::{Cached, Full, Reduced};
+    use gravitile::render::Exposure;
 
     #[test]
     fn full_picture_is_drawn_once_at_rest_and_reduced_when_something_moves() {
@@ -156,27 +143,23 @@ mod tests {
         let mut next = |view, rests, is_cached| {
             number += 1;
             drawings.begin();
-            (
-                drawings.next(view, (rests, is_cached), (number, number as f64)),
-                drawings.is_full(number),
-            )
+            (drawings.next(view, (rests, is_cached), number), drawings.is_full(number))
         };
-        assert_eq!(next(view, true, true), ((Reduced, 1.0), false), "what was before is not known");
-        assert_eq!(next(view, false, true), ((Reduced, 2.0), false));
-        // The exposure is that of the last reduced picture.
-        assert_eq!(next(view, true, true), ((Full, 2.0), true));
-        assert_eq!(next(view, true, true), ((Cached, 2.0), false));
-        assert_eq!(next(view, true, false), ((Full, 2.0), true), "another canvas");
+        assert_eq!(next(view, true, true), (Reduced, false), "what was before is not known");
+        assert_eq!(next(view, false, true), (Reduced, false));
+        assert_eq!(next(view, true, true), (Full, true));
+        assert_eq!(next(view, true, true), (Cached, false));
+        assert_eq!(next(view, true, false), (Full, true), "another canvas");
         for moved in [
             View { camera: Camera { distance: 9.0, ..view.camera }, ..view },
             View { size: PictureSize::new(320, 180).unwrap(), ..view },
             View { state: (4, 0.6), ..view },
         ] {
-            assert_eq!(next(moved, true, true).0.0, Reduced, "{moved:?}");
-            assert_eq!(next(moved, true, true).0.0, Full);
-            assert_eq!(next(moved, false, true).0.0, Reduced);
-            assert_eq!(next(view, false, true).0.0, Reduced);
-            assert_eq!(next(view, true, true).0.0, Full);
+            assert_eq!(next(moved, true, true).0, Reduced, "{moved:?}");
+            assert_eq!(next(moved, true, true).0, Full);
+            assert_eq!(next(moved, false, true).0, Reduced);
+            assert_eq!(next(view, false, true).0, Reduced);
+            assert_eq!(next(view, true, true).0, Full);
         }
     }
 

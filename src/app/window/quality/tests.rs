@@ -188,3 +188,12 @@ fn very_slow_pictures_drop_effects_quickly() {
         quality.describe()
     );
 }
+
+#[test]
+fn pictures_without_glow_are_exposed_longer() {
+    let quality = AdaptiveQuality { left: GLOW + 1, ..AdaptiveQuality::default() };
+    let stops = |style: Style| quality.reduced(&style).stops - style.stops;
+    assert_eq!(stops(Style::default()), STOPS_WITHOUT_GLOW);
+    assert_eq!(stops(Style { bloom: 0.0, ..Style::default() }), 0.0, "there was none");
+    assert_eq!(stops(Style { stops: MOST_STOPS, ..Style::default() }), 0.0);
+}
