@@ -20,7 +20,7 @@ use crate::integrate;
 use crate::integrate::blocks::power_of_two_below;
 use crate::scene::{IntegratorHints, RunHints, Scene, ViewHints};
 use crate::settings::{Assignment, InputRequest};
-use crate::sim::{Collisional, collisional, suggest};
+use crate::sim::{Collisional, collisional, longest_step_in, suggest};
 use crate::snapshot::{self, FIELD, ReadOptions, Series, Snapshot};
 use crate::units::Units;
 use crate::{memory, messages};
@@ -47,6 +47,20 @@ impl Input {
         if !self.field.is_empty() {
             let text = self.field.to_string();
             self.snapshot.attributes.insert(FIELD.to_owned(), text);
+        }
+        self
+    }
+
+    /// Shortens the suggested step to one that follows the field, and notes it.
+    fn follow_field(mut self) -> Self {
+        let units = &self.snapshot.units;
+        let field = self.field.gravitating(units.gravitational_constant);
+        let (bodies, dt) = (&self.snapshot.bodies, self.run.dt);
+        if let Some(longest) = longest_step_in(&field, bodies).filter(|longest| *longest < dt) {
+            self.run.dt = longest;
+            self.snapshot.notes.push(format!(
+                "the step suggested is {longest} instead of {dt}: nine of ten bodies turn by at most a 30th of a radian in the external field"
+            ));
         }
         self
     }
@@ -166,7 +180,9 @@ impl InputRequest {
         snapshot.attributes.insert("seed".to_owned(), scene.seed.to_string());
         let Scene { run, field, integrator, view, .. } = scene;
         let input = Input { snapshot, run, field, integrator, chosen: None, view: Some(view) };
-        Ok(input.in_field())
+        let input = input.in_field();
+        // The step of a scene file is chosen for the field in it.
+        Ok(if self.field.is_empty() { input } else { input.follow_field() })
     }
 
     fn read(&self, path: &Path) -> Result<Input> {
@@ -175,7 +191,12 @@ impl InputRequest {
         self.prepared(snapshot::read_with(path, &options)?, path)
     }
 
-    fn refuse_changes_of_scenes(&self) -> Result<()> {
+    /// Rejects settings that change a scene, for an input that is a snapshot.
+    ///
+    /// # Errors
+    ///
+    /// A number of bodies, a seed or a parameter.
+    pub fn refuse_changes_of_scenes(&self) -> Result<()> {
         let of_scenes = [
             ("-n", self.n.map(|n| n.to_string())),
             ("--seed", self.seed.map(|seed| seed.to_string())),
@@ -202,7 +223,9 @@ impl InputRequest {
             snapshot.attributes.insert(FIELD.to_owned(), field);
         }
         let run = suggest(&snapshot.bodies, snapshot.units.gravitational_constant);
-        Self::input_of(snapshot, run)
+        let is_own = snapshot.number("dt").is_some() && self.field.is_empty();
+        let input = Self::input_of(snapshot, run)?;
+        Ok(if is_own { input } else { input.follow_field() })
     }
 
     /// The input for a snapshot with the suggested settings `run`.

@@ -51,13 +51,15 @@ impl Input {
             Some(Scene { field, integrator, view, .. }) => {
                 Self { snapshot, run, field, integrator, chosen: None, view: Some(view) }
             }
-            // The integrator of few bodies is not packed: it follows from their suggested settings.
-            None if snapshot.bodies.len() <= MOST_BODIES => {
-                let g = snapshot.units.gravitational_constant;
-                let run = suggest(&snapshot.bodies, g);
-                InputRequest::input_of(snapshot, run)?
+            None => {
+                // The integrator of few bodies is not packed: it follows from their suggested
+                // settings.
+                let suggested = match snapshot.bodies.len() <= MOST_BODIES {
+                    true => suggest(&snapshot.bodies, snapshot.units.gravitational_constant),
+                    false => run,
+                };
+                Self { run, ..InputRequest::input_of(snapshot, suggested)? }
             }
-            None => InputRequest::input_of(snapshot, run)?,
         })
     }
 }

@@ -52,7 +52,7 @@ pub use group::{DeviceGroup, Exchanged};
 pub use host::HostState;
 pub use settings::Settings;
 pub use simulation::{Simulation, State};
-pub use suggest::suggest;
+pub use suggest::{longest_step_in, suggest};
 
 /// All backends; the first that suits a simulation steps its bodies.
 pub const BACKENDS: &[BackendEntry] = &[

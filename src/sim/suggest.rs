@@ -1,9 +1,11 @@
 //! Suggested softening, time step and duration for bodies that come without them.
 
+use glam::DVec3;
 use rayon::prelude::*;
 
 use crate::bodies::Bodies;
 use crate::diagnostics::{density_centre, lagrangian_radii, neighbour_distance};
+use crate::field::Field;
 use crate::scene::RunHints;
 
 /// The rank of the neighbour whose distance is the softening.
@@ -43,12 +45,32 @@ pub fn suggest(bodies: &Bodies, gravitational_constant: f64) -> RunHints {
     RunHints { softening, dt, until: steps * dt }
 }
 
+/// The longest step for bodies in an external field, whose masses are gravitating ones: an
+/// oscillation of angular frequency omega turns by at most a 30th of a radian, where omega^2 is the
+/// largest column of the field's tidal tensor at a body and one body in ten may turn faster. `None`
+/// without a field, or in a uniform one.
+pub fn longest_step_in(field: &Field, bodies: &Bodies) -> Option<f64> {
+    if field.is_empty() {
+        return None;
+    }
+    let frequency = |at: &DVec3| {
+        let column = |along: DVec3| field.derivatives(*at, along, DVec3::ZERO)[1].length();
+        DVec3::AXES.map(column).into_iter().fold(0.0, f64::max).sqrt()
+    };
+    let fast = upper_tenth(bodies.position.par_iter().map(frequency).collect());
+    Some(two_digits(1.0 / (30.0 * fast))).filter(|_| fast > 0.0 && fast.is_finite())
+}
+
 /// The speed, relative to the centre of mass, that one body in ten exceeds.
 fn fast_speed(bodies: &Bodies) -> f64 {
     let (_, drift) = bodies.centre_of_mass();
-    let mut speeds: Vec<f64> = bodies.velocity.iter().map(|v| (*v - drift).length()).collect();
-    speeds.par_sort_unstable_by(f64::total_cmp);
-    speeds.get(speeds.len() * 9 / 10).copied().unwrap_or(0.0)
+    upper_tenth(bodies.velocity.par_iter().map(|v| (*v - drift).length()).collect())
+}
+
+/// The value that one in ten exceeds; 0 if there are none.
+fn upper_tenth(mut values: Vec<f64>) -> f64 {
+    values.par_sort_unstable_by(f64::total_cmp);
+    values.get(values.len() * 9 / 10).copied().unwrap_or(0.0)
 }
 
 pub(super) fn half_mass_radius(bodies: &Bodies) -> f64 {
@@ -65,8 +87,6 @@ pub(super) fn two_digits(value: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use glam::DVec3;
-
     use super::*;
 
     #[test]
@@ -103,6 +123,20 @@ mod tests {
             assert!((both.dt / alone.dt - 1.0).abs() < 0.3, "{both:?} for {alone:?}");
             assert!(both.until <= MOST_STEPS * both.dt);
         }
+    }
+
+    /// Closed forms: a point mass has the tidal tensor M / r^3 diag(-2, 1, 1).
+    #[test]
+    fn steps_in_a_field_follow_its_tides() {
+        let mut bodies = Bodies::with_capacity(100);
+        (0..100).for_each(|i| bodies.push(1.0, on_a_sphere(i) * 2.0, DVec3::ZERO, 0));
+        let step = |text: &str| longest_step_in(&text.parse().unwrap(), &bodies);
+        assert_eq!(step("tidal:xx=9,yy=-4"), Some(two_digits(1.0 / 90.0)));
+        let column = 2.0 * 50.0 / 8.0;
+        let (found, expected) = (step("point:mass=50").unwrap(), 1.0 / (30.0 * f64::sqrt(column)));
+        // The axes are not those of the tensor: a column is at least 1 / 2 of its largest value.
+        assert!((0.99 * expected..1.42 * expected).contains(&found), "{found}, {expected}");
+        assert_eq!((step(""), step("tidal:xx=0")), (None, None));
     }
 
     fn on_a_sphere(i: u32) -> DVec3 {
