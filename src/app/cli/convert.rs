@@ -1,4 +1,4 @@
-//! `gravitile convert`: from one snapshot format to another.
+//! `gravitile convert`: from one snapshot format to another, or from a scene to a snapshot.
 
 use std::path::PathBuf;
 
@@ -8,9 +8,11 @@ use serde_json::json;
 use super::options::check_overwrite;
 use super::{Ended, print};
 use gravitile::record::refuse_names_of_runs;
-use gravitile::snapshot::{self, ReadOptions, SnapshotChoice, WriteOptions};
+use gravitile::settings::{Assignment, InputRequest, count};
+use gravitile::snapshot::{self, ReadOptions, Snapshot, SnapshotChoice, WriteOptions};
 
-/// Convert a snapshot to another format, and report what that format cannot hold
+/// Convert a snapshot to another format, or write the bodies of a scene, and report what the format
+/// cannot hold
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -20,10 +22,11 @@ Examples:
   gravitile convert snap_000 whole.gvt          (reads snap_000.0, snap_000.1, ...)
   gravitile convert whole.gvt snap --to gadget2 --files 8
   gravitile convert snap_000.0.hdf5 whole.hdf5
-  gravitile convert run.nemo end.gvt --snapshot last")]
+  gravitile convert run.nemo end.gvt --snapshot last
+  gravitile convert plummer -n 100k cluster.hdf5")]
 pub struct Args {
     /// Snapshot to read; for one in several files, any of them, their name without the number, or
-    /// their folder
+    /// their folder. Or a scene, by name or file
     input: PathBuf,
     /// File to write; its extension sets the format unless --to is given
     output: PathBuf,
@@ -46,9 +49,44 @@ pub struct Args {
     /// Number the bodies from 0, ignoring the input's ids, which may be negative or missing
     #[arg(long)]
     renumber: bool,
+    /// Number of bodies in a scene, such as 20000, 20k or 1.5M
+    #[arg(short, value_name = "N", value_parser = count)]
+    n: Option<usize>,
+    /// Seed for a scene's random numbers
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Set one of the scene's parameters (see 'gravitile scenes NAME'); may be given more than once
+    #[arg(long = "set", value_name = "NAME=VALUE")]
+    set: Vec<Assignment>,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
+}
+
+impl Args {
+    fn read(&self) -> gravitile::error::Result<Snapshot> {
+        let request = InputRequest {
+            n: self.n,
+            seed: self.seed,
+            set: self.set.clone(),
+            renumber: self.renumber,
+            snapshot: self.snapshot,
+            ..InputRequest::named(self.input.to_string_lossy())
+        };
+        // A path that is no UTF-8 names a file.
+        let may_be_scene = self.from.is_none() && self.input.to_str().is_some();
+        if may_be_scene && request.scene()?.is_some() {
+            return Ok(request.load(None)?.snapshot);
+        }
+        request.refuse_changes_of_scenes()?;
+        let reading = ReadOptions {
+            format: self.from.clone(),
+            renumber: self.renumber,
+            snapshot: self.snapshot,
+            ..ReadOptions::default()
+        };
+        snapshot::read_with(&self.input, &reading)
+    }
 }
 
 pub fn main(args: &Args) -> Result<Ended> {
@@ -58,13 +96,7 @@ pub fn main(args: &Args) -> Result<Ended> {
         check_overwrite(&target, args.force)?;
         refuse_names_of_runs(&target)?;
     }
-    let reading = ReadOptions {
-        format: args.from.clone(),
-        renumber: args.renumber,
-        snapshot: args.snapshot,
-        ..ReadOptions::default()
-    };
-    let snapshot = snapshot::read_with(&args.input, &reading)?;
+    let snapshot = args.read()?;
     print::notes(&snapshot.notes);
     let losses = snapshot::write(&args.output, &snapshot, &options)?;
     let n = snapshot.bodies.len();
