@@ -86,7 +86,11 @@ fn rewinding_on_the_time_bar_continues_on_all_devices() {
     }
     let session = Session::open(&TWO_DEVICES, Tab::File);
     session.wait_for_motion();
-    session.wait_for("states to go back to", || (session.step() > 500).then_some(()));
+    // The first state is stored when the run begins.
+    session.wait_for("states to go back to", || {
+        let is_stored = session.last_frame_line().contains(" restorable");
+        (is_stored && session.step() > 50).then_some(())
+    });
     session.press_key("space", "Named(Space)");
     session.wait_until_idle();
     let before = session.step();

@@ -101,8 +101,11 @@ fn dispersion(last: &Measured, units: &Units) -> Plot {
         all.push(curve);
     }
     let unit = quotient(&units.length, &units.time, "");
-    let y = Axis::linear(&label("velocity dispersion in one dimension", &unit));
-    let title = format!("Radial and tangential dispersion at t = {}", last.time);
+    let y = Axis::linear(&label("dispersion", &unit));
+    let title = format!(
+        "Radial and tangential velocity dispersion, in one dimension, at t = {}",
+        last.time
+    );
     Plot::lines(title, radius(units), y, all)
 }
 
