@@ -23,7 +23,7 @@ pub fn weighted_quantiles(
     let class = |value: f64| {
         let bits = value.to_bits();
         let ordered = if bits >> 63 == 1 { !bits } else { bits | 1 << 63 };
-        (ordered >> 32) as usize * classes >> 32
+        (((ordered >> 32) * classes as u64) >> 32) as usize
     };
     let range = |first: usize| {
         let mut weights = vec![CompensatedSum::default(); classes];
