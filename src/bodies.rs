@@ -4,6 +4,7 @@ use glam::DVec3;
 use rayon::prelude::*;
 
 use crate::error::{Error, Result};
+use crate::math::{sum_of, sum_vec_of};
 
 /// The part of a galaxy that a component belongs to; used by the renderer and the analysis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -62,8 +63,20 @@ impl Component {
 /// Entries that one core copies or scans: with fewer, waking another core does not pay.
 const SHARE: usize = 1 << 14;
 
-fn copied<T: Copy + Send + Sync>(all: &[T]) -> Vec<T> {
+/// A copy made by all cores.
+pub(crate) fn copied<T: Copy + Send + Sync>(all: &[T]) -> Vec<T> {
     all.par_iter().with_min_len(SHARE).copied().collect()
+}
+
+fn extend<T: Copy + Send + Sync>(all: &mut Vec<T>, more: &[T], of: impl Fn(T) -> T + Sync + Send) {
+    // Exactly: doubling the capacity of the largest arrays would reserve more than is needed.
+    all.reserve_exact(more.len());
+    all.par_extend(more.par_iter().with_min_len(SHARE).map(|&one| of(one)));
+}
+
+/// Changes each item, by all cores if there are many.
+pub(crate) fn for_all<T: Send>(items: &mut [T], change: impl Fn(&mut T) + Sync + Send) {
+    items.par_iter_mut().with_min_len(SHARE).for_each(change);
 }
 
 /// N bodies as a structure of arrays. All arrays have the same length n.
@@ -96,6 +109,25 @@ impl Bodies {
             component: Vec::with_capacity(n),
             components: vec![Component::new("bodies", Role::Star)],
         }
+    }
+
+    /// `n` massless bodies at rest at the origin, ids from 0, to be filled in place. The system
+    /// provides the memory of masses and vectors where it is first written, so it is best filled by
+    /// all cores.
+    pub(crate) fn zeroed(n: usize) -> Self {
+        Self {
+            id: Self::numbered(n),
+            mass: vec![0.0; n],
+            position: bytemuck::zeroed_vec(n),
+            velocity: bytemuck::zeroed_vec(n),
+            component: vec![0; n],
+            components: vec![Component::new("bodies", Role::Star)],
+        }
+    }
+
+    /// The ids 0 to n - 1.
+    pub(crate) fn numbered(n: usize) -> Vec<u64> {
+        (0..n).into_par_iter().with_min_len(SHARE).map(|i| i as u64).collect()
     }
 
     /// A clone made by all cores: for a million bodies most of the time goes into touching new
@@ -160,22 +192,23 @@ impl Bodies {
                 })?,
             );
         }
-        self.id.extend_from_slice(&other.id);
-        self.mass.extend_from_slice(&other.mass);
-        self.position.extend_from_slice(&other.position);
-        self.velocity.extend_from_slice(&other.velocity);
-        self.component.extend(other.component.iter().map(|&c| renumbered[c as usize]));
+        extend(&mut self.id, &other.id, |id| id);
+        extend(&mut self.mass, &other.mass, |mass| mass);
+        extend(&mut self.position, &other.position, |position| position);
+        extend(&mut self.velocity, &other.velocity, |velocity| velocity);
+        extend(&mut self.component, &other.component, |c| renumbered[c as usize]);
         Ok(())
     }
 
     /// Gravitating masses G m, for G = `gravitational_constant`: the masses that engines are given.
     pub fn gravitating_mass(&self, gravitational_constant: f64) -> Vec<f64> {
-        self.mass.iter().map(|mass| mass * gravitational_constant).collect()
+        let of = |mass: &f64| mass * gravitational_constant;
+        self.mass.par_iter().with_min_len(SHARE).map(of).collect()
     }
 
     /// Sum of all masses.
     pub fn total_mass(&self) -> f64 {
-        crate::math::sum(self.mass.iter().copied())
+        sum_of(self.len(), |i| self.mass[i])
     }
 
     /// Position and velocity of the centre of mass; the unweighted mean if all masses are 0.
@@ -184,19 +217,15 @@ impl Bodies {
         let (weight, norm) =
             if total > 0.0 { (None, total) } else { (Some(1.0), self.len().max(1) as f64) };
         let mass = |i: usize| weight.unwrap_or(self.mass[i]);
-        let position = crate::math::sum_vec((0..self.len()).map(|i| self.position[i] * mass(i)));
-        let velocity = crate::math::sum_vec((0..self.len()).map(|i| self.velocity[i] * mass(i)));
+        let position = sum_vec_of(self.len(), |i| self.position[i] * mass(i));
+        let velocity = sum_vec_of(self.len(), |i| self.velocity[i] * mass(i));
         (position / norm, velocity / norm)
     }
 
     /// Adds `position` to all positions and `velocity` to all velocities.
     pub fn shift(&mut self, position: DVec3, velocity: DVec3) {
-        for p in &mut self.position {
-            *p += position;
-        }
-        for v in &mut self.velocity {
-            *v += velocity;
-        }
+        for_all(&mut self.position, |p| *p += position);
+        for_all(&mut self.velocity, |v| *v += velocity);
     }
 
     /// Moves to the frame where the centre of mass is at rest at the origin.
@@ -263,25 +292,29 @@ impl Bodies {
                 ));
             }
         }
-        for i in 0..n {
-            let problem = if !self.position[i].is_finite() {
-                format!("its position is {}, but coordinates must be finite", self.position[i])
-            } else if !self.velocity[i].is_finite() {
-                format!("its velocity is {}, but components must be finite", self.velocity[i])
-            } else if !(self.mass[i].is_finite() && self.mass[i] >= 0.0) {
-                format!("its mass is {}, but must be finite and at least 0", self.mass[i])
-            } else if self.component[i] as usize >= self.components.len() {
-                format!(
-                    "its component is {}, but there are {}",
-                    self.component[i],
-                    self.components.len()
-                )
-            } else {
-                continue;
-            };
-            return Err(Error::Body { index: i, id: self.id[i], problem });
+        let all = (0..n).into_par_iter().with_min_len(SHARE);
+        let found = all.filter_map(|i| Some((i, self.problem_of(i)?))).find_first(|_| true);
+        match found {
+            Some((index, problem)) => Err(Error::Body { index, id: self.id[index], problem }),
+            None => Ok(()),
         }
-        Ok(())
+    }
+
+    /// What is wrong with body `i`.
+    fn problem_of(&self, i: usize) -> Option<String> {
+        let (position, velocity, mass) = (self.position[i], self.velocity[i], self.mass[i]);
+        let (component, components) = (self.component[i], self.components.len());
+        if !position.is_finite() {
+            Some(format!("its position is {position}, but coordinates must be finite"))
+        } else if !velocity.is_finite() {
+            Some(format!("its velocity is {velocity}, but components must be finite"))
+        } else if !(mass.is_finite() && mass >= 0.0) {
+            Some(format!("its mass is {mass}, but must be finite and at least 0"))
+        } else if component as usize >= components {
+            Some(format!("its component is {component}, but there are {components}"))
+        } else {
+            None
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
-use crate::math::{sum_of, sum_vec_of};
+use crate::math::{sum_of, sum_vec_of, weighted_quantiles};
 
 /// The mass fractions whose radii are reported by default: 10, 50 and 90 %.
 pub const FRACTIONS: [f64; 3] = [0.1, 0.5, 0.9];
@@ -134,7 +134,6 @@ pub fn diagnose(bodies: &Bodies, potential: &[f64]) -> Result<Diagnostics> {
         return Err(Error::value(what, potential.len(), format!("{n}, one per body")));
     }
     let (centre, drift) = bodies.centre_of_mass();
-    let all: Vec<usize> = (0..n).collect();
     let components = (0..bodies.components.len()).into_par_iter().filter_map(|component| {
         let members: Vec<usize> = bodies.of_component(component as u8).collect();
         (!members.is_empty()).then(|| {
@@ -153,7 +152,7 @@ pub fn diagnose(bodies: &Bodies, potential: &[f64]) -> Result<Diagnostics> {
         }),
         centre,
         drift,
-        half_mass_radius: lagrangian_radii(bodies, &all, centre, &[0.5])[0],
+        half_mass_radius: half_mass_radius(bodies, centre),
         field: None,
         components: components.collect(),
     })
@@ -178,6 +177,14 @@ pub fn lagrangian_radii(
     radii_of_parts(bodies, members, distance, fractions)
 }
 
+/// [`lagrangian_radii`] of all bodies for half of the mass.
+fn half_mass_radius(bodies: &Bodies, centre: DVec3) -> f64 {
+    let massless = bodies.mass.par_iter().all(|&mass| mass == 0.0);
+    let weight = |i: usize| if massless { 1.0 } else { bodies.mass[i] };
+    let of = |i: usize| ((bodies.position[i] - centre).length(), weight(i));
+    weighted_quantiles(bodies.len(), of, &[0.5])[0]
+}
+
 /// [`lagrangian_radii`] by any measure of distance.
 pub(crate) fn radii_of_parts(
     bodies: &Bodies,
@@ -185,29 +192,9 @@ pub(crate) fn radii_of_parts(
     distance: impl Fn(usize) -> f64 + Sync,
     fractions: &[f64],
 ) -> Vec<f64> {
-    let massless = members.iter().all(|&i| bodies.mass[i] == 0.0);
+    let massless = members.par_iter().all(|&i| bodies.mass[i] == 0.0);
     let weight = |i: usize| if massless { 1.0 } else { bodies.mass[i] };
-    let mut by_radius: Vec<(f64, f64)> =
-        members.par_iter().map(|&i| (distance(i), weight(i))).collect();
-    by_radius.par_sort_by(|a, b| a.0.total_cmp(&b.0));
-    let mut within = crate::math::CompensatedSum::default();
-    let reached: Vec<f64> = by_radius
-        .iter()
-        .map(|&(_, mass)| {
-            within.add(mass);
-            within.value()
-        })
-        .collect();
-    let total = reached.last().copied().unwrap_or(0.0);
-    fractions
-        .iter()
-        .map(|fraction| {
-            // Rounding must not push the last fraction past the last body.
-            let wanted = fraction * total * (1.0 - 1e-14);
-            let place = reached.partition_point(|&mass| mass < wanted);
-            by_radius.get(place.min(reached.len().saturating_sub(1))).map_or(0.0, |body| body.0)
-        })
-        .collect()
+    weighted_quantiles(members.len(), |k| (distance(members[k]), weight(members[k])), fractions)
 }
 
 /// Factor by which [`density_centre`] shrinks its sphere per round.

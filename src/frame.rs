@@ -18,10 +18,12 @@
 use std::fmt;
 
 use glam::DVec3;
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
+use crate::math::{sum_of, sum_vec_of};
 
 mod call;
 mod coincident;
@@ -88,10 +90,10 @@ impl Frame {
     /// or fast bodies draw the centre of mass away from the others, the origin stays with the
     /// others.
     pub fn of(bodies: &Bodies, gravitational_constant: f64, now: f64) -> Self {
-        let heaviest = bodies.mass.iter().copied().fold(0.0, f64::max);
+        let heaviest = bodies.mass.par_iter().copied().reduce(|| 0.0, f64::max);
         // Masses relative to the heaviest, so that their sums and moments fit f64 in any units.
         let weight = |i: usize| if heaviest > 0.0 { bodies.mass[i] / heaviest } else { 1.0 };
-        let total = crate::math::sum((0..bodies.len()).map(weight));
+        let total = sum_of(bodies.len(), weight);
         let centre = Spread::of(&bodies.position, &weight, total);
         let drift = Spread::of(&bodies.velocity, &weight, total);
         let origin = centre.unless_within(NEAR);
@@ -299,7 +301,7 @@ struct Spread {
 const SAMPLES: usize = 1023;
 
 impl Spread {
-    fn of(vectors: &[DVec3], weight: &dyn Fn(usize) -> f64, total: f64) -> Self {
+    fn of(vectors: &[DVec3], weight: &(dyn Fn(usize) -> f64 + Sync), total: f64) -> Self {
         let stride = vectors.len().div_ceil(SAMPLES).max(1);
         let sample = || vectors.iter().step_by(stride);
         let along = |axis: usize| median(sample().map(|vector| vector[axis]).collect());
@@ -307,8 +309,8 @@ impl Spread {
         let distances = sample().map(|vector| length(*vector - typical));
         let extent = median(distances.filter(|distance| *distance > 0.0).collect());
         // Relative to one of them, so that a large common offset cancels before the sum.
-        let moments = (0..vectors.len()).map(|i| (vectors[i] - typical) * (weight(i) / total));
-        let mean = typical + crate::math::sum_vec(moments);
+        let moment = |i: usize| (vectors[i] - typical) * (weight(i) / total);
+        let mean = typical + sum_vec_of(vectors.len(), moment);
         let is_among = length(mean - typical) <= extent;
         Self { middle: if is_among { mean } else { typical }, extent }
     }

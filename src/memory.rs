@@ -4,13 +4,13 @@
 use crate::error::{Error, Result};
 
 /// Bytes per body that a scene takes at least while it is generated: 65 of the bodies themselves, and
-/// as many before they are put together. `render plummer -n 2M` of one picture peaks at 150 (x86-64
-/// Linux).
-pub const BODIES: u64 = 130;
-/// Bytes per body that a simulation takes at least on the host: bodies as they were generated, as they
-/// are, as they are being written, and forces. `run plummer -n 2M --engine cpu --method tree` peaks at
-/// 790 (x86-64 Linux).
-pub const SIMULATION: u64 = 300;
+/// some of its numbers. 4 M bodies of `plummer` peak at 78, of `galaxy-collision`, which is put
+/// together from two parts, at 104 (x86-64 Linux).
+pub const BODIES: u64 = 75;
+/// Bytes per body that a simulation takes at least on the host: the bodies as they are read for a
+/// snapshot, forces, and what the snapshot stores of these. `run plummer -n 500k --engine cpu
+/// --method tree` peaks at 656 (x86-64 Linux).
+pub const SIMULATION: u64 = 160;
 
 /// Checks that `n` bodies of `bytes_each` bytes fit into memory.
 ///

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::Found;
+use super::flushing::write_synced;
 use crate::error::{Error, Result};
 
 /// What `path` names. Nothing is opened, since opening a pipe would wait for its other end.
@@ -27,8 +28,33 @@ pub fn find(path: impl AsRef<Path>) -> std::io::Result<Found> {
 /// # Errors
 /// Errors of the system.
 pub fn read_start(path: impl AsRef<Path>, count: u64) -> std::io::Result<Vec<u8>> {
+    let file = File::open(path)?;
+    #[cfg(unix)]
+    if count >= LARGE && file.metadata()?.len() >= count {
+        return read_by_ranges(&file, count as usize);
+    }
     let mut bytes = Vec::new();
-    File::open(path)?.take(count).read_to_end(&mut bytes)?;
+    file.take(count).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Bytes from which a file is read by several threads, and the range that one reads.
+#[cfg(unix)]
+const LARGE: u64 = if cfg!(test) { 1 << 10 } else { 64 << 20 };
+#[cfg(unix)]
+const RANGE: usize = if cfg!(test) { 1 << 8 } else { 8 << 20 };
+
+/// The first `count` bytes of a file that has them.
+#[cfg(unix)]
+fn read_by_ranges(file: &File, count: usize) -> std::io::Result<Vec<u8>> {
+    use rayon::prelude::*;
+    use std::os::unix::fs::FileExt;
+
+    let mut bytes = vec![0; count];
+    bytes
+        .par_chunks_mut(RANGE)
+        .enumerate()
+        .try_for_each(|(k, range)| file.read_exact_at(range, (k * RANGE) as u64))?;
     Ok(bytes)
 }
 
@@ -96,12 +122,9 @@ impl Replacement {
         let (file, temporary, _unfinished) = create_beside(&folder)
             .map_err(|source| Error::io("create a file in", &folder, source))?;
         let made = Self { path: path.to_owned(), target, folder, temporary, _unfinished };
-        let mut buffered = std::io::BufWriter::new(&file);
-        let written = write(&mut buffered)
-            .and_then(|()| buffered.flush())
-            .and_then(|()| permissions.map_or(Ok(()), |wanted| file.set_permissions(wanted)))
-            .and_then(|()| file.sync_all());
-        drop(buffered);
+        let written = permissions
+            .map_or(Ok(()), |wanted| file.set_permissions(wanted))
+            .and_then(|()| write_synced(&file, write));
         // Some systems cannot rename or remove an open file.
         drop(file);
         written.map_err(refused).map(|()| made)
@@ -194,6 +217,20 @@ fn sync_folder(folder: &Path) -> std::io::Result<()> {
 mod tests {
     use super::super::{replace, replace_with};
     use super::*;
+
+    #[test]
+    fn large_files_are_read_whole_and_in_order() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        let all: Vec<u8> =
+            (0..5001u32).map(|k| (k.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+        replace_with(&path, |file| all.chunks(77).try_for_each(|part| file.write_all(part)))
+            .unwrap();
+        for count in [0, 1, 1023, 1024, 1280, 5000, 5001, 9000, u64::MAX] {
+            let expected = &all[..all.len().min(usize::try_from(count).unwrap())];
+            assert!(read_start(&path, count).unwrap() == expected, "{count}");
+        }
+    }
 
     #[test]
     fn what_fails_half_way_leaves_the_old_file_and_nothing_else() {

@@ -3,6 +3,8 @@
 
 #[cfg(not(target_arch = "wasm32"))]
 mod disk;
+#[cfg(not(target_arch = "wasm32"))]
+mod flushing;
 #[cfg(any(test, target_arch = "wasm32"))]
 mod memory;
 

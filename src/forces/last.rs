@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use glam::DVec3;
+use rayon::prelude::*;
 
 /// Prefix of the names of the columns.
 pub const PREFIX: &str = "last.";
@@ -15,6 +16,11 @@ pub fn columns(acceleration: &[DVec3]) -> BTreeMap<String, Vec<f64>> {
     named(NAMES, acceleration)
 }
 
+/// [`columns`] of the accelerations that `of` gives for the bodies from 0 to n - 1.
+pub fn columns_of(n: usize, of: impl Fn(usize) -> DVec3 + Sync) -> BTreeMap<String, Vec<f64>> {
+    named_of(NAMES, n, of)
+}
+
 /// The accelerations in `columns` of a snapshot of `n` bodies, if all are present and finite.
 pub fn find(columns: &BTreeMap<String, Vec<f64>>, n: usize) -> Option<Vec<DVec3>> {
     find_named(NAMES, columns, n)
@@ -22,7 +28,15 @@ pub fn find(columns: &BTreeMap<String, Vec<f64>>, n: usize) -> Option<Vec<DVec3>
 
 /// A column for each axis.
 pub(super) fn named(names: [&str; 3], vectors: &[DVec3]) -> BTreeMap<String, Vec<f64>> {
-    let column = |axis: usize| vectors.iter().map(|vector| vector[axis]).collect();
+    named_of(names, vectors.len(), |i| vectors[i])
+}
+
+fn named_of(
+    names: [&str; 3],
+    n: usize,
+    of: impl Fn(usize) -> DVec3 + Sync,
+) -> BTreeMap<String, Vec<f64>> {
+    let column = |axis: usize| (0..n).into_par_iter().map(|i| of(i)[axis]).collect();
     names.into_iter().enumerate().map(|(axis, name)| (name.to_owned(), column(axis))).collect()
 }
 
@@ -35,8 +49,9 @@ pub(super) fn find_named(
     let column = |name: &str| columns.get(name).filter(|column| column.len() == n);
     let [x, y, z] = names.map(column);
     let (x, y, z) = (x?, y?, z?);
-    let found: Vec<_> = (0..n).map(|i| DVec3::new(x[i], y[i], z[i])).collect();
-    found.iter().all(|a| a.is_finite()).then_some(found)
+    let vector = |i: usize| DVec3::new(x[i], y[i], z[i]);
+    let found: Vec<_> = (0..n).into_par_iter().map(vector).collect();
+    found.par_iter().all(|a| a.is_finite()).then_some(found)
 }
 
 #[cfg(test)]

@@ -40,6 +40,9 @@ pub struct BodyBuffers {
     pub rests: Arc<[f32]>,
 }
 
+/// Number of bodies that are converted and copied at once.
+const PIECE: usize = if cfg!(test) { 1 << 9 } else { 1 << 21 };
+
 impl BodyBuffers {
     /// Copies `bodies` to the device in the units of `frame` at its epoch, with masses times
     /// `gravitational_constant`. With `rests` the values are, to the bit, those from which the
@@ -75,34 +78,54 @@ impl BodyBuffers {
             };
             fine::split(position, velocity)
         };
-        let position_mass = entries(n, |i| {
-            let mass = bodies.mass[i] * gravitational_constant / frame.mass;
-            (split(i).0, mass as f32)
-        });
-        let velocity = entries(n, |i| (split(i).1, bodies.tag(i) as f32));
-        let acceleration = entries(n, |i| ([0.0; 3], split(i).2));
-        for (entries, what) in [(&position_mass, "position or mass"), (&velocity, "velocity")] {
-            let is_out = |entry: &[f32; 4]| entry.iter().any(|x| !x.is_finite());
-            if let Some(index) = entries.par_iter().position_first(is_out) {
-                let problem = format!(
-                    "its {what} is so far from that of the other bodies that it leaves the range of f32 (1e38 times theirs)"
-                );
-                return Err(Error::Body { index, id: bodies.id[index], problem });
-            }
-        }
-
-        let buffers = Self {
+        let mass = |i: usize| (bodies.mass[i] * gravitational_constant / frame.mass) as f32;
+        let mut buffers = Self {
             count: n as u32,
             sinks: 0..n as u32,
-            mass: position_mass.iter().map(|entry| entry[3]).collect(),
+            mass: (0..n).into_par_iter().map(mass).collect(),
             position_mass: storage(gpu, "position and mass", n),
             velocity: storage(gpu, "velocity", n),
             acceleration: storage(gpu, "acceleration", n),
-            rests: acceleration.iter().map(|entry| entry[3]).collect(),
+            rests: Arc::default(),
         };
-        gpu.queue.write_buffer(&buffers.acceleration, 0, bytemuck::cast_slice(&acceleration));
-        gpu.queue.write_buffer(&buffers.position_mass, 0, bytemuck::cast_slice(&position_mass));
-        gpu.queue.write_buffer(&buffers.velocity, 0, bytemuck::cast_slice(&velocity));
+        let mut rests = Vec::with_capacity(n);
+        #[cfg(not(target_arch = "wasm32"))]
+        let mut before = None;
+        for first in (0..n).step_by(PIECE) {
+            let piece = first..(first + PIECE).min(n);
+            let split: Vec<_> = piece.clone().into_par_iter().map(split).collect();
+            rests.par_extend(split.par_iter().map(|(.., rest)| *rest));
+            let of = |i: usize| &split[i - first];
+            let pieces = [
+                entries(piece.clone(), |i| (of(i).0, mass(i))),
+                entries(piece.clone(), |i| (of(i).1, bodies.tag(i) as f32)),
+                entries(piece, |i| ([0.0; 3], of(i).2)),
+            ];
+            for (entries, what) in pieces.iter().zip(["position or mass", "velocity"]) {
+                let is_out = |entry: &[f32; 4]| entry.iter().any(|x| !x.is_finite());
+                if let Some(index) = entries.par_iter().position_first(is_out) {
+                    let problem = format!(
+                        "its {what} is so far from that of the other bodies that it leaves the range of f32 (1e38 times theirs)"
+                    );
+                    let index = first + index;
+                    return Err(Error::Body { index, id: bodies.id[index], problem });
+                }
+            }
+            let targets = [&buffers.position_mass, &buffers.velocity, &buffers.acceleration];
+            for (target, entries) in targets.into_iter().zip(&pieces) {
+                let at = first as u64 * VEC4;
+                gpu.queue.write_buffer(target, at, bytemuck::cast_slice(entries));
+            }
+            // The copy of what is written lives until the device has it. A page has few bodies, and
+            // cannot wait.
+            #[cfg(not(target_arch = "wasm32"))]
+            if n > PIECE
+                && let Some(before) = before.replace(gpu.queue.submit([]))
+            {
+                gpu.wait_for(before)?;
+            }
+        }
+        buffers.rests = rests.into();
         Ok(buffers)
     }
 
@@ -130,13 +153,13 @@ impl BodyBuffers {
     }
 }
 
-/// `n` entries of a vector and a fourth component, computed in parallel.
-fn entries(n: usize, of: impl Fn(usize) -> ([f32; 3], f32) + Sync) -> Vec<[f32; 4]> {
+/// Entries of a vector and a fourth component, computed in parallel.
+fn entries(range: Range<usize>, of: impl Fn(usize) -> ([f32; 3], f32) + Sync) -> Vec<[f32; 4]> {
     let entry = |i: usize| {
         let ([x, y, z], w) = of(i);
         [x, y, z, w]
     };
-    (0..n).into_par_iter().map(entry).collect()
+    range.into_par_iter().map(entry).collect()
 }
 
 /// A storage buffer of `count` `vec4<f32>`, readable, writable and copyable.

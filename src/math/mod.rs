@@ -3,8 +3,10 @@
 mod ahead;
 pub(crate) mod arithmetic;
 mod finite;
+mod quantiles;
 mod sum;
 
 pub use ahead::fetch_ahead;
 pub use finite::{all_finite, all_vectors_finite};
+pub use quantiles::weighted_quantiles;
 pub use sum::{CompensatedSum, sum, sum_of, sum_vec, sum_vec_of};

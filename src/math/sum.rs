@@ -22,19 +22,38 @@ impl CompensatedSum {
         self.total = next;
     }
 
+    /// Adds the sum of other terms.
+    pub fn add_sum(&mut self, other: Self) {
+        self.add(other.total);
+        self.lost += other.lost;
+    }
+
     /// The sum so far.
     pub fn value(self) -> f64 {
         self.total + self.lost
     }
 }
 
+impl FromIterator<f64> for CompensatedSum {
+    fn from_iter<I: IntoIterator<Item = f64>>(terms: I) -> Self {
+        let mut total = Self::default();
+        terms.into_iter().for_each(|term| total.add(term));
+        total
+    }
+}
+
+impl std::iter::Sum for CompensatedSum {
+    /// Adds sums of parts in their order.
+    fn sum<I: Iterator<Item = Self>>(parts: I) -> Self {
+        let mut total = Self::default();
+        parts.for_each(|part| total.add_sum(part));
+        total
+    }
+}
+
 /// The compensated sum of `terms`, in their order.
 pub fn sum(terms: impl IntoIterator<Item = f64>) -> f64 {
-    let mut total = CompensatedSum::default();
-    for term in terms {
-        total.add(term);
-    }
-    total.value()
+    terms.into_iter().collect::<CompensatedSum>().value()
 }
 
 /// The compensated sum of vectors, component by component.
@@ -80,8 +99,7 @@ fn sums_of<const K: usize>(n: usize, term: impl Fn(usize) -> [f64; K] + Sync) ->
     let mut total = [CompensatedSum::default(); K];
     for range in &ranges {
         for (sum, part) in total.iter_mut().zip(range) {
-            sum.add(part.total);
-            sum.lost += part.lost;
+            sum.add_sum(*part);
         }
     }
     total.map(CompensatedSum::value)

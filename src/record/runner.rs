@@ -3,8 +3,9 @@
 
 use std::sync::Arc;
 
-use super::writer::{PendingOutput, Writer, Written};
+use super::writer::{LARGE, PendingOutput, Writer, Written};
 use super::{EnergyLog, EnergyWarning, RunFolder};
+use crate::bodies::Bodies;
 use crate::diagnostics::Diagnostics;
 use crate::error::{Error, Result};
 use crate::forces::{last, rebuilds};
@@ -55,12 +56,15 @@ pub fn run(
         let written = writer.finish();
         Ok((ended, written))
     })?;
-    let Written { warnings, last } = written;
+    let Written { warnings, last, energy } = written;
+    // Of a run that had no later snapshot.
+    let at_start = matches!(ended, Ok(Ended { awaits_energy: true, .. }));
+    energy_initial = energy_initial.or(energy.filter(|_| at_start));
     warnings.iter().for_each(&mut *warn);
     // Errors of earlier writes take precedence.
     let last = last.map_err(|error| with_resume_hint(folder, error))?;
     let logged = match ended {
-        Ok(logged) => logged,
+        Ok(Ended { logged, .. }) => logged,
         Err(Failure::Step(error)) => return Err(stopped(sim, folder, template, error)),
         Err(Failure::Other(error)) => return Err(with_resume_hint(folder, error)),
     };
@@ -75,6 +79,14 @@ pub fn run(
     };
     let complete = logged && sim.steps() >= folder.plan.steps;
     Ok(Outcome { energy_initial, last, complete })
+}
+
+/// The end of the steps.
+struct Ended {
+    /// Whether every state has its row: false if diagnostics were interrupted.
+    logged: bool,
+    /// Whether the energy of the first row was not received yet.
+    awaits_energy: bool,
 }
 
 /// Why a run ended early.
@@ -92,7 +104,7 @@ impl From<Error> for Failure {
 
 /// Takes steps to the end of the plan. States at each snapshot are read here, and written by
 /// `writer` during the next steps. `first`: whether the present state needs no row, and the energy
-/// at the start. Returns whether every state has its row: false if diagnostics were interrupted.
+/// at the start.
 fn steps(
     sim: &mut Simulation,
     folder: &RunFolder,
@@ -101,9 +113,10 @@ fn steps(
     writer: &mut Writer,
     watch: &mut dyn FnMut(u64) -> bool,
     warn: &mut dyn FnMut(&EnergyWarning),
-) -> Result<bool, Failure> {
+) -> Result<Ended, Failure> {
     let plan = &folder.plan;
     let mut continues = true;
+    let mut awaits_energy = false;
     if !has_row {
         // If the run was interrupted between a snapshot and its row, the snapshot has the passage.
         let noted = template.attributes.get(PASSAGE).and_then(|text| text.parse().ok());
@@ -113,13 +126,10 @@ fn steps(
         let passage = passage(sim).map(|now| now.or(noted));
         match potential {
             Some(potential) => {
-                if steps == 0 {
-                    let first = sim.settings().diagnose(&state.snapshot.bodies, &potential)?;
-                    *energy_initial = Some(first.energy());
-                }
+                awaits_energy = steps == 0;
                 writer.log(&state, potential, passage);
             }
-            None => return Ok(false),
+            None => return Ok(Ended { logged: false, awaits_energy }),
         }
     }
     while continues && sim.steps() < plan.steps && !writer.has_failed() {
@@ -143,6 +153,9 @@ fn steps(
         }
         let is_interrupted = begun + done < next;
         continues = !is_interrupted && watch(next - begun);
+        if sim.len() >= LARGE {
+            writer.wait();
+        }
         let state = sim.state()?;
         let step = state.steps;
         let mut snapshot = snapshot(state, template);
@@ -152,6 +165,9 @@ fn steps(
         let mut attribute = |name: &str, value| snapshot.attributes.insert(name.to_owned(), value);
         if let Some(Some(closest)) = &passage {
             attribute(PASSAGE, closest.to_string());
+        }
+        if std::mem::take(&mut awaits_energy) {
+            *energy_initial = writer.energy();
         }
         if let Some(energy) = energy_initial {
             attribute(ENERGY_INITIAL, energy.to_string());
@@ -167,11 +183,11 @@ fn steps(
         // A missing row is written when the run is resumed.
         match unless_stopped(sim.potentials())? {
             Some(potential) => writer.log(&state, potential, passage),
-            None => return Ok(false),
+            None => return Ok(Ended { logged: false, awaits_energy }),
         }
         writer.warnings().for_each(|warning| warn(&warning));
     }
-    Ok(true)
+    Ok(Ended { logged: true, awaits_energy })
 }
 
 /// Attribute of a snapshot: the closest passage before it, for its row in the log if that is
@@ -205,6 +221,22 @@ fn unless_stopped<T>(result: Result<T>) -> Result<Option<T>> {
 
 /// Prefixes of the columns of restart data.
 const COLUMNS: [&str; 4] = [PREFIX, frame::PREFIX, last::PREFIX, rebuilds::PREFIX];
+
+/// What [`run`] repeats in every snapshot of a run: `snapshot` without its bodies and restart data.
+#[must_use]
+pub fn template(snapshot: &Snapshot) -> Snapshot {
+    let components = snapshot.bodies.components.clone();
+    let is_repeated = |name: &str| !COLUMNS.iter().any(|prefix| name.starts_with(prefix));
+    let repeated = snapshot.extra.iter().filter(|(name, _)| is_repeated(name));
+    Snapshot {
+        bodies: Bodies { components, ..Bodies::default() },
+        time: snapshot.time,
+        units: snapshot.units.clone(),
+        attributes: snapshot.attributes.clone(),
+        extra: repeated.map(|(name, column)| (name.clone(), column.clone())).collect(),
+        notes: snapshot.notes.clone(),
+    }
+}
 
 /// Adds restart data to `snapshot`, replacing that of an earlier state.
 pub fn set_restart(snapshot: &mut Snapshot, restart: Restart) {

@@ -1,6 +1,7 @@
 //! The background thread that writes a run's files while the next steps are taken. Snapshots and
 //! rows are written one after another, in the order in which they are queued.
 
+use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
@@ -14,8 +15,10 @@ use crate::sim::Settings;
 use crate::snapshot::Snapshot;
 
 /// Queue length: the snapshot and the row of one state. With the state being written and the one
-/// just read, at most three are in memory.
+/// just read, at most three are in memory; of [`LARGE`] states one.
 const WAITING: usize = 2;
+/// Number of bodies from which a state is read only once the one before is written.
+pub(super) const LARGE: usize = if cfg!(test) { 64 } else { 1 << 22 };
 
 /// The bodies after a step.
 pub(super) struct PendingOutput {
@@ -35,12 +38,19 @@ pub(super) struct Written {
     pub warnings: Vec<EnergyWarning>,
     /// The last row's step and diagnostics, if there was one; or the error of a failed write.
     pub last: Result<Option<(u64, Diagnostics)>>,
+    /// The energy of the first row whose energy was not received before.
+    pub energy: Option<f64>,
 }
 
 /// The handle of the thread.
 pub(super) struct Writer<'scope> {
     jobs: SyncSender<Job>,
     warnings: Receiver<EnergyWarning>,
+    /// The energies of rows, sent before they are written.
+    energies: Receiver<f64>,
+    /// A message for each job that is done, and the number of those queued for which there was none.
+    done: Receiver<()>,
+    queued: Cell<usize>,
     failed: Arc<AtomicBool>,
     thread: ScopedJoinHandle<'scope, Result<Option<(u64, Diagnostics)>>>,
 }
@@ -61,26 +71,38 @@ impl<'scope> Writer<'scope> {
     ) -> Result<Self> {
         let (jobs, taken) = sync_channel(WAITING);
         let (sender, warnings) = channel();
+        let (energy_sender, energies) = channel();
+        let (done_sender, done) = channel();
         let failed = Arc::new(AtomicBool::new(false));
         let failed_flag = Arc::clone(&failed);
         let work = move || {
             let mut last = None;
-            let worked = taken.iter().try_for_each(|job| match job {
-                Job::Snapshot(state) => {
-                    folder.write(state.step, &state.snapshot)?;
-                    obsolete.take().map_or(Ok(()), |step| folder.remove(step))
-                }
-                Job::Row(state, potential, passage) => {
-                    let PendingOutput { step, snapshot } = &*state;
-                    let found = settings.diagnose(&snapshot.bodies, &potential)?;
-                    let warning = log.append(*step, snapshot.time, &found, template, passage)?;
-                    last = Some((*step, found));
-                    if let Some(warning) = warning {
-                        // After a failed run there may be no receiver.
-                        let _ = sender.send(warning);
+            let mut work = |job: Job| -> Result<()> {
+                match job {
+                    Job::Snapshot(state) => {
+                        let PendingOutput { step, snapshot } = &*state;
+                        folder.write(*step, snapshot)?;
+                        obsolete.take().map_or(Ok(()), |step| folder.remove(step))
                     }
-                    Ok(())
+                    Job::Row(state, potential, passage) => {
+                        let PendingOutput { step, snapshot } = &*state;
+                        let found = settings.diagnose(&snapshot.bodies, &potential)?;
+                        // After a failed run there may be no receiver.
+                        let _ = energy_sender.send(found.energy());
+                        let warning =
+                            log.append(*step, snapshot.time, &found, template, passage)?;
+                        last = Some((*step, found));
+                        if let Some(warning) = warning {
+                            let _ = sender.send(warning);
+                        }
+                        Ok(())
+                    }
                 }
+            };
+            let worked = taken.iter().try_for_each(|job| {
+                work(job)?;
+                let _ = done_sender.send(());
+                Ok(())
             });
             // Stop writing: files after a missing one would be ignored on resume.
             failed_flag.store(worked.is_err(), Ordering::Release);
@@ -88,7 +110,8 @@ impl<'scope> Writer<'scope> {
         };
         let thread = Builder::new().name("run's files".to_owned()).spawn_scoped(scope, work);
         let thread = thread.map_err(|source| Error::io("write into", &folder.path, source))?;
-        Ok(Self { jobs, warnings, failed, thread })
+        let queued = Cell::new(0);
+        Ok(Self { jobs, warnings, energies, done, queued, failed, thread })
     }
 
     /// Whether a write has failed, so that nothing more will be written.
@@ -111,7 +134,20 @@ impl<'scope> Writer<'scope> {
         self.hand_over(Job::Row(Arc::clone(state), potential, passage));
     }
 
+    /// Waits until everything queued so far is written, or writing has failed.
+    pub fn wait(&self) {
+        while self.queued.get() > 0 && self.done.recv().is_ok() {
+            self.queued.set(self.queued.get() - 1);
+        }
+    }
+
+    /// The energy of the next row, once it is computed; `None` if writing failed before.
+    pub fn energy(&self) -> Option<f64> {
+        self.energies.recv().ok()
+    }
+
     fn hand_over(&self, job: Job) {
+        self.queued.set(self.queued.get() + 1);
         // Fails only if writing has failed, which `finish` reports.
         let _ = self.jobs.send(job);
     }
@@ -123,9 +159,13 @@ impl<'scope> Writer<'scope> {
 
     /// Waits until everything is written.
     pub fn finish(self) -> Written {
-        let Self { jobs, warnings, thread, .. } = self;
+        let Self { jobs, warnings, energies, thread, .. } = self;
         drop(jobs);
         let last = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        Written { warnings: warnings.try_iter().collect(), last }
+        Written {
+            warnings: warnings.try_iter().collect(),
+            last,
+            energy: energies.try_iter().next(),
+        }
     }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use glam::DVec3;
 
 use super::{Generator, Orbit, Values};
-use crate::bodies::Bodies;
+use crate::bodies::{Bodies, for_all};
 use crate::error::{Error, Result};
 use crate::scene::MAX_BODIES;
 use crate::scene::rotation::Rotation;
@@ -51,15 +51,9 @@ impl Part {
 /// Scales lengths and masses; velocities scale as sqrt(mass / length), because G = 1.
 pub(crate) fn scale(bodies: &mut Bodies, length: f64, mass: f64) {
     let speed = (mass / length).sqrt();
-    for m in &mut bodies.mass {
-        *m *= mass;
-    }
-    for x in &mut bodies.position {
-        *x *= length;
-    }
-    for v in &mut bodies.velocity {
-        *v *= speed;
-    }
+    for_all(&mut bodies.mass, |m| *m *= mass);
+    for_all(&mut bodies.position, |x| *x *= length);
+    for_all(&mut bodies.velocity, |v| *v *= speed);
 }
 
 /// Renames all components.
@@ -92,7 +86,7 @@ pub(crate) fn append(groups: impl IntoIterator<Item = Bodies>) -> Result<Bodies>
         all.append(&group)?;
     }
     check_count(all.len())?;
-    all.id = (0..all.len() as u64).collect();
+    all.id = Bodies::numbered(all.len());
     Ok(all)
 }
 

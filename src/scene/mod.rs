@@ -6,13 +6,15 @@
 //! reads the texts and passes a loader for snapshots.
 //!
 //! Units: G = 1. The same scene, parameters and seed give the same bits on every platform: all
-//! random numbers come from ChaCha, all transcendental functions from `libm`, and nothing depends
-//! on threads.
+//! random numbers come from ChaCha, one stream for each block of bodies (`drawing.rs`), all
+//! transcendental functions from `libm`, all sums have a fixed order, and nothing depends on
+//! threads.
 
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
 
 mod compose;
+mod drawing;
 mod finer;
 mod galaxy;
 mod generators;

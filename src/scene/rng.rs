@@ -65,32 +65,13 @@ impl Stream {
 
     /// Normal with mean 0 and variance 1 (the polar method of Marsaglia & Bray 1964).
     pub fn normal(&mut self) -> f64 {
-        self.normal_chance().number()
-    }
-
-    /// The random input of one normal number, for computing the number elsewhere.
-    pub fn normal_chance(&mut self) -> NormalChance {
         loop {
             let (x, y) = (self.symmetric(), self.symmetric());
             let square = x * x + y * y;
             if square > 0.0 && square < 1.0 {
-                return NormalChance { x, square };
+                return x * (-2.0 * libm::log(square) / square).sqrt();
             }
         }
-    }
-}
-
-/// A point in the unit disk, from which a normal number is made.
-#[derive(Clone, Copy)]
-pub(crate) struct NormalChance {
-    x: f64,
-    square: f64,
-}
-
-impl NormalChance {
-    /// Normal with mean 0 and variance 1.
-    pub fn number(self) -> f64 {
-        self.x * (-2.0 * libm::log(self.square) / self.square).sqrt()
     }
 }
 

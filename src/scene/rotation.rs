@@ -2,7 +2,7 @@
 
 use glam::DVec3;
 
-use crate::bodies::Bodies;
+use crate::bodies::{Bodies, for_all};
 
 /// A rotation matrix from `libm`'s sines, since the platforms' own differ in the last bit.
 #[derive(Clone, Copy, Debug)]
@@ -34,9 +34,8 @@ impl Rotation {
 
     /// Rotates positions and velocities of all bodies about the origin.
     pub fn turn_bodies(&self, bodies: &mut Bodies) {
-        for v in bodies.position.iter_mut().chain(&mut bodies.velocity) {
-            *v = self.turn(*v);
-        }
+        for_all(&mut bodies.position, |x| *x = self.turn(*x));
+        for_all(&mut bodies.velocity, |v| *v = self.turn(*v));
     }
 }
 

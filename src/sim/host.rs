@@ -10,7 +10,7 @@ use super::{
     Backend, BackendEntry, BlocksView, BoxFuture, Capabilities, Clock, Observed, OnHost, Settings,
     Watch, host_engine,
 };
-use crate::bodies::Bodies;
+use crate::bodies::{Bodies, copied};
 use crate::error::{Error, Result};
 use crate::forces::{ForceEngine, Forces, InField, Outputs, Precision};
 use crate::forces::{last, rebuilds};
@@ -333,9 +333,9 @@ impl Backend for HostState {
     }
 
     fn read<'a>(&'a mut self, bodies: &'a mut Bodies, _: f64) -> BoxFuture<'a, Result<Vec<DVec3>>> {
-        bodies.position.clone_from(&self.bodies.position);
-        bodies.velocity.clone_from(&self.bodies.velocity);
-        Box::pin(ready(Ok(self.acceleration.clone())))
+        bodies.position = copied(&self.bodies.position);
+        bodies.velocity = copied(&self.bodies.velocity);
+        Box::pin(ready(Ok(copied(&self.acceleration))))
     }
 
     fn potential(&mut self) -> BoxFuture<'_, Result<Vec<f64>>> {

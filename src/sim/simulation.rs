@@ -24,8 +24,8 @@ pub struct Simulation {
     clock: Clock,
     settings: Settings,
     choice: Choice,
-    /// The fields that do not change on the device: ids, masses, components. Positions and
-    /// velocities are read into a copy.
+    /// The fields that do not change: ids, masses, components; without positions and velocities,
+    /// which the backend has.
     host_fields: Bodies,
 }
 
@@ -113,7 +113,15 @@ impl Simulation {
         settings: Settings,
     ) -> Self {
         let clock = Clock::new(settings.start, settings.steps_before, settings.dt);
+        let host_fields = without_motions(host_fields);
         Self { backend, clock, settings, choice, host_fields }
+    }
+
+    /// A copy of the fields that do not change, with room for positions and velocities.
+    fn bodies_to_read(&self) -> Bodies {
+        let n = self.len();
+        let (position, velocity) = (bytemuck::zeroed_vec(n), bytemuck::zeroed_vec(n));
+        Bodies { position, velocity, ..self.host_fields.clone_by_all_cores() }
     }
 
     /// A simulation on the caller's own engine, called by the host; `settings` give the rest.
@@ -337,7 +345,7 @@ impl Simulation {
     /// [`Error::Body`] if a body has left the range of numbers, as happens when the step is too
     /// long for the softening.
     pub async fn fetch(&mut self) -> Result<State> {
-        let mut bodies = self.host_fields.clone_by_all_cores();
+        let mut bodies = self.bodies_to_read();
         let acceleration = self.read_into(&mut bodies).await?;
         let (step, now) = (self.clock.steps(), self.time());
         bodies
@@ -398,7 +406,7 @@ impl Simulation {
             self.settings.softening = softening;
             return Ok(());
         }
-        let mut bodies = self.host_fields.clone_by_all_cores();
+        let mut bodies = self.bodies_to_read();
         self.read_into(&mut bodies).await?;
         self.replace_with(bodies, Settings { softening, kernel, ..self.settings.clone() }).await
     }
@@ -411,9 +419,13 @@ impl Simulation {
         self.backend.replace(&bodies, &now).await?;
         let frame = self.capabilities().device.map(|device| device.first_frame);
         self.settings = Settings { frame, ..settings };
-        self.host_fields = bodies;
+        self.host_fields = without_motions(bodies);
         Ok(())
     }
+}
+
+fn without_motions(bodies: Bodies) -> Bodies {
+    Bodies { position: Vec::new(), velocity: Vec::new(), ..bodies }
 }
 
 /// Adds the time `when` it happened to an error about a body.

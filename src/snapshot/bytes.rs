@@ -1,7 +1,6 @@
 //! Reading and writing numbers in bytes: either byte order, checked bounds, errors that say where.
 
-use super::column::each;
-use super::{Column, ColumnType, Endianness, Problem};
+use super::{Column, Endianness, Problem};
 
 impl Endianness {
     pub(super) fn u16(self, bytes: &[u8]) -> u16 {
@@ -42,13 +41,6 @@ impl Endianness {
             Column::U32(values) => values.extend(pieces.map(|value| self.u32(value))),
             Column::I64(values) => values.extend(pieces.map(|value| self.u64(value) as i64)),
         }
-    }
-
-    /// The values of this type packed in `bytes`.
-    pub(super) fn column(self, kind: ColumnType, bytes: &[u8]) -> Column {
-        let mut column = Column::with_capacity(kind, bytes.len() / kind.bytes());
-        self.extend(&mut column, bytes, kind.bytes(), 0);
-        column
     }
 }
 
@@ -150,18 +142,6 @@ impl Writer {
 
     pub fn f64(&mut self, value: f64) {
         self.u64(value.to_bits());
-    }
-
-    /// Writes all values of a column in its own type.
-    pub fn column(&mut self, column: &Column) {
-        let endianness = self.endianness;
-        if self.is_native() {
-            return each!(column, values => self.raw(bytemuck::cast_slice(values)));
-        }
-        each!(column, values => values.iter().for_each(|value| match endianness {
-            Endianness::Little => self.raw(&value.to_le_bytes()),
-            Endianness::Big => self.raw(&value.to_be_bytes()),
-        }));
     }
 
     /// Many values.

@@ -1,5 +1,6 @@
 //! The destination of a format's files: memory, or the disk, atomically.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::{Problem, parts};
@@ -45,11 +46,7 @@ impl Output {
 
     /// Takes the next file.
     pub(super) fn put(&mut self, bytes: Vec<u8>) -> Result<()> {
-        let path = match self.files {
-            1 => self.name.clone(),
-            _ => parts::nth(&self.name, self.made),
-        };
-        self.made += 1;
+        let path = self.next();
         match &mut self.target {
             Target::Memory(files) => files.push(Made { path, bytes }),
             Target::Disk(files) => {
@@ -57,6 +54,35 @@ impl Output {
             }
         }
         Ok(())
+    }
+
+    /// Takes the next file, of `length` bytes, from `write`, which is called once: a file on disk is
+    /// never in memory as a whole.
+    pub(super) fn stream(
+        &mut self,
+        length: usize,
+        write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
+    ) -> Result<()> {
+        let path = self.next();
+        match &mut self.target {
+            Target::Memory(files) => {
+                let mut bytes = Vec::with_capacity(length);
+                write(&mut bytes).map_err(|source| Error::io("write", &path, source))?;
+                files.push(Made { path, bytes });
+            }
+            Target::Disk(files) => files.push(Replacement::begin(&path, write)?),
+        }
+        Ok(())
+    }
+
+    /// The name of the next file.
+    fn next(&mut self) -> PathBuf {
+        let made = self.made;
+        self.made += 1;
+        match self.files {
+            1 => self.name.clone(),
+            _ => parts::nth(&self.name, made),
+        }
     }
 
     /// Takes the file of a format that always has a single file.

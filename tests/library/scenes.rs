@@ -130,8 +130,8 @@ fn hash(bodies: &Bodies) -> u64 {
     hash
 }
 
-/// The bits of the built-in scenes at 300 bodies. A change here changes all users' runs and belongs
-/// in the changelog.
+/// The bits of the built-in scenes at 300 bodies, and of some at several blocks of bodies. A change
+/// here changes all users' runs and belongs in the changelog.
 #[test]
 fn scene_bits_are_unchanged() {
     let known: &[(&str, u64)] = &[
@@ -151,15 +151,33 @@ fn scene_bits_are_unchanged() {
         ("two-body", 0x48048ea434d61b35),
         ("figure-eight", 0x620234ed519eec2e),
         ("pythagorean", 0x52f0ba42afc509d1),
+        ("galaxy-collision", 0xe1f0abd35ed4dfb9),
+        ("plummer", 0xc8fefd2e8ba0622a),
+        ("hernquist", 0x675917c385fe04c6),
+        ("uniform-cube", 0xd2e85ba6bd7cb13f),
     ];
+    let several = ["galaxy-collision", "plummer", "hernquist", "uniform-cube"];
+    let all = Scene::names().map(|name| (name, 300)).chain(several.map(|name| (name, 30_001)));
     let made: Vec<(&str, u64)> =
-        Scene::names().map(|name| (name, hash(&build(&small(name, 300))))).collect();
+        all.map(|(name, n)| (name, hash(&build(&small(name, n))))).collect();
     let listing: String =
         made.iter().map(|(name, hash)| format!("        (\"{name}\", {hash:#018x}),\n")).collect();
     assert_eq!(made, known, "the scenes are now\n{listing}");
     let mut other = small("plummer", 300);
     other.seed += 1;
     assert_ne!(hash(&build(&other)), hash(&build(&small("plummer", 300))));
+}
+
+#[test]
+fn scenes_do_not_depend_on_the_number_of_threads() {
+    for name in ["gas-collision", "minor-merger", "plummer", "hernquist", "random-shell"] {
+        let scene = small(name, 30_001);
+        let all = build(&scene);
+        for threads in [1, 2, 7] {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            assert!(pool.install(|| build(&scene)) == all, "{name} with {threads} threads");
+        }
+    }
 }
 
 #[test]

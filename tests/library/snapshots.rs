@@ -6,6 +6,7 @@ mod columns;
 mod damage;
 mod files;
 mod foreign;
+mod large;
 mod losses;
 mod nemo;
 mod parts;

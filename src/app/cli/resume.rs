@@ -57,7 +57,7 @@ pub fn main(args: &Args) -> Result<Ended> {
     }
     let waiting = progress::waiting("first forces");
     let restart = restart_of(&found.snapshot);
-    let bodies = found.snapshot.bodies.clone();
+    let bodies = std::mem::take(&mut found.snapshot.bodies);
     let mut sim = match ranks::ranks() {
         None => Simulation::resume(bodies, settings, restart.as_ref())?,
         Some(ranks) => {
@@ -100,5 +100,5 @@ pub fn main(args: &Args) -> Result<Ended> {
         serde_json::from_str(&ranks::broadcast(serde_json::to_string(&log_state)?)?)?;
     let log = log.unwrap_or_else(|| EnergyLog::elsewhere(log_state.0, log_state.1));
     together::watch_ranks()?;
-    run::record(&mut sim, &folder, log, &found.snapshot, args.json)
+    run::record(&mut sim, &folder, log, found.snapshot, args.json)
 }

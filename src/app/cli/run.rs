@@ -111,7 +111,7 @@ pub fn main(args: &Args) -> Result<Ended> {
     {
         print::note(why);
     }
-    let mut sim = Simulation::on(choice, input.snapshot.bodies.clone(), settings)?;
+    let mut sim = Simulation::on(choice, std::mem::take(&mut input.snapshot.bodies), settings)?;
     drop(waiting);
     // A device rounds bodies to f32 before the first step; the first snapshot holds the rounded
     // ones.
@@ -132,7 +132,7 @@ pub fn main(args: &Args) -> Result<Ended> {
         None => (RunFolder::elsewhere(&args.out, plan), EnergyLog::elsewhere(false, None)),
     };
     together::watch_ranks()?;
-    record(&mut sim, &folder, log, &input.snapshot, as_json)
+    record(&mut sim, &folder, log, input.snapshot, as_json)
 }
 
 /// A checksum of the bodies, which every rank reads or generates by itself.
@@ -193,18 +193,24 @@ fn whole_steps(
     Ok(even)
 }
 
-/// Runs to the end of the plan or to Ctrl-C, and reports how it went.
+/// Runs to the end of the plan or to Ctrl-C, and reports how it went. `first` is the snapshot from
+/// which it goes on; without bodies, those of `sim` are read.
 pub fn record(
     sim: &mut Simulation,
     folder: &RunFolder,
     mut log: EnergyLog,
-    template: &Snapshot,
+    mut first: Snapshot,
     as_json: bool,
 ) -> Result<Ended> {
     if let Some(frame) = sim.frame() {
         log::info!("f32 numbers on the device: {frame}");
     }
-    let near = sim.closer_than_f32(&template.bodies);
+    if first.bodies.is_empty() {
+        first.bodies = sim.bodies()?;
+    }
+    let near = sim.closer_than_f32(&first.bodies);
+    let template = &record::template(&first);
+    drop(first);
     if !as_json {
         print::text(&format!(
             "{} bodies, eps {}, dt {}, {}, engine {} ({})\n",

@@ -13,18 +13,20 @@ mod motion;
 mod ring;
 mod spheroid;
 
+use std::ops::Range;
+
 pub(crate) use disk::Disk;
 use distribution::Distribution;
 use flattening::{axial_factor, axial_share};
 use glam::DVec3;
 use monopole::Monopole;
-use motion::{Chance, Motion};
-use rayon::prelude::*;
+use motion::Motion;
 pub(crate) use spheroid::Spheroid;
 use spheroid::{Profile, interpolate, radial_grid};
 
-use super::rng::{Even, Stream};
-use crate::bodies::{Bodies, Component, Role};
+use super::drawing::Streams;
+use crate::bodies::{Bodies, Component, Role, for_all};
+use crate::math::sum_vec_of;
 
 /// Number of radii in the tables.
 const NODES: usize = 500;
@@ -34,9 +36,6 @@ const GAS_HEIGHT: f64 = 0.4;
 const GAS_Q: f64 = 0.7;
 /// The lowest Q of gas: below it the gas would clump at once.
 const LEAST_GAS_Q: f64 = 0.8;
-/// Number of bodies whose random numbers are drawn in sequence before all cores make bodies from
-/// them.
-const BLOCK: usize = 1 << 16;
 
 /// A galaxy and the number of bodies of each part.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -76,17 +75,9 @@ impl Galaxy {
             false => vec![1.0 / 3.0; NODES],
         };
 
-        let count = disk_bodies + self.bulge.1 + self.halo.1;
-        let mut bodies = Bodies::with_capacity(count);
-        bodies.components.clear();
-        // Each part has its own stream of random numbers.
-        let layer_drawn = |layer: Disk, count: usize, stream: u64| {
-            if count == 0 {
-                return Vec::new();
-            }
+        let layer_motion = |layer: Disk, count: usize| {
             let inward = |r| -interpolate(&radii, &spheres.slope, r);
-            let motion = Motion::new(layer, self.softening, inward);
-            draw_disk(&motion, count, &mut Stream::new(seed, stream))
+            (count > 0).then(|| Motion::new(layer, self.softening, inward))
         };
         let gas_layer = Disk {
             height: GAS_HEIGHT * disk.height,
@@ -94,97 +85,106 @@ impl Galaxy {
             ..disk
         };
         let gas = self.gas.min(disk_bodies);
-        let disk_drawn = || {
-            let stars = || layer_drawn(disk, disk_bodies - gas, 0);
-            rayon::join(stars, || layer_drawn(gas_layer, gas, 3))
+        let layers = || {
+            let stars = || layer_motion(disk, disk_bodies - gas);
+            rayon::join(stars, || layer_motion(gas_layer, gas))
         };
-        let spheroid_drawn = |k: usize| {
-            let count = spheroids[k].1;
-            if count == 0 {
-                return Vec::new();
-            }
-            let distribution = Distribution::new(&profiles[k], &total);
-            let factor = axial_factor(&radii, &profiles[k], &disks, &share, &spheres);
-            let mut stream = Stream::new(seed, 1 + k as u64);
-            let mut drawn = draw(&profiles[k], &distribution, &radii, count, &mut stream);
-            drawn.par_iter_mut().for_each(|(position, velocity)| {
-                let axial = interpolate(&radii, &factor, position.length());
-                let across = (0.5 * (3.0 - axial)).sqrt();
-                *velocity *= DVec3::new(across, across, axial.sqrt());
-            });
-            drawn
+        let sphere = |k: usize| {
+            (spheroids[k].1 > 0).then(|| Sphere {
+                radii: &radii,
+                profile: &profiles[k],
+                distribution: Distribution::new(&profiles[k], &total),
+                axial: axial_factor(&radii, &profiles[k], &disks, &share, &spheres),
+            })
         };
-        let ((disk_drawn, gas_drawn), (bulge_drawn, halo_drawn)) =
-            rayon::join(disk_drawn, || rayon::join(|| spheroid_drawn(0), || spheroid_drawn(1)));
+        let ((stars, gas_motion), (bulge, halo)) =
+            rayon::join(layers, || rayon::join(|| sphere(0), || sphere(1)));
+
         let gas_mass = disk.mass * gas as f64 / disk_bodies.max(1) as f64;
-        for (name, role, mass, drawn) in [
-            ("disk", Role::Disk, disk.mass - gas_mass, disk_drawn),
-            ("gas", Role::Gas, gas_mass, gas_drawn),
-            ("bulge", Role::Bulge, self.bulge.0.mass, bulge_drawn),
-            ("halo", Role::Halo, self.halo.0.mass, halo_drawn),
-        ] {
-            if !drawn.is_empty() {
-                add(&mut bodies, name, role, mass, drawn);
-            }
+        let mut bodies = Bodies::zeroed(disk_bodies + self.bulge.1 + self.halo.1);
+        bodies.components.clear();
+        let mut first = 0;
+        let mut add = |name: &str, role, mass, count, fill: &dyn Fn(Motions)| {
+            let component = Component::new(name, role);
+            add(&mut bodies, first..first + count, component, mass, fill);
+            first += count;
+        };
+        // Each part has its own streams of random numbers.
+        if let Some(motion) = &stars {
+            let mass = disk.mass - gas_mass;
+            let fill = |all: Motions| draw_disk(motion, all, seed, 0);
+            add("disk", Role::Disk, mass, disk_bodies - gas, &fill);
+        }
+        if let Some(motion) = &gas_motion {
+            add("gas", Role::Gas, gas_mass, gas, &|all| draw_disk(motion, all, seed, 3));
+        }
+        if let Some(sphere) = &bulge {
+            let (mass, count) = (self.bulge.0.mass, self.bulge.1);
+            add("bulge", Role::Bulge, mass, count, &|all| sphere.draw(all, seed, 1));
+        }
+        if let Some(sphere) = &halo {
+            let (mass, count) = (self.halo.0.mass, self.halo.1);
+            add("halo", Role::Halo, mass, count, &|all| sphere.draw(all, seed, 2));
         }
         bodies
     }
 }
 
-/// `count` positions and velocities of a disk. The random numbers are drawn in sequence; all cores
-/// make bodies from them.
-fn draw_disk(motion: &Motion, count: usize, stream: &mut Stream) -> Vec<(DVec3, DVec3)> {
-    let even = Even::new(stream);
-    let mut drawn = Vec::with_capacity(count);
-    for first in (0..count).step_by(BLOCK) {
-        let block = BLOCK.min(count - first);
-        let chances: Vec<Chance> = (0..block).map(|_| Chance::draw(stream)).collect();
-        let body = |(k, chance)| motion.body(even.point(first + k).0, chance);
-        drawn.par_extend(chances.par_iter().enumerate().map(body));
-    }
-    drawn
+/// Positions and velocities to fill.
+type Motions<'a> = (&'a mut [DVec3], &'a mut [DVec3]);
+
+/// Fills the positions and velocities of a disk.
+fn draw_disk(motion: &Motion, motions: Motions, seed: u64, part: u32) {
+    let (streams, even) = Streams::with_even(seed, part);
+    streams.fill_motions(motions, |k, stream| [motion.body(even.point(k).0, stream)]);
 }
 
-/// `count` positions and velocities of an isotropic sphere, on an even grid of radii and speeds.
-/// Each body has a partner at the opposite point with the opposite velocity. Without it a halo of
-/// few bodies would be off centre by its radius over sqrt(n), and recentring it would shift its
-/// cusp away from the bulge's.
-fn draw(
-    profile: &Profile,
-    distribution: &Distribution,
-    radii: &[f64],
-    count: usize,
-    stream: &mut Stream,
-) -> Vec<(DVec3, DVec3)> {
-    let even = Even::new(stream);
-    let pairs = count.div_ceil(2);
-    let mut drawn = Vec::with_capacity(pairs);
-    for first in (0..pairs).step_by(BLOCK) {
-        let block = BLOCK.min(pairs - first);
-        let directions: Vec<[DVec3; 2]> =
-            (0..block).map(|_| [stream.direction(), stream.direction()]).collect();
-        let pair = |(k, [place, motion]): (usize, &[DVec3; 2])| {
-            let (mass_fraction, speed_fraction) = even.point(first + k);
-            let r = profile.radius_of(radii, mass_fraction);
-            let position = *place * r;
-            let velocity = *motion * distribution.speed(radii, r, speed_fraction);
+/// A sphere in the field of a galaxy.
+struct Sphere<'a> {
+    radii: &'a [f64],
+    profile: &'a Profile,
+    distribution: Distribution,
+    /// See [`axial_factor`].
+    axial: Vec<f64>,
+}
+
+impl Sphere<'_> {
+    /// Fills the positions and velocities, on an even grid of radii and speeds. Each body has a
+    /// partner at the opposite point with the opposite velocity. Without it a halo of few bodies
+    /// would be off centre by its radius over sqrt(n), and recentring it would shift its cusp away
+    /// from the bulge's.
+    fn draw(&self, motions: Motions, seed: u64, part: u32) {
+        let (streams, even) = Streams::with_even(seed, part);
+        streams.fill_motions(motions, |k, stream| {
+            let [place, motion] = [stream.direction(), stream.direction()];
+            let (mass_fraction, speed_fraction) = even.point(k);
+            let r = self.profile.radius_of(self.radii, mass_fraction);
+            let position = place * r;
+            let speed = self.distribution.speed(self.radii, r, speed_fraction);
+            let axial = interpolate(self.radii, &self.axial, position.length());
+            let across = (0.5 * (3.0 - axial)).sqrt();
+            let velocity = motion * speed * DVec3::new(across, across, axial.sqrt());
             [(position, velocity), (-position, -velocity)]
-        };
-        drawn.par_extend(directions.par_iter().enumerate().map(pair));
+        });
     }
-    let mut drawn = drawn.into_flattened();
-    drawn.truncate(count);
-    drawn
 }
 
-/// Adds a recentred component of total mass `mass`, in bodies of equal mass.
-fn add(bodies: &mut Bodies, name: &str, role: Role, mass: f64, drawn: Vec<(DVec3, DVec3)>) {
-    let count = drawn.len() as f64;
-    let position = crate::math::sum_vec(drawn.iter().map(|d| d.0)) / count;
-    let velocity = crate::math::sum_vec(drawn.iter().map(|d| d.1)) / count;
-    let component = bodies.components.len() as u8;
-    bodies.components.push(Component::new(name, role));
-    for (x, v) in drawn {
-        bodies.push(mass / count, x - position, v - velocity, component);
-    }
+/// Makes the bodies of `range` a recentred component of total mass `mass`, in bodies of equal mass.
+fn add(
+    bodies: &mut Bodies,
+    range: Range<usize>,
+    component: Component,
+    mass: f64,
+    fill: &dyn Fn(Motions),
+) {
+    let (count, index) = (range.len(), bodies.components.len() as u8);
+    bodies.components.push(component);
+    let (x, v) = (&mut bodies.position[range.clone()], &mut bodies.velocity[range.clone()]);
+    fill((&mut *x, &mut *v));
+    let position = sum_vec_of(count, |i| x[i]) / count as f64;
+    let velocity = sum_vec_of(count, |i| v[i]) / count as f64;
+    for_all(x, |x| *x -= position);
+    for_all(v, |v| *v -= velocity);
+    for_all(&mut bodies.mass[range.clone()], |m| *m = mass / count as f64);
+    for_all(&mut bodies.component[range], |c| *c = index);
 }

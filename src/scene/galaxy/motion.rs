@@ -10,31 +10,12 @@ use glam::DVec3;
 
 use super::disk::{Disk, EDGE, HEIGHTS, height_at, quantiles, squared_separations};
 use super::ring;
-use crate::scene::rng::{NormalChance, Stream};
+use crate::scene::rng::Stream;
 
 /// Number of radii in the tables.
 const NODES: usize = 161;
 /// Toomre's constant for stars: Q = sigma_R kappa / (3.36 G Sigma) (Toomre 1964).
 const TOOMRE: f64 = 3.36;
-
-/// The random input of one body of a disk: cheap to draw in sequence, so that all cores can make
-/// bodies from it.
-pub(crate) struct Chance {
-    height: f64,
-    direction: (f64, f64),
-    normal: [NormalChance; 3],
-}
-
-impl Chance {
-    /// Draws the input of the next body.
-    pub fn draw(stream: &mut Stream) -> Self {
-        Self {
-            height: stream.uniform(),
-            direction: stream.on_circle(),
-            normal: std::array::from_fn(|_| stream.normal_chance()),
-        }
-    }
-}
 
 /// The kinematics of a disk, in tables over the cylindrical radius.
 #[derive(Clone, Debug)]
@@ -171,13 +152,14 @@ impl Motion {
         (circular * circular + sigma * sigma * drift).max(0.0).sqrt()
     }
 
-    /// Position and velocity of the body at the radius that encloses the fraction `u` of the mass.
-    pub fn body(&self, u: f64, chance: &Chance) -> (DVec3, DVec3) {
+    /// Position and velocity of a body at the radius that encloses the fraction `u` of the mass;
+    /// the rest is drawn.
+    pub fn body(&self, u: f64, stream: &mut Stream) -> (DVec3, DVec3) {
         let r = self.disk.radius_of(u);
         // Within six scale heights, all but 1e-5 of the mass.
-        let z = self.disk.height * height_at(chance.height.clamp(6e-6, 1.0 - 6e-6));
-        let (cosine, sine) = chance.direction;
-        let normal = chance.normal.map(NormalChance::number);
+        let z = self.disk.height * height_at(stream.uniform().clamp(6e-6, 1.0 - 6e-6));
+        let (cosine, sine) = stream.on_circle();
+        let normal: [f64; 3] = std::array::from_fn(|_| stream.normal());
         let sigma = self.radial_dispersion(r);
         let axis_ratio = self.at(&self.axis_ratio_squared, r).sqrt();
         let radial = sigma * normal[0];

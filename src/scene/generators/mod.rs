@@ -3,8 +3,9 @@
 use glam::DVec3;
 
 use super::Values;
+use super::drawing::Streams;
 use super::rng::Stream;
-use crate::bodies::Bodies;
+use crate::bodies::{Bodies, for_all};
 
 pub(super) mod cold_sphere;
 pub(super) mod disk_galaxy;
@@ -20,19 +21,17 @@ pub(super) mod two_body;
 pub(super) mod uniform_cube;
 
 /// As many bodies as the parameter `n` says, of total mass 1, with the positions and velocities
-/// that `draw` makes one after another, recentred.
+/// that `draw` makes of the numbers of a stream, recentred.
 fn drawn(
     values: &Values,
     seed: u64,
-    mut draw: impl FnMut(&mut Stream) -> (DVec3, DVec3),
+    draw: impl Fn(&mut Stream) -> (DVec3, DVec3) + Sync,
 ) -> Bodies {
     let n = values.count("n");
-    let mut stream = Stream::new(seed, 0);
-    let mut bodies = Bodies::with_capacity(n);
-    for _ in 0..n {
-        let (position, velocity) = draw(&mut stream);
-        bodies.push(1.0 / n as f64, position, velocity, 0);
-    }
+    let mut bodies = Bodies::zeroed(n);
+    for_all(&mut bodies.mass, |mass| *mass = 1.0 / n as f64);
+    let motions = (&mut bodies.position[..], &mut bodies.velocity[..]);
+    Streams::new(seed, 0).fill_motions(motions, |_, stream| [draw(stream)]);
     bodies.recentre();
     bodies
 }

@@ -4,8 +4,10 @@ use std::f64::consts::PI;
 
 use rayon::prelude::*;
 
-use crate::bodies::Bodies;
+use crate::bodies::{Bodies, for_all};
 use crate::error::Result;
+use crate::math::{CompensatedSum, sum_of};
+use crate::scene::drawing::{BLOCK, Streams};
 use crate::scene::rng::{Even, Stream};
 use crate::scene::{Generator, Parameter, Values};
 
@@ -26,13 +28,18 @@ const EDGE: f64 = 10.0 * 16.0 / (3.0 * PI);
 
 fn build(values: &Values, seed: u64) -> Result<Bodies> {
     let n = values.count("n");
-    let mut stream = Stream::new(seed, 0);
-    let even = Even::new(&mut stream);
-    let mut bodies = Bodies::with_capacity(n);
-    for r in radii(&even, n) {
-        let escape = (2.0 / (1.0 + r * r).sqrt()).sqrt();
-        let speed = escape * draw_speed(&mut stream);
-        bodies.push(1.0 / n as f64, stream.direction() * r, stream.direction() * speed, 0);
+    let (streams, even) = Streams::with_even(seed, 0);
+    let mut bodies = Bodies::zeroed(n);
+    for_all(&mut bodies.mass, |mass| *mass = 1.0 / n as f64);
+    {
+        let radii = radii(&even, n);
+        let motions = (&mut bodies.position[..], &mut bodies.velocity[..]);
+        streams.fill_motions(motions, |k, stream| {
+            let r = radii[k];
+            let escape = (2.0 / (1.0 + r * r).sqrt()).sqrt();
+            let speed = escape * draw_speed(stream);
+            [(stream.direction() * r, stream.direction() * speed)]
+        });
     }
     bodies.components[0].name = "stars".into();
     bodies.recentre();
@@ -50,8 +57,8 @@ fn radii(even: &Even, n: usize) -> Vec<f64> {
     let (mut all, mut tried) = (Vec::with_capacity(n), 0);
     while all.len() < n {
         let more = n - all.len();
-        let made: Vec<f64> = (tried..tried + more).into_par_iter().map(radius).collect();
-        all.extend(made.into_iter().filter(|r| *r > 0.0 && *r <= EDGE));
+        let made = (tried..tried + more).into_par_iter().map(radius);
+        all.par_extend(made.filter(|r| *r > 0.0 && *r <= EDGE));
         tried += more;
     }
     all
@@ -69,27 +76,40 @@ fn draw_speed(stream: &mut Stream) -> f64 {
     }
 }
 
-/// Rescales positions and velocities so that W = -1/2 and K = 1/4.
+/// Rescales positions and velocities of bodies of one mass so that W = -1/2 and K = 1/4.
 fn to_standard_units(bodies: &mut Bodies) {
-    let mut by_radius: Vec<(f64, f64)> =
-        bodies.position.par_iter().zip(&bodies.mass).map(|(x, &m)| (x.length(), m)).collect();
-    by_radius.par_sort_by(|a, b| a.0.total_cmp(&b.0));
+    let (n, m) = (bodies.len(), bodies.mass[0]);
+    let mut radii: Vec<f64> = bodies.position.par_iter().map(|x| x.length()).collect();
+    radii.par_sort_unstable_by(f64::total_cmp);
+    let potential = shells_energy(&radii, m);
+    let twice_kinetic = sum_of(n, |i| m * bodies.velocity[i].length_squared());
+    let (length, speed) = (-2.0 * potential, (0.25 / (0.5 * twice_kinetic)).sqrt());
+    for_all(&mut bodies.position, |x| *x *= length);
+    for_all(&mut bodies.velocity, |v| *v *= speed);
+}
+
+/// The potential energy of shells of mass `m` at ascending `radii`.
+fn shells_energy(radii: &[f64], m: f64) -> f64 {
+    // Half of a body's own shell acts on it.
+    let energy = |within: f64, r: f64| -m * (within + 0.5 * m) / r;
+    // The mass within each block of shells, added shell by shell as within the blocks.
     let mut within = 0.0;
-    let potential = crate::math::sum(by_radius.iter().map(|&(r, m)| {
-        // Half of the body's own shell acts on it.
-        let energy = -m * (within + 0.5 * m) / r;
-        within += m;
-        energy
-    }));
-    let kinetic = 0.5
-        * crate::math::sum(
-            bodies.velocity.iter().zip(&bodies.mass).map(|(v, m)| m * v.length_squared()),
-        );
-    let (length, speed) = (-2.0 * potential, (0.25 / kinetic).sqrt());
-    for x in &mut bodies.position {
-        *x *= length;
-    }
-    for v in &mut bodies.velocity {
-        *v *= speed;
-    }
+    let starts: Vec<f64> = radii
+        .chunks(BLOCK)
+        .map(|block| {
+            let start = within;
+            block.iter().for_each(|_| within += m);
+            start
+        })
+        .collect();
+    let blocks = radii.par_chunks(BLOCK).zip(&starts).map(|(block, start)| {
+        let mut within = *start;
+        let energies = block.iter().map(|&r| {
+            let energy = energy(within, r);
+            within += m;
+            energy
+        });
+        energies.collect::<CompensatedSum>()
+    });
+    blocks.collect::<Vec<_>>().into_iter().sum::<CompensatedSum>().value()
 }

@@ -22,6 +22,9 @@ use crate::stop;
 /// Submissions in flight, so that the device always has the next one queued.
 pub(super) const IN_FLIGHT: usize = 2;
 
+/// Number of bodies that are read back at once, 16 bytes each from every buffer.
+const PIECE: usize = if cfg!(test) { 1 << 9 } else { 1 << 21 };
+
 impl DeviceState {
     /// [`DeviceState::advance`], blocking.
     #[cfg(not(target_arch = "wasm32"))]
@@ -138,45 +141,71 @@ impl DeviceState {
         let frame = self.frame_at(time);
         let three = |v: &[f32; 4]| [v[0], v[1], v[2]];
         let mut rests = std::mem::take(&mut self.rests);
-        let widened = self.read_entries(&buffers, sinks.clone(), |read| {
+        if !frame.is_central() {
+            rests.position.resize(count, DVec3::ZERO);
+            rests.velocity.resize(count, DVec3::ZERO);
+        }
+        let mut last = std::mem::take(&mut self.last);
+        if self.stepper.needs_last_accelerations() {
+            last.resize(sinks.len(), [0.0; 3]);
+        }
+        let mut acceleration: Vec<DVec3> = bytemuck::zeroed_vec(sinks.len());
+        let widen = |piece: Range<usize>, read: &[&[[f32; 4]]]| {
             let fine = |i: usize| fine::join(three(&read[0][i]), three(&read[1][i]), read[2][i][3]);
-            let position = bodies.position[sinks.clone()].par_iter_mut().enumerate();
-            let velocity = bodies.velocity[sinks.clone()].par_iter_mut().enumerate();
+            let bodies_of = piece.start..piece.end;
+            let position = bodies.position[bodies_of.clone()].par_iter_mut().enumerate();
+            let velocity = bodies.velocity[bodies_of.clone()].par_iter_mut().enumerate();
             if frame.is_central() {
                 // The frame's units are powers of two and its origin is 0: f64 holds the products
                 // exactly.
                 position.for_each(|(i, wide)| *wide = frame.exact_position(fine(i).0).0);
                 velocity.for_each(|(i, wide)| *wide = frame.exact_velocity(fine(i).1).0);
             } else {
-                rests.position.resize(count, DVec3::ZERO);
-                rests.velocity.resize(count, DVec3::ZERO);
-                let rest = rests.position[sinks.clone()].par_iter_mut();
+                let rest = rests.position[bodies_of.clone()].par_iter_mut();
                 position.zip(rest).for_each(|((i, wide), rest)| {
                     (*wide, *rest) = frame.exact_position(fine(i).0);
                 });
-                let rest = rests.velocity[sinks.clone()].par_iter_mut();
+                let rest = rests.velocity[bodies_of].par_iter_mut();
                 velocity.zip(rest).for_each(|((i, wide), rest)| {
                     (*wide, *rest) = frame.exact_velocity(fine(i).1);
                 });
             }
-            read[2].par_iter().map(|a| frame.wide_acceleration(three(a))).collect()
-        });
-        let widened: Result<Vec<DVec3>> = widened.await;
+            let own = piece.start - sinks.start..piece.end - sinks.start;
+            let wide = acceleration[own.clone()].par_iter_mut().zip(read[2]);
+            wide.for_each(|(wide, a)| *wide = frame.wide_acceleration(three(a)));
+            if let Some(last) = last.get_mut(own) {
+                last.par_iter_mut().zip(read[2]).for_each(|(last, a)| *last = three(a));
+            }
+        };
+        let read = self.read_pieces(&buffers, sinks.clone(), widen).await;
         self.rests = rests;
-        let acceleration = widened?;
-        if self.stepper.needs_last_accelerations() {
-            self.last.clone_from(&acceleration);
-        }
+        self.last = last;
+        read?;
         self.built_at.clear();
         let steps = self.stepper.forces.steps();
         if let Some(built_at) = steps.and_then(|steps| steps.built_at().cloned()) {
             let wide = |at: &[f32; 4]| DVec3::from(three(at).map(f64::from));
-            let widen = |read: &[&[[f32; 4]]]| {
-                read.first().map(|all| all.par_iter().map(wide).collect()).unwrap_or_default()
-            };
-            self.built_at = self.read_entries(&[built_at], 0..count, widen).await?;
+            let mut all = std::mem::take(&mut self.built_at);
+            let widen = |_, read: &[&[[f32; 4]]]| all.par_extend(read[0].par_iter().map(wide));
+            self.read_pieces(&[built_at], 0..count, widen).await?;
+            self.built_at = all;
         }
         Ok(acceleration)
+    }
+
+    /// [`DeviceState::read_entries`] of at most [`PIECE`] entries at a time, so that readback buffers
+    /// stay small. Nothing else may be submitted meanwhile, or the pieces are of different times.
+    async fn read_pieces(
+        &mut self,
+        buffers: &[wgpu::Buffer],
+        entries: Range<usize>,
+        mut convert: impl FnMut(Range<usize>, &[&[[f32; 4]]]),
+    ) -> Result<()> {
+        for first in entries.clone().step_by(PIECE) {
+            let piece = first..(first + PIECE).min(entries.end);
+            self.read_entries(buffers, piece.clone(), |read| convert(piece, read)).await?;
+        }
+        Ok(())
     }
 
     /// Reads a range of the entries of each buffer, all in one submission, and returns the result
@@ -222,9 +251,21 @@ impl DeviceState {
         let (sums, slices) = self.potential_sums();
         let sums = [sums.clone()];
         let unit = self.frame.potential_unit();
-        let add = |sums: &[&[[f32; 4]]]| add_potentials(sums[0], n, unit);
-        let potential = self.read_entries(&sums, 0..slices as usize * n, add).await?;
-        match potential.iter().position(|phi| !phi.is_finite()) {
+        let potential = match slices {
+            1 => {
+                let mut potential = Vec::with_capacity(n);
+                let widen = |piece: Range<usize>, sums: &[&[[f32; 4]]]| {
+                    potential.append(&mut add_potentials(sums[0], piece.len(), unit));
+                };
+                self.read_pieces(&sums, 0..n, widen).await?;
+                potential
+            }
+            slices => {
+                let add = |sums: &[&[[f32; 4]]]| add_potentials(sums[0], n, unit);
+                self.read_entries(&sums, 0..slices as usize * n, add).await?
+            }
+        };
+        match potential.par_iter().position_first(|phi| !phi.is_finite()) {
             None => Ok(potential),
             Some(i) => Err(Error::Body {
                 index: sinks.start + i,

@@ -126,7 +126,9 @@ impl Backend for DeviceState {
     fn restart(&self) -> Restart {
         let mut restart = Restart::of_rests(&self.rests);
         if !self.last.is_empty() {
-            restart.columns.extend(last::columns(&self.last));
+            let (frame, last) = (self.frame, &self.last);
+            let wide = |i: usize| frame.wide_acceleration(last[i]);
+            restart.columns.extend(last::columns_of(last.len(), wide));
         }
         if !self.built_at.is_empty() {
             restart.columns.extend(rebuilds::in_frame(&self.built_at));

@@ -103,8 +103,8 @@ pub struct DeviceState {
     integrator: &'static Integrator,
     tree: TreeConfig,
     field: DeviceField,
-    /// The accelerations read last, if the next forces depend on them.
-    last: Vec<DVec3>,
+    /// The accelerations read last, in the frame, if the next forces depend on them.
+    last: Vec<[f32; 3]>,
     /// Positions, in the frame, over which the tree was built that serves several steps, as of the
     /// last reading.
     built_at: Vec<DVec3>,

@@ -3,10 +3,13 @@
 use std::collections::BTreeMap;
 
 use glam::DVec3;
+use rayon::prelude::*;
 
 use super::super::bytes::Reader;
-use super::super::{Column, Endianness, Problem, Snapshot};
-use super::{COLUMNS, EXTRA, F64, HEADER_BYTES, MAGIC, TEXTS, U8, U64, VERSION_1, VERSION_2};
+use super::super::{Column, ColumnType, Endianness, Problem, Snapshot};
+use super::{
+    COLUMNS, EXTRA, F64, HEADER_BYTES, MAGIC, SHARE, TEXTS, U8, U64, VERSION_1, VERSION_2, checksum,
+};
 use crate::bodies::{Bodies, Component, Role};
 use crate::messages;
 use crate::units::Units;
@@ -90,7 +93,7 @@ impl<'a> Field<'a> {
         let end = reader.at();
         let crc = reader.u32(&what)?;
         reader.u32(&what)?;
-        if crc != crc32fast::hash(&bytes[at..end]) {
+        if crc != checksum(&bytes[at..end]).finalize() {
             return Err(format!("is damaged: the checksum of {what} does not match"));
         }
         let name = std::str::from_utf8(name)
@@ -117,7 +120,7 @@ impl<'a> Field<'a> {
     }
 
     fn f64s(&self) -> Result<Vec<f64>, Problem> {
-        Ok(self.typed(F64, 1, 8)?.chunks_exact(8).map(|value| ORDER.f64(value)).collect())
+        Ok(values(self.typed(F64, 1, 8)?, 8))
     }
 
     /// Reads a column of any type that files of this version have.
@@ -125,7 +128,14 @@ impl<'a> Field<'a> {
         let is_of = |(_, code): &&(_, u8)| *code == self.kind && version >= VERSION_2;
         // A type that no column has is rejected as a wrong f64 column.
         let &(kind, code) = COLUMNS.iter().find(is_of).unwrap_or(&COLUMNS[0]);
-        Ok(ORDER.column(kind, self.typed(code, 1, kind.bytes() as u64)?))
+        let bytes = self.typed(code, 1, kind.bytes() as u64)?;
+        Ok(match kind {
+            ColumnType::F64 => Column::F64(values(bytes, 8)),
+            ColumnType::F32 => Column::F32(values(bytes, 4)),
+            ColumnType::U64 => Column::U64(values(bytes, 8)),
+            ColumnType::U32 => Column::U32(values(bytes, 4)),
+            ColumnType::I64 => Column::I64(values(bytes, 8)),
+        })
     }
 
     fn one_f64(&self) -> Result<f64, Problem> {
@@ -136,8 +146,7 @@ impl<'a> Field<'a> {
     }
 
     fn vectors(&self) -> Result<Vec<DVec3>, Problem> {
-        let vector = |v: &[u8]| DVec3::new(ORDER.f64(v), ORDER.f64(&v[8..]), ORDER.f64(&v[16..]));
-        Ok(self.typed(F64, 3, 8)?.chunks_exact(24).map(vector).collect())
+        Ok(values(self.typed(F64, 3, 8)?, 8))
     }
 
     fn texts(&self) -> Result<Vec<&'a str>, Problem> {
@@ -173,6 +182,19 @@ impl<'a> Field<'a> {
         let name = messages::piece(self.name);
         format!("the field '{name}' at byte {} {}", self.at, problem.as_ref())
     }
+}
+
+/// The values in little-endian `bytes`, whose numbers have `width` bytes, copied by all cores.
+fn values<T: bytemuck::Pod>(bytes: &[u8], width: usize) -> Vec<T> {
+    let mut values = bytemuck::zeroed_vec::<T>(bytes.len() / size_of::<T>());
+    let raw: &mut [u8] = bytemuck::cast_slice_mut(&mut values);
+    raw.par_chunks_mut(SHARE).zip(bytes.par_chunks(SHARE)).for_each(|(to, from)| {
+        to.copy_from_slice(from);
+        if cfg!(target_endian = "big") {
+            to.chunks_exact_mut(width).for_each(<[u8]>::reverse);
+        }
+    });
+    values
 }
 
 fn pad(reader: &mut Reader, what: &str) -> Result<(), Problem> {
@@ -212,11 +234,11 @@ fn build(fields: &BTreeMap<&str, Field>, version: u32) -> Result<Snapshot, Probl
         .map(|(name, r)| Ok(Component::new(*name, role(r)?)))
         .collect::<Result<_, Problem>>()?;
     snapshot.bodies = Bodies {
-        id: field("id")?.typed(U64, 1, 8)?.chunks_exact(8).map(|id| ORDER.u64(id)).collect(),
+        id: values(field("id")?.typed(U64, 1, 8)?, 8),
         mass: field("mass")?.f64s()?,
         position: field("position")?.vectors()?,
         velocity: field("velocity")?.vectors()?,
-        component: field("component")?.typed(U8, 1, 1)?.to_vec(),
+        component: values(field("component")?.typed(U8, 1, 1)?, 1),
         components,
     };
     for (name, field) in fields {

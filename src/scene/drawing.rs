@@ -1,0 +1,107 @@
+//! Drawing bodies by all cores: each block of them has a random stream of its own, so that the
+//! bodies do not depend on the number of cores.
+
+use glam::DVec3;
+use rayon::prelude::*;
+
+use super::rng::{Even, Stream};
+
+/// Number of bodies that are drawn from one stream.
+pub(crate) const BLOCK: usize = 4096;
+
+/// The random streams of one part of a scene, one for each block of its bodies. Parts of one seed
+/// are independent, so that more bodies in one part do not change those of another.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Streams {
+    seed: u64,
+    part: u32,
+    has_even: bool,
+}
+
+impl Streams {
+    /// The streams of part number `part` of `seed`.
+    pub fn new(seed: u64, part: u32) -> Self {
+        Self { seed, part, has_even: false }
+    }
+
+    /// The streams, and one even sequence for all blocks together.
+    pub fn with_even(seed: u64, part: u32) -> (Self, Even) {
+        let streams = Self::new(seed, part);
+        (Self { has_even: true, ..streams }, Even::new(&mut streams.block(0)))
+    }
+
+    /// The stream of block number `k`. The stream of the first block begins with the start of the
+    /// even sequence, if there is one; the same numbers are left out of all others.
+    pub fn block(self, k: usize) -> Stream {
+        let mut stream = Stream::new(self.seed, u64::from(self.part) | (k as u64) << 32);
+        if self.has_even {
+            Even::new(&mut stream);
+        }
+        stream
+    }
+
+    /// Fills positions and velocities in groups of K bodies: `of(k, stream)` makes group k, one
+    /// after another in a block. K divides [`BLOCK`]; the last group may be cut.
+    pub fn fill_motions<const K: usize>(
+        self,
+        (position, velocity): (&mut [DVec3], &mut [DVec3]),
+        of: impl Fn(usize, &mut Stream) -> [(DVec3, DVec3); K] + Sync,
+    ) {
+        const { assert!(BLOCK.is_multiple_of(K)) };
+        let blocks = position.par_chunks_mut(BLOCK).zip(velocity.par_chunks_mut(BLOCK));
+        blocks.enumerate().for_each(|(block, (position, velocity))| {
+            let mut stream = self.block(block);
+            let groups = position.chunks_mut(K).zip(velocity.chunks_mut(K));
+            for (k, (position, velocity)) in groups.enumerate() {
+                let group = of(block * (BLOCK / K) + k, &mut stream);
+                for ((x, v), made) in position.iter_mut().zip(velocity).zip(group) {
+                    (*x, *v) = made;
+                }
+            }
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn motions(n: usize) -> Vec<DVec3> {
+        let [mut position, mut velocity] = [(); 2].map(|()| vec![DVec3::ZERO; n]);
+        Streams::new(3, 1).fill_motions((&mut position, &mut velocity), |k, stream| {
+            let x = stream.in_ball() + DVec3::splat(k as f64);
+            [(x, stream.direction()), (-x, DVec3::X)]
+        });
+        position.append(&mut velocity);
+        position
+    }
+
+    #[test]
+    fn drawn_bodies_do_not_depend_on_threads_and_more_keep_the_first() {
+        let n = 3 * BLOCK + 7;
+        let all = motions(n);
+        for threads in [1, 2, 7] {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            assert_eq!(pool.install(|| motions(n)), all, "{threads} threads");
+        }
+        assert_eq!(motions(BLOCK + 1)[..=BLOCK], all[..=BLOCK]);
+        // Group k of a pair begins at body 2 k, also in later blocks.
+        assert!((all[2 * BLOCK] - DVec3::splat(BLOCK as f64)).length() <= 1.0);
+        assert_eq!(all[2 * BLOCK + 1], -all[2 * BLOCK]);
+    }
+
+    #[test]
+    fn blocks_parts_and_seeds_have_different_streams() {
+        let first = |seed, part, block| Streams::new(seed, part).block(block).uniform();
+        let all = [first(1, 0, 0), first(1, 0, 1), first(1, 1, 0), first(2, 0, 0), first(1, 1, 1)];
+        for (k, one) in all.iter().enumerate() {
+            assert!(all[..k].iter().all(|other| other != one), "{all:?}");
+        }
+        // The even sequence takes numbers that no block uses.
+        let (streams, _) = Streams::with_even(1, 0);
+        let mut plain = Streams::new(1, 0).block(0);
+        Even::new(&mut plain);
+        assert_eq!(streams.block(0).uniform(), plain.uniform());
+        assert_ne!(streams.block(0).uniform(), streams.block(1).uniform());
+    }
+}
