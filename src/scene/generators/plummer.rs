@@ -7,6 +7,7 @@ use rayon::prelude::*;
 use crate::bodies::Bodies;
 use crate::error::Result;
 use crate::scene::rng::{Even, Stream};
+use crate::scene::standard::to_standard_units;
 use crate::scene::{Generator, Parameter, Values};
 
 /// Plummer's model by the recipe of Aarseth, Henon & Wielen (1974, appendix), in standard units: M
@@ -66,30 +67,5 @@ fn draw_speed(stream: &mut Stream) -> f64 {
         if 0.1 * stream.uniform() < q * q * rest * rest * rest * rest.sqrt() {
             return q;
         }
-    }
-}
-
-/// Rescales positions and velocities so that W = -1/2 and K = 1/4.
-fn to_standard_units(bodies: &mut Bodies) {
-    let mut by_radius: Vec<(f64, f64)> =
-        bodies.position.par_iter().zip(&bodies.mass).map(|(x, &m)| (x.length(), m)).collect();
-    by_radius.par_sort_by(|a, b| a.0.total_cmp(&b.0));
-    let mut within = 0.0;
-    let potential = crate::math::sum(by_radius.iter().map(|&(r, m)| {
-        // Half of the body's own shell acts on it.
-        let energy = -m * (within + 0.5 * m) / r;
-        within += m;
-        energy
-    }));
-    let kinetic = 0.5
-        * crate::math::sum(
-            bodies.velocity.iter().zip(&bodies.mass).map(|(v, m)| m * v.length_squared()),
-        );
-    let (length, speed) = (-2.0 * potential, (0.25 / kinetic).sqrt());
-    for x in &mut bodies.position {
-        *x *= length;
-    }
-    for v in &mut bodies.velocity {
-        *v *= speed;
     }
 }
