@@ -15,7 +15,7 @@ use crate::scene::rotation::Rotation;
 #[derive(Clone, Debug)]
 pub(crate) enum Source {
     /// A generator with its parameters, and the masses and companions of its stars.
-    Generator(&'static Generator, Values, Stars),
+    Generator(&'static Generator, Values, Box<Stars>),
     /// A single body of this mass.
     Body(f64),
     /// A snapshot file.

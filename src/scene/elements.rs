@@ -271,9 +271,8 @@ mod tests {
         Elements { size, eccentricity, inclination, node, argument, anomaly }
     }
 
-    /// Positions and velocities of REBOUND 5.2.2 (`add(m, a, e, inc, Omega, omega, M or f)` with G =
-    /// 1) for the orbits of Jupiter, Halley's comet, a binary, a fast flyby, 1I/'Oumuamua and a
-    /// needle.
+    /// Positions and velocities by REBOUND 5.2.2, `add(m, a, e, inc, Omega, omega, M or f)` in units
+    /// with `G = 1`: Jupiter, Halley's comet, a binary, a fast flyby, 1I/'Oumuamua, a needle.
     #[test]
     fn states_match_those_of_rebound() {
         let cases = [

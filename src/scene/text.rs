@@ -134,7 +134,7 @@ impl Origin<'_> {
                 .and_then(|parameter| values.set(parameter.name, *value.get_ref()))
                 .map_err(|error| self.error(value.span(), error))?;
         }
-        Ok(Source::Generator(generator, values, stars))
+        Ok(Source::Generator(generator, values, Box::new(stars)))
     }
 
     /// A part after those of the names `before`.
