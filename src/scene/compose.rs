@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use glam::DVec3;
 
-use super::{Generator, Orbit, Values};
-use crate::bodies::{Bodies, for_all};
+use super::stars::Stars;
+use super::{Elements, Generator, Orbit, Values};
+use crate::bodies::{Bodies, Component, Role, for_all};
 use crate::error::{Error, Result};
 use crate::scene::MAX_BODIES;
 use crate::scene::rotation::Rotation;
@@ -13,8 +14,10 @@ use crate::scene::rotation::Rotation;
 /// The source of a part's bodies.
 #[derive(Clone, Debug)]
 pub(crate) enum Source {
-    /// A generator with its parameters.
-    Generator(&'static Generator, Values),
+    /// A generator with its parameters, and the masses and companions of its stars.
+    Generator(&'static Generator, Values, Box<Stars>),
+    /// A single body of this mass.
+    Body(f64),
     /// A snapshot file.
     File(PathBuf),
 }
@@ -34,6 +37,59 @@ pub(crate) struct Part {
     pub turn: [f64; 3],
     pub position: DVec3,
     pub velocity: DVec3,
+    /// Added to position and velocity.
+    pub orbit: Option<PartOrbit>,
+}
+
+/// The orbit of a part's centre of mass.
+#[derive(Clone, Debug)]
+pub(crate) struct PartOrbit {
+    pub elements: Elements,
+    pub about: About,
+}
+
+/// What a part orbits.
+#[derive(Clone, Debug)]
+pub(crate) enum About {
+    /// The centre of mass of all parts before it.
+    All,
+    /// The centre of mass of those parts before it that have one of these names.
+    Named(Vec<String>),
+    /// A mass that stays at the origin.
+    Mass(f64),
+}
+
+impl PartOrbit {
+    /// Moves `bodies` from rest at the origin to their place on the orbit. `before` has one body for
+    /// each of `parts` before this one.
+    pub fn place(&self, bodies: &mut Bodies, parts: &[Part], before: &Bodies) -> Result<()> {
+        let named;
+        let (centre, own) = match &self.about {
+            About::Mass(mass) => {
+                named = single_body(*mass);
+                (&named, 0.0)
+            }
+            About::All => (before, bodies.total_mass()),
+            About::Named(names) => {
+                let is_named =
+                    |&k: &usize| parts[k].name.as_ref().is_some_and(|n| names.contains(n));
+                named = before.selected((0..before.len()).filter(is_named));
+                (&named, bodies.total_mass())
+            }
+        };
+        let (x, v) = self.elements.state(centre.total_mass() + own)?;
+        let (position, velocity) = centre.centre_of_mass();
+        bodies.shift(position + x, velocity + v);
+        Ok(())
+    }
+}
+
+/// One body at rest at the origin.
+pub(crate) fn single_body(mass: f64) -> Bodies {
+    let mut bodies = Bodies::with_capacity(1);
+    bodies.components = vec![Component::new("body", Role::Star)];
+    bodies.push(mass, DVec3::ZERO, DVec3::ZERO, 0);
+    bodies
 }
 
 impl Part {

@@ -40,6 +40,20 @@ impl Streams {
         stream
     }
 
+    /// What `draw` makes of each number from 0 to `n`, in their order.
+    pub fn drawn<T: Send>(
+        self,
+        n: usize,
+        draw: impl Fn(usize, &mut Stream) -> T + Sync,
+    ) -> Vec<T> {
+        let block = |b: usize| {
+            let mut stream = self.block(b);
+            let end = n.min((b + 1) * BLOCK);
+            (b * BLOCK..end).map(|k| draw(k, &mut stream)).collect::<Vec<T>>()
+        };
+        (0..n.div_ceil(BLOCK)).into_par_iter().flat_map_iter(block).collect()
+    }
+
     /// Fills positions and velocities in groups of K bodies: `of(k, stream)` makes group k, one
     /// after another in a block. K divides [`BLOCK`]; the last group may be cut.
     pub fn fill_motions<const K: usize>(

@@ -15,21 +15,28 @@ use crate::error::{Error, Result};
 
 mod compose;
 mod drawing;
+mod elements;
 mod finer;
 mod galaxy;
 mod generators;
 mod hints;
+mod kepler;
+mod king;
 mod orbit;
+mod orbit_text;
 mod origin;
 mod rng;
 mod rotation;
 #[allow(clippy::module_inception)]
 mod scene;
+mod standard;
+mod stars;
 mod test_bodies;
 mod text;
 mod values;
 mod view_text;
 
+pub use elements::{Anomaly, Elements, Size};
 pub use hints::{CameraHint, Colouring, IntegratorHints, Keyframe, RunHints, ViewHints};
 pub use orbit::Orbit;
 pub use scene::{Loader, Scene};
@@ -76,6 +83,7 @@ pub static GENERATORS: &[&Generator] = &[
     &generators::galaxy_collision::GENERATOR,
     &generators::disk_galaxy::GENERATOR,
     &generators::plummer::GENERATOR,
+    &generators::king::GENERATOR,
     &generators::hernquist::GENERATOR,
     &generators::cold_sphere::GENERATOR,
     &generators::expanding::GENERATOR,

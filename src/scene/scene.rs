@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use super::compose::{Part, Source, append, check_count, join, name_components, on_orbit};
+use super::compose::{
+    About, Part, Source, append, check_count, join, name_components, on_orbit, single_body,
+};
 use super::finer::Finer;
 use super::{IntegratorHints, Kind, Orbit, Parameter, RunHints, Values, ViewHints, text};
 use crate::bodies::Bodies;
@@ -28,6 +30,7 @@ static BUILT_IN: &[(&str, &str)] = built_in![
     "disk-galaxy",
     "milky-way",
     "plummer",
+    "star-cluster",
     "hernquist",
     "cold-sphere",
     "expanding",
@@ -109,17 +112,19 @@ impl Scene {
     /// generator; in a scene of parts, `1.n` is the parameter n of the first part.
     pub fn parameters(&self) -> Vec<(String, &'static Parameter, f64)> {
         let named = |prefix: String, source: &Source, length_scale: f64| match source {
-            Source::Generator(_, values) => values
+            Source::Generator(_, values, stars) => values
                 .iter()
                 .map(|(parameter, value)| {
                     let value = match is_of_the_run(values, parameter.name) {
                         true => self.run.softening / length_scale,
                         false => value,
                     };
-                    (format!("{prefix}{}", parameter.name), parameter, value)
+                    (parameter, value)
                 })
+                .chain(stars.numbers())
+                .map(|(parameter, value)| (format!("{prefix}{}", parameter.name), parameter, value))
                 .collect(),
-            Source::File(_) => Vec::new(),
+            Source::File(_) | Source::Body(_) => Vec::new(),
         };
         match &self.contents {
             Contents::Single(source) => named(String::new(), source, 1.0),
@@ -148,8 +153,11 @@ impl Scene {
             }
         };
         match source {
-            Source::Generator(_, values) if values.get(parameter).is_some() => {
+            Source::Generator(_, values, _) if values.get(parameter).is_some() => {
                 values.set(parameter, value)?;
+            }
+            Source::Generator(_, _, stars) if stars.has(parameter) => {
+                stars.set(parameter, value)?
             }
             _ => return Err(unknown),
         }
@@ -175,11 +183,12 @@ impl Scene {
     /// The number of bodies that the scene will have; `None` if it depends on files.
     pub fn n(&self) -> Option<usize> {
         let count = |source: &Source| match source {
-            Source::Generator(generator, values) => match values.get("n") {
+            Source::Generator(generator, values, _) => match values.get("n") {
                 Some(n) => Some(n as usize),
                 // Generators without `n` make two or three bodies.
                 None => (generator.build)(values, 0).ok().map(|bodies| bodies.len()),
             },
+            Source::Body(_) => Some(1),
             Source::File(_) => None,
         };
         match &self.contents {
@@ -205,19 +214,24 @@ impl Scene {
         match &mut self.contents {
             Contents::Single(_) => self.set("n", n as f64),
             Contents::Composed(parts, _) => {
-                let share = n as f64 / old as f64;
-                // The last part takes the rounding remainder.
                 let mut changed = parts.clone();
-                let mut left = n as f64;
-                let last = changed.len() - 1;
-                for (k, part) in changed.iter_mut().enumerate() {
-                    if let Source::Generator(_, values) = &mut part.source
-                        && let Some(own) = values.get("n")
-                    {
-                        let new = if k == last { left } else { (own * share).round() };
-                        values.set("n", new)?;
-                        left -= new;
-                    }
+                let mut counts: Vec<(f64, &mut Values)> = changed
+                    .iter_mut()
+                    .filter_map(|part| match &mut part.source {
+                        Source::Generator(_, values, _) => Some((values.get("n")?, values)),
+                        _ => None,
+                    })
+                    .collect();
+                // Parts without `n` keep their bodies.
+                let own = counts.iter().map(|(own, _)| own).sum::<f64>();
+                let mut left = n as f64 - (old as f64 - own);
+                let share = left / own;
+                // The last part takes the rounding remainder.
+                let last = counts.len() - 1;
+                for (k, (own, values)) in counts.iter_mut().enumerate() {
+                    let new = if k == last { left } else { (*own * share).round() };
+                    values.set("n", new)?;
+                    left -= new;
                 }
                 *parts = changed;
                 self.refine();
@@ -248,12 +262,25 @@ impl Scene {
         self.n().map_or(Ok(()), check_count)?;
         let bodies = match &self.contents {
             Contents::Single(source) => {
-                join([self.make(source, self.seed, self.run.softening, load)?])?
+                join([self.make(source, self.seed, self.run.softening, [1.0; 2], load)?])?
             }
             Contents::Composed(parts, orbit) => {
-                let groups = (0..parts.len())
-                    .map(|k| self.make_part(parts, k, load))
-                    .collect::<Result<Vec<_>>>()?;
+                let mut groups = Vec::with_capacity(parts.len());
+                // One body for each part.
+                let mut before = Bodies::default();
+                for (k, part) in parts.iter().enumerate() {
+                    let mut group = self.make_part(parts, k, load)?;
+                    if let Some(orbit) = &part.orbit {
+                        if let (About::Mass(mass), true) = (&orbit.about, self.field.is_empty()) {
+                            let allowed = "the name of a part: without a field there is no mass that stays at the origin";
+                            return Err(Error::value("what an orbit is 'about'", mass, allowed));
+                        }
+                        orbit.place(&mut group, parts, &before)?;
+                    }
+                    let (position, velocity) = group.centre_of_mass();
+                    before.push(group.total_mass(), position, velocity, 0);
+                    groups.push(group);
+                }
                 // A field fixes the coordinates: parts then stay where they are placed.
                 let is_placed = !self.field.is_empty() && orbit.is_none();
                 match (orbit, <[Bodies; 2]>::try_from(groups)) {
@@ -274,8 +301,13 @@ impl Scene {
         // Parts with the same generator must differ; the golden ratio spreads neighbouring numbers.
         let own = self.seed.wrapping_add((k as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let softening = self.run.softening / part.length_scale;
-        let mut bodies = self.make(&part.source, part.seed.unwrap_or(own), softening, load)?;
+        let scales = [part.length_scale, part.mass_scale];
+        let mut bodies =
+            self.make(&part.source, part.seed.unwrap_or(own), softening, scales, load)?;
         match &part.name {
+            Some(name) if matches!(part.source, Source::Body(_)) => {
+                name_components(&mut bodies, |_| name.clone());
+            }
             Some(prefix) => name_components(&mut bodies, |name| format!("{prefix} {name}")),
             None if parts.len() > 1 => {
                 name_components(&mut bodies, |name| format!("{name} {}", k + 1));
@@ -286,15 +318,32 @@ impl Scene {
         Ok(bodies)
     }
 
-    fn make(&self, source: &Source, seed: u64, softening: f64, load: &Loader) -> Result<Bodies> {
+    /// Bodies in the units of their source, of which the scene's are `scales` times as large: those of
+    /// length and mass.
+    fn make(
+        &self,
+        source: &Source,
+        seed: u64,
+        softening: f64,
+        scales: [f64; 2],
+        load: &Loader,
+    ) -> Result<Bodies> {
         match source {
-            Source::Generator(generator, values) => {
+            Source::Generator(generator, values, stars) => {
                 let mut values = values.clone();
                 if values.get("softening").is_some() && is_of_the_run(&values, "softening") {
                     values.set("softening", softening)?;
                 }
-                (generator.build)(&values, seed)
+                let n = values.get("n").map(|n| n as usize);
+                if let Some(n) = n {
+                    let least = generator.parameter("n")?.min as usize;
+                    values.set("n", stars.systems(n).max(least) as f64)?;
+                }
+                let bodies = (generator.build)(&values, seed)?;
+                let n = n.unwrap_or(bodies.len());
+                stars.populate(bodies, n, seed, &self.units, scales)
             }
+            Source::Body(mass) => Ok(single_body(*mass)),
             Source::File(path) => {
                 let bodies = load(path)?;
                 bodies.validate()?;

@@ -8,9 +8,11 @@ use toml::Spanned;
 
 use super::compose::{Part, Source};
 use super::finer::Finer;
+use super::orbit_text::OrbitText;
 use super::origin::Allowed::{Any, NotNegative, Positive};
 use super::origin::Origin;
 use super::scene::{Contents, Scene};
+use super::stars::{Stars, StarsText};
 use super::view_text::ViewText;
 use super::{IntegratorHints, Orbit, RunHints, Values, generator};
 use crate::error::{Error, Result};
@@ -35,6 +37,7 @@ struct SceneText {
     seed: u64,
     generator: Option<Spanned<String>>,
     parameters: Option<Spanned<Numbers>>,
+    stars: Option<Spanned<StarsText>>,
     #[serde(default, rename = "part")]
     parts: Vec<Spanned<PartText>>,
     encounter: Option<Spanned<EncounterText>>,
@@ -55,7 +58,9 @@ struct PartText {
     generator: Option<Spanned<String>>,
     #[serde(default)]
     parameters: Numbers,
+    stars: Option<Spanned<StarsText>>,
     file: Option<String>,
+    mass: Option<Spanned<f64>>,
     seed: Option<u64>,
     length_scale: Option<Spanned<f64>>,
     mass_scale: Option<Spanned<f64>>,
@@ -64,6 +69,7 @@ struct PartText {
     node: Option<Spanned<f64>>,
     position: Option<Spanned<[f64; 3]>>,
     velocity: Option<Spanned<[f64; 3]>>,
+    orbit: Option<Spanned<OrbitText>>,
 }
 
 #[derive(Deserialize)]
@@ -118,7 +124,7 @@ impl Origin<'_> {
     }
 
     /// The generator with this name and these numbers.
-    fn source(&self, name: &Spanned<String>, numbers: &Numbers) -> Result<Source> {
+    fn source(&self, name: &Spanned<String>, numbers: &Numbers, stars: Stars) -> Result<Source> {
         let generator =
             generator(name.get_ref()).map_err(|error| self.error(name.span(), error))?;
         let mut values = Values::defaults(generator.parameters);
@@ -128,34 +134,55 @@ impl Origin<'_> {
                 .and_then(|parameter| values.set(parameter.name, *value.get_ref()))
                 .map_err(|error| self.error(value.span(), error))?;
         }
-        Ok(Source::Generator(generator, values))
+        Ok(Source::Generator(generator, values, Box::new(stars)))
     }
 
-    fn part(&self, text: &Spanned<PartText>, in_encounter: bool) -> Result<Part> {
+    /// A part after those of the names `before`.
+    fn part(
+        &self,
+        text: &Spanned<PartText>,
+        before: &[Option<&str>],
+        in_encounter: bool,
+        units: &Units,
+    ) -> Result<Part> {
         let span = text.span();
         let text = text.get_ref();
-        let source = match (&text.generator, &text.file) {
-            (Some(name), None) => self.source(name, &text.parameters)?,
-            (None, Some(_)) if !text.parameters.is_empty() => {
-                let problem =
-                    "a part from a 'file' has no 'parameters'; they belong to a 'generator'";
+        let source = match (&text.generator, &text.file, &text.mass) {
+            (Some(name), None, None) => {
+                let stars = self.stars(&text.stars, units, text.mass_scale.is_some())?;
+                self.source(name, &text.parameters, stars)?
+            }
+            (None, _, _) if !text.parameters.is_empty() || text.stars.is_some() => {
+                let problem = "only a part with a 'generator' has 'parameters' and 'stars'";
                 return Err(self.error(span, problem));
             }
-            (None, Some(file)) => {
+            (None, Some(file), None) => {
                 Source::File(self.path.parent().unwrap_or(Path::new("")).join(file))
             }
+            (None, None, Some(_)) => {
+                Source::Body(self.number("mass", &text.mass, 0.0, NotNegative)?)
+            }
             _ => {
-                let problem = "a [[part]] must have either a 'generator' or a 'file'";
+                let problem = "a [[part]] must have either a 'generator' or a 'file', or the 'mass' of a single body";
                 return Err(self.error(span, problem));
             }
         };
+        let placer = match (in_encounter, &text.orbit) {
+            (true, Some(orbit)) => {
+                let problem = "an 'orbit' must be left out where an [encounter] places the parts";
+                return Err(self.error(orbit.span(), problem));
+            }
+            (true, None) => Some("an [encounter] places the parts"),
+            (false, Some(_)) => Some("an 'orbit' places the part"),
+            (false, None) => None,
+        };
         for (key, given) in [("position", &text.position), ("velocity", &text.velocity)] {
-            if let (true, Some(given)) = (in_encounter, given) {
-                let problem =
-                    format!("'{key}' must be left out where an [encounter] places the parts");
+            if let (Some(placer), Some(given)) = (placer, given) {
+                let problem = format!("'{key}' must be left out where {placer}");
                 return Err(self.error(given.span(), problem));
             }
         }
+        let orbit = text.orbit.as_ref().map(|orbit| self.orbit(orbit, before)).transpose()?;
         Ok(Part {
             name: text.name.clone(),
             source,
@@ -169,6 +196,7 @@ impl Origin<'_> {
             ],
             position: self.vector("position", &text.position)?,
             velocity: self.vector("velocity", &text.velocity)?,
+            orbit,
         })
     }
 
@@ -222,7 +250,7 @@ impl Origin<'_> {
         kind.potential(&numbers).map_err(|error| self.error(table.span(), error))
     }
 
-    fn contents(&self, scene: &SceneText) -> Result<Contents> {
+    fn contents(&self, scene: &SceneText, units: &Units) -> Result<Contents> {
         if let Some(name) = &scene.generator {
             if let Some(part) = scene.parts.first() {
                 let problem = "a scene has either a 'generator' or [[part]]s, not both";
@@ -233,7 +261,8 @@ impl Origin<'_> {
             }
             let none = Numbers::new();
             let numbers = scene.parameters.as_ref().map_or(&none, Spanned::get_ref);
-            return Ok(Contents::Single(self.source(name, numbers)?));
+            let stars = self.stars(&scene.stars, units, false)?;
+            return Ok(Contents::Single(self.source(name, numbers, stars)?));
         }
         if scene.parts.is_empty() {
             let problem = "a scene must have a 'generator' or at least one [[part]]";
@@ -241,6 +270,12 @@ impl Origin<'_> {
         }
         if let Some(parameters) = &scene.parameters {
             return Err(self.error(parameters.span(), "[parameters] belong to the scene's 'generator'; those of a part are [part.parameters]"));
+        }
+        if let Some(stars) = &scene.stars {
+            return Err(self.error(
+                stars.span(),
+                "[stars] belong to the scene's 'generator'; those of a part are [part.stars]",
+            ));
         }
         // Each part without a name has its own components, and so has each name.
         let names: BTreeSet<_> =
@@ -273,7 +308,10 @@ impl Origin<'_> {
                 Some(orbit)
             }
         };
-        let parts = scene.parts.iter().map(|part| self.part(part, orbit.is_some()));
+        let names: Vec<Option<&str>> =
+            scene.parts.iter().map(|part| part.get_ref().name.as_deref()).collect();
+        let parts = scene.parts.iter().enumerate();
+        let parts = parts.map(|(k, part)| self.part(part, &names[..k], orbit.is_some(), units));
         Ok(Contents::Composed(parts.collect::<Result<_>>()?, orbit))
     }
 }
@@ -322,9 +360,9 @@ pub(super) fn read(text: &str, path: &Path) -> Result<Scene> {
         field: Field(scene.fields.iter().map(|one| origin.potential(one)).collect::<Result<_>>()?),
         integrator: origin.integrator(&scene.run)?,
         view: origin.view(&scene.view)?,
-        units,
         finer: None,
-        contents: origin.contents(&scene)?,
+        contents: origin.contents(&scene, &units)?,
+        units,
         name,
     };
     // A generator's own softening is that of the run unless set, and has a range of its own.

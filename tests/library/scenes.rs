@@ -110,7 +110,9 @@ fn scene_files_are_built_in_and_cover_all_generators() {
     }
     assert_eq!(files, names.len());
     for generator in GENERATORS {
-        assert!(names.contains(&generator.name), "{} should have a scene", generator.name);
+        let line = format!("generator = \"{}\"\n", generator.name);
+        let has_line = |name: &&str| Scene::builtin_text(name).unwrap().contains(&line);
+        assert!(names.iter().any(has_line), "{} should have a scene", generator.name);
         for parameter in generator.parameters {
             parameter.check(parameter.default).expect("a default should lie within its range");
             assert!(!parameter.help.is_empty());
@@ -142,6 +144,7 @@ fn scene_bits_are_unchanged() {
         ("disk-galaxy", 0x1a0c7f3c1472da8c),
         ("milky-way", 0x0f7acf4723b1b10e),
         ("plummer", 0xc8b7643b16e6d91b),
+        ("star-cluster", 0xe7ce8e06407ea728),
         ("hernquist", 0x339b9ffcfe5d69a5),
         ("cold-sphere", 0x3ec2737804b16bae),
         ("expanding", 0xb3dfccd14336d967),
@@ -202,6 +205,64 @@ fn plummer_sphere_is_in_equilibrium_in_standard_units() {
             "a hot one should show"
         );
     }
+}
+
+/// Tidal and half-mass radii in virial radii by scipy (see `src/scene/king.rs`).
+#[test]
+fn king_models_are_in_equilibrium_with_their_tidal_and_half_mass_radii() {
+    for (w0, edge, half) in
+        [(3.0, 3.1310747, 0.8387930), (6.0, 5.4639136, 0.8038334), (9.0, 8.3534495, 0.9798705)]
+    {
+        let text = format!("generator = \"king\"\nparameters = {{ n = 3000, w0 = {w0} }}");
+        let bodies = build(&read(&text).unwrap());
+        let made = diagnostics(&bodies, 0.0);
+        let ratio = made.virial_ratio();
+        assert!((ratio - 1.0).abs() < 0.02, "2K/|W| = {ratio} for {w0}");
+        assert!((made.energy() + 0.25).abs() < 0.005, "E = {} for {w0}", made.energy());
+        let radius = made.half_mass_radius;
+        assert!((radius / half - 1.0).abs() < 0.02, "{w0}: {radius} for {half}");
+        let most = bodies.position.iter().map(|x| x.length()).fold(0.0, f64::max);
+        assert!(most < 1.02 * edge && most > 0.7 * edge, "{w0}: {most} for {edge}");
+    }
+}
+
+/// With every binary as one body, 2K/|W| is 1, up to the noise of few heavy stars; with their inner
+/// energies the cluster is far more strongly bound.
+#[test]
+fn star_cluster_has_solar_masses_and_binaries_with_inner_energy() {
+    let bodies = build(&small("star-cluster", 2000));
+    assert_eq!(bodies.len(), 2000);
+    assert!(bodies.mass.iter().all(|m| (0.08..=50.0).contains(m)));
+    // Kroupa's mean between these limits is 0.56 Msun; companions are lighter.
+    assert!((0.4..0.75).contains(&(bodies.total_mass() / 2000.0)), "{}", bodies.total_mass());
+    let names: Vec<&str> = bodies.components.iter().map(|c| c.name.as_str()).collect();
+    assert_eq!(names, ["stars", "binaries"]);
+    let pairs = bodies.of_component(1).count();
+    // A tenth of 1,818 systems.
+    assert_eq!((pairs, bodies.component[pairs - 1], bodies.component[pairs]), (364, 1, 0));
+    let mut systems = Bodies::with_capacity(2000);
+    for k in (0..pairs).step_by(2).chain(pairs..2000) {
+        let two = [k, k + usize::from(k < pairs)];
+        let mass = |i: usize| if two[0] == two[1] { 0.5 * bodies.mass[i] } else { bodies.mass[i] };
+        let total = mass(two[0]) + mass(two[1]);
+        let mean = |of: &[DVec3]| two.iter().map(|&i| of[i] * mass(i)).sum::<DVec3>() / total;
+        systems.push(total, mean(&bodies.position), mean(&bodies.velocity), 0);
+    }
+    let (outer, all) = (diagnostics(&systems, 0.0), diagnostics(&bodies, 0.0));
+    assert!((outer.virial_ratio() - 1.0).abs() < 0.06, "{}", outer.virial_ratio());
+    let inner = all.energy() - outer.energy();
+    let expected: f64 = (0..pairs)
+        .step_by(2)
+        .map(|k| {
+            let (m, n) = (bodies.mass[k], bodies.mass[k + 1]);
+            let v = bodies.velocity[k + 1] - bodies.velocity[k];
+            let distance = bodies.position[k + 1].distance(bodies.position[k]);
+            0.5 * m * n / (m + n) * v.length_squared() - m * n / distance
+        })
+        .sum();
+    // Only the first has the tides of the others, as large as (widest axis / distance)^2 for a few.
+    assert!((inner / expected - 1.0).abs() < 5e-3 && expected < 0.0, "{inner} {expected}");
+    assert!(-expected > outer.kinetic * 0.01, "{expected} should show beside {}", outer.kinetic);
 }
 
 #[test]
@@ -328,6 +389,44 @@ fn invalid_files_name_line_and_allowed_values() {
         ("generator = \"plummer\"\nn = = 1", &["line 2"]),
         ("generator = \"plummer\"\n[[part]]\nfile = \"a\"", &["line 2", "not both"]),
         ("[[part]]\nname = \"a\"", &["line 1", "either a 'generator' or a 'file'"]),
+        ("[[part]]\nmass = -1", &["line 2", "'mass' is -1", "at least 0"]),
+        ("[[part]]\nmass = 1\nfile = \"a\"", &["line 1", "either"]),
+        ("[[part]]\nmass = 1\nstars = {}", &["line 1", "'stars'"]),
+        ("[[part]]\nmass = 1\norbit = { period = 1 }", &["line 3", "first part"]),
+        (
+            "[[part]]\nmass = 1\norbit = { about = 1, period = 1, pericentre = 1 }",
+            &["line 3", "one of 'semi_major_axis', 'pericentre' and 'period'"],
+        ),
+        ("[[part]]\nmass = 1\norbit = { about = 0, period = 1 }", &["line 3", "above 0"]),
+        ("[[part]]\nmass = 1\norbit = { about = [], period = 1 }", &["line 3", "name a part"]),
+        ("[[part]]\nmass = 1\norbit = { about = true, period = 1 }", &["line 3", "a part's name"]),
+        (
+            "[[part]]\nmass = 1\nname = \"Sun\"\n[[part]]\nmass = 0\norbit = { about = \"Sum\", period = 1 }",
+            &["line 6", "named 'Sum'", "known are: Sun"],
+        ),
+        (
+            "[[part]]\nmass = 1\norbit = { about = 1, period = 1, eccentricity = 1.5 }",
+            &["line 3", "period is 1", "below 1"],
+        ),
+        (
+            "[[part]]\nmass = 1\norbit = { about = 1, period = 1 }\nposition = [1, 0, 0]",
+            &["line 4", "'position'", "'orbit'"],
+        ),
+        ("[[part]]\nmass = 1\norbit = { about = 1, perod = 1 }", &["line 3", "perod", "period"]),
+        ("generator = \"king\"\n[stars]\nmasses = \"imf\"", &["line 3", "'imf'", "kroupa"]),
+        ("generator = \"king\"\n[stars]\nmasses = 3", &["line 3", "'masses'", "a name in quotes"]),
+        ("generator = \"king\"\n[stars]\nbinaries = 0.1", &["line 3", "'binaries'", "orbits"]),
+        ("generator = \"king\"\n[stars]\norbits = \"raghavan\"", &["line 2", "unit of time"]),
+        (
+            "generator = \"king\"\n[stars]\nmasses = \"kroupa\"\nleast_mass = 120",
+            &["line 2", "'least_mass' is 120", "'greatest_mass', 100"],
+        ),
+        (
+            "[[part]]\ngenerator = \"king\"\nmass_scale = 2\nstars = { masses = \"kroupa\" }\n[units]\nmass = \"Msun\"",
+            &["line 4", "'mass_scale'"],
+        ),
+        ("generator = \"king\"\n[stars]\nmass = 1", &["line 3", "'mass'", "eccentricity"]),
+        ("[stars]\n[[part]]\nfile = \"a\"", &["line 1", "[part.stars]"]),
         ("[[part]]\nfile = \"a\"\nparameters = { n = 3 }", &["line 1", "'parameters'"]),
         ("[[part]]\nfile = \"a\"\nlength_scale = 0", &["line 3", "'length_scale' is 0"]),
         ("[[part]]\nfile = \"a\"\nposition = [1, 2]", &["line 3", "length"]),
@@ -464,6 +563,112 @@ fn encounter_puts_two_parts_on_an_orbit() {
     assert_eq!(counts, [751.0, 250.0]);
 }
 
+/// Kepler's third law and a closed path, by an engine.
+#[test]
+fn parts_on_orbits_return_after_a_period() {
+    let text = r#"
+[[part]]
+name = "Sun"
+mass = 1.0
+[[part]]
+name = "planet"
+mass = 0.001
+orbit = { about = "Sun", period = 2.0, eccentricity = 0.4, inclination = 20, node = 30, argument = 40, mean_anomaly = 50 }
+[[part]]
+name = "comet"
+mass = 0
+orbit = { about = "Sun", pericentre = 0.9, eccentricity = 1.3, true_anomaly = -60 }
+"#;
+    let mut scene = read(text).unwrap();
+    assert_eq!(scene.n(), Some(3));
+    assert!(scene.set_n(4).unwrap_err().to_string().contains("always the same"));
+    let start = build(&scene);
+    let names: Vec<&str> = start.components.iter().map(|c| c.name.as_str()).collect();
+    assert_eq!(names, ["Sun", "planet", "comet"]);
+    let (position, velocity) = start.centre_of_mass();
+    assert!(position.length() < 1e-15 && velocity.length() < 1e-15);
+    // The comet's pericentre is on the x axis, before which it is.
+    let x = start.position[2] - start.position[0];
+    let v = start.velocity[2] - start.velocity[0];
+    assert!((x.length() - 0.9 * 2.3 / 1.65).abs() < 1e-12 && x.y < 0.0 && x.dot(v) < 0.0, "{x}");
+    let mut bodies = start.clone();
+    leapfrog(&mut Reference::default(), &mut bodies, (0.0, 0.0005, 4000), |_, _, _| {});
+    let relative = |bodies: &Bodies| bodies.position[1] - bodies.position[0];
+    let off = (relative(&bodies) - relative(&start)).length();
+    assert!(off < 1e-4, "{off}");
+}
+
+#[test]
+fn orbits_are_about_all_parts_before_or_named_ones_or_a_fixed_mass() {
+    let body =
+        |name: &str, orbit: &str| format!("[[part]]\nname = \"{name}\"\nmass = 1\n{orbit}\n");
+    let triple = body("A", "") + &body("B", "orbit = { pericentre = 1 }");
+    let of = |orbit: &str| build(&read(&(triple.clone() + &body("C", orbit))).unwrap());
+    let all = of("orbit = { pericentre = 10 }");
+    let [a, b, c] = [0, 1, 2].map(|i| all.position[i]);
+    assert!(((c - 0.5 * (a + b)).x - 10.0).abs() < 1e-14);
+    assert_eq!(all.position, of("orbit = { about = [\"A\", \"B\"], pericentre = 10 }").position);
+    let about_one = of("orbit = { about = \"B\", pericentre = 10 }");
+    assert!(((about_one.position[2] - about_one.position[1]).x - 10.0).abs() < 1e-14);
+    let speed = (about_one.velocity[2] - about_one.velocity[1]).y;
+    assert!((speed - (2.0_f64 / 10.0).sqrt()).abs() < 1e-14, "{speed}");
+    // In a field nothing is moved to the centre of mass.
+    let field = "[[field]]\npotential = \"point\"\nmass = 100\n";
+    let cluster = "[[part]]\ngenerator = \"plummer\"\nparameters = { n = 50 }\norbit = { about = 100, pericentre = 25 }\n";
+    let without = read(cluster).unwrap().build().unwrap_err().to_string();
+    assert!(without.contains("'about' is 100") && without.contains("without a field"), "{without}");
+    let bodies = build(&read(&(field.to_owned() + cluster)).unwrap());
+    let (position, velocity) = bodies.centre_of_mass();
+    assert!((position - DVec3::X * 25.0).length() < 1e-12, "{position}");
+    assert!((velocity - DVec3::Y * 2.0).length() < 1e-12, "{velocity}");
+}
+
+#[test]
+fn stars_are_parameters_of_scenes() {
+    let mut scene = small("star-cluster", 400);
+    let names: Vec<String> = scene.parameters().into_iter().map(|(name, ..)| name).collect();
+    assert!(names.contains(&"least_mass".to_owned()) && names.contains(&"binaries".to_owned()));
+    scene.set("binaries", 0.0).unwrap();
+    scene.set("least_mass", 0.5).unwrap();
+    let bodies = build(&scene);
+    assert!(bodies.component.iter().all(|&c| c == 0) && bodies.mass.iter().all(|&m| m >= 0.5));
+    scene.set("greatest_mass", 0.2).unwrap();
+    assert!(scene.build().unwrap_err().to_string().contains("'least_mass' is 0.5"));
+    assert!(scene.set("binaries", 2.0).unwrap_err().to_string().contains("from 0 to 1"));
+    // In a scene of parts they have the part's number; single bodies keep their number.
+    let text = r#"
+[[part]]
+mass = 10
+[[part]]
+generator = "plummer"
+parameters = { n = 100 }
+stars = { orbits = "log-uniform", binaries = 1, greatest_axis = 1e-3 }
+position = [30, 0, 0]
+[[part]]
+mass = 2
+"#;
+    let mut scene = read(text).unwrap();
+    scene.set("2.binaries", 0.5).unwrap();
+    scene.set_n(302).unwrap();
+    let bodies = build(&scene);
+    assert_eq!((bodies.len(), scene.n()), (302, Some(302)));
+    let names: Vec<&str> = bodies.components.iter().map(|c| c.name.as_str()).collect();
+    assert_eq!(names, ["body 1", "stars 2", "binaries 2", "body 3"]);
+    assert_eq!(bodies.of_component(2).count(), 200);
+    assert!((bodies.total_mass() - 13.0).abs() < 1e-12);
+}
+
+#[test]
+fn example_scene_files_build() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/scenes");
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let scene = Scene::from_toml(&text, &path).unwrap();
+        assert_eq!(Some(build(&scene).len()), scene.n(), "{}", path.display());
+    }
+}
+
 #[test]
 fn initial_velocities_account_for_softening() {
     let speeds = |softening: f64| {
@@ -590,7 +795,7 @@ fn gas_is_a_thin_layer_that_stays_thin() {
 #[test]
 fn scene_bits_are_independent_of_the_thread_count() {
     // More bodies than one batch of random draws.
-    for name in ["galaxy-collision", "plummer"] {
+    for name in ["galaxy-collision", "plummer", "star-cluster"] {
         let scene = small(name, 300_000);
         let hashes = [1, 3].map(|threads| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();

@@ -41,6 +41,17 @@ const NAMES: &[(&str, &str, Measures)] = &[
     ("inner_radius", "inner radius", Length),
     ("spin", "rotation", Part),
     ("virial_ratio", "warmth (2K/|W|)", Part),
+    ("w0", "concentration (W0)", Part),
+    ("least_mass", "lightest star (Msun)", Part),
+    ("greatest_mass", "heaviest star (Msun)", Part),
+    ("binaries", "share of binaries", Part),
+    ("least_ratio", "least mass ratio", Part),
+    ("least_axis", "closest binaries", Length),
+    ("greatest_axis", "widest binaries", Length),
+    ("mean_log_period", "mean log10 of days", Part),
+    ("sigma_log_period", "spread of log10", Part),
+    ("least_period", "shortest period (d)", Part),
+    ("greatest_period", "longest period (d)", Part),
 ];
 
 fn entry(name: &str) -> Option<&'static (&'static str, &'static str, Measures)> {

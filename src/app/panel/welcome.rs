@@ -20,7 +20,7 @@ macro_rules! card {
     };
 }
 
-pub(super) const CARDS: [Card; 16] = [
+pub(super) const CARDS: [Card; 17] = [
     card!("galaxy-collision", "Two galaxies meet", "They draw out long tails, fall back and merge"),
     card!(
         "gas-collision",
@@ -37,6 +37,11 @@ pub(super) const CARDS: [Card; 16] = [
     card!("disk-galaxy", "One disk galaxy", "Noise grows into spiral arms that come and go"),
     card!("hernquist", "Elliptical galaxy", "In equilibrium: it should not change"),
     card!("plummer", "Star cluster", "In equilibrium: a test of any engine"),
+    card!(
+        "star-cluster",
+        "Heavy and light stars",
+        "A cluster with binaries, whose heavy stars sink to its centre"
+    ),
     card!(
         "random-shell",
         "A spinning shell",
@@ -87,9 +92,9 @@ impl Welcome {
         }
         let room = free.shrink(MARGIN);
         let inside = room.width() - 36.0;
-        // As many columns as leave room for descriptions; with five, one card would stand alone.
+        // As many columns as leave room for descriptions; with four, one card would stand alone.
         let columns = ((inside + GAP) / (SENTENCES_FROM + 22.0 + GAP)) as usize;
-        let columns = if columns == 5 { 4 } else { columns.clamp(2, 6) };
+        let columns = if columns == 4 { 3 } else { columns.clamp(2, 6) };
         let width = (inside + GAP) / columns as f32 - GAP;
         let width = width.clamp(NARROW, WIDE).floor();
         let mut chosen = None;

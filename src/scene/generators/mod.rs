@@ -13,6 +13,7 @@ pub(super) mod expanding;
 pub(super) mod figure_eight;
 pub(super) mod galaxy_collision;
 pub(super) mod hernquist;
+pub(super) mod king;
 pub(super) mod plummer;
 pub(super) mod pythagorean;
 pub(super) mod random_shell;

@@ -6,9 +6,9 @@ use rayon::prelude::*;
 
 use crate::bodies::{Bodies, for_all};
 use crate::error::Result;
-use crate::math::{CompensatedSum, sum_of};
-use crate::scene::drawing::{BLOCK, Streams};
+use crate::scene::drawing::Streams;
 use crate::scene::rng::{Even, Stream};
+use crate::scene::standard::to_standard_units;
 use crate::scene::{Generator, Parameter, Values};
 
 /// Plummer's model by the recipe of Aarseth, Henon & Wielen (1974, appendix), in standard units: M
@@ -74,42 +74,4 @@ fn draw_speed(stream: &mut Stream) -> f64 {
             return q;
         }
     }
-}
-
-/// Rescales positions and velocities of bodies of one mass so that W = -1/2 and K = 1/4.
-fn to_standard_units(bodies: &mut Bodies) {
-    let (n, m) = (bodies.len(), bodies.mass[0]);
-    let mut radii: Vec<f64> = bodies.position.par_iter().map(|x| x.length()).collect();
-    radii.par_sort_unstable_by(f64::total_cmp);
-    let potential = shells_energy(&radii, m);
-    let twice_kinetic = sum_of(n, |i| m * bodies.velocity[i].length_squared());
-    let (length, speed) = (-2.0 * potential, (0.25 / (0.5 * twice_kinetic)).sqrt());
-    for_all(&mut bodies.position, |x| *x *= length);
-    for_all(&mut bodies.velocity, |v| *v *= speed);
-}
-
-/// The potential energy of shells of mass `m` at ascending `radii`.
-fn shells_energy(radii: &[f64], m: f64) -> f64 {
-    // Half of a body's own shell acts on it.
-    let energy = |within: f64, r: f64| -m * (within + 0.5 * m) / r;
-    // The mass within each block of shells, added shell by shell as within the blocks.
-    let mut within = 0.0;
-    let starts: Vec<f64> = radii
-        .chunks(BLOCK)
-        .map(|block| {
-            let start = within;
-            block.iter().for_each(|_| within += m);
-            start
-        })
-        .collect();
-    let blocks = radii.par_chunks(BLOCK).zip(&starts).map(|(block, start)| {
-        let mut within = *start;
-        let energies = block.iter().map(|&r| {
-            let energy = energy(within, r);
-            within += m;
-            energy
-        });
-        energies.collect::<CompensatedSum>()
-    });
-    blocks.collect::<Vec<_>>().into_iter().sum::<CompensatedSum>().value()
 }

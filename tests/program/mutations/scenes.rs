@@ -20,13 +20,14 @@ name = "one"
 generator = "plummer"
 parameters = { n = 20 }
 length_scale = 2.0
-mass_scale = 1e0
 spin = 10
 tilt = -20.5
 node = 3
+stars = { masses = "kroupa", least_mass = 0.1, orbits = "log-uniform", binaries = 0.5, least_axis = 1e-5, eccentricity = 0.3 }
 [[part]]
 file = "other.csv"
 seed = 3
+mass_scale = 1e0
 [encounter]
 eccentricity = 1.1
 pericentre = 0.5
@@ -51,7 +52,30 @@ length = "3.5 kpc"
 mass = "1e10 Msun"
 time = "30.87 Myr"
 "#;
-    built_in.chain([by_hand.as_bytes().to_vec()]).collect()
+    let orbits = r#"[[part]]
+name = "A"
+mass = 1.0
+[[part]]
+name = "B"
+mass = 0.5
+orbit = { about = "A", semi_major_axis = 2.0, eccentricity = 0.1, inclination = 5, node = 6, argument = 7, mean_anomaly = 8 }
+[[part]]
+mass = 1e-3
+orbit = { about = ["A", "B"], pericentre = 30.0, eccentricity = 1.5, true_anomaly = -20 }
+[[part]]
+generator = "king"
+parameters = { n = 20, w0 = 5 }
+stars = { masses = "salpeter", greatest_mass = 20, orbits = "duquennoy-mayor", mean_log_period = 5, sigma_log_period = 2, greatest_period = 1e9, least_ratio = 0.5, eccentricity = "circular" }
+orbit = { about = 1e3, period = 1e4 }
+[[field]]
+potential = "point"
+mass = 1e3
+[units]
+length = "pc"
+mass = "Msun"
+time = "14.9096 Myr"
+"#;
+    built_in.chain([by_hand, orbits].map(|text| text.as_bytes().to_vec())).collect()
 }
 
 /// Reads a scene file and optionally builds its bodies, few if possible. True if it is accepted.
