@@ -107,10 +107,7 @@ fn check_process() -> PyResult<()> {
     }
 }
 
-/// Waits for a lock without the interpreter's, of a thread that may be at work for long.
-///
-/// # Errors
-/// The object was left by a panic.
+/// The error for an object that a panic left behind.
 pub fn unusable<T>(_: PoisonError<T>) -> Error {
     Error::Outside("the simulation is unusable after an internal error".to_owned())
 }

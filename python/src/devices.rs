@@ -56,9 +56,12 @@ pub fn open(request: &AdapterRequest, may_lack: bool) -> Result<Option<Arc<Gpu>>
     Ok(found)
 }
 
-/// All adapters, best first: name, backend, driver, kind of device, place.
+/// Name, backend, driver, kind of device and place of an adapter.
+type Row = (String, String, String, String, Option<String>);
+
+/// All adapters, best first.
 #[pyfunction]
-pub fn adapters(py: Python<'_>) -> PyResult<Vec<(String, String, String, String, Option<String>)>> {
+pub fn adapters(py: Python<'_>) -> PyResult<Vec<Row>> {
     let list = || blocking(async { Ok(gpu::adapters().await) });
     let found = attend(py, list, &mut |_| Ok(()))?;
     let row = |info: gpu::AdapterInfo| {

@@ -2,10 +2,12 @@
 
 use std::path::PathBuf;
 
-use gravitile::snapshot::{self, ReadOptions, Snapshot, WriteOptions};
+use gravitile::error::Error;
+use gravitile::snapshot::{self, ReadOptions, Snapshot, SnapshotChoice, WriteOptions};
 use pyo3::prelude::*;
 
 use crate::attend::attend;
+use crate::errors::raised;
 use crate::fields::{Given, Taken, taken};
 
 /// A snapshot, and its reader's notes.
@@ -15,8 +17,14 @@ pub fn read<'py>(
     path: PathBuf,
     format: Option<String>,
     renumber: bool,
+    snapshot: Option<String>,
 ) -> PyResult<(Taken<'py>, Vec<String>)> {
-    let options = ReadOptions { format, renumber, ..ReadOptions::default() };
+    let chosen = snapshot.map(|text| {
+        let wrong = |allowed| raised(Error::value("snapshot", &text, allowed));
+        text.parse::<SnapshotChoice>().map_err(wrong)
+    });
+    let snapshot = chosen.transpose()?;
+    let options = ReadOptions { format, renumber, snapshot, ..ReadOptions::default() };
     let work = move || snapshot::read_with(&path, &options);
     let read: Snapshot = attend(py, work, &mut |_| Ok(()))?;
     let notes = read.notes.clone();

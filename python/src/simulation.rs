@@ -177,12 +177,23 @@ impl Engine {
     }
 
     /// Looks at what costs nothing; waits for the end of another thread's call.
-    fn look<T: Send>(
+    fn look<T: Send + 'static>(
         &self,
         py: Python<'_>,
-        look: impl FnOnce(&Simulation) -> T + Send,
+        look: impl FnOnce(&Simulation) -> T + Send + 'static,
     ) -> PyResult<T> {
-        briefly(py, || Ok(look(&*self.simulation.lock().map_err(unusable)?)))
+        if let Ok(simulation) = self.simulation.try_lock() {
+            return Ok(look(&simulation));
+        }
+        self.with(py, move |simulation| Ok(look(simulation)))
+    }
+
+    /// Steps of microseconds, unless another thread is at work; returns whether they were taken.
+    fn step_briefly(&self, py: Python<'_>, steps: u64) -> PyResult<bool> {
+        briefly(py, || match self.simulation.try_lock() {
+            Ok(mut simulation) => simulation.step(steps).map(|()| true),
+            Err(_) => Ok(false),
+        })
     }
 }
 
@@ -240,11 +251,10 @@ impl Engine {
 
     /// Takes steps. `tick` is called every 50 ms with the number done.
     fn step(&self, py: Python<'_>, steps: u64, tick: Option<Py<PyAny>>) -> PyResult<()> {
-        let shared = Arc::clone(&self.simulation);
         let n = self.look(py, Simulation::len)? as u64;
         let pairs = n.saturating_mul(n).saturating_add(100).saturating_mul(steps);
-        if pairs < FEW_PAIRS {
-            return briefly(py, || shared.lock().map_err(unusable)?.step(steps));
+        if pairs < FEW_PAIRS && self.step_briefly(py, steps)? {
+            return Ok(());
         }
         let counted = Arc::new(AtomicU64::new(0));
         let counter = Arc::clone(&counted);

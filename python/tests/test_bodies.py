@@ -149,6 +149,46 @@ def test_problems_of_files(tmp_path):
         gravitile.write(tmp_path / "no" / "folder" / "a.gvt", bodies)
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: gravitile.write("a.gvt", x),
+        lambda x: gravitile.render(x),
+        lambda x: gravitile.Simulation(x),
+        lambda x: gravitile.Simulation(Bodies(x)).add(x),
+    ],
+)
+def test_arrays_are_no_bodies(call):
+    with pytest.raises(gravitile.InputError, match="type ndarray, but must be Bodies"):
+        call(np.ones((3, 3)))
+
+
+def test_bodies_at_the_ends_of_the_range_of_numbers():
+    x = np.random.default_rng(0).normal(size=(50, 3))
+    for scale in (1e-300, 1e-160, 1e160, 1e300):
+        for work in (gravitile.Simulation, lambda bodies: gravitile.render(bodies, size=(9, 9))):
+            try:
+                work(Bodies(x * scale))
+            except gravitile.InputError as error:
+                assert "internal error" not in str(error)
+
+
+def test_one_of_several_snapshots_in_a_file(tmp_path):
+    parts = []
+    for time in (0.0, 1.5):
+        bodies = Bodies([[time, 0, 0], [1, 2, 3]], time=time)
+        gravitile.write(tmp_path / "one.nemo", bodies, format="nemo")
+        parts.append((tmp_path / "one.nemo").read_bytes())
+    path = tmp_path / "two.nemo"
+    path.write_bytes(b"".join(parts))
+    assert gravitile.read(path).time == 0.0 and "notes" in gravitile.read(path).attributes
+    for which in (1, "1", "last", "t=1.5"):
+        assert gravitile.read(path, snapshot=which).position[0, 0] == 1.5
+    for which, words in [("best", "snapshot is best"), (2, "from 0 to 1"), (-1, "snapshot is -1")]:
+        with pytest.raises(gravitile.InputError, match=words):
+            gravitile.read(path, snapshot=which)
+
+
 def test_scenes_are_those_of_the_program():
     names = gravitile.scenes()
     assert {"plummer", "galaxy-collision", "figure-eight"} <= set(names) and all(names.values())

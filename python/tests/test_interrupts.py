@@ -11,7 +11,7 @@ import pytest
 
 def started(code):
     """A Python process that prints a line before it begins the call."""
-    code = "import gravitile, numpy as np\n" + textwrap.dedent(code)
+    code = "import gravitile, threading, numpy as np\n" + textwrap.dedent(code)
     process = subprocess.Popen(
         [sys.executable, "-c", code],
         stdout=subprocess.PIPE,
@@ -31,6 +31,7 @@ LONG = {
     "integrate": "simulation.integrate(1e9)",
     "callback": "simulation.integrate(1e9, callback=lambda _: True)",
     "iterator": "[None for _ in simulation.integrate(1e9, every=1.0)]",
+    "another thread": "threading.Thread(target=simulation.step, args=(10**9,), daemon=True).start(); simulation.time",
     "film": "simulation.film(frames=10**6, size=(64, 36))",
 }
 
@@ -47,16 +48,18 @@ def test_control_c_ends_any_long_call(call):
             while True:
                 {LONG[call]}
         except KeyboardInterrupt:
-            simulation.step(1)
-            print("usable", simulation.steps > 0 and np.isfinite(simulation.position).all())
+            if threading.active_count() == 1:
+                simulation.step(1)
+                assert simulation.steps > 0 and np.isfinite(simulation.position).all()
+            print("usable")
             raise SystemExit(7)
         """
     )
-    time.sleep(1.0)
+    time.sleep(0.3)
     assert process.poll() is None, process.communicate()
     process.send_signal(signal.SIGINT)
     out, problem = process.communicate(timeout=60)
-    assert (process.returncode, out) == (7, "usable True\n"), problem
+    assert (process.returncode, out) == (7, "usable\n"), problem
 
 
 def test_an_exception_of_progress_ends_the_call():

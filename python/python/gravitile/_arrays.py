@@ -94,6 +94,13 @@ def whole(name: str, value: ArrayLike, count: int, most: int) -> NDArray[np.inte
     return array
 
 
+def text(name: str, value: str) -> str:
+    """A text."""
+    if not isinstance(value, str):
+        raise InputError(f"{name} is {value!r}, but must be a text")
+    return value
+
+
 def number(name: str, value: float) -> float:
     """A finite number."""
     array = _numeric(name, value)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _gravitile
-from ._arrays import Reals, count_of, masses, number, vectors, whole
+from ._arrays import Reals, count_of, masses, number, text, vectors, whole
 from ._errors import InputError
 
 if TYPE_CHECKING:
@@ -244,8 +244,19 @@ class Bodies:
         return self.render(size=(640, 360)).png
 
 
+def fields_of(bodies: Bodies) -> _gravitile.Fields:
+    """The fields of bodies, checked."""
+    if not isinstance(bodies, Bodies):
+        raise InputError(f"bodies is of the type {type(bodies).__name__}, but must be Bodies")
+    return bodies._fields()
+
+
 def read(
-    path: str | os.PathLike[str], *, format: str | None = None, renumber: bool = False
+    path: str | os.PathLike[str],
+    *,
+    format: str | None = None,
+    renumber: bool = False,
+    snapshot: int | str | None = None,
 ) -> Bodies:
     """Reads a snapshot: gravitile's own, tipsy, GADGET, HDF5, NEMO, CSV and tables.
 
@@ -257,6 +268,9 @@ def read(
         As ``gravitile formats`` lists them, whatever the file looks like.
     renumber : bool
         Whether to number the bodies from 0 instead of reading their ids.
+    snapshot : int or str, optional
+        Which of several in a file, as NEMO's may hold: its number from 0, ``"t=2.5"`` or ``"last"``; by
+        default the first, as NEMO's programs do.
 
     Returns
     -------
@@ -279,7 +293,12 @@ def read(
     >>> gravitile.read(path)
     Bodies(n=2, mass=2, time=0)
     """
-    fields, notes = _gravitile.read(os.fspath(path), format, renumber)
+    fields, notes = _gravitile.read(
+        os.fsdecode(path),
+        None if format is None else text("format", format),
+        bool(renumber),
+        None if snapshot is None else str(snapshot),
+    )
     bodies = Bodies._of(fields)
     if notes:
         bodies.attributes["notes"] = "; ".join(notes)
@@ -317,8 +336,9 @@ def write(
     OSError
         The file cannot be written.
     """
-    fields = bodies._fields()
+    fields = fields_of(bodies)
     # Made by `read`, and never written.
     fields["attributes"].pop("notes", None)
+    kind = None if format is None else text("format", format)
     parts = None if files is None else count_of("files", files, 1)
-    return _gravitile.write(os.fspath(path), fields, format, parts)
+    return _gravitile.write(os.fsdecode(path), fields, kind, parts)

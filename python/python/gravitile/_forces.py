@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _gravitile
-from ._arrays import Reals, count_of, masses, number, vectors
+from ._arrays import Reals, count_of, masses, number, text, vectors
 from ._errors import InputError
 
 
@@ -25,12 +25,12 @@ def how(
 ) -> _gravitile.How:
     """The arguments on methods and engines, for the compiled part."""
     return {
-        "method": method,
-        "engine": engine,
-        "adapter": adapter,
+        "method": text("method", method),
+        "engine": text("engine", engine),
+        "adapter": None if adapter is None else text("adapter", adapter),
         "alpha": None if alpha is None else number("alpha", alpha),
         "theta": None if theta is None else number("theta", theta),
-        "precision": precision,
+        "precision": None if precision is None else text("precision", precision),
         "devices": count_of("devices", devices, 1, 256),
     }
 

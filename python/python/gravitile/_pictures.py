@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _gravitile
-from ._arrays import number
-from ._bodies import Bodies
+from ._arrays import number, text
+from ._bodies import Bodies, fields_of
 from ._errors import InputError
 
 if TYPE_CHECKING:
@@ -119,18 +119,18 @@ def look(
         place = (x, y, z)
     return {
         "size": (width, height),
-        "colour": colour,
-        "palette": palette,
-        "halo": halo,
+        "colour": text("colour", colour),
+        "palette": None if palette is None else text("palette", palette),
+        "halo": bool(halo),
         "inclination": number("inclination", inclination),
         "azimuth": number("azimuth", azimuth),
         "extent": None if extent is None else number("extent", extent),
         "centre": place,
-        "follow": follow,
+        "follow": text("follow", follow),
         "orbit": number("orbit", orbit),
-        "captions": captions,
-        "title": title,
-        "renderer": renderer,
+        "captions": text("captions", captions),
+        "title": text("title", title),
+        "renderer": text("renderer", renderer),
     }
 
 
@@ -179,6 +179,8 @@ def render(bodies: Bodies | Simulation, **options: Any) -> Image:
     >>> gravitile.render(gravitile.scene("plummer", n=100).bodies, size=(64, 48))
     Image(64x48)
     """
-    if isinstance(bodies, Bodies):
-        return Image(_gravitile.picture(bodies._fields(), look(**options)))
-    return bodies.render(**options)
+    from ._simulation import Simulation
+
+    if isinstance(bodies, Simulation):
+        return bodies.render(**options)
+    return Image(_gravitile.picture(fields_of(bodies), look(**options)))

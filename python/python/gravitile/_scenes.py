@@ -84,11 +84,11 @@ def scene(
     >>> gravitile.scene("plummer", n=100, seed=1)
     Scene('plummer', Bodies(n=100, mass=1, time=0))
     """
-    text = os.fspath(name)
-    toml = (Path(text).read_text(encoding="utf-8"), text) if text.endswith(".toml") else None
+    path = os.fsdecode(name)
+    toml = (Path(path).read_text(encoding="utf-8"), path) if path.endswith(".toml") else None
     values = [(key, number(key, value)) for key, value in parameters.items()]
     made = _gravitile.scene(
-        text,
+        path,
         toml,
         None if n is None else count_of("n", n, 1),
         None if seed is None else count_of("seed", seed, 0, 2**64 - 1),

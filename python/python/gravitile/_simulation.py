@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from . import _gravitile
-from ._arrays import Reals, count_of, masses, number, vectors
-from ._bodies import Bodies
+from ._arrays import Reals, count_of, masses, number, text, vectors
+from ._bodies import Bodies, fields_of
 from ._errors import InputError
 from ._forces import how
 from ._pictures import Film, Image, Progress, look
@@ -158,9 +158,11 @@ class Simulation:
         precision: str | None = None,
         devices: int = 1,
     ) -> None:
+        scene = bodies if isinstance(bodies, Scene) else None
+        own = bodies.bodies if isinstance(bodies, Scene) else bodies
+        fields = fields_of(own)
         potentials = field.split() if isinstance(field, str) else list(field)
-        if isinstance(bodies, Scene):
-            scene, bodies = bodies, bodies.bodies
+        if scene is not None:
             hints = scene.hints
             eps = scene.softening if eps is None else eps
             dt = scene.dt if dt is None else dt
@@ -175,7 +177,7 @@ class Simulation:
                 if precision is None and hints["precision"] is not None:
                     precision = str(hints["precision"])
         else:
-            facts = bodies.attributes
+            facts = own.attributes
             eps = _attribute(facts, "softening") if eps is None else eps
             dt = _attribute(facts, "dt") if dt is None else dt
             potentials = potentials or facts.get("field", "").split()
@@ -186,7 +188,7 @@ class Simulation:
                 name: None if value is None else number(name, value)
                 for name, value in optional.items()
             },
-            "integrator": integrator,
+            "integrator": None if integrator is None else text("integrator", integrator),
             "field": [str(one) for one in potentials],
             "how": how(
                 method=method,
@@ -198,7 +200,7 @@ class Simulation:
                 devices=devices,
             ),
         }
-        self._engine = _gravitile.Engine(bodies._fields(), request)
+        self._engine = _gravitile.Engine(fields, request)
         self._read = None
 
     @classmethod
@@ -211,14 +213,14 @@ class Simulation:
             The file holds no simulation, or is damaged.
         """
         simulation = cls.__new__(cls)
-        simulation._engine = _gravitile.Engine.load(os.fspath(path))
+        simulation._engine = _gravitile.Engine.load(os.fsdecode(path))
         simulation._read = None
         return simulation
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the bodies and all settings to a file in gravitile's own format (``.gvt``), which
         every program that reads this format can read, too."""
-        self._engine.save(os.fspath(path))
+        self._engine.save(os.fsdecode(path))
 
     @property
     def time(self) -> float:
@@ -329,7 +331,7 @@ class Simulation:
     def add(self, bodies: Bodies) -> None:
         """Adds bodies. If an id is taken, all of them get new ids above the largest."""
         own = self._now()
-        fields = bodies._fields()
+        fields = fields_of(bodies)
         if len(np.intersect1d(own.id, fields["id"])):
             first = int(own.id.max()) + 1
             if first + len(bodies) > 2**64:
@@ -539,7 +541,8 @@ class Simulation:
         ndarray, shape (len(fractions),)
         """
         wanted = [number("fractions", fraction) for fraction in fractions]
-        return np.asarray(self._engine.lagrangian_radii(wanted, component))
+        kind = None if component is None else text("component", component)
+        return np.asarray(self._engine.lagrangian_radii(wanted, kind))
 
     def render(self, **options: Any) -> Image:
         """A picture of the bodies now; the options are those of :func:`gravitile.render`."""
@@ -588,7 +591,7 @@ class Simulation:
             raise InputError(f"fps is {rate}, but must be from 1 to 240")
         with _Progress(progress, count) as report:
             done = self._engine.film(
-                os.fspath(target), look(**options), count, rate, steps, report.tick
+                os.fsdecode(target), look(**options), count, rate, steps, report.tick
             )
             report.report(done)
         return Film(target, done)
