@@ -3,7 +3,25 @@
 import subprocess
 import sys
 
+from pathlib import Path
+
+import pytest
+
 import gravitile
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.mark.parametrize("page", ["README.md", "python/README.md"])
+def test_the_example_of_a_page_runs(page, tmp_path, monkeypatch):
+    _, *examples = (ROOT / page).read_text().split("```python\n")
+    code = [example.split("```")[0] for example in examples]
+    assert len(code) == 1
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    exec(code[0], names)
+    assert names["simulation"].steps > 0
+    assert [path.name for path in tmp_path.iterdir()] == ["collision.webp"]
 
 
 def test_names_are_documented():

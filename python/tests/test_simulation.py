@@ -200,6 +200,20 @@ def test_a_body_circles_in_an_external_field():
         Simulation(body, field="warp:mass=1")
 
 
+def test_three_bodies_scatter_as_the_literature_says():
+    # Szebehely and Peters (1967): masses 3, 4, 5 at rest in a right triangle, E = -769 / 60; the two heavier
+    # ones end as a pair, from which the lightest escapes.
+    scene = gravitile.scene("pythagorean")
+    simulation = Simulation(scene)
+    assert simulation.integrator == "hermite6" and simulation.eps == 0.0
+    assert simulation.energy().total == pytest.approx(-769 / 60, rel=1e-12)
+    simulation.integrate(scene.until)
+    assert simulation.energy().total == pytest.approx(-769 / 60, rel=1e-8)
+    x = simulation.position[np.argsort(simulation.mass)]
+    apart = [np.linalg.norm(x[i] - x[j]) for i, j in ((1, 2), (0, 1), (0, 2))]
+    assert apart[0] < 0.2 * apart[1] and apart[0] < 0.2 * apart[2], apart
+
+
 def test_units_give_g():
     units = gravitile.Units("kpc", "Msun", "Gyr", 4.498502151469554e-6)
     bodies = Bodies([[0.0, 0, 0], [1, 0, 0]], mass=[1e10, 0.0], units=units)

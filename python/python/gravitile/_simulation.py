@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -165,6 +166,8 @@ class Simulation:
         if scene is not None:
             hints = scene.hints
             eps = scene.softening if eps is None else eps
+            # As in the program: four steps of the leapfrog, rounded down to a power of two.
+            longest = 2.0 ** math.floor(math.log2(4.0 * scene.dt)) if dt is None else None
             dt = scene.dt if dt is None else dt
             potentials = potentials or scene.field
             # Forces of a tree have no derivatives.
@@ -174,6 +177,7 @@ class Simulation:
                     _hint(given, hints[name])
                     for given, name in ((eta, "eta"), (eta6, "eta6"), (dt_max, "dt_max"))
                 )
+                dt_max = longest if dt_max is None else dt_max
                 if precision is None and hints["precision"] is not None:
                     precision = str(hints["precision"])
         else:
@@ -325,8 +329,11 @@ class Simulation:
         return self._engine.potential()
 
     def _change(self, position: Reals | None, velocity: Reals | None, mass: Reals | None) -> None:
-        self._engine.change(position, velocity, mass)
-        self._read = None
+        # Also after an interruption, when the change may still happen.
+        try:
+            self._engine.change(position, velocity, mass)
+        finally:
+            self._read = None
 
     def add(self, bodies: Bodies) -> None:
         """Adds bodies. If an id is taken, all of them get new ids above the largest."""
@@ -337,8 +344,10 @@ class Simulation:
             if first + len(bodies) > 2**64:
                 raise InputError("no ids are left for the bodies to add")
             fields["id"] = np.arange(first, first + len(bodies), dtype=np.uint64)
-        self._engine.add(fields)
-        self._read = None
+        try:
+            self._engine.add(fields)
+        finally:
+            self._read = None
 
     def remove(self, which: Any) -> Bodies:
         """Removes bodies.
@@ -367,8 +376,10 @@ class Simulation:
         if not stays.any():
             raise InputError("which removes all bodies, but at least 1 must be left")
         removed = own[~stays]
-        self._engine.retain(stays)
-        self._read = None
+        try:
+            self._engine.retain(stays)
+        finally:
+            self._read = None
         return removed
 
     def step(self, n: int = 1, *, progress: Progress = False) -> None:
@@ -393,6 +404,26 @@ class Simulation:
         with _Progress(progress, count) as report:
             self._engine.step(count, report.tick)
             report.report(count)
+
+    @overload
+    def integrate(
+        self, until: float, *, every: float, callback: None = None, progress: Progress = False
+    ) -> Iterator[Bodies]: ...
+
+    @overload
+    def integrate(
+        self, until: float, *, every: None = None, callback: None = None, progress: Progress = False
+    ) -> None: ...
+
+    @overload
+    def integrate(
+        self,
+        until: float,
+        *,
+        every: float | None = None,
+        callback: Callable[[Simulation], object],
+        progress: Progress = False,
+    ) -> None: ...
 
     def integrate(
         self,
