@@ -3,7 +3,7 @@
 use gravitile::glam::DVec3;
 use numpy::{
     Element, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2,
-    PyUntypedArrayMethods,
+    PyReadonlyArrayDyn, PyUntypedArrayMethods,
 };
 use pyo3::prelude::*;
 
@@ -29,6 +29,17 @@ pub fn vectors(array: &Vectors<'_>) -> PyResult<Vec<DVec3>> {
         Some(contiguous) => bytemuck::cast_slice(contiguous).to_vec(),
         None => rows.rows().into_iter().map(|row| DVec3::new(row[0], row[1], row[2])).collect(),
     })
+}
+
+/// The index, in C order, of the first entry that is not finite or below `least`.
+#[pyfunction]
+pub fn first_outside(array: PyReadonlyArrayDyn<'_, f64>, least: f64) -> Option<usize> {
+    let is_outside = |x: &f64| !(x.is_finite() && *x >= least);
+    let all = array.as_array();
+    match all.as_slice() {
+        Some(contiguous) => contiguous.iter().position(is_outside),
+        None => all.iter().position(is_outside),
+    }
 }
 
 /// The numbers of an array of one dimension.

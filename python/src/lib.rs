@@ -17,6 +17,8 @@ mod simulation;
 #[pyo3::pymodule]
 mod _gravitile {
     #[pymodule_export]
+    use crate::arrays::first_outside;
+    #[pymodule_export]
     use crate::devices::adapters;
     #[pymodule_export]
     use crate::files::{read, write};

@@ -65,6 +65,12 @@ def test_any_layout_of_arrays_is_taken(sphere):
     swapped = x.astype(">f8")
     for position in (x.tolist(), np.asfortranarray(x), wide[::2, ::2], swapped):
         assert (gravitile.accelerations(position, m, eps=0.1) == right).all()
+    # As numpy reads them from binary files: with other numbers in between, or from an odd byte on.
+    records = np.zeros(300, dtype=[("kind", "u1"), ("x", "f8", 3), ("m", "f8")])
+    records["x"], records["m"] = x, m
+    assert (gravitile.accelerations(records["x"], records["m"], eps=0.1) == right).all()
+    odd = np.frombuffer(b"?" + x.tobytes(), dtype=np.float64, offset=1).reshape(300, 3)
+    assert (gravitile.accelerations(odd, m, eps=0.1) == right).all()
     narrow = gravitile.accelerations(x.astype(np.float32), m.astype(np.float32), eps=0.1)
     assert narrow.dtype == np.float64 and rms(narrow, right) < 1e-5
     whole = gravitile.accelerations([[0, 0, 0], [2, 0, 0]], 4, method="reference")

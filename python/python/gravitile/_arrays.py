@@ -6,11 +6,13 @@ order already is not copied.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+from . import _gravitile
 from ._errors import InputError
 
 Reals = NDArray[np.float64]
@@ -20,7 +22,7 @@ def _numeric(name: str, value: ArrayLike) -> NDArray[Any]:
     unit = getattr(value, "unit", None)
     if unit is not None:
         raise InputError(f"{name} has the unit {unit}: pass numbers, such as {name}.to_value(...)")
-    if np.ma.is_masked(value):
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
         raise InputError(f"{name} has masked entries: pass only numbers")
     try:
         array = np.asarray(value)
@@ -31,16 +33,20 @@ def _numeric(name: str, value: ArrayLike) -> NDArray[Any]:
     return array
 
 
-def _finite(name: str, array: Reals) -> None:
-    # The sum is finite if all entries are, unless it overflows.
-    with np.errstate(all="ignore"):
-        if np.isfinite(array.sum()):
-            return
-    wrong = np.argwhere(~np.isfinite(array))
-    if len(wrong):
-        index = ", ".join(str(i) for i in wrong[0])
-        value = array[tuple(wrong[0])]
-        raise InputError(f"{name}[{index}] is {value}, but must be finite")
+def plain(array: NDArray[Any], kind: DTypeLike) -> NDArray[Any]:
+    """The array in C order and aligned, as the compiled part wants it: fields of packed records are
+    neither."""
+    array = array.astype(kind, order="C", copy=False)
+    return array if array.flags.aligned else array.copy()
+
+
+def _check(name: str, array: Reals, least: float = -math.inf) -> None:
+    wrong = _gravitile.first_outside(array, least)
+    if wrong is not None:
+        place = np.unravel_index(wrong, array.shape)
+        index = ", ".join(str(i) for i in place)
+        allowed = "finite" if least == -math.inf else f"finite and at least {least:g}"
+        raise InputError(f"{name}[{index}] is {array[place]}, but must be {allowed}")
 
 
 def _shape(of: tuple[int, ...]) -> str:
@@ -54,30 +60,22 @@ def vectors(name: str, value: ArrayLike, count: int | None = None) -> Reals:
     is_fit = array.ndim == 2 and array.shape[1] == 3 and count in (None, array.shape[0])
     if not is_fit:
         raise InputError(f"{name} has the shape {_shape(array.shape)}, but must have ({n}, 3)")
-    array = array.astype(np.float64, copy=False)
-    _finite(name, array)
+    array = plain(array, np.float64)
+    _check(name, array)
     return array
 
 
-def reals(name: str, value: ArrayLike, count: int) -> Reals:
-    """An array of shape (count,) of finite float64; a single number stands for equal entries."""
+def masses(name: str, value: ArrayLike, count: int) -> Reals:
+    """An array of shape (count,) of float64, finite and at least 0; a single number stands for
+    equal entries."""
     array = _numeric(name, value)
     if array.ndim == 0:
         array = np.full(count, array, dtype=np.float64)
     if array.shape != (count,):
         wanted = f"({count},), one per body, or be one number"
         raise InputError(f"{name} has the shape {_shape(array.shape)}, but must have {wanted}")
-    array = array.astype(np.float64, copy=False)
-    _finite(name, array)
-    return array
-
-
-def masses(name: str, value: ArrayLike, count: int) -> Reals:
-    """As :func:`reals`, at least 0."""
-    array = reals(name, value, count)
-    if count and array.min() < 0.0:
-        first = int(np.argmax(array < 0.0))
-        raise InputError(f"{name}[{first}] is {array[first]}, but must be at least 0")
+    array = plain(array, np.float64)
+    _check(name, array, 0.0)
     return array
 
 
@@ -103,6 +101,8 @@ def text(name: str, value: str) -> str:
 
 def number(name: str, value: float) -> float:
     """A finite number."""
+    if type(value) is float and math.isfinite(value):
+        return value
     array = _numeric(name, value)
     if array.ndim != 0:
         raise InputError(f"{name} has the shape {_shape(array.shape)}, but must be one number")

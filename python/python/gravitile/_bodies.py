@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _gravitile
-from ._arrays import Reals, count_of, masses, number, text, vectors, whole
+from ._arrays import Reals, count_of, masses, number, plain, text, vectors, whole
 from ._errors import InputError
 
 if TYPE_CHECKING:
@@ -114,10 +114,10 @@ class Bodies:
         )
         self.mass = masses("mass", mass, n)
         numbers = np.arange(n, dtype=np.uint64) if id is None else whole("id", id, n, 2**64 - 1)
-        self.id = numbers.astype(np.uint64, copy=False)
+        self.id = plain(numbers, np.uint64)
         groups = np.zeros(n, dtype=np.uint8)
         if component is not None:
-            groups = whole("component", component, n, 255).astype(np.uint8, copy=False)
+            groups = plain(whole("component", component, n, 255), np.uint8)
         self.component = groups
         self.components = [("bodies", "star")] if components is None else list(components)
         self.time = number("time", time)
@@ -153,13 +153,13 @@ class Bodies:
                 )
             if kept.shape != (n,):
                 raise InputError(f"extra['{name}'] must have the shape ({n},), one per body")
-            extra[name] = kept
+            extra[name] = plain(kept, kept.dtype)
         return {
             "position": position,
             "velocity": vectors("velocity", self.velocity, n),
             "mass": masses("mass", self.mass, n),
-            "id": whole("id", self.id, n, 2**64 - 1).astype(np.uint64, copy=False),
-            "component": whole("component", self.component, n, 255).astype(np.uint8, copy=False),
+            "id": plain(whole("id", self.id, n, 2**64 - 1), np.uint64),
+            "component": plain(whole("component", self.component, n, 255), np.uint8),
             "components": [(name, role) for name, role in self.components],
             "time": number("time", self.time),
             "units": (units.length, units.mass, units.time, number("units.g", units.g)),

@@ -10,6 +10,7 @@ __all__ = [
     "accelerations",
     "adapters",
     "derivatives",
+    "first_outside",
     "picture",
     "png",
     "read",
@@ -103,6 +104,7 @@ class Facts(TypedDict):
     because: str
     described: str
 
+def first_outside(array: _Reals, least: float) -> int | None: ...
 def adapters() -> list[tuple[str, str, str, str, str | None]]: ...
 def accelerations(
     position: _Reals, mass: _Reals, at: _Reals | None, eps: float, potential: bool, how: How
