@@ -613,16 +613,16 @@ class Simulation:
         Film
             A notebook plays it.
         """
-        target = Path(tempfile.mkdtemp(prefix="gravitile-")) / "film.webp"
-        target = target if path is None else Path(path)
+        chosen = look(**options)
         count = count_of("frames", frames, 1)
-        rate = count_of("fps", fps, 1)
+        rate = count_of("fps", fps, 1, 240)
         steps = count_of("steps_per_frame", steps_per_frame, 1)
-        if rate > 240:
-            raise InputError(f"fps is {rate}, but must be from 1 to 240")
+        if path is None:
+            path = Path(tempfile.mkdtemp(prefix="gravitile-")) / "film.webp"
+        target = Path(os.fsdecode(path))
         with _Progress(progress, count) as report:
             done = self._engine.film(
-                os.fsdecode(target), look(**options), count, rate, steps, report.tick
+                os.fsdecode(path), chosen, count, rate, steps, report.tick
             )
             report.report(done)
         return Film(target, done)
