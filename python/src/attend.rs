@@ -9,7 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::Builder;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use gravitile::error::{Error, Result};
 use gravitile::stop;
@@ -71,8 +71,7 @@ where
         }
         let Err(interruption) = py.check_signals().and_then(|()| tick(py)) else { continue };
         flag.store(true, Ordering::Relaxed);
-        let until = Instant::now() + PATIENCE;
-        py.detach(|| wait(until.saturating_duration_since(Instant::now())));
+        py.detach(|| wait(PATIENCE));
         return Err(interruption);
     }
 }

@@ -40,7 +40,7 @@ pub fn choice(n: usize, settings: &mut Settings) -> Result<Choice> {
 
 /// The device for a request, opened once; `None` if there is none and it `may_lack`.
 pub fn open(request: &AdapterRequest, may_lack: bool) -> Result<Option<Arc<Gpu>>> {
-    let name = format!("{:?}", request.first().names);
+    let name = format!("{:?}", request.first());
     let mut all = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(known) = all.get(&name)
         && known.as_ref().map_or(may_lack, |gpu| !gpu.is_lost())

@@ -9,6 +9,7 @@ mod fields;
 mod files;
 mod forces;
 mod how;
+mod own;
 mod pictures;
 mod scenes;
 mod simulation;

@@ -9,13 +9,15 @@ use gravitile::diagnostics::{Diagnostics, density_centre, lagrangian_radii};
 use gravitile::error::{Error, Result};
 use gravitile::field::Field;
 use gravitile::film::shoot;
-use gravitile::forces::{Forces, Identity, Outputs, Sinks, Sources};
+use gravitile::forces::{Forces, Identity, Outputs, Sinks, Sources, WithSources};
 use gravitile::glam::DVec3;
 use gravitile::gpu::blocking;
 use gravitile::integrate;
-use gravitile::integrate::blocks::{BlockSettings, power_of_two_below};
+use gravitile::integrate::blocks::{BlockSettings, Restart, power_of_two_below};
 use gravitile::record::{Plan, restart_of, set_restart};
-use gravitile::sim::{Settings, Simulation, State, collisional, host_engine, run_steps, suggest};
+use gravitile::sim::{
+    Choice, EngineKind, Settings, Simulation, State, collisional, host_engine, run_steps, suggest,
+};
 use gravitile::snapshot::{self, Snapshot, WriteOptions};
 use gravitile::units::Units;
 use numpy::{PyArray1, PyArray2, PyArray3, PyReadonlyArray1};
@@ -24,9 +26,11 @@ use pyo3::prelude::*;
 use crate::arrays::{Reals, Vectors, from_vectors, numbers, vectors};
 use crate::attend::{attend, briefly, unusable};
 use crate::devices;
+use crate::errors::GravitileError;
 use crate::fields::{Given, Taken, taken};
 use crate::forces::{Pulls, pulls};
 use crate::how::How;
+use crate::own::{self, Raised, WithOwn};
 use crate::pictures::{Look, from_image};
 
 /// The keyword arguments of a new simulation. `None`: what suits the bodies.
@@ -96,6 +100,8 @@ impl Request {
 pub struct Engine {
     simulation: Arc<Mutex<Simulation>>,
     units: Units,
+    /// What a force in Python raised.
+    raised: Raised,
 }
 
 /// A simulation has few bodies if its steps take microseconds: pairs of bodies and steps in a call.
@@ -103,6 +109,9 @@ const FEW_PAIRS: u64 = 100_000;
 
 /// The attribute of a saved simulation with its settings.
 const PLAN: &str = "simulation";
+
+/// The attribute of a simulation that was saved with a force in Python, which the file does not hold.
+const FORCE: &str = "simulation.force";
 
 /// The present settings, for `repr` and for properties.
 #[derive(IntoPyObject)]
@@ -152,8 +161,8 @@ impl From<Diagnostics> for Energies {
 }
 
 impl Engine {
-    fn of(simulation: Simulation, units: Units) -> Self {
-        Self { simulation: Arc::new(Mutex::new(simulation)), units }
+    fn of(simulation: Simulation, units: Units, raised: Raised) -> Self {
+        Self { simulation: Arc::new(Mutex::new(simulation)), units, raised }
     }
 
     /// Does work of any length on the simulation.
@@ -163,8 +172,20 @@ impl Engine {
         work: impl FnOnce(&mut Simulation) -> Result<T> + Send + 'static,
         tick: &mut dyn FnMut(Python<'_>) -> PyResult<()>,
     ) -> PyResult<T> {
+        self.check_call()?;
         let shared = Arc::clone(&self.simulation);
-        attend(py, move || work(&mut *shared.lock().map_err(unusable)?), tick)
+        let done = attend(py, move || work(&mut *shared.lock().map_err(unusable)?), tick);
+        done.map_err(|error| own::take(&self.raised).unwrap_or(error))
+    }
+
+    /// A force that asked the simulation that waits for it would wait for ever.
+    fn check_call(&self) -> PyResult<()> {
+        match own::is_in_call() {
+            false => Ok(()),
+            true => Err(GravitileError::new_err(
+                "a force cannot use the simulation that calls it: it gets the positions",
+            )),
+        }
     }
 
     /// Does work of any length that reports nothing.
@@ -182,6 +203,7 @@ impl Engine {
         py: Python<'_>,
         look: impl FnOnce(&Simulation) -> T + Send + 'static,
     ) -> PyResult<T> {
+        self.check_call()?;
         if let Ok(simulation) = self.simulation.try_lock() {
             return Ok(look(&simulation));
         }
@@ -190,11 +212,30 @@ impl Engine {
 
     /// Steps of microseconds, unless another thread is at work; returns whether they were taken.
     fn step_briefly(&self, py: Python<'_>, steps: u64) -> PyResult<bool> {
-        briefly(py, || match self.simulation.try_lock() {
+        let done = briefly(py, || match self.simulation.try_lock() {
             Ok(mut simulation) => simulation.step(steps).map(|()| true),
             Err(_) => Ok(false),
-        })
+        });
+        done.map_err(|error| own::take(&self.raised).unwrap_or(error))
     }
+}
+
+/// Opens a simulation, with a force in Python if there is one: the host then steps the bodies.
+fn opened(
+    choice: Choice,
+    bodies: Bodies,
+    mut settings: Settings,
+    restart: Option<&Restart>,
+    force: Option<(Py<PyAny>, Raised)>,
+) -> Result<Simulation> {
+    let Some((force, raised)) = force else {
+        return blocking(Simulation::open_on(choice, bodies, settings, restart));
+    };
+    (settings.engine, settings.method) = (choice.kind, Some(choice.method));
+    let engine =
+        blocking(host_engine(choice.kind, choice.gpu.as_ref(), &choice.others, &settings))?;
+    let engine = WithSources::of(WithOwn { engine, force, raised });
+    Simulation::with_engine(Box::new(engine), bodies, settings)
 }
 
 /// The bodies of a state as a snapshot.
@@ -207,7 +248,12 @@ fn snapshot_of(state: State, units: Units) -> Snapshot {
 impl Engine {
     /// Opens a simulation and computes its first accelerations.
     #[new]
-    fn new(py: Python<'_>, bodies: Given<'_>, request: Request) -> PyResult<Self> {
+    fn new(
+        py: Python<'_>,
+        bodies: Given<'_>,
+        request: Request,
+        force: Option<Py<PyAny>>,
+    ) -> PyResult<Self> {
         let mut snapshot = bodies.snapshot()?;
         if let Some(g) = request.g
             && g != snapshot.units.gravitational_constant
@@ -216,13 +262,17 @@ impl Engine {
             snapshot.units = Units { gravitational_constant: g, ..Units::default() };
         }
         let units = snapshot.units.clone();
+        let raised = Raised::default();
+        let force = force.map(|force| (force, Arc::clone(&raised)));
         let open = move || {
             let mut settings = request.settings(&snapshot, request.how.settings()?)?;
             settings.validate()?;
             let choice = devices::choice(snapshot.bodies.len(), &mut settings)?;
-            Simulation::on(choice, snapshot.bodies, settings)
+            opened(choice, snapshot.bodies, settings, None, force)
         };
-        Ok(Self::of(attend(py, open, &mut |_| Ok(()))?, units))
+        let simulation = attend(py, open, &mut |_| Ok(()))
+            .map_err(|error| own::take(&raised).unwrap_or(error))?;
+        Ok(Self::of(simulation, units, raised))
     }
 
     /// The time and the number of steps.
@@ -241,8 +291,12 @@ impl Engine {
                 g: settings.gravitational_constant,
                 field: settings.field.0.iter().map(ToString::to_string).collect(),
                 integrator: settings.integrator.name,
-                engine: choice.kind.name(),
-                method: choice.method.name(),
+                // With a force in Python the choice is the caller's engine, whatever that wraps.
+                engine: match settings.engine {
+                    EngineKind::Auto => choice.kind.name(),
+                    kind => kind.name(),
+                },
+                method: settings.method.unwrap_or(choice.method).name(),
                 because: choice.because().into_owned(),
                 described: simulation.describe_engine(),
             }
@@ -402,12 +456,18 @@ impl Engine {
     }
 
     /// Writes the bodies with everything that continues to the same bits.
-    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+    fn save(&self, py: Python<'_>, path: PathBuf, has_force: bool) -> PyResult<()> {
         let units = self.units.clone();
         self.with(py, move |simulation| {
             let state = simulation.state()?;
             let steps = state.steps;
-            let plan = Plan::of(simulation, "Python".to_owned(), steps.max(1), 1).in_units(&units);
+            let mut plan =
+                Plan::of(simulation, "Python".to_owned(), steps.max(1), 1).in_units(&units);
+            if has_force {
+                let settings = simulation.settings();
+                plan.engine = settings.engine.name().to_owned();
+                plan.method = settings.method.map(|method| method.name().to_owned());
+            }
             let plan = toml::to_string(&plan)
                 .map_err(|problem| Error::Outside(format!("settings as TOML: {problem}")))?;
             let settings = simulation.settings();
@@ -424,6 +484,9 @@ impl Engine {
             if !settings.field.is_empty() {
                 snapshot.attributes.insert("field".to_owned(), settings.field.to_string());
             }
+            if has_force {
+                snapshot.attributes.insert(FORCE.to_owned(), "in Python".to_owned());
+            }
             set_restart(&mut snapshot, simulation.restart());
             let format = Some("gravitile".to_owned());
             snapshot::write(path, &snapshot, &WriteOptions { format, ..Default::default() })
@@ -433,7 +496,9 @@ impl Engine {
 
     /// The simulation that [`Engine::save`] wrote.
     #[staticmethod]
-    fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+    fn load(py: Python<'_>, path: PathBuf, force: Option<Py<PyAny>>) -> PyResult<Self> {
+        let raised = Raised::default();
+        let force = force.map(|force| (force, Arc::clone(&raised)));
         let open = move || {
             let saved = snapshot::read(&path)?;
             let none = || Error::file(&path, "holds bodies, but no saved simulation: see read()");
@@ -446,13 +511,19 @@ impl Engine {
             let step = saved.attributes.get("step").and_then(|step| step.parse().ok());
             let step = step.ok_or_else(|| wrong("the number of steps is missing".to_owned()))?;
             let mut settings = plan.settings(step)?;
+            let had_force = saved.attributes.contains_key(FORCE);
+            if had_force != force.is_some() {
+                let needs = if had_force { "with a force: pass it" } else { "without a force" };
+                return Err(Error::file(&path, format!("was saved {needs}")));
+            }
             let restart = restart_of(&saved);
             let choice = devices::choice(saved.bodies.len(), &mut settings)?;
-            let opened = Simulation::open_on(choice, saved.bodies, settings, restart.as_ref());
-            Ok((blocking(opened)?, saved.units))
+            let simulation = opened(choice, saved.bodies, settings, restart.as_ref(), force)?;
+            Ok((simulation, saved.units))
         };
-        let (simulation, units) = attend(py, open, &mut |_| Ok(()))?;
-        Ok(Self::of(simulation, units))
+        let (simulation, units) = attend(py, open, &mut |_| Ok(()))
+            .map_err(|error| own::take(&raised).unwrap_or(error))?;
+        Ok(Self::of(simulation, units, raised))
     }
 
     /// A picture of the present state.

@@ -214,6 +214,60 @@ def test_three_bodies_scatter_as_the_literature_says():
     assert apart[0] < 0.2 * apart[1] and apart[0] < 0.2 * apart[2], apart
 
 
+@pytest.mark.parametrize("method", ["direct", "tree"])
+def test_a_force_in_python_is_added(tmp_path, method):
+    # A spring to the origin beside hardly any gravity: sin and cos of the period 2 pi / 10.
+    def spring(position):
+        assert position.shape == (200, 3)
+        return -100.0 * position
+
+    bodies = gravitile.scene("plummer", n=200, seed=1).bodies
+    options = {"eps": 0.05, "dt": 0.001, "integrator": "leapfrog", "method": method}
+    light = Bodies(bodies.position, bodies.velocity, 1e-9)
+    whole = Simulation(light, force=spring, **options)
+    whole.step(30)
+    t = 10 * whole.time
+    right = light.position * np.cos(t) + light.velocity * np.sin(t) / 10
+    assert np.abs(whole.position - right).max() < 1e-3 * np.abs(light.position).max()
+    assert whole.method == method
+    whole.save(tmp_path / "a.gvt")
+    with pytest.raises(gravitile.InputError, match="saved with a force"):
+        Simulation.load(tmp_path / "a.gvt")
+    again = Simulation.load(tmp_path / "a.gvt", force=spring)
+    whole.step(5)
+    again.step(5)
+    assert (again.position == whole.position).all() and again.method == method
+
+
+def test_a_force_that_fails_ends_the_step():
+    calls = []
+
+    def fails(position):
+        calls.append(len(position))
+        if len(calls) > 3:
+            raise LookupError("no more")
+        return np.zeros_like(position)
+
+    simulation = small(force=fails)
+    with pytest.raises(LookupError, match="no more"):
+        simulation.step(10)
+    assert simulation.steps == 2 and np.isfinite(simulation.position).all()
+    with pytest.raises(LookupError):
+        small(force=lambda position: {}["none"])
+    with pytest.raises(gravitile.InputError, match=r"force has the shape \(3,\)"):
+        small(force=lambda position: [1, 2, 3])
+    with pytest.raises(gravitile.InputError, match="force is 7"):
+        small(force=7)
+    with pytest.raises(gravitile.InputError, match="made for hermite4"):
+        small(force=np.zeros_like, integrator="hermite4")
+    # Nor may it wait for the simulation that waits for it.
+    later = []
+    waits = small(force=lambda position: later[0].position if later else 0 * position)
+    later.append(waits)
+    with pytest.raises(gravitile.GravitileError, match="cannot use the simulation"):
+        waits.step(5)
+
+
 def test_units_give_g():
     units = gravitile.Units("kpc", "Msun", "Gyr", 4.498502151469554e-6)
     bodies = Bodies([[0.0, 0, 0], [1, 0, 0]], mass=[1e10, 0.0], units=units)

@@ -118,6 +118,10 @@ class Simulation:
     precision : {"single", "double-single", "double"}, optional
     devices : int
         Number of graphics cards.
+    force : callable, optional
+        Called with the positions, shape (n, 3), once per step of the leapfrog; returns accelerations
+        to add, of the same shape. It is no part of the energies, and cannot use the simulation. What
+        it raises ends the step.
 
     Raises
     ------
@@ -137,6 +141,7 @@ class Simulation:
     """
 
     _engine: _gravitile.Engine
+    _force: Callable[[Reals], Reals] | None
     _read: tuple[int, Bodies] | None
 
     def __init__(
@@ -158,6 +163,7 @@ class Simulation:
         adapter: str | None = None,
         precision: str | None = None,
         devices: int = 1,
+        force: Callable[[Reals], ArrayLike] | None = None,
     ) -> None:
         scene = bodies if isinstance(bodies, Scene) else None
         own = bodies.bodies if isinstance(bodies, Scene) else bodies
@@ -204,12 +210,19 @@ class Simulation:
                 devices=devices,
             ),
         }
-        self._engine = _gravitile.Engine(fields, request)
+        self._force = _checked(force)
+        self._engine = _gravitile.Engine(fields, request, self._force)
         self._read = None
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Simulation:
-        """The simulation that :meth:`save` wrote; it continues to the same bits.
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        force: Callable[[Reals], ArrayLike] | None = None,
+    ) -> Simulation:
+        """The simulation that :meth:`save` wrote; it continues to the same bits, with the same
+        ``force`` if it had one.
 
         Raises
         ------
@@ -217,14 +230,15 @@ class Simulation:
             The file holds no simulation, or is damaged.
         """
         simulation = cls.__new__(cls)
-        simulation._engine = _gravitile.Engine.load(os.fsdecode(path))
+        simulation._force = _checked(force)
+        simulation._engine = _gravitile.Engine.load(os.fsdecode(path), simulation._force)
         simulation._read = None
         return simulation
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the bodies and all settings to a file in gravitile's own format (``.gvt``), which
         every program that reads this format can read, too."""
-        self._engine.save(os.fsdecode(path))
+        self._engine.save(os.fsdecode(path), self._force is not None)
 
     @property
     def time(self) -> float:
@@ -637,6 +651,16 @@ class Simulation:
             f"{facts['integrator']}, dt={facts['dt']:g}, eps={facts['eps']:g}, "
             f"{facts['method']} on {facts['described']})"
         )
+
+
+def _checked(
+    force: Callable[[Reals], ArrayLike] | None,
+) -> Callable[[Reals], Reals] | None:
+    if force is None:
+        return None
+    if not callable(force):
+        raise InputError(f"force is {force!r}, but must be a function of positions")
+    return lambda position: vectors("force", force(position), len(position))
 
 
 def _hint(given: float | None, hint: str | float | None) -> float | None:
