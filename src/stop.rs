@@ -3,7 +3,7 @@
 //! A force evaluation or a step of a million bodies may take minutes. Engines check for a request
 //! between pieces of work (milliseconds each) and return [`Error::Stopped`], leaving the caller's
 //! state as it was before. One request stops the whole process, as Ctrl-C does; another stops what
-//! one thread has begun (`heed`), even if other threads share that work (`of_caller`).
+//! one thread has begun ([`heed`]), even if other threads share that work ([`of_caller`]).
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -38,8 +38,9 @@ thread_local! {
     static HEEDED: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
 }
 
-/// From now on engines called by this thread also give up while `flag` is set.
-pub(crate) fn heed(flag: &Arc<AtomicBool>) {
+/// From now on engines called by this thread also give up while `flag` is set. One flag per thread:
+/// the latest counts.
+pub fn heed(flag: &Arc<AtomicBool>) {
     HEEDED.with_borrow_mut(|heeded| *heeded = Some(Arc::clone(flag)));
 }
 

@@ -80,6 +80,10 @@ pub(super) fn half_mass_radius(bodies: &Bodies) -> f64 {
 
 /// `value` rounded down to two digits, so that a user can read and repeat it.
 pub(super) fn two_digits(value: f64) -> f64 {
+    // Bodies so close or so slow that a number has left the range of f64.
+    if !(value.is_normal() && value > 0.0) {
+        return value;
+    }
     let power = 10f64.powi(value.log10().floor() as i32 - 1);
     let digits = (value / power).floor();
     format!("{digits}e{}", power.log10().round() as i32).parse().unwrap_or(value)
@@ -105,6 +109,12 @@ mod tests {
         assert!((ten.dt / one.dt / 1000.0 - 1.0).abs() < 0.1);
         assert!(one.dt > 1e-3 && one.dt < 0.1 && one.softening > 0.005 && one.softening < 0.3);
         assert_eq!(suggest(&Bodies::default(), 1.0), RunHints::default());
+    }
+
+    #[test]
+    fn numbers_that_left_the_range_are_not_rounded() {
+        assert_eq!((two_digits(0.0), two_digits(f64::INFINITY)), (0.0, f64::INFINITY));
+        assert_eq!((two_digits(0.129), two_digits(5e-324)), (0.12, 5e-324));
     }
 
     #[test]

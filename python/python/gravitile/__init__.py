@@ -1,0 +1,40 @@
+"""N-body gravity on any GPU or on the CPU.
+
+Forces on arrays (:func:`accelerations`, :func:`potential`, :func:`forces`), simulations
+(:class:`Simulation`), initial conditions (:func:`scene`), snapshots (:func:`read`, :func:`write`)
+and pictures (:func:`render`). Numbers are in the caller's units, with G = 1 unless said otherwise.
+"""
+
+from ._gravitile import __version__
+from ._bodies import Bodies, Units, read, write
+from ._devices import Adapter, adapters
+from ._errors import DeviceError, GravitileError, InputError
+from ._forces import Forces, accelerations, forces, potential
+from ._pictures import Film, Image, render
+from ._scenes import Scene, scene, scenes
+from ._simulation import Energies, Simulation
+
+__all__ = [
+    "Adapter",
+    "Bodies",
+    "DeviceError",
+    "Energies",
+    "Film",
+    "Forces",
+    "GravitileError",
+    "Image",
+    "InputError",
+    "Scene",
+    "Simulation",
+    "Units",
+    "__version__",
+    "accelerations",
+    "adapters",
+    "forces",
+    "potential",
+    "read",
+    "render",
+    "scene",
+    "scenes",
+    "write",
+]
