@@ -274,7 +274,8 @@ fn convert_writes_the_bodies_of_a_scene() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     works(&["convert", "plummer", &at("a.gvt"), "-n", "50", "--seed", "3"]);
-    works(&["run", "plummer", "-n", "50", "--seed", "3", "--until", "0", "--out", &at("run")]);
+    let run = ["run", "plummer", "-n", "50", "--seed", "3", "--until", "0.01", "--dt", "0.01"];
+    works(&[&run[..], &["--out", &at("run")]].concat());
     let read = |name: &str| snapshot::read(&*at(name)).unwrap();
     let (converted, of_run) = (read("a.gvt"), read("run/step_0000000000.gvt"));
     assert!(converted.bodies == of_run.bodies && converted.units == of_run.units);

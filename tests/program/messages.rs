@@ -176,7 +176,8 @@ fn system_error_reason_appears_once() {
     run.extend(engine);
     let error = assert_refused(&run, &["cannot create the folder"]);
     assert_eq!(error.matches("os error").count(), 1, "{error}");
-    let error = assert_refused(&["convert", &folder.text("none.gvt"), "b.csv"], &["cannot read"]);
+    let missing = ["convert", &folder.text("none.csv"), "b.csv", "--from", "csv"];
+    let error = assert_refused(&missing, &["cannot read"]);
     assert_eq!(error.matches("No such file").count(), 1, "{error}");
 }
 

@@ -84,12 +84,12 @@ fn rewinding_on_the_time_bar_continues_on_all_devices() {
     if !can_run_window_tests() {
         return;
     }
-    let session = Session::open(&TWO_DEVICES, Tab::File);
+    // A thousand steps to the end.
+    let session = Session::open(&[&TWO_DEVICES[..], &["--dt", "0.01"]].concat(), Tab::File);
     session.wait_for_motion();
-    // The first state is stored when the run begins.
-    session.wait_for("states to go back to", || {
+    session.wait_for("states to go back to, and a tenth of the bar", || {
         let is_stored = session.last_frame_line().contains(" restorable");
-        (is_stored && session.step() > 50).then_some(())
+        (is_stored && session.step() > 100).then_some(())
     });
     session.press_key("space", "Named(Space)");
     session.wait_until_idle();
