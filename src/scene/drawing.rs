@@ -41,11 +41,7 @@ impl Streams {
     }
 
     /// What `draw` makes of each number from 0 to `n`, in their order.
-    pub fn drawn<T: Send>(
-        self,
-        n: usize,
-        draw: impl Fn(usize, &mut Stream) -> T + Sync,
-    ) -> Vec<T> {
+    pub fn drawn<T: Send>(self, n: usize, draw: impl Fn(usize, &mut Stream) -> T + Sync) -> Vec<T> {
         let block = |b: usize| {
             let mut stream = self.block(b);
             let end = n.min((b + 1) * BLOCK);
