@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 
 use crate::arrays::{Vectors, from_vectors, vectors};
 
-/// The exception that a function in Python raised, for whoever called the engine.
+/// The exception that a function in Python raised; the call that made the steps raises it again.
 pub type Raised = Arc<Mutex<Option<PyErr>>>;
 
 /// The exception that was raised since the last call.

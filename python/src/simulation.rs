@@ -532,7 +532,7 @@ impl Engine {
         from_image(py, &image)
     }
 
-    /// Films `frames` pictures with so many steps between two; returns the number of pictures. `tick` as in
+    /// Films `frames` pictures with `steps_per_frame` steps between two; returns the number of pictures. `tick` as in
     /// [`Engine::step`], with the number of pictures.
     #[allow(clippy::too_many_arguments)]
     fn film(

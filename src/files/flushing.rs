@@ -6,7 +6,7 @@ use std::io::{Result, Write};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::{Builder, Scope, ScopedJoinHandle};
 
-/// Bytes after which a thread is told to sync what is there.
+/// Bytes after which the thread syncs what is written.
 const DUE: usize = if cfg!(test) { 1 << 10 } else { 64 << 20 };
 
 /// Writes into `file` what `write` writes, and syncs it.
@@ -22,7 +22,7 @@ pub(super) fn write_synced(
         let mut buffered = std::io::BufWriter::new(flushing);
         write(&mut buffered)?;
         let flushing = buffered.into_inner().map_err(std::io::IntoInnerError::into_error)?;
-        // A system reports a failed sync once, to whoever asks first.
+        // A failed sync is reported once, to the first call after it: here the thread's.
         flushing.finish()?;
         file.sync_all()
     })
@@ -31,7 +31,7 @@ pub(super) fn write_synced(
 struct Flushing<'scope, 'env> {
     file: &'env File,
     scope: &'scope Scope<'scope, 'env>,
-    /// Bytes written since the thread was told last.
+    /// Bytes written since the last request to sync.
     since: usize,
     thread: Option<(SyncSender<()>, ScopedJoinHandle<'scope, Result<()>>)>,
 }
@@ -52,15 +52,15 @@ impl Write for Flushing<'_, '_> {
         if self.since >= DUE {
             self.since = 0;
             if self.thread.is_none() {
-                let (due, told) = sync_channel(1);
+                let (due, requests) = sync_channel(1);
                 let file = self.file;
-                let sync = move || told.iter().try_for_each(|()| file.sync_data());
+                let sync = move || requests.iter().try_for_each(|()| file.sync_data());
                 // Without a thread all is synced at the end.
                 let thread = Builder::new().spawn_scoped(self.scope, sync);
                 self.thread = thread.ok().map(|thread| (due, thread));
             }
             if let Some((due, _)) = &self.thread {
-                // It is told already, or has failed, which the end reports.
+                // Full: a request is pending. Closed: a sync has failed, which `finish` reports.
                 let _ = due.try_send(());
             }
         }

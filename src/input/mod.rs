@@ -59,7 +59,7 @@ impl Input {
         if let Some(longest) = longest_step_in(&field, bodies).filter(|longest| *longest < dt) {
             self.run.dt = longest;
             self.snapshot.notes.push(format!(
-                "the step suggested is {longest} instead of {dt}: nine of ten bodies turn by at most a 30th of a radian in the external field"
+                "the default time step is {longest} instead of {dt}, so that nine of ten bodies turn by at most a 30th of a radian a step in the external field"
             ));
         }
         self
