@@ -44,16 +44,14 @@ fn prefix() -> &'static Path {
                 .is_ok_and(|output| output.status.success()),
             "these tests need a C compiler named cc, and there is none"
         );
-        // CARGO_TARGET_TMPDIR is tmp/ in cargo's target directory.
-        let temporary = Path::new(env!("CARGO_TARGET_TMPDIR"));
-        let target = temporary.parent().unwrap();
-        let prefix = temporary.join("capi");
+        let prefix = Path::new(env!("CARGO_TARGET_TMPDIR")).join("capi");
         let _ = std::fs::remove_dir_all(&prefix);
-        // With the profile and features of the tests, so that all dependencies are built already.
+        // Cargo builds the library in the folder of the tests that need it.
+        let built = std::env::current_exe().unwrap();
         run(Command::new(root().join("script/install-capi"))
             .arg(&prefix)
-            .arg("--as-tests")
-            .env("CARGO_TARGET_DIR", target));
+            .arg("--from")
+            .arg(built.parent().unwrap()));
         prefix
     })
 }

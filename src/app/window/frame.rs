@@ -340,9 +340,8 @@ impl WindowState {
             } else {
                 drop(begin_drawing(&mut encoder, "no bodies", &target.view, NO_BODIES));
             }
-            let texture = &target.texture.texture;
             let composited =
-                layers.lay_over((device, queue), &mut encoder, texture, covered as u32);
+                layers.lay_over((device, queue), &mut encoder, target.texture(), covered as u32);
             painted = painted.and(composited);
             timeline.end_part(&mut encoder, "panel on top");
         }

@@ -25,9 +25,26 @@ pub struct Screen {
 
 /// A surface texture to draw into, and whether the surface must be reconfigured afterwards.
 pub struct Target {
-    pub texture: wgpu::SurfaceTexture,
+    surface_texture: Option<wgpu::SurfaceTexture>,
     pub view: wgpu::TextureView,
     suboptimal: bool,
+    queue: wgpu::Queue,
+}
+
+impl Target {
+    pub fn texture(&self) -> &wgpu::Texture {
+        self.view.texture()
+    }
+}
+
+/// Presents even after an error: wgpu 30 does not discard the texture of a lost device, and panics
+/// when its surface is dropped with it.
+impl Drop for Target {
+    fn drop(&mut self) {
+        if let Some(texture) = self.surface_texture.take() {
+            self.queue.present(texture);
+        }
+    }
 }
 
 fn refused(problem: &str) -> Error {
@@ -189,7 +206,8 @@ impl Screen {
                 }
             };
             let view = texture.texture.create_view(&Default::default());
-            return Ok(Some(Target { texture, view, suboptimal }));
+            let (surface_texture, queue) = (Some(texture), self.gpu.queue.clone());
+            return Ok(Some(Target { surface_texture, view, suboptimal, queue }));
         }
         Ok(None)
     }
@@ -197,8 +215,9 @@ impl Screen {
     /// Shows what was drawn, after the submission.
     pub fn present(&mut self, target: Target) {
         self.window.pre_present_notify();
-        self.gpu.queue.present(target.texture);
-        if let (true, Some(surface)) = (target.suboptimal, &self.surface) {
+        let suboptimal = target.suboptimal;
+        drop(target);
+        if let (true, Some(surface)) = (suboptimal, &self.surface) {
             surface.configure(&self.gpu.device, &self.config);
         }
     }

@@ -78,7 +78,7 @@ pub fn file_of(scene: &str) -> PathBuf {
 fn film(file: &Path) -> Vec<f64> {
     let size = PictureSize::new(1280, 720).unwrap();
     let mut fractions = Vec::new();
-    for_each_sample(file, 2000, &Style::default(), size, |_, bodies, camera| {
+    for_each_sample(file, 1000, &Style::default(), size, |_, bodies, camera| {
         fractions.push(framed_fraction(bodies, camera, size));
     });
     fractions
