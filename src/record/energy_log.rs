@@ -27,6 +27,8 @@ pub struct EnergyLog {
     has_units: bool,
     /// Whether rows end with the closest passage; known from the first row on.
     has_passages: bool,
+    /// Whether the file is made with the first row.
+    is_new: bool,
 }
 
 /// A warning about the energy in a row.
@@ -75,6 +77,12 @@ const UNIT_COLUMNS: &str = ",unit_length,unit_mass,unit_time,gravitational_const
 const PASSAGE_COLUMNS: &str = ",passage_time,passage_id,passage_other,passage_distance";
 
 impl EnergyLog {
+    /// The log of a run that has not begun: the file is made with its first row.
+    pub fn begin(folder: &Path) -> Self {
+        let path = folder.join("energy.csv");
+        Self { path, is_new: true, ..Self::elsewhere(false, None) }
+    }
+
     /// Opens the log in `folder`, keeping complete rows up to step `last_step` and dropping the
     /// rest.
     ///
@@ -137,6 +145,7 @@ impl EnergyLog {
             last,
             has_units: false,
             has_passages: false,
+            is_new: false,
         }
     }
 
@@ -152,7 +161,7 @@ impl EnergyLog {
     ///
     /// The file cannot be read.
     pub fn ends_with(&self, step: u64) -> Result<bool> {
-        if self.file.is_none() {
+        if self.file.is_none() || self.is_new {
             return Ok(self.last.is_some());
         }
         let text =
@@ -252,6 +261,11 @@ impl EnergyLog {
             });
         }
         text.push('\n');
+        if std::mem::take(&mut self.is_new) {
+            crate::files::replace(&self.path, &[])?;
+            let opened = OpenOptions::new().append(true).open(&self.path);
+            self.file = Some(opened.map_err(|source| Error::io("write", &self.path, source))?);
+        }
         // One write per row, so that readers see complete rows.
         if let Some(file) = &mut self.file {
             file.write_all(text.as_bytes())

@@ -1,6 +1,7 @@
 //! The folder of a run: created, reopened, locked by one process at a time, never overwritten.
 
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::Plan;
 use super::lock::{LOCK, Lock};
@@ -18,6 +19,15 @@ pub struct RunFolder {
     pub plan: Plan,
     /// `None` if another process holds the lock and writes the folder.
     lock: Option<Lock>,
+    /// Present until the run has begun; then the folder is removed again when dropped.
+    unbegun: Mutex<Option<Unbegun>>,
+}
+
+/// A run whose plan and first snapshot are not written yet.
+#[derive(Debug)]
+struct Unbegun {
+    made_here: bool,
+    first: Option<Snapshot>,
 }
 
 /// The last intact snapshot of a run.
@@ -49,24 +59,22 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// Begins the run. The first snapshot is renamed last, so that at any interruption the folder
-    /// holds either no run or one that can be resumed.
+    /// Begins the run: [`RunFolder::write`] of the first snapshot at once.
     ///
     /// # Errors
     ///
     /// A file cannot be written.
-    pub fn begin(mut self, plan: Plan, first: &Snapshot) -> Result<RunFolder> {
-        let options = WriteOptions { format: Some("gravitile".to_owned()), ..Default::default() };
-        snapshot::write(self.path.join(FIRST), first, &options)?;
-        let text = toml::to_string(&plan).expect("a plan should be expressible in TOML");
-        let text = format!(
-            "# A run of gravitile. Continue it with: gravitile resume <this folder>\n{text}"
-        );
-        files::replace(self.path.join(PLAN), text.as_bytes())?;
-        let lock = self.lock.take().expect("it is held until it begins");
-        let folder = RunFolder { path: std::mem::take(&mut self.path), plan, lock: Some(lock) };
-        folder.name_first()?;
+    pub fn begin(self, plan: Plan, first: &Snapshot) -> Result<RunFolder> {
+        let folder = self.begin_later(plan);
+        folder.write(0, first)?;
         Ok(folder)
+    }
+
+    /// The folder of a run that begins when its first snapshot is written.
+    pub fn begin_later(mut self, plan: Plan) -> RunFolder {
+        let lock = self.lock.take().expect("it is held until it begins");
+        let unbegun = Mutex::new(Some(Unbegun { made_here: self.made_here, first: None }));
+        RunFolder { path: std::mem::take(&mut self.path), plan, lock: Some(lock), unbegun }
     }
 
     /// Why other processes are not locked out, if the file system has no locks.
@@ -95,12 +103,26 @@ impl Prepared {
 impl Drop for Prepared {
     fn drop(&mut self) {
         if let Some(lock) = self.lock.take() {
-            let _ = std::fs::remove_file(self.path.join(FIRST));
-            lock.erase();
-            if self.made_here {
-                let _ = std::fs::remove_dir(&self.path);
-            }
+            remove_unbegun(&self.path, lock, self.made_here);
         }
+    }
+}
+
+impl Drop for RunFolder {
+    fn drop(&mut self) {
+        let unbegun = self.unbegun.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        if let (Some(unbegun), Some(lock)) = (unbegun, self.lock.take()) {
+            remove_unbegun(&self.path, lock, unbegun.made_here);
+        }
+    }
+}
+
+fn remove_unbegun(path: &Path, lock: Lock, made_here: bool) {
+    let _ = std::fs::remove_file(path.join(FIRST));
+    lock.erase();
+    if made_here {
+        // Removes only an empty folder.
+        let _ = std::fs::remove_dir(path);
     }
 }
 
@@ -149,7 +171,7 @@ impl RunFolder {
 
     /// The folder of a run that another process has locked: writing here does nothing.
     pub fn elsewhere(path: &Path, plan: Plan) -> Self {
-        Self { path: path.to_owned(), plan, lock: None }
+        Self { path: path.to_owned(), plan, lock: None, unbegun: Mutex::default() }
     }
 
     /// [`RunFolder::open`] without a lock, for a folder that another process writes.
@@ -197,13 +219,49 @@ impl RunFolder {
         self.path.join(format!("step_{step:010}.gvt"))
     }
 
-    /// Writes the snapshot of a step atomically.
+    fn unbegun(&self) -> MutexGuard<'_, Option<Unbegun>> {
+        self.unbegun.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Holds the first snapshot of a run that has not begun for [`super::run`] to write beside the
+    /// first steps.
+    pub fn hold_first(&self, snapshot: Snapshot) {
+        if let Some(unbegun) = &mut *self.unbegun() {
+            unbegun.first = Some(snapshot);
+        }
+    }
+
+    /// The first snapshot, if it has to be written.
+    pub(super) fn take_first(&self) -> Option<Snapshot> {
+        self.unbegun().as_mut()?.first.take()
+    }
+
+    /// Writes the first snapshot and the plan. The snapshot is renamed last, so that at any
+    /// interruption the folder holds either no run or one that can be resumed.
+    fn begin(&self, first: &Snapshot) -> Result<()> {
+        let options = WriteOptions { format: Some("gravitile".to_owned()), ..Default::default() };
+        snapshot::write(self.path.join(FIRST), first, &options)?;
+        let text = toml::to_string(&self.plan).expect("a plan should be expressible in TOML");
+        let text = format!(
+            "# A run of gravitile. Continue it with: gravitile resume <this folder>\n{text}"
+        );
+        files::replace(self.path.join(PLAN), text.as_bytes())?;
+        self.name_first()
+    }
+
+    /// Writes the snapshot of a step atomically. The first one also begins the run.
     ///
     /// # Errors
     ///
     /// The file cannot be written.
     pub fn write(&self, step: u64, snapshot: &Snapshot) -> Result<()> {
         if self.lock.is_none() {
+            return Ok(());
+        }
+        let mut unbegun = self.unbegun();
+        if unbegun.is_some() {
+            self.begin(snapshot)?;
+            *unbegun = None;
             return Ok(());
         }
         snapshot::write(self.snapshot_path(step), snapshot, &WriteOptions::default()).map(|_| ())

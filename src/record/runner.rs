@@ -120,8 +120,18 @@ fn steps(
     if !has_row {
         // If the run was interrupted between a snapshot and its row, the snapshot has the passage.
         let noted = template.attributes.get(PASSAGE).and_then(|text| text.parse().ok());
-        let State { steps, time, bodies, .. } = sim.state()?;
-        let state = Arc::new(PendingOutput { step: steps, snapshot: Snapshot::new(bodies, time) });
+        let state = match folder.take_first() {
+            Some(snapshot) => {
+                let first = Arc::new(PendingOutput { step: sim.steps(), snapshot });
+                writer.write(&first);
+                first
+            }
+            None => {
+                let State { steps, time, bodies, .. } = sim.state()?;
+                Arc::new(PendingOutput { step: steps, snapshot: Snapshot::new(bodies, time) })
+            }
+        };
+        let steps = state.step;
         let potential = unless_stopped(sim.potentials())?;
         let passage = passage(sim).map(|now| now.or(noted));
         match potential {

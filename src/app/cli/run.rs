@@ -125,10 +125,7 @@ pub fn main(args: &Args) -> Result<Ended> {
         .in_units(&input.snapshot.units);
     interrupt::save_on_signal();
     let (folder, log) = match prepared {
-        Some(prepared) => {
-            let folder = prepared.begin(plan, &input.snapshot)?;
-            (folder, EnergyLog::open(&args.out, None)?)
-        }
+        Some(prepared) => (prepared.begin_later(plan), EnergyLog::begin(&args.out)),
         None => (RunFolder::elsewhere(&args.out, plan), EnergyLog::elsewhere(false, None)),
     };
     together::watch_ranks()?;
@@ -210,7 +207,7 @@ pub fn record(
     }
     let near = sim.closer_than_f32(&first.bodies);
     let template = &record::template(&first);
-    drop(first);
+    folder.hold_first(first);
     if !as_json {
         print::text(&format!(
             "{} bodies, eps {}, dt {}, {}, engine {} ({})\n",
