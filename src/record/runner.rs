@@ -1,8 +1,10 @@
 //! The main loop of a recorded run: steps, a snapshot, a row of the energy log, repeated. Files are
 //! written in the background while the next steps are taken.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::energy_log::StepRow;
 use super::writer::{LARGE, PendingOutput, Writer, Written};
 use super::{EnergyLog, EnergyWarning, RunFolder};
 use crate::bodies::Bodies;
@@ -11,8 +13,8 @@ use crate::error::{Error, Result};
 use crate::forces::{last, rebuilds};
 use crate::frame;
 use crate::integrate::blocks::{PREFIX, Passage, Restart};
-use crate::sim::{Simulation, State};
-use crate::snapshot::Snapshot;
+use crate::sim::{Settings, Simulation, State};
+use crate::snapshot::{LONGEST_DT, Snapshot};
 
 /// How a run ended.
 #[derive(Clone, Debug)]
@@ -121,7 +123,8 @@ fn steps(
         // If the run was interrupted between a snapshot and its row, the snapshot has the passage.
         let noted = template.attributes.get(PASSAGE).and_then(|text| text.parse().ok());
         let State { steps, time, bodies, .. } = sim.state()?;
-        let state = Arc::new(PendingOutput { step: steps, snapshot: Snapshot::new(bodies, time) });
+        let (snapshot, step_row) = (Snapshot::new(bodies, time), StepRow::of(sim.varying()));
+        let state = Arc::new(PendingOutput { step: steps, snapshot, step_row });
         let potential = unless_stopped(sim.potentials())?;
         let passage = passage(sim).map(|now| now.or(noted));
         match potential {
@@ -175,7 +178,8 @@ fn steps(
         if is_interrupted {
             attribute(INTERRUPTED, true.to_string());
         }
-        let state = Arc::new(PendingOutput { step, snapshot });
+        let step_row = StepRow::of(sim.varying());
+        let state = Arc::new(PendingOutput { step, snapshot, step_row });
         writer.write(&state);
         if is_interrupted {
             break;
@@ -217,6 +221,23 @@ fn unless_stopped<T>(result: Result<T>) -> Result<Option<T>> {
         Err(Error::Stopped) => Ok(None),
         Err(error) => Err(error),
     }
+}
+
+/// Attribute of a snapshot: the accuracy of a step that varies.
+pub(super) const AUTO_DT: &str = "auto_dt";
+
+/// Sets the attributes of the step of a run with these settings. A step that varies leaves out `dt`,
+/// which is the default of a new run from one of its snapshots.
+pub fn set_step(attributes: &mut BTreeMap<String, String>, settings: &Settings) {
+    ["dt", LONGEST_DT, AUTO_DT].iter().for_each(|name| drop(attributes.remove(*name)));
+    let dt = settings.dt.to_string();
+    match settings.auto_dt {
+        None => attributes.insert("dt".to_owned(), dt),
+        Some(accuracy) => {
+            attributes.insert(AUTO_DT.to_owned(), accuracy.to_string());
+            attributes.insert(LONGEST_DT.to_owned(), dt)
+        }
+    };
 }
 
 /// Prefixes of the columns of restart data.

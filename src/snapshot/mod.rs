@@ -45,7 +45,7 @@ pub use losses::Losses;
 pub use model::Snapshot;
 pub use options::{Endianness, ReadOptions, SnapshotChoice, WriteOptions};
 pub use output::{Made, Output};
-pub(crate) use rescale::FIELD;
+pub(crate) use rescale::{FIELD, LONGEST_DT};
 pub use series::Series;
 pub use source::{Source, exists};
 
