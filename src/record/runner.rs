@@ -4,9 +4,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::energy_log::StepRow;
 use super::writer::{LARGE, PendingOutput, Writer, Written};
-use super::{EnergyLog, EnergyWarning, RunFolder};
+use super::{EnergyLog, EnergyWarning, RunFolder, StepRow};
 use crate::bodies::Bodies;
 use crate::diagnostics::Diagnostics;
 use crate::error::{Error, Result};

@@ -7,8 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 use std::thread::{Builder, Scope, ScopedJoinHandle};
 
-use super::energy_log::StepRow;
-use super::{EnergyLog, EnergyWarning, RunFolder};
+use super::{EnergyLog, EnergyWarning, RunFolder, StepRow};
 use crate::diagnostics::Diagnostics;
 use crate::error::{Error, Result};
 use crate::integrate::blocks::Passage;

@@ -1,6 +1,6 @@
 //! `--dt auto`: runs, films and resumed runs whose step varies, and what is refused.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Output;
 
 use serde_json::Value;
@@ -60,13 +60,14 @@ fn outputs_are_at_their_times_and_resume_gives_the_same_files() {
     }
     // As if it had been killed after the fourth snapshot.
     let files = || {
-        let mut names: Vec<_> =
-            std::fs::read_dir(&out).unwrap().map(|entry| entry.unwrap().path()).collect();
-        names.sort();
-        names
-            .into_iter()
+        let paths = std::fs::read_dir(&out).unwrap().map(|entry| entry.unwrap().path());
+        let is_output = |path: &PathBuf| path.extension().is_some_and(|e| e == "gvt" || e == "csv");
+        let mut all: Vec<_> = paths
+            .filter(is_output)
             .map(|path| (path.clone(), std::fs::read(path).unwrap()))
-            .collect::<Vec<_>>()
+            .collect();
+        all.sort();
+        all
     };
     let whole = files();
     let snapshots: Vec<_> = whole
@@ -104,7 +105,7 @@ fn new_run_from_a_snapshot_does_not_take_the_longest_step_as_its_own() {
     let report: Value = serde_json::from_str(&succeeds(&args)).unwrap();
     assert!(report["dt"].as_f64().unwrap() < 0.02, "{report}");
     assert_eq!(report["varying_step"], Value::Null);
-    let first = gravitile::snapshot::read(&next.join("step_0000000000.gvt")).unwrap();
+    let first = gravitile::snapshot::read(next.join("step_0000000000.gvt")).unwrap();
     assert!(!first.attributes.contains_key("auto_dt") && first.attributes.contains_key("dt"));
 }
 
@@ -116,7 +117,8 @@ fn pictures_of_a_film_are_evenly_spaced() {
     let to = ["--frames", "4", "--until", "1", "--size", "32x32", "--out", out.to_str().unwrap()];
     let args = [&scene[..], &to, &["--dt", "auto", "--json"]].concat();
     let report: Value = serde_json::from_str(&succeeds(&args)).unwrap();
-    assert_eq!((report["time"].as_f64(), report["frames"].as_u64()), (Some(1.0), Some(4)));
+    assert_eq!(report["frames"].as_u64(), Some(4));
+    assert!((report["time"].as_f64().unwrap() - 1.0).abs() < 1e-14, "{report}");
     assert!(report["varying_step"]["steps"].as_u64() > report["steps"].as_u64(), "{report}");
 }
 
