@@ -50,6 +50,7 @@ pub const FILES: &[(&str, &str)] = texts![
     "integrate/drift.wgsl",
     "integrate/one_workgroup.wgsl",
     "integrate/leapfrog.wgsl",
+    "integrate/strongest.wgsl",
     "interaction/gravity.wgsl",
     "interaction/hermite.wgsl",
     "interaction/refined.wgsl",

@@ -9,7 +9,7 @@ use crate::integrate::blocks::{BlockSettings, power_of_two_below};
 use crate::integrate::{self, Integrator};
 use crate::scene::IntegratorHints;
 use crate::settings::{
-    BlockRequest, DeviceCount, EngineRequest, MethodRequest, StepRequest, TreeRequest,
+    BlockRequest, DeviceCount, EngineRequest, MethodRequest, StepLength, StepRequest, TreeRequest,
 };
 use crate::sim::{EngineKind, Settings};
 
@@ -92,15 +92,17 @@ impl StepRequest {
             checked.map_err(|error| Error::Outside(format!("in the scene's [run], {error}")))?;
             blocks = blocks.or(hinted);
         }
+        let fixed = self.dt.and_then(StepLength::fixed);
         let settings = Settings {
             softening: self.eps.unwrap_or(input.run.softening),
-            dt: self.dt.unwrap_or(input.run.dt),
+            dt: fixed.unwrap_or(input.run.dt),
+            auto_dt: self.dt.and_then(StepLength::accuracy),
             start: input.snapshot.time,
             steps_before: 0,
             gravitational_constant: input.snapshot.units.gravitational_constant,
             field: input.field.clone(),
             integrator,
-            blocks: blocks.settings(self.dt.unwrap_or(4.0 * input.run.dt)),
+            blocks: blocks.settings(fixed.unwrap_or(4.0 * input.run.dt)),
             precision: blocks.tier()?,
             ..base
         };
@@ -114,15 +116,18 @@ impl StepRequest {
     ///
     /// Those of [`StepRequest::settings`].
     pub fn check(&self) -> Result<()> {
-        let defaults = Settings::default();
+        let mut checked = Settings::default();
         if let Some(name) = &self.integrator {
-            self.blocks.fits(integrate::find(name)?)?;
+            checked.integrator = integrate::find(name)?;
+            self.blocks.fits(checked.integrator)?;
         }
         self.blocks.tier()?;
         let blocks = self.blocks.settings(1.0);
         blocks.validate()?;
-        let (softening, dt) = (self.eps.unwrap_or(0.0), self.dt.unwrap_or(1.0));
-        Settings { softening, dt, ..defaults }.validate()
+        checked.softening = self.eps.unwrap_or(1.0);
+        checked.dt = self.dt.and_then(StepLength::fixed).unwrap_or(1.0);
+        checked.auto_dt = self.dt.and_then(StepLength::accuracy);
+        checked.validate()
     }
 }
 
@@ -143,7 +148,7 @@ impl From<&Settings> for StepRequest {
         }
         Self {
             eps: Some(settings.softening),
-            dt: Some(settings.dt),
+            dt: Some(settings.auto_dt.map_or(StepLength::Fixed(settings.dt), StepLength::Auto)),
             integrator: Some(integrator.name.to_owned()),
             blocks,
         }

@@ -4,6 +4,7 @@ use web_time::Instant;
 
 use super::Live;
 use crate::integrate::blocks::{BlockStats, BlockSteps};
+use crate::sim::VaryingStep;
 
 /// Individual steps at one time, with means over about the last half second.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -61,8 +62,8 @@ impl BlockWatch {
 }
 
 impl Live {
-    /// Requests [`Live::blocks`], which the worker reports between two steps; never blocks. Call in
-    /// each frame that shows them.
+    /// Requests [`Live::blocks`] and [`Live::varying`], which the worker reports between two steps;
+    /// never blocks. Call in each frame that shows them.
     pub fn watch_blocks(&mut self) {
         self.mover.worker().into_iter().for_each(|worker| worker.request_blocks());
     }
@@ -71,5 +72,11 @@ impl Live {
     /// [`Live::watch_blocks`].
     pub fn blocks(&self) -> Option<&BlockFacts> {
         self.blocks.as_ref()
+    }
+
+    /// The step of all bodies as last reported; `None` if it does not vary, or before
+    /// [`Live::watch_blocks`].
+    pub fn varying(&self) -> Option<&VaryingStep> {
+        self.varying.as_ref()
     }
 }

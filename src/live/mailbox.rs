@@ -9,6 +9,7 @@ use super::command::Change;
 use super::points::Points;
 use super::{BlockFacts, Event};
 use crate::gpu::DevicePart;
+use crate::sim::VaryingStep;
 
 /// The worker's progress.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -53,6 +54,8 @@ pub(super) struct Outbox {
     pub points: Option<Points>,
     pub events: Vec<Event>,
     pub blocks: Option<BlockFacts>,
+    /// The step of all bodies, if it varies.
+    pub varying: Option<VaryingStep>,
     /// Steps done since the start.
     pub done: u64,
     /// The engine and its adapter in one line, once known.

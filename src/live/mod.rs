@@ -57,7 +57,10 @@ use crate::error::{Error, Result};
 use crate::forces::direct::gpu::KernelRequest;
 use crate::forces::{Budget, check_softening};
 use crate::gpu::{FrameTimes, Gpu};
-use crate::sim::{Choice, EngineKind, Settings, Simulation, Work, check_advance, host_engine};
+use crate::sim::{
+    Choice, EngineKind, Settings, Simulation, VaryingStep, Work, check_advance, check_forwards,
+    host_engine,
+};
 use cadence::{Cadence, Purpose};
 use command::{Change, Changed};
 use frame_pace::FramePace;
@@ -81,6 +84,7 @@ pub struct Live {
     status: Status,
     opened: Instant,
     blocks: Option<BlockFacts>,
+    varying: Option<VaryingStep>,
     events: Vec<Event>,
     /// When diagnostics are requested.
     reports: Cadence,
@@ -126,7 +130,11 @@ impl Live {
         settings.method = Some(choice.method);
         let count = bodies.len();
         let mover = match choice.kind {
-            EngineKind::Gpu if !settings.steps_on_host() && !choice.others.is_empty() => {
+            // A worker may wait for the number on which the next step depends; a frame may not.
+            EngineKind::Gpu
+                if !settings.steps_on_host()
+                    && (!choice.others.is_empty() || settings.auto_dt.is_some()) =>
+            {
                 let (choice, of_group) = (choice.clone(), settings.clone());
                 let opening = Simulation::open_unchecked(choice, bodies.clone(), of_group, None);
                 let simulation = Box::new(opening.await?);
@@ -159,6 +167,7 @@ impl Live {
             status,
             opened: Instant::now(),
             blocks: None,
+            varying: None,
             events: Vec::new(),
             reports: Cadence::new(REPORTS),
             checkpoints: Cadence::new(CHECKPOINTS),
@@ -201,6 +210,9 @@ impl Live {
                     let allowed = format!("forwards only with {}", integrator.name);
                     return Err(Error::value("the direction of time", "backwards", allowed));
                 }
+                if self.settings.auto_dt.is_some() {
+                    check_forwards(-self.dt)?;
+                }
                 self.dt = -self.dt;
             }
             Command::Dt(dt) => {
@@ -211,6 +223,7 @@ impl Live {
             }
             Command::Softening(softening) => {
                 check_softening(softening)?;
+                Settings { softening, ..self.settings.clone() }.validate()?;
                 self.change(Change { softening, ..self.change_of(Changed::Softening) })?;
                 self.settings.softening = softening;
             }
@@ -334,6 +347,8 @@ impl Live {
         self.keeper.done(done, self.dt);
         let blocks = self.mover.worker().and_then(OnWorker::take_blocks);
         self.blocks = blocks.or(self.blocks.take());
+        let varying = self.mover.worker().and_then(OnWorker::take_varying);
+        self.varying = varying.or(self.varying.take());
         self.take_reached();
         match self.mover.device_mut().and_then(OnDevice::take_change) {
             Some(Ok(())) => self.before_change = None,

@@ -14,7 +14,7 @@ use crate::error::Result;
 use crate::frame::Frame;
 use crate::gpu::layout::VEC4;
 use crate::gpu::{DevicePart, Gpu, storage};
-use crate::sim::{Settings, Work};
+use crate::sim::{Settings, VaryingStep, Work};
 
 /// A worker, and the buffers its bodies are drawn from.
 pub(super) struct OnWorker {
@@ -79,7 +79,7 @@ impl OnWorker {
         });
     }
 
-    /// Requests the statistics of individual steps.
+    /// Requests the statistics of individual steps, or of a step that varies.
     pub fn request_blocks(&self) {
         self.link.shared.send(|inbox| inbox.requests.blocks = true);
     }
@@ -87,6 +87,11 @@ impl OnWorker {
     /// The statistics of individual steps, if reported since the last call.
     pub fn take_blocks(&self) -> Option<BlockFacts> {
         lock(&self.link.shared.outbox).blocks.take()
+    }
+
+    /// The step of all bodies, if it varies and was reported since the last call.
+    pub fn take_varying(&self) -> Option<VaryingStep> {
+        lock(&self.link.shared.outbox).varying.take()
     }
 
     pub fn parts(&self) -> &[DevicePart] {

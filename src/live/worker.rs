@@ -181,6 +181,9 @@ impl Worker {
                 let facts = self.blocks.observe(steps, self.simulation.time());
                 lock(&shared.outbox).blocks = Some(facts);
             }
+            if let (true, Some(step)) = (blocks, self.simulation.varying()) {
+                lock(&shared.outbox).varying = Some(step.clone());
+            }
             if let Some(purpose) = bodies {
                 let event = purpose.event(Arc::new(self.state()));
                 lock(&shared.outbox).events.push(event);

@@ -1,11 +1,12 @@
 //! Checks a plan against the snapshots of its run: `run.toml` may have been edited.
 
 use super::folder::PLAN;
+use super::runner::AUTO_DT;
 use super::{RunFolder, restart_of};
 use crate::error::{Error, Result};
 use crate::integrate;
 use crate::integrate::blocks::Restart;
-use crate::snapshot::Snapshot;
+use crate::snapshot::{LONGEST_DT, Snapshot};
 
 /// Checks that `snapshot`, named after `step`, is a state of the folder's plan. Otherwise the
 /// resumed run would combine the settings of one run with the bodies of another.
@@ -33,7 +34,8 @@ pub(super) fn check(folder: &RunFolder, step: u64, snapshot: &Snapshot) -> Resul
     let dt_max = plan.blocks.map(|blocks| blocks.dt_max);
     for (what, planned, found) in [
         ("softening", plan.softening, number("softening")),
-        ("dt", plan.dt, number("dt")),
+        ("dt", plan.dt, number(if plan.auto_dt.is_some() { LONGEST_DT } else { "dt" })),
+        ("auto_dt", plan.auto_dt.unwrap_or_default(), number(AUTO_DT).or(Some(0.0))),
         (
             "gravitational_constant",
             plan.gravitational_constant,

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::diagnostics::{Diagnostics, FRACTIONS, relative_change};
 use crate::error::{Error, Result};
 use crate::integrate::blocks::Passage;
+use crate::sim::VaryingStep;
 use crate::snapshot::Snapshot;
 
 /// An open energy log.
@@ -29,6 +30,25 @@ pub struct EnergyLog {
     has_passages: bool,
     /// Whether the file is made with the first row.
     is_new: bool,
+    /// Whether rows end with a step that varies; known from the first row on.
+    has_steps: bool,
+}
+
+/// A step that varies, at the time of a row.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StepRow {
+    /// The next step.
+    pub dt: f64,
+    /// The least sqrt(eps / |a|) of all bodies.
+    pub least_time: f64,
+}
+
+impl StepRow {
+    /// The row of `step`; `None` if there is none or if it is too short to be taken.
+    pub(super) fn of(step: Option<&VaryingStep>) -> Option<Self> {
+        let step = step?;
+        Some(Self { dt: step.next_dt().ok()?, least_time: step.least_time() })
+    }
 }
 
 /// A warning about the energy in a row.
@@ -76,6 +96,9 @@ const UNIT_COLUMNS: &str = ",unit_length,unit_mass,unit_time,gravitational_const
 /// their distance.
 const PASSAGE_COLUMNS: &str = ",passage_time,passage_id,passage_other,passage_distance";
 
+/// The next step of all bodies, and the least sqrt(eps / |a|), of which it is a part.
+const STEP_COLUMNS: &str = ",dt,least_time";
+
 impl EnergyLog {
     /// The log of a run that has not begun: the file is made with its first row.
     pub fn begin(folder: &Path) -> Self {
@@ -113,9 +136,11 @@ impl EnergyLog {
         // Logs of earlier versions lack these columns.
         let header = text.lines().next().unwrap_or_default();
         let has_passages = header.ends_with(PASSAGE_COLUMNS);
+        let has_steps = header.ends_with(STEP_COLUMNS);
         let has_units = header.contains(UNIT_COLUMNS);
         let (file, other) = (Some(file), Self::elsewhere(false, None));
-        Ok(Self { path, file, initial, lacks_beginning, last, has_units, has_passages, ..other })
+        let other = Self { has_units, has_passages, has_steps, ..other };
+        Ok(Self { path, file, initial, lacks_beginning, last, ..other })
     }
 
     /// Sets the reference of the errors if the first row is missing; with `None` they are then
@@ -146,6 +171,7 @@ impl EnergyLog {
             has_units: false,
             has_passages: false,
             is_new: false,
+            has_steps: false,
         }
     }
 
@@ -175,9 +201,9 @@ impl EnergyLog {
     }
 
     /// Appends a row; `template` has the components and the units. `passage` is `None` if passages
-    /// are not logged, otherwise the closest since the last row, if any. Returns a warning: if
-    /// passages are logged, about a jump of the energy since the last row; otherwise about a large
-    /// error, once.
+    /// are not logged, otherwise the closest since the last row, if any; `step_row` is `None` if all
+    /// steps have one length. Returns a warning: if passages are logged, about a jump of the energy
+    /// since the last row; otherwise about a large error, once.
     ///
     /// # Errors
     ///
@@ -189,10 +215,12 @@ impl EnergyLog {
         diagnostics: &Diagnostics,
         template: &Snapshot,
         passage: Option<Option<Passage>>,
+        step_row: Option<StepRow>,
     ) -> Result<Option<EnergyWarning>> {
         let mut text = String::new();
         if self.last.is_none() {
             self.has_passages = passage.is_some();
+            self.has_steps = step_row.is_some();
             let units = &template.units;
             self.has_units = !units.is_unnamed() || units.gravitational_constant != 1.0;
             text.push_str(FIXED_COLUMNS);
@@ -214,6 +242,9 @@ impl EnergyLog {
             }
             if self.has_passages {
                 text.push_str(PASSAGE_COLUMNS);
+            }
+            if self.has_steps {
+                text.push_str(STEP_COLUMNS);
             }
             text.push('\n');
         }
@@ -258,6 +289,12 @@ impl EnergyLog {
                     format!(",{time},{id},{other},{distance}")
                 }
                 None => ",,,,".to_owned(),
+            });
+        }
+        if self.has_steps {
+            text.push_str(&match step_row {
+                Some(StepRow { dt, least_time }) => format!(",{dt},{least_time}"),
+                None => ",,".to_owned(),
             });
         }
         text.push('\n');

@@ -19,7 +19,7 @@ mod plan;
 mod runner;
 mod writer;
 
-pub use energy_log::{EnergyLog, EnergyWarning, Jump};
+pub use energy_log::{EnergyLog, EnergyWarning, Jump, StepRow};
 pub use folder::{Found, Prepared, RunFolder, refuse_names_of_runs};
 pub use plan::Plan;
-pub use runner::{Outcome, energy_initial, restart_of, run, set_restart, template};
+pub use runner::{Outcome, energy_initial, restart_of, run, set_restart, set_step, template};

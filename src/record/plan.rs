@@ -29,8 +29,11 @@ pub struct Plan {
     pub n: usize,
     /// Plummer softening length.
     pub softening: f64,
-    /// Time step.
+    /// Time step; the longest one with `auto_dt`.
     pub dt: f64,
+    /// The accuracy of a step that varies, if it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub auto_dt: Option<f64>,
     /// Time of step 0.
     pub start: f64,
     /// Steps of the whole run.
@@ -119,6 +122,7 @@ impl Plan {
         let Settings {
             softening,
             dt,
+            auto_dt,
             start,
             // Not stored: the snapshot from which the run resumes has it.
             steps_before: _,
@@ -149,6 +153,7 @@ impl Plan {
             n: 0,
             softening,
             dt,
+            auto_dt,
             start,
             steps: 0,
             steps_per_snapshot: 0,
@@ -195,6 +200,7 @@ impl Plan {
         Ok(Settings {
             softening: self.softening,
             dt: self.dt,
+            auto_dt: self.auto_dt,
             start: self.start,
             steps_before: step,
             gravitational_constant: self.gravitational_constant,

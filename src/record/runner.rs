@@ -1,18 +1,19 @@
 //! The main loop of a recorded run: steps, a snapshot, a row of the energy log, repeated. Files are
 //! written in the background while the next steps are taken.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::writer::{LARGE, PendingOutput, Writer, Written};
-use super::{EnergyLog, EnergyWarning, RunFolder};
+use super::{EnergyLog, EnergyWarning, RunFolder, StepRow};
 use crate::bodies::Bodies;
 use crate::diagnostics::Diagnostics;
 use crate::error::{Error, Result};
 use crate::forces::{last, rebuilds};
 use crate::frame;
 use crate::integrate::blocks::{PREFIX, Passage, Restart};
-use crate::sim::{Simulation, State};
-use crate::snapshot::Snapshot;
+use crate::sim::{Settings, Simulation, State};
+use crate::snapshot::{LONGEST_DT, Snapshot};
 
 /// How a run ended.
 #[derive(Clone, Debug)]
@@ -120,15 +121,17 @@ fn steps(
     if !has_row {
         // If the run was interrupted between a snapshot and its row, the snapshot has the passage.
         let noted = template.attributes.get(PASSAGE).and_then(|text| text.parse().ok());
+        let step_row = StepRow::of(sim.varying());
         let state = match folder.take_first() {
             Some(snapshot) => {
-                let first = Arc::new(PendingOutput { step: sim.steps(), snapshot });
+                let first = Arc::new(PendingOutput { step: sim.steps(), snapshot, step_row });
                 writer.write(&first);
                 first
             }
             None => {
                 let State { steps, time, bodies, .. } = sim.state()?;
-                Arc::new(PendingOutput { step: steps, snapshot: Snapshot::new(bodies, time) })
+                let snapshot = Snapshot::new(bodies, time);
+                Arc::new(PendingOutput { step: steps, snapshot, step_row })
             }
         };
         let steps = state.step;
@@ -185,7 +188,8 @@ fn steps(
         if is_interrupted {
             attribute(INTERRUPTED, true.to_string());
         }
-        let state = Arc::new(PendingOutput { step, snapshot });
+        let step_row = StepRow::of(sim.varying());
+        let state = Arc::new(PendingOutput { step, snapshot, step_row });
         writer.write(&state);
         if is_interrupted {
             break;
@@ -227,6 +231,23 @@ fn unless_stopped<T>(result: Result<T>) -> Result<Option<T>> {
         Err(Error::Stopped) => Ok(None),
         Err(error) => Err(error),
     }
+}
+
+/// Attribute of a snapshot: the accuracy of a step that varies.
+pub(super) const AUTO_DT: &str = "auto_dt";
+
+/// Sets the attributes of the step of a run with these settings. A step that varies leaves out `dt`,
+/// which is the default of a new run from one of its snapshots.
+pub fn set_step(attributes: &mut BTreeMap<String, String>, settings: &Settings) {
+    ["dt", LONGEST_DT, AUTO_DT].iter().for_each(|name| drop(attributes.remove(*name)));
+    let dt = settings.dt.to_string();
+    match settings.auto_dt {
+        None => attributes.insert("dt".to_owned(), dt),
+        Some(accuracy) => {
+            attributes.insert(AUTO_DT.to_owned(), accuracy.to_string());
+            attributes.insert(LONGEST_DT.to_owned(), dt)
+        }
+    };
 }
 
 /// Prefixes of the columns of restart data.

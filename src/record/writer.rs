@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 use std::thread::{Builder, Scope, ScopedJoinHandle};
 
-use super::{EnergyLog, EnergyWarning, RunFolder};
+use super::{EnergyLog, EnergyWarning, RunFolder, StepRow};
 use crate::diagnostics::Diagnostics;
 use crate::error::{Error, Result};
 use crate::integrate::blocks::Passage;
@@ -24,6 +24,8 @@ pub(super) const LARGE: usize = if cfg!(test) { 64 } else { 1 << 22 };
 pub(super) struct PendingOutput {
     pub step: u64,
     pub snapshot: Snapshot,
+    /// The step of all bodies, if it varies.
+    pub step_row: Option<StepRow>,
 }
 
 enum Job {
@@ -80,17 +82,17 @@ impl<'scope> Writer<'scope> {
             let mut work = |job: Job| -> Result<()> {
                 match job {
                     Job::Snapshot(state) => {
-                        let PendingOutput { step, snapshot } = &*state;
+                        let PendingOutput { step, snapshot, .. } = &*state;
                         folder.write(*step, snapshot)?;
                         obsolete.take().map_or(Ok(()), |step| folder.remove(step))
                     }
                     Job::Row(state, potential, passage) => {
-                        let PendingOutput { step, snapshot } = &*state;
+                        let PendingOutput { step, snapshot, step_row } = &*state;
                         let found = settings.diagnose(&snapshot.bodies, &potential)?;
                         // After a failed run there may be no receiver.
                         let _ = energy_sender.send(found.energy());
                         let warning =
-                            log.append(*step, snapshot.time, &found, template, passage)?;
+                            log.append(*step, snapshot.time, &found, template, passage, *step_row)?;
                         last = Some((*step, found));
                         if let Some(warning) = warning {
                             let _ = sender.send(warning);

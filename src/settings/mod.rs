@@ -22,6 +22,7 @@ pub mod link;
 mod look;
 mod output;
 mod snapshot;
+mod step_length;
 mod steps;
 mod values;
 
@@ -35,5 +36,7 @@ pub use kernel::KernelRequest;
 pub use look::LookRequest;
 pub use output::{FilmRequest, RunRequest, ViewRequest};
 pub use snapshot::SnapshotChoice;
+pub use step_length::StepLength;
+pub(crate) use step_length::check_accuracy;
 pub use steps::{BlockRequest, StepRequest};
 pub use values::{DeviceCount, MAX_PIXELS, MAX_SIDE_PX, PictureSize, Point, Rebuild, ValueRange};

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::StepLength;
+
 /// How time advances.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -10,9 +12,11 @@ pub struct StepRequest {
     /// Plummer softening length [default: chosen to suit the bodies]
     #[cfg_attr(feature = "options", arg(long, value_name = "E"))]
     pub eps: Option<f64>,
-    /// Time step [default: chosen to suit the bodies]
+    /// Time step, or auto: one step for all bodies, at most 0.1 (auto:ETA for another part) times
+    /// the least sqrt(eps / |acceleration|) of all bodies; shortened and lengthened by powers of two
+    /// [default: chosen to suit the bodies]
     #[cfg_attr(feature = "options", arg(long, value_name = "DT"))]
-    pub dt: Option<f64>,
+    pub dt: Option<StepLength>,
     /// Integrator: leapfrog, hermite4 or hermite6 [default: the scene's, or leapfrog]
     #[cfg_attr(feature = "options", arg(long, value_name = "NAME"))]
     pub integrator: Option<String>,

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use glam::DVec3;
 
-use super::{BACKENDS, Choice, DevicePart, Settings};
+use super::{BACKENDS, Choice, DevicePart, Settings, Varying};
 use crate::bodies::Bodies;
 use crate::error::Result;
 use crate::forces::direct::gpu::KernelConfig;
@@ -92,6 +92,11 @@ pub trait Backend: Send {
 
     /// What it has observed since the last call.
     fn take_observed(&mut self) -> Observed;
+
+    /// What a step that varies needs, if it can take such steps.
+    fn varying(&mut self) -> Option<&mut dyn Varying> {
+        None
+    }
 }
 
 /// What only some backends offer. The default is nothing.

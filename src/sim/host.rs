@@ -4,11 +4,12 @@
 use std::future::ready;
 
 use glam::DVec3;
+use rayon::prelude::*;
 
 use self::evaluation::{all_on_all, begin_step, check_kinds, evaluate, in_f64};
 use super::{
     Backend, BackendEntry, BlocksView, BoxFuture, Capabilities, Clock, Observed, OnHost, Settings,
-    Watch, host_engine,
+    Varying, Watch, host_engine,
 };
 use crate::bodies::{Bodies, copied};
 use crate::error::{Error, Result};
@@ -69,6 +70,8 @@ enum Stepping {
         forces: Box<Forces>,
         /// Positions, velocities and accelerations before the present step, restored if it fails.
         before: [Vec<DVec3>; 3],
+        /// The same before a step that is taken in shorter ones.
+        saved: [Vec<DVec3>; 3],
         /// Steps done since the beginning of the run.
         steps: u64,
     },
@@ -129,8 +132,8 @@ impl HostState {
                         engine.interactions(n)
                     }
                 };
-                let before = Default::default();
-                (Stepping::Shared { step, forces, before, steps: now }, interactions)
+                let (before, saved) = Default::default();
+                (Stepping::Shared { step, forces, before, saved, steps: now }, interactions)
             }
             HostSide::Blocks(scheme) => {
                 // The integrator's time is 0 at step 0, whatever the outer clock shows.
@@ -215,7 +218,7 @@ impl HostState {
             ..
         } = self;
         match stepping {
-            Stepping::Shared { step, forces, before, steps } => {
+            Stepping::Shared { step, forces, before, steps, .. } => {
                 let next = *steps + 1;
                 let mut accelerate = |bodies: &Bodies, out: &mut Vec<DVec3>| {
                     // A single body that is not finite would spread to all others in the next step.
@@ -391,6 +394,37 @@ impl Backend for HostState {
             Stepping::Blocks { steps, .. } => {
                 Observed { passage: steps.take_passage(), parts: steps.take_parts() }
             }
+        }
+    }
+
+    fn varying(&mut self) -> Option<&mut dyn Varying> {
+        match self.stepping {
+            Stepping::Shared { .. } => Some(self),
+            Stepping::Blocks { .. } => None,
+        }
+    }
+}
+
+impl Varying for HostState {
+    fn largest_acceleration(&mut self) -> BoxFuture<'_, Result<f64>> {
+        // As bits: they are ordered as the numbers, NaN last.
+        let bits = self.acceleration.par_iter().map(|a| a.length_squared().to_bits()).max();
+        Box::pin(ready(Ok(f64::from_bits(bits.unwrap_or(0)).sqrt())))
+    }
+
+    fn save(&mut self) {
+        if let Stepping::Shared { saved, .. } = &mut self.stepping {
+            saved[0].clone_from(&self.bodies.position);
+            saved[1].clone_from(&self.bodies.velocity);
+            saved[2].clone_from(&self.acceleration);
+        }
+    }
+
+    fn restore(&mut self) {
+        if let Stepping::Shared { saved, .. } = &mut self.stepping {
+            self.bodies.position.clone_from(&saved[0]);
+            self.bodies.velocity.clone_from(&saved[1]);
+            self.acceleration.clone_from(&saved[2]);
         }
     }
 }

@@ -29,6 +29,7 @@ mod settings;
 mod shapes;
 mod simulation;
 mod suggest;
+mod varying;
 
 pub use backend::{
     Backend, BackendEntry, BlocksView, BoxFuture, Capabilities, Observed, OnDevice, OnHost,
@@ -53,6 +54,8 @@ pub use host::HostState;
 pub use settings::Settings;
 pub use simulation::{Simulation, State};
 pub use suggest::{longest_step_in, suggest};
+pub(crate) use varying::check_forwards;
+pub use varying::{LONGEST, Varying, VaryingStep};
 
 /// All backends; the first that suits a simulation steps its bodies.
 pub const BACKENDS: &[BackendEntry] = &[

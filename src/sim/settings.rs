@@ -16,6 +16,7 @@ use crate::frame::Frame;
 use crate::gpu::{AdapterRequest, DeviceCount};
 use crate::integrate::blocks::BlockSettings;
 use crate::integrate::{self, Integrator};
+use crate::settings::check_accuracy;
 use crate::tuned::Known;
 
 /// Settings of a [`super::Simulation`].
@@ -25,8 +26,14 @@ pub struct Settings {
     /// Plummer softening length, >= 0.
     pub softening: f64,
     /// Time step, > 0 and large enough to advance the clock. With individual steps: the interval at
-    /// which bodies are synchronised; `blocks` sets the steps themselves.
+    /// which bodies are synchronised; `blocks` sets the steps themselves. With `auto_dt`: the longest
+    /// step.
     pub dt: f64,
+    /// The accuracy of one step for all bodies that varies, > 0: a step of `dt` is then taken in
+    /// steps of `dt` / 2^k, each at most this times the least sqrt(eps / |a|) of all bodies. `None`:
+    /// steps of `dt`. Needs a softening, an integrator with one step for all bodies, and a tree that
+    /// is rebuilt at each step.
+    pub auto_dt: Option<f64>,
     /// Time at step 0.
     pub start: f64,
     /// Steps already done when the bodies were as given (a restart), at most 2^53.
@@ -75,6 +82,7 @@ impl Default for Settings {
         Self {
             softening: 0.01,
             dt: 0.01,
+            auto_dt: None,
             start: 0.0,
             steps_before: 0,
             gravitational_constant: 1.0,
@@ -170,6 +178,7 @@ impl Settings {
         check_softening(self.softening)?;
         self.tree.check()?;
         check_dt(self.dt)?;
+        self.check_auto_dt()?;
         if let Some(frame) = &self.frame {
             frame.validate()?;
             frame.dt(self.dt)?;
@@ -190,6 +199,30 @@ impl Settings {
             return Err(crate::error::Error::value(what, steps, "at most 2^53 (9.007e15)"));
         }
         check_advance(self.start + self.steps_before as f64 * self.dt, self.dt)
+    }
+
+    /// Checks what a step that varies needs.
+    fn check_auto_dt(&self) -> Result<()> {
+        let Some(accuracy) = self.auto_dt else { return Ok(()) };
+        check_accuracy(accuracy)?;
+        let refused = |what: &str, value: String, allowed: &str| {
+            Err(crate::error::Error::value(what, value, allowed))
+        };
+        if self.integrator.has_block_steps() {
+            let allowed =
+                "leapfrog with --dt auto: it has individual steps, for which --eta is the accuracy";
+            return refused("the integrator", self.integrator.name.to_owned(), allowed);
+        }
+        if self.softening == 0.0 {
+            let allowed =
+                "greater than 0 with --dt auto, whose steps are a part of sqrt(eps / |a|)";
+            return refused("the softening", self.softening.to_string(), allowed);
+        }
+        if self.tree.rebuild.keeps() {
+            let allowed = "1 with --dt auto, whose steps differ in length";
+            return refused("rebuild", self.tree.rebuild.to_string(), allowed);
+        }
+        Ok(())
     }
 
     /// Refuses settings that depend on wall-clock time: they are for interactive use only, as no

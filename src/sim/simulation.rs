@@ -7,7 +7,7 @@ use glam::DVec3;
 use super::clock::{check_advance, check_dt};
 use super::{
     Backend, BlocksView, Capabilities, Choice, Clock, EngineKind, HostState, Observed, Settings,
-    Watch,
+    VaryingStep, Watch,
 };
 use crate::bodies::Bodies;
 use crate::diagnostics::Diagnostics;
@@ -22,6 +22,8 @@ use crate::integrate::blocks::{BlockSteps, Passage, Restart};
 pub struct Simulation {
     backend: Box<dyn Backend>,
     clock: Clock,
+    /// The step of all bodies, if it varies; steps of the clock are then the longest ones.
+    varying: Option<VaryingStep>,
     settings: Settings,
     choice: Choice,
     /// The fields that do not change: ids, masses, components; without positions and velocities,
@@ -103,18 +105,25 @@ impl Simulation {
         let backend = super::backend::open(&choice, &bodies, &settings, restart).await?;
         let device = backend.capabilities(settings.begins_at()).device;
         settings.frame = device.map(|device| device.first_frame).or(settings.frame);
-        Ok(Self::of(backend, choice, bodies, settings))
+        Self::of(backend, choice, bodies, settings).await
     }
 
-    fn of(
-        backend: Box<dyn Backend>,
+    async fn of(
+        mut backend: Box<dyn Backend>,
         choice: Choice,
         host_fields: Bodies,
         settings: Settings,
-    ) -> Self {
+    ) -> Result<Self> {
+        let varying = match settings.auto_dt {
+            Some(accuracy) => {
+                let numbers = (accuracy, settings.softening, settings.dt);
+                Some(VaryingStep::open(numbers, backend.as_mut()).await?)
+            }
+            None => None,
+        };
         let clock = Clock::new(settings.start, settings.steps_before, settings.dt);
         let host_fields = without_motions(host_fields);
-        Self { backend, clock, settings, choice, host_fields }
+        Ok(Self { backend, clock, varying, settings, choice, host_fields })
     }
 
     /// A copy of the fields that do not change, with room for positions and velocities.
@@ -147,7 +156,7 @@ impl Simulation {
         settings: Settings,
     ) -> Result<Self> {
         let state = HostState::open(bodies.clone(), engine, &settings, None).await?;
-        Ok(Self::of(Box::new(state), choice, bodies, settings))
+        Self::of(Box::new(state), choice, bodies, settings).await
     }
 
     /// A simulation on the caller's own backend, which has already taken `bodies` and computed
@@ -162,7 +171,7 @@ impl Simulation {
             let allowed = "none on a backend of the caller's own, which computes all forces itself";
             return Err(Error::value("the external field", settings.field.names(), allowed));
         }
-        Ok(Self::of(backend, Self::own_choice(), bodies, settings))
+        blocking(Self::of(backend, Self::own_choice(), bodies, settings))
     }
 
     fn own_choice() -> Choice {
@@ -243,6 +252,12 @@ impl Simulation {
         Some(self.capabilities().blocks?.steps)
     }
 
+    /// The step of all bodies, if it varies ([`Settings::auto_dt`]): the clock's steps, which are all
+    /// that [`Simulation::advance`] counts, are then the longest ones.
+    pub fn varying(&self) -> Option<&VaryingStep> {
+        self.varying.as_ref()
+    }
+
     /// The closest passage since the last call, for bodies on individual steps on the host.
     pub fn take_passage(&mut self) -> Option<Passage> {
         let start = self.settings.start;
@@ -301,14 +316,18 @@ impl Simulation {
     ///
     /// # Errors
     /// A step that is not finite, or too short to advance the clock; one that the integrator cannot
-    /// take.
+    /// take; a negative one if the step varies.
     pub fn set_dt(&mut self, dt: f64) -> Result<()> {
         check_dt(dt.abs())?;
+        if self.varying.is_some() {
+            super::check_forwards(dt)?;
+        }
         check_advance(self.time(), dt)?;
         if let Some(device) = self.capabilities().device {
             device.first_frame.dt(dt)?;
         }
         self.clock.set_dt(dt);
+        self.varying.iter_mut().for_each(|varying| varying.set_longest(dt));
         Ok(())
     }
 
@@ -326,7 +345,10 @@ impl Simulation {
     /// then at the end of their last whole step.
     pub async fn advance(&mut self, n: u64, watch: &mut Watch<'_>) -> Result<u64> {
         let dt = self.clock.dt();
-        let (done, ended) = self.backend.advance(dt, n, &mut |done| watch(done)).await;
+        let (done, ended) = match &mut self.varying {
+            None => self.backend.advance(dt, n, &mut |done| watch(done)).await,
+            Some(varying) => varying.advance_steps(n, self.backend.as_mut(), watch).await,
+        };
         // Steps done before a failure count.
         self.clock.advance(done);
         let (step, now) = (self.clock.steps(), self.time());
@@ -402,9 +424,10 @@ impl Simulation {
     /// A softening or a kernel out of range; those of the engine.
     pub(crate) async fn set_forces(&mut self, softening: f64, kernel: KernelRequest) -> Result<()> {
         check_softening(softening)?;
+        Settings { softening, ..self.settings.clone() }.validate()?;
         if kernel == self.settings.kernel && self.backend.set_softening(softening).await? {
             self.settings.softening = softening;
-            return Ok(());
+            return self.renew_step().await;
         }
         let mut bodies = self.bodies_to_read();
         self.read_into(&mut bodies).await?;
@@ -420,7 +443,15 @@ impl Simulation {
         let frame = self.capabilities().device.map(|device| device.first_frame);
         self.settings = Settings { frame, ..settings };
         self.host_fields = without_motions(bodies);
-        Ok(())
+        self.renew_step().await
+    }
+
+    /// Chooses the next step anew, if it varies, after the forces have changed.
+    async fn renew_step(&mut self) -> Result<()> {
+        match &mut self.varying {
+            Some(varying) => varying.renew(self.settings.softening, self.backend.as_mut()).await,
+            None => Ok(()),
+        }
     }
 }
 

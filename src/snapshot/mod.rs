@@ -46,6 +46,9 @@ pub use model::Snapshot;
 pub use options::{Endianness, ReadOptions, SnapshotChoice, WriteOptions};
 pub use output::{Made, Output};
 pub(crate) use rescale::FIELD;
+// Only runs in folders, which a browser does not have, name it.
+#[cfg(not(target_arch = "wasm32"))]
+pub(crate) use rescale::LONGEST_DT;
 pub use series::Series;
 pub use source::{Source, exists};
 

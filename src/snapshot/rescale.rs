@@ -27,9 +27,12 @@ const DIMENSIONLESS: [&str; 6] = ["temp", "metals", "NE", "NH", "SFR", "Z"];
 /// Attribute: the external field in which the bodies are, as text, in their units.
 pub(crate) const FIELD: &str = "field";
 
+/// Attribute: the longest step of a run whose steps vary.
+pub(crate) const LONGEST_DT: &str = "dt_max";
+
 /// Attributes that are numbers with a unit.
-const ATTRIBUTES: [(&str, [i32; 3]); 3] =
-    [("softening", [1, 0, 0]), ("dt", [0, 1, 0]), ("box_size", [1, 0, 0])];
+const ATTRIBUTES: [(&str, [i32; 3]); 4] =
+    [("softening", [1, 0, 0]), ("dt", [0, 1, 0]), (LONGEST_DT, [0, 1, 0]), ("box_size", [1, 0, 0])];
 
 impl Snapshot {
     /// The scale factor, if coordinates are comoving: GADGET's files then have it as the time, and

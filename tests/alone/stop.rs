@@ -13,14 +13,23 @@ use gravitile::scene::Scene;
 use gravitile::sim::{Choice, EngineKind, Settings, Simulation};
 use gravitile::{snapshot, stop};
 
+/// Stands for leapfrog with a step that varies.
+const VARYING: &str = "varying";
+
 /// A Plummer sphere on an engine; `on` holds method and number of devices.
 fn sim(n: usize, integrator: &str, engine: EngineKind, on: (Method, usize)) -> Simulation {
     let mut scene = Scene::builtin("plummer").unwrap();
     scene.set_n(n).unwrap();
     let bodies = scene.build_with(&|path| Ok(snapshot::read(path)?.bodies)).unwrap();
+    // A step that varies is taken in shorter ones, four or eight at first.
+    let (auto_dt, integrator) = match integrator {
+        VARYING => (Some(0.01), "leapfrog"),
+        name => (None, name),
+    };
     let settings = Settings {
         softening: 0.05,
         dt: 0.01,
+        auto_dt,
         integrator: gravitile::integrate::find(integrator).unwrap(),
         engine,
         adapter: common::adapter_request(),
@@ -81,6 +90,10 @@ fn cancelled_steps_leave_the_state_unchanged() {
         (16_000, "leapfrog", EngineKind::Gpu, one_device),
         (16_000, "leapfrog", EngineKind::Gpu, (Method::Direct, 2)),
         (16_000, "leapfrog", EngineKind::Gpu, (Method::Tree, 2)),
+        (1000, VARYING, EngineKind::Reference, one_device),
+        (2000, VARYING, EngineKind::Gpu, one_device),
+        (2000, VARYING, EngineKind::Gpu, (Method::Direct, 2)),
+        (2000, VARYING, EngineKind::Gpu, (Method::Tree, 2)),
         (500, "hermite4", EngineKind::Reference, one_device),
         (1000, "hermite6", EngineKind::Cpu, one_device),
         (256, "hermite4", EngineKind::Gpu, one_device),

@@ -23,3 +23,4 @@ mod scenes;
 mod snapshots;
 mod sort;
 mod tree_gpu;
+mod varying;

@@ -74,6 +74,7 @@ impl World {
             wgsl: None,
             rates: &rates,
             blocks: None,
+            varying: None,
             inspected: &Inspected::default(),
             history: &history,
             past: &[],

@@ -25,4 +25,5 @@ mod run_folder;
 mod scene_files;
 mod steps;
 mod tune;
+mod varying;
 mod window;

@@ -37,10 +37,16 @@ pub fn blocks_in_words(steps: &BlockSteps) -> String {
 pub fn warning_in_words(warning: &EnergyWarning, settings: &Settings) -> String {
     match warning {
         EnergyWarning::Jump(jump) => jump_in_words(jump),
-        EnergyWarning::Large { time, error } => format!(
-            "at t = {time} the energy is off by {error:.1e} of its first value, so the bodies cannot be trusted: start a new run with a shorter step than --dt {}, a larger softening than --eps {}, or individual steps (--integrator hermite4)",
-            settings.dt, settings.softening
-        ),
+        EnergyWarning::Large { time, error } => {
+            let step = match settings.auto_dt {
+                None => format!("a shorter step than --dt {}", settings.dt),
+                Some(accuracy) => format!("shorter steps than --dt auto:{accuracy}"),
+            };
+            format!(
+                "at t = {time} the energy is off by {error:.1e} of its first value, so the bodies cannot be trusted: start a new run with {step}, a larger softening than --eps {}, or individual steps (--integrator hermite4)",
+                settings.softening
+            )
+        }
     }
 }
 

@@ -32,6 +32,7 @@ mod scenes;
 mod shader;
 mod together;
 mod tune;
+mod varying;
 #[cfg(feature = "window")]
 mod view;
 #[cfg(all(unix, feature = "mpi"))]

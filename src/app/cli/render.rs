@@ -8,6 +8,7 @@ use web_time::Instant;
 
 use super::blocks::warning_in_words;
 use super::options::check_overwrite;
+use super::varying::{step_in_words, varying_json};
 use super::{Ended, interrupt, print, progress};
 use crate::lookup;
 use gravitile::diagnostics::relative_change;
@@ -21,7 +22,7 @@ use gravitile::render::writing::Caption;
 use gravitile::render::{Film, FilmOptions};
 use gravitile::scene::keyframes;
 use gravitile::settings::FilmRequest;
-use gravitile::sim::{Settings, Simulation, even_steps, run_steps};
+use gravitile::sim::{LONGEST, Settings, Simulation, even_steps, run_steps};
 use gravitile::snapshot::Snapshot;
 
 /// Simulate and render a film: film.webp, film.mp4, film.apng, picture.png or a folder of pictures
@@ -78,6 +79,9 @@ pub fn main(args: &Args) -> Result<Ended> {
         return Err(Error::value("--until", until, allowed).into());
     }
     // Pictures are evenly spaced in time and the last one is at --until, so dt is shortened to fit.
+    if settings.auto_dt.is_some() {
+        settings.dt *= LONGEST;
+    }
     let requested_dt = settings.dt;
     let interval = match frames {
         1 if args.until.is_none() => 0.0,
@@ -138,7 +142,7 @@ pub fn main(args: &Args) -> Result<Ended> {
     drop(waiting);
     let dt = sim.settings().dt;
     let mut choices: Vec<String> = input.chosen.iter().cloned().collect();
-    if dt != requested_dt {
+    if dt != requested_dt && sim.varying().is_none() {
         choices.push(format!(
             "steps of {dt} instead of {requested_dt}, a whole number of them to each picture"
         ));
@@ -146,11 +150,13 @@ pub fn main(args: &Args) -> Result<Ended> {
     if !as_json {
         let pictures = match shot.frames {
             1 => format!("1 picture after {steps_before} steps"),
+            frames if sim.varying().is_some() => format!("{frames} pictures"),
             frames => format!("{frames} pictures with {steps_per_frame} steps between two"),
         };
         print::text(&format!(
-            "{} bodies, {pictures}, dt {dt}, engine {} ({})\n",
+            "{} bodies, {pictures}, dt {}, engine {} ({})\n",
             sim.len(),
+            step_in_words(sim.settings()),
             sim.choice().kind.name(),
             sim.describe_engine()
         ))?;
@@ -185,6 +191,7 @@ pub fn main(args: &Args) -> Result<Ended> {
             "out": args.out.display().to_string(),
             "n": sim.len(),
             "dt": sim.settings().dt,
+            "varying_step": sim.varying().map(varying_json),
             "energy_error": error,
             "notes": notes,
             "warnings": warning.as_slice(),

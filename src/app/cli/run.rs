@@ -5,6 +5,7 @@ use serde_json::json;
 use web_time::Instant;
 
 use super::blocks::{blocks_in_words, blocks_json, warning_in_words};
+use super::varying::{step_in_words, steps_in_words, varying_in_words, varying_json};
 use super::{Ended, interrupt, print, progress, together};
 use crate::ranks;
 use gravitile::diagnostics::Diagnostics;
@@ -12,7 +13,7 @@ use gravitile::error::Error;
 use gravitile::gpu::DeviceCount;
 use gravitile::record::{self, EnergyLog, EnergyWarning, Outcome, Plan, Prepared, RunFolder};
 use gravitile::settings::RunRequest;
-use gravitile::sim::{EvenSteps, Settings, Simulation, even_steps, run_steps};
+use gravitile::sim::{EvenSteps, LONGEST, Settings, Simulation, even_steps, run_steps};
 use gravitile::snapshot::Snapshot;
 use gravitile::units::{Measure, Units};
 
@@ -55,6 +56,10 @@ pub fn main(args: &Args) -> Result<Ended> {
     if settings.integrator.has_block_steps() && args.steps.dt.is_none() {
         settings.dt = settings.blocks.dt_max;
     }
+    // The bodies need to be at one time only for snapshots.
+    if settings.auto_dt.is_some() {
+        settings.dt *= LONGEST;
+    }
     let start = settings.start;
     let until = args.until.unwrap_or(start + input.run.until);
     if !(until > start) {
@@ -66,9 +71,10 @@ pub fn main(args: &Args) -> Result<Ended> {
     let dt = settings.dt;
     let mut choices: Vec<String> = input.chosen.iter().cloned().collect();
     if dt != requested_dt {
-        let what = match settings.integrator.has_block_steps() {
-            true => "bodies are synchronised every",
-            false => "steps of",
+        let what = match (settings.integrator.has_block_steps(), settings.auto_dt) {
+            (true, _) => "bodies are synchronised every",
+            (false, None) => "steps of",
+            (false, Some(_)) => "steps of at most",
         };
         choices.push(format!(
             "{what} {dt} instead of {requested_dt}, of which the run and the time between snapshots are whole numbers"
@@ -101,7 +107,7 @@ pub fn main(args: &Args) -> Result<Ended> {
 
     let facts = &mut input.snapshot.attributes;
     facts.insert("softening".to_owned(), settings.softening.to_string());
-    facts.insert("dt".to_owned(), dt.to_string());
+    record::set_step(facts, &settings);
     facts.insert("step".to_owned(), "0".to_owned());
     facts.insert("integrator".to_owned(), settings.integrator.name.to_owned());
     let waiting = progress::waiting("first forces");
@@ -213,7 +219,7 @@ pub fn record(
             "{} bodies, eps {}, dt {}, {}, engine {} ({})\n",
             sim.len(),
             sim.settings().softening,
-            sim.settings().dt,
+            step_in_words(sim.settings()),
             template.units,
             sim.choice().kind.name(),
             sim.describe_engine()
@@ -284,6 +290,7 @@ fn as_object(
         "seed": seed,
         "softening": sim.settings().softening,
         "dt": sim.settings().dt,
+        "varying_step": sim.varying().map(varying_json),
         "integrator": sim.settings().integrator.name,
         "field": sim.settings().field,
         "field_potential": last.and_then(|last| Some(last.field?.potential)),
@@ -327,13 +334,16 @@ fn report(
         (name, true) => format!(" {name}"),
         (name, false) => format!(" ({:.6} {name})", time * factor),
     };
-    let mut text = format!("t = {time}{named} after {} steps, ", sim.steps());
+    let mut text = format!("t = {time}{named} after {}, ", steps_in_words(sim));
     if let (Some(error), Some(last)) = (energy_error(outcome), &outcome.last) {
         text += &format!("energy error {error:.2e}, 2K/|W| {:.3}, ", last.virial_ratio());
     }
     text += &format!("{rate} interactions/s\n");
     if let Some(steps) = sim.blocks() {
         text += &blocks_in_words(steps);
+    }
+    if let Some(step) = sim.varying().filter(|step| step.steps() > 0) {
+        text += &varying_in_words(step);
     }
     if near > 0 {
         text += &format!("at the end {}\n", too_near(near, sim.len()));

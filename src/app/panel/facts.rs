@@ -9,7 +9,7 @@ use gravitile::forces::direct::gpu::KernelConfig;
 use gravitile::gpu::{FrameTimes, Gpu};
 use gravitile::live::{BlockFacts, Inspected, Rates, Status, TimeKeeper};
 use gravitile::scene::RunHints;
-use gravitile::sim::{EngineKind, Settings};
+use gravitile::sim::{EngineKind, Settings, VaryingStep};
 use gravitile::units::Units;
 
 /// Bodies to load: the same words as on the command line.
@@ -59,6 +59,8 @@ pub struct Facts<'a> {
     pub rates: &'a Rates,
     /// The individual steps, if the integrator has them and they are shown.
     pub blocks: Option<&'a BlockFacts>,
+    /// The step of all bodies, if it varies and is shown.
+    pub varying: Option<&'a VaryingStep>,
     /// Results of inspecting the forces: their error, the tree, what acts on a body.
     pub inspected: &'a Inspected,
     /// Rates and diagnostics so far.

@@ -9,7 +9,7 @@ use super::theme::{DIM, LINES, bodies, heading, number, quantity, row};
 use gravitile::forces::Method;
 use gravitile::forces::direct::FLOPS;
 use gravitile::live::BlockFacts;
-use gravitile::sim::EngineKind;
+use gravitile::sim::{EngineKind, VaryingStep};
 
 pub fn show(ui: &mut Ui, facts: &Facts) {
     let rates = facts.rates;
@@ -28,6 +28,9 @@ pub fn show(ui: &mut Ui, facts: &Facts) {
     // Before the plots: a window of the default height shows it without scrolling.
     if let Some(steps) = facts.blocks {
         individual_steps(ui, steps, &facts.units.time);
+    }
+    if let Some(step) = facts.varying {
+        varying_step(ui, step, &facts.units.time);
     }
     if counts(facts) {
         plot(ui, "G interactions/s", LINES[0], facts, |s| s.interactions_per_sec / 1e9);
@@ -144,16 +147,39 @@ fn individual_steps(ui: &mut Ui, steps: &BlockFacts, unit_of_time: &str) {
         row(ui, "", about, format!("{} /s, {} so far", number(steps.blocks_per_sec), steps.blocks));
     });
     ui.colored_label(DIM, "bodies by step length; dt-max at the right");
-    let longest = steps.dt_max.log2();
-    let levels = steps.steps_by_level.len().max(1) as f64;
-    let bars = steps.steps_by_level.iter().enumerate().filter(|(_, count)| **count > 0);
+    by_level(ui, steps.dt_max, &steps.steps_by_level, bodies);
+}
+
+/// One step for all bodies that varies: what it is a part of, and how many were taken of each length.
+fn varying_step(ui: &mut Ui, step: &VaryingStep, unit_of_time: &str) {
+    heading(ui, "Step");
+    Grid::new("step").num_columns(2).show(ui, |ui| {
+        let about = "The next step of all bodies, a power of two shorter than dt";
+        let next = step.next_dt().unwrap_or(0.0);
+        row(ui, "next step", about, quantity(next, unit_of_time));
+        let about =
+            "The least sqrt(eps / |acceleration|) of all bodies, and the step as a part of it";
+        let part = next / step.least_time();
+        let text = format!("{:.3} of {}", part, quantity(step.least_time(), unit_of_time));
+        row(ui, "", about, text);
+    });
+    ui.colored_label(DIM, "steps so far by length; dt at the right");
+    let counts: Vec<_> = step.by_level().iter().map(|&steps| steps as usize).collect();
+    by_level(ui, step.longest(), &counts, |steps| format!("{steps} steps"));
+}
+
+/// Element k of `counts`, described by `name`, is of steps of `longest` / 2^k.
+fn by_level(ui: &mut Ui, longest: f64, counts: &[usize], name: fn(usize) -> String) {
+    let longest = longest.log2();
+    let levels = counts.len().max(1) as f64;
+    let bars = counts.iter().enumerate().filter(|(_, count)| **count > 0);
     let bars = bars.map(|(level, &count)| {
         let height = (count as f64).log10() - FLOOR;
         Bar::new(longest - level as f64, height).base_offset(FLOOR).width(0.8)
     });
-    let label = |bar: &Bar, _: &BarChart| {
+    let label = move |bar: &Bar, _: &BarChart| {
         let count = 10f64.powf(bar.value + FLOOR).round();
-        format!("{} with dt = {}", bodies(count as usize), number(bar.argument.exp2()))
+        format!("{} with dt = {}", name(count as usize), number(bar.argument.exp2()))
     };
     let chart = BarChart::new("bodies", bars.collect()).color(LINES[0]);
     let chart = chart.element_formatter(Box::new(label));

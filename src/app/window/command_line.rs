@@ -103,7 +103,7 @@ impl Shown<'_> {
     fn steps(&self) -> StepRequest {
         let mut steps = StepRequest::from(self.settings);
         // An explicit --dt would also change the longest individual step.
-        steps.dt = steps.dt.filter(|dt| *dt != self.hints.dt);
+        steps.dt = steps.dt.filter(|dt| dt.fixed() != Some(self.hints.dt));
         if self.settings.integrator == Settings::default().integrator && !self.names_integrator {
             steps.integrator = None;
         }

@@ -126,6 +126,7 @@ impl WindowState {
                     wgsl: session.wgsl.as_ref().map(|(_, text)| text.as_str()),
                     rates: live.rates(),
                     blocks: live.blocks(),
+                    varying: live.varying(),
                     inspected: live.inspected(),
                     history,
                     past: past.marks(),

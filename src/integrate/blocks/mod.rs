@@ -40,6 +40,7 @@ mod stats;
 
 pub use passage::Passage;
 pub use restart::{PREFIX, Restart};
+pub(crate) use schedule::{PERIOD, common as common_step};
 pub use scheme::{Accuracy, Change, Predicted, Pull, Scheme, Track, aarseth, beyond, ratio};
 pub use settings::{BlockSettings, LEVELS, power_of_two_below};
 pub use stats::{BlockStats, SharedBlocks};
@@ -51,7 +52,7 @@ use crate::error::{Error, Result};
 use crate::forces::{ForceEngine, Forces, Identity, Noise, Order, Outputs, Precision};
 use arrays::Arrays;
 use backend::Backend;
-use schedule::{PERIOD, Schedule};
+use schedule::Schedule;
 
 /// The properties of the bodies, besides their motion, that determine forces; constant over all
 /// steps.

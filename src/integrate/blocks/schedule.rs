@@ -3,7 +3,7 @@
 use super::LEVELS;
 
 /// Number of shortest steps per `dt_max`.
-pub(super) const PERIOD: u64 = 1 << LEVELS;
+pub(crate) const PERIOD: u64 = 1 << LEVELS;
 
 /// The bodies' own times and steps, in shortest steps since the present period began.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,6 +20,13 @@ pub(super) struct Schedule {
 /// most a period. `None` if it is less than one.
 pub(super) fn first(wanted: f64) -> Option<u64> {
     shortened(PERIOD, wanted)
+}
+
+/// The next step of all bodies, which are at `now` < PERIOD and want a step of `wanted` shortest
+/// steps: the largest power of two not above that of which `now` is a multiple. It follows from the
+/// two alone, whatever the last step was. `None` if it is less than one.
+pub(crate) fn common(now: u64, wanted: f64) -> Option<u64> {
+    shortened(1 << now.trailing_zeros().min(LEVELS), wanted)
 }
 
 /// `step`, halved as often as `wanted` requires; `None` below 1. A `wanted` of NaN requires
@@ -112,6 +119,26 @@ mod tests {
         assert_eq!(first(1.0), Some(1));
         assert_eq!(first(0.99), None);
         assert_eq!(first(0.0), None);
+    }
+
+    #[test]
+    fn common_step_divides_the_time_and_ends_with_the_period() {
+        assert_eq!(common(0, f64::INFINITY), Some(PERIOD));
+        assert_eq!(common(4, 1e9), Some(4));
+        assert_eq!(common(PERIOD - 6, 1e9), Some(2));
+        assert_eq!((common(0, 0.5), common(7, 1.0)), (None, Some(1)));
+        let (mut now, mut steps) = (0, Vec::new());
+        // Shorter at once, longer only at multiples.
+        for wanted in [0.3, 0.9, 0.1, 0.3, 0.3, 0.3, 1.0, 1.0] {
+            let step = common(now, wanted * PERIOD as f64).unwrap();
+            now += step;
+            steps.push(PERIOD / step);
+            if now == PERIOD {
+                break;
+            }
+        }
+        assert_eq!(steps, [4, 4, 16, 16, 8, 4]);
+        assert_eq!(now, PERIOD);
     }
 
     #[test]

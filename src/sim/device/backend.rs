@@ -12,7 +12,8 @@ use crate::frame::Rests;
 use crate::gpu::Gpu;
 use crate::integrate::blocks::Restart;
 use crate::sim::{
-    Backend, BackendEntry, BoxFuture, Capabilities, EngineKind, Observed, OnDevice, Settings, Watch,
+    Backend, BackendEntry, BoxFuture, Capabilities, EngineKind, Observed, OnDevice, Settings,
+    Varying, Watch,
 };
 
 /// A device, if a GPU is chosen and all bodies share one step.
@@ -149,5 +150,23 @@ impl Backend for DeviceState {
 
     fn take_observed(&mut self) -> Observed {
         Observed::default()
+    }
+
+    fn varying(&mut self) -> Option<&mut dyn Varying> {
+        Some(self)
+    }
+}
+
+impl Varying for DeviceState {
+    fn largest_acceleration(&mut self) -> BoxFuture<'_, Result<f64>> {
+        Box::pin(DeviceState::largest_acceleration(self))
+    }
+
+    fn save(&mut self) {
+        self.save_motion();
+    }
+
+    fn restore(&mut self) {
+        self.restore_motion();
     }
 }

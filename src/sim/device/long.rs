@@ -35,6 +35,27 @@ impl DeviceState {
 /// Positions, velocities and accelerations before a step.
 pub(super) struct SavedMotion([wgpu::Buffer; 3]);
 
+impl DeviceState {
+    /// Saves the present motion, between two steps.
+    pub(in crate::sim) fn save_motion(&mut self) {
+        match &self.saved {
+            Some((motion, _)) => motion.save(self),
+            None => self.saved = Some((SavedMotion::of(self), 0)),
+        }
+        let steps = self.steps;
+        self.saved.iter_mut().for_each(|(_, before)| *before = steps);
+    }
+
+    /// Restores the motion saved last, if any.
+    pub(in crate::sim) fn restore_motion(&mut self) {
+        if let Some((motion, steps)) = self.saved.take() {
+            self.forget_combined();
+            motion.restore(self, steps);
+            self.saved = Some((motion, steps));
+        }
+    }
+}
+
 impl SavedMotion {
     /// Saves the motion of `state`, between two steps.
     pub fn of(state: &DeviceState) -> Self {

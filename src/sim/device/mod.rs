@@ -20,6 +20,7 @@ mod potentials;
 #[cfg(not(target_arch = "wasm32"))]
 mod range_exchange;
 mod stepper;
+mod strongest;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -32,8 +33,10 @@ use self::combined::Combined;
 pub use self::diagnosis::Diagnosis;
 #[cfg(not(target_arch = "wasm32"))]
 pub(super) use self::lockstep::GroupMember;
+use self::long::SavedMotion;
 pub use self::potentials::add_potentials;
 use self::stepper::{StepRequest, Stepper};
+use self::strongest::Strongest;
 use super::Settings;
 use crate::bodies::Bodies;
 use crate::error::Result;
@@ -114,6 +117,10 @@ pub struct DeviceState {
     known: Known,
     /// Reused readback buffers.
     readback: Readback,
+    /// The kernel of the largest acceleration, bound on the first request.
+    strongest: Option<Strongest>,
+    /// The motion before a step that is taken in shorter ones, and the steps before it.
+    saved: Option<(SavedMotion, u64)>,
 }
 
 impl DeviceState {
@@ -197,6 +204,8 @@ impl DeviceState {
             steps: settings.steps_before,
             known: settings.known.clone(),
             readback: Readback::default(),
+            strongest: None,
+            saved: None,
         })
     }
 

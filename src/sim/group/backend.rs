@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::gpu::Gpu;
 use crate::integrate::blocks::Restart;
 use crate::sim::{
-    Backend, BackendEntry, BoxFuture, Capabilities, DevicePart, Observed, Settings, Watch,
+    Backend, BackendEntry, BoxFuture, Capabilities, DevicePart, Observed, Settings, Varying, Watch,
 };
 
 /// Several devices, if several are chosen and all bodies share one step.
@@ -129,5 +129,24 @@ impl Backend for DeviceGroup {
             exchanging: local.spent.take(),
         };
         Observed { parts: self.local_devices.iter_mut().map(part).collect(), passage: None }
+    }
+    fn varying(&mut self) -> Option<&mut dyn Varying> {
+        Some(self)
+    }
+}
+
+/// The first device has the accelerations of all bodies after each advance; on other ranks, their
+/// first devices have the same.
+impl Varying for DeviceGroup {
+    fn largest_acceleration(&mut self) -> BoxFuture<'_, Result<f64>> {
+        Box::pin(self.local_devices[0].state.largest_acceleration())
+    }
+
+    fn save(&mut self) {
+        self.local_devices.iter_mut().for_each(|local| local.state.save_motion());
+    }
+
+    fn restore(&mut self) {
+        self.local_devices.iter_mut().for_each(|local| local.state.restore_motion());
     }
 }

@@ -41,6 +41,15 @@ fn ranks_with_own_devices_give_same_bits_as_one() {
 }
 
 #[test]
+fn ranks_choose_the_same_varying_step() {
+    let varying = Settings { auto_dt: Some(0.03), dt: 0.25, ..settings(SHAPES[2]) };
+    compare_ranks(&varying);
+    let mut one = open(1, &plummer(777), &varying);
+    one.step(1).unwrap();
+    assert!(one.varying().unwrap().steps() > 8);
+}
+
+#[test]
 fn ranks_in_an_external_field_give_same_bits_as_one() {
     let field: Field =
         "plummer:mass=3,scale=0.5,x=1 point:mass=0.5,softening=0.1,y=-2".parse().unwrap();

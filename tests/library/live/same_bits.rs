@@ -2,7 +2,7 @@
 
 use gravitile::forces::Budget;
 use gravitile::live::{Command, Tracking};
-use gravitile::sim::{EngineKind, Simulation};
+use gravitile::sim::{EngineKind, Settings, Simulation};
 
 use super::watcher::{LARGE, Watcher, bits};
 use super::{ENGINES, plummer, settings, shape};
@@ -73,6 +73,29 @@ fn live_run_gives_same_bits_as_headless() {
         let (state, expected) = (watched.state(), alone.state().unwrap());
         assert_eq!((state.time, state.steps), (expected.time, expected.steps));
         assert!(bits(&state) == bits(&expected), "{engine:?}");
+    }
+}
+
+#[test]
+fn varying_step_has_the_bits_of_a_headless_run() {
+    for engine in ENGINES {
+        let settings = Settings { dt: 0.1, auto_dt: Some(0.05), ..settings(engine) };
+        let mut alone = Simulation::new(plummer(N), settings.clone()).unwrap();
+        alone.step(6).unwrap();
+        let mut watched = Watcher::new(plummer(N), settings).ready();
+        watched.steps(2);
+        for refused in [Command::Reverse, Command::Softening(0.0)] {
+            assert!(watched.live.apply(refused).is_err());
+        }
+        watched.steps(4);
+        assert!(bits(&watched.state()) == bits(&alone.state().unwrap()), "{engine:?}");
+        watched.until("the step", |w| w.live.varying() == alone.varying());
+        assert!(alone.varying().unwrap().steps() > 12);
+        // Another softening has its own step.
+        watched.apply(Command::Softening(0.2));
+        watched.until("twice the time", |w| {
+            w.live.varying().unwrap().least_time() > 1.5 * alone.varying().unwrap().least_time()
+        });
     }
 }
 

@@ -205,6 +205,7 @@ impl World {
             wgsl: self.wgsl.as_deref(),
             rates: &self.rates,
             blocks: self.blocks.as_ref(),
+            varying: None,
             inspected: &self.inspected,
             defaults: &self.defaults,
             history: &self.history,
