@@ -189,7 +189,7 @@ impl Engine {
     }
 
     /// Does work of any length that reports nothing.
-    fn with<T: Send + 'static>(
+    pub fn with<T: Send + 'static>(
         &self,
         py: Python<'_>,
         work: impl FnOnce(&mut Simulation) -> Result<T> + Send + 'static,
