@@ -26,7 +26,7 @@ function render({ model, el }) {
   let ended = false;
 
   const play = element("button", bar, { title: "play or pause (space)", className: "play" });
-  const one = element("button", bar, { title: "one picture on", textContent: "⏭" });
+  const one = element("button", bar, { title: "one picture on", textContent: "+1" });
   const back = element("button", bar, { title: "first view (double click)", textContent: "⟲" });
   const says = element("span", bar, { className: "says" });
 
@@ -57,7 +57,7 @@ function render({ model, el }) {
   }
 
   function show() {
-    play.textContent = model.get("playing") ? "⏸" : "▶";
+    play.textContent = model.get("playing") ? "❚❚" : "▶";
     request();
   }
 
@@ -89,7 +89,11 @@ function render({ model, el }) {
     });
     last = [event.clientX, event.clientY];
   });
-  canvas.addEventListener("contextmenu", (event) => event.preventDefault());
+  canvas.addEventListener("contextmenu", (event) => {
+    event.preventDefault();
+    // JupyterLab would show a menu of its own.
+    event.stopPropagation();
+  });
   canvas.addEventListener("dblclick", () => ask(() => (moves = { ...still(), reset: true })));
   canvas.addEventListener(
     "wheel",
