@@ -371,6 +371,21 @@ def test_bodies_that_leave_the_range_of_numbers_are_reported():
         simulation.step(10_000)
 
 
+def test_reading_waits_for_the_steps_of_another_thread():
+    # Few bodies are read on the calling thread, if no other is at work on them.
+    simulation, seen = small(), []
+    worker = threading.Thread(target=simulation.step, args=(200,))
+    worker.start()
+    while worker.is_alive():
+        bodies = simulation.bodies
+        steps = bodies.time / simulation.dt
+        assert steps == pytest.approx(round(steps), abs=1e-6)
+        seen.append((bodies.time, simulation.energy().total, simulation.field([[9.0, 0, 0]])[1][0]))
+    worker.join()
+    assert seen == sorted(seen, key=lambda of: of[0])
+    assert all(energy == pytest.approx(seen[0][1], rel=1e-2) for _, energy, _ in seen)
+
+
 def test_two_simulations_in_two_threads():
     def run(results, k):
         simulation = small()
