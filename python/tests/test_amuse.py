@@ -86,7 +86,7 @@ def test_gravity_is_numpys(worker, cluster):
 
 
 @pytest.mark.parametrize("integrator", ["leapfrog", "hermite4"])
-def test_time_ends_where_it_is_told(worker, cluster, integrator):
+def test_evolve_model_ends_at_its_time(worker, cluster, integrator):
     worker.integrator = integrator
     before = energy(worker)
     # Numbers that no step divides.

@@ -217,7 +217,7 @@ def test_a_view_in_jupyter_obeys_the_mouse(tmp_path):
         browser.value('document.querySelector(".gravitile-view .play").click()')
         # One picture may be under way.
         wait(lambda: (a := browser.value(steps), time.sleep(1.0), browser.value(steps))[2] == a, 30)
-        text = browser.value('document.querySelector(".gravitile-view .says").textContent')
+        text = browser.value('document.querySelector(".gravitile-view .message").textContent')
         assert text.startswith("t = ") and float(text[4:]) == pytest.approx(browser.value(steps) * 0.01)
     finally:
         if browser is not None:

@@ -1,6 +1,6 @@
-"""Views in notebooks: what a widget asks for, and what it is answered.
+"""Views in notebooks: the messages of a widget, and the answers.
 
-The browser asks for one picture at a time, with what the mouse did since the last, and asks for the next when it has
+The browser requests one picture at a time, with what the mouse did since the last, and the next when it has
 drawn that: a slow line or a slow kernel makes fewer pictures, never a queue of them.
 """
 

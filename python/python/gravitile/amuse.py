@@ -261,12 +261,12 @@ class Worker:
     def _prepared(self, interval: float) -> tuple[Simulation, int]:
         """The simulation, and its steps in an interval: all of one length, so that none goes beyond
         its end."""
-        asked = self.timestep if self.timestep > 0.0 else None
+        longest = self.timestep if self.timestep > 0.0 else None
         now = self._simulation
         if now is not None:
             steps = round(interval * self._scale / now.dt)
             is_whole = abs(steps * now.dt - interval * self._scale) < _SAME * now.dt
-            if steps > 0 and is_whole and (asked is None or now.dt <= asked * self._scale * (1 + _SAME)):
+            if steps > 0 and is_whole and (longest is None or now.dt <= longest * self._scale * (1 + _SAME)):
                 return now, steps
         options: dict[str, Any] = {"integrator": self.integrator, "engine": self.engine}
         options["eps"] = math.sqrt(self.epsilon_squared)
@@ -274,14 +274,14 @@ class Worker:
         # Individual steps are powers of two: with the interval as the unit of time it is one.
         self._scale = 1.0 / interval if has_blocks else 1.0
         if has_blocks:
-            finest = 0.0 if asked is None else max(0.0, math.ceil(math.log2(interval / asked) - _SAME))
+            finest = 0.0 if longest is None else max(0.0, math.ceil(math.log2(interval / longest) - _SAME))
             options["dt"] = options["dt_max"] = 2.0**-finest
             options["eta"] = self.eta
         else:
             options["method"] = self.method
             if self.method != "direct":
                 options["alpha"] = self.alpha
-            step = asked or self._suited(options)
+            step = longest or self._suited(options)
             options["dt"] = interval / max(1, math.ceil(interval / step - _SAME))
         # Speeds in the unit of time of the simulation, and G, which goes with its square.
         bodies = Bodies(self.position, self.velocity / self._scale, self.mass)

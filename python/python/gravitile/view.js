@@ -1,7 +1,7 @@
 // The browser's side of gravitile.view: draws pictures that the kernel makes, and sends what the mouse did.
 // One request is under way at a time; the next takes along all moves since.
 
-// After so long without an answer the view says what it waits for, in milliseconds.
+// After so long without an answer the view shows what it waits for, in milliseconds.
 const PATIENCE = 3000;
 // How many times nearer one pixel of a wheel brings the bodies, as a logarithm.
 const PER_WHEEL_PIXEL = 0.0015;
@@ -19,7 +19,7 @@ function render({ model, el }) {
   const canvas = element("canvas", box, { width, height, tabIndex: 0 });
   const bar = element("div", box, { className: "bar" });
   let moves = still();
-  let wanted = true;
+  let pictureDue = true;
   let once = false;
   let waiting = null;
   let visible = true;
@@ -28,24 +28,24 @@ function render({ model, el }) {
   const play = element("button", bar, { title: "play or pause (space)", className: "play" });
   const one = element("button", bar, { title: "one picture on", textContent: "+1" });
   const back = element("button", bar, { title: "first view (double click)", textContent: "⟲" });
-  const says = element("span", bar, { className: "says" });
+  const message = element("span", bar, { className: "message" });
 
   const plays = () => model.get("playing") && visible && !document.hidden;
 
   function request() {
-    if (waiting !== null || ended || !(wanted || once || plays())) return;
-    waiting = setTimeout(() => (says.textContent = "waiting for the kernel"), PATIENCE);
+    if (waiting !== null || ended || !(pictureDue || once || plays())) return;
+    waiting = setTimeout(() => (message.textContent = "waiting for the kernel"), PATIENCE);
     model.send({ kind: "look", view, advance: once || plays(), ...moves });
-    [moves, wanted, once] = [still(), false, false];
+    [moves, pictureDue, once] = [still(), false, false];
   }
 
   async function receive(content, buffers) {
-    if (content.kind === "error") says.textContent = content.text;
+    if (content.kind === "error") message.textContent = content.text;
     if (content.kind === "frame") {
       const picture = await createImageBitmap(new Blob([buffers[0]], { type: "image/webp" }));
       canvas.getContext("2d").drawImage(picture, 0, 0);
       picture.close();
-      says.textContent = content.time === undefined ? "" : `t = ${Number(content.time.toPrecision(6))}`;
+      message.textContent = content.time === undefined ? "" : `t = ${Number(content.time.toPrecision(6))}`;
       canvas.dataset.steps = content.steps;
       canvas.dataset.frames = Number(canvas.dataset.frames ?? 0) + 1;
     }
@@ -66,9 +66,9 @@ function render({ model, el }) {
     model.save_changes();
   }
 
-  function ask(change) {
+  function update(change) {
     change();
-    wanted = true;
+    pictureDue = true;
     request();
   }
 
@@ -83,7 +83,7 @@ function render({ model, el }) {
   canvas.addEventListener("pointermove", (event) => {
     if (event.buttons === 0) return;
     const drag = event.buttons === 2 || event.shiftKey ? moves.pan : moves.turn;
-    ask(() => {
+    update(() => {
       drag[0] += (event.clientX - last[0]) * scale();
       drag[1] += (event.clientY - last[1]) * scale();
     });
@@ -94,13 +94,13 @@ function render({ model, el }) {
     // JupyterLab would show a menu of its own.
     event.stopPropagation();
   });
-  canvas.addEventListener("dblclick", () => ask(() => (moves = { ...still(), reset: true })));
+  canvas.addEventListener("dblclick", () => update(() => (moves = { ...still(), reset: true })));
   canvas.addEventListener(
     "wheel",
     (event) => {
       event.preventDefault();
       const pixels = event.deltaY * [1, 16, 400][event.deltaMode];
-      ask(() => {
+      update(() => {
         moves.zoom = Math.min(Math.max(moves.zoom * Math.exp(-pixels * PER_WHEEL_PIXEL), 1e-3), 1e3);
         moves.at = [event.offsetX * scale(), event.offsetY * scale()];
       });
@@ -115,8 +115,8 @@ function render({ model, el }) {
     toggle();
   });
   play.addEventListener("click", toggle);
-  one.addEventListener("click", () => ask(() => (once = true)));
-  back.addEventListener("click", () => ask(() => (moves = { ...still(), reset: true })));
+  one.addEventListener("click", () => update(() => (once = true)));
+  back.addEventListener("click", () => update(() => (moves = { ...still(), reset: true })));
   play.hidden = one.hidden = !model.get("moves");
 
   const watcher = new IntersectionObserver((entries) => {
