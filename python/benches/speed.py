@@ -1,12 +1,15 @@
-"""What a call costs: forces of 100,000 bodies beside pytreegrav, an import, a call that returns at once.
+"""What a call costs: forces of 100,000 bodies beside pytreegrav, an import, a call that returns at once; with the path
+of the program as argument, of the same build, also steps beside its own.
 
 Prints times and ratios of one run; pytreegrav is left out where it is not installed. Processor time, that of all
 threads, is what to compare on a machine that does other work.
 """
 
+import resource
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 
 import numpy as np
@@ -60,7 +63,7 @@ def many_bodies(n):
     sample = np.arange(0, n, n // 500)
     right = gravitile.accelerations(x, m, eps=eps, at=x[sample], method="reference")
     ours = {}
-    for options in ({}, {"theta": 0.6}, {"theta": 0.75}):
+    for options in ({}, {"alpha": 0.003}, {"theta": 0.8}):
         call = lambda: gravitile.accelerations(
             x, m, eps=eps, method="tree", engine="cpu", **options
         )
@@ -87,7 +90,36 @@ def many_bodies(n):
             print(f"  {wall / own:.1f} times as long as {options}, processor {used / own_used:.1f}")
 
 
+def steps_beside(program, n, steps):
+    """Processor time of steps in Python and in the program, less that of one step, in turns."""
+    scene, ratios = gravitile.scene("plummer", n=n, seed=1), []
+
+    def ours(count):
+        simulation = gravitile.Simulation(scene, engine="cpu", method="direct")
+        begun = time.process_time()
+        simulation.step(count)
+        return time.process_time() - begun
+
+    def theirs(count):
+        until = str(count * scene.dt)
+        with tempfile.TemporaryDirectory() as folder:
+            options = ["-n", str(n), "--seed", "1", "--engine", "cpu", "--method", "direct"]
+            times = ["--dt", str(scene.dt), "--until", until, "--every", until]
+            before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+            run = [program, "run", "plummer", *options, *times, "--out", folder + "/run"]
+            subprocess.run(run, check=True, capture_output=True)
+            return resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+
+    for _ in range(5):
+        own = ours(steps) - ours(1)
+        ratios.append(own / (theirs(steps) - theirs(1)))
+    print(f"{steps} steps of {n} bodies beside the program's: {statistics.median(ratios):.3f} of the time")
+    print("  " + " ".join(f"{ratio:.3f}" for ratio in sorted(ratios)))
+
+
 if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        steps_beside(sys.argv[1], 16_384, 1000)
     print(f"import beyond numpy's: {imports():.3f} s")
     small_calls()
     many_bodies(100_000)

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use gravitile::error::Error;
 use gravitile::snapshot::{self, ReadOptions, Snapshot, SnapshotChoice, WriteOptions};
+use gravitile::units::{Measure, Quantity};
 use pyo3::prelude::*;
 
 use crate::attend::attend;
@@ -45,4 +46,15 @@ pub fn write(
     let work = move || snapshot::write(&path, &snapshot, &options);
     let losses = attend(py, work, &mut |_| Ok(()))?;
     Ok(losses.iter().map(str::to_owned).collect())
+}
+
+/// The SI value of a named unit of length, mass or time, such as "3.5 kpc"; None if there is no such unit.
+#[pyfunction]
+pub fn unit_si(kind: &str, text: &str) -> Option<f64> {
+    let of = match kind {
+        "length" => Quantity::Length,
+        "mass" => Quantity::Mass,
+        _ => Quantity::Time,
+    };
+    Measure::of(text).si(of)
 }

@@ -53,6 +53,7 @@ impl How {
             adapter: AdapterRequest::named(self.adapter.as_deref().unwrap_or_default()),
             precision: self.precision.as_deref().map(Precision::from_name).transpose()?,
             devices: DeviceCount::These(self.devices),
+            known: crate::tune::known(),
             ..Settings::default()
         })
     }

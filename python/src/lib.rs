@@ -13,6 +13,8 @@ mod own;
 mod pictures;
 mod scenes;
 mod simulation;
+mod tune;
+mod viewer;
 
 /// The compiled part of gravitile.
 #[pyo3::pymodule]
@@ -22,7 +24,7 @@ mod _gravitile {
     #[pymodule_export]
     use crate::devices::adapters;
     #[pymodule_export]
-    use crate::files::{read, write};
+    use crate::files::{read, unit_si, write};
     #[pymodule_export]
     use crate::forces::{accelerations, derivatives};
     #[pymodule_export]
@@ -31,6 +33,10 @@ mod _gravitile {
     use crate::scenes::{scene, scene_names};
     #[pymodule_export]
     use crate::simulation::Engine;
+    #[pymodule_export]
+    use crate::tune::tune;
+    #[pymodule_export]
+    use crate::viewer::Viewer;
 
     #[pymodule_export]
     #[allow(non_upper_case_globals)]

@@ -50,11 +50,15 @@ pub struct Look {
 }
 
 impl Look {
-    fn size(&self) -> Result<PictureSize> {
+    pub fn renderer(&self) -> Result<Renderer> {
+        Renderer::from_name(&self.renderer)
+    }
+
+    pub fn size(&self) -> Result<PictureSize> {
         PictureSize::new(self.size.0, self.size.1)
     }
 
-    fn style(&self) -> Result<Style> {
+    pub fn style(&self) -> Result<Style> {
         let palette = match &self.palette {
             None => &PALETTES[0],
             Some(name) => PALETTES.iter().find(|one| one.name == *name).ok_or_else(|| {
@@ -68,7 +72,7 @@ impl Look {
         Ok(style)
     }
 
-    fn motion(&self, bodies: &Bodies, style: &Style) -> Result<CameraMotion> {
+    pub fn motion(&self, bodies: &Bodies, style: &Style) -> Result<CameraMotion> {
         let mut start = Camera {
             azimuth_rad: self.azimuth.to_radians(),
             elevation_rad: (90.0 - self.inclination).to_radians(),
@@ -95,7 +99,7 @@ impl Look {
         Ok(CameraMotion { start, orbit_rad_per_sec, follow, ..CameraMotion::default() })
     }
 
-    fn caption(&self, interval: f64, units: Units) -> Result<Caption> {
+    pub fn caption(&self, interval: f64, units: Units) -> Result<Caption> {
         let captions = Captions::from_names(&self.captions)?;
         Ok(Caption { captions, title: self.title.clone(), units, interval })
     }
@@ -104,7 +108,7 @@ impl Look {
     pub fn still(&self, simulation: &mut Simulation) -> Result<Image> {
         let style = self.style()?;
         let motion = self.motion(&simulation.bodies()?, &style)?;
-        let renderer = Renderer::from_name(&self.renderer)?;
+        let renderer = self.renderer()?;
         let mut cinema = Cinema::new(simulation, &style, self.size()?, renderer)?;
         cinema.set_captions(self.caption(0.0, Units::default())?);
         cinema.picture(simulation, &motion, 0.0)
@@ -128,7 +132,7 @@ impl Look {
             size,
             motion,
             style,
-            renderer: Renderer::from_name(&self.renderer)?,
+            renderer: self.renderer()?,
             caption: self.caption(interval, Units::default())?,
             paths_fade_in: FADES_WITHIN * interval * frames as f64,
         };
@@ -142,22 +146,30 @@ impl Look {
         let motion = self.motion(bodies, &style)?;
         let times = (0.0, 0.0);
         let camera = Director::default().camera(&motion, times, bodies, &style, size)?;
-        let gpu = match Renderer::from_name(&self.renderer)? {
-            Renderer::Cpu => None,
-            Renderer::Gpu => devices::open(&AdapterRequest::default(), false)?,
-            // The CPU's painter is faster than a software adapter.
-            _ => devices::open(&AdapterRequest::default(), true)?
-                .filter(|gpu| gpu.adapter.class != DeviceClass::Software),
-        };
-        let mut painter = match gpu {
-            Some(gpu) => Painter::gpu(&gpu.device, &gpu.queue, size)?,
-            None => Painter::cpu(size),
-        };
+        let mut painter = suited_painter(self.renderer()?, size)?;
         let looks = Looks::new(&style, bodies, None)?;
         let mut image = painter.paint(bodies, &camera, &looks, 0.0)?;
         let shown = (&camera, &looks, &bodies.components[..]);
         self.caption(0.0, Units::default())?.draw(&mut image, shown, 0.0);
         Ok(image)
+    }
+}
+
+/// A painter of bodies that are in no simulation.
+///
+/// # Errors
+/// A GPU is requested, but missing.
+pub fn suited_painter(renderer: Renderer, size: PictureSize) -> Result<Painter> {
+    let gpu = match renderer {
+        Renderer::Cpu => None,
+        Renderer::Gpu => devices::open(&AdapterRequest::default(), false)?,
+        // The CPU's painter is faster than a software adapter.
+        _ => devices::open(&AdapterRequest::default(), true)?
+            .filter(|gpu| gpu.adapter.class != DeviceClass::Software),
+    };
+    match gpu {
+        Some(gpu) => Painter::gpu(&gpu.device, &gpu.queue, size),
+        None => Ok(Painter::cpu(size)),
     }
 }
 

@@ -189,12 +189,36 @@ impl Engine {
     }
 
     /// Does work of any length that reports nothing.
-    fn with<T: Send + 'static>(
+    pub fn with<T: Send + 'static>(
         &self,
         py: Python<'_>,
         work: impl FnOnce(&mut Simulation) -> Result<T> + Send + 'static,
     ) -> PyResult<T> {
         self.at_work(py, work, &mut |_| Ok(()))
+    }
+
+    /// [`Engine::with`] for work that takes some microseconds on few bodies and as many or `points` points: it is then
+    /// done on the calling thread.
+    fn with_few<T: Send + 'static>(
+        &self,
+        py: Python<'_>,
+        points: usize,
+        work: impl FnOnce(&mut Simulation) -> Result<T> + Send + 'static,
+    ) -> PyResult<T> {
+        self.check_call()?;
+        let done = briefly(py, || {
+            let Ok(mut simulation) = self.simulation.try_lock() else { return Ok(Err(work)) };
+            let n = simulation.len() as u64;
+            let pairs = n.saturating_mul(n.max(points as u64));
+            match simulation.device().is_none() && pairs < FEW_PAIRS {
+                true => work(&mut simulation).map(Ok),
+                false => Ok(Err(work)),
+            }
+        });
+        match done.map_err(|error| own::take(&self.raised).unwrap_or(error))? {
+            Ok(found) => Ok(found),
+            Err(work) => self.with(py, work),
+        }
     }
 
     /// Looks at what costs nothing; waits for the end of another thread's call.
@@ -337,13 +361,13 @@ impl Engine {
     /// The bodies now.
     fn bodies<'py>(&self, py: Python<'py>) -> PyResult<Taken<'py>> {
         let units = self.units.clone();
-        let state = self.with(py, |simulation| simulation.state())?;
+        let state = self.with_few(py, 0, |simulation| simulation.state())?;
         taken(py, snapshot_of(state, units))
     }
 
     /// The accelerations now.
     fn acceleration<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let state = self.with(py, |simulation| simulation.state())?;
+        let state = self.with_few(py, 0, |simulation| simulation.state())?;
         from_vectors(py, state.acceleration)
     }
 
@@ -364,7 +388,7 @@ impl Engine {
             bodies.mass = mass.unwrap_or(std::mem::take(&mut bodies.mass));
             Ok(())
         };
-        self.with(py, move |simulation| simulation.edit(change))
+        self.with_few(py, 0, move |simulation| simulation.edit(change))
     }
 
     /// Adds bodies.
@@ -394,12 +418,12 @@ impl Engine {
 
     /// Energies, momenta and the like.
     fn energy(&self, py: Python<'_>) -> PyResult<Energies> {
-        Ok(self.with(py, |simulation| simulation.diagnostics())?.into())
+        Ok(self.with_few(py, 0, |simulation| simulation.diagnostics())?.into())
     }
 
     /// Potentials of all bodies in each other's field and the external one.
     fn potential<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let potential = self.with(py, |simulation| {
+        let potential = self.with_few(py, 0, |simulation| {
             let mut potential = simulation.potentials()?;
             let g = simulation.settings().gravitational_constant;
             let field = simulation.settings().field.gravitating(g);
@@ -426,7 +450,7 @@ impl Engine {
             let error = Error::value("a fraction of the mass", wrong, "from 0 to 1");
             return Err(crate::errors::raised(error));
         }
-        self.with(py, move |simulation| {
+        self.with_few(py, 0, move |simulation| {
             let bodies = simulation.bodies()?;
             let members: Vec<usize> = match &component {
                 None => (0..bodies.len()).collect(),
@@ -448,7 +472,7 @@ impl Engine {
     /// Accelerations and potentials at points, by the simulation's engine and with its external field.
     fn field<'py>(&self, py: Python<'py>, at: Vectors<'py>) -> PyResult<Pulls<'py>> {
         let at = vectors(&at)?;
-        let forces = self.with(py, move |simulation| {
+        let forces = self.with_few(py, at.len(), move |simulation| {
             let bodies = simulation.bodies()?;
             field_at(simulation, &bodies, &at)
         })?;

@@ -60,3 +60,33 @@ def test_a_lost_device_is_an_error_and_a_new_one_works(tmp_path):
     )
     expected = ["DeviceError DeviceError", "DeviceError DeviceError", "done True"]
     assert run.stdout.splitlines() == expected, run.stderr
+
+
+def test_tuning_times_kernels_and_remembers_the_fastest():
+    if not gravitile.adapters():
+        with pytest.raises(gravitile.DeviceError):
+            gravitile.tune(64, secs=0.1)
+        pytest.skip("no adapter")
+    stored = Path(os.environ["GRAVITILE_CACHE_DIR"]) / "tuned.toml"
+    found = gravitile.tune(64, secs=0.3, remember=False)
+    assert not stored.exists()
+    assert found.n == 64 and found.adapter and found.gain >= 1.0
+    assert found.best == found.ranking[0] and found.default in found.ranking
+    assert found.best.seconds == min(one.seconds for one in found.ranking)
+    assert found.interactions_per_second == pytest.approx(64**2 / found.best.seconds)
+    again = gravitile.tune(64, secs=0.3)
+    lines = stored.read_text().splitlines()
+    assert {f"{name} = {getattr(again.best, name)}" for name in "pqrus"} <= set(lines)
+    # Simulations take it, whatever it is.
+    bodies = gravitile.scene("plummer", n=64).bodies
+    gravitile.Simulation(bodies, eps=0.1, dt=0.01, engine="gpu", method="direct").step(2)
+    stored.unlink()
+    for arguments, words in [
+        ({"n": 0}, "n is 0"),
+        ({"n": 64, "secs": 0.0}, "secs is 0"),
+        ({"n": 64, "secs": float("nan")}, "secs is nan"),
+    ]:
+        with pytest.raises(gravitile.InputError, match=words):
+            gravitile.tune(**arguments)
+    with pytest.raises(gravitile.DeviceError):
+        gravitile.tune(64, adapter="no such card")

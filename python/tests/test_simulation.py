@@ -268,6 +268,54 @@ def test_a_force_that_fails_ends_the_step():
         waits.step(5)
 
 
+@pytest.mark.parametrize("field", [(), "plummer:mass=1,scale=2"], ids=["alone", "in a field"])
+def test_the_potential_of_a_force_is_part_of_the_energies(field):
+    def pull(position):
+        return -2.0 * position
+
+    def phi(position):
+        return (position**2).sum(axis=1)
+
+    simulation = small(force=pull, force_potential=phi, field=field, method="reference")
+    simulation.velocity = simulation.velocity + [0.3, 0, 0]
+    without = small(field=field, method="reference")
+    without.velocity = simulation.velocity
+    bodies = simulation.bodies
+    before, plain = simulation.energy(), without.energy()
+    speed2 = (bodies.velocity**2).sum(axis=1)
+    inner = 0.5 * pulls(bodies.position, bodies.mass, eps=0.05)[1]
+    outer = phi(bodies.position)
+    if field:
+        outer = outer - 1 / np.sqrt(outer + 4.0)
+    right = (bodies.mass * (0.5 * speed2 + inner + outer)).sum()
+    assert before.total == pytest.approx(right, rel=1e-12)
+    assert before.total == pytest.approx(before.kinetic + before.potential + before.field)
+    assert plain.total != pytest.approx(before.total, rel=0.01)
+    assert np.allclose(simulation.potential - without.potential, phi(bodies.position))
+    simulation.step(20)
+    assert simulation.energy().total == pytest.approx(before.total, rel=2e-4)
+    at = np.array([[4.0, 0, 0]])
+    found, plain = simulation.field(at), small(method="reference", force=pull).field(at)
+    assert found[0][0, 0] < plain[0][0, 0] - 7.9 and found[1][0] > plain[1][0] + 15
+    with pytest.raises(gravitile.InputError, match="without force"):
+        small(force_potential=phi)
+    with pytest.raises(gravitile.InputError, match=r"force_potential has the shape \(200, 3\)"):
+        small(force=pull, force_potential=pull).energy()
+
+
+def test_errors_name_arguments_and_not_options(tmp_path):
+    with pytest.raises(gravitile.InputError) as error:
+        small(devices=2, engine="cpu")
+    assert "devices is 2" in str(error.value) and "--" not in str(error.value)
+    (tmp_path / "a.csv").write_text("id,m,x,y,z,vx,vy,vz\n-1,1,0,0,0,0,0,0\n2,1,1,0,0,0,0,0\n")
+    with pytest.raises(gravitile.InputError) as error:
+        gravitile.read(tmp_path / "a.csv")
+    assert "renumber=True" in str(error.value) and "--" not in str(error.value)
+    # Names of files stay what they are.
+    with pytest.raises(FileNotFoundError, match="a--dt.csv"):
+        gravitile.read(tmp_path / "a--dt.csv")
+
+
 def test_units_give_g():
     units = gravitile.Units("kpc", "Msun", "Gyr", 4.498502151469554e-6)
     bodies = Bodies([[0.0, 0, 0], [1, 0, 0]], mass=[1e10, 0.0], units=units)
@@ -321,6 +369,21 @@ def test_bodies_that_leave_the_range_of_numbers_are_reported():
     simulation = Simulation(pair(), eps=0.0, dt=1e307, integrator="leapfrog")
     with pytest.raises(gravitile.InputError, match="range of numbers|not finite|too far"):
         simulation.step(10_000)
+
+
+def test_reading_waits_for_the_steps_of_another_thread():
+    # Few bodies are read on the calling thread, if no other is at work on them.
+    simulation, seen = small(), []
+    worker = threading.Thread(target=simulation.step, args=(200,))
+    worker.start()
+    while worker.is_alive():
+        bodies = simulation.bodies
+        steps = bodies.time / simulation.dt
+        assert steps == pytest.approx(round(steps), abs=1e-6)
+        seen.append((bodies.time, simulation.energy().total, simulation.field([[9.0, 0, 0]])[1][0]))
+    worker.join()
+    assert seen == sorted(seen, key=lambda of: of[0])
+    assert all(energy == pytest.approx(seen[0][1], rel=1e-2) for _, energy, _ in seen)
 
 
 def test_two_simulations_in_two_threads():

@@ -77,6 +77,19 @@ impl Image {
         writer.finish()
     }
 
+    /// The picture as a WebP file, lossy.
+    ///
+    /// # Errors
+    /// What libwebp refuses.
+    #[cfg(feature = "webp")]
+    pub fn webp(&self) -> Result<Vec<u8>> {
+        let (width, height) = (self.size.width(), self.size.height());
+        let rgb = self.rgb_of(0, 0, width, height);
+        let made = webp::Encoder::from_rgb(&rgb, width, height).encode_simple(false, WEBP_QUALITY);
+        made.map(|file| file.to_vec())
+            .map_err(|e| Error::Outside(format!("libwebp refuses a picture: {e:?}")))
+    }
+
     /// Writes the picture to a PNG file, replacing an existing one.
     pub fn save_png(&self, path: &Path) -> Result<()> {
         let file = std::fs::File::create(path).map_err(|e| Error::io("create", path, e))?;
@@ -84,6 +97,10 @@ impl Image {
             .map_err(|e| Error::io("write", path, std::io::Error::from(e)))
     }
 }
+
+/// libwebp's quality: with light on black, the loss at 75 of 100 is invisible in motion.
+#[cfg(feature = "webp")]
+const WEBP_QUALITY: f32 = 75.0;
 
 /// Settings for pictures of glowing light: on a 1280x720 frame of two galaxies 328 KB in 4 ms;
 /// `Balanced` made 299 KB in 138 ms.

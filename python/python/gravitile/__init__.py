@@ -13,6 +13,8 @@ from ._forces import Forces, accelerations, forces, potential
 from ._pictures import Film, Image, render
 from ._scenes import Scene, scene, scenes
 from ._simulation import Energies, Simulation
+from ._tune import Kernel, Tuning, tune
+from ._view import view
 
 __all__ = [
     "Adapter",
@@ -24,8 +26,10 @@ __all__ = [
     "GravitileError",
     "Image",
     "InputError",
+    "Kernel",
     "Scene",
     "Simulation",
+    "Tuning",
     "Units",
     "__version__",
     "accelerations",
@@ -36,5 +40,7 @@ __all__ = [
     "render",
     "scene",
     "scenes",
+    "tune",
+    "view",
     "write",
 ]

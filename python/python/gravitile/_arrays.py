@@ -79,6 +79,16 @@ def masses(name: str, value: ArrayLike, count: int) -> Reals:
     return array
 
 
+def numbers(name: str, value: ArrayLike, count: int) -> Reals:
+    """An array of shape (count,) of finite float64."""
+    array = _numeric(name, value)
+    if array.shape != (count,):
+        raise InputError(f"{name} has the shape {_shape(array.shape)}, but must have ({count},)")
+    array = plain(array, np.float64)
+    _check(name, array)
+    return array
+
+
 def whole(name: str, value: ArrayLike, count: int, most: int) -> NDArray[np.integer[Any]]:
     """An array of shape (count,) of integers from 0 to ``most``."""
     array = np.asarray(value)

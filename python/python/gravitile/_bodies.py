@@ -17,6 +17,7 @@ from ._errors import InputError
 
 if TYPE_CHECKING:
     from ._pictures import Image
+    from ._widget import View
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,8 @@ class Bodies:
     Parameters
     ----------
     position : array_like, shape (n, 3)
+        Quantities of astropy are accepted for ``position``, ``velocity`` and ``mass``; G is then
+        Newton's constant in their units.
     velocity : array_like, shape (n, 3), optional
         0 by default.
     mass : array_like, shape (n,), or one number
@@ -107,6 +110,13 @@ class Bodies:
         attributes: Mapping[str, str] | None = None,
         extra: Mapping[str, NDArray[Any]] | None = None,
     ) -> None:
+        if any(getattr(one, "unit", None) is not None for one in (position, velocity, mass)):
+            from ._convert import plain_numbers
+
+            position, velocity, mass, named = plain_numbers(position, velocity, mass)
+            if units is not None and units != named:
+                raise InputError("units must be left out if the arguments have units")
+            units = named
         self.position = vectors("position", position)
         n = len(self.position)
         self.velocity = (
@@ -210,6 +220,60 @@ class Bodies:
             )
         return self[self.component == names.index(component)]
 
+    def to_pynbody(self) -> Any:
+        """The bodies as a snapshot of pynbody, with units if they have names: halos as ``dm``, gas
+        as ``gas``, everything else as ``star``, with ``iord`` and ``component``.
+
+        Raises
+        ------
+        InputError
+            pynbody is not installed; names that are no units.
+        """
+        from ._convert import to_pynbody
+
+        return to_pynbody(self)
+
+    @classmethod
+    def from_pynbody(cls, snap: Any) -> Bodies:
+        """Bodies of a snapshot of pynbody, one component per family, in its units; G is Newton's
+        constant in these, or 1 if it has none."""
+        from ._convert import from_pynbody
+
+        return from_pynbody(snap)
+
+    def to_yt(self, **options: Any) -> Any:
+        """The bodies as a data set of yt; ``options`` are those of ``yt.load_particles``.
+
+        Raises
+        ------
+        InputError
+            yt is not installed; names that are no units.
+        """
+        from ._convert import to_yt
+
+        return to_yt(self, **options)
+
+    def to_astropy(self) -> Any:
+        """The bodies as a ``QTable`` of astropy: ``id``, ``component``, ``mass``, ``position``,
+        ``velocity`` and further columns, with units if they have names.
+
+        Raises
+        ------
+        InputError
+            astropy is not installed; names that are no units.
+        """
+        from ._convert import to_astropy
+
+        return to_astropy(self)
+
+    @classmethod
+    def from_astropy(cls, table: Any) -> Bodies:
+        """Bodies of a table of astropy with the columns of :meth:`to_astropy`, or with ``x``,
+        ``y``, ``z``, ``vx``, ``vy``, ``vz``; all but the positions may be missing."""
+        from ._convert import from_astropy
+
+        return from_astropy(table)
+
     def __getstate__(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.__slots__}
 
@@ -239,6 +303,13 @@ class Bodies:
         from ._pictures import render
 
         return render(self, **look)
+
+    def view(self, **options: Any) -> View:
+        """Shows the bodies in a notebook, to be turned by mouse; the arguments are those of
+        :func:`gravitile.view`."""
+        from ._view import view
+
+        return view(self, **options)
 
     def _repr_png_(self) -> bytes:
         return self.render(size=(640, 360)).png

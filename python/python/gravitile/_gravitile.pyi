@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 
 __all__ = [
     "Engine",
+    "Viewer",
     "__version__",
     "accelerations",
     "adapters",
@@ -16,6 +17,8 @@ __all__ = [
     "read",
     "scene",
     "scene_names",
+    "tune",
+    "unit_si",
     "write",
 ]
 __version__: Final[str]
@@ -76,6 +79,14 @@ class Look(TypedDict):
     renderer: str
 
 @type_check_only
+class Moves(TypedDict):
+    reset: bool
+    turn: tuple[float, float]
+    pan: tuple[float, float]
+    zoom: float
+    at: tuple[float, float]
+
+@type_check_only
 class Made(TypedDict):
     name: str
     title: str
@@ -91,6 +102,17 @@ class Made(TypedDict):
     precision: str | None
     parameters: list[tuple[str, float]]
     bodies: Fields
+
+_Shape = tuple[str, tuple[int, int, int, int, int], float]
+
+@type_check_only
+class Found(TypedDict):
+    adapter: str
+    timed: int
+    method: str
+    default: _Shape | None
+    ranking: list[_Shape]
+    refused: list[tuple[str, str]]
 
 @type_check_only
 class Facts(TypedDict):
@@ -124,6 +146,8 @@ def read(
     path: str, format: str | None, renumber: bool, snapshot: str | None
 ) -> tuple[Fields, list[str]]: ...
 def write(path: str, bodies: Fields, format: str | None, files: int | None) -> list[str]: ...
+def unit_si(kind: str, text: str) -> float | None: ...
+def tune(n: int, adapter: str | None, secs: float, remember: bool) -> Found: ...
 def scene_names() -> list[tuple[str, str, str]]: ...
 def scene(
     name: str,
@@ -165,3 +189,7 @@ class Engine:
         steps_per_frame: int,
         tick: _Tick | None,
     ) -> int: ...
+@final
+class Viewer:
+    def __new__(cls, engine: Engine | None, bodies: Fields | None, look: Look) -> Viewer: ...
+    def frame(self, engine: Engine | None, moves: Moves) -> bytes: ...

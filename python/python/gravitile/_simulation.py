@@ -9,18 +9,22 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from . import _gravitile
-from ._arrays import Reals, count_of, masses, number, text, vectors
+from ._arrays import Reals, count_of, masses, number, numbers, text, vectors
 from ._bodies import Bodies, fields_of
 from ._errors import InputError
 from ._forces import how
 from ._pictures import Film, Image, Progress, look
 from ._scenes import Scene
+
+if TYPE_CHECKING:
+    from ._widget import View
+
 
 @dataclass(frozen=True, eq=False)
 class Energies:
@@ -31,7 +35,8 @@ class Energies:
     potential: float
     """Of the bodies on each other, softened."""
     field: float
-    """In the external field, with the motion of the centre of mass; 0 without a field."""
+    """In the external field and by ``force_potential``, with the motion of the centre of mass; 0
+    without either."""
     total: float
     virial_ratio: float
     """2 T / abs(W): 1 in equilibrium."""
@@ -114,14 +119,18 @@ class Simulation:
         External potentials, as the program's ``--field`` takes them:
         ``"hernquist:mass=2,scale=1"``.
     method, alpha, theta, engine, adapter
-        As for :func:`gravitile.accelerations`.
+        As for :func:`gravitile.accelerations`, but ``alpha`` is 0.003 by default: steps have the
+        accelerations of the last one.
     precision : {"single", "double-single", "double"}, optional
     devices : int
         Number of graphics cards.
     force : callable, optional
         Called with the positions, shape (n, 3), once per step of the leapfrog; returns accelerations
-        to add, of the same shape. It is no part of the energies, and cannot use the simulation. What
-        it raises ends the step.
+        to add, of the same shape. It cannot use the simulation. What it raises ends the step.
+    force_potential : callable, optional
+        The potential of ``force`` per unit of mass, at points of shape (m, 3); returns shape (m,).
+        Both are then evaluated at any points: energies, :attr:`potential` and :meth:`field` include
+        them. Without it they leave ``force`` out.
 
     Raises
     ------
@@ -142,6 +151,7 @@ class Simulation:
 
     _engine: _gravitile.Engine
     _force: Callable[[Reals], Reals] | None
+    _force_potential: Callable[[Reals], Reals] | None
     _read: tuple[int, Bodies] | None
 
     def __init__(
@@ -164,6 +174,7 @@ class Simulation:
         precision: str | None = None,
         devices: int = 1,
         force: Callable[[Reals], ArrayLike] | None = None,
+        force_potential: Callable[[Reals], ArrayLike] | None = None,
     ) -> None:
         scene = bodies if isinstance(bodies, Scene) else None
         own = bodies.bodies if isinstance(bodies, Scene) else bodies
@@ -210,9 +221,27 @@ class Simulation:
                 devices=devices,
             ),
         }
-        self._force = _checked(force)
+        self._set_force(force, force_potential)
         self._engine = _gravitile.Engine(fields, request, self._force)
         self._read = None
+
+    def _set_force(
+        self,
+        force: Callable[[Reals], ArrayLike] | None,
+        force_potential: Callable[[Reals], ArrayLike] | None,
+    ) -> None:
+        if force_potential is not None and force is None:
+            raise InputError("force_potential is given, but must be left out without force")
+        for name, given in (("force", force), ("force_potential", force_potential)):
+            if given is not None and not callable(given):
+                raise InputError(f"{name} is {given!r}, but must be a function of positions")
+        self._force = self._force_potential = None
+        if force is not None:
+            self._force = lambda position: vectors("force", force(position), len(position))
+        if force_potential is not None:
+            self._force_potential = lambda position: numbers(
+                "force_potential", force_potential(position), len(position)
+            )
 
     @classmethod
     def load(
@@ -220,6 +249,7 @@ class Simulation:
         path: str | os.PathLike[str],
         *,
         force: Callable[[Reals], ArrayLike] | None = None,
+        force_potential: Callable[[Reals], ArrayLike] | None = None,
     ) -> Simulation:
         """The simulation that :meth:`save` wrote; it continues to the same bits, with the same
         ``force`` if it had one.
@@ -230,7 +260,7 @@ class Simulation:
             The file holds no simulation, or is damaged.
         """
         simulation = cls.__new__(cls)
-        simulation._force = _checked(force)
+        simulation._set_force(force, force_potential)
         simulation._engine = _gravitile.Engine.load(os.fsdecode(path), simulation._force)
         simulation._read = None
         return simulation
@@ -340,7 +370,10 @@ class Simulation:
     def potential(self) -> Reals:
         """Potential of each body in the field of all others and the external one, shape (n,).
         Costs one evaluation of forces."""
-        return self._engine.potential()
+        found = self._engine.potential()
+        if self._force_potential is not None:
+            found += self._force_potential(np.array(self.position))
+        return found
 
     def _change(self, position: Reals | None, velocity: Reals | None, mass: Reals | None) -> None:
         # Also after an interruption, when the change may still happen.
@@ -557,11 +590,24 @@ class Simulation:
         acceleration : ndarray, shape (m, 3)
         potential : ndarray, shape (m,)
         """
-        return self._engine.field(vectors("at", at))
+        points = vectors("at", at)
+        acceleration, potential = self._engine.field(points)
+        if self._force is not None and self._force_potential is not None and len(points):
+            acceleration += self._force(np.array(points))
+            potential += self._force_potential(np.array(points))
+        return acceleration, potential
 
     def energy(self) -> Energies:
         """Energies and momenta. Costs one evaluation of forces."""
         found = self._engine.energy()
+        if self._force_potential is not None:
+            now = self._now()
+            own = float(np.sum(now.mass * self._force_potential(np.array(now.position))))
+            if not self._engine.facts()["field"]:
+                # With a field the motion of the centre of mass is part of it already.
+                own += 0.5 * float(np.sum(now.mass)) * float(np.dot(found["drift"], found["drift"]))
+            found["field"] += own
+            found["total"] += own
         return Energies(
             **{
                 name: np.asarray(value) if isinstance(value, list) else value
@@ -641,6 +687,13 @@ class Simulation:
             report.report(done)
         return Film(target, done)
 
+    def view(self, **options: Any) -> View:
+        """Shows the simulation in a notebook, to be turned, approached and played by mouse; the
+        arguments are those of :func:`gravitile.view`."""
+        from ._view import view
+
+        return view(self, **options)
+
     def _repr_png_(self) -> bytes:
         return self.render(size=(640, 360)).png
 
@@ -651,16 +704,6 @@ class Simulation:
             f"{facts['integrator']}, dt={facts['dt']:g}, eps={facts['eps']:g}, "
             f"{facts['method']} on {facts['described']})"
         )
-
-
-def _checked(
-    force: Callable[[Reals], ArrayLike] | None,
-) -> Callable[[Reals], Reals] | None:
-    if force is None:
-        return None
-    if not callable(force):
-        raise InputError(f"force is {force!r}, but must be a function of positions")
-    return lambda position: vectors("force", force(position), len(position))
 
 
 def _hint(given: float | None, hint: str | float | None) -> float | None:

@@ -12,9 +12,6 @@ use super::{FilmOptions, FilmWriter, OpenFilm};
 use crate::error::{Error, Result};
 use crate::render::image::Image;
 
-/// libwebp's quality: with light on black, the loss at 75 of 100 is invisible in motion.
-const QUALITY: f32 = 75.0;
-
 struct WebP {
     file: File,
     frames_per_sec: u64,
@@ -78,9 +75,7 @@ fn picture_data(file: &[u8]) -> Option<&[u8]> {
 impl FilmWriter for WebP {
     fn write(&mut self, frame: &Image, partial: &Partial) -> Result<()> {
         let (width, height) = (frame.size().width(), frame.size().height());
-        let rgb = frame.rgb_of(0, 0, width, height);
-        let made = webp::Encoder::from_rgb(&rgb, width, height).encode_simple(false, QUALITY);
-        let made = made.map_err(|e| Error::Outside(format!("libwebp refuses a picture: {e:?}")))?;
+        let made = frame.webp()?;
         let data = picture_data(&made)
             .ok_or_else(|| Error::Outside("libwebp made a picture without data".into()))?;
         // Whole milliseconds, rounded so that the total length of the film is exact.
