@@ -9,7 +9,7 @@ use gravitile::forces::{
     evaluate_blocking,
 };
 use gravitile::gpu::{Checks, Gpu, read_blocking};
-use gravitile::measure::upload_places;
+use gravitile::measure::{TreeCase, check_tree, tree_cases, upload_places};
 
 use super::bodies::{hard_cases, plummer};
 use super::common;
@@ -110,6 +110,21 @@ fn opening_rules_stay_within_their_errors() {
             println!("{opening:?} {order:?}: rms {rms:.2e}, largest {largest:.2e}");
             assert!(rms < most && rms > 1e-6, "{opening:?} {order:?}: {rms:.2e} for {most:.0e}");
         }
+    }
+}
+
+/// Far cells have errors of their own, for which the rule of the walk is stricter.
+#[test]
+fn expansions_leave_the_errors_as_they_are() {
+    for case in tree_cases(None).into_iter().step_by(4).take(2) {
+        let rms = |far: bool| {
+            let shape = TreeShape { far, ..case.shape };
+            let case = TreeCase { n: 20_000, sinks: 2_000, potential: false, shape, ..case };
+            check_tree(None, case).unwrap().acceleration.rms()
+        };
+        let (with, without) = (rms(true), rms(false));
+        println!("{:?}: rms {with:.2e} with expansions, {without:.2e} without", case.cloud);
+        assert!(with < 1.1 * without && with > 0.7 * without, "{with:.2e}, {without:.2e}");
     }
 }
 
