@@ -88,6 +88,7 @@ pub const FILES: &[(&str, &str)] = texts![
     "sort/keys.wgsl",
     "sort/params.wgsl",
     "sort/scatter.wgsl",
+    "tree/accepted.wgsl",
     "tree/balance.wgsl",
     "tree/cell.wgsl",
     "tree/centre.wgsl",
@@ -97,6 +98,7 @@ pub const FILES: &[(&str, &str)] = texts![
     "tree/count.wgsl",
     "tree/digits.wgsl",
     "tree/edge.wgsl",
+    "tree/far.wgsl",
     "tree/gather.wgsl",
     "tree/put.wgsl",
     "tree/groups.wgsl",
@@ -122,5 +124,6 @@ pub const FILES: &[(&str, &str)] = texts![
     "tree/spread.wgsl",
     "tree/strength.wgsl",
     "tree/walk.wgsl",
+    "tree/walking.wgsl",
     "tree/write.wgsl",
 ];

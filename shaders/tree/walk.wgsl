@@ -4,7 +4,9 @@ enable subgroups;
 // Forces on 64 sinks that are neighbours on the curve: one workgroup walks through the cells for all of them
 // (Barnes 1990), turn by turn. A turn takes up to 32 cells from the stack. Each is opened, or accepted and put on a
 // list; bodies of opened leaves go on another list. Whenever a list holds 32 entries they become a tile in workgroup
-// memory, which is applied to all sinks.
+// memory, which is applied to all sinks. A cell whose quadrupole does not matter goes on the list of bodies.
+// A cell that is far enough for an expansion about the middle of the group goes on a list for `tree/far.wgsl`; if that
+// list is full, it acts like the others.
 //
 // The stack cannot overflow: a turn pushes at most 32 entries and takes at least 4; with more than 208 on it a turn
 // takes one, which adds at most 7 per level, 147 in all.
@@ -15,6 +17,9 @@ enable subgroups;
 //% include "tree/cell.wgsl"
 //% include "tree/sinks.wgsl"
 //% include "tree/opening/" ~ rule ~ ".wgsl"
+//% if points or expands
+//% include "tree/accepted.wgsl"
+//% endif
 //% include "interaction/gravity.wgsl"
 //% include "tree/pull.wgsl"
 
@@ -25,10 +30,11 @@ enable subgroups;
 @group(0) @binding(3) var<storage, read> cell_force: array<vec4<f32>>;
 @group(0) @binding(4) var<storage, read> state: TreeState;
 //% if output == "lists"
-// For each group the numbers of cells and of bodies that act on it, the cells, and from MOST_CELLS on the bodies.
+// For each group the numbers of near cells, bodies and far cells that act on it, the cells, the far ones from the end,
+// and after MOST_CELLS the bodies.
 @group(0) @binding(5) var<storage, read_write> lists: array<u32>;
 const MOST_CELLS = {{ most_cells }}u;
-const LENGTH = 2u + MOST_CELLS + {{ most_bodies }}u;
+const LENGTH = 3u + MOST_CELLS + {{ most_bodies }}u;
 //% else
 @group(0) @binding(5) var<storage, read_write> partial_sums: array<vec4<f32>>;
 //% endif
@@ -36,26 +42,42 @@ const LENGTH = 2u + MOST_CELLS + {{ most_bodies }}u;
 //% if rule == "octgrav"
 @group(0) @binding(7) var<storage, read> cell_box: array<vec4<f32>>;
 @group(0) @binding(8) var<uniform> params: TreeParams;
+//% elif expands and output != "lists"
+@group(0) @binding(7) var<storage, read_write> far_cells: array<u32>;
+@group(0) @binding(8) var<uniform> params: TreeParams;
+const FAR_LENGTH = {{ far_length }}u;
 //% else
 @group(0) @binding(7) var<uniform> params: TreeParams;
 //% endif
+
+//% include "tree/walking.wgsl"
 
 const LANES = {{ lanes }}u;
 // Cells of a turn, and entries of a tile.
 const UNIT = 32u;
 const MOST = 384u;
 const NARROW = 208u;
+//% if expands
+// The most far cells.
+const FAR_ROOM = {{ far_length - 1 }}u;
+//% endif
+// On the list of bodies: the number of a cell that acts as a point.
+const IS_CELL = 0x80000000u;
 
 var<workgroup> stack: array<u32, MOST>;
 // This turn's cells.
 var<workgroup> turn: array<u32, UNIT>;
 // Cells that are accepted and wait for a full tile.
 var<workgroup> accepted: array<u32, 64>;
-// This turn's leaves: their first bodies. How many they hold is in `sums`, and then how many there are up to each.
+// This turn's leaves and points: their first bodies. How many they hold is in `sums`, and then how many there are up to each.
 var<workgroup> leaf_first: array<u32, UNIT>;
 // Bodies of earlier leaves that wait for a full tile.
 var<workgroup> rest: array<u32, UNIT>;
 var<workgroup> tile: array<vec4<f32>, 96>;
+//% if expands
+// The square of the largest distance of a sink from the middle, as bits: those of positive numbers have their order.
+var<workgroup> extent: atomic<u32>;
+//% endif
 //% if potential
 var<workgroup> tile_bodies: array<u32, UNIT>;
 //% endif
@@ -92,27 +114,19 @@ fn main(
     let group = params.group_begin + workgroup.y * workgroups.x + workgroup.x;
     let inside = state.inside;
     let outside = state.outside;
-    // Groups, bodies outside the cube and, after a gap, the sinks of scattered groups.
-    let others = (inside + GROUP - 1u) / GROUP + outside;
-    if group >= params.group_end || (group >= others && group < params.singles)
-        || group >= params.singles + GROUP * state.scattered {
+    let sinks = sinks_of(group);
+    let begin = sinks.x;
+    let end = sinks.y;
+    if begin == end {
         return;
     }
-    let word = bitcast<u32>(groups[2u * group + 1u].w);
-    if word == NOBODY || (state.scattered > 0u && (word & (IS_SCATTERED | IS_SINGLE)) == IS_SCATTERED) {
-        return;
-    }
-    let begin = word & FIRST_SINK;
-    let end = select(min(begin + GROUP, inside), begin + 1u, (word & IS_SINGLE) != 0u);
     //% if output == "counts"
+    var turns = 0u;
     var looked_at = 0u;
     var met_cells = 0u;
     var met_bodies = 0u;
     //% endif
     //% if output == "share"
-    if begin < params.sink_begin || begin >= params.sink_end {
-        return;
-    }
     // The cost of this walk, in tiles of bodies.
     var work = 0u;
     //% endif
@@ -131,27 +145,49 @@ fn main(
     let low = groups[2u * group].xyz;
     let high = groups[2u * group + 1u].xyz;
     let reach = reach_of(groups[2u * group].w, params.opening);
+    //% if points or expands
+    let allowance = allowance_of(groups[2u * group].w, params.opening);
+    //% endif
     if lane == 0u {
         // The root, an only child.
         stack[0] = 0u;
+        //% if expands
+        atomicStore(&extent, 0u);
+        //% endif
     }
     begin_lanes(lane);
     workgroupBarrier();
+    //% if expands
+    let middle = 0.5 * (low + high);
+    //% for k in range(r)
+    let about_{{ k }} = sink_{{ k }} - middle;
+    atomicMax(&extent, bitcast<u32>(dot(about_{{ k }}, about_{{ k }})));
+    //% endfor
+    workgroupBarrier();
+    let extent_squared = bitcast<f32>(atomicLoad(&extent));
+    let lost = select(0.0, {{ expanded }} * allowance, end - begin >= FEWEST);
+    var far_count = 0u;
+    //% endif
 
     var height = min(cells, 1u);
     var waiting = 0u;
     var waiting_cells = 0u;
     var is_first = true;
+    //% if expands and output != "lists"
+    let far_list = FAR_LENGTH * (group - params.group_begin);
+    //% endif
     //% if output == "lists"
     let list = LENGTH * group;
     var told_cells = 0u;
     var told_bodies = 0u;
     //% endif
     loop {
-        //% if output == "share"
+        //% if output == "counts"
+        turns += 1u;
+        //% elif output == "share"
         work += 1u;
         //% endif
-        // Numbers of cells accepted, cells pushed, and leaves opened.
+        // Numbers of near cells accepted, cells pushed, leaves opened, and far cells accepted.
         var found = vec4(0u);
         if height > 0u {
             // Takes ranges of children from the top of the stack, for up to 32 cells.
@@ -202,6 +238,25 @@ fn main(
                 if about.w >= 0.0 {
                     kind = select(select(2u, 3u, open.y == IS_LEAF), 1u, far);
                 }
+                //% if points or expands
+                if kind == 1u {
+                    let trace = cell_force[3u * cell + 1u].w;
+                    //% if expands
+                    if far_count + UNIT < FAR_ROOM && is_expanded(about.xyz - middle, extent_squared,
+                        cell_force[3u * cell].w, trace, lost) {
+                        kind = 4u;
+                    }
+                    //% endif
+                    //% if points
+                    if kind == 1u && is_point(distance_squared, trace, allowance) {
+                        // As a body at the cell's centre of mass.
+                        kind = 3u;
+                        open.z = cell | IS_CELL;
+                        open.w = 1u;
+                    }
+                    //% endif
+                }
+                //% endif
             }
             let before = rank_of(kind, lane);
             if kind == 1u {
@@ -212,9 +267,21 @@ fn main(
                 leaf_first[before] = open.z;
                 sums[before] = open.w;
             }
+            //% if expands
+            if kind == 4u {
+                //% if output == "lists"
+                lists[list + 2u + MOST_CELLS - far_count - before] = cell;
+                //% else
+                far_cells[far_list + 1u + far_count + before] = cell;
+                //% endif
+            }
+            //% endif
             found = workgroupUniformLoad(&told);
             waiting_cells += found.x;
             height += found.y;
+            //% if expands
+            far_count += found.w;
+            //% endif
         }
         var leaves = found.z;
         if is_first && outside > 0u {
@@ -244,9 +311,17 @@ fn main(
                     var body = 0xffffffffu;
                     if done + lane < bodies {
                         body = listed(done + lane, waiting);
+                        //% if points
+                        if body >= IS_CELL {
+                            source = cell_force[3u * (body - IS_CELL)];
+                        } else {
+                            source = sources[body];
+                        }
+                        //% else
                         source = sources[body];
+                        //% endif
                         //% if output == "lists"
-                        lists[list + 2u + MOST_CELLS + told_bodies + lane] = body;
+                        lists[list + 3u + MOST_CELLS + told_bodies + lane] = body;
                         //% endif
                     }
                     tile[lane] = source;
@@ -316,7 +391,7 @@ fn main(
                 let is_one = lane < many;
                 //% if output == "lists"
                 if is_one {
-                    lists[list + 2u + told_cells + lane] = cell;
+                    lists[list + 3u + told_cells + lane] = cell;
                 }
                 //% endif
                 let mass = cell_force[3u * cell];
@@ -368,19 +443,28 @@ fn main(
             //% endif
         }
         if is_last {
+            //% if output == "share" and expands
+            work += far_count / UNIT / 2u;
+            //% endif
             break;
         }
     }
 
+    //% if expands and output != "lists"
+    if lane == 0u {
+        far_cells[far_list] = far_count;
+    }
+    //% endif
     //% if output == "lists"
     if lane == 0u {
         lists[list] = told_cells;
         lists[list + 1u] = told_bodies;
+        lists[list + 2u] = {% if expands %}far_count{% else %}0u{% endif %};
     }
     //% elif output == "share"
     // In the order of the curve, where each device's part is one range. The first sink of a group holds the group's cost;
     // if sinks walk one by one, an estimate for all of them.
-    let each = select(1u, GROUP, (word & IS_SINGLE) != 0u && begin < inside);
+    let each = select(1u, GROUP, group >= params.singles);
     //% for k in range(r)
     if sink_index_{{ k }} < end {
         partial_sums[sink_index_{{ k }}] =
@@ -388,13 +472,18 @@ fn main(
     }
     //% endfor
     //% elif output == "counts"
-    // In the order of the curve. The first sink of a group holds the numbers of cells looked at, and of cells and bodies
-    // applied; enough of the forces is written to keep the compiler from leaving them out.
+    // In the order of the curve. The first sink of a group holds the numbers of turns, of cells looked at, and of cells and
+    // bodies applied, the second that of far cells; enough of the forces is written to keep the compiler from leaving them
+    // out.
     let met = vec3(f32(looked_at), f32(met_cells), f32(met_bodies));
     //% for k in range(r)
     if sink_index_{{ k }} < end {
+        var number = dot(total_{{ k }}, vec3(1.0));
+        if sink_index_{{ k }} <= begin + 1u {
+            number = f32(select({% if expands %}far_count{% else %}0u{% endif %}, turns, sink_index_{{ k }} == begin));
+        }
         partial_sums[sink_index_{{ k }}] =
-            vec4(dot(total_{{ k }}, vec3(1.0)), select(vec3(0.0), met, sink_index_{{ k }} == begin));
+            vec4(number, select(vec3(0.0), met, sink_index_{{ k }} == begin));
     }
     //% endfor
     //% else

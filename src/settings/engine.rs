@@ -80,6 +80,10 @@ pub struct TreeRequest {
     /// Multipoles of the cells: 1 (monopoles) or 2 (quadrupoles) [default: 2]
     #[cfg_attr(feature = "options", arg(long, value_name = "N"))]
     pub moments: Option<u32>,
+    /// Whether far cells act on neighbours together, by an expansion, with the rule acceleration:
+    /// on or off [default: on]
+    #[cfg_attr(feature = "options", arg(long, value_name = "ON|OFF"))]
+    pub far: Option<String>,
     /// Rebuild the tree only every K steps; in between, bodies keep their cells, whose boxes and
     /// moments follow them. auto (in the window only): as often as is fastest [default: 1]
     #[cfg_attr(feature = "options", arg(long, value_name = "K"))]

@@ -69,4 +69,18 @@ fn correct_tree_passes_and_broken_kernels_fail() {
         println!("{from}: {:.1e}, {:.1e}, {:?}", errors.rms(), errors.worst(), row.potential);
         assert!(row.stages.is_ok() && !row.passed(), "'{to}' for '{from}' was not seen");
     }
+
+    // An expansion that lacks a term, or has it wrong.
+    for (from, to) in [
+        ("fma(o.yzx, fourth - p4_15, xxyz)", "xxyz"),
+        ("fma(second, fourth - 6.0 * p4_15", "fma(second, fourth - 5.0 * p4_15"),
+        ("- 5.0 * fma(v, n.yzx", "- 4.0 * fma(v, n.yzx"),
+        ("+ all_xyz * yo.yzx", ""),
+    ] {
+        let what = check_with(case, "tree/far.wgsl", from, to).stages.unwrap_err();
+        assert!(what.contains("far cells of group"), "'{to}' for '{from}': {what}");
+    }
+    // Lists that are full lose nothing but time.
+    let full = check_with(disk, "tree/walk.wgsl", "far_count + UNIT < FAR_ROOM", "far_count < 8u");
+    assert!(full.passed(), "{:?}", full.stages);
 }

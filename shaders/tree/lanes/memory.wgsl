@@ -1,13 +1,13 @@
 // Communication among the first 32 lanes of a workgroup through its memory. All lanes call these together.
 
 // One bit per lane. The order in which they are set does not matter.
-var<workgroup> bits: array<atomic<u32>, 7>;
+var<workgroup> bits: array<atomic<u32>, 8>;
 // Two halves, used alternately.
 var<workgroup> sums: array<u32, 64>;
 const SUMS = 32u;
 
 fn begin_lanes(lane: u32) {
-    if lane < 7u {
+    if lane < 8u {
         atomicStore(&bits[lane], 0u);
     }
 }
@@ -27,6 +27,7 @@ fn few_up_to(value: u32, lane: u32) -> u32 {
         atomicStore(&bits[4], 0u);
         atomicStore(&bits[5], 0u);
         atomicStore(&bits[6], 0u);
+        atomicStore(&bits[7], 0u);
     }
     workgroupBarrier();
     let below = (2u << (lane % 32u)) - 1u;
@@ -34,7 +35,7 @@ fn few_up_to(value: u32, lane: u32) -> u32 {
         + 8u * bits_before(3u, below);
 }
 
-// How many lanes before this one have the same kind, 1 to 3, or 0 for none; `told` becomes the number of each kind.
+// How many lanes before this one have the same kind, 1 to 4, or 0 for none; `told` becomes the number of each kind.
 fn rank_of(kind: u32, lane: u32) -> u32 {
     if kind > 0u {
         atomicOr(&bits[3u + kind], 1u << lane);
@@ -46,7 +47,7 @@ fn rank_of(kind: u32, lane: u32) -> u32 {
     }
     workgroupBarrier();
     if lane == 0u {
-        told = vec4(atomicLoad(&bits[4]), atomicLoad(&bits[5]), atomicLoad(&bits[6]), 0u);
+        told = vec4(atomicLoad(&bits[4]), atomicLoad(&bits[5]), atomicLoad(&bits[6]), atomicLoad(&bits[7]));
         told = countOneBits(told);
     }
     return bits_before(3u + max(kind, 1u), (1u << (lane % 32u)) - 1u);

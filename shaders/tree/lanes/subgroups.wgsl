@@ -10,14 +10,15 @@ fn few_up_to(value: u32, lane: u32) -> u32 {
     return subgroupInclusiveAdd(value);
 }
 
-// How many lanes before this one have the same kind, 1 to 3, or 0 for none; `told` becomes the number of each kind.
+// How many lanes before this one have the same kind, 1 to 4, or 0 for none; `told` becomes the number of each kind.
 fn rank_of(kind: u32, lane: u32) -> u32 {
-    let kinds = vec3(
-        subgroupBallot(kind == 1u).x, subgroupBallot(kind == 2u).x, subgroupBallot(kind == 3u).x);
+    let kinds = vec4(
+        subgroupBallot(kind == 1u).x, subgroupBallot(kind == 2u).x, subgroupBallot(kind == 3u).x,
+        subgroupBallot(kind == 4u).x);
     if lane == 0u {
-        told = vec4(countOneBits(kinds), 0u);
+        told = countOneBits(kinds);
     }
-    let own = select(select(kinds.z, kinds.y, kind == 2u), kinds.x, kind == 1u);
+    let own = kinds[max(kind, 1u) - 1u];
     return countOneBits(own & ((1u << lane) - 1u));
 }
 

@@ -17,6 +17,8 @@ use gravitile::sim::Settings;
 
 /// Colour of cells that act as a whole.
 pub const ACCEPTED: Color32 = LINES[0];
+/// Colour of cells that act by an expansion.
+pub const EXPANDED: Color32 = LINES[2];
 /// Colour of bodies that act one by one.
 pub const ONE_BY_ONE: Color32 = LINES[1];
 /// Colour of the group that both act on.
@@ -296,9 +298,10 @@ fn legend(ui: &mut Ui, inspected: &InspectedWalk, count: usize) {
         };
         entry(GROUP, walk.members.len().to_string(), "bodies of the group");
         entry(ACCEPTED, walk.cells.len().to_string(), "cells as a whole");
+        entry(EXPANDED, walk.far.len().to_string(), "far cells, expanded for all");
         entry(ONE_BY_ONE, one_by_one.to_string(), "bodies one by one");
     });
-    let acts = (walk.cells.len() + one_by_one) as f64;
+    let acts = (walk.cells.len() + walk.far.len() + one_by_one) as f64;
     let all = bodies(count);
     let instead = format!("{} tests; {} in place of {all}", walk.tests(), number(acts));
     ui.label(instead).on_hover_text("How many cells and bodies attract each body of the group");

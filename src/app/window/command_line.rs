@@ -326,6 +326,7 @@ mod tests {
             "alpha" => &["--alpha", "0.01", "--method", "tree"],
             "theta" => &["--theta", "0.5", "--method", "tree"],
             "moments" => &["--moments", "1", "--method", "tree"],
+            "far" => &["--far", "off", "--method", "tree"],
             "rebuild" => &["--rebuild", "4", "--method", "tree"],
             "adapter" => &["--adapter", "RTX 4090, 1"],
             "baseline" => &["--baseline"],

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::panel::tree::{ACCEPTED, GROUP, ONE_BY_ONE, TreeForm, shown_cells};
+use crate::panel::tree::{ACCEPTED, EXPANDED, GROUP, ONE_BY_ONE, TreeForm, shown_cells};
 use gravitile::forces::tree::{GroupWalk, TreeView};
 use gravitile::live::Inspected;
 use gravitile::render::{Diagram, DrawnBox, Mark, Scale};
@@ -65,10 +65,13 @@ impl Source {
         }
         let Some(walk) = walk else { return diagram };
         // Hundreds of boxes in one place would hide their contents.
-        let part = 0.6 * (150.0 / walk.cells.len().max(1) as f32).sqrt().clamp(0.3, 1.0);
-        for &number in &walk.cells {
-            let cell = view.cell_box(number as usize);
-            diagram.boxes.push(drawn(cell.lower, cell.upper, ACCEPTED, part));
+        let part = 0.6
+            * (150.0 / (walk.cells.len() + walk.far.len()).max(1) as f32).sqrt().clamp(0.3, 1.0);
+        for (cells, colour) in [(&walk.far, EXPANDED), (&walk.cells, ACCEPTED)] {
+            for &number in cells {
+                let cell = view.cell_box(number as usize);
+                diagram.boxes.push(drawn(cell.lower, cell.upper, colour, part));
+            }
         }
         let [lower, upper] = view.group_box(walk);
         diagram.boxes.push(drawn(lower, upper, GROUP, 1.0));

@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::far::INNER;
 use super::{MultipoleOrder, Opening};
 use crate::error::{Error, Result};
 use crate::settings::{Rebuild, TreeRequest};
@@ -16,10 +17,22 @@ pub struct TreeConfig {
     pub opening: Opening,
     /// The highest multipole of cells.
     pub moments: MultipoleOrder,
+    /// Whether far cells act on a group of sinks by an expansion about its middle, where the rule
+    /// bounds the error: [`TreeConfig::expands`].
+    #[serde(default = "yes", skip_serializing_if = "is_on")]
+    pub far: bool,
     /// At which steps the tree is rebuilt. At the others bodies keep their cells and groups, while
     /// boxes, radii and moments follow the bodies. For forces outside steps it is always rebuilt.
     #[serde(default, skip_serializing_if = "is_each_step")]
     pub rebuild: Rebuild,
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn is_on(far: &bool) -> bool {
+    *far
 }
 
 /// The only behaviour before this setting existed, and its default in files.
@@ -36,7 +49,7 @@ const ALLOWED: &str = "greater than 0 and at most 1";
 impl Default for TreeConfig {
     fn default() -> Self {
         let opening = Opening::Acceleration { alpha: ALPHA };
-        Self { opening, moments: MultipoleOrder::default(), rebuild: Rebuild::EACH_STEP }
+        Self { opening, moments: MultipoleOrder::default(), far: true, rebuild: Rebuild::EACH_STEP }
     }
 }
 
@@ -97,7 +110,12 @@ impl TreeConfig {
             return Err(Error::value("theta", theta, allowed));
         }
         let rebuild = request.rebuild.unwrap_or_default();
-        Self { opening, moments, rebuild }.check()
+        let far = match request.far.as_deref() {
+            None | Some("on") => true,
+            Some("off") => false,
+            Some(other) => return Err(Error::value("far", other, "on or off")),
+        };
+        Self { opening, moments, far, rebuild }.check()
     }
 
     /// Checks that the parameters are in range.
@@ -125,7 +143,24 @@ impl TreeConfig {
         };
         let moments = (self.moments != default.moments).then_some(self.moments as u32 + 1);
         let rebuild = (self.rebuild != default.rebuild).then_some(self.rebuild);
-        TreeRequest { opening, alpha, theta, moments, rebuild }
+        let far = (self.far != default.far).then(|| "off".to_owned());
+        TreeRequest { opening, alpha, theta, moments, far, rebuild }
+    }
+
+    /// Whether far cells are expanded: only the rule `acceleration` with quadrupoles bounds what that
+    /// costs.
+    pub fn expands(&self) -> bool {
+        self.far && self.opening.needs_accelerations() && self.moments == MultipoleOrder::Quadrupole
+    }
+
+    /// The opening rule of the walk: a little stricter where expansions take a part of the error.
+    pub fn walked(&self) -> Opening {
+        match self.opening {
+            Opening::Acceleration { alpha } if self.expands() => {
+                Opening::Acceleration { alpha: INNER * alpha }
+            }
+            opening => opening,
+        }
     }
 
     /// Whether an evaluation depends on the accelerations of the last step: if the rule uses them,
@@ -144,6 +179,9 @@ impl fmt::Display for TreeConfig {
             MultipoleOrder::Quadrupole => "quadrupoles",
         };
         write!(f, "{moments}, {} {}", self.opening.name(), self.opening.parameter())?;
+        if !self.far {
+            f.write_str(", no expansions")?;
+        }
         match self.rebuild {
             Rebuild::EACH_STEP => Ok(()),
             Rebuild::Every(steps) => write!(f, ", built every {steps} steps"),

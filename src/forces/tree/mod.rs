@@ -3,7 +3,8 @@
 //! Bodies are sorted along a Hilbert curve. A cell of level L is a run of bodies whose keys share L
 //! octal digits; runs of more than [`LEAF`] bodies have children. Each [`GROUP`] of consecutive
 //! sinks along the curve shares one walk through the cells (Barnes 1990): it accepts a cell, whose
-//! multipoles then attract the sinks, or opens it.
+//! multipoles then attract the sinks, or opens it. Far cells attract all of them by one expansion
+//! ([`Expansion`]).
 //!
 //! Each stage is a function of the one before, so that kernels on a device can be compared stage by
 //! stage: [`Cube`] -> [`keys`] -> [`order`] -> [`Cells`] -> [`moments()`] -> [`CellRecord`]. The
@@ -15,6 +16,7 @@ mod cells;
 mod config;
 mod cpu;
 mod cube;
+mod far;
 pub mod gpu;
 mod key;
 mod moments;
@@ -32,6 +34,7 @@ pub use cells::{Cell, Cells, NO_PARENT};
 pub use config::TreeConfig;
 pub use cpu::{CpuTree, GroupWalk, LevelWalk, Lists, TreeView};
 pub use cube::{Cube, FARTHEST};
+pub use far::{Expansion, Near};
 pub use key::{HILBERT, Key, key, keys, order};
 pub use moments::{Moment, WIDENED, moments};
 pub use opening::{MultipoleOrder, Opening};

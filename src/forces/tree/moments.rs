@@ -49,6 +49,11 @@ impl Moment {
         (wide(self.upper) - wide(self.lower)).max_element()
     }
 
+    /// The trace of the second moments.
+    pub fn trace(&self) -> f64 {
+        self.second[0] + self.second[1] + self.second[2]
+    }
+
     /// The middle of the box.
     pub fn middle(&self) -> DVec3 {
         0.5 * (wide(self.lower) + wide(self.upper))

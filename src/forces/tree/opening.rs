@@ -101,6 +101,16 @@ impl Opening {
         }
     }
 
+    /// The error in the sinks' accelerations that a cell may cause; 0 if the rule does not know.
+    pub fn allowance(&self, least_acceleration: f64, order: MultipoleOrder) -> f64 {
+        match (self, order) {
+            (Self::Acceleration { alpha }, MultipoleOrder::Quadrupole) => {
+                alpha * least_acceleration.max(LEAST_ACCELERATION)
+            }
+            _ => 0.0,
+        }
+    }
+
     /// The factor by which d^2 must exceed the cell's r^2, whatever else the rule says.
     /// `acceleration` ignores where a cell's mass is and might accept a light cell from no farther
     /// than its outermost body: then a few bodies of a cluster that share a cell with another

@@ -74,9 +74,8 @@ impl CellRecord {
     /// The record of a cell for this opening rule.
     pub fn of(cell: &Cell, moment: &Moment, opening: &Opening, order: MultipoleOrder) -> Self {
         let centre = moment.centre_f32();
-        let [xx, yy, zz, xy, xz, yz] = moment.second;
+        let ([xx, yy, zz, xy, xz, yz], trace) = (moment.second, moment.trace());
         let three = |q: f64| (3.0 * q) as f32;
-        let trace = xx + yy + zz;
         let child = match cell.is_leaf() {
             true => IS_LEAF,
             false => cell.child << 4 | (cell.children - 1),

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::forces::tree::gpu::WalkCounts;
 use crate::forces::tree::{MultipoleOrder, Opening, TreeConfig};
 use crate::measure::ErrorDistribution;
 use crate::measure::bench::record::rounded;
@@ -33,6 +34,36 @@ pub struct TreeFacts {
     /// The time of a step by all pairs divided by that of the tree, if measured or predicted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub speed_up: Option<f64>,
+    /// What the walk met, if it was counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub walk: Option<WalkFacts>,
+}
+
+/// What the walk of all groups met.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WalkFacts {
+    /// Groups of sinks.
+    pub groups: u64,
+    /// Turns of their walks, each of up to 32 cells.
+    pub turns: u64,
+    /// Cells that were tested.
+    pub tested: u64,
+    /// Tiles of up to 32 bodies.
+    pub body_tiles: u64,
+    /// Tiles of up to 32 cells.
+    pub cell_tiles: u64,
+    /// Far cells, each expanded for one group.
+    pub far_cells: u64,
+}
+
+impl WalkFacts {
+    /// The facts from a probe's counts.
+    pub fn of(counts: &WalkCounts) -> Self {
+        let WalkCounts { groups, turns, looked_at, tiles, far_cells, .. } = *counts;
+        let [body_tiles, cell_tiles] = tiles;
+        Self { groups, turns, tested: looked_at, body_tiles, cell_tiles, far_cells }
+    }
 }
 
 impl TreeFacts {
@@ -52,6 +83,7 @@ impl TreeFacts {
             bodies: bodies as u64,
             errors: Vec::new(),
             speed_up: None,
+            walk: None,
         }
     }
 

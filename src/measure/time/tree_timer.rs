@@ -41,6 +41,8 @@ pub struct WalkSamples {
     pub cells: Vec<f64>,
     /// The time without both: cells tested, lists filled, tiles read.
     pub rest: Vec<f64>,
+    /// The time with one iteration per tile of either list.
+    pub bare: Vec<f64>,
     /// The amount of work.
     pub counts: WalkCounts,
 }
@@ -125,7 +127,7 @@ impl TreeTimer {
     }
 
     /// Walks `rounds` times through the tree, alternately in full, with one iteration per tile of
-    /// bodies, and with one iteration per tile of cells. The cost of a list is the time saved
+    /// bodies, of cells, and of both. The cost of a list is the time saved
     /// without it, divided by the fraction that was skipped; if other work of the same workgroups
     /// hides it, this is less than it would take alone.
     pub fn walk_samples(&mut self, warming: usize, rounds: usize) -> Result<WalkSamples> {
@@ -133,11 +135,11 @@ impl TreeTimer {
         let mut whole = make(Taken::All, Taken::All)?;
         let mut few_bodies = make(Taken::OneTurn, Taken::All)?;
         let mut few_cells = make(Taken::All, Taken::OneTurn)?;
-        let mut times = [const { Vec::new() }; 3];
+        let mut bare = make(Taken::OneTurn, Taken::OneTurn)?;
+        let mut times = [const { Vec::new() }; 4];
         for round in 0..warming + rounds {
-            for (probe, times) in
-                [&mut whole, &mut few_bodies, &mut few_cells].into_iter().zip(&mut times)
-            {
+            let probes = [&mut whole, &mut few_bodies, &mut few_cells, &mut bare];
+            for (probe, times) in probes.into_iter().zip(&mut times) {
                 let secs = self.walk(probe)?;
                 if round >= warming {
                     times.push(secs);
@@ -148,8 +150,8 @@ impl TreeTimer {
         let counts = pollster::block_on(self.forces.probed(&self.gpu))?;
         // Sorted times are compared: other load on the machine affects all variants.
         times.iter_mut().for_each(|times| times.sort_by(f64::total_cmp));
-        let [whole_secs, without_bodies, without_cells] = times;
-        let mut samples = WalkSamples { counts, ..WalkSamples::default() };
+        let [whole_secs, without_bodies, without_cells, bare] = times;
+        let mut samples = WalkSamples { counts, bare, ..WalkSamples::default() };
         for ((all, no_bodies), no_cells) in
             whole_secs.into_iter().zip(without_bodies).zip(without_cells)
         {

@@ -119,7 +119,7 @@ fn force_errors_and_walk_statistics_are_shown() {
     harness.state_mut().panel.tree.body = Some(42);
     harness.run();
     let walk = harness.state().inspected.walk.clone().unwrap().walk;
-    let acts = walk.cells.len() + walk.bodies.len();
+    let acts = walk.cells.len() + walk.far.len() + walk.bodies.len();
     assert!(acts < 3000);
     for text in [
         "4.32e-4",

@@ -6,7 +6,8 @@ use std::borrow::Cow;
 use glam::DVec3;
 use rayon::prelude::*;
 
-use super::super::{CellForce, CellRecord, MultipoleOrder, Opening, PointMass, Tree};
+use super::super::far::Expansion;
+use super::super::{CellForce, CellRecord, MultipoleOrder, PointMass, Tree, TreeConfig};
 use super::Gathered;
 use super::groups::Groups;
 use super::kernel::{Block, Sums};
@@ -43,7 +44,7 @@ pub(super) type Reusable = (Tree, Groups);
 struct Rule {
     opened: Opened,
     forces: Vec<CellForce>,
-    order: MultipoleOrder,
+    config: TreeConfig,
     potential: bool,
     excludes: bool,
 }
@@ -129,18 +130,18 @@ impl Call {
     /// [`crate::error::Error::Stopped`].
     pub fn evaluate(
         &self,
-        opening: Opening,
-        order: MultipoleOrder,
+        config: &TreeConfig,
         acceleration: &[DVec3],
         potential: bool,
         out: &mut Forces,
     ) -> Result<u64> {
+        let (opening, order) = (config.walked(), config.moments);
         let record = |(cell, moment)| CellRecord::of(cell, moment, &opening, order).force;
         let cells = self.tree.cells.cells.par_iter().zip(&self.tree.moments);
         let rule = Rule {
-            opened: Opened::new(&self.tree, &opening, order),
+            opened: Opened::new(&self.tree, &opening, order, self.softening_squared),
             forces: cells.map(record).collect(),
-            order,
+            config: *config,
             potential,
             excludes: potential || !self.at_own_source,
         };
@@ -158,8 +159,7 @@ impl Call {
                 if stop_token.is_wanted() {
                     return (Vec::new(), 0);
                 }
-                let reach = opening.reach(least, order);
-                self.group(range.clone(), reach, &rule, lists)
+                self.group(range.clone(), least, &rule, lists)
             })
             .collect();
         stop_token.check()?;
@@ -183,13 +183,18 @@ impl Call {
     fn group(
         &self,
         range: std::ops::Range<usize>,
-        reach: f64,
+        least: f64,
         rule: &Rule,
         lists: &mut Lists,
     ) -> (Vec<Gathered>, u64) {
         let mut block = self.groups.block(range.clone());
         // SAFETY of all calls below: unavailable kernels cannot be constructed.
-        unsafe { (self.loops.walk)(&rule.opened, &block.reach(reach), lists) };
+        let mut reach = block.reach(&rule.config, least);
+        if rule.potential {
+            // Potentials are good to a few 10^-5, which quadrupoles left out on one side would spoil.
+            reach.near.allowance = 0.0;
+        }
+        unsafe { (self.loops.walk)(&rule.opened, &reach, lists) };
         let (inside, all) = (self.tree.inside as u32, self.tree.sorted.len() as u32);
         if all > inside {
             lists.runs.push((inside, all - inside));
@@ -206,7 +211,7 @@ impl Call {
             (false, true) => loops.bodies_excluding,
             (false, false) => loops.bodies,
         };
-        let cells = match (rule.order, rule.potential) {
+        let cells = match (rule.config.moments, rule.potential) {
             (MultipoleOrder::Monopole, false) => loops.monopoles,
             (MultipoleOrder::Monopole, true) => loops.monopoles_potential,
             (MultipoleOrder::Quadrupole, false) => loops.quadrupoles,
@@ -220,6 +225,18 @@ impl Call {
             unsafe { bodies(places, index, &block, &mut sums, eps2, guard) };
             index += places.len();
         }
+        let point = |&number: &u32| {
+            let CellForce { centre: [x, y, z], mass, .. } = rule.forces[number as usize];
+            [x, y, z, mass]
+        };
+        let points: Vec<PointMass> = lists.points.iter().map(point).collect();
+        unsafe { bodies(&points, index, &block, &mut sums, eps2, guard) };
+        index += points.len();
+        if !lists.far.is_empty() {
+            let mut expansion = Expansion::new(&reach.near);
+            unsafe { (loops.expand)(&lists.far, &rule.forces, eps2, &mut expansion) };
+            sums.add(&expansion, &block);
+        }
         for k in missed {
             self.take_off(&mut sums, &block, k, &self.tree.sorted[own[k] as usize]);
         }
@@ -228,7 +245,8 @@ impl Call {
             acceleration: DVec3::from_array(sums.acceleration.map(|lanes| lanes[k])) * units.0,
             potential: sums.potential[k] * units.1,
         };
-        let interactions = (lists.cells.len() + index) as u64 * block.count as u64;
+        let interactions =
+            (lists.cells.len() + lists.far.len() + index) as u64 * block.count as u64;
         ((0..block.count).map(gathered).collect(), interactions)
     }
 

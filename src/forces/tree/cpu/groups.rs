@@ -5,7 +5,8 @@ use std::ops::Range;
 use glam::DVec3;
 use rayon::prelude::*;
 
-use super::super::{GROUP, Key, PointMass, Tree, keys, order, split};
+use super::super::far::{EXPANDED, FEWEST, Near};
+use super::super::{GROUP, Key, PointMass, Tree, TreeConfig, keys, order, split};
 use super::kernel::Block;
 use super::walk::Reach;
 
@@ -91,12 +92,25 @@ impl Groups {
 }
 
 impl Block {
-    /// The box of the sinks with the given reach.
-    pub fn reach(&self, reach: f64) -> Reach {
+    /// The box of the sinks, whose least acceleration is `least`, for these settings.
+    pub fn reach(&self, config: &TreeConfig, least: f64) -> Reach {
         let over = |from: f32, choose: fn(f32, f32) -> f32| {
             self.position.map(|lanes| lanes.into_iter().fold(from, choose))
         };
         let (lower, upper) = (over(f32::INFINITY, f32::min), over(f32::NEG_INFINITY, f32::max));
-        Reach { lower, upper, reach: reach as f32 }
+        let (opening, order) = (config.walked(), config.moments);
+        let middle: [f32; 3] = std::array::from_fn(|axis| 0.5 * (lower[axis] + upper[axis]));
+        let squared = |k: usize| -> f32 {
+            (0..3).map(|axis| (self.position[axis][k] - middle[axis]).powi(2)).sum()
+        };
+        let allowance = opening.allowance(least, order) as f32;
+        let is_expanded = config.expands() && self.count >= FEWEST;
+        let near = Near {
+            middle,
+            extent_squared: (0..self.count).map(squared).fold(0.0, f32::max),
+            allowance,
+            lost: if is_expanded { EXPANDED * allowance } else { 0.0 },
+        };
+        Reach { lower, upper, reach: opening.reach(least, order) as f32, near }
     }
 }

@@ -4,6 +4,7 @@
 //! is summed across a vector. Sums have two levels: f32 in registers over a tile of sources, f64
 //! across tiles.
 
+use super::super::far::Expansion;
 use super::super::{CellForce, GROUP, PointMass};
 use crate::forces::direct::cpu::{Lanes, PACK, Separation};
 
@@ -29,6 +30,17 @@ pub(super) struct Sums {
 }
 
 impl Sums {
+    /// Adds an expansion at each sink.
+    pub fn add(&mut self, expansion: &Expansion, block: &Block) {
+        for k in 0..block.count {
+            let (pull, potential) = expansion.at(block.position.map(|lanes| lanes[k]));
+            for (sums, pull) in self.acceleration.iter_mut().zip(pull) {
+                sums[k] += pull;
+            }
+            self.potential[k] += potential;
+        }
+    }
+
     pub const ZERO: Self = Self { acceleration: [[0.0; GROUP]; 3], potential: [0.0; GROUP] };
 }
 

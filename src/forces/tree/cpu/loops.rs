@@ -1,5 +1,6 @@
 //! The kernels and the walk compiled for each instruction set.
 
+use super::super::far::Expansion;
 use super::super::{CellForce, PointMass};
 use super::kernel::{Block, Sums};
 use super::walk::{Lists, Opened, Reach};
@@ -9,6 +10,8 @@ use crate::forces::direct::cpu::Kernel;
 type Bodies = unsafe fn(&[PointMass], usize, &Block, &mut Sums, f32, bool);
 /// See [`super::kernel::cells`].
 type Cells = unsafe fn(&[u32], &[CellForce], &Block, &mut Sums, f32);
+/// See [`super::expand::expand`].
+type Expand = unsafe fn(&[u32], &[CellForce], f32, &mut Expansion);
 /// See [`super::walk::walk`].
 type Walk = unsafe fn(&Opened, &Reach, &mut Lists);
 
@@ -22,6 +25,7 @@ pub(super) struct Loops {
     pub monopoles_potential: Cells,
     pub quadrupoles: Cells,
     pub quadrupoles_potential: Cells,
+    pub expand: Expand,
 }
 
 /// Compiles the loops for a vector type, with `$sinks` vectors of sinks in registers and the
@@ -30,7 +34,7 @@ macro_rules! entry {
     ($name:ident, $vector:ty, $sinks:literal $(, $features:literal)?) => {
         mod $name {
             use super::*;
-            use crate::forces::tree::cpu::{kernel, walk};
+            use crate::forces::tree::cpu::{expand, kernel, walk};
 
             macro_rules! bodies {
                 ($loop:ident, $potential:literal, $exclude:literal) => {
@@ -68,6 +72,12 @@ macro_rules! entry {
             cells!(quadrupoles_potential, true, true);
 
             $(#[target_feature(enable = $features)])?
+            unsafe fn expand(a: &[u32], b: &[CellForce], c: f32, d: &mut Expansion) {
+                // SAFETY: the processor has the instructions, as the caller guarantees.
+                unsafe { expand::expand::<$vector>(a, b, c, d) }
+            }
+
+            $(#[target_feature(enable = $features)])?
             unsafe fn walk(a: &Opened, b: &Reach, c: &mut Lists) {
                 walk::walk(a, b, c);
             }
@@ -81,6 +91,7 @@ macro_rules! entry {
                 monopoles_potential,
                 quadrupoles,
                 quadrupoles_potential,
+                expand,
             };
         }
     };

@@ -15,6 +15,7 @@ use crate::settings::Rebuild;
 use crate::stop;
 
 mod call;
+mod expand;
 mod groups;
 mod kernel;
 mod loops;
@@ -84,19 +85,20 @@ impl HostTree {
         let (tree, is_step) = begun.map_or((None, false), |begun| (begun.tree, begun.is_step));
         let is_refit = tree.is_some();
         let call = call::Call::new(*kernel, sinks, sources, softening, tree)?;
-        let TreeConfig { opening, moments, .. } = *config;
-        let evaluated =
-            if !opening.needs_accelerations() || sinks.acceleration.len() == sinks.position.len() {
-                call.evaluate(opening, moments, sinks.acceleration, potential, out)
-            } else {
-                // No accelerations are known yet; a first evaluation finds them.
-                let mut first = Forces::default();
-                first.resize(sinks.position.len(), &Outputs::ACCELERATION);
-                call.evaluate(TreeConfig::FIRST, moments, &[], false, &mut first).and_then(|some| {
-                    let known = &first.acceleration;
-                    Ok(some + call.evaluate(opening, moments, known, potential, out)?)
-                })
-            };
+        let evaluated = if !config.opening.needs_accelerations()
+            || sinks.acceleration.len() == sinks.position.len()
+        {
+            call.evaluate(config, sinks.acceleration, potential, out)
+        } else {
+            // No accelerations are known yet; a first evaluation finds them.
+            let mut first = Forces::default();
+            first.resize(sinks.position.len(), &Outputs::ACCELERATION);
+            let by_angle = TreeConfig { opening: TreeConfig::FIRST, ..*config };
+            call.evaluate(&by_angle, &[], false, &mut first).and_then(|some| {
+                let known = &first.acceleration;
+                Ok(some + call.evaluate(config, known, potential, out)?)
+            })
+        };
         if is_whole && evaluated.is_ok() {
             super::balance(&mut out.acceleration, sources.mass);
         }

@@ -9,12 +9,14 @@ use super::super::{CellBox, CellRecord, MultipoleOrder, NO_PARENT, PointMass, Tr
 use super::call::finite;
 use super::groups::Groups;
 use super::walk::{Lists, Opened, walk};
+use crate::forces::direct::cpu::softening_squared;
 use crate::frame::Frame;
 
 /// The tree over the bodies at one time as the CPU engine builds it, for inspection.
 #[derive(Debug)]
 pub struct TreeView {
     frame: Frame,
+    softening_squared: f32,
     tree: Tree,
     groups: Groups,
 }
@@ -24,8 +26,10 @@ pub struct TreeView {
 pub struct GroupWalk {
     /// Indices of the group's bodies, 64 or fewer.
     pub members: Vec<u32>,
-    /// Cells that act as a whole, by their numbers in [`TreeView::boxes`].
+    /// Cells that act as a whole, some of them as points, by their numbers in [`TreeView::boxes`].
     pub cells: Vec<u32>,
+    /// Cells that act on all of them by an expansion, by their numbers there.
+    pub far: Vec<u32>,
     /// Indices of bodies that act individually: those of opened leaves and those outside the cube,
     /// including the group's own.
     pub bodies: Vec<u32>,
@@ -63,7 +67,8 @@ impl TreeView {
         };
         let places: Vec<PointMass> = position.par_iter().zip(gravitating_mass).map(place).collect();
         let tree = Tree::new([0.0; 3], &places);
-        Self { frame, groups: Groups::of_tree(&tree), tree }
+        let softening_squared = softening_squared(&frame, softening);
+        Self { frame, softening_squared, groups: Groups::of_tree(&tree), tree }
     }
 
     /// The frame of its boxes.
@@ -104,7 +109,7 @@ impl TreeView {
     pub fn group_box(&self, walk: &GroupWalk) -> [[f32; 3]; 2] {
         let first = walk.members.first().map_or(0, |first| self.along(*first));
         let block = self.groups.block(first..first + walk.members.len().max(1));
-        let reach = block.reach(0.0);
+        let reach = block.reach(&TreeConfig::default(), 0.0);
         [reach.lower, reach.upper]
     }
 
@@ -123,18 +128,20 @@ impl TreeView {
         let along = self.along(body as u32);
         let mut ranges = self.groups.ranges.iter().enumerate();
         let (number, range) = ranges.find(|(_, range)| range.contains(&along))?;
-        let (opening, order) = (config.opening, config.moments);
-        let (opening, least) = match opening.needs_accelerations() {
+        let by_angle = TreeConfig { opening: TreeConfig::FIRST, ..*config };
+        let (config, least) = match config.opening.needs_accelerations() {
             true if acceleration.len() == self.bodies() => {
                 let unit = self.frame.acceleration_unit();
-                (opening, self.groups.least_accelerations(acceleration, unit)[number])
+                (config, self.groups.least_accelerations(acceleration, unit)[number])
             }
-            true => (TreeConfig::FIRST, 0.0),
-            false => (opening, 0.0),
+            true => (&by_angle, 0.0),
+            false => (config, 0.0),
         };
-        let reach = self.groups.block(range.clone()).reach(opening.reach(least, order));
+        let reach = self.groups.block(range.clone()).reach(config, least);
         let mut lists = Lists::default();
-        walk(&Opened::new(&self.tree, &opening, order), &reach, &mut lists);
+        let opened =
+            Opened::new(&self.tree, &config.walked(), config.moments, self.softening_squared);
+        walk(&opened, &reach, &mut lists);
         Some(self.group_walk(range.clone(), &lists))
     }
 
@@ -152,7 +159,8 @@ impl TreeView {
             .map(|number| (cells.cells[number].first, number))
             .collect();
         let leaves = lists.runs.iter().filter_map(|(first, _)| leaf_of_run.get(first).copied());
-        let accepted = lists.cells.iter().map(|&number| number as usize);
+        let near = [&lists.cells[..], &lists.points].concat();
+        let accepted = near.iter().chain(&lists.far).map(|&number| number as usize);
         for number in leaves.clone() {
             levels[cells.cells[number].level as usize].leaves += 1;
         }
@@ -175,7 +183,13 @@ impl TreeView {
         let runs =
             lists.runs.iter().map(|&(first, count)| first as usize..(first + count) as usize);
         let bodies = runs.flatten().chain(*inside..order.len()).map(|along| order[along]).collect();
-        GroupWalk { members: order[range].to_vec(), cells: lists.cells.clone(), bodies, levels }
+        GroupWalk {
+            members: order[range].to_vec(),
+            far: lists.far.clone(),
+            cells: near,
+            bodies,
+            levels,
+        }
     }
 }
 
@@ -220,7 +234,7 @@ mod tests {
                 assert!(walk.members.len() <= super::super::super::GROUP);
                 let mut times = vec![0u32; bodies.len()];
                 walk.bodies.iter().for_each(|&body| times[body as usize] += 1);
-                for &number in &walk.cells {
+                for &number in walk.cells.iter().chain(&walk.far) {
                     let cell = &view.tree.cells.cells[number as usize];
                     let run = cell.first as usize..(cell.first + cell.count) as usize;
                     view.tree.order[run].iter().for_each(|&body| times[body as usize] += 1);
@@ -228,7 +242,8 @@ mod tests {
                 assert!(times.iter().all(|&times| times == 1), "{config}: body {body}");
                 assert!(walk.members.iter().all(|member| walk.bodies.contains(member)));
                 let sum = |of: fn(&LevelWalk) -> u32| walk.levels.iter().map(of).sum::<u32>();
-                assert_eq!(sum(|level| level.accepted) as usize, walk.cells.len());
+                let accepted = sum(|level| level.accepted) as usize;
+                assert_eq!(accepted, walk.cells.len() + walk.far.len());
                 // A tested cell acts, or is opened and its children are tested.
                 let opened = sum(|l| l.tested) - sum(|l| l.accepted) - sum(|l| l.leaves);
                 // For a body outside the cube the root acts as a whole.

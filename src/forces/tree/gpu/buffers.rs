@@ -3,6 +3,7 @@
 use std::sync::atomic::AtomicBool;
 
 use super::TreeShape;
+use super::walk::FAR_LENGTH;
 use crate::error::Result;
 use crate::forces::tree::{Cube, GROUP, room_for};
 use crate::gpu::layout::{TreeParams, TreeState, VEC4};
@@ -24,6 +25,10 @@ pub struct Bound<'a> {
     pub params: &'a Params<TreeParams>,
 }
 
+/// The most groups whose far cells there is room for: 96 MiB, less than the smallest storage buffer
+/// that WebGPU guarantees (128 MiB).
+const FAR_GROUPS: u32 = 16_384;
+
 /// Counters that kernels increment atomically; see `shaders/tree/common.wgsl`.
 pub(super) const TALLY: u32 = 6416;
 
@@ -32,7 +37,8 @@ const FEWEST_CELLS: u32 = 256;
 
 /// Bytes on the device for each body: its own 48 ([`crate::gpu::BodyBuffers`]), 16 for the result
 /// of the walk, 33 for the buffers below, 0.28 cells of 128, 13 for sorting keys, 0.28 times 8 for
-/// sorting cells.
+/// sorting cells. Not counted: up to 96 for the far cells of a million bodies, and no more for
+/// others.
 pub const BYTES_PER_BODY: u64 = 150;
 
 /// Additional bytes on the device per body if a tree serves several steps: the body's position when
@@ -61,6 +67,11 @@ pub struct TreeBuffers {
     pub built_at: wgpu::Buffer,
     /// Whether such a tree exists.
     pub(super) is_reused: AtomicBool,
+    /// `array<u32>`: the far cells of each group of a dispatch, [`FAR_LENGTH`] words; small if there
+    /// are none.
+    pub(super) far_cells: wgpu::Buffer,
+    /// The number of groups there is room for.
+    pub(super) far_groups: u32,
     /// Sinks that walk together: see `shaders/tree/sinks.wgsl`.
     pub groups: wgpu::Buffer,
     /// `array<u32>`: the number of cells that begin before each body.
@@ -111,12 +122,8 @@ impl TreeBuffers {
     /// # Errors
     /// More bodies than fit one of the adapter's storage buffers; checked before anything is
     /// created.
-    pub fn new(gpu: &Gpu, count: u32) -> Result<Self> {
-        Self::of_steps(gpu, count, false)
-    }
-
-    /// [`TreeBuffers::new`], for a tree that is or is not reused from step to step.
-    pub fn of_steps(gpu: &Gpu, count: u32, is_reused: bool) -> Result<Self> {
+    pub fn new(gpu: &Gpu, count: u32, shape: &TreeShape) -> Result<Self> {
+        let is_reused = shape.rebuild.keeps();
         let reserve = Self::reserve_for(count);
         // Ranks of cells have 28 bits, because the number of children takes the others.
         let most = (gpu.limits.storage_buffer / VEC4).min(800_000_000);
@@ -131,7 +138,14 @@ impl TreeBuffers {
         let cells = |label: &str| gpu.words(label, u64::from(reserve));
         let entries = |label: &str, each: usize| storage(gpu, label, each * reserve as usize);
         let built_at = if is_reused { count } else { 1 };
+        let far_groups = match shape.config().expands() {
+            true => Self::most_walks_of(count).min(FAR_GROUPS),
+            false => 0,
+        };
+        let far_words = (u64::from(far_groups) * u64::from(FAR_LENGTH)).max(1);
         Ok(Self {
+            far_cells: gpu.words("far cells", far_words),
+            far_groups,
             count,
             reserve,
             state: gpu.words("state of the tree", size_of::<TreeState>() as u64 / 4),

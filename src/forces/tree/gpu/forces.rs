@@ -37,6 +37,8 @@ enum Next {
     Groups,
     /// Groups from this one on.
     Walk(u32),
+    /// The far cells of these groups, which have just walked.
+    Far(u32, u32),
     /// The correction of the total force, in a closed system.
     Balance,
 }
@@ -50,6 +52,8 @@ pub enum Part {
     FirstWalk,
     /// Forces by the chosen rule.
     Walk,
+    /// Those of far cells.
+    Far,
     /// The correction of the total force.
     Balance,
 }
@@ -149,7 +153,7 @@ impl TreeForces {
             let bytes = BYTES_PER_BODY + REUSED_BYTES_PER_BODY;
             gpu.check_bodies(u64::from(bodies.count), bytes, "tree")?;
         }
-        let buffers = Arc::new(TreeBuffers::of_steps(gpu, bodies.count, is_reused)?);
+        let buffers = Arc::new(TreeBuffers::new(gpu, bodies.count, &shape)?);
         let partial_sums = storage(gpu, "partial sums", bodies.count as usize);
         Self::on(gpu, shape, bodies, field, buffers, partial_sums).await
     }
@@ -173,20 +177,22 @@ impl TreeForces {
             params: &params,
         };
         let build = Build::new(&bound, places, last, external.as_ref()).await?;
-        let walk = async |opening: &Opening| {
+        let walk = async |opening: &Opening, expands: bool| {
             let subgroups = shape.walk.subgroups && shape.walk.suits(gpu);
             let variant = WalkVariant {
                 rule: opening.name(),
                 shape: WalkShape { subgroups, ..shape.walk },
                 potential,
+                expands,
                 ..WalkVariant::new(&shape, guarded, Output::Forces)
             };
             Walk::new(&bound, variant, opening, softening).await
         };
         let needs_first = shape.opening.needs_accelerations() && !has_accelerations;
         let is_first = needs_first;
-        let first = if needs_first { Some(walk(&TreeConfig::FIRST).await?) } else { None };
-        let walk = walk(&shape.opening).await?;
+        let first = if needs_first { Some(walk(&TreeConfig::FIRST, false).await?) } else { None };
+        let config = shape.config();
+        let walk = walk(&config.walked(), config.expands()).await?;
         let balance = if is_closed { Some(Balance::new(&bound, places).await?) } else { None };
         let next = BEGIN;
         let pace = RebuildPace::new(shape.rebuild);
@@ -219,6 +225,7 @@ impl TreeForces {
             Next::First(_) => Part::FirstWalk,
             Next::Groups => Part::Build(Stage::Groups),
             Next::Walk(_) => Part::Walk,
+            Next::Far(..) => Part::Far,
             Next::Balance => Part::Balance,
         }
     }
@@ -233,6 +240,10 @@ impl TreeForces {
     pub(super) fn groups(&self, gpu: &Gpu, begin: u32, interactions: u64) -> u32 {
         let busy = u64::from(gpu.adapter.class.threads_to_fill() / self.shape.walk.lanes);
         let wanted = (interactions / (PER_SINK * GROUP as u64)).max(busy);
+        let wanted = match self.buffers.far_groups {
+            0 => wanted,
+            most => wanted.min(most.into()),
+        };
         let most = u64::from(self.buffers.most_walks());
         (u64::from(begin) + wanted).min(most) as u32
     }
@@ -241,6 +252,24 @@ impl TreeForces {
     fn note_end(&mut self) {
         self.is_first = false;
         self.note_step();
+    }
+
+    /// Continues after the groups up to `end`; returns whether the evaluation is complete.
+    fn end_walk(&mut self, end: u32) -> bool {
+        // Devices that share the forces correct the total of all.
+        let is_shared = self.shared.as_ref().is_some_and(|shared| shared.is_on);
+        let balances = self.balance.is_some() && !is_shared;
+        let is_whole = end == self.buffers.most_walks();
+        self.next = match (is_whole, balances) {
+            (false, _) => Next::Walk(end),
+            (true, true) => Next::Balance,
+            (true, false) => BEGIN,
+        };
+        let is_last = is_whole && !balances;
+        if is_last {
+            self.note_end();
+        }
+        is_last
     }
 
     fn of_groups(begin: u32, end: u32) -> u64 {
@@ -346,23 +375,25 @@ impl DeviceForces for TreeForces {
                     self.shared.as_ref().filter(|shared| shared.is_on).map(|shared| &shared.walk);
                 let walk = first.or(shared).unwrap_or(&self.walk);
                 walk.record(pass, &mut self.params, begin, end);
-                // Devices that share the forces correct the total of all.
-                let balances = self.balance.is_some() && shared.is_none();
-                let is_last = end == most && first.is_none() && !balances;
+                let leaves_far_cells = walk.leaves_far_cells();
                 if end == most && first.is_some() {
                     self.careful = CAREFUL;
                 }
-                self.next = match (end == most, self.next) {
-                    (true, Next::First(_)) => Next::Groups,
-                    (true, _) if balances => Next::Balance,
-                    (true, _) => BEGIN,
-                    (false, Next::First(_)) => Next::First(end),
-                    (false, _) => Next::Walk(end),
-                };
-                if is_last {
-                    self.note_end();
+                let mut is_last = false;
+                match (end == most, self.next) {
+                    _ if leaves_far_cells => self.next = Next::Far(begin, end),
+                    (true, Next::First(_)) => self.next = Next::Groups,
+                    (false, Next::First(_)) => self.next = Next::First(end),
+                    _ => is_last = self.end_walk(end),
                 }
                 Piece { interactions: Self::of_groups(begin, end), is_last }
+            }
+            Next::Far(begin, end) => {
+                let shared = self.shared.as_ref().filter(|shared| shared.is_on);
+                let walk = shared.map_or(&self.walk, |shared| &shared.walk);
+                walk.record_far(pass, &mut self.params, begin, end);
+                // A tenth of the walk's time, with which it is counted.
+                Piece { interactions: 0, is_last: self.end_walk(end) }
             }
             Next::Balance => {
                 if let Some(balance) = &self.balance {

@@ -6,6 +6,9 @@ use super::{Bound, TreeForces, Walk, WalkVariant};
 use crate::error::Result;
 use crate::gpu::{Gpu, read};
 
+/// Added to the number of a cell in the list of bodies, as in `shaders/tree/walk.wgsl`.
+const IS_CELL: u32 = 1 << 31;
+
 /// The interaction list of a group.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GroupLists {
@@ -15,8 +18,12 @@ pub struct GroupLists {
     pub upper: [u32; 3],
     /// The least of the sinks' last accelerations in the frame's units, as the bits of f32.
     pub least_acceleration: u32,
-    /// Numbers of the cells that act as a whole.
+    /// Numbers of the cells that act with all their moments.
     pub cells: Vec<u32>,
+    /// Numbers of the cells that act as points.
+    pub points: Vec<u32>,
+    /// Numbers of the cells that are expanded.
+    pub far: Vec<u32>,
     /// Indices along the curve of the bodies that act individually.
     pub bodies: Vec<u32>,
 }
@@ -31,7 +38,7 @@ impl TreeForces {
     pub async fn lists(&self, gpu: &Gpu) -> Result<Vec<GroupLists>> {
         let (buffers, shape) = (&self.buffers, &self.shape);
         let most = [buffers.reserve, buffers.count];
-        let length = 2 + u64::from(most[0]) + u64::from(most[1]);
+        let length = 3 + u64::from(most[0]) + u64::from(most[1]);
         let walks = u64::from(buffers.most_walks());
         let bytes = 4 * length * walks;
         if bytes > gpu.limits.storage_buffer {
@@ -42,7 +49,7 @@ impl TreeForces {
         let mut params = crate::gpu::Params::new(gpu, "tree params", 1);
         let bound = Bound { gpu, shape, buffers, partial_sums: &lists, params: &params };
         let variant = WalkVariant::new(shape, true, Output::Lists(most));
-        let walk = Walk::new(&bound, variant, &shape.opening, 0.0).await?;
+        let walk = Walk::new(&bound, variant, &shape.config().walked(), self.softening).await?;
         gpu.submit_pass(|pass| {
             walk.record(pass, &mut params, 0, walks as u32);
             params.upload(gpu);
@@ -50,17 +57,25 @@ impl TreeForces {
         let all = read::<u32>(gpu, &[&lists], (length * walks) as usize).await?.remove(0);
         let groups = read::<[u32; 4]>(gpu, &[&buffers.groups], 2 * walks as usize).await?.remove(0);
         let found = all.chunks(length as usize).zip(groups.chunks(2)).map(|(list, group)| {
-            let (cells, bodies) = (list[0] as usize, list[1] as usize);
-            let from = 2 + most[0] as usize;
+            let [cells, bodies, far] = [0, 1, 2].map(|k| list[k] as usize);
+            let from = 3 + most[0] as usize;
+            let (points, bodies): (Vec<u32>, _) =
+                list[from..from + bodies].iter().partition(|&&number| number >= IS_CELL);
             let three = |v: [u32; 4]| [v[0], v[1], v[2]];
             GroupLists {
                 lower: three(group[0]),
                 upper: three(group[1]),
                 least_acceleration: group[0][3],
-                cells: list[2..2 + cells].to_vec(),
-                bodies: list[from..from + bodies].to_vec(),
+                cells: list[3..3 + cells].to_vec(),
+                far: list[from - far..from].to_vec(),
+                points: points.into_iter().map(|number| number - IS_CELL).collect(),
+                bodies,
             }
         });
-        Ok(found.filter(|lists| !lists.cells.is_empty() || !lists.bodies.is_empty()).collect())
+        let acts = |lists: &GroupLists| {
+            let GroupLists { cells, points, far, bodies, .. } = lists;
+            [cells, points, far, bodies].iter().any(|list| !list.is_empty())
+        };
+        Ok(found.filter(acts).collect())
     }
 }

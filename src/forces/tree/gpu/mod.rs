@@ -23,7 +23,10 @@
 //!    and the pair function of all-pairs over tiles of 32. Its 4.5 KiB of workgroup memory decide
 //!    its speed: with 2 KiB more it took 18 % longer on an H200. Subgroup operations in place of
 //!    atomic bits (`lanes/`) gained nothing.
-//! 7. The balance (`balance.wgsl`), which removes the momentum that the forces leave over, from all
+//! 7. Far cells (`far.wgsl`), which the walk has only listed: their expansions about the middle of
+//!    each group, one lane for a cell (`forces/tree/far.rs`). Its 36 sums would take the occupancy
+//!    of the walk. The lists of 16,384 groups are stored at a time.
+//! 8. The balance (`balance.wgsl`), which removes the momentum that the forces leave over, from all
 //!    bodies at once. If devices share the walk, this happens after their results have been
 //!    combined.
 //!
@@ -38,6 +41,7 @@ mod balance;
 mod buffers;
 mod build;
 mod engine;
+mod far;
 mod forces;
 mod lists;
 mod probe;
@@ -49,6 +53,7 @@ mod walk;
 pub use buffers::{BYTES_PER_BODY, Bound, REUSED_BYTES_PER_BODY, TreeBuffers};
 pub use build::{Build, Stage, Strengths};
 pub use engine::GpuTree;
+pub use far::FarForces;
 pub use forces::{Field, Part, TreeForces};
 pub use lists::GroupLists;
 pub use probe::{Taken, WalkCounts, WalkProbe};

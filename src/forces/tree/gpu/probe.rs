@@ -19,6 +19,14 @@ pub enum Taken {
 /// The counts of a walk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WalkCounts {
+    /// Groups that walked, and sinks that walked by themselves.
+    pub groups: u64,
+    /// Turns of their walks, of up to 32 cells.
+    pub turns: u64,
+    /// Tiles of up to 32 bodies and of up to 32 cells.
+    pub tiles: [u64; 2],
+    /// Cells that are expanded, once for each group.
+    pub far_cells: u64,
     /// Cells that groups tested, to open or to accept them.
     pub looked_at: u64,
     /// Sum over cells that act as a whole of the sinks they act on.
@@ -58,7 +66,7 @@ impl TreeForces {
         };
         let (bodies, cells) = (entries(bodies), entries(cells));
         let variant = WalkVariant::new(shape, self.guarded, Output::Counts { bodies, cells });
-        let walk = Walk::new(&bound, variant, &shape.opening, self.softening).await?;
+        let walk = Walk::new(&bound, variant, &shape.config().walked(), self.softening).await?;
         let part = |entries: u32| f64::from(entries) / f64::from(TILE);
         Ok(WalkProbe { walk, params, body_part: part(bodies), cell_part: part(cells) })
     }
@@ -90,7 +98,14 @@ impl TreeForces {
         for (k, &begin) in counted.iter().enumerate() {
             let next = counted.get(k + 1).copied().unwrap_or(count);
             let sinks = (next - begin).min(GROUP) as u64;
-            let [_, looked_at, cells, bodies] = answers[begin].map(|number| number as u64);
+            let [turns, looked_at, cells, bodies] = answers[begin].map(|number| number as u64);
+            counts.groups += 1;
+            counts.turns += turns;
+            counts.tiles[0] += bodies.div_ceil(TILE.into());
+            counts.tiles[1] += cells.div_ceil(TILE.into());
+            if sinks > 1 {
+                counts.far_cells += answers[begin + 1][0] as u64;
+            }
             counts.looked_at += looked_at;
             counts.cell_interactions += sinks * cells;
             counts.body_interactions += sinks * bodies;

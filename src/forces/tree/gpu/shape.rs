@@ -68,6 +68,8 @@ pub struct TreeShape {
     pub opening: Opening,
     /// The highest multipole of cells.
     pub order: MultipoleOrder,
+    /// Whether far cells are expanded, where the rule bounds the error: [`TreeConfig::far`].
+    pub far: bool,
     /// The most bodies in a leaf, as long as the resulting cells fit the buffers.
     pub leaf: u32,
     /// Shape of the walk's kernel.
@@ -81,12 +83,14 @@ pub struct TreeShape {
 impl TreeShape {
     /// The shape for a configuration.
     pub fn of(config: &TreeConfig, checks: Checks) -> Self {
-        Self { checks, rebuild: config.rebuild, ..Self::new(config.opening, config.moments) }
+        let TreeConfig { opening, moments, far, rebuild } = *config;
+        Self { checks, far, rebuild, ..Self::new(opening, moments) }
     }
 
     /// The configuration of this shape.
     pub fn config(&self) -> TreeConfig {
-        TreeConfig { opening: self.opening, moments: self.order, rebuild: self.rebuild }
+        let Self { opening, order, far, rebuild, .. } = *self;
+        TreeConfig { opening, moments: order, far, rebuild }
     }
 
     /// This shape for energies: [`TreeConfig::for_energies`].
@@ -98,7 +102,8 @@ impl TreeShape {
     /// The default shape for an opening rule.
     pub fn new(opening: Opening, order: MultipoleOrder) -> Self {
         let (leaf, walk) = (LEAF as u32, WalkShape::DEFAULT);
-        Self { opening, order, leaf, walk, checks: Checks::Off, rebuild: Rebuild::EACH_STEP }
+        let (checks, rebuild) = (Checks::Off, Rebuild::EACH_STEP);
+        Self { opening, order, far: true, leaf, walk, checks, rebuild }
     }
 
     /// Number of possible leaf sizes, each twice the one before.
@@ -124,7 +129,7 @@ mod tests {
     #[test]
     fn leaves_double_up_to_the_largest() {
         let shape = TreeShape::new(Opening::Radius { theta: 0.6 }, MultipoleOrder::Quadrupole);
-        assert_eq!(shape.leaf_sizes(), 5);
+        assert_eq!(TreeShape { leaf: 32, ..shape }.leaf_sizes(), 5);
         assert_eq!(TreeShape { leaf: 512, ..shape }.leaf_sizes(), 1);
         assert_eq!(shape.to_string(), "tree, quadrupoles, radius 0.6");
         let walk = WalkShape { lanes: 64, unroll: 4, subgroups: false };

@@ -25,7 +25,7 @@ impl SharedForces for TreeForces {
                 shape: WalkShape { subgroups, ..shape.walk },
                 ..WalkVariant::new(shape, self.guarded, Output::Share)
             };
-            let walk = Walk::new(&bound, variant, &shape.opening, self.softening).await?;
+            let walk = Walk::new(&bound, variant, &shape.config().walked(), self.softening).await?;
             use Binding::{Read, Write};
             let text = template::assemble("tree/put.wgsl", minijinja::context! {})?;
             let bindings = [Read, Read, Read, Write];

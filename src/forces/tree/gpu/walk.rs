@@ -6,6 +6,7 @@ use minijinja::context;
 
 use super::{Bound, TreeShape, WalkShape};
 use crate::error::Result;
+use crate::forces::tree::far::{EXPANDED, FEWEST, POINT};
 use crate::forces::tree::opening::NEAR_SQUARED;
 use crate::forces::tree::{GROUP, MultipoleOrder, Opening};
 use crate::gpu::layout::TreeParams;
@@ -41,6 +42,10 @@ pub enum Output {
 /// Number of bodies or cells in a tile.
 pub const TILE: u32 = 32;
 
+/// Words of a group's list of far cells: their number, and up to one less of them. A group of a
+/// million bodies has 720 (Plummer, alpha 0.003).
+pub(super) const FAR_LENGTH: u32 = 1536;
+
 /// One variant of the walk's source text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct WalkVariant {
@@ -56,17 +61,29 @@ pub struct WalkVariant {
     pub potential: bool,
     /// Its output.
     pub output: Output,
+    /// Whether far cells are expanded: [`crate::forces::tree::TreeConfig::expands`].
+    pub expands: bool,
 }
 
 impl WalkVariant {
     /// The variant of a tree for accelerations, or for inspection.
     pub fn new(shape: &TreeShape, guarded: bool, output: Output) -> Self {
         let (rule, order) = (shape.opening.name(), shape.order);
-        Self { rule, order, shape: shape.walk, guarded, potential: false, output }
+        let expands = shape.config().expands();
+        Self { rule, order, shape: shape.walk, guarded, potential: false, output, expands }
     }
 
-    /// The WGSL that runs.
+    /// The WGSL of the walk.
     pub fn wgsl(&self) -> Result<String> {
+        self.text("tree/walk.wgsl")
+    }
+
+    /// The WGSL of the kernel that expands far cells.
+    pub fn far_wgsl(&self) -> Result<String> {
+        self.text("tree/far.wgsl")
+    }
+
+    fn text(&self, file: &str) -> Result<String> {
         let Self { guarded, potential, output, .. } = *self;
         let (output, [most_cells, most_bodies]) = match output {
             Output::Forces => ("forces", [0; 2]),
@@ -83,13 +100,17 @@ impl WalkVariant {
         // Browsers require the `enable` line; naga does not know it.
         let enabled = subgroups && cfg!(target_arch = "wasm32");
         let quadrupole = self.order == MultipoleOrder::Quadrupole;
+        let (expands, share) = (self.expands, self.output == Output::Share);
+        // Potentials are good to a few 10^-5, which quadrupoles left out on one side would spoil.
+        let points = quadrupole && self.rule == "acceleration" && !potential;
         let (rule, r, u) = (self.rule, GROUP as u32 / lanes, unroll);
         let near_squared = NEAR_SQUARED.to_string();
         let values = context! {
-            rule, quadrupole, guarded, potential, lanes, lanes_tell, enabled, r, u, near_squared,
+            points, point => POINT.to_string(), expands, expanded => EXPANDED.to_string(),
+            far_length => FAR_LENGTH, fewest => FEWEST, share, rule, quadrupole, guarded, potential, lanes, lanes_tell, enabled, r, u, near_squared,
             output, most_cells, most_bodies, bodies_taken, cells_taken, one_mass => false,
         };
-        template::assemble("tree/walk.wgsl", values)
+        template::assemble(file, values)
     }
 }
 
@@ -97,6 +118,8 @@ impl WalkVariant {
 #[derive(Debug)]
 pub struct Walk {
     kernel: BoundKernel,
+    /// The kernel that expands far cells, if the variant has any.
+    far: Option<BoundKernel>,
     base: TreeParams,
     most_workgroups: u32,
 }
@@ -124,12 +147,33 @@ impl Walk {
         if opening.is_between_boxes() {
             bound.push((Read, &buffers.cell_box));
         }
+        let has_far = variant.expands && !matches!(variant.output, Output::Lists(_));
+        if has_far {
+            bound.push((Write, &buffers.far_cells));
+        }
         let row = Binding::Params(size_of::<TreeParams>() as u64);
-        let bindings: Vec<_> = bound.iter().map(|(binding, _)| *binding).chain([row]).collect();
-        let resources = bound.iter().map(|(_, buffer)| buffer.as_entire_binding());
-        let resources: Vec<_> = resources.chain([params.binding()]).collect();
-        let text = variant.wgsl()?;
-        let kernel = compile(gpu, "tree/walk.wgsl", &text, &bindings, shape.checks).await?;
+        let bind = async |file: &str, text: &str, bound: &[(Binding, &wgpu::Buffer)]| {
+            let bindings: Vec<_> = bound.iter().map(|(binding, _)| *binding).chain([row]).collect();
+            let resources = bound.iter().map(|(_, buffer)| buffer.as_entire_binding());
+            let resources: Vec<_> = resources.chain([params.binding()]).collect();
+            let kernel = compile(gpu, file, text, &bindings, shape.checks).await?;
+            Ok::<_, crate::error::Error>(kernel.bind(gpu, "walk", &resources))
+        };
+        let kernel = bind("tree/walk.wgsl", &variant.wgsl()?, &bound).await?;
+        let far = if has_far {
+            let bound = [
+                (Read, &buffers.sources),
+                (Read, &buffers.order),
+                (Read, &buffers.cell_force),
+                (Read, &buffers.state),
+                (Write, partial_sums),
+                (Read, &buffers.groups),
+                (Read, &buffers.far_cells),
+            ];
+            Some(bind("tree/far.wgsl", &variant.far_wgsl()?, &bound).await?)
+        } else {
+            None
+        };
         let (singles, room) = buffers.singles();
         let base = TreeParams {
             count: buffers.count,
@@ -140,8 +184,7 @@ impl Walk {
             room,
             ..Default::default()
         };
-        let kernel = kernel.bind(gpu, "walk", &resources);
-        Ok(Self { kernel, base, most_workgroups: gpu.limits.workgroups })
+        Ok(Self { kernel, far, base, most_workgroups: gpu.limits.workgroups })
     }
 
     /// Restricts the walk to these sinks along the curve from now on, if its variant is shared.
@@ -162,8 +205,37 @@ impl Walk {
         begin: u32,
         end: u32,
     ) {
+        self.dispatch(&self.kernel, pass, params, begin, end);
+    }
+
+    /// Whether far cells remain to be expanded after the walk of some groups.
+    pub fn leaves_far_cells(&self) -> bool {
+        self.far.is_some()
+    }
+
+    /// Records the expansions of the far cells of the groups that have walked last.
+    pub fn record_far(
+        &self,
+        pass: &mut wgpu::ComputePass<'_>,
+        params: &mut Params<TreeParams>,
+        begin: u32,
+        end: u32,
+    ) {
+        if let Some(far) = &self.far {
+            self.dispatch(far, pass, params, begin, end);
+        }
+    }
+
+    fn dispatch(
+        &self,
+        kernel: &BoundKernel,
+        pass: &mut wgpu::ComputePass<'_>,
+        params: &mut Params<TreeParams>,
+        begin: u32,
+        end: u32,
+    ) {
         let row = TreeParams { group_begin: begin, group_end: end, ..self.base };
-        self.kernel.set(pass, &[params.offset_of(row)]);
+        kernel.set(pass, &[params.offset_of(row)]);
         let [x, y] = rows_of_workgroups(end - begin, self.most_workgroups);
         pass.dispatch_workgroups(x, y, 1);
     }
@@ -186,9 +258,16 @@ mod tests {
                     {
                         let shape = WalkShape { lanes, unroll, subgroups };
                         let output = Output::Forces;
+                        let expands = rule == "acceleration" && order == MultipoleOrder::Quadrupole;
                         let variant =
-                            WalkVariant { rule, order, shape, guarded, potential, output };
+                            WalkVariant { rule, order, shape, guarded, potential, output, expands };
                         let text = variant.wgsl().unwrap();
+                        if expands {
+                            let far = variant.far_wgsl().unwrap();
+                            translate("other", &far, Language::SpirV, Checks::On).unwrap();
+                            let off = WalkVariant { expands: false, ..variant }.wgsl().unwrap();
+                            translate("other", &off, Language::SpirV, Checks::On).unwrap();
+                        }
                         let counts = Output::Counts { bodies: unroll, cells: TILE };
                         for output in [Output::Lists([100, 1000]), Output::Share, counts] {
                             let text = WalkVariant { output, ..variant }.wgsl().unwrap();

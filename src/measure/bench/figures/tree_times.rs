@@ -11,13 +11,14 @@ use crate::error::Result;
 use crate::forces::tree::gpu::{Part, Stage, WalkShape};
 use crate::forces::tree::{Opening, TreeConfig};
 use crate::measure::bench::session::is_fatal;
+use crate::measure::bench::tree_facts::WalkFacts;
 use crate::measure::plot::{Axis, Curve, CurvePoint, GREY, Plot, short};
 use crate::measure::{Ceiling, Cloud, Record, Session, StepTimer, Timer, TreeTimer};
 
 pub(super) const PARTS: Figure = Figure {
     name: "tree-parts",
     title: "What a force evaluation by the tree is made of (Octgrav, figure 7)",
-    about: "Time of keys and the cube, their sort, cells, moments, groups of sinks, and the walk with its forces, on Plummer \
+    about: "Time of keys and the cube, their sort, cells, moments, groups of sinks, the walk with its forces, and those of far cells, on Plummer \
             spheres with the usual opening rule, each part in a pass of its own; \"whole\" is all of them in one, and \"step\" a whole step of a run, with leapfrog. \
             On a graphics adapter alone.",
     measure: Measure::Own(measure_parts),
@@ -26,13 +27,14 @@ pub(super) const PARTS: Figure = Figure {
 };
 
 /// The parts by name, in the order in which they run.
-const NAMES: [(&str, Part); 7] = [
+const NAMES: [(&str, Part); 8] = [
     ("keys", Part::Build(Stage::Keys)),
     ("sort", Part::Build(Stage::Sort)),
     ("cells", Part::Build(Stage::Cells)),
     ("moments", Part::Build(Stage::Moments)),
     ("groups", Part::Build(Stage::Groups)),
     ("walk and forces", Part::Walk),
+    ("far cells", Part::Far),
     ("balance", Part::Balance),
 ];
 
@@ -124,7 +126,8 @@ pub(super) const RATES: Figure = Figure {
             other work counts for nothing, so that a rate may stand above its roof where little is on the list. GFLOP/s by the \
             paper's count, 38 flops for a body and 70 for a cell; GB/s of the cells that groups look at, in what is left of \
             the walk without both lists; and issue slots of the whole walk: 13 for a body, 32 for a cell, 60 for a cell looked \
-            at. Roofs are the adapter's own ceilings, grey is what the paper says of an 8800 Ultra. On a graphics adapter alone.",
+            at. Also turns of the walk and tiles of its lists per second, with most of the arithmetic left out, and all of this \
+            by the usual rule. Roofs are the adapter's own ceilings, grey is what the paper says of an 8800 Ultra. On a graphics adapter alone.",
     measure: Measure::Own(measure_rates),
     plots: rates_plots,
     concludes: &[],
@@ -140,6 +143,7 @@ const BYTES_OF_A_CELL: f64 = 64.0;
 const BODIES: &str = "list of bodies";
 const CELLS: &str = "list of cells";
 const REST: &str = "walk";
+const MACHINERY: &str = "turns and tiles";
 
 /// Warm-up walks.
 const WARMING_WALKS: usize = 2;
@@ -147,16 +151,17 @@ const WARMING_WALKS: usize = 2;
 fn measure_rates(session: &mut Session<'_>) -> Result<()> {
     let Some(gpu) = session.gpu.clone() else { return Ok(()) };
     session.ceilings()?;
-    let (sizes, thetas) = (session.sizes.tree, session.sizes.tree_thetas);
+    let sizes = session.sizes.tree;
+    let configs = session.sizes.tree_thetas.iter().map(|&theta| octgrav(theta));
+    let configs: Vec<TreeConfig> = configs.chain([TreeConfig::default()]).collect();
     for (done, n) in sizes.into_iter().enumerate() {
         let places = Cloud::Plummer.places(n);
-        for (k, &theta) in thetas.iter().enumerate() {
-            let part = (done as f64 + k as f64 / thetas.len() as f64) / sizes.len() as f64;
-            if !session.progress(part, &format!("N = {n}, lists at theta {theta}")) {
+        for (k, config) in configs.iter().enumerate() {
+            let part = (done as f64 + k as f64 / configs.len() as f64) / sizes.len() as f64;
+            if !session.progress(part, &format!("N = {n}, lists by {config}")) {
                 return Ok(());
             }
-            let config = octgrav(theta);
-            let timer = TreeTimer::new(&gpu, &config, &places, SOFTENING as f32);
+            let timer = TreeTimer::new(&gpu, config, &places, SOFTENING as f32);
             let Some(mut timer) = if_it_fits(timer)? else { return Ok(()) };
             let samples = timer.walk_samples(WARMING_WALKS, session.sizes.rounds.0)?;
             let method = timer.stopwatch().method().name();
@@ -169,10 +174,18 @@ fn measure_rates(session: &mut Session<'_>) -> Result<()> {
                 (CELLS, FLOPS[1] * cells, samples.cells),
                 (REST, BYTES_OF_A_CELL * looked_at, samples.rest),
                 (WHOLE, slots, samples.whole),
+                (
+                    MACHINERY,
+                    (counts.turns + counts.tiles[0] + counts.tiles[1]) as f64,
+                    samples.bare,
+                ),
             ];
             for (name, work, samples) in of {
-                let mut record = record(session, (&RATES, name), &config, n, method);
-                (record.x, record.work) = (theta, work);
+                let mut record = record(session, (&RATES, name), config, n, method);
+                (record.x, record.work) = (config.opening.parameter(), work);
+                if let Some(facts) = &mut record.tree {
+                    facts.walk = Some(WalkFacts::of(&counts));
+                }
                 if work > 0.0 && samples.iter().all(|secs| *secs > 0.0) {
                     record.set_samples(&samples);
                 } else {
@@ -193,7 +206,8 @@ fn rates_plots(records: &[Record]) -> Vec<Plot> {
                 series: &str,
                 roof: (&str, Ceiling, f64),
                 paper: Option<(&str, f64)>| {
-        let own = rows(records, RATES.name).filter(|(record, _)| record.series == series);
+        let own = rows(records, RATES.name)
+            .filter(|(record, facts)| record.series == series && facts.rule == "octgrav");
         let mut curves = curves(own, size, |(record, facts): Row<'_>| {
             Some(CurvePoint::at(facts.parameter, record.per_sec()? / 1e9))
         });

@@ -49,7 +49,7 @@ pub struct TreeRow {
     pub potential: Option<ErrorStats>,
     /// |sum m a| / sum m |a| over all bodies.
     pub momentum: f64,
-    /// The first wrong key, cell or moment on a device, if any.
+    /// The first wrong key, cell, moment or expansion on a device, if any.
     pub stages: Compared,
     /// Whether recomputing in many small chunks gives identical bits.
     pub same_in_pieces: bool,
@@ -256,7 +256,11 @@ fn on_device(gpu: &Gpu, case: &TreeCase, places: &[PointMass]) -> Result<(Found,
         Ok((forces, sums))
     };
     let (forces, whole) = evaluate(&mut Throughput::guess(gpu.adapter.class))?;
-    let stages = BuiltTree::read(gpu, &forces)?.compare(places, &case.shape);
+    let tree = BuiltTree::read(gpu, &forces)?;
+    let mut stages = tree.compare(places, &case.shape);
+    if let Some(far) = pollster::block_on(forces.far_forces(gpu))? {
+        stages = stages.and_then(|()| tree.compare_far(&far, case.softening));
+    }
     drop(forces);
     // An assumed low rate gives the smallest possible chunks.
     let (_, pieces) = evaluate(&mut Throughput::fixed(4e3))?;

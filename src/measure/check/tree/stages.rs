@@ -2,10 +2,10 @@
 //! output of the device's previous stage. Integers must be equal, sums equal up to rounding.
 
 use crate::error::Result;
-use crate::forces::tree::gpu::{Field, TreeForces, TreeShape};
+use crate::forces::tree::gpu::{FarForces, Field, TreeForces, TreeShape};
 use crate::forces::tree::{
-    Cell, CellBox, CellForce, CellOpen, CellRecord, Cells, Cube, Key, Moment, PointMass, key,
-    moments, order, split,
+    Cell, CellBox, CellForce, CellOpen, CellRecord, Cells, Cube, Expansion, GROUP, Key, Moment,
+    Near, PointMass, key, moments, order, split,
 };
 use crate::forces::{Throughput, evaluate_blocking};
 use crate::gpu::layout::TreeState;
@@ -131,6 +131,59 @@ impl BuiltTree {
         for (k, (cell, moment)) in cells.cells.iter().zip(&moments).enumerate() {
             self.compare_moment(k, cell, moment, shape)
                 .map_err(|what| format!("{what} of cell {k} ({cell:?})"))?;
+        }
+        Ok(())
+    }
+
+    /// Compares what the expansions of far cells do with the same sums in f64, for the forces of the
+    /// last evaluation.
+    ///
+    /// # Errors
+    ///
+    /// The first group whose forces differ.
+    pub fn compare_far(&self, far: &FarForces, softening: f64) -> Compared {
+        if self.state.scattered > 0 {
+            // Their sinks walk one by one, and their lists are those of an earlier walk.
+            return Ok(());
+        }
+        let inside = self.state.inside as usize;
+        for (group, cells) in far.cells.iter().enumerate().take(inside / GROUP) {
+            let sinks = GROUP * group..GROUP * (group + 1);
+            let place = |along: usize| self.sources[along];
+            let corner = |choose: fn(f32, f32) -> f32| -> [f32; 3] {
+                let fold = |axis| sinks.clone().map(|k| place(k)[axis]).reduce(choose);
+                std::array::from_fn(|axis| fold(axis).unwrap_or_default())
+            };
+            let (low, high) = (corner(f32::min), corner(f32::max));
+            let middle = std::array::from_fn(|axis| 0.5 * (low[axis] + high[axis]));
+            let side = |axis: usize| 0.5 * (high[axis] - low[axis]);
+            let extent_squared = (0..3).map(|axis| side(axis).powi(2)).sum();
+            let mut expansion =
+                Expansion::new(&Near { middle, extent_squared, ..Default::default() });
+            let mut scale = 0.0;
+            for &cell in cells {
+                let force = &self.force[cell as usize];
+                expansion.add(force, softening * softening);
+                let away: f32 = (0..3).map(|k| (force.centre[k] - middle[k]).powi(2)).sum();
+                scale += f64::from(force.mass) / (f64::from(away) + softening * softening);
+            }
+            for along in sinks {
+                let [x, y, z, _] = place(along);
+                let ((pull, potential), found) =
+                    (expansion.at([x, y, z]), far.forces[self.order[along] as usize]);
+                let off: f64 =
+                    (0..3).map(|k| (f64::from(found[k]) - pull[k]).powi(2)).sum::<f64>().sqrt();
+                ensure!(
+                    off <= 4e-6 * scale,
+                    "far cells of group {group} attract by {found:?} instead of {pull:?}"
+                );
+                let off = (f64::from(found[3]) - potential).abs();
+                ensure!(
+                    off <= 4e-6 * potential.abs(),
+                    "far cells of group {group} have the potential {} instead of {potential}",
+                    found[3]
+                );
+            }
         }
         Ok(())
     }

@@ -77,7 +77,7 @@ fn mean_acceleration_does_not_overflow_32_bits() {
     let opening = Opening::Acceleration { alpha: 0.003 };
     let shape =
         TreeShape { checks: Checks::On, ..TreeShape::new(opening, MultipoleOrder::Quadrupole) };
-    let buffers = TreeBuffers::new(&gpu, N).unwrap();
+    let buffers = TreeBuffers::new(&gpu, N, &shape).unwrap();
     let mut params = Params::new(&gpu, "params", PARAMS_ROWS);
     let vectors = |label| crate::gpu::storage(&gpu, label, N as usize);
     let (bodies, accelerations, partial_sums) = (vectors("bodies"), vectors("a"), vectors("sums"));
