@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::far::INNER;
+use super::far::{INNER, MOST_ALPHA};
 use super::{MultipoleOrder, Opening};
 use crate::error::{Error, Result};
 use crate::settings::{Rebuild, TreeRequest};
@@ -148,9 +148,11 @@ impl TreeConfig {
     }
 
     /// Whether far cells are expanded: only the rule `acceleration` with quadrupoles bounds what that
-    /// costs.
+    /// costs, and only up to [`MOST_ALPHA`] is it little.
     pub fn expands(&self) -> bool {
-        self.far && self.opening.needs_accelerations() && self.moments == MultipoleOrder::Quadrupole
+        let is_strict =
+            matches!(self.opening, Opening::Acceleration { alpha } if alpha <= MOST_ALPHA);
+        self.far && is_strict && self.moments == MultipoleOrder::Quadrupole
     }
 
     /// The opening rule of the walk: a little stricter where expansions take a part of the error.

@@ -27,6 +27,10 @@ pub const EXPANDED: f32 = 0.05;
 /// The factor on alpha that pays for expansions: with it errors are what they are without.
 pub const INNER: f64 = 0.85;
 
+/// The largest alpha with which cells are expanded: with 0.013 the rms errors of a million bodies
+/// rise by 7 %, with 0.03 those of a disk by 28 %.
+pub const MOST_ALPHA: f64 = 0.015;
+
 /// The fewest sinks for which a cell is expanded.
 pub const FEWEST: usize = 16;
 
