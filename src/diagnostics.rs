@@ -9,7 +9,7 @@ use rayon::prelude::*;
 
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
-use crate::math::{sum_of, sum_vec_of, weighted_quantiles};
+use crate::math::{sum_of, sum_vec_of, sums_of, weighted_quantiles};
 
 /// The mass fractions whose radii are reported by default: 10, 50 and 90 %.
 pub const FRACTIONS: [f64; 3] = [0.1, 0.5, 0.9];
@@ -222,15 +222,24 @@ pub fn density_centre(bodies: &Bodies, members: &[usize]) -> DVec3 {
     let mut near = Near { members: None, centre, radius };
     for round in 0..SPHERES {
         near.hold(bodies, members, centre, radius);
+        let known = near.members.as_deref().unwrap_or(members);
         let offset = |i: usize| bodies.position[i] - centre;
-        let inside = within(bodies, near.members.as_deref().unwrap_or(members), centre, radius);
-        let weights = sum_of(inside.len(), |k| weight(inside[k]));
-        if inside.len() < least || weights <= 0.0 {
+        // Number, weights and weighted offsets of those inside. Nothing is stored: of a hundred
+        // million bodies with a wide halo, dozens of spheres hold nearly all.
+        let [inside, weights, x, y, z] = sums_of(known.len(), |k| {
+            let (offset, weight) = (offset(known[k]), weight(known[k]));
+            if !(offset.length() <= radius) {
+                return [0.0; 5];
+            }
+            [1.0, weight, weight * offset.x, weight * offset.y, weight * offset.z]
+        });
+        let inside = inside as usize;
+        if inside < least || weights <= 0.0 {
             break;
         }
-        let weighted = |k: usize| offset(inside[k]) * weight(inside[k]);
-        let shift = sum_vec_of(inside.len(), weighted) / weights;
-        let reach = inside.par_iter().map(|&i| offset(i).length()).reduce(|| 0.0, f64::max);
+        let shift = DVec3::new(x, y, z) / weights;
+        let distances = known.par_iter().map(|&i| offset(i).length());
+        let reach = distances.filter(|distance| *distance <= radius).reduce(|| 0.0, f64::max);
         centre += shift;
         // The first sphere holds everything around any point, and so does the second, now around
         // the mean.
@@ -238,7 +247,7 @@ pub fn density_centre(bodies: &Bodies, members: &[usize]) -> DVec3 {
             // By the triangle inequality no body of the last sphere is farther than this from the
             // new centre.
             radius = SHRINK * (reach + shift.length()).min(radius);
-            if inside.len() <= least || radius == 0.0 {
+            if inside <= least || radius == 0.0 {
                 break;
             }
         }
@@ -372,7 +381,7 @@ mod tests {
             centre += shift;
             if round > 0 {
                 radius = SHRINK * (reach + shift.length()).min(radius);
-                if inside.len() <= least || radius == 0.0 {
+                if inside <= least || radius == 0.0 {
                     break;
                 }
             }

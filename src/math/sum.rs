@@ -84,7 +84,7 @@ pub fn sum_vec_of(n: usize, term: impl Fn(usize) -> DVec3 + Sync) -> DVec3 {
 }
 
 /// K sums at once.
-fn sums_of<const K: usize>(n: usize, term: impl Fn(usize) -> [f64; K] + Sync) -> [f64; K] {
+pub fn sums_of<const K: usize>(n: usize, term: impl Fn(usize) -> [f64; K] + Sync) -> [f64; K] {
     let range = |first: usize| {
         let mut total = [CompensatedSum::default(); K];
         for i in first..(first + RANGE).min(n) {

@@ -52,7 +52,7 @@ pub fn for_each_sample(
     let motion = LookRequest::default().motion(&bodies, view, style, size, duration).unwrap();
     let interval = loaded.run.until / (SAMPLES - 1) as f64;
     // Positions to a hundredth of the picture need no small steps, except with three bodies.
-    let coarser = if bodies.len() > 3 { 4.0 } else { 1.0 };
+    let coarser = if bodies.len() > 3 { 8.0 } else { 1.0 };
     let steps = (interval / (coarser * settings.dt)).ceil().max(1.0) as u64;
     settings.dt = interval / steps as f64;
     let mut director = Director::default();
@@ -78,7 +78,7 @@ pub fn file_of(scene: &str) -> PathBuf {
 fn film(file: &Path) -> Vec<f64> {
     let size = PictureSize::new(1280, 720).unwrap();
     let mut fractions = Vec::new();
-    for_each_sample(file, 1000, &Style::default(), size, |_, bodies, camera| {
+    for_each_sample(file, 2000, &Style::default(), size, |_, bodies, camera| {
         fractions.push(framed_fraction(bodies, camera, size));
     });
     fractions
