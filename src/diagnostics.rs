@@ -381,7 +381,7 @@ mod tests {
             centre += shift;
             if round > 0 {
                 radius = SHRINK * (reach + shift.length()).min(radius);
-                if inside <= least || radius == 0.0 {
+                if inside.len() <= least || radius == 0.0 {
                     break;
                 }
             }

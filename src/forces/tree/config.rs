@@ -148,7 +148,7 @@ impl TreeConfig {
     }
 
     /// Whether far cells are expanded: only the rule `acceleration` with quadrupoles bounds what that
-    /// costs, and only up to [`MOST_ALPHA`] is it little.
+    /// costs, and only up to an alpha of 0.015 is it little.
     pub fn expands(&self) -> bool {
         let is_strict =
             matches!(self.opening, Opening::Acceleration { alpha } if alpha <= MOST_ALPHA);

@@ -52,7 +52,7 @@ pub struct Near {
 
 impl Near {
     /// Whether a cell at this distance from the box acts as a body at its centre of mass: if its
-    /// quadrupole, at most 1.5 tr Q / d^4, is below [`POINT`] of the allowance. `trace` is
+    /// quadrupole, at most 1.5 tr Q / d^4, is below `POINT` of the allowance. `trace` is
     /// 1.5 tr Q.
     #[inline(always)]
     pub fn is_point(&self, distance_squared: f32, trace: f32) -> bool {
