@@ -119,9 +119,10 @@ fn sigterm_cancels_a_long_step_on_all_ranks() {
         let [stdout, stderr] = texts(&output);
         let sentence = format!("stopped; resume with: gravitile resume {out}");
         assert!(stdout.contains(&sentence) && !stderr.contains("rank"), "{out}: {stdout} {stderr}");
-        let names: Vec<String> =
-            run_contents(&folder.join(out)).into_iter().map(|(name, _)| name).collect();
-        assert_eq!(names, ["energy.csv", "step_0000000000.gvt"], "{out}: no step should be done");
+        // The log begins with its first row, for which the potentials may not be known yet.
+        let names = run_contents(&folder.join(out)).into_iter().map(|(name, _)| name);
+        let snapshots: Vec<String> = names.filter(|name| name != "energy.csv").collect();
+        assert_eq!(snapshots, ["step_0000000000.gvt"], "{out}: no step should be done");
     }
 }
 
