@@ -133,18 +133,18 @@ fn sigint_to_the_launcher_stops_all_ranks_cleanly() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let args =
-        ["run", "plummer", "-n", "1000", "--engine", "cpu", "--dt", "0.0001", "--until", "2"];
-    let args = [&args[..], &["--every", "0.1", "--out"]].concat();
+        ["run", "plummer", "-n", "1000", "--engine", "cpu", "--dt", "0.0001", "--until", "0.5"];
+    let args = [&args[..], &["--every", "0.02", "--out"]].concat();
     run_without_mpi(folder, &[&args[..], &["whole"]].concat());
     let Some(mut command) = ranks(folder, 3) else { return };
     command.args(&args).arg("stopped");
-    let written = folder.join("stopped/step_0000001000.gvt");
+    let written = folder.join("stopped/step_0000000200.gvt");
     let child = Launched::new(&mut command).wait_for_file(&written);
     // SAFETY: interrupts a process that this test has started.
     unsafe { libc::kill(child.id(), libc::SIGINT) };
     let [stdout, stderr] = texts(&child.wait_for_exit(Duration::from_secs(20)));
     let [stopped, whole] =
-        ["stopped", "whole"].map(|run| folder.join(run).join("step_0000020000.gvt"));
+        ["stopped", "whole"].map(|run| folder.join(run).join("step_0000005000.gvt"));
     assert!(!stopped.exists(), "it should not have come to its end");
     assert!(stdout.contains("stopped; resume with:"), "{stdout} {stderr}");
     assert!(!stderr.contains("is gone"), "{stderr}");
