@@ -21,7 +21,7 @@ const CROWD = {{ crowd }}u;
 var<workgroup> lows: array<vec4<f32>, 64>;
 var<workgroup> highs: array<vec4<f32>, 64>;
 var<workgroup> found: atomic<u32>;
-var<workgroup> told: u32;
+var<workgroup> lane_totals: u32;
 
 fn is_before(a: vec2<u32>, b: vec2<u32>) -> bool {
     return a.y < b.y || (a.y == b.y && a.x < b.x);
@@ -60,10 +60,10 @@ fn bodies_in(cell: vec3<u32>, shift: u32) -> u32 {
 fn total(thread: u32) -> u32 {
     workgroupBarrier();
     if thread == 0u {
-        told = atomicLoad(&found);
+        lane_totals = atomicLoad(&found);
         atomicStore(&found, 0u);
     }
-    return workgroupUniformLoad(&told);
+    return workgroupUniformLoad(&lane_totals);
 }
 
 @compute @workgroup_size(64)
@@ -137,9 +137,9 @@ fn main(
             if total(thread) > CROWD {
                 word |= IS_SCATTERED;
                 if thread == 0u {
-                    told = atomicAdd(&tally[SCATTERED], 1u);
+                    lane_totals = atomicAdd(&tally[SCATTERED], 1u);
                 }
-                let place = workgroupUniformLoad(&told);
+                let place = workgroupUniformLoad(&lane_totals);
                 if place < params.room {
                     let record = 2u * (params.singles + GROUP * place + thread);
                     let is_one = first + thread < end;

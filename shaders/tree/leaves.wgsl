@@ -14,7 +14,7 @@ var<workgroup> lows: array<vec4<f32>, 64>;
 var<workgroup> highs: array<vec4<f32>, 64>;
 // A bit for each thread whose leaf has many bodies.
 var<workgroup> crowded: array<atomic<u32>, 2>;
-var<workgroup> told: vec2<u32>;
+var<workgroup> lane_totals: vec2<u32>;
 var<workgroup> leaf: vec2<u32>;
 
 // What every `stride`-th body from `begin` on adds to the first moments about `anchor`, and to the box.
@@ -97,9 +97,9 @@ fn main(
     }
     workgroupBarrier();
     if thread == 0u {
-        told = vec2(atomicLoad(&crowded[0]), atomicLoad(&crowded[1]));
+        lane_totals = vec2(atomicLoad(&crowded[0]), atomicLoad(&crowded[1]));
     }
-    let which = workgroupUniformLoad(&told);
+    let which = workgroupUniformLoad(&lane_totals);
     for (var k = 0u; k < THREADS; k++) {
         if ((which[k / 32u] >> (k % 32u)) & 1u) == 0u {
             continue;

@@ -82,7 +82,7 @@ var<workgroup> extent: atomic<u32>;
 var<workgroup> tile_bodies: array<u32, UNIT>;
 //% endif
 // Values shared with all lanes.
-var<workgroup> told: vec4<u32>;
+var<workgroup> lane_totals: vec4<u32>;
 //% include "tree/lanes/" ~ lanes_tell ~ ".wgsl"
 
 // The k-th among the waiting bodies followed by those of this turn's leaves; `sums` holds the number of bodies up to each
@@ -208,10 +208,10 @@ fn main(
                     is_last = after + children_of(stack[height - 2u - lane]) > UNIT;
                 }
                 if is_last {
-                    told = vec4(lane + 1u, after, 0u, 0u);
+                    lane_totals = vec4(lane + 1u, after, 0u, 0u);
                 }
             }
-            let taken = workgroupUniformLoad(&told);
+            let taken = workgroupUniformLoad(&lane_totals);
             height -= taken.x;
             //% if output == "counts"
             looked_at += taken.y;
@@ -276,7 +276,7 @@ fn main(
                 //% endif
             }
             //% endif
-            found = workgroupUniformLoad(&told);
+            found = workgroupUniformLoad(&lane_totals);
             waiting_cells += found.x;
             height += found.y;
             //% if expands
@@ -303,7 +303,7 @@ fn main(
                 opened = sums[lane];
             }
             sum_up(opened, lane);
-            let bodies = waiting + workgroupUniformLoad(&told).x;
+            let bodies = waiting + workgroupUniformLoad(&lane_totals).x;
             var done = 0u;
             while done + UNIT <= bodies || (is_last && done < bodies) {
                 if lane < UNIT {

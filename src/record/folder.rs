@@ -20,12 +20,12 @@ pub struct RunFolder {
     /// `None` if another process holds the lock and writes the folder.
     lock: Option<Lock>,
     /// Present until the run has begun; then the folder is removed again when dropped.
-    unbegun: Mutex<Option<Unbegun>>,
+    pending: Mutex<Option<PendingStart>>,
 }
 
 /// A run whose plan and first snapshot are not written yet.
 #[derive(Debug)]
-struct Unbegun {
+struct PendingStart {
     made_here: bool,
     first: Option<Snapshot>,
 }
@@ -73,8 +73,8 @@ impl Prepared {
     /// The folder of a run that begins when its first snapshot is written.
     pub fn begin_later(mut self, plan: Plan) -> RunFolder {
         let lock = self.lock.take().expect("it is held until it begins");
-        let unbegun = Mutex::new(Some(Unbegun { made_here: self.made_here, first: None }));
-        RunFolder { path: std::mem::take(&mut self.path), plan, lock: Some(lock), unbegun }
+        let pending = Mutex::new(Some(PendingStart { made_here: self.made_here, first: None }));
+        RunFolder { path: std::mem::take(&mut self.path), plan, lock: Some(lock), pending }
     }
 
     /// Why other processes are not locked out, if the file system has no locks.
@@ -103,21 +103,21 @@ impl Prepared {
 impl Drop for Prepared {
     fn drop(&mut self) {
         if let Some(lock) = self.lock.take() {
-            remove_unbegun(&self.path, lock, self.made_here);
+            remove_pending(&self.path, lock, self.made_here);
         }
     }
 }
 
 impl Drop for RunFolder {
     fn drop(&mut self) {
-        let unbegun = self.unbegun.get_mut().unwrap_or_else(PoisonError::into_inner).take();
-        if let (Some(unbegun), Some(lock)) = (unbegun, self.lock.take()) {
-            remove_unbegun(&self.path, lock, unbegun.made_here);
+        let pending = self.pending.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        if let (Some(pending), Some(lock)) = (pending, self.lock.take()) {
+            remove_pending(&self.path, lock, pending.made_here);
         }
     }
 }
 
-fn remove_unbegun(path: &Path, lock: Lock, made_here: bool) {
+fn remove_pending(path: &Path, lock: Lock, made_here: bool) {
     let _ = std::fs::remove_file(path.join(FIRST));
     lock.erase();
     if made_here {
@@ -171,7 +171,7 @@ impl RunFolder {
 
     /// The folder of a run that another process has locked: writing here does nothing.
     pub fn elsewhere(path: &Path, plan: Plan) -> Self {
-        Self { path: path.to_owned(), plan, lock: None, unbegun: Mutex::default() }
+        Self { path: path.to_owned(), plan, lock: None, pending: Mutex::default() }
     }
 
     /// [`RunFolder::open`] without a lock, for a folder that another process writes.
@@ -219,21 +219,21 @@ impl RunFolder {
         self.path.join(format!("step_{step:010}.gvt"))
     }
 
-    fn unbegun(&self) -> MutexGuard<'_, Option<Unbegun>> {
-        self.unbegun.lock().unwrap_or_else(PoisonError::into_inner)
+    fn pending(&self) -> MutexGuard<'_, Option<PendingStart>> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Holds the first snapshot of a run that has not begun for [`super::run`] to write beside the
     /// first steps.
     pub fn hold_first(&self, snapshot: Snapshot) {
-        if let Some(unbegun) = &mut *self.unbegun() {
-            unbegun.first = Some(snapshot);
+        if let Some(pending) = &mut *self.pending() {
+            pending.first = Some(snapshot);
         }
     }
 
     /// The first snapshot, if it has to be written.
     pub(super) fn take_first(&self) -> Option<Snapshot> {
-        self.unbegun().as_mut()?.first.take()
+        self.pending().as_mut()?.first.take()
     }
 
     /// Writes the first snapshot and the plan. The snapshot is renamed last, so that at any
@@ -258,10 +258,10 @@ impl RunFolder {
         if self.lock.is_none() {
             return Ok(());
         }
-        let mut unbegun = self.unbegun();
-        if unbegun.is_some() {
+        let mut pending = self.pending();
+        if pending.is_some() {
             self.begin(snapshot)?;
-            *unbegun = None;
+            *pending = None;
             return Ok(());
         }
         snapshot::write(self.snapshot_path(step), snapshot, &WriteOptions::default()).map(|_| ())

@@ -35,7 +35,7 @@ fn few_up_to(value: u32, lane: u32) -> u32 {
         + 8u * bits_before(3u, below);
 }
 
-// How many lanes before this one have the same kind, 1 to 4, or 0 for none; `told` becomes the number of each kind.
+// How many lanes before this one have the same kind, 1 to 4, or 0 for none; `lane_totals` becomes the number of each kind.
 fn rank_of(kind: u32, lane: u32) -> u32 {
     if kind > 0u {
         atomicOr(&bits[3u + kind], 1u << lane);
@@ -47,13 +47,13 @@ fn rank_of(kind: u32, lane: u32) -> u32 {
     }
     workgroupBarrier();
     if lane == 0u {
-        told = vec4(atomicLoad(&bits[4]), atomicLoad(&bits[5]), atomicLoad(&bits[6]), atomicLoad(&bits[7]));
-        told = countOneBits(told);
+        lane_totals = vec4(atomicLoad(&bits[4]), atomicLoad(&bits[5]), atomicLoad(&bits[6]), atomicLoad(&bits[7]));
+        lane_totals = countOneBits(lane_totals);
     }
     return bits_before(3u + max(kind, 1u), (1u << (lane % 32u)) - 1u);
 }
 
-// Sums of all lanes up to each, in `sums` from SUMS on; `told` becomes the sum of all.
+// Sums of all lanes up to each, in `sums` from SUMS on; `lane_totals` becomes the sum of all.
 fn sum_up(value: u32, lane: u32) {
     if lane < 32u {
         sums[lane] = value;
@@ -71,6 +71,6 @@ fn sum_up(value: u32, lane: u32) {
         workgroupBarrier();
     }
     if lane == 0u {
-        told.x = sums[63];
+        lane_totals.x = sums[63];
     }
 }

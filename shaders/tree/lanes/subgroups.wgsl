@@ -10,23 +10,23 @@ fn few_up_to(value: u32, lane: u32) -> u32 {
     return subgroupInclusiveAdd(value);
 }
 
-// How many lanes before this one have the same kind, 1 to 4, or 0 for none; `told` becomes the number of each kind.
+// How many lanes before this one have the same kind, 1 to 4, or 0 for none; `lane_totals` becomes the number of each kind.
 fn rank_of(kind: u32, lane: u32) -> u32 {
     let kinds = vec4(
         subgroupBallot(kind == 1u).x, subgroupBallot(kind == 2u).x, subgroupBallot(kind == 3u).x,
         subgroupBallot(kind == 4u).x);
     if lane == 0u {
-        told = countOneBits(kinds);
+        lane_totals = countOneBits(kinds);
     }
     let own = kinds[max(kind, 1u) - 1u];
     return countOneBits(own & ((1u << lane) - 1u));
 }
 
-// Sums of all lanes up to each, in `sums` from SUMS on; `told` becomes the sum of all.
+// Sums of all lanes up to each, in `sums` from SUMS on; `lane_totals` becomes the sum of all.
 fn sum_up(value: u32, lane: u32) {
     let sum = subgroupInclusiveAdd(value);
     sums[lane] = sum;
     if lane == 31u {
-        told.x = sum;
+        lane_totals.x = sum;
     }
 }

@@ -224,7 +224,14 @@ impl Screen {
 
     /// Drops the surface, as some drivers refuse a second one on the same window.
     pub fn release(&mut self) {
-        (self.surface, self.configured) = (None, false);
+        self.configured = false;
+        let surface = self.surface.take();
+        // wgpu 30 panics here, after it has freed what it can, if commands of a lost device still
+        // hold a texture of the surface.
+        let dropped = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(surface)));
+        if dropped.is_err() {
+            log::warn!("the surface of the lost device was still in use");
+        }
     }
 
     /// Rebuilds the render passes with the current shaders.

@@ -104,7 +104,7 @@ impl Expansion {
         let s: [f64; 3] = std::array::from_fn(|axis| along(axis) / unit);
         let derivatives = Derivatives::new(s, softening_squared / unit.powi(2));
         let [xx, yy, zz] = cell.diagonal.map(|q| f64::from(q) / 3.0);
-        let [xy, xz, yz] = cell.beside.map(|q| f64::from(q) / 3.0);
+        let [xy, xz, yz] = cell.off_diagonal.map(|q| f64::from(q) / 3.0);
         let second = [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]];
         for (sum, powers) in self.sums.iter_mut().zip(powers()) {
             let mut term = f64::from(cell.mass) * derivatives.of(powers);

@@ -40,7 +40,7 @@ pub struct CellForce {
     /// 1.5 times the trace of Q.
     pub trace: f32,
     /// 3 Q: xy, xz, yz.
-    pub beside: [f32; 3],
+    pub off_diagonal: [f32; 3],
     /// Half of the trace of Q, for the potential.
     pub half_trace: f32,
 }
@@ -94,7 +94,7 @@ impl CellRecord {
                 mass: moment.mass as f32,
                 diagonal: [xx, yy, zz].map(three),
                 trace: (1.5 * trace) as f32,
-                beside: [xy, xz, yz].map(three),
+                off_diagonal: [xy, xz, yz].map(three),
                 half_trace: (0.5 * trace) as f32,
             },
             bounds: CellBox {

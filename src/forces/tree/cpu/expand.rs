@@ -66,7 +66,7 @@ pub(super) unsafe fn expand<V: Lanes>(
                 let (p3_15, p3_3) = (p3.times(number(15.0)), p3.times(number(3.0)));
                 let (p4_105, p4_15) = (p4.times(number(105.0)), p4.times(number(15.0)));
                 let (p4_9, p4_3) = (p4.times(number(9.0)), p4.times(number(3.0)));
-                let (diagonal, beside) = ([xx, yy, zz], [xy, yz, zx]);
+                let (diagonal, off_diagonal) = ([xx, yy, zz], [xy, yz, zx]);
                 let n2 = n.map(|n| n.times(n));
                 let third = n2.map(|n2| p3_15.times(n2));
                 let fourth = n2.map(|n2| p4_105.times(n2));
@@ -78,7 +78,7 @@ pub(super) unsafe fn expand<V: Lanes>(
                     let own = b.times_plus(n2[k], diagonal[k].minus(a));
                     add(4 + k, p2, mixed.times_from(number(10.0), own));
                     let mixed = v[k].times_plus(n[next], v[next].times(n[k]));
-                    let own = b.times_plus(o, beside[k]);
+                    let own = b.times_plus(o, off_diagonal[k]);
                     add(7 + k, p2, mixed.times_from(number(5.0), own));
                     let less = third[k].minus(p3_3);
                     add(10 + k, n[k], p3_3.times_from(number(3.0), third[k]));
@@ -117,7 +117,7 @@ fn gathered<V: Lanes>(cells: &[u32], forces: &[CellForce]) -> [[f32; PACK]; 11] 
         }
         if is_one {
             let [xx, yy, zz] = cell.diagonal;
-            let [xy, xz, yz] = cell.beside;
+            let [xy, xz, yz] = cell.off_diagonal;
             let rest = [cell.mass, xx, yy, zz, cell.trace, xy, xz, yz];
             for (field, x) in fields[3..].iter_mut().zip(rest) {
                 field[k] = x;
@@ -142,14 +142,14 @@ mod tests {
             let at = random.vector();
             let centre = (distance * (at + at.normalize())).as_vec3().to_array();
             let mut q = || (0.1 * distance).powi(2) as f32 * random.vector().as_vec3();
-            let (diagonal, beside) = (q().abs(), 0.3 * q());
+            let (diagonal, off_diagonal) = (q().abs(), 0.3 * q());
             let trace = 0.5 * diagonal.element_sum();
             CellForce {
                 centre,
                 mass: 1.0 + random.unit() as f32,
                 diagonal: diagonal.to_array(),
                 trace,
-                beside: beside.to_array(),
+                off_diagonal: off_diagonal.to_array(),
                 half_trace: trace / 3.0,
             }
         };
@@ -197,7 +197,7 @@ mod tests {
             std::array::from_fn(|axis| f64::from(cell.centre[axis]) - f64::from(place[axis]));
         let i2 = s.iter().map(|s| s * s).sum::<f64>().recip();
         let [xx, yy, zz] = cell.diagonal.map(f64::from);
-        let [xy, xz, yz] = cell.beside.map(f64::from);
+        let [xy, xz, yz] = cell.off_diagonal.map(f64::from);
         let v = [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]
             .map(|row| row.iter().zip(s).map(|(q, s)| q * s).sum::<f64>());
         let q = v.iter().zip(s).map(|(v, s)| v * s).sum::<f64>();
@@ -210,7 +210,7 @@ mod tests {
     fn error_falls_with_the_extent_and_pull_is_the_gradient() {
         let all = cells(20, 3.0);
         let light = all.iter().map(|cell| CellForce { mass: 0.0, ..*cell }).collect::<Vec<_>>();
-        let point = CellForce { diagonal: [0.0; 3], beside: [0.0; 3], trace: 0.0, ..all[0] };
+        let point = CellForce { diagonal: [0.0; 3], off_diagonal: [0.0; 3], trace: 0.0, ..all[0] };
         let points =
             all.iter().map(|cell| CellForce { centre: cell.centre, mass: cell.mass, ..point });
         let points = points.collect::<Vec<_>>();

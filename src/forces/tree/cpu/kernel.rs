@@ -221,7 +221,7 @@ pub(super) unsafe fn cells<
                             continue;
                         }
                         let [xx, yy, zz] = cell.diagonal.map(|q| V::splat(q));
-                        let [xy, xz, yz] = cell.beside.map(|q| V::splat(q));
+                        let [xy, xz, yz] = cell.off_diagonal.map(|q| V::splat(q));
                         let v = [
                             xx.times_plus(s[0], xy.times_plus(s[1], xz.times(s[2]))),
                             xy.times_plus(s[0], yy.times_plus(s[1], yz.times(s[2]))),
@@ -231,9 +231,9 @@ pub(super) unsafe fn cells<
                         let q = q.times(i2);
                         let bracket = q.times(five_halves).minus(V::splat(cell.trace));
                         let along = i3.times(i2.times_plus(bracket, mass));
-                        let beside = i3.times(i2);
+                        let i5 = i3.times(i2);
                         for (axis, sum) in sum.acceleration.iter_mut().enumerate() {
-                            sum[k] = s[axis].times_plus(along, v[axis].times_from(beside, sum[k]));
+                            sum[k] = s[axis].times_plus(along, v[axis].times_from(i5, sum[k]));
                         }
                         if POTENTIAL {
                             let bracket = q.times(half).minus(V::splat(cell.half_trace));

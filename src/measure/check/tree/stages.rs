@@ -265,7 +265,12 @@ impl BuiltTree {
             let moved = 1e6 * reach * (reach + size);
             let scale = 3.0 * expected.force.mass * (size * size + moved);
             near(force.diagonal[axis], expected.force.diagonal[axis], scale, "second moment")?;
-            near(force.beside[axis], expected.force.beside[axis], scale, "second moment")?;
+            near(
+                force.off_diagonal[axis],
+                expected.force.off_diagonal[axis],
+                scale,
+                "second moment",
+            )?;
         }
         // In inner cells the radius may be larger by the rounding of the centre.
         let far = open.radius_squared.sqrt();
