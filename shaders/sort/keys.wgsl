@@ -24,3 +24,13 @@ fn digit_of(key: Key, shift: u32) -> u32 {
 fn block_of(workgroup: vec3<u32>, row: u32) -> u32 {
     return workgroup.y * row + workgroup.x;
 }
+//% if words == 2
+
+// The most keys of a run that each find their place by themselves.
+const RUN = 64u;
+
+// Whether two keys agree in the bits from `params.shift` on, which is below 32.
+fn agree(a: Key, b: Key) -> bool {
+    return a.y == b.y && ((a.x ^ b.x) >> params.shift) == 0u;
+}
+//% endif

@@ -1,7 +1,9 @@
 //! A stable sort of keys with payloads, on the device.
 //!
 //! An LSD radix sort: digit by digit from the lowest, 8 bits at a time, with three dispatches each:
-//! count the digits of every workgroup, add up, scatter. No workgroup waits for another, which
+//! count the digits of every workgroup, add up, scatter. All bits of 64-bit keys take five digits,
+//! from bit 24 on; keys that agree in them are few, and get their order by two more kernels
+//! (`sort/runs.wgsl`, `sort/long_runs.wgsl`). No workgroup waits for another, which
 //! WebGPU does not guarantee to end, and no subgroups are needed, whose size differs between
 //! adapters. The result of a stable sort is unique, so the bits are the same on every adapter and
 //! in every run.
@@ -77,6 +79,15 @@ const COUNT: (&str, &[Binding]) = ("sort/count.wgsl", &[Read, Write, Read]);
 const SUM_DIGITS: (&str, &[Binding]) = ("sort/digits.wgsl", &[Write, Write]);
 const SCATTER: (&str, &[Binding]) =
     ("sort/scatter.wgsl", &[Read, Read, Write, Write, Read, Read, Read]);
+const RUNS: (&str, &[Binding]) = ("sort/runs.wgsl", &[Read, Read, Write, Write, Write, Read]);
+const LONG_RUNS: (&str, &[Binding]) =
+    ("sort/long_runs.wgsl", &[Write, Write, Write, Write, Read, Read]);
+
+/// The lower digits of 64-bit keys, by which only keys that agree in the others are compared: an
+/// odd number, and below 32 bits.
+const LOW_DIGITS: u32 = 3;
+/// The most keys that agree and find their places at once: `RUN` in `sort/keys.wgsl`.
+const RUN: u32 = 64;
 
 fn text(file: &str, width: KeyWidth, rows: u32) -> Result<String> {
     template::assemble(file, context! { words => width.words(), rows })
@@ -88,6 +99,8 @@ pub struct Sort {
     /// One binding from the caller's buffers to those of the sort, and one back.
     directions: [Direction; 2],
     digits: BoundKernel,
+    /// For 64-bit keys: the kernels for short and long runs of keys that agree in the higher digits.
+    runs: Option<[BoundKernel; 2]>,
     params: Params<SortParams>,
     width: KeyWidth,
     capacity: u32,
@@ -152,8 +165,24 @@ impl Sort {
             };
         let directions = [direction(&own, &other).await?, direction(&other, &own).await?];
         let digits = bind(SUM_DIGITS, &[all(&counts), all(&totals), params.binding()]).await?;
+        let runs = if width == KeyWidth::Bits64 {
+            let long_runs = gpu.words("long runs", room.div_ceil(u64::from(RUN)));
+            let [[own_keys, own_payloads], [other_keys, other_payloads]] = [own, other];
+            let bound = [
+                other_keys,
+                other_payloads,
+                own_keys,
+                own_payloads,
+                all(&long_runs),
+                all(&count),
+                params.binding(),
+            ];
+            Some([bind(RUNS, &bound).await?, bind(LONG_RUNS, &bound).await?])
+        } else {
+            None
+        };
         let most_workgroups = gpu.limits.workgroups;
-        Ok(Self { directions, digits, params, width, capacity, rows, most_workgroups })
+        Ok(Self { directions, digits, runs, params, width, capacity, rows, most_workgroups })
     }
 
     /// Begins a submission.
@@ -185,8 +214,10 @@ impl Sort {
         let [x, y] = rows_of_workgroups(blocks, self.most_workgroups);
         // An even number of digits, so that the keys end in their own buffer.
         let digits = bits.min(self.width.bits()).div_ceil(2 * BITS) * 2;
-        for digit in 0..digits {
-            let direction = &self.directions[digit as usize % 2];
+        let runs = self.runs.as_ref().filter(|_| digits * BITS == self.width.bits());
+        let first = if runs.is_some() { LOW_DIGITS } else { 0 };
+        for digit in first..digits {
+            let direction = &self.directions[(digit - first) as usize % 2];
             let row = SortParams { count, blocks, shift: digit * BITS, ..Default::default() };
             let offset = [self.params.offset_of(row)];
             direction.count.set(pass, &offset);
@@ -195,6 +226,16 @@ impl Sort {
             pass.dispatch_workgroups(DIGITS, 1, 1);
             direction.scatter.set(pass, &offset);
             pass.dispatch_workgroups(x, y, 1);
+        }
+        if let Some([short, long]) = runs {
+            let row = SortParams { count, blocks, shift: LOW_DIGITS * BITS, ..Default::default() };
+            let offset = [self.params.offset_of(row)];
+            for (kernel, each) in [(short, 1), (long, RUN)] {
+                kernel.set(pass, &offset);
+                let blocks = count.div_ceil(DIGITS * each);
+                let [x, y] = rows_of_workgroups(blocks, self.most_workgroups);
+                pass.dispatch_workgroups(x, y, 1);
+            }
         }
     }
 }
@@ -223,8 +264,11 @@ mod tests {
 
     #[test]
     fn every_text_validates_and_translates() {
-        for (file, _) in [COUNT, SUM_DIGITS, SCATTER] {
+        for (file, _) in [COUNT, SUM_DIGITS, SCATTER, RUNS, LONG_RUNS] {
             for (width, rows) in [(KeyWidth::Bits32, 4), (KeyWidth::Bits64, 16)] {
+                if width == KeyWidth::Bits32 && file.contains("runs") {
+                    continue;
+                }
                 let text = text(file, width, rows).unwrap();
                 for language in [Language::SpirV, Language::Msl, Language::Hlsl] {
                     for checks in [Checks::On, Checks::Off] {

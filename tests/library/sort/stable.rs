@@ -78,12 +78,22 @@ fn sets(n: usize) -> Vec<(&'static str, Vec<u64>)> {
     // Equal keys in every wave; distinct ones differ in the highest and in the lowest digit.
     let few = (0..n).map(|_| random.next() % 3).map(|k| (k << 61) | (k << 31) | (k % 2)).collect();
     let equal = vec![0x1234_5678_9abc_def0; n];
+    // Runs of 1 to 150 keys, and every third key in one, that differ in their lowest 24 bits alone.
+    let mut run = 0;
+    let runs = (0..n)
+        .map(|k| {
+            let low = random.next() & 0x00ff_3f7f;
+            run = if random.next() % 75 == 0 { random.next() } else { run };
+            if k % 3 == 0 { low } else { (run & !0x00ff_ffff) | low }
+        })
+        .collect();
     vec![
         ("random", anything),
         ("sorted", sorted),
         ("reverse", reverse),
         ("few distinct", few),
         ("all equal", equal),
+        ("runs", runs),
     ]
 }
 
@@ -92,7 +102,7 @@ fn assert_sorts_like_host(width: KeyWidth) {
     for n in SIZES {
         // The largest sets take long on software adapters: only two, without checks.
         let is_large = n > 100_000;
-        let names = ["random", "few distinct"];
+        let names = ["random", "few distinct", "runs"];
         for (name, keys) in
             sets(n as usize).into_iter().filter(|(name, _)| !is_large || names.contains(name))
         {
