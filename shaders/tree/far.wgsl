@@ -31,13 +31,24 @@ const LANES = 32u;
 const FAR_LENGTH = {{ far_length }}u;
 const TERMS = 36u;
 
-var<workgroup> parts: array<f32, 36 * 33>;
+var<workgroup> parts: array<f32, 12 * 33>;
 var<workgroup> totals: array<f32, TERMS>;
 
-fn put(lane: u32, term: u32, value: vec3<f32>) {
-    parts[term * 33u + lane] = value.x;
-    parts[(term + 1u) * 33u + lane] = value.y;
-    parts[(term + 2u) * 33u + lane] = value.z;
+// Adds twelve terms over all lanes.
+fn add_up(lane: u32, begin: u32, a: vec3<f32>, b: vec3<f32>, c: vec3<f32>, d: vec3<f32>) {
+    let values = array<f32, 12>(a.x, a.y, a.z, b.x, b.y, b.z, c.x, c.y, c.z, d.x, d.y, d.z);
+    //% for k in range(12)
+    parts[{{ k * 33 }}u + lane] = values[{{ k }}];
+    //% endfor
+    workgroupBarrier();
+    if lane < 12u {
+        var sum = 0.0;
+        for (var k = 0u; k < LANES; k++) {
+            sum += parts[lane * 33u + k];
+        }
+        totals[begin + lane] = sum;
+    }
+    workgroupBarrier();
 }
 
 fn total(term: u32) -> vec3<f32> {
@@ -82,16 +93,26 @@ fn main(
     //% if potential
     var zeroth = 0.0;
     //% endif
+    // The next cell is loaded while this one acts.
+    var next = 3u * far_cells[list + 1u + min(lane, count - 1u)];
+    var next_mass = cell_force[next];
+    var next_moments = cell_force[next + 1u];
+    var next_others = cell_force[next + 2u].xyz;
     for (var k = lane; k < count; k += LANES) {
-        let cell = far_cells[list + 1u + k];
-        let mass = cell_force[3u * cell];
+        let mass = next_mass;
+        let own_moments = next_moments;
+        let own_others = next_others;
+        next = 3u * far_cells[list + 1u + min(k + LANES, count - 1u)];
+        next_mass = cell_force[next];
+        next_moments = cell_force[next + 1u];
+        next_others = cell_force[next + 2u].xyz;
         let towards = mass.xyz - middle;
         let inverse = inverseSqrt(dot(towards, towards) + params.softening_squared);
         let n = towards * inverse;
         let t = unit * inverse;
         let squared = inverse * inverse;
-        let moments = cell_force[3u * cell + 1u] * squared;
-        let others = cell_force[3u * cell + 2u].xyz * squared;
+        let moments = own_moments * squared;
+        let others = own_others * squared;
         let v = vec3(
             fma(moments.x, n.x, fma(others.x, n.y, others.y * n.z)),
             fma(others.x, n.x, fma(moments.y, n.y, others.z * n.z)),
@@ -127,27 +148,9 @@ fn main(
         xxyy += fma(vec3(-p4_15), second + second.yzx, fma(fourth, second.yzx, vec3(p4_3)));
         xxyz = fma(o.yzx, fourth - p4_15, xxyz);
     }
-    put(lane, 0u, first);
-    put(lane, 3u, xx);
-    put(lane, 6u, xy);
-    put(lane, 9u, xxx);
-    put(lane, 12u, xxy);
-    put(lane, 15u, xxz);
-    put(lane, 18u, xxxx);
-    put(lane, 21u, xxxy);
-    put(lane, 24u, xxxz);
-    put(lane, 27u, xxyy);
-    put(lane, 30u, xxyz);
-    put(lane, 33u, vec3(xyz, {% if potential %}zeroth{% else %}0.0{% endif %}, 0.0));
-    workgroupBarrier();
-    for (var term = lane; term < TERMS; term += LANES) {
-        var sum = 0.0;
-        for (var k = 0u; k < LANES; k++) {
-            sum += parts[term * 33u + k];
-        }
-        totals[term] = sum;
-    }
-    workgroupBarrier();
+    add_up(lane, 0u, first, xx, xy, xxx);
+    add_up(lane, 12u, xxy, xxz, xxxx, xxxy);
+    add_up(lane, 24u, xxxz, xxyy, xxyz, vec3(xyz, {% if potential %}zeroth{% else %}0.0{% endif %}, 0.0));
     let all_xyz = totals[33];
     for (var sink = sinks.x + lane; sink < sinks.y; sink += LANES) {
         let y = (sources[sink].xyz - middle) / unit;

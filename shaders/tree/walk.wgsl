@@ -1,18 +1,16 @@
-//% if enabled
-enable subgroups;
-//% endif
 // Forces on 64 sinks that are neighbours on the curve: one workgroup walks through the cells for all of them
-// (Barnes 1990), turn by turn. A turn takes up to 32 cells from the stack. Each is opened, or accepted and put on a
-// list; bodies of opened leaves go on another list. Whenever a list holds 32 entries they become a tile in workgroup
-// memory, which is applied to all sinks. A cell whose quadrupole does not matter goes on the list of bodies.
-// A cell that is far enough for an expansion about the middle of the group goes on a list for `tree/far.wgsl`; if that
-// list is full, it acts like the others.
+// (Barnes 1990), turn by turn. A turn takes up to 64 cells from the stack, one for each lane. Each is opened, or accepted
+// and put on a list; opened leaves go on another list. 32 accepted cells become a tile in workgroup memory, which acts on
+// all sinks; 64 opened leaves become tiles of 64 bodies. A cell whose quadrupole does not matter goes on the list of leaves,
+// as one body. A cell that is far enough for an expansion about the middle of the group goes on a list for
+// `tree/far.wgsl`; if that list is full, it acts like the others.
 //
-// The stack cannot overflow: a turn pushes at most 32 entries and takes at least 4; with more than 208 on it a turn
-// takes one, which adds at most 7 per level, 147 in all.
+// The stack cannot overflow: a turn pushes at most 64 entries and takes at least 8; with more than 112 on it a turn
+// takes one, which adds at most 7 per level, 147 in all. With room for 128 fewer the walk was 27 % slower, with 128 more
+// 4 % (one million bodies, NVIDIA H100): turns of one entry, and workgroup memory.
 //
-// The order of the sums depends only on the tree and the group, not on how groups are distributed over dispatches, nor
-// on LANES. No workgroup waits for another.
+// The order of the sums depends only on the tree and the group, not on how groups are distributed over dispatches. No
+// workgroup waits for another.
 //% include "tree/common.wgsl"
 //% include "tree/cell.wgsl"
 //% include "tree/sinks.wgsl"
@@ -52,57 +50,144 @@ const FAR_LENGTH = {{ far_length }}u;
 
 //% include "tree/walking.wgsl"
 
-const LANES = {{ lanes }}u;
-// Cells of a turn, and entries of a tile.
+// Lanes of a workgroup, one for each sink; also the cells of a turn, the leaves opened at a time, and the bodies of a tile.
+const LANES = 64u;
+// Entries of the stack that a turn takes at most, and cells of a tile.
 const UNIT = 32u;
-const MOST = 384u;
-const NARROW = 208u;
+const MOST = 320u;
+const NARROW = 112u;
 //% if expands
 // The most far cells.
 const FAR_ROOM = {{ far_length - 1 }}u;
 //% endif
 // On the list of bodies: the number of a cell that acts as a point.
 const IS_CELL = 0x80000000u;
+// On the list of leaves: the bodies outside the cube.
+const OUTSIDE = 0x7fffffffu;
 
 var<workgroup> stack: array<u32, MOST>;
-// This turn's cells.
-var<workgroup> turn: array<u32, UNIT>;
-// Cells that are accepted and wait for a full tile.
-var<workgroup> accepted: array<u32, 64>;
-// This turn's leaves and points: their first bodies. How many they hold is in `sums`, and then how many there are up to each.
-var<workgroup> leaf_first: array<u32, UNIT>;
-// Bodies of earlier leaves that wait for a full tile.
-var<workgroup> rest: array<u32, UNIT>;
+// Cells that are accepted and wait for a full tile: those that were too few, and a turn's.
+var<workgroup> accepted: array<u32, 96>;
+// Leaves and points that wait to be opened: those that were too few, a turn's, and the bodies outside the cube.
+var<workgroup> leaves: array<u32, 129>;
+// Of the leaves that are opened: how many bodies there are up to each, and what the place of a body among them is added to,
+// to give its number.
+var<workgroup> sums: array<u32, LANES>;
+var<workgroup> firsts: array<u32, LANES>;
 var<workgroup> tile: array<vec4<f32>, 96>;
+//% if potential
+var<workgroup> tile_bodies: array<u32, LANES>;
+//% endif
 //% if expands
 // The square of the largest distance of a sink from the middle, as bits: those of positive numbers have their order.
 var<workgroup> extent: atomic<u32>;
 //% endif
-//% if potential
-var<workgroup> tile_bodies: array<u32, UNIT>;
-//% endif
-// Values shared with all lanes.
-var<workgroup> lane_totals: vec4<u32>;
-//% include "tree/lanes/" ~ lanes_tell ~ ".wgsl"
+// Binary digits of the numbers of children, one bit for each entry that is taken.
+var<workgroup> digits: array<atomic<u32>, 4>;
+// One bit for each cell of a turn: where the children of an entry begin, and the cells of each kind.
+var<workgroup> begins: array<atomic<u32>, 2>;
+var<workgroup> kinds: array<atomic<u32>, 8>;
+// What the turn has found: numbers of cells of each kind, and in the upper half of the first the entries taken.
+var<workgroup> found: vec4<u32>;
+// The bodies of all leaves that are opened.
+var<workgroup> opened_bodies: u32;
 
-// The k-th among the waiting bodies followed by those of this turn's leaves; `sums` holds the number of bodies up to each
-// leaf.
-fn listed(k: u32, waiting: u32) -> u32 {
-    if k < waiting {
-        return rest[k];
+// A lane's bit and those below it, in two words.
+fn bits_up_to(lane: u32) -> vec2<u32> {
+    let mask = (2u << (lane % 32u)) - 1u;
+    return select(vec2(0xffffffffu, mask), vec2(mask, 0u), lane < 32u);
+}
+
+fn count_of(bits: vec2<u32>) -> u32 {
+    let counts = countOneBits(bits);
+    return counts.x + counts.y;
+}
+
+fn cells_of_kind(kind: u32) -> vec2<u32> {
+    return vec2(atomicLoad(&kinds[2u * kind - 2u]), atomicLoad(&kinds[2u * kind - 1u]));
+}
+
+// The place of a lane's cell among the children of the entries that are taken: bits where those of an entry begin, up to
+// this lane. As many entries are taken as have LANES children together.
+fn begins_up_to(children: u32, lane: u32) -> vec2<u32> {
+    for (var k = 0u; k < 4u; k++) {
+        if ((children >> k) & 1u) != 0u {
+            atomicOr(&digits[k], 1u << lane);
+        }
     }
-    let place = k - waiting;
+    if lane < 8u {
+        atomicStore(&kinds[lane], 0u);
+    }
+    workgroupBarrier();
+    if children > 0u {
+        var first = 0u;
+        for (var k = 0u; k < 4u; k++) {
+            first += countOneBits(atomicLoad(&digits[k]) & ((1u << lane) - 1u)) << k;
+        }
+        if first + children <= LANES {
+            atomicOr(&begins[first / 32u], 1u << (first % 32u));
+        }
+    }
+    workgroupBarrier();
+    if lane < 4u {
+        atomicStore(&digits[lane], 0u);
+    }
+    return vec2(atomicLoad(&begins[0]), atomicLoad(&begins[1]));
+}
+
+// How many lanes before this one have the same kind, 1 to 4, or 0 for none.
+fn rank_of(kind: u32, entries: u32, lane: u32) -> u32 {
+    if kind > 0u {
+        atomicOr(&kinds[2u * kind - 2u + lane / 32u], 1u << (lane % 32u));
+    }
+    workgroupBarrier();
+    if lane < 2u {
+        atomicStore(&begins[lane], 0u);
+    }
+    if lane == 0u {
+        found = vec4(count_of(cells_of_kind(1u)) | (entries << 16u), count_of(cells_of_kind(2u)),
+            count_of(cells_of_kind(3u)), count_of(cells_of_kind(4u)));
+    }
+    return count_of(cells_of_kind(max(kind, 1u)) & bits_up_to(lane)) - min(kind, 1u);
+}
+
+// The sum of the values of all lanes up to this one, also in `sums`; `opened_bodies` becomes that of all.
+fn sum_up_to(value: u32, lane: u32) -> u32 {
+    var sum = value;
+    sums[lane] = sum;
+    workgroupBarrier();
+    //% for k in range(6)
+    if lane >= {{ [1, 2, 4, 8, 16, 32][k] }}u {
+        sum += {{ ["sums", "firsts"][k % 2] }}[lane - {{ [1, 2, 4, 8, 16, 32][k] }}u];
+    }
+    {{ ["firsts", "sums"][k % 2] }}[lane] = sum;
+    workgroupBarrier();
+    //% endfor
+    if lane + 1u == LANES {
+        opened_bodies = sum;
+    }
+    return sum;
+}
+
+// The body at this place among those of the leaves that are opened.
+fn listed(place: u32) -> u32 {
     var leaf = 0u;
-    for (var step = UNIT / 2u; step > 0u; step = step >> 1u) {
-        if sums[SUMS + leaf + step - 1u] <= place {
+    for (var step = LANES / 2u; step > 0u; step = step >> 1u) {
+        if sums[leaf + step - 1u] <= place {
             leaf += step;
         }
     }
-    var before = 0u;
-    if leaf > 0u {
-        before = sums[SUMS + leaf - 1u];
+    return firsts[leaf] + place;
+}
+
+// Position and mass of an entry of the list of bodies.
+fn source_of(body: u32) -> vec4<f32> {
+    //% if points
+    if body >= IS_CELL {
+        return cell_force[3u * (body - IS_CELL)];
     }
-    return leaf_first[leaf] + place - before;
+    //% endif
+    return sources[body];
 }
 
 @compute @workgroup_size(LANES)
@@ -133,15 +218,12 @@ fn main(
     let cells = state.cells;
 
     // A lane past the last sink works on the last one and does not write its result.
-    //% for k in range(r)
-    let sink_index_{{ k }} = begin + lane + {{ k }}u * LANES;
-    let from_{{ k }} = min(sink_index_{{ k }}, end - 1u);
-    let sink_{{ k }} = sources[from_{{ k }}].xyz;
-    var total_{{ k }} = vec3(0.0);
+    let sink_index = begin + lane;
+    let sink = sources[min(sink_index, end - 1u)].xyz;
+    var total = vec3(0.0);
     //% if potential
-    var potential_total_{{ k }} = 0.0;
+    var potential_total = 0.0;
     //% endif
-    //% endfor
     let low = groups[2u * group].xyz;
     let high = groups[2u * group + 1u].xyz;
     let reach = reach_of(groups[2u * group].w, params.opening);
@@ -155,14 +237,17 @@ fn main(
         atomicStore(&extent, 0u);
         //% endif
     }
-    begin_lanes(lane);
+    if lane < 4u {
+        atomicStore(&digits[lane], 0u);
+    }
+    if lane < 2u {
+        atomicStore(&begins[lane], 0u);
+    }
     workgroupBarrier();
     //% if expands
     let middle = 0.5 * (low + high);
-    //% for k in range(r)
-    let about_{{ k }} = sink_{{ k }} - middle;
-    atomicMax(&extent, bitcast<u32>(dot(about_{{ k }}, about_{{ k }})));
-    //% endfor
+    let from_middle = sink - middle;
+    atomicMax(&extent, bitcast<u32>(dot(from_middle, from_middle)));
     workgroupBarrier();
     let extent_squared = bitcast<f32>(atomicLoad(&extent));
     let lost = select(0.0, {{ expanded }} * allowance, end - begin >= FEWEST);
@@ -170,8 +255,11 @@ fn main(
     //% endif
 
     var height = min(cells, 1u);
+    // How many bodies of earlier leaves wait for a full tile, and this lane's.
     var waiting = 0u;
+    var rest = 0xffffffffu;
     var waiting_cells = 0u;
+    var waiting_leaves = 0u;
     var is_first = true;
     //% if expands and output != "lists"
     let far_list = FAR_LENGTH * (group - params.group_begin);
@@ -187,44 +275,31 @@ fn main(
         //% elif output == "share"
         work += 1u;
         //% endif
-        // Numbers of near cells accepted, cells pushed, leaves opened, and far cells accepted.
-        var found = vec4(0u);
         if height > 0u {
-            // Takes ranges of children from the top of the stack, for up to 32 cells.
+            // Takes ranges of children from the top of the stack, for up to 64 cells.
             let taking = select(min(height, UNIT), 1u, height > NARROW);
-            var word = 0u;
             var children = 0u;
             if lane < taking {
-                word = stack[height - 1u - lane];
-                children = children_of(word);
+                children = children_of(stack[height - 1u - lane]);
             }
-            let after = few_up_to(children, lane);
-            if lane < taking && after <= UNIT {
-                for (var k = 0u; k < children; k++) {
-                    turn[after - children + k] = first_child(word) + k;
-                }
-                var is_last = lane + 1u == taking;
-                if !is_last {
-                    is_last = after + children_of(stack[height - 2u - lane]) > UNIT;
-                }
-                if is_last {
-                    lane_totals = vec4(lane + 1u, after, 0u, 0u);
-                }
-            }
-            let taken = workgroupUniformLoad(&lane_totals);
-            height -= taken.x;
-            //% if output == "counts"
-            looked_at += taken.y;
+            let all_begins = begins_up_to(children, lane);
+            let begins_before = all_begins & bits_up_to(lane);
+            // This lane's cell.
+            let offset = lane - select(firstLeadingBit(begins_before.x), 32u + firstLeadingBit(begins_before.y),
+                begins_before.y != 0u);
+            let word = stack[height - count_of(begins_before)];
+            let exists = offset < children_of(word);
+            let cell = select(0u, first_child(word) + offset, exists);
+            let about = bitcast<vec4<f32>>(cell_open[2u * cell]);
+            let open = cell_open[2u * cell + 1u].xy;
+            //% if points or expands
+            let mass = cell_force[3u * cell].w;
+            let trace = cell_force[3u * cell + 1u].w;
             //% endif
-
-            // One cell for each lane.
             var kind = 0u;
-            var cell = 0u;
-            var open = vec4(0u);
-            if lane < taken.y {
-                cell = turn[lane];
-                let about = bitcast<vec4<f32>>(cell_open[2u * cell]);
-                open = cell_open[2u * cell + 1u];
+            var leaf = cell;
+            // A cell without mass is skipped.
+            if exists && about.w >= 0.0 {
                 let gap = max(max(low - about.xyz, about.xyz - high), vec3(0.0));
                 let distance_squared = dot(gap, gap);
                 var compared = distance_squared;
@@ -234,38 +309,29 @@ fn main(
                 //% endif
                 let radius_squared = bitcast<f32>(open.x);
                 let far = distance_squared > radius_squared && is_far(compared, reach, about.w, radius_squared);
-                // A cell without mass is skipped.
-                if about.w >= 0.0 {
-                    kind = select(select(2u, 3u, open.y == IS_LEAF), 1u, far);
+                kind = select(select(2u, 3u, open.y == IS_LEAF), 1u, far);
+                //% if expands
+                if far && far_count + LANES < FAR_ROOM
+                    && is_expanded(about.xyz - middle, extent_squared, mass, trace, lost) {
+                    kind = 4u;
                 }
-                //% if points or expands
-                if kind == 1u {
-                    let trace = cell_force[3u * cell + 1u].w;
-                    //% if expands
-                    if far_count + UNIT < FAR_ROOM && is_expanded(about.xyz - middle, extent_squared,
-                        cell_force[3u * cell].w, trace, lost) {
-                        kind = 4u;
-                    }
-                    //% endif
-                    //% if points
-                    if kind == 1u && is_point(distance_squared, trace, allowance) {
-                        // As a body at the cell's centre of mass.
-                        kind = 3u;
-                        open.z = cell | IS_CELL;
-                        open.w = 1u;
-                    }
-                    //% endif
+                //% endif
+                //% if points
+                if kind == 1u && is_point(distance_squared, trace, allowance) {
+                    // As a body at the cell's centre of mass.
+                    kind = 3u;
+                    leaf |= IS_CELL;
                 }
                 //% endif
             }
-            let before = rank_of(kind, lane);
+            let entries = count_of(all_begins);
+            let before = rank_of(kind, entries, lane);
             if kind == 1u {
                 accepted[waiting_cells + before] = cell;
             } else if kind == 2u {
-                stack[height + before] = open.y;
+                stack[height - entries + before] = open.y;
             } else if kind == 3u {
-                leaf_first[before] = open.z;
-                sums[before] = open.w;
+                leaves[waiting_leaves + before] = leaf;
             }
             //% if expands
             if kind == 4u {
@@ -276,109 +342,109 @@ fn main(
                 //% endif
             }
             //% endif
-            found = workgroupUniformLoad(&lane_totals);
-            waiting_cells += found.x;
-            height += found.y;
+            let now = workgroupUniformLoad(&found);
+            waiting_cells += now.x & 0xffffu;
+            height = height - (now.x >> 16u) + now.y;
+            waiting_leaves += now.z;
             //% if expands
-            far_count += found.w;
+            far_count += now.w;
+            //% endif
+            //% if output == "counts"
+            looked_at += (now.x & 0xffffu) + now.y + now.z + now.w;
             //% endif
         }
-        var leaves = found.z;
         if is_first && outside > 0u {
             // Bodies outside the cube attract one by one. They come after all others, like one more leaf.
             if lane == 0u {
-                leaf_first[leaves] = inside;
-                sums[leaves] = outside;
+                leaves[waiting_leaves] = OUTSIDE;
             }
-            leaves += 1u;
+            waiting_leaves += 1u;
+            workgroupBarrier();
         }
         is_first = false;
         let is_last = height == 0u;
 
-        if leaves > 0u || (is_last && waiting > 0u) {
-            // How many bodies there are up to each leaf.
-            workgroupBarrier();
-            var opened = 0u;
-            if lane < leaves {
-                opened = sums[lane];
-            }
-            sum_up(opened, lane);
-            let bodies = waiting + workgroupUniformLoad(&lane_totals).x;
-            var done = 0u;
-            while done + UNIT <= bodies || (is_last && done < bodies) {
-                if lane < UNIT {
-                    var source = vec4(0.0);
-                    var body = 0xffffffffu;
-                    if done + lane < bodies {
-                        body = listed(done + lane, waiting);
-                        //% if points
-                        if body >= IS_CELL {
-                            source = cell_force[3u * (body - IS_CELL)];
-                        } else {
-                            source = sources[body];
-                        }
-                        //% else
-                        source = sources[body];
-                        //% endif
-                        //% if output == "lists"
-                        lists[list + 3u + MOST_CELLS + told_bodies + lane] = body;
-                        //% endif
-                    }
-                    tile[lane] = source;
-                    //% if potential
-                    tile_bodies[lane] = body;
-                    //% endif
+        while waiting_leaves >= LANES || (is_last && waiting_leaves + waiting > 0u) {
+            let opened = min(waiting_leaves, LANES);
+            waiting_leaves -= opened;
+            // The first body of a leaf, and how many it has.
+            var held = vec2(0u);
+            if lane < opened {
+                let leaf = leaves[waiting_leaves + lane];
+                if leaf == OUTSIDE {
+                    held = vec2(inside, outside);
+                } else if leaf >= IS_CELL {
+                    held = vec2(leaf, 1u);
+                } else {
+                    held = cell_open[2u * leaf + 1u].zw;
                 }
-                workgroupBarrier();
-                //% for k in range(r)
-                var sum_{{ k }} = vec3(0.0);
+            }
+            firsts[lane] = held.x + held.y - sum_up_to(held.y, lane);
+            let bodies = waiting + workgroupUniformLoad(&opened_bodies);
+            let is_end = is_last && waiting_leaves == 0u;
+            var body = select(0xffffffffu, rest, lane < waiting);
+            if lane >= waiting && lane < min(bodies, LANES) {
+                body = listed(lane - waiting);
+            }
+            var source = vec4(0.0);
+            if lane < min(bodies, LANES) {
+                source = source_of(body);
+            }
+            var done = 0u;
+            while done + LANES <= bodies || (is_end && done < bodies) {
+                tile[lane] = source;
                 //% if potential
-                var potential_{{ k }} = 0.0;
+                tile_bodies[lane] = body;
                 //% endif
-                //% endfor
-                for (var column = 0u; column < {{ bodies_taken }}u; column += {{ u }}u) {
+                //% if output == "lists"
+                if done + lane < bodies {
+                    lists[list + 3u + MOST_CELLS + told_bodies + lane] = body;
+                }
+                //% endif
+                workgroupBarrier();
+                // The next tile is loaded while this one acts.
+                body = 0xffffffffu;
+                source = vec4(0.0);
+                if done + LANES + lane < bodies {
+                    body = listed(done + LANES + lane - waiting);
+                    source = source_of(body);
+                }
+                let many = min(LANES, bodies - done);
+                var sum = vec3(0.0);
+                //% if potential
+                var potential = 0.0;
+                //% endif
+                for (var column = 0u; column < min(many, {{ bodies_taken }}u); column += {{ u }}u) {
                     //% for copy in range(u)
                     let source_{{ copy }} = tile[column + {{ copy }}u];
-                    //% for k in range(r)
-                    sum_{{ k }} = attract(sum_{{ k }}, sink_{{ k }}, source_{{ copy }}, params.softening_squared);
+                    sum = attract(sum, sink, source_{{ copy }}, params.softening_squared);
                     //% if potential
-                    potential_{{ k }} = potential_of(potential_{{ k }}, sink_{{ k }}, source_{{ copy }},
-                        params.softening_squared, tile_bodies[column + {{ copy }}u] == sink_index_{{ k }});
+                    potential = potential_of(potential, sink, source_{{ copy }},
+                        params.softening_squared, tile_bodies[column + {{ copy }}u] == sink_index);
                     //% endif
                     //% endfor
-                    //% endfor
                 }
-                //% for k in range(r)
-                total_{{ k }} += sum_{{ k }};
+                total += sum;
                 //% if potential
-                potential_total_{{ k }} += potential_{{ k }};
+                potential_total += potential;
                 //% endif
-                //% endfor
                 workgroupBarrier();
                 //% if output == "lists"
-                told_bodies += min(UNIT, bodies - done);
+                told_bodies += many;
                 //% elif output == "counts"
-                met_bodies += min(UNIT, bodies - done);
+                met_bodies += many;
                 //% endif
                 //% if output == "share"
-                work += 1u;
+                work += 2u;
                 //% endif
-                done += UNIT;
+                done += LANES;
             }
             // Bodies that do not fill a tile wait.
-            var left = 0u;
+            rest = body;
+            waiting = 0u;
             if bodies > done {
-                left = bodies - done;
+                waiting = bodies - done;
             }
-            var body = 0u;
-            if lane < left {
-                body = listed(done + lane, waiting);
-            }
-            workgroupBarrier();
-            if lane < left {
-                rest[lane] = body;
-            }
-            waiting = left;
             workgroupBarrier();
         }
 
@@ -402,14 +468,12 @@ fn main(
                 //% endif
             }
             workgroupBarrier();
-            //% for k in range(r)
-            var sum_{{ k }} = vec3(0.0);
+            var sum = vec3(0.0);
             //% if potential
-            var potential_{{ k }} = 0.0;
+            var potential = 0.0;
             //% endif
-            //% endfor
             //% set moments = ", diagonal, beside" if quadrupole else ""
-            for (var column = 0u; column < {{ cells_taken }}u; column += {{ u }}u) {
+            for (var column = 0u; column < min(many, {{ cells_taken }}u); column += {{ u }}u) {
                 //% for copy in range(u)
                 {
                     let mass = tile[column + {{ copy }}u];
@@ -417,21 +481,17 @@ fn main(
                     let diagonal = tile[UNIT + column + {{ copy }}u];
                     let beside = tile[2u * UNIT + column + {{ copy }}u];
                     //% endif
-                    //% for k in range(r)
-                    sum_{{ k }} = pull_of(sum_{{ k }}, sink_{{ k }}, mass{{ moments }});
+                    sum = pull_of(sum, sink, mass{{ moments }});
                     //% if potential
-                    potential_{{ k }} = cell_potential(potential_{{ k }}, sink_{{ k }}, mass{{ moments }});
+                    potential = cell_potential(potential, sink, mass{{ moments }});
                     //% endif
-                    //% endfor
                 }
                 //% endfor
             }
-            //% for k in range(r)
-            total_{{ k }} += sum_{{ k }};
+            total += sum;
             //% if potential
-            potential_total_{{ k }} += potential_{{ k }};
+            potential_total += potential;
             //% endif
-            //% endfor
             workgroupBarrier();
             //% if output == "lists"
             told_cells += many;
@@ -465,33 +525,27 @@ fn main(
     // In the order of the curve, where each device's part is one range. The first sink of a group holds the group's cost;
     // if sinks walk one by one, an estimate for all of them.
     let each = select(1u, GROUP, group >= params.singles);
-    //% for k in range(r)
-    if sink_index_{{ k }} < end {
-        partial_sums[sink_index_{{ k }}] =
-            vec4(total_{{ k }}, select(0.0, f32(work * each), sink_index_{{ k }} == begin));
+    if sink_index < end {
+        partial_sums[sink_index] =
+            vec4(total, select(0.0, f32(work * each), sink_index == begin));
     }
-    //% endfor
     //% elif output == "counts"
     // In the order of the curve. The first sink of a group holds the numbers of turns, of cells looked at, and of cells and
     // bodies applied, the second that of far cells; enough of the forces is written to keep the compiler from leaving them
     // out.
     let met = vec3(f32(looked_at), f32(met_cells), f32(met_bodies));
-    //% for k in range(r)
-    if sink_index_{{ k }} < end {
-        var number = dot(total_{{ k }}, vec3(1.0));
-        if sink_index_{{ k }} <= begin + 1u {
-            number = f32(select({% if expands %}far_count{% else %}0u{% endif %}, turns, sink_index_{{ k }} == begin));
+    if sink_index < end {
+        var number = dot(total, vec3(1.0));
+        if sink_index <= begin + 1u {
+            number = f32(select({% if expands %}far_count{% else %}0u{% endif %}, turns, sink_index == begin));
         }
-        partial_sums[sink_index_{{ k }}] =
-            vec4(number, select(vec3(0.0), met, sink_index_{{ k }} == begin));
+        partial_sums[sink_index] =
+            vec4(number, select(vec3(0.0), met, sink_index == begin));
     }
-    //% endfor
     //% else
-    //% for k in range(r)
-    if sink_index_{{ k }} < end {
-        partial_sums[order[sink_index_{{ k }}]] =
-            vec4(total_{{ k }}, {% if potential %}potential_total_{{ k }}{% else %}0.0{% endif %});
+    if sink_index < end {
+        partial_sums[order[sink_index]] =
+            vec4(total, {% if potential %}potential_total{% else %}0.0{% endif %});
     }
-    //% endfor
     //% endif
 }

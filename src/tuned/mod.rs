@@ -96,8 +96,8 @@ impl Known {
         Results { walks: vec![found], ..Results::default() }.into()
     }
 
-    /// The variant of the tree's walk for `n` bodies on `gpu`: the one found by tuning if the
-    /// adapter can hold it, else the default. All variants give the same bits.
+    /// The variant of the tree's walk for `n` bodies on `gpu`: the one found by tuning, else
+    /// the default. All variants give the same bits.
     pub fn walk(&self, gpu: &Gpu, n: usize) -> WalkShape {
         if self.0.walks.is_empty() {
             return WalkShape::DEFAULT;
@@ -106,7 +106,7 @@ impl Known {
         let found = self.0.walks.iter().find(|choice| choice.key == key);
         found
             .map(|choice| choice.kernel)
-            .filter(|walk| walk.suits(gpu))
+            .filter(|walk| walk.is_valid())
             .unwrap_or(WalkShape::DEFAULT)
     }
 

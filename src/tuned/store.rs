@@ -290,8 +290,8 @@ mod tests {
         assert!(choices.len() == 3 && choices.iter().all(|c| c.method == "wall clock"));
         // Walks of the tree are stored separately from kernels, and each replaces its own
         // predecessor.
-        for lanes in [32, 64] {
-            let kernel = WalkShape { lanes, ..WalkShape::DEFAULT };
+        for unroll in [4, 8] {
+            let kernel = WalkShape { unroll };
             let Choice { key, n, secs_per_step, default_secs_per_step, method, .. } =
                 choice("a", 1024, 64);
             let for_various_masses = None;

@@ -265,7 +265,7 @@ fn tree_walk_is_tuned_cached_and_used() {
     let size = &tuned["sizes"][0];
     assert_eq!((&size["n"], &size["up_to"]), (&1500.into(), &2048.into()));
     let best = size["best"].as_str().unwrap();
-    assert!(best.starts_with("lanes "), "{size}");
+    assert!(best.starts_with("walk u "), "{size}");
     assert_eq!(size["ranking"][0]["kernel"], best);
     let listed = json(&cache, &["tune", "--list", "--json"]);
     let choice = &listed["choices"][0];
@@ -275,11 +275,11 @@ fn tree_walk_is_tuned_cached_and_used() {
     // Whichever walk was the fastest, the one in the file is used; none changes a bit.
     let file = cache.join("tuned.toml");
     let found = std::fs::read_to_string(&file).unwrap();
-    let run = |lanes: u32, unroll: u32| {
-        let walk = format!("lanes = {lanes}\nunroll = {unroll}\nsubgroups = false\n");
-        let begin = found.find("lanes = ").unwrap();
+    let run = |unroll: u32| {
+        let walk = format!("unroll = {unroll}\n");
+        let begin = found.find("unroll = ").unwrap();
         std::fs::write(&file, format!("{}{walk}", &found[..begin])).unwrap();
-        let out = folder.path().join(format!("run {lanes} {unroll}"));
+        let out = folder.path().join(format!("run {unroll}"));
         let args = ["run", "plummer", "-n", "1500", "--dt", "0.01", "--until", "0.03"];
         let more =
             ["--engine", "gpu", "--method", "tree", "--json", "--out", out.to_str().unwrap()];
@@ -287,10 +287,10 @@ fn tree_walk_is_tuned_cached_and_used() {
         let last = std::fs::read(out.join("step_0000000003.gvt")).unwrap();
         (answer["configuration"].as_str().unwrap().to_owned(), last)
     };
-    let (default, expected) = run(32, 8);
-    let (other, last) = run(64, 4);
-    assert!(other.contains("lanes 64, u 4") && !default.contains("lanes"), "{default}; {other}");
+    let (default, expected) = run(8);
+    let (other, last) = run(4);
+    assert!(other.contains("walk u 4") && !default.contains("walk u"), "{default}; {other}");
     assert!(last == expected);
     // An invalid walk in the file is ignored.
-    assert_eq!(run(7, 8).0, default);
+    assert_eq!(run(7).0, default);
 }

@@ -55,13 +55,12 @@ fn cells(row: &TreeRow) -> Vec<String> {
 fn verdict(row: &TreeRow) -> Verdict {
     let (case, errors, most) = (&row.case, &row.acceleration, row.case.limits());
     let mut words = format!(
-        "{}, {} bodies, eps {}, {}, leaves of {}, {} lanes:",
+        "{}, {} bodies, eps {}, {}, leaves of {}:",
         case.cloud.name(),
         case.n,
         case.softening,
         case.shape,
-        case.shape.leaf,
-        case.shape.walk.lanes
+        case.shape.leaf
     );
     for (name, found, allowed) in [
         ("rms", errors.rms(), most.rms),
@@ -89,7 +88,6 @@ fn verdict(row: &TreeRow) -> Verdict {
         "with_potential": case.potential,
         "rule": case.shape.to_string(),
         "leaf": case.shape.leaf,
-        "lanes": case.shape.walk.lanes,
         "acceleration_rms": errors.rms(),
         "acceleration_median": errors.median(),
         "acceleration_99": errors.quantile(0.99),

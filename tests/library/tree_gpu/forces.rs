@@ -193,7 +193,7 @@ fn tree_forces_sum_to_zero() {
 }
 
 #[test]
-fn tree_force_bits_are_independent_of_chunks_and_lanes() {
+fn tree_force_bits_are_independent_of_chunks_and_unrolling() {
     let gpu = common::gpu();
     for opening in [ACCELERATION, Opening::Octgrav { theta: 0.7 }] {
         let places = plummer(20_011, 5);
@@ -206,17 +206,10 @@ fn tree_force_bits_are_independent_of_chunks_and_lanes() {
         assert!(once == bits(&gpu, shape(opening), None), "another run");
         assert!(once == bits(&gpu, shape(opening), Some(1e6)), "the smallest pieces");
         assert!(once == bits(&gpu, shape(opening), Some(1e15)), "one piece");
-        assert!(
-            once == bits(&gpu, walked(WalkShape { lanes: 64, ..WalkShape::DEFAULT }), None),
-            "64 lanes"
-        );
-        // The subgroup kernel is used only where all subgroups have 32 threads.
         for unroll in [4, 16, 32] {
-            let other = walked(WalkShape { unroll, ..WalkShape::DEFAULT });
+            let other = walked(WalkShape { unroll });
             assert!(once == bits(&gpu, other, None), "{unroll} interactions in a turn");
         }
-        let together = walked(WalkShape { subgroups: true, ..WalkShape::DEFAULT });
-        assert!(once == bits(&gpu, together, None), "subgroups of {:?}", gpu.tier.subgroup_size);
         let narrow = common::narrow();
         assert!(once == bits(&narrow, shape(opening), None), "rows of three workgroups");
         let unchecked = TreeShape { checks: Checks::Off, ..shape(opening) };

@@ -268,13 +268,13 @@ fn probe_counts(gpu: &Arc<Gpu>, n: usize, opening: Opening) {
         assert_eq!(counts.groups, lists.len() as u64);
         let far: usize = lists.iter().map(|group| group.far.len()).sum();
         assert_eq!(counts.far_cells, far as u64);
-        let tiles = |list: &dyn Fn(&GroupLists) -> usize| -> u64 {
-            lists.iter().map(|group| list(group).div_ceil(32) as u64).sum()
+        let tiles = |size: usize, list: &dyn Fn(&GroupLists) -> usize| -> u64 {
+            lists.iter().map(|group| list(group).div_ceil(size) as u64).sum()
         };
-        let bodies = tiles(&|group| group.points.len() + group.bodies.len());
-        assert_eq!(counts.tiles, [bodies, tiles(&|group| group.cells.len())]);
-        // A turn tests up to 32 cells.
-        assert!(counts.turns >= counts.looked_at.div_ceil(32) && counts.turns < counts.looked_at);
+        let bodies = tiles(64, &|group| group.points.len() + group.bodies.len());
+        assert_eq!(counts.tiles, [bodies, tiles(32, &|group| group.cells.len())]);
+        // A turn tests up to 64 cells.
+        assert!(counts.turns >= counts.looked_at.div_ceil(64) && counts.turns < counts.looked_at);
         let accepted: usize = lists.iter().map(|group| all_cells(group).len()).sum();
         assert!(counts.looked_at > accepted as u64);
     }

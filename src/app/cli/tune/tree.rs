@@ -27,12 +27,11 @@ const HEADER: [&str; 8] =
 pub fn measure(args: &Args, store: &Store, sizes: &[usize]) -> Result<Ended> {
     let gpu = open(args, store)?;
     let go_on = || !interrupt::requested();
-    let walks = WalkShape::all(&gpu);
     let hold = |&n: &usize| -> Result<Row, Error> {
         let bodies = Cloud::Plummer.bodies(n);
         let mut timer = StepTimer::of_tree(&gpu, bodies, SOFTENING, TreeConfig::default());
         let mut watch = Watch::new(&go_on);
-        let outcome = blocking(race(&mut timer, &walks, args.secs, &mut watch))?;
+        let outcome = blocking(race(&mut timer, &WalkShape::ALL, args.secs, &mut watch))?;
         check_not_interrupted()?;
         let (method, doubt, default) =
             (timer.stopwatch().method(), timer.stopwatch().doubt(), WalkShape::DEFAULT);

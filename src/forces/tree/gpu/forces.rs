@@ -7,7 +7,7 @@ use super::balance::Balance;
 use super::buffers::{BYTES_PER_BODY, REUSED_BYTES_PER_BODY};
 use super::build::PARAMS_ROWS;
 use super::walk::Output;
-use super::{Bound, Build, Stage, Strengths, TreeBuffers, TreeShape, Walk, WalkShape, WalkVariant};
+use super::{Bound, Build, Stage, Strengths, TreeBuffers, TreeShape, Walk, WalkVariant};
 use crate::error::{Error, Result};
 use crate::forces::tree::{GROUP, Opening, TreeConfig};
 use crate::forces::{BoxFuture, DeviceField, DeviceForces, Piece, SharedForces, StepForces};
@@ -178,10 +178,8 @@ impl TreeForces {
         };
         let build = Build::new(&bound, places, last, external.as_ref()).await?;
         let walk = async |opening: &Opening, expands: bool| {
-            let subgroups = shape.walk.subgroups && shape.walk.suits(gpu);
             let variant = WalkVariant {
                 rule: opening.name(),
-                shape: WalkShape { subgroups, ..shape.walk },
                 potential,
                 expands,
                 ..WalkVariant::new(&shape, guarded, Output::Forces)
@@ -238,7 +236,7 @@ impl TreeForces {
     /// The end of the groups from `begin` on that take about this many interactions, but enough to
     /// keep the device busy.
     pub(super) fn groups(&self, gpu: &Gpu, begin: u32, interactions: u64) -> u32 {
-        let busy = u64::from(gpu.adapter.class.threads_to_fill() / self.shape.walk.lanes);
+        let busy = u64::from(gpu.adapter.class.threads_to_fill() / GROUP as u32);
         let wanted = (interactions / (PER_SINK * GROUP as u64)).max(busy);
         let wanted = match self.buffers.far_groups {
             0 => wanted,

@@ -19,10 +19,12 @@
 //! 4. Moments of the leaves, then of one level after the other.
 //! 5. Groups of sinks that walk together (`groups`): 64 neighbours on the curve. Where thousands of
 //!    other bodies lie among them they walk one by one, because all work waits for the last group.
-//! 6. The walk (`walk.wgsl`), one workgroup per group: a stack and two lists in workgroup memory,
-//!    and the pair function of all-pairs over tiles of 32. Its 4.5 KiB of workgroup memory decide
-//!    its speed: with 2 KiB more it took 18 % longer on an H200. Subgroup operations in place of
-//!    atomic bits (`lanes/`) gained nothing.
+//! 6. The walk (`walk.wgsl`), one workgroup of 64 threads per group: a stack and two lists in
+//!    workgroup memory, and the pair function of all-pairs over tiles. Latency and workgroup memory
+//!    decide its speed, not arithmetic: turns of 64 cells, one to a thread, and lists of 64 leaves
+//!    in place of turns of 32 and a search after each took 1.77 to 1.24 ms for a million bodies on
+//!    an H100, 2 KiB more of workgroup memory 12 to 18 % longer. Subgroup operations in place of
+//!    atomic bits gained 3 %, and two cells to each of 32 threads were 10 % slower.
 //! 7. Far cells (`far.wgsl`), which the walk has only listed: their expansions about the middle of
 //!    each group, one lane for a cell (`forces/tree/far.rs`). Its 36 sums would take the occupancy
 //!    of the walk. The lists of 16,384 groups are stored at a time.
@@ -31,7 +33,7 @@
 //!    combined.
 //!
 //! An evaluation is recorded as stages, then ranges of groups. A group's sums depend only on the
-//! tree, so neither this division nor the threads per workgroup change a bit. Bodies that fly far
+//! tree, so this division changes no bit. Bodies that fly far
 //! away stay outside the cube: every group takes them one by one, and they walk by themselves.
 //!
 //! The opening rule `acceleration` needs the accelerations of the last step. A first evaluation
@@ -58,4 +60,4 @@ pub use forces::{Field, Part, TreeForces};
 pub use lists::GroupLists;
 pub use probe::{Taken, WalkCounts, WalkProbe};
 pub use shape::{LARGEST_LEAF, TreeShape, WalkShape};
-pub use walk::{Output, TILE, Walk, WalkVariant};
+pub use walk::{Output, TILES, Walk, WalkVariant};

@@ -1,6 +1,6 @@
 //! Walks that count interactions and may skip most of them, to time the lists of a tree separately.
 
-use super::walk::{Output, TILE};
+use super::walk::{Output, TILES};
 use super::{Bound, TreeForces, Walk, WalkVariant};
 use crate::error::Result;
 use crate::forces::tree::GROUP;
@@ -21,9 +21,9 @@ pub enum Taken {
 pub struct WalkCounts {
     /// Groups that walked, and sinks that walked by themselves.
     pub groups: u64,
-    /// Turns of their walks, of up to 32 cells.
+    /// Turns of their walks, of up to 64 cells.
     pub turns: u64,
-    /// Tiles of up to 32 bodies and of up to 32 cells.
+    /// Tiles of up to 64 bodies and of up to 32 cells.
     pub tiles: [u64; 2],
     /// Cells that are expanded, once for each group.
     pub far_cells: u64,
@@ -60,15 +60,16 @@ impl TreeForces {
             partial_sums: &self.partial_sums,
             params: &params,
         };
-        let entries = |taken: Taken| match taken {
-            Taken::All => TILE,
+        let entries = |taken: Taken, tile: u32| match taken {
+            Taken::All => tile,
             Taken::OneTurn => shape.walk.unroll,
         };
-        let (bodies, cells) = (entries(bodies), entries(cells));
+        let (bodies, cells) = (entries(bodies, TILES[0]), entries(cells, TILES[1]));
         let variant = WalkVariant::new(shape, self.guarded, Output::Counts { bodies, cells });
         let walk = Walk::new(&bound, variant, &shape.config().walked(), self.softening).await?;
-        let part = |entries: u32| f64::from(entries) / f64::from(TILE);
-        Ok(WalkProbe { walk, params, body_part: part(bodies), cell_part: part(cells) })
+        let [body_part, cell_part] = [(bodies, TILES[0]), (cells, TILES[1])]
+            .map(|(taken, tile)| f64::from(taken) / f64::from(tile));
+        Ok(WalkProbe { walk, params, body_part, cell_part })
     }
 
     /// Records a probe's groups from `begin` on, for about this many interactions; returns where to
@@ -101,8 +102,8 @@ impl TreeForces {
             let [turns, looked_at, cells, bodies] = answers[begin].map(|number| number as u64);
             counts.groups += 1;
             counts.turns += turns;
-            counts.tiles[0] += bodies.div_ceil(TILE.into());
-            counts.tiles[1] += cells.div_ceil(TILE.into());
+            counts.tiles[0] += bodies.div_ceil(TILES[0].into());
+            counts.tiles[1] += cells.div_ceil(TILES[1].into());
             if sinks > 1 {
                 counts.far_cells += answers[begin + 1][0] as u64;
             }

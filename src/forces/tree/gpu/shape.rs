@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::forces::tree::{LEAF, MultipoleOrder, Opening, TreeConfig};
-use crate::gpu::{Checks, Gpu};
+use crate::gpu::Checks;
 use crate::settings::Rebuild;
 
 /// The largest leaf size tried: the buffers always have capacity for its cells.
@@ -13,50 +13,33 @@ pub const LARGEST_LEAF: u32 = 512;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WalkShape {
-    /// Threads of a workgroup of the walk, which share 64 sinks: 32 or 64.
-    pub lanes: u32,
     /// Interactions unrolled per turn of the inner loops: a power of two up to 32.
     pub unroll: u32,
-    /// Whether 32 threads that form one subgroup use subgroup operations; otherwise the walk works
-    /// without. On an H200 (580.159) both take the same time.
-    pub subgroups: bool,
 }
 
 impl WalkShape {
     /// The default without tuning.
-    pub const DEFAULT: Self = Self { lanes: 32, unroll: 8, subgroups: false };
+    pub const DEFAULT: Self = Self { unroll: 8 };
 
-    /// All shapes that `gpu` supports, the default first.
-    pub fn all(gpu: &Gpu) -> Vec<Self> {
-        let mut all = vec![Self::DEFAULT];
-        for lanes in [32, 64] {
-            for unroll in [4, 8, 16, 32] {
-                for subgroups in [false, true] {
-                    let shape = Self { lanes, unroll, subgroups };
-                    if shape != Self::DEFAULT && shape.suits(gpu) {
-                        all.push(shape);
-                    }
-                }
-            }
-        }
-        all
-    }
+    /// All shapes worth timing, the default first.
+    pub const ALL: [Self; 5] = [
+        Self::DEFAULT,
+        Self { unroll: 2 },
+        Self { unroll: 4 },
+        Self { unroll: 16 },
+        Self { unroll: 32 },
+    ];
 
-    /// Whether the shape exists and `gpu` supports it.
-    pub fn suits(&self, gpu: &Gpu) -> bool {
-        let is_one = [32, 64].contains(&self.lanes)
-            && self.unroll.is_power_of_two()
-            && self.unroll <= 32
-            && self.lanes <= gpu.limits.threads_per_workgroup;
-        is_one && (!self.subgroups || (self.lanes == 32 && gpu.tier.subgroup_size == Some(32)))
+    /// Whether the shape exists.
+    pub fn is_valid(self) -> bool {
+        self.unroll.is_power_of_two() && self.unroll <= 32
     }
 }
 
 impl std::fmt::Display for WalkShape {
-    /// Formats it as `lanes 32, u 8`, with `, subgroups` if used.
+    /// Formats it as `walk u 8`.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "lanes {}, u {}", self.lanes, self.unroll)?;
-        f.write_str(if self.subgroups { ", subgroups" } else { "" })
+        write!(f, "walk u {}", self.unroll)
     }
 }
 
@@ -132,8 +115,8 @@ mod tests {
         assert_eq!(TreeShape { leaf: 32, ..shape }.leaf_sizes(), 5);
         assert_eq!(TreeShape { leaf: 512, ..shape }.leaf_sizes(), 1);
         assert_eq!(shape.to_string(), "tree, quadrupoles, radius 0.6");
-        let walk = WalkShape { lanes: 64, unroll: 4, subgroups: false };
+        let walk = WalkShape { unroll: 4 };
         let text = TreeShape { walk, ..shape }.to_string();
-        assert_eq!(text, "tree, quadrupoles, radius 0.6, lanes 64, u 4");
+        assert_eq!(text, "tree, quadrupoles, radius 0.6, walk u 4");
     }
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::forces::SharedWalk;
 use super::walk::Output;
-use super::{Bound, TreeForces, Walk, WalkShape, WalkVariant};
+use super::{Bound, TreeForces, Walk, WalkVariant};
 use crate::error::Result;
 use crate::forces::tree::GROUP;
 use crate::forces::{BoxFuture, SharedForces};
@@ -20,11 +20,7 @@ impl SharedForces for TreeForces {
             let (shape, buffers) = (&self.shape, &*self.buffers);
             let answers = storage(gpu, "answers along the curve", buffers.count as usize);
             let bound = Bound { gpu, shape, buffers, partial_sums: &answers, params: &self.params };
-            let subgroups = shape.walk.subgroups && shape.walk.suits(gpu);
-            let variant = WalkVariant {
-                shape: WalkShape { subgroups, ..shape.walk },
-                ..WalkVariant::new(shape, self.guarded, Output::Share)
-            };
+            let variant = WalkVariant::new(shape, self.guarded, Output::Share);
             let walk = Walk::new(&bound, variant, &shape.config().walked(), self.softening).await?;
             use Binding::{Read, Write};
             let text = template::assemble("tree/put.wgsl", minijinja::context! {})?;

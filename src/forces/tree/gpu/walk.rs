@@ -8,7 +8,7 @@ use super::{Bound, TreeShape, WalkShape};
 use crate::error::Result;
 use crate::forces::tree::far::{EXPANDED, FEWEST, POINT};
 use crate::forces::tree::opening::NEAR_SQUARED;
-use crate::forces::tree::{GROUP, MultipoleOrder, Opening};
+use crate::forces::tree::{MultipoleOrder, Opening};
 use crate::gpu::layout::TreeParams;
 use crate::gpu::{Binding, BoundKernel, Params, compile, rows_of_workgroups, template};
 
@@ -31,16 +31,16 @@ pub enum Output {
     Lists([u32; 2]),
     /// The length of each group's interaction list, along the curve: [`super::WalkProbe`].
     Counts {
-        /// Bodies per tile that are computed: [`TILE`] as in a run, or one turn of the loop, to
-        /// time the rest.
+        /// Bodies per tile that are computed: all as in a run, or one turn of the loop, to time the
+        /// rest.
         bodies: u32,
         /// The same for cells.
         cells: u32,
     },
 }
 
-/// Number of bodies or cells in a tile.
-pub const TILE: u32 = 32;
+/// Number of bodies, and of cells, in a tile.
+pub const TILES: [u32; 2] = [64, 32];
 
 /// Words of a group's list of far cells: their number, and up to one less of them. A group of a
 /// million bodies has 720 (Plummer, alpha 0.003).
@@ -93,21 +93,18 @@ impl WalkVariant {
         };
         let [bodies_taken, cells_taken] = match self.output {
             Output::Counts { bodies, cells } => [bodies, cells],
-            _ => [TILE; 2],
+            _ => TILES,
         };
-        let WalkShape { lanes, unroll, subgroups } = self.shape;
-        let lanes_tell = if subgroups { "subgroups" } else { "memory" };
-        // Browsers require the `enable` line; naga does not know it.
-        let enabled = subgroups && cfg!(target_arch = "wasm32");
+        let u = self.shape.unroll;
         let quadrupole = self.order == MultipoleOrder::Quadrupole;
         let (expands, share) = (self.expands, self.output == Output::Share);
         // Potentials are good to a few 10^-5, which quadrupoles left out on one side would spoil.
         let points = quadrupole && self.rule == "acceleration" && !potential;
-        let (rule, r, u) = (self.rule, GROUP as u32 / lanes, unroll);
+        let rule = self.rule;
         let near_squared = NEAR_SQUARED.to_string();
         let values = context! {
             points, point => POINT.to_string(), expands, expanded => EXPANDED.to_string(),
-            far_length => FAR_LENGTH, fewest => FEWEST, share, rule, quadrupole, guarded, potential, lanes, lanes_tell, enabled, r, u, near_squared,
+            far_length => FAR_LENGTH, fewest => FEWEST, share, rule, quadrupole, guarded, potential, u, near_squared,
             output, most_cells, most_bodies, bodies_taken, cells_taken, one_mass => false,
         };
         template::assemble(file, values)
@@ -253,10 +250,8 @@ mod tests {
                 for (guarded, potential) in
                     [(false, false), (false, true), (true, false), (true, true)]
                 {
-                    for (lanes, unroll, subgroups) in
-                        [(32, 8, false), (64, 4, false), (64, 32, false), (32, 16, true)]
-                    {
-                        let shape = WalkShape { lanes, unroll, subgroups };
+                    for unroll in [4, 8, 32] {
+                        let shape = WalkShape { unroll };
                         let output = Output::Forces;
                         let expands = rule == "acceleration" && order == MultipoleOrder::Quadrupole;
                         let variant =
@@ -268,7 +263,7 @@ mod tests {
                             let off = WalkVariant { expands: false, ..variant }.wgsl().unwrap();
                             translate("other", &off, Language::SpirV, Checks::On).unwrap();
                         }
-                        let counts = Output::Counts { bodies: unroll, cells: TILE };
+                        let counts = Output::Counts { bodies: unroll, cells: 32 };
                         for output in [Output::Lists([100, 1000]), Output::Share, counts] {
                             let text = WalkVariant { output, ..variant }.wgsl().unwrap();
                             translate("other", &text, Language::SpirV, Checks::On).unwrap();

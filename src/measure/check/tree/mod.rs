@@ -152,7 +152,7 @@ pub fn tree_cases(gpu: Option<&Gpu>) -> Vec<TreeCase> {
     }
     if gpu.is_some() {
         for shape in [
-            TreeShape { walk: WalkShape { lanes: 64, ..WalkShape::DEFAULT }, ..shape },
+            TreeShape { walk: WalkShape { unroll: 4 }, ..shape },
             TreeShape { leaf: 16, ..shape },
             TreeShape { leaf: 64, ..shape },
             TreeShape { checks: Checks::On, ..shape },
