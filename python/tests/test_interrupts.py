@@ -11,7 +11,9 @@ import pytest
 
 def started(code):
     """A Python process that prints a line before it begins the call."""
-    code = "import gravitile, threading, numpy as np\n" + textwrap.dedent(code)
+    # A shell's background jobs ignore Ctrl-C, and so would their children.
+    interruptible = "import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    code = interruptible + "import gravitile, threading, numpy as np\n" + textwrap.dedent(code)
     process = subprocess.Popen(
         [sys.executable, "-c", code],
         stdout=subprocess.PIPE,
@@ -58,7 +60,10 @@ def test_control_c_ends_any_long_call(call):
     time.sleep(0.3)
     assert process.poll() is None, process.communicate()
     process.send_signal(signal.SIGINT)
-    out, problem = process.communicate(timeout=60)
+    try:
+        out, problem = process.communicate(timeout=60)
+    finally:
+        process.kill()
     assert (process.returncode, out) == (7, "usable\n"), problem
 
 

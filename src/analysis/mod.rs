@@ -22,6 +22,7 @@
 mod bound;
 mod motion;
 mod rings;
+mod segregation;
 mod shells;
 
 pub use bound::Bound;
@@ -57,6 +58,10 @@ pub struct Group {
     pub radii: Vec<f64>,
     /// The radius that holds half of it.
     pub half_mass_radius: f64,
+    /// The median distance from [`Group::centre`] over that of the most massive tenth of the bodies,
+    /// to which all belong that are as massive as its lightest: above 1 if massive bodies are more
+    /// concentrated, 1 for equal masses. NaN if both distances are 0.
+    pub segregation: f64,
     /// Motions about [`Group::centre`], of all bodies of the group.
     pub motion: Motion,
     /// What is bound, if potentials were given.
@@ -106,6 +111,7 @@ pub fn groups(bodies: &Bodies, fractions: &[f64], potential: Option<&[f64]>) -> 
             velocity: drift,
             radii,
             half_mass_radius,
+            segregation: members.segregation(centre),
             motion: members.motion(centre, drift),
             bound: energies.as_ref().map(|energies| Bound::of(&members, energies)),
         }

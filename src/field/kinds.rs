@@ -131,6 +131,13 @@ const CORE: Parameter = needed("core", Unit::Length, Range::Positive);
 /// Below sqrt(1/2) the density is negative on the z axis.
 const LEAST_FLATTENING: f64 = 0.7072;
 
+/// The coordinates of a centre, parameters of every potential.
+pub(super) static CENTRE: [Parameter; 3] = [coordinate("x"), coordinate("y"), coordinate("z")];
+
+const fn coordinate(name: &'static str) -> Parameter {
+    or(name, Unit::Length, Range::Any, 0.0)
+}
+
 const fn tide(name: &'static str) -> Parameter {
     or(name, Unit::Tide, Range::Any, 0.0)
 }
@@ -194,21 +201,22 @@ impl Kind {
     /// # Errors
     /// A parameter that is unknown, missing, given twice or out of range.
     pub fn potential(&self, numbers: &[(&str, f64)]) -> Result<Potential> {
-        const CENTRE: [&str; 3] = ["x", "y", "z"];
         let what = |name: &str| format!("'{name}' of the potential '{}'", self.name);
         for (k, (name, value)) in numbers.iter().enumerate() {
             if numbers[..k].iter().any(|(other, _)| other == name) {
                 return Err(Error::value(what(name), value, "given once"));
             }
-            if !self.parameters.iter().any(|known| known.name == *name) && !CENTRE.contains(name) {
-                let known = self.parameters.iter().map(|known| known.name).chain(CENTRE);
+            let mut known = self.parameters.iter().chain(&CENTRE).map(|known| known.name);
+            if !known.any(|known| known == *name) {
+                let known = self.parameters.iter().chain(&CENTRE).map(|known| known.name);
                 let kind = "parameter of a potential";
                 return Err(Error::unknown(kind, &format!("{}:{name}", self.name), known));
             }
         }
         let given = |name: &str| numbers.iter().find(|(other, _)| *other == name).map(|(_, v)| *v);
-        let mut values = [0.0; MOST_PARAMETERS];
-        for (value, parameter) in values.iter_mut().zip(self.parameters) {
+        let (mut values, mut centre) = ([0.0; MOST_PARAMETERS], [0.0; 3]);
+        let own = values.iter_mut().zip(self.parameters);
+        for (value, parameter) in own.chain(centre.iter_mut().zip(&CENTRE)) {
             let Parameter { name, unit, range, default } = *parameter;
             let allowed = || format!("{} ({})", range.words(), unit.named().0);
             *value = given(name)
@@ -216,13 +224,6 @@ impl Kind {
                 .ok_or_else(|| Error::value(what(name), "missing", allowed()))?;
             if !range.holds(*value) {
                 return Err(Error::value(what(name), *value, allowed()));
-            }
-        }
-        let mut centre = [0.0; 3];
-        for (name, into) in CENTRE.into_iter().zip(&mut centre) {
-            *into = given(name).unwrap_or(0.0);
-            if !into.is_finite() {
-                return Err(Error::value(what(name), *into, "a finite number (length)"));
             }
         }
         Ok(Potential { law: self.law, values, centre })

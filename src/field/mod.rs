@@ -32,6 +32,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use jet::Jet;
+use kinds::CENTRE;
 
 /// One potential. As text, `NAME:PARAMETER=VALUE,..`, with x, y and z for a centre other than 0.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -58,6 +59,22 @@ impl Potential {
         self.centre
     }
 
+    /// Its parameters and the coordinates of its centre, with their values.
+    pub fn numbers(&self) -> impl Iterator<Item = (&'static Parameter, f64)> {
+        let own = self.law.kind().parameters.iter().zip(self.values);
+        own.chain(CENTRE.iter().zip(self.centre))
+    }
+
+    /// The same potential with another `value` of the number called `name`.
+    ///
+    /// # Errors
+    /// An unknown name; a value out of range.
+    pub fn with(&self, name: &str, value: f64) -> Result<Self> {
+        let others = self.numbers().map(|(number, value)| (number.name, value));
+        let others = others.filter(|(other, _)| *other != name);
+        self.law.kind().potential(&others.chain([(name, value)]).collect::<Vec<_>>())
+    }
+
     /// The same potential in units that are smaller by these factors. A change of the unit of mass
     /// alone is a change of G.
     #[must_use]
@@ -82,16 +99,12 @@ impl Potential {
 
 impl fmt::Display for Potential {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let kind = self.law.kind();
-        f.write_str(kind.name)?;
-        let own = kind.parameters.iter().zip(self.values);
-        let own = own.filter(|(parameter, value)| parameter.default != Some(*value));
-        let own = own.map(|(parameter, value)| (parameter.name, value));
-        let centre = ["x", "y", "z"].into_iter().zip(self.centre).filter(|(_, x)| *x != 0.0);
-        let numbers = own.chain(centre).zip(std::iter::once(':').chain(std::iter::repeat(',')));
-        numbers
-            .into_iter()
-            .try_for_each(|((name, value), before)| write!(f, "{before}{name}={value}"))
+        f.write_str(self.law.kind().name)?;
+        let stated = self.numbers().filter(|(number, value)| number.default != Some(*value));
+        stated.enumerate().try_for_each(|(k, (number, value))| {
+            let before = if k == 0 { ':' } else { ',' };
+            write!(f, "{before}{}={value}", number.name)
+        })
     }
 }
 

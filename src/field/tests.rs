@@ -186,3 +186,21 @@ fn rescaled_potentials_give_the_same_forces() {
         }
     }
 }
+
+#[test]
+fn numbers_are_changed_one_by_one() {
+    let halo: Potential = "logarithmic:speed=2,core=1,y=3".parse().unwrap();
+    let numbers: Vec<_> = halo.numbers().map(|(number, value)| (number.name, value)).collect();
+    let own = [("speed", 2.0), ("core", 1.0), ("flattening", 1.0)];
+    assert_eq!(numbers, [&own[..], &[("x", 0.0), ("y", 3.0), ("z", 0.0)]].concat());
+    let changed = halo.with("flattening", 0.8).unwrap().with("y", 0.0).unwrap();
+    assert_eq!(changed.to_string(), "logarithmic:speed=2,core=1,flattening=0.8");
+    for (name, value, problem) in [
+        ("core", 0.0, "'core' of the potential 'logarithmic' is 0"),
+        ("z", f64::NAN, "'z' of the potential 'logarithmic' is NaN"),
+        ("mass", 1.0, "'logarithmic:mass'"),
+    ] {
+        let error = halo.with(name, value).unwrap_err().to_string();
+        assert!(error.contains(problem), "{error}");
+    }
+}

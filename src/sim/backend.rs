@@ -150,10 +150,10 @@ pub struct BackendEntry {
 }
 
 /// Opens a backend, given the chosen engine, the bodies, the settings, and what a snapshot held for
-/// a restart.
+/// a restart. It may take the positions and velocities out of the bodies.
 pub type OpenBackend = for<'a> fn(
     &'a Choice,
-    &'a Bodies,
+    &'a mut Bodies,
     &'a Settings,
     Option<&'a Restart>,
 ) -> BoxFuture<'a, Result<Box<dyn Backend>>>;
@@ -164,7 +164,7 @@ pub type OpenBackend = for<'a> fn(
 /// Those of the backend.
 pub(super) async fn open(
     choice: &Choice,
-    bodies: &Bodies,
+    bodies: &mut Bodies,
     settings: &Settings,
     restart: Option<&Restart>,
 ) -> Result<Box<dyn Backend>> {

@@ -42,11 +42,18 @@ pub const BACKEND: BackendEntry = BackendEntry {
                 }
                 false => engine,
             };
-            let state = HostState::open(bodies.clone(), engine, settings, restart).await?;
+            let state = HostState::open(with_motions_of(bodies), engine, settings, restart).await?;
             Ok(Box::new(state) as Box<dyn Backend>)
         })
     },
 };
+
+/// A copy of `bodies` that takes their positions and velocities.
+pub(super) fn with_motions_of(bodies: &mut Bodies) -> Bodies {
+    let (position, velocity) =
+        (std::mem::take(&mut bodies.position), std::mem::take(&mut bodies.velocity));
+    Bodies { position, velocity, ..bodies.clone_by_all_cores() }
+}
 
 /// Bodies, an engine and an integrator on the host.
 pub struct HostState {

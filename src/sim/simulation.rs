@@ -98,11 +98,11 @@ impl Simulation {
     /// [`Simulation::open_on`] with checked settings.
     pub(crate) async fn open_unchecked(
         choice: Choice,
-        bodies: Bodies,
+        mut bodies: Bodies,
         mut settings: Settings,
         restart: Option<&Restart>,
     ) -> Result<Self> {
-        let backend = super::backend::open(&choice, &bodies, &settings, restart).await?;
+        let backend = super::backend::open(&choice, &mut bodies, &settings, restart).await?;
         let device = backend.capabilities(settings.begins_at()).device;
         settings.frame = device.map(|device| device.first_frame).or(settings.frame);
         Self::of(backend, choice, bodies, settings).await
@@ -152,10 +152,11 @@ impl Simulation {
     pub(crate) async fn open_engine(
         choice: Choice,
         engine: Box<dyn ForceEngine>,
-        bodies: Bodies,
+        mut bodies: Bodies,
         settings: Settings,
     ) -> Result<Self> {
-        let state = HostState::open(bodies.clone(), engine, &settings, None).await?;
+        let of_state = super::host::with_motions_of(&mut bodies);
+        let state = HostState::open(of_state, engine, &settings, None).await?;
         Self::of(Box::new(state), choice, bodies, settings).await
     }
 

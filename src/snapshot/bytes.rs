@@ -1,6 +1,11 @@
 //! Reading and writing numbers in bytes: either byte order, checked bounds, errors that say where.
 
+use rayon::prelude::*;
+
 use super::{Column, Endianness, Problem};
+
+/// Numbers that one task decodes at least.
+pub(super) const SHARE: usize = 1 << 14;
 
 impl Endianness {
     pub(super) fn u16(self, bytes: &[u8]) -> u16 {
@@ -33,13 +38,13 @@ impl Endianness {
     /// Appends one value per piece of `bytes`, read at offset `at` in the piece. Pieces are
     /// `stride` bytes long; an incomplete last piece is ignored.
     pub(super) fn extend(self, column: &mut Column, bytes: &[u8], stride: usize, at: usize) {
-        let pieces = bytes.chunks_exact(stride).map(|piece| &piece[at..]);
+        let pieces = bytes.par_chunks_exact(stride).with_min_len(SHARE).map(|piece| &piece[at..]);
         match column {
-            Column::F64(values) => values.extend(pieces.map(|value| self.f64(value))),
-            Column::F32(values) => values.extend(pieces.map(|value| self.f32(value))),
-            Column::U64(values) => values.extend(pieces.map(|value| self.u64(value))),
-            Column::U32(values) => values.extend(pieces.map(|value| self.u32(value))),
-            Column::I64(values) => values.extend(pieces.map(|value| self.u64(value) as i64)),
+            Column::F64(values) => values.par_extend(pieces.map(|value| self.f64(value))),
+            Column::F32(values) => values.par_extend(pieces.map(|value| self.f32(value))),
+            Column::U64(values) => values.par_extend(pieces.map(|value| self.u64(value))),
+            Column::U32(values) => values.par_extend(pieces.map(|value| self.u32(value))),
+            Column::I64(values) => values.par_extend(pieces.map(|value| self.u64(value) as i64)),
         }
     }
 }

@@ -88,6 +88,7 @@ fn table_has_a_row_per_component_and_units_in_its_header() {
         ("r_1", 2.0),
         ("sigma_r", 0.0),
         ("sigma_t", 0.125_f64.sqrt()),
+        ("segregation", 1.0),
     ] {
         assert!((number(&rows[2], name) - right).abs() < 1e-12, "{name}: {rows:?}");
     }

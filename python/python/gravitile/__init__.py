@@ -10,6 +10,7 @@ from ._bodies import Bodies, Units, read, write
 from ._devices import Adapter, adapters
 from ._errors import DeviceError, GravitileError, InputError
 from ._forces import Forces, accelerations, forces, potential
+from ._orbits import Orbits, orbits
 from ._pictures import Film, Image, render
 from ._scenes import Scene, scene, scenes
 from ._simulation import Energies, Simulation
@@ -27,6 +28,7 @@ __all__ = [
     "Image",
     "InputError",
     "Kernel",
+    "Orbits",
     "Scene",
     "Simulation",
     "Tuning",
@@ -35,6 +37,7 @@ __all__ = [
     "accelerations",
     "adapters",
     "forces",
+    "orbits",
     "potential",
     "read",
     "render",

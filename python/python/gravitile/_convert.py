@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,13 @@ _COLUMNS = ("float64", "float32", "uint64", "uint32", "int64")
 _TIMES = [("Gyr", 3.15576e16), ("Myr", 3.15576e13), ("yr", 3.15576e7), ("s", 1.0)]
 
 
-def _needs(name: str, error: ImportError) -> InputError:
-    return InputError(f"{name} is needed, but cannot be imported: {error}")
+def _module(name: str) -> Any:
+    """A module of a package that is not required; what types it has differs by its version."""
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        package = name.partition(".")[0]
+        raise InputError(f"{package} is needed, but cannot be imported: {error}") from None
 
 
 def si_of(units: Units) -> tuple[float, float, float] | None:
@@ -61,11 +67,7 @@ def units_of(length: tuple[str, float], mass: tuple[str, float], velocity_si: fl
 
 def to_pynbody(bodies: Bodies) -> Any:
     """See :meth:`gravitile.Bodies.to_pynbody`."""
-    try:
-        import pynbody
-    except ImportError as error:
-        raise _needs("pynbody", error) from None
-
+    pynbody = _module("pynbody")
     fields = bodies._fields()
     roles = np.array([role for _, role in bodies.components])[fields["component"]]
     families = {
@@ -103,11 +105,7 @@ def to_pynbody(bodies: Bodies) -> Any:
 
 def from_pynbody(snap: Any) -> Bodies:
     """See :meth:`gravitile.Bodies.from_pynbody`."""
-    try:
-        import pynbody
-    except ImportError as error:
-        raise _needs("pynbody", error) from None
-
+    pynbody = _module("pynbody")
     context = snap.conversion_context()
 
     def si(name: str, base: str) -> tuple[str, float]:
@@ -148,11 +146,7 @@ def from_pynbody(snap: Any) -> Bodies:
 
 def to_yt(bodies: Bodies, **options: Any) -> Any:
     """See :meth:`gravitile.Bodies.to_yt`."""
-    try:
-        import yt
-    except ImportError as error:
-        raise _needs("yt", error) from None
-
+    yt = _module("yt")
     fields = bodies._fields()
     data: dict[str, Any] = {"particle_mass": fields["mass"], "particle_index": fields["id"]}
     for axis, name in enumerate("xyz"):
@@ -177,14 +171,8 @@ def to_yt(bodies: Bodies, **options: Any) -> Any:
 
 def to_astropy(bodies: Bodies) -> Any:
     """See :meth:`gravitile.Bodies.to_astropy`."""
-    try:
-        from astropy import units as u
-        from astropy.table import QTable
-    except ImportError as error:
-        raise _needs("astropy", error) from None
-
+    u, table = _module("astropy.units"), _module("astropy.table").QTable()
     fields = bodies._fields()
-    table = QTable()
     table["id"] = fields["id"]
     table["component"] = np.array([name for name, _ in bodies.components])[fields["component"]]
     columns: dict[str, Any] = {

@@ -10,6 +10,9 @@ Numbers in the worker are in N-body units, in which G is 1. The code runs in a P
 starts: nothing is compiled.
 """
 
+# AMUSE is installed in few environments.
+# pyright: reportMissingImports=false
+
 from __future__ import annotations
 
 import math

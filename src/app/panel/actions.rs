@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::{Input, Viewpoint};
+use gravitile::field::Field;
 use gravitile::forces::tree::TreeConfig;
 use gravitile::forces::{Method, Precision};
 use gravitile::integrate::Integrator;
@@ -46,6 +47,8 @@ pub enum Action {
     Tree(TreeConfig),
     /// Another integrator or accuracy, keeping the current state.
     Integration(Integration),
+    /// Other numbers of the external field, keeping the current state.
+    Field(Field),
     /// Other bodies.
     Load(Input),
     /// Restarts the present bodies from their beginning.

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use gravitile::field::Field;
 use gravitile::live::Report;
 
 /// Rates every tenth of a second for a minute, and diagnostics since the beginning.
@@ -14,6 +15,8 @@ pub struct History {
     /// Step count at the last change of the time step or the integrator; earlier errors are those
     /// of the old one.
     changed_at: Option<u64>,
+    /// The external field of the reports to come.
+    field: Field,
     since_sample_secs: f64,
     clock_secs: f64,
     /// Whether [`History::take_ruined`] has returned true for this run.
@@ -38,11 +41,13 @@ pub struct RateSample {
 pub struct ReportSample {
     /// The diagnostics as reported.
     pub report: Report,
-    /// (E - E0) / |E0| since the beginning, without the jumps where the softening was changed.
+    /// (E - E0) / |E0| since the beginning, without the jumps where softening or field were changed.
     pub energy_error: f64,
-    /// The energy at the beginning, and by how much changes of softening have changed it since.
+    /// The energy at the beginning, and by how much changes of softening and field have changed it
+    /// since.
     first_energy: f64,
     jumps: f64,
+    field: Field,
 }
 
 const SAMPLE_SECS: f64 = 0.1;
@@ -70,13 +75,13 @@ impl History {
         });
     }
 
-    /// Adds diagnostics. A change of softening changes the energy: this jump is no error, and the
-    /// accumulated error remains. If steps were taken between the reports before and after the
+    /// Adds diagnostics. A change of softening or of the field changes the energy: this jump is no
+    /// error, and the accumulated error remains. If steps were taken between the reports before and after the
     /// change, their error counts as part of the jump.
     pub fn report(&mut self, report: &Report) {
         let energy = report.diagnostics.energy();
         let (first_energy, jumps) = match self.reports.last() {
-            Some(last) if last.report.softening == report.softening => {
+            Some(last) if last.report.softening == report.softening && last.field == self.field => {
                 (last.first_energy, last.jumps)
             }
             Some(last) => {
@@ -94,8 +99,8 @@ impl History {
         }
         self.later.retain(|later| later.report.time > report.time);
         let energy_error = gravitile::diagnostics::relative_change(energy - jumps, first_energy);
-        let report = report.clone();
-        self.reports.push(ReportSample { report, energy_error, first_energy, jumps });
+        let (report, field) = (report.clone(), self.field.clone());
+        self.reports.push(ReportSample { report, energy_error, first_energy, jumps, field });
     }
 
     /// Continues from `time`: later reports are hidden, and reappear if the user goes there again
@@ -107,6 +112,11 @@ impl History {
         // Steps from here on are taken with the current time step.
         let steps = self.reports.last().map_or(0, |last| last.report.steps);
         self.changed_at = self.changed_at.map(|changed_at| changed_at.min(steps));
+    }
+
+    /// Sets the external field of the reports to come.
+    pub fn set_field(&mut self, field: &Field) {
+        self.field.clone_from(field);
     }
 
     /// Clears the diagnostics, for other bodies.
@@ -172,6 +182,25 @@ mod tests {
                 components: Vec::new(),
             },
         }
+    }
+
+    #[test]
+    fn field_change_keeps_the_energy_error() {
+        let mut history = History::default();
+        history.report(&report(0.0, 0.1, -2.0));
+        history.report(&report(1.0, 0.1, -1.5));
+        history.set_field(&"point:mass=1".parse().unwrap());
+        for (time, energy) in [(1.0, -7.0), (2.0, -7.0)] {
+            history.report(&report(time, 0.1, energy));
+            assert_eq!(history.newest_compared().unwrap().energy_error, 0.5);
+        }
+        history.report(&report(3.0, 0.1, -6.75));
+        assert_eq!(history.newest_compared().unwrap().energy_error, 0.75);
+        // Before the change the field was another one.
+        history.go_to(1.0);
+        history.go_to(0.5);
+        history.report(&report(0.6, 0.1, -7.0));
+        assert_eq!(history.newest_compared().unwrap().energy_error, 0.0);
     }
 
     #[test]

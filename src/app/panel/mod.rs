@@ -7,6 +7,7 @@ mod card;
 mod conservation;
 mod devices;
 mod facts;
+mod field;
 mod file;
 pub mod growth;
 mod history;
@@ -127,6 +128,7 @@ pub struct Panel {
     /// The card of the body that was clicked on.
     pub card: BodyCard,
     accuracy: accuracy::AccuracyForm,
+    field: field::FieldForm,
     file: file::FileForm,
     kernel: kernel::KernelForm,
     learn: learn::LearnForm,
@@ -260,7 +262,9 @@ impl Panel {
     ) {
         match tab {
             Tab::Scene => self.scene.show(ui, facts, actions),
-            Tab::Physics => physics::show(ui, facts, &mut self.accuracy, actions),
+            Tab::Physics => {
+                physics::show(ui, facts, (&mut self.accuracy, &mut self.field), actions);
+            }
             Tab::Kernel => {
                 self.kernel.show(ui, facts, actions);
                 // Elsewhere `gravitile check` and `tune` do it.

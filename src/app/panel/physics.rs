@@ -3,11 +3,17 @@
 use egui::{Slider, SliderClamping, Ui};
 
 use super::accuracy::AccuracyForm;
+use super::field::FieldForm;
 use super::theme::{InUnit, heading, quantity, reset_after};
 use super::{Action, Facts};
 use gravitile::live::{Command, Tempo};
 
-pub fn show(ui: &mut Ui, facts: &Facts, accuracy: &mut AccuracyForm, actions: &mut Vec<Action>) {
+pub fn show(
+    ui: &mut Ui,
+    facts: &Facts,
+    (accuracy, field): (&mut AccuracyForm, &mut FieldForm),
+    actions: &mut Vec<Action>,
+) {
     let integrator = facts.settings.integrator;
     let mut command = |command: Command| actions.push(Action::Live(command));
     let keeper = facts.keeper;
@@ -90,14 +96,6 @@ pub fn show(ui: &mut Ui, facts: &Facts, accuracy: &mut AccuracyForm, actions: &m
     if softening != facts.settings.softening {
         command(Command::Softening(softening));
     }
-    let field = &facts.settings.field;
-    if !field.is_empty() {
-        heading(ui, "External field");
-        for potential in &field.0 {
-            let about = "It attracts the bodies and counts in their energy; G is that of the bodies. \
-                Set by the scene or by --field";
-            ui.label(potential.to_string()).on_hover_text(about);
-        }
-    }
+    field.show(ui, facts, actions);
     accuracy.show(ui, facts, actions);
 }

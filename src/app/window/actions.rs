@@ -43,6 +43,7 @@ impl WindowState {
             Action::Method(method) => self.change_method(method)?,
             Action::Tree(tree) => self.change_tree(tree)?,
             Action::Integration(integration) => self.change_integration(integration)?,
+            Action::Field(field) => self.change_field(field)?,
             Action::MeasureScore => self.measure(Measuring::score)?,
             Action::CheckKernel => self.check_kernel()?,
             Action::TuneKernel => self.tune_kernel()?,

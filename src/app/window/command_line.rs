@@ -40,6 +40,8 @@ pub struct Shown<'a> {
     pub hints: &'a RunHints,
     /// Whether the scene names an integrator of its own.
     pub names_integrator: bool,
+    /// The external field of the bodies at the beginning, as text.
+    pub field: Option<&'a str>,
     /// The current settings of the simulation.
     pub settings: &'a Settings,
     /// Engine and adapter as requested.
@@ -86,8 +88,12 @@ impl Shown<'_> {
         let Camera { target, distance, .. } = *self.camera;
         let target = target.to_array().map(|x| near(x, distance));
         let Start { paused, embed, shaders, renderer: _ } = self.start.clone();
+        let mut input = self.input.clone();
+        if self.has_other_field() {
+            input.field.clone_from(&self.settings.field.0);
+        }
         ViewRequest {
-            input: self.input.clone(),
+            input,
             steps: self.steps(),
             look: self.look(),
             target: Some(Point(target)),
@@ -100,10 +106,17 @@ impl Shown<'_> {
         }
     }
 
+    /// Whether the external field was changed in the window.
+    fn has_other_field(&self) -> bool {
+        self.settings.field.to_string() != self.field.unwrap_or_default()
+    }
+
     fn steps(&self) -> StepRequest {
         let mut steps = StepRequest::from(self.settings);
-        // An explicit --dt would also change the longest individual step.
-        steps.dt = steps.dt.filter(|dt| dt.fixed() != Some(self.hints.dt));
+        // An explicit --dt would also change the longest individual step. Another field may have
+        // another default step.
+        let is_exact = self.has_other_field() && !self.settings.integrator.has_block_steps();
+        steps.dt = steps.dt.filter(|dt| is_exact || dt.fixed() != Some(self.hints.dt));
         if self.settings.integrator == Settings::default().integrator && !self.names_integrator {
             steps.integrator = None;
         }
@@ -208,6 +221,7 @@ mod tests {
         components: Vec<Component>,
         hints: RunHints,
         names_integrator: bool,
+        field: Option<String>,
         settings: Settings,
         view: ViewChoice,
         camera: Camera,
@@ -234,8 +248,19 @@ mod tests {
             let view = ViewChoice { style, follow, orbit_degrees_per_sec, ..Default::default() };
             let names_integrator = loaded.integrator.integrator.is_some();
             let components = bodies.components.clone();
+            let field = loaded.snapshot.attributes.get("field").cloned();
             let (input, hints) = (request.input, loaded.run);
-            Self { input, components, hints, names_integrator, settings, view, camera, start }
+            Self {
+                input,
+                components,
+                hints,
+                names_integrator,
+                field,
+                settings,
+                view,
+                camera,
+                start,
+            }
         }
 
         fn words(&self) -> Vec<String> {
@@ -244,6 +269,7 @@ mod tests {
                 components: &self.components,
                 hints: &self.hints,
                 names_integrator: self.names_integrator,
+                field: self.field.as_deref(),
                 settings: &self.settings,
                 requested: &self.settings,
                 view: &self.view,
@@ -372,6 +398,22 @@ mod tests {
             tried += 1;
         }
         assert!(tried > 40, "{tried}");
+    }
+
+    #[test]
+    fn changed_field_is_part_of_the_command_line() {
+        let words = ["plummer", "-n", "50", "--field", "nfw:mass=3,scale=2"];
+        let mut state = State::of(&words.map(str::to_owned));
+        let before = state.words();
+        assert!(before.contains(&"nfw:mass=3,scale=2".to_owned()), "{before:?}");
+        assert!(!before.contains(&"--dt".to_owned()), "{before:?}");
+        // A field with another default step.
+        state.settings.field = "nfw:mass=3e4,scale=0.1,x=2".parse().unwrap();
+        let again = State::of(&state.words()[2..]);
+        // The leapfrog does not use the longest individual step.
+        let blocks = again.settings.blocks;
+        assert_eq!(again.settings, Settings { blocks, ..state.settings.clone() });
+        assert_ne!(again.hints.dt, state.hints.dt);
     }
 
     #[test]

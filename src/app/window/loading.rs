@@ -10,6 +10,7 @@ use crate::lookup;
 use crate::panel::Integration;
 use gravitile::bodies::Bodies;
 use gravitile::error::Result;
+use gravitile::field::Field;
 use gravitile::gpu::{Gpu, let_browser_turn};
 use gravitile::live::{Background, Command, Live};
 use gravitile::render::Survey;
@@ -27,6 +28,8 @@ pub struct RunRequest {
     pub steps: StepRequest,
     /// Requested engine, adapter and kernel.
     pub settings: Settings,
+    /// Another external field than that of the bodies.
+    pub field: Option<Field>,
 }
 
 /// A session that is being loaded.
@@ -124,6 +127,8 @@ fn what_changes(now: &Settings, next: &Settings) -> &'static str {
         "changing the method"
     } else if now.tree != next.tree {
         "changing the tree"
+    } else if now.field != next.field {
+        "changing the field"
     } else {
         "changing the integrator"
     }
@@ -134,7 +139,8 @@ async fn load(gpu: Arc<Gpu>, input: InputRequest, request: RunRequest) -> Result
     let shown = InputRequest { isolated: true, ..input.clone() };
     let loaded = machine::load(&shown, request.steps.eps).await?;
     let_browser_turn().await;
-    let settings = request.steps.over(&loaded, request.settings.clone())?;
+    let mut settings = request.steps.over(&loaded, request.settings.clone())?;
+    settings.field = request.field.unwrap_or(settings.field);
     let default_settings = StepRequest::default().over(&loaded, Settings::default())?;
     let default_integration = Integration::of(&default_settings);
     let mut template = loaded.snapshot;

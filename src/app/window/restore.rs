@@ -34,7 +34,8 @@ impl WindowState {
             | Action::Devices(_)
             | Action::Method(_)
             | Action::Tree(_)
-            | Action::Integration(_) => {
+            | Action::Integration(_)
+            | Action::Field(_) => {
                 let before = (live.settings().clone(), self.simulated.requested.clone());
                 undo.note(UndoStep::Settings(Box::new(before)));
             }

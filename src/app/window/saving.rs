@@ -144,6 +144,7 @@ impl WindowState {
             components: &initial.bodies.components,
             hints: &initial.hints,
             names_integrator: initial.names_integrator,
+            field: initial.template.attributes.get("field").map(String::as_str),
             settings: session.live.settings(),
             requested: &self.simulated.requested.settings,
             view: &self.viewer.choice,

@@ -93,7 +93,9 @@ impl Session {
             ("integrator", settings.integrator.name.to_owned()),
             ("engine", self.live.describe_engine()),
         ];
-        for (name, value) in facts {
+        let field = Some(&settings.field).filter(|field| !field.is_empty());
+        let field = field.map(|field| ("field", field.to_string()));
+        for (name, value) in facts.into_iter().chain(field) {
             snapshot.attributes.insert(name.to_owned(), value);
         }
         snapshot.bodies = state.bodies.clone();

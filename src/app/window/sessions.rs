@@ -43,7 +43,8 @@ impl WindowState {
     }
 
     /// Restarts from the initial bodies. With `reset_numbers`, step and softening are those first
-    /// requested, since a changed one may have ruined the run. The integrator stays.
+    /// requested and the field is that of the bodies, since a changed one may have ruined the run.
+    /// The integrator stays.
     pub(super) fn restart(&mut self, reset_numbers: bool) -> Result<()> {
         let Some(session) = &self.simulated.session else { return Ok(()) };
         let mut steps = StepRequest::from(session.live.settings());
@@ -52,7 +53,8 @@ impl WindowState {
             (steps.dt, steps.eps) = (requested.dt, requested.eps);
         }
         let input = session.initial.input.clone();
-        let request = RunRequest { steps, ..self.simulated.requested.clone() };
+        let field = (!reset_numbers).then(|| session.live.settings().field.clone());
+        let request = RunRequest { steps, field, ..self.simulated.requested.clone() };
         self.simulated.loading =
             Some(Loading::input(&self.output.screen.gpu, input, request, false)?);
         Ok(())
@@ -157,6 +159,7 @@ impl WindowState {
         } else {
             self.begin_run(last, &mut session, plays, request.as_ref());
         }
+        self.simulated.history.set_field(&session.live.settings().field);
         if let Some(request) = request {
             self.apply_request(&request, &mut session);
         }

@@ -1,5 +1,5 @@
 //! Changes of how the bodies are computed: commands to the run, engine, method, integrator,
-//! devices. Except for commands, a change takes effect once the current state has been read back.
+//! external field, devices. Except for commands, a change takes effect once the current state has been read back.
 
 use std::sync::Arc;
 
@@ -9,6 +9,7 @@ use super::simulated::Purpose;
 use super::state::WindowState;
 use crate::panel::Integration;
 use gravitile::error::{Error, Result};
+use gravitile::field::Field;
 use gravitile::forces::Method;
 use gravitile::forces::tree::TreeConfig;
 use gravitile::gpu::Gpu;
@@ -76,6 +77,14 @@ impl WindowState {
         let StepRequest { integrator, blocks, .. } = StepRequest::from(&settings);
         let requested = &mut self.simulated.requested.steps;
         (requested.integrator, requested.blocks) = (integrator, blocks);
+        self.request_change(settings);
+        Ok(())
+    }
+
+    pub(super) fn change_field(&mut self, field: Field) -> Result<()> {
+        let Some(now) = self.simulated.settings() else { return Ok(()) };
+        let settings = Settings { field, ..now };
+        settings.validate()?;
         self.request_change(settings);
         Ok(())
     }

@@ -57,7 +57,7 @@ impl Simulated {
         let input = suited(request.input.clone(), gpu.adapter.class);
         let (steps, settings) = (request.steps.clone(), request.engine.settings()?);
         let sharing = Sharing::begin(gpu, &settings.adapter);
-        let requested = RunRequest { steps, settings };
+        let requested = RunRequest { steps, settings, field: None };
         let loading = Loading::input(gpu, input, requested.clone(), false)?;
         Ok(Self {
             session: None,

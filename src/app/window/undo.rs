@@ -25,7 +25,7 @@ const MOST_STATES: usize = 4;
 pub enum UndoStep {
     /// A command that restores it.
     Live(Command),
-    /// Engine, method, tree or integrator.
+    /// Engine, method, tree, integrator or external field.
     Settings(Box<(Settings, RunRequest)>),
     /// The looks.
     View(ViewChoice),

@@ -4,7 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use glam::DVec3;
+use rayon::prelude::*;
 
+use super::super::bytes::SHARE;
 use super::super::{Column, ColumnType, Endianness, Problem, Snapshot};
 use super::blocks::{bodies_of, shape_of};
 use super::header;
@@ -75,18 +77,17 @@ fn bodies(files: &[&File]) -> Bodies {
 fn add(bodies: &mut Bodies, file: &File, t: usize, component: u8) {
     let (count, order) = (file.header.counts[t], file.endianness);
     bodies.component.resize(bodies.component.len() + count, component);
-    bodies.position.extend(file.positions.vectors(file, t));
-    bodies.velocity.extend(file.velocities.vectors(file, t));
+    bodies.position.par_extend(file.positions.vectors(file, t));
+    bodies.velocity.par_extend(file.velocities.vectors(file, t));
     match &file.masses {
         Some(masses) if masses_in_block(&file.header) >> t & 1 == 1 => {
-            let numbers = masses.of_type(file, t).chunks_exact(masses.bytes());
-            bodies.mass.extend(numbers.map(|mass| real(mass, 0, masses.double, order)));
+            let numbers = masses.each_of_type(file, t);
+            bodies.mass.par_extend(numbers.map(|mass| real(mass, 0, masses.double, order)));
         }
         _ => bodies.mass.resize(bodies.mass.len() + count, file.header.masses[t]),
     }
     if let Some(ids) = &file.ids {
-        let whole = ids.of_type(file, t).chunks_exact(ids.bytes());
-        bodies.id.extend(whole.map(|id| match ids.double {
+        bodies.id.par_extend(ids.each_of_type(file, t).map(|id| match ids.double {
             true => order.u64(id),
             false => order.u32(id).into(),
         }));
@@ -99,16 +100,17 @@ impl<'a> Numbers<'a> {
         if self.double { 8 } else { 4 }
     }
 
-    /// The numbers of the bodies of type `t`.
-    fn of_type(&self, file: &File, t: usize) -> &'a [u8] {
-        of_type(self.data, self.types, self.values * self.bytes(), &file.header.counts, t)
+    /// The numbers of each body of type `t`.
+    fn each_of_type(&self, file: &File, t: usize) -> impl IndexedParallelIterator<Item = &'a [u8]> {
+        let width = self.values * self.bytes();
+        let numbers = of_type(self.data, self.types, width, &file.header.counts, t);
+        numbers.par_chunks_exact(width).with_min_len(SHARE)
     }
 
-    fn vectors(&self, file: &File, t: usize) -> impl Iterator<Item = DVec3> + use<'a> {
+    fn vectors(&self, file: &File, t: usize) -> impl IndexedParallelIterator<Item = DVec3> {
         let (double, order) = (self.double, file.endianness);
-        self.of_type(file, t)
-            .chunks_exact(3 * self.bytes())
-            .map(move |v| DVec3::from_array([0, 1, 2].map(|k| real(v, k, double, order))))
+        let vector = move |v: &[u8]| [0, 1, 2].map(|k| real(v, k, double, order)).into();
+        self.each_of_type(file, t).map(vector)
     }
 }
 

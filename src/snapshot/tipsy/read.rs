@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use glam::DVec3;
+use rayon::prelude::*;
 
-use super::super::bytes::Reader;
+use super::super::bytes::{Reader, SHARE};
 use super::super::{Column, Confidence, Endianness, Problem, Snapshot};
 use super::{
     COLUMNS, ID_RANGES, IDS_ATTRIBUTE, KIND_BULGE, KIND_DISK, KINDS, KINDS_WITH_IDS, SECTION_DARK,
@@ -111,8 +112,14 @@ fn build(header: &Header, sections: [&[u8]; 3]) -> Result<Snapshot, Problem> {
     let mut extra: BTreeMap<String, Vec<f32>> = BTreeMap::new();
     for (section, records) in sections.into_iter().enumerate() {
         let first = bodies.len();
+        let each = || records.par_chunks_exact(record_bytes(section)).with_min_len(SHARE);
+        let vector =
+            |record: &[u8], k: usize| DVec3::from([0, 1, 2].map(|axis| number(record, k + axis)));
+        bodies.mass.par_extend(each().map(|record| number(record, 0)));
+        bodies.position.par_extend(each().map(|record| vector(record, 1)));
+        bodies.velocity.par_extend(each().map(|record| vector(record, 4)));
         for record in records.chunks_exact(record_bytes(section)) {
-            let i = bodies.len();
+            let i = bodies.id.len();
             let (kind, id) = match (with_ids, section) {
                 (false, _) => (section, i as u64),
                 (true, SECTION_GAS) => (section, ID_RANGES[SECTION_GAS].0 + i as u64),
@@ -127,10 +134,8 @@ fn build(header: &Header, sections: [&[u8]; 3]) -> Result<Snapshot, Problem> {
                 bodies.components.push(kinds[kind].component());
                 (bodies.components.len() - 1) as u8
             });
-            let vector =
-                |k| DVec3::new(number(record, k), number(record, k + 1), number(record, k + 2));
-            bodies.push(number(record, 0), vector(1), vector(4), component);
-            bodies.id[i] = id;
+            bodies.component.push(component);
+            bodies.id.push(id);
         }
         for (k, name) in COLUMNS[section].iter().enumerate() {
             if with_ids && section != SECTION_GAS && *name == "phi" {

@@ -319,6 +319,31 @@ fn messages_stay_until_dismissed() {
     assert_eq!(click(&mut harness, "×"), [Action::DismissMessage]);
 }
 
+#[test]
+fn numbers_of_the_external_field_can_be_changed() {
+    let mut world = World::on(Tab::Physics);
+    world.settings.field = "hernquist:mass=30,scale=4,x=8 tidal:xx=0.5".parse().unwrap();
+    world.units = gravitile::units::Units::default();
+    let mut harness = world.shown(1400.0);
+    let spin = |h: &egui_kittest::Harness<'static, World>, name: &str, value: f64| {
+        let nodes = h.get_all_by_role_and_label(WidgetRole::SpinButton, name);
+        nodes.into_iter().next().expect("a number").set_value_accesskit(value);
+    };
+    for (name, value, expected) in [
+        ("mass", 45.0, Some("hernquist:mass=45,scale=4,x=8 tidal:xx=0.5")),
+        ("y", -2.0, Some("hernquist:mass=30,scale=4,x=8,y=-2 tidal:xx=0.5")),
+        ("xy", 0.25, Some("hernquist:mass=30,scale=4,x=8 tidal:xx=0.5,xy=0.25")),
+        ("scale", -1.0, None),
+        ("scale", 5.0, Some("hernquist:mass=30,scale=5,x=8 tidal:xx=0.5")),
+    ] {
+        let actions = after(&mut harness, |h| spin(h, name, value));
+        let expected = expected.map(|text| Action::Field(text.parse().unwrap()));
+        assert_eq!(actions, Vec::from_iter(expected), "{name} = {value}");
+        let problem = harness.query_by_label_contains("'scale' of the potential 'hernquist' is -1");
+        assert_eq!(problem.is_some(), value == -1.0, "{name} = {value}");
+    }
+}
+
 /// The only change of the integration in `actions`.
 pub fn integration(actions: Vec<Action>) -> Integration {
     match <[Action; 1]>::try_from(actions) {

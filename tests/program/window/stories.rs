@@ -195,6 +195,40 @@ fn kernel_and_engine_change_while_running() {
 }
 
 #[test]
+fn external_field_is_changed_and_restored() {
+    if !can_run_window_tests() {
+        return;
+    }
+    let potential = "plummer:mass=3,scale=2,x=4";
+    let view = ["view", "plummer", "-n", "300", "--engine", "cpu", "--paused"];
+    let session = Session::open(&[&view[..], &["--field", potential]].concat(), Tab::File);
+    let first = session.save_snapshot();
+    assert_eq!(first.attributes["field"], potential);
+    session.open_tab(Tab::Physics);
+    let mut world = World::on(Tab::Physics);
+    world.settings.field = potential.parse().unwrap();
+    let mass = place(world, |harness| {
+        harness.get_by_role_and_label(Role::SpinButton, "mass").rect().center()
+    });
+    session.drag(mass, mass + egui::vec2(40.0, 0.0), "does Field(");
+    session.open_tab(Tab::File);
+    let has = |potential: &str| {
+        Some(session.save_snapshot()).filter(|s| s.attributes["field"] == potential)
+    };
+    let changed = session.wait_for("another field", || {
+        Some(session.save_snapshot()).filter(|s| s.attributes["field"] != potential)
+    });
+    let field = &changed.attributes["field"];
+    assert!(field.starts_with("plummer:mass=") && field.ends_with(",scale=2,x=4"), "{field}");
+    assert_eq!(changed.time, first.time);
+    assert_eq!(changed.bodies.position, first.bodies.position);
+    session.press_key("ctrl+z", "Character(\"z\")");
+    session.wait_for("the field as it was", || has(potential));
+    session.press_key("s", "Character(\"s\")");
+    session.wait_for("a step in it", || has(potential).filter(|s| s.time > first.time));
+}
+
+#[test]
 fn method_changes_both_ways_while_running_and_paused() {
     if !can_run_window_tests() {
         return;

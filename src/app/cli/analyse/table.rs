@@ -124,6 +124,7 @@ fn group_columns(fractions: &[f64], with_bound: bool) -> Columns<Group> {
     for (k, fraction) in fractions.iter().enumerate() {
         column(&mut columns, format!("r_{fraction}"), move |group| group.radii[k]);
     }
+    column(&mut columns, "segregation", |group| group.segregation);
     motion_columns(&mut columns, |group| &group.motion);
     if with_bound {
         let bound =
