@@ -161,11 +161,11 @@ impl Cluster {
     /// # Errors
     /// Values that are NaN or infinite (the message names the particle); an error of the engine.
     pub fn begin(&mut self, call: &BorrowedCall) -> Result<()> {
-        let place = self.calls.restart();
+        let slot = self.calls.restart();
         check(call)?;
         self.finish_in_progress();
         self.memory.send(self.engine.as_mut(), call.addresses, self.time)?;
-        let pending = &mut self.calls.all[place];
+        let pending = &mut self.calls.all[slot];
         self.memory.indices.identify(call.index, &mut pending.identity);
         pending.arrangement = self.memory.arrangement();
         let n = call.position.len();
@@ -193,19 +193,19 @@ impl Cluster {
     /// Frees the engine: a call in progress is computed to its end and its result stored for its
     /// thread.
     fn finish_in_progress(&mut self) {
-        let Some(place) = self.calls.in_progress() else { return };
+        let Some(slot) = self.calls.in_progress() else { return };
         self.calls.overlapped = true;
         // The nearest particle must be found now: the sources may change before the call is
         // fetched.
         let near = self.order > Order::Acceleration;
         let outcome =
-            self.collect(place, if near { Requested::Distance } else { Requested::Forces });
-        self.calls.all[place].state = CallState::Computed(outcome);
+            self.collect(slot, if near { Requested::Distance } else { Requested::Forces });
+        self.calls.all[slot].state = CallState::Computed(outcome);
     }
 
-    /// Waits for the call at `place`, which is in progress.
-    fn collect(&mut self, place: usize, requested: Requested) -> Result<()> {
-        let pending = &mut self.calls.all[place];
+    /// Waits for the call at `slot`, which is in progress.
+    fn collect(&mut self, slot: usize, requested: Requested) -> Result<()> {
+        let pending = &mut self.calls.all[slot];
         pending.state = CallState::Nothing;
         let ids = |index: &[i32]| index.iter().map(|&index| index as u64).collect::<Vec<_>>();
         if let Err(error) = self.engine.finish(&mut pending.forces.results) {
@@ -239,17 +239,17 @@ impl Cluster {
     /// # Errors
     /// No pending call; `n` differs from the first half; a device failure.
     pub fn finish(&mut self, n: usize, requested: Requested) -> Result<&BoardForces> {
-        let place = self.calls.to_finish()?;
-        let begun = self.calls.all[place].call.position.len();
+        let slot = self.calls.to_finish()?;
+        let begun = self.calls.all[slot].call.position.len();
         if n != begun {
             let allowed = format!("{begun}, as in the first half");
             return Err(Error::value("the number ni of i-particles", n, allowed));
         }
-        match std::mem::take(&mut self.calls.all[place].state) {
+        match std::mem::take(&mut self.calls.all[slot].state) {
             CallState::Computed(outcome) => outcome?,
-            _ => self.collect(place, requested)?,
+            _ => self.collect(slot, requested)?,
         }
-        Ok(&self.calls.complete(place).forces)
+        Ok(&self.calls.complete(slot).forces)
     }
 
     /// Computes the neighbour lists of the last call; if several threads call concurrently, of this
@@ -258,13 +258,13 @@ impl Cluster {
     /// # Errors
     /// No finished call; no radii, or one that is negative or not finite.
     pub fn read_lists(&mut self) -> Result<bool> {
-        let finished = |place: &usize| matches!(self.calls.all[*place].state, CallState::Finished);
-        let Some(place) = self.calls.last().filter(finished) else {
+        let finished = |slot: &usize| matches!(self.calls.all[*slot].state, CallState::Finished);
+        let Some(slot) = self.calls.last().filter(finished) else {
             let text = "there are no forces to list neighbours of: call both halves before";
             return Err(Error::Outside(text.to_owned()));
         };
         self.finish_in_progress();
-        let pending = &mut self.calls.all[place];
+        let pending = &mut self.calls.all[slot];
         let n = pending.call.position.len();
         let largest = (MAX_LIST_ENTRIES / n.max(1)).max(1);
         let radius = radii(&pending.call.radius_squared, n)?;
@@ -306,7 +306,7 @@ impl Cluster {
     /// # Errors
     /// Lists that were not read; no such i-particle.
     pub fn list(&self, i: i32) -> Result<(Vec<i32>, usize)> {
-        let pending = self.calls.last().map(|place| &self.calls.all[place]);
+        let pending = self.calls.last().map(|slot| &self.calls.all[slot]);
         let Some((pending, lists)) = pending.and_then(|all| Some((all, all.lists.as_ref()?)))
         else {
             let text = "no lists were read: call g6_read_neighbour_list before";
@@ -318,12 +318,13 @@ impl Cluster {
             return Err(Error::Outside(text.to_owned()));
         }
         let n = pending.call.position.len();
-        let place = usize::try_from(i).ok().filter(|place| *place < n).ok_or_else(|| {
-            Error::value("the pipeline", i, format!("below {n}, as i-particles, from 0"))
-        })?;
+        let pipeline =
+            usize::try_from(i).ok().filter(|pipeline| *pipeline < n).ok_or_else(|| {
+                Error::value("the pipeline", i, format!("below {n}, as i-particles, from 0"))
+            })?;
         let list =
-            lists.of(place).iter().map(|&source| self.memory.indices.index_of(source)).collect();
-        Ok((list, lists.found(place)))
+            lists.of(pipeline).iter().map(|&source| self.memory.indices.index_of(source)).collect();
+        Ok((list, lists.found(pipeline)))
     }
 }
 
