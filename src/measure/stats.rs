@@ -43,10 +43,10 @@ impl Summary {
 
 /// The quantile `at` (0 to 1) of `sorted`, with linear interpolation.
 fn quantile(sorted: &[f64], at: f64) -> f64 {
-    let place = at * (sorted.len() - 1) as f64;
-    let below = place.floor() as usize;
+    let position = at * (sorted.len() - 1) as f64;
+    let below = position.floor() as usize;
     let above = (below + 1).min(sorted.len() - 1);
-    sorted[below] + (place - below as f64) * (sorted[above] - sorted[below])
+    sorted[below] + (position - below as f64) * (sorted[above] - sorted[below])
 }
 
 /// Whether the machine behaved the same from the first sample to the last.

@@ -35,8 +35,8 @@ pub fn finished(figure: &Figure, records: &[Record], secs: f64, has_adapter: boo
 }
 
 /// What is printed at the end: the numbers of a single figure; for `all`, those of the table.
-pub fn summary(records: &[Record], wanted: &[Figure]) -> String {
-    let shown = &wanted[0];
+pub fn summary(records: &[Record], figures: &[Figure]) -> String {
+    let shown = &figures[0];
     let own = || records.iter().filter(|record| record.figure == shown.name);
     let mut text = String::new();
     let with_ceilings = |r: &&Record| r.figure == shown.name || r.kind == Kind::Ceiling;
