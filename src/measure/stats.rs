@@ -1,5 +1,17 @@
 //! Statistics of timing samples: median, spread, and whether the machine was steady.
 
+/// Values by key, in the order in which keys first appear.
+pub fn grouped<K: PartialEq, V>(rows: impl IntoIterator<Item = (K, V)>) -> Vec<(K, Vec<V>)> {
+    let mut groups: Vec<(K, Vec<V>)> = Vec::new();
+    for (key, value) in rows {
+        match groups.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, group)) => group.push(value),
+            None => groups.push((key, vec![value])),
+        }
+    }
+    groups
+}
+
 /// Order statistics of a set of samples, all in the samples' unit (seconds for times).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Summary {

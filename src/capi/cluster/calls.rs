@@ -55,7 +55,7 @@ pub(super) enum CallState {
 pub(super) struct Pending {
     caller: Caller,
     pub state: CallState,
-    pub call: Call,
+    pub call: Call<'static>,
     /// Source number of each i-particle, in the arrangement `arrangement`.
     pub identity: Vec<u32>,
     pub arrangement: u64,

@@ -107,11 +107,6 @@ fn evaluate_excluding(
         ..Call::default()
     };
     let mut results = Forces::default();
-    engine.evaluate(
-        &sinks(&one.borrowed(), &[]),
-        call.softening_squared.sqrt(),
-        outputs,
-        &mut results,
-    )?;
+    engine.evaluate(&sinks(&one, &[]), call.softening_squared.sqrt(), outputs, &mut results)?;
     Ok((results, sources))
 }

@@ -19,7 +19,7 @@ use crate::gpu::{DeviceClass, Gpu};
 use crate::inspect::Inspector;
 use crate::measure::time::problem::{Problem, SOFTENING};
 use crate::measure::{
-    Ceiling, Ceilings, ErrorStats, KernelTimer, Steadiness, Summary, Timer, predict,
+    Ceiling, Ceilings, ErrorStats, KernelTimer, Steadiness, Summary, Timer, grouped, predict,
 };
 use crate::sim::EngineKind;
 use crate::tuned::Known;
@@ -298,17 +298,10 @@ impl<'a> Session<'a> {
         }
         let has_clock =
             self.gpu.as_ref().is_some_and(|gpu| gpu.adapter.class != DeviceClass::Software);
-        // Numbers of sinks and sources, and whether separate.
-        type Key = (usize, usize, bool);
-        let mut groups: Vec<(Key, Vec<&Point>)> = Vec::new();
-        for point in points {
+        let groups = grouped(points.into_iter().map(|point| {
             let apart = has_clock && point.candidate == Candidate::Cpu;
-            let key = (point.sinks, point.sources, apart);
-            match groups.iter_mut().find(|group| group.0 == key) {
-                Some(group) => group.1.push(point),
-                None => groups.push((key, vec![point])),
-            }
-        }
+            ((point.sinks, point.sources, apart), point)
+        }));
         let budget = budget_secs / groups.len().max(1) as f64;
         self.expect(groups.len());
         let begun = Instant::now();

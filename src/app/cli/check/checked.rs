@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::cli::print;
-use gravitile::measure::ErrorStats;
+use gravitile::measure::{ErrorStats, grouped};
 
 /// A case that was compared with f64.
 pub struct Checked {
@@ -127,14 +127,8 @@ pub struct Results {
 impl Results {
     /// The lines of the table, and one for each case that did not pass.
     pub fn of(cases: &[Checked], table: &Table) -> Self {
-        let mut groups: Vec<Vec<&Checked>> = Vec::new();
-        for one in cases {
-            match groups.iter_mut().find(|group| group[0].group == one.group) {
-                Some(group) => group.push(one),
-                None => groups.push(vec![one]),
-            }
-        }
-        let lines = groups.iter().map(|group| table.line_of(group));
+        let groups = grouped(cases.iter().map(|one| (&one.group, one)));
+        let lines = groups.iter().map(|(_, group)| table.line_of(group));
         let failed = || cases.iter().filter(|one| !one.passed);
         let failures = failed().map(|one| format!("FAILED {}\n", one.line()));
         Self {

@@ -3,7 +3,7 @@
 use super::Figure;
 use super::curves::of;
 use crate::measure::plot::{number, short};
-use crate::measure::{Ceiling, Kind, Record};
+use crate::measure::{Ceiling, Kind, Record, grouped};
 
 /// Curves whose values differ by less than this fraction count as equal.
 const SAME: f64 = 0.03;
@@ -23,8 +23,8 @@ pub(super) fn conclusions(figure: &Figure, records: &[Record]) -> Vec<String> {
 
 /// Where each curve is highest on the x axis of this name: a sentence, and that x.
 fn optima(x: &str, own: &[&Record]) -> Vec<(String, f64)> {
-    let curves = grouped(own, |record| record.series.clone()).into_iter();
-    curves.filter_map(|(series, curve)| along(&series, x, &curve)).collect()
+    let curves = grouped(own.iter().map(|record| (&record.series, *record)));
+    curves.iter().filter_map(|(series, curve)| along(series, x, curve)).collect()
 }
 
 /// Where each curve is highest on the x axis of this name.
@@ -53,8 +53,8 @@ pub(super) fn trend_of_optimum(x: &str, own: &[&Record]) -> Vec<String> {
 
 /// The fastest series at each number of bodies.
 pub(super) fn fastest_at_each_size(own: &[&Record], _: &[Record]) -> Vec<String> {
-    let sizes = grouped(own, |record| record.sinks).into_iter();
-    sizes.filter_map(|(n, rows)| at_size(n as f64, &rows)).collect()
+    let sizes = grouped(own.iter().map(|record| (record.sinks, *record)));
+    sizes.iter().filter_map(|(n, rows)| at_size(*n as f64, rows)).collect()
 }
 
 /// The measured multiply-adds per unit and clock, with units and clock as reported by the chip.
@@ -76,22 +76,6 @@ fn rate_per_unit_and_clock(records: &[Record]) -> Option<String> {
         number(rate / f64::from(units) / (clock * 1e6)),
         number(clock),
     ))
-}
-
-/// Groups in the order in which keys first appear.
-fn grouped<'r, K: PartialEq>(
-    records: &[&'r Record],
-    key: impl Fn(&Record) -> K,
-) -> Vec<(K, Vec<&'r Record>)> {
-    let mut groups: Vec<(K, Vec<&Record>)> = Vec::new();
-    for &record in records {
-        let key = key(record);
-        match groups.iter_mut().find(|(known, _)| *known == key) {
-            Some((_, group)) => group.push(record),
-            None => groups.push((key, vec![record])),
-        }
-    }
-    groups
 }
 
 fn rate(record: &Record) -> f64 {

@@ -2,7 +2,7 @@
 
 use crate::forces::direct::FLOPS;
 use crate::measure::plot::{Axis, Curve, CurvePoint, GREY, Plot};
-use crate::measure::{Kind, Record};
+use crate::measure::{Kind, Record, grouped};
 
 /// Flops per interaction with jerk and potential, by the convention of GRAPE codes (Kirin's thesis,
 /// equation 4.1).
@@ -37,22 +37,14 @@ pub(super) fn curves<R: Copy>(
     name: impl Fn(R) -> String,
     point: impl Fn(R) -> Option<CurvePoint>,
 ) -> Vec<Curve> {
-    let mut curves: Vec<Curve> = Vec::new();
-    for row in rows {
-        let name = name(row);
-        let known = curves.iter().position(|curve| curve.name == name);
-        let index = known.unwrap_or_else(|| {
-            let colour = if name == CPU || name == CPU_F64 { GREY } else { curves.len() };
-            curves.push(Curve::measured(name, Vec::new(), colour));
-            curves.len() - 1
-        });
-        curves[index].points.extend(point(row));
-    }
-    curves.retain(|curve| !curve.points.is_empty());
-    for curve in &mut curves {
-        curve.points.sort_by(|a, b| a.x.total_cmp(&b.x));
-    }
-    curves
+    let named = grouped(rows.into_iter().map(|row| (name(row), point(row))));
+    let curve = |(number, (name, points)): (usize, (String, Vec<Option<CurvePoint>>))| {
+        let mut points: Vec<CurvePoint> = points.into_iter().flatten().collect();
+        points.sort_by(|a, b| a.x.total_cmp(&b.x));
+        let colour = if name == CPU || name == CPU_F64 { GREY } else { number };
+        (!points.is_empty()).then(|| Curve::measured(name, points, colour))
+    };
+    named.into_iter().enumerate().filter_map(curve).collect()
 }
 
 /// [`curves()`] named by series.
