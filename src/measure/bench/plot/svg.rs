@@ -17,9 +17,9 @@ pub(super) struct Svg {
     shapes: String,
 }
 
-/// Text as XML, in elements and in attributes.
+/// Text as XML, in elements and in attributes. Slashes, which need no escape there, stay readable.
 fn escaped(text: &str) -> String {
-    HtmlEscape(&text.replace(char::is_control, " ")).to_string()
+    HtmlEscape(&text.replace(char::is_control, " ")).to_string().replace("&#x2f;", "/")
 }
 
 impl Svg {
