@@ -16,7 +16,7 @@ enum Progress {
     Idle,
     /// In progress, with this eps^2 for sinks without their own.
     Begun(Option<f64>),
-    /// Finished: `answers` holds the sum of several evaluations.
+    /// Finished: `forces` holds the sum of several evaluations.
     Done(Option<f64>),
 }
 
@@ -44,7 +44,7 @@ pub struct Board {
     /// eps^2 per sink; replaces the common eps^2.
     each: Option<Vec<f64>>,
     progress: Progress,
-    answers: Forces,
+    forces: Forces,
 }
 
 impl Board {
@@ -60,7 +60,7 @@ impl Board {
             sinks: None,
             each: None,
             progress: Progress::Idle,
-            answers: Forces::default(),
+            forces: Forces::default(),
         }
     }
 
@@ -209,9 +209,9 @@ impl Board {
         let of_sources = self.softening_squared.get(..count).unwrap_or_default();
         let of_sources = if of_sources.is_empty() { vec![0.0; count] } else { of_sources.to_vec() };
         let of_sinks = if each.len() == 1 { vec![each[0]; sinks.len()] } else { each.to_vec() };
-        self.answers.resize(sinks.len(), &Outputs::POTENTIAL);
-        self.answers.acceleration.fill(DVec3::ZERO);
-        self.answers.potential.fill(0.0);
+        self.forces.resize(sinks.len(), &Outputs::POTENTIAL);
+        self.forces.acceleration.fill(DVec3::ZERO);
+        self.forces.potential.fill(0.0);
         let (source_groups, sink_groups) = (groups(&of_sources), groups(&of_sinks));
         let mut partial = Forces::default();
         for sources in &source_groups {
@@ -234,8 +234,8 @@ impl Board {
                     &mut partial,
                 )?;
                 for (k, &i) in group.iter().enumerate() {
-                    self.answers.acceleration[i] += partial.acceleration[k];
-                    self.answers.potential[i] += partial.potential[k];
+                    self.forces.acceleration[i] += partial.acceleration[k];
+                    self.forces.potential[i] += partial.potential[k];
                 }
             }
         }
@@ -253,13 +253,13 @@ impl Board {
         (self.sinks, self.each) = (None, None);
         begun?;
         if matches!(progress, Progress::Begun(_)) {
-            self.engine.finish(&mut self.answers)?;
+            self.engine.finish(&mut self.forces)?;
         }
         if n != expected {
             let allowed = format!("{expected}, as many as were given");
             return Err(Error::value("the number ni of sinks", n, allowed));
         }
-        Ok(&self.answers)
+        Ok(&self.forces)
     }
 }
 

@@ -3,6 +3,8 @@
 mod calls;
 mod duplicates;
 
+use std::borrow::Cow;
+
 use calls::{CallState, Calls, Pending};
 use glam::DVec3;
 
@@ -21,63 +23,40 @@ const MAX_ENTRIES_WITH_FORCES: usize = 1 << 22;
 /// Initial capacity per list; the lists are recomputed if one is longer.
 const INITIAL_CAPACITY: usize = 256;
 
-/// The i-particles of a call as passed by the client.
+/// The i-particles of a call. The first half borrows the client's arrays, which may be overwritten
+/// once it has returned.
 #[derive(Clone, Debug, Default)]
-pub struct Call {
+pub struct Call<'a> {
     /// j-particles below this address attract.
     pub addresses: usize,
     /// Positions.
-    pub position: Vec<DVec3>,
+    pub position: Cow<'a, [DVec3]>,
     /// Velocities, for jerks.
-    pub velocity: Vec<DVec3>,
+    pub velocity: Cow<'a, [DVec3]>,
     /// Accelerations, for snaps.
-    pub acceleration: Vec<DVec3>,
+    pub acceleration: Cow<'a, [DVec3]>,
     /// Indices: j-particles of the same index are excluded. If empty, none are excluded.
-    pub index: Vec<i32>,
+    pub index: Cow<'a, [i32]>,
     /// eps^2.
     pub softening_squared: f64,
     /// h^2 per i-particle, used when lists are read. Empty without neighbour search.
-    pub radius_squared: Vec<f64>,
+    pub radius_squared: Cow<'a, [f64]>,
 }
 
-/// A call whose i-particles are borrowed from the client, which may overwrite them once the first
-/// half has returned.
-#[derive(Clone, Copy, Debug)]
-pub struct BorrowedCall<'a> {
-    pub addresses: usize,
-    pub position: &'a [DVec3],
-    pub velocity: &'a [DVec3],
-    pub acceleration: &'a [DVec3],
-    pub index: &'a [i32],
-    pub softening_squared: f64,
-    pub radius_squared: &'a [f64],
-}
-
-impl Call {
-    pub fn borrowed(&self) -> BorrowedCall<'_> {
-        BorrowedCall {
-            addresses: self.addresses,
-            position: &self.position,
-            velocity: &self.velocity,
-            acceleration: &self.acceleration,
-            index: &self.index,
-            softening_squared: self.softening_squared,
-            radius_squared: &self.radius_squared,
-        }
-    }
-
-    /// Copies a borrowed call, reusing the allocations.
-    fn copy(&mut self, other: &BorrowedCall) {
-        fn replace<T: Copy>(all: &mut Vec<T>, from: &[T]) {
+impl Call<'_> {
+    /// Copies another call, reusing the allocations.
+    fn copy(&mut self, other: &Call) {
+        fn replace<T: Copy>(all: &mut Cow<'_, [T]>, from: &[T]) {
+            let all = all.to_mut();
             all.clear();
             all.extend_from_slice(from);
         }
         (self.addresses, self.softening_squared) = (other.addresses, other.softening_squared);
-        replace(&mut self.position, other.position);
-        replace(&mut self.velocity, other.velocity);
-        replace(&mut self.acceleration, other.acceleration);
-        replace(&mut self.index, other.index);
-        replace(&mut self.radius_squared, other.radius_squared);
+        replace(&mut self.position, &other.position);
+        replace(&mut self.velocity, &other.velocity);
+        replace(&mut self.acceleration, &other.acceleration);
+        replace(&mut self.index, &other.index);
+        replace(&mut self.radius_squared, &other.radius_squared);
     }
 }
 
@@ -160,18 +139,18 @@ impl Cluster {
     ///
     /// # Errors
     /// Values that are NaN or infinite (the message names the particle); an error of the engine.
-    pub fn begin(&mut self, call: &BorrowedCall) -> Result<()> {
-        let place = self.calls.restart();
+    pub fn begin(&mut self, call: &Call) -> Result<()> {
+        let slot = self.calls.restart();
         check(call)?;
         self.finish_in_progress();
         self.memory.send(self.engine.as_mut(), call.addresses, self.time)?;
-        let pending = &mut self.calls.all[place];
-        self.memory.indices.identify(call.index, &mut pending.identity);
+        let pending = &mut self.calls.all[slot];
+        self.memory.indices.identify(&call.index, &mut pending.identity);
         pending.arrangement = self.memory.arrangement();
         let n = call.position.len();
         let fits = |capacity: &usize| capacity.saturating_mul(n) <= MAX_ENTRIES_WITH_FORCES;
         let capacity = self.capacity.filter(fits);
-        let radius = capacity.and_then(|_| radii(call.radius_squared, n).ok());
+        let radius = capacity.and_then(|_| radii(&call.radius_squared, n).ok());
         let within = radius.as_deref().zip(capacity);
         pending.with_lists = within.is_some();
         let outputs = Outputs {
@@ -193,19 +172,19 @@ impl Cluster {
     /// Frees the engine: a call in progress is computed to its end and its result stored for its
     /// thread.
     fn finish_in_progress(&mut self) {
-        let Some(place) = self.calls.in_progress() else { return };
+        let Some(slot) = self.calls.in_progress() else { return };
         self.calls.overlapped = true;
         // The nearest particle must be found now: the sources may change before the call is
         // fetched.
         let near = self.order > Order::Acceleration;
         let outcome =
-            self.collect(place, if near { Requested::Distance } else { Requested::Forces });
-        self.calls.all[place].state = CallState::Computed(outcome);
+            self.collect(slot, if near { Requested::Distance } else { Requested::Forces });
+        self.calls.all[slot].state = CallState::Computed(outcome);
     }
 
-    /// Waits for the call at `place`, which is in progress.
-    fn collect(&mut self, place: usize, requested: Requested) -> Result<()> {
-        let pending = &mut self.calls.all[place];
+    /// Waits for the call at `slot`, which is in progress.
+    fn collect(&mut self, slot: usize, requested: Requested) -> Result<()> {
+        let pending = &mut self.calls.all[slot];
         pending.state = CallState::Nothing;
         let ids = |index: &[i32]| index.iter().map(|&index| index as u64).collect::<Vec<_>>();
         if let Err(error) = self.engine.finish(&mut pending.forces.results) {
@@ -220,7 +199,7 @@ impl Cluster {
             self.with_nearest = true;
             self.with_distance |= requested == Requested::Distance;
             let outputs = Outputs { nearest: true, ..Outputs::only(Order::Acceleration) };
-            let sinks = sinks(&pending.call.borrowed(), &pending.identity);
+            let sinks = sinks(&pending.call, &pending.identity);
             let (mut found, softening) = (Forces::default(), pending.call.softening_squared.sqrt());
             self.engine.evaluate(&sinks, softening, &outputs, &mut found)?;
             pending.forces.results.nearest = found.nearest;
@@ -239,17 +218,17 @@ impl Cluster {
     /// # Errors
     /// No pending call; `n` differs from the first half; a device failure.
     pub fn finish(&mut self, n: usize, requested: Requested) -> Result<&BoardForces> {
-        let place = self.calls.to_finish()?;
-        let begun = self.calls.all[place].call.position.len();
+        let slot = self.calls.to_finish()?;
+        let begun = self.calls.all[slot].call.position.len();
         if n != begun {
             let allowed = format!("{begun}, as in the first half");
             return Err(Error::value("the number ni of i-particles", n, allowed));
         }
-        match std::mem::take(&mut self.calls.all[place].state) {
+        match std::mem::take(&mut self.calls.all[slot].state) {
             CallState::Computed(outcome) => outcome?,
-            _ => self.collect(place, requested)?,
+            _ => self.collect(slot, requested)?,
         }
-        Ok(&self.calls.complete(place).forces)
+        Ok(&self.calls.complete(slot).forces)
     }
 
     /// Computes the neighbour lists of the last call; if several threads call concurrently, of this
@@ -258,13 +237,13 @@ impl Cluster {
     /// # Errors
     /// No finished call; no radii, or one that is negative or not finite.
     pub fn read_lists(&mut self) -> Result<bool> {
-        let finished = |place: &usize| matches!(self.calls.all[*place].state, CallState::Finished);
-        let Some(place) = self.calls.last().filter(finished) else {
+        let finished = |slot: &usize| matches!(self.calls.all[*slot].state, CallState::Finished);
+        let Some(slot) = self.calls.last().filter(finished) else {
             let text = "there are no forces to list neighbours of: call both halves before";
             return Err(Error::Outside(text.to_owned()));
         };
         self.finish_in_progress();
-        let pending = &mut self.calls.all[place];
+        let pending = &mut self.calls.all[slot];
         let n = pending.call.position.len();
         let largest = (MAX_LIST_ENTRIES / n.max(1)).max(1);
         let radius = radii(&pending.call.radius_squared, n)?;
@@ -282,7 +261,7 @@ impl Cluster {
                 let within = Some(Within { radius: &radius, capacity });
                 let outputs = Outputs { within, ..Outputs::only(Order::Acceleration) };
                 let softening = pending.call.softening_squared.sqrt();
-                let sinks = sinks(&pending.call.borrowed(), &pending.identity);
+                let sinks = sinks(&pending.call, &pending.identity);
                 let mut results = Forces::default();
                 self.engine.evaluate(&sinks, softening, &outputs, &mut results)?;
                 lists = results.neighbours;
@@ -306,7 +285,7 @@ impl Cluster {
     /// # Errors
     /// Lists that were not read; no such i-particle.
     pub fn list(&self, i: i32) -> Result<(Vec<i32>, usize)> {
-        let pending = self.calls.last().map(|place| &self.calls.all[place]);
+        let pending = self.calls.last().map(|slot| &self.calls.all[slot]);
         let Some((pending, lists)) = pending.and_then(|all| Some((all, all.lists.as_ref()?)))
         else {
             let text = "no lists were read: call g6_read_neighbour_list before";
@@ -318,12 +297,13 @@ impl Cluster {
             return Err(Error::Outside(text.to_owned()));
         }
         let n = pending.call.position.len();
-        let place = usize::try_from(i).ok().filter(|place| *place < n).ok_or_else(|| {
-            Error::value("the pipeline", i, format!("below {n}, as i-particles, from 0"))
-        })?;
+        let pipeline =
+            usize::try_from(i).ok().filter(|pipeline| *pipeline < n).ok_or_else(|| {
+                Error::value("the pipeline", i, format!("below {n}, as i-particles, from 0"))
+            })?;
         let list =
-            lists.of(place).iter().map(|&source| self.memory.indices.index_of(source)).collect();
-        Ok((list, lists.found(place)))
+            lists.of(pipeline).iter().map(|&source| self.memory.indices.index_of(source)).collect();
+        Ok((list, lists.found(pipeline)))
     }
 }
 
@@ -342,11 +322,11 @@ fn radii(squares: &[f64], n: usize) -> Result<Vec<f64>> {
 }
 
 /// Rejects i-particles with NaN or infinite values.
-fn check(call: &BorrowedCall) -> Result<()> {
+fn check(call: &Call) -> Result<()> {
     let arrays = [
-        ("position", call.position),
-        ("velocity", call.velocity),
-        ("acceleration", call.acceleration),
+        ("position", &call.position),
+        ("velocity", &call.velocity),
+        ("acceleration", &call.acceleration),
     ];
     for (name, vectors) in arrays {
         if all_vectors_finite(vectors) {
@@ -366,11 +346,11 @@ fn check(call: &BorrowedCall) -> Result<()> {
 }
 
 /// The i-particles as the engine's sinks.
-fn sinks<'a>(call: &BorrowedCall<'a>, identity: &'a [u32]) -> Sinks<'a> {
+fn sinks<'a>(call: &'a Call, identity: &'a [u32]) -> Sinks<'a> {
     Sinks {
-        position: call.position,
-        velocity: call.velocity,
-        acceleration: call.acceleration,
+        position: &call.position,
+        velocity: &call.velocity,
+        acceleration: &call.acceleration,
         identity: if identity.is_empty() { Identity::Foreign } else { Identity::Each(identity) },
         only: None,
     }

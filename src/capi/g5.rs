@@ -240,9 +240,9 @@ fn fetch(
     let sign = if IS_POSITIVE.load(Ordering::Relaxed) { -1.0 } else { 1.0 };
     let outcome = with_board(board, |board| {
         set(board)?;
-        let answers = board.finish(n, softening_of_all())?;
-        a.take(n)?.copy_from_slice(bytemuck::cast_slice(&answers.acceleration));
-        let signed = answers.potential.iter().map(|potential| sign * potential);
+        let forces = board.finish(n, softening_of_all())?;
+        a.take(n)?.copy_from_slice(bytemuck::cast_slice(&forces.acceleration));
+        let signed = forces.potential.iter().map(|potential| sign * potential);
         p.take(n)?.iter_mut().zip(signed).for_each(|(into, from)| *into = from);
         Ok(DONE)
     });

@@ -3,6 +3,7 @@
 //!
 //! GRAPE-6 takes scaled derivatives: a2 = a/2, j6 = jerk/6 and k18 = snap/18.
 
+use std::borrow::Cow;
 use std::ffi::c_int;
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -10,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
 use glam::DVec3;
 
-use super::cluster::{BorrowedCall, Cluster, Requested};
+use super::cluster::{Call, Cluster, Requested};
 use super::guard::{DONE, OVERFLOW, report};
 use super::options::Options;
 use super::particle::Particle;
@@ -106,14 +107,14 @@ GPU2_g6calc_firsthalf GPU2_g6calc_firsthalf_;
     with_cluster(Key::G6(id), |cluster| { cluster.reset(); Ok(()) })?;
     let (addresses, n) = (count("the number nj of j-particles", nj)?, count("the number ni of i-particles", ni)?);
     with_cluster(Key::G6(id), |cluster| {
-        let call = BorrowedCall {
+        let call = Call {
             addresses,
-            position: bytemuck::cast_slice(xi.take(n)?),
-            velocity: bytemuck::cast_slice(vi.take(n)?),
-            acceleration: &[],
-            index: index.take(n)?,
+            position: Cow::Borrowed(bytemuck::cast_slice(xi.take(n)?)),
+            velocity: Cow::Borrowed(bytemuck::cast_slice(vi.take(n)?)),
+            acceleration: Cow::default(),
+            index: Cow::Borrowed(index.take(n)?),
             softening_squared: eps2,
-            radius_squared: h2.take_if_any(n),
+            radius_squared: Cow::Borrowed(h2.take_if_any(n)),
         };
         cluster.begin(&call).map(|()| DONE)
     })

@@ -1,5 +1,7 @@
 //! Helper for test engines that wrap another engine.
 
+#![cfg(test)]
+
 /// Methods of [`gravitile::forces::ForceEngine`] forwarded to the field `inner`.
 macro_rules! answered_by_inner {
     () => {

@@ -26,7 +26,6 @@
 //! reads. An engine on a device makes records of them (`forces/direct/gpu/tiers/motions.rs`), which
 //! kernels predict and sum.
 
-#[cfg(test)]
 #[macro_use]
 mod inner;
 
@@ -38,7 +37,6 @@ mod forms;
 mod g5;
 mod g6;
 mod guard;
-#[cfg(test)]
 mod lost;
 mod memory;
 mod object;

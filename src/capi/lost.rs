@@ -1,5 +1,7 @@
 //! Tests of device loss during a call: it returns an error code and NaN results and never blocks.
 
+#![cfg(test)]
+
 use std::ffi::c_int;
 use std::ptr::{null, null_mut};
 use std::sync::{Arc, mpsc};

@@ -94,9 +94,9 @@ impl Memory {
         }
         // Queued particles were set before this one.
         self.store_queued();
-        let (place, moving) = (Goal { at, tag: particle.index }, &particle.moving);
+        let (goal, moving) = (Goal { at, tag: particle.index }, &particle.moving);
         let high = moving.high();
-        self.table.write().set(place, &moving.into(), high, particle.softening_squared)?;
+        self.table.write().set(goal, &moving.into(), high, particle.softening_squared)?;
         self.publish_capacity();
         Ok(())
     }
@@ -111,8 +111,8 @@ impl Memory {
             }
             let mut table = self.table.write();
             let (arrivals, softening_squared) = queue.entries();
-            for (k, (place, low)) in arrivals.places.iter().zip(arrivals.low).enumerate() {
-                let stored = table.set(*place, low, arrivals.high(k), softening_squared[k]);
+            for (k, (goal, low)) in arrivals.places.iter().zip(arrivals.low).enumerate() {
+                let stored = table.set(*goal, low, arrivals.high(k), softening_squared[k]);
                 // Cannot fail: the queue accepts only particles that need no allocation.
                 debug_assert!(stored.is_ok(), "{stored:?}");
             }

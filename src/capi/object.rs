@@ -2,12 +2,13 @@
 //! memory of j-particles and the order of GRAPE-5, GRAPE-6 or the sixth-order interface.
 //! Derivatives are unscaled, as in that class.
 
+use std::borrow::Cow;
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicI32, Ordering};
 
 use glam::DVec3;
 
-use super::cluster::{BorrowedCall, Cluster};
+use super::cluster::{Call, Cluster};
 use super::g6::{give_list, read_lists, set_time};
 use super::guard::DONE;
 use super::options::Options;
@@ -83,14 +84,14 @@ sapporo_start; (object: int, nj: int, ni: int, index: ints, pos: vectors, vel: v
     // Derivatives above the order are not read, and GRAPE-5 has no indices and excludes no pair.
     let n_of = |least: Order| if order < least { 0 } else { n };
     let each = eps2_i.take_if_any(n);
-    let call = BorrowedCall {
+    let call = Call {
         addresses,
-        position: bytemuck::cast_slice(pos.take(n)?),
-        velocity: bytemuck::cast_slice(vel.take(n_of(Order::Jerk))?),
-        acceleration: bytemuck::cast_slice(acc.take(n_of(Order::Snap))?),
-        index: index.take(n_of(Order::Jerk))?,
+        position: Cow::Borrowed(bytemuck::cast_slice(pos.take(n)?)),
+        velocity: Cow::Borrowed(bytemuck::cast_slice(vel.take(n_of(Order::Jerk))?)),
+        acceleration: Cow::Borrowed(bytemuck::cast_slice(acc.take(n_of(Order::Snap))?)),
+        index: Cow::Borrowed(index.take(n_of(Order::Jerk))?),
         softening_squared: each.first().copied().unwrap_or(eps2),
-        radius_squared: h2.take_if_any(n),
+        radius_squared: Cow::Borrowed(h2.take_if_any(n)),
     };
     with_object(object, |cluster| {
         if each.iter().all(|other| *other == call.softening_squared) {

@@ -337,7 +337,7 @@ fn open_devices(
                 if first.adapter.class != DeviceClass::Software {
                     let available = 1 + others.len();
                     let text = format!(
-                        "{requested} devices are asked for: there are {available} of one kind, which compute"
+                        "{requested} devices are requested, but there are {available} of one kind, which compute"
                     );
                     report("g6_open_special", &text);
                 }

@@ -1,8 +1,9 @@
 //! Results of a call: forces with one softening per sink, and the client's arrays for results.
 
+use std::borrow::Cow;
 use std::ffi::c_int;
 
-use super::cluster::{BoardForces, BorrowedCall, Call, Cluster, Requested};
+use super::cluster::{BoardForces, Call, Cluster, Requested};
 use super::guard::DONE;
 use super::slices::Output;
 use gravitile::error::{Error, Result};
@@ -48,7 +49,7 @@ pub fn groups(values: &[f64]) -> Vec<Vec<usize>> {
 /// [`Cluster::finish`].
 pub fn evaluate(
     cluster: &mut Cluster,
-    call: &BorrowedCall,
+    call: &Call,
     softening_squared: &[f64],
     nearest: bool,
 ) -> Result<BoardForces> {
@@ -59,24 +60,24 @@ pub fn evaluate(
     }
     let first = softening_squared.first().copied().unwrap_or(0.0);
     if softening_squared.iter().all(|other| *other == first) {
-        cluster.begin(&BorrowedCall { softening_squared: first, ..*call })?;
+        cluster.begin(&Call { softening_squared: first, ..call.clone() })?;
         return finish(cluster, n, nearest);
     }
     let mut all = BoardForces::default();
     for group in groups(softening_squared) {
-        fn of<T: Copy>(from: &[T], group: &[usize]) -> Vec<T> {
+        fn of<T: Copy>(from: &[T], group: &[usize]) -> Cow<'static, [T]> {
             group.iter().filter_map(|&i| from.get(i).copied()).collect()
         }
         let part = Call {
             addresses: call.addresses,
-            position: of(call.position, &group),
-            velocity: of(call.velocity, &group),
-            acceleration: of(call.acceleration, &group),
-            index: of(call.index, &group),
+            position: of(&call.position, &group),
+            velocity: of(&call.velocity, &group),
+            acceleration: of(&call.acceleration, &group),
+            index: of(&call.index, &group),
             softening_squared: softening_squared[group[0]],
-            radius_squared: Vec::new(),
+            radius_squared: Cow::default(),
         };
-        cluster.begin(&part.borrowed())?;
+        cluster.begin(&part)?;
         scatter(&finish(cluster, group.len(), nearest)?, n, &group, &mut all);
     }
     Ok(all)
@@ -178,29 +179,27 @@ mod tests {
         }
         let call = |from: usize, to: usize| Call {
             addresses: 20,
-            position: bodies.position[from..to].to_vec(),
-            velocity: bodies.velocity[from..to].to_vec(),
-            acceleration: bodies.acceleration[from..to].to_vec(),
+            position: bodies.position[from..to].into(),
+            velocity: bodies.velocity[from..to].into(),
+            acceleration: bodies.acceleration[from..to].into(),
             index: (from as i32..to as i32).collect(),
             ..Call::default()
         };
         let eps2 = |i: usize| [1e-4, 0.0, 0.25][i % 3];
         let each: Vec<f64> = (0..20).map(eps2).collect();
-        let all = evaluate(&mut cluster, &call(0, 20).borrowed(), &each, true).unwrap();
+        let all = evaluate(&mut cluster, &call(0, 20), &each, true).unwrap();
         for i in 0..20 {
-            let one = evaluate(&mut cluster, &call(i, i + 1).borrowed(), &[eps2(i)], true).unwrap();
+            let one = evaluate(&mut cluster, &call(i, i + 1), &[eps2(i)], true).unwrap();
             let (of_all, alone) = (&all.results, &one.results);
             assert_eq!(of_all.acceleration[i], alone.acceleration[0]);
             assert_eq!((of_all.jerk[i], of_all.snap[i]), (alone.jerk[0], alone.snap[0]));
             assert_eq!((of_all.potential[i], all.nearest[i]), (alone.potential[0], one.nearest[0]));
             assert_eq!(of_all.nearest_distance[i], alone.nearest_distance[0]);
         }
-        let text =
-            evaluate(&mut cluster, &call(0, 3).borrowed(), &each, true).unwrap_err().to_string();
+        let text = evaluate(&mut cluster, &call(0, 3), &each, true).unwrap_err().to_string();
         assert!(text.contains("number of softenings is 20, but must be 3"), "{text}");
-        let text = evaluate(&mut cluster, &call(0, 3).borrowed(), &[0.0, -1.0, 0.0], true)
-            .unwrap_err()
-            .to_string();
+        let text =
+            evaluate(&mut cluster, &call(0, 3), &[0.0, -1.0, 0.0], true).unwrap_err().to_string();
         assert!(text.contains("eps2 is -1"), "{text}");
     }
 }

@@ -4,9 +4,10 @@
 //! Of Yebisu's interface, which has some of the same names with other arguments, `set_jp_2` is
 //! included.
 
+use std::borrow::Cow;
 use std::ffi::c_int;
 
-use super::cluster::BorrowedCall;
+use super::cluster::Call;
 use super::g6::{set_time, vector};
 use super::guard::DONE;
 use super::particle::Particle;
@@ -81,14 +82,14 @@ calc_force_on_predictors calc_force_on_predictors_;
     arrays.fill(n, |arrays| {
         let addresses = count("the number nj of j-particles", nj)?;
         let softening_squared = eps2.take(n)?;
-        let call = BorrowedCall {
+        let call = Call {
             addresses,
-            position: bytemuck::cast_slice(pos.take(n)?),
-            velocity: bytemuck::cast_slice(vel.take(n)?),
-            acceleration: bytemuck::cast_slice(acc.take(n)?),
-            index: ids.take(n)?,
+            position: Cow::Borrowed(bytemuck::cast_slice(pos.take(n)?)),
+            velocity: Cow::Borrowed(bytemuck::cast_slice(vel.take(n)?)),
+            acceleration: Cow::Borrowed(bytemuck::cast_slice(acc.take(n)?)),
+            index: Cow::Borrowed(ids.take(n)?),
             softening_squared: 0.0,
-            radius_squared: &[],
+            radius_squared: Cow::default(),
         };
         let forces = with_cluster(Key::Sixth, |cluster| {
             results::evaluate(cluster, &call, softening_squared, true)

@@ -44,7 +44,7 @@ pub fn begin() -> Result<Ranks> {
     let (universe, threading) = mpi::initialize_with_threading(Threading::Funneled)
         .ok_or_else(|| Error::Outside("MPI has begun already".to_owned()))?;
     if threading < Threading::Funneled {
-        let words = "this MPI library does not allow threads beside the one that calls it";
+        let words = "this MPI library does not allow threads besides the one that calls it";
         return Err(Error::Outside(words.to_owned()));
     }
     let world = universe.world();

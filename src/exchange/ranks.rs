@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::{Exchange, Reader};
 use crate::error::Result;
 
-/// The ranks of a run, seen from this one. Clones share the same connection.
+/// The ranks of a run, as addressed from this one. Clones share the same connection.
 #[derive(Clone)]
 pub struct Ranks {
     rank: usize,

@@ -19,7 +19,7 @@ use accuracy::reference;
 pub use accuracy::{ErrorStats, acceleration_errors, potential_errors};
 pub use choose::{choose, choose_on};
 pub use distribution::ErrorDistribution;
-pub use stats::{Steadiness, Summary};
+pub use stats::{Steadiness, Summary, grouped};
 
 // A page has only the modules that do not block on a device.
 mod check;

@@ -1,5 +1,17 @@
 //! Statistics of timing samples: median, spread, and whether the machine was steady.
 
+/// Values by key, in the order in which keys first appear.
+pub fn grouped<K: PartialEq, V>(rows: impl IntoIterator<Item = (K, V)>) -> Vec<(K, Vec<V>)> {
+    let mut groups: Vec<(K, Vec<V>)> = Vec::new();
+    for (key, value) in rows {
+        match groups.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, group)) => group.push(value),
+            None => groups.push((key, vec![value])),
+        }
+    }
+    groups
+}
+
 /// Order statistics of a set of samples, all in the samples' unit (seconds for times).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Summary {
@@ -43,10 +55,10 @@ impl Summary {
 
 /// The quantile `at` (0 to 1) of `sorted`, with linear interpolation.
 fn quantile(sorted: &[f64], at: f64) -> f64 {
-    let place = at * (sorted.len() - 1) as f64;
-    let below = place.floor() as usize;
+    let position = at * (sorted.len() - 1) as f64;
+    let below = position.floor() as usize;
     let above = (below + 1).min(sorted.len() - 1);
-    sorted[below] + (place - below as f64) * (sorted[above] - sorted[below])
+    sorted[below] + (position - below as f64) * (sorted[above] - sorted[below])
 }
 
 /// Whether the machine behaved the same from the first sample to the last.

@@ -1,8 +1,11 @@
 //! `energy.csv`: one row per snapshot, with conserved quantities and structure.
 
+use std::fmt::Display;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
+
+use glam::DVec3;
 
 use crate::diagnostics::{Diagnostics, FRACTIONS, relative_change};
 use crate::error::{Error, Result};
@@ -83,21 +86,34 @@ pub struct Jump {
 /// The smallest change that is reported.
 const JUMP: f64 = 1e-5;
 
-const FIXED_COLUMNS: &str = "step,time,kinetic,potential,total,energy_error,\
-    momentum_x,momentum_y,momentum_z,angular_momentum_x,angular_momentum_y,angular_momentum_z,virial_ratio";
+/// The last columns of a log with individual steps, and of one with a step that varies.
+const LAST_OF_PASSAGE: &str = "passage_distance";
+const LAST_OF_STEP: &str = "least_time";
 
-/// Sum m phi of an external field, and M V^2/2 of the centre of mass, which count in the total.
-const FIELD_COLUMNS: &str = ",field_potential,bulk_kinetic";
+/// A row, and the header that goes with it.
+#[derive(Default)]
+struct Row {
+    names: Vec<String>,
+    cells: Vec<String>,
+}
 
-/// Names of the units of length, mass and time, and G, the same in all rows.
-const UNIT_COLUMNS: &str = ",unit_length,unit_mass,unit_time,gravitational_constant";
+impl Row {
+    fn add(&mut self, name: impl Into<String>, cell: impl Display) {
+        self.names.push(name.into());
+        self.cells.push(cell.to_string());
+    }
 
-/// Time of the shortest step since the previous row, the body that took it, its nearest body, and
-/// their distance.
-const PASSAGE_COLUMNS: &str = ",passage_time,passage_id,passage_other,passage_distance";
+    fn add_vector(&mut self, name: &str, vector: DVec3) {
+        for (axis, cell) in ["x", "y", "z"].into_iter().zip(vector.to_array()) {
+            self.add(format!("{name}_{axis}"), cell);
+        }
+    }
 
-/// The next step of all bodies, and the least sqrt(eps / |a|), of which it is a part.
-const STEP_COLUMNS: &str = ",dt,least_time";
+    /// An empty cell if there is no value.
+    fn add_if<T: Display>(&mut self, name: &str, cell: Option<T>) {
+        self.add(name, cell.map_or_else(String::new, |cell| cell.to_string()));
+    }
+}
 
 impl EnergyLog {
     /// The log of a run that has not begun: the file is made with its first row.
@@ -135,9 +151,9 @@ impl EnergyLog {
         let last = rows.last().and_then(|row| Some((number(row, 1)?, number(row, 4)?)));
         // Logs of earlier versions lack these columns.
         let header = text.lines().next().unwrap_or_default();
-        let has_passages = header.ends_with(PASSAGE_COLUMNS);
-        let has_steps = header.ends_with(STEP_COLUMNS);
-        let has_units = header.contains(UNIT_COLUMNS);
+        let has_passages = header.ends_with(LAST_OF_PASSAGE);
+        let has_steps = header.ends_with(LAST_OF_STEP);
+        let has_units = header.contains(",unit_time,gravitational_constant");
         let (file, other) = (Some(file), Self::elsewhere(false, None));
         let other = Self { has_units, has_passages, has_steps, ..other };
         Ok(Self { path, file, initial, lacks_beginning, last, ..other })
@@ -217,87 +233,63 @@ impl EnergyLog {
         passage: Option<Option<Passage>>,
         step_row: Option<StepRow>,
     ) -> Result<Option<EnergyWarning>> {
-        let mut text = String::new();
-        if self.last.is_none() {
+        let units = &template.units;
+        let is_first = self.last.is_none();
+        if is_first {
             self.has_passages = passage.is_some();
             self.has_steps = step_row.is_some();
-            let units = &template.units;
             self.has_units = !units.is_unnamed() || units.gravitational_constant != 1.0;
-            text.push_str(FIXED_COLUMNS);
-            for radii in &diagnostics.components {
-                for fraction in FRACTIONS {
-                    let percent = (fraction * 100.0).round();
-                    let component = &template.bodies.components[usize::from(radii.component)];
-                    text.push_str(&format!(
-                        ",{}",
-                        quoted(&format!("r{percent} {}", component.name))
-                    ));
-                }
-            }
-            if diagnostics.field.is_some() {
-                text.push_str(FIELD_COLUMNS);
-            }
-            if self.has_units {
-                text.push_str(UNIT_COLUMNS);
-            }
-            if self.has_passages {
-                text.push_str(PASSAGE_COLUMNS);
-            }
-            if self.has_steps {
-                text.push_str(STEP_COLUMNS);
-            }
-            text.push('\n');
         }
         let total = diagnostics.energy();
         if !self.lacks_beginning {
             self.initial.get_or_insert(total);
         }
         let initial = self.initial.unwrap_or(f64::NAN);
-        let (p, l) = (diagnostics.momentum, diagnostics.angular_momentum);
         let error = relative_change(total, initial);
-        text.push_str(&format!(
-            "{step},{time},{},{},{total},{error},{},{},{},{},{},{},{}",
-            diagnostics.kinetic,
-            diagnostics.potential,
-            p.x,
-            p.y,
-            p.z,
-            l.x,
-            l.y,
-            l.z,
-            diagnostics.virial_ratio()
-        ));
-        for component in &diagnostics.components {
-            for radius in component.radii {
-                text.push_str(&format!(",{radius}"));
+        let mut row = Row::default();
+        row.add("step", step);
+        row.add("time", time);
+        row.add("kinetic", diagnostics.kinetic);
+        row.add("potential", diagnostics.potential);
+        row.add("total", total);
+        row.add("energy_error", error);
+        row.add_vector("momentum", diagnostics.momentum);
+        row.add_vector("angular_momentum", diagnostics.angular_momentum);
+        row.add("virial_ratio", diagnostics.virial_ratio());
+        for radii in &diagnostics.components {
+            let component = &template.bodies.components[usize::from(radii.component)];
+            for (fraction, radius) in FRACTIONS.into_iter().zip(radii.radii) {
+                let percent = (fraction * 100.0).round();
+                row.add(quoted(&format!("r{percent} {}", component.name)), radius);
             }
         }
+        // Sum m phi of an external field, and M V^2/2 of the centre of mass, which count in the
+        // total.
         if let Some(field) = diagnostics.field {
-            text.push_str(&format!(",{},{}", field.potential, field.bulk));
+            row.add("field_potential", field.potential);
+            row.add("bulk_kinetic", field.bulk);
         }
         if self.has_units {
-            let units = &template.units;
-            for name in [&units.length, &units.mass, &units.time] {
-                text.push_str(&format!(",{}", quoted(name)));
-            }
-            text.push_str(&format!(",{}", units.gravitational_constant));
+            row.add("unit_length", quoted(&units.length));
+            row.add("unit_mass", quoted(&units.mass));
+            row.add("unit_time", quoted(&units.time));
+            row.add("gravitational_constant", units.gravitational_constant);
         }
+        // The shortest step since the previous row: its time, the body that took it, its nearest
+        // body, and their distance.
         let noted = passage.flatten();
         if self.has_passages {
-            text.push_str(&match noted {
-                Some(Passage { time, id, other, distance }) => {
-                    format!(",{time},{id},{other},{distance}")
-                }
-                None => ",,,,".to_owned(),
-            });
+            row.add_if("passage_time", noted.map(|passage| passage.time));
+            row.add_if("passage_id", noted.map(|passage| passage.id));
+            row.add_if("passage_other", noted.map(|passage| passage.other));
+            row.add_if(LAST_OF_PASSAGE, noted.map(|passage| passage.distance));
         }
         if self.has_steps {
-            text.push_str(&match step_row {
-                Some(StepRow { dt, least_time }) => format!(",{dt},{least_time}"),
-                None => ",,".to_owned(),
-            });
+            row.add_if("dt", step_row.map(|row| row.dt));
+            row.add_if(LAST_OF_STEP, step_row.map(|row| row.least_time));
         }
-        text.push('\n');
+        let mut text = if is_first { row.names.join(",") + "\n" } else { String::new() };
+        text += &(row.cells.join(",") + "\n");
         if std::mem::take(&mut self.is_new) {
             crate::files::replace(&self.path, &[])?;
             let opened = OpenOptions::new().append(true).open(&self.path);

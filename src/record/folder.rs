@@ -223,7 +223,7 @@ impl RunFolder {
         self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Holds the first snapshot of a run that has not begun for [`super::run`] to write beside the
+    /// Holds the first snapshot of a run that has not begun for [`super::run`] to write during the
     /// first steps.
     pub fn hold_first(&self, snapshot: Snapshot) {
         if let Some(pending) = &mut *self.pending() {

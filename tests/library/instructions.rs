@@ -90,19 +90,12 @@ fn inner_loop_instruction_count_is_bounded() {
 fn figure(navi21: Inspector) {
     use gravitile::measure::plot::Plot;
     use gravitile::measure::{
-        Kind, Observer, Session, Sizes, figures, read_json_lines, report, to_json_lines,
+        Kind, Session, Sizes, figures, read_json_lines, report, to_json_lines,
     };
 
-    struct Patient;
-    impl Observer for Patient {
-        fn progress(&mut self, _: f64, _: &str) {}
-        fn go_on(&mut self) -> bool {
-            true
-        }
-    }
     let figure = figures::named("instructions").unwrap()[0];
-    let mut patient = Patient;
-    let mut session = Session::new(None, Sizes::quick(), &mut patient);
+    let mut going = |_: f64, _: &str| true;
+    let mut session = Session::new(None, Sizes::quick(), &mut going);
     session.absent = Ok(navi21);
     figure.measure(&mut session).unwrap();
     let folder = tempfile::tempdir().unwrap();
@@ -116,7 +109,7 @@ fn figure(navi21: Inspector) {
     // More sinks per thread make interactions cheaper, at u = 4.
     let of = |name: &str| {
         let curve = first.curves.iter().find(|curve| curve.name == name).unwrap();
-        curve.places.iter().find(|place| place.x == 4.0).unwrap().y
+        curve.points.iter().find(|point| point.x == 4.0).unwrap().y
     };
     let falling = [of("r = 1"), of("r = 2"), of("r = 4"), of("r = 8"), LEAST_PER_INTERACTION];
     assert!(falling.windows(2).all(|pair| pair[0] > pair[1]), "{falling:?}");

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Result;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressStyle;
 
 use super::options::{Measured, OwnKernel};
 use super::{Ended, child, inspect, interrupt, print, progress};
@@ -16,7 +16,7 @@ use gravitile::forces::{EngineKind, Method};
 use gravitile::gpu::{self, AdapterRequest, DeviceCount, Gpu};
 use gravitile::inspect::Inspector;
 use gravitile::measure::figures::{self, Figure};
-use gravitile::measure::{Observer, Record, Run, Score, Session, Sizes, read_json_lines, report};
+use gravitile::measure::{Record, Run, Score, Session, Sizes, read_json_lines, report};
 use gravitile::messages;
 use gravitile::settings::{KernelRequest, MethodRequest};
 
@@ -132,28 +132,28 @@ pub fn main(args: &Args) -> Result<Ended> {
     }
     if let (Some(path), Some(out)) = (&args.from, &args.out) {
         let records = read_json_lines(path)?;
-        let wanted = args.figure.as_deref().map(figures::named).transpose()?;
+        let chosen = args.figure.as_deref().map(figures::named).transpose()?;
         return redraw(
             &records,
-            wanted.as_deref().unwrap_or(figures::FIGURES),
+            chosen.as_deref().unwrap_or(figures::FIGURES),
             &Folder::make(out)?,
         );
     }
     let (mut by, mut kernel) = (args.by.clone(), args.kernel);
     args.own.apply(&mut by, &mut kernel)?;
     let folder = args.out.as_deref().map(Folder::with_earlier).transpose()?;
-    let wanted = figures::named(args.figure.as_deref().unwrap_or("table"))?;
+    let chosen = figures::named(args.figure.as_deref().unwrap_or("table"))?;
     let fixed = if kernel.own {
         Some(("--force-kernel", "given".to_owned()))
     } else {
         kernel.first_fixed()
     };
     if let Some((name, value)) = fixed
-        && wanted.iter().all(|figure| !["table", "n"].contains(&figure.name))
+        && chosen.iter().all(|figure| !["table", "n"].contains(&figure.name))
     {
         return Err(Error::value(name, value, "given only with the figures table and n").into());
     }
-    let has_instructions = wanted.iter().any(|figure| figure.name == "instructions");
+    let has_instructions = chosen.iter().any(|figure| figure.name == "instructions");
     let fails = if has_instructions && !args.alone { try_absent(&args.gpu)? } else { None };
     // Comes first because it sets environment variables, and graphics drivers start threads.
     let absent = has_instructions.then(|| match fails {
@@ -166,7 +166,7 @@ pub fn main(args: &Args) -> Result<Ended> {
     }
     let gpu = adapter(engine, &args.adapter)?;
     // Only if needed: opening an adapter takes seconds on some machines.
-    let shares = wanted.iter().any(|figure| figure.name == "devices") && gpu.is_some();
+    let shares = chosen.iter().any(|figure| figure.name == "devices") && gpu.is_some();
     let others = match gpu.as_ref().filter(|_| shares) {
         Some(gpu) => pollster::block_on(gpu.open_others(&args.adapter, DeviceCount::Auto))?,
         None => Vec::new(),
@@ -174,15 +174,19 @@ pub fn main(args: &Args) -> Result<Ended> {
     interrupt::save_on_signal();
     let sizes = Sizes::for_adapter(gpu.as_deref(), args.quick);
     print::text(&heading(gpu.as_deref(), &sizes))?;
-    let mut watcher = Watcher { bar: progress::bar(1000, "") };
+    let bar = progress::bar(1000, "");
     let style = ProgressStyle::with_template("{prefix:>10} [{bar:30}] {percent:>3} % {msg}");
     let style = style.expect("the template should be valid").progress_chars("=> ");
-    let bar = watcher.bar.clone();
     bar.set_style(style);
-    let mut session = Session::new(gpu, sizes, &mut watcher);
+    let mut going = |part: f64, doing: &str| {
+        bar.set_position((part * 1000.0) as u64);
+        bar.set_message(doing.to_owned());
+        !interrupt::requested()
+    };
+    let mut session = Session::new(gpu, sizes, &mut going);
     session.run = Run::begin(crate::COMMIT);
     session.known = lookup::known();
-    session.asked = kernel;
+    session.added = kernel;
     session.remark = args.remark.as_deref().map(messages::piece).map(|text| text.to_string());
     session.look_at_machine();
     session.others = others;
@@ -190,7 +194,7 @@ pub fn main(args: &Args) -> Result<Ended> {
     if let Some(absent) = absent {
         session.absent = absent.map_err(|error| error.to_string());
     }
-    for figure in &wanted {
+    for figure in &chosen {
         let begun = web_time::Instant::now();
         bar.set_prefix(figure.name);
         match figure.measure(&mut session) {
@@ -213,7 +217,7 @@ pub fn main(args: &Args) -> Result<Ended> {
     let stopped = session.is_stopped() || interrupt::requested();
     let records = std::mem::take(&mut session.records);
     bar.finish_and_clear();
-    print::text(&summary(&records, &wanted))?;
+    print::text(&summary(&records, &chosen))?;
     for score in Score::all(&records) {
         print::text(&format!("{}\n", score.line()))?;
     }
@@ -228,23 +232,23 @@ pub fn main(args: &Args) -> Result<Ended> {
 fn try_absent(family: &str) -> Result<Option<String>> {
     let words = ["bench", "--figure", "instructions", "--no-gpu", "--alone", "--gpu", family];
     // Any other error recurs, and is reported, when the shapes are compiled in this process.
-    let answer = child::run(&words.map(OsString::from), None);
-    Ok(answer
+    let outcome = child::run(&words.map(OsString::from), None);
+    Ok(outcome
         .ok()
         .and_then(Result::err)
         .map(|died| inspect::no_compiler(family, &died).to_string()))
 }
 
-/// The adapter, if one is wanted and present.
-fn adapter(engine: EngineKind, wanted: &AdapterRequest) -> Result<Option<Arc<Gpu>>, Error> {
+/// The adapter, if one is requested and present.
+fn adapter(engine: EngineKind, request: &AdapterRequest) -> Result<Option<Arc<Gpu>>, Error> {
     if engine == EngineKind::Cpu {
         return Ok(None);
     }
-    match pollster::block_on(Gpu::open_first(wanted)) {
+    match pollster::block_on(Gpu::open_first(request)) {
         Ok(gpu) => Ok(Some(gpu)),
         // A requested adapter must be present. Without a request and without any adapter, only the
         // CPU is measured.
-        Err(error) if engine == EngineKind::Gpu || wanted.is_certain() => Err(error),
+        Err(error) if engine == EngineKind::Gpu || request.is_certain() => Err(error),
         Err(error) => {
             log::warn!("measuring only the CPU engine: {error}");
             Ok(None)
@@ -284,8 +288,8 @@ fn compare(args: &Args, folder: Option<&Folder>) -> Result<Ended> {
 }
 
 /// Draws the figures of earlier records, perhaps from another machine, and their report.
-fn redraw(records: &[Record], wanted: &[Figure], folder: &Folder) -> Result<Ended> {
-    let drawn = folder.draw(records, wanted)?;
+fn redraw(records: &[Record], chosen: &[Figure], folder: &Folder) -> Result<Ended> {
+    let drawn = folder.draw(records, chosen)?;
     if drawn.is_empty() {
         let words = "the result file holds no record of this figure";
         return Err(Error::Outside(words.to_owned()).into());
@@ -345,24 +349,8 @@ fn on_each_adapter(args: &Args) -> Result<Ended> {
 
 /// A name turned into a folder name.
 fn slug(name: &str) -> String {
-    let letters =
+    let characters =
         name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' });
-    let whole: String = letters.collect();
+    let whole: String = characters.collect();
     whole.split('-').filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-")
-}
-
-/// Shows progress on a bar and listens to Ctrl-C.
-struct Watcher {
-    bar: ProgressBar,
-}
-
-impl Observer for Watcher {
-    fn progress(&mut self, part: f64, doing: &str) {
-        self.bar.set_position((part * 1000.0) as u64);
-        self.bar.set_message(doing.to_owned());
-    }
-
-    fn go_on(&mut self) -> bool {
-        !interrupt::requested()
-    }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
 
-/// Why a child process gave no answer.
+/// Why a child process has no result.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Died {
     /// A signal ended it, described in words.

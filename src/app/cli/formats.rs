@@ -4,6 +4,7 @@ use anyhow::Result;
 use serde_json::json;
 
 use super::{Ended, print};
+use gravitile::measure::grouped;
 use gravitile::snapshot::{FORMATS, Format};
 
 /// List the snapshot formats, one line each
@@ -51,22 +52,13 @@ pub fn main(args: &Args) -> Result<Ended> {
         "\nOf several snapshots in one file ({series}) the first is read; --snapshot 3, --snapshot t=2.5 and\n--snapshot last choose another.\n"
     );
     text += "\nFor writing, suffixes can be added to a format's name, as in tipsy-be-id:\n";
-    let mut modifiers: Vec<(&str, &str, Vec<&str>)> = Vec::new();
-    for format in FORMATS {
-        for modifier in format.modifiers {
-            let same = |known: &&mut (&str, &str, Vec<&str>)| {
-                (known.0, known.1) == (modifier.suffix, modifier.summary)
-            };
-            match modifiers.iter_mut().find(same) {
-                Some((_, _, names)) => names.push(format.name),
-                None => modifiers.push((modifier.suffix, modifier.summary, vec![format.name])),
-            }
-        }
-    }
-    let row = |(suffix, summary, names): (&str, &str, Vec<&str>)| {
-        vec![format!("  -{suffix}"), names.join(", "), summary.to_owned()]
-    };
-    text += &print::table(&modifiers.into_iter().map(row).collect::<Vec<_>>());
+    let modifiers = grouped(FORMATS.iter().flat_map(|format| {
+        format.modifiers.iter().map(|modifier| ((modifier.suffix, modifier.summary), format.name))
+    }));
+    let rows = modifiers.iter().map(|((suffix, summary), names)| {
+        vec![format!("  -{suffix}"), names.join(", "), (*summary).to_owned()]
+    });
+    text += &print::table(&rows.collect::<Vec<_>>());
     print::text(&text)?;
     Ok(Ended::Done)
 }

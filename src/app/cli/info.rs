@@ -14,6 +14,7 @@ use gravitile::forces::direct::gpu::tiers::Fitted;
 use gravitile::forces::direct::gpu::tiers::verdict;
 use gravitile::forces::direct::gpu::{KernelConfig, Masses};
 use gravitile::gpu::{AdapterInfo, AdapterRequest, Gpu};
+use gravitile::measure::grouped;
 use gravitile::sim::Settings;
 use gravitile::tuned::{Known, OUTDATED};
 
@@ -163,16 +164,10 @@ fn derivatives(known: &Known, gpu: &Gpu, n: usize) -> String {
         };
         return format!("with derivatives: the default rule ({why})");
     }
-    // By tier and order, each once.
-    let mut kinds: Vec<(String, Vec<String>)> = Vec::new();
-    for one in found {
+    let kinds = grouped(found.iter().map(|one| {
         let kind = format!("{} in {}", one.order.name(), one.precision.name());
-        let sinks = one.sinks.to_string();
-        match kinds.iter_mut().find(|(known, _)| *known == kind) {
-            Some((_, all)) => all.push(sinks),
-            None => kinds.push((kind, vec![sinks])),
-        }
-    }
+        (kind, one.sinks.to_string())
+    }));
     let words =
         kinds.iter().map(|(kind, sinks)| format!("{kind}, up to {} sinks", sinks.join(", ")));
     format!("with derivatives: {} (found by tuning)", words.collect::<Vec<_>>().join("; "))

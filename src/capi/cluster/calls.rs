@@ -55,7 +55,7 @@ pub(super) enum CallState {
 pub(super) struct Pending {
     caller: Caller,
     pub state: CallState,
-    pub call: Call,
+    pub call: Call<'static>,
     /// Source number of each i-particle, in the arrangement `arrangement`.
     pub identity: Vec<u32>,
     pub arrangement: u64,
@@ -81,16 +81,16 @@ impl Calls {
     /// Resets this thread's call and returns its position in `all`.
     pub fn restart(&mut self) -> usize {
         let caller = Caller::this();
-        let place = self.place_of(&caller).unwrap_or_else(|| {
+        let slot = self.slot_of(&caller).unwrap_or_else(|| {
             // First call of this thread: drops the calls of threads that have ended.
             self.all.retain(|pending| !pending.caller.has_ended());
             self.all.push(Pending { caller, ..Pending::default() });
             self.all.len() - 1
         });
         self.stamp += 1;
-        let pending = &mut self.all[place];
+        let pending = &mut self.all[slot];
         (pending.state, pending.lists, pending.stamp) = (CallState::Nothing, None, self.stamp);
-        place
+        slot
     }
 
     /// The call in progress on the engine.
@@ -108,18 +108,18 @@ impl Calls {
             let text = "nothing was begun, or it failed: call the first half before the last";
             Error::Outside(text.to_owned())
         };
-        let is_pending = |place: &usize| {
-            matches!(self.all[*place].state, CallState::Begun | CallState::Computed(_))
+        let is_pending = |slot: &usize| {
+            matches!(self.all[*slot].state, CallState::Begun | CallState::Computed(_))
         };
-        let own = self.place_of(&Caller::this());
-        match own.map(|place| (place, &self.all[place].state)) {
+        let own = self.slot_of(&Caller::this());
+        match own.map(|slot| (slot, &self.all[slot].state)) {
             Some((_, CallState::Nothing)) => return Err(nothing()),
             None | Some((_, CallState::Finished)) => {}
-            Some((place, _)) => return Ok(place),
+            Some((slot, _)) => return Ok(slot),
         }
         let mut others = (0..self.all.len()).filter(is_pending);
         match (others.next(), others.count()) {
-            (Some(place), 0) => Ok(place),
+            (Some(slot), 0) => Ok(slot),
             (None, _) => Err(nothing()),
             (Some(_), more) => Err(Error::Outside(format!(
                 "{} threads have begun calls on this cluster, and this thread has not: call both halves from one thread",
@@ -128,15 +128,15 @@ impl Calls {
         }
     }
 
-    /// Marks the call at `place` as finished and assigns it to this thread.
-    pub fn complete(&mut self, place: usize) -> &Pending {
+    /// Marks the call at `slot` as finished and assigns it to this thread.
+    pub fn complete(&mut self, slot: usize) -> &Pending {
         let caller = Caller::this();
         self.stamp += 1;
         let stamp = self.stamp;
-        let pending = &mut self.all[place];
+        let pending = &mut self.all[slot];
         (pending.state, pending.stamp) = (CallState::Finished, stamp);
         if pending.caller.is(&caller) {
-            return &self.all[place];
+            return &self.all[slot];
         }
         pending.caller = caller.clone();
         self.all.retain(|other| other.stamp == stamp || !other.caller.is(&caller));
@@ -147,11 +147,11 @@ impl Calls {
     /// The call whose lists this thread reads: the last one, or its own if threads call
     /// concurrently.
     pub fn last(&self) -> Option<usize> {
-        let own = self.place_of(&Caller::this()).filter(|_| self.overlapped);
-        own.or_else(|| (0..self.all.len()).max_by_key(|&place| self.all[place].stamp))
+        let own = self.slot_of(&Caller::this()).filter(|_| self.overlapped);
+        own.or_else(|| (0..self.all.len()).max_by_key(|&slot| self.all[slot].stamp))
     }
 
-    fn place_of(&self, caller: &Caller) -> Option<usize> {
+    fn slot_of(&self, caller: &Caller) -> Option<usize> {
         self.all.iter().position(|pending| pending.caller.is(caller))
     }
 }

@@ -11,7 +11,7 @@ use gravitile::forces::direct::Reference;
 use gravitile::forces::{ForceEngine, Forces, Lists, NO_SOURCE, Order, Outputs, Within};
 
 impl Pending {
-    /// Recomputes the answers of i-particles whose index several j-particles share.
+    /// Recomputes the forces on i-particles whose index several j-particles share.
     pub(super) fn exclude_duplicates(&mut self, order: Order, memory: &Memory) -> Result<()> {
         let Self { call, forces: BoardForces { results, .. }, .. } = self;
         let which = with_duplicates(memory, call);
@@ -85,7 +85,7 @@ fn with_duplicates(memory: &Memory, call: &Call) -> Vec<usize> {
     (0..call.index.len()).filter(has_several).collect()
 }
 
-/// Evaluates i-particle `i` with the sources that do not have its index; returns the answers and
+/// Evaluates i-particle `i` with the sources that do not have its index; returns the forces and
 /// the numbers of those sources.
 fn evaluate_excluding(
     memory: &Memory,
@@ -107,11 +107,6 @@ fn evaluate_excluding(
         ..Call::default()
     };
     let mut results = Forces::default();
-    engine.evaluate(
-        &sinks(&one.borrowed(), &[]),
-        call.softening_squared.sqrt(),
-        outputs,
-        &mut results,
-    )?;
+    engine.evaluate(&sinks(&one, &[]), call.softening_squared.sqrt(), outputs, &mut results)?;
     Ok((results, sources))
 }

@@ -18,15 +18,15 @@ fn cluster(bodies: &TestBodies, order: Order, index_of: impl Fn(usize) -> i32) -
     cluster
 }
 
-fn call(bodies: &TestBodies, index_of: impl Fn(usize) -> i32) -> Call {
+fn call(bodies: &TestBodies, index_of: impl Fn(usize) -> i32) -> Call<'static> {
     Call {
         addresses: bodies.len(),
-        position: bodies.position.clone(),
-        velocity: bodies.velocity.clone(),
-        acceleration: bodies.acceleration.clone(),
+        position: Cow::Owned(bodies.position.clone()),
+        velocity: Cow::Owned(bodies.velocity.clone()),
+        acceleration: Cow::Owned(bodies.acceleration.clone()),
         index: (0..bodies.len()).map(index_of).collect(),
         softening_squared: EPS2,
-        radius_squared: vec![0.04; bodies.len()],
+        radius_squared: vec![0.04; bodies.len()].into(),
     }
 }
 
@@ -57,7 +57,7 @@ fn results_use_client_indices() {
     let mut cluster = cluster(&bodies, Order::Snap, index_of);
     // In the second round the lists are computed with the forces.
     for round in 0..2 {
-        cluster.begin(&call(&bodies, index_of).borrowed()).unwrap();
+        cluster.begin(&call(&bodies, index_of)).unwrap();
         assert_eq!(cluster.calls.all[0].with_lists, round == 1);
         let BoardForces { results: got, nearest } =
             cluster.finish(60, Requested::Distance).unwrap();
@@ -80,8 +80,8 @@ fn long_lists_are_recomputed_with_larger_capacity() {
     let index_of = |k: usize| k as i32;
     let mut cluster = cluster(&bodies, Order::Jerk, index_of);
     for _ in 0..2 {
-        let call = Call { radius_squared: vec![100.0; 600], ..call(&bodies, index_of) };
-        cluster.begin(&call.borrowed()).unwrap();
+        let call = Call { radius_squared: vec![100.0; 600].into(), ..call(&bodies, index_of) };
+        cluster.begin(&call).unwrap();
         cluster.finish(600, Requested::Distance).unwrap();
         assert!(!cluster.read_lists().unwrap());
         assert_eq!(cluster.list(17).unwrap().1, 599);
@@ -99,7 +99,7 @@ fn all_particles_of_same_index_are_excluded() {
     };
     let mut cluster = cluster(&bodies, Order::Jerk, index_of);
     for _ in 0..2 {
-        cluster.begin(&call(&bodies, index_of).borrowed()).unwrap();
+        cluster.begin(&call(&bodies, index_of)).unwrap();
         let BoardForces { results: got, nearest } =
             cluster.finish(40, Requested::Distance).unwrap();
         let (got, nearest) = (got.clone(), nearest.to_vec());
@@ -135,10 +135,10 @@ fn calls_out_of_order_are_rejected() {
             && cluster.read_lists().is_err()
             && cluster.list(0).is_err()
     );
-    cluster.begin(&call(&bodies, index_of).borrowed()).unwrap();
+    cluster.begin(&call(&bodies, index_of)).unwrap();
     assert!(cluster.read_lists().is_err());
     // A second first half replaces the first.
-    cluster.begin(&call(&bodies, index_of).borrowed()).unwrap();
+    cluster.begin(&call(&bodies, index_of)).unwrap();
     assert!(cluster.finish(9, Requested::Distance).unwrap_err().to_string().contains("ni"));
     cluster.finish(10, Requested::Distance).unwrap();
     assert!(cluster.finish(10, Requested::Distance).is_err() && cluster.list(0).is_err());
@@ -154,31 +154,26 @@ fn errors_name_values_that_are_not_finite() {
     let index_of = |k: usize| k as i32 + 70;
     let mut cluster = cluster(&bodies, Order::Jerk, index_of);
     let mut broken = call(&bodies, index_of);
-    broken.velocity[4].z = f64::NAN;
-    let text = cluster.begin(&broken.borrowed()).unwrap_err().to_string();
+    broken.velocity.to_mut()[4].z = f64::NAN;
+    let text = cluster.begin(&broken).unwrap_err().to_string();
     assert!(text.contains("velocity of i-particle 4 (index 74)"), "{text}");
     for eps2 in [-1.0, f64::NAN] {
-        let text =
-            cluster.begin(&Call { softening_squared: eps2, ..call(&bodies, index_of) }.borrowed());
+        let text = cluster.begin(&Call { softening_squared: eps2, ..call(&bodies, index_of) });
         assert!(text.unwrap_err().to_string().contains("eps2"));
     }
     // Radii are checked only when lists are read.
-    let odd = Call { radius_squared: vec![f64::NAN; 10], ..call(&bodies, index_of) };
-    cluster.begin(&odd.borrowed()).unwrap();
+    let odd = Call { radius_squared: vec![f64::NAN; 10].into(), ..call(&bodies, index_of) };
+    cluster.begin(&odd).unwrap();
     cluster.finish(10, Requested::Distance).unwrap();
     let text = cluster.read_lists().unwrap_err().to_string();
     assert!(text.contains("h2 of i-particle 0"), "{text}");
-    cluster
-        .begin(&Call { radius_squared: Vec::new(), ..call(&bodies, index_of) }.borrowed())
-        .unwrap();
+    cluster.begin(&Call { radius_squared: Cow::default(), ..call(&bodies, index_of) }).unwrap();
     cluster.finish(10, Requested::Distance).unwrap();
     assert!(cluster.read_lists().unwrap_err().to_string().contains("h2"));
     // No sources, no i-particles.
-    cluster.begin(&Call { addresses: 0, ..call(&bodies, index_of) }.borrowed()).unwrap();
+    cluster.begin(&Call { addresses: 0, ..call(&bodies, index_of) }).unwrap();
     let BoardForces { results: got, nearest } = cluster.finish(10, Requested::Distance).unwrap();
     assert_eq!((&got.acceleration[..], nearest[3]), (&[DVec3::ZERO; 10][..], -1));
-    cluster
-        .begin(&Call { addresses: 10, softening_squared: 0.0, ..Call::default() }.borrowed())
-        .unwrap();
+    cluster.begin(&Call { addresses: 10, softening_squared: 0.0, ..Call::default() }).unwrap();
     assert!(cluster.finish(0, Requested::Distance).unwrap().results.acceleration.is_empty());
 }

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::record::first_fault;
 use crate::forces::{Order, Precision};
 use crate::integrate;
 
@@ -83,27 +84,20 @@ impl DirectFacts {
     pub(super) fn fault(&self) -> Option<String> {
         let orders = [Order::Acceleration, Order::Jerk, Order::Snap].map(Order::name);
         let errors = [self.rms_jerk, self.rms_snap];
-        let words = if !orders.contains(&self.order.as_str()) {
-            "its order is unknown"
-        } else if !errors.iter().flatten().all(is_size) {
-            "an rms error is negative or not finite"
-        } else {
-            return fault_of_tier(&self.engine, &self.precision);
-        };
-        Some(words.to_owned())
+        first_fault(&[
+            (!orders.contains(&self.order.as_str()), "its order is unknown"),
+            (!errors.iter().flatten().all(is_size), "an rms error is negative or not finite"),
+        ])
+        .or_else(|| fault_of_tier(&self.engine, &self.precision))
     }
 }
 
 /// The fault of an engine and a precision.
 fn fault_of_tier(engine: &str, precision: &str) -> Option<String> {
-    let words = if !["gpu", "cpu", "reference"].contains(&engine) {
-        "its engine is unknown"
-    } else if Precision::from_name(precision).is_err() {
-        "its precision is unknown"
-    } else {
-        return None;
-    };
-    Some(words.to_owned())
+    first_fault(&[
+        (!["gpu", "cpu", "reference"].contains(&engine), "its engine is unknown"),
+        (Precision::from_name(precision).is_err(), "its precision is unknown"),
+    ])
 }
 
 /// Whether a number is a size.
@@ -114,24 +108,24 @@ fn is_size(x: &f64) -> bool {
 impl RunFacts {
     /// Formats engine and precision: `gpu double-single`, with a note if bodies live on the device.
     pub fn tier(&self) -> String {
-        let place = if self.resident { ", bodies there" } else { "" };
-        format!("{} {}{place}", self.engine, self.precision)
+        let note = if self.resident { ", bodies there" } else { "" };
+        format!("{} {}{note}", self.engine, self.precision)
     }
 
     /// The first impossible value, if any; for reading foreign files.
     pub(super) fn fault(&self) -> Option<String> {
         let positive = [Some(self.eta), self.eta6, Some(self.dt_max), Some(self.until)];
         let are_positive = positive.iter().flatten().all(|x| is_size(x) && *x > 0.0);
-        let words = if integrate::find(&self.integrator).is_err() {
-            "its integrator is unknown"
-        } else if !is_size(&self.softening) || !are_positive {
-            "its softening, accuracy or time is out of range"
-        } else if !self.outcome.is_none_or(|outcome| is_size(&outcome.energy_error)) {
-            "its energy error is negative or not finite"
-        } else {
-            return fault_of_tier(&self.engine, &self.precision);
-        };
-        Some(words.to_owned())
+        let is_error = |outcome: RunOutcome| is_size(&outcome.energy_error);
+        first_fault(&[
+            (integrate::find(&self.integrator).is_err(), "its integrator is unknown"),
+            (
+                !is_size(&self.softening) || !are_positive,
+                "its softening, accuracy or time is out of range",
+            ),
+            (!self.outcome.is_none_or(is_error), "its energy error is negative or not finite"),
+        ])
+        .or_else(|| fault_of_tier(&self.engine, &self.precision))
     }
 }
 

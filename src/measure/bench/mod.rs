@@ -41,6 +41,6 @@ mod sizes;
 #[cfg(not(target_arch = "wasm32"))]
 pub use {
     points::{Candidate, Derivatives, EngineTier, Point},
-    session::{Observer, Session},
+    session::Session,
     sizes::Sizes,
 };

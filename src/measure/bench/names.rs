@@ -45,6 +45,24 @@ pub fn number(value: f64) -> String {
     format!("{value:.*}", (2 - power).max(0) as usize)
 }
 
+/// A table in Markdown, with notes below; the first row is the header, and these columns are numbers.
+pub(super) fn markdown(
+    rows: &[Vec<String>],
+    numbers: std::ops::Range<usize>,
+    notes: &[String],
+) -> String {
+    let escaped = |text: &String| text.replace('|', "\\|");
+    let mut lines: Vec<String> = rows
+        .iter()
+        .map(|row| format!("| {} |\n", row.iter().map(escaped).collect::<Vec<_>>().join(" | ")))
+        .collect();
+    let columns = 0..rows.first().map_or(0, Vec::len);
+    let marks = columns.map(|column| if numbers.contains(&column) { "---:|" } else { "---|" });
+    lines.insert(lines.len().min(1), format!("|{}\n", marks.collect::<String>()));
+    lines.extend(notes.iter().map(|note| format!("\n\\* {}\n", escaped(note))));
+    lines.concat()
+}
+
 /// A whole number with commas.
 pub(super) fn thousands(value: i64) -> String {
     let digits = value.unsigned_abs().to_string();

@@ -112,7 +112,7 @@ impl Candidate {
         }
     }
 
-    /// What the engine is asked for.
+    /// The requested outputs.
     pub(super) fn outputs(&self) -> Outputs<'static> {
         let potential = self.derivatives().is_some_and(|forces| forces.potential);
         Outputs { potential, ..Outputs::only(self.order()) }
@@ -166,7 +166,7 @@ impl Point {
         Self::new(series, n, n, candidate)
     }
 
-    /// The same at another place of the x axis.
+    /// The same at another x.
     #[must_use]
     pub fn at(self, x: f64) -> Self {
         Self { x, ..self }

@@ -267,31 +267,47 @@ impl Record {
             Kind::Devices => self.devices.is_none(),
             _ => false,
         };
-        let words = if !self.samples.iter().all(time) {
-            "a sample is not a time: each must be above 0 and below 1e9 s"
-        } else if !numbers.iter().flatten().all(number) {
-            "a number is negative, not finite or above 1e30"
-        } else if is_timed && (self.samples.is_empty() || self.work == 0.0) {
-            "it has no samples, but does not say that it was skipped"
-        } else if self.kind == Kind::Compiled && self.compiled.is_none() {
-            "it is of a compiler, but holds none of its numbers"
-        } else if (self.kind == Kind::Machine) != self.machine.is_some() {
-            "it is of a machine and does not say which, or the other way round"
-        } else if is_missing {
-            "it is of forces with derivatives, a run or a tree, and does not say which"
-        } else if self.kind == Kind::Ceiling && self.ceiling().is_none() {
+        if self.kind == Kind::Ceiling && self.ceiling().is_none() {
             let known = Ceiling::ALL.map(Ceiling::key).join(", ");
             return Some(format!("its ceiling is not one of {known}"));
-        } else {
-            return None
-                .or_else(|| self.machine.as_ref()?.fault())
-                .or_else(|| self.compiled.as_ref()?.fault())
-                .or_else(|| self.direct.as_ref()?.fault())
-                .or_else(|| self.run.as_ref()?.fault())
-                .or_else(|| self.tree.as_ref()?.fault());
-        };
-        Some(words.to_owned())
+        }
+        first_fault(&[
+            (
+                !self.samples.iter().all(time),
+                "a sample is not a time: each must be above 0 and below 1e9 s",
+            ),
+            (
+                !numbers.iter().flatten().all(number),
+                "a number is negative, not finite or above 1e30",
+            ),
+            (
+                is_timed && (self.samples.is_empty() || self.work == 0.0),
+                "it has no samples, but does not say that it was skipped",
+            ),
+            (
+                self.kind == Kind::Compiled && self.compiled.is_none(),
+                "it is of a compiler, but holds none of its numbers",
+            ),
+            (
+                (self.kind == Kind::Machine) != self.machine.is_some(),
+                "it is of a machine and does not say which, or the other way round",
+            ),
+            (
+                is_missing,
+                "it is of forces with derivatives, a run or a tree, and does not say which",
+            ),
+        ])
+        .or_else(|| self.machine.as_ref()?.fault())
+        .or_else(|| self.compiled.as_ref()?.fault())
+        .or_else(|| self.direct.as_ref()?.fault())
+        .or_else(|| self.run.as_ref()?.fault())
+        .or_else(|| self.tree.as_ref()?.fault())
     }
+}
+
+/// The first of these problems that is present.
+pub(super) fn first_fault(problems: &[(bool, &str)]) -> Option<String> {
+    problems.iter().find(|(is_present, _)| *is_present).map(|(_, words)| (*words).to_owned())
 }
 
 /// A number rounded to seven significant digits, all that a clock resolves; written and read back

@@ -1,6 +1,6 @@
 //! A single number for quoting: whole steps at three numbers of bodies.
 
-use super::names::number;
+use super::names::{markdown, number};
 use super::record::{Kind, Record};
 use crate::forces::direct::FLOPS;
 
@@ -112,29 +112,18 @@ impl Score {
     pub fn table(scores: &[Self]) -> String {
         let mut sorted: Vec<&Self> = scores.iter().collect();
         sorted.sort_by(|a, b| b.value().unwrap_or(0.0).total_cmp(&a.value().unwrap_or(0.0)));
-        let mut text =
-            format!("| {} |\n|---|---|---:|---:|---:|---:|---|---|\n", Self::HEADER.join(" | "));
+        let mut rows = vec![Self::HEADER.map(str::to_owned).to_vec()];
         let mut notes = Vec::new();
         for score in sorted {
             let [device, value, few, some, many] = score.cells();
-            let plain = |text: &str| text.replace('|', "\\|");
             let mark = if score.remarks.is_empty() { "" } else { " *" };
-            text += &format!(
-                "| {} | {} | {}{mark} | {few} | {some} | {many} | {} | {} |\n",
-                plain(&device),
-                plain(&score.driver),
-                value,
-                plain(&score.version),
-                plain(&score.date)
-            );
-            for remark in &score.remarks {
-                notes.push(format!("\\* {}, {}: {}\n", plain(&device), score.date, plain(remark)));
-            }
+            let (driver, version) = (score.driver.clone(), score.version.clone());
+            let notes_of = score.remarks.iter();
+            notes.extend(notes_of.map(|note| format!("{device}, {}: {note}", score.date)));
+            let (value, date) = (format!("{value}{mark}"), score.date.clone());
+            rows.push(vec![device, driver, value, few, some, many, version, date]);
         }
-        if !notes.is_empty() {
-            text += &format!("\n{}", notes.join("\n"));
-        }
-        text
+        markdown(&rows, 2..6, &notes)
     }
 }
 

@@ -11,6 +11,7 @@ use super::points::{Candidate, Derivatives, EngineTier, Point};
 use super::record::{Device, Kind, Record, rounded};
 use super::run::Run;
 use super::sizes::Sizes;
+use super::steps::Going;
 use crate::error::{Error, Result};
 use crate::forces::direct::gpu::{KernelConfig, KernelRequest, tiers};
 use crate::forces::{ForceEngine, Forces, Order, Precision};
@@ -18,7 +19,7 @@ use crate::gpu::{DeviceClass, Gpu};
 use crate::inspect::Inspector;
 use crate::measure::time::problem::{Problem, SOFTENING};
 use crate::measure::{
-    Ceiling, Ceilings, ErrorStats, KernelTimer, Steadiness, Summary, Timer, predict,
+    Ceiling, Ceilings, ErrorStats, KernelTimer, Steadiness, Summary, Timer, grouped, predict,
 };
 use crate::sim::EngineKind;
 use crate::tuned::Known;
@@ -35,14 +36,6 @@ const MOST_REPEATS: f64 = 10_000.0;
 
 /// Interactions of a first evaluation with derivatives, if no rate is known.
 const TRIAL: f64 = 3e7;
-
-/// Receives the progress of a session, and can stop it.
-pub trait Observer {
-    /// Called with the fraction of the figure that is done, 0 to 1, and the current activity.
-    fn progress(&mut self, part: f64, doing: &str);
-    /// Returns false once the user wants to stop; results so far are kept.
-    fn go_on(&mut self) -> bool;
-}
 
 /// A measuring session: one adapter or none, the CPU engine, and the records so far.
 pub struct Session<'a> {
@@ -61,24 +54,28 @@ pub struct Session<'a> {
     /// The compiler for a GPU that need not be present, or why there is none. Making one sets
     /// environment variables, so a program does it before starting threads.
     pub absent: Result<Inspector, String>,
-    observer: &'a mut dyn Observer,
+    going: &'a mut Going<'a>,
     ceilings: Option<Ceilings>,
     /// The best rate observed, for predicting how long a size will take.
     gpu_rate: f64,
     cpu_rate: f64,
     stopped: bool,
+    /// The steps of the present figure, and how many have begun.
+    steps: usize,
+    begun: usize,
     /// The fields common to all records.
     pub run: Run,
     machine: Option<Machine>,
     /// A remark on the machine by the user.
     pub remark: Option<String>,
     /// A kernel shape that is measured in addition to the default, if requested.
-    pub asked: KernelRequest,
+    pub added: KernelRequest,
 }
 
 impl<'a> Session<'a> {
-    /// A session on `gpu`, or on the CPU alone.
-    pub fn new(gpu: Option<Arc<Gpu>>, sizes: Sizes, observer: &'a mut dyn Observer) -> Self {
+    /// A session on `gpu`, or on the CPU alone. `going` is called with the fraction of the figure
+    /// that is done; once it returns false, the session stops, and results so far are kept.
+    pub fn new(gpu: Option<Arc<Gpu>>, sizes: Sizes, going: &'a mut Going<'a>) -> Self {
         Self {
             gpu,
             others: Vec::new(),
@@ -86,16 +83,18 @@ impl<'a> Session<'a> {
             sizes,
             known: Known::default(),
             records: Vec::new(),
-            absent: Err("no compiler for an absent GPU was asked".to_owned()),
-            observer,
+            absent: Err("no compiler for an absent GPU was requested".to_owned()),
+            going,
             ceilings: None,
             gpu_rate: 0.0,
             cpu_rate: 0.0,
             stopped: false,
+            steps: 1,
+            begun: 0,
             run: Run::begin(None),
             machine: None,
             remark: None,
-            asked: KernelRequest::NONE,
+            added: KernelRequest::NONE,
         }
     }
 
@@ -110,9 +109,49 @@ impl<'a> Session<'a> {
         request.resolve(self.gpu.as_ref()?, n, m).ok()
     }
 
-    fn go_on(&mut self) -> bool {
-        self.stopped = self.stopped || !self.observer.go_on();
-        !self.stopped
+    /// Begins a figure, or a part of it, of this many [steps](Self::step).
+    pub(super) fn expect(&mut self, steps: usize) {
+        (self.steps, self.begun) = (steps.max(1), 0);
+    }
+
+    /// Begins the next step.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Stopped`] once the user wants to stop.
+    pub(super) fn step(&mut self, doing: &str) -> Result<()> {
+        self.begun += 1;
+        self.progress(0.0, doing)
+    }
+
+    /// Reports that this fraction of the present step is done.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Session::step`].
+    pub(super) fn progress(&mut self, fraction: f64, doing: &str) -> Result<()> {
+        let done = self.begun.saturating_sub(1) as f64 + fraction;
+        self.stopped |= !(self.going)(done / self.steps as f64, doing);
+        if self.stopped { Err(Error::Stopped) } else { Ok(()) }
+    }
+
+    /// Adds a record that `measure` completes. A failure is recorded as skipped, with the reason.
+    ///
+    /// # Errors
+    ///
+    /// The device failed; [`Error::Stopped`].
+    pub(super) fn attempt(
+        &mut self,
+        mut record: Record,
+        measure: impl FnOnce(&mut Self, &mut Record) -> Result<()>,
+    ) -> Result<()> {
+        match measure(self, &mut record) {
+            Ok(()) => (),
+            Err(error) if is_fatal(&error) => return Err(error),
+            Err(error) => record = record.skipped(&error.to_string()),
+        }
+        self.records.push(record);
+        Ok(())
     }
 
     /// The adapter's ceilings, measured and recorded the first time.
@@ -120,11 +159,8 @@ impl<'a> Session<'a> {
         let Some(gpu) = self.gpu.clone().filter(|_| self.ceilings.is_none()) else {
             return Ok(self.ceilings);
         };
-        let observer = &mut *self.observer;
-        let mut before = |ceiling: Ceiling| {
-            observer.progress(0.0, ceiling.title());
-            observer.go_on()
-        };
+        let going = &mut *self.going;
+        let mut before = |ceiling: Ceiling| going(0.0, ceiling.title());
         let found = Ceilings::measure(&gpu, self.sizes.effort, &mut before)?;
         if found.len() < Ceiling::ALL.len() {
             self.stopped = true;
@@ -140,12 +176,6 @@ impl<'a> Session<'a> {
         }
         self.ceilings = Some(Ceilings::on(&gpu, &found));
         Ok(self.ceilings)
-    }
-
-    /// Informs the observer; returns false once the user wants to stop.
-    pub(super) fn progress(&mut self, part: f64, doing: &str) -> bool {
-        self.observer.progress(part, doing);
-        self.go_on()
     }
 
     /// Reads the machine's state: before the first figure, and after each, while the device is
@@ -268,24 +298,17 @@ impl<'a> Session<'a> {
         }
         let has_clock =
             self.gpu.as_ref().is_some_and(|gpu| gpu.adapter.class != DeviceClass::Software);
-        // Numbers of sinks and sources, and whether separate.
-        type Key = (usize, usize, bool);
-        let mut groups: Vec<(Key, Vec<&Point>)> = Vec::new();
-        for point in points {
+        let groups = grouped(points.into_iter().map(|point| {
             let apart = has_clock && point.candidate == Candidate::Cpu;
-            let key = (point.sinks, point.sources, apart);
-            match groups.iter_mut().find(|group| group.0 == key) {
-                Some(group) => group.1.push(point),
-                None => groups.push((key, vec![point])),
-            }
-        }
+            ((point.sinks, point.sources, apart), point)
+        }));
         let budget = budget_secs / groups.len().max(1) as f64;
-        let (count, begun) = (groups.len() as f64, Instant::now());
+        self.expect(groups.len());
+        let begun = Instant::now();
         let mut engines = Engines::default();
-        for (done, (_, points)) in groups.iter().enumerate() {
-            if !self.go_on() {
-                break;
-            }
+        for ((sinks, sources, _), points) in &groups {
+            let doing = format!("{sinks} x {sources}");
+            self.step(&doing)?;
             // A device far slower than expected must not block its user indefinitely.
             let most = PATIENCE * budget_secs.max(LEAST_SECS);
             if begun.elapsed().as_secs_f64() > most {
@@ -295,8 +318,7 @@ impl<'a> Session<'a> {
                 }
                 continue;
             }
-            let part = |within: f64| (done as f64 + within) / count;
-            self.group(figure, points, budget, &part, &mut engines)?;
+            self.group(figure, points, budget, &doing, &mut engines)?;
         }
         Ok(())
     }
@@ -307,17 +329,15 @@ impl<'a> Session<'a> {
         figure: &str,
         points: &[&Point],
         budget: f64,
-        part: &dyn Fn(f64) -> f64,
+        doing: &str,
         engines: &mut Engines,
     ) -> Result<()> {
         let (sinks, sources) = (points[0].sinks, points[0].sources);
-        let (work, doing) = (sinks as f64 * sources as f64, format!("{sinks} x {sources}"));
+        let work = sinks as f64 * sources as f64;
         let begun = Instant::now();
         let mut possible = Vec::new();
         for &point in points {
-            if !self.progress(part(0.0), &doing) {
-                return Ok(());
-            }
+            self.progress(0.0, doing)?;
             match self.why_too_long(&point.candidate, work, engines)? {
                 Some(reason) => self.skip(figure, point, &reason),
                 None => possible.push(point),
@@ -333,9 +353,7 @@ impl<'a> Session<'a> {
         let mut bench = Bench { problem, kernels: None, out: Forces::default() };
         let mut ready: Vec<Ready> = Vec::new();
         for point in possible {
-            if !self.go_on() {
-                return Ok(());
-            }
+            self.progress(0.0, doing)?;
             match bench.prepare(point, self.gpu.as_ref(), engines) {
                 Ok(prepared) => ready.push(prepared),
                 Err(error) if is_fatal(&error) => return Err(error),
@@ -351,7 +369,8 @@ impl<'a> Session<'a> {
         let turns = (rounds + 1) * ready.len();
         let mut sets = vec![Vec::new(); ready.len()];
         for turn in 0..turns {
-            if !self.progress(part(turn as f64 / turns as f64), &doing) {
+            // What was sampled before an interruption is recorded.
+            if self.progress(turn as f64 / turns as f64, doing).is_err() {
                 break;
             }
             let k = turn % ready.len();

@@ -1,14 +1,18 @@
 //! How much is measured: on a GPU, on a software adapter, and in tests.
 
-use super::score::SIZES;
+use std::collections::HashMap;
+
+use serde::Deserialize;
+
 use crate::gpu::{DeviceClass, Gpu};
 use crate::measure::Effort;
 
 /// Sizes and times of all figures.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Sizes {
     /// Name for the report.
-    pub name: &'static str,
+    pub name: String,
     /// Largest number of bodies.
     pub largest: usize,
     /// The three numbers of bodies in the chapter's figures, or smaller ones.
@@ -16,33 +20,33 @@ pub struct Sizes {
     /// The number of bodies at which kernels are compared.
     pub many: usize,
     /// Unrolling factors.
-    pub unroll: &'static [u32],
+    pub unroll: Vec<u32>,
     /// Number of sources for few sinks.
     pub sources: usize,
     /// Largest side of the map of sinks and sources.
     pub map: usize,
     /// Numbers of bodies for the full sweep of shapes.
-    pub rule: &'static [usize],
+    pub rule: Vec<usize>,
     /// The most shapes in that sweep.
     pub rule_shapes: usize,
     /// Numbers of bodies of runs on individual steps, ascending.
-    pub runs: &'static [usize],
+    pub runs: Vec<usize>,
     /// Those of them that are run with more accuracies.
-    pub runs_closer: &'static [usize],
+    pub runs_closer: Vec<usize>,
     /// Time limit for all runs, in seconds.
     pub runs_secs: f64,
     /// The three numbers of bodies for the tree's errors and times against the opening angle.
     pub tree: [usize; 3],
     /// Numbers of bodies for the tree's figure against the number of bodies, ascending.
-    pub tree_n: &'static [usize],
+    pub tree_n: Vec<usize>,
     /// Numbers of bodies shared by several devices, ascending.
-    pub devices: &'static [usize],
+    pub devices: Vec<usize>,
     /// Numbers of bodies shared by several devices with the tree.
-    pub devices_tree: &'static [usize],
+    pub devices_tree: Vec<usize>,
     /// Numbers of bodies shared by several devices with individual steps.
-    pub devices_blocks: &'static [usize],
+    pub devices_blocks: Vec<usize>,
     /// Opening angles of the tree, ascending.
-    pub tree_thetas: &'static [f64],
+    pub tree_thetas: Vec<f64>,
     /// The numbers of bodies for the score.
     pub score: [usize; 3],
     /// The most seconds of one evaluation; longer ones are skipped.
@@ -56,97 +60,27 @@ pub struct Sizes {
 }
 
 impl Sizes {
-    /// For a GPU or a CPU alone: the sizes of the chapter and beyond.
-    pub fn full() -> Self {
-        Self {
-            name: "full",
-            largest: 1 << 20,
-            chapter: [1024, 4096, 16_384],
-            many: 65_536,
-            unroll: &[1, 2, 4, 8, 16, 32],
-            sources: 131_072,
-            map: 65_536,
-            rule: &[256, 1024, 4096, 16_384, 65_536, 262_144],
-            rule_shapes: usize::MAX,
-            runs: &[256, 512, 1024, 2048, 4096, 8192, 16_384, 32_768, 65_536],
-            runs_closer: &[1024, 16_384],
-            runs_secs: 1200.0,
-            tree: [30_000, 100_000, 1_000_000],
-            tree_n: &[10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000],
-            devices: &[16_384, 65_536, 262_144, 1_048_576],
-            devices_tree: &[1_048_576, 4_194_304],
-            devices_blocks: &[65_536, 131_072, 262_144],
-            tree_thetas: &[0.2, 0.3, 0.4, 0.5, 0.6, 0.7],
-            score: SIZES,
-            sample_secs: 1.5,
-            figure_secs: 12.0,
-            rounds: (3, 15),
-            effort: Effort::Full,
-        }
+    /// The sizes of this name in the table, where those for a GPU are complete.
+    fn named(name: &str) -> Self {
+        let table = include_str!("sizes.toml");
+        let table: HashMap<String, toml::Table> =
+            toml::from_str(table).expect("the sizes should be tables");
+        let mut sizes = table["full"].clone();
+        sizes.extend(table[name].clone());
+        sizes.try_into().expect("the sizes should be complete")
     }
 
-    /// For a software adapter: what a processor can do in reasonable time. A kernel reaches about
-    /// 0.1 to 0.5 G interactions/s on llvmpipe with two cores.
-    pub fn reduced() -> Self {
-        Self {
-            name: "reduced (software adapter)",
-            largest: 16_384,
-            chapter: [256, 1024, 4096],
-            many: 4096,
-            tree: [1000, 3000, 10_000],
-            tree_n: &[1000, 3000, 10_000],
-            devices: &[1024, 4096, 16_384],
-            devices_tree: &[4096, 16_384],
-            devices_blocks: &[1024, 4096],
-            tree_thetas: &[0.3, 0.5, 0.7],
-            sources: 16_384,
-            map: 4096,
-            rule: &[256, 1024, 4096],
-            runs: &[256, 512, 1024, 2048],
-            runs_closer: &[1024],
-            runs_secs: 240.0,
-            sample_secs: 0.5,
-            figure_secs: 10.0,
-            rounds: (3, 9),
-            ..Self::full()
-        }
-    }
-
-    /// For a quick look and for tests: seconds for everything.
+    /// For a quick look and for tests.
     pub fn quick() -> Self {
-        Self {
-            name: "quick",
-            largest: 2048,
-            chapter: [128, 256, 512],
-            many: 1024,
-            unroll: &[1, 4],
-            sources: 4096,
-            map: 256,
-            rule: &[128, 256],
-            rule_shapes: 3,
-            runs: &[32, 64],
-            runs_closer: &[64],
-            runs_secs: 5.0,
-            tree: [100, 300, 1000],
-            tree_n: &[300, 1000],
-            devices: &[512, 1024],
-            devices_tree: &[512, 1024],
-            devices_blocks: &[256],
-            tree_thetas: &[0.4, 0.7],
-            score: [64, 128, 256],
-            sample_secs: 0.5,
-            figure_secs: 0.3,
-            rounds: (2, 3),
-            effort: Effort::Quick,
-        }
+        Self::named("quick")
     }
 
     /// The sizes for an adapter.
     pub fn for_adapter(gpu: Option<&Gpu>, quick: bool) -> Self {
         match gpu {
             _ if quick => Self::quick(),
-            Some(gpu) if gpu.adapter.class == DeviceClass::Software => Self::reduced(),
-            _ => Self::full(),
+            Some(gpu) if gpu.adapter.class == DeviceClass::Software => Self::named("reduced"),
+            _ => Self::named("full"),
         }
     }
 
@@ -161,6 +95,14 @@ impl Sizes {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sizes_are_complete_and_the_score_has_its_own() {
+        for name in ["full", "reduced"] {
+            assert_eq!(Sizes::named(name).score, crate::measure::bench::score::SIZES);
+        }
+        assert!(Sizes::quick().largest < Sizes::named("reduced").largest);
+    }
 
     #[test]
     fn powers_include_last() {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::forces::tree::gpu::WalkCounts;
 use crate::forces::tree::{MultipoleOrder, Opening, TreeConfig};
 use crate::measure::ErrorDistribution;
-use crate::measure::bench::record::rounded;
+use crate::measure::bench::record::{first_fault, rounded};
 
 /// Fractions of all sinks, in descending order, for which errors are recorded.
 const PARTS: [f64; 25] = [
@@ -112,20 +112,15 @@ impl TreeFacts {
         let part = |(part, error): &(f64, f64)| *part > 0.0 && *part <= 1.0 && good(error);
         let rules = ["acceleration", "radius", "bonsai", "octgrav"];
         let are_errors = self.errors.len() <= 1000 && self.errors.iter().all(part);
-        let words = if !["gpu", "cpu"].contains(&self.engine.as_str()) {
-            "its engine has no tree"
-        } else if !rules.contains(&self.rule.as_str()) {
-            "its opening rule is unknown"
-        } else if !(self.parameter > 0.0 && self.parameter <= 1.0) {
-            "its alpha or theta is out of range"
-        } else if ![1, 2].contains(&self.moments) || self.bodies == 0 {
-            "its moments or number of bodies are invalid"
-        } else if !are_errors || !self.speed_up.iter().all(good) {
-            "its errors are invalid"
-        } else {
-            return None;
-        };
-        Some(words.to_owned())
+        let is_in_range = self.parameter > 0.0 && self.parameter <= 1.0;
+        let is_valid = [1, 2].contains(&self.moments) && self.bodies > 0;
+        first_fault(&[
+            (!["gpu", "cpu"].contains(&self.engine.as_str()), "its engine has no tree"),
+            (!rules.contains(&self.rule.as_str()), "its opening rule is unknown"),
+            (!is_in_range, "its alpha or theta is out of range"),
+            (!is_valid, "its moments or number of bodies are invalid"),
+            (!are_errors || !self.speed_up.iter().all(good), "its errors are invalid"),
+        ])
     }
 }
 

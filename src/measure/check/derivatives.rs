@@ -205,22 +205,22 @@ pub fn check_direct(gpu: &Arc<Gpu>, case: DirectCase) -> Result<DirectRow> {
             None => Ok(engine),
         }
     };
-    let (mut whole, mut pieces) = (engine()?, engine()?.with_rate(4e3));
+    let (mut whole, mut in_chunks) = (engine()?, engine()?.with_rate(4e3));
     let (mut found, mut repeated) = (Forces::default(), Forces::default());
     // Wrong numbers are not an error of the call: the rows report them.
-    let ask = |engine: &mut GpuTiers, out: &mut Forces| {
+    let evaluate = |engine: &mut GpuTiers, out: &mut Forces| {
         engine.begin(&sinks, case.softening, &outputs)?;
         engine.collect(out)
     };
     whole.set_sources(&sources)?;
-    ask(&mut whole, &mut repeated)?;
+    evaluate(&mut whole, &mut repeated)?;
     // Filled with NaN, to reveal any output that a kernel does not write.
     whole.poison();
-    ask(&mut whole, &mut found)?;
+    evaluate(&mut whole, &mut found)?;
     let in_bounds = whole.kept_bounds()?;
     let same = repeated == found;
-    pieces.set_sources(&sources)?;
-    ask(&mut pieces, &mut repeated)?;
+    in_chunks.set_sources(&sources)?;
+    evaluate(&mut in_chunks, &mut repeated)?;
 
     Ok(DirectRow {
         case,

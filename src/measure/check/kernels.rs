@@ -250,7 +250,7 @@ pub async fn check_case(gpu: &Gpu, case: Case) -> Result<Row> {
     };
     let whole = computed(Throughput::guess(gpu.adapter.class)).await?;
     // An assumed rate of 4,000 interactions/s gives the smallest possible chunks.
-    let pieces = computed(Throughput::fixed(4e3)).await?;
+    let in_chunks = computed(Throughput::fixed(4e3)).await?;
 
     let total = |i: usize, axis: usize| -> f64 {
         (0..case.config.s as usize).map(|k| f64::from(whole[k * case.sinks + i][axis])).sum()
@@ -266,7 +266,7 @@ pub async fn check_case(gpu: &Gpu, case: Case) -> Result<Row> {
         acceleration: acceleration_errors(&found, &right.acceleration),
         potential: case.potential.then(|| potential_errors(&potential, &right.potential)),
         in_bounds: whole[entries..].iter().flatten().all(|x| x.is_nan()),
-        same_in_pieces: bits(&whole) == bits(&pieces),
+        same_in_pieces: bits(&whole) == bits(&in_chunks),
     })
 }
 

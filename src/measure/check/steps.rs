@@ -90,9 +90,9 @@ pub fn steps_cases(gpu: &Gpu) -> Vec<(KernelConfig, usize, f64)> {
 pub fn check_steps(gpu: &Gpu, config: KernelConfig, n: usize, softening: f64) -> Result<StepsRow> {
     let bodies = test_bodies(n, Spread::Even);
     let whole = run(gpu, config, &bodies, softening, &[STEPS])?;
-    let mut pieces = vec![1; STEPS as usize - 7];
-    pieces.push(7);
-    let cut = run(gpu, config, &bodies, softening, &pieces)?;
+    let mut dispatches = vec![1; STEPS as usize - 7];
+    dispatches.push(7);
+    let cut = run(gpu, config, &bodies, softening, &dispatches)?;
     let bits = |buffers: &[Vec<[f32; 4]>]| -> Vec<u32> {
         let entries = buffers.iter().flat_map(|buffer| buffer[..n].iter().flatten());
         entries.map(|x| x.to_bits()).collect()

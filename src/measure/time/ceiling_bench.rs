@@ -99,7 +99,7 @@ struct Bench {
     watch: Stopwatch,
     entries: wgpu::Buffer,
     entry_count: u32,
-    answers: wgpu::Buffer,
+    output: wgpu::Buffer,
     params: Params<CeilingParams>,
 }
 
@@ -133,7 +133,7 @@ impl Bench {
             watch: Stopwatch::new(gpu),
             entries,
             entry_count,
-            answers: crate::gpu::storage(gpu, "ceiling answers", 1),
+            output: crate::gpu::storage(gpu, "ceiling answers", 1),
             params: Params::new(gpu, "ceiling params", 2),
         })
     }
@@ -230,7 +230,7 @@ impl Bench {
         let kernel = pollster::block_on(compile(gpu, file, &text, &bindings, Checks::Off))?;
         let resources = [
             self.entries.as_entire_binding(),
-            self.answers.as_entire_binding(),
+            self.output.as_entire_binding(),
             self.params.binding(),
         ];
         let kernel = kernel.bind(gpu, file, &resources);
@@ -292,20 +292,20 @@ impl Bench {
 
 /// Random numbers: some devices read uniform memory faster.
 fn fill(gpu: &Gpu, buffer: &wgpu::Buffer, entries: u32) {
-    const PIECE: usize = 1 << 20;
+    const CHUNK: usize = 1 << 20;
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
-    let mut piece = vec![0u64; PIECE];
+    let mut chunk = vec![0u64; CHUNK];
     let bytes = u64::from(entries) * VEC4;
     let mut at = 0;
     while at < bytes {
-        for word in &mut piece {
+        for word in &mut chunk {
             state ^= state << 13;
             state ^= state >> 7;
             state ^= state << 17;
             *word = state;
         }
-        let part = ((bytes - at) as usize).min(PIECE * 8);
-        gpu.queue.write_buffer(buffer, at, &bytemuck::cast_slice(&piece)[..part]);
+        let part = ((bytes - at) as usize).min(CHUNK * 8);
+        gpu.queue.write_buffer(buffer, at, &bytemuck::cast_slice(&chunk)[..part]);
         // An empty submission lets wgpu free staging memory chunk by chunk.
         gpu.queue.submit([]);
         at += part as u64;

@@ -188,7 +188,8 @@ impl Ceilings {
 }
 
 /// How thoroughly to measure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Effort {
     /// For results that are stored.
     Full,

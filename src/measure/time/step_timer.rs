@@ -204,10 +204,10 @@ impl<C: Copy + Eq + Hash + Display> StepTimer<C> {
         for few in position.chunks(PROBED_AT_ONCE) {
             // The softened force of a body on itself is 0.
             let sinks = Sinks::new(few, Identity::Foreign);
-            let mut answers = Forces::default();
+            let mut forces = Forces::default();
             reference.begin(&sinks, SOFTENING, &Outputs::ACCELERATION)?;
-            reference.collect(&mut answers)?;
-            right.extend(answers.acceleration);
+            reference.collect(&mut forces)?;
+            right.extend(forces.acceleration);
             // Yields to the browser.
             self.gpu.finish(self.gpu.queue.submit([])).await?;
         }

@@ -103,11 +103,11 @@ impl TreeTimer {
         loop {
             let part = self.forces.part();
             let (gpu, forces) = (&self.gpu, &mut self.forces);
-            let piece = self.throughput.interactions_in(Budget::HEADLESS.submission_secs);
+            let chunk = self.throughput.interactions_in(Budget::HEADLESS.submission_secs);
             let mut done = Piece { interactions: 0, is_last: false };
             let secs = self.watch.time(|pass| {
                 forces.begin_submission();
-                done = forces.record(gpu, pass, piece);
+                done = forces.record(gpu, pass, chunk);
                 forces.end_submission(gpu);
             })?;
             self.throughput.learn(done.interactions, 1, secs);
@@ -170,9 +170,9 @@ impl TreeTimer {
         let Self { gpu, watch, forces, throughput, .. } = self;
         let (mut total, mut begin) = (0.0, Some(0));
         while let Some(from) = begin {
-            let piece = throughput.interactions_in(Budget::HEADLESS.submission_secs);
+            let chunk = throughput.interactions_in(Budget::HEADLESS.submission_secs);
             total += watch.time(|pass| {
-                begin = forces.record_probe(gpu, pass, probe, from, piece);
+                begin = forces.record_probe(gpu, pass, probe, from, chunk);
             })?;
         }
         Ok(total)

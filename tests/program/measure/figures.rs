@@ -3,24 +3,10 @@
 use gravitile::gpu::Gpu;
 use gravitile::measure::figures::{FIGURES, Figure};
 use gravitile::measure::{
-    Ceiling, Kind, Observer, Record, Session, Sizes, read_json_lines, report, to_csv, to_json_lines,
+    Ceiling, Kind, Record, Session, Sizes, read_json_lines, report, to_csv, to_json_lines,
 };
 
 use super::common::{self, gpu};
-
-/// Stops a session after this number of samples.
-struct SampleLimit(usize);
-
-impl Observer for SampleLimit {
-    fn progress(&mut self, part: f64, _doing: &str) {
-        assert!((0.0..=1.0).contains(&part), "{part}");
-    }
-
-    fn go_on(&mut self) -> bool {
-        self.0 = self.0.saturating_sub(1);
-        self.0 > 0
-    }
-}
 
 /// The quick sizes without time limits, however slow the machine.
 fn sizes() -> Sizes {
@@ -34,8 +20,13 @@ fn sizes() -> Sizes {
 }
 
 fn measure(figure: &Figure, with_gpu: bool, samples: usize) -> (Vec<Record>, bool) {
-    let mut limit_samples = SampleLimit(samples);
-    let mut session = Session::new(with_gpu.then(gpu), sizes(), &mut limit_samples);
+    let mut left = samples;
+    let mut going = |part: f64, _: &str| {
+        assert!((0.0..=1.0).contains(&part), "{part}");
+        left = left.saturating_sub(1);
+        left > 0
+    };
+    let mut session = Session::new(with_gpu.then(gpu), sizes(), &mut going);
     figure.measure(&mut session).unwrap();
     (session.records.clone(), session.is_stopped())
 }
@@ -101,8 +92,8 @@ fn every_figure_is_measured_written_and_drawn() {
 #[test]
 fn several_devices_are_measured_and_compared_to_a_model() {
     let figure = FIGURES.iter().find(|figure| figure.name == "devices").unwrap();
-    let mut limit_samples = SampleLimit(usize::MAX);
-    let mut session = Session::new(Some(gpu()), sizes(), &mut limit_samples);
+    let mut going = |_: f64, _: &str| true;
+    let mut session = Session::new(Some(gpu()), sizes(), &mut going);
     session.others = vec![Gpu::open_blocking(&common::adapter_request()).unwrap()];
     figure.measure(&mut session).unwrap();
     let records = session.records.clone();
@@ -128,7 +119,7 @@ fn several_devices_are_measured_and_compared_to_a_model() {
     let plots = figure.plots(&records);
     assert_eq!(plots.len(), 2);
     let [speed_up, exchanging] = [&plots[0], &plots[1]].map(|plot| plot.svg());
-    let names = |svg: &str, name: &str| svg.lines().any(|line| line == name);
+    let names = |svg: &str, name: &str| svg.contains(&format!(">{name}</text>"));
     for suffix in ["2 devices", "2 devices, by the tree", "2 devices, hermite4"] {
         assert!(names(&speed_up, suffix) && names(&exchanging, suffix), "{suffix} should be drawn");
         assert!(names(&speed_up, &format!("{suffix}, by the model")), "{suffix} has a model");
@@ -180,8 +171,8 @@ fn every_ceiling_has_a_plausible_rate() {
 fn kernels_beyond_the_adapter_limits_are_skipped_with_reason() {
     let baseline = super::common::baseline();
     let figure = FIGURES.iter().find(|figure| figure.name == "p").unwrap();
-    let mut limit_samples = SampleLimit(usize::MAX);
-    let mut session = Session::new(Some(baseline), sizes(), &mut limit_samples);
+    let mut going = |_: f64, _: &str| true;
+    let mut session = Session::new(Some(baseline), sizes(), &mut going);
     figure.measure(&mut session).unwrap();
     let skipped: Vec<_> =
         session.records.iter().filter(|record| record.kind == Kind::Skipped).collect();
@@ -273,9 +264,9 @@ fn block_runs_conserve_energy_and_count_steps() {
 #[test]
 fn runs_beyond_the_time_limit_are_skipped_with_reason() {
     let figure = FIGURES.iter().find(|figure| figure.name == "blocks").unwrap();
-    let mut limit_samples = SampleLimit(usize::MAX);
+    let mut going = |_: f64, _: &str| true;
     let sizes = Sizes { runs_secs: 0.0, ..sizes() };
-    let mut session = Session::new(None, sizes, &mut limit_samples);
+    let mut session = Session::new(None, sizes, &mut going);
     figure.measure(&mut session).unwrap();
     assert!(!session.records.is_empty());
     for record in &session.records {

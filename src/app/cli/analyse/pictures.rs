@@ -63,8 +63,8 @@ fn radius(units: &Units) -> Axis {
 }
 
 /// A logarithmic axis shows no zeros.
-fn positive(places: impl Iterator<Item = (f64, f64)>) -> Vec<CurvePoint> {
-    places.filter(|(x, y)| *x > 0.0 && *y > 0.0).map(|(x, y)| CurvePoint::at(x, y)).collect()
+fn positive(points: impl Iterator<Item = (f64, f64)>) -> Vec<CurvePoint> {
+    points.filter(|(x, y)| *x > 0.0 && *y > 0.0).map(|(x, y)| CurvePoint::at(x, y)).collect()
 }
 
 /// The name of a curve, which may come from a file.
@@ -76,8 +76,8 @@ fn name(measured: &Measured, component: Option<u8>) -> String {
 fn curves(measured: &Measured, value: fn(&Shell) -> f64) -> Vec<Curve> {
     let groups = measured.groups.iter().zip(&measured.shells).take(MOST_CURVES);
     let curve = |(k, (group, shells)): (usize, (&gravitile::analysis::Group, &Vec<Shell>))| {
-        let places = positive(shells.iter().map(|shell| (shell.radius(), value(shell))));
-        Curve::measured(name(measured, group.component), places, k)
+        let points = positive(shells.iter().map(|shell| (shell.radius(), value(shell))));
+        Curve::measured(name(measured, group.component), points, k)
     };
     groups.enumerate().map(curve).collect()
 }
@@ -85,8 +85,8 @@ fn curves(measured: &Measured, value: fn(&Shell) -> f64) -> Vec<Curve> {
 fn density(first: &Measured, last: &Measured, is_later: bool, units: &Units) -> Plot {
     let mut all = curves(last, |shell| shell.density);
     if let Some(shells) = first.shells.first().filter(|_| is_later) {
-        let places = positive(shells.iter().map(|shell| (shell.radius(), shell.density)));
-        all.push(Curve::predicted(format!("all at t = {}", first.time), places, GREY));
+        let points = positive(shells.iter().map(|shell| (shell.radius(), shell.density)));
+        all.push(Curve::predicted(format!("all at t = {}", first.time), points, GREY));
     }
     let unit = quotient(&units.mass, &units.length, "\u{b3}");
     let y = Axis::decades(&label("density", &unit));
@@ -97,7 +97,7 @@ fn density(first: &Measured, last: &Measured, is_later: bool, units: &Units) -> 
 fn dispersion(last: &Measured, units: &Units) -> Plot {
     let mut all = curves(last, |shell| shell.motion.sigma_r);
     for mut curve in curves(last, |shell| shell.motion.sigma_t) {
-        curve = Curve::predicted(format!("{}, tangential", curve.name), curve.places, curve.colour);
+        curve = Curve::predicted(format!("{}, tangential", curve.name), curve.points, curve.colour);
         all.push(curve);
     }
     let unit = quotient(&units.length, &units.time, "");
@@ -112,8 +112,8 @@ fn dispersion(last: &Measured, units: &Units) -> Plot {
 fn surface_density(last: &Measured, units: &Units) -> Plot {
     let curve =
         |(k, (component, rings)): (usize, &(Option<u8>, Vec<gravitile::analysis::Ring>))| {
-            let places = rings.iter().map(|ring| (ring.radius(), ring.surface_density));
-            Curve::measured(name(last, *component), positive(places), k)
+            let points = rings.iter().map(|ring| (ring.radius(), ring.surface_density));
+            Curve::measured(name(last, *component), positive(points), k)
         };
     let all = last.rings.iter().take(MOST_CURVES).enumerate().map(curve).collect();
     let unit = quotient(&units.mass, &units.length, "\u{b2}");

@@ -11,7 +11,7 @@ use gravitile::sim::Settings;
 
 /// Computes potentials with the engine and method that runs of as many bodies have.
 pub(super) struct Potentials {
-    /// `None` if no potentials are wanted.
+    /// `None` if no potentials are requested.
     settings: Option<Settings>,
     eps: Option<f64>,
     /// The last engine, and for how many bodies it is.

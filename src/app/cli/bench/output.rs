@@ -3,7 +3,7 @@
 use crate::cli::print;
 use gravitile::gpu::Gpu;
 use gravitile::measure::figures::Figure;
-use gravitile::measure::{Kind, Record, Sizes, cpu_device, report};
+use gravitile::measure::{Kind, Record, Sizes, cpu_device, grouped, report};
 
 /// What is measured, and at which sizes.
 pub fn heading(gpu: Option<&Gpu>, sizes: &Sizes) -> String {
@@ -35,9 +35,9 @@ pub fn finished(figure: &Figure, records: &[Record], secs: f64, has_adapter: boo
 }
 
 /// What is printed at the end: the numbers of a single figure; for `all`, those of the table.
-pub fn summary(records: &[Record], wanted: &[Figure]) -> String {
-    let shown = &wanted[0];
-    let own = || records.iter().filter(|record| record.figure == shown.name);
+pub fn summary(records: &[Record], figures: &[Figure]) -> String {
+    let shown = &figures[0];
+    let own = records.iter().filter(|record| record.figure == shown.name);
     let mut text = String::new();
     let with_ceilings = |r: &&Record| r.figure == shown.name || r.kind == Kind::Ceiling;
     for table in report::tables(&records.iter().filter(with_ceilings).collect::<Vec<_>>()) {
@@ -47,21 +47,15 @@ pub fn summary(records: &[Record], wanted: &[Figure]) -> String {
         text += &format!("{line}\n");
     }
     // A remark on many candidates is printed once, with the candidates it applies to.
-    let mut remarks: Vec<(bool, &str, Vec<String>)> = Vec::new();
-    for record in own() {
-        let Some(remark) = &record.remark else { continue };
+    let remark = |record: &Record| {
         let what = if record.sinks == 0 || record.devices.is_some() {
             record.series.clone()
         } else {
             format!("{}, {} x {}", record.kernel_in_words(), record.sinks, record.sources)
         };
-        let skipped = record.kind == Kind::Skipped;
-        match remarks.iter_mut().find(|known| (known.0, known.1) == (skipped, remark)) {
-            Some((_, _, rows)) => rows.push(what),
-            None => remarks.push((skipped, remark, vec![what])),
-        }
-    }
-    for (skipped, remark, rows) in remarks {
+        Some(((record.kind == Kind::Skipped, record.remark.clone()?), what))
+    };
+    for ((skipped, remark), rows) in grouped(own.filter_map(remark)) {
         let kind = if skipped { "skipped" } else { "note on" };
         let more = rows.len().saturating_sub(2);
         let rows = rows[..rows.len().min(2)].join("; ");

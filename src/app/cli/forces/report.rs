@@ -42,7 +42,7 @@ impl Report<'_> {
 
     pub fn json(&self) -> Value {
         let path = |path: &Option<PathBuf>| path.as_ref().map(|path| path.display().to_string());
-        let mut answer = json!({
+        let mut object = json!({
             "n": self.evaluation.bodies.len(),
             "softening": self.evaluation.eps,
             "engine": self.engine.name(),
@@ -61,17 +61,17 @@ impl Report<'_> {
             // The same keys whether compared or not.
             for key in ["acceleration_rms_error", "acceleration_worst_error", "potential_rms_error"]
             {
-                answer[key] = errors.remove(key).into();
+                object[key] = errors.remove(key).into();
             }
         } else {
-            answer["precision"] = self.engine.precision().name().into();
-            answer["lists_cut_short"] = self.cut().into();
-            answer["neighbours_out"] = path(&self.files.lists).into();
+            object["precision"] = self.engine.precision().name().into();
+            object["lists_cut_short"] = self.cut().into();
+            object["neighbours_out"] = path(&self.files.lists).into();
             for (key, error) in errors {
-                answer[key] = error;
+                object[key] = error;
             }
         }
-        answer
+        object
     }
 
     pub fn text(&self) -> String {

@@ -7,8 +7,8 @@ use anyhow::Result;
 use serde_json::json;
 
 use super::{
-    Args, Ended, Rounded, Row, Table, check_duration, check_not_interrupted, hold_races, interrupt,
-    open, rejected, report, row_json,
+    Args, Ended, Row, Table, check_duration, check_not_interrupted, hold_races, interrupt, open,
+    report, rounded, row,
 };
 use gravitile::error::Error;
 use gravitile::forces::direct::gpu::tiers::{Fitted, Shape, sinks_class, sources_class};
@@ -96,30 +96,23 @@ pub fn measure(args: &Args, kind: Kind, store: &Store, sizes: &[usize]) -> Resul
             "sinks": sinks,
             "up_to_sinks": sinks_class(sinks),
         });
-        let json = row_json(own, &default, &outcome, "secs");
-        let Some((shape, secs, default_secs)) = outcome.gain(&default) else {
-            return Ok(Row { cells: Vec::new(), notes: String::new(), json });
-        };
-        rate = Some(pairs / secs);
-        let (sinks, sources) = (sinks_class(sinks), sources_class(sources));
-        store.keep_derivatives(DerivativesChoice {
-            on: Device::of(&gpu, Kernels::Derivatives),
-            secs,
-            default_secs,
-            default,
-            fitted: Fitted { precision, order, sinks, sources, shape },
-        })?;
-        let cells = vec![
-            format!("up to {sources}"),
-            format!("up to {sinks}"),
-            shape.to_string(),
-            format!("{:.4}", Rounded(secs * 1e6)),
-            format!("{:.4}", Rounded(pairs / secs / 1e9)),
-            default.to_string(),
-            format!("{:.2}x", default_secs / secs),
-            outcome.ranking.len().to_string(),
-        ];
-        Ok(Row { cells, notes: rejected(&job.to_string(), &outcome), json })
+        let (up_to_sinks, up_to_sources) = (sinks_class(sinks), sources_class(sources));
+        let row = row(&job.to_string(), &default, &outcome, (own, "secs"), |secs| {
+            let classes = [up_to_sources, up_to_sinks].map(|class| format!("up to {class}"));
+            (classes, vec![rounded(secs * 1e6), rounded(pairs / secs / 1e9)])
+        });
+        if let Some((shape, secs, default_secs)) = outcome.gain(&default) {
+            rate = Some(pairs / secs);
+            let (sinks, sources) = (up_to_sinks, up_to_sources);
+            store.keep_derivatives(DerivativesChoice {
+                on: Device::of(&gpu, Kernels::Derivatives),
+                secs,
+                default_secs,
+                default,
+                fitted: Fitted { precision, order, sinks, sources, shape },
+            })?;
+        }
+        Ok(row)
     };
     let rows = hold_races(jobs.into_iter(), hold)?;
     let sizes = rows.iter().filter_map(|(_, row)| Some(row.as_ref().ok()?.json.clone()));

@@ -6,7 +6,7 @@ use anyhow::Result;
 use serde_json::json;
 
 use super::super::{Ended, print};
-use super::Rounded;
+use super::rounded;
 use gravitile::tuned::{Choice, DerivativesChoice, Device, Kernels, OUTDATED, Results, Store};
 
 /// A remembered choice of any kind.
@@ -67,7 +67,7 @@ pub fn main(store: &Store, as_json: bool) -> Result<Ended> {
     let walks = walks.iter().map(|choice| Shown::of(choice, Kernels::Tree));
     let derivatives = derivatives.iter().map(Shown::of_derivatives);
     let choices: Vec<Shown<'_>> = kernels.chain(walks).chain(derivatives).collect();
-    let place = store.path.display();
+    let path = store.path.display();
     if as_json {
         let choices: Vec<_> = choices
             .iter()
@@ -88,19 +88,19 @@ pub fn main(store: &Store, as_json: bool) -> Result<Ended> {
                 })
             })
             .collect();
-        print::json(&json!({ "file": place.to_string(), "damage": damage, "choices": choices }))?;
+        print::json(&json!({ "file": path.to_string(), "damage": damage, "choices": choices }))?;
         return Ok(Ended::Done);
     }
     let mut text = match &damage {
         Some(problem) => format!("{problem}: ignored\n"),
-        None if choices.is_empty() => format!("nothing is remembered in {place}\n"),
+        None if choices.is_empty() => format!("nothing is remembered in {path}\n"),
         None => String::new(),
     };
     if !choices.is_empty() {
         for what in [STEPS, EVALUATIONS] {
             text += &table(choices.iter().filter(|choice| choice.what == what), what);
         }
-        text += &format!("in {place}\n");
+        text += &format!("in {path}\n");
         let outdated = choices.iter().filter(|choice| choice.is_outdated).count();
         if outdated > 0 {
             text += &format!("{outdated} of {}: {OUTDATED}\n", choices.len());
@@ -121,7 +121,7 @@ fn table<'a>(choices: impl Iterator<Item = &'a Shown<'a>>, what: &str) -> String
             choice.up_to.to_string(),
             choice.method.clone(),
             choice.kernel.clone(),
-            format!("{:.4}", Rounded(1.0 / choice.secs)),
+            rounded(1.0 / choice.secs),
             format!("{:.2}x", choice.default_secs / choice.secs),
             choice.timed_by.to_owned(),
             choice.on.kernels.clone(),

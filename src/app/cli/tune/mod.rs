@@ -89,13 +89,13 @@ pub fn main(args: &Args) -> Result<Ended> {
     }
     if args.forget {
         let existed = store.forget()?;
-        let place = store.path.display().to_string();
+        let path = store.path.display().to_string();
         if args.json {
-            print::json(&json!({ "file": place, "deleted": existed }))?;
+            print::json(&json!({ "file": path, "deleted": existed }))?;
         } else if existed {
-            print::text(&format!("deleted {place}\n"))?;
+            print::text(&format!("deleted {path}\n"))?;
         } else {
-            print::text(&format!("nothing is remembered: there is no {place}\n"))?;
+            print::text(&format!("nothing is remembered: there is no {path}\n"))?;
         }
         return Ok(Ended::Done);
     }
@@ -246,53 +246,58 @@ fn sizes_json(rows: &Rows<usize>) -> Value {
     rows.collect()
 }
 
-/// A line for each shape that was rejected.
-fn rejected<Shape: Display>(job: &str, outcome: &Outcome<Shape>) -> String {
-    let refused = outcome.refused.iter();
-    refused.map(|(shape, why)| format!("{job}: {shape} was rejected: {why}\n")).collect()
-}
-
-/// A race for `--json`: the fields of `own`, which differ by kind of kernel, and the outcome.
-/// `secs` is the key of the measured seconds.
-fn row_json<Shape: Display + PartialEq>(
-    own: Value,
+/// The row of a race: `own` has the fields of its JSON object that differ by kind of kernel, and `secs`
+/// is the key of the measured seconds. `cells` returns the cells before and behind the best shape,
+/// for its seconds.
+fn row<Shape: Display + PartialEq>(
+    job: &str,
     default: &Shape,
     outcome: &Outcome<Shape>,
-    secs: &str,
-) -> Value {
-    let mut row = own;
-    row["default"] = json!(default.to_string());
-    row["best"] = json!(outcome.best().map(|best| best.config.to_string()));
-    row["finished"] = json!(outcome.finished);
-    row["untried"] = json!(outcome.untried);
+    (own, secs): (Value, &str),
+    cells: impl FnOnce(f64) -> ([String; 2], Vec<String>),
+) -> Row {
+    let mut json = own;
+    json["default"] = json!(default.to_string());
+    json["best"] = json!(outcome.best().map(|best| best.config.to_string()));
+    json["finished"] = json!(outcome.finished);
+    json["untried"] = json!(outcome.untried);
     let ranked = outcome.ranking.iter().map(|ranked| {
         json!({ "kernel": ranked.config.to_string(), secs: ranked.secs(), "samples": ranked.samples })
     });
-    row["ranking"] = ranked.collect();
+    json["ranking"] = ranked.collect();
     let refused = outcome.refused.iter();
-    row["refused"] =
+    json["refused"] =
         refused.map(|(shape, why)| json!({ "kernel": shape.to_string(), "reason": why })).collect();
-    row
+    let Some(best) = outcome.best() else {
+        return Row { cells: Vec::new(), notes: String::new(), json };
+    };
+    let gain = outcome.of(default).map(|ranked| ranked.secs() / best.secs());
+    let (before, rates) = cells(best.secs());
+    let mut cells = before.to_vec();
+    cells.push(best.config.to_string());
+    cells.extend(rates);
+    cells.push(default.to_string());
+    cells.push(gain.map_or("?".to_owned(), |gain| format!("{gain:.2}x")));
+    cells.push(outcome.ranking.len().to_string());
+    let refused = outcome.refused.iter();
+    let notes =
+        refused.map(|(shape, why)| format!("{job}: {shape} was rejected: {why}\n")).collect();
+    Row { cells, notes, json }
 }
 
-/// A number shown with as many significant digits as the format's precision.
-struct Rounded(f64);
-
-impl std::fmt::Display for Rounded {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let digits = f.precision().unwrap_or(4) as i32;
-        let before = self.0.abs().max(1e-300).log10().floor() as i32 + 1;
-        write!(f, "{:.*}", (digits - before).max(0) as usize, self.0)
-    }
+/// A number with four significant digits.
+fn rounded(number: f64) -> String {
+    let before = number.abs().max(1e-300).log10().floor() as i32 + 1;
+    format!("{number:.*}", (4 - before).max(0) as usize)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Rounded;
+    use super::rounded;
 
     #[test]
     fn numbers_keep_their_leading_digits() {
-        let shown = [12345.6, 123.456, 1.23456, 0.0123456].map(|x| format!("{:.4}", Rounded(x)));
+        let shown = [12345.6, 123.456, 1.23456, 0.0123456].map(rounded);
         assert_eq!(shown, ["12346", "123.5", "1.235", "0.01235"]);
     }
 }

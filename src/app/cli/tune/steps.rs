@@ -4,8 +4,8 @@ use anyhow::Result;
 use serde_json::json;
 
 use super::{
-    Args, Ended, Rounded, Row, Table, check_duration, check_not_interrupted, hold_races, interrupt,
-    open, rejected, report, row_json, sizes_json,
+    Args, Ended, Row, Table, check_duration, check_not_interrupted, hold_races, interrupt, open,
+    report, rounded, row, sizes_json,
 };
 use gravitile::error::Error;
 use gravitile::tune::{FACTOR, KnownCeilings, Outcome, Tuned, timed, tune_steps};
@@ -38,7 +38,7 @@ pub fn measure(args: &Args, store: &Store, sizes: &[usize]) -> Result<Ended> {
                 methods.push(tuned.method.name());
             }
         }
-        Ok(row(&tuned))
+        Ok(row_of(&tuned))
     };
     let rows = hold_races(sizes.iter().copied(), hold)?;
     let mut end = String::new();
@@ -57,7 +57,7 @@ pub fn measure(args: &Args, store: &Store, sizes: &[usize]) -> Result<Ended> {
     report(args, (&gpu, store), &rows, table, own)
 }
 
-fn row(tuned: &Tuned) -> Row {
+fn row_of(tuned: &Tuned) -> Row {
     let Tuned { n, default, outcome, for_various_masses, method, doubt, .. } = tuned;
     let own = json!({
         "for_various_masses": for_various_masses.map(|shape| shape.to_string()),
@@ -69,31 +69,23 @@ fn row(tuned: &Tuned) -> Row {
         "beyond_limits": outcome.beyond_limits,
         "slow_by_model": outcome.slow_by_model,
     });
-    let json = row_json(own, default, outcome, "secs_per_step");
-    let Some(best) = outcome.best() else {
-        return Row { cells: Vec::new(), notes: String::new(), json };
-    };
-    let secs = best.secs();
-    let gain = outcome.of(default).map(|ranked| ranked.secs() / secs);
-    let cells = vec![
-        size_class(*n).to_string(),
-        timed(*n).to_string(),
-        best.config.to_string(),
-        format!("{:.4}", Rounded(1.0 / secs)),
-        format!("{:.4}", Rounded((timed(*n) as f64).powi(2) / secs / 1e9)),
-        default.to_string(),
-        gain.map_or("?".to_owned(), |gain| format!("{gain:.2}x")),
-        outcome.ranking.len().to_string(),
-    ];
-    let mut notes = format!("{n} bodies: {}\n", left_out(outcome));
-    if let Some(shape) = for_various_masses {
-        notes += &format!("{n} bodies of different masses: {shape}\n");
+    let job = format!("{n} bodies");
+    let mut row = row(&job, default, outcome, (own, "secs_per_step"), |secs| {
+        let pairs = (timed(*n) as f64).powi(2);
+        let rates = vec![rounded(1.0 / secs), rounded(pairs / secs / 1e9)];
+        ([size_class(*n).to_string(), timed(*n).to_string()], rates)
+    });
+    if outcome.best().is_some() {
+        let mut notes = format!("{job}: {}\n", left_out(outcome));
+        if let Some(shape) = for_various_masses {
+            notes += &format!("{job} of different masses: {shape}\n");
+        }
+        if let Some(doubt) = doubt {
+            notes += &format!("{job}: {doubt}\n");
+        }
+        row.notes.insert_str(0, &notes);
     }
-    if let Some(doubt) = doubt {
-        notes += &format!("{n} bodies: {doubt}\n");
-    }
-    notes += &rejected(&format!("{n} bodies"), outcome);
-    Row { cells, notes, json }
+    row
 }
 
 /// The shapes that were not tried, and why.

@@ -4,8 +4,8 @@ use anyhow::Result;
 use serde_json::json;
 
 use super::{
-    Args, Ended, Rounded, Row, Table, check_not_interrupted, hold_races, interrupt, open, rejected,
-    report, row_json, sizes_json,
+    Args, Ended, Row, Table, check_not_interrupted, hold_races, interrupt, open, report, rounded,
+    row, sizes_json,
 };
 use gravitile::error::Error;
 use gravitile::forces::tree::TreeConfig;
@@ -42,9 +42,12 @@ pub fn measure(args: &Args, store: &Store, sizes: &[usize]) -> Result<Ended> {
             "method": method.name(),
             "doubt": doubt,
         });
-        let json = row_json(own, &default, &outcome, "secs_per_step");
+        let job = format!("{n} bodies");
+        let mut row = row(&job, &default, &outcome, (own, "secs_per_step"), |secs| {
+            ([size_class(n).to_string(), n.to_string()], vec![rounded(1.0 / secs)])
+        });
         let Some((kernel, secs_per_step, default_secs_per_step)) = outcome.gain(&default) else {
-            return Ok(Row { cells: Vec::new(), notes: String::new(), json });
+            return Ok(row);
         };
         // Not if times from two clocks were compared.
         if doubt.is_none() {
@@ -58,26 +61,16 @@ pub fn measure(args: &Args, store: &Store, sizes: &[usize]) -> Result<Ended> {
                 for_various_masses: None,
             })?;
         }
-        let cells = vec![
-            size_class(n).to_string(),
-            n.to_string(),
-            kernel.to_string(),
-            format!("{:.4}", Rounded(1.0 / secs_per_step)),
-            default.to_string(),
-            format!("{:.2}x", default_secs_per_step / secs_per_step),
-            outcome.ranking.len().to_string(),
-            method.name().to_owned(),
-        ];
+        row.cells.push(method.name().to_owned());
         let mut notes = String::new();
         if outcome.untried > 0 {
-            let untried = outcome.untried;
-            notes += &format!("{n} bodies: {untried} not tried for lack of time (--secs)\n");
+            notes += &format!("{job}: {} not tried for lack of time (--secs)\n", outcome.untried);
         }
         if let Some(doubt) = doubt {
-            notes += &format!("{n} bodies: {doubt}; not remembered\n");
+            notes += &format!("{job}: {doubt}; not remembered\n");
         }
-        notes += &rejected(&format!("{n} bodies"), &outcome);
-        Ok(Row { cells, notes, json })
+        row.notes.insert_str(0, &notes);
+        Ok(row)
     };
     let rows = hold_races(sizes.iter().copied(), hold)?;
     let end = format!("saved in {}\n", store.path.display());

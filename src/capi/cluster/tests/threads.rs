@@ -34,14 +34,14 @@ impl<'scope> Worker<'scope> {
 }
 
 /// The call for sinks `from` to `to`.
-fn range_call(bodies: &TestBodies, from: usize, to: usize) -> Call {
+fn range_call(bodies: &TestBodies, from: usize, to: usize) -> Call<'static> {
     let whole = call(bodies, index_of);
     Call {
-        position: whole.position[from..to].to_vec(),
-        velocity: whole.velocity[from..to].to_vec(),
-        acceleration: whole.acceleration[from..to].to_vec(),
-        index: whole.index[from..to].to_vec(),
-        radius_squared: whole.radius_squared[from..to].to_vec(),
+        position: Cow::Owned(whole.position[from..to].to_vec()),
+        velocity: Cow::Owned(whole.velocity[from..to].to_vec()),
+        acceleration: Cow::Owned(whole.acceleration[from..to].to_vec()),
+        index: Cow::Owned(whole.index[from..to].to_vec()),
+        radius_squared: Cow::Owned(whole.radius_squared[from..to].to_vec()),
         ..whole
     }
 }
@@ -80,8 +80,8 @@ fn each_thread_fetches_its_own_call() {
     thread::scope(|scope| {
         let (one, two) = (Worker::new(scope, &cluster), Worker::new(scope, &cluster));
         for _ in 0..3 {
-            one.run(|cluster| cluster.begin(&range_call(bodies, 0, 20).borrowed()).unwrap());
-            two.run(|cluster| cluster.begin(&range_call(bodies, 20, 60).borrowed()).unwrap());
+            one.run(|cluster| cluster.begin(&range_call(bodies, 0, 20)).unwrap());
+            two.run(|cluster| cluster.begin(&range_call(bodies, 20, 60)).unwrap());
             one.run(|cluster| check(cluster, bodies, 0, 20));
             two.run(|cluster| check(cluster, bodies, 20, 60));
             // Each thread reads its own lists.
@@ -90,15 +90,15 @@ fn each_thread_fetches_its_own_call() {
             one.run(|cluster| assert!(cluster.finish(20, Requested::Distance).is_err()));
         }
         // A second first half of a thread replaces its first one, not the other thread's.
-        one.run(|cluster| cluster.begin(&range_call(bodies, 0, 20).borrowed()).unwrap());
-        two.run(|cluster| cluster.begin(&range_call(bodies, 20, 60).borrowed()).unwrap());
-        two.run(|cluster| cluster.begin(&range_call(bodies, 30, 35).borrowed()).unwrap());
+        one.run(|cluster| cluster.begin(&range_call(bodies, 0, 20)).unwrap());
+        two.run(|cluster| cluster.begin(&range_call(bodies, 20, 60)).unwrap());
+        two.run(|cluster| cluster.begin(&range_call(bodies, 30, 35)).unwrap());
         two.run(|cluster| check(cluster, bodies, 30, 35));
         one.run(|cluster| check(cluster, bodies, 0, 20));
         // A thread whose first half failed does not get another thread's forces.
-        one.run(|cluster| cluster.begin(&range_call(bodies, 0, 20).borrowed()).unwrap());
+        one.run(|cluster| cluster.begin(&range_call(bodies, 0, 20)).unwrap());
         let broken = Call { softening_squared: f64::NAN, ..range_call(bodies, 0, 20) };
-        assert!(two.run(move |cluster| cluster.begin(&broken.borrowed())).is_err());
+        assert!(two.run(move |cluster| cluster.begin(&broken)).is_err());
         assert!(two.run(|cluster| cluster.finish(20, Requested::Distance).is_err()));
         one.run(|cluster| check(cluster, bodies, 0, 20));
     });
@@ -113,20 +113,16 @@ fn threads_in_turn_share_one_call() {
         let (one, two) = (Worker::new(scope, &cluster), Worker::new(scope, &cluster));
         // As in OpenMP single regions: the thread that begins may differ from the one that fetches.
         for (from, to) in [(0, 10), (10, 40), (5, 6)] {
-            one.run(move |cluster| {
-                cluster.begin(&range_call(bodies, from, to).borrowed()).unwrap()
-            });
+            one.run(move |cluster| cluster.begin(&range_call(bodies, from, to)).unwrap());
             two.run(move |cluster| check(cluster, bodies, from, to));
             one.run(move |cluster| check_lists(cluster, bodies, from, to));
-            two.run(move |cluster| {
-                cluster.begin(&range_call(bodies, from, to).borrowed()).unwrap()
-            });
+            two.run(move |cluster| cluster.begin(&range_call(bodies, from, to)).unwrap());
             one.run(move |cluster| check(cluster, bodies, from, to));
             two.run(move |cluster| check_lists(cluster, bodies, from, to));
         }
         let three = Worker::new(scope, &cluster);
-        one.run(|cluster| cluster.begin(&range_call(bodies, 0, 10).borrowed()).unwrap());
-        two.run(|cluster| cluster.begin(&range_call(bodies, 0, 10).borrowed()).unwrap());
+        one.run(|cluster| cluster.begin(&range_call(bodies, 0, 10)).unwrap());
+        two.run(|cluster| cluster.begin(&range_call(bodies, 0, 10)).unwrap());
         let text =
             three.run(|cluster| cluster.finish(10, Requested::Distance).unwrap_err().to_string());
         assert!(text.contains("2 threads have begun"), "{text}");
@@ -143,21 +139,15 @@ fn calls_of_ended_threads_do_not_block_others() {
     let mut cluster = cluster(&bodies, Order::Jerk, index_of);
     for k in 0..5 {
         thread::scope(|scope| {
-            scope
-                .spawn(|| cluster.begin(&range_call(&bodies, k, 30).borrowed()).unwrap())
-                .join()
-                .unwrap();
+            scope.spawn(|| cluster.begin(&range_call(&bodies, k, 30)).unwrap()).join().unwrap();
         });
     }
     assert_eq!(cluster.calls.all.len(), 1, "calls of threads that have ended are forgotten");
-    cluster.begin(&range_call(&bodies, 0, 7).borrowed()).unwrap();
+    cluster.begin(&range_call(&bodies, 0, 7)).unwrap();
     check(&mut cluster, &bodies, 0, 7);
     // A call begun by a thread that has ended can be fetched by another.
     thread::scope(|scope| {
-        scope
-            .spawn(|| cluster.begin(&range_call(&bodies, 2, 9).borrowed()).unwrap())
-            .join()
-            .unwrap();
+        scope.spawn(|| cluster.begin(&range_call(&bodies, 2, 9)).unwrap()).join().unwrap();
     });
     check(&mut cluster, &bodies, 2, 9);
     assert!(cluster.finish(7, Requested::Distance).is_err());
@@ -170,12 +160,12 @@ fn particles_set_between_halves_do_not_change_results() {
     let cluster = Mutex::new(cluster(bodies, Order::Jerk, index_of));
     thread::scope(|scope| {
         let (one, two) = (Worker::new(scope, &cluster), Worker::new(scope, &cluster));
-        one.run(|cluster| cluster.begin(&range_call(bodies, 0, 20).borrowed()).unwrap());
+        one.run(|cluster| cluster.begin(&range_call(bodies, 0, 20)).unwrap());
         // Another index: sources are rearranged for the second call.
         let moving = Moving { mass: 5.0, ..Moving::default() };
         let unknown = Particle { index: 9999, moving, ..Particle::default() };
         two.run(move |cluster| cluster.memory.set(39, &unknown).unwrap());
-        two.run(|cluster| cluster.begin(&range_call(bodies, 3, 5).borrowed()).unwrap());
+        two.run(|cluster| cluster.begin(&range_call(bodies, 3, 5)).unwrap());
         one.run(|cluster| check(cluster, bodies, 0, 20));
         let with_unknown =
             two.run(|cluster| cluster.finish(2, Requested::Distance).unwrap().results.clone());

@@ -9,35 +9,23 @@ mod pausing;
 
 use pausing::Pausing;
 
-use super::curves::{curves, distinct, filled, median, of};
-use super::{Figure, Measure};
+use super::Figure;
+use super::curves::{OVER_N, curves, distinct, filled, median, of, plot};
 use crate::bodies::Bodies;
 use crate::diagnostics::{diagnose, relative_change};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::forces::direct::CpuDouble;
 use crate::forces::{ForceEngine, Forces, Identity, Outputs, Precision, Sinks, Sources};
 use crate::gpu::{Gpu, blocking};
 use crate::integrate::blocks::{Attractors, BlockSettings, BlockSteps};
 use crate::integrate::{HostSide, find};
 use crate::measure::bench::record::rounded;
-use crate::measure::bench::session::is_fatal;
-use crate::measure::plot::{Axis, Curve, CurvePoint, Plot, short};
+use crate::measure::plot::{Axis, CurvePoint, Plot, short};
 use crate::measure::{EngineTier, Kind, Record, RunFacts, RunOutcome, Session};
 use crate::scene::Scene;
 use crate::sim::EngineKind;
 
-pub(super) const BLOCKS: Figure = Figure {
-    name: "blocks",
-    title: "Runs on individual steps (kirin, tables 4.5 and 4.6; Sapporo2, figure 6)",
-    about: "Plummer spheres in virial equilibrium, in standard units, to t = 0.25 and, as Sapporo2, to t = 1, \
-            with and without softening, in each tier. Kirin's accuracy a stands in front of the root of Aarseth's \
-            criterion, so that eta = a^2; hermite6 has eta = 0.01 and eta6 = 0.1. The energy error is that of \
-            synchronised bodies, both energies computed in f64 whatever the tier. Times are those of the \
-            steps, the first forces aside. What the time does not suffice for is left out and said to be.",
-    measure: Measure::Own(measure),
-    plots,
-    concludes: &[],
-};
+pub(super) const BLOCKS: Figure = Figure::own("blocks", measure, plots);
 
 /// Accuracies of Kirin's tables.
 const ACCURACIES: [f64; 3] = [0.3, 0.2, 0.1];
@@ -128,8 +116,12 @@ impl Setup {
     }
 }
 
-/// The result of a run with its seconds, or the reason for its absence.
-type Ran = std::result::Result<(RunOutcome, f64), String>;
+/// All runs of `n` bodies.
+fn runs(session: &Session<'_>, tiers: &[EngineTier], n: usize) -> Vec<(Case, Setup)> {
+    let cases = Case::all(session.sizes.runs_closer.contains(&n)).into_iter();
+    let of_case = |case| Setup::all(tiers, case).into_iter().map(move |setup| (case, setup));
+    cases.flat_map(of_case).collect()
+}
 
 fn measure(session: &mut Session<'_>) -> Result<()> {
     let begun = Instant::now();
@@ -144,66 +136,53 @@ fn measure(session: &mut Session<'_>) -> Result<()> {
     let mut finished: Vec<(Case, Setup, usize, f64)> = Vec::new();
     // Runs that did not end within their time.
     let mut timed_out: Vec<(Case, Setup)> = Vec::new();
-    let sizes = session.sizes.runs;
-    for (done, &n) in sizes.iter().enumerate() {
-        let cases = Case::all(session.sizes.runs_closer.contains(&n));
-        let runs: Vec<(Case, Setup)> = cases
-            .iter()
-            .flat_map(|case| Setup::all(&tiers, *case).into_iter().map(|setup| (*case, setup)))
-            .collect();
+    let sizes = session.sizes.runs.clone();
+    session.expect(sizes.iter().map(|n| runs(session, &tiers, *n).len()).sum());
+    for n in sizes {
+        let runs = runs(session, &tiers, n);
         for (k, &(case, setup)) in runs.iter().enumerate() {
             let doing = format!("N = {n}, {}, {}", case.name(), setup.tier.name());
-            let part = (done as f64 + k as f64 / runs.len() as f64) / sizes.len() as f64;
-            if !session.progress(part, &doing) {
-                return Ok(());
-            }
-            let mut record = blank(session, n, case, setup);
+            session.step(&doing)?;
             let left = budget - begun.elapsed().as_secs_f64();
             let most = left.min(PART * budget);
             let before = finished.iter().rev().find(|(c, t, ..)| (*c, *t) == (case, setup));
             let estimate = before
                 .map_or(0.0, |(_, _, other, secs)| secs * (n as f64 / *other as f64).powf(GROWTH));
-            let started = Instant::now();
-            let ran = if left <= 0.0 {
+            let left_out = if left <= 0.0 {
                 let rest = runs.len() - k - 1;
-                Err(format!(
+                Some(format!(
                     "left out, with {rest} more of this N: the {budget:.0} s of this figure are over"
                 ))
             } else if timed_out.iter().any(|(c, t)| *t == setup && case.is_as_long_as(*c)) {
-                Err("left out: a shorter run in this tier did not end".to_owned())
+                Some("left out: a shorter run in this tier did not end".to_owned())
             } else if estimate > most {
-                Err(format!(
+                Some(format!(
                     "left out: it would take about {estimate:.0} s, but {most:.0} s are allowed"
                 ))
             } else {
-                let mut go_on = || session.progress(part, &doing);
-                match run(gpu.as_ref(), n, case, setup, most, &mut go_on) {
-                    Err(error) if is_fatal(&error) => return Err(error),
-                    Err(error) => Err(error.to_string()),
-                    Ok(ran) => ran,
-                }
+                None
             };
-            if session.is_stopped() {
-                return Ok(());
-            }
-            match ran {
-                Ok((outcome, secs)) => {
-                    finished.push((case, setup, n, secs));
-                    record.work = outcome.body_steps as f64 * n as f64;
-                    record.set_samples(&[secs]);
-                    if let Some(run) = &mut record.run {
-                        run.outcome = Some(outcome);
-                    }
+            let record = blank(session, n, case, setup);
+            session.attempt(record, |session, record| {
+                if let Some(why) = left_out {
+                    return Err(Error::Outside(why));
                 }
-                Err(reason) => {
-                    // It timed out after its full share of the time.
-                    if left > most && started.elapsed().as_secs_f64() > most {
-                        timed_out.push((case, setup));
-                    }
-                    record = record.skipped(&reason);
+                let started = Instant::now();
+                let mut go_on = || session.progress(0.0, &doing);
+                let ran = run(gpu.as_ref(), n, case, setup, most, &mut go_on);
+                // It timed out after its full share of the time.
+                if ran.is_err() && left > most && started.elapsed().as_secs_f64() > most {
+                    timed_out.push((case, setup));
                 }
-            }
-            session.records.push(record);
+                let (outcome, secs) = ran?;
+                finished.push((case, setup, n, secs));
+                record.work = outcome.body_steps as f64 * n as f64;
+                record.set_samples(&[secs]);
+                if let Some(run) = &mut record.run {
+                    run.outcome = Some(outcome);
+                }
+                Ok(())
+            })?;
             if left <= 0.0 {
                 break;
             }
@@ -253,17 +232,17 @@ fn energy(bodies: &Bodies, softening: f64) -> Result<f64> {
     Ok(diagnose(bodies, &found.potential)?.energy())
 }
 
-/// Runs one case, for at most `most_secs`; the inner error says why there is no result.
+/// Runs one case, for at most `most_secs`, and returns its result and seconds.
 fn run(
     gpu: Option<&Arc<Gpu>>,
     n: usize,
     case: Case,
     setup: Setup,
     most_secs: f64,
-    go_on: &mut dyn FnMut() -> bool,
-) -> Result<Ran> {
+    go_on: &mut dyn FnMut() -> Result<()>,
+) -> Result<(RunOutcome, f64)> {
     let HostSide::Blocks(scheme) = find(case.integrator())?.host else {
-        return Ok(Err("the integrator has no individual steps".to_owned()));
+        return Err(Error::Outside("the integrator has no individual steps".to_owned()));
     };
     let mut bodies = plummer(n, case.softening)?;
     let before = energy(&bodies, case.softening)?;
@@ -275,7 +254,7 @@ fn run(
     if setup.resident {
         pollster::block_on(steps.move_to_device(&field, &engine));
         if !steps.is_on_device() {
-            return Ok(Err(steps.describe_backend().to_owned()));
+            return Err(Error::Outside(steps.describe_backend().to_owned()));
         }
     }
     // On a device, a run cannot be paused within a slice.
@@ -291,12 +270,10 @@ fn run(
             Err(error) => return Err(error),
         }
         let secs = begun.elapsed().as_secs_f64();
-        if !go_on() {
-            return Ok(Err("interrupted".to_owned()));
-        }
+        go_on()?;
         if secs > most_secs {
             let (time, blocks) = (steps.time(), steps.stats().blocks);
-            return Ok(Err(format!(
+            return Err(Error::Outside(format!(
                 "left out: after {secs:.0} s and {blocks} blocks it had come to t = {time:.4}"
             )));
         }
@@ -306,7 +283,7 @@ fn run(
     let after = energy(&bodies, case.softening)?;
     let (blocks, body_steps) = (steps.stats().blocks, steps.stats().body_steps);
     let energy_error = rounded(relative_change(after, before).abs());
-    Ok(Ok((RunOutcome { energy_error, blocks, body_steps }, secs)))
+    Ok((RunOutcome { energy_error, blocks, body_steps }, secs))
 }
 
 /// A run with its result.
@@ -343,11 +320,8 @@ fn plots(records: &[Record]) -> Vec<Plot> {
         Some(Row { record, run, outcome: run.outcome? })
     });
     let tiers = distinct(rows.clone().map(|row| row.run.tier()));
-    let plot = |title: String, x: Axis, y: &str, curves: Vec<Curve>| {
-        Plot::lines(title, x.marked(&curves), Axis::fitting(y, &curves), curves)
-    };
     let tier = |row: Row| row.run.tier();
-    let bodies = || Axis::powers("number of bodies N");
+    let bodies = || Axis::powers(OVER_N);
     let over_n = |y: Value| move |row: Row| Some(CurvePoint::at(row.record.x, y(row)?));
     let over_a = |y: Value| move |row: Row| Some(CurvePoint::at(row.a(), y(row)?));
     let error = |row: Row| Some(row.outcome.energy_error);

@@ -3,55 +3,66 @@
 use super::Figure;
 use super::curves::of;
 use crate::measure::plot::{number, short};
-use crate::measure::{Ceiling, Kind, Record};
+use crate::measure::{Ceiling, Kind, Record, grouped};
 
 /// Curves whose values differ by less than this fraction count as equal.
 const SAME: f64 = 0.03;
 /// A prediction within this fraction counts as right.
 const NEAR: f64 = 0.25;
 
-/// What is concluded from the records of a figure.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Conclusion {
-    /// Where each curve is highest on the x axis of this name.
-    Optimum(&'static str),
-    /// Whether that shifts with the number of bodies.
-    TrendOfOptimum(&'static str),
-    /// The fastest series at each number of bodies.
-    FastestAtEachSize,
-    /// The measured multiply-adds per unit and clock.
-    PerUnitAndClock,
-}
+/// Sentences from the measured records of a figure, and from all records of the file.
+pub(super) type Conclusion = fn(&[&Record], &[Record]) -> Vec<String>;
 
 /// The sentences on a figure, from its records.
 pub(super) fn conclusions(figure: &Figure, records: &[Record]) -> Vec<String> {
     let own: Vec<&Record> =
         of(records, figure.name, Kind::Forces).filter(|r| r.per_sec().is_some()).collect();
-    let optima = |x| {
-        let curves = grouped(&own, |record| record.series.clone()).into_iter();
-        curves
-            .filter_map(move |(series, curve)| along(&series, x, &curve))
-            .unzip::<_, _, Vec<_>, Vec<_>>()
-    };
-    let mut sentences = Vec::new();
-    for conclusion in figure.concludes {
-        match conclusion {
-            Conclusion::Optimum(x) => sentences.extend(optima(x).0),
-            Conclusion::TrendOfOptimum(x) => sentences.extend(trend(x, &optima(x).1)),
-            Conclusion::FastestAtEachSize => {
-                let sizes = grouped(&own, |record| record.sinks);
-                sentences
-                    .extend(sizes.into_iter().filter_map(|(n, rows)| at_size(n as f64, &rows)));
-            }
-            Conclusion::PerUnitAndClock => sentences.extend(per_unit_and_clock(records)),
-        }
+    let sentences = figure.concludes.iter().flat_map(|conclude| conclude(&own, records));
+    sentences.chain(model(&own)).collect()
+}
+
+/// Where each curve is highest on the x axis of this name: a sentence, and that x.
+fn optima(x: &str, own: &[&Record]) -> Vec<(String, f64)> {
+    let curves = grouped(own.iter().map(|record| (&record.series, *record)));
+    curves.iter().filter_map(|(series, curve)| along(series, x, curve)).collect()
+}
+
+/// Where each curve is highest on the x axis of this name.
+pub(super) fn optimum(x: &str, own: &[&Record]) -> Vec<String> {
+    optima(x, own).into_iter().map(|(sentence, _)| sentence).collect()
+}
+
+/// Whether the optimum shifts from one curve to the next, with increasing numbers of bodies.
+pub(super) fn trend_of_optimum(x: &str, own: &[&Record]) -> Vec<String> {
+    let best: Vec<f64> = optima(x, own).into_iter().map(|(_, best)| best).collect();
+    if best.len() < 2 {
+        return Vec::new();
     }
-    sentences.extend(model(&own));
-    sentences
+    let words = if best.windows(2).all(|pair| pair[0] == pair[1]) {
+        "is the same at each N"
+    } else if best.is_sorted() {
+        "grows with N"
+    } else if best.iter().rev().is_sorted() {
+        "falls as N grows"
+    } else {
+        "neither grows nor falls steadily with N"
+    };
+    let list: Vec<String> = best.iter().map(|best| short(*best)).collect();
+    vec![format!("The best {x} here {words}: {}", list.join(", "))]
+}
+
+/// The fastest series at each number of bodies.
+pub(super) fn fastest_at_each_size(own: &[&Record], _: &[Record]) -> Vec<String> {
+    let sizes = grouped(own.iter().map(|record| (record.sinks, *record)));
+    sizes.iter().filter_map(|(n, rows)| at_size(*n as f64, rows)).collect()
 }
 
 /// The measured multiply-adds per unit and clock, with units and clock as reported by the chip.
-fn per_unit_and_clock(records: &[Record]) -> Option<String> {
+pub(super) fn per_unit_and_clock(_: &[&Record], records: &[Record]) -> Vec<String> {
+    rate_per_unit_and_clock(records).into_iter().collect()
+}
+
+fn rate_per_unit_and_clock(records: &[Record]) -> Option<String> {
     let is_it = |r: &&Record| r.ceiling() == Some(Ceiling::Fma);
     let measured = records.iter().rev().find(is_it)?;
     let run = measured.run_key();
@@ -65,22 +76,6 @@ fn per_unit_and_clock(records: &[Record]) -> Option<String> {
         number(rate / f64::from(units) / (clock * 1e6)),
         number(clock),
     ))
-}
-
-/// Groups in the order in which keys first appear.
-fn grouped<'r, K: PartialEq>(
-    records: &[&'r Record],
-    key: impl Fn(&Record) -> K,
-) -> Vec<(K, Vec<&'r Record>)> {
-    let mut groups: Vec<(K, Vec<&Record>)> = Vec::new();
-    for &record in records {
-        let key = key(record);
-        match groups.iter_mut().find(|(known, _)| *known == key) {
-            Some((_, group)) => group.push(record),
-            None => groups.push((key, vec![record])),
-        }
-    }
-    groups
 }
 
 fn rate(record: &Record) -> f64 {
@@ -118,24 +113,6 @@ fn along(series: &str, x: &str, curve: &[&Record]) -> Option<(String, f64)> {
         )
     };
     Some((line, most.x))
-}
-
-/// Whether the optimum shifts from one curve to the next, with increasing numbers of bodies.
-fn trend(x: &str, best: &[f64]) -> Option<String> {
-    if best.len() < 2 {
-        return None;
-    }
-    let words = if best.windows(2).all(|pair| pair[0] == pair[1]) {
-        "is the same at each N"
-    } else if best.is_sorted() {
-        "grows with N"
-    } else if best.iter().rev().is_sorted() {
-        "falls as N grows"
-    } else {
-        "neither grows nor falls steadily with N"
-    };
-    let list: Vec<String> = best.iter().map(|best| short(*best)).collect();
-    Some(format!("The best {x} here {words}: {}", list.join(", ")))
 }
 
 /// The fastest at one number of bodies, and by how much.
@@ -211,7 +188,7 @@ mod tests {
             sentences[0].contains("126 per compute unit and clock, by 132 units"),
             "{sentences:?}"
         );
-        assert!(conclusions("ceilings", &[fma]).is_empty(), "nobody told");
+        assert!(conclusions("ceilings", &[fma]).is_empty(), "no machine reported");
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! From the records of a figure to curves.
 
 use crate::forces::direct::FLOPS;
-use crate::measure::plot::{Curve, CurvePoint, GREY, Plot};
-use crate::measure::{Kind, Record};
+use crate::measure::plot::{Axis, Curve, CurvePoint, GREY, Plot};
+use crate::measure::{Kind, Record, grouped};
 
 /// Flops per interaction with jerk and potential, by the convention of GRAPE codes (Kirin's thesis,
 /// equation 4.1).
@@ -11,6 +11,9 @@ pub const FLOPS_WITH_JERK: f64 = 60.0;
 /// The series of the CPU engine in f32 and in f64: grey in all figures.
 pub(super) const CPU: &str = "cpu engine";
 pub(super) const CPU_F64: &str = "cpu double";
+
+/// Label of the axis of numbers of bodies.
+pub(super) const OVER_N: &str = "number of bodies N";
 
 /// Label of the vertical axis of rates.
 pub(super) const RATE: &str = "rate, 10⁹ interactions/s (times 20: GFLOP/s)";
@@ -32,32 +35,24 @@ pub(super) fn of<'r>(
 pub(super) fn curves<R: Copy>(
     rows: impl IntoIterator<Item = R>,
     name: impl Fn(R) -> String,
-    place: impl Fn(R) -> Option<CurvePoint>,
+    point: impl Fn(R) -> Option<CurvePoint>,
 ) -> Vec<Curve> {
-    let mut curves: Vec<Curve> = Vec::new();
-    for row in rows {
-        let name = name(row);
-        let known = curves.iter().position(|curve| curve.name == name);
-        let index = known.unwrap_or_else(|| {
-            let colour = if name == CPU || name == CPU_F64 { GREY } else { curves.len() };
-            curves.push(Curve::measured(name, Vec::new(), colour));
-            curves.len() - 1
-        });
-        curves[index].places.extend(place(row));
-    }
-    curves.retain(|curve| !curve.places.is_empty());
-    for curve in &mut curves {
-        curve.places.sort_by(|a, b| a.x.total_cmp(&b.x));
-    }
-    curves
+    let named = grouped(rows.into_iter().map(|row| (name(row), point(row))));
+    let curve = |(number, (name, points)): (usize, (String, Vec<Option<CurvePoint>>))| {
+        let mut points: Vec<CurvePoint> = points.into_iter().flatten().collect();
+        points.sort_by(|a, b| a.x.total_cmp(&b.x));
+        let colour = if name == CPU || name == CPU_F64 { GREY } else { number };
+        (!points.is_empty()).then(|| Curve::measured(name, points, colour))
+    };
+    named.into_iter().enumerate().filter_map(curve).collect()
 }
 
 /// [`curves()`] named by series.
 pub(super) fn by_series<'r>(
     records: impl IntoIterator<Item = &'r Record>,
-    place: impl Fn(&'r Record) -> Option<CurvePoint>,
+    point: impl Fn(&'r Record) -> Option<CurvePoint>,
 ) -> Vec<Curve> {
-    curves(records, |record: &Record| record.series.clone(), place)
+    curves(records, |record: &Record| record.series.clone(), point)
 }
 
 /// Curves of the rates, followed by the model's predictions.
@@ -69,7 +64,7 @@ pub(super) fn rates_and_model<'r>(
         |record: &Record| Some(CurvePoint::at(record.x, record.predicted_per_sec? / 1e9));
     for curve in by_series(records, predicted) {
         if let Some(measured) = all.iter().find(|measured| measured.name == curve.name) {
-            all.push(Curve::predicted(MODEL, curve.places, measured.colour));
+            all.push(Curve::predicted(MODEL, curve.points, measured.colour));
         }
     }
     all
@@ -85,14 +80,14 @@ pub(super) fn recoloured(mut curves: Vec<Curve>) -> Vec<Curve> {
 
 /// Curves divided by their first values; curves that begin elsewhere than at `from` are left out.
 pub(super) fn gains(curves: &[Curve], from: f64) -> Vec<Curve> {
-    let begins = |curve: &&Curve| curve.places.first().is_some_and(|first| first.x == from);
+    let begins = |curve: &&Curve| curve.points.first().is_some_and(|first| first.x == from);
     let of = |curve: &Curve| {
-        let first = curve.places[0].y;
-        let place = |place: &CurvePoint| {
-            let (low, high) = place.range;
-            CurvePoint { x: place.x, y: place.y / first, range: (low / first, high / first) }
+        let first = curve.points[0].y;
+        let point = |point: &CurvePoint| {
+            let (low, high) = point.range;
+            CurvePoint { x: point.x, y: point.y / first, range: (low / first, high / first) }
         };
-        Curve { places: curve.places.iter().map(place).collect(), ..curve.clone() }
+        Curve { points: curve.points.iter().map(point).collect(), ..curve.clone() }
     };
     curves.iter().filter(begins).map(of).collect()
 }
@@ -107,6 +102,11 @@ pub(super) fn distinct<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> 
         }
     }
     all
+}
+
+/// A plot with a mark at each x of the curves, and a vertical axis that suits their values.
+pub(super) fn plot(title: impl Into<String>, x: Axis, y: &str, curves: Vec<Curve>) -> Plot {
+    Plot::lines(title, x.marked(&curves), Axis::fitting(y, &curves), curves)
 }
 
 /// The plots that have something to show.
@@ -168,8 +168,8 @@ mod tests {
         let found = rates_and_model(of(&records, "n", Kind::Forces));
         let names: Vec<_> = found.iter().map(|curve| curve.name.as_str()).collect();
         assert_eq!(names, ["b", "a", MODEL, MODEL]);
-        assert_eq!(found[0].places.iter().map(|p| p.x).collect::<Vec<_>>(), [1.0, 2.0]);
+        assert_eq!(found[0].points.iter().map(|p| p.x).collect::<Vec<_>>(), [1.0, 2.0]);
         assert_eq!((found[0].colour, found[2].colour, found[3].colour), (0, 0, found[1].colour));
-        assert!((found[0].places[0].y - 4096.0 * 4096.0 / 1.1e-3 / 1e9).abs() < 1e-9);
+        assert!((found[0].points[0].y - 4096.0 * 4096.0 / 1.1e-3 / 1e9).abs() < 1e-9);
     }
 }

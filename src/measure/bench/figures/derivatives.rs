@@ -1,11 +1,12 @@
 //! Figures of forces with derivatives through the host's interface: the cost of precision and of
 //! order, and of few active sinks.
 
+use super::Figure;
 use super::curves::{
-    CPU, CPU_F64, by_series, curves, distinct, filled, gflops_with_jerk, median, micros, millis, of,
+    CPU, CPU_F64, OVER_N, by_series, curves, distinct, filled, gflops_with_jerk, median, micros,
+    millis, of, plot,
 };
 use super::kernels::CHAPTER;
-use super::{Figure, Measure};
 use crate::error::Result;
 use crate::forces::direct::gpu::KernelConfig;
 use crate::forces::{Order, Precision};
@@ -13,18 +14,7 @@ use crate::measure::plot::{Axis, Curve, CurvePoint, GREY, Plot, short};
 use crate::measure::{Candidate, Derivatives, EngineTier, Kind, Point, Record, Session, Sizes};
 use crate::sim::EngineKind;
 
-pub(super) const PRECISION: Figure = Figure {
-    name: "precision",
-    title: "Tiers of precision (Sapporo2, figure 3; kirin, table 4.1)",
-    about: "Accelerations, potentials and jerks of all on all, asked from the host, sources sent each time, \
-            as an integrator on the host does it. One curve for each tier that holds on the adapter, and the \
-            CPU engine in f64. GFLOP/s count 60 flops per interaction, as codes with a GRAPE do. The errors are those \
-            of a sample of the sinks against f64: single rounds positions, double-single only the \
-            interaction, double nearly nothing.",
-    measure: Measure::Points(precision_points),
-    plots: precision_plots,
-    concludes: &[],
-};
+pub(super) const PRECISION: Figure = Figure::points("precision", precision_points, precision_plots);
 
 fn precision_points(session: &mut Session<'_>) -> Result<Vec<Point>> {
     let tiers = session.tiers(PRECISION.name)?;
@@ -48,11 +38,8 @@ fn precision_plots(records: &[Record]) -> Vec<Plot> {
     let first = times.iter().find(|curve| curve.name != CPU_F64).or(times.first());
     let law =
         |curve: &Curve| curve.law("as N²", curve.colour, |x, last| last.y * (x / last.x).powi(2));
-    times.extend(first.and_then(law).filter(|law| law.places.len() > 1));
-    let plot = |title: &str, y: &str, curves: Vec<Curve>| {
-        let (x, y) = (Axis::powers("number of bodies N"), Axis::fitting(y, &curves));
-        Plot::lines(title, x.marked(&curves), y, curves)
-    };
+    times.extend(first.and_then(law).filter(|law| law.points.len() > 1));
+    let plot = |title: &str, y: &str, curves| plot(title, Axis::powers(OVER_N), y, curves);
     let rates = by_series(own.clone(), gflops_with_jerk);
     let jerks = errors(|r| r.direct.as_ref()?.rms_jerk);
     filled([
@@ -63,17 +50,7 @@ fn precision_plots(records: &[Record]) -> Vec<Plot> {
     ])
 }
 
-pub(super) const ORDER: Figure = Figure {
-    name: "order",
-    title: "Acceleration, jerk, snap (Sapporo2, figure 4)",
-    about: "What an integrator of order 4 pays for the jerk, and one of order 6 for the snap as well: all on \
-            all, from host to host, in each tier. The ratios say how much longer the steps of the higher order \
-            must be to be worth it. At small N the copies and the launch cost the same whatever is computed, \
-            and the ratios are near 1.",
-    measure: Measure::Points(order_points),
-    plots: order_plots,
-    concludes: &[],
-};
+pub(super) const ORDER: Figure = Figure::points("order", order_points, order_plots);
 
 fn order_points(session: &mut Session<'_>) -> Result<Vec<Point>> {
     let tiers = session.tiers(ORDER.name)?;
@@ -100,9 +77,6 @@ fn tier_of(record: &Record) -> String {
 
 fn order_plots(records: &[Record]) -> Vec<Plot> {
     let own = of(records, ORDER.name, Kind::Derivatives);
-    let plot = |title: String, y: Axis, curves: Vec<Curve>| {
-        Plot::lines(title, Axis::powers("number of bodies N").marked(&curves), y, curves)
-    };
     let mut plots = Vec::new();
     for tier in distinct(own.clone().map(tier_of)) {
         let of_tier = own.clone().filter(|record| tier_of(record) == tier);
@@ -111,9 +85,8 @@ fn order_plots(records: &[Record]) -> Vec<Plot> {
             "snap" => "with jerk and snap".to_owned(),
             _ => "acceleration alone".to_owned(),
         };
-        let curves = curves(of_tier, name, millis);
-        let y = Axis::fitting("time per evaluation, ms", &curves);
-        plots.push(plot(format!("Time of all on all, {tier}"), y, curves));
+        let (title, y) = (format!("Time of all on all, {tier}"), "time per evaluation, ms");
+        plots.push(plot(title, Axis::powers(OVER_N), y, curves(of_tier, name, millis)));
     }
     for (order, title) in [("jerk", "Time with jerk"), ("snap", "Time with jerk and snap")] {
         let with = own.clone().filter(|record| order_of(record) == order);
@@ -127,25 +100,13 @@ fn order_plots(records: &[Record]) -> Vec<Plot> {
             Some(CurvePoint::at(record.x, median(record)? / median(alone)?))
         });
         let title = format!("{title} / time of accelerations alone");
-        plots.push(plot(title, Axis::linear("times as long"), curves));
+        let x = Axis::powers(OVER_N).marked(&curves);
+        plots.push(Plot::lines(title, x, Axis::linear("times as long"), curves));
     }
     filled(plots)
 }
 
-pub(super) const SINKS: Figure = Figure {
-    name: "sinks",
-    title: "Few active sinks (Sapporo2, figure 2; kirin, figures 4.2 and 4.3)",
-    about: "Integrators with individual time steps ask for the forces on a few bodies at a time. With \
-            one thread per sink most of a device then idles, and one sink takes as long as a \
-            workgroup full of them: the curve is flat. Splitting rows (p x q = 256) and cutting the \
-            sources into slices fill it. Steps in a curve are where one more workgroup or subgroup \
-            begins. From one sink to a block of 16,384, as a client of the C library calls, Sapporo2's \
-            times on an NVIDIA H200 stand next to them in grey; they count the prediction of the sources, which \
-            takes a few microseconds there. After Bédorf, Gaburov and Portegies Zwart (2015).",
-    measure: Measure::Own(measure_sinks),
-    plots: sinks_plots,
-    concludes: &[],
-};
+pub(super) const SINKS: Figure = Figure::own("sinks", measure_sinks, sinks_plots);
 
 const FEW_SINKS: [usize; 16] = [1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128, 129, 160, 192, 224, 256];
 
@@ -233,12 +194,12 @@ fn sinks_plots(records: &[Record]) -> Vec<Plot> {
     let direct = of(records, SINKS.name, Kind::Derivatives);
     let own = |what: &'static str| direct.clone().filter(move |r| r.series.starts_with(what));
     // The title already contains the prefix of the series.
-    let rest = |what: &'static str, place: fn(&Record) -> Option<CurvePoint>| {
+    let rest = |what: &'static str, point: fn(&Record) -> Option<CurvePoint>| {
         let name = |record: &Record| {
             let series = record.series.strip_prefix(what).unwrap_or_default();
             series.trim_start_matches(", ").to_owned()
         };
-        curves(own(what), name, place)
+        curves(own(what), name, point)
     };
     let sources = own(AGAINST_SINKS).map(|record| record.sources).max().unwrap_or(0);
     let title = format!("Time with jerk, {} sources, from host to host", short(sources as f64));
@@ -250,11 +211,10 @@ fn sinks_plots(records: &[Record]) -> Vec<Plot> {
     }
     for (what, title, x) in [
         (AGAINST_BLOCK, "Rate with jerk, blocks of n among N", "bodies in the block, n"),
-        (AGAINST_N, "Rate with jerk, blocks of 128", "number of bodies N"),
+        (AGAINST_N, "Rate with jerk, blocks of 128", OVER_N),
     ] {
-        let curves = rest(what, gflops_with_jerk);
-        let y = Axis::fitting("GFLOP/s, 60 flops per interaction", &curves);
-        plots.push(Plot::lines(title, Axis::powers(x).marked(&curves), y, curves));
+        let y = "GFLOP/s, 60 flops per interaction";
+        plots.push(plot(title, Axis::powers(x), y, rest(what, gflops_with_jerk)));
     }
     filled(plots)
 }
@@ -287,9 +247,9 @@ fn from_one_sink<'r>(tier: &str, own: impl Iterator<Item = &'r Record> + Clone) 
         // Sapporo2's times are comparable only for the same number of sources, and not with the
         // CPU's.
         if own.clone().any(|r| r.sources == sources && !r.device.is_cpu()) {
-            let places = SAPPORO2_SINKS.into_iter().zip(times).map(|(x, y)| CurvePoint::at(x, y));
+            let points = SAPPORO2_SINKS.into_iter().zip(times).map(|(x, y)| CurvePoint::at(x, y));
             let name = "Sapporo2's calls for the same, each with prediction";
-            curves.push(Curve::measured(name, places.collect(), GREY));
+            curves.push(Curve::measured(name, points.collect(), GREY));
         }
     }
     let title = format!("Time with jerk from one sink on, {tier}, from host to host");
@@ -332,7 +292,7 @@ mod tests {
         let found: Vec<(&str, f64)> = ratios
             .curves
             .iter()
-            .flat_map(|c| c.places.iter().map(|p| (c.name.as_str(), p.y)))
+            .flat_map(|c| c.points.iter().map(|p| (c.name.as_str(), p.y)))
             .collect();
         assert_eq!(found, [("gpu single", 2.0), ("gpu double", 1.5)]);
     }

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use web_time::Instant;
 
-use super::curves::{curves, of};
+use super::Figure;
+use super::curves::{OVER_N, curves, of, plot};
 use super::tree::TOO_SLOW;
-use super::{Figure, Measure};
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
 use crate::forces::direct::GpuTiers;
@@ -18,27 +18,12 @@ use crate::forces::{
 use crate::gpu::Gpu;
 use crate::integrate::{self, blocks::BlockSettings};
 use crate::measure::bench::record::rounded;
-use crate::measure::bench::session::is_fatal;
 use crate::measure::plot::{Axis, Curve, CurvePoint, Look, Plot};
 use crate::measure::{Cloud, DevicesFacts, Kind, Record, Session, Sizes, TreeTimer};
 use crate::scene::Scene;
 use crate::sim::{ASKED_FOR, Choice, DeviceGroup, EngineKind, Settings, Simulation};
 
-pub(super) const DEVICES: Figure = Figure {
-    name: "devices",
-    title: "Several devices (Sapporo2, figure 5; kirin's thesis, tables 5.1 and 5.2)",
-    about: "How much faster steps are when several devices share the bodies. The bits are those of one device. By all pairs, \
-            each device holds all bodies and moves a part of them; after each drift they exchange positions through the host. By the \
-            tree (alpha 1e-4), each device builds the whole tree and walks it for a part of the bodies, and they exchange forces. With \
-            hermite4 in double-single, each device takes all blocks, and the forces of large blocks are shared; a step here is 1/64 of \
-            a unit of time of a Plummer sphere in virial equilibrium. The model starts from the measured time of one device and divides \
-            the shared part by the number of devices: everything by all pairs, everything but the build by the tree, and with hermite4 the \
-            forces of shared blocks, at the rate of a force on all bodies. It adds 200 µs for each exchange, and its bytes at 25 GB/s. \
-            The second plot shows the part of each step that the first device spends waiting for the others and copying.",
-    measure: Measure::Own(measure),
-    plots,
-    concludes: &[],
-};
+pub(super) const DEVICES: Figure = Figure::own("devices", measure, plots);
 
 const SOFTENING: f64 = 0.01;
 const DT: f64 = 1e-6;
@@ -85,11 +70,11 @@ impl StepMode {
         Self::ALL.into_iter().find(named).unwrap_or(Self::Pairs)
     }
 
-    fn sizes(self, sizes: &Sizes) -> &'static [usize] {
+    fn sizes(self, sizes: &Sizes) -> &[usize] {
         match self {
-            Self::Pairs => sizes.devices,
-            Self::Tree => sizes.devices_tree,
-            Self::Blocks => sizes.devices_blocks,
+            Self::Pairs => &sizes.devices,
+            Self::Tree => &sizes.devices_tree,
+            Self::Blocks => &sizes.devices_blocks,
         }
     }
 
@@ -119,28 +104,22 @@ fn measure(session: &mut Session<'_>) -> Result<()> {
     let Some(gpu) = session.gpu.clone() else { return Ok(()) };
     let devices: Vec<Arc<Gpu>> = [gpu].into_iter().chain(session.others.clone()).collect();
     let counts = counts(devices.len());
-    for (m, mode) in StepMode::ALL.into_iter().enumerate() {
-        let sizes = mode.sizes(&session.sizes);
-        for (k, &n) in sizes.iter().enumerate() {
+    let sizes = StepMode::ALL.iter().map(|mode| mode.sizes(&session.sizes).len());
+    session.expect(sizes.sum::<usize>() * counts.len());
+    for mode in StepMode::ALL {
+        for n in mode.sizes(&session.sizes).to_vec() {
             let mut model = None;
-            for (j, &count) in counts.iter().enumerate() {
-                let part = (k as f64 + j as f64 / counts.len() as f64) / sizes.len() as f64;
-                let part = (m as f64 + part) / StepMode::ALL.len() as f64;
+            for &count in &counts {
                 let plural = if count == 1 { "" } else { "s" };
                 let series = format!("{count} device{plural}{}", mode.words());
-                if !session.progress(part, &format!("N = {n}, {series}")) {
-                    return Ok(());
-                }
+                session.step(&format!("N = {n}, {series}"))?;
                 let mut record = session.on_adapter(DEVICES.name, &series, Kind::Devices);
                 record.x = n as f64;
                 (record.sinks, record.sources) = (n as u64, n as u64);
                 record.method = "wall clock, whole steps".to_owned();
-                match one(session, &devices[..count], n, mode, &mut model, &mut record) {
-                    Ok(()) => (),
-                    Err(error) if is_fatal(&error) => return Err(error),
-                    Err(error) => record = record.skipped(&error.to_string()),
-                }
-                session.records.push(record);
+                session.attempt(record, |session, record| {
+                    one(session, &devices[..count], n, mode, &mut model, record)
+                })?;
             }
         }
     }
@@ -415,10 +394,7 @@ fn plots(records: &[Record]) -> Vec<Plot> {
     let exchanging = curves(several, series, |(record, facts): Row<'_>| {
         Some(CurvePoint::at(record.x, 100.0 * facts.exchanging))
     });
-    let plot = |title: &str, y: &str, curves: Vec<Curve>| {
-        let x = Axis::decades("number of bodies N").marked(&curves);
-        Plot::lines(title, x, Axis::fitting(y, &curves), curves)
-    };
+    let plot = |title: &str, y: &str, curves| plot(title, Axis::decades(OVER_N), y, curves);
     vec![
         plot("Speed-up by several devices", "time on one / time on all", speed_up),
         plot("Time spent in exchanges", "part of a step, %", exchanging),

@@ -3,31 +3,19 @@
 //! Nothing is timed here. Only the driver's compiler is used; for an AMD GPU the device need not be
 //! present.
 
+use super::Figure;
 use super::curves::{curves, distinct, filled, of};
 use super::kernels::CHAPTER;
-use super::{Figure, Measure};
 use crate::error::Result;
 use crate::forces::direct::gpu::{KernelConfig, KernelVariant};
 use crate::inspect::Inspector;
 use crate::measure::plot::{Axis, CurvePoint, Plot};
 use crate::measure::{Compiled, Device, Kind, Record, Session};
 
-pub(super) const INSTRUCTIONS: Figure = Figure {
-    name: "instructions",
-    title: "Instructions per interaction, and occupancy",
-    about: "Counted in the machine code that the driver's compiler makes of the loop over the sources. The \
-            arithmetic alone takes 13 instructions; what is above them reads the tile and runs the loop. \
-            Unrolling (u) shares the loop's part, sinks in registers (r) share both, so that the curves fall \
-            towards 13. The price is registers: the more a thread takes, the fewer subgroups find room on a \
-            SIMD unit, and the fewer there are to work while others wait. Where p is small a compiler may write \
-            out the whole tile by itself, so that u counts no more (Mesa's does up to p = 128). Mesa's compiler tells this for AMD GPUs that need not be there (bench --gpu NAME).",
-    measure: Measure::Own(measure),
-    plots,
-    concludes: &[],
-};
+pub(super) const INSTRUCTIONS: Figure = Figure::own("instructions", measure, plots);
 
 fn measure(session: &mut Session<'_>) -> Result<()> {
-    let points = points(session.sizes.unroll);
+    let points = points(&session.sizes.unroll);
     // The adapter in use first, then the requested AMD GPU.
     let present = session.gpu.clone().map(|gpu| {
         let made = Inspector::present(&gpu.adapter).map_err(|error| error.to_string());
@@ -35,9 +23,10 @@ fn measure(session: &mut Session<'_>) -> Result<()> {
     });
     let absent = std::mem::replace(&mut session.absent, Err("already queried".to_owned()));
     let compilers: Vec<_> = present.into_iter().chain([(None, absent)]).collect();
+    let mut measured = Ok(());
     for (device, compiler) in &compilers {
-        if let Ok(inspector) = compiler {
-            inspect(session, inspector, device.as_ref(), &points);
+        if let (Ok(inspector), Ok(())) = (compiler, &measured) {
+            measured = inspect(session, inspector, device.as_ref(), &points);
         }
     }
     for (device, compiler) in compilers {
@@ -49,7 +38,7 @@ fn measure(session: &mut Session<'_>) -> Result<()> {
             session.absent = compiler;
         }
     }
-    Ok(())
+    measured
 }
 
 /// A record for a compiler's report, of `device` or of one to be named later.
@@ -89,30 +78,28 @@ fn inspect(
     inspector: &Inspector,
     device: Option<&Device>,
     points: &[(String, u32, KernelConfig)],
-) {
-    for (done, (series, x, config)) in points.iter().enumerate() {
-        if !session.progress(done as f64 / points.len() as f64, &config.to_string()) {
-            return;
-        }
+) -> Result<()> {
+    session.expect(points.len());
+    for (series, x, config) in points {
+        session.step(&config.to_string())?;
         let mut record = blank(session, series, device);
         (record.x, record.kernel) = (f64::from(*x), Some(*config));
         let variant = KernelVariant::new(*config, 1.0, 1.0, false);
-        match inspector.report(&variant) {
-            Ok(report) => {
-                record.compiled = Some(Compiled::of(&report));
-                if device.is_none() {
-                    record.device = Device {
-                        name: report.device,
-                        kind: "compiler alone".to_owned(),
-                        backend: "vulkan".to_owned(),
-                        driver: report.driver,
-                    };
-                }
+        session.attempt(record, |_, record| {
+            let report = inspector.report(&variant)?;
+            record.compiled = Some(Compiled::of(&report));
+            if device.is_none() {
+                record.device = Device {
+                    name: report.device,
+                    kind: "compiler alone".to_owned(),
+                    backend: "vulkan".to_owned(),
+                    driver: report.driver,
+                };
             }
-            Err(error) => record = record.skipped(&error.to_string()),
-        }
-        session.records.push(record);
+            Ok(())
+        })?;
     }
+    Ok(())
 }
 
 const TITLE: &str = "Instructions per interaction, p = 256";
@@ -139,8 +126,8 @@ fn plots(records: &[Record]) -> Vec<Plot> {
             let shown = own
                 .clone()
                 .filter(|r| r.device.name == *device && r.series.starts_with("q =") == is_over_p);
-            let place = |r: &Record| Some(CurvePoint::at(r.x, value(r.compiled.as_ref()?)?));
-            let curves = curves(shown, |r: &Record| r.series.clone(), place);
+            let point = |r: &Record| Some(CurvePoint::at(r.x, value(r.compiled.as_ref()?)?));
+            let curves = curves(shown, |r: &Record| r.series.clone(), point);
             let x = Axis::powers(x).marked(&curves);
             plots.push(Plot::lines(format!("{what}: {device}"), x, Axis::linear(y), curves));
         }
@@ -195,7 +182,7 @@ mod tests {
         assert!(titles[0].starts_with(TITLE) && titles[0].ends_with("A"));
         assert_eq!(titles[4], "Registers, p = 256: B");
         let Plot::Lines(first) = &plots[0] else { panic!("curves were expected") };
-        let values: Vec<f64> = first.curves[0].places.iter().map(|place| place.y).collect();
+        let values: Vec<f64> = first.curves[0].points.iter().map(|point| point.y).collect();
         assert_eq!((first.curves.len(), values), (1, vec![22.0, 18.25]));
     }
 }

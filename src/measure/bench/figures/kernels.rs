@@ -1,29 +1,19 @@
 //! Figures of the kernels of all pairs: those of GPU Gems 3, chapter 31, and of Sapporo2's paper.
 
-use super::conclusions::Conclusion;
+use super::Figure;
+use super::conclusions::{fastest_at_each_size, optimum, trend_of_optimum};
 use super::curves::{
-    CPU, RATE, by_series, curves, distinct, filled, gains, millis, of, rate, rates_and_model,
-    recoloured,
+    CPU, OVER_N, RATE, by_series, curves, distinct, filled, gains, millis, of, rate,
+    rates_and_model, recoloured,
 };
-use super::{Figure, Measure};
 use crate::error::Result;
 use crate::forces::direct::gpu::{KernelConfig, KernelRequest};
 use crate::gpu::DeviceClass;
 use crate::measure::plot::{Axis, Curve, CurvePoint, GREY, Map, Plot, short};
 use crate::measure::{Candidate, Kind, Point, Record, Session, Sizes};
 
-pub(super) const TABLE: Figure = Figure {
-    name: "table",
-    title: "The standard table",
-    about: "Rates of all on all at the numbers of bodies that people compare. The default kernel is \
-            what the engine takes by itself; the chapter's kernel is that of GPU Gems 3 (p = 256, one \
-            sink per thread, four interactions unrolled); untiled leaves workgroup memory out. Broken \
-            lines are what the arithmetic model predicts from the ceilings of this adapter. GFLOP/s \
-            count 20 flops per interaction, as the chapter does.",
-    measure: Measure::Points(table_points),
-    plots: table_plots,
-    concludes: &[Conclusion::FastestAtEachSize],
-};
+pub(super) const TABLE: Figure =
+    Figure::points("table", table_points, table_plots).concluding(&[fastest_at_each_size]);
 
 /// The series of the kernel that the engine chooses by default.
 pub(super) const DEFAULT: &str = "default kernel";
@@ -58,8 +48,8 @@ fn rate_points(session: &Session<'_>, sizes: &[usize], with_untiled: bool) -> Ve
                 points.push(Point::all_on_all(name, n, other));
             }
         }
-        if !session.asked.fixes_nothing()
-            && let Some(fixed) = session.kernel(&session.asked, n, n)
+        if !session.added.fixes_nothing()
+            && let Some(fixed) = session.kernel(&session.added, n, n)
         {
             let name = if fixed.own { "own kernel" } else { "as asked" };
             points.push(Point::all_on_all(name, n, fixed));
@@ -71,7 +61,7 @@ fn rate_points(session: &Session<'_>, sizes: &[usize], with_untiled: bool) -> Ve
 
 fn over_n(title: &str, curves: Vec<Curve>) -> Plot {
     let y = Axis::fitting(RATE, &curves);
-    Plot::lines(title, Axis::powers("number of bodies N"), y, curves)
+    Plot::lines(title, Axis::powers(OVER_N), y, curves)
 }
 
 fn table_plots(records: &[Record]) -> Vec<Plot> {
@@ -79,20 +69,15 @@ fn table_plots(records: &[Record]) -> Vec<Plot> {
     vec![over_n("Rate against the number of bodies", curves)]
 }
 
-pub(super) const N: Figure = Figure {
-    name: "n",
-    title: "Rate as N grows (GPU Gems 3, figure 31-6)",
-    about: "A device needs enough bodies to fill it. At small N the cost of the dispatch and the latency \
-            of single threads decide; the default kernel cuts the sources into slices there, which the \
-            chapter's kernel does not. At large N the curves lie against the ceiling of the arithmetic. \
-            Where the CPU engine's curve is the higher one, the GPU is not worth its launch.",
-    measure: Measure::Points(|session| {
+pub(super) const N: Figure = Figure::points(
+    "n",
+    |session| {
         let sizes = Sizes::powers(session.sizes.chapter[0] / 4, session.sizes.largest, 1);
         Ok(rate_points(session, &sizes, false))
-    }),
-    plots: n_plots,
-    concludes: &[Conclusion::FastestAtEachSize],
-};
+    },
+    n_plots,
+)
+.concluding(&[fastest_at_each_size]);
 
 /// The rate of the GeForce 8800 GTX according to the chapter's text: 10 billion interactions per
 /// second, more than 200 GFLOP/s, with many bodies. Its curves are not given as numbers.
@@ -112,21 +97,12 @@ fn n_plots(records: &[Record]) -> Vec<Plot> {
     vec![over_n("Rate as N grows", curves)]
 }
 
-pub(super) const UNROLL: Figure = Figure {
-    name: "unroll",
-    title: "Loop unrolling (GPU Gems 3, figure 31-5)",
-    about: "Writing out u interactions per turn of the inner loop shares the loop's counting and \
-            branching among them; with r sinks per thread the loop is shared by r as well. Much of it takes registers \
-            and room in the instruction cache. With r sinks per thread the sources are cut into s = r slices, so that all \
-            have the same number of workgroups. WGSL has no unroll hint: here the text itself is repeated.",
-    measure: Measure::Points(unroll_points),
-    plots: unroll_plots,
-    concludes: &[Conclusion::Optimum("u")],
-};
+pub(super) const UNROLL: Figure =
+    Figure::points("unroll", unroll_points, unroll_plots).concluding(&[|own, _| optimum("u", own)]);
 
 fn unroll_points(session: &mut Session<'_>) -> Result<Vec<Point>> {
     let mut points = Vec::new();
-    for &u in session.sizes.unroll {
+    for &u in &session.sizes.unroll {
         for (series, r, untiled) in [
             ("r = 1", 1, false),
             ("r = 2", 2, false),
@@ -140,11 +116,11 @@ fn unroll_points(session: &mut Session<'_>) -> Result<Vec<Point>> {
     Ok(points)
 }
 
-/// The gain of the GeForce 8800 GTX according to the chapter's text: from 1 at the first place to
+/// The gain of the GeForce 8800 GTX according to the chapter's text: from 1 at the first point to
 /// this value at the other. Its figures do not give numbers.
 fn chapters_gain(name: &str, from: f64, (x, gain): (f64, f64)) -> Curve {
-    let places = vec![CurvePoint::at(from, 1.0), CurvePoint::at(x, gain)];
-    Curve::predicted(format!("the chapter's G80{name}"), places, GREY)
+    let points = vec![CurvePoint::at(from, 1.0), CurvePoint::at(x, gain)];
+    Curve::predicted(format!("the chapter's G80{name}"), points, GREY)
 }
 
 /// The chapter's text on unrolling by four: from 163 to more than 200 GFLOP/s.
@@ -169,17 +145,8 @@ fn unroll_plots(records: &[Record]) -> Vec<Plot> {
     plots
 }
 
-pub(super) const P: Figure = Figure {
-    name: "p",
-    title: "Block size (GPU Gems 3, figure 31-7)",
-    about: "p is the number of threads of a workgroup and of sources in its tile. A larger tile reads \
-            less memory, N²/p in all; but at small N a large p leaves too few workgroups for the \
-            compute units, and at small p a workgroup has too few threads to hide what it waits for; with \
-            fewer threads than a subgroup has, lanes idle. One sink per thread, q = 1, u = 4, no slices.",
-    measure: Measure::Points(p_points),
-    plots: p_plots,
-    concludes: &[Conclusion::Optimum("p"), Conclusion::TrendOfOptimum("p")],
-};
+pub(super) const P: Figure = Figure::points("p", p_points, p_plots)
+    .concluding(&[|own, _| optimum("p", own), |own, _| trend_of_optimum("p", own)]);
 
 fn p_points(session: &mut Session<'_>) -> Result<Vec<Point>> {
     let mut points = Vec::new();
@@ -205,17 +172,8 @@ fn p_plots(records: &[Record]) -> Vec<Plot> {
     distinct(own.clone().map(|record| record.series.as_str())).into_iter().map(plot).collect()
 }
 
-pub(super) const Q: Figure = Figure {
-    name: "q",
-    title: "Several threads per body (GPU Gems 3, figure 31-8)",
-    about: "With few bodies there are too few threads. Splitting each sink's row of sources among q \
-            threads of the same workgroup (p x q stays 256) gives more of them; on the chapter's GPU two \
-            threads won 44 % at N = 1024. Splitting the sources into s slices with workgroups of their \
-            own, as Sapporo does, does the same at the price of a second pass over the partial sums.",
-    measure: Measure::Points(q_points),
-    plots: q_plots,
-    concludes: &[Conclusion::FastestAtEachSize],
-};
+pub(super) const Q: Figure =
+    Figure::points("q", q_points, q_plots).concluding(&[fastest_at_each_size]);
 
 fn q_points(session: &mut Session<'_>) -> Result<Vec<Point>> {
     let [least, _, most] = session.sizes.chapter;
@@ -256,17 +214,7 @@ fn q_plots(records: &[Record]) -> Vec<Plot> {
     plots
 }
 
-pub(super) const FILL: Figure = Figure {
-    name: "fill",
-    title: "Threads and workgroups that fill the device (Sapporo2, figure 1)",
-    about: "A block of individual steps has few sinks, one thread each, in one workgroup. Its sources are cut into slices with \
-            a workgroup of their own: 1, 2, 4, 8 for each compute unit (of 16, where the driver tells no number). As long \
-            as a curve is flat, more sinks cost nothing: threads wait for each other's answers, or units stand idle. Where it begins \
-            to rise the device is full. Sapporo2 takes the smallest block of threads from which on more workgroups gain nothing.",
-    measure: Measure::Points(fill_points),
-    plots: fill_plots,
-    concludes: &[],
-};
+pub(super) const FILL: Figure = Figure::points("fill", fill_points, fill_plots);
 
 /// Number of compute units assumed if the driver does not report it.
 const DEFAULT_UNITS: u32 = 16;
@@ -306,17 +254,7 @@ fn fill_plots(records: &[Record]) -> Vec<Plot> {
     filled([Plot::lines(of("Time"), x.clone(), y, times), Plot::lines(of("Rate"), x, rate, rates)])
 }
 
-pub(super) const CROSSOVER: Figure = Figure {
-    name: "crossover",
-    title: "CPU or GPU (Sapporo2, figure 7)",
-    about: "Time of the CPU engine over that of the GPU, both asked from the host: bodies go up and \
-            forces come back, as for an integrator that lives on the CPU. Blue cells are faster on the \
-            GPU, orange ones on the CPU. The border is where the cost of a submission and of copying is \
-            paid back. A simulation that keeps its bodies on the GPU has its border at smaller numbers.",
-    measure: Measure::Points(crossover_points),
-    plots: crossover_plots,
-    concludes: &[],
-};
+pub(super) const CROSSOVER: Figure = Figure::points("crossover", crossover_points, crossover_plots);
 
 fn crossover_points(session: &mut Session<'_>) -> Result<Vec<Point>> {
     let sizes = Sizes::powers(1, session.sizes.map, 2);

@@ -1,5 +1,6 @@
-//! The figures. Each is a description: what it shows, the points that are timed, how their records
-//! are drawn, and what is concluded. A new one is a [`Figure`] and a line in [`FIGURES`].
+//! The figures. Each is a description: the points that are timed, how their records are drawn, and
+//! what is concluded. A new one is a [`Figure`], a line in [`FIGURES`], and its title and how to read
+//! it in `report/figures.toml`.
 
 use super::plot::Plot;
 use super::{Point, Record, Session};
@@ -28,10 +29,6 @@ pub(super) use curves::rate;
 pub struct Figure {
     /// Its name, on the command line and in its records.
     pub name: &'static str,
-    /// What it shows, in one line.
-    pub title: &'static str,
-    /// How to read it: a paragraph.
-    pub about: &'static str,
     /// How its records are measured.
     measure: Measure,
     /// Draws it, from all records of a file.
@@ -50,18 +47,44 @@ enum Measure {
 }
 
 impl Figure {
+    /// A figure whose points are timed by [`Session::sweep`].
+    const fn points(
+        name: &'static str,
+        points: fn(&mut Session<'_>) -> Result<Vec<Point>>,
+        plots: fn(&[Record]) -> Vec<Plot>,
+    ) -> Self {
+        Self { name, measure: Measure::Points(points), plots, concludes: &[] }
+    }
+
+    /// A figure whose own function adds records to the session.
+    const fn own(
+        name: &'static str,
+        measure: fn(&mut Session<'_>) -> Result<()>,
+        plots: fn(&[Record]) -> Vec<Plot>,
+    ) -> Self {
+        Self { name, measure: Measure::Own(measure), plots, concludes: &[] }
+    }
+
+    /// With conclusions from its records.
+    const fn concluding(self, concludes: &'static [Conclusion]) -> Self {
+        Self { concludes, ..self }
+    }
+
     /// Measures it; adds records to the session.
     ///
     /// # Errors
     ///
-    /// The device failed; [`Error::Stopped`]. Anything else is recorded as skipped.
+    /// The device failed; [`Error::Stopped`], unless the user stopped it. Anything else is
+    /// recorded as skipped.
     pub fn measure(&self, session: &mut Session<'_>) -> Result<()> {
-        match self.measure {
-            Measure::Points(points) => {
-                let (points, secs) = (points(session)?, session.sizes.figure_secs);
-                session.sweep(self.name, &points, secs)
-            }
+        let measured = match self.measure {
+            Measure::Points(points) => points(session)
+                .and_then(|points| session.sweep(self.name, &points, session.sizes.figure_secs)),
             Measure::Own(measure) => measure(session),
+        };
+        match measured {
+            Err(Error::Stopped) if session.is_stopped() => Ok(()),
+            measured => measured,
         }
     }
 
@@ -104,7 +127,7 @@ pub const FIGURES: &[Figure] = &[
     devices::DEVICES,
 ];
 
-/// Figures that take minutes on any adapter: measured only if asked for by name.
+/// Figures that take minutes on any adapter: measured only if named.
 const LONG: &[&str] = &[rule::RULE.name, blocks::BLOCKS.name];
 
 /// The figures that a name stands for: one, or with `all` every one except those that take long.
@@ -134,7 +157,6 @@ mod tests {
         for (i, figure) in FIGURES.iter().enumerate() {
             assert!(FIGURES[..i].iter().all(|other| other.name != figure.name));
             assert_eq!(named(figure.name).unwrap()[0].name, figure.name);
-            assert!(figure.about.len() > 80, "{} should say how to read it", figure.name);
         }
         assert_eq!(named("all").unwrap().len(), FIGURES.len() - LONG.len());
         let long = |name: &str| name == "rule" || name == "blocks";

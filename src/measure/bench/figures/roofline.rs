@@ -1,10 +1,10 @@
 //! The ceilings of the adapter, and the roofline: rate against flops per byte, with kernels on it
 //! (Williams, Waterman and Patterson 2009).
 
-use super::conclusions::Conclusion;
+use super::Figure;
+use super::conclusions::per_unit_and_clock;
 use super::curves::{curves, gflops, of};
 use super::kernels::CHAPTER;
-use super::{Figure, Measure};
 use crate::error::Result;
 use crate::forces::direct::FLOPS;
 use crate::forces::direct::gpu::KernelConfig;
@@ -12,18 +12,9 @@ use crate::gpu::DeviceClass;
 use crate::measure::plot::{Axis, Bars, Curve, CurvePoint, Plot, number};
 use crate::measure::{Ceiling, Ceilings, Kind, Limit, Point, Record, Session, predict};
 
-pub(super) const CEILINGS: Figure = Figure {
-    name: "ceilings",
-    title: "Ceilings of the adapter",
-    about: "Each ceiling is measured by a small kernel that does one thing only. The dots translate them: \
-            the rate that a kernel with p = 256, r = 4, u = 4 would have if this resource were the only \
-            one it needs. The leftmost dot is the limit. Reading the tile costs 1/r of a read per \
-            interaction, and the sources themselves 16/(p r) bytes, which is why neither is far left where \
-            r and p are large.",
-    measure: Measure::Own(|session| session.ceilings().map(|_| ())),
-    plots: ceilings_plots,
-    concludes: &[Conclusion::PerUnitAndClock],
-};
+pub(super) const CEILINGS: Figure =
+    Figure::own("ceilings", |session| session.ceilings().map(|_| ()), ceilings_plots)
+        .concluding(&[per_unit_and_clock]);
 
 /// Enough bodies that latency, dispatch and idle units do not matter.
 const MANY: usize = 1 << 22;
@@ -60,20 +51,7 @@ fn ceilings_plots(records: &[Record]) -> Vec<Plot> {
     })]
 }
 
-pub(super) const ROOFLINE: Figure = Figure {
-    name: "roofline",
-    title: "Roofline",
-    about: "A kernel's rate in GFLOP/s (20 flops per interaction) against the flops it makes of each byte \
-            that it asks of storage. Under the slope memory decides, under the flat roofs arithmetic. An \
-            untiled thread asks for 16 bytes per source and r interactions; a tile is asked for once per \
-            workgroup, so p and r move a kernel to the right, until memory is no longer in its way. \
-            Untiled kernels may stand above the slope: caches serve them, which is why tiling does not \
-            pay on every device; next to its name stands what a kernel asks of storage per second. The upper roof counts two flops per multiply-add; the lower one is the \
-            pair function with everything in registers.",
-    measure: Measure::Points(roofline_points),
-    plots: roofline_plots,
-    concludes: &[],
-};
+pub(super) const ROOFLINE: Figure = Figure::points("roofline", roofline_points, roofline_plots);
 
 fn roofline_points(session: &mut Session<'_>) -> Result<Vec<Point>> {
     let n = session.sizes.many;
@@ -121,15 +99,15 @@ fn roofline_plots(records: &[Record]) -> Vec<Plot> {
         let pair = FLOPS * ceilings.get(Ceiling::Pair) / 1e9;
         let meet = |roof: f64| (roof / bytes).clamp(least, most);
         let mut roof = |name: &str, from: (f64, f64), to: (f64, f64), colour| {
-            let places = [from, to].map(|(x, y)| CurvePoint::at(x, y)).to_vec();
-            curves.push(Curve::predicted(name, places, colour));
+            let points = [from, to].map(|(x, y)| CurvePoint::at(x, y)).to_vec();
+            curves.push(Curve::predicted(name, points, colour));
         };
         let storage = format!("storage: {}", bandwidth(ceilings.get(Ceiling::Storage)));
         roof(&storage, (least, bytes * least), (meet(peak), bytes * meet(peak)), 5);
         roof("multiply-adds", (meet(peak), peak), (most, peak), 7);
         roof("pair function in registers", (meet(pair), pair), (most, pair), 6);
     }
-    let x = Axis::powers("flops per byte asked of storage");
+    let x = Axis::powers("flops per byte requested from storage");
     let y = Axis::decades("rate, GFLOP/s at 20 flops per interaction");
     vec![Plot::lines("Roofline of the adapter, and kernels on it", x, y, curves)]
 }

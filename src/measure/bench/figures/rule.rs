@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
-use super::curves::{RATE, by_series, of, rate};
+use super::Figure;
+use super::curves::{OVER_N, RATE, by_series, of, rate};
 use super::kernels::DEFAULT;
-use super::{Figure, Measure};
 use crate::error::{Error, Result};
 use crate::forces::direct::gpu::candidates::{Bounds, neighbours, shapes};
 use crate::forces::direct::gpu::{KernelConfig, KernelRequest, Masses};
@@ -15,19 +15,7 @@ use crate::measure::bench::steps::of_steps;
 use crate::measure::plot::{Axis, Curve, CurvePoint, Plot};
 use crate::measure::{Kind, Record, Session, StepTimer, Summary, Timer, interleave};
 
-pub(super) const RULE: Figure = Figure {
-    name: "rule",
-    title: "What auto takes, against the best of a full sweep",
-    about: "Whole steps, force and leapfrog, with every shape of the kernel that the adapter holds: p, q, \
-            r, s, tiled and not, one workgroup, and the unrollings of the best. All are sampled, nothing is \
-            left out by the model; the fastest, what the program takes by itself (found by 'gravitile tune', \
-            or the default of the kind of device where nothing was tuned) and that default then take turns. \
-            The curve is the rate of auto over that of the best, by turns; the rule is that it stays above \
-            95 %. This takes minutes and is not part of 'all'.",
-    measure: Measure::Own(measure),
-    plots,
-    concludes: &[],
-};
+pub(super) const RULE: Figure = Figure::own("rule", measure, plots);
 
 /// The series of the shape that the program chooses by default.
 const AUTO: &str = "auto";
@@ -43,23 +31,21 @@ const WITH_NEIGHBOURS: usize = 3;
 
 fn measure(session: &mut Session<'_>) -> Result<()> {
     let Some(gpu) = session.gpu.clone() else { return Ok(()) };
-    let sizes = session.sizes.rule;
-    for (done, &n) in sizes.iter().enumerate() {
-        let part = |within: f64| (done as f64 + within) / sizes.len() as f64;
+    let sizes = session.sizes.rule.clone();
+    session.expect(sizes.len());
+    for n in sizes {
+        session.step(&format!("{n} bodies"))?;
         let request = KernelRequest::default();
         let given = Given {
             auto: session.known.resolve(&request, &gpu, n, Masses::InBlocks)?,
             default: request.resolve(&gpu, n, n)?,
         };
         let mut sweep = Sweep::new(StepTimer::new(&gpu, n), given);
-        let mut sets = sweep.run(session, &gpu, n, &part)?;
+        let mut sets = sweep.run(session, &gpu, n)?;
         if sweep.timer.is_mixed() {
             // Times by two clocks cannot be compared: starts again with the remaining clock.
             sweep = Sweep::new(StepTimer::by_wall_clock(&gpu, n), given);
-            sets = sweep.run(session, &gpu, n, &part)?;
-        }
-        if session.is_stopped() {
-            break;
+            sets = sweep.run(session, &gpu, n)?;
         }
         record(session, &gpu, n, &sweep, sets);
     }
@@ -94,19 +80,18 @@ impl Sweep {
         session: &mut Session<'_>,
         gpu: &Gpu,
         n: usize,
-        part: &dyn Fn(f64) -> f64,
     ) -> Result<Vec<(KernelConfig, Vec<f64>)>> {
         let bounds = Bounds::of(gpu);
         let mut all = vec![self.given.auto];
         all.extend(shapes(self.given.default, n, &bounds).shapes);
         all.truncate(session.sizes.rule_shapes);
-        self.take(session, &all, n, &|within| part(0.8 * within))?;
+        self.take(session, &all, n, (0.0, 0.8))?;
         let near: Vec<KernelConfig> = self.best[..self.best.len().min(WITH_NEIGHBOURS)]
             .iter()
             .flat_map(|(shape, _)| neighbours(*shape, n, &bounds).shapes)
             .take(session.sizes.rule_shapes)
             .collect();
-        self.take(session, &near, n, &|within| part(0.8 + 0.15 * within))?;
+        self.take(session, &near, n, (0.8, 0.15))?;
 
         let mut finalists = vec![self.given.auto];
         for shape in std::iter::once(self.given.default).chain(self.best.iter().map(|(c, _)| *c)) {
@@ -115,26 +100,27 @@ impl Sweep {
             }
         }
         let rounds = session.sizes.rounds.1;
-        let mut go_on = || session.progress(part(0.95), &format!("{n} bodies, the final"));
+        let doing = format!("{n} bodies, the final");
+        let mut go_on = || session.progress(0.95, &doing).is_ok();
         let sets = interleave(&mut self.timer, &finalists, rounds, &mut go_on)?;
+        session.progress(1.0, &doing)?;
         Ok(finalists.into_iter().zip(sets).collect())
     }
 
+    /// Samples shapes, which take the fraction `part` of the present step after `before`.
     fn take(
         &mut self,
         session: &mut Session<'_>,
         shapes: &[KernelConfig],
         n: usize,
-        part: &dyn Fn(f64) -> f64,
+        (before, part): (f64, f64),
     ) -> Result<()> {
         for (at, shape) in shapes.iter().enumerate() {
             if self.tried.contains(shape) {
                 continue;
             }
             let doing = format!("{n} bodies, {} of {}: {shape}", at + 1, shapes.len());
-            if !session.progress(part(at as f64 / shapes.len() as f64), &doing) {
-                return Ok(());
-            }
+            session.progress(before + part * at as f64 / shapes.len() as f64, &doing)?;
             self.tried.push(*shape);
             let secs = self.timer.prepare(shape).and_then(|()| {
                 let mut samples = (0..SAMPLES).map(|_| self.timer.sample(shape));
@@ -155,8 +141,8 @@ impl Sweep {
 
     /// Keeps the best few, and releases the device resources of the others.
     fn note(&mut self, shape: KernelConfig, secs: f64) {
-        let place = self.best.partition_point(|(_, other)| *other <= secs);
-        self.best.insert(place, (shape, secs));
+        let point = self.best.partition_point(|(_, other)| *other <= secs);
+        self.best.insert(point, (shape, secs));
         if self.best.len() > FINALISTS
             && let Some((last, _)) = self.best.pop()
             && last != self.given.auto
@@ -234,16 +220,16 @@ fn plots(records: &[Record]) -> Vec<Plot> {
     let best_at = |x: f64| own.clone().find(|r| r.series == BEST && r.x == x);
     let mut parts: Vec<Curve> = Vec::new();
     for (colour, series) in [AUTO, DEFAULT].into_iter().enumerate() {
-        let places = shown.clone().filter(|record| record.series == series).filter_map(|record| {
+        let points = shown.clone().filter(|record| record.series == series).filter_map(|record| {
             let part = part_of(&record.samples, &best_at(record.x)?.samples)?;
             let [y, low, high] = [part.median, part.lower, part.upper].map(|part| 100.0 * part);
             Some(CurvePoint { x: record.x, y, range: (low, high) })
         });
-        parts.push(Curve::measured(series, places.collect(), colour));
+        parts.push(Curve::measured(series, points.collect(), colour));
     }
-    let rule = parts[0].places.iter().map(|place| CurvePoint::at(place.x, 95.0)).collect();
+    let rule = parts[0].points.iter().map(|point| CurvePoint::at(point.x, 95.0)).collect();
     parts.push(Curve::predicted("the rule", rule, 0));
-    let x = Axis::powers("number of bodies N");
+    let x = Axis::powers(OVER_N);
     let y = Axis::linear("rate / best rate, %");
     vec![
         Plot::lines("Rate over that of the best shape", x.clone(), y, parts),
@@ -288,7 +274,7 @@ mod tests {
         let [Plot::Lines(parts), Plot::Lines(rates)] = &found[..] else { panic!("{found:?}") };
         let of = |lines: &Lines, name: &str| -> Vec<f64> {
             let curve = lines.curves.iter().find(|curve| curve.name == name);
-            curve.unwrap().places.iter().map(|place| place.y).collect()
+            curve.unwrap().points.iter().map(|point| point.y).collect()
         };
         let auto = of(parts, AUTO);
         assert!((auto[0] - 100.0 / 1.02).abs() < 1e-9 && auto[1] == 100.0, "{auto:?}");

@@ -2,28 +2,17 @@
 
 use web_time::Instant;
 
+use super::Figure;
 use super::curves::{by_series, filled, micros, of};
-use super::{Figure, Measure};
 use crate::error::Result;
 use crate::gpu::{Gpu, read_blocking, storage};
 use crate::measure::plot::{Axis, CurvePoint, Plot};
 use crate::measure::{Kind, Record, Session, Sizes};
 
-pub(super) const TRANSFER: Figure = Figure {
-    name: "transfer",
-    title: "Sending and fetching bodies (kirin's thesis, figure 4.1)",
-    about: "How long the host waits until bodies have arrived on the device, or have come back, 16 bytes each: position and \
-            mass. A transfer has a price of its own, whatever it carries; where the curves leave the floor the bytes begin to count. \
-            Eight submissions cost eight times the floor, eight writes in one submission much less: \
-            why a block of bodies travels together, and why forces that need few bodies are best computed where those bodies are. \
-            Wall clock, from host to host.",
-    measure: Measure::Own(measure),
-    plots,
-    concludes: &[],
-};
+pub(super) const TRANSFER: Figure = Figure::own("transfer", measure, plots);
 
 /// Number of chunks of a split transfer.
-const PIECES: usize = 8;
+const CHUNKS: usize = 8;
 /// Transfers before the first that counts.
 const WARMING: usize = 3;
 /// The shortest sample: the same transfer is repeated to reach it.
@@ -47,11 +36,11 @@ const MODES: [(&str, Mode); 4] = [
 
 fn transfer(gpu: &Gpu, buffer: &wgpu::Buffer, bodies: &[[f32; 4]], mode: Mode) -> Result<()> {
     let submit = || pollster::block_on(gpu.finish(gpu.queue.submit([])));
-    let size = bodies.len().div_ceil(PIECES);
-    let pieces = bodies.chunks(size).enumerate();
-    let write = |(k, piece): (usize, &[[f32; 4]])| {
+    let size = bodies.len().div_ceil(CHUNKS);
+    let chunks = bodies.chunks(size).enumerate();
+    let write = |(k, chunk): (usize, &[[f32; 4]])| {
         let at = (16 * k * size) as u64;
-        gpu.queue.write_buffer(buffer, at, bytemuck::cast_slice(piece));
+        gpu.queue.write_buffer(buffer, at, bytemuck::cast_slice(chunk));
     };
     match mode {
         Mode::To => {
@@ -59,12 +48,12 @@ fn transfer(gpu: &Gpu, buffer: &wgpu::Buffer, bodies: &[[f32; 4]], mode: Mode) -
             submit()
         }
         Mode::ToInWrites => {
-            pieces.for_each(write);
+            chunks.for_each(write);
             submit()
         }
         Mode::ToInSubmissions => {
-            for piece in pieces {
-                write(piece);
+            for chunk in chunks {
+                write(chunk);
                 submit()?;
             }
             Ok(())
@@ -75,12 +64,10 @@ fn transfer(gpu: &Gpu, buffer: &wgpu::Buffer, bodies: &[[f32; 4]], mode: Mode) -
 
 fn measure(session: &mut Session<'_>) -> Result<()> {
     let Some(gpu) = session.gpu.clone() else { return Ok(()) };
-    let sizes = Sizes::powers(PIECES, 4 * session.sizes.largest, 2);
-    for (done, &n) in sizes.iter().enumerate() {
-        let doing = format!("{n} bodies, sent and fetched");
-        if !session.progress(done as f64 / sizes.len() as f64, &doing) {
-            break;
-        }
+    let sizes = Sizes::powers(CHUNKS, 4 * session.sizes.largest, 2);
+    session.expect(sizes.len());
+    for n in sizes {
+        session.step(&format!("{n} bodies, sent and fetched"))?;
         let (buffer, bodies) = (storage(&gpu, "bodies that travel", n), vec![[1.0f32; 4]; n]);
         let mut samples: [Vec<f64>; MODES.len()] = Default::default();
         let mut repeats = [1; MODES.len()];

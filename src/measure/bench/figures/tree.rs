@@ -4,8 +4,8 @@
 use glam::DVec3;
 use web_time::Instant;
 
-use super::curves::{curves, filled, median, of};
-use super::{Figure, Measure};
+use super::Figure;
+use super::curves::{OVER_N, curves, filled, median, of};
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
 use crate::forces::direct::CpuDouble;
@@ -15,46 +15,15 @@ use crate::forces::{
     Sinks, Sources, Tools,
 };
 use crate::measure::bench::record::rounded;
-use crate::measure::bench::session::is_fatal;
 use crate::measure::plot::{Axis, Curve, CurvePoint, GREY, Plot, short};
 use crate::measure::{Cloud, EngineTier, ErrorDistribution, Kind, Record, Session, TreeFacts};
 use crate::sim::{ASKED_FOR, Choice, EngineKind, Settings, Simulation};
 
-pub(super) const ERROR: Figure = Figure {
-    name: "tree-error",
-    title: "Errors of the tree (Octgrav, figure 4)",
-    about: "The part of the bodies whose acceleration is off by more than so much of itself, for a Plummer sphere with \
-            softening 0.01 of its length, against all pairs in f64 on 4,096 of its bodies. Octgrav's opening rule with \
-            quadrupoles and theta from 0.2 to 0.7, from left to right, and the default rule of gravitile next to it. The paper \
-            shows the same for 30,000, 100,000 and 1,000,000 bodies, in curves without numbers.",
-    measure: Measure::Own(measure_error),
-    plots: error_plots,
-    concludes: &[],
-};
+pub(super) const ERROR: Figure = Figure::own("tree-error", measure_error, error_plots);
 
-pub(super) const THETA: Figure = Figure {
-    name: "tree-theta",
-    title: "The tree over the opening angle (Octgrav, figures 5 and 6)",
-    about: "What the opening angle costs and what it gives, by Octgrav's rule with quadrupoles on a Plummer sphere: the \
-            error that half of the bodies exceed, that which one in a hundred exceeds, and the time of a whole step, tree and \
-            all. In grey what the paper says: errors grow as theta to the fourth, and the forces of a million bodies at 0.5 take \
-            about a second (8800 Ultra, tree built on the host).",
-    measure: Measure::Own(measure_theta),
-    plots: theta_plots,
-    concludes: &[],
-};
+pub(super) const THETA: Figure = Figure::own("tree-theta", measure_theta, theta_plots);
 
-pub(super) const N: Figure = Figure {
-    name: "tree-n",
-    title: "The tree over the number of bodies (Octgrav, figures 5 and 7)",
-    about: "Errors, time of a whole step and how many times as long one by all pairs takes, by Octgrav's rule with quadrupoles \
-            and by the usual one, on Plummer spheres. Where a step by all pairs would take too long its time is foreseen from \
-            a smaller number, as N². In grey what the paper says: about a second for the forces of a million bodies \
-            at 0.5, errors that double when N grows a hundredfold, a speed-up that grows as N / log N.",
-    measure: Measure::Own(measure_n),
-    plots: n_plots,
-    concludes: &[],
-};
+pub(super) const N: Figure = Figure::own("tree-n", measure_n, n_plots);
 
 /// Plummer softening for bodies whose scale length is 1.
 pub(super) const SOFTENING: f64 = 0.01;
@@ -115,9 +84,9 @@ impl Problem {
     ) -> Result<()> {
         let Bodies { position, mass, .. } = &self.bodies;
         let gpu = session.gpu.as_ref();
-        let place = if gpu.is_some() { Where::Gpu } else { Where::Cpu };
+        let point = if gpu.is_some() { Where::Gpu } else { Where::Cpu };
         let tools = Tools { gpu, tree: *config, ..Tools::default() };
-        let mut engine = forces::make(place, Method::Tree, None, Order::Acceleration, &tools)?;
+        let mut engine = forces::make(point, Method::Tree, None, Order::Acceleration, &tools)?;
         let mut out = Forces::default();
         engine.set_sources(&Sources::new(position, mass))?;
         let sinks = Sinks::new(position, Identity::Offset(0));
@@ -131,76 +100,6 @@ impl Problem {
         record.work = engine.interactions(self.index.len()).max(1) as f64;
         record.set_samples(&[secs]);
         Ok(())
-    }
-}
-
-/// One number of bodies of a figure, all rules.
-struct Rules<'a> {
-    figure: &'static Figure,
-    n: usize,
-    rules: &'a [TreeConfig],
-    x: fn(&TreeFacts) -> f64,
-}
-
-impl Rules<'_> {
-    /// A record for each rule; failures are recorded as skipped, with the reason. `part` is the
-    /// fraction of the figure that is done when this much of it is. Returns false once the user
-    /// wants to stop.
-    fn each(
-        &self,
-        session: &mut Session<'_>,
-        what: &str,
-        part: &dyn Fn(f64) -> f64,
-        measure: &dyn Fn(&Session<'_>, &TreeConfig, &mut Record) -> Result<()>,
-    ) -> Result<bool> {
-        for (k, rule) in self.rules.iter().enumerate() {
-            let doing = format!("N = {}, {what}{rule}", self.n);
-            if !session.progress(part(k as f64 / self.rules.len() as f64), &doing) {
-                return Ok(false);
-            }
-            let mut record = blank(session, self.figure.name, rule, self.n);
-            record.x = record.tree.as_ref().map_or(0.0, self.x);
-            match measure(session, rule, &mut record) {
-                Ok(()) => (),
-                Err(error) if is_fatal(&error) => return Err(error),
-                Err(error) => record = record.skipped(&error.to_string()),
-            }
-            session.records.push(record);
-        }
-        Ok(true)
-    }
-
-    /// Records the errors of all rules.
-    fn errors(&self, session: &mut Session<'_>, part: &dyn Fn(f64) -> f64) -> Result<bool> {
-        if !session.progress(part(0.0), &format!("N = {}, all pairs in f64", self.n)) {
-            return Ok(false);
-        }
-        let problem = Problem::new(self.n)?;
-        self.each(session, "", part, &|session, rule, record| {
-            problem.measure(session, rule, record)
-        })
-    }
-
-    /// Records times of steps with all rules; `direct_secs` is that of a step by all pairs.
-    fn times(
-        &self,
-        session: &mut Session<'_>,
-        direct_secs: Option<f64>,
-        part: &dyn Fn(f64) -> f64,
-    ) -> Result<bool> {
-        let bodies = Cloud::Plummer.bodies(self.n);
-        self.each(session, "steps, ", part, &|session, rule, record| {
-            record.work = self.n as f64;
-            let secs = step_secs(session, Method::Tree, rule, &bodies)?;
-            let secs = secs.ok_or_else(|| Error::Outside(TOO_SLOW.to_owned()))?;
-            record.set_samples(&secs);
-            let ratio =
-                direct_secs.zip(median(record)).map(|(direct, tree)| rounded(direct / tree));
-            if let Some(facts) = &mut record.tree {
-                facts.speed_up = ratio;
-            }
-            Ok(())
-        })
     }
 }
 
@@ -241,70 +140,148 @@ fn step_secs(
     (0..session.sizes.rounds.0).map(|_| timed(steps)).collect::<Result<_>>().map(Some)
 }
 
+/// The measurements of a figure of the tree: errors at each number of bodies by each rule, then
+/// whole steps.
+struct Measurements<'a> {
+    figure: &'static str,
+    sizes: &'a [usize],
+    rules: &'a [TreeConfig],
+    /// The x of a record.
+    x: fn(&TreeFacts) -> f64,
+    /// Whether whole steps are timed, and whether they are compared with steps by all pairs.
+    with_steps: bool,
+    with_all_pairs: bool,
+}
+
+impl Measurements<'_> {
+    fn take(&self, session: &mut Session<'_>) -> Result<()> {
+        let [steps, pairs] = [self.with_steps, self.with_all_pairs].map(usize::from);
+        session.expect(self.sizes.len() * (1 + pairs + (1 + steps) * self.rules.len()));
+        // The number of bodies and the measured or predicted seconds of a step by all pairs.
+        let mut pairs: Option<(usize, f64)> = None;
+        for &n in self.sizes {
+            if self.with_all_pairs {
+                session.step(&format!("N = {n}, a step by all pairs"))?;
+                pairs = secs_of_all_pairs(session, &self.rules[0], n, pairs)?.or(pairs);
+            }
+            session.step(&format!("N = {n}, all pairs in f64"))?;
+            let problem = Problem::new(n)?;
+            for rule in self.rules {
+                session.step(&format!("N = {n}, {rule}"))?;
+                let record = self.record(session, rule, n);
+                session
+                    .attempt(record, |session, record| problem.measure(session, rule, record))?;
+            }
+            if self.with_steps {
+                let secs = pairs.filter(|(of, _)| *of == n).map(|(_, secs)| secs);
+                self.time_steps(session, n, secs)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Times steps by each rule; `all_pairs` is the time of a step by all pairs.
+    fn time_steps(
+        &self,
+        session: &mut Session<'_>,
+        n: usize,
+        all_pairs: Option<f64>,
+    ) -> Result<()> {
+        let bodies = Cloud::Plummer.bodies(n);
+        for rule in self.rules {
+            session.step(&format!("N = {n}, steps, {rule}"))?;
+            let mut record = self.record(session, rule, n);
+            record.work = n as f64;
+            session.attempt(record, |session, record| {
+                let secs = step_secs(session, Method::Tree, rule, &bodies)?;
+                record.set_samples(&secs.ok_or_else(|| Error::Outside(TOO_SLOW.to_owned()))?);
+                let ratio =
+                    all_pairs.zip(median(record)).map(|(pairs, tree)| rounded(pairs / tree));
+                if let Some(facts) = &mut record.tree {
+                    facts.speed_up = ratio;
+                }
+                Ok(())
+            })?;
+        }
+        Ok(())
+    }
+
+    fn record(&self, session: &Session<'_>, rule: &TreeConfig, n: usize) -> Record {
+        let mut record = blank(session, self.figure, rule, n);
+        record.x = record.tree.as_ref().map_or(0.0, self.x);
+        record
+    }
+}
+
+/// `n` and the seconds of a step by all pairs: predicted from fewer bodies, `before`, if it takes
+/// longer than is allowed.
+fn secs_of_all_pairs(
+    session: &Session<'_>,
+    rule: &TreeConfig,
+    n: usize,
+    before: Option<(usize, f64)>,
+) -> Result<Option<(usize, f64)>> {
+    let predicted = before.map(|(fewer, secs)| secs * (n as f64 / fewer as f64).powi(2));
+    let secs = match predicted {
+        Some(secs) if secs > session.sizes.sample_secs => Some(secs),
+        _ => step_secs(session, Method::Direct, rule, &Cloud::Plummer.bodies(n))?
+            .and_then(|secs| secs.into_iter().reduce(f64::min))
+            .or(predicted),
+    };
+    Ok(secs.map(|secs| (n, secs)))
+}
+
 fn number_of_bodies(facts: &TreeFacts) -> f64 {
     facts.bodies as f64
 }
 
+/// Octgrav's rule with these angles.
+fn by_angle(thetas: &[f64]) -> Vec<TreeConfig> {
+    thetas.iter().map(|&theta| octgrav(theta)).collect()
+}
+
 fn measure_error(session: &mut Session<'_>) -> Result<()> {
-    let (sizes, thetas) = (session.sizes.tree, session.sizes.tree_thetas);
-    let rules: Vec<TreeConfig> =
-        thetas.iter().map(|&theta| octgrav(theta)).chain([TreeConfig::default()]).collect();
-    for (done, n) in sizes.into_iter().enumerate() {
-        let part = |part: f64| (done as f64 + part) / sizes.len() as f64;
-        let rules = Rules { figure: &ERROR, n, rules: &rules, x: number_of_bodies };
-        if !rules.errors(session, &part)? {
-            break;
-        }
+    let (sizes, mut rules) = (session.sizes.tree, by_angle(&session.sizes.tree_thetas));
+    rules.push(TreeConfig::default());
+    Measurements {
+        figure: ERROR.name,
+        sizes: &sizes,
+        rules: &rules,
+        x: number_of_bodies,
+        with_steps: false,
+        with_all_pairs: false,
     }
-    Ok(())
+    .take(session)
 }
 
 fn measure_theta(session: &mut Session<'_>) -> Result<()> {
-    let (sizes, thetas) = (session.sizes.tree, session.sizes.tree_thetas);
-    let rules: Vec<TreeConfig> = thetas.iter().map(|&theta| octgrav(theta)).collect();
-    for (done, n) in sizes.into_iter().enumerate() {
-        let half = |half: f64, part: f64| (done as f64 + 0.5 * (half + part)) / sizes.len() as f64;
-        let rules = Rules { figure: &THETA, n, rules: &rules, x: |facts| facts.parameter };
-        if !rules.errors(session, &|part| half(0.0, part))?
-            || !rules.times(session, None, &|part| half(1.0, part))?
-        {
-            break;
-        }
+    let (sizes, rules) = (session.sizes.tree, by_angle(&session.sizes.tree_thetas));
+    Measurements {
+        figure: THETA.name,
+        sizes: &sizes,
+        rules: &rules,
+        x: |facts| facts.parameter,
+        with_steps: true,
+        with_all_pairs: false,
     }
-    Ok(())
+    .take(session)
 }
 
 fn measure_n(session: &mut Session<'_>) -> Result<()> {
-    let (sizes, thetas) = (session.sizes.tree_n, session.sizes.tree_thetas);
-    let middle = thetas.contains(&THETA_OF_OCTGRAV).then_some(THETA_OF_OCTGRAV).into_iter();
-    let chosen = [thetas[0]].into_iter().chain(middle).chain(thetas.last().copied());
-    let mut rules: Vec<TreeConfig> = chosen.map(octgrav).collect();
-    rules.dedup();
+    let (sizes, thetas) = (session.sizes.tree_n.clone(), &session.sizes.tree_thetas);
+    let is_chosen = |k: usize| k == 0 || k + 1 == thetas.len() || thetas[k] == THETA_OF_OCTGRAV;
+    let chosen: Vec<f64> = (0..thetas.len()).filter(|k| is_chosen(*k)).map(|k| thetas[k]).collect();
+    let mut rules = by_angle(&chosen);
     rules.push(TreeConfig::default());
-    // The number of bodies and the measured or predicted seconds of a step by all pairs.
-    let mut direct: Option<(usize, f64)> = None;
-    for (done, &n) in sizes.iter().enumerate() {
-        let third =
-            |third: f64, part: f64| (done as f64 + (third + part) / 3.0) / sizes.len() as f64;
-        if !session.progress(third(0.0, 0.0), &format!("N = {n}, a step by all pairs")) {
-            break;
-        }
-        let predicted = direct.map(|(before, secs)| secs * (n as f64 / before as f64).powi(2));
-        let secs = match predicted {
-            Some(secs) if secs > session.sizes.sample_secs => Some(secs),
-            _ => step_secs(session, Method::Direct, &rules[0], &Cloud::Plummer.bodies(n))?
-                .and_then(|secs| secs.into_iter().reduce(f64::min))
-                .or(predicted),
-        };
-        direct = secs.map(|secs| (n, secs)).or(direct);
-        let rules = Rules { figure: &N, n, rules: &rules, x: number_of_bodies };
-        if !rules.errors(session, &|part| third(1.0, part))?
-            || !rules.times(session, secs, &|part| third(2.0, part))?
-        {
-            break;
-        }
+    Measurements {
+        figure: N.name,
+        sizes: &sizes,
+        rules: &rules,
+        x: number_of_bodies,
+        with_steps: true,
+        with_all_pairs: true,
     }
-    Ok(())
+    .take(session)
 }
 
 /// A record with its facts about the tree.
@@ -349,8 +326,8 @@ fn error_plots(records: &[Record]) -> Vec<Plot> {
     sizes.truncate(6);
     let distribution = |(number, facts): (usize, &TreeFacts)| {
         let observed = facts.errors.iter().filter(|(_, error)| *error > 0.0);
-        let places = observed.map(|(part, error)| CurvePoint::at(*error, *part)).collect();
-        Curve::measured(facts.rule_in_words(), places, number % GREY)
+        let points = observed.map(|(part, error)| CurvePoint::at(*error, *part)).collect();
+        Curve::measured(facts.rule_in_words(), points, number % GREY)
     };
     let plot = |n: &u64| {
         let of_size = own.clone().map(|(_, facts)| facts).filter(|facts| facts.bodies == *n);
@@ -363,7 +340,7 @@ fn error_plots(records: &[Record]) -> Vec<Plot> {
     // A summary of the curves over the number of bodies.
     let medians = curves(own.clone(), rule, exceeded(0.5, number_of_bodies));
     let y = Axis::decades("relative error that half of the bodies exceed");
-    let x = Axis::decades("number of bodies N");
+    let x = Axis::decades(OVER_N);
     plots.extend(filled([Plot::lines("Median errors", x, y, medians)]));
     plots
 }
@@ -386,8 +363,8 @@ fn theta_plots(records: &[Record]) -> Vec<Plot> {
         plot(title, "relative error", curves, &law)
     };
     let octgrav = |_: &Curve| {
-        let places = vec![CurvePoint::at(THETA_OF_OCTGRAV, 1000.0)];
-        Some(Curve::measured("Octgrav, 10⁶ bodies, forces (2010)", places, GREY))
+        let points = vec![CurvePoint::at(THETA_OF_OCTGRAV, 1000.0)];
+        Some(Curve::measured("Octgrav, 10⁶ bodies, forces (2010)", points, GREY))
     };
     let times = curves(own.clone(), size, step_millis(theta));
     filled([
@@ -406,7 +383,7 @@ fn n_plots(records: &[Record]) -> Vec<Plot> {
         curves
     };
     let plot = |title: &str, y: &str, curves: Vec<Curve>| {
-        let x = Axis::decades("number of bodies N").marked(&curves);
+        let x = Axis::decades(OVER_N).marked(&curves);
         Plot::lines(title, x, Axis::decades(y), curves)
     };
     let errors = |title: &str, part: f64| {

@@ -3,10 +3,10 @@
 
 use web_time::Instant;
 
-use super::curves::{curves, filled, median, recoloured};
+use super::Figure;
+use super::curves::{OVER_N, curves, filled, median, recoloured};
 use super::roofline::ceilings_of;
 use super::tree::{Problem, Row, SOFTENING, blank, octgrav, rows, size};
-use super::{Figure, Measure};
 use crate::error::Result;
 use crate::forces::tree::gpu::{Part, Stage, WalkShape};
 use crate::forces::tree::{Opening, TreeConfig};
@@ -15,16 +15,7 @@ use crate::measure::bench::tree_facts::WalkFacts;
 use crate::measure::plot::{Axis, Curve, CurvePoint, GREY, Plot, short};
 use crate::measure::{Ceiling, Cloud, Record, Session, StepTimer, Timer, TreeTimer};
 
-pub(super) const PARTS: Figure = Figure {
-    name: "tree-parts",
-    title: "What a force evaluation by the tree is made of (Octgrav, figure 7)",
-    about: "Time of keys and the cube, their sort, cells, moments, groups of sinks, the walk with its forces, and those of far cells, on Plummer \
-            spheres with the usual opening rule, each part in a pass of its own; \"whole\" is all of them in one, and \"step\" a whole step of a run, with leapfrog. \
-            On a graphics adapter alone.",
-    measure: Measure::Own(measure_parts),
-    plots: parts_plots,
-    concludes: &[],
-};
+pub(super) const PARTS: Figure = Figure::own("tree-parts", measure_parts, parts_plots);
 
 /// The parts by name, in the order in which they run.
 const NAMES: [(&str, Part); 8] = [
@@ -69,15 +60,13 @@ fn if_it_fits<T>(made: Result<T>) -> Result<Option<T>> {
 
 fn measure_parts(session: &mut Session<'_>) -> Result<()> {
     let Some(gpu) = session.gpu.clone() else { return Ok(()) };
-    let sizes = session.sizes.tree_n;
-    for (done, &n) in sizes.iter().enumerate() {
-        let part = done as f64 / sizes.len() as f64;
-        if !session.progress(part, &format!("N = {n}, the tree's parts")) {
-            break;
-        }
+    let sizes = session.sizes.tree_n.clone();
+    session.expect(sizes.len());
+    for n in sizes {
+        session.step(&format!("N = {n}, the tree's parts"))?;
         let config = TreeConfig::default();
-        let places = Cloud::Plummer.places(n);
-        let timer = TreeTimer::new(&gpu, &config, &places, SOFTENING as f32);
+        let points = Cloud::Plummer.places(n);
+        let timer = TreeTimer::new(&gpu, &config, &points, SOFTENING as f32);
         let Some(mut timer) = if_it_fits(timer)? else { break };
         let (mut parts, mut whole) = (Vec::new(), Vec::new());
         for round in 0..WARMING + session.sizes.rounds.0 {
@@ -114,24 +103,11 @@ fn parts_plots(records: &[Record]) -> Vec<Plot> {
         curves(own, |(record, _)| record.series.clone(), millis)
     };
     let curves = recoloured(series.flat_map(curve).collect());
-    let x = Axis::decades("number of bodies N").marked(&curves);
+    let x = Axis::decades(OVER_N).marked(&curves);
     filled([Plot::lines("Time of each part", x, Axis::decades("time per evaluation, ms"), curves)])
 }
 
-pub(super) const RATES: Figure = Figure {
-    name: "tree-rates",
-    title: "How well the walk uses the device (Octgrav, figure 8)",
-    about: "What the two lists of the walk and the walk itself reach over the opening angle, by Octgrav's rule with \
-            quadrupoles on Plummer spheres. A list's time is what the walk is faster by without most of it; what hides behind \
-            other work counts for nothing, so that a rate may stand above its roof where little is on the list. GFLOP/s by the \
-            paper's count, 38 flops for a body and 70 for a cell; GB/s of the cells that groups look at, in what is left of \
-            the walk without both lists; and issue slots of the whole walk: 13 for a body, 32 for a cell, 60 for a cell looked \
-            at. Also turns of the walk and tiles of its lists per second, with most of the arithmetic left out, and all of this \
-            by the usual rule. Roofs are the adapter's own ceilings, grey is what the paper says of an 8800 Ultra. On a graphics adapter alone.",
-    measure: Measure::Own(measure_rates),
-    plots: rates_plots,
-    concludes: &[],
-};
+pub(super) const RATES: Figure = Figure::own("tree-rates", measure_rates, rates_plots);
 
 /// Flops of an interaction with a body and with a cell, as counted in the paper's third footnote.
 const FLOPS: [f64; 2] = [38.0, 70.0];
@@ -154,14 +130,12 @@ fn measure_rates(session: &mut Session<'_>) -> Result<()> {
     let sizes = session.sizes.tree;
     let configs = session.sizes.tree_thetas.iter().map(|&theta| octgrav(theta));
     let configs: Vec<TreeConfig> = configs.chain([TreeConfig::default()]).collect();
-    for (done, n) in sizes.into_iter().enumerate() {
-        let places = Cloud::Plummer.places(n);
-        for (k, config) in configs.iter().enumerate() {
-            let part = (done as f64 + k as f64 / configs.len() as f64) / sizes.len() as f64;
-            if !session.progress(part, &format!("N = {n}, lists by {config}")) {
-                return Ok(());
-            }
-            let timer = TreeTimer::new(&gpu, config, &places, SOFTENING as f32);
+    session.expect(sizes.len() * configs.len());
+    for n in sizes {
+        let points = Cloud::Plummer.places(n);
+        for config in &configs {
+            session.step(&format!("N = {n}, lists by {config}"))?;
+            let timer = TreeTimer::new(&gpu, config, &points, SOFTENING as f32);
             let Some(mut timer) = if_it_fits(timer)? else { return Ok(()) };
             let samples = timer.walk_samples(WARMING_WALKS, session.sizes.rounds.0)?;
             let method = timer.stopwatch().method().name();
@@ -189,7 +163,7 @@ fn measure_rates(session: &mut Session<'_>) -> Result<()> {
                 if work > 0.0 && samples.iter().all(|secs| *secs > 0.0) {
                     record.set_samples(&samples);
                 } else {
-                    let why = "too little of it to be told from the rest of the walk";
+                    let why = "too little of it to be distinguished from the rest of the walk";
                     record = record.skipped(why);
                 }
                 session.records.push(record);
@@ -261,17 +235,7 @@ fn rates_plots(records: &[Record]) -> Vec<Plot> {
     ])
 }
 
-pub(super) const BONSAI: Figure = Figure {
-    name: "tree-bonsai",
-    title: "Whole steps by the tree against their error, beside Bonsai",
-    about: "Time of a whole step with a new tree, leapfrog and all, on Plummer spheres, by the usual rule with three alphas and by \
-            Bonsai's rule with theta 0.75 and 0.5; the error is the rms over 4,096 sinks against all pairs in f64. In grey the steps of \
-            Bonsai itself on an NVIDIA H200 (driver 580, its main branch built for CUDA 13, without density sums, mean of 20 steps \
-            by CUDA events), at the errors that its rule has here. On a graphics adapter alone.",
-    measure: Measure::Own(measure_bonsai),
-    plots: bonsai_plots,
-    concludes: &[],
-};
+pub(super) const BONSAI: Figure = Figure::own("tree-bonsai", measure_bonsai, bonsai_plots);
 
 /// Numbers of bodies, with milliseconds of a whole step of Bonsai for each of [`BONSAI_THETAS`].
 const BONSAI_MILLIS: [(usize, [f64; 2]); 3] =
@@ -296,18 +260,13 @@ fn measure_bonsai(session: &mut Session<'_>) -> Result<()> {
     if sizes.is_empty() {
         sizes.push(most.max(1));
     }
-    for (done, &n) in sizes.iter().enumerate() {
-        let part =
-            |k: usize| (done as f64 + k as f64 / (openings.len() + 1) as f64) / sizes.len() as f64;
-        if !session.progress(part(0), &format!("N = {n}, all pairs in f64")) {
-            return Ok(());
-        }
+    session.expect(sizes.len() * (openings.len() + 1));
+    for n in sizes {
+        session.step(&format!("N = {n}, all pairs in f64"))?;
         let problem = Problem::new(n)?;
-        for (k, &opening) in openings.iter().enumerate() {
+        for &opening in &openings {
             let config = TreeConfig { opening, ..TreeConfig::default() };
-            if !session.progress(part(k + 1), &format!("N = {n}, {config}")) {
-                return Ok(());
-            }
+            session.step(&format!("N = {n}, {config}"))?;
             let mut record = blank(session, BONSAI.name, &config, n);
             if if_it_fits(problem.measure(session, &config, &mut record))?.is_none() {
                 return Ok(());
@@ -360,13 +319,13 @@ fn bonsai_plots(records: &[Record]) -> Vec<Plot> {
             };
             own.clone().find(is_it).and_then(|(record, _)| record.rms_error)
         };
-        let places = BONSAI_THETAS.into_iter().zip(millis);
-        let places: Vec<CurvePoint> = places
+        let points = BONSAI_THETAS.into_iter().zip(millis);
+        let points: Vec<CurvePoint> = points
             .filter_map(|(theta, millis)| Some(CurvePoint::at(error(theta)?, millis)))
             .collect();
-        if !places.is_empty() {
+        if !points.is_empty() {
             let name = format!("{} bodies, Bonsai", short(n as f64));
-            curves.push(Curve::measured(name, places, GREY));
+            curves.push(Curve::measured(name, points, GREY));
         }
     }
     let x = Axis::decades("rms error of an acceleration");

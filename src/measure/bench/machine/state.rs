@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::gpu::AdapterInfo;
 
-/// The state at one moment; `None` for anything the system does not report.
+/// The state at one time; `None` for anything the system does not report.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct State {

@@ -1,7 +1,5 @@
 //! Axes: their range and the labels of their marks.
 
-use plotters::coord::ranged1d::{DefaultFormatting, KeyPointHint, Ranged};
-
 use super::Curve;
 pub use crate::measure::bench::names::number;
 use crate::measure::bench::names::thousands;
@@ -48,7 +46,7 @@ impl Axis {
     pub fn fitting(label: &str, curves: &[Curve]) -> Self {
         let (least, most) = curves
             .iter()
-            .flat_map(|curve| curve.places.iter().map(|place| place.y))
+            .flat_map(|curve| curve.points.iter().map(|point| point.y))
             .filter(|y| y.is_finite() && *y > 0.0)
             .fold((f64::INFINITY, 0.0f64), |(a, b), x| (a.min(x), b.max(x)));
         if most > 20.0 * least { Self::decades(label) } else { Self::linear(label) }
@@ -63,8 +61,8 @@ impl Axis {
     /// With a mark at each x of some curves.
     #[must_use]
     pub fn marked(self, curves: &[Curve]) -> Self {
-        let places = curves.iter().flat_map(|curve| &curve.places);
-        let mut marks: Vec<f64> = places.map(|place| place.x).collect();
+        let points = curves.iter().flat_map(|curve| &curve.points);
+        let mut marks: Vec<f64> = points.map(|point| point.x).collect();
         marks.sort_by(f64::total_cmp);
         marks.dedup();
         self.with_marks(marks)
@@ -76,29 +74,29 @@ impl Axis {
     }
 
     /// The position of a value on the drawn axis; `None` if it has none.
-    pub(super) fn place(&self, value: f64) -> Option<f64> {
-        let place = match self.scale {
+    pub(super) fn position(&self, value: f64) -> Option<f64> {
+        let position = match self.scale {
             Scale::Linear => value,
             Scale::Powers => value.log2(),
             Scale::Decades => value.log10(),
         };
-        place.is_finite().then_some(place)
+        position.is_finite().then_some(position)
     }
 
-    fn value(&self, place: f64) -> f64 {
+    fn value(&self, position: f64) -> f64 {
         match self.scale {
-            Scale::Linear => place,
-            Scale::Powers => place.exp2(),
-            Scale::Decades => 10f64.powf(place),
+            Scale::Linear => position,
+            Scale::Powers => position.exp2(),
+            Scale::Decades => 10f64.powf(position),
         }
     }
 
     /// The range of the drawn axis around `values`, and its marks; at most `most` of them are
     /// labelled.
     pub(super) fn layout(&self, values: impl Iterator<Item = f64>, most: usize) -> Layout {
-        let places = values.filter_map(|value| self.place(value));
+        let positions = values.filter_map(|value| self.position(value));
         let (mut low, mut high) =
-            places.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), x| (a.min(x), b.max(x)));
+            positions.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), x| (a.min(x), b.max(x)));
         if low > high {
             (low, high) = (0.0, 1.0);
         }
@@ -142,14 +140,14 @@ impl Axis {
             let step = (((last - first + 1) as f64 / most.max(2) as f64).ceil() as i64).max(1);
             (first..=last).step_by(step as usize).map(|i| i as f64).collect()
         } else {
-            self.marks.iter().filter_map(|value| self.place(*value)).collect()
+            self.marks.iter().filter_map(|value| self.position(*value)).collect()
         };
         Layout { low, high, marks }
     }
 
     /// The label of a mark.
-    pub(super) fn name(&self, place: f64) -> String {
-        short(self.value(place))
+    pub(super) fn name(&self, position: f64) -> String {
+        short(self.value(position))
     }
 }
 
@@ -161,22 +159,10 @@ pub(super) struct Layout {
     pub marks: Vec<f64>,
 }
 
-/// For plotters: a linear axis with given marks.
-impl Ranged for Layout {
-    type FormatOption = DefaultFormatting;
-    type ValueType = f64;
-
-    fn map(&self, value: &f64, (begin, end): (i32, i32)) -> i32 {
-        let part = (value - self.low) / (self.high - self.low);
-        begin + (part * f64::from(end - begin)).round() as i32
-    }
-
-    fn key_points<Hint: KeyPointHint>(&self, hint: Hint) -> Vec<f64> {
-        if hint.weight().allow_light_points() { Vec::new() } else { self.marks.clone() }
-    }
-
-    fn range(&self) -> std::ops::Range<f64> {
-        self.low..self.high
+impl Layout {
+    /// Where a position of the axis is drawn, with its ends at `begin` and `end`.
+    pub fn between(&self, position: f64, begin: f64, end: f64) -> f64 {
+        begin + (position - self.low) / (self.high - self.low) * (end - begin)
     }
 }
 
@@ -252,13 +238,13 @@ mod tests {
             assert!((1..=12).contains(&layout.marks.len()), "{layout:?}");
             assert!(layout.marks.iter().all(|m| (layout.low..=layout.high).contains(m)));
             for value in values {
-                let place = axis.place(value).unwrap_or(layout.low);
-                assert!((layout.low..=layout.high).contains(&place), "{layout:?}");
+                let position = axis.position(value).unwrap_or(layout.low);
+                assert!((layout.low..=layout.high).contains(&position), "{layout:?}");
             }
         }
         let fitting = |most: f64| {
-            let places = [1.0, most].map(|y| super::super::CurvePoint::at(0.0, y));
-            Axis::fitting("", &[Curve::measured("", places.to_vec(), 0)]).scale
+            let points = [1.0, most].map(|y| super::super::CurvePoint::at(0.0, y));
+            Axis::fitting("", &[Curve::measured("", points.to_vec(), 0)]).scale
         };
         assert_eq!((fitting(2.0), fitting(200.0)), (Scale::Linear, Scale::Decades));
     }

@@ -1,77 +1,68 @@
 //! Coloured cells over two axes, with the value in each and a colour scale at the right.
 
-use plotters::prelude::*;
-use plotters::style::text_anchor::{HPos, Pos, VPos};
+use super::svg::{self, MARGIN, Svg, TITLE, WIDTH};
+use super::{Map, number};
 
-use super::canvas::{self, NORMAL, SMALL, TITLE, WIDTH};
-use super::{Map, number, theme};
-
-const ROW: i32 = 34;
-const SCALE_WIDTH: i32 = 130;
+const ROW: f64 = 34.0;
+const SCALE_WIDTH: f64 = 130.0;
 
 /// The plot as SVG.
 pub(super) fn draw(plot: &Map) -> String {
-    let (columns, rows) = (plot.x.1.len() as i32, plot.y.1.len() as i32);
-    if columns == 0 || rows == 0 {
-        return canvas::nothing(&plot.title);
+    let (columns, rows) = (plot.x.1.len() as f64, plot.y.1.len() as f64);
+    if columns == 0.0 || rows == 0.0 {
+        return svg::nothing(&plot.title);
     }
-    let widest = plot.y.1.iter().map(|name| canvas::width(name, SMALL)).max().unwrap_or(0);
-    let (left, top) = (14 + 24 + widest + 8, TITLE + 8);
-    let column = (WIDTH as i32 - left - SCALE_WIDTH) / columns;
-    let bottom = top + rows * ROW;
-    canvas::sheet(&plot.title, (bottom + 56) as u32, |root| {
-        for (row, (name, cells)) in plot.y.1.iter().zip(&plot.cells).enumerate() {
-            let y = bottom - (row as i32 + 1) * ROW;
-            let place = (HPos::Right, VPos::Center);
-            canvas::text(root, name, (left - 8, y + ROW / 2), SMALL, theme::SOFT, place)?;
-            for (i, ratio) in cells.iter().enumerate() {
-                let x = left + i as i32 * column;
-                let corners = [(x + 1, y + 1), (x + column - 1, y + ROW - 1)];
-                let middle = (x + column / 2, y + ROW / 2);
-                let centre = (HPos::Center, VPos::Center);
-                match ratio.filter(|ratio| ratio.is_finite() && *ratio > 0.0) {
-                    Some(ratio) => {
-                        root.draw(&Rectangle::new(corners, theme::cell(ratio).filled()))?;
-                        let words = factor(ratio);
-                        canvas::text(root, &words, middle, SMALL, theme::ON_CELL, centre)?;
-                    }
-                    None => {
-                        root.draw(&Rectangle::new(corners, theme::GRID.filled()))?;
-                        canvas::text(root, "–", middle, SMALL, theme::SOFT, centre)?;
-                    }
-                }
-            }
+    let widest = plot.y.1.iter().map(|name| svg::width(name, 12.0)).fold(0.0, f64::max);
+    let (left, top) = (MARGIN + 32.0 + widest, TITLE + 8.0);
+    let column = (WIDTH - left - SCALE_WIDTH) / columns;
+    let (right, bottom) = (left + columns * column, top + rows * ROW);
+    let mut svg = Svg::new(&plot.title);
+    for (row, (name, cells)) in plot.y.1.iter().zip(&plot.cells).enumerate() {
+        let y = bottom - (row as f64 + 1.0) * ROW;
+        svg.text((left - 8.0, y + ROW / 2.0), "soft end", name);
+        for (i, ratio) in cells.iter().enumerate() {
+            let x = left + i as f64 * column;
+            let ratio = ratio.filter(|ratio| ratio.is_finite() && *ratio > 0.0);
+            let (colour, class, words) = match ratio {
+                Some(ratio) => (colour(ratio), "on-cell middle", factor(ratio)),
+                None => ("class=\"empty\"".to_owned(), "soft middle", "–".to_owned()),
+            };
+            svg.rectangle(&colour, (x + 1.0, y + 1.0), (column - 2.0, ROW - 2.0));
+            svg.text((x + column / 2.0, y + ROW / 2.0), class, &words);
         }
-        for (i, name) in plot.x.1.iter().enumerate() {
-            let at = (left + i as i32 * column + column / 2, bottom + 8);
-            canvas::text(root, name, at, SMALL, theme::SOFT, (HPos::Center, VPos::Top))?;
-        }
-        let middle = (left + columns * column / 2, bottom + 30);
-        let below = (HPos::Center, VPos::Top);
-        canvas::text(root, &plot.x.0, middle, NORMAL, theme::INK, below)?;
-        let ink = theme::INK;
-        let style = TextStyle::from(canvas::font(NORMAL))
-            .color(&ink)
-            .transform(FontTransform::Rotate270)
-            .pos(Pos::new(HPos::Center, VPos::Center));
-        root.draw(&Text::new(plot.y.0.clone(), (18, (top + bottom) / 2), style))?;
-        scale(root, plot, left + columns * column + 22, top)
-    })
+    }
+    for (i, name) in plot.x.1.iter().enumerate() {
+        svg.text((left + (i as f64 + 0.5) * column, bottom + 14.0), "soft middle", name);
+    }
+    svg.text(((left + right) / 2.0, bottom + 37.0), "middle", &plot.x.0);
+    svg.upright((18.0, (top + bottom) / 2.0), &plot.y.0);
+    scale(&mut svg, plot, right + 22.0, top);
+    svg.finish(bottom + 56.0)
 }
 
 /// Draws the colour scale.
-fn scale(root: &canvas::Area<'_>, plot: &Map, x: i32, top: i32) -> canvas::Drawn {
+fn scale(svg: &mut Svg, plot: &Map, x: f64, top: f64) {
     let steps = [16.0, 4.0, 2.0, 1.0, 0.5, 0.25, 1.0 / 16.0];
-    let place = (HPos::Left, VPos::Center);
-    canvas::text(root, &plot.ends.1, (x, top + 8), SMALL, theme::INK, place)?;
-    for (i, ratio) in steps.iter().enumerate() {
-        let y = top + 22 + i as i32 * 20;
-        let corners = [(x, y), (x + 22, y + 19)];
-        root.draw(&Rectangle::new(corners, theme::cell(*ratio).filled()))?;
-        canvas::text(root, &factor(*ratio), (x + 30, y + 10), SMALL, theme::SOFT, place)?;
+    let mut y = top + 22.0;
+    svg.text((x, top + 8.0), "small", &plot.ends.1);
+    for ratio in steps {
+        svg.rectangle(&colour(ratio), (x, y), (22.0, 19.0));
+        svg.text((x + 30.0, y + 10.0), "soft", &factor(ratio));
+        y += 20.0;
     }
-    let y = top + 22 + steps.len() as i32 * 20 + 12;
-    canvas::text(root, &plot.ends.0, (x, y), SMALL, theme::INK, place)
+    svg.text((x, y + 12.0), "small", &plot.ends.0);
+}
+
+/// The colour of a cell: orange for ratios below 1, blue above, pale near 1. It suits light and
+/// dark pages alike, with dark text on it.
+fn colour(ratio: f64) -> String {
+    // The scale ends at a factor of sixteen.
+    let at = (ratio.log2() / 4.0).clamp(-1.0, 1.0);
+    let full = if at < 0.0 { [0xF2, 0x8E, 0x49] } else { [0x56, 0xA8, 0xE8] };
+    let mix = |(pale, full): (i32, i32)| f64::from(pale) + at.abs() * f64::from(full - pale);
+    let [r, g, b] = [0xEF, 0xEC, 0xE6];
+    let [r, g, b] = [(r, full[0]), (g, full[1]), (b, full[2])].map(|pair| mix(pair) as u8);
+    format!("fill=\"#{r:02X}{g:02X}{b:02X}\"")
 }
 
 /// A ratio with few digits: 0.06×, 3.2×, 41×.

@@ -1,15 +1,13 @@
-//! Plots as SVG, drawn with the `plotters` crate: curves, bars and maps, for light and dark
-//! backgrounds.
+//! Plots as SVG: curves, bars and maps, for light and dark backgrounds.
 //!
 //! A plot is a description first, and one function draws it for all figures, so that they look
 //! alike.
 
 mod axis;
 mod bars;
-mod canvas;
 mod lines;
 mod map;
-mod theme;
+mod svg;
 
 pub use axis::{Axis, number, short};
 
@@ -43,7 +41,7 @@ pub struct Curve {
     /// Name in the legend.
     pub name: String,
     /// Points from left to right.
-    pub places: Vec<CurvePoint>,
+    pub points: Vec<CurvePoint>,
     /// How it is drawn.
     pub look: Look,
     /// Number of its colour; curves of the same colour belong together.
@@ -55,13 +53,13 @@ pub const GREY: usize = 7;
 
 impl Curve {
     /// A line with marks.
-    pub fn measured(name: impl Into<String>, places: Vec<CurvePoint>, colour: usize) -> Self {
-        Self { name: name.into(), places, look: Look::Measured, colour }
+    pub fn measured(name: impl Into<String>, points: Vec<CurvePoint>, colour: usize) -> Self {
+        Self { name: name.into(), points, look: Look::Measured, colour }
     }
 
     /// A dashed line: a prediction or a limit.
-    pub fn predicted(name: impl Into<String>, places: Vec<CurvePoint>, colour: usize) -> Self {
-        Self { name: name.into(), places, look: Look::Predicted, colour }
+    pub fn predicted(name: impl Into<String>, points: Vec<CurvePoint>, colour: usize) -> Self {
+        Self { name: name.into(), points, look: Look::Predicted, colour }
     }
 
     /// A predicted curve over the same x, with `y(x, last)` from the last point of this one.
@@ -71,9 +69,9 @@ impl Curve {
         colour: usize,
         y: impl Fn(f64, CurvePoint) -> f64,
     ) -> Option<Self> {
-        let last = *self.places.last()?;
-        let places = self.places.iter().map(|place| CurvePoint::at(place.x, y(place.x, last)));
-        Some(Self::predicted(name, places.collect(), colour))
+        let last = *self.points.last()?;
+        let points = self.points.iter().map(|point| CurvePoint::at(point.x, y(point.x, last)));
+        Some(Self::predicted(name, points.collect(), colour))
     }
 }
 
@@ -160,14 +158,14 @@ mod tests {
     use super::*;
 
     fn lines(values: &[f64]) -> Plot {
-        let place = |(i, &y): (usize, &f64)| CurvePoint { x: (1 << i) as f64, y, range: (y, y) };
+        let point = |(i, &y): (usize, &f64)| CurvePoint { x: (1 << i) as f64, y, range: (y, y) };
         Plot::Lines(Lines {
             title: "a < b & \"c\"".to_owned(),
             x: Axis::powers("bodies"),
             y: Axis::linear("rate, G/s"),
             curves: vec![Curve {
                 name: "<script>alert(1)</script>".to_owned(),
-                places: values.iter().enumerate().map(place).collect(),
+                points: values.iter().enumerate().map(point).collect(),
                 look: Look::Measured,
                 colour: 0,
             }],

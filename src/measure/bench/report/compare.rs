@@ -6,6 +6,7 @@ use super::html::svg;
 use super::template::{render, table};
 use crate::forces::direct::FLOPS;
 use crate::measure::bench::figures::rate;
+use crate::measure::bench::names::markdown;
 use crate::measure::plot::{Axis, Curve, CurvePoint, Plot, number, short};
 use crate::measure::{Kind, Record, Summary};
 
@@ -35,18 +36,18 @@ struct Side {
 
 /// Rate in G/s of the best kernel, and the remark on it.
 struct Best {
-    place: CurvePoint,
+    point: CurvePoint,
     kernel: String,
     remark: Option<String>,
 }
 
 impl Side {
     fn at(&self, n: f64) -> Option<&Best> {
-        self.best.iter().find(|best| best.place.x == n)
+        self.best.iter().find(|best| best.point.x == n)
     }
 
     fn most(&self) -> f64 {
-        self.best.iter().map(|best| best.place.y).fold(0.0, f64::max)
+        self.best.iter().map(|best| best.point.y).fold(0.0, f64::max)
     }
 
     /// The key by which runs are grouped.
@@ -70,14 +71,14 @@ pub fn compare(files: &[(String, Vec<Record>)]) -> Compared {
             for n in &columns {
                 let best = side.at(*n);
                 let mark = if best.is_some_and(|best| best.remark.is_some()) { "*" } else { "" };
-                row.push(best.map_or("–".to_owned(), |b| format!("{}{mark}", number(b.place.y))));
+                row.push(best.map_or("–".to_owned(), |b| format!("{}{mark}", number(b.point.y))));
             }
-            let within = side.best.iter().map(|best| half_width(best.place)).fold(0.0, f64::max);
+            let within = side.best.iter().map(|best| half_width(best.point)).fold(0.0, f64::max);
             row.push(format!("±{:.1} %", 100.0 * within));
             row.push(number(side.most() * FLOPS));
             rows.push(row);
             remarks.extend(side.best.iter().filter_map(|best| {
-                let (remark, n) = (best.remark.as_ref()?, short(best.place.x));
+                let (remark, n) = (best.remark.as_ref()?, short(best.point.x));
                 Some(format!("{}, {}, N = {n}, {}: {remark}", side.name, side.run, best.kernel))
             }));
         }
@@ -98,7 +99,7 @@ fn together(runs: &[Side], columns: &[f64]) -> Vec<String> {
     let (mut apart, mut most) = (0.0, 0.0f64);
     for n in columns {
         let rates: Vec<f64> =
-            runs.iter().filter_map(|side| side.at(*n).map(|best| best.place.y)).collect();
+            runs.iter().filter_map(|side| side.at(*n).map(|best| best.point.y)).collect();
         let summary = Summary::of(&rates);
         row.push(summary.map_or("–".to_owned(), |summary| number(summary.median)));
         if let Some(summary) = summary {
@@ -111,14 +112,14 @@ fn together(runs: &[Side], columns: &[f64]) -> Vec<String> {
     row
 }
 
-fn half_width(place: CurvePoint) -> f64 {
-    if place.y > 0.0 { (place.range.1 - place.range.0) / (2.0 * place.y) } else { 0.0 }
+fn half_width(point: CurvePoint) -> f64 {
+    if point.y > 0.0 { (point.range.1 - point.range.0) / (2.0 * point.y) } else { 0.0 }
 }
 
 /// The numbers of bodies that get a column: those of the standard table that occur.
 fn columns(sides: &[Side]) -> Vec<f64> {
     let all = sides.iter().flat_map(|side| &side.best);
-    let mut sizes: Vec<f64> = all.map(|best| best.place.x).collect();
+    let mut sizes: Vec<f64> = all.map(|best| best.point.x).collect();
     sizes.sort_by(f64::total_cmp);
     sizes.dedup();
     let standard = |n: &f64| (n.log2() / 2.0).fract() == 0.0 || *n > 9e5;
@@ -138,8 +139,8 @@ fn sides(files: &[(String, Vec<Record>)]) -> Vec<Side> {
             let all_on_all = record.sinks == record.sources && record.kind == Kind::Forces;
             // Timing including transfers is not comparable with timing on the device.
             let counts = record.kernel.is_some() || record.device.is_cpu();
-            let (true, true, Some(place)) = (all_on_all, counts, rate(record)) else { continue };
-            let place = CurvePoint { x: record.sinks as f64, ..place };
+            let (true, true, Some(point)) = (all_on_all, counts, rate(record)) else { continue };
+            let point = CurvePoint { x: record.sinks as f64, ..point };
             let device = &record.device;
             let new = Side {
                 file: file.clone(),
@@ -157,10 +158,10 @@ fn sides(files: &[(String, Vec<Record>)]) -> Vec<Side> {
                 sides.len() - 1
             });
             let (kernel, remark) = (record.kernel_in_words(), record.remark.clone());
-            let found = Best { place, kernel, remark };
+            let found = Best { point, kernel, remark };
             let best = &mut sides[index].best;
-            match best.iter_mut().find(|other| other.place.x == place.x) {
-                Some(other) if other.place.y < place.y => *other = found,
+            match best.iter_mut().find(|other| other.point.x == point.x) {
+                Some(other) if other.point.y < point.y => *other = found,
                 Some(_) => (),
                 None => best.push(found),
             }
@@ -173,20 +174,18 @@ fn sides(files: &[(String, Vec<Record>)]) -> Vec<Side> {
         if keys.iter().filter(|key| **key == keys[at]).count() > 1 {
             side.run += &format!(" ({})", side.file);
         }
-        side.best.sort_by(|a, b| a.place.x.total_cmp(&b.place.x));
+        side.best.sort_by(|a, b| a.point.x.total_cmp(&b.point.x));
     }
     // The fastest device and version comes first, with its runs together.
-    let mut most: Vec<((String, String, String), f64)> = Vec::new();
-    let owned = |side: &Side| (side.name.clone(), side.driver.clone(), side.version.clone());
-    for side in &sides {
-        match most.iter_mut().find(|(what, _)| *what == owned(side)) {
-            Some((_, known)) => *known = known.max(side.most()),
-            None => most.push((owned(side), side.most())),
-        }
-    }
-    most.sort_by(|a, b| b.1.total_cmp(&a.1));
-    sides.sort_by_key(|side| most.iter().position(|(what, _)| *what == owned(side)));
-    sides
+    let most = |side: &Side| {
+        let same = sides.iter().filter(|other| other.what() == side.what());
+        same.map(Side::most).fold(0.0, f64::max)
+    };
+    let most: Vec<f64> = sides.iter().map(most).collect();
+    let mut sorted: Vec<(f64, Side)> = most.into_iter().zip(sides).collect();
+    sorted
+        .sort_by(|(a, one), (b, other)| b.total_cmp(a).then_with(|| one.what().cmp(&other.what())));
+    sorted.into_iter().map(|(_, side)| side).collect()
 }
 
 fn plot(sides: &[Side]) -> Plot {
@@ -203,7 +202,7 @@ fn plot(sides: &[Side]) -> Plot {
         name
     };
     let curve = |(colour, side): (usize, &Side)| {
-        Curve::measured(name(side), side.best.iter().map(|best| best.place).collect(), colour)
+        Curve::measured(name(side), side.best.iter().map(|best| best.point).collect(), colour)
     };
     let curves: Vec<Curve> = sides.iter().enumerate().map(curve).collect();
     let y = Axis::fitting("rate, 10⁹ interactions/s", &curves);
@@ -213,20 +212,8 @@ fn plot(sides: &[Side]) -> Plot {
 impl Compared {
     /// The table in Markdown, for a README.
     pub fn markdown(&self) -> String {
-        let mut out = String::new();
-        for (i, row) in self.table.iter().enumerate() {
-            let cells: Vec<String> = row.iter().map(|cell| cell.replace('|', "\\|")).collect();
-            out += &format!("| {} |\n", cells.join(" | "));
-            if i == 0 {
-                let mark = |(column, _)| if column < 4 { "---|" } else { "---:|" };
-                let marks: String = row.iter().enumerate().map(mark).collect();
-                out += &format!("|{marks}\n");
-            }
-        }
-        for remark in &self.remarks {
-            out += &format!("\n\\* {}\n", remark.replace('|', "\\|"));
-        }
-        out
+        let columns = self.table.first().map_or(0, Vec::len);
+        markdown(&self.table, 4..columns, &self.remarks)
     }
 
     /// Table and plot as an HTML page.

@@ -1,5 +1,7 @@
 //! The report: one self-contained page that follows the reader's light or dark setting.
 
+use std::collections::HashMap;
+
 use minijinja::{Value, context};
 
 use super::tables::{ceilings, compiled, derivatives, rates, runs, times};
@@ -8,10 +10,24 @@ use crate::measure::figures::{FIGURES, Figure};
 use crate::measure::plot::Plot;
 use crate::measure::{Device, Kind, Record};
 
+/// What a figure shows, and how to read it.
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Text {
+    title: String,
+    about: String,
+}
+
+/// The texts of all figures by their names.
+fn texts() -> HashMap<String, Text> {
+    toml::from_str(include_str!("figures.toml")).expect("the texts of figures should be TOML")
+}
+
 /// The page for a session's records.
 pub fn page(records: &[Record]) -> String {
     let shown = FIGURES.iter().filter(|f| records.iter().any(|r| r.figure == f.name));
-    let figures: Vec<Value> = shown.map(|f| figure(f, records)).collect();
+    let texts = texts();
+    let figures: Vec<Value> = shown.map(|f| figure(f, &texts[f.name], records)).collect();
     let made = records.first().map(|first| {
         let Record { version, commit, date, .. } = first.clone();
         context! { version, commit, date }
@@ -21,15 +37,15 @@ pub fn page(records: &[Record]) -> String {
 }
 
 /// The section of a figure.
-fn figure(figure: &Figure, records: &[Record]) -> Value {
+fn figure(figure: &Figure, text: &Text, records: &[Record]) -> Value {
     let own: Vec<&Record> = records.iter().filter(|r| r.figure == figure.name).collect();
     let plots = figure.plots(records);
     let more = [compiled, derivatives, runs, times].map(|table| table(&own));
     let more: Vec<Value> = more.iter().filter(|rows| rows.len() > 1).map(|r| table(r)).collect();
     context! {
         name => figure.name,
-        title => figure.title,
-        about => figure.about,
+        title => &text.title,
+        about => text.about.trim(),
         says => figure.conclusions(records),
         plots => plots.iter().map(svg).collect::<Vec<_>>(),
         ceilings => filled(&ceilings(&own)),
@@ -97,6 +113,16 @@ fn remarks(records: &[&Record]) -> Vec<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_figure_has_a_title_and_says_how_to_read_it() {
+        let texts = texts();
+        assert_eq!(texts.len(), FIGURES.len());
+        for figure in FIGURES {
+            let text = &texts[figure.name];
+            assert!(!text.title.is_empty() && text.about.len() > 80, "{}", figure.name);
+        }
+    }
     use crate::forces::tree::TreeConfig;
     use crate::measure::bench::TreeFacts;
     use crate::measure::bench::record::tests::example;

@@ -263,11 +263,11 @@ fn on_device(gpu: &Gpu, case: &TreeCase, places: &[PointMass]) -> Result<(Found,
     }
     drop(forces);
     // An assumed low rate gives the smallest possible chunks.
-    let (_, pieces) = evaluate(&mut Throughput::fixed(4e3))?;
+    let (_, in_chunks) = evaluate(&mut Throughput::fixed(4e3))?;
     let bits = |sums: &[[f32; 4]]| -> Vec<[u32; 4]> {
         sums.iter().map(|sum| sum.map(f32::to_bits)).collect()
     };
-    let same = bits(&whole) == bits(&pieces);
+    let same = bits(&whole) == bits(&in_chunks);
     let (acceleration, potential) = whole
         .into_iter()
         .map(|sum| {

@@ -1,0 +1,93 @@
+//! SVG documents made of text, lines, circles and rectangles. Classes name their colours, which a
+//! style sheet gives for light and for dark pages.
+
+use std::fmt::Write;
+
+use minijinja::HtmlEscape;
+
+pub(super) const WIDTH: f64 = 760.0;
+/// Height of the title's line.
+pub(super) const TITLE: f64 = 34.0;
+pub(super) const MARGIN: f64 = 14.0;
+const STYLE: &str = include_str!("plot.css");
+
+/// A document under its title.
+pub(super) struct Svg {
+    title: String,
+    shapes: String,
+}
+
+/// Text as XML, in elements and in attributes. Slashes, which need no escape there, stay readable.
+fn escaped(text: &str) -> String {
+    HtmlEscape(&text.replace(char::is_control, " ")).to_string().replace("&#x2f;", "/")
+}
+
+impl Svg {
+    pub fn new(title: &str) -> Self {
+        let mut svg = Self { title: escaped(title), shapes: String::new() };
+        svg.text((MARGIN, TITLE / 2.0 + 2.0), "title", title);
+        svg
+    }
+
+    fn add(&mut self, shape: std::fmt::Arguments<'_>) {
+        writeln!(self.shapes, "{shape}").expect("memory should take it");
+    }
+
+    /// Text, vertically centred; its class says where `at` is along the text.
+    pub fn text(&mut self, (x, y): (f64, f64), class: &str, text: &str) {
+        let text = escaped(text);
+        self.add(format_args!(
+            "<text x=\"{x:.1}\" y=\"{y:.1}\" dy=\"0.35em\" class=\"{class}\">{text}</text>"
+        ));
+    }
+
+    /// Text from bottom to top, centred.
+    pub fn upright(&mut self, (x, y): (f64, f64), text: &str) {
+        let text = escaped(text);
+        self.add(format_args!(
+            "<text transform=\"translate({x:.1} {y:.1}) rotate(-90)\" dy=\"0.35em\" class=\"middle\">{text}</text>"
+        ));
+    }
+
+    pub fn line(&mut self, class: &str, points: impl IntoIterator<Item = (f64, f64)>) {
+        let points = points.into_iter().map(|(x, y)| format!("{x:.1},{y:.1}"));
+        let points = points.collect::<Vec<_>>().join(" ");
+        self.add(format_args!("<polyline class=\"line {class}\" points=\"{points}\"/>"));
+    }
+
+    pub fn circle(&mut self, class: &str, (x, y): (f64, f64), radius: f64) {
+        self.add(format_args!(
+            "<circle class=\"{class}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{radius}\"/>"
+        ));
+    }
+
+    /// A rectangle from its upper left corner on, with an attribute for its colour.
+    pub fn rectangle(&mut self, colour: &str, (x, y): (f64, f64), (width, height): (f64, f64)) {
+        self.add(format_args!(
+            "<rect {colour} x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\"/>"
+        ));
+    }
+
+    /// The document, with a description for screen readers.
+    pub fn finish(self, height: f64) -> String {
+        let Self { title, shapes } = self;
+        format!(
+            "<svg class=\"gravitile\" role=\"img\" aria-label=\"{title}\" width=\"{WIDTH}\" height=\"{height:.0}\" \
+             viewBox=\"0 0 {WIDTH} {height:.0}\" xmlns=\"http://www.w3.org/2000/svg\">\n\
+             <style>{STYLE}</style><title>{title}</title>\n\
+             <rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n{shapes}</svg>\n"
+        )
+    }
+}
+
+/// Approximate width of text in pixels: browsers choose the font.
+pub(super) fn width(text: &str, pixels: f64) -> f64 {
+    text.chars().count() as f64 * pixels * 0.56
+}
+
+/// The document of a plot without data.
+pub(super) fn nothing(title: &str) -> String {
+    let mut svg = Svg::new(title);
+    svg.text((MARGIN, 66.0), "soft", "nothing was measured for this plot");
+    svg.finish(110.0)
+}
