@@ -160,6 +160,83 @@ fn containers_name_the_driver_of_nvidia_only_if_nothing_else_does() {
     assert_eq!(start(), "drivers=");
 }
 
+/// Answers requests for these files until the process ends; returns its address.
+#[cfg(unix)]
+fn serve(files: Vec<(String, Vec<u8>)>) -> String {
+    use std::io::{BufRead, BufReader, Write};
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let lines = BufReader::new(stream.try_clone().unwrap()).lines();
+            let head: Vec<String> =
+                lines.map_while(Result::ok).take_while(|line| !line.is_empty()).collect();
+            let path = head[0].split(' ').nth(1).unwrap();
+            let found = files.iter().find(|(name, _)| format!("/{name}") == path);
+            let (code, bytes) =
+                found.map_or(("404 Not Found", &[][..]), |file| ("200 OK", &file.1));
+            let head = format!(
+                "HTTP/1.1 {code}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+                bytes.len()
+            );
+            let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(bytes));
+        }
+    });
+    address
+}
+
+/// With a program that only writes down how it was started.
+#[test]
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+fn demo_starts_a_downloaded_program_only_if_its_checksum_is_right() {
+    if !["curl", "wget"].iter().any(|tool| Path::new("/usr/bin").join(tool).exists()) {
+        skip::skipped("script/demo --download", "there is neither curl nor wget");
+        return;
+    }
+    let version = value(&read("Cargo.toml"), "version = ").to_owned();
+    let folder = tempfile::tempdir().unwrap();
+    let name = format!("gravitile-{version}-{}-unknown-linux-gnu", std::env::consts::ARCH);
+    let program = format!(
+        "#!/bin/sh\necho \"$@\" >>{}/started\necho gravitile {version}\n",
+        folder.path().display()
+    );
+    let packed = folder.path().join("packed");
+    std::fs::create_dir_all(packed.join(&name)).unwrap();
+    std::fs::write(packed.join(&name).join("gravitile"), program).unwrap();
+    let shell = |command: &str| {
+        let (is_done, said) = run(Command::new("sh").current_dir(&packed).args(["-c", command]));
+        assert!(is_done, "{command}: {said}");
+    };
+    shell(&format!("chmod +x {name}/gravitile && tar -czf {name}.tar.gz {name}"));
+    shell(&format!("sha256sum {name}.tar.gz >SHA256SUMS"));
+    let file = |name: &str| (name.to_owned(), std::fs::read(packed.join(name)).unwrap());
+    let (archive, sums) = (file(&format!("{name}.tar.gz")), file("SHA256SUMS"));
+    let mut changed = archive.clone();
+    changed.1[40] ^= 1;
+    let demo = |files| {
+        let film = folder.path().join("film.webp");
+        let mut demo = Command::new(root().join("script/demo"));
+        demo.arg("--download").arg(serve(files)).arg(&film);
+        // Without cargo: nothing may be compiled instead.
+        demo.env("CARGO_TARGET_DIR", folder.path().join("target")).env("PATH", "/usr/bin:/bin");
+        run(&mut demo)
+    };
+    let started = || std::fs::read_to_string(folder.path().join("started")).unwrap_or_default();
+    let (is_done, said) = demo(vec![changed, sums.clone()]);
+    assert!(!is_done && said.contains("the checksum of") && started().is_empty(), "{said}");
+    assert!(!folder.path().join("target/download").exists());
+    let others = (sums.0.clone(), b"0000  another.tar.gz\n".to_vec());
+    let (is_done, said) = demo(vec![archive.clone(), others]);
+    assert!(!is_done && said.contains("the checksum of") && started().is_empty(), "{said}");
+    let (is_done, said) = demo(vec![archive, sums]);
+    assert!(is_done, "{said}");
+    let started = started();
+    let lines: Vec<&str> = started.lines().collect();
+    assert_eq!(lines[0], "--version");
+    assert!(lines[1].contains("film.png") && lines[2].contains("film.webp"), "{started}");
+}
+
 /// A result as the page and the program hand it in.
 fn result() -> String {
     let run = "\"date\":\"2026-11-22\",\"begun\":\"19:08:29\"";
