@@ -60,6 +60,15 @@ ensure_window_tools() {
   fi
 }
 
+# Installs packages from PyPI into a virtual environment, unless a command is there: ensure_venv FOLDER COMMAND PACKAGE...
+ensure_venv() {
+  local folder=$1 command=$2
+  shift 2
+  [ ! -x "$folder/bin/$command" ] || return 0
+  python3 -c 'import ensurepip' 2>/dev/null || apt_install python3 python3-venv || return 1
+  python3 -m venv "$folder" && "$folder/bin/pip" install --quiet --timeout 15 --retries 2 "$@"
+}
+
 # The browser that the page is tested in, on a virtual display.
 ensure_browser() {
   command -v chromium >/dev/null || { say "no browser to test the page in: installing chromium"; apt_install chromium || true; }

@@ -16,6 +16,7 @@ mod instructions;
 mod kernels;
 mod live;
 mod living;
+mod packaging;
 mod physics;
 mod quotes;
 mod render;

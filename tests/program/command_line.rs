@@ -739,4 +739,16 @@ fn view_with_options_needs_no_input() {
         view.args(["view", "--engine", "gpu"]).env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY");
     let error = text(&view.output().unwrap().stderr);
     assert!(error.contains("no window can be opened here"), "{error}");
+    assert!(!error.contains("three commands"), "{error}");
+}
+
+#[test]
+fn program_without_arguments_and_display_names_three_commands() {
+    let mut bare = program::program();
+    let output = bare.env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY").output().unwrap();
+    let error = text(&output.stderr);
+    for part in ["no window can be opened here", "render", "run", "info", "--help"] {
+        assert!(error.contains(part), "{part}: {error}");
+    }
+    assert_eq!(output.status.code(), Some(2));
 }

@@ -9,6 +9,9 @@ mod blocks;
 mod check;
 mod child;
 mod convert;
+#[cfg(feature = "documents")]
+mod documents;
+mod first_commands;
 mod forces;
 mod formats;
 mod info;
@@ -94,6 +97,9 @@ enum Command {
     Analyse(analyse::Args),
     Shader(shader::Args),
     View(view::Args),
+    #[cfg(feature = "documents")]
+    #[command(hide = true)]
+    Documents(documents::Args),
 }
 
 /// How a command ended when nothing went wrong.
@@ -215,14 +221,14 @@ fn work() -> ExitCode {
         .parse_filters(&std::env::var("RUST_LOG").unwrap_or_else(|_| filter.to_owned()))
         .format(move |out, record| print::log(out, record, cli.verbose > 0))
         .init();
+    let is_bare = cli.command.is_none();
     let command = match cli.command {
         Some(command) => command,
         #[cfg(feature = "window")]
         None => Command::View(view::Args::default_scene()),
         #[cfg(not(feature = "window"))]
         None => {
-            // A program built without the window shows what else it can do.
-            Cli::parse_from(["gravitile", "--help"]);
+            first_commands::show();
             return ExitCode::SUCCESS;
         }
     };
@@ -250,6 +256,8 @@ fn work() -> ExitCode {
         Command::Analyse(args) => analyse::main(&args),
         Command::Shader(args) => shader::main(&args),
         Command::View(args) => view::main(args),
+        #[cfg(feature = "documents")]
+        Command::Documents(args) => documents::main(&args),
     };
     match ended {
         Ok(Ended::Done) => ExitCode::SUCCESS,
@@ -266,7 +274,13 @@ fn work() -> ExitCode {
         // The reader of our output went away (a pager closed, `head` had enough), which is not an
         // error.
         Err(error) if print::is_closed_pipe(&error) => ExitCode::SUCCESS,
-        Err(error) => fail(&error, 2),
+        Err(error) => {
+            let code = fail(&error, 2);
+            if is_bare && matches!(error.downcast_ref(), Some(Error::Display(_))) {
+                first_commands::show();
+            }
+            code
+        }
     }
 }
 

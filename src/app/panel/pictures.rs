@@ -19,7 +19,7 @@ macro_rules! picture {
         $crate::panel::pictures::Picture {
             scene: $scene,
             #[cfg(not(target_arch = "wasm32"))]
-            png: include_bytes!(concat!("../../../assets/welcome/", $scene, ".png")),
+            png: include_bytes!(concat!("../assets/welcome/", $scene, ".png")),
         }
     };
 }

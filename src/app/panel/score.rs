@@ -4,10 +4,7 @@ use egui::{Grid, RichText, Ui};
 
 use super::Action;
 use super::theme::{BRIGHT, DIM, WARN, heading, offer, progress};
-use gravitile::measure::{Record, Score, to_json_lines};
-
-/// The submitted scores, as a Markdown table between two marks.
-const SUBMITTED: &str = include_str!("../../../benches/results/README.md");
+use gravitile::measure::{Record, SUBMITTED_SCORES, Score, to_json_lines};
 
 /// The state of the measurement.
 #[derive(Default)]
@@ -92,7 +89,7 @@ fn table(ui: &mut Ui, own: &Score) {
             ui.label(RichText::new(cell).color(BRIGHT)).on_hover_text(&device);
         }
         ui.end_row();
-        for row in submitted(SUBMITTED) {
+        for row in submitted(SUBMITTED_SCORES) {
             for cell in row {
                 ui.label(cell);
             }
@@ -124,7 +121,7 @@ mod tests {
 
     #[test]
     fn submitted_scores_are_read_from_the_table() {
-        let rows = submitted(SUBMITTED);
+        let rows = submitted(SUBMITTED_SCORES);
         let h200 = rows.iter().find(|row| row[0] == "NVIDIA H200").expect("it is in the table");
         let rates: Vec<f64> =
             h200.iter().skip(1).map(|c| c.replace(',', "").parse().unwrap()).collect();

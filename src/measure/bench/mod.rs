@@ -21,7 +21,7 @@ pub use machine::Machine;
 pub use names::cpu_device;
 pub use record::{Device, FORMAT, Kind, Record};
 pub use run::Run;
-pub use score::Score;
+pub use score::{SUBMITTED_SCORES, Score};
 pub use steps::{Going, measure_steps, steps_of_score};
 pub use tree_facts::TreeFacts;
 

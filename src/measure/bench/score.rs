@@ -6,6 +6,8 @@ use crate::forces::direct::FLOPS;
 
 /// The numbers of bodies that make up the score.
 pub const SIZES: [usize; 3] = [1024, 16_384, 262_144];
+/// The submitted scores as a Markdown table, amid other text.
+pub const SUBMITTED_SCORES: &str = include_str!("../../../benches/results/README.md");
 /// The figure that measures it.
 pub(super) const FIGURE: &str = "score";
 

@@ -13,7 +13,7 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use flate2::{Compression, write::GzEncoder};
 
-use super::{bindings, scenes};
+use super::{bindings, scenes, scores};
 
 /// How the program is compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +27,9 @@ pub enum Profile {
 /// The page's files in `web/`.
 const FILES: &[&str] =
     &["index.html", "page.css", "page.js", "film.js", "worker.js", "sw.js", "icon.svg"];
+
+/// The files of the page of scores in `web/`, which the page itself does not load.
+const SCORES: &[&str] = &["scores.css", "scores.js"];
 
 /// Iterations of zopfli; 15, its default, make hardly smaller files.
 const ZOPFLI_ITERATIONS: NonZeroU64 = NonZeroU64::new(5).expect("more than none");
@@ -70,7 +73,8 @@ pub fn make(
         fs::read_to_string(root.join("web/index.html")).context("reading web/index.html")?;
     let index = index.replace(" data-bytes", &format!(" data-bytes=\"{bytes}\""));
     scenes::write(root, out, &index, url)?;
-    for name in FILES.iter().filter(|name| **name != "index.html") {
+    scores::write(root, out)?;
+    for name in FILES.iter().chain(SCORES).filter(|name| **name != "index.html") {
         let from = root.join("web").join(name);
         fs::copy(&from, out.join(name)).with_context(|| format!("copying {}", from.display()))?;
     }

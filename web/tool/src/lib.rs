@@ -5,6 +5,7 @@
 mod bindings;
 mod folder;
 mod scenes;
+mod scores;
 mod serve;
 
 pub use folder::{PageSize, Profile, make};

@@ -16,7 +16,7 @@ pub fn write(root: &Path, out: &Path, index: &str, url: Option<&str>) -> Result<
         let text = fs::read_to_string(&path)?;
         let (title, about) =
             title_and_summary(&text).with_context(|| format!("{}", path.display()))?;
-        let picture = root.join(format!("assets/welcome/{name}.png"));
+        let picture = root.join(format!("src/app/assets/welcome/{name}.png"));
         let mut tags = vec![
             ("og:type", "website".to_owned()),
             ("og:title", title.clone()),
@@ -43,6 +43,11 @@ fn title_and_summary(text: &str) -> Option<(String, String)> {
     Some((title.to_owned(), first.trim_end_matches('.').to_owned()))
 }
 
+/// Text as the content of an element or of an attribute.
+pub fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('"', "&quot;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
 fn page(
     index: &str,
     name: &str,
@@ -55,8 +60,6 @@ fn page(
     let rest = rest.split_once('\n').context("web/index.html ends after its description")?.1;
     let before = before.replace("<html ", &format!("<html data-scene=\"{name}\" "));
     ensure!(before.contains("data-scene"), "web/index.html has no attributes of html");
-    let escape =
-        |text: &str| text.replace('&', "&amp;").replace('"', "&quot;").replace('<', "&lt;");
     let mut page = format!("{before}<title>{} · gravitile</title>\n", escape(title));
     page += &format!("<meta name=\"description\" content=\"{}\">\n", escape(about));
     for (property, content) in tags {

@@ -121,9 +121,9 @@ fn fonts() -> egui::FontDefinitions {
     use egui::FontFamily::{Monospace, Proportional};
     let mut fonts = egui::FontDefinitions::empty();
     let files: [(&str, &[u8]); 3] = [
-        ("letters", include_bytes!("../../../../assets/fonts/letters.ttf")),
+        ("letters", include_bytes!("../../assets/fonts/letters.ttf")),
         ("icons", epaint_default_fonts::EGUI_ICONS),
-        ("code", include_bytes!("../../../../assets/fonts/code.ttf")),
+        ("code", include_bytes!("../../assets/fonts/code.ttf")),
     ];
     for (name, bytes) in files {
         let data = std::sync::Arc::new(egui::FontData::from_static(bytes));
