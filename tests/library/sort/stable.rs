@@ -83,7 +83,7 @@ fn sets(n: usize) -> Vec<(&'static str, Vec<u64>)> {
     let runs = (0..n)
         .map(|k| {
             let low = random.next() & 0x00ff_3f7f;
-            run = if random.next() % 75 == 0 { random.next() } else { run };
+            run = if random.next().is_multiple_of(75) { random.next() } else { run };
             if k % 3 == 0 { low } else { (run & !0x00ff_ffff) | low }
         })
         .collect();

@@ -314,7 +314,6 @@ fn tree(row: &TreeRow) -> Checked {
             ("with_potential", json!(case.potential)),
             ("rule", json!(rule)),
             ("leaf", json!(case.shape.leaf)),
-            ("lanes", json!(case.shape.walk.lanes)),
         ],
         errors: [&accelerations[..], &errors_of("potential_", row.potential)].concat(),
         conditions: vec![
