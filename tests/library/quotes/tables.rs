@@ -272,8 +272,17 @@ pub fn tree_steps(records: &[Record]) -> Result<String, String> {
 
 /// Times of the stages of the tree's forces by N.
 pub fn tree_parts(records: &[Record]) -> Result<String, String> {
-    let parts =
-        ["keys", "sort", "cells", "moments", "groups", "walk and forces", "balance", "whole"];
+    let parts = [
+        "keys",
+        "sort",
+        "cells",
+        "moments",
+        "groups",
+        "walk and forces",
+        "far cells",
+        "balance",
+        "whole",
+    ];
     let mut text =
         format!("\n| N | {} |\n|--:{}|\n", parts.join(" | "), "|--:".repeat(parts.len()));
     for n in TREE_SIZES {
