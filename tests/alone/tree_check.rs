@@ -81,6 +81,6 @@ fn correct_tree_passes_and_broken_kernels_fail() {
         assert!(what.contains("far cells of group"), "'{to}' for '{from}': {what}");
     }
     // Lists that are full lose nothing but time.
-    let full = check_with(disk, "tree/walk.wgsl", "far_count + UNIT < FAR_ROOM", "far_count < 8u");
+    let full = check_with(disk, "tree/walk.wgsl", "far_count + LANES < FAR_ROOM", "far_count < 8u");
     assert!(full.passed(), "{:?}", full.stages);
 }

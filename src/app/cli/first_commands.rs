@@ -12,9 +12,7 @@ gravitile: three commands that need no window:
 
 /// Prints them on standard error, next to the reason.
 pub fn show() {
-    if !print::is_silent() {
-        eprint!("{COMMANDS}");
-    }
+    print::aside(COMMANDS);
 }
 
 #[cfg(test)]

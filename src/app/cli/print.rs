@@ -53,6 +53,13 @@ pub fn notes(notes: &[String]) {
     notes.iter().for_each(|text| note(text));
 }
 
+/// Prints lines of text on standard error. Ignores a closed pipe.
+pub fn aside(text: &str) {
+    if !is_silent() {
+        let _ = std::io::stderr().lock().write_all(messages::lines(text).as_bytes());
+    }
+}
+
 /// [`note`] from a rank that is otherwise silent.
 pub fn from_any_rank(text: &str) {
     let line = messages::line(&format!("gravitile: {text}")) + "\n";
