@@ -133,6 +133,22 @@ fn refused_request_does_not_pause_run() {
     );
 }
 
+/// Browsers compile WGSL with a stricter compiler than the native program.
+#[test]
+#[ignore = "script/test --long"]
+fn tree_moves_bodies() {
+    let Some(mut browser) = open_browser(Graphics::WebGpu) else { return };
+    let link = "#scene=plummer&n=3000&engine=gpu&method=tree&dt=0.001&t=0.02&paused&embed";
+    let from = open_link(&mut browser, link);
+    let line = browser.wait_for_line(&["frame on", "paused"], from);
+    let step = line.split_once("step ").and_then(|(_, rest)| rest.split(' ').next());
+    assert!(
+        step.and_then(|step| step.parse::<u64>().ok()).is_some_and(|step| step >= 20),
+        "{line}"
+    );
+    browser.wait_for_quiet_console();
+}
+
 #[test]
 #[ignore = "script/test --long"]
 fn link_runs_to_its_time_and_embedded_page_has_no_controls() {
