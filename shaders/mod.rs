@@ -88,6 +88,7 @@ pub const FILES: &[(&str, &str)] = texts![
     "sort/keys.wgsl",
     "sort/long_runs.wgsl",
     "sort/params.wgsl",
+    "sort/rows.wgsl",
     "sort/runs.wgsl",
     "sort/scatter.wgsl",
     "tree/accepted.wgsl",

@@ -4,6 +4,7 @@
 
 //% include "sort/keys.wgsl"
 //% include "scan/threads.wgsl"
+//% include "sort/rows.wgsl"
 
 @group(0) @binding(0) var<storage, read_write> keys: array<Key>;
 @group(0) @binding(1) var<storage, read_write> payloads: array<u32>;
@@ -13,17 +14,12 @@
 @group(0) @binding(5) var<storage, read> count_on_device: array<u32>;
 @group(0) @binding(6) var<uniform> params: SortParams;
 
-const WAVES = 8u;
-
 // Of the runs that begin among this workgroup's: one more than where. Their order does not matter.
 var<workgroup> begins: array<u32, 256>;
 var<workgroup> begins_found: atomic<u32>;
 // Of one run: its begin and end.
 var<workgroup> bounds: vec2<u32>;
 var<workgroup> found: array<atomic<u32>, 256>;
-var<workgroup> places: array<u32, 256>;
-// [wave][digit]
-var<workgroup> masks: array<atomic<u32>, 2048>;
 
 fn key_at(i: u32, is_back: bool) -> Key {
     if is_back {
@@ -52,12 +48,8 @@ fn end_of(begin: u32, last: u32) -> u32 {
 fn pass_over(digit: u32, begin: u32, end: u32, thread: u32) {
     let is_back = digit % 2u == 1u;
     let shift = 8u * digit;
-    let wave = thread / 32u;
-    let bit = 1u << (thread % 32u);
     atomicStore(&found[thread], 0u);
-    for (var w = 0u; w < WAVES; w++) {
-        atomicStore(&masks[w * DIGITS + thread], 0u);
-    }
+    clear_masks(thread);
     workgroupBarrier();
     for (var i = begin + thread; i < end; i += DIGITS) {
         atomicAdd(&found[digit_of(key_at(i, is_back), shift)], 1u);
@@ -72,14 +64,9 @@ fn pass_over(digit: u32, begin: u32, end: u32, thread: u32) {
         if is_one {
             key = key_at(i, is_back);
             value = digit_of(key, shift);
-            atomicOr(&masks[wave * DIGITS + value], bit);
         }
-        workgroupBarrier();
+        let to = place_in_row(is_one, value, thread);
         if is_one {
-            var to = places[value] + countOneBits(atomicLoad(&masks[wave * DIGITS + value]) & (bit - 1u));
-            for (var w = 0u; w < wave; w++) {
-                to += countOneBits(atomicLoad(&masks[w * DIGITS + value]));
-            }
             if is_back {
                 keys[to] = key;
                 payloads[to] = sorted_payloads[i];
@@ -88,15 +75,7 @@ fn pass_over(digit: u32, begin: u32, end: u32, thread: u32) {
                 sorted_payloads[to] = payloads[i];
             }
         }
-        workgroupBarrier();
-        var placed = 0u;
-        for (var w = 0u; w < WAVES; w++) {
-            let at = w * DIGITS + thread;
-            placed += countOneBits(atomicLoad(&masks[at]));
-            atomicStore(&masks[at], 0u);
-        }
-        places[thread] += placed;
-        workgroupBarrier();
+        end_row(thread);
     }
     storageBarrier();
 }

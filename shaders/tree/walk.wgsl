@@ -6,8 +6,8 @@
 // `tree/far.wgsl`; if that list is full, it acts like the others.
 //
 // The stack cannot overflow: a turn pushes at most 64 entries and takes at least 8; with more than 112 on it a turn
-// takes one, which adds at most 7 per level, 147 in all. With room for 128 fewer the walk was 27 % slower, with 128 more
-// 4 % (one million bodies, NVIDIA H100): turns of one entry, and workgroup memory.
+// takes one, which adds at most 7 per level, 147 in all. With 52 and less memory the walk was 27 % slower, with 304 and
+// more memory 4 % (one million bodies, NVIDIA H100): too many turns of one entry, and fewer workgroups at a time.
 //
 // The order of the sums depends only on the tree and the group, not on how groups are distributed over dispatches. No
 // workgroup waits for another.
@@ -266,8 +266,8 @@ fn main(
     //% endif
     //% if output == "lists"
     let list = LENGTH * group;
-    var told_cells = 0u;
-    var told_bodies = 0u;
+    var written_cells = 0u;
+    var written_bodies = 0u;
     //% endif
     loop {
         //% if output == "counts"
@@ -342,15 +342,15 @@ fn main(
                 //% endif
             }
             //% endif
-            let now = workgroupUniformLoad(&found);
-            waiting_cells += now.x & 0xffffu;
-            height = height - (now.x >> 16u) + now.y;
-            waiting_leaves += now.z;
+            let turn = workgroupUniformLoad(&found);
+            waiting_cells += turn.x & 0xffffu;
+            height = height - (turn.x >> 16u) + turn.y;
+            waiting_leaves += turn.z;
             //% if expands
-            far_count += now.w;
+            far_count += turn.w;
             //% endif
             //% if output == "counts"
-            looked_at += (now.x & 0xffffu) + now.y + now.z + now.w;
+            looked_at += (turn.x & 0xffffu) + turn.y + turn.z + turn.w;
             //% endif
         }
         if is_first && outside > 0u {
@@ -398,7 +398,7 @@ fn main(
                 //% endif
                 //% if output == "lists"
                 if done + lane < bodies {
-                    lists[list + 3u + MOST_CELLS + told_bodies + lane] = body;
+                    lists[list + 3u + MOST_CELLS + written_bodies + lane] = body;
                 }
                 //% endif
                 workgroupBarrier();
@@ -430,7 +430,7 @@ fn main(
                 //% endif
                 workgroupBarrier();
                 //% if output == "lists"
-                told_bodies += many;
+                written_bodies += many;
                 //% elif output == "counts"
                 met_bodies += many;
                 //% endif
@@ -457,7 +457,7 @@ fn main(
                 let is_one = lane < many;
                 //% if output == "lists"
                 if is_one {
-                    lists[list + 3u + told_cells + lane] = cell;
+                    lists[list + 3u + written_cells + lane] = cell;
                 }
                 //% endif
                 let mass = cell_force[3u * cell];
@@ -494,7 +494,7 @@ fn main(
             //% endif
             workgroupBarrier();
             //% if output == "lists"
-            told_cells += many;
+            written_cells += many;
             //% elif output == "counts"
             met_cells += many;
             //% endif
@@ -517,8 +517,8 @@ fn main(
     //% endif
     //% if output == "lists"
     if lane == 0u {
-        lists[list] = told_cells;
-        lists[list + 1u] = told_bodies;
+        lists[list] = written_cells;
+        lists[list + 1u] = written_bodies;
         lists[list + 2u] = {% if expands %}far_count{% else %}0u{% endif %};
     }
     //% elif output == "share"
