@@ -72,7 +72,7 @@ impl Near {
         let s: [f32; 3] = std::array::from_fn(|axis| centre[axis] - self.middle[axis]);
         let d2 = s[0] * s[0] + s[1] * s[1] + s[2] * s[2] + softening_squared;
         let r2 = self.extent_squared;
-        r2 < 0.49 * d2 && 5.0 * r2 * (mass * r2 + 2.0 * trace) < self.lost * d2 * d2 * d2
+        (r2 < 0.49 * d2) & (5.0 * r2 * (mass * r2 + 2.0 * trace) < self.lost * d2 * d2 * d2)
     }
 }
 
@@ -123,16 +123,20 @@ impl Expansion {
     }
 
     /// Acceleration and potential at a place.
+    #[inline(always)]
     pub fn at(&self, place: [f32; 3]) -> ([f64; 3], f64) {
         let unit = f64::from(self.unit);
-        let y: [f64; 3] = std::array::from_fn(|axis| {
-            (f64::from(place[axis]) - f64::from(self.middle[axis])) / unit
-        });
+        let mut y = place.map(f64::from);
+        for (y, middle) in y.iter_mut().zip(self.middle) {
+            *y = (*y - f64::from(middle)) / unit;
+        }
         let sum = &self.sums;
         let three = |first: usize, axis: usize| sum[first + axis % 3];
         let product = y[0] * y[1] * y[2];
         let mut potential = sum[0];
-        let pull = std::array::from_fn(|i| {
+        let mut pull = [0.0; 3];
+        // A loop, since closures are not compiled with a caller's vector instructions.
+        for (i, pull) in pull.iter_mut().enumerate() {
             // The other two axes, in the order of the cycle x, y, z.
             let (j, k) = (i + 1, i + 2);
             let (x, y, z) = (y[i], y[j % 3], y[k % 3]);
@@ -150,8 +154,8 @@ impl Expansion {
                 / 6.0;
             let first = sum[1 + i];
             potential += x * (first + second / 2.0 + third / 3.0 + fourth / 4.0);
-            (first + second + third + fourth) / unit
-        });
+            *pull = (first + second + third + fourth) / unit;
+        }
         (pull, -potential)
     }
 }

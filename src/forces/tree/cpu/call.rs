@@ -219,34 +219,32 @@ impl Call {
         };
         unsafe { cells(&lists.cells, &rule.forces, &block, &mut sums, eps2) };
         let guard = self.softening_squared <= softening_squared(&self.frame, 0.0);
-        let mut index = 0;
+        // One after another, so that tiles are full.
+        lists.places.clear();
         for &(first, count) in &lists.runs {
-            let places = &self.tree.sorted[first as usize..][..count as usize];
-            unsafe { bodies(places, index, &block, &mut sums, eps2, guard) };
-            index += places.len();
+            lists.places.extend_from_slice(&self.tree.sorted[first as usize..][..count as usize]);
         }
-        let point = |&number: &u32| {
+        lists.places.extend(lists.points.iter().map(|&number| {
             let CellForce { centre: [x, y, z], mass, .. } = rule.forces[number as usize];
             [x, y, z, mass]
-        };
-        let points: Vec<PointMass> = lists.points.iter().map(point).collect();
-        unsafe { bodies(&points, index, &block, &mut sums, eps2, guard) };
-        index += points.len();
+        }));
+        unsafe { bodies(&lists.places, &block, &mut sums, eps2, guard) };
         if !lists.far.is_empty() {
             let mut expansion = Expansion::new(&reach.near);
             unsafe { (loops.expand)(&lists.far, &rule.forces, eps2, &mut expansion) };
-            sums.add(&expansion, &block);
+            unsafe { (loops.add)(&mut sums, &expansion, &block) };
         }
         for k in missed {
             self.take_off(&mut sums, &block, k, &self.tree.sorted[own[k] as usize]);
         }
         let units = (self.frame.acceleration_unit(), self.frame.potential_unit());
+        let [x, y, z] = &sums.acceleration;
         let gathered = |k: usize| Gathered {
-            acceleration: DVec3::from_array(sums.acceleration.map(|lanes| lanes[k])) * units.0,
+            acceleration: DVec3::new(x[k], y[k], z[k]) * units.0,
             potential: sums.potential[k] * units.1,
         };
         let interactions =
-            (lists.cells.len() + lists.far.len() + index) as u64 * block.count as u64;
+            (lists.cells.len() + lists.far.len() + lists.places.len()) as u64 * block.count as u64;
         ((0..block.count).map(gathered).collect(), interactions)
     }
 

@@ -95,7 +95,7 @@ impl Block {
     /// The box of the sinks, whose least acceleration is `least`, for these settings.
     pub fn reach(&self, config: &TreeConfig, least: f64) -> Reach {
         let over = |from: f32, choose: fn(f32, f32) -> f32| {
-            self.position.map(|lanes| lanes.into_iter().fold(from, choose))
+            self.position.each_ref().map(|lanes| lanes.iter().copied().fold(from, choose))
         };
         let (lower, upper) = (over(f32::INFINITY, f32::min), over(f32::NEG_INFINITY, f32::max));
         let (opening, order) = (config.walked(), config.moments);

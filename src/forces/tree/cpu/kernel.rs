@@ -31,9 +31,11 @@ pub(super) struct Sums {
 
 impl Sums {
     /// Adds an expansion at each sink.
+    #[inline(always)]
     pub fn add(&mut self, expansion: &Expansion, block: &Block) {
-        for k in 0..block.count {
-            let (pull, potential) = expansion.at(block.position.map(|lanes| lanes[k]));
+        let [x, y, z] = &block.position;
+        for k in 0..GROUP {
+            let (pull, potential) = expansion.at([x[k], y[k], z[k]]);
             for (sums, pull) in self.acceleration.iter_mut().zip(pull) {
                 sums[k] += pull;
             }
@@ -107,7 +109,7 @@ unsafe fn sinks<V: Lanes, const S: usize>(block: &Block, first: usize) -> [[V; 3
     })
 }
 
-/// Adds the attraction of bodies, whose indices in the list start at `index`, to `sums`.
+/// Adds the attraction of a list of bodies to `sums`.
 ///
 /// `EXCLUDE` leaves out a sink's own index; without it a sink at its source's position adds 0. With
 /// `guard` the potential leaves out pairs at the same position.
@@ -122,7 +124,6 @@ pub(super) unsafe fn bodies<
     const EXCLUDE: bool,
 >(
     places: &[PointMass],
-    index: usize,
     block: &Block,
     sums: &mut Sums,
     softening_squared: f32,
@@ -132,7 +133,7 @@ pub(super) unsafe fn bodies<
     unsafe {
         let eps2 = V::splat(softening_squared);
         for (tile, places) in places.chunks(TILE).enumerate() {
-            let index = (index + tile * TILE) as f32;
+            let index = (tile * TILE) as f32;
             for first in (0..block.count).step_by(S * V::WIDTH) {
                 let from = sinks::<V, S>(block, first);
                 let own: [V; S] =

@@ -7,11 +7,13 @@ use super::walk::{Lists, Opened, Reach};
 use crate::forces::direct::cpu::Kernel;
 
 /// See [`super::kernel::bodies`].
-type Bodies = unsafe fn(&[PointMass], usize, &Block, &mut Sums, f32, bool);
+type Bodies = unsafe fn(&[PointMass], &Block, &mut Sums, f32, bool);
 /// See [`super::kernel::cells`].
 type Cells = unsafe fn(&[u32], &[CellForce], &Block, &mut Sums, f32);
 /// See [`super::expand::expand`].
 type Expand = unsafe fn(&[u32], &[CellForce], f32, &mut Expansion);
+/// See [`Sums::add`].
+type Add = unsafe fn(&mut Sums, &Expansion, &Block);
 /// See [`super::walk::walk`].
 type Walk = unsafe fn(&Opened, &Reach, &mut Lists);
 
@@ -26,6 +28,7 @@ pub(super) struct Loops {
     pub quadrupoles: Cells,
     pub quadrupoles_potential: Cells,
     pub expand: Expand,
+    pub add: Add,
 }
 
 /// Compiles the loops for a vector type, with `$sinks` vectors of sinks in registers and the
@@ -40,11 +43,11 @@ macro_rules! entry {
                 ($loop:ident, $potential:literal, $exclude:literal) => {
                     $(#[target_feature(enable = $features)])?
                     unsafe fn $loop(
-                        a: &[PointMass], b: usize, c: &Block, d: &mut Sums, e: f32, f: bool,
+                        a: &[PointMass], b: &Block, c: &mut Sums, d: f32, e: bool,
                     ) {
                         // SAFETY: the processor has the instructions, as the caller guarantees.
                         unsafe {
-                            kernel::bodies::<$vector, $sinks, $potential, $exclude>(a, b, c, d, e, f);
+                            kernel::bodies::<$vector, $sinks, $potential, $exclude>(a, b, c, d, e);
                         }
                     }
                 };
@@ -78,6 +81,11 @@ macro_rules! entry {
             }
 
             $(#[target_feature(enable = $features)])?
+            unsafe fn add(a: &mut Sums, b: &Expansion, c: &Block) {
+                a.add(b, c);
+            }
+
+            $(#[target_feature(enable = $features)])?
             unsafe fn walk(a: &Opened, b: &Reach, c: &mut Lists) {
                 walk::walk(a, b, c);
             }
@@ -92,6 +100,7 @@ macro_rules! entry {
                 quadrupoles,
                 quadrupoles_potential,
                 expand,
+                add,
             };
         }
     };

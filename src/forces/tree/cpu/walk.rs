@@ -1,7 +1,9 @@
 //! The walk of a group: which cells act on it as a whole, and which bodies individually.
 
+use rayon::prelude::*;
+
 use super::super::far::Near;
-use super::super::{Cell, Moment, MultipoleOrder, Opening, Tree};
+use super::super::{Cell, Moment, MultipoleOrder, Opening, PointMass, Tree};
 
 /// Cells tested at once: all children of one cell.
 const CHILDREN: usize = 8;
@@ -47,6 +49,8 @@ pub struct Lists {
     pub far: Vec<u32>,
     /// Runs of bodies along the curve: first body and count.
     pub runs: Vec<(u32, u32)>,
+    /// The bodies of the runs and the points, as the kernel reads them.
+    pub(super) places: Vec<PointMass>,
     /// Children still to be tested: first cell and count.
     stack: Vec<(u32, u32)>,
 }
@@ -67,12 +71,15 @@ impl Opened {
         softening_squared: f32,
     ) -> Self {
         let moments = &tree.moments;
-        let column = |value: &dyn Fn(&Moment) -> f32| {
-            let mut column: Vec<f32> = moments.iter().map(value).collect();
-            // Padding, so that all eight lanes can be read from the last cell on.
-            column.resize(moments.len() + CHILDREN, 0.0);
+        // Padding, so that all eight lanes can be read from the last cell on.
+        let padded = moments.len() + CHILDREN - 1;
+        let column = |value: &(dyn Fn(&Moment) -> f32 + Sync)| {
+            let mut column: Vec<f32> = moments.par_iter().map(value).collect();
+            column.resize(padded, 0.0);
             column
         };
+        let mut cells = tree.cells.cells.clone();
+        cells.extend(cells.first().copied().into_iter().cycle().take(padded - moments.len()));
         let axes = [0, 1, 2];
         let least = opening.least_distance_squared();
         let squared = |moment: &Moment| (moment.radius * moment.radius * least) as f32;
@@ -89,19 +96,20 @@ impl Opened {
                     axes.map(|axis| column(&|m| m.upper[axis])),
                 ]
             }),
-            cells: tree.cells.cells.clone(),
+            cells,
         }
     }
 
-    /// Which of the eight cells from `first` on are accepted, and the squares of their distances.
+    /// What becomes of each of the eight cells from `first` on, of which `count` are there.
     #[inline(always)]
-    fn accepted(&self, first: usize, group: &Reach) -> ([bool; CHILDREN], [f32; CHILDREN]) {
+    fn verdicts(&self, first: usize, count: u32, group: &Reach) -> Verdicts {
         let eight = |column: &Vec<f32>| -> [f32; CHILDREN] {
             let lanes = &column[first..first + CHILDREN];
             std::array::from_fn(|k| lanes[k])
         };
         let centre = [0, 1, 2].map(|axis| eight(&self.centre[axis]));
         let (critical, radius_squared) = (eight(&self.critical), eight(&self.radius_squared));
+        let (trace, mass) = (eight(&self.trace), eight(&self.mass));
         let distance = |lower: &[[f32; CHILDREN]; 3], upper: &[[f32; CHILDREN]; 3]| {
             let mut squared = [0.0f32; CHILDREN];
             for axis in 0..3 {
@@ -122,48 +130,98 @@ impl Opened {
                 distance(&lower, &upper)
             }
         };
-        let accepted = std::array::from_fn(|k| {
-            (compared[k] * group.reach > critical[k]) & (from_centre[k] > radius_squared[k])
-        });
-        (accepted, from_centre)
+        let near = &group.near;
+        let mut verdicts = Verdicts::default();
+        for k in 0..CHILDREN {
+            // A cell without mass has -1.
+            let counts = ((k as u32) < count) & (critical[k] >= 0.0);
+            let accepted =
+                (compared[k] * group.reach > critical[k]) & (from_centre[k] > radius_squared[k]);
+            let at = [centre[0][k], centre[1][k], centre[2][k]];
+            let is_far = near.is_expanded(at, mass[k], trace[k], self.softening_squared);
+            let is_point = near.is_point(from_centre[k], trace[k]);
+            verdicts.opened[k] = u32::from(counts & !accepted);
+            verdicts.far[k] = u32::from(counts & accepted & is_far);
+            verdicts.points[k] = u32::from(counts & accepted & !is_far & is_point);
+            verdicts.cells[k] = u32::from(counts & accepted & !is_far & !is_point);
+        }
+        verdicts
+    }
+}
+
+/// For each of eight cells 1 in one of the lists, or in none.
+#[derive(Default)]
+struct Verdicts {
+    opened: [u32; CHILDREN],
+    far: [u32; CHILDREN],
+    points: [u32; CHILDREN],
+    cells: [u32; CHILDREN],
+}
+
+/// A list to which entries are appended without a branch: each is written, and the length grows if
+/// it is wanted. A branch on what a cell is would be mispredicted at every other cell.
+struct Appended<'a, T> {
+    entries: &'a mut Vec<T>,
+    length: usize,
+}
+
+impl<'a, T: Copy + Default> Appended<'a, T> {
+    /// Over what is in the list.
+    #[inline(always)]
+    fn new(entries: &'a mut Vec<T>) -> Self {
+        Self { entries, length: 0 }
+    }
+
+    /// Room for the entries of a turn.
+    #[inline(always)]
+    fn reserve(&mut self) {
+        if self.entries.len() < self.length + CHILDREN {
+            self.entries.resize(2 * (self.length + CHILDREN), T::default());
+        }
+    }
+
+    #[inline(always)]
+    fn push_if(&mut self, entry: T, is_wanted: u32) {
+        self.entries[self.length] = entry;
+        self.length += is_wanted as usize;
+    }
+
+    #[inline(always)]
+    fn end(self) {
+        self.entries.truncate(self.length);
     }
 }
 
 /// Fills `lists` for a group, starting at the root.
 #[inline(always)]
 pub(super) fn walk(opened: &Opened, group: &Reach, lists: &mut Lists) {
-    lists.cells.clear();
-    lists.points.clear();
-    lists.far.clear();
-    lists.runs.clear();
-    lists.stack.clear();
-    if !opened.cells.is_empty() {
-        lists.stack.push((0, 1));
-    }
-    while let Some((first, count)) = lists.stack.pop() {
-        let (accepted, distance_squared) = opened.accepted(first as usize, group);
-        for (k, accepted) in accepted.into_iter().enumerate().take(count as usize) {
-            let number = first as usize + k;
-            let cell = &opened.cells[number];
-            if opened.critical[number] < 0.0 {
-                // A cell without mass.
-            } else if accepted {
-                let centre = [0, 1, 2].map(|axis| opened.centre[axis][number]);
-                let (mass, trace) = (opened.mass[number], opened.trace[number]);
-                let near = &group.near;
-                let list = if near.is_expanded(centre, mass, trace, opened.softening_squared) {
-                    &mut lists.far
-                } else if near.is_point(distance_squared[k], trace) {
-                    &mut lists.points
-                } else {
-                    &mut lists.cells
-                };
-                list.push(number as u32);
-            } else if cell.is_leaf() {
-                lists.runs.push((cell.first, cell.count));
-            } else {
-                lists.stack.push((cell.child, cell.children));
-            }
+    let [mut cells, mut points, mut far] =
+        [&mut lists.cells, &mut lists.points, &mut lists.far].map(Appended::new);
+    let [mut runs, mut stack] = [&mut lists.runs, &mut lists.stack].map(Appended::new);
+    stack.reserve();
+    stack.push_if((0, 1), u32::from(!opened.cells.is_empty()));
+    while stack.length > 0 {
+        stack.length -= 1;
+        let (first, count) = stack.entries[stack.length];
+        let verdicts = opened.verdicts(first as usize, count, group);
+        cells.reserve();
+        points.reserve();
+        far.reserve();
+        runs.reserve();
+        stack.reserve();
+        let below = &opened.cells[first as usize..first as usize + CHILDREN];
+        for (k, cell) in below.iter().enumerate() {
+            let number = first + k as u32;
+            cells.push_if(number, verdicts.cells[k]);
+            points.push_if(number, verdicts.points[k]);
+            far.push_if(number, verdicts.far[k]);
+            let is_leaf = u32::from(cell.is_leaf());
+            runs.push_if((cell.first, cell.count), verdicts.opened[k] & is_leaf);
+            stack.push_if((cell.child, cell.children), verdicts.opened[k] & !is_leaf);
         }
     }
+    cells.end();
+    points.end();
+    far.end();
+    runs.end();
 }
