@@ -52,6 +52,7 @@ pub const FILES: &[(&str, &str)] = texts![
     "integrate/leapfrog.wgsl",
     "integrate/strongest.wgsl",
     "interaction/gravity.wgsl",
+    "interaction/gravity_both.wgsl",
     "interaction/hermite.wgsl",
     "interaction/refined.wgsl",
     "measure/cached.wgsl",

@@ -10,6 +10,9 @@
 //% include "body.wgsl"
 //% include "force/bindings.wgsl"
 //% include "interaction/gravity.wgsl"
+//% if vec2
+//% include "interaction/gravity_both.wgsl"
+//% endif
 //% if then_step
 //% include "integrate/drift.wgsl"
 //% endif
@@ -46,8 +49,11 @@ fn main(
         tile[{{ load }}u * TILE + lane] = body_{{ load }};
         workgroupBarrier();
         {% if load > 0 %}if tiles_begin + {{ load }}u * TILE < end {% endif %}{
+//% for k in range(r // 2 if vec2 else 0)
+            var both_{{ k }} = mat3x2<f32>();
+//% endfor
 //% for k in range(r)
-//% if not alone
+//% if not alone and not vec2
             var sum_{{ k }} = vec3<f32>(0.0);
 //% endif
 //% if potential
@@ -69,8 +75,11 @@ fn main(
 //% for copy in range(turns)
                 let slot_{{ copy }} = {{ load }}u * TILE + (column + {{ copy }}u) * Q + local.y;
                 let source_{{ copy }} = tile[slot_{{ copy }}];
+//% for k in range(r // 2 if vec2 else 0)
+                both_{{ k }} = attract_both(both_{{ k }}, sinks_{{ k }}, source_{{ copy }}, softening_squared);
+//% endfor
 //% for k in range(r)
-//% if not alone
+//% if not alone and not vec2
                 sum_{{ k }} = attract(sum_{{ k }}, sink_{{ k }}.xyz, source_{{ copy }}, softening_squared);
 //% endif
 //% if potential
@@ -89,6 +98,10 @@ fn main(
             let mass = block_masses[tiles_begin / TILE + {{ load }}u];
 //% endif
 //% for k in range(r)
+//% if vec2
+//% set both = "both_" ~ k // 2
+            let sum_{{ k }} = vec3({{ both }}[0][{{ k % 2 }}], {{ both }}[1][{{ k % 2 }}], {{ both }}[2][{{ k % 2 }}]);
+//% endif
 //% if not alone
             total_{{ k }} {{ "= fma(vec3(mass), sum_" ~ k ~ ", total_" ~ k ~ ")" if one_mass else "+= sum_" ~ k }};
 //% endif

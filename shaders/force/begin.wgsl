@@ -40,6 +40,9 @@
 //% endif
 //% endfor
 
+//% for k in range(r // 2 if vec2 else 0)
+    let sinks_{{ k }} = transpose(mat2x3(sink_{{ 2 * k }}.xyz, sink_{{ 2 * k + 1 }}.xyz));
+//% endfor
 //% if then_step
     let begin = 0u;
     let end = BODIES;

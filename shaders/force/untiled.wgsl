@@ -1,11 +1,15 @@
 // The same loop without workgroup memory: each thread reads every source from the storage buffer.
 // This is the baseline that tiling is measured against. All threads of a workgroup read the same source
 // at the same time, so a cache can serve them; on such devices, and on a CPU, this kernel may be faster.
-// The sources may also come in uniform buffers, one after the other, padded to whole blocks of p.
+// The sources may also come in uniform buffers, one after the other, padded to whole blocks of p; or each thread loads
+// one into registers, from where the others of its subgroup read it.
 // r, u and s as in all_pairs.wgsl; sums are formed over blocks of p sources, in the same order.
 //% include "body.wgsl"
 //% include "force/bindings.wgsl"
 //% include "interaction/gravity.wgsl"
+//% if vec2
+//% include "interaction/gravity_both.wgsl"
+//% endif
 //% if then_step
 //% include "integrate/drift.wgsl"
 //% endif
@@ -14,11 +18,18 @@
 fn main(
     @builtin(workgroup_id) workgroup: vec3<u32>,
     @builtin(local_invocation_id) local: vec3<u32>,
+//% if broadcast
+    @builtin(subgroup_size) subgroup_size: u32,
+    @builtin(subgroup_invocation_id) subgroup_lane: u32,
+//% endif
 ) {
 //% include "force/begin.wgsl"
     for (var block_begin = begin; block_begin < end; block_begin += P) {
+//% for k in range(r // 2 if vec2 else 0)
+        var both_{{ k }} = mat3x2<f32>();
+//% endfor
 //% for k in range(r)
-//% if not alone
+//% if not alone and not vec2
         var sum_{{ k }} = vec3<f32>(0.0);
 //% endif
 //% if potential
@@ -39,7 +50,16 @@ fn main(
 //% if potential
         {{ "if is_apart" if apart else "} else" }} {
 //% endif
-//% if uniform
+//% if broadcast
+        // Threads load one source each, and all of a subgroup read it from its register. Past the end is a massless
+        // body. P is a multiple of the subgroup's size, which is one of u.
+        for (var j = block_begin; j < block_end; j += subgroup_size) {
+            var own = vec4<f32>(0.0);
+            if j + subgroup_lane < block_end {
+                own = sources[j + subgroup_lane];
+            }
+            for (var turn = 0u; turn < subgroup_size; turn += {{ turns }}u) {
+//% elif uniform
         // Blocks are padded, so there is no remainder.
         for (var j = block_begin; j < block_begin + P; j += {{ turns }}u) {
 //% else
@@ -48,9 +68,16 @@ fn main(
         for (; j + {{ turns - 1 }}u < block_end; j += {{ turns }}u) {
 //% endif
 //% for copy in range(turns)
+//% if broadcast
+            let source_{{ copy }} = subgroupShuffle(own, turn + {{ copy }}u);
+//% else
             let source_{{ copy }} = sources[j + {{ copy }}u];
+//% endif
+//% for k in range(r // 2 if vec2 else 0)
+            both_{{ k }} = attract_both(both_{{ k }}, sinks_{{ k }}, source_{{ copy }}, softening_squared);
+//% endfor
 //% for k in range(r)
-//% if not alone
+//% if not alone and not vec2
             sum_{{ k }} = attract(sum_{{ k }}, sink_{{ k }}.xyz, source_{{ copy }}, softening_squared);
 //% endif
 //% if potential
@@ -61,11 +88,17 @@ fn main(
 //% endfor
 //% endfor
         }
-//% if turns > 1 and not uniform
+//% if broadcast
+        }
+//% endif
+//% if turns > 1 and not uniform and not broadcast
         for (; j < block_end; j += 1u) {
             let source = sources[j];
+//% for k in range(r // 2 if vec2 else 0)
+            both_{{ k }} = attract_both(both_{{ k }}, sinks_{{ k }}, source, softening_squared);
+//% endfor
 //% for k in range(r)
-//% if not alone
+//% if not alone and not vec2
             sum_{{ k }} = attract(sum_{{ k }}, sink_{{ k }}.xyz, source, softening_squared);
 //% endif
 //% if potential
@@ -82,6 +115,10 @@ fn main(
         let mass = block_masses[{{ "(window_begin + block_begin)" if uniform else "block_begin" }} / P];
 //% endif
 //% for k in range(r)
+//% if vec2
+//% set both = "both_" ~ k // 2
+        let sum_{{ k }} = vec3({{ both }}[0][{{ k % 2 }}], {{ both }}[1][{{ k % 2 }}], {{ both }}[2][{{ k % 2 }}]);
+//% endif
 //% if not alone
         total_{{ k }} {{ "= fma(vec3(mass), sum_" ~ k ~ ", total_" ~ k ~ ")" if one_mass else "+= sum_" ~ k }};
 //% endif

@@ -22,9 +22,6 @@ pub struct Tier {
     pub f64: bool,
     /// Subgroup operations.
     pub subgroups: bool,
-    /// Threads of each subgroup, if subgroup operations are supported and all subgroups have this
-    /// size.
-    pub subgroup_size: Option<u32>,
     /// Additive blending into 32-bit float targets; without, 16-bit floats serve.
     pub float32_blending: bool,
     /// Mapped storage (Vulkan only): the host writes into storage buffers in device memory and
@@ -37,6 +34,9 @@ pub struct Tier {
 pub struct Limits {
     /// Threads per workgroup.
     pub threads_per_workgroup: u32,
+    /// The least and the most threads in a subgroup, powers of two; `None` without subgroup
+    /// operations.
+    pub subgroup_sizes: Option<[u32; 2]>,
     /// Threads per workgroup in x.
     pub workgroup_x: u32,
     /// Threads per workgroup in y.
@@ -214,9 +214,6 @@ impl Gpu {
                 timestamps: features.contains(wgpu::Features::TIMESTAMP_QUERY),
                 f64: features.contains(wgpu::Features::SHADER_F64),
                 subgroups: features.contains(wgpu::Features::SUBGROUP),
-                subgroup_size: Some(properties.subgroup_min_size)
-                    .filter(|_| features.contains(wgpu::Features::SUBGROUP))
-                    .filter(|size| *size == properties.subgroup_max_size),
                 float32_blending: features.contains(wgpu::Features::FLOAT32_BLENDABLE),
                 mapped_storage: features.contains(wgpu::Features::MAPPABLE_PRIMARY_BUFFERS),
             },
@@ -227,6 +224,9 @@ impl Gpu {
                 workgroup_memory: got.max_compute_workgroup_storage_size,
                 workgroups: got.max_compute_workgroups_per_dimension,
                 storage_buffer: got.max_storage_buffer_binding_size.min(got.max_buffer_size),
+                subgroup_sizes: features
+                    .contains(wgpu::Features::SUBGROUP)
+                    .then_some([properties.subgroup_min_size, properties.subgroup_max_size]),
                 uniform_alignment: got.min_uniform_buffer_offset_alignment,
                 texture_side: got.max_texture_dimension_2d,
                 memory: reported.memory,
@@ -393,6 +393,7 @@ mod tests {
     #[test]
     fn body_limit_respects_buffer_size_and_memory() {
         let limits = Limits {
+            subgroup_sizes: None,
             threads_per_workgroup: 256,
             workgroup_x: 256,
             workgroup_y: 256,

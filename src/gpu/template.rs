@@ -134,7 +134,7 @@ mod tests {
     fn unrolling_repeats_interaction_text() {
         let values = context! {
             p => 64, q => 1, r => 2, u => 4, guarded => false, loaded => 1, potential => false,
-            alone => false, one_mass => false, uniform => false, then_step => false
+            alone => false, one_mass => false, uniform => false, then_step => false, broadcast => false, vec2 => false
         };
         let text = assemble("force/all_pairs.wgsl", values).unwrap();
         assert_eq!(text.matches("= attract(").count(), 8);

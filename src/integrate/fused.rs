@@ -27,11 +27,12 @@ pub struct Fused {
 /// The assembled WGSL for this many bodies: the force kernel of `variant` (whose potential switch
 /// is ignored).
 pub fn wgsl(variant: &KernelVariant, bodies: u32) -> Result<String> {
-    let KernelConfig { p, q, r, u, .. } = variant.config;
+    let KernelConfig { p, q, r, u, broadcast, vec2, .. } = variant.config;
+    let vec2 = vec2 && !variant.guarded;
     let (guarded, loaded) = (variant.guarded, variant.config.tiles_at_once());
     let values = context! {
         p, q, r, u, loaded, bodies, guarded, potential => false, one_mass => false, uniform => false, alone => false,
-        then_step => true,
+        then_step => true, broadcast, vec2,
     };
     template::assemble(variant.file(), values)
 }

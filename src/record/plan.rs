@@ -322,6 +322,7 @@ mod tests {
             match path {
                 "/kernel/untiled" => kernel["tiled"] = Value::from(kernel["untiled"] != true),
                 "/kernel/uniform" => kernel["tiled"] = Value::from(kernel["uniform"] != true),
+                "/kernel/broadcast" => kernel["tiled"] = Value::from(kernel["broadcast"] != true),
                 "/kernel/tiled" => kernel["untiled"] = Value::from(kernel["tiled"] != true),
                 _ => {}
             }

@@ -37,6 +37,12 @@ pub struct KernelRequest {
     /// Read sources from a uniform buffer, 4,096 at a time, instead of workgroup memory
     #[cfg_attr(feature = "options", arg(long, conflicts_with_all = ["tiled", "one_workgroup"]))]
     pub uniform: bool,
+    /// Keep sources in registers, passed between the threads of a subgroup, instead of in workgroup memory
+    #[cfg_attr(feature = "options", arg(long, conflicts_with_all = ["tiled", "uniform", "one_workgroup"]))]
+    pub broadcast: bool,
+    /// Compute two sinks of a thread in one operation on vectors of two; needs an even r
+    #[cfg_attr(feature = "options", arg(long, conflicts_with = "one_workgroup"))]
+    pub vec2: bool,
     /// Read sources from tiles in workgroup memory, even if the default does not
     #[cfg_attr(feature = "options", arg(long))]
     pub tiled: bool,
@@ -73,6 +79,8 @@ impl KernelRequest {
         s: None,
         untiled: false,
         uniform: false,
+        broadcast: false,
+        vec2: false,
         tiled: false,
         dispatch: Dispatch::Auto,
         checked: false,
@@ -97,6 +105,8 @@ impl KernelRequest {
         let words = [
             ("--untiled", self.untiled),
             ("--uniform", self.uniform),
+            ("--broadcast", self.broadcast),
+            ("--vec2", self.vec2),
             ("--tiled", self.tiled),
             ("--one-workgroup", !self.dispatch.is_auto()),
         ];

@@ -12,6 +12,7 @@ use crate::measure::{Ceiling, Timer};
 const DEFAULT: KernelConfig = KernelConfig { u: 4, ..KernelConfig::tiled(64) };
 
 const LIMITS: Limits = Limits {
+    subgroup_sizes: Some([32, 64]),
     threads_per_workgroup: 1024,
     workgroup_x: 1024,
     workgroup_y: 1024,

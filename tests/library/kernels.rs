@@ -2,6 +2,8 @@
 
 use crate::common;
 
+use gravitile::forces::direct::gpu::{GpuSingle, KernelRequest};
+use gravitile::forces::{ForceEngine, Forces, Identity, Outputs, Sinks, Sources, TestBodies};
 use gravitile::measure::{cases, check, check_steps, steps_cases};
 
 #[test]
@@ -42,4 +44,32 @@ fn steps_in_one_workgroup_agree_with_f64() {
         }
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+/// Pairs of sinks and sources in registers are another way to the same operations in the same order.
+#[test]
+fn pairs_and_registers_have_the_bits_of_the_plain_kernel() {
+    let gpu = common::gpu();
+    let bodies = TestBodies::new(3000, 7);
+    let sources = Sources::new(&bodies.position, &bodies.mass);
+    let sinks = Sinks::new(&bodies.position, Identity::Offset(0));
+    let bits = |request: KernelRequest| {
+        let mut engine = GpuSingle::new(gpu.clone(), request);
+        let mut found = Forces::default();
+        engine.evaluate_from(&sources, &sinks, 0.05, &Outputs::ACCELERATION, &mut found).unwrap();
+        found.acceleration.iter().flat_map(|a| a.to_array().map(f64::to_bits)).collect::<Vec<_>>()
+    };
+    let shape = |p| KernelRequest { p: Some(p), r: Some(4), u: Some(4), ..KernelRequest::NONE };
+    let tiled = KernelRequest { tiled: true, ..shape(64) };
+    assert!(bits(tiled) == bits(KernelRequest { vec2: true, ..tiled }));
+    let untiled = KernelRequest { untiled: true, ..shape(128) };
+    assert!(bits(untiled) == bits(KernelRequest { vec2: true, ..untiled }));
+    match gpu.limits.subgroup_sizes {
+        Some([least, most]) if least >= 4 && most <= 128 => {
+            let broadcast = KernelRequest { untiled: false, broadcast: true, ..untiled };
+            assert!(bits(untiled) == bits(broadcast));
+            assert!(bits(untiled) == bits(KernelRequest { vec2: true, ..broadcast }));
+        }
+        sizes => common::skip::skipped("broadcast", &format!("subgroups: {sizes:?}")),
+    }
 }

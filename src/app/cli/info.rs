@@ -60,7 +60,9 @@ pub fn main(args: &Args) -> Result<Ended> {
     let mut text = format!("gravitile {}\ncpu engine: {cpu}\n", env!("CARGO_PKG_VERSION"));
     if found.is_empty() {
         text += "graphics adapters: none (no Vulkan, Metal or DX12 driver found)\n";
-        text += "  on Debian or Ubuntu: sudo apt install mesa-vulkan-drivers libvulkan1\n";
+        if cfg!(target_os = "linux") {
+            text += "  on Debian or Ubuntu: sudo apt install mesa-vulkan-drivers libvulkan1\n";
+        }
     }
     for (index, (info, gpu)) in found.iter().enumerate() {
         text += &format!("adapter {index}: {} ({})\n", info.name, info.class.name());
@@ -148,7 +150,13 @@ fn capabilities(gpu: &Gpu, n: usize) -> String {
         limits.texture_side,
         yes(tier.timestamps),
         yes(tier.f64),
-        yes(tier.subgroups),
+        limits.subgroup_sizes.map_or_else(
+            || "no".to_owned(),
+            |[least, most]| match least == most {
+                true => format!("of {least}"),
+                false => format!("of {least} to {most}"),
+            }
+        ),
         yes(tier.float32_blending),
         yes(tier.mapped_storage),
     )
@@ -206,6 +214,7 @@ fn adapter_json(info: &AdapterInfo, gpu: Option<&Arc<Gpu>>, n: usize) -> Result<
             "timestamps": gpu.tier.timestamps,
             "f64": gpu.tier.f64,
             "subgroups": gpu.tier.subgroups,
+            "subgroup_sizes": gpu.limits.subgroup_sizes,
             "float32_blending": gpu.tier.float32_blending,
             "mapped_storage": gpu.tier.mapped_storage,
         })),

@@ -84,8 +84,15 @@ impl KernelForm {
         let mut tiled = !requested.untiled;
         if ui.checkbox(&mut tiled, "tiled").on_hover_text(about).changed() {
             let u = if tiled { divisor(requested.u, requested.p) } else { requested.u };
-            *requested =
-                KernelConfig { untiled: !tiled, q: 1, u, dispatch: Dispatch::Auto, ..*requested };
+            *requested = KernelConfig {
+                untiled: !tiled,
+                uniform: false,
+                broadcast: false,
+                q: 1,
+                u,
+                dispatch: Dispatch::Auto,
+                ..*requested
+            };
         }
         let about = "All bodies in one workgroup's memory, many steps per dispatch: for a few hundred bodies, \
                      where launching a dispatch costs more than its work";

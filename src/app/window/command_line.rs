@@ -364,6 +364,8 @@ mod tests {
             "s" => &["--slices", "3"],
             "untiled" => &["--untiled"],
             "uniform" => &["--uniform"],
+            "broadcast" => &["--broadcast"],
+            "vec2" => &["--vec2", "--r", "2"],
             "tiled" => &["--tiled"],
             "one_workgroup" => &["--one-workgroup"],
             "checked" => &["--checked"],

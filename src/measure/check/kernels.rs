@@ -164,6 +164,12 @@ fn configurations() -> Vec<KernelConfig> {
         KernelConfig { untiled: true, uniform: true, u: 4, r: 2, ..base },
         KernelConfig { p: 128, untiled: true, uniform: true, u: 16, r: 8, s: 4, ..base },
         KernelConfig { untiled: true, uniform: true, s: 2, ..checked },
+        KernelConfig { p: 64, r: 2, u: 4, vec2: true, ..base },
+        KernelConfig { p: 128, r: 8, u: 8, s: 3, vec2: true, ..base },
+        KernelConfig { untiled: true, r: 4, u: 3, vec2: true, ..base },
+        KernelConfig { untiled: true, uniform: true, r: 2, u: 4, vec2: true, ..base },
+        KernelConfig { untiled: true, broadcast: true, r: 4, u: 4, s: 2, ..base },
+        KernelConfig { p: 256, untiled: true, broadcast: true, r: 2, u: 2, vec2: true, ..checked },
     ]
 }
 

@@ -148,7 +148,8 @@ impl Ceilings {
     /// a CPU.
     pub fn on(gpu: &Gpu, samples: &[CeilingSamples]) -> Self {
         let in_series = gpu.adapter.class == DeviceClass::Software;
-        let (subgroup, units) = (gpu.tier.subgroup_size, gpu.limits.units);
+        let sizes = gpu.limits.subgroup_sizes.filter(|[least, most]| least == most);
+        let (subgroup, units) = (sizes.map(|[size, _]| size), gpu.limits.units);
         let rates = samples.iter().map(|samples| (samples.ceiling, samples.per_sec()));
         Self { in_series, subgroup, units, ..Self::of(rates) }
     }

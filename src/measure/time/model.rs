@@ -182,7 +182,7 @@ pub fn predict(
     // A thread's sources, one after another.
     let first = per(Ceiling::LoneThread);
     let further = per(Ceiling::LoneChains).min(first);
-    let read = if config.untiled && !config.uniform {
+    let read = if config.untiled && !config.uniform && !config.broadcast {
         GROUP_OF_READS * per(Ceiling::LoneRead)
     } else {
         0.0

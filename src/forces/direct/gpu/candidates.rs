@@ -71,7 +71,8 @@ const WINDOWS: [(u32, u32, u32); 5] =
 
 /// The shape without workgroup memory, the baseline for tiles.
 pub fn untiled(shape: KernelConfig) -> KernelConfig {
-    KernelConfig { untiled: true, uniform: false, dispatch: Dispatch::Auto, q: 1, ..shape }
+    let in_memory = KernelConfig { uniform: false, broadcast: false, ..shape };
+    KernelConfig { untiled: true, dispatch: Dispatch::Auto, q: 1, ..in_memory }
 }
 
 /// Shapes for `n` bodies, most promising first: `default`, the same untiled, windows of uniform
@@ -169,7 +170,8 @@ pub fn shapes(default: KernelConfig, n: usize, bounds: &Bounds) -> Found {
     found
 }
 
-/// Shapes that differ from `shape` in the unrolling, or by a factor of two in r or s.
+/// Shapes that differ from `shape` in the unrolling, by a factor of two in r or s, by computing two
+/// sinks at once, or by sources in registers in place of tiles.
 pub fn neighbours(shape: KernelConfig, n: usize, bounds: &Bounds) -> Found {
     let mut found = Found::default();
     let mut add = |config: KernelConfig| found.add(config, n, bounds);
@@ -182,6 +184,16 @@ pub fn neighbours(shape: KernelConfig, n: usize, bounds: &Bounds) -> Found {
         }
         for r in [shape.r * 2, shape.r / 2] {
             add(KernelConfig { r, ..shape });
+        }
+        add(KernelConfig { vec2: !shape.vec2, ..shape });
+        if shape.q == 1
+            && let Some([least, _]) = bounds.limits.subgroup_sizes
+        {
+            let u = shape.u.min(least);
+            let in_registers =
+                KernelConfig { untiled: true, uniform: false, broadcast: true, u, ..shape };
+            add(in_registers);
+            add(KernelConfig { vec2: true, ..in_registers });
         }
     }
     found

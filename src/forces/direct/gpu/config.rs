@@ -34,6 +34,14 @@ pub struct KernelConfig {
     /// window.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub uniform: bool,
+    /// Untiled, with the sources in registers: the threads of a subgroup load one each and pass them
+    /// on. On Apple's GPUs a subgroup moves four times as many bytes so as from workgroup memory.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub broadcast: bool,
+    /// With forces of two sinks in each operation, for even r. Potentials and softening 0 have the
+    /// same sums without. For GPUs with packed arithmetic (AMD's CDNA, VOPD).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub vec2: bool,
     /// How its steps are dispatched.
     #[serde(rename = "one_workgroup", default, skip_serializing_if = "Dispatch::is_auto")]
     pub dispatch: Dispatch,
@@ -53,9 +61,10 @@ impl KernelConfig {
     /// The chapter's kernel in its simplest form: tiles of `p` sources, one sink per thread,
     /// nothing unrolled. All other shapes are described by their differences from it.
     pub const fn tiled(p: u32) -> Self {
-        let (untiled, uniform, own) = (false, false, false);
+        let (untiled, uniform, broadcast, vec2, own) = (false, false, false, false, false);
         let (dispatch, checks) = (Dispatch::Auto, Checks::Off);
-        Self { p, q: 1, r: 1, u: 1, s: 1, untiled, uniform, dispatch, checks, own }
+        let (q, r, u, s) = (1, 1, 1, 1);
+        Self { p, q, r, u, s, untiled, uniform, broadcast, vec2, dispatch, checks, own }
     }
 
     /// A sensible shape for a class of device and a number of sinks and sources, until tuning has
@@ -240,6 +249,13 @@ impl KernelConfig {
         if self.uniform && !self.untiled {
             return Err(Error::value("--uniform", "given", "without tiles (untiled)"));
         }
+        if self.broadcast && (!self.untiled || self.uniform) {
+            let allowed = "without tiles and without --uniform";
+            return Err(Error::value("--broadcast", "given", allowed));
+        }
+        if self.vec2 && !self.r.is_multiple_of(2) {
+            return Err(Error::value("r", self.r, "even with --vec2"));
+        }
         let parts = self.p * self.s;
         if self.uniform && (parts > WINDOW || !WINDOW.is_multiple_of(parts)) {
             let allowed = format!("a divisor of the window's {WINDOW} sources with --uniform");
@@ -248,6 +264,9 @@ impl KernelConfig {
         match self.dispatch {
             Dispatch::OneWorkgroup if self.untiled => {
                 return Err(Error::value("--one-workgroup", "given", "without --untiled"));
+            }
+            Dispatch::OneWorkgroup if self.vec2 => {
+                return Err(Error::value("--one-workgroup", "given", "without --vec2"));
             }
             Dispatch::OneWorkgroup if self.s != 1 => {
                 return Err(Error::value("s (slices)", self.s, "1 with --one-workgroup"));
@@ -274,6 +293,15 @@ impl KernelConfig {
             let (x, y) = (limits.workgroup_x, limits.workgroup_y);
             return Err(format!("p = {p}, q = {q}, but it allows p <= {x} and q <= {y}"));
         }
+        if self.broadcast {
+            let [least, most] = limits.subgroup_sizes.ok_or("--broadcast needs subgroups")?;
+            if !p.is_multiple_of(most) || !least.is_multiple_of(self.u) {
+                return Err(format!(
+                    "p = {p}, u = {}, but with --broadcast and subgroups of {least} to {most} threads p must be a multiple of {most} and u divide {least}",
+                    self.u
+                ));
+            }
+        }
         if self.workgroup_memory() > limits.workgroup_memory {
             let (bytes, most) = (self.workgroup_memory(), limits.workgroup_memory);
             if self.dispatch == Dispatch::OneWorkgroup {
@@ -296,8 +324,13 @@ impl std::fmt::Display for KernelConfig {
         write!(f, "p={p} q={q} r={r} u={u} s={s}")?;
         if self.uniform {
             write!(f, " uniform")?;
+        } else if self.broadcast {
+            write!(f, " broadcast")?;
         } else if self.untiled {
             write!(f, " untiled")?;
+        }
+        if self.vec2 {
+            write!(f, " vec2")?;
         }
         if let Some(name) = self.dispatch.name() {
             write!(f, " {name}")?;
@@ -327,6 +360,8 @@ mod tests {
         check(KernelConfig { p: 0, ..TILED }, "p is 0");
         check(KernelConfig { r: 17, ..TILED }, "r is 17, but must be between 1 and 16");
         check(KernelConfig { u: 3, ..TILED }, "a divisor of p = 64");
+        check(KernelConfig { r: 3, vec2: true, ..TILED }, "r is 3, but must be even with --vec2");
+        check(KernelConfig { broadcast: true, ..TILED }, "without tiles");
         check(KernelConfig { s: 0, ..TILED }, "s (slices) is 0");
         check(KernelConfig { untiled: true, ..TILED }, "q is 2");
         let fused = KernelConfig { dispatch: Dispatch::Fused, ..TILED };

@@ -14,6 +14,9 @@
 //!   `shaders/force/pack.wgsl`). The masses are checked again whenever bodies are uploaded; if they
 //!   vary, the ordinary kernel is used.
 //! - Uniform memory. `--uniform` reads the packed sources in windows of 64 KiB of a uniform buffer.
+//! - Registers. `--broadcast` has the threads of a subgroup load one source each and read those of
+//!   the others from their registers.
+//! - Pairs. `--vec2` computes two sinks of a thread in each operation.
 //! - Guarded. If the softening is so small that m / r^3 leaves the range of f32, a body's own term
 //!   would be infinity times zero; this kernel forms no power beyond 1 / r^2
 //!   ([`KernelVariant::new`]).

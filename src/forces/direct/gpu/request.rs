@@ -38,17 +38,22 @@ impl KernelRequest {
         // A number that only tiled kernels have asks for tiles.
         let may_be_untiled = !self.tiled && self.q.is_none_or(|q| q == 1);
         let uniform = self.uniform || (default.uniform && may_be_untiled && !self.untiled);
-        let untiled = self.untiled || uniform || (default.untiled && may_be_untiled);
+        let broadcast = self.broadcast
+            || (default.broadcast && may_be_untiled && !self.untiled && !self.uniform);
+        let untiled = self.untiled || uniform || broadcast || (default.untiled && may_be_untiled);
+        let r = self.r.unwrap_or(default.r);
         let largest_unroll = (1..=default.u).rev().find(|u| p.is_multiple_of(*u)).unwrap_or(1);
         KernelConfig {
             p,
             // Several threads per sink come from tuning, not from guessing.
             q: self.q.unwrap_or(default.q),
-            r: self.r.unwrap_or(default.r),
+            r,
             u: self.u.unwrap_or(largest_unroll),
             s: self.s.unwrap_or(default.s),
             untiled,
-            uniform,
+            uniform: uniform && !self.broadcast,
+            broadcast,
+            vec2: self.vec2 || (default.vec2 && r.is_multiple_of(2)),
             dispatch: if self.fixes_nothing() { default.dispatch } else { self.dispatch },
             checks: self.checked.into(),
             own: false,
@@ -64,8 +69,10 @@ impl From<KernelConfig> for KernelRequest {
             r: Some(config.r),
             u: Some(config.u),
             s: Some(config.s),
-            untiled: config.untiled && !config.uniform,
+            untiled: config.untiled && !config.uniform && !config.broadcast,
             uniform: config.uniform,
+            broadcast: config.broadcast,
+            vec2: config.vec2,
             tiled: !config.untiled,
             dispatch: config.dispatch,
             checked: config.checks.into(),

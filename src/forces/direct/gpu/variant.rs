@@ -54,6 +54,7 @@ impl KernelVariant {
     pub fn of_potentials(self) -> Self {
         let KernelConfig { r, u, untiled, uniform, .. } = self.config;
         let config = KernelConfig {
+            vec2: false,
             r: r.min(4),
             u: if u.is_multiple_of(4) { 4 } else { u.min(4) },
             untiled: untiled && !uniform,
@@ -73,13 +74,23 @@ impl KernelVariant {
         }
         // Twice as many sums need more registers, and it should compile fast.
         let u = if u.is_multiple_of(4) { 4 } else { u.min(4) };
-        let config = KernelConfig { r: r.min(8), u, ..self.config };
+        let config = KernelConfig { r: r.min(8), u, vec2: false, ..self.config };
         Some(Self { config, potential: true, alone: false, ..self })
     }
 
     /// Whether the kernel works with reordered sources: one with potentials needs their indices.
     pub fn can_sort(&self) -> bool {
         !self.guarded && !self.potential && !self.config.own && self.config.q == 1
+    }
+
+    /// Whether two sinks share each operation.
+    pub fn is_vec2(&self) -> bool {
+        self.config.vec2 && !self.guarded && !self.potential
+    }
+
+    /// Whether threads read each other's registers: not with potentials, whose loops diverge.
+    pub fn is_broadcast(&self) -> bool {
+        self.config.broadcast && !self.potential
     }
 
     /// Whether it reads a copy of the sources.
@@ -110,13 +121,14 @@ impl KernelVariant {
             return Ok(text);
         }
         let KernelConfig { p, q, r, u, s: slices, uniform, .. } = self.config;
+        let (vec2, broadcast) = (self.is_vec2(), self.is_broadcast());
         let Self { guarded, potential, alone, one_mass, .. } = *self;
         let window = WINDOW;
         let loaded = self.config.tiles_at_once();
         template::assemble(
             self.file(),
             context! {
-                p, q, r, u, slices, loaded, guarded, potential, alone, one_mass, uniform, window,
+                p, q, r, u, slices, loaded, guarded, potential, alone, one_mass, uniform, window, broadcast, vec2,
                 then_step => false,
             },
         )
@@ -143,9 +155,17 @@ mod tests {
         for (p, q) in [(1, 1), (8, 1), (64, 1), (256, 1), (64, 4), (16, 16), (1024, 1)] {
             for r in [1, 2, 4, 8] {
                 for u in [1, 2, 4, 8, 32] {
-                    for (untiled, uniform) in [(false, false), (true, false), (true, true)] {
-                        let config =
-                            KernelConfig { q, r, u, untiled, uniform, ..KernelConfig::tiled(p) };
+                    for (untiled, uniform, broadcast, vec2) in [
+                        (false, false, false, false),
+                        (true, false, false, false),
+                        (true, true, false, false),
+                        (true, false, true, true),
+                        (false, false, false, true),
+                        (true, false, false, true),
+                    ] {
+                        let shape =
+                            KernelConfig { untiled, uniform, broadcast, ..KernelConfig::tiled(p) };
+                        let config = KernelConfig { q, r, u, vec2, ..shape };
                         if config.validate(None).is_err() {
                             continue;
                         }
