@@ -23,6 +23,8 @@
 //! with FILE a name in benches/results/ without extension; 'tree' is
 //! docs/figures/tree/nvidia-h200.jsonl.
 
+#![cfg(feature = "bench")]
+
 mod tables;
 
 use std::collections::BTreeMap;

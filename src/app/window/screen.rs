@@ -53,9 +53,12 @@ fn refused(problem: &str) -> Error {
 
 #[cfg(not(target_arch = "wasm32"))]
 fn no_driver(error: &Error) -> Error {
+    let advice = match cfg!(target_os = "linux") {
+        true => "on Debian or Ubuntu: sudo apt install mesa-vulkan-drivers; ",
+        false => "",
+    };
     Error::Display(format!(
-        "a window needs a graphics driver, but {error}; on Debian or Ubuntu: sudo apt install \
-         mesa-vulkan-drivers; 'gravitile render' makes films without one"
+        "a window needs a graphics driver, but {error}; {advice}'gravitile render' makes films without one"
     ))
 }
 
