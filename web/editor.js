@@ -145,7 +145,7 @@ export function editor(place) {
     check.disabled = true;
     verdict.replaceChildren(make("p", {}, "Checking …"));
     try {
-      const answer = await onDevice("judge", [area.value], { patience: 60_000 });
+      const answer = await onDevice("judge", [area.value], { patience: 180_000 });
       const good = answer.passed;
       const items = answer.findings.map(({ ok, words }) => make("li", { className: ok ? "" : "bad" }, words));
       verdict.replaceChildren(

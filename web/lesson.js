@@ -196,12 +196,12 @@ function slowMotion() {
   const ABOUT = { p: "threads along the sinks", q: "threads per sink", r: "sinks per thread", u: "interactions unrolled", s: "slices of the sources" };
   const values = {};
   const inputs = sliders.map(([name, least, most, value]) => {
-    const shown = make("output", {}, String(2 ** value));
+    const shown = make("span", {}, String(2 ** value));
     values[name] = 2 ** value;
     const input = make("input", { type: "range", min: least, max: most, value, ariaValueText: String(2 ** value) });
     input.oninput = () => {
       values[name] = 2 ** Number(input.value);
-      shown.value = input.ariaValueText = String(values[name]);
+      shown.textContent = input.ariaValueText = String(values[name]);
       paint();
     };
     return make("label", {}, make("span", {}, `${name}: ${ABOUT[name]} = `, shown), input);
