@@ -109,6 +109,37 @@ pub fn translate(name: &str, text: &str, language: Language, checks: Checks) -> 
     }
 }
 
+/// A fault of a text: where, from 1 on (0 if unknown), and what is wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// The line.
+    pub line: u32,
+    /// The column, in bytes.
+    pub column: u32,
+    /// What is wrong.
+    pub message: String,
+}
+
+/// The first fault of a text, if it is not WGSL or not valid.
+pub fn fault(text: &str) -> Option<Fault> {
+    let at = |place: Option<SourceLocation>, message: String| {
+        let (line, column) = place.map_or((0, 0), |place| (place.line_number, place.line_position));
+        Some(Fault { line, column, message })
+    };
+    let module = match naga::front::wgsl::parse_str(text) {
+        Ok(module) => module,
+        Err(error) => {
+            let labels = error.labels().map(|(_, label)| label);
+            let words = [error.message()].into_iter().chain(labels);
+            return at(error.location(text), pointed(words, None, text));
+        }
+    };
+    match Validator::new(ValidationFlags::all(), Capabilities::empty()).validate(&module) {
+        Ok(_) => None,
+        Err(error) => at(error.location(text), reasons(&error).join(", ")),
+    }
+}
+
 /// The most characters shown of a line of the text.
 const MOST_CHARS: usize = 100;
 
@@ -121,6 +152,11 @@ fn unread(error: &ParseError, text: &str) -> String {
 
 /// The error for a text that is WGSL but not valid.
 fn invalid<E: std::error::Error>(error: &WithSpan<E>, text: &str) -> String {
+    let words = reasons(error);
+    pointed(words.iter().map(String::as_str), error.location(text), text)
+}
+
+fn reasons<E: std::error::Error>(error: &WithSpan<E>) -> Vec<String> {
     let mut words = vec![error.as_inner().to_string()];
     let mut because = error.as_inner().source();
     while let Some(reason) = because {
@@ -128,7 +164,7 @@ fn invalid<E: std::error::Error>(error: &WithSpan<E>, text: &str) -> String {
         because = reason.source();
     }
     words.extend(error.spans().map(|(_, label)| label.clone()));
-    pointed(words.iter().map(String::as_str), error.location(text), text)
+    words
 }
 
 /// `line 35, column 17: WHAT, WHY; in 'THE LINE'`.

@@ -3,10 +3,11 @@
 //! [`choose()`] adds to [`crate::sim::choose()`] how many devices are fastest. [`Stopwatch`] times
 //! compute passes,
 //! [`StepTimer`] times whole steps of kernels that it has checked, [`check_case`] compares kernels
-//! with f64; these are available everywhere. The others block on the device, which a page in a
-//! browser cannot: [`KernelTimer`] times forces alone, [`Ceilings`] hold the adapter's maximum
+//! with f64, [`KernelTimer`] times forces alone; these are available everywhere. The others block on the
+//! device, which a page in a browser cannot: [`Ceilings`] hold the adapter's maximum
 //! rates, [`predict`] derives a kernel's time from them. [`Session`] records all this for the
-//! program; [`figures`] define what to measure and how to show it.
+//! program, [`sweep_kernels`] the rates of kernels for a page; [`figures`] define what to measure and
+//! how to show it.
 
 mod accuracy;
 mod choose;

@@ -41,7 +41,20 @@ pub fn read_json_lines(path: &Path) -> Result<Vec<Record>> {
             format!("has {bytes} bytes; a result file has at most {most} MiB"),
         ));
     }
-    let mut reader = BufReader::new(file.take(LARGEST));
+    read_lines(path, BufReader::new(file.take(LARGEST)))
+}
+
+/// The records in a text, whose name stands in errors.
+///
+/// # Errors
+///
+/// [`Error::File`], as of [`read_json_lines`].
+pub fn parse_json_lines(name: &str, text: &str) -> Result<Vec<Record>> {
+    read_lines(Path::new(name), text.as_bytes())
+}
+
+fn read_lines(path: &Path, mut reader: impl BufRead) -> Result<Vec<Record>> {
+    let io = |error| Error::io("read", path, error);
     let (mut records, mut line, mut number) = (Vec::new(), Vec::new(), 0);
     loop {
         line.clear();

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use web_time::Instant;
 
-use super::DirectFacts;
 use super::machine::{MACHINE, Machine, State};
 use super::names::{cpu_device, plain};
 use super::points::{Candidate, Derivatives, EngineTier, Point};
@@ -12,6 +11,7 @@ use super::record::{Device, Kind, Record, rounded};
 use super::run::Run;
 use super::sizes::Sizes;
 use super::steps::Going;
+use super::{DirectFacts, Plan};
 use crate::error::{Error, Result};
 use crate::forces::direct::gpu::{KernelConfig, KernelRequest, tiers};
 use crate::forces::{ForceEngine, Forces, Order, Precision};
@@ -106,7 +106,12 @@ impl<'a> Session<'a> {
     /// The shape that the program chooses for `n` sinks and `m` sources, with some parameters
     /// fixed; `None` without a GPU, and if the adapter cannot run it.
     pub fn kernel(&self, request: &KernelRequest, n: usize, m: usize) -> Option<KernelConfig> {
-        request.resolve(self.gpu.as_ref()?, n, m).ok()
+        self.plan().kernel(request, n, m)
+    }
+
+    /// What the points of figures of kernels depend on.
+    pub fn plan(&self) -> Plan<'_> {
+        Plan { gpu: self.gpu.as_deref(), sizes: &self.sizes, added: self.added }
     }
 
     /// Begins a figure, or a part of it, of this many [steps](Self::step).

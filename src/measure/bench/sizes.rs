@@ -75,6 +75,14 @@ impl Sizes {
         Self::named("quick")
     }
 
+    /// The sizes for a page, where somebody waits for each figure: seconds on any adapter.
+    pub fn for_page(gpu: &Gpu) -> Self {
+        match gpu.adapter.class {
+            DeviceClass::Software => Self { sample_secs: 0.3, ..Self::named("quick") },
+            _ => Self { largest: 65_536, many: 16_384, sample_secs: 0.3, ..Self::named("full") },
+        }
+    }
+
     /// The sizes for an adapter.
     pub fn for_adapter(gpu: Option<&Gpu>, quick: bool) -> Self {
         match gpu {

@@ -1,5 +1,6 @@
 //! Correctness of kernels: checks everything a device computes against f64.
 
+mod accesses;
 #[cfg(not(target_arch = "wasm32"))]
 mod derivatives;
 #[cfg(not(target_arch = "wasm32"))]
@@ -10,6 +11,7 @@ mod steps;
 #[cfg(not(target_arch = "wasm32"))]
 mod tree;
 
+pub use accesses::{Accesses, Turns, accesses};
 #[cfg(not(target_arch = "wasm32"))]
 pub use derivatives::{DirectCase, DirectRow, ForceErrors, check_direct, direct_cases};
 #[cfg(not(target_arch = "wasm32"))]

@@ -6,11 +6,13 @@ use std::sync::Arc;
 use glam::DVec3;
 use web_time::Instant;
 
+#[cfg(not(target_arch = "wasm32"))]
+use super::Timer;
 use super::problem::{Problem, SOFTENING};
-use super::{Method, Stopwatch, Timer};
+use super::{Method, Stopwatch};
 use crate::error::{Error, Result};
 use crate::forces::direct::gpu::{AllPairs, KernelConfig, KernelVariant, PairBuffers};
-use crate::forces::{DeviceForces, Throughput, evaluate_blocking};
+use crate::forces::{DeviceForces, Throughput, evaluate};
 use crate::frame::narrow;
 use crate::gpu::layout::VEC4;
 use crate::gpu::{DeviceClass, Gpu, storage};
@@ -85,6 +87,8 @@ impl KernelTimer {
         // A wall clock includes the submission, so its samples are longer.
         let watch = Stopwatch::new(gpu);
         let sample_secs = match (gpu.adapter.class, watch.method()) {
+            // The timestamps of browsers may be 0.1 ms apart.
+            _ if cfg!(target_arch = "wasm32") => 2e-2,
             (DeviceClass::Software, _) | (_, Method::WallClock) => 5e-3,
             _ => 1e-3,
         };
@@ -101,6 +105,16 @@ impl KernelTimer {
         })
     }
 
+    /// The device.
+    pub fn gpu(&self) -> &Gpu {
+        &self.gpu
+    }
+
+    /// Releases a candidate's resources on the device.
+    pub fn release(&mut self, candidate: &KernelConfig) {
+        self.prepared.remove(candidate);
+    }
+
     /// The clock in use, with the reason if the device's was implausible.
     pub fn stopwatch(&self) -> &Stopwatch {
         &self.watch
@@ -113,7 +127,7 @@ impl KernelTimer {
     }
 
     /// Compiles, evaluates once and compares with f64.
-    fn compile_and_check(&self, config: KernelConfig) -> Result<Prepared> {
+    async fn compile_and_check(&self, config: KernelConfig) -> Result<Prepared> {
         let gpu = &self.gpu;
         let field = PairBuffers {
             sources: &self.sources,
@@ -126,10 +140,10 @@ impl KernelTimer {
         };
         let variant =
             KernelVariant::new(config, SOFTENING, 1.0, false).for_masses(&self.source_mass);
-        let mut kernel = pollster::block_on(AllPairs::new(gpu, variant, field))?;
+        let mut kernel = AllPairs::new(gpu, variant, field).await?;
         let mut throughput = Throughput::guess(gpu.adapter.class);
-        evaluate_blocking(&mut kernel, gpu, &mut throughput)?;
-        let found = read_probes(gpu, &kernel, &self.problem)?;
+        evaluate(&mut kernel, gpu, &mut throughput).await?;
+        let found = read_probes(gpu, &kernel, &self.problem).await?;
         let error = self.problem.errors_of_probed(&found);
         let limit = error_limit(&config, self.problem.source_count);
         if !(error.rms < limit && error.worst < limit * WORST_OVER_RMS) {
@@ -142,17 +156,22 @@ impl KernelTimer {
     }
 }
 
-impl Timer for KernelTimer {
-    fn prepare(&mut self, candidate: &KernelConfig) -> Result<()> {
+impl KernelTimer {
+    /// The `async` variant of [`Timer::prepare`], for a browser.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Timer::prepare`].
+    pub async fn prepare_async(&mut self, candidate: &KernelConfig) -> Result<()> {
         if self.prepared.contains_key(candidate) {
             return Ok(());
         }
-        let mut prepared = self.compile_and_check(*candidate)?;
+        let mut prepared = self.compile_and_check(*candidate).await?;
         // An idle GPU has low clocks, so it is kept busy for a moment before the first time counts.
         let busy = if self.gpu.adapter.class == DeviceClass::Software { 0.0 } else { 0.2 };
         let begun = Instant::now();
         loop {
-            let secs = prepared.run(&mut self.watch)?;
+            let secs = prepared.run(&mut self.watch).await?;
             let needed = (self.sample_secs / secs).ceil().clamp(1.0, MOST_REPEATS) as u32;
             let enough = needed <= prepared.repeats.saturating_mul(2);
             prepared.repeats = prepared.repeats.max(needed);
@@ -165,23 +184,39 @@ impl Timer for KernelTimer {
         Ok(())
     }
 
-    fn sample(&mut self, candidate: &KernelConfig) -> Result<f64> {
-        self.prepare(candidate)?;
+    /// The `async` variant of [`Timer::sample`], for a browser.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Timer::prepare`].
+    pub async fn sample_async(&mut self, candidate: &KernelConfig) -> Result<f64> {
+        self.prepare_async(candidate).await?;
         let prepared = self.prepared.get_mut(candidate).expect("it was prepared above");
-        prepared.run(&mut self.watch)
+        prepared.run(&mut self.watch).await
+    }
+}
+
+#[cfg(not(target_arch = "wasm32"))]
+impl Timer for KernelTimer {
+    fn prepare(&mut self, candidate: &KernelConfig) -> Result<()> {
+        pollster::block_on(self.prepare_async(candidate))
+    }
+
+    fn sample(&mut self, candidate: &KernelConfig) -> Result<f64> {
+        pollster::block_on(self.sample_async(candidate))
     }
 
     fn forget(&mut self, candidate: &KernelConfig) {
-        self.prepared.remove(candidate);
+        self.release(candidate);
     }
 }
 
 impl Prepared {
     /// Seconds per evaluation over `repeats` evaluations.
-    fn run(&mut self, watch: &mut Stopwatch) -> Result<f64> {
+    async fn run(&mut self, watch: &mut Stopwatch) -> Result<f64> {
         let (kernel, throughput) = (&mut self.kernel, &mut self.throughput);
         kernel.restart();
-        let secs = watch.evaluations(kernel, throughput, self.repeats)?;
+        let secs = watch.evaluations(kernel, throughput, self.repeats).await?;
         self.last = secs / f64::from(self.repeats);
         Ok(self.last)
     }
@@ -195,7 +230,7 @@ fn error_limit(config: &KernelConfig, sources: usize) -> f64 {
 }
 
 /// The accelerations of the probed sinks, summed over all slices.
-fn read_probes(gpu: &Gpu, kernel: &AllPairs, problem: &Problem) -> Result<Vec<DVec3>> {
+async fn read_probes(gpu: &Gpu, kernel: &AllPairs, problem: &Problem) -> Result<Vec<DVec3>> {
     let (probes, sinks) = (&problem.probes, problem.sink_count);
     let slices = kernel.variant.config.s as usize;
     let probed: usize = probes.iter().map(ExactSizeIterator::len).sum();
@@ -211,7 +246,7 @@ fn read_probes(gpu: &Gpu, kernel: &AllPairs, problem: &Problem) -> Result<Vec<DV
         }
     }
     gpu.queue.submit([encoder.finish()]);
-    let sums = crate::gpu::read_blocking::<[f32; 4]>(gpu, &[&gathered], probed * slices)?.remove(0);
+    let sums = crate::gpu::read::<[f32; 4]>(gpu, &[&gathered], probed * slices).await?.remove(0);
     let total = |i: usize, axis: usize| -> f64 {
         (0..slices).map(|slice| f64::from(sums[slice * probed + i][axis])).sum()
     };

@@ -5,10 +5,9 @@ mod ceiling_bench;
 mod ceilings;
 #[cfg(not(target_arch = "wasm32"))]
 mod derivatives_timer;
-#[cfg(not(target_arch = "wasm32"))]
 mod kernel_timer;
 mod model;
-#[cfg(not(target_arch = "wasm32"))]
+#[cfg_attr(target_arch = "wasm32", allow(dead_code, reason = "a page has figures of kernels only"))]
 pub(super) mod problem;
 mod step_timer;
 mod stopwatch;
@@ -18,6 +17,7 @@ mod timer;
 mod tree_timer;
 
 pub use ceilings::{Ceiling, CeilingSamples, Ceilings, Effort};
+pub use kernel_timer::KernelTimer;
 pub use model::{FP32, LOOP, Limit, Prediction, overlap, predict};
 pub use step_timer::StepTimer;
 pub use stopwatch::{Method, Stopwatch};
@@ -25,7 +25,6 @@ pub use stopwatch::{Method, Stopwatch};
 #[cfg(not(target_arch = "wasm32"))]
 pub use {
     derivatives_timer::DerivativesTimer,
-    kernel_timer::KernelTimer,
     timer::{Timer, interleave},
     tree_timer::{TreeTimer, TreeTimes, WalkSamples},
 };

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use web_time::Instant;
 
 use crate::error::Result;
-#[cfg(not(target_arch = "wasm32"))]
 use crate::forces::{Budget, DeviceForces, Throughput};
 use crate::gpu::Gpu;
 
@@ -90,6 +89,18 @@ impl Stopwatch {
     /// The device failed; [`crate::error::Error::Stopped`].
     #[cfg(not(target_arch = "wasm32"))]
     pub fn time(&mut self, record: impl FnOnce(&mut wgpu::ComputePass<'_>)) -> Result<f64> {
+        pollster::block_on(self.time_async(record))
+    }
+
+    /// The `async` variant of [`Stopwatch::time`], for a browser.
+    ///
+    /// # Errors
+    ///
+    /// The device failed; [`crate::error::Error::Stopped`].
+    pub async fn time_async(
+        &mut self,
+        record: impl FnOnce(&mut wgpu::ComputePass<'_>),
+    ) -> Result<f64> {
         let gpu = Arc::clone(&self.gpu);
         let mut encoder = gpu.device.create_command_encoder(&Default::default());
         {
@@ -107,22 +118,20 @@ impl Stopwatch {
         }
         let commands = encoder.finish();
         // Submits pending buffer writes separately, so that the clock starts on an empty queue.
-        gpu.queue.submit([]);
-        gpu.wait()?;
+        gpu.finish(gpu.queue.submit([])).await?;
         let begun = Instant::now();
         let submission = gpu.queue.submit([commands]);
-        gpu.wait_for(submission)?;
+        gpu.finish(submission).await?;
         crate::stop::check()?;
-        pollster::block_on(self.believed(begun.elapsed().as_secs_f64()))
+        self.believed(begun.elapsed().as_secs_f64()).await
     }
 
     /// Seconds that this many evaluations take, in as few passes as the driver's watchdog allows.
     ///
     /// # Errors
     ///
-    /// Those of [`Stopwatch::time`].
-    #[cfg(not(target_arch = "wasm32"))]
-    pub(super) fn evaluations(
+    /// The device failed; [`crate::error::Error::Stopped`].
+    pub(super) async fn evaluations(
         &mut self,
         forces: &mut dyn DeviceForces,
         throughput: &mut Throughput,
@@ -132,7 +141,7 @@ impl Stopwatch {
         let (mut left, mut total) = (count, 0.0);
         while left > 0 {
             let (mut interactions, mut dispatches) = (0, 0);
-            let secs = self.time(|pass| {
+            let record = |pass: &mut wgpu::ComputePass<'_>| {
                 forces.begin_submission();
                 while left > 0
                     && !forces.is_full()
@@ -146,7 +155,8 @@ impl Stopwatch {
                     left -= u32::from(done.is_last);
                 }
                 forces.end_submission(&gpu);
-            })?;
+            };
+            let secs = self.time_async(record).await?;
             throughput.learn(interactions, dispatches, secs);
             total += secs;
         }

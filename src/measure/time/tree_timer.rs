@@ -123,7 +123,7 @@ impl TreeTimer {
 
     /// Seconds of one evaluation in as few passes as possible: one, except on slow devices.
     pub fn whole(&mut self) -> Result<f64> {
-        self.watch.evaluations(&mut self.forces, &mut self.throughput, 1)
+        pollster::block_on(self.watch.evaluations(&mut self.forces, &mut self.throughput, 1))
     }
 
     /// Walks `rounds` times through the tree, alternately in full, with one iteration per tile of

@@ -9,14 +9,14 @@ use wasm_bindgen_cli_support::Bindgen;
 /// Version of wasm-bindgen in this tool's `Cargo.toml`.
 const VERSION: &str = "0.2.130";
 
-/// Writes `gravitile.js` and `gravitile_bg.wasm` into `out`; with `keep_names` the names of
+/// Writes `NAME.js` and `NAME_bg.wasm` into `out`; with `keep_names` the names of
 /// functions stay in the latter.
-pub fn write(program: &Path, out: &Path, keep_names: bool) -> Result<()> {
+pub fn write(program: &Path, out: &Path, name: &str, keep_names: bool) -> Result<()> {
     Bindgen::new()
         .input_path(program)
         .web(true)?
         .typescript(false)
-        .out_name("gravitile")
+        .out_name(name)
         .keep_debug(false)
         .remove_name_section(!keep_names)
         .generate(out)

@@ -13,7 +13,7 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use flate2::{Compression, write::GzEncoder};
 
-use super::{bindings, scenes, scores};
+use super::{bindings, lesson, scenes, scores};
 
 /// How the program is compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +27,9 @@ pub enum Profile {
 /// The page's files in `web/`.
 const FILES: &[&str] =
     &["index.html", "page.css", "page.js", "film.js", "worker.js", "sw.js", "icon.svg"];
+
+/// The files of the lesson in `web/`, besides `lesson.html` and what `lesson.rs` writes.
+const LESSON: &[&str] = &["lesson.css", "lesson.js", "editor.js", "lesson-worker.js", "icon.svg"];
 
 /// The files of the page of scores in `web/`, which the page itself does not load.
 const SCORES: &[&str] = &["scores.css", "scores.js"];
@@ -55,7 +58,7 @@ impl Display for PageSize {
 
 /// Builds the page of the repository `root` in the folder `out`. Each file is also written
 /// compressed, with `.gz` and `.br` appended to its name, for servers configured to send those
-/// (nginx: `gzip_static`, `brotli_static`). With `names` functions keep their names. `url` is the
+/// (nginx: `gzip_static`, `brotli_static`). Returns the sizes of the page and of the lesson. With `names` functions keep their names. `url` is the
 /// address that the folder will have, for link previews.
 pub fn make(
     root: &Path,
@@ -63,11 +66,11 @@ pub fn make(
     profile: Profile,
     names: bool,
     url: Option<&str>,
-) -> Result<PageSize> {
+) -> Result<(PageSize, PageSize)> {
     bindings::check_version(&fs::read_to_string(root.join("Cargo.lock"))?)?;
-    let program = compile(root, profile)?;
+    let program = compile(root, profile, &PAGE)?;
     fs::create_dir_all(out).with_context(|| format!("making the folder {}", out.display()))?;
-    bindings::write(&program, out, names)?;
+    bindings::write(&program, out, "gravitile", names)?;
     let bytes = fs::metadata(out.join("gravitile_bg.wasm"))?.len();
     let index =
         fs::read_to_string(root.join("web/index.html")).context("reading web/index.html")?;
@@ -79,10 +82,42 @@ pub fn make(
         fs::copy(&from, out.join(name)).with_context(|| format!("copying {}", from.display()))?;
     }
     fs::write(out.join("index.html"), index)?;
+    let files: Vec<String> = FILES
+        .iter()
+        .chain(&["gravitile.js", "gravitile_bg.wasm"])
+        .map(|name| (*name).to_owned())
+        .collect();
+    Ok((packed(out, &files, profile)?, make_lesson(root, out, profile, names)?))
+}
+
+/// Builds the lesson alone in the folder `out`, as [`make`] does with the page. Returns its size.
+pub fn make_lesson(root: &Path, out: &Path, profile: Profile, names: bool) -> Result<PageSize> {
+    bindings::check_version(&fs::read_to_string(root.join("Cargo.lock"))?)?;
+    let figures = compile(root, profile, &FIGURES)?;
+    fs::create_dir_all(out).with_context(|| format!("making the folder {}", out.display()))?;
+    bindings::write(&figures, out, "lesson-figures", names)?;
+    let mut files = lesson::write(root, out)?;
+    for name in LESSON {
+        let from = root.join("web").join(name);
+        fs::copy(&from, out.join(name)).with_context(|| format!("copying {}", from.display()))?;
+    }
+    let compiled = ["lesson-figures.js", "lesson-figures_bg.wasm"];
+    files.extend(LESSON.iter().chain(&compiled).map(|name| (*name).to_owned()));
+    packed(out, &files, profile)
+}
+
+/// Writes each file compressed beside it; returns their sizes in all.
+fn packed(out: &Path, names: &[String], profile: Profile) -> Result<PageSize> {
     let mut size = PageSize::default();
-    for name in FILES.iter().chain(&["gravitile.js", "gravitile_bg.wasm"]) {
+    for name in names {
         let bytes = fs::read(out.join(name))?;
         size.bytes += bytes.len() as u64;
+        if name.ends_with(".png") {
+            // Compressed already.
+            size.by_gzip += bytes.len() as u64;
+            size.by_brotli += bytes.len() as u64;
+            continue;
+        }
         let packed =
             [("gz", compress_gzip(&bytes, profile)?), ("br", compress_brotli(&bytes, profile)?)];
         for ((ending, packed), sum) in packed.iter().zip([&mut size.by_gzip, &mut size.by_brotli]) {
@@ -116,8 +151,18 @@ fn compress_brotli(bytes: &[u8], profile: Profile) -> Result<Vec<u8>> {
     Ok(packed.into_inner())
 }
 
-/// Compiles the program; returns the path of the `.wasm` file.
-fn compile(root: &Path, profile: Profile) -> Result<PathBuf> {
+/// A library that is compiled to WebAssembly.
+struct Module {
+    package: &'static str,
+    features: &'static str,
+}
+
+const PAGE: Module = Module { package: "gravitile-app", features: "panel" };
+/// The live figures of the lesson, which has a module of its own: a fifth of the page's, as it needs no window.
+const FIGURES: Module = Module { package: "gravitile-lesson", features: "" };
+
+/// Compiles a module; returns the path of the `.wasm` file.
+fn compile(root: &Path, profile: Profile, module: &Module) -> Result<PathBuf> {
     let (name, folder) = match profile {
         Profile::Release => ("web-release", "web-release"),
         Profile::Dev => ("dev", "debug"),
@@ -127,17 +172,9 @@ fn compile(root: &Path, profile: Profile) -> Result<PathBuf> {
     let mut compile = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     compile
         .current_dir(root)
-        .args([
-            "rustc",
-            "--locked",
-            "--package",
-            "gravitile-app",
-            "--lib",
-            "--crate-type",
-            "cdylib",
-        ])
+        .args(["rustc", "--locked", "--package", module.package, "--lib", "--crate-type", "cdylib"])
         .args(["--target", "wasm32-unknown-unknown", "--no-default-features"])
-        .args(["--features", "panel", "--profile", name, "--target-dir"])
+        .args(["--features", module.features, "--profile", name, "--target-dir"])
         .arg(&target)
         // 128-bit SIMD, which every current browser with WebAssembly supports.
         .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS", "-Ctarget-feature=+simd128");
@@ -150,5 +187,8 @@ fn compile(root: &Path, profile: Profile) -> Result<PathBuf> {
         compiled.success(),
         "the page was not compiled; is the target there? (rustup target add wasm32-unknown-unknown)"
     );
-    Ok(target.join("wasm32-unknown-unknown").join(folder).join("gravitile_app.wasm"))
+    Ok(target
+        .join("wasm32-unknown-unknown")
+        .join(folder)
+        .join(format!("{}.wasm", module.package.replace('-', "_"))))
 }

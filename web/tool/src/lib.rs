@@ -4,9 +4,11 @@
 
 mod bindings;
 mod folder;
+mod lesson;
+mod questions;
 mod scenes;
 mod scores;
 mod serve;
 
-pub use folder::{PageSize, Profile, make};
+pub use folder::{PageSize, Profile, make, make_lesson};
 pub use serve::Server;

@@ -89,6 +89,7 @@ fn content_type(name: &str) -> Option<&'static str> {
         "html" => "text/html; charset=utf-8",
         "css" => "text/css",
         "js" => "text/javascript",
+        "json" => "application/json",
         "png" => "image/png",
         "svg" => "image/svg+xml",
         "wasm" => "application/wasm",

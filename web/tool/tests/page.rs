@@ -27,7 +27,8 @@ fn page_url() -> String {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let out = std::env::var_os("GRAVITILE_PAGE").map(PathBuf::from).unwrap_or_else(|| {
             let out = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("page");
-            println!("{}", make(&root, &out, Profile::Dev, true, None).unwrap());
+            let (page, lesson) = make(&root, &out, Profile::Dev, true, None).unwrap();
+            println!("{page}; the lesson: {lesson}");
             out
         });
         let server = Server::open(&out, 0).unwrap();

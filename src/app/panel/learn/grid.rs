@@ -5,65 +5,7 @@ use egui::{Align2, Color32, FontId, Rect, Sense, Stroke, StrokeKind, Ui, Vec2, p
 
 use super::super::theme::{DIM, LINES};
 use gravitile::forces::direct::gpu::KernelConfig;
-
-/// How the N x N interactions are divided, and how much of them is drawn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cut {
-    /// Rows of workgroups: p r sinks each.
-    pub rows: usize,
-    /// Slices of the sources: workgroups side by side.
-    pub slices: usize,
-    /// Tiles of p q sources that a workgroup takes, one after the other.
-    pub tiles: usize,
-    /// How many of each are drawn.
-    pub shown: [usize; 3],
-}
-
-/// More than these cannot be told apart in the picture.
-const MOST_ROWS: usize = 12;
-const MOST_COLUMNS: usize = 16;
-
-impl Cut {
-    /// For a shape and a number of bodies.
-    pub fn of(config: &KernelConfig, count: usize) -> Self {
-        let rows = count.div_ceil(config.sinks_per_workgroup() as usize).max(1);
-        let length = config.slice_length(count.min(u32::MAX as usize) as u32) as usize;
-        let (slices, tiles) = (config.s as usize, length / config.tile() as usize);
-        let shown_slices = slices.min(8);
-        let shown_tiles = tiles.clamp(1, (MOST_COLUMNS / shown_slices).max(1));
-        Self {
-            rows,
-            slices,
-            tiles: tiles.max(1),
-            shown: [rows.min(MOST_ROWS), shown_slices, shown_tiles],
-        }
-    }
-
-    /// The cut in words, and how much of it is drawn.
-    pub fn in_words(&self, config: &KernelConfig, count: usize) -> String {
-        let tile = if config.untiled { "block" } else { "tile" };
-        let mut text = format!(
-            "{count} x {count} interactions: {} rows of workgroups with {} sinks each, {} {tile}s of {} \
-             sources one after the other",
-            self.rows,
-            config.sinks_per_workgroup(),
-            self.tiles,
-            config.tile(),
-        );
-        if self.slices > 1 {
-            text += &format!(", in each of {} slices at the same time", self.slices);
-        }
-        if self.shown != [self.rows, self.slices, self.tiles] {
-            let [rows, slices, tiles] = self.shown;
-            text += &format!(". The picture shows {rows} rows");
-            if self.slices > 1 {
-                text += &format!(", {slices} slices");
-            }
-            text += &format!(" and {tiles} {tile}s");
-        }
-        text
-    }
-}
+use gravitile::measure::slow_motion::{Cut, Doing, SlowMotion, sentence};
 
 const EMPTY: Color32 = Color32::from_gray(38);
 const LINE: Color32 = Color32::from_gray(80);
@@ -90,11 +32,7 @@ pub fn show(ui: &mut Ui, config: &KernelConfig, count: usize, secs: f64) {
         };
         let (rect, _) = ui.allocate_exact_size(vec2(10.0, 10.0), Sense::hover());
         ui.painter().rect_filled(rect, 2.0, colour);
-        ui.label(match phase.doing {
-            Doing::Load => "load",
-            Doing::Loaded | Doing::Done => "barrier",
-            Doing::Compute => "compute",
-        });
+        ui.label(phase.doing.name());
     });
     lines(ui, 2.0, sentence(config, phase.doing));
 }
@@ -106,25 +44,6 @@ pub fn lines(ui: &mut Ui, lines: f32, text: String) {
         ui.set_min_height(height);
         ui.colored_label(DIM, text);
     });
-}
-
-/// What happens, in one sentence.
-fn sentence(config: &KernelConfig, doing: Doing) -> String {
-    let threads = config.threads();
-    let sinks = if config.r == 1 { "its sink".to_owned() } else { format!("{} sinks", config.r) };
-    match doing {
-        Doing::Load => format!("each of the {threads} threads fetches one source into the tile"),
-        Doing::Loaded => "all threads wait until the whole tile is loaded".to_owned(),
-        Doing::Done => "all threads wait: none may overwrite what others still read".to_owned(),
-        Doing::Compute if config.untiled => {
-            format!("each thread reads each source itself; a read serves {sinks}")
-        }
-        Doing::Compute => {
-            let q = config.q;
-            let whose = if q == 1 { String::new() } else { format!(" its 1/{q} of") };
-            format!("each thread reads{whose} the tile; a read serves {sinks}")
-        }
-    }
 }
 
 /// Sinks downwards, sources to the right.
@@ -248,94 +167,5 @@ fn workgroup(ui: &mut Ui, side: f32, config: &KernelConfig, phase: &SlowMotion) 
     }
     if matches!(phase.doing, Doing::Loaded | Doing::Done) {
         painter.rect_stroke(body, 0.0, Stroke::new(1.5, WAIT), StrokeKind::Inside);
-    }
-}
-
-/// A part of the work on one tile.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Doing {
-    /// Each thread fetches one source into workgroup memory.
-    Load,
-    /// All wait until the whole tile is loaded.
-    Loaded,
-    /// Each thread computes the tile's pull on its sinks.
-    Compute,
-    /// All wait until no thread reads the tile any more.
-    Done,
-}
-
-/// Where the slow motion is.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct SlowMotion {
-    /// The tile that all workgroups of a slice are at.
-    tile: usize,
-    /// What they do with it.
-    doing: Doing,
-    /// How much of it is done, 0 to 1.
-    part: f32,
-}
-
-/// The parts of a tile's work, and how many seconds of slow motion each takes.
-const TILED: [(Doing, f64); 4] =
-    [(Doing::Load, 0.7), (Doing::Loaded, 0.3), (Doing::Compute, 1.2), (Doing::Done, 0.3)];
-/// Without workgroup memory there is nothing to load and no barrier.
-const UNTILED: [(Doing, f64); 1] = [(Doing::Compute, 1.2)];
-
-impl SlowMotion {
-    /// The phase `secs` after the beginning of an endless loop over `tiles` (1 or more) tiles.
-    fn at(secs: f64, tiles: usize, untiled: bool) -> Self {
-        let parts: &[(Doing, f64)] = if untiled { &UNTILED } else { &TILED };
-        let turn: f64 = parts.iter().map(|part| part.1).sum();
-        let turns = (secs.max(0.0) / turn).floor();
-        let tile = (turns % tiles.max(1) as f64) as usize;
-        let mut rest = secs.max(0.0) - turns * turn;
-        for &(doing, length) in parts {
-            if rest < length {
-                return Self { tile, doing, part: (rest / length) as f32 };
-            }
-            rest -= length;
-        }
-        let (doing, _) = parts[parts.len() - 1];
-        Self { tile, doing, part: 1.0 }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn grid_has_the_rows_slices_and_tiles_of_the_kernel() {
-        let config = KernelConfig { q: 2, r: 4, u: 4, s: 4, ..KernelConfig::tiled(64) };
-        let cut = Cut::of(&config, 4096);
-        assert_eq!((cut.rows, cut.slices, cut.tiles), (16, 4, 8));
-        assert_eq!(cut.shown, [12, 4, 4]);
-        let words = cut.in_words(&config, 4096);
-        for part in ["16 rows", "256 sinks", "8 tiles of 128", "4 slices", "shows 12 rows"] {
-            assert!(words.contains(part), "'{words}' should say '{part}'");
-        }
-        // All of a small one is drawn, and one body is a row.
-        let small = Cut::of(&KernelConfig { s: 1, ..config }, 1);
-        assert_eq!((small.rows, small.tiles, small.shown), (1, 1, [1, 1, 1]));
-        assert!(!small.in_words(&config, 1).contains("shows"));
-        let many = Cut::of(&KernelConfig { s: 64, ..config }, 1 << 20);
-        assert!(many.shown[1] * many.shown[2] <= MOST_COLUMNS);
-    }
-
-    #[test]
-    fn phases_of_a_tile_are_load_barrier_compute_barrier() {
-        let phase_at = |secs| SlowMotion::at(secs, 3, false);
-        assert_eq!((phase_at(0.0).tile, phase_at(0.0).doing), (0, Doing::Load));
-        assert_eq!(phase_at(0.8).doing, Doing::Loaded);
-        assert_eq!(phase_at(1.6).doing, Doing::Compute);
-        assert!((phase_at(1.6).part - 0.5).abs() < 1e-6);
-        assert_eq!(phase_at(2.3).doing, Doing::Done);
-        assert_eq!((phase_at(2.6).tile, phase_at(2.6).doing), (1, Doing::Load));
-        assert_eq!(phase_at(7.6).tile, 0, "and again from the first");
-        for k in 0..1000 {
-            let untiled = SlowMotion::at(f64::from(k) * 0.037, 2, true);
-            assert_eq!(untiled.doing, Doing::Compute);
-            assert!(untiled.tile < 2 && (0.0..=1.0).contains(&untiled.part));
-        }
     }
 }

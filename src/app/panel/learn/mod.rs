@@ -19,12 +19,12 @@ use gravitile::forces::Method;
 use gravitile::forces::direct::gpu::{Dispatch, KernelConfig, KernelRequest, KernelVariant};
 use gravitile::inspect::Report;
 use gravitile::live::Command;
-use gravitile::measure::Ceilings;
+use gravitile::measure::{Ceilings, RUNGS};
 use gravitile::sim::EngineKind;
 
 use calculator::Calculator;
 use heat::{Cell, HeatMap, P, Q};
-use ladder::{RUNGS, RungRates};
+use ladder::RungRates;
 use query::Query;
 
 /// Time between layouts while an answer is pending.

@@ -40,8 +40,21 @@ pub fn load(path: &Path) -> Result<KernelConfig> {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let config = shape(&name, &text)?;
     let saved = about.modified().ok();
-    let own = Own { path: path.to_owned(), saved, text, config };
+    put(Own { path: path.to_owned(), saved, text, config });
+    Ok(config)
+}
+
+fn put(own: Own) {
     *OWN.write().unwrap_or_else(PoisonError::into_inner) = Some(own);
+}
+
+/// Loads the kernel in a text, as [`load`] does with a file; `name` stands in errors.
+///
+/// # Errors
+/// Those of [`load`].
+pub fn load_text(name: &str, text: &str) -> Result<KernelConfig> {
+    let config = shape_of(name, text)?;
+    put(Own { path: name.into(), saved: None, text: text.to_owned(), config });
     Ok(config)
 }
 
@@ -74,6 +87,18 @@ pub fn changed() -> Result<bool> {
         own.text = text;
     }
     Ok(true)
+}
+
+/// The shape that the kernel in a text declares.
+///
+/// # Errors
+/// Those of [`load`].
+pub fn shape_of(name: &str, text: &str) -> Result<KernelConfig> {
+    if text.len() as u64 > LONGEST {
+        let problem = format!("is longer than {LONGEST} bytes, too long for a kernel");
+        return Err(Error::Shader { name: name.to_owned(), problem });
+    }
+    shape(name, text)
 }
 
 /// The shape of the loaded kernel.

@@ -1,19 +1,18 @@
 //! Figures of the kernels of all pairs: those of GPU Gems 3, chapter 31, and of Sapporo2's paper.
 
-use super::Figure;
 use super::conclusions::{fastest_at_each_size, optimum, trend_of_optimum};
 use super::curves::{
     CPU, OVER_N, RATE, by_series, curves, distinct, filled, gains, millis, of, rate,
     rates_and_model, recoloured,
 };
-use crate::error::Result;
+use super::{Figure, Plan};
 use crate::forces::direct::gpu::{KernelConfig, KernelRequest};
 use crate::gpu::DeviceClass;
 use crate::measure::plot::{Axis, Curve, CurvePoint, GREY, Map, Plot, short};
-use crate::measure::{Candidate, Kind, Point, Record, Session, Sizes};
+use crate::measure::{Candidate, Kind, Point, RUNGS, Record, Sizes};
 
 pub(super) const TABLE: Figure =
-    Figure::points("table", table_points, table_plots).concluding(&[fastest_at_each_size]);
+    Figure::kernels("table", table_points, table_plots).concluding(&[fastest_at_each_size]);
 
 /// The series of the kernel that the engine chooses by default.
 pub(super) const DEFAULT: &str = "default kernel";
@@ -21,19 +20,19 @@ pub(super) const DEFAULT: &str = "default kernel";
 /// The kernel of GPU Gems 3: p = 256, one sink per thread, four interactions unrolled.
 pub(super) const CHAPTER: KernelConfig = KernelConfig { u: 4, ..KernelConfig::tiled(256) };
 
-fn table_points(session: &mut Session<'_>) -> Result<Vec<Point>> {
-    let mut sizes = session.sizes.chapter.to_vec();
-    let more = [16_384, 65_536, 262_144, 1 << 20, session.sizes.largest];
-    sizes.extend(more.into_iter().filter(|n| *n <= session.sizes.largest));
+fn table_points(plan: &Plan<'_>) -> Vec<Point> {
+    let mut sizes = plan.sizes.chapter.to_vec();
+    let more = [16_384, 65_536, 262_144, 1 << 20, plan.sizes.largest];
+    sizes.extend(more.into_iter().filter(|n| *n <= plan.sizes.largest));
     sizes.dedup();
-    Ok(rate_points(session, &sizes, true))
+    rate_points(plan, &sizes, true)
 }
 
 /// The points of a figure of rates against N.
-fn rate_points(session: &Session<'_>, sizes: &[usize], with_untiled: bool) -> Vec<Point> {
+fn rate_points(plan: &Plan<'_>, sizes: &[usize], with_untiled: bool) -> Vec<Point> {
     let mut points = Vec::new();
     for &n in sizes {
-        if let Some(default) = session.kernel(&KernelRequest::default(), n, n) {
+        if let Some(default) = plan.kernel(&KernelRequest::default(), n, n) {
             points.push(Point::all_on_all(DEFAULT, n, default));
             points.push(Point::all_on_all("the chapter's kernel", n, CHAPTER));
             // Not simply the default with a flag changed: kernels without tiles cannot have rows of
@@ -43,13 +42,13 @@ fn rate_points(session: &Session<'_>, sizes: &[usize], with_untiled: bool) -> Ve
                 tiled: default.untiled,
                 ..KernelRequest::NONE
             };
-            if with_untiled && let Some(other) = session.kernel(&other, n, n) {
+            if with_untiled && let Some(other) = plan.kernel(&other, n, n) {
                 let name = if other.untiled { "default, untiled" } else { "default, but tiled" };
                 points.push(Point::all_on_all(name, n, other));
             }
         }
-        if !session.added.fixes_nothing()
-            && let Some(fixed) = session.kernel(&session.added, n, n)
+        if !plan.added.fixes_nothing()
+            && let Some(fixed) = plan.kernel(&plan.added, n, n)
         {
             let name = if fixed.own { "own kernel" } else { "as asked" };
             points.push(Point::all_on_all(name, n, fixed));
@@ -69,11 +68,11 @@ fn table_plots(records: &[Record]) -> Vec<Plot> {
     vec![over_n("Rate against the number of bodies", curves)]
 }
 
-pub(super) const N: Figure = Figure::points(
+pub(super) const N: Figure = Figure::kernels(
     "n",
-    |session| {
-        let sizes = Sizes::powers(session.sizes.chapter[0] / 4, session.sizes.largest, 1);
-        Ok(rate_points(session, &sizes, false))
+    |plan| {
+        let sizes = Sizes::powers(plan.sizes.chapter[0] / 4, plan.sizes.largest, 1);
+        rate_points(plan, &sizes, false)
     },
     n_plots,
 )
@@ -97,12 +96,12 @@ fn n_plots(records: &[Record]) -> Vec<Plot> {
     vec![over_n("Rate as N grows", curves)]
 }
 
-pub(super) const UNROLL: Figure =
-    Figure::points("unroll", unroll_points, unroll_plots).concluding(&[|own, _| optimum("u", own)]);
+pub(super) const UNROLL: Figure = Figure::kernels("unroll", unroll_points, unroll_plots)
+    .concluding(&[|own, _| optimum("u", own)]);
 
-fn unroll_points(session: &mut Session<'_>) -> Result<Vec<Point>> {
+fn unroll_points(plan: &Plan<'_>) -> Vec<Point> {
     let mut points = Vec::new();
-    for &u in &session.sizes.unroll {
+    for &u in &plan.sizes.unroll {
         for (series, r, untiled) in [
             ("r = 1", 1, false),
             ("r = 2", 2, false),
@@ -110,10 +109,10 @@ fn unroll_points(session: &mut Session<'_>) -> Result<Vec<Point>> {
             ("untiled, r = 1", 1, true),
         ] {
             let config = KernelConfig { r, u, s: r, untiled, ..CHAPTER };
-            points.push(Point::all_on_all(series, session.sizes.many, config).at(u.into()));
+            points.push(Point::all_on_all(series, plan.sizes.many, config).at(u.into()));
         }
     }
-    Ok(points)
+    points
 }
 
 /// The gain of the GeForce 8800 GTX according to the chapter's text: from 1 at the first point to
@@ -145,19 +144,19 @@ fn unroll_plots(records: &[Record]) -> Vec<Plot> {
     plots
 }
 
-pub(super) const P: Figure = Figure::points("p", p_points, p_plots)
+pub(super) const P: Figure = Figure::kernels("p", p_points, p_plots)
     .concluding(&[|own, _| optimum("p", own), |own, _| trend_of_optimum("p", own)]);
 
-fn p_points(session: &mut Session<'_>) -> Result<Vec<Point>> {
+fn p_points(plan: &Plan<'_>) -> Vec<Point> {
     let mut points = Vec::new();
-    for n in session.sizes.chapter {
+    for n in plan.sizes.chapter {
         for p in [16, 32, 64, 128, 256, 512, 1024] {
             let series = format!("N = {}", short(n as f64));
             points
                 .push(Point::all_on_all(series, n, KernelConfig { p, ..CHAPTER }).at(f64::from(p)));
         }
     }
-    Ok(points)
+    points
 }
 
 /// A plot for each number of bodies: on a common axis the smallest would be a line along the
@@ -173,10 +172,10 @@ fn p_plots(records: &[Record]) -> Vec<Plot> {
 }
 
 pub(super) const Q: Figure =
-    Figure::points("q", q_points, q_plots).concluding(&[fastest_at_each_size]);
+    Figure::kernels("q", q_points, q_plots).concluding(&[fastest_at_each_size]);
 
-fn q_points(session: &mut Session<'_>) -> Result<Vec<Point>> {
-    let [least, _, most] = session.sizes.chapter;
+fn q_points(plan: &Plan<'_>) -> Vec<Point> {
+    let [least, _, most] = plan.sizes.chapter;
     let mut points = Vec::new();
     for n in Sizes::powers(least / 4, most, 1) {
         for q in [1, 2, 4, 8, 16] {
@@ -186,7 +185,7 @@ fn q_points(session: &mut Session<'_>) -> Result<Vec<Point>> {
         let sliced = KernelConfig { p: 64, s: 16, ..CHAPTER };
         points.push(Point::all_on_all("1 thread, 16 slices", n, sliced));
     }
-    Ok(points)
+    points
 }
 
 /// The gain of two threads per body on the chapter's GPU, with 1,024 bodies.
@@ -214,17 +213,71 @@ fn q_plots(records: &[Record]) -> Vec<Plot> {
     plots
 }
 
-pub(super) const FILL: Figure = Figure::points("fill", fill_points, fill_plots);
+pub(super) const LADDER: Figure =
+    Figure::kernels("ladder", ladder_points, ladder_plots).concluding(&[fastest_at_each_size]);
+
+fn ladder_points(plan: &Plan<'_>) -> Vec<Point> {
+    let [least, _, most] = plan.sizes.chapter;
+    let sizes = Sizes::powers(least, most, 1);
+    let points = |n: usize| RUNGS.map(|rung| Point::all_on_all(rung.name, n, rung.config()));
+    sizes.into_iter().flat_map(points).collect()
+}
+
+fn ladder_plots(records: &[Record]) -> Vec<Plot> {
+    let curves = rates_and_model(of(records, LADDER.name, Kind::Forces));
+    vec![over_n("The ladder: each kernel adds one idea", curves)]
+}
+
+pub(super) const SHAPES: Figure =
+    Figure::kernels("shapes", shapes_points, shapes_plots).concluding(&[fastest_at_each_size]);
+
+/// Threads along the sinks and per sink in the map of shapes; WebGPU promises 256 threads.
+const MAP_P: [u32; 6] = [8, 16, 32, 64, 128, 256];
+const MAP_Q: [u32; 6] = [1, 2, 4, 8, 16, 32];
+
+fn shapes_points(plan: &Plan<'_>) -> Vec<Point> {
+    let n = plan.sizes.chapter[1];
+    let shapes = MAP_Q.into_iter().flat_map(|q| MAP_P.map(|p| (p, q)));
+    let fitting = shapes.filter(|(p, q)| p * q <= 256);
+    fitting
+        .map(|(p, q)| {
+            let config = KernelConfig { p, q, ..CHAPTER };
+            Point::all_on_all(format!("p = {p}, q = {q}"), n, config).at(f64::from(p))
+        })
+        .collect()
+}
+
+/// Rates relative to the chapter's shape, p = 256, q = 1.
+fn shapes_plots(records: &[Record]) -> Vec<Plot> {
+    let own = of(records, SHAPES.name, Kind::Forces);
+    let of_shape = |p: u32, q: u32| {
+        let is_it = |r: &&Record| r.kernel.is_some_and(|kernel| (kernel.p, kernel.q) == (p, q));
+        own.clone().find(is_it).and_then(|record| record.per_sec())
+    };
+    let Some(chapter) = of_shape(CHAPTER.p, CHAPTER.q) else { return Vec::new() };
+    let n = own.clone().map(|record| record.sinks).max().unwrap_or(0);
+    let names = |values: [u32; 6]| values.map(|value| value.to_string()).to_vec();
+    let row = |q: u32| MAP_P.map(|p| of_shape(p, q).map(|rate| rate / chapter)).to_vec();
+    vec![Plot::Map(Map {
+        title: format!("Rate of p x q over that of p = 256, q = 1, N = {}", short(n as f64)),
+        x: ("threads along the sinks, p".to_owned(), names(MAP_P)),
+        y: ("threads per sink, q".to_owned(), names(MAP_Q)),
+        cells: MAP_Q.map(row).to_vec(),
+        ends: ("slower".to_owned(), "faster".to_owned()),
+    })]
+}
+
+pub(super) const FILL: Figure = Figure::kernels("fill", fill_points, fill_plots);
 
 /// Number of compute units assumed if the driver does not report it.
 const DEFAULT_UNITS: u32 = 16;
 
-fn fill_points(session: &mut Session<'_>) -> Result<Vec<Point>> {
-    let Some(gpu) = session.gpu.clone() else { return Ok(Vec::new()) };
+fn fill_points(plan: &Plan<'_>) -> Vec<Point> {
+    let Some(gpu) = plan.gpu else { return Vec::new() };
     // On a GPU, enough sources that a slice has a whole tile even with the most slices and the
     // largest tiles.
     let is_software = gpu.adapter.class == DeviceClass::Software;
-    let sources = session.sizes.sources * if is_software { 1 } else { 8 };
+    let sources = plan.sizes.sources * if is_software { 1 } else { 8 };
     let units = gpu.limits.units.unwrap_or(DEFAULT_UNITS);
     let mut points = Vec::new();
     let sizes = [32, 64, 128, 192, 256, 384, 512, 768, 1024];
@@ -240,7 +293,7 @@ fn fill_points(session: &mut Session<'_>) -> Result<Vec<Point>> {
             }
         }
     }
-    Ok(points)
+    points
 }
 
 fn fill_plots(records: &[Record]) -> Vec<Plot> {
@@ -254,10 +307,11 @@ fn fill_plots(records: &[Record]) -> Vec<Plot> {
     filled([Plot::lines(of("Time"), x.clone(), y, times), Plot::lines(of("Rate"), x, rate, rates)])
 }
 
-pub(super) const CROSSOVER: Figure = Figure::points("crossover", crossover_points, crossover_plots);
+pub(super) const CROSSOVER: Figure =
+    Figure::kernels("crossover", crossover_points, crossover_plots);
 
-fn crossover_points(session: &mut Session<'_>) -> Result<Vec<Point>> {
-    let sizes = Sizes::powers(1, session.sizes.map, 2);
+fn crossover_points(plan: &Plan<'_>) -> Vec<Point> {
+    let sizes = Sizes::powers(1, plan.sizes.map, 2);
     let mut points = Vec::new();
     for &sources in &sizes {
         for &sinks in &sizes {
@@ -266,7 +320,7 @@ fn crossover_points(session: &mut Session<'_>) -> Result<Vec<Point>> {
             points.push(Point::new(CPU, sinks, sources, Candidate::Cpu));
         }
     }
-    Ok(points)
+    points
 }
 
 fn crossover_plots(records: &[Record]) -> Vec<Plot> {

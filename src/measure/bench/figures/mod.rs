@@ -2,27 +2,46 @@
 //! what is concluded. A new one is a [`Figure`], a line in [`FIGURES`], and its title and how to read
 //! it in `report/figures.toml`.
 
+#[cfg(not(target_arch = "wasm32"))]
+use super::Session;
 use super::plot::Plot;
-use super::{Point, Record, Session};
+use super::{Point, Record, Sizes};
 use crate::error::{Error, Result};
+use crate::forces::direct::gpu::{KernelConfig, KernelRequest};
+use crate::gpu::Gpu;
 
-mod blocks;
+#[cfg_attr(target_arch = "wasm32", allow(dead_code, reason = "a page has figures of kernels only"))]
 mod conclusions;
+#[cfg_attr(target_arch = "wasm32", allow(dead_code, reason = "a page has figures of kernels only"))]
 mod curves;
-mod derivatives;
-mod devices;
-mod instructions;
 mod kernels;
-mod roofline;
-mod rule;
-mod score;
-mod transfer;
-mod tree;
-mod tree_times;
 
 use conclusions::Conclusion;
 pub use curves::FLOPS_WITH_JERK;
+#[cfg(not(target_arch = "wasm32"))]
 pub(super) use curves::rate;
+
+// Figures that only the program measures.
+#[cfg(not(target_arch = "wasm32"))]
+mod blocks;
+#[cfg(not(target_arch = "wasm32"))]
+mod derivatives;
+#[cfg(not(target_arch = "wasm32"))]
+mod devices;
+#[cfg(not(target_arch = "wasm32"))]
+mod instructions;
+#[cfg(not(target_arch = "wasm32"))]
+mod roofline;
+#[cfg(not(target_arch = "wasm32"))]
+mod rule;
+#[cfg(not(target_arch = "wasm32"))]
+mod score;
+#[cfg(not(target_arch = "wasm32"))]
+mod transfer;
+#[cfg(not(target_arch = "wasm32"))]
+mod tree;
+#[cfg(not(target_arch = "wasm32"))]
+mod tree_times;
 
 /// A figure.
 #[derive(Clone, Copy, Debug)]
@@ -40,14 +59,57 @@ pub struct Figure {
 /// How the records of a figure are measured.
 #[derive(Clone, Copy, Debug)]
 enum Measure {
+    /// These kernels are timed, by [`Session::sweep`] or, in a page, by
+    /// [`sweep_kernels`](super::sweep_kernels).
+    Kernels(fn(&Plan<'_>) -> Vec<Point>),
     /// [`Session::sweep`] times these points.
+    #[cfg(not(target_arch = "wasm32"))]
     Points(fn(&mut Session<'_>) -> Result<Vec<Point>>),
     /// Its own function adds records to the session.
+    #[cfg(not(target_arch = "wasm32"))]
     Own(fn(&mut Session<'_>) -> Result<()>),
 }
 
+/// What the points of a figure of kernels depend on.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan<'a> {
+    /// The adapter, if there is one.
+    pub gpu: Option<&'a Gpu>,
+    /// How much is measured.
+    pub sizes: &'a Sizes,
+    /// A kernel shape that is measured in addition to the default, if requested.
+    pub added: KernelRequest,
+}
+
+impl Plan<'_> {
+    /// The shape that the program chooses for `n` sinks and `m` sources, with some parameters
+    /// fixed; `None` without a GPU, and if the adapter cannot run it.
+    pub fn kernel(&self, request: &KernelRequest, n: usize, m: usize) -> Option<KernelConfig> {
+        request.resolve(self.gpu?, n, m).ok()
+    }
+}
+
 impl Figure {
+    /// A figure of kernels.
+    const fn kernels(
+        name: &'static str,
+        points: fn(&Plan<'_>) -> Vec<Point>,
+        plots: fn(&[Record]) -> Vec<Plot>,
+    ) -> Self {
+        Self { name, measure: Measure::Kernels(points), plots, concludes: &[] }
+    }
+
+    /// The points of a figure of kernels; `None` for other figures.
+    pub fn kernel_points(&self, plan: &Plan<'_>) -> Option<Vec<Point>> {
+        match self.measure {
+            Measure::Kernels(points) => Some(points(plan)),
+            #[cfg(not(target_arch = "wasm32"))]
+            _ => None,
+        }
+    }
+
     /// A figure whose points are timed by [`Session::sweep`].
+    #[cfg(not(target_arch = "wasm32"))]
     const fn points(
         name: &'static str,
         points: fn(&mut Session<'_>) -> Result<Vec<Point>>,
@@ -57,6 +119,7 @@ impl Figure {
     }
 
     /// A figure whose own function adds records to the session.
+    #[cfg(not(target_arch = "wasm32"))]
     const fn own(
         name: &'static str,
         measure: fn(&mut Session<'_>) -> Result<()>,
@@ -76,8 +139,13 @@ impl Figure {
     ///
     /// The device failed; [`Error::Stopped`], unless the user stopped it. Anything else is
     /// recorded as skipped.
+    #[cfg(not(target_arch = "wasm32"))]
     pub fn measure(&self, session: &mut Session<'_>) -> Result<()> {
         let measured = match self.measure {
+            Measure::Kernels(points) => {
+                let points = points(&session.plan());
+                session.sweep(self.name, &points, session.sizes.figure_secs)
+            }
             Measure::Points(points) => points(session)
                 .and_then(|points| session.sweep(self.name, &points, session.sizes.figure_secs)),
             Measure::Own(measure) => measure(session),
@@ -100,13 +168,16 @@ impl Figure {
 }
 
 /// All figures, in the order of the report.
+#[cfg(not(target_arch = "wasm32"))]
 pub const FIGURES: &[Figure] = &[
     kernels::TABLE,
     score::SCORE,
+    kernels::LADDER,
     kernels::N,
     kernels::UNROLL,
     kernels::P,
     kernels::Q,
+    kernels::SHAPES,
     derivatives::SINKS,
     kernels::FILL,
     transfer::TRANSFER,
@@ -127,8 +198,22 @@ pub const FIGURES: &[Figure] = &[
     devices::DEVICES,
 ];
 
+/// The figures of kernels, which a page measures too.
+#[cfg(target_arch = "wasm32")]
+pub const FIGURES: &[Figure] = &[
+    kernels::TABLE,
+    kernels::LADDER,
+    kernels::N,
+    kernels::UNROLL,
+    kernels::P,
+    kernels::Q,
+    kernels::SHAPES,
+    kernels::FILL,
+    kernels::CROSSOVER,
+];
+
 /// Figures that take minutes on any adapter: measured only if named.
-const LONG: &[&str] = &[rule::RULE.name, blocks::BLOCKS.name];
+const LONG: &[&str] = &["rule", "blocks"];
 
 /// The figures that a name stands for: one, or with `all` every one except those that take long.
 ///

@@ -1,16 +1,15 @@
 //! The ceilings of the adapter, and the roofline: rate against flops per byte, with kernels on it
 //! (Williams, Waterman and Patterson 2009).
 
-use super::Figure;
 use super::conclusions::per_unit_and_clock;
 use super::curves::{curves, gflops, of};
 use super::kernels::CHAPTER;
-use crate::error::Result;
+use super::{Figure, Plan};
 use crate::forces::direct::FLOPS;
 use crate::forces::direct::gpu::KernelConfig;
 use crate::gpu::DeviceClass;
 use crate::measure::plot::{Axis, Bars, Curve, CurvePoint, Plot, number};
-use crate::measure::{Ceiling, Ceilings, Kind, Limit, Point, Record, Session, predict};
+use crate::measure::{Ceiling, Ceilings, Kind, Limit, Point, Record, predict};
 
 pub(super) const CEILINGS: Figure =
     Figure::own("ceilings", |session| session.ceilings().map(|_| ()), ceilings_plots)
@@ -51,10 +50,10 @@ fn ceilings_plots(records: &[Record]) -> Vec<Plot> {
     })]
 }
 
-pub(super) const ROOFLINE: Figure = Figure::points("roofline", roofline_points, roofline_plots);
+pub(super) const ROOFLINE: Figure = Figure::kernels("roofline", roofline_points, roofline_plots);
 
-fn roofline_points(session: &mut Session<'_>) -> Result<Vec<Point>> {
-    let n = session.sizes.many;
+fn roofline_points(plan: &Plan<'_>) -> Vec<Point> {
+    let n = plan.sizes.many;
     let untiled = KernelConfig { untiled: true, ..CHAPTER };
     let kernels = [
         ("untiled, r = 1", untiled),
@@ -64,7 +63,7 @@ fn roofline_points(session: &mut Session<'_>) -> Result<Vec<Point>> {
         ("p = 256, r = 4", KernelConfig { r: 4, ..CHAPTER }),
     ];
     let point = |(series, config)| Point::all_on_all(series, n, config).at(intensity(&config));
-    Ok(kernels.map(point).to_vec())
+    kernels.map(point).to_vec()
 }
 
 /// Flops per byte requested from storage.

@@ -7,7 +7,7 @@ mod axis;
 mod bars;
 mod lines;
 mod map;
-mod svg;
+pub(in crate::measure) mod svg;
 
 pub use axis::{Axis, number, short};
 

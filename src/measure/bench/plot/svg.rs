@@ -5,14 +5,14 @@ use std::fmt::Write;
 
 use minijinja::HtmlEscape;
 
-pub(super) const WIDTH: f64 = 760.0;
+pub const WIDTH: f64 = 760.0;
 /// Height of the title's line.
-pub(super) const TITLE: f64 = 34.0;
-pub(super) const MARGIN: f64 = 14.0;
+pub const TITLE: f64 = 34.0;
+pub const MARGIN: f64 = 14.0;
 const STYLE: &str = include_str!("plot.css");
 
 /// A document under its title.
-pub(super) struct Svg {
+pub struct Svg {
     title: String,
     shapes: String,
 }

@@ -1,0 +1,14 @@
+//! The live figures of the lesson, for a worker of its page (`web/lesson-worker.js`): measurements of kernels on the reader's
+//! device, by [`gravitile::measure`], and the editor of kernels. Answers are JSON.
+//!
+//! A worker has a thread of its own, so that nothing here holds up the page.
+
+#![warn(missing_docs)]
+
+mod editor;
+mod figures;
+#[cfg(target_arch = "wasm32")]
+mod page;
+
+pub use editor::{diagnose, judge};
+pub use figures::{Shape, Shown, measure, recorded, slow_motion};

@@ -1,0 +1,322 @@
+// The lesson's page: its live figures, its questions, and what is kept in the browser. The text is there without any of this.
+
+import { editor } from "./editor.js";
+
+const $ = (selector, within = document) => within.querySelector(selector);
+export const make = (name, attributes = {}, ...children) => {
+  const element = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (key in element && key !== "list") element[key] = value;
+    else element.setAttribute(key, value);
+  }
+  element.append(...children);
+  return element;
+};
+
+// Storage may be forbidden or full: the lesson works without.
+export const kept = {
+  get(key) {
+    try { return localStorage.getItem(`gravitile/lesson/${key}`); } catch { return null; }
+  },
+  set(key, value) {
+    try { localStorage.setItem(`gravitile/lesson/${key}`, value); } catch { /* not kept */ }
+  },
+};
+
+// ---- The worker. ----
+
+let worker = null;
+let next = 0;
+// Errors of workers that never answered: after some there is no use in another.
+let failures = 0;
+const MOST_FAILURES = 3;
+const waiting = new Map();
+
+function begin() {
+  worker = new Worker(new URL("lesson-worker.js", import.meta.url), { type: "module" });
+  worker.onmessage = ({ data: { id, part, done, problem } }) => {
+    const asked = waiting.get(id);
+    if (!asked) return;
+    failures = 0;
+    if (part !== undefined) return asked.partly?.(part);
+    waiting.delete(id);
+    clearTimeout(asked.timer);
+    if (problem !== undefined) asked.fail(new Error(problem));
+    else asked.done(done);
+  };
+  worker.onerror = (event) => {
+    failures++;
+    restart(event.message || "the live figures could not be loaded");
+  };
+}
+
+// Ends the worker with all that it was doing, and starts another.
+export function restart(why) {
+  worker?.terminate();
+  for (const { fail, timer } of waiting.values()) {
+    clearTimeout(timer);
+    fail(new Error(why));
+  }
+  waiting.clear();
+  if (failures >= MOST_FAILURES) worker = null;
+  else begin();
+  opened = call("open", []);
+  opened.catch(() => {});
+}
+
+// Calls a function of the worker. Without an answer within `patience` milliseconds the worker is ended.
+export function call(name, args, { partly, patience } = {}) {
+  if (!worker) return Promise.reject(new Error("the live figures could not be loaded"));
+  return new Promise((done, fail) => {
+    const id = next++;
+    const timer = patience && setTimeout(() => restart(`no answer within ${patience / 1000} s: the device was let go, and another is opened`), patience);
+    waiting.set(id, { done, fail, partly, timer });
+    worker.postMessage({ id, call: name, args });
+  });
+}
+
+let opened;
+
+// A lost device is replaced for what comes next.
+export async function onDevice(name, args, options) {
+  await opened;
+  try {
+    return await call(name, args, options);
+  } catch (problem) {
+    if (/device (was|is) lost|device failed|on the way/i.test(problem.message)) restart(problem.message);
+    throw problem;
+  }
+}
+
+// ---- Figures. ----
+
+const TITLES = {
+  ladder: "The ladder: seven kernels, each with one more idea",
+  n: "Rate as N grows (figure 31-6)",
+  unroll: "Loop unrolling (figure 31-5)",
+  p: "Block size (figure 31-7)",
+  q: "Several threads per body (figure 31-8)",
+  shapes: "All shapes of p x q",
+};
+
+function showPlots(place, plots) {
+  // Made by gravitile's own SVG writer, which escapes every text.
+  place.innerHTML = plots.join("");
+}
+
+function table(rows) {
+  const [head, ...body] = rows;
+  return make("table", {},
+    make("thead", {}, make("tr", {}, ...head.map((cell) => make("th", { scope: "col" }, cell)))),
+    make("tbody", {}, ...body.map((row) => make("tr", {}, ...row.map((cell) => make("td", {}, cell))))));
+}
+
+function liveFigure(name, hasPicture) {
+  const state = make("span", {}, "");
+  const button = make("button", { type: "button", disabled: true }, "Measure again");
+  const pictures = make("div", { className: "pictures", tabIndex: 0, role: "group", ariaLabel: TITLES[name] });
+  const bar = make("progress", { max: 1, value: 0, hidden: true, ariaLabel: "Measured so far" });
+  const status = make("p", { className: "note", role: "status" });
+  const words = make("ul", { className: "note" });
+  const numbers = make("div", { className: "wide", tabIndex: 0, role: "region", ariaLabel: "Numbers" });
+  const details = make("details", { hidden: true }, make("summary", {}, "The numbers"), numbers);
+  const element = make("section", { className: "live", id: `live-${name}`, ariaLabel: TITLES[name] },
+    make("h4", {}, `${TITLES[name]} `, state), pictures, bar, status, words, details, make("div", { className: "row" }, button));
+
+  function show({ plots, rows, done, sentences }) {
+    showPlots(pictures, plots);
+    numbers.replaceChildren(table(rows));
+    details.hidden = rows.length < 2;
+    if (done !== undefined) bar.value = done;
+    words.replaceChildren(...(sentences ?? []).map((text) => make("li", {}, text)));
+  }
+  async function recorded(why) {
+    state.textContent = "";
+    status.textContent = why;
+    if (hasPicture) return void (status.textContent += " The recorded figure is above.");
+    try {
+      const answer = await call("recorded", [name, await records()]);
+      if (!answer.plots.length) return void (status.textContent += " There is no recorded measurement of this figure.");
+      show(answer);
+      state.textContent = `recorded: ${answer.device}`;
+    } catch (problem) {
+      status.textContent += ` (${problem.message})`;
+    }
+  }
+  async function measure() {
+    button.disabled = true;
+    let device;
+    try {
+      device = await opened;
+    } catch (problem) {
+      return recorded(`Not measured: ${problem.message}.`);
+    }
+    state.textContent = `on this device: ${device.device}`;
+    status.textContent = "Measuring …";
+    bar.hidden = false;
+    bar.value = 0;
+    const begun = performance.now();
+    try {
+      const answer = await onDevice("measure", [name], { partly: (part) => {
+        show(part);
+        performance.mark(`figure-${name}`);
+        status.textContent = `Measuring: ${Math.round(100 * part.done)} %`;
+      }, patience: 180_000 });
+      show(answer);
+      const left = answer.left ? ` ${answer.left} points were left out: ${answer.why}.` : "";
+      status.textContent = `Measured in ${((performance.now() - begun) / 1000).toFixed(1)} s by ${answer.method}.${left}${
+        hasPicture ? " The recorded figure is above." : ""}`;
+    } catch (problem) {
+      status.textContent = `The measurement has ended: ${problem.message}.`;
+    }
+    element.dataset.state = "done";
+    bar.hidden = true;
+    button.disabled = false;
+  }
+  button.onclick = measure;
+  const seen = new IntersectionObserver((entries) => {
+    if (!entries.some((entry) => entry.isIntersecting)) return;
+    seen.disconnect();
+    measure();
+  }, { rootMargin: "200px" });
+  seen.observe(element);
+  return element;
+}
+
+let recordsText;
+function records() {
+  recordsText ??= fetch(new URL("lesson-records.json", import.meta.url)).then((answer) => answer.text());
+  return recordsText;
+}
+
+// ---- The slow motion. ----
+
+function slowMotion() {
+  const sliders = [["p", 2, 8, 6], ["q", 0, 4, 0], ["r", 0, 3, 0], ["u", 0, 3, 2], ["s", 0, 3, 0]];
+  const ABOUT = { p: "threads along the sinks", q: "threads per sink", r: "sinks per thread", u: "interactions unrolled", s: "slices of the sources" };
+  const values = {};
+  const inputs = sliders.map(([name, least, most, value]) => {
+    const shown = make("span", {}, String(2 ** value));
+    values[name] = 2 ** value;
+    const input = make("input", { type: "range", min: least, max: most, value, ariaValueText: String(2 ** value) });
+    input.oninput = () => {
+      values[name] = 2 ** Number(input.value);
+      shown.textContent = input.ariaValueText = String(values[name]);
+      paint();
+    };
+    return make("label", {}, make("span", {}, `${name}: ${ABOUT[name]} = `, shown), input);
+  });
+  const untiled = make("input", { type: "checkbox" });
+  untiled.onchange = () => paint();
+  const pictures = make("div", { className: "pictures", tabIndex: 0, role: "group", ariaLabel: "Slow motion of the kernel" });
+  const words = make("p", { className: "note" });
+  const hold = make("button", { type: "button" });
+  const steps = [["Load", 0.4], ["Barrier", 0.85], ["Compute", 1.6], ["Barrier 2", 2.3]].map(([name, secs]) =>
+    make("button", { type: "button", onclick: () => { held(true); time = secs; paint(); } }, name));
+  const element = make("section", { className: "live", id: "live-slow-motion", ariaLabel: "Slow motion" },
+    make("h4", {}, "A kernel in slow motion"), make("div", { className: "sliders" }, ...inputs),
+    make("label", {}, untiled, " without tiles"), make("div", { className: "row" }, hold, ...steps), pictures, words);
+  let [time, moving, visible, drawing, last] = [0, false, false, false, 0];
+  function held(is) {
+    moving = !is;
+    hold.textContent = is ? "Move" : "Hold";
+    hold.setAttribute("aria-pressed", String(is));
+  }
+  async function paint() {
+    if (drawing) return;
+    drawing = true;
+    const { p, q, r, u, s } = values;
+    try {
+      const answer = await call("slow_motion", [p, q, r, u, s, untiled.checked, 4096, time]);
+      pictures.innerHTML = answer.svg;
+      words.textContent = answer.words;
+    } catch (problem) {
+      words.textContent = `This shape is not possible: ${problem.message}.`;
+    }
+    drawing = false;
+  }
+  function frame(now) {
+    if (!visible || !moving) return;
+    // Twenty pictures a second are enough for it.
+    if (now - last > 50) {
+      time += Math.min(now - last, 100) / 1000;
+      last = now;
+      paint();
+    }
+    requestAnimationFrame(frame);
+  }
+  hold.onclick = () => {
+    held(moving);
+    requestAnimationFrame(frame);
+  };
+  held(matchMedia("(prefers-reduced-motion: reduce)").matches);
+  new IntersectionObserver(([entry]) => {
+    visible = entry.isIntersecting;
+    if (visible) { paint(); requestAnimationFrame(frame); }
+  }).observe(element);
+  return element;
+}
+
+// ---- Questions. ----
+
+function questions() {
+  const forms = [...document.querySelectorAll(".question")];
+  const progress = $("#progress");
+  // By its words: a question that is changed is asked again.
+  const key = (form) => `answer/${$("legend", form).textContent}`;
+  function count() {
+    const right = forms.filter((form) => form.dataset.right).length;
+    progress.hidden = false;
+    progress.textContent = `${right} of ${forms.length} questions answered. Answers are kept in this browser only.`;
+  }
+  function judge(form, value) {
+    const chosen = $(`input[value="${CSS.escape(value)}"]`, form);
+    if (!chosen) return;
+    chosen.checked = true;
+    const right = chosen.hasAttribute("data-right");
+    const output = $("output", form);
+    output.textContent = right ? "Right." : "No: think again, or open the answer.";
+    output.className = right ? "good" : "bad";
+    if (right) {
+      form.dataset.right = "yes";
+      $("details", form).open = true;
+    }
+  }
+  for (const form of forms) {
+    const before = kept.get(key(form));
+    if (before !== null) judge(form, before);
+    form.onsubmit = (event) => {
+      event.preventDefault();
+      const value = new FormData(form).values().next().value;
+      if (value === undefined) return void ($("output", form).textContent = "Choose an answer first.");
+      judge(form, value);
+      kept.set(key(form), value);
+      count();
+    };
+  }
+  count();
+}
+
+// ---- The page. ----
+
+questions();
+begin();
+const device = $("#device");
+opened = call("open", []);
+opened.then(
+  ({ device: name, software }) => {
+    device.textContent = `This device: ${name}.${software ? " It is a software adapter, which computes on the processor: sizes are small here, and tiles gain little." : ""}`;
+  },
+  ({ message }) => {
+    device.textContent = `No live measurements: ${message}. Figures show what was recorded elsewhere, each with its device.`;
+  },
+);
+for (const place of document.querySelectorAll("[data-live]")) {
+  const name = place.dataset.live;
+  place.replaceWith(name === "slow-motion" ? slowMotion() : liveFigure(name, false));
+}
+for (const name of ["unroll", "p", "q"]) {
+  const pictures = document.querySelectorAll(`[data-recorded="${name}"]`);
+  pictures[pictures.length - 1]?.after(liveFigure(name, true));
+}
+editor($("#kernel-editor"));

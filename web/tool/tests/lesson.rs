@@ -1,0 +1,253 @@
+//! The lesson in a browser: its text, live figures, questions and the editor of kernels, on SwiftShader and without WebGPU.
+
+#[path = "page/browser.rs"]
+#[allow(dead_code, reason = "the page's tests use the rest")]
+mod browser;
+
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use browser::{Browser, Graphics};
+use gravitile_web::{Profile, Server, make_lesson};
+
+/// Address of the lesson, built once and served while the tests run. GRAVITILE_PAGE names the folder of another build.
+fn lesson_url() -> String {
+    static ADDRESS: OnceLock<String> = OnceLock::new();
+    let address = ADDRESS.get_or_init(|| {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let out = std::env::var_os("GRAVITILE_PAGE").map(PathBuf::from).unwrap_or_else(|| {
+            let out = output_path("lesson");
+            println!("{}", make_lesson(&root, &out, Profile::Dev, true).unwrap());
+            out
+        });
+        let server = Server::open(&out, 0).unwrap();
+        let address = server.address();
+        std::thread::spawn(move || server.run());
+        format!("http://{address}/lesson.html")
+    });
+    address.clone()
+}
+
+fn output_path(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name)
+}
+
+fn open(graphics: Graphics) -> Option<Browser> {
+    let browser = Browser::open(graphics, [1000, 800]);
+    if browser.is_none() {
+        eprintln!("skipped: the lesson: no Chromium, or no Xvfb");
+        if let Some(path) = std::env::var_os("GRAVITILE_SKIPPED") {
+            use std::io::Write;
+            let file = std::fs::File::options().append(true).create(true).open(path);
+            let _ = file.and_then(|mut file| writeln!(file, "the lesson: no Chromium, or no Xvfb"));
+        }
+    }
+    browser
+}
+
+fn open_lesson(graphics: Graphics) -> Option<Browser> {
+    let mut browser = open(graphics)?;
+    browser.navigate(&lesson_url());
+    browser.wait_until("document.querySelectorAll('.live').length > 5");
+    Some(browser)
+}
+
+/// Puts a text into the editor, as typing does.
+fn edit(browser: &mut Browser, change: &str) {
+    browser.evaluate(&format!(
+        "(() => {{ const area = document.getElementById('kernel-text'); area.value = {change}; area.dispatchEvent(new Event('input')); }})()"
+    ));
+}
+
+fn choose(browser: &mut Browser, name: &str) {
+    browser.evaluate(&format!(
+        "(() => {{ const choice = document.getElementById('kernel-choice'); choice.value = {name:?}; choice.dispatchEvent(new Event('change')); }})()"
+    ));
+}
+
+/// Presses Check and waits for the verdict.
+fn verdict(browser: &mut Browser) -> String {
+    browser.evaluate("document.getElementById('kernel-check').click()");
+    let done = "!document.getElementById('kernel-check').disabled && document.getElementById('kernel-verdict').textContent";
+    browser.wait_until(done).as_str().unwrap_or_default().to_owned()
+}
+
+/// Contrasts below 4.5:1 of any text with its background, and pictures and controls without a name.
+const FAULTS: &str = r#"(() => {
+  const colour = (text) => text.match(/[\d.]+/g).map(Number);
+  const light = ([r, g, b]) => [r, g, b].map((c) => c / 255).map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4))
+    .reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
+  const paper = (element) => {
+    for (let at = element; at; at = at.parentElement) {
+      const found = colour(getComputedStyle(at).backgroundColor);
+      if (found.length < 4 || found[3] > 0) return found;
+    }
+    return [255, 255, 255];
+  };
+  const faults = [];
+  for (const element of document.querySelectorAll("body *")) {
+    const own = [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
+    if (!own || !element.checkVisibility() || element.closest("svg, textarea")) continue;
+    const [a, b] = [light(colour(getComputedStyle(element).color)), light(paper(element))];
+    const contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    if (contrast < 4.5) faults.push(`${element.tagName} '${element.textContent.slice(0, 30)}': ${contrast.toFixed(2)}`);
+  }
+  for (const image of document.querySelectorAll("img")) if (!image.alt) faults.push(`no words for ${image.src}`);
+  for (const control of document.querySelectorAll("input, select, textarea, button"))
+    if (!(control.labels?.length || control.ariaLabel || control.textContent)) faults.push(`no name: ${control.outerHTML.slice(0, 80)}`);
+  const ids = [...document.querySelectorAll("[id]")].map((element) => element.id);
+  faults.push(...ids.filter((id, i) => ids.indexOf(id) !== i).map((id) => `twice: #${id}`));
+  return faults.join("; ");
+})()"#;
+
+#[test]
+fn first_figure_is_measured_and_broken_kernel_is_refused() {
+    let Some(mut browser) = open_lesson(Graphics::WebGpu) else { return };
+    let device = "(async () => !!(navigator.gpu && await navigator.gpu.requestAdapter()))()";
+    if browser.evaluate(device) != true {
+        return;
+    }
+    browser.evaluate("document.getElementById('live-ladder').scrollIntoView()");
+    browser.wait_until("document.querySelector('#live-ladder svg polyline.c0') !== null");
+    browser.wait_until("document.getElementById('live-ladder').dataset.state === 'done'");
+    let rows = browser.evaluate("document.querySelectorAll('#live-ladder tbody tr').length");
+    assert!(rows.as_u64().is_some_and(|rows| rows >= 7), "{rows}");
+    browser.screenshot(&output_path("lesson-ladder.png"));
+    edit(&mut browser, "area.value.replace('let towards', 'lett towards')");
+    let error = browser.wait_until("document.querySelector('.errors button')?.textContent");
+    assert!(error.as_str().is_some_and(|text| text.contains("line 36, column")), "{error}");
+    assert_eq!(browser.evaluate(FAULTS), "");
+    assert!(
+        !browser.console.iter().any(|line| line.contains("exception")),
+        "{:#?}",
+        browser.console
+    );
+}
+
+#[test]
+#[ignore = "script/test --long"]
+fn no_unmended_kernel_passes_and_every_mended_one_does() {
+    let Some(mut browser) = open_lesson(Graphics::WebGpu) else { return };
+    let mended = [
+        (
+            "mend-barrier",
+            "area.value.replace('total += sum;', 'total += sum; workgroupBarrier();')",
+        ),
+        (
+            "mend-tail",
+            "area.value.replace('tile[local.x] = sources[j];', 'var source = vec4<f32>(0.0); if j < end { source = sources[j]; } tile[local.x] = source;')",
+        ),
+        ("mend-banks", "area.value.replace('(k + 8u * local.x) % P', 'k')"),
+        ("mend-order", "area.value.replace('(local.x % 8u) * (P / 8u) + local.x / 8u', 'local.x')"),
+    ];
+    for (name, change) in mended {
+        choose(&mut browser, name);
+        let broken = verdict(&mut browser);
+        assert!(broken.starts_with("Not yet."), "{name}: {broken}");
+        edit(&mut browser, change);
+        let right = verdict(&mut browser);
+        assert!(right.starts_with("Right:") && right.contains("interactions/s"), "{name}: {right}");
+    }
+    browser.screenshot(&output_path("lesson-editor.png"));
+    // Kept in the browser.
+    browser.reload();
+    browser.wait_until("document.querySelectorAll('.live').length > 5");
+    choose(&mut browser, "mend-banks");
+    let text = browser.evaluate("document.getElementById('kernel-text').value");
+    assert!(text.as_str().is_some_and(|text| text.contains("tile[k]")), "{text}");
+}
+
+#[test]
+#[ignore = "script/test --long"]
+fn endless_huge_and_wild_kernels_are_survived() {
+    let Some(mut browser) = open_lesson(Graphics::WebGpu) else { return };
+    for (change, words) in [
+        ("area.value.replace('k += 1u', 'k += 0u')", "does not end"),
+        ("area.value.replace('let place = ', 'let place = 100000u + ')", "beyond the end"),
+        ("'x'.repeat(1 << 21)", "longer than"),
+        ("'fn main('", "expected"),
+    ] {
+        let original = "document.getElementById('kernel-plain').content.textContent";
+        edit(&mut browser, original);
+        edit(&mut browser, change);
+        let found = verdict(&mut browser);
+        assert!(found.starts_with("Not yet.") && found.contains(words), "{words}: {found}");
+    }
+    edit(&mut browser, "document.getElementById('kernel-plain').content.textContent");
+    assert!(verdict(&mut browser).starts_with("Right:"));
+}
+
+#[test]
+#[ignore = "script/test --long"]
+fn every_live_figure_is_measured_and_slow_motion_follows_its_sliders() {
+    let Some(mut browser) = open_lesson(Graphics::WebGpu) else { return };
+    for name in ["n", "unroll", "p", "q", "shapes"] {
+        browser.evaluate(&format!("document.getElementById('live-{name}').scrollIntoView()"));
+        browser.wait_until(&format!(
+            "document.getElementById('live-{name}').dataset.state === 'done'"
+        ));
+        let state = browser
+            .evaluate(&format!("document.querySelector('#live-{name} [role=status]').textContent"));
+        assert!(
+            state.as_str().is_some_and(|text| text.starts_with("Measured in")),
+            "{name}: {state}"
+        );
+        browser.screenshot(&output_path(&format!("lesson-{name}.png")));
+    }
+    browser.evaluate("document.getElementById('live-slow-motion').scrollIntoView()");
+    browser.wait_until("document.querySelector('#live-slow-motion svg') !== null");
+    browser.evaluate(
+        "(() => { const input = document.querySelectorAll('#live-slow-motion input')[2]; input.value = 2; \
+         input.dispatchEvent(new Event('input')); })()",
+    );
+    browser.wait_until(
+        "document.querySelector('#live-slow-motion').textContent.includes('with 4 sinks each')",
+    );
+    browser.screenshot(&output_path("lesson-slow-motion.png"));
+}
+
+#[test]
+#[ignore = "script/test --long"]
+fn without_webgpu_figures_are_recorded_ones_and_questions_keep_progress() {
+    let Some(mut browser) = open_lesson(Graphics::NoWebGpu) else { return };
+    let device = browser.wait_until(
+        "document.getElementById('device').textContent.includes('No live') && document.getElementById('device').textContent",
+    );
+    assert!(device.as_str().is_some_and(|text| text.contains("no WebGPU")), "{device}");
+    browser.evaluate("document.getElementById('live-n').scrollIntoView()");
+    let state = browser.wait_until(
+        "document.querySelector('#live-n svg') && document.getElementById('live-n').textContent",
+    );
+    assert!(state.as_str().is_some_and(|text| text.contains("recorded: NVIDIA H200")), "{state}");
+    browser.evaluate(
+        "(() => { const form = document.querySelector('.question'); form.querySelector('[data-right]').checked = true; form.requestSubmit(); })()",
+    );
+    browser.wait_until("document.getElementById('progress').textContent.startsWith('1 of')");
+    browser.reload();
+    browser.wait_until("document.getElementById('progress')?.textContent.startsWith('1 of')");
+    assert_eq!(browser.evaluate(FAULTS), "");
+}
+
+#[test]
+#[ignore = "script/test --long"]
+fn phone_and_large_text_lose_nothing() {
+    let Some(mut browser) = open_lesson(Graphics::WebGpu) else { return };
+    for (size, scale, name) in
+        [([390, 780], 1.0, "phone"), ([320, 640], 1.0, "narrow"), ([1280, 800], 1.0, "wide")]
+    {
+        browser.resize(size, scale, size[0] < 600);
+        let wider = browser.evaluate("document.documentElement.scrollWidth - innerWidth");
+        assert!(wider.as_i64().is_some_and(|wider| wider <= 0), "{name}: {wider} pixels too wide");
+        browser.evaluate("document.getElementById('live-slow-motion').scrollIntoView()");
+        browser.wait_until("document.querySelector('#live-slow-motion svg') !== null");
+        browser.screenshot(&output_path(&format!("lesson-{name}.png")));
+    }
+    browser.evaluate("document.documentElement.style.fontSize = '200%'");
+    let wider = browser.evaluate("document.documentElement.scrollWidth - innerWidth");
+    assert!(
+        wider.as_i64().is_some_and(|wider| wider <= 0),
+        "text at 200 %: {wider} pixels too wide"
+    );
+    browser.evaluate("document.getElementById('kernel-editor').scrollIntoView()");
+    browser.screenshot(&output_path("lesson-large-text.png"));
+}
