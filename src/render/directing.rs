@@ -17,12 +17,13 @@ use crate::error::{Result, by_name};
 use crate::scene::Keyframe;
 
 /// Fraction of the drawn bodies that the directed camera aims to frame.
-const FRAMED: f64 = 0.985;
+const FRAMED: f64 = 0.995;
 /// Fraction of them that is in the picture at any time.
-const LEAST_FRAMED: f64 = 0.955;
+const LEAST_FRAMED: f64 = 0.99;
 /// Time constants in seconds of film (63 % of the change): moving back, moving in, shifting
-/// sideways.
-const BACK_SECS: f64 = 0.25;
+/// sideways. Whenever it moves back it also shifts at that pace: a centre left behind would need
+/// still more distance.
+const BACK_SECS: f64 = 0.15;
 const NEAR_SECS: f64 = 1.5;
 const ASIDE_SECS: f64 = 0.4;
 /// The box is found from at most this many bodies; larger sets are sampled with a stride.
@@ -85,9 +86,12 @@ impl Director {
                 let elapsed = (secs - before).max(0.0);
                 let part = |tau: f64| 1.0 - libm::exp(-elapsed / tau);
                 let change = log_distance - last_log;
-                let follow = part(if change > 0.0 { BACK_SECS } else { NEAR_SECS });
-                let aside = (target - last_target) * part(ASIDE_SECS);
-                (last_target + aside, last_log + change * follow)
+                let [follow, aside] = match change > 0.0 {
+                    true => [BACK_SECS; 2],
+                    false => [NEAR_SECS, ASIDE_SECS],
+                }
+                .map(part);
+                (last_target + (target - last_target) * aside, last_log + change * follow)
             }
             None => (target, log_distance),
         };
@@ -322,7 +326,7 @@ mod tests {
                     (0.0..=1280.0).contains(&at.x) && (0.0..=720.0).contains(&at.y)
                 })
             });
-            assert!(inside.count() >= 950, "at {secs} s");
+            assert!(inside.count() >= 985, "at {secs} s");
             distances.push(camera.distance);
         }
         assert!(distances.windows(2).all(|w| (w[1] / w[0]).ln().abs() < 0.08));

@@ -110,7 +110,7 @@ impl LookRequest {
                 }
                 start.distance = extent / (0.5 * start.fov_rad).tan();
             }
-            None => start = start.framing(bodies, style, 0.95, size),
+            None => start = start.framing(bodies, style, 0.99, size),
         }
         if let Some(target) = follow.target(bodies)? {
             start.target = target;

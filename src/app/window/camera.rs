@@ -100,7 +100,7 @@ impl WindowState {
                 let latest = self.simulated.past.latest();
                 let bodies = latest.map_or(&session.initial.bodies, |state| &state.bodies);
                 let style = &self.viewer.choice.style;
-                self.within_free(now.framing(bodies, style, 0.95, self.free_size()))
+                self.within_free(now.framing(bodies, style, 0.99, self.free_size()))
             }
             Viewpoint::From(preset) => now.seen_from(preset),
             Viewpoint::Keyframe(index) => {
