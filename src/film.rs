@@ -13,7 +13,7 @@ use crate::bodies::{Bodies, Component};
 use crate::error::{Error, Result, by_name};
 use crate::forces::direct::gpu::Masses;
 use crate::frame::Frame;
-use crate::gpu::{AdapterRequest, DeviceClass, Gpu};
+use crate::gpu::{AdapterRequest, DeviceClass, Gpu, fine};
 use crate::render::paths::{self, Paths};
 use crate::render::writing::Caption;
 use crate::render::{
@@ -313,14 +313,13 @@ fn device_of(n: usize, settings: &Settings) -> Result<Option<Arc<Gpu>>> {
     Ok(gpu)
 }
 
-/// The bodies with positions and velocities rounded to f32.
+/// The bodies as a device would give them back.
 fn as_on_device(bodies: &Bodies, frame: &Frame) -> Bodies {
     let mut bodies = bodies.clone();
-    for x in &mut bodies.position {
-        *x = frame.wide_position(frame.position(*x));
-    }
-    for v in &mut bodies.velocity {
-        *v = frame.wide_velocity(frame.velocity(*v));
+    for (x, v) in bodies.position.iter_mut().zip(&mut bodies.velocity) {
+        let (near, slow, word) = fine::split(frame.scaled_position(*x), frame.scaled_velocity(*v));
+        let (near, slow) = fine::join(near, slow, word);
+        (*x, *v) = (frame.exact_position(near).0, frame.exact_velocity(slow).0);
     }
     bodies
 }
