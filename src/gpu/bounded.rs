@@ -13,8 +13,8 @@ pub const MOST_TURNS: u32 = 1 << 16;
 /// The most turns of a loop of another function, per call.
 pub const MOST_TURNS_OF_CALLS: u32 = 1 << 10;
 
-/// The text with a counter in each loop, which leaves it after [`MOST_TURNS`] turns, or
-/// [`MOST_TURNS_OF_CALLS`] in functions other than the entry point. Each loop has a counter of its
+/// The text with a counter in each loop, which leaves it after 65,536 turns, or
+/// 1,024 in functions other than the entry point. Each loop has a counter of its
 /// own: one for all would take its value from inner loops, and a barrier in the outer one would no
 /// longer be in uniform control flow.
 ///
