@@ -17,7 +17,7 @@ const NAME: &str = "kernel";
 const BODIES: usize = 4096;
 const SAMPLES: usize = 3;
 
-/// The chapter's kernel, whose rate is shown beside.
+/// The chapter's kernel, for comparison.
 const CHAPTER: KernelConfig = KernelConfig { u: 4, ..KernelConfig::tiled(256) };
 
 /// The errors of a text with line and column, or its shape in words, as JSON.
@@ -85,7 +85,7 @@ async fn compared(gpu: &Arc<Gpu>, text: &str) -> Result<(bool, String)> {
     Ok((true, format!("right at all {count} sizes: the largest error is {worst:.1e}, against f64")))
 }
 
-/// Its rate beside those of the chapter's kernel and of the kernel that the program chooses.
+/// Its rate, that of the chapter's kernel, and that of the kernel that the program chooses.
 async fn rates(gpu: &Arc<Gpu>, text: &str) -> Result<String> {
     let own = own::load_text(NAME, text)?;
     let default =

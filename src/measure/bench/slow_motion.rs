@@ -17,7 +17,7 @@ pub struct Cut {
     pub shown: [usize; 3],
 }
 
-/// More than these cannot be told apart in the picture.
+/// The most rows, columns or threads that are drawn; the picture is too small for more.
 const MOST_ROWS: usize = 12;
 const MOST_COLUMNS: usize = 16;
 

@@ -106,7 +106,7 @@ pub fn make_lesson(root: &Path, out: &Path, profile: Profile, names: bool) -> Re
     packed(out, &files, profile)
 }
 
-/// Writes each file compressed beside it; returns their sizes in all.
+/// Writes a compressed copy next to each file; returns the sizes of all in bytes.
 fn packed(out: &Path, names: &[String], profile: Profile) -> Result<PageSize> {
     let mut size = PageSize::default();
     for name in names {

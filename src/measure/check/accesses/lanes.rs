@@ -717,6 +717,20 @@ fn unary(op: UnaryOperator, value: &Value) -> Result<Value> {
     })
 }
 
+/// A comparison, if `op` is one.
+fn compared<T: PartialOrd>(op: BinaryOperator, a: &T, b: &T) -> Option<Value> {
+    use BinaryOperator as Op;
+    Some(Value::B(match op {
+        Op::Equal => a == b,
+        Op::NotEqual => a != b,
+        Op::Less => a < b,
+        Op::LessEqual => a <= b,
+        Op::Greater => a > b,
+        Op::GreaterEqual => a >= b,
+        _ => return None,
+    }))
+}
+
 fn binary(op: BinaryOperator, a: &Value, b: &Value) -> Result<Value> {
     use BinaryOperator as Op;
     let unknown = || Err("an operation that is not known here".to_owned());
@@ -727,13 +741,7 @@ fn binary(op: BinaryOperator, a: &Value, b: &Value) -> Result<Value> {
             Op::Multiply => Value::F(a * b),
             Op::Divide => Value::F(a / b),
             Op::Modulo => Value::F(a % b),
-            Op::Equal => Value::B(a == b),
-            Op::NotEqual => Value::B(a != b),
-            Op::Less => Value::B(a < b),
-            Op::LessEqual => Value::B(a <= b),
-            Op::Greater => Value::B(a > b),
-            Op::GreaterEqual => Value::B(a >= b),
-            _ => return unknown(),
+            _ => return compared(op, a, b).map_or_else(unknown, Ok),
         },
         (Value::U(a), Value::U(b)) => match op {
             Op::Add => Value::U(a.wrapping_add(*b)),
@@ -746,13 +754,7 @@ fn binary(op: BinaryOperator, a: &Value, b: &Value) -> Result<Value> {
             Op::ExclusiveOr => Value::U(a ^ b),
             Op::ShiftLeft => Value::U(a.wrapping_shl(*b)),
             Op::ShiftRight => Value::U(a.wrapping_shr(*b)),
-            Op::Equal => Value::B(a == b),
-            Op::NotEqual => Value::B(a != b),
-            Op::Less => Value::B(a < b),
-            Op::LessEqual => Value::B(a <= b),
-            Op::Greater => Value::B(a > b),
-            Op::GreaterEqual => Value::B(a >= b),
-            _ => return unknown(),
+            _ => return compared(op, a, b).map_or_else(unknown, Ok),
         },
         (Value::I(a), Value::I(b)) => match op {
             Op::Add => Value::I(a.wrapping_add(*b)),
@@ -763,13 +765,7 @@ fn binary(op: BinaryOperator, a: &Value, b: &Value) -> Result<Value> {
             Op::And => Value::I(a & b),
             Op::InclusiveOr => Value::I(a | b),
             Op::ExclusiveOr => Value::I(a ^ b),
-            Op::Equal => Value::B(a == b),
-            Op::NotEqual => Value::B(a != b),
-            Op::Less => Value::B(a < b),
-            Op::LessEqual => Value::B(a <= b),
-            Op::Greater => Value::B(a > b),
-            Op::GreaterEqual => Value::B(a >= b),
-            _ => return unknown(),
+            _ => return compared(op, a, b).map_or_else(unknown, Ok),
         },
         (Value::I(a), Value::U(b)) => match op {
             Op::ShiftLeft => Value::I(a.wrapping_shl(*b)),
